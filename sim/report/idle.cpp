@@ -28,23 +28,24 @@ std::vector<IdleCauses> for_each_gap(const Plan& plan, const Timeline& timeline,
 
 }  // namespace
 
-IdleCauses& IdleCauses::operator+=(const IdleCauses& other) {
-  warmup += other.warmup;
-  drain += other.drain;
-  dependency += other.dependency;
-  contention += other.contention;
-  transfer += other.transfer;
-  memory += other.memory;
-  launch += other.launch;
-  return *this;
-}
-
 GapFinder::GapFinder(const Plan& plan, const Timeline& timeline)
     : plan_(plan), timeline_(timeline), busy_until_(plan.ranks, unstarted), causes_(plan.ranks) {
   for (const WorkClass& work : plan.classes) {
     const bool moves = is_transfer(work.pass);
     classes_.push_back({moves ? plan.link(work.resource).from : Rank{work.resource}, moves});
   }
+}
+
+void GapFinder::explain(TaskId next, Rank rank, Time from) {
+  gap_.rank = rank;
+  gap_.begin = std::max(from, Time{});
+  gap_.end = timeline_.begin[next];
+  gap_.next = next;
+  gap_.input = gap_.producer = no_task;
+  if (from != unstarted) gap_.input = timeline_.last_input[next];
+  const IdleCauses causes = from == unstarted ? IdleCauses{.warmup = gap_.end} : split();
+  gap_.causes = causes;
+  causes_[index(rank)] += causes;
 }
 
 /// The action that made the input that arrived last; into `way_` go the transfers that brought it
@@ -59,9 +60,8 @@ TaskId GapFinder::find_maker() {
   return input;
 }
 
-/// Splits a gap before an action along the input that arrived last. Inline, so that the causes are
-/// added up where they are known: read back from memory at once, they cost as much as the rest.
-[[gnu::always_inline]] inline IdleCauses GapFinder::split() {
+/// Splits a gap before an action along the input that arrived last.
+IdleCauses GapFinder::split() {
   Time at = gap_.begin;
   const Time end = gap_.end;
   const auto until = [&](Time moment) {
@@ -95,16 +95,15 @@ TaskId GapFinder::find_maker() {
           .launch = until(end)};
 }
 
-void GapFinder::explain(TaskId next, Rank rank, Time from) {
-  gap_.rank = rank;
-  gap_.begin = std::max(from, Time{});
-  gap_.end = timeline_.begin[next];
-  gap_.next = next;
-  gap_.input = gap_.producer = no_task;
-  if (from != unstarted) gap_.input = timeline_.last_input[next];
-  const IdleCauses causes = from == unstarted ? IdleCauses{.warmup = gap_.end} : split();
-  gap_.causes = causes;
-  causes_[index(rank)] += causes;
+IdleCauses& IdleCauses::operator+=(const IdleCauses& other) {
+  warmup += other.warmup;
+  drain += other.drain;
+  dependency += other.dependency;
+  contention += other.contention;
+  transfer += other.transfer;
+  memory += other.memory;
+  launch += other.launch;
+  return *this;
 }
 
 std::vector<IdleGap> idle_gaps(const Plan& plan, const Timeline& timeline) {

@@ -103,13 +103,11 @@ Report summarize_times(const Plan& plan, const Timeline& timeline) {
   for (const WorkClass& work : plan.classes) resources.push_back(work.resource);
   Report report;
   report.ranks.resize(plan.ranks);
-  Time end{};
   for (TaskId task = 0; task < plan.tasks(); ++task) {
     const std::uint32_t resource = resources[plan.work[task]];
-    end = std::max(end, timeline.end[task]);
+    report.makespan = std::max(report.makespan, timeline.end[task]);
     if (!plan.is_link(resource)) add_action(timeline, task, report.ranks[resource]);
   }
-  report.makespan = end;
   for (RankReport& rank : report.ranks) rank.idle = report.makespan - rank.busy;
   report.bubble = bubble_of(report);
   return report;

@@ -31,30 +31,44 @@ QString pass_phrase(Pass pass) {
   return words[static_cast<std::size_t>(pass)];
 }
 
+/// What has a colour in some runs.
+struct Seen {
+  std::set<std::uint8_t> categories;
+  std::set<std::uint8_t> causes;
+};
+
+Seen seen_in(const std::vector<PaintedRunPtr>& runs) {
+  Seen seen;
+  for (const PaintedRunPtr& run : runs) {
+    for (const RankPyramids& rank : run->pyramids) {
+      for (const auto* tracks : {&rank.compute, &rank.send}) {
+        for (const Pyramid& pyramid : *tracks) {
+          seen.categories.insert(pyramid.categories().begin(), pyramid.categories().end());
+        }
+      }
+      seen.causes.insert(rank.idle.categories().begin(), rank.idle.categories().end());
+    }
+    for (const RankTracks& rank : run->lanes->ranks) {
+      if (rank.idle.size() == 0) continue;
+      // Waiting at the ends of a rank is in no pyramid.
+      for (const std::uint32_t tag : {rank.idle.tag.front(), rank.idle.tag.back()}) {
+        seen.causes.insert(static_cast<std::uint8_t>(cause_of(tag)));
+      }
+    }
+  }
+  return seen;
+}
+
 }  // namespace
 
 RunLegend::RunLegend(QWidget* parent) : QWidget(parent) { setAccessibleName("Legend"); }
 
-void RunLegend::show_run(const PaintedRun& run, ThemeName name_of_theme, Beside beside) {
+void RunLegend::show_runs(const std::vector<PaintedRunPtr>& runs, ThemeName name_of_theme,
+                          bool memory) {
   entries_.clear();
+  const PaintedRun& run = *runs.front();
   const Theme& colours = theme(name_of_theme);
-  std::set<std::uint8_t> categories;
-  std::set<std::uint8_t> causes;
-  for (const RankPyramids& rank : run.pyramids) {
-    for (const auto* tracks : {&rank.compute, &rank.send}) {
-      for (const Pyramid& pyramid : *tracks) {
-        categories.insert(pyramid.categories().begin(), pyramid.categories().end());
-      }
-    }
-    causes.insert(rank.idle.categories().begin(), rank.idle.categories().end());
-  }
-  for (const RankTracks& rank : run.lanes->ranks) {
-    if (rank.idle.size() == 0) continue;
-    // Waiting at the ends of a rank is in no pyramid.
-    for (const std::uint32_t tag : {rank.idle.tag.front(), rank.idle.tag.back()}) {
-      causes.insert(static_cast<std::uint8_t>(cause_of(tag)));
-    }
-  }
+  const auto [categories, causes] = seen_in(runs);
   for (const std::uint8_t category : categories) {
     QString text = "ops";
     if (run.by == ColourBy::pass) text = pass_phrase(static_cast<Pass>(category));
@@ -70,14 +84,14 @@ void RunLegend::show_run(const PaintedRun& run, ThemeName name_of_theme, Beside 
     entries_.push_back({qt_colour(colours.idle[cause]), qt_colour(colours.idle_lines[cause]),
                         QString("idle: ") + name(static_cast<IdleCause>(cause))});
   }
-  if (beside.memory && run.memory != nullptr) {
+  if (memory && run.memory != nullptr) {
     for (std::size_t k = 0; k < run.memory->kinds.size(); ++k) {
       const QString kind =
           run.memory->by_kind ? qt_text(name(run.memory->kinds[k])) : QString("all kinds");
       entries_.push_back({qt_colour(series_colour(k)), {}, "memory: " + kind});
     }
   }
-  if (beside.differences) {
+  if (runs.size() > 1) {
     entries_.push_back({qt_colour(later_colour), {}, "later than in A"});
     entries_.push_back({qt_colour(earlier_colour), {}, "earlier than in A"});
   }

@@ -12,12 +12,8 @@ namespace penstock {
 class RunLegend : public QWidget {
  public:
   explicit RunLegend(QWidget* parent = nullptr);
-  /// What there may be beside ops and idle time.
-  struct Beside {
-    bool memory = false;
-    bool differences = false;
-  };
-  void show_run(const PaintedRun& run, ThemeName theme, Beside beside);
+  /// All that occurs in some runs, of which the first is A. `memory`: with its kinds.
+  void show_runs(const std::vector<PaintedRunPtr>& runs, ThemeName theme, bool memory);
   QSize sizeHint() const override;
 
  protected:

@@ -78,6 +78,9 @@ void ScenarioPanel::show_fault(const QString& message) {
 void ScenarioPanel::show_problem(const QString& text, std::optional<std::size_t> line) {
   problem_->setText(text);
   problem_->setVisible(!text.isEmpty());
+  // The text takes room from the editor.
+  layout()->activate();
+  editor_->ensureCursorVisible();
   QList<QTextEdit::ExtraSelection> marks;
   if (line) {
     QTextEdit::ExtraSelection mark;

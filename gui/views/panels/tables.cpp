@@ -43,6 +43,12 @@ void start(QTreeWidget& table) {
 }
 
 void finish(QTreeWidget& table) {
+  // The heading of numbers stands over them.
+  for (int c = 0; c < table.columnCount() && table.topLevelItemCount() > 0; ++c) {
+    const bool has_numbers = table.topLevelItem(0)->data(c, number_role).isValid();
+    const Qt::Alignment side = has_numbers ? Qt::AlignRight : Qt::AlignLeft;
+    table.headerItem()->setTextAlignment(c, side | Qt::AlignVCenter);
+  }
   table.setSortingEnabled(true);
   for (int c = 0; c < table.columnCount(); ++c) table.resizeColumnToContents(c);
 }
@@ -58,6 +64,7 @@ QTreeWidget* make_table(const QStringList& columns, const QString& accessible_na
                         std::function<void(TaskId)> on_op) {
   auto* table = new QTreeWidget;
   table->setHeaderLabels(columns);
+  table->header()->setStretchLastSection(false);
   table->setRootIsDecorated(false);
   table->setAlternatingRowColors(true);
   table->setUniformRowHeights(true);

@@ -235,8 +235,9 @@ void ViewerWindow::refresh_panels() {
 
 void ViewerWindow::refresh_legend() {
   if (now() == nullptr || !canvas()->first()) return;
-  legend_->show_run(*canvas()->first(), theme_,
-                    {canvas()->choice().memory, !now()->others.empty()});
+  std::vector<PaintedRunPtr> runs{canvas()->first()};
+  runs.insert(runs.end(), canvas()->others().begin(), canvas()->others().end());
+  legend_->show_runs(runs, theme_, canvas()->choice().memory);
 }
 
 void ViewerWindow::refresh_ops() {

@@ -45,6 +45,40 @@ TEST_CASE("scenario: Ctrl+Space offers the keys of the section around the cursor
   CHECK(names.contains("gpipe"));
 }
 
+TEST_CASE("scenario: the line that is written stays in sight when its fault is shown") {
+  Opened opened;
+  for (auto* dock : opened.window.findChildren<QDockWidget*>()) {
+    if (dock->objectName() == "Scenario") dock->raise();
+  }
+  opened.settle();
+  QPlainTextEdit& editor = opened.window.scenario_panel().editor();
+  editor.moveCursor(QTextCursor::End);
+  editor.insertPlainText("x");
+  opened.window.scenario_panel().check();
+  opened.settle();
+  REQUIRE(!opened.window.scenario_panel().problem().isEmpty());
+  CHECK(editor.viewport()->rect().contains(editor.cursorRect()));
+}
+
+TEST_CASE("lists: headings of numbers stand over them, and no column is wider than it needs") {
+  Opened opened;
+  int lists = 0;
+  for (auto* table : opened.window.findChildren<QTreeWidget*>()) {
+    if (table->topLevelItemCount() == 0) continue;
+    ++lists;
+    CAPTURE(table->accessibleName().toStdString());
+    const QTreeWidgetItem& row = *table->topLevelItem(0);
+    for (int c = 0; c < table->columnCount(); ++c) {
+      const auto side = [c](const QTreeWidgetItem& item) {
+        return (item.textAlignment(c) & Qt::AlignRight) != 0;
+      };
+      CHECK(side(row) == side(*table->headerItem()));
+    }
+    CHECK(!table->header()->stretchLastSection());
+  }
+  CHECK(lists >= 4);
+}
+
 TEST_CASE("screen readers: the canvas has a lane for each rank, and lanes have their ops") {
   Opened opened;
   QAccessibleInterface* const canvas = QAccessible::queryAccessibleInterface(&opened.canvas());

@@ -149,7 +149,15 @@ TEST_CASE("legend: each text stands beside the colour that the lanes have for it
     }
     CHECK(pixels > 9);
   }
+  CHECK(!words.contains("backward, weight gradient"));
+  opened.window.set_scenario(changed(*opened.run().scenario, {"/schedule/name=zb-h1"}));
+  opened.settle();
+  CHECK(legend->accessibleDescription().contains("weight gradient"));
+  opened.window.swap_runs();
+  // B has them now.
+  CHECK(legend->accessibleDescription().contains("weight gradient"));
   opened.window.drop_reference();
+  CHECK(!legend->accessibleDescription().contains("weight gradient"));
   CHECK(!legend->accessibleDescription().contains("later"));
 }
 
