@@ -29,7 +29,7 @@ void draw(const GpuLayerSizes& sizes, std::byte* memory) {
   const ConditionalSizes images = conditional_sizes(sizes);
   const auto weights = carved<Weights>(images, memory);
   draw_numbers(weights.kernels, images.kernels * images.weights(), 1,
-               spread_of_inputs(images.window()));
+               spread_of_inputs(images.window() / 2));  // the ReLU leaves half
   const std::uint64_t routing = std::uint64_t{images.kernels} * images.channels_in;
   draw_numbers(weights.routing, routing, 2, 1);
   draw_numbers(weights.routing + routing, images.kernels, 3, 0.5);

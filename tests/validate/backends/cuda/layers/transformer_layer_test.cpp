@@ -106,8 +106,7 @@ struct OwnTransformer {
 
 /// The furthest that results and gradients are from those of the reference.
 template <class Number>
-double distance(bool gated) {
-  const SmallShape shape = small_shape(gated);
+double distance(const SmallShape& shape) {
   ReferenceTransformer reference(shape);
   OwnTransformer<Number> own(shape, reference);
   Tensor in = drawn_tensor(shape.hidden(), shape.columns(), 1);
@@ -133,10 +132,17 @@ double distance(bool gated) {
 TEST_CASE("gpu transformer layer: results and gradients are those of the reference kernels") {
   for (const bool gated : {false, true}) {
     CAPTURE(gated);
-    CHECK(distance<double>(gated) < 1e-12);
-    CHECK(distance<float>(gated) < 1e-5);
-    CHECK(distance<Bf16>(gated) < 0.04);
+    CHECK(distance<double>(small_shape(gated)) < 1e-12);
+    CHECK(distance<float>(small_shape(gated)) < 1e-5);
+    CHECK(distance<Bf16>(small_shape(gated)) < 0.04);
   }
+}
+
+// Sums of 75 columns for W are of two parts of 64 and 11.
+TEST_CASE("gpu transformer layer: sums over many columns have parts") {
+  CHECK(norm_parts<double>(64) == 1);
+  CHECK(norm_parts<double>(75) == 2);
+  CHECK(distance<double>(SmallShape({3, 25, 2, 6, false})) < 1e-12);
 }
 
 TEST_CASE("gpu transformer layer: gradients are those that differences show") {
