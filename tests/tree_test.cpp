@@ -65,6 +65,7 @@ const std::map<std::string, Rooms>& rooms() {
          "comparison",
          "store",
          "transports",
+         "launch/mpi",
          "launch",
          "training",
          "ranks",
@@ -151,7 +152,7 @@ const std::vector<Home>& homes() {
        std::regex(
            "(sim/(model/model_graph|costs/topology)|experiments/sweeps/space/sample)\\.cpp")},
       {std::regex("(Eigen|unsupported)/.*"), std::regex("(hardware_models/codecs|validate)/.*")},
-      {std::regex("mpi\\.h"), std::regex("experiments/cluster/dealing_mpi\\.cpp")},
+      {std::regex("mpi\\.h"), std::regex("experiments/cluster/dealing_mpi\\.cpp|validate/launch/mpi/.*_mpi\\.cpp")},
       {std::regex("cairo.*"), std::regex("experiments/pictures/.*")},
       {std::regex("CLI/.*"), std::regex("experiments/commands/.*")},
       {std::regex("valijson/.*"), std::regex("experiments/files/schema_check\\.cpp")},

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "experiments/commands/line/suggestions.hpp"
@@ -8,6 +9,7 @@
 #include "experiments/commands/torch_flags.hpp"
 #include "experiments/files/files.hpp"
 #include "experiments/files/json_output.hpp"
+#include "experiments/files/plain_text.hpp"
 #include "experiments/validation/gpu_program.hpp"
 #include "experiments/validation/schedule_ranking.hpp"
 #include "experiments/validation/torch_validation.hpp"
@@ -33,6 +35,7 @@ struct Options {
   std::optional<std::uint32_t> processes;
   std::string bodies = "auto";
   std::string links;
+  std::vector<std::string> nccl;
   std::string gpu_program;
   std::string keep;
   TorchFlags torch;
@@ -118,16 +121,53 @@ std::vector<std::string> body_names() {
   return names;
 }
 
+/// Of "min_ctas=2", "max_ctas=8" and "split_share=1".
+CommResources comms_of(const std::vector<std::string>& settings) {
+  CommResources comms;
+  for (const std::string& setting : settings) {
+    const std::size_t equals = setting.find('=');
+    const std::string key = setting.substr(0, equals);
+    const auto number =
+        plain_number(equals == std::string::npos ? std::string_view() : &setting[equals + 1]);
+    const bool is_share = key == "split_share";
+    const double most = is_share ? 1 : 64;
+    if ((!is_share && key != "min_ctas" && key != "max_ctas") || !number ||
+        std::floor(*number) != *number || *number < (is_share ? 0 : 1) || *number > most) {
+      throw UsageError(fmt::format(
+          "--nccl {}: expected min_ctas=N or max_ctas=N, from 1 to 64, or split_share=0 or 1",
+          setting));
+    }
+    const auto whole = static_cast<std::uint32_t>(*number);
+    if (is_share) comms.shared = whole == 1;
+    if (key == "min_ctas") comms.least_blocks = whole;
+    if (key == "max_ctas") comms.most_blocks = whole;
+  }
+  if (comms.most_blocks > 0 && comms.least_blocks > comms.most_blocks) {
+    throw UsageError(fmt::format("--nccl min_ctas={}: it is above max_ctas={}", comms.least_blocks,
+                                 comms.most_blocks));
+  }
+  return comms;
+}
+
 /// Refuses options that the backend does not have.
 DeviceOptions device_of(const Options& options, const BackendEntry& backend) {
   const std::optional<ActionWork> work = device_work(options.bodies);
-  const bool asked = work || !options.links.empty();
-  if (asked && !backend.one_gpu) {
-    throw UsageError(fmt::format("{} goes with --backend cuda_single or cuda_single_graph",
-                                 work ? "--bodies " + options.bodies : "--links"));
+  const bool on_ranks = work && runs_on_ranks(*work);
+  const bool runs = backend.one_gpu || (backend.many_gpus && on_ranks);
+  if (work && !runs) {
+    throw UsageError(fmt::format(
+        "--bodies {} goes with --backend cuda_single{} cuda_single_graph{}", options.bodies,
+        on_ranks ? "," : " or", on_ranks ? ", cuda_multi or cuda_multi_pairs" : ""));
+  }
+  if (!options.links.empty() && !backend.one_gpu) {
+    throw UsageError("--links goes with --backend cuda_single or cuda_single_graph");
+  }
+  if (!options.nccl.empty() && !backend.many_gpus) {
+    throw UsageError("--nccl goes with --backend cuda_multi or cuda_multi_pairs");
   }
   return {.work = work.value_or(ActionWork::spin),
-          .links = options.links == "host" ? DeviceLinks::host : DeviceLinks::paced};
+          .links = options.links == "host" ? DeviceLinks::host : DeviceLinks::paced,
+          .comms = comms_of(options.nccl)};
 }
 
 TorchOptions torch_of(const Options& options) {
@@ -231,6 +271,11 @@ Runner declare(CommandLine& line) {
   line.choice("--bodies", options->bodies, body_names(), "what actions do");
   line.choice("--links", options->links, {"host", "paced"},
               "cuda_single*: copies through host memory, or as fast as links; default paced");
+  line.option(
+      "--nccl", options->nccl,
+      "cuda_multi*: min_ctas and max_ctas bound the blocks of NCCL's kernels, split_share=1 "
+      "shares resources of communicators",
+      "KEY=N");
   line.option("--gpu-program", options->gpu_program,
               "only write what a GPU would run, for penstock_gpu_check", "FILE");
   declare(line, options->torch);

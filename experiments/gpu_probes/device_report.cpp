@@ -12,10 +12,30 @@
 #include "experiments/files/table.hpp"
 #include "validate/backends/gpu/one_gpu_scope.hpp"
 #include "validate/calibration/gpu/device_fits.hpp"
-#include "validate/store/environment_keys.hpp"
 
 namespace penstock {
 namespace {
+
+std::string fact_of(const std::map<std::string, std::string>& environment, const char* key) {
+  const auto found = environment.find(key);
+  return found == environment.end() ? "" : found->second;
+}
+
+/// "NVIDIA H200, 132 SMs, cc 9.0, driver 580.159.03, CUDA 13.0, cuBLASLt 13.1.0, Xeon"
+std::string device_title(const std::map<std::string, std::string>& environment) {
+  constexpr std::pair<const char*, const char*> words[] = {
+      {"cc", "cc "}, {"driver", "driver "}, {"cudart", "CUDA "}, {"cublaslt", "cuBLASLt "}};
+  std::string title = fact_of(environment, "device");
+  if (const std::string sms = fact_of(environment, "sms"); !sms.empty())
+    title += ", " + sms + " SMs";
+  for (const auto& [key, word] : words) {
+    if (const std::string value = fact_of(environment, key); !value.empty()) {
+      title += ", " + (word + value);
+    }
+  }
+  const std::string cpu = fact_of(environment, "cpu");
+  return cpu.empty() ? title : title + ", " + cpu;
+}
 
 std::string number_line(const FittedNumber& number) {
   return fmt::format("  {}: {} {} (95 %: {} to {})\n", number.name, number_text(number.value),
@@ -130,8 +150,13 @@ ordered_json fit_json(const DeviceFit& fit) {
 }  // namespace
 
 DeviceReport device_report(ProbeRows probes, const BootstrapPlan& plan) {
-  const std::vector<DeviceProbe> measured = device_probes(probes.rows);
-  return {std::move(probes), fit_device(measured, plan)};
+  std::vector<DeviceProbe> measured = device_probes(probes.rows);
+  std::size_t on_parts = 0;
+  if (fact_of(probes.environment, "mode") == "streams_unpartitioned") {
+    on_parts =
+        std::erase_if(measured, [](const DeviceProbe& probe) { return probe.size("sms") > 0; });
+  }
+  return {std::move(probes), fit_device(measured, plan), on_parts};
 }
 
 ordered_json device_report_json(const DeviceReport& report) {
@@ -143,17 +168,22 @@ ordered_json device_report_json(const DeviceReport& report) {
           {"rows",
            {{"used", report.probes.rows.size()},
             {"suspect", report.probes.suspect},
-            {"retired", report.probes.retired}}},
+            {"retired", report.probes.retired},
+            {"on_parts", report.on_parts}}},
           {"scope", one_gpu_scope},
           {"fits", std::move(fits)}};
 }
 
 std::string device_report_text(const DeviceReport& report) {
-  std::string text = fmt::format("{}: {}", environment_title(report.probes.environment),
+  std::string text = fmt::format("{}: {}", device_title(report.probes.environment),
                                  counted(report.probes.rows.size(), "measurement"));
   if (report.probes.suspect > 0) text += fmt::format(", {} of them suspect", report.probes.suspect);
   if (report.probes.retired > 0) text += fmt::format("; {} retired", report.probes.retired);
   text += "\n";
+  if (report.on_parts > 0) {
+    text += fmt::format("{} on parts of the SMs left out: the driver did not split them\n",
+                        counted(report.on_parts, "measurement"));
+  }
   for (const DeviceFit& fit : report.fits) text += fit_text(fit);
   return text + fmt::format("\n{}\n", one_gpu_scope);
 }

@@ -12,6 +12,7 @@ namespace penstock {
 struct DeviceReport {
   ProbeRows probes;
   std::vector<DeviceFit> fits;
+  std::size_t on_parts = 0;  // left out: on parts of the SMs, which the driver did not split
 };
 DeviceReport device_report(ProbeRows probes, const BootstrapPlan& plan = {});
 

@@ -15,16 +15,6 @@ namespace {
 
 constexpr std::uint32_t most_version = 100'000'000;
 
-/// 13000 is 13.0.
-std::string cuda_version(std::uint32_t number) {
-  return fmt::format("{}.{}", number / 1000, number % 1000 / 10);
-}
-
-/// 130100 is 13.1.0.
-std::string cublaslt_version(std::uint32_t number) {
-  return fmt::format("{}.{}.{}", number / 10'000, number / 100 % 100, number % 100);
-}
-
 /// "Linux 6.1.0-18-amd64", of "Linux version 6.1.0-18-amd64 (…) …".
 std::string system_name(const std::string& text) {
   constexpr std::string_view name = "Linux version ";
@@ -43,8 +33,8 @@ std::map<std::string, std::string> environment_of(const JsonView& fact) {
                                          {"device", fact.at("device").text()}};
   for (const char* key : {"cc", "cpu", "mode", "why_unpartitioned"}) add_text(fact, key, all);
   all["sms"] = fmt::format("{}", fact.at("sms").whole(most_version));
-  all["cuda"] = cuda_version(fact.at("cuda").whole(most_version));
-  all["cudart"] = cuda_version(fact.at("cudart").whole(most_version));
+  all["cuda"] = cuda_version_text(fact.at("cuda").whole(most_version));
+  all["cudart"] = cuda_version_text(fact.at("cudart").whole(most_version));
   if (const auto queues = fact.find("hardware_queues")) {
     all["hardware_queues"] = fmt::format("{}", queues->whole(most_version));
   }
@@ -82,7 +72,7 @@ ProbeFacts read_probe_facts(const std::string& path) {
     const std::string& about = fact.at("about").text();
     if (about == "device") add_device(fact, facts);
     if (about == "cublaslt version") {
-      cublaslt = cublaslt_version(fact.at("version").whole(most_version));
+      cublaslt = cublaslt_version_text(fact.at("version").whole(most_version));
     }
     if (about == "product") {
       facts.algorithm_of[fact.at("shape").text()] = fact.at("algorithm").text();

@@ -88,6 +88,10 @@ std::pair<std::string, std::string> files_of(const std::string& path) {
 std::vector<ProfileRow> read_probes(const std::string& path) {
   const auto [probes, beside] = files_of(path);
   if (!fs::exists(probes)) read_file(probes);  // says why not
+  if (!fs::exists(beside)) {
+    throw in_file(probes, InputError("facts.jsonl is missing beside it, which says what was "
+                                     "measured; give the folder of penstock_gpu_check --all"));
+  }
   const ProbeFacts facts = read_probe_facts(beside);
   std::vector<ProfileRow> rows;
   for_each_line(probes, [&](const JsonView& line) { rows.push_back(row_in(line, facts)); });

@@ -214,9 +214,9 @@ LayerProfile layer_profile(const JudgedRows& judged, std::optional<std::int64_t>
   }
   layers.profile.source = judged.source;
   layers.left_out = judged.rows.size() - layers.profile.rows.size();
-  const auto of_layers =
-      std::count_if(judged.rows.begin(), judged.rows.end(),
-                    [](const StoredRow& stored) { return !stored.row.point.pass.empty(); });
+  const auto of_layers = std::count_if(
+      judged.rows.begin(), judged.rows.end(),
+      [](const StoredRow& stored) { return layer_point(stored.row.point).has_value(); });
   layers.profile.unused_rows = static_cast<std::size_t>(of_layers) - layers.profile.rows.size();
   const auto& facts = rows.front().stored->row.environment;
   if (const auto device = facts.find("device"); device != facts.end()) {

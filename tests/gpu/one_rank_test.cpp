@@ -43,7 +43,8 @@ TEST_CASE("on a GPU: a communicator of one rank reduces and gathers between acti
   RankItem update = action(2);
   update.waits = {1};
   constexpr std::uint64_t action_ns = 1'000'000;
-  RankExecutor executor(device, communicators,
+  const RankActions actions(device, ActionWork::spin);
+  RankExecutor executor(device, communicators, actions,
                         {.rank = 0,
                          .channels = channels,
                          .items = {action(0), collective(CommKind::all_reduce, 1, 0), update,

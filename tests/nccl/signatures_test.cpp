@@ -3,9 +3,11 @@
 #if __has_include(<nccl.h>) && __has_include(<cuda_runtime.h>)
 #include <nccl.h>
 
+#include <cstddef>
 #include <type_traits>
 
 #include "validate/backends/nccl/nccl_calls.hpp"
+#include "validate/backends/nccl/nccl_config.hpp"
 
 namespace penstock {
 namespace {
@@ -44,11 +46,24 @@ constexpr bool fits(Theirs, Ours NcclCalls::*) {
   return std::is_same_v<decltype(here(Theirs{})), Ours>;
 }
 
+static_assert(offsetof(ncclConfig_t, size) == offsetof(NcclConfig, size));
+static_assert(offsetof(ncclConfig_t, magic) == offsetof(NcclConfig, magic));
+static_assert(offsetof(ncclConfig_t, version) == offsetof(NcclConfig, version));
+static_assert(offsetof(ncclConfig_t, blocking) == offsetof(NcclConfig, blocking));
+static_assert(offsetof(ncclConfig_t, cgaClusterSize) == offsetof(NcclConfig, cluster_size));
+static_assert(offsetof(ncclConfig_t, minCTAs) == offsetof(NcclConfig, least_blocks));
+static_assert(offsetof(ncclConfig_t, maxCTAs) == offsetof(NcclConfig, most_blocks));
+static_assert(offsetof(ncclConfig_t, netName) == offsetof(NcclConfig, network));
+static_assert(offsetof(ncclConfig_t, splitShare) == offsetof(NcclConfig, split_share));
+static_assert(sizeof(NcclConfig) <= sizeof(ncclConfig_t));
+static_assert(ncclConfig_t(NCCL_CONFIG_INITIALIZER).magic == NcclConfig{}.magic);
+static_assert(ncclConfig_t(NCCL_CONFIG_INITIALIZER).minCTAs == NcclConfig::unset);
+
 static_assert(fits(&ncclGetVersion, &NcclCalls::get_version));
 static_assert(fits(&ncclGetUniqueId, &NcclCalls::get_unique_id));
 static_assert(fits(&ncclGetErrorString, &NcclCalls::get_error_string));
 static_assert(fits(&ncclGetLastError, &NcclCalls::get_last_error));
-static_assert(fits(&ncclCommInitRank, &NcclCalls::comm_init_rank));
+static_assert(fits(&ncclCommInitRankConfig, &NcclCalls::comm_init_rank));
 static_assert(fits(&ncclCommSplit, &NcclCalls::comm_split));
 static_assert(fits(&ncclCommGetAsyncError, &NcclCalls::comm_get_async_error));
 static_assert(fits(&ncclCommDestroy, &NcclCalls::comm_destroy));

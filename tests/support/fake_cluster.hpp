@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -31,6 +32,7 @@ class FakeCluster {
   double drift = 1e-5;                // of the clock of GPU 1, twice that of GPU 2 …
   std::uint64_t standstill_ms = 300;  // how long nobody moves
   int version = 22809;
+  bool has_products = true;
 
   /// What a process does at its launch of this number.
   enum class Mishap : std::uint8_t { none, dies, hangs, fails };
@@ -39,6 +41,9 @@ class FakeCluster {
   std::uint64_t mishap_launch = 0;
 
   MultiCalls calls() const;
+  /// What the communicator of all ranks asked for on a GPU: the least and the most blocks, and
+  /// whether to share them.
+  std::array<int, 3> resources(std::uint32_t gpu) const;
   /// Calls of NCCL that were aborted, by all processes.
   std::uint32_t aborts() const;
 

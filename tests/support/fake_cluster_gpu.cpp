@@ -162,15 +162,73 @@ int write(void* to, const void* from, std::size_t bytes) {
   return 0;
 }
 
+constexpr std::uint64_t fake_sms = 132;
+
+void stamp_begin(const GpuKernelTask& task, std::int64_t ns) {
+  std::uint64_t& stamp = task.begin_ns[task.task];
+  stamp = std::min(stamp, static_cast<std::uint64_t>(gpu_ns(ns)));
+}
+
+void stamp_end(const GpuKernelTask& task, std::int64_t ns) {
+  std::uint64_t& stamp = task.end_ns[task.task];
+  stamp = std::max(stamp, static_cast<std::uint64_t>(gpu_ns(ns)));
+}
+
+/// Takes this long by its own clock.
+void pass_time(FakeStream* stream, std::uint64_t ns) {
+  stream->now_ns += std::llround(static_cast<double>(ns) / (1 + gpu_drift()));
+}
+
 /// Runs a kernel, which writes its stamps.
-void run_kernel(FakeStream* stream, const GpuKernelTask& task) {
-  const std::int64_t begin = stream->now_ns;
-  const auto slower = 1 + gpu_drift();
-  stream->now_ns += std::llround(static_cast<double>(task.records[task.task].duration_ns) / slower);
-  const auto began = static_cast<std::uint64_t>(gpu_ns(begin));
-  const auto ended = static_cast<std::uint64_t>(gpu_ns(stream->now_ns));
-  task.begin_ns[task.task] = std::min(task.begin_ns[task.task], began);
-  task.end_ns[task.task] = std::max(task.end_ns[task.task], ended);
+void run_kernel(FakeStream* stream, const GpuKernelTask& task, std::uint64_t ns) {
+  stamp_begin(task, stream->now_ns);
+  pass_time(stream, ns);
+  stamp_end(task, stream->now_ns);
+}
+
+std::uint64_t kernel_ns(const GpuActionKernel& kernel) {
+  if (kernel.work == GpuWork::flops) return kernel.amount;
+  if (kernel.work == GpuWork::bytes) return kernel.amount / fake_sms;
+  return kernel.task.records[kernel.task.task].duration_ns;
+}
+
+int launch_begin(GpuStream stream, const GpuKernelTask& task) {
+  own(stream)->work.push_back([=] {
+    stamp_begin(task, own(stream)->now_ns);
+    return true;
+  });
+  return 0;
+}
+
+int launch_end(GpuStream stream, const GpuKernelTask& task, bool) {
+  own(stream)->work.push_back([=] {
+    stamp_end(task, own(stream)->now_ns);
+    return true;
+  });
+  return 0;
+}
+
+const char* why_no_products() { return cluster->has_products ? "" : "no cuBLASLt here"; }
+
+int make_product(GpuProduct* product, const GpuProductShape& shape) {
+  *product = reinterpret_cast<GpuProduct>(new GpuProductShape(shape));
+  return 0;
+}
+
+int free_product(GpuProduct product) {
+  delete reinterpret_cast<GpuProductShape*>(product);
+  return 0;
+}
+
+/// A multiply-add of each SM takes a nanosecond for 8192. The result is not worked out.
+int launch_product(GpuStream stream, GpuProduct product, const GpuProductMemory&) {
+  const GpuProductShape shape = *reinterpret_cast<GpuProductShape*>(product);
+  const std::uint64_t work = std::uint64_t{shape.rows} * shape.columns * shape.inner;
+  own(stream)->work.push_back([=] {
+    pass_time(own(stream), work / (8192 * fake_sms) + 1);
+    return true;
+  });
+  return 0;
 }
 
 void suffer_mishap() {
@@ -184,7 +242,7 @@ void suffer_mishap() {
 int launch_action(GpuStream stream, const GpuActionKernel& kernel) {
   suffer_mishap();
   own(stream)->work.push_back([=] {
-    run_kernel(own(stream), kernel.task);
+    run_kernel(own(stream), kernel.task, kernel_ns(kernel));
     return true;
   });
   return 0;
@@ -192,7 +250,7 @@ int launch_action(GpuStream stream, const GpuActionKernel& kernel) {
 
 int launch_copy(GpuStream stream, const GpuCopyKernel& kernel) {
   own(stream)->work.push_back([=] {
-    run_kernel(own(stream), kernel.task);
+    run_kernel(own(stream), kernel.task, kernel.task.records[kernel.task.task].duration_ns);
     std::memcpy(kernel.to, kernel.from, std::min(kernel.bytes, kernel.buffer_bytes));
     return true;
   });
@@ -235,6 +293,14 @@ GpuCalls made_gpu_calls() {
   all.read = write;
   all.launch_action = launch_action;
   all.launch_copy = launch_copy;
+  all.launch_begin = launch_begin;
+  all.launch_end = launch_end;
+  all.why_no_products = why_no_products;
+  all.make_product = make_product;
+  all.free_product = free_product;
+  all.launch_product = launch_product;
+  all.product_library = [] { return 130'100U; };
+  all.product_algorithm = [](GpuProduct) { return std::uint64_t{7}; };
   all.launch_nothing = launch_nothing;
   all.launch_clock_reader = launch_clock_reader;
   return all;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tests/support/fake_cluster_parts.hpp"
+#include "validate/backends/nccl/nccl_config.hpp"
 
 namespace penstock::testing::fakes {
 namespace {
@@ -66,7 +67,10 @@ void gather(std::uint64_t key, std::uint32_t needed, const std::function<void(En
   }
 }
 
-int comm_init_rank(NcclComm* comm, int ranks, NcclId id, int rank) {
+int comm_init_rank(NcclComm* comm, int ranks, NcclId id, int rank, void* config) {
+  const auto* const wanted = static_cast<const NcclConfig*>(config);
+  if (wanted == nullptr || wanted->magic != NcclConfig{}.magic) return 5;
+  world->resources[process.gpu] = {wanted->least_blocks, wanted->most_blocks, wanted->split_share};
   std::uint64_t number = 0;
   std::memcpy(&number, id.bytes.data(), sizeof number);
   std::uint32_t users = 0;  // of this GPU

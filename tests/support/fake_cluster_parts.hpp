@@ -51,6 +51,7 @@ struct World {
   std::array<std::atomic<std::uint64_t>, most_gpus> stuck_at = {};  // moves seen; 0: goes on
   std::atomic<std::uint32_t> joined = 0;
   std::atomic<std::uint32_t> aborts = 0;
+  std::array<std::array<int, 3>, most_gpus> resources = {};  // of the communicator of all ranks
   std::array<Encounter, most_meetings> meetings;
 };
 

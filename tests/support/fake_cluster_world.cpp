@@ -58,6 +58,10 @@ MultiCalls FakeCluster::calls() const {
   return {fakes::gpu_calls, &nccl_, fakes::host_ns, fakes::host};
 }
 
+std::array<int, 3> FakeCluster::resources(std::uint32_t gpu) const {
+  return fakes::world->resources.at(gpu);
+}
+
 std::uint32_t FakeCluster::aborts() const { return fakes::world->aborts; }
 
 }  // namespace penstock::testing

@@ -78,6 +78,12 @@ std::vector<ProfileRow> MadeUpGpu::scaling() const {
                                  action.alone_ns(*this, sms)));
     }
   }
+  for (double sms = 8; sms <= 128; sms += 8) {
+    constexpr double flop = 16 * 2 * 2048.0 * 2048 * 2048;
+    rows.push_back(made_up_row(
+        *this, {"products", "", fmt::format("products=16 size=2048 sms={}", sms), "solo"},
+        flop / (product_of_sm * sms)));
+  }
   return rows;
 }
 

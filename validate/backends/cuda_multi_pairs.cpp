@@ -13,6 +13,7 @@ constinit extern const BackendEntry cuda_multi_pairs_entry{
     .wall_clock = true,
     .real_links = true,
     .serve = [](const Job& job) { return serve_multi(job, ChannelRule::per_pair); },
+    .many_gpus = true,
 };
 
 }  // namespace penstock

@@ -44,7 +44,8 @@ struct BackendEntry {
   /// finished, and returns true; throws std::runtime_error when a rank is lost. Null without
   /// launchers.
   bool (*serve)(const Job& job) = nullptr;
-  bool one_gpu = false;  // takes the DeviceOptions of a job
+  bool one_gpu = false;    // takes the DeviceOptions of a job, but for communicators
+  bool many_gpus = false;  // takes their communicators, and work that ranks of several GPUs run
 };
 
 /// All backends, by name.

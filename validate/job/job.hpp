@@ -40,16 +40,28 @@ enum class ActionWork : std::uint8_t {
   conditional_convolution,
 };
 
+/// Whether ranks of several GPUs run such actions too.
+constexpr bool runs_on_ranks(ActionWork work) { return work <= ActionWork::products; }
+
 /// What carries tensors on a GPU.
 enum class DeviceLinks : std::uint8_t {
   paced,  // copies as fast as the links of the plan
   host,   // copies out to host memory and back, as fast as the machine is
 };
 
-/// How a job runs on a GPU.
+/// What communicators of several GPUs take; 0 leaves it to NCCL.
+struct CommResources {
+  std::uint32_t least_blocks = 0;  // of a kernel of NCCL (CTAs), one on each SM
+  std::uint32_t most_blocks = 0;
+  bool shared = false;  // by all communicators of a rank
+  friend bool operator==(const CommResources&, const CommResources&) = default;
+};
+
+/// How a job runs on a GPU, or on several.
 struct DeviceOptions {
   ActionWork work = ActionWork::spin;
   DeviceLinks links = DeviceLinks::paced;
+  CommResources comms = {};
 };
 
 /// A priced plan to run for real, with scaled costs. Times of work classes are whole nanoseconds,

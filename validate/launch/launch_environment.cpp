@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/base/error.hpp"
+#include "validate/launch/mpi/meeting_place.hpp"
 
 namespace penstock {
 namespace {
@@ -23,7 +24,7 @@ struct Names {
   const char* job;
 };
 constexpr Names torchrun{"torchrun", "RANK", "WORLD_SIZE", "LOCAL_RANK", "TORCHELASTIC_RUN_ID"};
-constexpr Names open_mpi{"Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
+constexpr Names open_mpi{open_mpi_launcher, "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
                          "OMPI_COMM_WORLD_LOCAL_RANK", "PMIX_NAMESPACE"};
 constexpr Names slurm{"Slurm", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID",
                       "SLURM_JOB_ID"};
@@ -64,6 +65,7 @@ std::string address_of(const Variables& variables, const Names& names) {
   }
   const auto here = variables("OMPI_COMM_WORLD_LOCAL_SIZE");
   if (&names == &open_mpi && here && here == variables(names.ranks)) return "127.0.0.1";
+  if (&names == &open_mpi && has_mpi()) return "";
   throw UsageError(
       fmt::format("{} does not say where rank 0 is: set MASTER_ADDR to the address of its host",
                   names.launcher));

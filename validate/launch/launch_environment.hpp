@@ -7,6 +7,9 @@
 
 namespace penstock {
 
+/// What `Launch::by` says of Open MPI's mpirun.
+constexpr const char* open_mpi_launcher = "Open MPI";
+
 /// This process among those that a launcher started for one job, one per rank.
 struct Launch {
   std::string by;   // "torchrun", "Open MPI" or "Slurm"
@@ -14,7 +17,7 @@ struct Launch {
   std::uint32_t rank = 0;
   std::uint32_t ranks = 1;
   std::uint32_t local_rank = 0;  // among those on this host
-  std::string address;           // of rank 0
+  std::string address;           // of rank 0; empty: MPI says it
   std::uint16_t port = 0;        // where rank 0 listens
 };
 

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "validate/launch/mpi/meeting_place.hpp"
 #include "validate/transports/tcp_frames.hpp"
 #include "validate/transports/tcp_peers.hpp"
 
@@ -39,8 +40,8 @@ SocketError missing_rank(const std::vector<Descriptor>& sockets, const Launch& l
 }
 
 /// Of rank 0.
-std::vector<Descriptor> meet_all(const Launch& launch, const Greeting& own, Moment end) {
-  const Listener listener = listen_on_port(launch.port);
+std::vector<Descriptor> meet_all(const Launch& launch, const Listener& listener,
+                                 const Greeting& own, Moment end) {
   std::vector<Descriptor> sockets(launch.ranks);
   std::uint32_t strangers = 0;
   for (std::uint32_t awaited = launch.ranks - 1; awaited > 0;) {
@@ -61,12 +62,27 @@ std::vector<Descriptor> meet_all(const Launch& launch, const Greeting& own, Mome
   return sockets;
 }
 
+/// Changes the place and the token of a launch to those that rank 0 hands out by MPI.
+void ask_mpi(const Listener& listener, Launch& launch, Greeting& greeting) {
+  MeetingPlace own{.host = {}, .port = listener.port, .token = random_token()};
+  launch.address.copy(own.host.data(), own.host.size() - 1);
+  const auto place = handed_out(own);
+  launch.address = place->host.data();
+  launch.port = place->port;
+  greeting.token = place->token;
+}
+
 }  // namespace
 
-std::vector<Descriptor> meet(const Launch& launch, std::uint64_t plan, Moment end,
+std::vector<Descriptor> meet(const Launch& launch_of_all, std::uint64_t plan, Moment end,
                              const Variables& variables) {
-  const Greeting own = greeting_of(launch, plan, variables);
-  if (launch.rank == 0) return meet_all(launch, own, end);
+  Launch launch = launch_of_all;
+  Greeting own = greeting_of(launch, plan, variables);
+  const bool by_mpi = has_mpi() && launch.by == open_mpi_launcher;
+  Listener listener;
+  if (launch.rank == 0) listener = listen_on_port(by_mpi ? 0 : launch.port);
+  if (by_mpi) ask_mpi(listener, launch, own);
+  if (launch.rank == 0) return meet_all(launch, listener, own, end);
   std::vector<Descriptor> sockets(1);
   sockets.front() = connect_to_host(launch.address, launch.port, end);
   send_greeting(sockets.front(), own, end);

@@ -54,6 +54,14 @@ std::optional<std::string> nvidia_driver(const std::string& module) {
   return std::nullopt;
 }
 
+std::string cuda_version_text(std::uint32_t version) {
+  return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
+}
+
+std::string cublaslt_version_text(std::uint32_t version) {
+  return fmt::format("{}.{}.{}", version / 10'000, version / 100 % 100, version % 100);
+}
+
 std::string file_text(const std::string& path) {
   std::ifstream file(path);
   std::ostringstream text;

@@ -77,7 +77,7 @@ TEST_CASE("probes: all that the check writes on a GPU is read, with its environm
   for (const ProfileRow& row : rows) kernels.insert(row.point.kernel);
   CHECK(kernels == std::set<std::string>{"bfp", "bytes", "clock", "clock_step", "copy", "flops",
                                          "graph", "launch_issue", "launch_round_trip", "product",
-                                         "stamp", "transfer_host", "transfer_paced"});
+                                         "products", "stamp", "transfer_host", "transfer_paced"});
   const auto& environment = rows.front().environment;
   CHECK(environment.at("device") == "fake GPU");
   CHECK(environment.at("cc") == "9.0");
@@ -116,6 +116,21 @@ TEST_CASE("probes: fits find the speed of the fake GPU in what the check wrote")
   CHECK(text.find(one_gpu_scope) != std::string::npos);
   CHECK(text.find("matrix products: not fitted: ") != std::string::npos);
   CHECK(device_report_json(report)["scope"] == one_gpu_scope);
+}
+
+TEST_CASE("probes: on a GPU whose SMs were not split, what ran on parts of them is left out") {
+  std::vector<ProfileRow> rows = MadeUpGpu().all();
+  for (ProfileRow& row : rows) row.environment["mode"] = "streams_unpartitioned";
+  const Today today{.environment = {}, .build = "", .date = rows.front().measured_at};
+  const DeviceReport report =
+      device_report(probe_rows(judged_probes("out", rows, today)), {.seed = 1, .draws = 5});
+  CHECK(report.on_parts > 100);
+  CHECK(report.fits.front().refusal.starts_with("needs flops alone on 3 numbers of SMs, got 0;"));
+  const std::string text = device_report_text(report);
+  CHECK(text.starts_with("made-up GPU, 132 SMs, cc 9.0: "));
+  CHECK(text.find("on parts of the SMs left out: the driver did not split them\n") !=
+        std::string::npos);
+  CHECK(text.find("graph nodes: t = start + each * nodes") != std::string::npos);
 }
 
 TEST_CASE("probes: wrong lines are named by file, line and place") {

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "sim/base/error.hpp"
+#include "validate/launch/mpi/meeting_place.hpp"
 #include "validate/launch/rendezvous.hpp"
 
 namespace penstock::testing {
@@ -95,8 +96,14 @@ TEST_CASE("launch: what a launcher says is checked") {
   CHECK(launch_error(with(of_torchrun, "RANK", "8")) == "RANK=8: expected less than WORLD_SIZE=8");
   CHECK(launch_error({{"RANK", "0"}, {"WORLD_SIZE", "2"}}) ==
         "LOCAL_RANK is not set, though torchrun set RANK");
-  CHECK(launch_error(with(of_mpirun, "OMPI_COMM_WORLD_LOCAL_SIZE", "1")) ==
-        "Open MPI does not say where rank 0 is: set MASTER_ADDR to the address of its host");
+  const std::string several_hosts =
+      launch_error(with(of_mpirun, "OMPI_COMM_WORLD_LOCAL_SIZE", "1"));
+  if (has_mpi()) {
+    CHECK(several_hosts.empty());  // MPI says it later
+  } else {
+    CHECK(several_hosts ==
+          "Open MPI does not say where rank 0 is: set MASTER_ADDR to the address of its host");
+  }
 }
 
 TEST_CASE("launch: the first host of a list of Slurm") {

@@ -96,10 +96,6 @@ Timeline timeline_of(const Plan& plan, const GpuRun& run) {
   return timeline;
 }
 
-std::string version_text(int version) {
-  return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
-}
-
 /// "32", or "16, 48" where ranks have different ones.
 std::string sms_text(const GpuDevice& device, std::uint32_t ranks) {
   std::vector<std::uint32_t> sms;
@@ -240,8 +236,8 @@ std::map<std::string, std::string> GpuBackend::environment() const {
   if (const auto version = nvidia_driver(file_text("/proc/driver/nvidia/version"))) {
     all["driver"] = *version;
   }
-  all["cuda"] = version_text(facts.driver);
-  all["cudart"] = version_text(facts.runtime);
+  all["cuda"] = cuda_version_text(static_cast<std::uint32_t>(facts.driver));
+  all["cudart"] = cuda_version_text(static_cast<std::uint32_t>(facts.runtime));
   all["mode"] = device_.mode();
   all["clock"] = fmt::format("globaltimer, in steps of {} ns", clock_step_.median_ns);
   add_measures(all);
@@ -267,8 +263,7 @@ void GpuBackend::add_measures(std::map<std::string, std::string>& all) const {
                                  : fmt::format("paced copies, at {:.1f} % of their rate or more",
                                                100 * rates_.least());
   if (executor_ && executor_->algorithms() != 0) {
-    const std::uint32_t version = device_.calls().product_library();
-    all["cublaslt"] = fmt::format("{}.{}.{}", version / 10'000, version / 100 % 100, version % 100);
+    all["cublaslt"] = cublaslt_version_text(device_.calls().product_library());
     all["algorithms"] = fmt::format("{:016x}", executor_->algorithms());
   }
   all["stamp_overhead"] = fmt::format("{:.2f} %", 100 * overheads_.stamps);

@@ -19,9 +19,29 @@ constexpr std::uint32_t host_samples = 100;
 
 constexpr const char* what_it_validates =
     "A run on several GPUs validates schedule order, dependency handling, bubble accounting, links "
-    "and NCCL as they are used here. Actions only wait, so it validates neither compute nor its "
-    "slow-down beside communication. Tensors have the bytes of the scenario, whatever the scale of "
+    "and NCCL as they are used here. Tensors have the bytes of the scenario, whatever the scale of "
     "times.";
+
+/// What the actions add to it.
+const char* what_actions_validate(ActionWork work) {
+  if (work == ActionWork::spin) {
+    return " Actions only wait, so it validates neither compute nor its slow-down beside "
+           "communication.";
+  }
+  return " Actions compute, so it also validates their slow-down beside communication; they are "
+         "not those of the model.";
+}
+
+/// "at most 8 blocks, shared"; empty: as NCCL chooses.
+std::string comms_text(const CommResources& comms) {
+  std::string text;
+  if (comms.least_blocks > 0) text += fmt::format("at least {} blocks", comms.least_blocks);
+  if (comms.most_blocks > 0) {
+    text += fmt::format("{}at most {} blocks", text.empty() ? "" : ", ", comms.most_blocks);
+  }
+  if (comms.shared) text += text.empty() ? "shared" : ", shared";
+  return text;
+}
 
 /// Generous, but short enough to notice ranks that wait for each other forever.
 std::chrono::milliseconds run_limit_of(const Job& job, const MultiSetting& setting) {
@@ -255,6 +275,10 @@ std::map<std::string, std::string> MultiBackend::environment() const {
       "{} of {} tensors arrived before they were sent, by {:.3f} us at most", causality_.violations,
       causality_.tensors, static_cast<double>(causality_.worst_ns) * 1e-3);
   all["validates"] = what_it_validates;
+  all["validates"] += what_actions_validate(job_.device.work);
+  if (auto text = comms_text(job_.device.comms); !text.empty()) {
+    all["communicators"] = std::move(text);
+  }
   return all;
 }
 

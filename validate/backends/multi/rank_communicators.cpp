@@ -7,6 +7,7 @@
 
 #include "validate/backends/cuda/gpu_error.hpp"
 #include "validate/backends/nccl/comm_channels.hpp"
+#include "validate/backends/nccl/nccl_config.hpp"
 #include "validate/backends/nccl/nccl_error.hpp"
 
 namespace penstock {
@@ -17,12 +18,16 @@ constexpr std::size_t tried_bytes = 64;
 }  // namespace
 
 RankCommunicators::RankCommunicators(const RankDevice& device, const std::vector<Channel>& channels,
-                                     std::uint32_t rank, std::uint32_t ranks, const NcclId& id)
+                                     std::uint32_t rank, std::uint32_t ranks, const NcclId& id,
+                                     const CommResources& resources)
     : device_(device),
       channels_(channels.size()),
       tried_(make_memory(device.gpu(), 2 * tried_bytes)) {
-  check(nccl(), nccl().comm_init_rank(&world_, static_cast<int>(ranks), id, static_cast<int>(rank)),
-        "making a communicator of all ranks", nullptr);
+  NcclConfig config = nccl_config(resources);
+  check(
+      nccl(),
+      nccl().comm_init_rank(&world_, static_cast<int>(ranks), id, static_cast<int>(rank), &config),
+      "making a communicator of all ranks", nullptr);
   keep(world_);
   for (const auto& round : split_rounds(channels)) split(channels, round, rank);
 }

@@ -9,6 +9,7 @@
 
 #include "validate/backends/multi/rank_device.hpp"
 #include "validate/backends/nccl/comm_plan.hpp"
+#include "validate/job/job.hpp"
 
 namespace penstock {
 
@@ -17,7 +18,8 @@ class RankCommunicators {
  public:
   /// Waits for all ranks. Throws NcclError. The device must outlive it.
   RankCommunicators(const RankDevice& device, const std::vector<Channel>& channels,
-                    std::uint32_t rank, std::uint32_t ranks, const NcclId& id);
+                    std::uint32_t rank, std::uint32_t ranks, const NcclId& id,
+                    const CommResources& resources = {});
   /// Destroys all, unless aborted.
   ~RankCommunicators();
   RankCommunicators(const RankCommunicators&) = delete;

@@ -39,6 +39,12 @@ GpuOwner<void> record_memory(const GpuCalls& calls, const RankWork& work) {
   return memory;
 }
 
+std::vector<std::uint64_t> amounts_of(const RankActions& actions, const RankWork& work) {
+  std::vector<std::uint64_t> amounts;
+  for (const std::uint64_t ns : work.duration_ns) amounts.push_back(actions.amount(ns));
+  return amounts;
+}
+
 GpuOwner<void> tag_memory(const GpuCalls& calls, const RankWork& work) {
   return make_memory(calls, std::max<std::size_t>(work.items.size(), 1) * tag_bytes);
 }
@@ -59,11 +65,13 @@ std::byte* tag_at(const GpuOwner<void>& memory, std::uint32_t item) {
 }  // namespace
 
 RankExecutor::RankExecutor(const RankDevice& device, const RankCommunicators& communicators,
-                           RankWork work)
+                           const RankActions& actions, RankWork work)
     : device_(device),
       communicators_(communicators),
+      actions_(actions),
       gpu_(device.gpu()),
       work_(std::move(work)),
+      amounts_(amounts_of(actions, work_)),
       begin_ns_(stamp_memory(gpu_, work_)),
       end_ns_(stamp_memory(gpu_, work_)),
       records_(record_memory(gpu_, work_)),
@@ -171,7 +179,7 @@ void RankExecutor::clear() {
 void RankExecutor::begin_together() {
   const GpuStream stream = device_.compute();
   const auto hold = static_cast<std::uint32_t>(2 * work_.items.size());
-  stamp(hold, stream, 1);
+  stamp(hold, stream);
   check(communicators_.nccl(),
         communicators_.nccl().all_reduce(meeting_.get(), meeting_.get(), 8, nccl_uint8, nccl_sum,
                                          communicators_.world(), stream),
@@ -191,7 +199,7 @@ void RankExecutor::issue(std::uint32_t item) {
     check(gpu_, gpu_.wait(stream, done_[wait].get()), "waiting before item", item);
   }
   if (what.is_action()) {
-    stamp(2 * item, stream, device_.facts().sms);
+    actions_.launch(stream, kernel_task(2 * item), amounts_[item]);
   } else {
     issue_group(item);
   }
@@ -207,7 +215,7 @@ void RankExecutor::issue_group(std::uint32_t item) {
   if (find_op(what, CommKind::send) != nullptr) {
     move_tag(2 * item, stream, tag_at(tags_, item), buffers.sent.get());
   } else {
-    stamp(2 * item, stream, 1);
+    stamp(2 * item, stream);
   }
   check(nccl, nccl.group_start(), "beginning a group", nullptr);
   for (const CommOp& op : what.group) call(op, what.channel);
@@ -215,7 +223,7 @@ void RankExecutor::issue_group(std::uint32_t item) {
   if (find_op(what, CommKind::receive) != nullptr) {
     move_tag(2 * item + 1, stream, buffers.received.get(), tag_at(found_, item));
   } else {
-    stamp(2 * item + 1, stream, 1);
+    stamp(2 * item + 1, stream);
   }
 }
 
@@ -250,11 +258,11 @@ void RankExecutor::call(const CommOp& op, std::uint32_t channel) {
   check(nccl, error, "calling NCCL", comm);
 }
 
-void RankExecutor::stamp(std::uint32_t slot, GpuStream stream, std::uint32_t blocks) {
+void RankExecutor::stamp(std::uint32_t slot, GpuStream stream) {
   GpuActionKernel kernel{};
   kernel.task = kernel_task(slot);
   kernel.work = GpuWork::spin;
-  kernel.blocks = blocks;
+  kernel.blocks = 1;
   kernel.threads = 32;
   kernel.sms_seen = static_cast<unsigned char*>(sms_seen_.get());
   check(gpu_, gpu_.launch_action(stream, kernel), "launching item", slot / 2);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "validate/backends/cuda/gpu_owners.hpp"
+#include "validate/backends/multi/rank_actions.hpp"
 #include "validate/backends/multi/rank_communicators.hpp"
 #include "validate/backends/multi/rank_device.hpp"
 #include "validate/backends/multi/rank_work.hpp"
@@ -20,13 +21,14 @@ struct RankRun {
   std::optional<TaskId> brought = {};  // whose; none: of no transfer of this run
 };
 
-/// Runs the actions and calls of one rank, any number of times. An action occupies all SMs for its
-/// time. Each tensor begins with 16 bytes that name it, and the reader checks them. Device and
-/// communicators must outlive it; one thread uses it.
+/// Runs the actions and calls of one rank, any number of times. Each tensor begins with 16 bytes
+/// that name it, and the reader checks them. Device, communicators and actions must outlive it; one
+/// thread uses it.
 class RankExecutor {
  public:
   /// Throws GpuError.
-  RankExecutor(const RankDevice& device, const RankCommunicators& communicators, RankWork work);
+  RankExecutor(const RankDevice& device, const RankCommunicators& communicators,
+               const RankActions& actions, RankWork work);
 
   /// Begins together with all ranks. Throws GpuError and NcclError, also when aborted.
   RankRun run();
@@ -54,7 +56,7 @@ class RankExecutor {
   void issue(std::uint32_t item);
   void issue_group(std::uint32_t item);
   void call(const CommOp& op, std::uint32_t channel);
-  void stamp(std::uint32_t slot, GpuStream stream, std::uint32_t blocks);
+  void stamp(std::uint32_t slot, GpuStream stream);
   void move_tag(std::uint32_t slot, GpuStream stream, const void* from, void* to);
   void await_all();
   void check_tags(RankRun& run) const;
@@ -63,8 +65,10 @@ class RankExecutor {
 
   const RankDevice& device_;
   const RankCommunicators& communicators_;
+  const RankActions& actions_;
   const GpuCalls& gpu_;
   RankWork work_;
+  std::vector<std::uint64_t> amounts_;  // by item: of work
   std::uint64_t runs_ = 0;
   GpuOwner<void> begin_ns_;  // two slots per item: before it and after
   GpuOwner<void> end_ns_;

@@ -26,18 +26,21 @@ namespace {
 struct RankParts {
   RankParts(const RankJob& all, const MultiJob& job, const NcclId& id)
       : device(all.calls, static_cast<std::uint32_t>(job.comms.channels.size())),
-        communicators(device, job.comms.channels, all.rank, all.job->priced.plan.ranks, id) {}
+        actions(device, all.job->device.work),
+        communicators(device, job.comms.channels, all.rank, all.job->priced.plan.ranks, id,
+                      all.job->device.comms) {}
 
   /// Also from another thread than the one that waits here.
   void try_and_prepare(const RankJob& all, const MultiJob& job) {
     communicators.try_channels(job.comms.channels, all.rank);
-    run.emplace(device, communicators, rank_work(*all.job, job.comms, all.rank));
+    run.emplace(device, communicators, actions, rank_work(*all.job, job.comms, all.rank));
     RankWork alone = rank_work(job.profile, job.profile_comms, all.rank);
     alone.in_one_stream = true;
-    profile.emplace(device, communicators, std::move(alone));
+    profile.emplace(device, communicators, actions, std::move(alone));
   }
 
   RankDevice device;
+  RankActions actions;
   RankCommunicators communicators;
   std::optional<RankExecutor> run;
   std::optional<RankExecutor> profile;
@@ -204,10 +207,15 @@ class RankServer {
     if (const auto driver = nvidia_driver(file_text("/proc/driver/nvidia/version"))) {
       all["driver"] = *driver;
     }
-    all["cudart"] = fmt::format("{}.{}", facts.runtime / 1000, facts.runtime % 1000 / 10);
+    all["cudart"] = cuda_version_text(static_cast<std::uint32_t>(facts.runtime));
     int version = 0;
     if (all_.calls.nccl->get_version(&version) == 0) all["nccl"] = nccl_version_text(version);
     all["clock"] = fmt::format("globaltimer, in steps of {} ns", parts_->device.clock_step_ns());
+    all["bodies"] = parts_->actions.name();
+    if (const std::uint64_t algorithm = parts_->actions.algorithm(); algorithm != 0) {
+      all["cublaslt"] = cublaslt_version_text(parts_->device.gpu().product_library());
+      all["algorithms"] = fmt::format("{:016x}", algorithm);
+    }
     return all;
   }
 

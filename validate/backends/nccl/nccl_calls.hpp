@@ -30,7 +30,8 @@ struct NcclCalls {
   const char* (*get_error_string)(int error);
   const char* (*get_last_error)(NcclComm comm);
 
-  int (*comm_init_rank)(NcclComm* comm, int ranks, NcclId id, int rank);
+  /// `config`: an `NcclConfig`.
+  int (*comm_init_rank)(NcclComm* comm, int ranks, NcclId id, int rank, void* config);
   /// `config` null: that of `comm`. Called by all ranks of `comm`; `color` -1: not a member.
   int (*comm_split)(NcclComm comm, int color, int key, NcclComm* made, void* config);
   int (*comm_get_async_error)(NcclComm comm, int* error);

@@ -84,7 +84,7 @@ std::optional<std::string> fill_calls(const std::function<void*(const char*)>& l
   filler.fill(calls.get_unique_id, "ncclGetUniqueId");
   filler.fill(calls.get_error_string, "ncclGetErrorString");
   filler.fill(calls.get_last_error, "ncclGetLastError");
-  filler.fill(calls.comm_init_rank, "ncclCommInitRank");
+  filler.fill(calls.comm_init_rank, "ncclCommInitRankConfig");
   filler.fill(calls.comm_split, "ncclCommSplit");
   filler.fill(calls.comm_get_async_error, "ncclCommGetAsyncError");
   filler.fill(calls.comm_destroy, "ncclCommDestroy");

@@ -14,7 +14,8 @@ void add(std::vector<DeviceFit>& all, std::vector<DeviceFit> more) {
 
 std::vector<DeviceFit> fit_device(std::span<const DeviceProbe> probes, const BootstrapPlan& plan) {
   std::vector<DeviceFit> all;
-  for (const char* kernel : {"flops", "bytes"}) all.push_back(fit_scaling(probes, kernel, plan));
+  for (const char* kernel : {"flops", "bytes", "products"})
+    all.push_back(fit_scaling(probes, kernel, plan));
   all.push_back(fit_products(probes, plan));
   add(all, fit_transfers(probes, plan));
   add(all, fit_launches(probes, plan));

@@ -39,7 +39,7 @@ double demand_of(const DeviceProbe& alone) { return alone.size("bytes") / alone.
 
 /// Whether it keeps the arithmetic units busy, which lowers the clock.
 bool computes(const DeviceProbe& probe) {
-  return probe.size("multiply_adds") > 0 || probe.size("k") > 0;
+  return probe.size("multiply_adds") > 0 || probe.size("products") > 0;
 }
 
 const DeviceProbe* same_alone(std::span<const DeviceProbe> probes, const DeviceProbe& probe) {

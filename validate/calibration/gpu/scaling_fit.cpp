@@ -14,7 +14,9 @@ constexpr std::size_t least_sm_counts = 3;
 
 /// FLOPs or bytes.
 double scaled_work(const DeviceProbe& probe) {
-  const double multiply_adds = probe.size("multiply_adds");
+  const double side = probe.size("size");
+  const double multiply_adds =
+      probe.size("multiply_adds") + probe.size("products") * side * side * side;
   return multiply_adds > 0 ? 2 * multiply_adds : probe.size("bytes");
 }
 
@@ -56,7 +58,7 @@ bool reaches_limit(std::span<const DeviceProbe> probes, const Constants& rates) 
 
 DeviceFit fit_scaling(std::span<const DeviceProbe> all, std::string_view kernel,
                       const BootstrapPlan& plan) {
-  const bool is_compute = kernel == "flops";
+  const bool is_compute = kernel != "bytes";
   DeviceFit result{.name = fmt::format("SM scaling of {}", kernel),
                    .form = "t = work / min(rate of an SM * SMs, limit)",
                    .rate_unit = is_compute ? "GFLOP/s" : "GB/s"};

@@ -16,6 +16,7 @@
 #include "tests/support/fake_cluster.hpp"
 #include "tests/support/jobs.hpp"
 #include "validate/backends/gpu/gpu_backend.hpp"
+#include "validate/backends/nccl/nccl_config.hpp"
 #include "validate/job/replica_ranks.hpp"
 #include "validate/job/run_errors.hpp"
 
@@ -207,6 +208,54 @@ TEST_CASE("cuda_multi: with a channel per pair, both ends of a group begin and e
   CHECK(environment.at("channels") == "3");
 }
 
+// Products of 2048 take 7.9 us on the fake GPU, flops a nanosecond for each multiply-add of a
+// thread.
+TEST_CASE("cuda_multi: actions compute for about their time, on all SMs, beside communication") {
+  for (const ActionWork work : {ActionWork::flops, ActionWork::bytes, ActionWork::products}) {
+    CAPTURE(static_cast<int>(work));
+    const FakeCluster cluster(2);
+    Job job = catalogue_job("1f1b", 2, 4);
+    job.device.work = work;
+    std::map<std::string, std::string> environment;
+    const Measurement measured = measured_on(cluster, job, {}, &environment);
+    const RunErrors errors = run_errors(job, measured);
+    CHECK(errors.structure < 2e-4);
+    CHECK(errors.profile < 2e-3);
+    CHECK(environment.at("bodies") ==
+          std::array{"", "flops", "bytes", "products"}.at(static_cast<std::size_t>(work)));
+    CHECK(environment.contains("algorithms") == (work == ActionWork::products));
+    CHECK(environment.at("validates").find("slow-down beside communication") != std::string::npos);
+    const TaskId first = task_of(job.priced.plan, "0F0");
+    const Timeline& run = measured.iterations.front();
+    CHECK(to_us(run.end[first]) - to_us(run.begin[first]) ==
+          doctest::Approx(static_cast<double>(job.task_ns(first)) / 1e3).epsilon(0.01));
+  }
+}
+
+TEST_CASE("cuda_multi: without cuBLASLt, products are a fault that says so") {
+  FakeCluster cluster(2);
+  cluster.has_products = false;
+  Job job = catalogue_job("1f1b", 2, 2);
+  job.device.work = ActionWork::products;
+  CHECK_THROWS_WITH_AS(MultiBackend(job, cluster.calls()),
+                       doctest::Contains("no matrix products: no cuBLASLt here"),
+                       std::runtime_error);
+}
+
+TEST_CASE("cuda_multi: communicators get the blocks that are asked for, and may share them") {
+  const FakeCluster cluster(2);
+  Job job = catalogue_job("1f1b", 2, 2);
+  std::map<std::string, std::string> environment;
+  measured_on(cluster, job, {}, &environment);
+  const int unset = NcclConfig::unset;
+  CHECK(cluster.resources(1) == std::array{unset, unset, unset});
+  CHECK_FALSE(environment.contains("communicators"));
+  job.device.comms = {.least_blocks = 2, .most_blocks = 8, .shared = true};
+  measured_on(cluster, job, {}, &environment);
+  CHECK(cluster.resources(1) == std::array{2, 8, 1});
+  CHECK(environment.at("communicators") == "at least 2 blocks, at most 8 blocks, shared");
+}
+
 // A plan of one rank has no channel, but a communicator of its own.
 TEST_CASE("cuda_multi: one rank runs alone") {
   const FakeCluster cluster(1);
@@ -337,7 +386,8 @@ TEST_CASE("fake NCCL: a send that nobody receives is a standstill") {
     setenv("CUDA_VISIBLE_DEVICES", rank == 0 ? "0" : "1", 1);
     const RankDevice device(calls, 0);
     NcclComm comm = nullptr;
-    calls.nccl->comm_init_rank(&comm, 2, id, static_cast<int>(rank));
+    NcclConfig config;
+    calls.nccl->comm_init_rank(&comm, 2, id, static_cast<int>(rank), &config);
     char byte = 7;
     calls.nccl->send(&byte, 1, nccl_uint8, static_cast<int>(1 - rank), comm, device.compute());
     const int error = calls.gpu()->synchronize(device.compute());

@@ -74,6 +74,8 @@ TEST_CASE("SM scaling: without noise, the rate of an SM and the limit of the dev
   CHECK(value(flops, "rate of an SM") == doctest::Approx(400).epsilon(1e-3));
   CHECK(number_of(flops, "limit") == nullptr);
   CHECK(has_note(flops, "no limit of the device was reached"));
+  const DeviceFit products = fit_scaling(probes(gpu.scaling()), "products", few_draws);
+  CHECK(value(products, "rate of an SM") == doctest::Approx(6000).epsilon(1e-3));
   // The curve: the rate at each number of SMs.
   CHECK(flops.points.back().rate == doctest::Approx(400 * 128));
 }

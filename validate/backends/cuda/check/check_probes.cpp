@@ -12,6 +12,7 @@ namespace {
 
 /// Two actions alone on their SMs: some milliseconds on an H200.
 std::uint64_t probe_amount(const CheckRun& run, GpuWork work) {
+  if (work == GpuWork::products) return run.quick ? 1 : 16;
   const std::uint64_t whole =
       work == GpuWork::flops ? std::uint64_t{1} << 19 : std::uint64_t{1} << 24;
   return run.quick ? whole >> 8 : whole;
@@ -22,8 +23,19 @@ std::string shape_of(GpuWork work, std::uint64_t amount, std::uint32_t sms) {
   constexpr std::uint64_t bytes_of_word = 32;
   const std::string on = " sms=" + std::to_string(sms);
   if (work == GpuWork::bytes) return "bytes=" + std::to_string(bytes_of_word * amount) + on;
+  if (work == GpuWork::products) {
+    return "products=" + std::to_string(amount) + " size=" + std::to_string(action_product_size) +
+           on;
+  }
   const GpuGrid grid = grid_of(work, sms);
   return "multiply_adds=" + std::to_string(amount * grid.blocks * grid.threads) + on;
+}
+
+/// The bodies of synthetic actions, and products with the library.
+std::vector<GpuWork> probed_works(const CheckRun& run) {
+  std::vector<GpuWork> works{GpuWork::flops, GpuWork::bytes};
+  if (*run.calls.why_no_products() == '\0') works.push_back(GpuWork::products);
+  return works;
 }
 
 std::vector<double> lengths_of(GpuExecutor& executor, std::uint32_t task, std::uint32_t turns) {
@@ -102,7 +114,7 @@ void probe_beside(const CheckRun& run, const GpuDevice& device, GpuWork work,
 
 void check_scaling(const CheckRun& run) {
   const std::vector<std::uint32_t> sizes = part_sizes(run);
-  for (const GpuWork work : {GpuWork::flops, GpuWork::bytes}) {
+  for (const GpuWork work : probed_works(run)) {
     for (const std::uint32_t sms : sizes) {
       const std::uint32_t rest = sizes.back() - sms;
       probe_alone(run, work, sms, rest);
@@ -113,9 +125,9 @@ void check_scaling(const CheckRun& run) {
 void check_interference(const CheckRun& run) {
   for (const std::uint32_t ranks : rank_counts(run)) {
     const GpuDevice device(run.calls, ranks, 0);
-    for (const GpuWork work : {GpuWork::flops, GpuWork::bytes}) {
+    for (const GpuWork work : probed_works(run)) {
       probe_beside(run, device, work, {work, 0, 0});
-      for (const GpuWork other : {GpuWork::flops, GpuWork::bytes}) {
+      for (const GpuWork other : probed_works(run)) {
         const std::uint64_t beside = amount_beside(run, device, work, other);
         for (std::uint32_t count = 1; count < ranks; ++count) {
           probe_beside(run, device, work, {other, count, beside});
