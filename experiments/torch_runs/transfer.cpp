@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <nlohmann/json.hpp>
 
 #include "experiments/files/files.hpp"
@@ -38,23 +39,26 @@ std::variant<std::vector<std::string>, std::string> settings_for(const RuntimeOr
   return std::vector<std::string>{"/schedule=" + schedule.dump(), "/partition=" + partition.dump()};
 }
 
+/// A whole backward of a stage as one op takes less than I and W apart.
+Time whole_backward(const Layout& layout, std::uint32_t stage) {
+  double us = 0;
+  for (const LayerIndex layer : layout.partition.stages[stage]) {
+    const Layer& of = layout.model.layers[index(layer)];
+    const double apart = of.backward_input_us.value_or(0) + of.backward_weight_us.value_or(0);
+    us += of.backward_us.value_or(apart);
+  }
+  return from_us(us + layout.overheads.host_us);
+}
+
 /// In PyTorch's runtime I of the first stage does nothing, and its W is the whole backward.
-void move_first_inputs(PricedPlan& priced, Time overhead, Time host) {
+void move_first_inputs(const Layout& layout, Time host, PricedPlan& priced) {
   const Plan& plan = priced.plan;
-  const auto find = [&](Pass pass, Stage stage) {
-    return std::find_if(plan.classes.begin(), plan.classes.end(), [&](const WorkClass& work) {
-      return !plan.is_link(work.resource) && work.pass == pass && work.stage == stage;
-    });
-  };
-  for (const WorkClass& work : plan.classes) {
-    const bool is_input = !plan.is_link(work.resource) && work.pass == Pass::backward_input;
-    if (!is_input || plan.model_stage[index(work.stage)] != 0) continue;
-    const auto weight = find(Pass::backward_weight, work.stage);
-    if (weight == plan.classes.end()) continue;
-    auto& durations = priced.costs.duration;
-    Time& input_time = durations[static_cast<std::size_t>(&work - plan.classes.data())];
-    durations[static_cast<std::size_t>(weight - plan.classes.begin())] += input_time - overhead;
-    input_time = host;
+  for (std::size_t i = 0; i < plan.classes.size(); ++i) {
+    const WorkClass& work = plan.classes[i];
+    if (plan.is_link(work.resource) || plan.model_stage[index(work.stage)] != 0) continue;
+    Time& duration = priced.costs.duration[i];
+    if (work.pass == Pass::backward_input) duration = host;
+    if (work.pass == Pass::backward_weight) duration = whole_backward(layout, 0);
   }
 }
 
@@ -100,7 +104,7 @@ std::variant<PricedPlan, std::string> Transfer::priced(const RuntimeOrder& order
     const Simulation simulation(layout, Engine::automatic);
     auto priced = simulation.price_order(layout.schedule);
     if (const auto* finding = std::get_if<Finding>(&priced)) return finding->text;
-    move_first_inputs(std::get<PricedPlan>(priced), from_us(layout.overheads.host_us), host_);
+    move_first_inputs(layout, host_, std::get<PricedPlan>(priced));
     return std::get<PricedPlan>(std::move(priced));
   } catch (const InputError& error) {
     return std::string(error.what());

@@ -146,6 +146,21 @@ TEST_CASE("torch runs: a profile of four stages predicts two, and the first has 
   CHECK(us_of(priced, Pass::backward_weight, 1) == 6);
 }
 
+// A whole backward of a layer takes 4, less than I and W apart.
+TEST_CASE("torch runs: W of the first stage is the whole backward that was traced") {
+  const Scratch scratch;
+  const TorchFolder folder(scratch.path("run"));
+  const Transfer transfer(
+      {traced_order("interleaved-zb", {1, 2, 3}), traced_order("interleaved-1f1b", {1, 4})},
+      folder);
+  const RuntimeOrder order = order_with({"/schedule/name=zb-h1"});
+  scratch.file("run/orders/zb-h1.csv", order.csv);
+  const auto predicted = transfer.priced(order);
+  REQUIRE(std::holds_alternative<PricedPlan>(predicted));
+  CHECK(us_of(std::get<PricedPlan>(predicted), Pass::backward_weight, 0) == 8);
+  CHECK(us_of(std::get<PricedPlan>(predicted), Pass::backward_weight, 1) == 6);
+}
+
 // Two visits of two steps each, of which the second was loud.
 TEST_CASE(
     "torch runs: of traced steps the quiet ones of all visits count; all, where these are few") {
