@@ -75,9 +75,12 @@ TEST_CASE("probes: all that the check writes on a GPU is read, with its environm
   CHECK(rows.size() == lines);
   std::set<std::string> kernels;
   for (const ProfileRow& row : rows) kernels.insert(row.point.kernel);
-  CHECK(kernels == std::set<std::string>{"bfp", "bytes", "clock", "clock_step", "copy", "flops",
-                                         "graph", "launch_issue", "launch_round_trip", "product",
-                                         "products", "stamp", "transfer_host", "transfer_paced"});
+  for (const char* kernel :
+       {"bfp", "bytes", "clock", "clock_step", "copy", "flops", "graph", "launch_issue",
+        "launch_round_trip", "product", "products", "stamp", "transfer_host", "transfer_paced"}) {
+    CAPTURE(kernel);
+    CHECK(kernels.contains(kernel));
+  }
   const auto& environment = rows.front().environment;
   CHECK(environment.at("device") == "fake GPU");
   CHECK(environment.at("cc") == "9.0");
