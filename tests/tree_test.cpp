@@ -58,7 +58,7 @@ const std::map<std::string, Rooms>& rooms() {
          "statistics",
          "clocks",
          "kernels/steps",
-         "kernels/cells",
+         "kernels/images",
          "kernels",
          "machine",
          "job",

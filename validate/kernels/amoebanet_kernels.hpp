@@ -1,6 +1,6 @@
 #pragma once
 
-#include "validate/kernels/cells/amoebanet_cell.hpp"
+#include "validate/kernels/images/amoebanet_cell.hpp"
 #include "validate/kernels/registry.hpp"
 
 namespace penstock {

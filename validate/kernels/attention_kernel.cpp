@@ -1,6 +1,7 @@
 #include "hardware_models/spec/model_spec.hpp"
 #include "validate/kernels/registry.hpp"
 #include "validate/kernels/steps/attention_core.hpp"
+#include "validate/kernels/steps/dropout.hpp"
 #include "validate/kernels/steps/matrix.hpp"
 #include "validate/kernels/steps/norming.hpp"
 
@@ -40,7 +41,7 @@ std::optional<std::string> why_not(const LayerNumbers& numbers, const CellShape&
   if (!causal && numbers.is("window")) {
     return "\"window\" without \"causal\": the attention kernel only attends backwards";
   }
-  return why_not_flag(numbers, "dropout", "the attention kernel has no dropout; set it to 0");
+  return std::nullopt;
 }
 
 std::size_t rows(const LayerNumbers& numbers) { return size_of(numbers, "hidden"); }
@@ -109,8 +110,15 @@ void norm_heads_gradient(const LayerRun& run, const HeadSizes& sizes, Tensors& k
   kept[scales] = {};
 }
 
+/// Scores are dropped where they weigh values.
+HeadSizes sizes_of(const LayerRun& run) {
+  HeadSizes sizes(run.numbers);
+  sizes.dropout = dropout_of(run);
+  return sizes;
+}
+
 Tensor forward(const LayerRun& run, Tensor in, Tensors& kept) {
-  const HeadSizes sizes(run.numbers);
+  const HeadSizes sizes = sizes_of(run);
   const Places places(run.numbers);
   kept.resize(kept_count);
   kept[projected] = Tensor(sizes.projected(), in.columns);
@@ -125,12 +133,14 @@ Tensor forward(const LayerRun& run, Tensor in, Tensors& kept) {
   if (run.numbers.is("out_bias")) {
     matrix(out).colwise() += matrix(run.weights[places.out_bias]).col(0);
   }
+  drop_out(run, out);
   kept[input] = std::move(in);
   return out;
 }
 
 Tensor input_gradient(const LayerRun& run, Tensor gradient, Tensors& kept) {
-  const HeadSizes sizes(run.numbers);
+  const HeadSizes sizes = sizes_of(run);
+  drop_out(run, gradient);
   Tensor of_means(sizes.query_rows(), gradient.columns);
   matrix(of_means).noalias() = matrix(run.weights[bring_together]).transpose() * matrix(gradient);
   kept[projected] =

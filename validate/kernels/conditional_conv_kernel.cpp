@@ -1,7 +1,7 @@
 #include <cmath>
 
+#include "validate/kernels/images/convolution_steps.hpp"
 #include "validate/kernels/registry.hpp"
-#include "validate/kernels/steps/convolution_steps.hpp"
 #include "validate/kernels/steps/matrix.hpp"
 
 namespace penstock {

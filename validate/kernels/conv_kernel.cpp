@@ -1,7 +1,7 @@
 #include <utility>
 
+#include "validate/kernels/images/convolution_block.hpp"
 #include "validate/kernels/registry.hpp"
-#include "validate/kernels/steps/convolution_block.hpp"
 
 namespace penstock {
 namespace {

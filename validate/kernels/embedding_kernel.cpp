@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "validate/kernels/registry.hpp"
+#include "validate/kernels/steps/dropout.hpp"
 #include "validate/kernels/steps/matrix.hpp"
 
 namespace penstock {
@@ -14,7 +15,7 @@ std::optional<std::string> why_not(const LayerNumbers& numbers, const CellShape&
   if (positions > 0 && positions < shape.sequence) {
     return fmt::format("\"positions\" {}: a sequence has {} tokens", positions, shape.sequence);
   }
-  return why_not_flag(numbers, "dropout", "the embedding kernel has no dropout; set it to 0");
+  return std::nullopt;
 }
 
 std::size_t rows_in(const LayerNumbers&) { return 1; }
@@ -46,13 +47,15 @@ Tensor forward(const LayerRun& run, Tensor in, Tensors& kept) {
     out.col(column) = matrix(run.weights[table]).col(token);
     if (placed) out.col(column) += matrix(run.weights[places]).col(place);
   });
+  drop_out(run, result);
   kept.resize(kept_count);
   kept[tokens] = std::move(in);
   return result;
 }
 
 /// Token ids have no gradient.
-Tensor input_gradient(const LayerRun&, Tensor gradient, Tensors& kept) {
+Tensor input_gradient(const LayerRun& run, Tensor gradient, Tensors& kept) {
+  drop_out(run, gradient);
   kept[out_gradient] = std::move(gradient);
   return {};
 }

@@ -2,8 +2,8 @@
 
 #include <cmath>
 
+#include "validate/kernels/images/pooling.hpp"
 #include "validate/kernels/registry.hpp"
-#include "validate/kernels/steps/pooling.hpp"
 
 namespace penstock {
 namespace {

@@ -1,4 +1,5 @@
 #include "validate/kernels/registry.hpp"
+#include "validate/kernels/steps/dropout.hpp"
 #include "validate/kernels/steps/feed_forward.hpp"
 #include "validate/kernels/steps/matrix.hpp"
 
@@ -7,10 +8,6 @@ namespace {
 
 enum Weight : std::size_t { into, out_of, into_bias, out_bias };
 enum Keeps : std::size_t { input, wide, active, out_gradient, kept_count };
-
-std::optional<std::string> why_not(const LayerNumbers& numbers, const CellShape&) {
-  return why_not_flag(numbers, "dropout", "the mlp kernel has no dropout; set it to 0");
-}
 
 std::size_t rows(const LayerNumbers& numbers) { return size_of(numbers, "hidden"); }
 
@@ -34,11 +31,13 @@ Tensor forward(const LayerRun& run, Tensor in, Tensors& kept) {
   Tensor out(in.rows, in.columns);
   matrix(out).noalias() = matrix(run.weights[out_of]) * matrix(kept[active]);
   if (bias) matrix(out).colwise() += matrix(run.weights[out_bias]).col(0);
+  drop_out(run, out);
   kept[input] = std::move(in);
   return out;
 }
 
 Tensor input_gradient(const LayerRun& run, Tensor gradient, Tensors& kept) {
+  drop_out(run, gradient);
   const Eigen::MatrixXd inside = matrix(run.weights[out_of]).transpose() * matrix(gradient);
   kept[wide] = activation_gradient(run.numbers.is("gated"), kept[wide], inside);
   Tensor before(kept[input].rows, kept[input].columns);
@@ -62,7 +61,6 @@ void weight_gradient(const LayerRun& run, const Tensors& kept, Tensors& sums) {
 constinit extern const KernelEntry mlp_kernel_entry{
     .name = "mlp",
     .around = ResidualPart::ends,
-    .why_not = why_not,
     .rows_in = rows,
     .rows_out = rows,
     .weights = weights,

@@ -76,7 +76,8 @@ void judge_alone(const StoredRow& stored, RowJudgement& judgement) {
                fmt::format("it has {} samples, fewer than {}", samples, Rules::least_samples));
   }
   const double spread = spread_of(stored.row);
-  if (spread > Rules::most_spread) {
+  const double resolution_ns = stored.row.point.pass.empty() ? 0 : Rules::pass_resolution_ns;
+  if (spread > Rules::most_spread && spread * median_ns(stored.row) > resolution_ns) {
     find_fault(judgement, fmt::format("its samples are {} from their median, more than {}",
                                       percent(spread), percent(Rules::most_spread)));
   }

@@ -16,6 +16,8 @@ struct ValidityRules {
   // Determined invalid.
   static constexpr std::size_t least_samples = 5;
   static constexpr double most_spread = 0.10;       // median absolute deviation over the median
+  // A pass of a layer is part of an action, and the shortest that runs take 20 us: so little is 1 %.
+  static constexpr double pass_resolution_ns = 200;
   static constexpr double most_canary_off = 0.05;   // from the median of its environment
   static constexpr std::size_t least_canaries = 3;  // with two, either may be off
   // Predicted invalid: weights add up; from `suspect_from` on a row is suspect.

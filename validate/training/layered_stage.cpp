@@ -74,7 +74,8 @@ void lap(const StageRun& run, std::size_t layer, Pass pass) {
 }
 
 LayerRun run_of(const StageRun& run, std::size_t layer) {
-  return {run.layers[layer].numbers, run.cell, run.weights[layer], run.slices[layer]};
+  return {run.layers[layer].numbers, run.cell, run.weights[layer], run.slices[layer],
+          run.layers[layer].number};
 }
 
 }  // namespace

@@ -69,6 +69,20 @@ TEST_CASE("validation: both ends of a tied model step their table as the model i
   }
 }
 
+// The model in one piece drops the same values, whatever recomputes or slices them.
+TEST_CASE("validation: an order with dropout trains the same model") {
+  for (const char* change : {"/schedule/name=zb-h1", "/recompute/mode=full",
+                             "/recompute/mode=selective", "/schedule/name=seq-1f1b"}) {
+    CAPTURE(change);
+    const Validation result =
+        trained(four_blocks, {"/model/layers/0/dropout=0.2", "/model/layers/1/parts/1/dropout=0.2",
+                              "/model/layers/1/parts/2/dropout=0.2", change});
+    REQUIRE_FALSE(result.fault);
+    CHECK(result.why_busy == "");
+    CHECK(result.numbers.error.value_or(1) < most_numbers_error);
+  }
+}
+
 // What a stage keeps and what it sends goes through the reference codec; the model in one piece
 // does the same, so that both come to the same numbers.
 TEST_CASE("validation: activations are really encoded, and the report has the errors") {

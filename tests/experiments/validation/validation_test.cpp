@@ -339,9 +339,11 @@ TEST_CASE("validation: where layers are not run it says why, and runs busy kerne
     return result.why_busy;
   };
   CHECK(validated().why_busy == "the model states times, not kinds of layers");
-  CHECK(reason(small_layers, {"/model/layers/0/dropout=0.1"}) ==
-        "there are no kernels for some layers of kind \"mlp\": \"dropout\" 0.1: the mlp kernel has "
-        "no dropout; set it to 0");
+  CHECK(
+      reason(small_layers, {R"(/model/layers/0={"kind": "attention", "hidden": 4, "heads": 2,
+                                "causal": 0, "window": 2})"}) ==
+      "there are no kernels for some layers of kind \"attention\": \"window\" without \"causal\": "
+      "the attention kernel only attends backwards");
   CHECK(reason(small_layers, {"/model/layers/0/intermediate=10000000"}) ==
         "an iteration has 3.84e+09 FLOP; 2e+09 are the most");
   // 4e7 weights five times: as they are, two versions more, and gradients twice.

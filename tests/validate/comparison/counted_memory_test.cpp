@@ -48,12 +48,14 @@ bool agree(const Job& job) {
 
 }  // namespace
 
-TEST_CASE("counted memory: the peaks of random plans that are run are those that are simulated") {
+TEST_CASE("counted memory: a thousand random plans hold at most what is simulated") {
   CHECK(rc::check([] {
-    PricedPlan plan = priced(random_system());
-    draw_bytes(plan);
-    if (!takes_time(plan)) return;
-    RC_ASSERT(agree(job_of(std::move(plan), {.mean_action_ns = 1'000, .least_work_ns = 0})));
+    for (int number = 0; number < 10; ++number) {
+      PricedPlan plan = priced(random_system());
+      draw_bytes(plan);
+      if (!takes_time(plan)) continue;
+      RC_ASSERT(agree(job_of(std::move(plan), {.mean_action_ns = 1'000, .least_work_ns = 0})));
+    }
   }));
 }
 

@@ -76,6 +76,24 @@ TEST_CASE("validity: what is determined invalid is retired, each for its reason"
         }) == "retired 0: nccl was \"2.28.9\" and is \"2.30.1\"");
 }
 
+// 1 us, give or take 0.15 us, then 0.3 us: 1.5 % of the shortest action. Passes of 10 us have no
+// such excuse, and neither has what is no part of an action.
+TEST_CASE("validity: a short pass of a layer may vary by what no action shows") {
+  const auto judged = [](const char* pass, double ns, double off_ns) {
+    return after([&](StoredRow& row, Today&) {
+      row.row.point.pass = pass;
+      row.row.samples_ns = {ns - off_ns, ns - off_ns, ns, ns, ns + off_ns, ns + off_ns};
+    });
+  };
+  CHECK(judged("forward", 1000, 150) == "valid 0: ");
+  CHECK(judged("forward", 1000, 300) ==
+        "retired 0: its samples are 30.0 % from their median, more than 10.0 %");
+  CHECK(judged("forward", 10'000, 1500) ==
+        "retired 0: its samples are 15.0 % from their median, more than 10.0 %");
+  CHECK(judged("", 1000, 150) ==
+        "retired 0: its samples are 15.0 % from their median, more than 10.0 %");
+}
+
 TEST_CASE("validity: what is predicted invalid adds up, and from one on the row is suspect") {
   CHECK(after([](StoredRow& row, Today& today) {
           row.row.environment["driver"] = "580.159.03";

@@ -3,16 +3,10 @@
 #include <cmath>
 
 #include "validate/kernels/steps/matrix.hpp"
+#include "validate/kernels/steps/stacking.hpp"
 
 namespace penstock {
 namespace {
-
-/// A copy of some rows of a tensor.
-Tensor rows_of(const Tensor& from, std::size_t first, std::size_t rows) {
-  Tensor part(rows, from.columns);
-  matrix(part) = matrix(from).middleRows(eigen_index(first), eigen_index(rows));
-  return part;
-}
 
 /// What all slices so far have, by example; `own` belongs to this slice.
 Tensor so_far(const KernelCell& cell, const Tensors& earlier, const Tensor& own) {
@@ -98,6 +92,28 @@ void softmax(const HeadSizes& sizes, const KernelCell& cell, Block scores) {
   }
 }
 
+bool drops(const HeadSizes& sizes) { return sizes.dropout.probability > 0; }
+
+/// The factors of dropout on the probabilities of one head and example; what has no weight needs
+/// none.
+template <class Block>
+Eigen::MatrixXd factors_of(const HeadSizes& sizes, const KernelCell& cell, std::size_t example,
+                           std::size_t head, const Block& shares) {
+  constexpr std::uint32_t scores = 1;
+  Eigen::MatrixXd factors = Eigen::MatrixXd::Zero(shares.rows(), shares.cols());
+  for (Eigen::Index token = 0; token < shares.cols(); ++token) {
+    const std::size_t asks = cell.first_token() + static_cast<std::size_t>(token);
+    const std::size_t first =
+        ((example * sizes.queries + head) * cell.sequence() + asks) * cell.sequence();
+    for (Eigen::Index key = 0; key < shares.rows(); ++key) {
+      if (shares(key, token) == 0) continue;
+      factors(key, token) =
+          sizes.dropout.factor(cell, scores, first + static_cast<std::size_t>(key));
+    }
+  }
+  return factors;
+}
+
 double scale_of(const HeadSizes& sizes) { return 1 / std::sqrt(static_cast<double>(sizes.size)); }
 
 Tensor probabilities_of(const HeadSizes& sizes, const KernelCell& cell, const Tensor& projected,
@@ -139,10 +155,16 @@ void add_head(const HeadSizes& sizes, const KernelCell& cell, const Tensor& proj
   const std::size_t key_head = head * sizes.keys / sizes.queries;
   const auto shares = scores_of(probabilities, sizes.queries, head, example, cell.tokens);
   const auto above = block(gradient, head, sizes.size, example, cell.tokens);
-  block(sums.values, key_head, sizes.size, example, seen.tokens).noalias() +=
-      above * shares.transpose();
+  auto of_values = block(sums.values, key_head, sizes.size, example, seen.tokens);
   Eigen::MatrixXd scores =
       block(seen.values, key_head, sizes.size, example, seen.tokens).transpose() * above;
+  if (drops(sizes)) {
+    const Eigen::MatrixXd factors = factors_of(sizes, cell, example, head, shares);
+    of_values.noalias() += above * shares.cwiseProduct(factors).transpose();
+    scores.array() *= factors.array();
+  } else {
+    of_values.noalias() += above * shares.transpose();
+  }
   const Eigen::RowVectorXd along = scores.cwiseProduct(shares).colwise().sum();
   scores = scale_of(sizes) * (scores.rowwise() - along).cwiseProduct(shares);
   block(sums.queries, head, sizes.size, example, cell.tokens).noalias() =
@@ -176,9 +198,14 @@ Tensor attend(const HeadSizes& sizes, const KernelCell& cell, const Tensor& proj
   for (std::size_t example = 0; example < cell.examples; ++example) {
     for (std::size_t head = 0; head < sizes.queries; ++head) {
       const std::size_t key_head = head * sizes.keys / sizes.queries;
-      block(means, head, sizes.size, example, cell.tokens).noalias() =
-          block(seen.values, key_head, sizes.size, example, seen.tokens) *
-          scores_of(shares, sizes.queries, head, example, cell.tokens);
+      const auto own = scores_of(shares, sizes.queries, head, example, cell.tokens);
+      const auto values = block(seen.values, key_head, sizes.size, example, seen.tokens);
+      auto mean = block(means, head, sizes.size, example, cell.tokens);
+      if (drops(sizes)) {
+        mean.noalias() = values * own.cwiseProduct(factors_of(sizes, cell, example, head, own));
+      } else {
+        mean.noalias() = values * own;
+      }
     }
   }
   if (probabilities != nullptr) *probabilities = std::move(shares);

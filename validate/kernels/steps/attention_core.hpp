@@ -1,5 +1,6 @@
 #pragma once
 
+#include "validate/kernels/steps/dropout.hpp"
 #include "validate/kernels/steps/layer_run.hpp"
 
 namespace penstock {
@@ -13,7 +14,8 @@ struct HeadSizes {
   std::size_t keys;     // heads
   std::size_t size;     // of a head
   bool causal;
-  std::size_t window;  // 0: all
+  std::size_t window;    // 0: all
+  Dropout dropout = {};  // of probabilities that weigh values
 
   std::size_t query_rows() const { return queries * size; }
   std::size_t key_rows() const { return keys * size; }
@@ -27,8 +29,8 @@ struct HeadSizes {
 Tensor attend(const HeadSizes& sizes, const KernelCell& cell, const Tensor& projected,
               SliceMemory& slices, Tensor* probabilities);
 
-/// The probabilities: for each head and example one column per token of the cell, one row per key
-/// so far.
+/// The probabilities before dropout: for each head and example one column per token of the cell,
+/// one row per key so far.
 Tensor attention_probabilities(const HeadSizes& sizes, const KernelCell& cell,
                                const Tensor& projected, const SliceMemory& slices);
 

@@ -11,7 +11,7 @@ namespace penstock {
 // number of slices.
 
 /// The purpose of a draw.
-enum class Drawn : std::uint32_t { weight, number, target, token };
+enum class Drawn : std::uint32_t { weight, number, target, token, mask };
 
 /// Uniform between -1 and 1, at a position in a layer's tensor or a microbatch's column.
 double draw(std::uint64_t seed, Drawn drawn, std::uint32_t of, std::uint32_t part,

@@ -39,6 +39,7 @@ struct LayerRun {
   const KernelCell& cell;
   const Tensors& weights;
   SliceMemory& slices;
+  std::uint32_t layer = 0;  // its number in the model
 };
 
 /// A tensor of weights, drawn uniformly from `centre` - `spread` to `centre` + `spread`.

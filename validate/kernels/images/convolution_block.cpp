@@ -1,4 +1,4 @@
-#include "validate/kernels/steps/convolution_block.hpp"
+#include "validate/kernels/images/convolution_block.hpp"
 
 #include <utility>
 

@@ -1,4 +1,4 @@
-#include "validate/kernels/cells/amoebanet_cell.hpp"
+#include "validate/kernels/images/amoebanet_cell.hpp"
 
 #include <utility>
 

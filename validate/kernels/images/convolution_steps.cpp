@@ -1,4 +1,4 @@
-#include "validate/kernels/steps/convolution_steps.hpp"
+#include "validate/kernels/images/convolution_steps.hpp"
 
 #include "validate/kernels/steps/matrix.hpp"
 #include "validate/kernels/steps/norming.hpp"

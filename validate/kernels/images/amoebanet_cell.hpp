@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "hardware_models/layers/building/amoebanet.hpp"
-#include "validate/kernels/steps/convolution_block.hpp"
-#include "validate/kernels/steps/pooling.hpp"
+#include "validate/kernels/images/convolution_block.hpp"
+#include "validate/kernels/images/pooling.hpp"
 
 namespace penstock {
 

@@ -1,4 +1,4 @@
-#include "validate/kernels/steps/pooling.hpp"
+#include "validate/kernels/images/pooling.hpp"
 
 #include <algorithm>
 

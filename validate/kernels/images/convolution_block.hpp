@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-#include "validate/kernels/steps/convolution_steps.hpp"
+#include "validate/kernels/images/convolution_steps.hpp"
 
 namespace penstock {
 
