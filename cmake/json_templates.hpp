@@ -1,7 +1,7 @@
 #pragma once
 
-// For precompiled headers: units that are compiled with them leave the members of these templates to
-// json_templates.cpp, which saves a tenth of their time. No source includes it.
+// For precompiled headers: units that are compiled with them leave the members of these templates
+// to json_templates.cpp, which saves a tenth of their time. No source includes it.
 #include <nlohmann/json.hpp>
 
 extern template class nlohmann::basic_json<>;

@@ -152,7 +152,8 @@ const std::vector<Home>& homes() {
        std::regex(
            "(sim/(model/model_graph|costs/topology)|experiments/sweeps/space/sample)\\.cpp")},
       {std::regex("(Eigen|unsupported)/.*"), std::regex("(hardware_models/codecs|validate)/.*")},
-      {std::regex("mpi\\.h"), std::regex("experiments/cluster/dealing_mpi\\.cpp|validate/launch/mpi/.*_mpi\\.cpp")},
+      {std::regex("mpi\\.h"),
+       std::regex("experiments/cluster/dealing_mpi\\.cpp|validate/launch/mpi/.*_mpi\\.cpp")},
       {std::regex("cairo.*"), std::regex("experiments/pictures/.*")},
       {std::regex("CLI/.*"), std::regex("experiments/commands/.*")},
       {std::regex("valijson/.*"), std::regex("experiments/files/schema_check\\.cpp")},

@@ -89,8 +89,8 @@ struct KinetoTrace {
   SpilledList<KinetoLaunch> launches;
   SpilledList<KinetoOperator> operators;  // in a trace without device work; not of messages
   std::vector<KinetoAnnotation> annotations;
-  std::vector<std::string> names;         // of annotations, unique
-  std::uint64_t events = 0;               // in the file, including skipped ones
+  std::vector<std::string> names;  // of annotations, unique
+  std::uint64_t events = 0;        // in the file, including skipped ones
 };
 
 }  // namespace penstock
