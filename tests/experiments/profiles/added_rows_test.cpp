@@ -16,7 +16,7 @@ TEST_CASE("added rows are counted by state, with the reason of each that is not 
   before[0].samples_ns.resize(2);  // retired, but not of those added later
   store.add(before);
   std::vector<ProfileRow> rows = mlp_rows({1});
-  rows[1].samples_ns = {100, 130, 70, 145, 55, 100};
+  rows[1].samples_ns = {1000, 1300, 700, 1450, 550, 1000};
   rows[2].measured_at = "2020-01-01T00:00:00Z";
   const JudgedRows added = judged_rows(store, store.add(rows), today_here());
   const nlohmann::ordered_json document = added_rows_json(added);
