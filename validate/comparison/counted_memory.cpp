@@ -95,6 +95,14 @@ class MemoryCount {
     if (work.pass == Pass::evict) add_eviction(task, rank);
   }
 
+  /// The F that reads a received activation: the first part of an overlap cell waits for what
+  /// the second part reads.
+  TaskId reader_of(TaskId transfer, TaskId action) const {
+    const bool reads = plan_.class_of(action).pass == Pass::forward &&
+                       plan_.microbatch[action] == plan_.microbatch[transfer];
+    return reads ? action : action + 1;
+  }
+
   /// What an action reads, or the cell that it begins: a received activation, or one that comes
   /// back.
   void add_arrival(TaskId transfer, TaskId action, Rank rank) {
@@ -103,7 +111,7 @@ class MemoryCount {
     if (work.pass == Pass::send_activation) {
       const std::int64_t bytes = size(BufferKind::receive, work.stage, rank);
       change(rank, end, action, Turn::arrives, bytes);
-      change(rank, timeline_.begin[action], action, Turn::is_read, -bytes);
+      change(rank, timeline_.begin[reader_of(transfer, action)], action, Turn::is_read, -bytes);
     }
     if (work.pass != Pass::send_loaded) return;
     change(rank, begin, action, Turn::arrives, size(BufferKind::stash, work.stage, rank));

@@ -48,7 +48,7 @@ bool agree(const Job& job) {
 
 }  // namespace
 
-TEST_CASE("counted memory: a thousand random plans hold at most what is simulated") {
+TEST_CASE("counted memory: a thousand random plans hold at their peaks what is simulated") {
   CHECK(rc::check([] {
     for (int number = 0; number < 10; ++number) {
       PricedPlan plan = priced(random_system());
