@@ -239,18 +239,19 @@ void TraceEvents::add_slices(Stretch& stretch) const {
 /// An arrow starts inside the slice of its producer: at its end, the next slice may have begun.
 void TraceEvents::add_arrows(Stretch& stretch) const {
   for (std::uint64_t number = 0; number < arrows_.size(); ++number) {
-    const auto& [from, to, transfer] = arrows_[number];
+    const Arrow& arrow = arrows_[number];
     const auto add = [&](TraceKind kind, Time at, TaskId cell) {
       if (!stretch.has(at)) return;
       stretch.events.push_back({.at = at,
                                 .kind = kind,
                                 .rank = plan_.class_of(cell).resource,
                                 .lane = lane_[cell][0],
-                                .task = transfer,
+                                .task = arrow.transfer,
                                 .value = number});
     };
-    add(TraceKind::arrow_start, std::max(begin(from), end(from) - nanosecond), from);
-    add(TraceKind::arrow_end, begin(to), to);
+    const Time shown = std::max(begin(arrow.from), end(arrow.from) - nanosecond);
+    add(TraceKind::arrow_start, shown, arrow.from);
+    add(TraceKind::arrow_end, begin(arrow.to), arrow.to);
   }
 }
 
