@@ -32,10 +32,11 @@ std::optional<std::string> why_no_gpu(const GpuCalls& calls) {
 }
 
 GpuDevice::GpuDevice(const GpuCalls& calls, std::uint32_t ranks, std::uint32_t links,
-                     const std::vector<double>& work)
+                     const std::vector<double>& work, SmSplit split)
     : calls_(&calls), rank_count_(ranks), link_count_(links), conductor_(started(calls)) {
   check(calls, calls.facts(&facts_), "asking what the GPU is");
-  shares_ = share_sms(calls, ranks, work);
+  shares_ = split == SmSplit::none ? SmShares{{}, {}, "nothing asks for SMs of its own"}
+                                   : share_sms(calls, ranks, work);
   try {
     if (is_partitioned()) {
       make_green_lanes();

@@ -13,6 +13,9 @@ namespace penstock {
 /// "no GPU: …" when none can be used.
 std::optional<std::string> why_no_gpu(const GpuCalls& calls);
 
+/// Whether ranks have SMs of their own.
+enum class SmSplit : std::uint8_t { by_rank, none };
+
 /// One GPU that runs several ranks: a stream per rank, on its own SMs when these can be split, and
 /// a stream per link, on the remaining SMs. Links that share a stream would wait for each other.
 class GpuDevice {
@@ -20,7 +23,7 @@ class GpuDevice {
   /// SMs in proportion to the work of ranks, as `share_sms` has it. Throws GpuError. `calls` must
   /// outlive it.
   GpuDevice(const GpuCalls& calls, std::uint32_t ranks, std::uint32_t links,
-            const std::vector<double>& work = {});
+            const std::vector<double>& work = {}, SmSplit split = SmSplit::by_rank);
 
   const GpuCalls& calls() const { return *calls_; }
   const GpuFacts& facts() const { return facts_; }

@@ -30,13 +30,7 @@ constexpr std::string_view what_waiting_does_not =
     " With actions that only wait, as here, it validates neither memory peaks nor the interference "
     "model.";
 
-constexpr GpuWork works[] = {
-    GpuWork::spin,        GpuWork::flops,
-    GpuWork::bytes,       GpuWork::products,
-    GpuWork::transformer, GpuWork::gated_transformer,
-    GpuWork::convolution, GpuWork::conditional_convolution};  // by ActionWork
-
-GpuWork work_of(const Job& job) { return works[static_cast<std::size_t>(job.device.work)]; }
+GpuWork work_of(const Job& job) { return gpu_work(job.device.work); }
 
 /// The program of a job with the bodies that the device runs in the time of its actions.
 GpuProgram program_on(const GpuDevice& device, const Job& job, const GpuLayerSizes& sizes) {

@@ -5,6 +5,9 @@
 
 namespace penstock {
 
+/// What the kernels of such actions do.
+GpuWork gpu_work(ActionWork work);
+
 /// The GPU program of a job. Actions of a work class have one body, and each microbatch of a stage
 /// a buffer slot from its first action on a rank to its last one. Bodies wait: the amounts of other
 /// ones depend on the device.

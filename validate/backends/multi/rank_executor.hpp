@@ -22,8 +22,8 @@ struct RankRun {
 };
 
 /// Runs the actions and calls of one rank, any number of times. Each tensor begins with 16 bytes
-/// that name it, and the reader checks them. Device, communicators and actions must outlive it; one
-/// thread uses it.
+/// that name it, and the reader checks them; behind them is what layers make and read. Device,
+/// communicators and actions must outlive it; one thread uses it.
 class RankExecutor {
  public:
   /// Throws GpuError.
@@ -32,6 +32,8 @@ class RankExecutor {
 
   /// Begins together with all ranks. Throws GpuError and NcclError, also when aborted.
   RankRun run();
+  /// Whether tensors between stages hold what layers make.
+  bool carries_layers() const { return !work_.slots.empty(); }
   /// After an aborted run: the first action or transfer that began and did not end, or did not even
   /// begin.
   std::optional<TaskId> unfinished() const;
@@ -42,20 +44,30 @@ class RankExecutor {
     std::uint64_t run = 0;
     std::uint64_t task = 0;
   };
+  /// Buffers of a channel, a fixed number of bytes apart.
   struct ChannelBuffers {
+    std::uint64_t step_sent;
+    std::uint64_t step_received;
     GpuOwner<void> sent;
     GpuOwner<void> received;
   };
 
   void make_buffers();
+  GpuOwner<void> cleared(std::uint32_t channel, std::uint64_t bytes) const;
   void make_events();
   GpuStream stream_of(const RankItem& item) const;
   bool shares_stream(const RankItem& a, const RankItem& b) const;
   void clear();
   void begin_together();
   void issue(std::uint32_t item);
+  void launch_action(std::uint32_t item);
+  void take_tensor(std::uint32_t item, const RankTensor& tensor, const GpuStageEnds& ends);
+  void give_tensor(std::uint32_t item, const RankTensor& tensor, const GpuStageEnds& ends);
   void issue_group(std::uint32_t item);
-  void call(const CommOp& op, std::uint32_t channel);
+  std::uint32_t slot_of(std::uint32_t item, const CommOp& op) const;
+  std::byte* sent_from(std::uint32_t item, const CommOp& op) const;
+  std::byte* received_in(std::uint32_t item, const CommOp& op) const;
+  void call(std::uint32_t item, const CommOp& op);
   void stamp(std::uint32_t slot, GpuStream stream);
   void move_tag(std::uint32_t slot, GpuStream stream, const void* from, void* to);
   void await_all();
@@ -68,7 +80,6 @@ class RankExecutor {
   const RankActions& actions_;
   const GpuCalls& gpu_;
   RankWork work_;
-  std::vector<std::uint64_t> amounts_;  // by item: of work
   std::uint64_t runs_ = 0;
   GpuOwner<void> begin_ns_;  // two slots per item: before it and after
   GpuOwner<void> end_ns_;

@@ -1,9 +1,115 @@
 #include "validate/backends/multi/rank_work.hpp"
 
 #include <algorithm>
+#include <map>
+
+#include "validate/backends/cuda/running/gpu_layer_kinds.hpp"
+#include "validate/backends/cuda/running/gpu_slots.hpp"
+#include "validate/backends/gpu/gpu_job_program.hpp"
 
 namespace penstock {
 namespace {
+
+/// Whether the actions of a job are layers of the GPU.
+bool runs_layers_of_gpu(const Job& job) {
+  return layer_kind_of(gpu_work(job.device.work)) != nullptr;
+}
+
+/// A part of a fused cell has the layers of the same pass alone, whose time is known.
+std::uint32_t body_outside_cells(const Plan& plan, std::uint32_t work) {
+  const WorkClass& own = plan.classes[work];
+  if (own.partner == UINT32_MAX) return work;
+  for (std::uint32_t other = 0; other < plan.classes.size(); ++other) {
+    const WorkClass& one = plan.classes[other];
+    if (one.partner == UINT32_MAX && one.resource == own.resource && one.stage == own.stage &&
+        one.pass == own.pass && one.recomputes == own.recomputes) {
+      return other;
+    }
+  }
+  return work;
+}
+
+RankWork bare_work(const Job& job, const CommPlan& comms, std::uint32_t rank) {
+  RankWork work{.rank = rank, .channels = comms.channels, .items = comms.ranks[rank]};
+  for (const RankItem& item : work.items) {
+    const std::int64_t ns = item.is_action() ? job.task_ns(item.action) : 0;
+    work.duration_ns.push_back(static_cast<std::uint64_t>(std::max<std::int64_t>(ns, 0)));
+  }
+  return work;
+}
+
+/// By channel: the largest tensor of a rank.
+std::vector<std::uint64_t> largest_tensors(const RankWork& work) {
+  std::vector<std::uint64_t> largest(work.channels.size());
+  for (const RankItem& item : work.items) {
+    for (const CommOp& op : item.group) {
+      largest[item.channel] = std::max(largest[item.channel], moved_bytes(op.bytes));
+    }
+  }
+  return largest;
+}
+
+/// A buffer of its own for each tensor as long as it is needed, by the waits of the plan alone.
+/// None if all buffers would take too much.
+void give_slots(const Job& job, RankWork& work) {
+  constexpr std::uint64_t most_bytes = std::uint64_t{16} << 30;
+  const TransferSlots slots = transfer_slots(gpu_program(job));
+  work.rings.resize(work.channels.size());
+  for (const RankItem& item : work.items) {
+    auto& own = work.slots.emplace_back();
+    for (const CommOp& op : item.group) {
+      RankRing& ring = work.rings[item.channel];
+      const bool sends = op.kind == CommKind::send;
+      const bool receives = op.kind == CommKind::receive;
+      own.push_back(sends ? slots.from[op.task] : receives ? slots.to[op.task] : 0);
+      if (sends) ring.sent = std::max(ring.sent, own.back() + 1);
+      if (receives) ring.received = std::max(ring.received, own.back() + 1);
+    }
+  }
+  const std::vector<std::uint64_t> largest = largest_tensors(work);
+  std::uint64_t bytes = 0;
+  for (std::size_t channel = 0; channel < largest.size(); ++channel) {
+    bytes += largest[channel] * (work.rings[channel].sent + work.rings[channel].received);
+  }
+  if (bytes <= most_bytes) return;
+  work.slots.clear();
+  work.rings.clear();
+}
+
+/// By transfer of a rank: its buffer there.
+std::map<TaskId, RankTensor> tensors_of(const RankWork& work) {
+  std::map<TaskId, RankTensor> tensors;
+  for (std::size_t item = 0; item < work.slots.size(); ++item) {
+    const RankItem& what = work.items[item];
+    for (std::size_t op = 0; op < what.group.size(); ++op) {
+      tensors[what.group[op].task] = {what.channel, work.slots[item][op], what.group[op].bytes};
+    }
+  }
+  return tensors;
+}
+
+/// By action: the tensors that it makes for other stages.
+std::map<TaskId, std::vector<TaskId>> makes_of(const Job& job) {
+  const Plan& plan = job.priced.plan;
+  const GpuProgram whole = gpu_program(job);
+  std::map<TaskId, std::vector<TaskId>> makes;
+  for (TaskId task = 0; task < plan.tasks(); ++task) {
+    if (passes_on(plan.class_of(task).pass)) makes[producer_of(whole, task)].push_back(task);
+  }
+  return makes;
+}
+
+void give_tensors(const Plan& plan, TaskId task, const std::map<TaskId, std::vector<TaskId>>& makes,
+                  const std::map<TaskId, RankTensor>& tensor, RankAction& action) {
+  plan.for_each_input(task, [&](TaskId input) {
+    const auto found = tensor.find(input);
+    if (found == tensor.end() || !passes_on(plan.class_of(input).pass)) return;
+    if (!action.reads) action.reads = found->second;
+  });
+  const auto made = makes.find(task);
+  if (made == makes.end()) return;
+  for (const TaskId transfer : made->second) action.makes.push_back(tensor.at(transfer));
+}
 
 /// The channel that carries what another one does, of plans of the same ranks.
 std::uint32_t same_channel(const Channel& wanted, const std::vector<Channel>& channels) {
@@ -58,11 +164,63 @@ MultiJob multi_job(const Job& job, ChannelRule rule) {
   return made;
 }
 
-RankWork rank_work(const Job& job, const CommPlan& comms, std::uint32_t rank) {
-  RankWork work{.rank = rank, .channels = comms.channels, .items = comms.ranks[rank]};
+std::uint64_t moved_bytes(std::uint64_t bytes) {
+  constexpr std::uint64_t least_bytes = 256;  // also a word of each of 64 ranks
+  return std::max(bytes / 2 * 2, least_bytes);
+}
+
+RankProgram rank_program(const Job& job, std::uint32_t rank, const GpuLayerSizes& sizes) {
+  const Plan& plan = job.priced.plan;
+  const GpuProgram whole = gpu_program(job);
+  const bool layered = runs_layers_of_gpu(job);
+  RankProgram own{{1, 0, {}, whole.bodies, sizes},
+                  std::vector<std::uint32_t>(plan.tasks(), no_task),
+                  std::vector<std::uint32_t>(plan.classes.size(), no_task)};
+  for (TaskId task = 0; task < plan.tasks(); ++task) {
+    if (plan.class_of(task).resource != rank) continue;
+    const auto number = static_cast<std::uint32_t>(own.program.tasks.size());
+    own.of_task[task] = number;
+    std::uint32_t& first = own.of_class[plan.work[task]];
+    first = std::min(first, number);
+    GpuTask& made = own.program.tasks.emplace_back(whole.tasks[task]);
+    made.lane = 0;
+    made.inputs.clear();
+    if (layered) made.body = body_outside_cells(plan, made.body);
+    if (made.body != plan.work[task]) made.duration_ns = 0;  // that of the whole cell
+  }
+  return own;
+}
+
+RankWork rank_work(const Job& job, const CommPlan& comms, const RankProgram& program,
+                   std::uint32_t rank) {
+  RankWork work = bare_work(job, comms, rank);
+  if (runs_layers_of_gpu(job)) give_slots(job, work);
+  const auto tensor = tensors_of(work);
+  const bool carries = !work.slots.empty();
+  const auto makes = carries ? makes_of(job) : std::map<TaskId, std::vector<TaskId>>{};
   for (const RankItem& item : work.items) {
-    const std::int64_t ns = item.is_action() ? job.task_ns(item.action) : 0;
-    work.duration_ns.push_back(static_cast<std::uint64_t>(std::max<std::int64_t>(ns, 0)));
+    auto& actions = work.actions.emplace_back();
+    if (!item.is_action()) continue;
+    for (const TaskId task : {item.action, item.beside}) {
+      if (task == no_task) continue;
+      RankAction& action = actions.emplace_back(RankAction{.task = program.of_task[task]});
+      if (carries) give_tensors(job.priced.plan, task, makes, tensor, action);
+    }
+  }
+  return work;
+}
+
+RankWork profile_work(const Job& job, const MultiJob& multi, const RankProgram& program,
+                      std::uint32_t rank) {
+  RankWork work = bare_work(multi.profile, multi.profile_comms, rank);
+  work.in_one_stream = true;
+  const Plan& plan = job.priced.plan;
+  for (const RankItem& item : work.items) {
+    auto& actions = work.actions.emplace_back();
+    if (!item.is_action() || plan.classes[item.action].follows_partner) continue;
+    for (const std::uint32_t one : {item.action, plan.classes[item.action].partner}) {
+      if (one != no_task) actions.push_back({.task = program.of_class[one]});
+    }
   }
   return work;
 }

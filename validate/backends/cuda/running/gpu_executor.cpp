@@ -161,6 +161,14 @@ void GpuExecutor::issue_task(std::uint32_t task) {
 }
 
 void GpuExecutor::launch(std::uint32_t task) {
+  try {
+    launch_on_lane(task);
+  } catch (const GpuError& error) {
+    throw GpuError(error.what() + ("; " + task_text(program_, task)));
+  }
+}
+
+void GpuExecutor::launch_on_lane(std::uint32_t task) {
   const GpuTask& what = program_.tasks[task];
   if (program_.is_transfer(what)) return transfers_.launch(task, table_.of_task(task));
   if (graphs_.empty()) return actions_.launch(task, table_.of_task(task));

@@ -1,0 +1,174 @@
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <sstream>
+
+#include "sim/base/named.hpp"
+#include "tests/support/fake_cluster.hpp"
+#include "tests/support/jobs.hpp"
+#include "validate/backends/gpu/gpu_job_program.hpp"
+#include "validate/backends/multi/multi_backend.hpp"
+#include "validate/backends/multi/rank_executor.hpp"
+#include "validate/job/run_errors.hpp"
+#include "validate/processes/child_process.hpp"
+
+namespace penstock::testing {
+namespace {
+
+Job layered_job(const char* schedule, std::uint32_t ranks, std::uint32_t microbatches,
+                ActionWork work) {
+  Job job = penstock::job_of(
+      priced(system_of(*find_named(schedule_entries(), schedule), ranks, microbatches)),
+      {.mean_action_ns = 20'000});
+  use_real_links(job);
+  job.device.work = work;
+  return job;
+}
+
+/// Layers of some hundred nanoseconds on a fake GPU.
+constexpr GpuLayerSizes brief{.examples = 1,
+                              .tokens = 256,
+                              .heads = 4,
+                              .inner = 1024,
+                              .gated_inner = 704,
+                              .images = 2,
+                              .channels = 64,
+                              .side = 14};
+
+/// A chain of equal layers, divided among ranks.
+Job chain(const char* schedule, std::uint32_t ranks, std::uint32_t microbatches) {
+  constexpr double whole_us = 0.4;
+  System system = system_of(*find_named(schedule_entries(), schedule), ranks, microbatches);
+  const double share = whole_us / ranks;
+  for (Layer& stage : system.stages) {
+    stage = stage_of(share, share, share);
+    stage.activation_bytes = 4096;
+    stage.stash_bytes = 4096;
+  }
+  Job job = scaled_job(priced(system));
+  use_real_links(job);
+  job.device.work = ActionWork::transformer;
+  return job;
+}
+
+constexpr GpuLayerSizes tiny{.examples = 1, .tokens = 8, .heads = 1, .inner = 64};
+
+std::string hash_of(const void* memory, std::uint64_t bytes) {
+  std::string_view all(static_cast<const char*>(memory), bytes);
+  return fmt::format("{:x}", std::hash<std::string_view>()(all));
+}
+
+/// The output of a stage and what it hands back, of the last microbatch, after some runs.
+struct ChainEnd {
+  std::uint64_t layers = 0;
+  std::string output;
+  std::string gradient;
+};
+
+void serve(const Job& job, ChannelRule rule, const MultiCalls& calls, const NcclId& id,
+           std::uint32_t rank, Control& control) {
+  setenv("CUDA_VISIBLE_DEVICES", fmt::format("{}", rank).c_str(), 1);
+  const MultiJob multi = multi_job(job, rule);
+  const RankDevice device(calls, static_cast<std::uint32_t>(multi.comms.channels.size()));
+  const RankProgram program = rank_program(job, rank, tiny);
+  const RankActions actions(device, job.device.work, program.program);
+  const RankCommunicators communicators(device, multi.comms.channels, rank, job.priced.plan.ranks,
+                                        id);
+  RankExecutor executor(device, communicators, actions, rank_work(job, multi.comms, program, rank));
+  for (int run = 0; run < 2; ++run) executor.run();
+  std::array<std::string, 2> made;
+  std::uint64_t layers = 0;
+  for (std::uint32_t task = 0; task < actions.program().tasks.size(); ++task) {
+    const auto ends = actions.launched().ends(task);
+    const GpuBody body = actions.program().body_of(actions.program().tasks[task]);
+    layers = std::max(layers, body.amount);
+    made.at(body.pass == GpuPass::forward ? 0 : 1) = hash_of(ends->out, ends->bytes);
+  }
+  control.send(MessageType::described, body_of(fmt::format("{} {} {}", layers, made[0], made[1])));
+}
+
+std::vector<ChainEnd> ends_of(const Job& job, ChannelRule rule = ChannelRule::per_direction) {
+  FakeCluster cluster(job.priced.plan.ranks);
+  cluster.most_work = 1 << 20;
+  const MultiCalls calls = cluster.calls();
+  NcclId id;
+  calls.nccl->get_unique_id(&id);
+  const auto children = start_children(
+      job.priced.plan.ranks,
+      [&](std::uint32_t rank, Control& control) { serve(job, rule, calls, id, rank, control); });
+  std::vector<ChainEnd> ends;
+  for (const auto& child : children) {
+    const auto message = child->control().receive();
+    REQUIRE(message);
+    ChainEnd& end = ends.emplace_back();
+    std::istringstream(text_in(*message)) >> end.layers >> end.output >> end.gradient;
+  }
+  return ends;
+}
+
+}  // namespace
+
+TEST_CASE("cuda_multi: layers run on ranks for about their time, in fused cells too") {
+  constexpr std::array kinds{ActionWork::transformer, ActionWork::gated_transformer,
+                             ActionWork::convolution, ActionWork::conditional_convolution};
+  for (const char* schedule : {"1f1b", "zb-h1", "dualpipev"}) {
+    for (const ActionWork work : kinds) {
+      if (work != ActionWork::transformer && std::string(schedule) != "1f1b") continue;
+      CAPTURE(schedule);
+      CAPTURE(static_cast<int>(work));
+      const FakeCluster cluster(2);
+      const Job job = layered_job(schedule, 2, 8, work);
+      MultiBackend backend(job, cluster.calls(), {.sizes = brief});
+      const auto outcome = measure(backend, job, {.iterations = 3});
+      if (const auto* halt = std::get_if<Standstill>(&outcome)) FAIL(halt->text);
+      const Measurement& measured = std::get<Measurement>(outcome);
+      const RunErrors errors = run_errors(job, measured);
+      CHECK(errors.structure < 2e-4);
+      CHECK(errors.profile < 5e-3);
+      const auto environment = backend.environment();
+      CHECK(environment.at("bodies") == name(gpu_work(work)));
+      CHECK(environment.at("layers").find("=") != std::string::npos);
+      CHECK(environment.at("tensors") == "what layers make, behind 16 bytes");
+      CHECK(environment.contains("algorithms"));
+      const TaskId first = task_of(job.priced.plan, "0F0");
+      const Timeline& run = measured.iterations.front();
+      const double took = to_us(run.end[first]) - to_us(run.begin[first]);
+      CHECK(took > 0.2 * to_us(job.priced.costs.duration[job.priced.plan.work[first]]));
+    }
+  }
+}
+
+// The last microbatch of 1F1B with 5 of them has the buffers of the first, as all of one rank have.
+TEST_CASE("cuda_multi: ranks that hand on what layers make compute what one rank computes") {
+  for (const auto& [schedule, ranks, microbatches] :
+       {std::tuple{"gpipe", 2U, 2U}, {"1f1b", 4U, 5U}, {"zb-h1", 4U, 5U}}) {
+    CAPTURE(schedule);
+    const auto one = ends_of(chain(schedule, 1, microbatches));
+    for (const ChannelRule rule : {ChannelRule::per_direction, ChannelRule::per_pair}) {
+      const auto several = ends_of(chain(schedule, ranks, microbatches), rule);
+      REQUIRE(several.front().layers * ranks == one.front().layers);
+      CHECK(several.back().output == one.front().output);
+      CHECK(several.front().gradient == one.front().gradient);
+      CHECK(several.front().output != several.back().output);
+    }
+  }
+}
+
+// 16 GiB are for all buffers of a rank.
+TEST_CASE("cuda_multi: tensors too large to keep are not those of layers") {
+  System system = system_of(*find_named(schedule_entries(), "gpipe"), 2, 16);
+  for (Layer& stage : system.stages) stage.activation_bytes = 1'200'000'000;
+  Job job = scaled_job(priced(system));
+  job.device.work = ActionWork::transformer;
+  const MultiJob multi = multi_job(job, ChannelRule::per_direction);
+  const RankWork work = rank_work(job, multi.comms, rank_program(job, 0), 0);
+  CHECK(work.slots.empty());
+  CHECK(work.rings.empty());
+  job.device.work = ActionWork::products;
+  CHECK(rank_work(job, multi.comms, rank_program(job, 0), 0).actions.front().size() == 1);
+}
+
+}  // namespace penstock::testing
