@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "validate/backends/cuda/running/gpu_slots.hpp"
+#include "validate/backends/cuda/programs/gpu_slots.hpp"
 
 namespace penstock {
 namespace {

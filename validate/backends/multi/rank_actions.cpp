@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "validate/backends/cuda/running/gpu_amounts.hpp"
+#include "validate/backends/cuda/measuring/gpu_amounts.hpp"
 #include "validate/backends/gpu/gpu_job_program.hpp"
 
 namespace penstock {

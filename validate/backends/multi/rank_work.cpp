@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <map>
 
-#include "validate/backends/cuda/running/gpu_layer_kinds.hpp"
-#include "validate/backends/cuda/running/gpu_slots.hpp"
+#include "validate/backends/cuda/programs/gpu_slots.hpp"
+#include "validate/backends/cuda/stages/gpu_layer_kinds.hpp"
 #include "validate/backends/gpu/gpu_job_program.hpp"
 
 namespace penstock {

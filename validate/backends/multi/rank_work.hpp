@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "validate/backends/cuda/running/gpu_program.hpp"
+#include "validate/backends/cuda/programs/gpu_program.hpp"
 #include "validate/backends/nccl/comm_plan.hpp"
 #include "validate/job/job.hpp"
 

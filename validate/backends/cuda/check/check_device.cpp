@@ -3,9 +3,9 @@
 #include "validate/backends/cuda/check/check_steps.hpp"
 #include "validate/backends/cuda/gpu_error.hpp"
 #include "validate/backends/cuda/gpu_owners.hpp"
-#include "validate/backends/cuda/running/gpu_pipeline.hpp"
-#include "validate/backends/cuda/running/gpu_probes.hpp"
-#include "validate/backends/cuda/running/gpu_trials.hpp"
+#include "validate/backends/cuda/measuring/gpu_probes.hpp"
+#include "validate/backends/cuda/measuring/gpu_trials.hpp"
+#include "validate/backends/cuda/programs/gpu_pipeline.hpp"
 
 namespace penstock {
 namespace {

@@ -4,8 +4,8 @@
 #include "validate/backends/cuda/check/check_steps.hpp"
 #include "validate/backends/cuda/gpu_error.hpp"
 #include "validate/backends/cuda/gpu_owners.hpp"
-#include "validate/backends/cuda/running/gpu_amounts.hpp"
-#include "validate/backends/cuda/running/gpu_trials.hpp"
+#include "validate/backends/cuda/measuring/gpu_amounts.hpp"
+#include "validate/backends/cuda/measuring/gpu_trials.hpp"
 
 namespace penstock {
 namespace {

@@ -4,8 +4,8 @@
 #include <array>
 
 #include "validate/backends/cuda/gpu_error.hpp"
-#include "validate/backends/cuda/running/gpu_pipeline.hpp"
-#include "validate/backends/cuda/running/gpu_trials.hpp"
+#include "validate/backends/cuda/measuring/gpu_trials.hpp"
+#include "validate/backends/cuda/programs/gpu_pipeline.hpp"
 
 namespace penstock {
 namespace {

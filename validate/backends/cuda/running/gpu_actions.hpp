@@ -4,9 +4,9 @@
 #include <optional>
 #include <string>
 
-#include "validate/backends/cuda/running/gpu_products.hpp"
-#include "validate/backends/cuda/running/gpu_stages.hpp"
 #include "validate/backends/cuda/running/gpu_task_table.hpp"
+#include "validate/backends/cuda/stages/gpu_products.hpp"
+#include "validate/backends/cuda/stages/gpu_stages.hpp"
 
 namespace penstock {
 

@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "validate/backends/cuda/gpu_device.hpp"
+#include "validate/backends/cuda/programs/gpu_program.hpp"
 #include "validate/backends/cuda/running/gpu_actions.hpp"
-#include "validate/backends/cuda/running/gpu_program.hpp"
 #include "validate/backends/cuda/running/gpu_transfers.hpp"
 
 namespace penstock {

@@ -8,9 +8,9 @@
 
 #include "tests/support/fake_gpu.hpp"
 #include "validate/backends/cuda/gpu_error.hpp"
-#include "validate/backends/cuda/running/gpu_amounts.hpp"
-#include "validate/backends/cuda/running/gpu_pipeline.hpp"
-#include "validate/backends/cuda/running/gpu_trials.hpp"
+#include "validate/backends/cuda/measuring/gpu_amounts.hpp"
+#include "validate/backends/cuda/measuring/gpu_trials.hpp"
+#include "validate/backends/cuda/programs/gpu_pipeline.hpp"
 
 namespace penstock::testing {
 namespace {

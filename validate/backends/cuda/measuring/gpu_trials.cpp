@@ -1,4 +1,4 @@
-#include "validate/backends/cuda/running/gpu_trials.hpp"
+#include "validate/backends/cuda/measuring/gpu_trials.hpp"
 
 #include <algorithm>
 

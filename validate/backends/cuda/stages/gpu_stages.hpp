@@ -6,7 +6,7 @@
 #include <tuple>
 
 #include "validate/backends/cuda/gpu_device.hpp"
-#include "validate/backends/cuda/running/gpu_layer_kinds.hpp"
+#include "validate/backends/cuda/stages/gpu_layer_kinds.hpp"
 
 namespace penstock {
 

@@ -1,4 +1,4 @@
-#include "validate/backends/cuda/running/gpu_stages.hpp"
+#include "validate/backends/cuda/stages/gpu_stages.hpp"
 
 #include <algorithm>
 #include <stdexcept>
