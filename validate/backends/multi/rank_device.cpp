@@ -14,7 +14,7 @@ constexpr std::uint32_t most_readings = 256;
 
 RankDevice::RankDevice(const MultiCalls& calls, std::uint32_t channels)
     : calls_(calls),
-      whole_(*calls.gpu(), 1, channels, {}, SmSplit::none),
+      whole_(*calls.gpu(), 1, channels, {}, "one rank has the whole GPU"),
       readings_(make_memory(gpu(), most_readings * sizeof(std::uint64_t))),
       clock_step_ns_(measured_step_ns()) {}
 

@@ -11,7 +11,6 @@ namespace penstock {
 namespace {
 
 constexpr std::uint64_t meeting_bytes = 256;
-constexpr std::uint64_t buffer_step = 256;  // between buffers
 constexpr std::uint64_t no_run = 0;
 
 /// Two stamps per item, and one of the kernel that holds the GPU.
@@ -49,11 +48,6 @@ const CommOp* find_op(const RankItem& item, CommKind kind) {
   return found == item.group.end() ? nullptr : &*found;
 }
 
-/// A tensor in its buffer.
-std::byte* at(const GpuOwner<void>& buffers, std::uint64_t step, std::uint32_t slot) {
-  return static_cast<std::byte*>(buffers.get()) + slot * step;
-}
-
 std::byte* tag_at(const GpuOwner<void>& memory, std::uint32_t item) {
   return static_cast<std::byte*>(memory.get()) + item * tag_bytes;
 }
@@ -74,43 +68,9 @@ RankExecutor::RankExecutor(const RankDevice& device, const RankCommunicators& co
       tags_(tag_memory(gpu_, work_)),
       found_(tag_memory(gpu_, work_)),
       meeting_(make_memory(gpu_, meeting_bytes)),
-      used_(work_.channels.size()),
+      buffers_(device, work_),
       start_(make_event(gpu_)) {
-  make_buffers();
   make_events();
-}
-
-void RankExecutor::make_buffers() {
-  std::vector<std::uint64_t> sent(work_.channels.size()), received(work_.channels.size());
-  for (const RankItem& item : work_.items) {
-    for (const CommOp& op : item.group) {
-      used_[item.channel] = 1;
-      const std::uint64_t bytes = moved_bytes(op.bytes);
-      auto& most = op.kind == CommKind::receive ? received : sent;
-      most[item.channel] = std::max(most[item.channel], bytes);
-      if (!is_collective(op.kind)) continue;
-      received[item.channel] = std::max(received[item.channel], bytes);
-    }
-  }
-  const auto stepped = [](std::uint64_t bytes) {
-    return (bytes + buffer_step - 1) / buffer_step * buffer_step;
-  };
-  for (std::uint32_t channel = 0; channel < sent.size(); ++channel) {
-    const RankRing ring = work_.rings.empty() ? RankRing{} : work_.rings[channel];
-    const std::uint64_t step_sent = stepped(sent[channel]);
-    const std::uint64_t step_received = stepped(received[channel]);
-    buffers_.push_back({step_sent, step_received, cleared(channel, ring.sent * step_sent),
-                        cleared(channel, ring.received * step_received)});
-  }
-  check(gpu_, gpu_.synchronize(device_.compute()), "filling buffers of all channels");
-}
-
-GpuOwner<void> RankExecutor::cleared(std::uint32_t channel, std::uint64_t bytes) const {
-  if (bytes == 0) return {nullptr, gpu_.free_memory};
-  auto made = make_memory(gpu_, bytes);
-  check(gpu_, gpu_.fill(made.get(), 0, bytes, device_.compute()), "filling buffers of channel",
-        channel);
-  return made;
 }
 
 void RankExecutor::make_events() {
@@ -187,8 +147,8 @@ void RankExecutor::begin_together() {
                                          communicators_.world(), stream),
         "beginning together", communicators_.world());
   check(gpu_, gpu_.record(start_.get(), stream), "beginning together");
-  for (std::uint32_t channel = 0; channel < used_.size(); ++channel) {
-    if (used_[channel] == 0 || work_.in_one_stream) continue;
+  for (std::uint32_t channel = 0; channel < buffers_.channels(); ++channel) {
+    if (!buffers_.is_used(channel) || work_.in_one_stream) continue;
     check(gpu_, gpu_.wait(device_.channel(channel), start_.get()), "beginning on channel", channel);
   }
 }
@@ -224,21 +184,40 @@ void RankExecutor::launch_action(std::uint32_t item) {
   check(gpu_, gpu_.launch_begin(device_.compute(), stamps), "beginning item", item);
   for (const RankAction& part : parts) {
     if (!is_of_library(part)) continue;
-    const auto ends = launched.ends(part.task);
-    if (ends && part.reads) take_tensor(item, *part.reads, *ends);
+    take_tensors(item, part);
     launched.launch_unstamped(part.task);
-    for (const RankTensor& made : part.makes) {
-      if (ends) give_tensor(item, made, *ends);
-    }
+    give_tensors(item, part);
   }
   check(gpu_, gpu_.launch_end(device_.compute(), stamps, false), "ending item", item);
+}
+
+void RankExecutor::take_tensors(std::uint32_t item, const RankAction& action) {
+  const auto ends = actions_.launched().ends(action.task);
+  if (!ends) return;
+  if (action.reads) take_tensor(item, *action.reads, *ends);
+  if (action.reads_from) hand_on(item, *action.reads_from, action.task);
+}
+
+void RankExecutor::give_tensors(std::uint32_t item, const RankAction& action) {
+  const auto ends = actions_.launched().ends(action.task);
+  if (!ends) return;
+  for (const RankTensor& made : action.makes) give_tensor(item, made, *ends);
+  if (action.writes_into) hand_on(item, action.task, *action.writes_into);
+}
+
+/// From a stage to the next one of this rank.
+void RankExecutor::hand_on(std::uint32_t item, std::uint32_t from, std::uint32_t to) {
+  const auto made = actions_.launched().ends(from);
+  const auto wanted = actions_.launched().ends(to);
+  if (!made || !wanted) return;
+  check(gpu_, gpu_.copy_within(wanted->in, made->out, made->bytes, device_.compute()),
+        "copying between stages at item", item);
 }
 
 /// As much of a tensor as has room behind its tag.
 void RankExecutor::take_tensor(std::uint32_t item, const RankTensor& tensor,
                                const GpuStageEnds& ends) {
-  const ChannelBuffers& buffers = buffers_[tensor.channel];
-  const auto* const from = at(buffers.received, buffers.step_received, tensor.slot) + tag_bytes;
+  const std::byte* const from = buffers_.received(tensor.channel, tensor.slot) + tag_bytes;
   const std::uint64_t bytes = std::min(ends.bytes, moved_bytes(tensor.bytes) - tag_bytes);
   check(gpu_, gpu_.copy_within(ends.in, from, bytes, device_.compute()),
         "copying what layers read before item", item);
@@ -246,8 +225,7 @@ void RankExecutor::take_tensor(std::uint32_t item, const RankTensor& tensor,
 
 void RankExecutor::give_tensor(std::uint32_t item, const RankTensor& tensor,
                                const GpuStageEnds& ends) {
-  const ChannelBuffers& buffers = buffers_[tensor.channel];
-  auto* const to = at(buffers.sent, buffers.step_sent, tensor.slot) + tag_bytes;
+  std::byte* const to = buffers_.sent(tensor.channel, tensor.slot) + tag_bytes;
   const std::uint64_t bytes = std::min(ends.bytes, moved_bytes(tensor.bytes) - tag_bytes);
   check(gpu_, gpu_.copy_within(to, ends.out, bytes, device_.compute()),
         "copying what layers made behind item", item);
@@ -279,13 +257,11 @@ std::uint32_t RankExecutor::slot_of(std::uint32_t item, const CommOp& op) const 
 }
 
 std::byte* RankExecutor::sent_from(std::uint32_t item, const CommOp& op) const {
-  const ChannelBuffers& buffers = buffers_[work_.items[item].channel];
-  return at(buffers.sent, buffers.step_sent, slot_of(item, op));
+  return buffers_.sent(work_.items[item].channel, slot_of(item, op));
 }
 
 std::byte* RankExecutor::received_in(std::uint32_t item, const CommOp& op) const {
-  const ChannelBuffers& buffers = buffers_[work_.items[item].channel];
-  return at(buffers.received, buffers.step_received, slot_of(item, op));
+  return buffers_.received(work_.items[item].channel, slot_of(item, op));
 }
 
 void RankExecutor::call(std::uint32_t item, const CommOp& op) {
@@ -348,8 +324,8 @@ GpuKernelTask RankExecutor::kernel_task(std::uint32_t slot) const {
 
 void RankExecutor::await_all() {
   check(gpu_, gpu_.synchronize(device_.compute()), "running all actions");
-  for (std::uint32_t channel = 0; channel < used_.size(); ++channel) {
-    if (used_[channel] == 0) continue;
+  for (std::uint32_t channel = 0; channel < buffers_.channels(); ++channel) {
+    if (!buffers_.is_used(channel)) continue;
     check(gpu_, gpu_.synchronize(device_.channel(channel)), "running channel", channel);
   }
   if (communicators_.is_aborted()) throw NcclError("communication was aborted");

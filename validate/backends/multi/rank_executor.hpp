@@ -7,6 +7,7 @@
 
 #include "validate/backends/cuda/gpu_owners.hpp"
 #include "validate/backends/multi/rank_actions.hpp"
+#include "validate/backends/multi/rank_buffers.hpp"
 #include "validate/backends/multi/rank_communicators.hpp"
 #include "validate/backends/multi/rank_device.hpp"
 #include "validate/backends/multi/rank_work.hpp"
@@ -44,16 +45,6 @@ class RankExecutor {
     std::uint64_t run = 0;
     std::uint64_t task = 0;
   };
-  /// Buffers of a channel, a fixed number of bytes apart.
-  struct ChannelBuffers {
-    std::uint64_t step_sent;
-    std::uint64_t step_received;
-    GpuOwner<void> sent;
-    GpuOwner<void> received;
-  };
-
-  void make_buffers();
-  GpuOwner<void> cleared(std::uint32_t channel, std::uint64_t bytes) const;
   void make_events();
   GpuStream stream_of(const RankItem& item) const;
   bool shares_stream(const RankItem& a, const RankItem& b) const;
@@ -61,6 +52,9 @@ class RankExecutor {
   void begin_together();
   void issue(std::uint32_t item);
   void launch_action(std::uint32_t item);
+  void take_tensors(std::uint32_t item, const RankAction& action);
+  void give_tensors(std::uint32_t item, const RankAction& action);
+  void hand_on(std::uint32_t item, std::uint32_t from, std::uint32_t to);
   void take_tensor(std::uint32_t item, const RankTensor& tensor, const GpuStageEnds& ends);
   void give_tensor(std::uint32_t item, const RankTensor& tensor, const GpuStageEnds& ends);
   void issue_group(std::uint32_t item);
@@ -85,12 +79,11 @@ class RankExecutor {
   GpuOwner<void> end_ns_;
   GpuOwner<void> records_;  // by slot: how long its kernel takes
   GpuOwner<void> sms_seen_;
-  GpuOwner<void> tags_;                      // by item: of what it sends
-  GpuOwner<void> found_;                     // by item: of what it received
-  GpuOwner<void> meeting_;                   // memory of the call with which all begin
-  std::vector<ChannelBuffers> buffers_;      // by channel
+  GpuOwner<void> tags_;     // by item: of what it sends
+  GpuOwner<void> found_;    // by item: of what it received
+  GpuOwner<void> meeting_;  // memory of the call with which all begin
+  RankBuffers buffers_;
   std::vector<GpuOwner<GpuEventTag>> done_;  // by item, if others wait for it
-  std::vector<char> used_;                   // by channel
   GpuOwner<GpuEventTag> start_;
 };
 

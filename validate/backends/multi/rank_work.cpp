@@ -111,6 +111,27 @@ void give_tensors(const Plan& plan, TaskId task, const std::map<TaskId, std::vec
   for (const TaskId transfer : made->second) action.makes.push_back(tensor.at(transfer));
 }
 
+/// Whether an action reads what another one of its rank makes for the stage beside.
+bool follows(const Plan& plan, TaskId task, TaskId input) {
+  const WorkClass& own = plan.class_of(task);
+  const WorkClass& other = plan.class_of(input);
+  if (own.resource != other.resource || own.stage == other.stage) return false;
+  const bool forward = own.pass == Pass::forward && other.pass == Pass::forward;
+  return forward || (gives_gradient(own.pass) && gives_gradient(other.pass));
+}
+
+/// By action of a rank: the one before it in the backward of its microbatch.
+std::map<TaskId, TaskId> backward_before(const Plan& plan, std::uint32_t rank) {
+  std::map<TaskId, TaskId> before;
+  for (TaskId task = 0; task < plan.tasks(); ++task) {
+    if (plan.class_of(task).resource != rank || !gives_gradient(plan.class_of(task).pass)) continue;
+    plan.for_each_input(task, [&](TaskId input) {
+      if (follows(plan, task, input)) before[input] = task;
+    });
+  }
+  return before;
+}
+
 /// The channel that carries what another one does, of plans of the same ranks.
 std::uint32_t same_channel(const Channel& wanted, const std::vector<Channel>& channels) {
   const auto fits = [&](bool by_name) {
@@ -197,14 +218,24 @@ RankWork rank_work(const Job& job, const CommPlan& comms, const RankProgram& pro
   if (runs_layers_of_gpu(job)) give_slots(job, work);
   const auto tensor = tensors_of(work);
   const bool carries = !work.slots.empty();
+  const Plan& plan = job.priced.plan;
   const auto makes = carries ? makes_of(job) : std::map<TaskId, std::vector<TaskId>>{};
+  const auto before = carries ? backward_before(plan, rank) : std::map<TaskId, TaskId>{};
   for (const RankItem& item : work.items) {
     auto& actions = work.actions.emplace_back();
     if (!item.is_action()) continue;
     for (const TaskId task : {item.action, item.beside}) {
       if (task == no_task) continue;
       RankAction& action = actions.emplace_back(RankAction{.task = program.of_task[task]});
-      if (carries) give_tensors(job.priced.plan, task, makes, tensor, action);
+      if (!carries) continue;
+      give_tensors(plan, task, makes, tensor, action);
+      if (const auto next = before.find(task); next != before.end()) {
+        action.writes_into = program.of_task[next->second];
+      }
+      if (plan.class_of(task).pass != Pass::forward) continue;
+      plan.for_each_input(task, [&](TaskId input) {
+        if (follows(plan, task, input)) action.reads_from = program.of_task[input];
+      });
     }
   }
   return work;

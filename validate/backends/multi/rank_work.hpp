@@ -27,9 +27,12 @@ struct RankTensor {
   std::uint64_t bytes;
 };
 
-/// An action of a rank, and the tensors between it and other stages.
+/// An action of a rank, and the tensors between it and other stages. Between stages of one rank, F
+/// copies at its begin, B and I at their end: then both microbatches have their buffers.
 struct RankAction {
-  std::uint32_t task = 0;  // of the rank's program
+  std::uint32_t task = 0;                         // of the rank's program
+  std::optional<std::uint32_t> reads_from = {};   // of F: that of the stage before it
+  std::optional<std::uint32_t> writes_into = {};  // of B or I: that of the stage before it
   std::optional<RankTensor> reads = {};
   std::vector<RankTensor> makes = {};
 };

@@ -208,14 +208,37 @@ TEST_CASE("gpu device: an event of a lane is of the context of that lane") {
 TEST_CASE("gpu device: lanes that may not wait for each other leave plain streams, and why") {
   FakeGpu gpu;
   CHECK(why_plain(gpu) == "");
-  gpu.capture_error = 801;
-  CHECK(why_plain(gpu) == "trying to wait on lane 0: cudaErrorNotSupported (801)");
   gpu.record_error = 400;
   CHECK(why_plain(gpu) == "trying an event on lane 0: cudaErrorInvalidResourceHandle (400)");
   gpu.wait_error = 801;
   CHECK(why_plain(gpu) == "trying to wait on lane 0: cudaErrorNotSupported (801)");
   CHECK(gpu.handed_out.empty());
   CHECK(gpu.origin == nullptr);
+}
+
+TEST_CASE(
+    "gpu device: without a capture of all lanes ranks keep their SMs, and there is no graph") {
+  FakeGpu gpu;
+  const GpuCalls calls = gpu.calls();
+  CHECK(GpuDevice(calls, 2, 1).why_no_graph().empty());
+  gpu.capture_error = 801;
+  {
+    const GpuDevice device(calls, 2, 1);
+    CHECK(device.is_partitioned());
+    CHECK(device.why_no_graph().find(
+              "trying to wait on lane 0: cudaErrorNotSupported (801), at ") == 0);
+  }
+  CHECK(gpu.handed_out.empty());
+  CHECK(gpu.origin == nullptr);
+}
+
+TEST_CASE("gpu device: with a reason not to divide SMs, lanes are plain streams") {
+  const FakeGpu gpu;
+  const GpuCalls calls = gpu.calls();
+  const GpuDevice device(calls, 1, 2, {}, "one rank has the whole GPU");
+  CHECK_FALSE(device.is_partitioned());
+  CHECK(device.sms_of_rank(0) == 132);
+  CHECK(device.shares().why_unpartitioned == "one rank has the whole GPU");
 }
 
 TEST_CASE("gpu device: what it was handed out it gives back") {

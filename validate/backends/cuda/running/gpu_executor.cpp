@@ -96,6 +96,8 @@ void GpuExecutor::make_action_graphs() {
 }
 
 void GpuExecutor::make_graph() {
+  const std::string& why_not = device_.why_no_graph();
+  if (!why_not.empty()) throw GpuError("no graph of all lanes: " + why_not);
   const GpuStream conductor = device_.conductor();
   const GpuOwner<GpuGraphTag> graph = captured(calls_, conductor, [this] { issue(); });
   executable_ = instantiate(calls_, graph.get());
