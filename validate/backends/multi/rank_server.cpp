@@ -26,7 +26,7 @@ namespace {
 struct RankParts {
   RankParts(const RankJob& all, const MultiJob& job, const NcclId& id)
       : device(all.calls, static_cast<std::uint32_t>(job.comms.channels.size())),
-        program(rank_program(*all.job, all.rank, all.sizes)),
+        program(gpu_rank_program(*all.job, all.rank, all.sizes)),
         actions(device, all.job->device.work, program.program),
         communicators(device, job.comms.channels, all.rank, all.job->priced.plan.ranks, id,
                       all.job->device.comms) {}
@@ -39,7 +39,7 @@ struct RankParts {
   }
 
   RankDevice device;
-  RankProgram program;
+  GpuRankProgram program;
   RankActions actions;
   RankCommunicators communicators;
   std::optional<RankExecutor> run;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 
 #include "validate/backends/cuda/programs/gpu_slots.hpp"
 #include "validate/backends/cuda/stages/gpu_layer_kinds.hpp"
@@ -15,18 +16,20 @@ bool runs_layers_of_gpu(const Job& job) {
   return layer_kind_of(gpu_work(job.device.work)) != nullptr;
 }
 
-/// A part of a fused cell has the layers of the same pass alone, whose time is known.
-std::uint32_t body_outside_cells(const Plan& plan, std::uint32_t work) {
-  const WorkClass& own = plan.classes[work];
-  if (own.partner == UINT32_MAX) return work;
-  for (std::uint32_t other = 0; other < plan.classes.size(); ++other) {
-    const WorkClass& one = plan.classes[other];
-    if (one.partner == UINT32_MAX && one.resource == own.resource && one.stage == own.stage &&
-        one.pass == own.pass && one.recomputes == own.recomputes) {
-      return other;
-    }
+/// A pass that runs in fused cells alone has a class of its own without tasks: one of theirs is its
+/// work too.
+void find_pass_of_unused(const Plan& plan, GpuRankProgram& own) {
+  std::map<std::tuple<std::uint32_t, Stage, Pass>, std::uint32_t> known;
+  for (std::uint32_t work = 0; work < plan.classes.size(); ++work) {
+    const WorkClass& what = plan.classes[work];
+    if (own.of_class[work] == no_task) continue;
+    known.try_emplace({what.resource, what.stage, what.pass}, own.of_class[work]);
   }
-  return work;
+  for (std::uint32_t work = 0; work < plan.classes.size(); ++work) {
+    const WorkClass& what = plan.classes[work];
+    const auto found = known.find({what.resource, what.stage, what.pass});
+    if (own.of_class[work] == no_task && found != known.end()) own.of_class[work] = found->second;
+  }
 }
 
 RankWork bare_work(const Job& job, const CommPlan& comms, std::uint32_t rank) {
@@ -111,25 +114,34 @@ void give_tensors(const Plan& plan, TaskId task, const std::map<TaskId, std::vec
   for (const TaskId transfer : made->second) action.makes.push_back(tensor.at(transfer));
 }
 
-/// Whether an action reads what another one of its rank makes for the stage beside.
-bool follows(const Plan& plan, TaskId task, TaskId input) {
-  const WorkClass& own = plan.class_of(task);
-  const WorkClass& other = plan.class_of(input);
-  if (own.resource != other.resource || own.stage == other.stage) return false;
-  const bool forward = own.pass == Pass::forward && other.pass == Pass::forward;
-  return forward || (gives_gradient(own.pass) && gives_gradient(other.pass));
+/// F, or B and I, of a stage and microbatch.
+using PassKey = std::tuple<std::uint32_t, std::uint32_t, bool>;
+
+std::optional<PassKey> key_of(const Plan& plan, TaskId task) {
+  const WorkClass& work = plan.class_of(task);
+  if (work.pass != Pass::forward && !gives_gradient(work.pass)) return std::nullopt;
+  return PassKey{index(work.stage), index(plan.microbatch[task]), work.pass != Pass::forward};
 }
 
-/// By action of a rank: the one before it in the backward of its microbatch.
-std::map<TaskId, TaskId> backward_before(const Plan& plan, std::uint32_t rank) {
-  std::map<TaskId, TaskId> before;
+/// The passes of a rank by what they are: a plan lists no inputs from the same rank.
+std::map<PassKey, std::uint32_t> passes_of(const Plan& plan, const GpuRankProgram& program) {
+  std::map<PassKey, std::uint32_t> passes;
   for (TaskId task = 0; task < plan.tasks(); ++task) {
-    if (plan.class_of(task).resource != rank || !gives_gradient(plan.class_of(task).pass)) continue;
-    plan.for_each_input(task, [&](TaskId input) {
-      if (follows(plan, task, input)) before[input] = task;
-    });
+    if (program.of_task[task] == no_task) continue;
+    if (const auto key = key_of(plan, task)) passes[*key] = program.of_task[task];
   }
-  return before;
+  return passes;
+}
+
+/// Stages of a chain have consecutive numbers.
+void give_neighbours(const Plan& plan, TaskId task, const std::map<PassKey, std::uint32_t>& passes,
+                     RankAction& action) {
+  const auto key = key_of(plan, task);
+  if (!key || plan.model_stage[std::get<0>(*key)] == 0) return;
+  const bool back = std::get<2>(*key);
+  const auto before = passes.find({std::get<0>(*key) - 1, std::get<1>(*key), back});
+  if (before == passes.end()) return;
+  (back ? action.writes_into : action.reads_from) = before->second;
 }
 
 /// The channel that carries what another one does, of plans of the same ranks.
@@ -190,13 +202,13 @@ std::uint64_t moved_bytes(std::uint64_t bytes) {
   return std::max(bytes / 2 * 2, least_bytes);
 }
 
-RankProgram rank_program(const Job& job, std::uint32_t rank, const GpuLayerSizes& sizes) {
+GpuRankProgram gpu_rank_program(const Job& job, std::uint32_t rank, const GpuLayerSizes& sizes) {
   const Plan& plan = job.priced.plan;
   const GpuProgram whole = gpu_program(job);
   const bool layered = runs_layers_of_gpu(job);
-  RankProgram own{{1, 0, {}, whole.bodies, sizes},
-                  std::vector<std::uint32_t>(plan.tasks(), no_task),
-                  std::vector<std::uint32_t>(plan.classes.size(), no_task)};
+  GpuRankProgram own{{1, 0, {}, whole.bodies, sizes},
+                     std::vector<std::uint32_t>(plan.tasks(), no_task),
+                     std::vector<std::uint32_t>(plan.classes.size(), no_task)};
   for (TaskId task = 0; task < plan.tasks(); ++task) {
     if (plan.class_of(task).resource != rank) continue;
     const auto number = static_cast<std::uint32_t>(own.program.tasks.size());
@@ -206,13 +218,14 @@ RankProgram rank_program(const Job& job, std::uint32_t rank, const GpuLayerSizes
     GpuTask& made = own.program.tasks.emplace_back(whole.tasks[task]);
     made.lane = 0;
     made.inputs.clear();
-    if (layered) made.body = body_outside_cells(plan, made.body);
-    if (made.body != plan.work[task]) made.duration_ns = 0;  // that of the whole cell
+    // The time of a cell is that of both parts, and says nothing of either.
+    if (layered && plan.class_of(task).partner != UINT32_MAX) made.duration_ns = 0;
   }
+  find_pass_of_unused(plan, own);
   return own;
 }
 
-RankWork rank_work(const Job& job, const CommPlan& comms, const RankProgram& program,
+RankWork rank_work(const Job& job, const CommPlan& comms, const GpuRankProgram& program,
                    std::uint32_t rank) {
   RankWork work = bare_work(job, comms, rank);
   if (runs_layers_of_gpu(job)) give_slots(job, work);
@@ -220,7 +233,7 @@ RankWork rank_work(const Job& job, const CommPlan& comms, const RankProgram& pro
   const bool carries = !work.slots.empty();
   const Plan& plan = job.priced.plan;
   const auto makes = carries ? makes_of(job) : std::map<TaskId, std::vector<TaskId>>{};
-  const auto before = carries ? backward_before(plan, rank) : std::map<TaskId, TaskId>{};
+  const auto passes = carries ? passes_of(plan, program) : std::map<PassKey, std::uint32_t>{};
   for (const RankItem& item : work.items) {
     auto& actions = work.actions.emplace_back();
     if (!item.is_action()) continue;
@@ -229,19 +242,13 @@ RankWork rank_work(const Job& job, const CommPlan& comms, const RankProgram& pro
       RankAction& action = actions.emplace_back(RankAction{.task = program.of_task[task]});
       if (!carries) continue;
       give_tensors(plan, task, makes, tensor, action);
-      if (const auto next = before.find(task); next != before.end()) {
-        action.writes_into = program.of_task[next->second];
-      }
-      if (plan.class_of(task).pass != Pass::forward) continue;
-      plan.for_each_input(task, [&](TaskId input) {
-        if (follows(plan, task, input)) action.reads_from = program.of_task[input];
-      });
+      give_neighbours(plan, task, passes, action);
     }
   }
   return work;
 }
 
-RankWork profile_work(const Job& job, const MultiJob& multi, const RankProgram& program,
+RankWork profile_work(const Job& job, const MultiJob& multi, const GpuRankProgram& program,
                       std::uint32_t rank) {
   RankWork work = bare_work(multi.profile, multi.profile_comms, rank);
   work.in_one_stream = true;
@@ -250,7 +257,8 @@ RankWork profile_work(const Job& job, const MultiJob& multi, const RankProgram& 
     auto& actions = work.actions.emplace_back();
     if (!item.is_action() || plan.classes[item.action].follows_partner) continue;
     for (const std::uint32_t one : {item.action, plan.classes[item.action].partner}) {
-      if (one != no_task) actions.push_back({.task = program.of_class[one]});
+      if (one == no_task || program.of_class[one] == no_task) continue;
+      actions.push_back({.task = program.of_class[one]});
     }
   }
   return work;

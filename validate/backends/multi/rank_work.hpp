@@ -12,13 +12,14 @@ namespace penstock {
 
 /// The actions of a rank as the program of its GPU: those of a work class have one body, and each
 /// microbatch of a stage a buffer slot.
-struct RankProgram {
+struct GpuRankProgram {
   GpuProgram program;
   std::vector<std::uint32_t> of_task;   // by task of the plan: its number there, or no_task
-  std::vector<std::uint32_t> of_class;  // by work class: its first task there, or no_task
+  std::vector<std::uint32_t> of_class;  // by work class: a task there of its work, or no_task
 };
 /// `sizes`: of layers, where actions run these.
-RankProgram rank_program(const Job& job, std::uint32_t rank, const GpuLayerSizes& sizes = {});
+GpuRankProgram gpu_rank_program(const Job& job, std::uint32_t rank,
+                                const GpuLayerSizes& sizes = {});
 
 /// A tensor among the buffers of its channel.
 struct RankTensor {
@@ -81,10 +82,10 @@ MultiJob multi_job(const Job& job, ChannelRule rule);
 
 /// The work of a rank in a run. Where actions run layers, each tensor has a buffer of its own as
 /// long as it is needed, and layers read and make it, unless all of them would take too much.
-RankWork rank_work(const Job& job, const CommPlan& comms, const RankProgram& program,
+RankWork rank_work(const Job& job, const CommPlan& comms, const GpuRankProgram& program,
                    std::uint32_t rank);
 /// The same in a profile: each work class once, one after the other.
-RankWork profile_work(const Job& job, const MultiJob& multi, const RankProgram& program,
+RankWork profile_work(const Job& job, const MultiJob& multi, const GpuRankProgram& program,
                       std::uint32_t rank);
 
 }  // namespace penstock

@@ -20,9 +20,9 @@ namespace {
 
 Job layered_job(const char* schedule, std::uint32_t ranks, std::uint32_t microbatches,
                 ActionWork work) {
-  Job job = penstock::job_of(
-      priced(system_of(*find_named(schedule_entries(), schedule), ranks, microbatches)),
-      {.mean_action_ns = 20'000});
+  System system = system_of(*find_named(schedule_entries(), schedule), ranks, microbatches);
+  system.overlap = Overlap::fused;
+  Job job = penstock::job_of(priced(system), {.mean_action_ns = 20'000});
   use_real_links(job);
   job.device.work = work;
   return job;
@@ -61,7 +61,8 @@ std::string hash_of(const void* memory, std::uint64_t bytes) {
   return fmt::format("{:x}", std::hash<std::string_view>()(all));
 }
 
-/// What the chain makes of the last microbatch, after some runs.
+/// What the chain makes of the last microbatch, after some runs, and, where each microbatch has
+/// buffers of its own, of all others.
 struct ChainEnds {
   std::uint64_t layers = 0;
   std::string output;    // of the last stage
@@ -73,7 +74,7 @@ void serve(const Job& job, ChannelRule rule, const MultiCalls& calls, const Nccl
   setenv("CUDA_VISIBLE_DEVICES", fmt::format("{}", rank).c_str(), 1);
   const MultiJob multi = multi_job(job, rule);
   const RankDevice device(calls, static_cast<std::uint32_t>(multi.comms.channels.size()));
-  const RankProgram program = rank_program(job, rank, tiny);
+  const GpuRankProgram program = gpu_rank_program(job, rank, tiny);
   const RankActions actions(device, job.device.work, program.program);
   const RankCommunicators communicators(device, multi.comms.channels, rank, job.priced.plan.ranks,
                                         id);
@@ -83,6 +84,7 @@ void serve(const Job& job, ChannelRule rule, const MultiCalls& calls, const Nccl
   for (const WorkClass& work : job.priced.plan.classes) last = std::max(last, index(work.stage));
   std::string output = "-", gradient = "-";
   std::map<std::uint32_t, std::uint64_t> layers;  // by stage
+  std::map<std::uint32_t, std::string> outputs;   // of the last stage, by slot
   const GpuProgram& own = actions.program();
   for (std::uint32_t task = 0; task < own.tasks.size(); ++task) {
     const auto ends = actions.launched().ends(task);
@@ -90,8 +92,13 @@ void serve(const Job& job, ChannelRule rule, const MultiCalls& calls, const Nccl
     const GpuBody body = own.body_of(own.tasks[task]);
     layers[body.stage] = body.amount;
     const bool forward = body.pass == GpuPass::forward;
-    if (forward && body.stage == last) output = hash_of(ends->out, ends->bytes);
+    if (forward && body.stage == last) {
+      outputs[own.tasks[task].slot] = output = hash_of(ends->out, ends->bytes);
+    }
     if (!forward && body.stage == 0) gradient = hash_of(ends->out, ends->bytes);
+  }
+  if (outputs.size() == job.priced.plan.microbatches) {
+    for (const auto& [slot, hash] : outputs) output += hash;
   }
   std::uint64_t all = 0;
   for (const auto& [stage, count] : layers) all += count;
@@ -154,10 +161,9 @@ TEST_CASE("cuda_multi: layers run on ranks for about their time, in fused cells 
 }
 
 // The last microbatch of 1F1B with 5 of them has the buffers of the first, as all of one rank have.
-// Both chunks of zb-v are on each rank: its middle is between two stages of one rank.
 TEST_CASE("cuda_multi: ranks that hand on what layers make compute what one rank computes") {
   for (const auto& [schedule, ranks, microbatches] :
-       {std::tuple{"gpipe", 2U, 2U}, {"1f1b", 4U, 5U}, {"zb-h1", 4U, 5U}, {"zb-v", 2U, 1U}}) {
+       {std::tuple{"gpipe", 2U, 4U}, {"1f1b", 4U, 5U}, {"zb-h1", 4U, 5U}, {"zb-v", 2U, 1U}}) {
     CAPTURE(schedule);
     const ChainEnds one = ends_of(chain(schedule, 1, microbatches));
     CHECK(one.output.size() > 8);
@@ -171,6 +177,48 @@ TEST_CASE("cuda_multi: ranks that hand on what layers make compute what one rank
   }
 }
 
+// The middle of zb-v is between two stages of one rank; looped-bfs never has that.
+TEST_CASE("cuda_multi: stages of one rank hand on what they make, forwards and back") {
+  const ChainEnds by_transfers = ends_of(chain("looped-bfs", 2, 1));
+  const ChainEnds within_a_rank = ends_of(chain("zb-v", 2, 1));
+  REQUIRE(within_a_rank.layers == by_transfers.layers);
+  CHECK(within_a_rank.output == by_transfers.output);
+  CHECK(within_a_rank.gradient == by_transfers.gradient);
+}
+
+TEST_CASE("cuda_multi: a fused cell runs the layers of both its parts") {
+  const FakeCluster cluster(2);
+  const Job job = layered_job("dualpipev", 2, 8, ActionWork::transformer);
+  MultiBackend backend(job, cluster.calls(), {.sizes = brief});
+  auto outcome = backend.run();
+  if (const auto* halt = std::get_if<Standstill>(&outcome)) FAIL(halt->text);
+  const Timeline& run = std::get<Timeline>(outcome);
+  const Plan& plan = job.priced.plan;
+  const auto took = [&](TaskId task) { return to_us(run.end[task]) - to_us(run.begin[task]); };
+  std::map<std::pair<Stage, Pass>, double> alone;
+  for (TaskId task = 0; task < plan.tasks(); ++task) {
+    const WorkClass& work = plan.class_of(task);
+    if (!plan.is_link(work.resource) && work.partner == UINT32_MAX) {
+      alone[{work.stage, work.pass}] = took(task);
+    }
+  }
+  const auto time_of = [&](const WorkClass& work) {
+    const auto whole = alone.find({work.stage, work.pass});
+    if (whole != alone.end()) return whole->second;
+    return alone.at({work.stage, Pass::backward_input}) +
+           alone.at({work.stage, Pass::backward_weight});
+  };
+  std::uint32_t cells = 0;
+  for (TaskId task = 0; task < plan.tasks(); ++task) {
+    const WorkClass& work = plan.class_of(task);
+    if (work.partner == UINT32_MAX) continue;
+    const double parts = time_of(work) + time_of(plan.classes[work.partner]);
+    CHECK(took(task) == doctest::Approx(parts).epsilon(0.01));
+    ++cells;
+  }
+  CHECK(cells > 4);
+}
+
 // 16 GiB are for all buffers of a rank.
 TEST_CASE("cuda_multi: tensors too large to keep are not those of layers") {
   System system = system_of(*find_named(schedule_entries(), "gpipe"), 2, 16);
@@ -178,11 +226,11 @@ TEST_CASE("cuda_multi: tensors too large to keep are not those of layers") {
   Job job = scaled_job(priced(system));
   job.device.work = ActionWork::transformer;
   const MultiJob multi = multi_job(job, ChannelRule::per_direction);
-  const RankWork work = rank_work(job, multi.comms, rank_program(job, 0), 0);
+  const RankWork work = rank_work(job, multi.comms, gpu_rank_program(job, 0), 0);
   CHECK(work.slots.empty());
   CHECK(work.rings.empty());
   job.device.work = ActionWork::products;
-  CHECK(rank_work(job, multi.comms, rank_program(job, 0), 0).actions.front().size() == 1);
+  CHECK(rank_work(job, multi.comms, gpu_rank_program(job, 0), 0).actions.front().size() == 1);
 }
 
 }  // namespace penstock::testing
