@@ -152,12 +152,11 @@ CommResources comms_of(const std::vector<std::string>& settings) {
 /// Refuses options that the backend does not have.
 DeviceOptions device_of(const Options& options, const BackendEntry& backend) {
   const std::optional<ActionWork> work = device_work(options.bodies);
-  const bool on_ranks = work && runs_on_ranks(*work);
-  const bool runs = backend.one_gpu || (backend.many_gpus && on_ranks);
-  if (work && !runs) {
-    throw UsageError(fmt::format(
-        "--bodies {} goes with --backend cuda_single{} cuda_single_graph{}", options.bodies,
-        on_ranks ? "," : " or", on_ranks ? ", cuda_multi or cuda_multi_pairs" : ""));
+  if (work && !backend.one_gpu && !backend.many_gpus) {
+    throw UsageError(
+        fmt::format("--bodies {} goes with --backend cuda_single, cuda_single_graph, cuda_multi or "
+                    "cuda_multi_pairs",
+                    options.bodies));
   }
   if (!options.links.empty() && !backend.one_gpu) {
     throw UsageError("--links goes with --backend cuda_single or cuda_single_graph");

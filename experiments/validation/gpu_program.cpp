@@ -9,7 +9,7 @@
 #include "experiments/run/simulation.hpp"
 #include "experiments/run/stage_formats.hpp"
 #include "sim/base/error.hpp"
-#include "validate/backends/cuda/running/gpu_program_file.hpp"
+#include "validate/backends/cuda/programs/gpu_program_file.hpp"
 #include "validate/backends/gpu/gpu_backend.hpp"
 
 namespace penstock {

@@ -4,9 +4,9 @@
 #include <cstdlib>
 #include <string>
 
+#include "validate/backends/cuda/measuring/gpu_probes.hpp"
+#include "validate/backends/cuda/programs/gpu_pipeline.hpp"
 #include "validate/backends/cuda/running/gpu_executor.hpp"
-#include "validate/backends/cuda/running/gpu_pipeline.hpp"
-#include "validate/backends/cuda/running/gpu_probes.hpp"
 
 // On a real GPU. How exactly it keeps to times is reported by penstock_gpu_check; here stands what
 // must hold however busy it is.

@@ -43,13 +43,14 @@ TEST_CASE("on a GPU: a communicator of one rank reduces and gathers between acti
   RankItem update = action(2);
   update.waits = {1};
   constexpr std::uint64_t action_ns = 1'000'000;
-  const RankActions actions(device, ActionWork::spin);
+  const RankActions actions(device, ActionWork::spin, {.ranks = 1, .tasks = {{}, {}}});
   RankExecutor executor(device, communicators, actions,
                         {.rank = 0,
                          .channels = channels,
                          .items = {action(0), collective(CommKind::all_reduce, 1, 0), update,
                                    collective(CommKind::all_gather, 3, 2)},
-                         .duration_ns = {action_ns, 0, action_ns, 0}});
+                         .duration_ns = {action_ns, 0, action_ns, 0},
+                         .actions = {{{.task = 0}}, {}, {{.task = 1}}, {}}});
   for (int i = 0; i < 3; ++i) {
     const RankRun run = executor.run();
     REQUIRE(run.stamps.size() == 4);

@@ -33,6 +33,7 @@ class FakeCluster {
   std::uint64_t standstill_ms = 300;  // how long nobody moves
   int version = 22809;
   bool has_products = true;
+  std::uint64_t most_work = 0;  // launches of layers and products beyond it compute nothing
 
   /// What a process does at its launch of this number.
   enum class Mishap : std::uint8_t { none, dies, hangs, fails };

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "tests/support/fake_cluster_parts.hpp"
+#include "validate/backends/cuda/gpu_steps.hpp"
 
 namespace penstock::testing::fakes {
 namespace {
@@ -79,6 +80,11 @@ int record(GpuEvent event, GpuStream stream) {
     own(event)->ns = own(stream)->now_ns;
     return true;
   });
+  return 0;
+}
+
+int elapsed(float* ms, GpuEvent begin, GpuEvent end) {
+  *ms = static_cast<float>(own(end)->ns - own(begin)->ns) * 1e-6F;
   return 0;
 }
 
@@ -157,6 +163,14 @@ int fill(void* memory, int byte, std::size_t bytes, GpuStream stream) {
   return 0;
 }
 
+int copy_within(void* to, const void* from, std::size_t bytes, GpuStream stream) {
+  own(stream)->work.push_back([=] {
+    std::memcpy(to, from, bytes);
+    return true;
+  });
+  return 0;
+}
+
 int write(void* to, const void* from, std::size_t bytes) {
   std::memcpy(to, from, bytes);
   return 0;
@@ -220,12 +234,29 @@ int free_product(GpuProduct product) {
   return 0;
 }
 
-/// A multiply-add of each SM takes a nanosecond for 8192. The result is not worked out.
-int launch_product(GpuStream stream, GpuProduct product, const GpuProductMemory&) {
+/// A multiply-add of each SM takes a nanosecond for 8192.
+int launch_product(GpuStream stream, GpuProduct product, const GpuProductMemory& memory) {
   const GpuProductShape shape = *reinterpret_cast<GpuProductShape*>(product);
-  const std::uint64_t work = std::uint64_t{shape.rows} * shape.columns * shape.inner;
+  const std::uint64_t work =
+      std::uint64_t{shape.rows} * shape.columns * shape.inner * shape.form.batch;
   own(stream)->work.push_back([=] {
+    if (work <= cluster->most_work) {
+      run_on_host(LayerProduct<Bf16>{shape.rows, shape.columns, shape.inner, shape.form,
+                                     static_cast<const Bf16*>(memory.a),
+                                     static_cast<const Bf16*>(memory.b), memory.c});
+    }
     pass_time(own(stream), work / (8192 * fake_sms) + 1);
+    return true;
+  });
+  return 0;
+}
+
+/// An SM does 64 elements a nanosecond.
+int launch_step(GpuStream stream, const GpuStep& step, std::uint32_t) {
+  own(stream)->work.push_back([=] {
+    const std::uint64_t work = threads_of(step);
+    if (work <= cluster->most_work / 8) run_on_host(step);
+    pass_time(own(stream), work / (64 * fake_sms) + 1);
     return true;
   });
   return 0;
@@ -286,11 +317,14 @@ GpuCalls made_gpu_calls() {
   all.free_event = free_event;
   all.record = record;
   all.wait = wait;
+  all.make_timer = make_event;
+  all.elapsed = elapsed;
   all.allocate = allocate;
   all.free_memory = free_memory;
   all.fill = fill;
   all.write = write;
   all.read = write;
+  all.copy_within = copy_within;
   all.launch_action = launch_action;
   all.launch_copy = launch_copy;
   all.launch_begin = launch_begin;
@@ -299,6 +333,7 @@ GpuCalls made_gpu_calls() {
   all.make_product = make_product;
   all.free_product = free_product;
   all.launch_product = launch_product;
+  all.launch_step = launch_step;
   all.product_library = [] { return 130'100U; };
   all.product_algorithm = [](GpuProduct) { return std::uint64_t{7}; };
   all.launch_nothing = launch_nothing;

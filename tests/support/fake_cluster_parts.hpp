@@ -28,8 +28,8 @@ struct NcclCommTag {
 namespace testing::fakes {
 
 constexpr std::uint32_t most_gpus = 16;
-constexpr std::size_t most_meetings = 1 << 17;
-constexpr std::size_t payload_bytes = 64;
+constexpr std::size_t most_meetings = 1 << 17;  // pages that none of them touches take nothing
+constexpr std::size_t payload_bytes = 4096;     // the rest of a tensor does not move
 
 /// Where calls of NCCL find their partners.
 struct Encounter {

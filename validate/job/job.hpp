@@ -40,9 +40,6 @@ enum class ActionWork : std::uint8_t {
   conditional_convolution,
 };
 
-/// Whether ranks of several GPUs run such actions too.
-constexpr bool runs_on_ranks(ActionWork work) { return work <= ActionWork::products; }
-
 /// What carries tensors on a GPU.
 enum class DeviceLinks : std::uint8_t {
   paced,  // copies as fast as the links of the plan

@@ -110,8 +110,11 @@ int free_memory(void* memory) { return told(cudaFree(memory)); }
 int fill(void* memory, int byte, std::size_t bytes, GpuStream stream) {
   return told(cudaMemsetAsync(memory, byte, bytes, native(stream)));
 }
+/// A copy from pageable memory may return before the GPU has it all, and other streams do not wait
+/// for the stream of such copies.
 int write(void* to, const void* from, std::size_t bytes) {
-  return told(cudaMemcpy(to, from, bytes, cudaMemcpyHostToDevice));
+  if (const int error = told(cudaMemcpy(to, from, bytes, cudaMemcpyHostToDevice))) return error;
+  return told(cudaStreamSynchronize(cudaStreamLegacy));
 }
 int read(void* to, const void* from, std::size_t bytes) {
   return told(cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToHost));

@@ -32,10 +32,10 @@ std::optional<std::string> why_no_gpu(const GpuCalls& calls) {
 }
 
 GpuDevice::GpuDevice(const GpuCalls& calls, std::uint32_t ranks, std::uint32_t links,
-                     const std::vector<double>& work)
+                     const std::vector<double>& work, const std::string& why_undivided)
     : calls_(&calls), rank_count_(ranks), link_count_(links), conductor_(started(calls)) {
   check(calls, calls.facts(&facts_), "asking what the GPU is");
-  shares_ = share_sms(calls, ranks, work);
+  shares_ = why_undivided.empty() ? share_sms(calls, ranks, work) : SmShares{{}, {}, why_undivided};
   try {
     if (is_partitioned()) {
       make_green_lanes();
@@ -61,15 +61,20 @@ void GpuDevice::make_green_lanes() {
   }
 }
 
-/// Uses lanes once as executors do, so that a driver that refuses is known early.
+/// Uses lanes once as executors do, so that a driver that refuses is known early. Without a capture
+/// of all lanes, ranks keep their SMs, and the host launches tasks.
 void GpuDevice::try_lanes() {
   const GpuOwner<GpuEventTag> start = make_event(*calls_);
   std::vector<GpuOwner<GpuEventTag>> ends;
   for (std::uint32_t lane = 0; lane < lanes(); ++lane) ends.push_back(make_event_of(lane));
   pass_lanes(start.get(), ends);
   check(*calls_, calls_->synchronize(conductor()), "trying all lanes");
-  const auto graph = captured(*calls_, conductor(), [&] { pass_lanes(start.get(), ends); });
-  instantiate(*calls_, graph.get());
+  try {
+    const auto graph = captured(*calls_, conductor(), [&] { pass_lanes(start.get(), ends); });
+    instantiate(*calls_, graph.get());
+  } catch (const GpuError& error) {
+    why_no_graph_ = error.what();
+  }
 }
 
 /// From the conductor through one lane after the other, and back from each.

@@ -17,10 +17,10 @@ std::optional<std::string> why_no_gpu(const GpuCalls& calls);
 /// a stream per link, on the remaining SMs. Links that share a stream would wait for each other.
 class GpuDevice {
  public:
-  /// SMs in proportion to the work of ranks, as `share_sms` has it. Throws GpuError. `calls` must
-  /// outlive it.
+  /// SMs in proportion to the work of ranks, as `share_sms` has it; with a reason not to, all SMs
+  /// for all. Throws GpuError. `calls` must outlive it.
   GpuDevice(const GpuCalls& calls, std::uint32_t ranks, std::uint32_t links,
-            const std::vector<double>& work = {});
+            const std::vector<double>& work = {}, const std::string& why_undivided = {});
 
   const GpuCalls& calls() const { return *calls_; }
   const GpuFacts& facts() const { return facts_; }
@@ -28,6 +28,8 @@ class GpuDevice {
   bool is_partitioned() const { return !shares_.ranks.empty(); }
   /// The partitioning: "green_contexts" or "streams_unpartitioned".
   std::string_view mode() const;
+  /// Why one graph cannot have tasks of all lanes; "" when it can.
+  const std::string& why_no_graph() const { return why_no_graph_; }
   /// SMs of a rank; when all ranks share all SMs, the share that each would have.
   std::uint32_t sms_of_rank(std::uint32_t rank) const;
   LinkEngine links() const;
@@ -51,6 +53,7 @@ class GpuDevice {
   std::uint32_t link_count_;
   GpuFacts facts_;
   SmShares shares_;
+  std::string why_no_graph_;
   std::vector<GpuOwner<GpuContextTag>> contexts_;  // of ranks, then links; outlive their streams
   std::vector<GpuOwner<GpuStreamTag>> lanes_;
   GpuOwner<GpuStreamTag> conductor_;

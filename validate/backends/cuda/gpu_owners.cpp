@@ -1,5 +1,7 @@
 #include "validate/backends/cuda/gpu_owners.hpp"
 
+#include <algorithm>
+
 #include "validate/backends/cuda/gpu_error.hpp"
 
 namespace penstock {
@@ -25,7 +27,8 @@ GpuOwner<GpuEventTag> make_timer(const GpuCalls& calls) {
 GpuOwner<void> make_memory(const GpuCalls& calls, std::size_t bytes) {
   void* memory = nullptr;
   const auto kibibytes = static_cast<std::uint32_t>(bytes / 1024);
-  check(calls, calls.allocate(&memory, bytes), "allocating, in KiB,", kibibytes);
+  check(calls, calls.allocate(&memory, std::max<std::size_t>(bytes, 1)), "allocating, in KiB,",
+        kibibytes);
   return {memory, calls.free_memory};
 }
 

@@ -10,9 +10,9 @@
 #include "sim/engines/events.hpp"
 #include "validate/backends/cuda/gpu_error.hpp"
 #include "validate/backends/cuda/gpu_queues.hpp"
-#include "validate/backends/cuda/running/gpu_amounts.hpp"
-#include "validate/backends/cuda/running/gpu_probes.hpp"
-#include "validate/backends/cuda/running/gpu_trials.hpp"
+#include "validate/backends/cuda/measuring/gpu_amounts.hpp"
+#include "validate/backends/cuda/measuring/gpu_probes.hpp"
+#include "validate/backends/cuda/measuring/gpu_trials.hpp"
 #include "validate/backends/gpu/gpu_rates.hpp"
 #include "validate/backends/gpu/one_gpu_scope.hpp"
 #include "validate/job/rank_program.hpp"
@@ -30,13 +30,7 @@ constexpr std::string_view what_waiting_does_not =
     " With actions that only wait, as here, it validates neither memory peaks nor the interference "
     "model.";
 
-constexpr GpuWork works[] = {
-    GpuWork::spin,        GpuWork::flops,
-    GpuWork::bytes,       GpuWork::products,
-    GpuWork::transformer, GpuWork::gated_transformer,
-    GpuWork::convolution, GpuWork::conditional_convolution};  // by ActionWork
-
-GpuWork work_of(const Job& job) { return works[static_cast<std::size_t>(job.device.work)]; }
+GpuWork work_of(const Job& job) { return gpu_work(job.device.work); }
 
 /// The program of a job with the bodies that the device runs in the time of its actions.
 GpuProgram program_on(const GpuDevice& device, const Job& job, const GpuLayerSizes& sizes) {
@@ -110,14 +104,23 @@ std::string sms_text(const GpuDevice& device, std::uint32_t ranks) {
   return fmt::format("{}", fmt::join(sms, ", "));
 }
 
+/// Where a graph of all lanes needs them, lanes share all SMs.
+GpuDevice device_for(const Job& job, GpuOrdering ordering, const GpuCalls& calls) {
+  const std::uint32_t ranks = job.priced.plan.ranks;
+  const auto links = static_cast<std::uint32_t>(job.priced.plan.links.size());
+  const std::vector<double> work = work_of_ranks(gpu_program(job));
+  GpuDevice device(calls, ranks, links, work);
+  if (ordering != GpuOrdering::graph || device.why_no_graph().empty()) return device;
+  const std::string why = device.why_no_graph();
+  return {calls, ranks, links, work, why};
+}
+
 class GpuBackend : public Backend {
  public:
   GpuBackend(const Job& job, GpuOrdering ordering, const GpuCalls& calls,
              const GpuLayerSizes& sizes)
       : job_(job),
-        device_(calls, job.priced.plan.ranks,
-                static_cast<std::uint32_t>(job.priced.plan.links.size()),
-                work_of_ranks(gpu_program(job))),
+        device_(device_for(job, ordering, calls)),
         clock_step_(clock_step(device_)),
         program_(program_on(device_, job, sizes)),
         setup_{.ordering = ordering,
@@ -267,7 +270,9 @@ void GpuBackend::add_measures(std::map<std::string, std::string>& all) const {
     all["algorithms"] = fmt::format("{:016x}", executor_->algorithms());
   }
   all["stamp_overhead"] = fmt::format("{:.2f} %", 100 * overheads_.stamps);
-  all["host_effect"] = fmt::format("{:.2f} %", 100 * overheads_.host_effect);
+  all["host_effect"] = overheads_.host_effect
+                           ? fmt::format("{:.2f} %", 100 * *overheads_.host_effect)
+                           : "unknown, no graph of all lanes: " + device_.why_no_graph();
 }
 
 }  // namespace

@@ -1,10 +1,11 @@
 #include "validate/backends/gpu/gpu_job_program.hpp"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <utility>
 
-#include "validate/backends/cuda/running/gpu_slots.hpp"
+#include "validate/backends/cuda/programs/gpu_slots.hpp"
 
 namespace penstock {
 namespace {
@@ -56,7 +57,14 @@ void give_slots(const Plan& plan, GpuProgram& program) {
   }
 }
 
+constexpr std::array works{GpuWork::spin,        GpuWork::flops,
+                           GpuWork::bytes,       GpuWork::products,
+                           GpuWork::transformer, GpuWork::gated_transformer,
+                           GpuWork::convolution, GpuWork::conditional_convolution};
+
 }  // namespace
+
+GpuWork gpu_work(ActionWork work) { return works.at(static_cast<std::size_t>(work)); }
 
 GpuProgram gpu_program(const Job& job) {
   const Plan& plan = job.priced.plan;

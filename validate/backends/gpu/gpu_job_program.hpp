@@ -1,9 +1,12 @@
 #pragma once
 
-#include "validate/backends/cuda/running/gpu_program.hpp"
+#include "validate/backends/cuda/programs/gpu_program.hpp"
 #include "validate/job/job.hpp"
 
 namespace penstock {
+
+/// What the kernels of such actions do.
+GpuWork gpu_work(ActionWork work);
 
 /// The GPU program of a job. Actions of a work class have one body, and each microbatch of a stage
 /// a buffer slot from its first action on a rank to its last one. Bodies wait: the amounts of other

@@ -29,7 +29,7 @@ const char* what_actions_validate(ActionWork work) {
            "communication.";
   }
   return " Actions compute, so it also validates their slow-down beside communication; they are "
-         "not those of the model.";
+         "not those of the model, also where they are layers.";
 }
 
 /// "at most 8 blocks, shared"; empty: as NCCL chooses.
@@ -64,7 +64,8 @@ RankJob rank_job(const Job& job, const MultiCalls& calls, const MultiSetting& se
           .rank = rank,
           .gpu = gpu_of_rank(environment_variable("CUDA_VISIBLE_DEVICES"), local),
           .run_limit = run_limit_of(job, setting),
-          .stop_limit = setting.stop_limit};
+          .stop_limit = setting.stop_limit,
+          .sizes = setting.sizes};
 }
 
 /// The first fault that is not a consequence of another one.

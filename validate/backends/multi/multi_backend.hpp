@@ -27,6 +27,7 @@ struct MultiSetting {
   ProcessLimits limits = {.start = std::chrono::minutes(2), .silence = std::chrono::seconds(10)};
   std::chrono::milliseconds run_limit{0};       // of one run; 0: by its work
   std::chrono::milliseconds stop_limit{2'000};  // to end after a rank is lost
+  GpuLayerSizes sizes = {};                     // of layers, where actions run these
 };
 
 /// Why several GPUs cannot run a plan: the plan, the launcher, GPUs or NCCL.

@@ -10,24 +10,13 @@ namespace {
 
 constexpr std::uint32_t most_readings = 256;
 
-GpuOwner<GpuStreamTag> started_stream(const GpuCalls& calls) {
-  check(calls, calls.start(), "making the GPU ready");
-  return make_stream(calls);
-}
-
 }  // namespace
 
 RankDevice::RankDevice(const MultiCalls& calls, std::uint32_t channels)
     : calls_(calls),
-      gpu_(calls.gpu()),
-      compute_(started_stream(*gpu_)),
-      readings_(make_memory(*gpu_, most_readings * sizeof(std::uint64_t))) {
-  check(gpu(), gpu().facts(&facts_), "asking what the GPU is");
-  for (std::uint32_t channel = 0; channel < channels; ++channel) {
-    channels_.push_back(make_stream(gpu()));
-  }
-  clock_step_ns_ = measured_step_ns();
-}
+      whole_(*calls.gpu(), 1, channels, {}, "one rank has the whole GPU"),
+      readings_(make_memory(gpu(), most_readings * sizeof(std::uint64_t))),
+      clock_step_ns_(measured_step_ns()) {}
 
 std::uint64_t RankDevice::measured_step_ns() const {
   auto* const readings = static_cast<std::uint64_t*>(readings_.get());

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "validate/backends/cuda/gpu_device.hpp"
 #include "validate/backends/cuda/gpu_owners.hpp"
 #include "validate/backends/multi/multi_calls.hpp"
 #include "validate/clocks/clock_anchor.hpp"
@@ -16,10 +17,12 @@ class RankDevice {
   RankDevice(const MultiCalls& calls, std::uint32_t channels);
 
   const MultiCalls& calls() const { return calls_; }
-  const GpuCalls& gpu() const { return *gpu_; }
-  const GpuFacts& facts() const { return facts_; }
-  GpuStream compute() const { return compute_.get(); }
-  GpuStream channel(std::uint32_t channel) const { return channels_[channel].get(); }
+  const GpuCalls& gpu() const { return whole_.calls(); }
+  const GpuFacts& facts() const { return whole_.facts(); }
+  /// The GPU as that of a program of one rank, which has all SMs.
+  const GpuDevice& whole() const { return whole_; }
+  GpuStream compute() const { return whole_.lane(0); }
+  GpuStream channel(std::uint32_t channel) const { return whole_.lane(1 + channel); }
 
   /// The GPU's clock against the host's. The stream must be idle. Throws GpuError.
   ClockAnchor anchor() const;
@@ -30,12 +33,9 @@ class RankDevice {
   std::uint64_t measured_step_ns() const;
 
   MultiCalls calls_;
-  const GpuCalls* gpu_;
-  GpuFacts facts_;
-  GpuOwner<GpuStreamTag> compute_;
-  std::vector<GpuOwner<GpuStreamTag>> channels_;
+  GpuDevice whole_;
   GpuOwner<void> readings_;
-  std::uint64_t clock_step_ns_ = 0;
+  std::uint64_t clock_step_ns_;
 };
 
 }  // namespace penstock

@@ -10,8 +10,7 @@
 namespace penstock {
 namespace {
 
-constexpr std::size_t tag_bytes = 16;
-constexpr std::uint64_t least_bytes = 256;  // also room for a word of each of 64 ranks
+constexpr std::uint64_t meeting_bytes = 256;
 constexpr std::uint64_t no_run = 0;
 
 /// Two stamps per item, and one of the kernel that holds the GPU.
@@ -39,12 +38,6 @@ GpuOwner<void> record_memory(const GpuCalls& calls, const RankWork& work) {
   return memory;
 }
 
-std::vector<std::uint64_t> amounts_of(const RankActions& actions, const RankWork& work) {
-  std::vector<std::uint64_t> amounts;
-  for (const std::uint64_t ns : work.duration_ns) amounts.push_back(actions.amount(ns));
-  return amounts;
-}
-
 GpuOwner<void> tag_memory(const GpuCalls& calls, const RankWork& work) {
   return make_memory(calls, std::max<std::size_t>(work.items.size(), 1) * tag_bytes);
 }
@@ -54,9 +47,6 @@ const CommOp* find_op(const RankItem& item, CommKind kind) {
                                   [&](const CommOp& op) { return op.kind == kind; });
   return found == item.group.end() ? nullptr : &*found;
 }
-
-/// What a call moves: whole words, and room for a tag.
-std::uint64_t moved_bytes(const CommOp& op) { return std::max(op.bytes / 2 * 2, least_bytes); }
 
 std::byte* tag_at(const GpuOwner<void>& memory, std::uint32_t item) {
   return static_cast<std::byte*>(memory.get()) + item * tag_bytes;
@@ -71,44 +61,16 @@ RankExecutor::RankExecutor(const RankDevice& device, const RankCommunicators& co
       actions_(actions),
       gpu_(device.gpu()),
       work_(std::move(work)),
-      amounts_(amounts_of(actions, work_)),
       begin_ns_(stamp_memory(gpu_, work_)),
       end_ns_(stamp_memory(gpu_, work_)),
       records_(record_memory(gpu_, work_)),
       sms_seen_(make_memory(gpu_, most_sm_ids)),
       tags_(tag_memory(gpu_, work_)),
       found_(tag_memory(gpu_, work_)),
-      meeting_(make_memory(gpu_, least_bytes)),
-      used_(work_.channels.size()),
+      meeting_(make_memory(gpu_, meeting_bytes)),
+      buffers_(device, work_),
       start_(make_event(gpu_)) {
-  make_buffers();
   make_events();
-}
-
-void RankExecutor::make_buffers() {
-  std::vector<std::uint64_t> sent(work_.channels.size()), received(work_.channels.size());
-  for (const RankItem& item : work_.items) {
-    for (const CommOp& op : item.group) {
-      used_[item.channel] = 1;
-      if (op.kind != CommKind::receive) {
-        sent[item.channel] = std::max(sent[item.channel], moved_bytes(op));
-      }
-      if (op.kind != CommKind::send) {
-        received[item.channel] = std::max(received[item.channel], moved_bytes(op));
-      }
-    }
-  }
-  const auto memory = [&](std::uint64_t bytes) {
-    auto made = bytes > 0 ? make_memory(gpu_, bytes) : GpuOwner<void>(nullptr, gpu_.free_memory);
-    if (bytes > 0) {
-      check(gpu_, gpu_.fill(made.get(), 0, bytes, device_.compute()), "filling a buffer");
-    }
-    return made;
-  };
-  for (std::size_t channel = 0; channel < sent.size(); ++channel) {
-    buffers_.push_back({memory(sent[channel]), memory(received[channel])});
-  }
-  check(gpu_, gpu_.synchronize(device_.compute()), "filling buffers");
 }
 
 void RankExecutor::make_events() {
@@ -185,8 +147,8 @@ void RankExecutor::begin_together() {
                                          communicators_.world(), stream),
         "beginning together", communicators_.world());
   check(gpu_, gpu_.record(start_.get(), stream), "beginning together");
-  for (std::uint32_t channel = 0; channel < used_.size(); ++channel) {
-    if (used_[channel] == 0 || work_.in_one_stream) continue;
+  for (std::uint32_t channel = 0; channel < buffers_.channels(); ++channel) {
+    if (!buffers_.is_used(channel) || work_.in_one_stream) continue;
     check(gpu_, gpu_.wait(device_.channel(channel), start_.get()), "beginning on channel", channel);
   }
 }
@@ -199,60 +161,136 @@ void RankExecutor::issue(std::uint32_t item) {
     check(gpu_, gpu_.wait(stream, done_[wait].get()), "waiting before item", item);
   }
   if (what.is_action()) {
-    actions_.launch(stream, kernel_task(2 * item), amounts_[item]);
+    launch_action(item);
   } else {
     issue_group(item);
   }
   if (done_[item]) check(gpu_, gpu_.record(done_[item].get(), stream), "ending item", item);
 }
 
+/// Products and layers of all parts of a cell have their stamps around them, with the copies of
+/// tensors from and to the buffers of channels.
+void RankExecutor::launch_action(std::uint32_t item) {
+  const auto& parts = work_.actions[item];
+  const GpuKernelTask stamps = kernel_task(2 * item);
+  const GpuActions& launched = actions_.launched();
+  const auto is_of_library = [&](const RankAction& part) {
+    return launched.is_of_library(part.task);
+  };
+  if (parts.empty()) return stamp(2 * item, device_.compute());
+  if (std::none_of(parts.begin(), parts.end(), is_of_library)) {
+    return launched.launch(parts.front().task, stamps);
+  }
+  check(gpu_, gpu_.launch_begin(device_.compute(), stamps), "beginning item", item);
+  for (const RankAction& part : parts) {
+    if (!is_of_library(part)) continue;
+    take_tensors(item, part);
+    launched.launch_unstamped(part.task);
+    give_tensors(item, part);
+  }
+  check(gpu_, gpu_.launch_end(device_.compute(), stamps, false), "ending item", item);
+}
+
+void RankExecutor::take_tensors(std::uint32_t item, const RankAction& action) {
+  const auto ends = actions_.launched().ends(action.task);
+  if (!ends) return;
+  if (action.reads) take_tensor(item, *action.reads, *ends);
+  if (action.reads_from) hand_on(item, *action.reads_from, action.task);
+}
+
+void RankExecutor::give_tensors(std::uint32_t item, const RankAction& action) {
+  const auto ends = actions_.launched().ends(action.task);
+  if (!ends) return;
+  for (const RankTensor& made : action.makes) give_tensor(item, made, *ends);
+  if (action.writes_into) hand_on(item, action.task, *action.writes_into);
+}
+
+/// From a stage to the next one of this rank.
+void RankExecutor::hand_on(std::uint32_t item, std::uint32_t from, std::uint32_t to) {
+  const auto made = actions_.launched().ends(from);
+  const auto wanted = actions_.launched().ends(to);
+  if (!made || !wanted) return;
+  check(gpu_, gpu_.copy_within(wanted->in, made->out, made->bytes, device_.compute()),
+        "copying between stages at item", item);
+}
+
+/// As much of a tensor as has room behind its tag.
+void RankExecutor::take_tensor(std::uint32_t item, const RankTensor& tensor,
+                               const GpuStageEnds& ends) {
+  const std::byte* const from = buffers_.received(tensor.channel, tensor.slot) + tag_bytes;
+  const std::uint64_t bytes = std::min(ends.bytes, moved_bytes(tensor.bytes) - tag_bytes);
+  check(gpu_, gpu_.copy_within(ends.in, from, bytes, device_.compute()),
+        "copying what layers read before item", item);
+}
+
+void RankExecutor::give_tensor(std::uint32_t item, const RankTensor& tensor,
+                               const GpuStageEnds& ends) {
+  std::byte* const to = buffers_.sent(tensor.channel, tensor.slot) + tag_bytes;
+  const std::uint64_t bytes = std::min(ends.bytes, moved_bytes(tensor.bytes) - tag_bytes);
+  check(gpu_, gpu_.copy_within(to, ends.out, bytes, device_.compute()),
+        "copying what layers made behind item", item);
+}
+
 /// Between a stamp before and one after, which also move tags.
 void RankExecutor::issue_group(std::uint32_t item) {
   const RankItem& what = work_.items[item];
   const GpuStream stream = stream_of(what);
-  const ChannelBuffers& buffers = buffers_[what.channel];
   const NcclCalls& nccl = communicators_.nccl();
-  if (find_op(what, CommKind::send) != nullptr) {
-    move_tag(2 * item, stream, tag_at(tags_, item), buffers.sent.get());
+  if (const CommOp* const sent = find_op(what, CommKind::send)) {
+    move_tag(2 * item, stream, tag_at(tags_, item), sent_from(item, *sent));
   } else {
     stamp(2 * item, stream);
   }
   check(nccl, nccl.group_start(), "beginning a group", nullptr);
-  for (const CommOp& op : what.group) call(op, what.channel);
+  for (const CommOp& op : what.group) call(item, op);
   check(nccl, nccl.group_end(), "issuing a group", communicators_.of(what.channel));
-  if (find_op(what, CommKind::receive) != nullptr) {
-    move_tag(2 * item + 1, stream, buffers.received.get(), tag_at(found_, item));
+  if (const CommOp* const received = find_op(what, CommKind::receive)) {
+    move_tag(2 * item + 1, stream, received_in(item, *received), tag_at(found_, item));
   } else {
     stamp(2 * item + 1, stream);
   }
 }
 
-void RankExecutor::call(const CommOp& op, std::uint32_t channel) {
+std::uint32_t RankExecutor::slot_of(std::uint32_t item, const CommOp& op) const {
+  if (work_.slots.empty()) return 0;
+  return work_.slots[item][static_cast<std::size_t>(&op - work_.items[item].group.data())];
+}
+
+std::byte* RankExecutor::sent_from(std::uint32_t item, const CommOp& op) const {
+  return buffers_.sent(work_.items[item].channel, slot_of(item, op));
+}
+
+std::byte* RankExecutor::received_in(std::uint32_t item, const CommOp& op) const {
+  return buffers_.received(work_.items[item].channel, slot_of(item, op));
+}
+
+void RankExecutor::call(std::uint32_t item, const CommOp& op) {
+  const std::uint32_t channel = work_.items[item].channel;
   const NcclCalls& nccl = communicators_.nccl();
   const NcclComm comm = communicators_.of(channel);
   const GpuStream stream = work_.in_one_stream ? device_.compute() : device_.channel(channel);
-  const ChannelBuffers& buffers = buffers_[channel];
+  const bool sends = op.kind != CommKind::receive;
+  const bool receives = op.kind != CommKind::send;
+  void* const from = sends ? sent_from(item, op) : nullptr;
+  void* const to = receives ? received_in(item, op) : nullptr;
   const Channel& own = work_.channels[channel];
-  const std::size_t bytes = moved_bytes(op);
+  const std::size_t bytes = moved_bytes(op.bytes);
   const std::size_t words = bytes / 2;
   const std::size_t share = std::max<std::size_t>(words / own.members.size(), 1);
   const auto error = [&] {
     switch (op.kind) {
       case CommKind::send:
-        return nccl.send(buffers.sent.get(), bytes, nccl_uint8,
-                         static_cast<int>(own.position_of(op.peer)), comm, stream);
+        return nccl.send(from, bytes, nccl_uint8, static_cast<int>(own.position_of(op.peer)), comm,
+                         stream);
       case CommKind::receive:
-        return nccl.recv(buffers.received.get(), bytes, nccl_uint8,
-                         static_cast<int>(own.position_of(op.peer)), comm, stream);
+        return nccl.recv(to, bytes, nccl_uint8, static_cast<int>(own.position_of(op.peer)), comm,
+                         stream);
       case CommKind::all_reduce:
-        return nccl.all_reduce(buffers.sent.get(), buffers.received.get(), words, nccl_bfloat16,
-                               nccl_sum, comm, stream);
+        return nccl.all_reduce(from, to, words, nccl_bfloat16, nccl_sum, comm, stream);
       case CommKind::reduce_scatter:
-        return nccl.reduce_scatter(buffers.sent.get(), buffers.received.get(), share, nccl_bfloat16,
-                                   nccl_sum, comm, stream);
+        return nccl.reduce_scatter(from, to, share, nccl_bfloat16, nccl_sum, comm, stream);
       default:
-        return nccl.all_gather(buffers.sent.get(), buffers.received.get(), share, nccl_bfloat16,
-                               comm, stream);
+        return nccl.all_gather(from, to, share, nccl_bfloat16, comm, stream);
     }
   }();
   check(nccl, error, "calling NCCL", comm);
@@ -286,8 +324,8 @@ GpuKernelTask RankExecutor::kernel_task(std::uint32_t slot) const {
 
 void RankExecutor::await_all() {
   check(gpu_, gpu_.synchronize(device_.compute()), "running all actions");
-  for (std::uint32_t channel = 0; channel < used_.size(); ++channel) {
-    if (used_[channel] == 0) continue;
+  for (std::uint32_t channel = 0; channel < buffers_.channels(); ++channel) {
+    if (!buffers_.is_used(channel)) continue;
     check(gpu_, gpu_.synchronize(device_.channel(channel)), "running channel", channel);
   }
   if (communicators_.is_aborted()) throw NcclError("communication was aborted");

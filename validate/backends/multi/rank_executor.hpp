@@ -7,6 +7,7 @@
 
 #include "validate/backends/cuda/gpu_owners.hpp"
 #include "validate/backends/multi/rank_actions.hpp"
+#include "validate/backends/multi/rank_buffers.hpp"
 #include "validate/backends/multi/rank_communicators.hpp"
 #include "validate/backends/multi/rank_device.hpp"
 #include "validate/backends/multi/rank_work.hpp"
@@ -22,8 +23,8 @@ struct RankRun {
 };
 
 /// Runs the actions and calls of one rank, any number of times. Each tensor begins with 16 bytes
-/// that name it, and the reader checks them. Device, communicators and actions must outlive it; one
-/// thread uses it.
+/// that name it, and the reader checks them; behind them is what layers make and read. Device,
+/// communicators and actions must outlive it; one thread uses it.
 class RankExecutor {
  public:
   /// Throws GpuError.
@@ -32,6 +33,8 @@ class RankExecutor {
 
   /// Begins together with all ranks. Throws GpuError and NcclError, also when aborted.
   RankRun run();
+  /// Whether tensors between stages hold what layers make.
+  bool carries_layers() const { return !work_.slots.empty(); }
   /// After an aborted run: the first action or transfer that began and did not end, or did not even
   /// begin.
   std::optional<TaskId> unfinished() const;
@@ -42,20 +45,23 @@ class RankExecutor {
     std::uint64_t run = 0;
     std::uint64_t task = 0;
   };
-  struct ChannelBuffers {
-    GpuOwner<void> sent;
-    GpuOwner<void> received;
-  };
-
-  void make_buffers();
   void make_events();
   GpuStream stream_of(const RankItem& item) const;
   bool shares_stream(const RankItem& a, const RankItem& b) const;
   void clear();
   void begin_together();
   void issue(std::uint32_t item);
+  void launch_action(std::uint32_t item);
+  void take_tensors(std::uint32_t item, const RankAction& action);
+  void give_tensors(std::uint32_t item, const RankAction& action);
+  void hand_on(std::uint32_t item, std::uint32_t from, std::uint32_t to);
+  void take_tensor(std::uint32_t item, const RankTensor& tensor, const GpuStageEnds& ends);
+  void give_tensor(std::uint32_t item, const RankTensor& tensor, const GpuStageEnds& ends);
   void issue_group(std::uint32_t item);
-  void call(const CommOp& op, std::uint32_t channel);
+  std::uint32_t slot_of(std::uint32_t item, const CommOp& op) const;
+  std::byte* sent_from(std::uint32_t item, const CommOp& op) const;
+  std::byte* received_in(std::uint32_t item, const CommOp& op) const;
+  void call(std::uint32_t item, const CommOp& op);
   void stamp(std::uint32_t slot, GpuStream stream);
   void move_tag(std::uint32_t slot, GpuStream stream, const void* from, void* to);
   void await_all();
@@ -68,18 +74,16 @@ class RankExecutor {
   const RankActions& actions_;
   const GpuCalls& gpu_;
   RankWork work_;
-  std::vector<std::uint64_t> amounts_;  // by item: of work
   std::uint64_t runs_ = 0;
   GpuOwner<void> begin_ns_;  // two slots per item: before it and after
   GpuOwner<void> end_ns_;
   GpuOwner<void> records_;  // by slot: how long its kernel takes
   GpuOwner<void> sms_seen_;
-  GpuOwner<void> tags_;                      // by item: of what it sends
-  GpuOwner<void> found_;                     // by item: of what it received
-  GpuOwner<void> meeting_;                   // memory of the call with which all begin
-  std::vector<ChannelBuffers> buffers_;      // by channel
+  GpuOwner<void> tags_;     // by item: of what it sends
+  GpuOwner<void> found_;    // by item: of what it received
+  GpuOwner<void> meeting_;  // memory of the call with which all begin
+  RankBuffers buffers_;
   std::vector<GpuOwner<GpuEventTag>> done_;  // by item, if others wait for it
-  std::vector<char> used_;                   // by channel
   GpuOwner<GpuEventTag> start_;
 };
 

@@ -26,20 +26,20 @@ namespace {
 struct RankParts {
   RankParts(const RankJob& all, const MultiJob& job, const NcclId& id)
       : device(all.calls, static_cast<std::uint32_t>(job.comms.channels.size())),
-        actions(device, all.job->device.work),
+        program(gpu_rank_program(*all.job, all.rank, all.sizes)),
+        actions(device, all.job->device.work, program.program),
         communicators(device, job.comms.channels, all.rank, all.job->priced.plan.ranks, id,
                       all.job->device.comms) {}
 
   /// Also from another thread than the one that waits here.
   void try_and_prepare(const RankJob& all, const MultiJob& job) {
     communicators.try_channels(job.comms.channels, all.rank);
-    run.emplace(device, communicators, actions, rank_work(*all.job, job.comms, all.rank));
-    RankWork alone = rank_work(job.profile, job.profile_comms, all.rank);
-    alone.in_one_stream = true;
-    profile.emplace(device, communicators, actions, std::move(alone));
+    run.emplace(device, communicators, actions, rank_work(*all.job, job.comms, program, all.rank));
+    profile.emplace(device, communicators, actions, profile_work(*all.job, job, program, all.rank));
   }
 
   RankDevice device;
+  GpuRankProgram program;
   RankActions actions;
   RankCommunicators communicators;
   std::optional<RankExecutor> run;
@@ -212,7 +212,12 @@ class RankServer {
     if (all_.calls.nccl->get_version(&version) == 0) all["nccl"] = nccl_version_text(version);
     all["clock"] = fmt::format("globaltimer, in steps of {} ns", parts_->device.clock_step_ns());
     all["bodies"] = parts_->actions.name();
-    if (const std::uint64_t algorithm = parts_->actions.algorithm(); algorithm != 0) {
+    if (auto layers = parts_->actions.layers(); !layers.empty()) {
+      all["layers"] = std::move(layers);
+      all["tensors"] = parts_->run->carries_layers() ? "what layers make, behind 16 bytes"
+                                                     : "16 bytes: buffers for all are too large";
+    }
+    if (const auto algorithm = parts_->actions.launched().algorithms(); algorithm != 0) {
       all["cublaslt"] = cublaslt_version_text(parts_->device.gpu().product_library());
       all["algorithms"] = fmt::format("{:016x}", algorithm);
     }

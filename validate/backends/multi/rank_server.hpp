@@ -19,6 +19,7 @@ struct RankJob {
   std::string gpu;                       // for CUDA_VISIBLE_DEVICES
   std::chrono::milliseconds run_limit;   // of one run
   std::chrono::milliseconds stop_limit;  // to end what was aborted
+  GpuLayerSizes sizes = {};              // of layers, where actions run these
 };
 
 /// The main function of a rank's process: runs what the process of rank 0 asks for, until it is

@@ -1,9 +1,148 @@
 #include "validate/backends/multi/rank_work.hpp"
 
 #include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "validate/backends/cuda/programs/gpu_slots.hpp"
+#include "validate/backends/cuda/stages/gpu_layer_kinds.hpp"
+#include "validate/backends/gpu/gpu_job_program.hpp"
 
 namespace penstock {
 namespace {
+
+/// Whether the actions of a job are layers of the GPU.
+bool runs_layers_of_gpu(const Job& job) {
+  return layer_kind_of(gpu_work(job.device.work)) != nullptr;
+}
+
+/// A pass that runs in fused cells alone has a class of its own without tasks: one of theirs is its
+/// work too.
+void find_pass_of_unused(const Plan& plan, GpuRankProgram& own) {
+  std::map<std::tuple<std::uint32_t, Stage, Pass>, std::uint32_t> known;
+  for (std::uint32_t work = 0; work < plan.classes.size(); ++work) {
+    const WorkClass& what = plan.classes[work];
+    if (own.of_class[work] == no_task) continue;
+    known.try_emplace({what.resource, what.stage, what.pass}, own.of_class[work]);
+  }
+  for (std::uint32_t work = 0; work < plan.classes.size(); ++work) {
+    const WorkClass& what = plan.classes[work];
+    const auto found = known.find({what.resource, what.stage, what.pass});
+    if (own.of_class[work] == no_task && found != known.end()) own.of_class[work] = found->second;
+  }
+}
+
+RankWork bare_work(const Job& job, const CommPlan& comms, std::uint32_t rank) {
+  RankWork work{.rank = rank, .channels = comms.channels, .items = comms.ranks[rank]};
+  for (const RankItem& item : work.items) {
+    const std::int64_t ns = item.is_action() ? job.task_ns(item.action) : 0;
+    work.duration_ns.push_back(static_cast<std::uint64_t>(std::max<std::int64_t>(ns, 0)));
+  }
+  return work;
+}
+
+/// By channel: the largest tensor of a rank.
+std::vector<std::uint64_t> largest_tensors(const RankWork& work) {
+  std::vector<std::uint64_t> largest(work.channels.size());
+  for (const RankItem& item : work.items) {
+    for (const CommOp& op : item.group) {
+      largest[item.channel] = std::max(largest[item.channel], moved_bytes(op.bytes));
+    }
+  }
+  return largest;
+}
+
+/// A buffer of its own for each tensor as long as it is needed, by the waits of the plan alone.
+/// None if all buffers would take too much.
+void give_slots(const Job& job, RankWork& work) {
+  constexpr std::uint64_t most_bytes = std::uint64_t{16} << 30;
+  const TransferSlots slots = transfer_slots(gpu_program(job));
+  work.rings.resize(work.channels.size());
+  for (const RankItem& item : work.items) {
+    auto& own = work.slots.emplace_back();
+    for (const CommOp& op : item.group) {
+      RankRing& ring = work.rings[item.channel];
+      const bool sends = op.kind == CommKind::send;
+      const bool receives = op.kind == CommKind::receive;
+      own.push_back(sends ? slots.from[op.task] : receives ? slots.to[op.task] : 0);
+      if (sends) ring.sent = std::max(ring.sent, own.back() + 1);
+      if (receives) ring.received = std::max(ring.received, own.back() + 1);
+    }
+  }
+  const std::vector<std::uint64_t> largest = largest_tensors(work);
+  std::uint64_t bytes = 0;
+  for (std::size_t channel = 0; channel < largest.size(); ++channel) {
+    bytes += largest[channel] * (work.rings[channel].sent + work.rings[channel].received);
+  }
+  if (bytes <= most_bytes) return;
+  work.slots.clear();
+  work.rings.clear();
+}
+
+/// By transfer of a rank: its buffer there.
+std::map<TaskId, RankTensor> tensors_of(const RankWork& work) {
+  std::map<TaskId, RankTensor> tensors;
+  for (std::size_t item = 0; item < work.slots.size(); ++item) {
+    const RankItem& what = work.items[item];
+    for (std::size_t op = 0; op < what.group.size(); ++op) {
+      tensors[what.group[op].task] = {what.channel, work.slots[item][op], what.group[op].bytes};
+    }
+  }
+  return tensors;
+}
+
+/// By action: the tensors that it makes for other stages.
+std::map<TaskId, std::vector<TaskId>> makes_of(const Job& job) {
+  const Plan& plan = job.priced.plan;
+  const GpuProgram whole = gpu_program(job);
+  std::map<TaskId, std::vector<TaskId>> makes;
+  for (TaskId task = 0; task < plan.tasks(); ++task) {
+    if (passes_on(plan.class_of(task).pass)) makes[producer_of(whole, task)].push_back(task);
+  }
+  return makes;
+}
+
+void give_tensors(const Plan& plan, TaskId task, const std::map<TaskId, std::vector<TaskId>>& makes,
+                  const std::map<TaskId, RankTensor>& tensor, RankAction& action) {
+  plan.for_each_input(task, [&](TaskId input) {
+    const auto found = tensor.find(input);
+    if (found == tensor.end() || !passes_on(plan.class_of(input).pass)) return;
+    if (!action.reads) action.reads = found->second;
+  });
+  const auto made = makes.find(task);
+  if (made == makes.end()) return;
+  for (const TaskId transfer : made->second) action.makes.push_back(tensor.at(transfer));
+}
+
+/// F, or B and I, of a stage and microbatch.
+using PassKey = std::tuple<std::uint32_t, std::uint32_t, bool>;
+
+std::optional<PassKey> key_of(const Plan& plan, TaskId task) {
+  const WorkClass& work = plan.class_of(task);
+  if (work.pass != Pass::forward && !gives_gradient(work.pass)) return std::nullopt;
+  return PassKey{index(work.stage), index(plan.microbatch[task]), work.pass != Pass::forward};
+}
+
+/// The passes of a rank by what they are: a plan lists no inputs from the same rank.
+std::map<PassKey, std::uint32_t> passes_of(const Plan& plan, const GpuRankProgram& program) {
+  std::map<PassKey, std::uint32_t> passes;
+  for (TaskId task = 0; task < plan.tasks(); ++task) {
+    if (program.of_task[task] == no_task) continue;
+    if (const auto key = key_of(plan, task)) passes[*key] = program.of_task[task];
+  }
+  return passes;
+}
+
+/// Stages of a chain have consecutive numbers.
+void give_neighbours(const Plan& plan, TaskId task, const std::map<PassKey, std::uint32_t>& passes,
+                     RankAction& action) {
+  const auto key = key_of(plan, task);
+  if (!key || plan.model_stage[std::get<0>(*key)] == 0) return;
+  const bool back = std::get<2>(*key);
+  const auto before = passes.find({std::get<0>(*key) - 1, std::get<1>(*key), back});
+  if (before == passes.end()) return;
+  (back ? action.writes_into : action.reads_from) = before->second;
+}
 
 /// The channel that carries what another one does, of plans of the same ranks.
 std::uint32_t same_channel(const Channel& wanted, const std::vector<Channel>& channels) {
@@ -58,11 +197,69 @@ MultiJob multi_job(const Job& job, ChannelRule rule) {
   return made;
 }
 
-RankWork rank_work(const Job& job, const CommPlan& comms, std::uint32_t rank) {
-  RankWork work{.rank = rank, .channels = comms.channels, .items = comms.ranks[rank]};
+std::uint64_t moved_bytes(std::uint64_t bytes) {
+  constexpr std::uint64_t least_bytes = 256;  // also a word of each of 64 ranks
+  return std::max(bytes / 2 * 2, least_bytes);
+}
+
+GpuRankProgram gpu_rank_program(const Job& job, std::uint32_t rank, const GpuLayerSizes& sizes) {
+  const Plan& plan = job.priced.plan;
+  const GpuProgram whole = gpu_program(job);
+  const bool layered = runs_layers_of_gpu(job);
+  GpuRankProgram own{{1, 0, {}, whole.bodies, sizes},
+                     std::vector<std::uint32_t>(plan.tasks(), no_task),
+                     std::vector<std::uint32_t>(plan.classes.size(), no_task)};
+  for (TaskId task = 0; task < plan.tasks(); ++task) {
+    if (plan.class_of(task).resource != rank) continue;
+    const auto number = static_cast<std::uint32_t>(own.program.tasks.size());
+    own.of_task[task] = number;
+    std::uint32_t& first = own.of_class[plan.work[task]];
+    first = std::min(first, number);
+    GpuTask& made = own.program.tasks.emplace_back(whole.tasks[task]);
+    made.lane = 0;
+    made.inputs.clear();
+    // The time of a cell is that of both parts, and says nothing of either.
+    if (layered && plan.class_of(task).partner != UINT32_MAX) made.duration_ns = 0;
+  }
+  find_pass_of_unused(plan, own);
+  return own;
+}
+
+RankWork rank_work(const Job& job, const CommPlan& comms, const GpuRankProgram& program,
+                   std::uint32_t rank) {
+  RankWork work = bare_work(job, comms, rank);
+  if (runs_layers_of_gpu(job)) give_slots(job, work);
+  const auto tensor = tensors_of(work);
+  const bool carries = !work.slots.empty();
+  const Plan& plan = job.priced.plan;
+  const auto makes = carries ? makes_of(job) : std::map<TaskId, std::vector<TaskId>>{};
+  const auto passes = carries ? passes_of(plan, program) : std::map<PassKey, std::uint32_t>{};
   for (const RankItem& item : work.items) {
-    const std::int64_t ns = item.is_action() ? job.task_ns(item.action) : 0;
-    work.duration_ns.push_back(static_cast<std::uint64_t>(std::max<std::int64_t>(ns, 0)));
+    auto& actions = work.actions.emplace_back();
+    if (!item.is_action()) continue;
+    for (const TaskId task : {item.action, item.beside}) {
+      if (task == no_task) continue;
+      RankAction& action = actions.emplace_back(RankAction{.task = program.of_task[task]});
+      if (!carries) continue;
+      give_tensors(plan, task, makes, tensor, action);
+      give_neighbours(plan, task, passes, action);
+    }
+  }
+  return work;
+}
+
+RankWork profile_work(const Job& job, const MultiJob& multi, const GpuRankProgram& program,
+                      std::uint32_t rank) {
+  RankWork work = bare_work(multi.profile, multi.profile_comms, rank);
+  work.in_one_stream = true;
+  const Plan& plan = job.priced.plan;
+  for (const RankItem& item : work.items) {
+    auto& actions = work.actions.emplace_back();
+    if (!item.is_action() || plan.classes[item.action].follows_partner) continue;
+    for (const std::uint32_t one : {item.action, plan.classes[item.action].partner}) {
+      if (one == no_task || program.of_class[one] == no_task) continue;
+      actions.push_back({.task = program.of_class[one]});
+    }
   }
   return work;
 }

@@ -6,10 +6,10 @@
 
 #include "tests/support/fake_gpu.hpp"
 #include "validate/backends/cuda/gpu_error.hpp"
-#include "validate/backends/cuda/running/gpu_executor.hpp"
-#include "validate/backends/cuda/running/gpu_pipeline.hpp"
-#include "validate/backends/cuda/running/gpu_probes.hpp"
 #include "validate/backends/cuda/gpu_queues.hpp"
+#include "validate/backends/cuda/measuring/gpu_probes.hpp"
+#include "validate/backends/cuda/programs/gpu_pipeline.hpp"
+#include "validate/backends/cuda/running/gpu_executor.hpp"
 
 namespace penstock::testing {
 namespace {
@@ -35,7 +35,8 @@ std::string why_plain(const FakeGpu& gpu) {
   const GpuProgram program = one_f_one_b({.ranks = 2, .microbatches = 3});
   const GpuDevice device(calls, program.ranks, program.links);
   for (const GpuOrdering ordering : {GpuOrdering::host_issued, GpuOrdering::graph}) {
-    CHECK(GpuExecutor(device, program, {.ordering = ordering}).run().end_ns.size() == program.tasks.size());
+    CHECK(GpuExecutor(device, program, {.ordering = ordering}).run().end_ns.size() ==
+          program.tasks.size());
   }
   const std::string& why = device.shares().why_unpartitioned;
   return why.substr(0, why.find(", at "));
@@ -75,8 +76,8 @@ TEST_CASE("gpu shares: where SMs cannot be split, it says why") {
   CHECK(shares_text(gpu, 4) == "the driver has no green contexts");
 }
 
-// 16 groups of 8 for work 1 : 2 : 5 are 2, 4 and 10 of them. For 1 : 1 : 1.2 they are 5, 5 and 6: the
-// even share, 5.33, is off by 0.67 of a group at most.
+// 16 groups of 8 for work 1 : 2 : 5 are 2, 4 and 10 of them. For 1 : 1 : 1.2 they are 5, 5 and 6:
+// the even share, 5.33, is off by 0.67 of a group at most.
 TEST_CASE("gpu shares: ranks that differ in work have SMs in proportion to it") {
   const FakeGpu gpu;
   const auto sms = [&](const std::vector<double>& work) {
@@ -95,8 +96,8 @@ TEST_CASE("gpu shares: ranks that differ in work have SMs in proportion to it") 
   CHECK(sms({0, 0}) == Sms{64, 64});
 }
 
-// Of 10 units 3 : 3 : 1 are 4.29, 4.29 and 1.43: 4, 4, 1, and the last one goes to the largest rest.
-// Of 4 units 97 : 1 : 1 : 1 are 3.88 and three times 0.04: each rank has one at least.
+// Of 10 units 3 : 3 : 1 are 4.29, 4.29 and 1.43: 4, 4, 1, and the last one goes to the largest
+// rest. Of 4 units 97 : 1 : 1 : 1 are 3.88 and three times 0.04: each rank has one at least.
 TEST_CASE("gpu shares: what is left over goes to the largest remainders, and none goes without") {
   using Units = std::vector<std::uint32_t>;
   CHECK(units_by_work(10, {3, 3, 1}) == Units{4, 4, 2});
@@ -207,14 +208,37 @@ TEST_CASE("gpu device: an event of a lane is of the context of that lane") {
 TEST_CASE("gpu device: lanes that may not wait for each other leave plain streams, and why") {
   FakeGpu gpu;
   CHECK(why_plain(gpu) == "");
-  gpu.capture_error = 801;
-  CHECK(why_plain(gpu) == "trying to wait on lane 0: cudaErrorNotSupported (801)");
   gpu.record_error = 400;
   CHECK(why_plain(gpu) == "trying an event on lane 0: cudaErrorInvalidResourceHandle (400)");
   gpu.wait_error = 801;
   CHECK(why_plain(gpu) == "trying to wait on lane 0: cudaErrorNotSupported (801)");
   CHECK(gpu.handed_out.empty());
   CHECK(gpu.origin == nullptr);
+}
+
+TEST_CASE(
+    "gpu device: without a capture of all lanes ranks keep their SMs, and there is no graph") {
+  FakeGpu gpu;
+  const GpuCalls calls = gpu.calls();
+  CHECK(GpuDevice(calls, 2, 1).why_no_graph().empty());
+  gpu.capture_error = 801;
+  {
+    const GpuDevice device(calls, 2, 1);
+    CHECK(device.is_partitioned());
+    CHECK(device.why_no_graph().find(
+              "trying to wait on lane 0: cudaErrorNotSupported (801), at ") == 0);
+  }
+  CHECK(gpu.handed_out.empty());
+  CHECK(gpu.origin == nullptr);
+}
+
+TEST_CASE("gpu device: with a reason not to divide SMs, lanes are plain streams") {
+  const FakeGpu gpu;
+  const GpuCalls calls = gpu.calls();
+  const GpuDevice device(calls, 1, 2, {}, "one rank has the whole GPU");
+  CHECK_FALSE(device.is_partitioned());
+  CHECK(device.sms_of_rank(0) == 132);
+  CHECK(device.shares().why_unpartitioned == "one rank has the whole GPU");
 }
 
 TEST_CASE("gpu device: what it was handed out it gives back") {

@@ -89,6 +89,26 @@ TEST_CASE("gpu backend: every schedule of the catalogue runs, with errors of zer
   }
 }
 
+TEST_CASE("gpu backend: where lanes cannot be captured as one graph, the host launches tasks") {
+  FakeGpu gpu;
+  gpu.capture_error = 801;
+  const GpuCalls calls = gpu.calls();
+  const Job job = one_f_one_b_job();
+  const std::string why = "trying to wait on lane 0: cudaErrorNotSupported (801), at ";
+  {
+    const auto backend = make_gpu_backend(job, GpuOrdering::host_graphs, calls);
+    REQUIRE(std::holds_alternative<Timeline>(backend->run()));
+    CHECK_FALSE(backend->why_no_score());
+    const auto environment = backend->environment();
+    CHECK(environment.at("mode") == "green_contexts");
+    CHECK(environment.at("host_effect").starts_with("unknown, no graph of all lanes: " + why));
+  }
+  const auto backend = make_gpu_backend(job, GpuOrdering::graph, calls);
+  REQUIRE(std::holds_alternative<Timeline>(backend->run()));
+  CHECK(backend->why_no_score().value().starts_with(
+      "ranks share all SMs (streams_unpartitioned): " + why));
+}
+
 TEST_CASE("gpu backend: a program has the tasks of its plan, with their lanes, times and bytes") {
   const Job job = one_f_one_b_job();
   const GpuProgram program = gpu_program(job);

@@ -3,9 +3,9 @@
 #include "validate/backends/cuda/check/check_steps.hpp"
 #include "validate/backends/cuda/gpu_error.hpp"
 #include "validate/backends/cuda/gpu_owners.hpp"
-#include "validate/backends/cuda/running/gpu_pipeline.hpp"
-#include "validate/backends/cuda/running/gpu_probes.hpp"
-#include "validate/backends/cuda/running/gpu_trials.hpp"
+#include "validate/backends/cuda/measuring/gpu_probes.hpp"
+#include "validate/backends/cuda/measuring/gpu_trials.hpp"
+#include "validate/backends/cuda/programs/gpu_pipeline.hpp"
 
 namespace penstock {
 namespace {
@@ -55,18 +55,10 @@ GpuProgram short_pipeline(std::uint32_t ranks) {
       {.ranks = ranks, .microbatches = 2 * ranks, .forward_ns = 200'000, .transfer_ns = 20'000});
 }
 
-/// The SMs of ranks, and those that ran actions of several, with each ordering.
-void check_partition(const CheckRun& run, const std::vector<double>& work) {
-  const auto ranks = static_cast<std::uint32_t>(work.size());
-  const GpuProgram program = short_pipeline(ranks);
-  const GpuDevice device(run.calls, ranks, program.links, work);
-  Facts facts{{"work", json(work)},
-              {"mode", json(std::string(device.mode()))},
-              {"why_unpartitioned", json(device.shares().why_unpartitioned)},
-              {"sms_of_ranks", json(sms_of(device, ranks))},
-              {"sms_for_links", json(std::uint64_t{device.shares().links.sms})}};
-  for (const GpuOrdering ordering :
-       {GpuOrdering::host_issued, GpuOrdering::host_graphs, GpuOrdering::graph}) {
+/// The SMs that ranks used with an ordering, or what failed there.
+void add_sms_used(const GpuDevice& device, const GpuProgram& program, GpuOrdering ordering,
+                  Facts& facts) {
+  try {
     GpuExecutor executor(device, program, {.ordering = ordering});
     executor.run();
     const auto seen = executor.sms_seen();
@@ -75,6 +67,25 @@ void check_partition(const CheckRun& run, const std::vector<double>& work) {
     facts.push_back({name(ordering) + "_sms_used", json(used)});
     facts.push_back({name(ordering) + "_sms_in_several_ranks",
                      json(std::uint64_t{sms_in_several_ranks(seen)})});
+  } catch (const GpuError& error) {
+    facts.push_back({name(ordering) + "_fault", json(std::string(error.what()))});
+  }
+}
+
+/// The SMs of ranks, and those that ran actions of several, with each ordering.
+void check_partition(const CheckRun& run, const std::vector<double>& work) {
+  const auto ranks = static_cast<std::uint32_t>(work.size());
+  const GpuProgram program = short_pipeline(ranks);
+  const GpuDevice device(run.calls, ranks, program.links, work);
+  Facts facts{{"work", json(work)},
+              {"mode", json(std::string(device.mode()))},
+              {"why_unpartitioned", json(device.shares().why_unpartitioned)},
+              {"why_no_graph", json(device.why_no_graph())},
+              {"sms_of_ranks", json(sms_of(device, ranks))},
+              {"sms_for_links", json(std::uint64_t{device.shares().links.sms})}};
+  for (const GpuOrdering ordering :
+       {GpuOrdering::host_issued, GpuOrdering::host_graphs, GpuOrdering::graph}) {
+    add_sms_used(device, program, ordering, facts);
   }
   run.output.facts("partition", facts);
 }

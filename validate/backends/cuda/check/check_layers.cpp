@@ -7,7 +7,7 @@
 #include "validate/backends/cuda/check/check_steps.hpp"
 #include "validate/backends/cuda/gpu_error.hpp"
 #include "validate/backends/cuda/gpu_owners.hpp"
-#include "validate/backends/cuda/running/gpu_stages.hpp"
+#include "validate/backends/cuda/stages/gpu_stages.hpp"
 
 namespace penstock {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "validate/backends/cuda/running/gpu_stages.hpp"
+#include "validate/backends/cuda/stages/gpu_stages.hpp"
 
 namespace penstock {
 

@@ -1,6 +1,6 @@
 #include "validate/backends/cuda/check/check_steps.hpp"
-#include "validate/backends/cuda/running/gpu_amounts.hpp"
-#include "validate/backends/cuda/running/gpu_pipeline.hpp"
+#include "validate/backends/cuda/measuring/gpu_amounts.hpp"
+#include "validate/backends/cuda/programs/gpu_pipeline.hpp"
 
 namespace penstock {
 namespace {

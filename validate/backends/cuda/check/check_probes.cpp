@@ -4,8 +4,8 @@
 #include "validate/backends/cuda/check/check_steps.hpp"
 #include "validate/backends/cuda/gpu_error.hpp"
 #include "validate/backends/cuda/gpu_owners.hpp"
-#include "validate/backends/cuda/running/gpu_amounts.hpp"
-#include "validate/backends/cuda/running/gpu_trials.hpp"
+#include "validate/backends/cuda/measuring/gpu_amounts.hpp"
+#include "validate/backends/cuda/measuring/gpu_trials.hpp"
 
 namespace penstock {
 namespace {
@@ -95,7 +95,9 @@ void probe_beside(const CheckRun& run, const GpuDevice& device, GpuWork work,
   }
   const std::uint32_t first = neighbours.count;  // of rank 0: the second one counts
   for (std::uint32_t turn = 0; turn < 2; ++turn) program.tasks.push_back({.lane = 0});
-  GpuExecutor executor(device, program, {.ordering = GpuOrdering::graph});
+  const bool has_graph = device.why_no_graph().empty();
+  GpuExecutor executor(device, program,
+                       {.ordering = has_graph ? GpuOrdering::graph : GpuOrdering::host_issued});
   const std::vector<double> lengths = lengths_of(executor, first + 1, sample_count(run));
   const GpuRun last = executor.run();
   bool beside = true;

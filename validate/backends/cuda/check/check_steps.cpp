@@ -4,8 +4,8 @@
 #include <array>
 
 #include "validate/backends/cuda/gpu_error.hpp"
-#include "validate/backends/cuda/running/gpu_pipeline.hpp"
-#include "validate/backends/cuda/running/gpu_trials.hpp"
+#include "validate/backends/cuda/measuring/gpu_trials.hpp"
+#include "validate/backends/cuda/programs/gpu_pipeline.hpp"
 
 namespace penstock {
 namespace {
@@ -99,7 +99,7 @@ void record_runs(const CheckRun& run, const GpuDevice& device, const NamedProgra
        {"median_over_longest_path", json(middle(makespans) / path)},
        {"structure_error", json(structures)},
        {"stamp_overhead", json(costs.stamps)},
-       {"host_effect", json(costs.host_effect)},
+       {"host_effect", costs.host_effect ? json(*costs.host_effect) : json(device.why_no_graph())},
        {"host_issue_us", json(static_cast<double>(recorded.runs.back().issue_ns) / 1e3)},
        {"sms_in_several_ranks", json(std::uint64_t{sms_in_several_ranks(executor.sms_seen())})},
        {"wrong_transfers", json(std::uint64_t{wrong_transfers(device, program, setup).size()})}});

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "validate/backends/cuda/check/check_output.hpp"
-#include "validate/backends/cuda/running/gpu_pipeline.hpp"
-#include "validate/backends/cuda/running/gpu_program_file.hpp"
+#include "validate/backends/cuda/programs/gpu_pipeline.hpp"
+#include "validate/backends/cuda/programs/gpu_program_file.hpp"
 
 namespace penstock {
 

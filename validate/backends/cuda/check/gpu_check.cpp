@@ -1,10 +1,9 @@
 // Checks one GPU, without the rest of Penstock. From the root of the tree,
 //
 //   d=validate/backends/cuda
-//   nvcc -std=c++20 -O2 -arch=sm_90 -I. -o gpu_check
-//     $d/gpu_*.cpp $d/running/*.cpp $d/check/*.cpp $d/*.cu
+//   nvcc -std=c++20 -O2 -arch=sm_90 -I. -o gpu_check $d/gpu_*.cpp $d/*/*.cpp $d/*.cu
 //
-// in one line, and then, for everything,
+// and then, for everything,
 //
 //   ./gpu_check --all FOLDER --programs experiments/calibration/gpu_programs
 //
@@ -28,7 +27,7 @@
 #include <vector>
 
 #include "validate/backends/cuda/check/check_steps.hpp"
-#include "validate/backends/cuda/running/gpu_pipeline.hpp"
+#include "validate/backends/cuda/programs/gpu_pipeline.hpp"
 
 namespace penstock {
 namespace {

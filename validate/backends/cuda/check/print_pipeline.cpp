@@ -1,8 +1,8 @@
 #include <cstdio>
 
 #include "validate/backends/cuda/check/check_steps.hpp"
-#include "validate/backends/cuda/running/gpu_probes.hpp"
-#include "validate/backends/cuda/running/gpu_trials.hpp"
+#include "validate/backends/cuda/measuring/gpu_probes.hpp"
+#include "validate/backends/cuda/measuring/gpu_trials.hpp"
 
 namespace penstock {
 namespace {

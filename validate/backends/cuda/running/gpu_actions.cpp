@@ -11,8 +11,8 @@
 namespace penstock {
 namespace {
 
-// Buffers of actions that move bytes: far beyond the L2 cache, when all ranks run.
-constexpr std::uint64_t action_buffer_bytes = std::uint64_t{64} << 20;
+// Buffers of actions that move bytes: far beyond the L2 cache, also of a rank alone on its GPU.
+constexpr std::uint64_t action_buffer_bytes = std::uint64_t{128} << 20;
 constexpr std::uint64_t least_action_buffer_bytes = std::uint64_t{1} << 20;
 constexpr std::uint64_t most_action_bytes = std::uint64_t{16} << 30;  // of all ranks
 constexpr std::uint64_t action_word_bytes = 16;
@@ -57,6 +57,19 @@ std::string name(GpuWork work) {
   return names.at(static_cast<std::size_t>(work));
 }
 
+std::string task_text(const GpuProgram& program, std::uint32_t task) {
+  constexpr std::array passes{"waiting", "forward", "backward", "input gradient",
+                              "weight gradient"};
+  const GpuTask& what = program.tasks[task];
+  const std::string text = "task " + std::to_string(task);
+  if (program.is_transfer(what))
+    return text + ", on link " + std::to_string(what.lane - program.ranks);
+  const GpuBody body = program.body_of(what);
+  return text + ", " + passes.at(static_cast<std::size_t>(body.pass)) + " of stage " +
+         std::to_string(body.stage) + " on rank " + std::to_string(what.lane) + " in slot " +
+         std::to_string(what.slot) + ", " + name(body.work);
+}
+
 GpuGrid grid_of(GpuWork work, std::uint32_t sms) {
   if (work == GpuWork::spin) return {sms, 32};
   return {2 * sms, 512};
@@ -96,17 +109,32 @@ void GpuActions::make_products() {
   }
 }
 
+bool GpuActions::is_of_library(std::uint32_t task) const {
+  const GpuWork work = program_.body_of(program_.tasks[task]).work;
+  return work == GpuWork::products || layer_kind_of(work) != nullptr;
+}
+
+void GpuActions::launch_unstamped(std::uint32_t task) const {
+  const GpuTask& what = program_.tasks[task];
+  const GpuBody body = program_.body_of(what);
+  if (body.work != GpuWork::products) return stages_[what.lane]->launch(body, what.slot);
+  for (std::uint64_t i = 0; i < body.amount; ++i) {
+    products_[what.lane]->launch(device_.lane(what.lane));
+  }
+}
+
+std::optional<GpuStageEnds> GpuActions::ends(std::uint32_t task) const {
+  const GpuTask& what = program_.tasks[task];
+  const GpuBody body = program_.body_of(what);
+  if (layer_kind_of(body.work) == nullptr) return std::nullopt;
+  return stages_[what.lane]->ends(body, what.slot);
+}
+
 /// Stamps are kernels of their own around products and layers.
 void GpuActions::launch_library(std::uint32_t task, const GpuKernelTask& kernel_task) const {
-  const GpuTask& what = program_.tasks[task];
-  const GpuStream lane = device_.lane(what.lane);
-  const GpuBody body = program_.body_of(what);
+  const GpuStream lane = device_.lane(program_.tasks[task].lane);
   check(calls_, calls_.launch_begin(lane, kernel_task), "beginning task", task);
-  if (body.work == GpuWork::products) {
-    for (std::uint64_t i = 0; i < body.amount; ++i) products_[what.lane]->launch(lane);
-  } else {
-    stages_[what.lane]->launch(body, what.slot);
-  }
+  launch_unstamped(task);
   check(calls_, calls_.launch_end(lane, kernel_task, false), "ending task", task);
 }
 
@@ -124,9 +152,7 @@ std::uint64_t GpuActions::algorithms() const {
 void GpuActions::launch(std::uint32_t task, const GpuKernelTask& kernel_task) const {
   const GpuTask& what = program_.tasks[task];
   const GpuBody body = program_.body_of(what);
-  if (body.work == GpuWork::products || layer_kind_of(body.work) != nullptr) {
-    return launch_library(task, kernel_task);
-  }
+  if (is_of_library(task)) return launch_library(task, kernel_task);
   const GpuGrid grid = grid_of(body.work, device_.sms_of_rank(what.lane));
   GpuActionKernel kernel{.task = kernel_task,
                          .work = body.work,

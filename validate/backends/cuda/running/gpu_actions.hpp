@@ -1,11 +1,12 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
-#include "validate/backends/cuda/running/gpu_products.hpp"
-#include "validate/backends/cuda/running/gpu_stages.hpp"
 #include "validate/backends/cuda/running/gpu_task_table.hpp"
+#include "validate/backends/cuda/stages/gpu_products.hpp"
+#include "validate/backends/cuda/stages/gpu_stages.hpp"
 
 namespace penstock {
 
@@ -20,6 +21,9 @@ std::vector<GpuActionGraph> action_graphs(const GpuProgram& program);
 
 /// The name of a kind of work: "spin".
 std::string name(GpuWork work);
+
+/// "task 3, forward of stage 1 on rank 2 in slot 0, transformer", or "task 4, on link 1".
+std::string task_text(const GpuProgram& program, std::uint32_t task);
 
 /// Threads that an action has on its rank's SMs.
 struct GpuGrid {
@@ -36,6 +40,12 @@ class GpuActions {
 
   /// Launches the kernels of an action on a stream, for one task or for the queue of a graph.
   void launch(std::uint32_t task, const GpuKernelTask& kernel_task) const;
+  /// Whether it is products or layers, whose stamps are kernels of their own.
+  bool is_of_library(std::uint32_t task) const;
+  /// Launches such an action without its stamps.
+  void launch_unstamped(std::uint32_t task) const;
+  /// What comes into an action of layers and what it makes, if other stages have to do with it.
+  std::optional<GpuStageEnds> ends(std::uint32_t task) const;
   /// A hash of the algorithms of all matrix products; 0 without any.
   std::uint64_t algorithms() const;
   /// By rank: the ids of the SMs that actions have used so far.

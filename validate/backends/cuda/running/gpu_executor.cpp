@@ -96,6 +96,8 @@ void GpuExecutor::make_action_graphs() {
 }
 
 void GpuExecutor::make_graph() {
+  const std::string& why_not = device_.why_no_graph();
+  if (!why_not.empty()) throw GpuError("no graph of all lanes: " + why_not);
   const GpuStream conductor = device_.conductor();
   const GpuOwner<GpuGraphTag> graph = captured(calls_, conductor, [this] { issue(); });
   executable_ = instantiate(calls_, graph.get());
@@ -161,6 +163,14 @@ void GpuExecutor::issue_task(std::uint32_t task) {
 }
 
 void GpuExecutor::launch(std::uint32_t task) {
+  try {
+    launch_on_lane(task);
+  } catch (const GpuError& error) {
+    throw GpuError(error.what() + ("; " + task_text(program_, task)));
+  }
+}
+
+void GpuExecutor::launch_on_lane(std::uint32_t task) {
   const GpuTask& what = program_.tasks[task];
   if (program_.is_transfer(what)) return transfers_.launch(task, table_.of_task(task));
   if (graphs_.empty()) return actions_.launch(task, table_.of_task(task));

@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "validate/backends/cuda/gpu_device.hpp"
+#include "validate/backends/cuda/programs/gpu_program.hpp"
 #include "validate/backends/cuda/running/gpu_actions.hpp"
-#include "validate/backends/cuda/running/gpu_program.hpp"
 #include "validate/backends/cuda/running/gpu_transfers.hpp"
 
 namespace penstock {
@@ -55,6 +55,7 @@ class GpuExecutor {
   void join();
   void issue_task(std::uint32_t task);
   void launch(std::uint32_t task);
+  void launch_on_lane(std::uint32_t task);
   void check_inputs(std::uint32_t task);
   void write_outputs(std::uint32_t task);
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "validate/backends/cuda/gpu_device.hpp"
-#include "validate/backends/cuda/running/gpu_program.hpp"
+#include "validate/backends/cuda/programs/gpu_program.hpp"
 
 namespace penstock {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "validate/backends/cuda/running/gpu_slots.hpp"
+#include "validate/backends/cuda/programs/gpu_slots.hpp"
 #include "validate/backends/cuda/running/gpu_task_table.hpp"
 
 namespace penstock {

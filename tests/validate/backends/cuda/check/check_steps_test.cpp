@@ -9,7 +9,7 @@
 #include <set>
 
 #include "tests/support/fake_gpu.hpp"
-#include "validate/backends/cuda/running/gpu_layer_kinds.hpp"
+#include "validate/backends/cuda/stages/gpu_layer_kinds.hpp"
 
 namespace penstock::testing {
 namespace {

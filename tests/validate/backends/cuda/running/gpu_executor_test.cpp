@@ -8,9 +8,9 @@
 
 #include "tests/support/fake_gpu.hpp"
 #include "validate/backends/cuda/gpu_error.hpp"
-#include "validate/backends/cuda/running/gpu_amounts.hpp"
-#include "validate/backends/cuda/running/gpu_pipeline.hpp"
-#include "validate/backends/cuda/running/gpu_trials.hpp"
+#include "validate/backends/cuda/measuring/gpu_amounts.hpp"
+#include "validate/backends/cuda/measuring/gpu_trials.hpp"
+#include "validate/backends/cuda/programs/gpu_pipeline.hpp"
 
 namespace penstock::testing {
 namespace {
@@ -133,6 +133,18 @@ TEST_CASE("gpu executor: it tells on which SMs each rank ran") {
   CHECK(seen[1].front() == 64);
 }
 
+TEST_CASE("gpu executor: a failed launch names pass, stage, rank and slot") {
+  FakeGpu gpu;
+  GpuProgram program = two_ranks();
+  program.bodies = {{GpuWork::spin, 0, GpuPass::forward, 3}};
+  program.tasks.front().slot = 2;
+  gpu.failing_launch = 0;
+  const std::string error = error_of([&] { run_of(gpu, program, GpuOrdering::host_issued); });
+  const std::string rank = std::to_string(program.tasks.front().lane);
+  CHECK(error.find("; task 0, forward of stage 3 on rank " + rank + " in slot 2, spin") !=
+        std::string::npos);
+}
+
 TEST_CASE("gpu executor: what it was handed out it gives back, also when a launch fails") {
   for (const GpuOrdering ordering : orderings) {
     FakeGpu gpu;
@@ -216,7 +228,7 @@ TEST_CASE("gpu trials: what stamps and the host cost is measured") {
     const GpuDevice device(calls, program.ranks, program.links);
     const GpuOverheads costs = measure_overheads(device, program, {.ordering = ordering}, 3);
     CHECK(costs.stamps == doctest::Approx(0.02).epsilon(0.01));
-    CHECK(costs.host_effect == doctest::Approx(0).epsilon(1e-5));
+    CHECK(costs.host_effect.value() == doctest::Approx(0).epsilon(1e-5));
   }
 }
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "validate/backends/cuda/running/gpu_program.hpp"
+#include "validate/backends/cuda/programs/gpu_program.hpp"
 
 namespace penstock {
 

@@ -2,10 +2,11 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <tuple>
 
 #include "validate/backends/cuda/gpu_device.hpp"
-#include "validate/backends/cuda/running/gpu_layer_kinds.hpp"
+#include "validate/backends/cuda/stages/gpu_layer_kinds.hpp"
 
 namespace penstock {
 
@@ -33,6 +34,13 @@ class GpuProducts {
 void launch_all(const GpuCalls& calls, GpuStream stream, const GpuLaunches& launches,
                 GpuProducts& products, std::uint32_t sms);
 
+/// What comes into a pass of a stage and what it makes for another stage, of the same size.
+struct GpuStageEnds {
+  void* in;
+  const void* out;
+  std::uint64_t bytes;
+};
+
 /// The stages of a rank whose actions run layers: weights and gradient sums of each, and buffers
 /// by slot. Inputs, and gradients that come in, are drawn.
 class GpuStages {
@@ -45,6 +53,8 @@ class GpuStages {
 
   /// What a pass launches.
   GpuLaunches launches(const GpuBody& body, std::uint32_t slot) const;
+  /// Of forward, backward and input_gradient; nothing of other passes.
+  std::optional<GpuStageEnds> ends(const GpuBody& body, std::uint32_t slot) const;
   /// Launches it on the stream of the rank. Throws GpuError.
   void launch(const GpuBody& body, std::uint32_t slot) const;
   std::uint64_t algorithms() const { return products_->algorithms(); }
@@ -59,6 +69,7 @@ class GpuStages {
   void make_stages(const GpuProgram& program);
   void make_slots(const GpuProgram& program, std::uint64_t most_bytes);
   void warm_up();
+  std::byte* end_at(std::uint32_t slot, std::uint64_t number) const;
   GpuLayerMemory memory_of(const Stage& stage, std::uint64_t layer, std::uint32_t slot) const;
   void add(const Stage& stage, GpuPass pass, std::uint32_t slot, GpuLaunches& launches) const;
 

@@ -1,4 +1,4 @@
-#include "validate/backends/cuda/running/gpu_products.hpp"
+#include "validate/backends/cuda/stages/gpu_products.hpp"
 
 #include <algorithm>
 #include <bit>

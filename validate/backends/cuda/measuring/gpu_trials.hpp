@@ -1,13 +1,16 @@
 #pragma once
 
+#include <optional>
+
 #include "validate/backends/cuda/running/gpu_executor.hpp"
 
 namespace penstock {
 
 /// What measuring and issuing cost, each as a share of a run: medians of runs in turn.
 struct GpuOverheads {
-  double stamps = 0;       // with stamps over without, minus 1
-  double host_effect = 0;  // issued by the host over one graph of the iteration, minus 1
+  double stamps = 0;  // with stamps over without, minus 1
+  // Issued by the host over one graph of the iteration, minus 1; none without such a graph.
+  std::optional<double> host_effect = {};
 };
 
 /// The most that stamps may cost in a run that counts.

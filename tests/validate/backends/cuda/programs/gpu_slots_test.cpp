@@ -1,8 +1,8 @@
-#include "validate/backends/cuda/running/gpu_slots.hpp"
+#include "validate/backends/cuda/programs/gpu_slots.hpp"
 
 #include <doctest/doctest.h>
 
-#include "validate/backends/cuda/running/gpu_pipeline.hpp"
+#include "validate/backends/cuda/programs/gpu_pipeline.hpp"
 
 namespace penstock::testing {
 namespace {
@@ -40,7 +40,8 @@ TEST_CASE("gpu slots: tensors share a buffer only where waits keep them apart") 
 }
 
 TEST_CASE("gpu slots: a transfer that no action feeds makes its own tensor") {
-  const GpuProgram program{1, 2, {{.lane = 1}, {.lane = 2, .inputs = {0}}, {.lane = 0, .inputs = {1}}}, {}};
+  const GpuProgram program{
+      1, 2, {{.lane = 1}, {.lane = 2, .inputs = {0}}, {.lane = 0, .inputs = {1}}}, {}};
   CHECK(producer_of(program, 0) == 0);
   CHECK(producer_of(program, 1) == 1);
 }

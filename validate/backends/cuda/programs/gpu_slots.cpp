@@ -1,4 +1,4 @@
-#include "validate/backends/cuda/running/gpu_slots.hpp"
+#include "validate/backends/cuda/programs/gpu_slots.hpp"
 
 #include <algorithm>
 #include <functional>

@@ -1,4 +1,4 @@
-#include "validate/backends/cuda/running/gpu_probes.hpp"
+#include "validate/backends/cuda/measuring/gpu_probes.hpp"
 
 #include <algorithm>
 #include <chrono>

@@ -1,10 +1,10 @@
-#include "validate/backends/cuda/running/gpu_layer_kinds.hpp"
+#include "validate/backends/cuda/stages/gpu_layer_kinds.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 
-#include "validate/backends/cuda/running/gpu_products.hpp"
+#include "validate/backends/cuda/stages/gpu_products.hpp"
 
 namespace penstock {
 namespace {

@@ -1,4 +1,4 @@
-#include "validate/backends/cuda/running/gpu_stages.hpp"
+#include "validate/backends/cuda/stages/gpu_stages.hpp"
 
 #include <algorithm>
 #include <stdexcept>
@@ -137,11 +137,12 @@ void GpuStages::make_slots(const GpuProgram& program, std::uint64_t most_bytes) 
   check(calls_, calls_.synchronize(device_.conductor()), "clearing the buffers of rank", rank_);
   std::vector<Bf16> drawn(bytes_.ends / sizeof(Bf16));
   for (std::uint64_t slot = 0; slot < slot_count_; ++slot) {
-    for (const std::uint64_t place : {std::uint64_t{0}, deepest_ + 1}) {
-      draw_numbers(drawn.data(), drawn.size(), 100 + 2 * slot + place, 1);
-      auto* const to = static_cast<std::byte*>(slots_.get()) + slot * slot_bytes_;
-      check(calls_, calls_.write(to + place * bytes_.ends, drawn.data(), bytes_.ends),
-            "writing what comes into a stage");
+    const auto number = static_cast<std::uint32_t>(slot);
+    for (const std::uint64_t back : {0, 1}) {
+      draw_numbers(drawn.data(), drawn.size(), 100 + 2 * slot + back, 1);
+      std::byte* const to = end_at(number, back * (deepest_ + 1));
+      check(calls_, calls_.write(to, drawn.data(), bytes_.ends), "writing what comes into slot",
+            number);
     }
   }
 }
@@ -156,6 +157,20 @@ void GpuStages::warm_up() {
   check(calls_, calls_.synchronize(device_.lane(rank_)), "running the layers of rank", rank_);
 }
 
+/// A layer's input or output, or, from `deepest_` + 1 on, the gradients from the last to the first.
+std::byte* GpuStages::end_at(std::uint32_t slot, std::uint64_t number) const {
+  return static_cast<std::byte*>(slots_.get()) + slot % slot_count_ * slot_bytes_ +
+         number * bytes_.ends;
+}
+
+std::optional<GpuStageEnds> GpuStages::ends(const GpuBody& body, std::uint32_t slot) const {
+  const bool back = body.pass == GpuPass::backward || body.pass == GpuPass::input_gradient;
+  if (!back && body.pass != GpuPass::forward) return std::nullopt;
+  const std::uint64_t first = back ? deepest_ + 1 : 0;
+  return GpuStageEnds{end_at(slot, first), end_at(slot, first + stages_.at(body.stage).layers),
+                      bytes_.ends};
+}
+
 GpuLayerMemory GpuStages::memory_of(const Stage& stage, std::uint64_t layer,
                                     std::uint32_t slot) const {
   const auto at = [](const GpuOwner<void>& memory, std::uint64_t offset) {
@@ -163,7 +178,7 @@ GpuLayerMemory GpuStages::memory_of(const Stage& stage, std::uint64_t layer,
   };
   const std::uint64_t begin = slot % slot_count_ * slot_bytes_;
   const auto end = [&](std::uint64_t number) {
-    return reinterpret_cast<Bf16*>(at(slots_, begin + number * bytes_.ends));
+    return reinterpret_cast<Bf16*>(end_at(slot, number));
   };
   const std::uint64_t behind = deepest_ + stage.layers - layer;  // the gradient of its output
   return {.weights = at(stage.weights, layer * bytes_.weights),
@@ -203,8 +218,12 @@ std::vector<std::unique_ptr<GpuStages>> make_stages(const GpuDevice& device,
   std::vector<std::unique_ptr<GpuStages>> stages(program.ranks);
   for (std::uint32_t rank = 0; rank < program.ranks; ++rank) {
     if (kind_on(program, rank) == nullptr) continue;
-    stages[rank] =
-        std::make_unique<GpuStages>(device, program, rank, most_slot_bytes / program.ranks);
+    try {
+      stages[rank] =
+          std::make_unique<GpuStages>(device, program, rank, most_slot_bytes / program.ranks);
+    } catch (const GpuError& error) {
+      throw GpuError(error.what() + ("; making the stages of rank " + std::to_string(rank)));
+    }
   }
   return stages;
 }

@@ -1,10 +1,10 @@
-#include "validate/backends/cuda/running/gpu_program_file.hpp"
+#include "validate/backends/cuda/programs/gpu_program_file.hpp"
 
 #include <doctest/doctest.h>
 
 #include <stdexcept>
 
-#include "validate/backends/cuda/running/gpu_pipeline.hpp"
+#include "validate/backends/cuda/programs/gpu_pipeline.hpp"
 
 namespace penstock::testing {
 namespace {

@@ -1,11 +1,11 @@
-#include "validate/backends/cuda/running/gpu_pipeline.hpp"
+#include "validate/backends/cuda/programs/gpu_pipeline.hpp"
 
 #include <algorithm>
 #include <array>
 #include <stdexcept>
 #include <string>
 
-#include "validate/backends/cuda/running/gpu_slots.hpp"
+#include "validate/backends/cuda/programs/gpu_slots.hpp"
 
 namespace penstock {
 namespace {

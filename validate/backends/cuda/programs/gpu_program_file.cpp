@@ -1,4 +1,4 @@
-#include "validate/backends/cuda/running/gpu_program_file.hpp"
+#include "validate/backends/cuda/programs/gpu_program_file.hpp"
 
 #include <algorithm>
 #include <array>

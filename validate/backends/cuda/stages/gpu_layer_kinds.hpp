@@ -5,7 +5,7 @@
 #include <string>
 
 #include "validate/backends/cuda/gpu_steps.hpp"
-#include "validate/backends/cuda/running/gpu_program.hpp"
+#include "validate/backends/cuda/programs/gpu_program.hpp"
 
 namespace penstock {
 

@@ -1,4 +1,4 @@
-#include "validate/backends/cuda/running/gpu_stages.hpp"
+#include "validate/backends/cuda/stages/gpu_stages.hpp"
 
 #include <doctest/doctest.h>
 
@@ -114,8 +114,8 @@ TEST_CASE("gpu stages: without products there are no layers, and the reason") {
   GpuCalls calls = gpu.calls();
   calls.why_no_products = [] { return "no library"; };
   const GpuDevice device(calls, 1, 0);
-  CHECK_THROWS_WITH_AS(make_stages(device, two_stages()), "no matrix products: no library",
-                       GpuError);
+  CHECK_THROWS_WITH_AS(make_stages(device, two_stages()),
+                       "no matrix products: no library; making the stages of rank 0", GpuError);
 }
 
 }  // namespace penstock::testing

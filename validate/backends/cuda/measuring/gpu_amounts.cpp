@@ -1,11 +1,11 @@
-#include "validate/backends/cuda/running/gpu_amounts.hpp"
+#include "validate/backends/cuda/measuring/gpu_amounts.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <utility>
 
-#include "validate/backends/cuda/running/gpu_trials.hpp"
+#include "validate/backends/cuda/measuring/gpu_trials.hpp"
 
 namespace penstock {
 namespace {

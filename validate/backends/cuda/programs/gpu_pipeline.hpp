@@ -1,6 +1,6 @@
 #pragma once
 
-#include "validate/backends/cuda/running/gpu_program.hpp"
+#include "validate/backends/cuda/programs/gpu_program.hpp"
 
 namespace penstock {
 

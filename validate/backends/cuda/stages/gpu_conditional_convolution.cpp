@@ -1,4 +1,4 @@
-#include "validate/backends/cuda/running/gpu_layer_kinds.hpp"
+#include "validate/backends/cuda/stages/gpu_layer_kinds.hpp"
 
 namespace penstock {
 namespace {

@@ -1,0 +1,236 @@
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <array>
+#include <cstdlib>
+#include <map>
+#include <sstream>
+
+#include "sim/base/named.hpp"
+#include "tests/support/fake_cluster.hpp"
+#include "tests/support/jobs.hpp"
+#include "validate/backends/gpu/gpu_job_program.hpp"
+#include "validate/backends/multi/multi_backend.hpp"
+#include "validate/backends/multi/rank_executor.hpp"
+#include "validate/job/run_errors.hpp"
+#include "validate/processes/child_process.hpp"
+
+namespace penstock::testing {
+namespace {
+
+Job layered_job(const char* schedule, std::uint32_t ranks, std::uint32_t microbatches,
+                ActionWork work) {
+  System system = system_of(*find_named(schedule_entries(), schedule), ranks, microbatches);
+  system.overlap = Overlap::fused;
+  Job job = penstock::job_of(priced(system), {.mean_action_ns = 20'000});
+  use_real_links(job);
+  job.device.work = work;
+  return job;
+}
+
+/// Layers of some hundred nanoseconds on a fake GPU.
+constexpr GpuLayerSizes brief{.examples = 1,
+                              .tokens = 256,
+                              .heads = 4,
+                              .inner = 1024,
+                              .gated_inner = 704,
+                              .images = 2,
+                              .channels = 64,
+                              .side = 14};
+
+/// A chain of equal layers, divided among ranks.
+Job chain(const char* schedule, std::uint32_t ranks, std::uint32_t microbatches) {
+  constexpr double whole_us = 0.4;
+  System system = system_of(*find_named(schedule_entries(), schedule), ranks, microbatches);
+  const double share = whole_us / static_cast<double>(system.stages.size());
+  for (Layer& stage : system.stages) {
+    stage = stage_of(share, share, share);
+    stage.activation_bytes = 4096;
+    stage.stash_bytes = 4096;
+  }
+  Job job = scaled_job(priced(system));
+  use_real_links(job);
+  job.device.work = ActionWork::transformer;
+  return job;
+}
+
+constexpr GpuLayerSizes tiny{.examples = 1, .tokens = 8, .heads = 1, .inner = 64};
+
+std::string hash_of(const void* memory, std::uint64_t bytes) {
+  std::string_view all(static_cast<const char*>(memory), bytes);
+  return fmt::format("{:x}", std::hash<std::string_view>()(all));
+}
+
+/// What the chain makes of the last microbatch, after some runs, and, where each microbatch has
+/// buffers of its own, of all others.
+struct ChainEnds {
+  std::uint64_t layers = 0;
+  std::string output;    // of the last stage
+  std::string gradient;  // that the first stage hands back
+};
+
+void serve(const Job& job, ChannelRule rule, const MultiCalls& calls, const NcclId& id,
+           std::uint32_t rank, Control& control) {
+  setenv("CUDA_VISIBLE_DEVICES", fmt::format("{}", rank).c_str(), 1);
+  const MultiJob multi = multi_job(job, rule);
+  const RankDevice device(calls, static_cast<std::uint32_t>(multi.comms.channels.size()));
+  const GpuRankProgram program = gpu_rank_program(job, rank, tiny);
+  const RankActions actions(device, job.device.work, program.program);
+  const RankCommunicators communicators(device, multi.comms.channels, rank, job.priced.plan.ranks,
+                                        id);
+  RankExecutor executor(device, communicators, actions, rank_work(job, multi.comms, program, rank));
+  for (int run = 0; run < 2; ++run) executor.run();
+  std::uint32_t last = 0;
+  for (const WorkClass& work : job.priced.plan.classes) last = std::max(last, index(work.stage));
+  std::string output = "-", gradient = "-";
+  std::map<std::uint32_t, std::uint64_t> layers;  // by stage
+  std::map<std::uint32_t, std::string> outputs;   // of the last stage, by slot
+  const GpuProgram& own = actions.program();
+  for (std::uint32_t task = 0; task < own.tasks.size(); ++task) {
+    const auto ends = actions.launched().ends(task);
+    if (!ends) continue;
+    const GpuBody body = own.body_of(own.tasks[task]);
+    layers[body.stage] = body.amount;
+    const bool forward = body.pass == GpuPass::forward;
+    if (forward && body.stage == last) {
+      outputs[own.tasks[task].slot] = output = hash_of(ends->out, ends->bytes);
+    }
+    if (!forward && body.stage == 0) gradient = hash_of(ends->out, ends->bytes);
+  }
+  if (outputs.size() == job.priced.plan.microbatches) {
+    for (const auto& [slot, hash] : outputs) output += hash;
+  }
+  std::uint64_t all = 0;
+  for (const auto& [stage, count] : layers) all += count;
+  control.send(MessageType::described, body_of(fmt::format("{} {} {}", all, output, gradient)));
+}
+
+ChainEnds ends_of(const Job& job, ChannelRule rule = ChannelRule::per_direction) {
+  FakeCluster cluster(job.priced.plan.ranks);
+  cluster.most_work = 1 << 20;
+  const MultiCalls calls = cluster.calls();
+  NcclId id;
+  calls.nccl->get_unique_id(&id);
+  const auto children = start_children(
+      job.priced.plan.ranks,
+      [&](std::uint32_t rank, Control& control) { serve(job, rule, calls, id, rank, control); });
+  ChainEnds ends;
+  for (const auto& child : children) {
+    const auto message = child->control().receive();
+    REQUIRE(message);
+    std::uint64_t layers = 0;
+    std::string output, gradient;
+    std::istringstream(text_in(*message)) >> layers >> output >> gradient;
+    ends.layers += layers;
+    if (output != "-") ends.output = output;
+    if (gradient != "-") ends.gradient = gradient;
+  }
+  return ends;
+}
+
+}  // namespace
+
+TEST_CASE("cuda_multi: layers run on ranks for about their time, in fused cells too") {
+  constexpr std::array kinds{ActionWork::transformer, ActionWork::gated_transformer,
+                             ActionWork::convolution, ActionWork::conditional_convolution};
+  for (const char* schedule : {"1f1b", "zb-h1", "dualpipev"}) {
+    for (const ActionWork work : kinds) {
+      if (work != ActionWork::transformer && std::string(schedule) != "1f1b") continue;
+      CAPTURE(schedule);
+      CAPTURE(static_cast<int>(work));
+      const FakeCluster cluster(2);
+      const Job job = layered_job(schedule, 2, 8, work);
+      MultiBackend backend(job, cluster.calls(), {.sizes = brief});
+      const auto outcome = measure(backend, job, {.iterations = 3});
+      if (const auto* halt = std::get_if<Standstill>(&outcome)) FAIL(halt->text);
+      const Measurement& measured = std::get<Measurement>(outcome);
+      const RunErrors errors = run_errors(job, measured);
+      CHECK(errors.structure < 2e-4);
+      CHECK(errors.profile < 5e-3);
+      const auto environment = backend.environment();
+      CHECK(environment.at("bodies") == name(gpu_work(work)));
+      CHECK(environment.at("layers").find("=") != std::string::npos);
+      CHECK(environment.at("tensors") == "what layers make, behind 16 bytes");
+      CHECK(environment.contains("algorithms"));
+      const TaskId first = task_of(job.priced.plan, "0F0");
+      const Timeline& run = measured.iterations.front();
+      const double took = to_us(run.end[first]) - to_us(run.begin[first]);
+      CHECK(took > 0.2 * to_us(job.priced.costs.duration[job.priced.plan.work[first]]));
+    }
+  }
+}
+
+// The last microbatch of 1F1B with 5 of them has the buffers of the first, as all of one rank have.
+TEST_CASE("cuda_multi: ranks that hand on what layers make compute what one rank computes") {
+  for (const auto& [schedule, ranks, microbatches] :
+       {std::tuple{"gpipe", 2U, 4U}, {"1f1b", 4U, 5U}, {"zb-h1", 4U, 5U}, {"zb-v", 2U, 1U}}) {
+    CAPTURE(schedule);
+    const ChainEnds one = ends_of(chain(schedule, 1, microbatches));
+    CHECK(one.output.size() > 8);
+    CHECK(one.gradient.size() > 8);
+    for (const ChannelRule rule : {ChannelRule::per_direction, ChannelRule::per_pair}) {
+      const ChainEnds several = ends_of(chain(schedule, ranks, microbatches), rule);
+      REQUIRE(several.layers == one.layers);
+      CHECK(several.output == one.output);
+      CHECK(several.gradient == one.gradient);
+    }
+  }
+}
+
+// The middle of zb-v is between two stages of one rank; looped-bfs never has that.
+TEST_CASE("cuda_multi: stages of one rank hand on what they make, forwards and back") {
+  const ChainEnds by_transfers = ends_of(chain("looped-bfs", 2, 1));
+  const ChainEnds within_a_rank = ends_of(chain("zb-v", 2, 1));
+  REQUIRE(within_a_rank.layers == by_transfers.layers);
+  CHECK(within_a_rank.output == by_transfers.output);
+  CHECK(within_a_rank.gradient == by_transfers.gradient);
+}
+
+TEST_CASE("cuda_multi: a fused cell runs the layers of both its parts") {
+  const FakeCluster cluster(2);
+  const Job job = layered_job("dualpipev", 2, 8, ActionWork::transformer);
+  MultiBackend backend(job, cluster.calls(), {.sizes = brief});
+  auto outcome = backend.run();
+  if (const auto* halt = std::get_if<Standstill>(&outcome)) FAIL(halt->text);
+  const Timeline& run = std::get<Timeline>(outcome);
+  const Plan& plan = job.priced.plan;
+  const auto took = [&](TaskId task) { return to_us(run.end[task]) - to_us(run.begin[task]); };
+  std::map<std::pair<Stage, Pass>, double> alone;
+  for (TaskId task = 0; task < plan.tasks(); ++task) {
+    const WorkClass& work = plan.class_of(task);
+    if (!plan.is_link(work.resource) && work.partner == UINT32_MAX) {
+      alone[{work.stage, work.pass}] = took(task);
+    }
+  }
+  const auto time_of = [&](const WorkClass& work) {
+    const auto whole = alone.find({work.stage, work.pass});
+    if (whole != alone.end()) return whole->second;
+    return alone.at({work.stage, Pass::backward_input}) +
+           alone.at({work.stage, Pass::backward_weight});
+  };
+  std::uint32_t cells = 0;
+  for (TaskId task = 0; task < plan.tasks(); ++task) {
+    const WorkClass& work = plan.class_of(task);
+    if (work.partner == UINT32_MAX) continue;
+    const double parts = time_of(work) + time_of(plan.classes[work.partner]);
+    CHECK(took(task) == doctest::Approx(parts).epsilon(0.01));
+    ++cells;
+  }
+  CHECK(cells > 4);
+}
+
+// 16 GiB are for all buffers of a rank.
+TEST_CASE("cuda_multi: tensors too large to keep are not those of layers") {
+  System system = system_of(*find_named(schedule_entries(), "gpipe"), 2, 16);
+  for (Layer& stage : system.stages) stage.activation_bytes = 1'200'000'000;
+  Job job = scaled_job(priced(system));
+  job.device.work = ActionWork::transformer;
+  const MultiJob multi = multi_job(job, ChannelRule::per_direction);
+  const RankWork work = rank_work(job, multi.comms, gpu_rank_program(job, 0), 0);
+  CHECK(work.slots.empty());
+  CHECK(work.rings.empty());
+  job.device.work = ActionWork::products;
+  CHECK(rank_work(job, multi.comms, gpu_rank_program(job, 0), 0).actions.front().size() == 1);
+}
+
+}  // namespace penstock::testing
