@@ -2,10 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <csignal>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+#include <utility>
 
 #include "experiments/files/files.hpp"
 #include "experiments/files/json_output.hpp"
@@ -16,6 +19,7 @@
 #include "sim/base/error.hpp"
 #include "validate/processes/program.hpp"
 #include "validate/processes/python.hpp"
+#include "validate/statistics/median.hpp"
 
 namespace penstock {
 namespace {
@@ -141,7 +145,9 @@ TorchResult result_of(const nlohmann::json& seen, const TorchJob& job, const Run
     return result;
   }
   result.gradient_error = seen["gradient_error"];
-  for (const auto& step : seen["steps"]) result.steps.push_back({step["us"], step["others"]});
+  for (const auto& step : seen["steps"]) {
+    result.steps.push_back({step["us"], step["others"], step["round"]});
+  }
   try {
     const auto visits = traced_visits(seen, job.ranks, folder);
     result.traced = run_of_visits(visits, job.quiet_share, order);
@@ -179,6 +185,23 @@ TorchRun run_in_torch(const TorchJob& job, TorchFolder& folder) {
     run.results.push_back(result_of(seen["orders"][order.name], job, order, folder));
   }
   return run;
+}
+
+double retest_error(const std::vector<TimedStep>& steps) {
+  if (steps.size() < 2) return 0;
+  const auto is_odd = [](const TimedStep& step) { return step.round % 2 == 1; };
+  const auto odd = static_cast<std::size_t>(std::count_if(steps.begin(), steps.end(), is_odd));
+  const bool by_round = odd > 0 && odd < steps.size();
+  std::vector<double> all;
+  std::vector<double> halves[2];
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    all.push_back(steps[i].us);
+    halves[by_round ? steps[i].round % 2 : i % 2].push_back(steps[i].us);
+  }
+  const double middle = median(std::move(all));
+  return middle == 0
+             ? 0
+             : std::abs(median(std::move(halves[0])) - median(std::move(halves[1]))) / middle;
 }
 
 }  // namespace penstock

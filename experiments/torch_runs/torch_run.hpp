@@ -20,9 +20,9 @@ struct TorchJob {
   std::uint32_t microbatches = 1;
   TorchModel model;
   std::vector<RuntimeOrder> orders;
-  std::uint32_t traced = 3;   // steps with the profiler, of an order in a round
-  std::uint32_t rounds = 4;   // in which all orders take turns
-  std::uint32_t steps = 5;    // timed ones of each order in a round, loud ones beside
+  std::uint32_t traced = 1;   // steps with the profiler, of an order in a round
+  std::uint32_t rounds = 10;  // in which all orders take turns
+  std::uint32_t steps = 2;    // timed ones of each order in a round, loud ones beside
   double quiet_s = 60;        // the most to wait for a quiet machine and to spend on loud steps
   double quiet_share = 0.06;  // of the cores that others may use in a quiet one
 };
@@ -30,7 +30,8 @@ struct TorchJob {
 /// A step without the profiler.
 struct TimedStep {
   double us = 0;
-  double others = 0;  // share of the cores that others used meanwhile
+  double others = 0;        // share of the cores that others used meanwhile
+  std::uint32_t round = 0;  // in which it was taken
 };
 
 /// What one order did.
@@ -55,5 +56,10 @@ struct TorchRun {
 /// traces. ^C ends the program, and removes a temporary folder. Throws InputError for a user's
 /// model that does not run in one process, std::runtime_error if PyTorch fails as a whole.
 TorchRun run_in_torch(const TorchJob& job, TorchFolder& folder);
+
+/// The median time of steps of even rounds against that of odd ones, as a share of all: the pace of
+/// a machine drifts from round to round, and steps of one round agree better. Of every other step,
+/// where the rounds are all even or all odd. 0 for less than two steps.
+double retest_error(const std::vector<TimedStep>& steps);
 
 }  // namespace penstock

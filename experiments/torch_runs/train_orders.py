@@ -213,7 +213,8 @@ def visit(order, model, rank, turn, reference, folder, quiet):
     elif turn > 0:
         trained.fresh()
         trained.step()
-    seen["steps"] = timed_steps(trained, quiet, model.device)
+    seen["steps"] = [{**step, "round": turn}
+                     for step in timed_steps(trained, quiet, model.device)]
     return seen
 
 
@@ -278,7 +279,7 @@ class Results:
         for steps in zip(*(of_ranks[r]["steps"] for r in sorted(of_ranks))):
             result["steps"].append({
                 "us": 1e6 * (max(s["end"] for s in steps) - min(s["begin"] for s in steps)),
-                "others": steps[0]["others"]})
+                "others": steps[0]["others"], "round": steps[0]["round"]})
         self.done += 1
         total = self.job["rounds"] * len(self.job["orders"])
         print(json.dumps({"done": self.done, "total": total}), flush=True)

@@ -146,9 +146,11 @@ std::optional<double> correlation_of(const ScheduleRanking& ranking) {
 void count_errors(ScheduleRanking& ranking) {
   constexpr double apart = 0.05;
   std::vector<double> errors;
+  std::vector<double> retests;
   for (std::size_t i = 0; i < ranking.ran; ++i) {
     const RankedSchedule& one = ranking.schedules[i];
     errors.push_back(one.simulated_us / one.measured_us - 1);
+    retests.push_back(one.validation.errors.retest);
     for (std::size_t j = i + 1; j < ranking.ran; ++j) {  // sorted: the slower one
       const RankedSchedule& other = ranking.schedules[j];
       if (other.measured_us <= (1 + apart) * one.measured_us) continue;
@@ -156,7 +158,9 @@ void count_errors(ScheduleRanking& ranking) {
       if (other.simulated_us > one.simulated_us) ++ranking.pairs_right;
     }
   }
-  if (!errors.empty()) ranking.errors = summarize_errors(errors);
+  if (errors.empty()) return;
+  ranking.errors = summarize_errors(errors);
+  ranking.retests = summarize_errors(retests);
 }
 
 /// The schedule that simulation predicts to be fastest, of those that ran.

@@ -27,6 +27,7 @@ struct ScheduleRanking {
   std::size_t ran = 0;                    // how many ran
   std::optional<double> correlation;      // Kendall's tau-b; nothing for fewer than two
   ErrorSummary errors;                    // of simulated against measured times
+  ErrorSummary retests;                   // of one half of the measured times against the other
   std::uint32_t pairs_apart = 0;  // of schedules whose measured times differ by more than 5 %
   std::uint32_t pairs_right = 0;  // of these, in the right order
   double regret = 0;  // additional time of the predicted fastest schedule over the actual fastest,

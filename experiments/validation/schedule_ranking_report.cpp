@@ -39,9 +39,9 @@ std::vector<std::string> row_of(const RankedSchedule& one) {
 std::string errors_text(const ScheduleRanking& ranking) {
   return fmt::format(
       "simulated against measured: mean error {}, worst {}; {} of {} pairs over 5 % apart are in "
-      "order\n",
+      "order\nmeasured against itself, half against half: mean {}, worst {}\n",
       percent_text(ranking.errors.mean), percent_text(ranking.errors.most), ranking.pairs_right,
-      ranking.pairs_apart);
+      ranking.pairs_apart, percent_text(ranking.retests.mean), percent_text(ranking.retests.most));
 }
 
 /// Of runs in PyTorch, which all share a machine.
@@ -94,6 +94,8 @@ ordered_json ranking_json(const ScheduleRanking& ranking) {
            ranking.correlation ? ordered_json(*ranking.correlation) : ordered_json()},
           {"mean_error", known(ranking.errors.mean)},
           {"worst_error", known(ranking.errors.most)},
+          {"mean_retest_error", known(ranking.retests.mean)},
+          {"worst_retest_error", known(ranking.retests.most)},
           {"pairs_apart", ranking.pairs_apart},
           {"pairs_in_order", ranking.pairs_right},
           {"regret", known(ranking.regret)},

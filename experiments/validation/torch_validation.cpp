@@ -22,7 +22,7 @@ namespace {
 
 constexpr double most_gradient_error = 1e-6;  // in single precision
 constexpr std::size_t least_quiet_steps = 8;
-constexpr std::uint32_t rounds = 4;
+constexpr std::uint32_t rounds = 10;  // many: the pace of a machine drifts within seconds
 
 /// A candidate that PyTorch runs.
 struct Runnable {
@@ -100,37 +100,29 @@ TorchJob job_for(const std::vector<Runnable>& all, const std::vector<TorchCandid
 
 // ---- errors ----
 
-double retest_error(const std::vector<double>& times) {
-  std::vector<double> halves[2];
-  for (std::size_t i = 0; i < times.size(); ++i) halves[i % 2].push_back(times[i]);
-  const double all = median(times);
-  if (halves[1].empty() || all == 0) return 0;
-  return std::abs(median(halves[0]) - median(halves[1])) / all;
-}
-
-/// The times of quiet steps, or of all where these are too few.
-std::vector<double> counted_times(const TorchResult& result, double quiet_share,
-                                  Measurement& measured) {
-  std::vector<double> quiet;
-  std::vector<double> all;
+/// Quiet steps, or all where these are too few.
+std::vector<TimedStep> counted_steps(const TorchResult& result, double quiet_share,
+                                     Measurement& measured) {
+  std::vector<TimedStep> quiet;
   for (const TimedStep& step : result.steps) {
-    all.push_back(step.us);
-    if (step.others <= quiet_share) quiet.push_back(step.us);
+    if (step.others <= quiet_share) quiet.push_back(step);
   }
-  measured.tried = static_cast<std::uint32_t>(all.size());
-  const auto loud = static_cast<std::uint32_t>(all.size() - quiet.size());
+  measured.tried = static_cast<std::uint32_t>(result.steps.size());
+  const auto loud = static_cast<std::uint32_t>(result.steps.size() - quiet.size());
   if (loud > 0) measured.disturbed["others"] = loud;
   measured.complete = quiet.size() >= least_quiet_steps;
-  return measured.complete ? quiet : all;
+  return measured.complete ? quiet : result.steps;
 }
 
-void fill_errors(const std::vector<double>& times, Time simulated, Validation& validation) {
+void fill_errors(const std::vector<TimedStep>& steps, Time simulated, Validation& validation) {
   RunErrors& errors = validation.errors;
+  std::vector<double> times;
+  for (const TimedStep& step : steps) times.push_back(step.us);
   errors.simulated = simulated;
   errors.measured = from_us(median(times));
   const double measured_us = median(times);
   errors.profile = std::abs(to_us(simulated) - measured_us) / measured_us;
-  errors.retest = retest_error(times);
+  errors.retest = retest_error(steps);
   errors.spread = median_deviation(times) / measured_us;
 }
 
@@ -182,8 +174,8 @@ void fill(const TorchJob& job, const TorchRun& run, std::size_t number,
     outcome.left_out = std::get<std::string>(predicted);
     return;
   }
-  const auto times = counted_times(result, job.quiet_share, validation.measured);
-  fill_errors(times, makespan(priced->plan, relax(*priced)), validation);
+  const auto steps = counted_steps(result, job.quiet_share, validation.measured);
+  fill_errors(steps, makespan(priced->plan, relax(*priced)), validation);
   judge_run(result, validation);
 }
 

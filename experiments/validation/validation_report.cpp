@@ -57,7 +57,7 @@ std::string structure_text(const RunErrors& errors, const Targets& targets) {
   return text;
 }
 
-std::string errors_table(const RunErrors& errors, const Targets& targets) {
+std::string errors_table(const RunErrors& errors, const Targets& targets, bool in_rounds) {
   const double profile_limit = std::max(targets.profile, 2 * errors.retest);
   const std::size_t worst = worst_rank(errors);
   return aligned({{"structure error", share_text(judged_structure(errors, targets)),
@@ -65,7 +65,8 @@ std::string errors_table(const RunErrors& errors, const Targets& targets) {
                   {"profile error", share_text(errors.profile), share_text(profile_limit),
                    "simulated with lengths profiled apart from the run"},
                   {"retest error", share_text(errors.retest), share_text(targets.profile),
-                   "every other iteration against those between them"},
+                   in_rounds ? "even rounds against odd ones"
+                             : "every other iteration against those between them"},
                   {"spread", share_text(errors.spread), "",
                    "median distance of a makespan from the median one"},
                   {"start residual", share_text(errors.start), "",
@@ -227,7 +228,7 @@ std::string validation_text(const Validation& validation) {
     text +=
         fmt::format("simulated {} {}, measured {} {}, {}\n\n", time_text(errors.simulated, unit),
                     unit.name, time_text(errors.measured, unit), unit.name, scale_text(validation));
-    text += errors_table(errors, validation.targets) + "\n";
+    text += errors_table(errors, validation.targets, validation.torch.has_value()) + "\n";
   }
   if (has_run(validation) && !validation.why_no_score.empty()) {
     text += fmt::format("no errors are told: {}\n", validation.why_no_score);

@@ -210,4 +210,21 @@ TEST_CASE("torch runs: the program carries its scripts whole") {
   CHECK(scenario_model_script().find("class TimedBlock(nn.Module):") != std::string_view::npos);
 }
 
+TEST_CASE(
+    "torch runs: rounds that differ show as retest error, however well the steps of one agree") {
+  const auto quick_and_slow = [](std::uint32_t round) { return round % 2 == 0 ? 90.0 : 110.0; };
+  std::vector<TimedStep> steps;
+  for (std::uint32_t i = 0; i < 8; ++i) steps.push_back({quick_and_slow(i / 2), 0, i / 2});
+  CHECK(retest_error(steps) == doctest::Approx(0.2));
+  for (TimedStep& step : steps) step.us = 100;
+  CHECK(retest_error(steps) == 0);
+}
+
+TEST_CASE("torch runs: steps of one round are compared in turns") {
+  std::vector<TimedStep> steps{{90, 0, 3}, {110, 0, 3}, {90, 0, 3}, {110, 0, 3}};
+  CHECK(retest_error(steps) == doctest::Approx(0.2));
+  steps.resize(1);
+  CHECK(retest_error(steps) == 0);
+}
+
 }  // namespace penstock::testing

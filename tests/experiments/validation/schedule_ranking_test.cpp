@@ -58,6 +58,12 @@ TEST_CASE("schedule ranking: schedules come in the order of their time, and misf
   CHECK(document["schedules"][0]["structure_error"] == 0.0);
   CHECK(document["schedules"][2]["left_out"] == ranking.schedules[2].left_out);
   CHECK(document["rank_correlation"] == 1.0);
+  CHECK(ranking_json(ranking)["mean_retest_error"] == ranking.retests.mean);
+  const double retests =
+      ranking.schedules[0].validation.errors.retest + ranking.schedules[1].validation.errors.retest;
+  CHECK(ranking.retests.mean == doctest::Approx(retests / 2));
+  CHECK(ranking_text(ranking).find("measured against itself, half against half: mean ") !=
+        std::string::npos);
   CHECK(ranking_text(ranking).find("the quickest by simulation is the quickest: 1f1b") !=
         std::string::npos);
 }
