@@ -3,12 +3,10 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
-#include <cmath>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 
-#include "experiments/run/run.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
 #include "sim/timeline/timeline_file.hpp"
