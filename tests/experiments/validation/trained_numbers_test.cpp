@@ -174,4 +174,23 @@ TEST_CASE("validation: what is encoded may be recomputed, offloaded, or a slice 
   }
 }
 
+// What selective recomputation drops is not encoded: the scores of each attention.
+TEST_CASE(
+    "validation: what is encoded is what is kept, and counted in one run however many follow") {
+  const char* codec =
+      "/codec={\"stash\": {\"name\": \"bfp\", \"bits\": 6}, \"encode_bytes_per_s\": 1e12, "
+      "\"decode_bytes_per_s\": 1e12}";
+  const Validation whole = trained(four_blocks, {codec});
+  const Validation selective = trained(four_blocks, {codec, "/recompute/mode=selective"});
+  REQUIRE(whole.coding);
+  REQUIRE(selective.coding);
+  // 4 blocks of 2 heads score 8 tokens against 8, in 8 microbatches.
+  CHECK(whole.coding->stash.values - selective.coding->stash.values == 4 * 2 * 8 * 8 * 8);
+  const auto backend = find_named(backend_entries(), "cpu_logical")->make(whole.job);
+  for (int run = 0; run < 3; ++run) {
+    REQUIRE(std::holds_alternative<Timeline>(backend->run()));
+    CHECK(backend->coding().value().stash.values == whole.coding->stash.values);
+  }
+}
+
 }  // namespace penstock::testing
