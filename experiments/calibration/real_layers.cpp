@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <set>
 
 #include "hardware_models/model/model_layers.hpp"
 #include "validate/training/layered_model.hpp"
@@ -58,24 +60,39 @@ bool has_tied_head(const JobLayers& layers) {
   return last.kind == "head" && tied != last.numbers.end() && tied->second == 1;
 }
 
-/// Whether each update of an end of the model reads the gradients of all copies of the other end.
+/// The copies of an end of the model that are updated, and the ranks that hold them.
+struct TiedEnd {
+  std::set<std::uint32_t> ranks;
+  std::size_t copies = 0;
+};
+
+TiedEnd tied_end(const Plan& plan, std::uint32_t model_stage) {
+  TiedEnd end;
+  for (TaskId task = 0; task < plan.tasks(); ++task) {
+    const WorkClass& work = plan.class_of(task);
+    if (work.pass != Pass::update || plan.model_stage[index(work.stage)] != model_stage) continue;
+    end.ranks.insert(work.resource);
+    ++end.copies;
+  }
+  return end;
+}
+
+/// Whether each update of an end of the model gets the gradients of all copies of the other end:
+/// on its own rank, or in one transfer each.
 bool ties_all_copies(const Plan& plan) {
   const std::uint32_t last = *std::max_element(plan.model_stage.begin(), plan.model_stage.end());
-  const auto stage_of = [&](TaskId task) {
-    return plan.model_stage[index(plan.class_of(task).stage)];
-  };
-  std::vector<std::size_t> updates(last + 1);
+  const std::array ends{tied_end(plan, 0), tied_end(plan, last)};
   for (TaskId task = 0; task < plan.tasks(); ++task) {
-    if (plan.class_of(task).pass == Pass::update) ++updates[stage_of(task)];
-  }
-  for (TaskId task = 0; task < plan.tasks(); ++task) {
-    const std::uint32_t stage = stage_of(task);
-    if (plan.class_of(task).pass != Pass::update || (stage != 0 && stage != last)) continue;
+    const WorkClass& work = plan.class_of(task);
+    const std::uint32_t stage = plan.model_stage[index(work.stage)];
+    if (work.pass != Pass::update || (stage != 0 && stage != last)) continue;
+    const TiedEnd& other = ends[stage == 0 ? 1 : 0];
+    if (other.ranks.contains(work.resource)) continue;
     std::size_t ties = 0;
     plan.for_each_input(task, [&](TaskId input) {
       if (plan.class_of(input).pass == Pass::tie_gradient) ++ties;
     });
-    if (ties != updates[last - stage]) return false;
+    if (ties != other.copies) return false;
   }
   return true;
 }
@@ -86,27 +103,14 @@ std::optional<std::string> why_not_tied(const JobLayers& layers, const Schedule&
   const bool exchanges = std::any_of(plan.classes.begin(), plan.classes.end(), [](const auto& one) {
     return one.pass == Pass::tie_gradient;
   });
-  const bool sums = std::any_of(plan.classes.begin(), plan.classes.end(),
-                                [](const auto& one) { return reduces_gradient(one.pass); });
   if (!has_tied_head(layers)) {
     if (exchanges) return "the model states bytes of tied weights, but has no tied head";
     return std::nullopt;
   }
   if (order.has(Pass::update)) return "kernels tie no weights in orders without flushes";
-  if (exchanges ? ties_all_copies(plan) : !sums) return std::nullopt;
-  return "gradients of tied weights are summed and exchanged at once, for several copies";
-}
-
-/// Keys and values of a slice that is made again from encoded values are others than those that
-/// later slices have read, so results would depend on the order.
-std::optional<std::string> why_not_codecs(const Layout& layout, const Plan& plan) {
-  const bool stash = std::any_of(layout.codings.begin(), layout.codings.end(),
-                                 [](const StageCoding& stage) { return stage.stash.has_value(); });
-  const bool again = std::any_of(
-      plan.classes.begin(), plan.classes.end(),
-      [](const WorkClass& work) { return work.pass == Pass::recompute || work.recomputes; });
-  if (!stash || !again || layout.slices == 1) return std::nullopt;
-  return "later slices have read other keys than those recomputed from an encoded slice";
+  if (ties_all_copies(plan)) return std::nullopt;
+  return "copies of the embedding do not get the gradients of all copies of the head, or the "
+         "other way round";
 }
 
 std::vector<StageCodecs> codecs_of(const Layout& layout) {
@@ -143,7 +147,6 @@ RealLayers real_layers(const Layout& layout, const Schedule& order, const Plan& 
   JobLayers layers = layers_of(layout, order);
   if (auto reason = why_not_layers(layers)) return {{}, "there are no kernels for " + *reason};
   if (auto reason = why_not_size(layers, plan)) return {{}, *reason};
-  if (auto reason = why_not_codecs(layout, plan)) return {{}, *reason};
   if (auto reason = why_not_tied(layers, order, plan)) return {{}, *reason};
   return {std::move(layers), ""};
 }

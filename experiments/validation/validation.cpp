@@ -15,6 +15,7 @@
 #include "validate/job/rank_program.hpp"
 #include "validate/job/replica_ranks.hpp"
 #include "validate/job/sums_of_passes.hpp"
+#include "validate/job/ties_of_copies.hpp"
 #include "validate/processes/process_backend.hpp"
 #include "validate/ranks/step_clerk.hpp"
 
@@ -23,7 +24,8 @@ namespace {
 
 /// Why a scenario cannot run for real: it needs more than a plan and its costs.
 std::optional<std::string> why_not(const Scenario& scenario) {
-  if (!scenario.codec.phases.empty()) return "formats that change over a training";
+  if (!scenario.codec.phases.empty())
+    return "formats that change over a training; /codec with one phase runs";
   return std::nullopt;
 }
 
@@ -158,7 +160,9 @@ std::variant<PricedPlan, Finding> drawn_plan(const Simulation& simulation, const
   auto lowered = simulation.price_order(order);
   if (std::holds_alternative<Finding>(lowered)) return lowered;
   PricedPlan& priced = std::get<PricedPlan>(lowered);
-  if (runs_layers && layout.degrees.data > 1) priced = with_sums_of_passes(std::move(priced));
+  if (runs_layers && !order.has(Pass::update)) {
+    priced = with_sums_of_passes(with_ties_of_copies(std::move(priced)), layout.degrees.data);
+  }
   std::vector<Costs> replicas;
   Chance chance = layout.chance;
   for (chance.replica = 0; chance.replica < layout.degrees.data; ++chance.replica) {

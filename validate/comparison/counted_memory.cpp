@@ -26,10 +26,26 @@ struct Change {
   }
 };
 
+/// The action after each on its rank.
+std::vector<TaskId> next_on_rank(const Plan& plan) {
+  const ResourceOrders orders = resource_orders(plan);
+  std::vector<TaskId> next(plan.tasks(), no_task);
+  for (std::uint32_t rank = 0; rank < plan.ranks; ++rank) {
+    for (std::uint32_t at = orders.first[rank] + 1; at < orders.first[rank + 1]; ++at) {
+      next[orders.tasks[at - 1]] = orders.tasks[at];
+    }
+  }
+  return next;
+}
+
 class MemoryCount {
  public:
   MemoryCount(const Plan& plan, const Costs& costs, const Timeline& timeline)
-      : plan_(plan), timeline_(timeline), changes_(plan.ranks), throughout_(plan.ranks) {
+      : plan_(plan),
+        timeline_(timeline),
+        next_(next_on_rank(plan)),
+        changes_(plan.ranks),
+        throughout_(plan.ranks) {
     for (std::uint32_t buffer = 0; buffer < plan.buffers.size(); ++buffer) {
       const auto& [kind, stage, rank] = plan.buffers[buffer];
       const auto bytes = static_cast<std::int64_t>(costs.bytes[buffer]);
@@ -43,6 +59,7 @@ class MemoryCount {
       const WorkClass& work = plan.class_of(task);
       if (gives_gradient(work.pass)) trains_ = true;
       if (work.pass == Pass::recompute || work.recomputes) made_again_.insert(cell_of(task));
+      if (work.pass == Pass::send_evicted) evictions_.emplace(plan.input[task], task);
     }
   }
 
@@ -100,7 +117,7 @@ class MemoryCount {
   TaskId reader_of(TaskId transfer, TaskId action) const {
     const bool reads = plan_.class_of(action).pass == Pass::forward &&
                        plan_.microbatch[action] == plan_.microbatch[transfer];
-    return reads ? action : action + 1;
+    return reads ? action : next_[action];
   }
 
   /// What an action reads, or the cell that it begins: a received activation, or one that comes
@@ -111,7 +128,10 @@ class MemoryCount {
     if (work.pass == Pass::send_activation) {
       const std::int64_t bytes = size(BufferKind::receive, work.stage, rank);
       change(rank, end, action, Turn::arrives, bytes);
-      change(rank, timeline_.begin[reader_of(transfer, action)], action, Turn::is_read, -bytes);
+      const TaskId reader = reader_of(transfer, action);
+      // A fused cell reads all its inputs before either part starts.
+      const TaskId reads = plan_.class_of(reader).follows_partner ? action : reader;
+      change(rank, timeline_.begin[reader], reads, Turn::is_read, -bytes);
     }
     if (work.pass != Pass::send_loaded) return;
     change(rank, begin, action, Turn::arrives, size(BufferKind::stash, work.stage, rank));
@@ -121,17 +141,10 @@ class MemoryCount {
     }
   }
 
-  TaskId eviction_of(TaskId action) const {
-    for (TaskId task = action + 1; task < plan_.tasks(); ++task) {
-      if (plan_.class_of(task).pass == Pass::send_evicted && plan_.input[task] == action)
-        return task;
-    }
-    return no_task;
-  }
-
   void add_eviction(TaskId action, Rank rank) {
-    const TaskId transfer = eviction_of(action);
-    if (transfer == no_task) return;
+    const auto found = evictions_.find(action);
+    if (found == evictions_.end()) return;
+    const TaskId transfer = found->second;
     const WorkClass& work = plan_.class_of(transfer);
     change(rank, timeline_.end[transfer], action, Turn::ends,
            -size(BufferKind::stash, work.stage, rank));
@@ -158,8 +171,10 @@ class MemoryCount {
 
   const Plan& plan_;
   const Timeline& timeline_;
+  std::vector<TaskId> next_;
   std::map<std::tuple<BufferKind, Stage, Rank>, std::int64_t> sizes_;
   std::set<Cell> made_again_;
+  std::map<TaskId, TaskId> evictions_;  // the way out, by the action that requests it
   bool trains_ = false;
   std::vector<std::vector<Change>> changes_;  // by rank
   std::vector<std::int64_t> throughout_;

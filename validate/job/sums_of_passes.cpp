@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -16,19 +17,27 @@ using Copy = std::pair<Stage, std::uint32_t>;
 /// Moves the tasks of a plan apart to put the sums before the first update.
 class SumsOfPasses {
  public:
-  explicit SumsOfPasses(PricedPlan priced) : all_(std::move(priced)) {
+  SumsOfPasses(PricedPlan priced, std::uint32_t replicas) : all_(std::move(priced)) {
     const Plan& plan = all_.plan;
+    std::set<std::uint32_t> listed;                 // model stages
+    std::map<std::uint32_t, std::uint32_t> copies;  // of model stages
     first_update_ = plan.tasks();
     for (TaskId task = 0; task < plan.tasks(); ++task) {
       const WorkClass& work = plan.class_of(task);
-      if (reduces_gradient(work.pass)) is_listed_ = true;
+      const std::uint32_t stage = plan.model_stage[index(work.stage)];
+      if (reduces_gradient(work.pass)) listed.insert(stage);
       if (work.pass == Pass::update) first_update_ = std::min(first_update_, task);
+      if (work.pass == Pass::update) copies[stage] += replicas;
       if (ends_activation(work.pass)) last_[{work.stage, work.resource}] = task;
     }
+    std::erase_if(last_, [&](const auto& copy) {
+      const std::uint32_t stage = plan.model_stage[index(copy.first.first)];
+      return listed.contains(stage) || copies[stage] < 2;
+    });
   }
 
   PricedPlan made() {
-    if (is_listed_ || first_update_ == all_.plan.tasks()) return std::move(all_);
+    if (last_.empty()) return std::move(all_);
     Plan old = all_.plan;
     Plan& plan = all_.plan;
     plan.work.clear();
@@ -96,13 +105,14 @@ class SumsOfPasses {
 
   PricedPlan all_;
   TaskId first_update_ = 0;
-  bool is_listed_ = false;
-  std::map<Copy, TaskId> last_;                        // weight gradient of each stage and rank
+  std::map<Copy, TaskId> last_;                        // weight gradients before the sums to add
   std::map<std::uint32_t, std::vector<TaskId>> sums_;  // by model stage
 };
 
 }  // namespace
 
-PricedPlan with_sums_of_passes(PricedPlan priced) { return SumsOfPasses(std::move(priced)).made(); }
+PricedPlan with_sums_of_passes(PricedPlan priced, std::uint32_t replicas) {
+  return SumsOfPasses(std::move(priced), replicas).made();
+}
 
 }  // namespace penstock

@@ -1,13 +1,18 @@
 #pragma once
 
+#include <cstdint>
+
 #include "sim/costs/priced_plan.hpp"
 
 namespace penstock {
 
-/// A plan in which gradients that passes sum (as with ZeRO-3) go to the data replicas in transfers
-/// of no time, so that updates that really run have them: from the last weight gradient of a stage
-/// on a rank to the updates of all its copies. Times stay as they are. Unchanged if the plan
-/// updates nothing, or lists its sums already.
-PricedPlan with_sums_of_passes(PricedPlan priced);
+/// A plan in which gradients that no task of it sums go to the other copies of their stage in
+/// transfers of no time, so that updates that really run have them: from the last weight gradient
+/// of a stage on a rank to the updates of all its copies. So it is with ZeRO-3, whose passes sum,
+/// and with a tied head that has no weights of its own on the rank of the embedding. Times stay as
+/// they are. Stages with one copy, those without updates and listed sums stay as they are.
+///
+/// `replicas`: data replicas that the plan is for. Updates must end the iteration.
+PricedPlan with_sums_of_passes(PricedPlan priced, std::uint32_t replicas);
 
 }  // namespace penstock

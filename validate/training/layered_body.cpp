@@ -68,6 +68,7 @@ void LayeredBody::begin() {
   passed_.clear();
   totals_.clear();
   ties_.clear();
+  table_sums_.clear();
   first_run_ = runs_++ < 2;  // the constructor calls this too
   if (first_run_) coding_ = {};
   stash_bytes_ = peak_stash_bytes_ = 0;
@@ -179,8 +180,9 @@ void LayeredBody::update(Stage stage) {
   if (job_.layers->weights.use != WeightUse::flushed) return weights.update();
   auto total = totals_.extract(model_stage_of(stage));
   LayerTensors gradients = total ? std::move(total.mapped()) : weights.take_sums();
-  if (model_->is_tied()) add_tie(stage, gradients);
+  if (model_->is_tied()) add_tie(model_stage_of(stage), gradients);
   weights.step(gradients);
+  if (model_->is_tied()) share_table(model_stage_of(stage), weights);
 }
 
 void LayeredBody::take_tie(std::uint32_t model_stage) {

@@ -95,9 +95,11 @@ class LayeredBody {
   void append_packed(const TensorCodec& codec, const Tensor& tensor);
   void add_to_total(std::uint32_t model_stage);
   void take_tie(std::uint32_t model_stage);
-  void add_tie(Stage stage, LayerTensors& gradients);
+  std::uint32_t last_stage() const;
+  bool holds(std::uint32_t model_stage) const;
+  void add_tie(std::uint32_t own, LayerTensors& gradients);
+  void share_table(std::uint32_t own, StageWeights& updated);
   Tensor& tied_tensor(std::uint32_t model_stage, LayerTensors& tensors) const;
-  Tensor gradient_of_end(std::uint32_t model_stage);
   void evict(const CellKey& cell);
   void load(const CellKey& cell);
 
@@ -118,6 +120,7 @@ class LayeredBody {
   std::map<PassedKey, Tensor> passed_;
   std::map<std::uint32_t, LayerTensors> totals_;  // by model stage: received gradient sums
   std::map<std::uint32_t, Tensor> ties_;          // by model stage: received tied gradients
+  std::map<std::uint32_t, Tensor> table_sums_;    // by end: summed gradients of a table held twice
   std::vector<std::uint64_t> received_;
   std::vector<std::uint64_t> sent_;
   std::uint32_t rank_;

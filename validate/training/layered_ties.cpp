@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <utility>
 
 #include "validate/kernels/steps/stacking.hpp"
@@ -10,29 +11,49 @@ Tensor& LayeredBody::tied_tensor(std::uint32_t model_stage, LayerTensors& tensor
   return model_stage == 0 ? tensors.front().front() : tensors.back().front();
 }
 
-/// Both ends step their copy of the table with the gradients of both.
-void LayeredBody::add_tie(Stage stage, LayerTensors& gradients) {
-  const std::uint32_t own = model_stage_of(stage);
-  const auto last = static_cast<std::uint32_t>(model_->stages.size() - 1);
-  if (last == 0) {
+std::uint32_t LayeredBody::last_stage() const {
+  return static_cast<std::uint32_t>(model_->stages.size() - 1);
+}
+
+/// Whether this rank has a copy of a model stage.
+bool LayeredBody::holds(std::uint32_t model_stage) const {
+  return std::any_of(weights_.begin(), weights_.end(), [&](const auto& weights) {
+    return model_stage_of(weights.first) == model_stage;
+  });
+}
+
+/// Both ends step their copy of the table with the gradients of both. `gradients`: the sums over
+/// all copies of the stage.
+void LayeredBody::add_tie(std::uint32_t own, LayerTensors& gradients) {
+  if (last_stage() == 0) {
     Tensor both = gradients.front().front();
     add_values(gradients.back().front(), both);
     gradients.front().front() = gradients.back().front() = std::move(both);
-  } else if (own == 0 || own == last) {
-    add_values(gradient_of_end(last - own), tied_tensor(own, gradients));
+    return;
   }
+  if (own != 0 && own != last_stage()) return;
+  const std::uint32_t other = last_stage() - own;
+  Tensor& table = tied_tensor(own, gradients);
+  if (!holds(other)) {
+    const auto received = ties_.extract(other);
+    if (received) return add_values(received.mapped(), table);
+    throw OrderFailure("the gradient of its tied weights at the other end of the model is missing");
+  }
+  table_sums_.insert_or_assign(own, table);
+  const auto known = table_sums_.find(other);
+  if (known != table_sums_.end()) add_values(known->second, table);
 }
 
-/// Of the table at an end of the model: received, or of a stage on this rank.
-Tensor LayeredBody::gradient_of_end(std::uint32_t model_stage) {
-  const auto received = ties_.find(model_stage);
-  if (received != ties_.end()) return received->second;
-  for (const auto& [stage, weights] : weights_) {
-    if (model_stage_of(stage) != model_stage) continue;
-    LayerTensors all = weights.all_gradients();
-    return std::move(tied_tensor(model_stage, all));
+/// A rank with both ends holds the table once: the later update, which has the gradients of both,
+/// sets it for the other end too.
+void LayeredBody::share_table(std::uint32_t own, StageWeights& updated) {
+  if (last_stage() == 0 || !table_sums_.contains(own)) return;
+  const std::uint32_t other = last_stage() - own;
+  if (!table_sums_.contains(other)) return;
+  for (auto& [stage, weights] : weights_) {
+    if (model_stage_of(stage) != other) continue;
+    tied_tensor(other, weights.newest()) = tied_tensor(own, updated.newest());
   }
-  throw OrderFailure("the gradient of its tied weights at the other end of the model is missing");
 }
 
 }  // namespace penstock

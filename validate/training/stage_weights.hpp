@@ -31,6 +31,7 @@ class StageWeights {
   /// Throws OrderFailure for a version that does not exist yet, or no longer.
   const LayerTensors& version(std::uint32_t number) const;
   const LayerTensors& newest() const { return versions_.rbegin()->second; }
+  LayerTensors& newest() { return versions_.rbegin()->second; }
   void done_with(std::uint32_t version);
   /// Gradient sums since the last update.
   LayerTensors& sums() { return sums_; }

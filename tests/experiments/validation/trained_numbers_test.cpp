@@ -69,6 +69,42 @@ TEST_CASE("validation: both ends of a tied model step their table as the model i
   }
 }
 
+Validation check_tied(const std::vector<std::string>& settings) {
+  const Validation result = trained(tied_layers, settings);
+  REQUIRE_FALSE(result.fault);
+  CHECK(result.why_busy == "");
+  CHECK(result.numbers.of_weights);
+  CHECK(result.numbers.error.value_or(1) < most_numbers_error);
+  if (!result.measured.iterations.empty()) CHECK(result.errors.structure == 0);
+  return result;
+}
+
+// Of two directions each rank holds both ends, and so does rank 0 of a V in each replica: the later
+// update has the sums of both.
+TEST_CASE("validation: all copies of a tied table step with the gradients of all copies") {
+  for (const char* name : {"chimera", "dualpipe", "zb-v", "dualpipev", "interleaved-1f1b"}) {
+    for (const char* data : {"1", "2"}) {
+      for (const char* optimizer : {"sgd", "adam"}) {
+        CAPTURE(name);
+        CAPTURE(data);
+        const Validation result = check_tied(
+            {std::string("/memory/optimizer=") + optimizer, std::string("/schedule/name=") + name,
+             std::string("/parallel/data=") + data,
+             std::string("/hardware/devices=") + (*data == '1' ? "2" : "4")});
+        CHECK(result.job.priced.plan.ranks == (*data == '1' ? 2 : 4));
+      }
+    }
+  }
+}
+
+// Both ends have two copies: each sends its gradient to its partner, and its partner's neighbour
+// needs it too.
+TEST_CASE("validation: replicas of the ends of a tied model step with the gradients of all") {
+  check_tied({"/schedule/name=gpipe",
+              "/partition={\"stages\": [[0, 1], [2, 3]], \"ranks\": [[0, 1], [2, 3]]}",
+              "/hardware/devices=4", "/memory/optimizer=adam"});
+}
+
 // The model in one piece drops the same values, whatever recomputes or slices them.
 TEST_CASE("validation: an order with dropout trains the same model") {
   for (const char* change : {"/schedule/name=zb-h1", "/recompute/mode=full",
@@ -120,7 +156,10 @@ TEST_CASE("validation: what is encoded may be recomputed, offloaded, or a slice 
            {"/recompute/mode=full", "/recompute/early=true"},
            {"/schedule/name=bpipe"},
            {"/schedule/name=bpipe", "/recompute/mode=full"},
-           {"/schedule/name=seq-1f1b"}}) {
+           {"/schedule/name=seq-1f1b"},
+           {"/schedule/name=seq-1f1b", "/recompute/mode=full"},
+           {"/schedule/name=seq-1f1b", "/recompute/mode=selective"},
+           {"/schedule/name=seq-1f1b", "/recompute/mode=full", "/recompute/early=true"}}) {
     CAPTURE(change.front());
     std::vector<std::string> settings{codec};
     settings.insert(settings.end(), change.begin(), change.end());
@@ -133,10 +172,25 @@ TEST_CASE("validation: what is encoded may be recomputed, offloaded, or a slice 
     CHECK(result.coding->stash.sqnr_db() > 15);
     if (!result.measured.iterations.empty()) CHECK(result.errors.structure == 0);
   }
-  const Validation refused =
-      trained(four_blocks, {codec, "/schedule/name=seq-1f1b", "/recompute/mode=full"});
-  CHECK(refused.why_busy ==
-        "later slices have read other keys than those recomputed from an encoded slice");
+}
+
+// What selective recomputation drops is not encoded: the scores of each attention.
+TEST_CASE(
+    "validation: what is encoded is what is kept, and counted in one run however many follow") {
+  const char* codec =
+      "/codec={\"stash\": {\"name\": \"bfp\", \"bits\": 6}, \"encode_bytes_per_s\": 1e12, "
+      "\"decode_bytes_per_s\": 1e12}";
+  const Validation whole = trained(four_blocks, {codec});
+  const Validation selective = trained(four_blocks, {codec, "/recompute/mode=selective"});
+  REQUIRE(whole.coding);
+  REQUIRE(selective.coding);
+  // 4 blocks of 2 heads score 8 tokens against 8, in 8 microbatches.
+  CHECK(whole.coding->stash.values - selective.coding->stash.values == 4 * 2 * 8 * 8 * 8);
+  const auto backend = find_named(backend_entries(), "cpu_logical")->make(whole.job);
+  for (int run = 0; run < 3; ++run) {
+    REQUIRE(std::holds_alternative<Timeline>(backend->run()));
+    CHECK(backend->coding().value().stash.values == whole.coding->stash.values);
+  }
 }
 
 }  // namespace penstock::testing

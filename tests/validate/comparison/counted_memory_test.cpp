@@ -11,6 +11,7 @@
 #include "tests/support/random_system.hpp"
 #include "tests/support/replays.hpp"
 #include "validate/backends/registry.hpp"
+#include "validate/job/replica_ranks.hpp"
 
 // What a run is counted to hold follows from its actions; what a simulation holds, from the effects
 // that lowering gave its tasks.
@@ -55,6 +56,23 @@ TEST_CASE("counted memory: a thousand random plans hold at their peaks what is s
       draw_bytes(plan);
       if (!takes_time(plan)) continue;
       RC_ASSERT(agree(job_of(std::move(plan), {.mean_action_ns = 1'000, .least_work_ns = 0})));
+    }
+  }));
+}
+
+// Many more than can be run: they hold what they hold whoever says when they run. Replicas run one
+// plan on ranks of their own.
+TEST_CASE("counted memory: thousands of simulated plans, replicas too, hold what is simulated") {
+  CHECK(rc::check([] {
+    for (int number = 0; number < 30; ++number) {
+      PricedPlan plan = priced(random_system());
+      draw_bytes(plan);
+      if (one_in(3)) plan = with_replica_ranks(plan, std::vector<Costs>(from_to(2, 3), plan.costs));
+      const auto outcome = simulate(plan);
+      const auto* timeline = std::get_if<Timeline>(&outcome);
+      if (timeline == nullptr) continue;
+      RC_ASSERT(counted_memory_peaks(plan.plan, plan.costs, *timeline) ==
+                simulated_peaks(plan, *timeline));
     }
   }));
 }

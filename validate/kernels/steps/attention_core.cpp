@@ -132,11 +132,13 @@ Tensor probabilities_of(const HeadSizes& sizes, const KernelCell& cell, const Te
   return all;
 }
 
+/// Later slices read what F made, also where the slice is made again from encoded values.
 void remember(const HeadSizes& sizes, const KernelCell& cell, const Tensor& projected,
               SliceMemory& slices) {
   if (cell.slices == 1) return;
   slices.keys.resize(cell.slices);
   slices.values.resize(cell.slices);
+  if (!slices.keys[cell.slice].empty()) return;
   slices.keys[cell.slice] = rows_of(projected, sizes.query_rows(), sizes.key_rows());
   slices.values[cell.slice] =
       rows_of(projected, sizes.query_rows() + sizes.key_rows(), sizes.key_rows());
