@@ -26,7 +26,7 @@ namespace {
 
 constexpr std::uint32_t least_runs = 12;  // warm-up included
 constexpr std::uint32_t most_runs = 200;
-// While layers still vary, runs go on for so many times as long.
+// While layers vary, runs take up to this many times as long.
 constexpr double most_patience = 10;
 // A sample covers so much work, unless too few are left.
 constexpr double long_enough_ns = 200'000;
@@ -64,7 +64,7 @@ std::string pass_name(Pass pass) {
   return pass == Pass::backward_input ? "backward_input" : "backward_weight";
 }
 
-/// The mean of a cell over so many iterations at a time.
+/// The means of a cell over `together` iterations each.
 std::vector<double> means_of(const std::vector<LayerSpent>& iterations, std::size_t together) {
   std::vector<double> means;
   for (std::size_t i = 0; i + together <= iterations.size(); i += together) {
@@ -144,7 +144,8 @@ LayersInRun measured_in_run(const Job& job, const BackendEntry& entry, const Lay
   LayersInRun result;
   const auto goes_on = [&](std::uint32_t run) {
     if (run < least_runs || elapsed_s() < seconds) return true;
-    return run % 4 != 0 || (elapsed_s() < most_patience * seconds && !samples.are_steady());
+    const bool is_judged = run % 4 == 0;  // to judge takes time too
+    return !is_judged || (elapsed_s() < most_patience * seconds && !samples.are_steady());
   };
   for (std::uint32_t run = 0; run < most_runs && goes_on(run); ++run) {
     auto outcome = backend->run();

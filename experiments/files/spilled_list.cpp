@@ -1,5 +1,6 @@
 #include "experiments/files/spilled_list.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -15,7 +16,7 @@ namespace penstock {
 namespace {
 
 [[noreturn]] void fail_on_scratch(const char* what) {
-  throw InputError(fmt::format("cannot {} a temporary file: {}; its folder is that of TMPDIR", what,
+  throw InputError(fmt::format("cannot {} a temporary file: {}; TMPDIR sets its folder", what,
                                std::strerror(errno)));
 }
 
@@ -23,7 +24,7 @@ int open_scratch() {
   std::error_code none;
   const auto folder = std::filesystem::temp_directory_path(none);
   std::string name = (none ? std::filesystem::path("/tmp") : folder) / "penstock-XXXXXX";
-  const int file = ::mkstemp(name.data());
+  const int file = ::mkostemp(name.data(), O_CLOEXEC);
   if (file < 0) fail_on_scratch("make");
   ::unlink(name.c_str());
   return file;

@@ -12,6 +12,7 @@
 #include "experiments/files/table.hpp"
 #include "validate/backends/gpu/one_gpu_scope.hpp"
 #include "validate/calibration/gpu/device_fits.hpp"
+#include "validate/store/layer_point.hpp"
 
 namespace penstock {
 namespace {
@@ -35,6 +36,13 @@ std::string device_title(const std::map<std::string, std::string>& environment) 
   }
   const std::string cpu = fact_of(environment, "cpu");
   return cpu.empty() ? title : title + ", " + cpu;
+}
+
+/// Whether it was to run on part of the SMs, and the driver did not split them at that time.
+bool is_on_unsplit_part(const ProfileRow& row) {
+  if (fact_of(row.environment, "mode") != "streams_unpartitioned") return false;
+  const auto sizes = shape_numbers(row.point.shape);
+  return sizes && sizes->contains("sms");
 }
 
 std::string number_line(const FittedNumber& number) {
@@ -150,13 +158,9 @@ ordered_json fit_json(const DeviceFit& fit) {
 }  // namespace
 
 DeviceReport device_report(ProbeRows probes, const BootstrapPlan& plan) {
-  std::vector<DeviceProbe> measured = device_probes(probes.rows);
-  std::size_t on_parts = 0;
-  if (fact_of(probes.environment, "mode") == "streams_unpartitioned") {
-    on_parts =
-        std::erase_if(measured, [](const DeviceProbe& probe) { return probe.size("sms") > 0; });
-  }
-  return {std::move(probes), fit_device(measured, plan), on_parts};
+  std::vector<ProfileRow> measured = probes.rows;
+  const std::size_t on_parts = std::erase_if(measured, is_on_unsplit_part);
+  return {std::move(probes), fit_device(device_probes(measured), plan), on_parts};
 }
 
 ordered_json device_report_json(const DeviceReport& report) {

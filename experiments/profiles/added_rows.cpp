@@ -72,8 +72,8 @@ std::string added_rows_text(const JudgedRows& added, bool is_of_this_machine) {
   }
   std::vector<std::size_t> doubtful = most_doubtful_first(added);
   std::erase_if(doubtful, [&](std::size_t i) { return is_sound(added.judgements[i]); });
-  std::string text = fmt::format("{} rows added to {}: {}\n", added.rows.size(), added.source,
-                                 fmt::join(counts, ", "));
+  std::string text = fmt::format("{} added to {}{}{}\n", counted(added.rows.size(), "row"),
+                                 added.source, counts.empty() ? "" : ": ", fmt::join(counts, ", "));
   for (const auto& [reason, count] : counts_of_reasons(added)) {
     text += fmt::format("  {}: {}\n", counted(count, "row"), reason);
   }

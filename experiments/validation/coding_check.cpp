@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "experiments/files/table.hpp"
 #include "sim/report/memory_kinds.hpp"
 #include "validate/comparison/counted_memory.hpp"
 
@@ -37,6 +38,18 @@ double difference(const HeldPeak& peak) {
   return std::abs(peak.counted_bytes - peak.simulated_bytes);
 }
 
+/// "memory at its peak: 1.213 GiB on rank 0, counted as simulated"
+std::string peak_text(const char* what, const HeldPeak& peak) {
+  const auto size = [](double bytes) { return bytes_text(static_cast<std::uint64_t>(bytes)); };
+  if (difference(peak) < 1) {
+    return fmt::format("{} at its peak: {} on rank {}, counted as simulated\n", what,
+                       size(peak.counted_bytes), peak.rank);
+  }
+  return fmt::format("{} at its peak: {} counted on rank {}, {} simulated ({:+.0f} bytes)\n", what,
+                     size(peak.counted_bytes), peak.rank, size(peak.simulated_bytes),
+                     peak.simulated_bytes - peak.counted_bytes);
+}
+
 }  // namespace
 
 std::vector<HeldPeak> held_peaks(const PricedPlan& priced, const Timeline& measured,
@@ -56,8 +69,7 @@ std::string held_text(const std::vector<HeldPeak>& peaks) {
     return std::pair(difference(a), a.counted_bytes) < std::pair(difference(b), b.counted_bytes);
   });
   if (worst == peaks.end() || worst->counted_bytes == 0) return "";
-  return fmt::format("memory at its peak: {:.0f} bytes counted on rank {}, {:.0f} simulated\n",
-                     worst->counted_bytes, worst->rank, worst->simulated_bytes);
+  return peak_text("memory", *worst);
 }
 
 ordered_json held_json(const std::vector<HeldPeak>& peaks) {
@@ -93,10 +105,7 @@ std::string coding_text(const CodingNumbers& coding, const std::vector<HeldPeak>
   const auto worst = std::max_element(peaks.begin(), peaks.end(), [](const auto& a, const auto& b) {
     return difference(a) < difference(b);
   });
-  if (worst == peaks.end()) return text;
-  return text +
-         fmt::format("stash at its peak: {:.0f} bytes counted on rank {}, {:.0f} simulated\n",
-                     worst->counted_bytes, worst->rank, worst->simulated_bytes);
+  return worst == peaks.end() ? text : text + peak_text("stash", *worst);
 }
 
 ordered_json coding_json(const CodingNumbers& coding, const std::vector<HeldPeak>& peaks) {

@@ -15,8 +15,8 @@ namespace penstock {
 struct ValidityRules {
   // Determined invalid.
   static constexpr std::size_t least_samples = 5;
-  static constexpr double most_spread = 0.10;       // median absolute deviation over the median
-  // A pass of a layer is part of an action, and the shortest that runs take 20 us: so little is 1 %.
+  static constexpr double most_spread = 0.10;  // median absolute deviation over the median
+  // A smaller deviation does not count against a pass of a layer: it is 1 % of an action of 20 us.
   static constexpr double pass_resolution_ns = 200;
   static constexpr double most_canary_off = 0.05;   // from the median of its environment
   static constexpr std::size_t least_canaries = 3;  // with two, either may be off

@@ -19,7 +19,8 @@ std::pair<Tensor, Tensor> halves(const Tensor& both) {
 Tensor forward_of_pairs(const PlacedLayer& layer, const LayerRun& run, Tensor in, Tensors& kept) {
   if (layer.opens_pairs) in = stacked(in, in);
   Tensor out = layer.kernel->forward(run, std::move(in), kept);
-  return layer.closes_pairs ? rows_of(out, 0, layer.rows_out()) : out;
+  if (!layer.closes_pairs) return out;
+  return rows_of(out, 0, layer.rows_out());
 }
 
 Tensor input_gradient_of_pairs(const PlacedLayer& layer, const LayerRun& run, Tensor gradient,

@@ -136,6 +136,21 @@ TEST_CASE("probes: on a GPU whose SMs were not split, what ran on parts of them 
   CHECK(text.find("graph nodes: t = start + each * nodes") != std::string::npos);
 }
 
+// A store keeps both: the driver may have split the SMs in one run of the check and not in another.
+TEST_CASE("probes: the measurements of split SMs stay when others were not split") {
+  std::vector<ProfileRow> rows = MadeUpGpu().all();
+  for (ProfileRow& row : rows) {
+    const bool is_split = row.point.kernel == "flops";
+    row.environment["mode"] = is_split ? "green_contexts" : "streams_unpartitioned";
+  }
+  const Today today{.environment = {}, .build = "", .date = rows.front().measured_at};
+  const DeviceReport report =
+      device_report(probe_rows(judged_probes("out", rows, today)), {.seed = 1, .draws = 5});
+  CHECK(report.on_parts > 50);
+  CHECK(number_of(report.fits[0], "rate of an SM") != nullptr);
+  CHECK(report.fits[1].refusal.starts_with("needs bytes alone on 3 numbers of SMs, got 0;"));
+}
+
 TEST_CASE("probes: wrong lines are named by file, line and place") {
   const Scratch scratch;
   const std::string good = std::string(one_probe) + "\n";
@@ -244,6 +259,7 @@ TEST_CASE("calibrate --import adds rows to a store, and profile fit reports the 
       run_penstock({"calibrate", "--import", folder, "-o", "gpu.profile"}, scratch.path(""));
   CHECK(again.code == 0);
   CHECK(again.errors.find(" were in gpu.profile already") != std::string::npos);
+  CHECK(again.output.ends_with("\n0 rows added to gpu.profile\n"));
 }
 
 }  // namespace penstock::testing

@@ -116,7 +116,8 @@ int free_product(GpuProduct product) {
   return 0;
 }
 
-/// A matrix of `rows` * `columns`, or one stored transposed, `step` numbers behind the previous one.
+/// A matrix of `rows` * `columns`, or one stored transposed, `step` numbers behind the previous
+/// one.
 struct Stored {
   cudaDataType type;
   std::uint32_t rows;
@@ -134,8 +135,8 @@ int make_layout(cublasLtMatrixLayout_t* made, const Stored& matrix, std::uint32_
   }
   if (batch == 1) return 0;
   const auto count = static_cast<std::int32_t>(batch);
-  if (const int error = told(
-          calls.set_layout(*made, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count, sizeof count))) {
+  if (const int error =
+          told(calls.set_layout(*made, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count, sizeof count))) {
     return error;
   }
   const auto step = static_cast<std::int64_t>(matrix.step);
@@ -219,9 +220,9 @@ int launch_product(GpuStream stream, GpuProduct product, const GpuProductMemory&
   if (const int error = handle(&lt)) return error;
   const float one = 1;
   return told(library().multiply(lt, product->operation, &one, memory.a, product->a, memory.b,
-                                 product->b, &product->beta, memory.c, product->c, memory.c, product->c,
-                                 &product->algorithm, memory.workspace, product_workspace,
-                                 reinterpret_cast<cudaStream_t>(stream)));
+                                 product->b, &product->beta, memory.c, product->c, memory.c,
+                                 product->c, &product->algorithm, memory.workspace,
+                                 product_workspace, reinterpret_cast<cudaStream_t>(stream)));
 }
 
 std::uint32_t product_library() { return static_cast<std::uint32_t>(library().version()); }
