@@ -120,6 +120,16 @@ std::vector<std::string> json_files(const std::string& folder) {
   return files;
 }
 
+Catalogue built_in_items() {
+  Catalogue items;
+  for (const BuiltInFile& file : built_in_catalogue()) {
+    CatalogueItem item = parse_catalogue_file(std::string(file.text), std::string(file.name));
+    item.built_in = true;
+    items[item.name] = std::move(item);
+  }
+  return items;
+}
+
 /// Adds the files of a folder. They replace items of the same name.
 void add_folder(Catalogue& catalogue, const std::string& folder) {
   Catalogue own;
@@ -172,12 +182,8 @@ CatalogueItem read_catalogue_file(const std::string& path) {
 }
 
 Catalogue read_catalogue() {
-  Catalogue catalogue;
-  for (const BuiltInFile& file : built_in_catalogue()) {
-    CatalogueItem item = parse_catalogue_file(std::string(file.text), std::string(file.name));
-    item.built_in = true;
-    catalogue[item.name] = std::move(item);
-  }
+  static const Catalogue built_in = built_in_items();  // checked once, as they cannot change
+  Catalogue catalogue = built_in;
   if (const std::string folder = user_folder(); !folder.empty()) add_folder(catalogue, folder);
   for (const std::string& folder : stated_folders()) add_folder(catalogue, folder);
   return catalogue;
