@@ -59,7 +59,7 @@ TEST_CASE("buckets that are full early are reduced while the last backward runs"
 TEST_CASE("an early reduction waits for the gradient that its backward waits for") {
   // A transfer takes 1 us: B1 of stage 0 is free at 8 and starts at 9, when its gradient arrives.
   System system = tail_pipeline(4, {.reduces = {true}, .early = {true}, .updates = true},
-                                {.data = 2, .buckets = {2}, .optimizer_us = 1});
+                                {.data = 2, .buckets = {2, 1}, .optimizer_us = 1});
   system.hardware = link(1, 1e12);
   const Outcome outcome = simulated(system);
   const TaskId early = task_of(outcome.plan, "0REDUCE_EARLY1");
