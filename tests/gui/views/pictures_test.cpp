@@ -10,6 +10,7 @@
 #include "gui/views/canvas/look.hpp"
 #include "gui/views/output/run_file.hpp"
 #include "gui/views/output/view_picture.hpp"
+#include "sim/base/error.hpp"
 #include "tests/gui/views/allocations.hpp"
 #include "tests/gui/views/opened.hpp"
 #include "tests/support/scratch.hpp"
@@ -180,6 +181,16 @@ TEST_CASE("pictures: all formats of the view and of the whole run are written an
         "rank,op,stage,pass,microbatch,begin_us,end_us\n0,0F0,0,F,0,0,1000\n"
         "0,0F1,0,F,1,1000,2000\n1,1F0,1,F,0,1337.54432,2337.54432\n");
   CHECK_THROWS(export_view(opened.canvas(), folder.path("v.bmp")));
+  // Qt would warn on the terminal of a file that it cannot open.
+  static QString warned;
+  const auto before = qInstallMessageHandler(
+      [](QtMsgType, const QMessageLogContext&, const QString& text) { warned += text; });
+  for (const char* file : {"none/v.png", "none/v.svg", "none/v.pdf"}) {
+    CHECK_THROWS_WITH_AS(export_view(opened.canvas(), folder.path(file)),
+                         doctest::Contains("none/v."), UsageError);
+  }
+  qInstallMessageHandler(before);
+  CHECK(warned.toStdString() == "");
 }
 
 TEST_CASE(
