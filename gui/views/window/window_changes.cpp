@@ -149,10 +149,16 @@ void ViewerWindow::complete_run() {
 void ViewerWindow::turn_knobs() {
   OpenRun* const open = now();
   if (open == nullptr || !open->base) return;
+  std::vector<std::string> settings;
+  try {
+    settings = what_if_->settings();
+  } catch (const InputError& error) {
+    return what_if_->show_problem(QString::fromUtf8(error.what()));
+  }
   if (!turning_) remember(*open);
   turning_ = true;
   rest_.start();
-  change_run([base = open->base, settings = what_if_->settings(),
+  change_run([base = open->base, settings = std::move(settings),
               before = open->run] { return viewed_after(changed(*base, settings), *before); },
              Origin::knobs);
 }
