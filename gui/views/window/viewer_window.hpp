@@ -201,7 +201,9 @@ class ViewerWindow : public QMainWindow {
   void hands_rest();
   QString difference_text(const OpenRun& open) const;
   QString comparison_text(const OpenRun& open) const;
-  QString ask_save(const QString& title, const QString& filter, const QString& suffix);
+  /// Asks for a file, writes it and says so. The first kind of file is the default.
+  void save_as(const QString& title, const QString& kinds,
+               const std::function<void(const std::string& path)>& write);
   /// Runs something that may refuse input; shows the message then.
   void guarded(const std::function<void()>& work);
   void select(TaskId task);
