@@ -159,6 +159,8 @@ class TimelineCanvas : public QWidget {
   void draw_map();
   void paint_map(QPainter& painter);
   void paint_gutter(QPainter& painter);
+  double paint_name(QPainter& painter, const LaneRow& row, QColor ink, double free_from) const;
+  QString name_of(const LaneRow& row) const;
   void paint_overlay(QPainter& painter);
   void paint_area(QPainter& painter);
   void paint_path(QPainter& painter);
