@@ -202,6 +202,7 @@ void ViewerWindow::dropEvent(QDropEvent* event) {
   for (const QUrl& url : event->mimeData()->urls()) {
     if (url.isLocalFile()) paths << url.toLocalFile();
   }
+  if (paths.isEmpty()) return show_message("Only files of this machine open here");
   open_files_later(paths);
 }
 
