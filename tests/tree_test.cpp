@@ -152,8 +152,8 @@ const std::vector<Home>& homes() {
       {std::regex("nlohmann/json_fwd\\.hpp"), std::regex("(experiments|tests)/.*")},
       {std::regex("nlohmann/(?!json_fwd\\.hpp).*"), std::regex("(experiments|tests)/.*\\.cpp")},
       {std::regex("boost/.*"),
-       std::regex(
-           "(sim/(model/model_graph|costs/topology)|experiments/sweeps/space/sample)\\.cpp")},
+       std::regex("(sim/(model/model_graph|costs/topology)|experiments/sweeps/space/sample|"
+                  "validate/statistics/bootstrap)\\.cpp")},
       {std::regex("(Eigen|unsupported)/.*"), std::regex("(hardware_models/codecs|validate)/.*")},
       {std::regex("mpi\\.h"),
        std::regex("experiments/cluster/dealing_mpi\\.cpp|validate/launch/mpi/.*_mpi\\.cpp")},

@@ -127,8 +127,10 @@ void check_torch_options(const Options& options) {
     throw UsageError(fmt::format("-o {}: {} writes a profile file, whose name ends in .json",
                                  options.profile, options.backend));
   }
-  if (options.budget || options.seed || !options.plot.empty()) {
-    throw UsageError(fmt::format("--budget, --seed and --plot do not go with {}", options.backend));
+  if (options.budget || options.seed || !options.plot.empty() || is_given(options.look)) {
+    throw UsageError(
+        fmt::format("--budget, --seed, --plot and the options of its picture do not go with {}",
+                    options.backend));
   }
   check_outputs({options.profile, options.report}, {options.layers_of});
 }
@@ -164,7 +166,8 @@ int run_torch_calibration(const Options& options, const BackendEntry& backend) {
 /// What penstock_gpu_check measured on another machine.
 void check_import_options(const Options& options) {
   const bool other = !options.layers_of.empty() || options.budget || !options.plot.empty() ||
-                     given(options.torch) != nullptr || options.backend != "cpu_logical";
+                     given(options.torch) != nullptr || is_given(options.look) ||
+                     options.backend != "cpu_logical";
   if (other) {
     throw UsageError("--import goes with -o, --seed, --report and --json: it measures nothing");
   }

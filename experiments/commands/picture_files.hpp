@@ -25,6 +25,13 @@ struct PictureLook {
   std::string theme = "light";
 };
 
+/// Whether any of it is given.
+inline bool is_given(const PictureLook& look) {
+  const PictureLook usual;
+  return look.width != usual.width || look.height != usual.height || look.font_size ||
+         look.title != usual.title || look.theme != usual.theme;
+}
+
 inline void declare(CommandLine& line, PictureLook& look) {
   line.option("--width", look.width, "width in 1/96 inch (PNG: 2 pixels each), or 85mm", "LENGTH");
   line.option("--height", look.height, "height of the picture, likewise", "LENGTH");

@@ -1,6 +1,7 @@
 #include "experiments/measured_runs/kernel_cuts.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "sim/base/error.hpp"
 
@@ -28,70 +29,80 @@ std::uint32_t busiest_lane(const KinetoTrace& trace) {
   return std::max_element(busy.begin(), busy.end(), less)->first;
 }
 
-std::vector<DeviceKernel> kernels_of(const KinetoTrace& trace) {
+/// As many as the trace is long: most lie on disk.
+struct DeviceKernels {
+  SpilledList<DeviceKernel> all;  // in no order
+  bool threads_known = true;      // of all
+};
+
+DeviceKernels kernels_of(const KinetoTrace& trace) {
   const std::uint32_t lane = busiest_lane(trace);
-  const LaunchIndex launches(trace);
   const ProfilerSteps on_host(trace, false);
   const ProfilerSteps on_device(trace, true);
-  std::vector<DeviceKernel> kernels;
-  for (const KinetoWork& work : trace.works) {
-    if (work.lane != lane || work.kind != KinetoWorkKind::compute) continue;
+  DeviceKernels kernels;
+  for_each_work(trace, [&](const KinetoWork& work, const KinetoLaunch* launch) {
+    if (work.lane != lane || work.kind != KinetoWorkKind::compute) return;
     DeviceKernel kernel{work.span, {}, {}};
-    const KinetoLaunch* const launch = launches.of(work);
     if (launch != nullptr) kernel.thread = launch->lane;
     kernel.step = launch != nullptr && !on_host.empty() ? on_host.at(launch->at_ns)
                                                         : on_device.at(work.span.begin_ns);
-    if (kernel.step || (on_host.empty() && on_device.empty())) kernels.push_back(kernel);
-  }
-  std::stable_sort(kernels.begin(), kernels.end(),
-                   [](const DeviceKernel& a, const DeviceKernel& b) {
-                     return a.span.begin_ns < b.span.begin_ns;
-                   });
+    if (!kernel.step && !(on_host.empty() && on_device.empty())) return;
+    kernels.threads_known = kernels.threads_known && kernel.thread;
+    kernels.all.push_back(kernel);
+  });
   return kernels;
 }
 
-/// The kernels before which an op ends or may begin.
-class Cuts {
- public:
-  Cuts(const KinetoTrace& trace, const std::vector<DeviceKernel>& kernels);
-
-  bool surely(std::size_t kernel) const { return sure_[kernel]; }
-  bool maybe(std::size_t kernel) const { return uncertain_[kernel]; }
-
- private:
-  template <class Predicate>
-  std::size_t first(Predicate is_behind) const {
-    const auto found = std::partition_point(kernels_.begin(), kernels_.end(),
-                                            [&](const DeviceKernel& k) { return !is_behind(k); });
-    return static_cast<std::size_t>(found - kernels_.begin());
-  }
-  void cut_where_idle(std::int64_t ns) {
-    const std::size_t next = first([ns](const DeviceKernel& k) { return k.span.begin_ns >= ns; });
-    if (next == 0 || kernels_[next - 1].span.end_ns <= ns) uncertain_[next] = true;
-  }
-
-  const std::vector<DeviceKernel>& kernels_;
-  std::vector<bool> sure_;
-  std::vector<bool> uncertain_;
-};
-
-Cuts::Cuts(const KinetoTrace& trace, const std::vector<DeviceKernel>& kernels)
-    : kernels_(kernels), sure_(kernels.size() + 1), uncertain_(kernels.size() + 1) {
-  for (const KinetoWork& work : trace.works) {
-    if (work.kind == KinetoWorkKind::send) {
-      const std::int64_t ended = work.span.begin_ns;  // a kernel still running belongs to a later
-                                                      // op
-      sure_[first([ended](const DeviceKernel& kernel) { return kernel.span.end_ns > ended; })] =
-          true;
-    } else if (is_point_to_point(work.kind)) {
-      cut_where_idle(work.span.end_ns);
-      if (work.kind == KinetoWorkKind::exchange) cut_where_idle(work.span.begin_ns);
-    }
-  }
+bool begins_before(const DeviceKernel& a, const DeviceKernel& b) {
+  return std::pair(a.span.begin_ns, a.span.end_ns) < std::pair(b.span.begin_ns, b.span.end_ns);
 }
 
-void forget_threads(std::vector<DeviceKernel>& kernels) {
-  for (DeviceKernel& kernel : kernels) kernel.thread.reset();
+/// Whether an op ends or may begin before a kernel.
+struct Cut {
+  bool surely = false;
+  bool maybe = false;
+};
+
+/// The cuts of messages: a time or two each.
+class Cuts {
+ public:
+  explicit Cuts(const KinetoTrace& trace);
+
+  /// Before this kernel; to be asked for all in turn, by their begins.
+  Cut before(const KinetoSpan& kernel);
+
+ private:
+  std::vector<std::int64_t> op_ends_;  // a kernel that is still running belongs to a later op
+  std::vector<std::int64_t> op_begins_;
+  std::size_t next_end_ = 0;
+  std::size_t next_begin_ = 0;
+  std::optional<std::int64_t> idle_from_;
+};
+
+Cuts::Cuts(const KinetoTrace& trace) {
+  for (const KinetoWork& work : trace.works) {
+    if (work.kind == KinetoWorkKind::send) {
+      op_ends_.push_back(work.span.begin_ns);
+    } else if (is_point_to_point(work.kind)) {
+      op_begins_.push_back(work.span.end_ns);
+      if (work.kind == KinetoWorkKind::exchange) op_begins_.push_back(work.span.begin_ns);
+    }
+  }
+  std::sort(op_ends_.begin(), op_ends_.end());
+  std::sort(op_begins_.begin(), op_begins_.end());
+}
+
+Cut Cuts::before(const KinetoSpan& kernel) {
+  Cut cut;
+  for (; next_end_ < op_ends_.size() && op_ends_[next_end_] < kernel.end_ns; ++next_end_) {
+    cut.surely = true;
+  }
+  while (next_begin_ < op_begins_.size() && op_begins_[next_begin_] <= kernel.begin_ns) {
+    const std::int64_t begin_ns = op_begins_[next_begin_++];
+    if (!idle_from_ || *idle_from_ <= begin_ns) cut.maybe = true;
+  }
+  idle_from_ = kernel.end_ns;
+  return cut;
 }
 
 void add(const DeviceKernel& kernel, bool goes_on, bool maybe_cut, std::vector<Burst>& bursts) {
@@ -113,18 +124,18 @@ bool has_sends(const KinetoTrace& trace) {
 }  // namespace
 
 KernelBursts kernel_bursts(const KinetoTrace& trace) {
-  std::vector<DeviceKernel> kernels = kernels_of(trace);
+  const DeviceKernels kernels = kernels_of(trace);
   KernelBursts result;
-  result.facts.sends_named = has_sends(trace);
-  result.facts.threads_known = std::all_of(
-      kernels.begin(), kernels.end(), [](const DeviceKernel& kernel) { return kernel.thread; });
-  if (!result.facts.threads_known) forget_threads(kernels);
-  const Cuts cuts(trace, kernels);
-  for (std::size_t i = 0; i < kernels.size(); ++i) {
-    std::vector<Burst>& bursts = result.steps[kernels[i].step];
-    const bool goes_on =
-        !bursts.empty() && !cuts.surely(i) && bursts.back().thread == kernels[i].thread;
-    add(kernels[i], goes_on, cuts.maybe(i), bursts);
+  result.facts = {.threads_known = kernels.threads_known, .sends_named = has_sends(trace)};
+  Cuts cuts(trace);
+  SortedRecords in_turn(kernels.all, begins_before);
+  while (const DeviceKernel* const next = in_turn.next()) {
+    DeviceKernel kernel = *next;
+    if (!kernels.threads_known) kernel.thread.reset();
+    const Cut cut = cuts.before(kernel.span);
+    std::vector<Burst>& bursts = result.steps[kernel.step];
+    const bool goes_on = !bursts.empty() && !cut.surely && bursts.back().thread == kernel.thread;
+    add(kernel, goes_on, cut.maybe, bursts);
   }
   return result;
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "experiments/measured_runs/rank_ops.hpp"
+
 namespace penstock {
 namespace {
 
@@ -49,31 +51,6 @@ bool runs_before(const KinetoOperator& a, const KinetoOperator& b) {
   return std::pair(a.span.begin_ns, b.span.end_ns) < std::pair(b.span.begin_ns, a.span.end_ns);
 }
 
-/// Calls `visit(work, launch)` for the device's own works whose launch is in the trace.
-template <class Visitor>
-void for_each_launched(const KinetoTrace& trace, Visitor visit) {
-  const auto by_correlation = [](const auto& a, const auto& b) {
-    return a.correlation < b.correlation;
-  };
-  const auto by_call = [](const KinetoLaunch& a, const KinetoLaunch& b) {
-    return std::pair(a.correlation, a.at_ns) < std::pair(b.correlation, b.at_ns);
-  };
-  SortedRecords works(trace.works, by_correlation);
-  SortedRecords launches(trace.launches, by_call);
-  std::optional<KinetoLaunch> launch;
-  bool more = true;
-  while (const KinetoWork* const work = works.next()) {
-    if (work->correlation == 0 || !is_own_work(work->kind)) continue;
-    // The first of several launches with one number counts.
-    while (more && (!launch || launch->correlation < work->correlation)) {
-      const KinetoLaunch* const next = launches.next();
-      more = next != nullptr;
-      if (more) launch = *next;
-    }
-    if (launch && launch->correlation == work->correlation) visit(*work, *launch);
-  }
-}
-
 std::vector<OperatorRange> operators_in(const KinetoTrace& trace,
                                         const std::vector<KinetoAnnotation>& annotations) {
   std::vector<OperatorRange> ranges(annotations.size());
@@ -107,11 +84,12 @@ KinetoSpan OpSpans::of_part(std::size_t part, std::size_t parts) const {
 std::vector<std::optional<OpSpans>> spans_of_works(
     const KinetoTrace& trace, const std::vector<KinetoAnnotation>& annotations) {
   std::vector<Launched> launched(annotations.size());
-  for_each_launched(trace, [&](const KinetoWork& work, const KinetoLaunch& launch) {
-    const KinetoAnnotation* const annotation = annotation_at(annotations, launch.at_ns);
+  for_each_work(trace, [&](const KinetoWork& work, const KinetoLaunch* launch) {
+    if (launch == nullptr || !is_own_work(work.kind)) return;
+    const KinetoAnnotation* const annotation = annotation_at(annotations, launch->at_ns);
     if (annotation == nullptr) return;
     Launched& of_op = launched[static_cast<std::size_t>(annotation - annotations.data())];
-    widen(launch.lane == annotation->lane ? of_op.own : of_op.other, work.span);
+    widen(launch->lane == annotation->lane ? of_op.own : of_op.other, work.span);
   });
   std::vector<std::optional<OpSpans>> spans(annotations.size());
   for (std::size_t i = 0; i < spans.size(); ++i) {

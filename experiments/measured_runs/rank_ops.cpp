@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <utility>
 
 namespace penstock {
 namespace {
@@ -49,20 +50,28 @@ std::optional<std::uint32_t> ProfilerSteps::at(std::int64_t ns) const {
   return (next - 1)->number;
 }
 
-LaunchIndex::LaunchIndex(const KinetoTrace& trace)
-    : launches_(trace.launches.begin(), trace.launches.end()) {
-  std::sort(launches_.begin(), launches_.end(), [](const KinetoLaunch& a, const KinetoLaunch& b) {
+void for_each_work(
+    const KinetoTrace& trace,
+    const std::function<void(const KinetoWork& work, const KinetoLaunch* launch)>& visit) {
+  const auto by_number = [](const KinetoWork& a, const KinetoWork& b) {
+    return a.correlation < b.correlation;
+  };
+  const auto by_call = [](const KinetoLaunch& a, const KinetoLaunch& b) {
     return std::pair(a.correlation, a.at_ns) < std::pair(b.correlation, b.at_ns);
-  });
-}
-
-const KinetoLaunch* LaunchIndex::of(const KinetoWork& work) const {
-  if (work.correlation == 0) return nullptr;
-  const auto found = std::lower_bound(
-      launches_.begin(), launches_.end(), work.correlation,
-      [](const KinetoLaunch& launch, std::uint64_t number) { return launch.correlation < number; });
-  if (found == launches_.end() || found->correlation != work.correlation) return nullptr;
-  return &*found;
+  };
+  SortedRecords works(trace.works, by_number);
+  SortedRecords launches(trace.launches, by_call);
+  std::optional<KinetoLaunch> launch;
+  bool more = true;
+  while (const KinetoWork* const work = works.next()) {
+    while (more && (!launch || launch->correlation < work->correlation)) {
+      const KinetoLaunch* const next = launches.next();
+      more = next != nullptr;
+      if (more) launch = *next;
+    }
+    const bool found = work->correlation != 0 && launch && launch->correlation == work->correlation;
+    visit(*work, found ? &*launch : nullptr);
+  }
 }
 
 }  // namespace penstock

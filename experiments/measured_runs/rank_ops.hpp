@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -63,16 +64,10 @@ class ProfilerSteps {
   std::vector<Step> steps_;  // sorted by begin
 };
 
-/// Launches by correlation id.
-class LaunchIndex {
- public:
-  /// Takes all launches into memory.
-  explicit LaunchIndex(const KinetoTrace& trace);
-  /// The launch of a work, if it is in the trace.
-  const KinetoLaunch* of(const KinetoWork& work) const;
-
- private:
-  std::vector<KinetoLaunch> launches_;  // sorted by correlation
-};
+/// Calls `visit` for each work with the launch of its number, nullptr if the trace has none; of
+/// several launches with one number, the first. In the order of numbers, and in little memory.
+void for_each_work(
+    const KinetoTrace& trace,
+    const std::function<void(const KinetoWork& work, const KinetoLaunch* launch)>& visit);
 
 }  // namespace penstock

@@ -139,6 +139,60 @@ ordered_json torch_json(const Validation& validation) {
           {"gave_up_waiting", torch.gave_up}};
 }
 
+/// Null where the run has no errors.
+ordered_json known(const Validation& validation, ordered_json value) {
+  return has_errors(validation) ? std::move(value) : ordered_json();
+}
+
+/// Null where nothing ran to its end.
+ordered_json ran(const Validation& validation, ordered_json value) {
+  return has_run(validation) ? std::move(value) : ordered_json();
+}
+
+ordered_json scores_json(const Validation& validation) {
+  const RunErrors& errors = validation.errors;
+  return {{"structure_error", known(validation, judged_structure(errors, validation.targets))},
+          {"profile_error", known(validation, errors.profile)},
+          {"retest_error", known(validation, errors.retest)},
+          {"verdict", name(validation.fault ? Verdict::fail : validation.verdict)}};
+}
+
+/// What actions did, and what it came to.
+ordered_json actions_json(const Validation& validation) {
+  std::string bodies = validation.job.layers ? "layers" : "busy";
+  if (validation.torch) bodies = validation.torch->bodies;
+  ordered_json coding;
+  if (validation.coding) coding = coding_json(*validation.coding, validation.stash_peaks);
+  return {{"bodies", std::move(bodies)},
+          {"bodies_reason", validation.why_busy},
+          {"numbers_error", numbers_json(validation)},
+          {"coding", std::move(coding)},
+          {"memory", held_json(validation.memory)}};
+}
+
+ordered_json run_json(const Validation& validation) {
+  const std::size_t clean =
+      validation.torch ? quiet_steps(validation) : validation.measured.iterations.size();
+  return {{"simulated_us", ran(validation, to_us(validation.errors.simulated))},
+          {"measured_us", ran(validation, to_us(validation.errors.measured))},
+          {"iterations", clean},
+          {"tried", validation.measured.tried},
+          {"disturbed", validation.measured.disturbed}};
+}
+
+ordered_json details_json(const Validation& validation) {
+  const RunErrors& errors = validation.errors;
+  const Targets& targets = validation.targets;
+  return {{"structure_error_most", known(validation, errors.structure)},
+          {"spread", known(validation, errors.spread)},
+          {"start_residual", known(validation, errors.start)},
+          {"bubble_error", errors.bubble},
+          {"targets", {{"structure_error", targets.structure}, {"profile_error", targets.profile}}},
+          {"why_no_score", validation.why_no_score},
+          {"scenario_us", ran(validation, to_us(validation.scenario))},
+          {"time_scale", ran(validation, validation.job.scale)}};
+}
+
 }  // namespace
 
 std::size_t quiet_steps(const Validation& validation) {
@@ -165,49 +219,17 @@ std::string clean_text(const Validation& validation) {
 }
 
 ordered_json validation_json(const Validation& validation) {
-  const RunErrors& errors = validation.errors;
-  const auto known = [&](ordered_json value) {
-    return has_errors(validation) ? std::move(value) : ordered_json();
-  };
-  const auto ran = [&](ordered_json value) {
-    return has_run(validation) ? std::move(value) : ordered_json();
-  };
   ordered_json findings = ordered_json::array();
   if (validation.fault) findings = findings_json({*validation.fault});
-  return {{"penstock", 1},
-          {"title", validation.title},
-          {"backend", validation.backend},
-          {"structure_error", known(judged_structure(errors, validation.targets))},
-          {"profile_error", known(errors.profile)},
-          {"retest_error", known(errors.retest)},
-          {"verdict", name(validation.fault ? Verdict::fail : validation.verdict)},
-          {"bodies", validation.torch        ? validation.torch->bodies
-                     : validation.job.layers ? "layers"
-                                             : "busy"},
-          {"bodies_reason", validation.why_busy},
-          {"numbers_error", numbers_json(validation)},
-          {"coding", validation.coding ? coding_json(*validation.coding, validation.stash_peaks)
-                                       : ordered_json()},
-          {"memory", held_json(validation.memory)},
-          {"simulated_us", ran(to_us(errors.simulated))},
-          {"measured_us", ran(to_us(errors.measured))},
-          {"iterations",
-           validation.torch ? quiet_steps(validation) : validation.measured.iterations.size()},
-          {"tried", validation.measured.tried},
-          {"disturbed", validation.measured.disturbed},
-          {"structure_error_most", known(errors.structure)},
-          {"spread", known(errors.spread)},
-          {"start_residual", known(errors.start)},
-          {"bubble_error", errors.bubble},
-          {"targets",
-           {{"structure_error", validation.targets.structure},
-            {"profile_error", validation.targets.profile}}},
-          {"why_no_score", validation.why_no_score},
-          {"scenario_us", ran(to_us(validation.scenario))},
-          {"time_scale", ran(validation.job.scale)},
-          {"torch", torch_json(validation)},
-          {"environment", validation.typical.environment},
-          {"findings", std::move(findings)}};
+  ordered_json all{{"penstock", 1}, {"title", validation.title}, {"backend", validation.backend}};
+  all.update(scores_json(validation));
+  all.update(actions_json(validation));
+  all.update(run_json(validation));
+  all.update(details_json(validation));
+  all["torch"] = torch_json(validation);
+  all["environment"] = validation.typical.environment;
+  all["findings"] = std::move(findings);
+  return all;
 }
 
 std::string validation_text(const Validation& validation) {

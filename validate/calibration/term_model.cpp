@@ -75,10 +75,15 @@ std::vector<TermPoint> drawn(std::span<const TermPoint> points, std::uint64_t se
   return chosen;
 }
 
-std::vector<std::vector<double>> bootstrap(std::span<const TermPoint> points,
-                                           const BootstrapPlan& plan) {
+std::uint32_t blocks_of(std::span<const TermPoint> points) {
   std::uint32_t blocks = 0;
   for (const TermPoint& point : points) blocks = std::max(blocks, point.block + 1);
+  return blocks;
+}
+
+std::vector<std::vector<double>> bootstrap(std::span<const TermPoint> points,
+                                           const BootstrapPlan& plan) {
+  const std::uint32_t blocks = blocks_of(points);
   std::vector<std::vector<double>> draws;
   for (std::uint32_t draw = 0; draw < plan.draws && blocks > 0; ++draw) {
     draws.push_back(fit_terms(drawn(points, plan.seed, draw, blocks)));
@@ -152,7 +157,7 @@ std::vector<double> fit_terms(std::span<const TermPoint> points) {
 
 TermModel calibrate_terms(std::vector<std::string> names, std::span<const TermPoint> points,
                           const BootstrapPlan& plan) {
-  TermModel model{.names = std::move(names)};
+  TermModel model{.names = std::move(names), .blocks = blocks_of(points)};
   Reduced fit;
   fit.kept.resize(model.names.size());
   std::iota(fit.kept.begin(), fit.kept.end(), 0);

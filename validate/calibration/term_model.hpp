@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -25,6 +26,7 @@ struct TermModel {
   std::vector<std::vector<double>> draws;  // coefficients by draw
   std::vector<std::string> dropped;        // in the order they were dropped
   double condition = 1;                    // of the remaining terms
+  std::size_t blocks = 0;                  // that were drawn
 
   double at(const std::vector<double>& terms) const;
   /// With the coefficients of a draw.

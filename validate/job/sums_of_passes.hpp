@@ -12,7 +12,8 @@ namespace penstock {
 /// and with a tied head that has no weights of its own on the rank of the embedding. Times stay as
 /// they are. Stages with one copy, those without updates and listed sums stay as they are.
 ///
-/// `replicas`: data replicas that the plan is for. Updates must end the iteration.
+/// `replicas`: data replicas that the plan is for. Every update must come behind all passes, as in
+/// what `lower` adds to an order without updates, and no chance may have been drawn.
 PricedPlan with_sums_of_passes(PricedPlan priced, std::uint32_t replicas);
 
 }  // namespace penstock

@@ -1,6 +1,7 @@
 #include "validate/statistics/bootstrap.hpp"
 
 #include <algorithm>
+#include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <numeric>
 #include <utility>
@@ -56,6 +57,16 @@ double quantile(std::vector<double> values, double share) {
 
 Interval middle_share(const std::vector<double>& values, double share) {
   return {quantile(values, (1 - share) / 2), quantile(values, (1 + share) / 2)};
+}
+
+Interval covering_interval(const std::vector<double>& draws, double share, std::size_t points,
+                           std::size_t constants) {
+  const auto freedom = static_cast<double>(points > constants ? points - constants : 1);
+  const boost::math::students_t student(freedom);
+  const double far = boost::math::quantile(student, (1 + share) / 2) *
+                     std::sqrt(static_cast<double>(points) / freedom);
+  const double most = std::max(share, 1 - 6 / static_cast<double>(draws.size()));
+  return middle_share(draws, std::min(std::erf(far / std::sqrt(2.0)), most));
 }
 
 }  // namespace penstock

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -37,6 +38,15 @@ double quantile(std::vector<double> values, double share);
 
 /// The central interval that holds this share of some values.
 Interval middle_share(const std::vector<double>& values, double share);
+
+/// The central interval of draws that covers the true value with this probability. Draws of few
+/// points scatter less than estimates of others do: the share taken is larger by that and by
+/// Student's t instead of the normal distribution (expanded percentile interval: T. Hesterberg,
+/// "What Teachers Should Know About the Bootstrap", The American Statistician 69, 2015), but so
+/// that three draws lie beyond each end, as far as they do so for `share`. `points` were drawn, and
+/// `constants` fitted to them.
+Interval covering_interval(const std::vector<double>& draws, double share, std::size_t points,
+                           std::size_t constants);
 
 /// FNV-1a, the same on every machine.
 std::uint64_t text_hash(std::string_view text);

@@ -14,7 +14,7 @@ struct FittedNumber {
   std::string name;
   std::string unit;
   double value = 0;
-  Interval interval;  // 95 % of the draws
+  Interval interval;  // holds the true value in 95 % of cases
 };
 
 /// A measured point beside the fit.

@@ -59,9 +59,18 @@ Constants fitted_constants(const FittedProbes& fitted, const std::vector<std::ui
 
 }  // namespace
 
+Interval fitted_interval(const std::vector<double>& draws, std::size_t points,
+                         std::size_t constants) {
+  return covering_interval(draws, fit_interval_share, points, constants);
+}
+
+Interval fitted_interval(const std::vector<double>& draws, const TermModel& model) {
+  return fitted_interval(draws, model.blocks, model.names.size() - model.dropped.size());
+}
+
 FittedNumber fitted_term(const TermModel& model, std::size_t term, std::string name,
                          std::string unit, double factor) {
-  const Interval interval = model.intervals[term];
+  const Interval interval = fitted_interval(draws_of(model, term), model);
   return {std::move(name),
           std::move(unit),
           factor * model.coefficients[term],
@@ -74,7 +83,7 @@ FittedNumber fitted_rate(const TermModel& model, std::size_t term, std::string n
   std::vector<double> rates;
   for (const double draw : draws_of(model, term)) rates.push_back(rate(draw));
   return {std::move(name), std::move(unit), rate(model.coefficients[term]),
-          middle_share(rates, fit_interval_share)};
+          fitted_interval(rates, model)};
 }
 
 FittedPoint fitted_point(const DeviceProbe& probe, double fitted_ns, double work) {

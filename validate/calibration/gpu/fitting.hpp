@@ -9,6 +9,13 @@ namespace penstock {
 
 // Shared by the fits of this room.
 
+/// The interval of a fitted number from its draws, as `covering_interval` has it.
+Interval fitted_interval(const std::vector<double>& draws, std::size_t points,
+                         std::size_t constants);
+
+/// The same from draws of a model's coefficients.
+Interval fitted_interval(const std::vector<double>& draws, const TermModel& model);
+
 /// A term of a model as a number: `factor` times its coefficient.
 FittedNumber fitted_term(const TermModel& model, std::size_t term, std::string name,
                          std::string unit, double factor = 1);
@@ -31,7 +38,8 @@ struct FittedProbes {
 using ChooseProbes = std::function<FittedProbes(std::span<const DeviceProbe> measured)>;
 
 /// Constants fitted to logarithms of times. Each draw is of blocks, and of the samples of each
-/// probe, since a probe may also say what others are compared with.
+/// probe, since a probe may also say what others are compared with. Both have the noise of samples:
+/// intervals are wide.
 struct ConstantsFit {
   Constants constants;
   std::vector<Constants> draws;

@@ -72,7 +72,7 @@ FittedNumber stamp_cost(const TermModel& empty, const TermModel& stamp) {
     draws.push_back(1e-3 * (stamp.draws[i][1] - empty.draws[i][1]));
   }
   return {"stamp beyond an empty node", "us",
-          1e-3 * (stamp.coefficients[1] - empty.coefficients[1]), middle_share(draws, 0.95)};
+          1e-3 * (stamp.coefficients[1] - empty.coefficients[1]), fitted_interval(draws, stamp)};
 }
 
 std::vector<double> clock_terms(const DeviceProbe& probe) {
@@ -99,7 +99,7 @@ FittedNumber clock_slope(const TermModel& model) {
   std::vector<double> draws;
   for (const std::vector<double>& draw : model.draws) draws.push_back(slope(draw));
   return {"slower beside each busy rank", "%", slope(model.coefficients),
-          middle_share(draws, 0.95)};
+          fitted_interval(draws, model)};
 }
 
 /// The distance of different readings of the GPU's clock.

@@ -66,7 +66,6 @@ std::string piece_note(const LinkPiece& piece) {
 
 DeviceFit fit_transfer(const std::string& title, std::span<const DeviceProbe> probes,
                        const BootstrapPlan& plan) {
-  constexpr double share = 0.95;
   DeviceFit result{.name = title, .form = "t = latency + bytes / rate", .rate_unit = "GB/s"};
   if (const std::size_t sizes = different_sizes(probes, "bytes"); sizes < least_transfer_sizes) {
     result.refusal = fmt::format(
@@ -78,9 +77,11 @@ DeviceFit fit_transfer(const std::string& title, std::span<const DeviceProbe> pr
   const LinkPieces pieces = fit_link_pieces(points);
   std::vector<double> latencies, rates;
   add_draws(points, plan, latencies, rates);
+  constexpr std::size_t constants = 2;  // of a piece
   result.numbers = {
-      {"latency", "us", 1e-3 * pieces.front().latency_ns, middle_share(latencies, share)},
-      {"rate", "GB/s", rate_of(pieces.back()), middle_share(rates, share)}};
+      {"latency", "us", 1e-3 * pieces.front().latency_ns,
+       fitted_interval(latencies, points.size(), constants)},
+      {"rate", "GB/s", rate_of(pieces.back()), fitted_interval(rates, points.size(), constants)}};
   for (std::size_t i = 0; pieces.size() > 1 && i < pieces.size(); ++i) {
     result.notes.push_back(piece_note(pieces[i]));
   }

@@ -25,10 +25,7 @@ double value(const DeviceFit& fit, std::string_view name) {
 
 bool covers(const DeviceFit& fit, std::string_view name, double truth) {
   const FittedNumber* const number = number_of(fit, name);
-  if (number == nullptr) return false;
-  // Intervals of few points are narrow; half their width again is enough for these seeds.
-  const double half = (number->interval.high - number->interval.low) / 2;
-  return number->interval.low - half <= truth && truth <= number->interval.high + half;
+  return number != nullptr && number->interval.covers(truth);
 }
 
 bool has_note(const DeviceFit& fit, std::string_view text) {
@@ -113,15 +110,18 @@ TEST_CASE("products: start, rate of an SM, operands and tiles are found without 
   CHECK(errors_of(fit, false).most < 1e-3);
 }
 
+// One of five intervals that hold the truth in 95 % of cases may miss it.
 TEST_CASE("products: with noise of 2 %, the rate of an SM is within 2 %") {
+  std::size_t held = 0;
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     CAPTURE(seed);
     const MadeUpGpu gpu{.noise = 0.02, .seed = seed};
     const DeviceFit fit = fit_products(probes(gpu.products()), few_draws);
     CHECK(value(fit, "rate of an SM") == doctest::Approx(6000).epsilon(0.02));
-    CHECK(covers(fit, "rate of an SM", 6000));
+    held += covers(fit, "rate of an SM", 6000);
     CHECK(errors_of(fit, false).mean < 0.02);
   }
+  CHECK(held >= 4);
 }
 
 TEST_CASE("products of one shape are refused: operands cannot be told from work") {
@@ -165,7 +165,6 @@ TEST_CASE("launches, nodes and stamps are lines, and a stamp costs more than an 
   CHECK(value(fits[2], "empty node") == doctest::Approx(1.25).epsilon(0.02));
   CHECK(value(fits[3], "stamp node") == doctest::Approx(2).epsilon(0.02));
   CHECK(value(fits[3], "stamp beyond an empty node") == doctest::Approx(0.75).epsilon(0.1));
-  CHECK(covers(fits[2], "empty node", 1.25));
   CHECK(fit_launches({}, few_draws)[2].refusal.starts_with("needs 2 numbers of nodes, got 0;"));
 }
 
@@ -233,6 +232,25 @@ TEST_CASE("interference without measurements alone, or only in part beside other
   rows = MadeUpGpu().pairs();
   std::erase_if(rows, [](const ProfileRow& row) { return row.point.condition == "solo"; });
   CHECK(has_note(fit_interference(probes(rows), few_draws), "not measured alone"));
+}
+
+// Six numbers of six GPUs each. Of 36 intervals that hold the truth in 95 % of cases, fewer than 31
+// do in 1 % of cases.
+TEST_CASE("intervals of few points hold the truth as often as they say") {
+  constexpr BootstrapPlan usual{.seed = 3};
+  std::size_t held = 0;
+  for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+    const MadeUpGpu gpu{.noise = 0.03, .seed = seed};
+    const auto launches = fit_launches(probes(gpu.launches()), usual);
+    const DeviceFit transfer = fit_transfers(probes(gpu.transfers()), usual).back();
+    held += covers(launches[0], "host time of a launch", 2.5);
+    held += covers(launches[1], "latency of an idle stream", 7);
+    held += covers(launches[2], "empty node", 1.25);
+    held += covers(launches[3], "stamp node", 2);
+    held += covers(transfer, "latency", 2);
+    held += covers(transfer, "rate", 200);
+  }
+  CHECK(held >= 31);
 }
 
 TEST_CASE("all properties are fitted, or refused with a reason, whatever rows there are") {
