@@ -2,16 +2,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
-#include <stdexcept>
 
 #include "experiments/formats/orders/torch_comms.hpp"
 #include "experiments/orders/order_check.hpp"
 #include "schedules/registry.hpp"
 #include "sim/base/named.hpp"
+#include "tests/oracle/recorded_file.hpp"
 #include "tests/support/system.hpp"
 
 // Orders of the folder `orders` that a rule must lower to cell by cell, and searched orders that a
@@ -22,13 +19,6 @@ namespace {
 
 using nlohmann::json;
 using Rows = std::vector<std::vector<std::string>>;
-
-std::string content(const std::string& file) {
-  const std::string path = std::string(std::getenv("PENSTOCK_ORACLES")) + "/orders/" + file;
-  std::ifstream in(path, std::ios::binary);
-  if (!in) throw std::runtime_error("cannot read " + path);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
 
 std::vector<std::string> split(std::string_view text, char separator) {
   std::vector<std::string> parts;
@@ -98,7 +88,7 @@ TEST_CASE("rules lower to the orders with communication that PyTorch makes of th
       {"pytorch_lowered_loopedbfs", "looped-bfs"},
       {"pytorch_lowered_zbv", "zb-v"}};
   int compared = 0;
-  for (const json& entry : json::parse(content("manifest.json"))) {
+  for (const json& entry : json::parse(recorded_file("manifest.json"))) {
     const std::string name = rule_of(entry, rules);
     if (name.empty()) continue;
     const std::string file = entry["file"];
@@ -109,7 +99,7 @@ TEST_CASE("rules lower to the orders with communication that PyTorch makes of th
     // The recorded ones without FSDP lack REDUCE_GRAD, as those of 2.9 do.
     const Lowering lowering{fsdp ? TorchVersion::v2_14 : TorchVersion::v2_9, fsdp};
     const std::string made = write_torch_comms(system.schedule, system.placement, lowering);
-    const std::string recorded = content(file);
+    const std::string recorded = recorded_file(file);
     CHECK_MESSAGE(first_difference(cells_of(made), cells_of(recorded)) == "", file);
     const auto fault = check_order(made, {}).fault;
     CHECK_MESSAGE(!fault, file << ": " << (fault ? fault->text : ""));
@@ -121,9 +111,9 @@ TEST_CASE("rules lower to the orders with communication that PyTorch makes of th
 TEST_CASE("rules of searched families are no longer and hold no more than what the search found") {
   const std::map<std::string, std::string> rules{
       {"sail_vhalf", "v-half"}, {"sail_vmin", "v-min"}, {"sail_zb2p", "zb-h2"}};
-  const json expected = json::parse(content("expected.json"))["files"];
+  const json expected = json::parse(recorded_file("expected.json"))["files"];
   int compared = 0;
-  for (const json& entry : json::parse(content("manifest.json"))) {
+  for (const json& entry : json::parse(recorded_file("manifest.json"))) {
     const std::string name = rule_of(entry, rules);
     const Sizes sizes = sizes_of(entry);
     // Others were searched for other times than f = i = w, or are not in their steady state.

@@ -2,18 +2,15 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <cstdlib>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <stdexcept>
 
 #include "experiments/formats/torch_csv.hpp"
 #include "schedules/registry.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
 #include "sim/engines/events.hpp"
+#include "tests/oracle/recorded_file.hpp"
 #include "tests/support/system.hpp"
 
 // Orders that other projects' own generators made, with what an independent simulator says of them:
@@ -25,16 +22,9 @@ namespace {
 
 using nlohmann::json;
 
-std::string content(const std::string& file) {
-  const std::string path = std::string(std::getenv("PENSTOCK_ORACLES")) + "/orders/" + file;
-  std::ifstream in(path, std::ios::binary);
-  if (!in) throw std::runtime_error("cannot read " + path);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
 struct Oracles {
-  json manifest = json::parse(content("manifest.json"));
-  json expected = json::parse(content("expected.json"))["files"];
+  json manifest = json::parse(recorded_file("manifest.json"));
+  json expected = json::parse(recorded_file("expected.json"))["files"];
 };
 
 std::vector<std::vector<Stage>> chains_of(const json& entry) {
@@ -48,7 +38,7 @@ std::vector<std::vector<Stage>> chains_of(const json& entry) {
 
 /// An order of the folder with the uneven costs that were recorded for it.
 System system_of(const json& entry, const json& costs) {
-  const OrderFile order = read_torch_csv(content(entry["file"]));
+  const OrderFile order = read_torch_csv(recorded_file(entry["file"]));
   System system{placement_of(order, chains_of(entry)), order.schedule, {}};
   for (std::size_t s = 0; s < costs["tF"].size(); ++s) {
     system.stages.push_back(stage_of(costs["tF"][s], costs["tI"][s], costs["tW"][s]));
@@ -172,7 +162,7 @@ std::string order_difference(const json& entry, const ScheduleEntry& rule, const
         rule.place(entry["p"].get<std::uint32_t>(), entry["v"].get<std::uint32_t>());
     const Schedule made =
         make_schedule(rule, placement, {entry["m"].get<std::uint32_t>(), named.settings});
-    return first_difference(made, read_torch_csv(content(entry["file"])).schedule);
+    return first_difference(made, read_torch_csv(recorded_file(entry["file"])).schedule);
   } catch (const RuleError& error) {
     return error.what();
   }

@@ -2,9 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -12,6 +9,7 @@
 #include "experiments/order_search/order_hunt.hpp"
 #include "experiments/scenario/scenario.hpp"
 #include "sim/base/time.hpp"
+#include "tests/oracle/recorded_file.hpp"
 #include "tests/support/system.hpp"
 
 // Every case that another project's search recorded is searched here within the recorded memory.
@@ -21,16 +19,6 @@ namespace penstock::testing {
 namespace {
 
 using nlohmann::json;
-
-json parsed(const std::string& name) {
-  std::ifstream in(std::string(std::getenv("PENSTOCK_ORACLES")) + "/orders/" + name);
-  return json::parse(in);
-}
-
-std::string recorded_order(const std::string& name) {
-  std::ifstream in(std::string(std::getenv("PENSTOCK_ORACLES")) + "/orders/" + name);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
 
 bool is_searched(const json& entry) {
   constexpr std::array families{"sail_zb1p",
@@ -55,7 +43,7 @@ PassTimes times_of(const json& entry) {
 
 double recorded_us(const json& entry) {
   const auto [f, i, w, transfer] = times_of(entry);
-  const OrderFile order = read_torch_csv(recorded_order(entry["file"]));
+  const OrderFile order = read_torch_csv(recorded_file(entry["file"]));
   const std::size_t stages = entry["p"].get<std::size_t>() * entry["v"].get<std::size_t>();
   System system{placement_of(order, {}), order.schedule,
                 std::vector<Layer>(stages, stage_of(f, i, w))};
@@ -81,9 +69,9 @@ Scenario scenario_of(const json& entry, std::uint32_t capacity) {
 }  // namespace
 
 TEST_CASE("search finds orders no longer than those that other searches recorded") {
-  const json expected = parsed("expected.json")["files"];
+  const json expected = json::parse(recorded_file("expected.json"))["files"];
   std::size_t number = 0, compared = 0, shorter = 0, longer = 0;
-  for (const json& entry : parsed("manifest.json")) {
+  for (const json& entry : json::parse(recorded_file("manifest.json"))) {
     // A selection, so that the test takes half a minute at most.
     if (!is_searched(entry) || number++ % 6 != 0 || entry["p"] > 8) continue;
     CAPTURE(entry["file"].get<std::string>());

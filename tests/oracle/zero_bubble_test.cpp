@@ -2,29 +2,18 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "experiments/formats/torch_csv.hpp"
 #include "schedules/policies/choosing/zero_bubble_search.hpp"
 #include "sim/base/time.hpp"
+#include "tests/oracle/recorded_file.hpp"
 #include "tests/support/system.hpp"
 
 namespace penstock::testing {
 namespace {
 
 using nlohmann::json;
-
-std::string oracle_file(const std::string& name) {
-  return std::string(std::getenv("PENSTOCK_ORACLES")) + "/orders/" + name;
-}
-
-std::string content_of(const std::string& name) {
-  std::ifstream in(oracle_file(name), std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
 
 /// From the first to the last action of a rank, the longest of all.
 double longest_span_us(const Schedule& order, const Layer& stage, double transfer_us) {
@@ -57,7 +46,7 @@ Schedule found(std::uint32_t ranks, std::uint32_t microbatches, std::uint32_t ac
 
 TEST_CASE("zero-bubble finds spans as short as those that its authors' generator found") {
   std::size_t compared = 0;
-  for (const json& entry : json::parse(content_of("manifest.json"))) {
+  for (const json& entry : json::parse(recorded_file("manifest.json"))) {
     if (entry["schedule"] != "sail_zb1p" && entry["schedule"] != "sail_zb2p") continue;
     CAPTURE(entry["file"].get<std::string>());
     const double f = entry["cost_f"], i = entry["cost_b"], w = entry["cost_w"];
@@ -68,7 +57,7 @@ TEST_CASE("zero-bubble finds spans as short as those that its authors' generator
                            .to_next = from_us(transfer),
                            .to_previous = from_us(transfer)};
     const Schedule ours = found(entry["p"], entry["m"], entry["max_mem_microbatches"], price);
-    const Schedule theirs = read_torch_csv(content_of(entry["file"])).schedule;
+    const Schedule theirs = read_torch_csv(recorded_file(entry["file"])).schedule;
     const Layer stage = stage_of(f, i, w);
     CHECK(longest_span_us(ours, stage, transfer) == longest_span_us(theirs, stage, transfer));
     ++compared;

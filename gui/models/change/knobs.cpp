@@ -114,12 +114,18 @@ std::string knob_text(const Knob& knob, double number) {
 std::vector<std::string> settings_for(const Scenario& scenario, const Knob& knob,
                                       const std::string& value, std::uint32_t stage) {
   if (knob.id != "stage") return {fmt::format("{}={}", knob.pointer, value)};
+  const std::optional<double> factor = knob_number(knob, value);
+  if (!factor || !std::isfinite(*factor)) {
+    throw InputError(fmt::format("{}: \"{}\" is not a number, for example 1.5", knob.label, value));
+  }
   std::vector<std::string> settings;
   for (const char* key :
        {"forward_us", "backward_us", "backward_input_us", "backward_weight_us", "recompute_us"}) {
     const std::string pointer = fmt::format("/model/stages/{}/{}", stage, key);
     const auto now = value_at(scenario, pointer);
-    if (now) settings.push_back(fmt::format("{}={}", pointer, std::stod(*now) * std::stod(value)));
+    if (!now) continue;
+    const double time_us = quantity_of(*now, QuantityKind::microseconds);
+    settings.push_back(fmt::format("{}={}", pointer, time_us * *factor));
   }
   return settings;
 }

@@ -22,7 +22,8 @@ AreaUse use_of(const Area& area, const RunLanes& lanes, const Plan& plan) {
   const std::int64_t begin = std::max<std::int64_t>(0, area.begin);
   const std::int64_t end = std::min(lanes.span, area.end);
   if (end <= begin) return use;
-  for (std::uint32_t rank = area.first_rank; rank < area.end_rank; ++rank) {
+  const auto known = static_cast<std::uint32_t>(lanes.ranks.size());
+  for (std::uint32_t rank = area.first_rank; rank < std::min(area.end_rank, known); ++rank) {
     const RankTracks& tracks = lanes.ranks[rank];
     for (const Track& track : tracks.compute) {
       for_each_part(track, begin, end, [&](TaskId task, std::int64_t length) {

@@ -25,6 +25,7 @@ struct AreaUse {
   std::array<std::int64_t, pass_count> by_pass{};  // overlapping halves of a cell count both
   std::array<std::int64_t, idle_cause_count> by_cause{};
 };
+/// Ranks that the run does not have do nothing.
 AreaUse use_of(const Area& area, const RunLanes& lanes, const Plan& plan);
 
 /// The begin or end of an op of these ranks that is nearest to a moment and at most this far away.

@@ -23,8 +23,10 @@ ChoiceDialog show_choice(QWidget* parent, const QString& title, const QString& n
     QListWidgetItem* const item = list->currentItem();
     if (item == nullptr || item->isHidden()) return;
     const QVariant picked = item->data(Qt::UserRole);
-    dialog->close();
+    // What is picked may wait for events, which would delete a closed dialog within its own key.
+    dialog->hide();
     on_pick(picked);
+    dialog->deleteLater();
   };
   QObject::connect(field, &QLineEdit::textChanged, list, [list](const QString& text) {
     QListWidgetItem* first = nullptr;

@@ -1,44 +1,48 @@
 #include "gui/views/output/view_picture.hpp"
 
+#include <QBuffer>
 #include <QPainter>
 #include <QPdfWriter>
 #include <QSvgGenerator>
 
+#include "experiments/files/files.hpp"
 #include "experiments/pictures/picture.hpp"
-#include "sim/base/error.hpp"
 
 namespace penstock {
+namespace {
+
+void draw_on(QPaintDevice& device, TimelineCanvas& canvas) {
+  QPainter painter(&device);
+  canvas.render(&painter);
+}
+
+void draw_as(PictureFormat format, TimelineCanvas& canvas, QBuffer& bytes) {
+  if (format == PictureFormat::png) {
+    canvas.grab().save(&bytes, "PNG");
+  } else if (format == PictureFormat::svg) {
+    QSvgGenerator generator;
+    generator.setOutputDevice(&bytes);
+    generator.setSize(canvas.size());
+    generator.setViewBox(canvas.rect());
+    draw_on(generator, canvas);
+  } else {
+    QPdfWriter writer(&bytes);
+    writer.setPageSize(QPageSize(QSizeF(canvas.width(), canvas.height()), QPageSize::Point));
+    writer.setPageMargins({});
+    writer.setResolution(72);
+    draw_on(writer, canvas);
+  }
+}
+
+}  // namespace
 
 void export_view(TimelineCanvas& canvas, const std::string& path) {
+  const PictureFormat format = picture_format(path);
   canvas.finish();
-  const QString file = QString::fromStdString(path);
-  bool written = true;
-  switch (picture_format(path)) {
-    case PictureFormat::png:
-      written = canvas.grab().save(file, "PNG");
-      break;
-    case PictureFormat::svg: {
-      QSvgGenerator generator;
-      generator.setFileName(file);
-      generator.setSize(canvas.size());
-      generator.setViewBox(canvas.rect());
-      QPainter painter;
-      written = painter.begin(&generator);
-      if (written) canvas.render(&painter);
-      break;
-    }
-    case PictureFormat::pdf: {
-      QPdfWriter writer(file);
-      writer.setPageSize(QPageSize(QSizeF(canvas.width(), canvas.height()), QPageSize::Point));
-      writer.setPageMargins({});
-      writer.setResolution(72);
-      QPainter painter;
-      written = painter.begin(&writer);
-      if (written) canvas.render(&painter);
-      break;
-    }
-  }
-  if (!written) throw UsageError(path + ": cannot be written");
+  QBuffer bytes;
+  bytes.open(QIODevice::WriteOnly);
+  draw_as(format, canvas, bytes);
+  write_file(path, bytes.data().toStdString());
 }
 
 }  // namespace penstock

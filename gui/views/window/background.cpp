@@ -2,14 +2,11 @@
 
 #include <QCoreApplication>
 #include <QElapsedTimer>
-#include <QThreadPool>
 #include <utility>
 
 namespace penstock {
 
-Background::~Background() {
-  if (running_) QThreadPool::globalInstance()->waitForDone();
-}
+Background::~Background() { pool_.waitForDone(); }
 
 void Background::request(Work work, double at_once_below_ms) {
   if (!running_ && last_ms_ < at_once_below_ms) {
@@ -28,19 +25,15 @@ void Background::request(Work work, double at_once_below_ms) {
 void Background::start(Work work) {
   running_ = true;
   const std::uint64_t number = ++number_;
-  QThreadPool::globalInstance()->start(
-      [work = std::move(work), number, self = QPointer<Background>(this)] {
-        QElapsedTimer clock;
-        clock.start();
-        Done done = work();
-        const double ms = static_cast<double>(clock.nsecsElapsed()) / 1e6;
-        QMetaObject::invokeMethod(
-            qApp,
-            [done = std::move(done), number, ms, self] {
-              if (self != nullptr) self->ended(number, ms, done);
-            },
-            Qt::QueuedConnection);
-      });
+  pool_.start([this, work = std::move(work), number] {
+    QElapsedTimer clock;
+    clock.start();
+    Done done = work();
+    const double ms = static_cast<double>(clock.nsecsElapsed()) / 1e6;
+    QMetaObject::invokeMethod(
+        this, [this, done = std::move(done), number, ms] { ended(number, ms, done); },
+        Qt::QueuedConnection);
+  });
 }
 
 void Background::ended(std::uint64_t number, double ms, const Done& done) {
@@ -57,9 +50,9 @@ void Background::cancel() {
 
 void Background::finish() {
   while (running_) {
-    QThreadPool::globalInstance()->waitForDone();
-    // Nobody may close what is waited for.
-    QCoreApplication::processEvents(QEventLoop::ExcludeUserInputEvents);
+    pool_.waitForDone();
+    // No other events: they could open or close what is waited for.
+    QCoreApplication::sendPostedEvents(this, QEvent::MetaCall);
   }
 }
 

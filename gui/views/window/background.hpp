@@ -1,10 +1,8 @@
 #pragma once
 
 #include <QObject>
-#include <QPointer>
-#include <QString>
+#include <QThreadPool>
 #include <functional>
-#include <memory>
 
 namespace penstock {
 
@@ -25,13 +23,14 @@ class Background : public QObject {
   void cancel();
   bool busy() const { return running_; }
   double last_ms() const { return last_ms_; }
-  /// Waits until nothing runs or waits; results have arrived then.
+  /// Waits until nothing runs or waits; results have arrived then, and nothing else has happened.
   void finish();
 
  private:
   void start(Work work);
   void ended(std::uint64_t number, double ms, const Done& done);
 
+  QThreadPool pool_;
   bool running_ = false;
   std::uint64_t number_ = 0;
   Work waiting_;

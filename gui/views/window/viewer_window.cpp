@@ -4,7 +4,6 @@
 #include <QMimeData>
 #include <QSettings>
 #include <QStatusBar>
-#include <QThreadPool>
 #include <QToolBar>
 #include <algorithm>
 #include <array>
@@ -46,11 +45,7 @@ ViewerWindow::ViewerWindow(ThemeName theme)
   tabs_->setDocumentMode(true);
   tabs_->setAccessibleName("Open runs");
   setCentralWidget(tabs_);
-  connect(tabs_, &QTabWidget::currentChanged, this, [this] {
-    if (what_if_ == nullptr) return;
-    what_if_->show_scenario(now() != nullptr ? now()->base : nullptr);
-    refresh_panels();
-  });
+  connect(tabs_, &QTabWidget::currentChanged, this, [this] { show_tab(); });
   connect(tabs_, &QTabWidget::tabCloseRequested, this, [this](int tab) {
     tabs_->setCurrentIndex(tab);
     close_run();
@@ -67,7 +62,7 @@ ViewerWindow::ViewerWindow(ThemeName theme)
         choice.style == PairStyle::only_other && choice.other >= now()->others.size();
     was_last ? pair_style(PairStyle::only_first) : show_other_alone();
   });
-  connect(&rest_, &QTimer::timeout, this, [this] { complete_run(); });
+  connect(&rest_, &QTimer::timeout, this, [this] { hands_rest(); });
   auto* empty = new TimelineCanvas;
   empty->set_theme(theme_);
   tabs_->addTab(empty, "nothing open");
@@ -79,7 +74,8 @@ ViewerWindow::~ViewerWindow() {
   if (cancelled_ != nullptr) *cancelled_ = true;
   opening_.cancel();
   changing_.cancel();
-  QThreadPool::globalInstance()->waitForDone();
+  opening_.finish();
+  changing_.finish();
 }
 
 void ViewerWindow::build_status() {
@@ -150,6 +146,12 @@ OpenRun* ViewerWindow::now() {
   return &runs_[static_cast<std::size_t>(tab)];
 }
 
+OpenRun* ViewerWindow::shown_by(const TimelineCanvas* canvas) {
+  const auto found = std::find_if(runs_.begin(), runs_.end(),
+                                  [&](const OpenRun& open) { return open.canvas == canvas; });
+  return found == runs_.end() ? nullptr : &*found;
+}
+
 TimelineCanvas* ViewerWindow::canvas() {
   OpenRun* const open = now();
   return open != nullptr ? open->canvas : static_cast<TimelineCanvas*>(tabs_->currentWidget());
@@ -170,7 +172,7 @@ QString ViewerWindow::message() const { return message_->text(); }
 void ViewerWindow::finish() {
   opening_.finish();
   changing_.finish();
-  complete_run();
+  hands_rest();
   changing_.finish();
   if (now() != nullptr) canvas()->finish();
 }
@@ -198,6 +200,19 @@ void ViewerWindow::dropEvent(QDropEvent* event) {
     if (url.isLocalFile()) paths << url.toLocalFile();
   }
   open_files_later(paths);
+}
+
+/// The knobs of the tab that came in front begin at the run that it shows.
+void ViewerWindow::show_tab() {
+  if (what_if_ == nullptr) return;
+  turning_ = false;
+  OpenRun* const open = now();
+  if (open != nullptr) {
+    open->base = open->run->scenario;
+    if (open->run->brief) rest_.start();
+  }
+  what_if_->show_scenario(open != nullptr ? open->base : nullptr);
+  refresh_panels();
 }
 
 // ---- panels ----

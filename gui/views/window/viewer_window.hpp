@@ -82,6 +82,8 @@ class ViewerWindow : public QMainWindow {
 
   // What is open.
   OpenRun* now();
+  /// The run of a timeline; null once it is closed.
+  OpenRun* shown_by(const TimelineCanvas* canvas);
   TimelineCanvas* canvas();
   std::size_t count() const { return runs_.size(); }
   QAction* action(std::string_view id) const;
@@ -162,6 +164,7 @@ class ViewerWindow : public QMainWindow {
   void build_docks();
   void build_panels();
   void build_status();
+  void show_tab();
   void raise_dock(const QString& title);
   QDockWidget* add_dock(const QString& title, QWidget* content, Qt::DockWidgetArea area);
   /// Opens in a second thread, where reading ends soon after `cancelled` was set.
@@ -171,8 +174,8 @@ class ViewerWindow : public QMainWindow {
   void add_recent(const QString& path);
   void show_recent();
   void add_run(ViewedRunPtr run);
-  void replace_run(PaintedRunPtr run, bool keep_pair);
-  void replace_run(ViewedRunPtr run, bool keep_pair);
+  void replace_run(OpenRun& open, PaintedRunPtr run, bool keep_pair);
+  void replace_run(OpenRun& open, ViewedRunPtr run, bool keep_pair);
   void refresh_pair(OpenRun& open, bool keep_view);
   void refresh_panels();
   void refresh_legend();
@@ -181,17 +184,21 @@ class ViewerWindow : public QMainWindow {
   void refresh_actions();
   /// Where a change comes from, and where its problem is shown.
   enum class Origin { knobs, editor, canvas };
-  void change_run(std::function<ViewedRunPtr()> make, Origin origin);
+  void change_run(const OpenRun& open, std::function<ViewedRunPtr()> make, Origin origin);
   void show_change_problem(const QString& problem, Origin origin);
   void remember(OpenRun& open);
-  void grab_op(TaskId task);
-  void carry(std::int64_t time, bool released);
-  void move_boundary(std::uint32_t rank, int layers, bool released);
-  void select_again(const OpQuery& op);
+  void grab_op(OpenRun& open, TaskId task);
+  void carry(OpenRun& open, std::int64_t time, bool released);
+  void move_boundary(OpenRun& open, std::uint32_t rank, int layers, bool released);
+  void select_again(OpenRun& open, const OpQuery& op);
+  void show_slack(OpenRun& open);
   void connect_canvas(TimelineCanvas& canvas);
   bool has_second();
   void hold_against(std::vector<ViewedRunPtr> others);
-  void complete_run();
+  void complete_run(const OpenRun& open);
+  /// Waits until the run is whole.
+  void complete_now(const OpenRun& open);
+  void hands_rest();
   QString difference_text(const OpenRun& open) const;
   QString comparison_text(const OpenRun& open) const;
   QString ask_save(const QString& title, const QString& filter, const QString& suffix);

@@ -18,13 +18,12 @@ std::vector<PaintedRunPtr> each_changed(const std::vector<PaintedRunPtr>& runs, 
 
 }  // namespace
 
-void ViewerWindow::replace_run(ViewedRunPtr run, bool keep_pair) {
-  const PaintedRunPtr before = now()->canvas->first();
-  replace_run(before->run == run ? before : painted(std::move(run), before->by), keep_pair);
+void ViewerWindow::replace_run(OpenRun& open, ViewedRunPtr run, bool keep_pair) {
+  const PaintedRunPtr before = open.canvas->first();
+  replace_run(open, before->run == run ? before : painted(std::move(run), before->by), keep_pair);
 }
 
-void ViewerWindow::replace_run(PaintedRunPtr run, bool keep_pair) {
-  OpenRun& open = *now();
+void ViewerWindow::replace_run(OpenRun& open, PaintedRunPtr run, bool keep_pair) {
   open.run = run->run;
   open.idle.clear();
   open.idle_at.reset();
@@ -35,10 +34,9 @@ void ViewerWindow::replace_run(PaintedRunPtr run, bool keep_pair) {
   const bool slack = open.canvas->shows_slack();
   open.canvas->show_runs(run, {}, true);
   refresh_pair(open, true);
-  if (slack) toggle_slack();
+  if (slack) show_slack(open);
   if (path) open.canvas->set_path(tasks_of(open.run->report.critical_path));
-  if (open.run->brief) return refresh_selection();
-  refresh_panels();
+  open.run->brief ? refresh_selection() : refresh_panels();
 }
 
 void ViewerWindow::refresh_pair(OpenRun& open, bool keep_view) {
@@ -108,12 +106,11 @@ void ViewerWindow::toggle_links() {
 
 // ---- what if ----
 
-void ViewerWindow::change_run(std::function<ViewedRunPtr()> make, Origin origin) {
-  OpenRun* const open = now();
-  TimelineCanvas* const canvas = open->canvas;
+void ViewerWindow::change_run(const OpenRun& open, std::function<ViewedRunPtr()> make,
+                              Origin origin) {
   changing_.request(
-      [this, make = std::move(make), canvas, origin,
-       before = canvas->first()]() -> Background::Done {
+      [this, make = std::move(make), canvas = open.canvas, origin,
+       before = open.canvas->first()]() -> Background::Done {
         PaintedRunPtr run;
         QString problem;
         try {
@@ -122,10 +119,12 @@ void ViewerWindow::change_run(std::function<ViewedRunPtr()> make, Origin origin)
           problem = QString::fromUtf8(error.what());
         }
         return [this, run, problem, canvas, origin] {
-          show_change_problem(problem, origin);
-          if (run == nullptr || now() == nullptr || now()->canvas != canvas) return;
-          replace_run(run, true);
-          if (origin == Origin::canvas) select_again(now()->carried);
+          OpenRun* const shown = shown_by(canvas);
+          if (shown == nullptr) return;
+          if (shown == now()) show_change_problem(problem, origin);
+          if (run == nullptr) return;
+          replace_run(*shown, run, true);
+          if (origin == Origin::canvas) select_again(*shown, shown->carried);
           if (run->run->brief) rest_.start();
         };
       },
@@ -139,22 +138,41 @@ void ViewerWindow::show_change_problem(const QString& problem, Origin origin) {
 }
 
 /// What was simulated briefly while the hand moved, whole.
-void ViewerWindow::complete_run() {
+void ViewerWindow::complete_run(const OpenRun& open) {
+  if (!open.run->brief) return;
+  change_run(
+      open, [run = open.run] { return viewed(*run->scenario); }, Origin::knobs);
+}
+
+void ViewerWindow::complete_now(const OpenRun& open) {
+  changing_.finish();
+  complete_run(open);
+  changing_.finish();
+}
+
+void ViewerWindow::hands_rest() {
   turning_ = false;
-  OpenRun* const open = now();
-  if (open == nullptr || !open->run->brief) return;
-  change_run([run = open->run] { return viewed(*run->scenario); }, Origin::knobs);
+  if (now() != nullptr) complete_run(*now());
 }
 
 void ViewerWindow::turn_knobs() {
   OpenRun* const open = now();
   if (open == nullptr || !open->base) return;
+  std::vector<std::string> settings;
+  try {
+    settings = what_if_->settings();
+  } catch (const InputError& error) {
+    return what_if_->show_problem(QString::fromUtf8(error.what()));
+  }
   if (!turning_) remember(*open);
   turning_ = true;
   rest_.start();
-  change_run([base = open->base, settings = what_if_->settings(),
-              before = open->run] { return viewed_after(changed(*base, settings), *before); },
-             Origin::knobs);
+  change_run(
+      *open,
+      [base = open->base, settings = std::move(settings), before = open->run] {
+        return viewed_after(changed(*base, settings), *before);
+      },
+      Origin::knobs);
 }
 
 void ViewerWindow::set_scenario(const Scenario& scenario) {
@@ -163,7 +181,8 @@ void ViewerWindow::set_scenario(const Scenario& scenario) {
   remember(*open);
   open->base = std::make_shared<const Scenario>(scenario);
   what_if_->show_scenario(open->base);
-  change_run([base = open->base] { return viewed(*base); }, Origin::editor);
+  change_run(
+      *open, [base = open->base] { return viewed(*base); }, Origin::editor);
 }
 
 }  // namespace penstock

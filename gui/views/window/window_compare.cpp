@@ -17,7 +17,7 @@ bool ViewerWindow::has_second() {
 
 void ViewerWindow::freeze_reference() {
   OpenRun& open = *now();
-  if (open.run->brief) finish();
+  complete_now(open);
   if (open.others.empty()) open.others.emplace_back();
   open.others.front() = open.run;
   refresh_pair(open, true);
@@ -58,7 +58,7 @@ void ViewerWindow::compare_dialog() {
 /// The run in front against those of all other tabs.
 void ViewerWindow::stack_tabs() {
   if (runs_.size() < 2) return show_message("Open another run first: each tab is one");
-  if (now()->run->brief) finish();
+  for (const OpenRun& each : runs_) complete_now(each);
   std::vector<ViewedRunPtr> others;
   for (const OpenRun& each : runs_) {
     if (each.canvas != canvas()) others.push_back(each.run);
@@ -74,7 +74,7 @@ void ViewerWindow::swap_runs() {
   open.canvas->show_runs(painted(open.run, open.canvas->first()->by), {}, true);
   open.base = open.run->scenario;
   what_if_->show_scenario(open.base);
-  replace_run(open.run, true);
+  replace_run(open, open.run, true);
 }
 
 void ViewerWindow::pair_style(PairStyle style) {
@@ -134,7 +134,7 @@ void ViewerWindow::step_iteration(bool forward) {
   const auto at = std::find(numbers.begin(), numbers.end(), open.run->timeline.iteration);
   const bool is_last = forward ? at + 1 >= numbers.end() : at == numbers.begin();
   if (is_last) return show_message(forward ? "This is the last iteration" : "This is the first");
-  replace_run(at_iteration(*open.run, forward ? *(at + 1) : *(at - 1)), true);
+  replace_run(open, at_iteration(*open.run, forward ? *(at + 1) : *(at - 1)), true);
   show_message(QString("Iteration %1, of %2 to %3")
                    .arg(now()->run->timeline.iteration)
                    .arg(numbers.front())

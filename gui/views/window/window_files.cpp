@@ -4,6 +4,7 @@
 #include <QFileDialog>
 #include <QFileInfo>
 #include <QMenu>
+#include <QPointer>
 #include <QSettings>
 #include <filesystem>
 #include <utility>
@@ -144,12 +145,13 @@ void ViewerWindow::open_example() {
 }
 
 void ViewerWindow::reload() {
-  const QString source = QString::fromStdString(now()->run->source);
+  OpenRun& open = *now();
+  const QString source = QString::fromStdString(open.run->source);
   if (!QFileInfo::exists(source)) return show_message(source + ": there is no such file any more");
   const auto runs = open_files(local_paths({source}));
-  replace_run(runs.front(), true);
-  now()->base = now()->run->scenario;
-  what_if_->show_scenario(now()->base);
+  replace_run(open, runs.front(), true);
+  open.base = open.run->scenario;
+  what_if_->show_scenario(open.base);
 }
 
 void ViewerWindow::add_recent(const QString& path) {

@@ -35,10 +35,15 @@ ViewedRunPtr run_of(std::variant<ViewedRunPtr, MoveRefused> moved) {
 void ViewerWindow::connect_canvas(TimelineCanvas& canvas) {
   canvas.on_selection = [this] { refresh_selection(); };
   canvas.on_hover = [this](const QString& text) { hover_->set_text(text); };
-  canvas.on_grab = [this](TaskId task) { grab_op(task); };
-  canvas.on_carry = [this](std::int64_t time, bool released) { carry(time, released); };
-  canvas.on_boundary = [this](std::uint32_t rank, int layers, bool released) {
-    move_boundary(rank, layers, released);
+  // Another tab may come in front while a hand drags.
+  canvas.on_grab = [this, &canvas](TaskId task) {
+    if (OpenRun* const open = shown_by(&canvas)) grab_op(*open, task);
+  };
+  canvas.on_carry = [this, &canvas](std::int64_t time, bool released) {
+    if (OpenRun* const open = shown_by(&canvas)) carry(*open, time, released);
+  };
+  canvas.on_boundary = [this, &canvas](std::uint32_t rank, int layers, bool released) {
+    if (OpenRun* const open = shown_by(&canvas)) move_boundary(*open, rank, layers, released);
   };
 }
 
@@ -61,17 +66,17 @@ void ViewerWindow::undo(bool forward) {
   changing_.cancel();
   open.base = before.base;
   what_if_->show_scenario(open.base);
-  replace_run(before.run, true);
+  replace_run(open, before.run, true);
   if (before.run->brief) rest_.start();
   show_message(forward ? "Done again" : "Undone");
 }
 
 // ---- moving ops ----
 
-void ViewerWindow::select_again(const OpQuery& op) {
+void ViewerWindow::select_again(OpenRun& open, const OpQuery& op) {
   if (!op.pass) return;
-  const auto found = find_ops(op, now()->run->plan, now()->run->timeline);
-  if (!found.empty()) canvas()->select(found.front(), false);
+  const auto found = find_ops(op, open.run->plan, open.run->timeline);
+  if (!found.empty()) open.canvas->select(found.front(), false);
 }
 
 void ViewerWindow::move_op(bool later) {
@@ -84,26 +89,25 @@ void ViewerWindow::move_op(bool later) {
     return show_message("Not moved: " + QString::fromStdString(refused->text));
   }
   remember(open);
-  replace_run(std::get<ViewedRunPtr>(moved), true);
-  select_again(op);
+  replace_run(open, std::get<ViewedRunPtr>(moved), true);
+  select_again(open, op);
   show_message(later ? "Moved one place later" : "Moved one place earlier");
 }
 
-void ViewerWindow::grab_op(TaskId task) {
-  OpenRun& open = *now();
-  if (open.run->brief) finish();
+void ViewerWindow::grab_op(OpenRun& open, TaskId task) {
+  complete_now(open);
   open.grabbed = {open.run, open.base};
   open.carried = identity_of(open.run->plan, task);
 }
 
 /// Puts the op that is dragged at a moment of the run as it was when the drag began.
-void ViewerWindow::carry(std::int64_t time, bool released) {
-  OpenRun& open = *now();
+void ViewerWindow::carry(OpenRun& open, std::int64_t time, bool released) {
   const ViewedRunPtr from = open.grabbed.run;
   if (from == nullptr) return;
   const auto found = find_ops(open.carried, from->plan, from->timeline);
   if (found.empty()) return;
   change_run(
+      open,
       [from, task = found.front(), time] {
         const bool changes = from->layout != nullptr;
         return run_of(with_op_at(*from, task, changes ? place_at(*from, task, time) : 0));
@@ -117,7 +121,7 @@ void ViewerWindow::carry(std::int64_t time, bool released) {
     open.future.clear();
     show_message("Moved; Ctrl+Z undoes it");
   } else if (open.run != from) {
-    replace_run(from, true);
+    replace_run(open, from, true);
   }
   open.grabbed = {};
   open.carried = {};
@@ -125,16 +129,18 @@ void ViewerWindow::carry(std::int64_t time, bool released) {
 
 // ---- moving layers ----
 
-void ViewerWindow::move_boundary(std::uint32_t rank, int layers, bool released) {
-  OpenRun& open = *now();
+void ViewerWindow::move_boundary(OpenRun& open, std::uint32_t rank, int layers, bool released) {
   if (open.grabbed.run == nullptr) {
-    if (open.run->brief) finish();
+    complete_now(open);
     open.grabbed = {open.run, open.base};
   }
   const ViewedRunPtr from = open.grabbed.run;
-  change_run([from, rank,
-              layers] { return viewed_after(with_moved_boundary(*from, rank, layers), *from); },
-             Origin::canvas);
+  change_run(
+      open,
+      [from, rank, layers] {
+        return viewed_after(with_moved_boundary(*from, rank, layers), *from);
+      },
+      Origin::canvas);
   if (!released) return;
   changing_.finish();
   if (layers != 0 && open.run != from && message().isEmpty()) {
@@ -148,18 +154,22 @@ void ViewerWindow::move_boundary(std::uint32_t rank, int layers, bool released) 
                      .arg(layers > 0 ? "to" : "from")
                      .arg(rank));
   } else if (open.run != from) {
-    replace_run(from, true);
+    replace_run(open, from, true);
   }
   open.grabbed = {};
 }
 
 // ---- lanes ----
 
+void ViewerWindow::show_slack(OpenRun& open) {
+  open.canvas->set_slack(
+      std::make_shared<const std::vector<float>>(slack_of(open.run->plan, open.run->timeline)));
+}
+
 void ViewerWindow::toggle_slack() {
   OpenRun& open = *now();
   if (open.canvas->shows_slack()) return open.canvas->set_slack(nullptr);
-  open.canvas->set_slack(
-      std::make_shared<const std::vector<float>>(slack_of(open.run->plan, open.run->timeline)));
+  show_slack(open);
   show_message("Pale ops have slack; those that set the step time are in full colour");
 }
 

@@ -2,6 +2,7 @@
 
 #include <QDialog>
 #include <QFileDialog>
+#include <QPointer>
 #include <QTimer>
 #include <QTreeWidget>
 #include <set>
@@ -234,6 +235,22 @@ TEST_CASE("actions: the help sheet and the palette list every action") {
   QTest::keyClick(field, Qt::Key_Return);
   opened.settle();
   CHECK(!opened.canvas().path().empty());
+}
+
+TEST_CASE("actions: one that waits for events can be picked by Enter in the palette") {
+  Opened opened;
+  opened.window.show_actions();
+  QPointer<QDialog> palette = opened.window.findChild<QDialog*>("actions");
+  auto* field = palette->findChild<QLineEdit*>();
+  QTest::keyClicks(field, "the example");
+  QApplication::postEvent(field, new QKeyEvent(QEvent::KeyPress, Qt::Key_Return, Qt::NoModifier));
+  QApplication::processEvents();
+  CHECK(opened.window.count() == 2);
+  // Qt reads the field again once the action has run, so it must outlive the key.
+  CHECK(palette != nullptr);
+  opened.settle();
+  QApplication::sendPostedEvents(nullptr, QEvent::DeferredDelete);
+  CHECK(palette == nullptr);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <QDialog>
 #include <QListWidget>
 #include <QProgressBar>
+#include <QSlider>
 
 #include "experiments/scenario/document.hpp"
 #include "gui/views/canvas/look.hpp"
@@ -143,6 +144,38 @@ TEST_CASE("undo: knobs that were turned go back in one step") {
   CHECK(opened.run().span() == before);
   opened.press(QKeySequence("Ctrl+Z"));
   CHECK(opened.window.message() == "Nothing was changed");
+}
+
+/// Moves a slider, after which the run is brief until the hand rests.
+void turn_latency(Opened& opened) {
+  for (auto* slider : opened.window.what_if().findChildren<QSlider*>()) {
+    if (slider->accessibleName() == "Link latency") slider->setValue(700);
+  }
+  while (!opened.run().brief) QTest::qWait(1);
+}
+
+TEST_CASE("knobs: a run turned just before another tab came in front is completed in its own") {
+  Opened opened;
+  turn_latency(opened);
+  opened.window.open_files_now({testing::first_scenario});
+  QTest::qWait(400);
+  auto* tabs = opened.window.findChild<QTabWidget*>();
+  tabs->setCurrentIndex(0);
+  CHECK(QTest::qWaitFor([&] { return !opened.run().brief && !opened.run().text.empty(); }, 3000));
+}
+
+TEST_CASE("freeze: a file that opens meanwhile takes no part") {
+  Opened opened;
+  turn_latency(opened);
+  opened.window.open_files_later({testing::first_scenario});
+  opened.window.freeze_reference();
+  opened.settle();
+  REQUIRE(opened.window.count() == 2);
+  CHECK(opened.window.now()->others.empty());
+  opened.window.findChild<QTabWidget*>()->setCurrentIndex(0);
+  REQUIRE(opened.window.now()->others.size() == 1);
+  CHECK(!opened.window.now()->others.front()->brief);
+  CHECK(opened.canvas().others().size() == 1);
 }
 
 TEST_CASE("lanes: Ctrl+P finds one by name and goes there") {

@@ -137,6 +137,33 @@ TEST_CASE("compare: the first of some files is held against the others, which al
                        doctest::Contains("two or more runs are needed, got 1"), UsageError);
 }
 
+TEST_CASE("compare: an area may go over ranks that only B has") {
+  Opened opened;
+  const testing::Scratch folder;
+  const QString two = QString::fromStdString(folder.file("two.json", R"({"penstock": 1,
+      "model": {"stages": [{"forward_us": 1000, "backward_us": 2000},
+                           {"forward_us": 1000, "backward_us": 2000}]},
+      "hardware": {"name": "ideal", "devices": 2},
+      "schedule": {"name": "1f1b", "microbatches": 4}})"));
+  opened.window.open_compared({two, testing::first_scenario});
+  opened.settle();
+  REQUIRE(opened.run().plan.ranks == 2);
+  TimelineCanvas& canvas = opened.canvas();
+  const QPoint from(TimelineCanvas::gutter + 20, TimelineCanvas::header + 5);
+  const QPoint to(TimelineCanvas::gutter + 400, canvas.height() - 5);
+  QTest::mousePress(&canvas, Qt::LeftButton, {}, from);
+  QMouseEvent move(QEvent::MouseMove, to, canvas.mapToGlobal(to), Qt::NoButton, Qt::LeftButton, {});
+  QApplication::sendEvent(&canvas, &move);
+  QTest::mouseRelease(&canvas, Qt::LeftButton, {}, to);
+  REQUIRE(canvas.area());
+  CHECK(canvas.area()->end_rank == 4);
+  const AreaUse all = use_of(*canvas.area(), *canvas.first()->lanes, opened.run().plan);
+  Area known = *canvas.area();
+  known.end_rank = 2;
+  CHECK(use_of(known, *canvas.first()->lanes, opened.run().plan).busy == all.busy);
+  CHECK(all.ops > 0);
+}
+
 TEST_CASE("program: --screenshot with --compare A B writes a picture of both") {
   Opened opened;
   const testing::Scratch folder;

@@ -2,6 +2,7 @@
 
 #include <QAbstractItemView>
 #include <QAccessible>
+#include <QLabel>
 #include <QStringListModel>
 #include <QTreeWidget>
 
@@ -113,6 +114,34 @@ TEST_CASE("screen readers: what was taken from a run that is gone says nothing a
   CHECK(!op->isValid());
   CHECK(op->text(QAccessible::Name).isEmpty());
   CHECK(canvas->child(1)->childCount() == 2);
+}
+
+TEST_CASE("what if: a word as the factor of a stage is refused, and the run stays") {
+  Opened opened;
+  const Time before = opened.run().span();
+  QLineEdit* field = nullptr;
+  QLabel* problem = nullptr;
+  for (auto* each : opened.window.what_if().findChildren<QLineEdit*>()) {
+    if (each->accessibleName().startsWith("Cost of stage")) field = each;
+  }
+  for (auto* each : opened.window.what_if().findChildren<QLabel*>()) {
+    if (each->accessibleName() == "Why a change is not possible") problem = each;
+  }
+  REQUIRE(field != nullptr);
+  REQUIRE(problem != nullptr);
+  const auto type = [&](const char* word) {
+    field->setFocus();
+    field->selectAll();
+    QTest::keyClicks(field, word);
+    QTest::keyClick(field, Qt::Key_Return);
+    opened.settle();
+  };
+  type("twice");
+  CHECK(problem->text() == "Cost of stage ×: \"twice\" is not a number, for example 1.5");
+  CHECK(opened.run().span() == before);
+  type("2");
+  CHECK(problem->text().isEmpty());
+  CHECK(opened.run().span() > before);
 }
 
 TEST_CASE("sweeps: rows are listed, and one that is activated opens as its scenario") {

@@ -71,6 +71,20 @@ TEST_CASE(
                   InputError);
 }
 
+TEST_CASE("knobs: the factor of a stage takes times with units, and refuses what is no number") {
+  const Knob& knob = knob_named("stage");
+  const Scenario scenario =
+      changed(shipped(), {"/model/stages/1/forward_us=2ms", "/model/stages/1/backward_us=3000"},
+              {"model/stages/1/backward_input_us", "model/stages/1/backward_weight_us"});
+  const Scenario turned = changed(scenario, settings_for(scenario, knob, "1.5", 1));
+  CHECK(value_at(turned, "/model/stages/1/forward_us") == "3000");
+  for (const char* word : {"abc", "", "2x", "nan", "inf", "1e400"}) {
+    CAPTURE(word);
+    CHECK_THROWS_WITH_AS(settings_for(scenario, knob, word, 1),
+                         doctest::Contains("is not a number, for example 1.5"), InputError);
+  }
+}
+
 TEST_CASE("knobs: the position of a slider goes to a value and back") {
   for (const Knob& knob : knobs()) {
     if (knob.low == knob.high) continue;

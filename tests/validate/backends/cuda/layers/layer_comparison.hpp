@@ -43,9 +43,9 @@ struct ReferenceLayer {
   }
 };
 
-inline Tensor sum_of(Tensor a, const Tensor& b) {
-  for (std::size_t i = 0; i < a.values.size(); ++i) a.values[i] += b.values[i];
-  return a;
+inline Tensor sum_of(Tensor sum, const Tensor& more) {
+  for (std::size_t i = 0; i < sum.values.size(); ++i) sum.values[i] += more.values[i];
+  return sum;
 }
 
 /// Values between -1 and 1.
