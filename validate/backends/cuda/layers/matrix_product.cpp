@@ -60,6 +60,7 @@ void multiply(const LayerProduct<Number>& product) {
 }
 
 template void multiply(const LayerProduct<Bf16>& product);
+template void multiply(const LayerProduct<float>& product);
 template void multiply(const LayerProduct<double>& product);
 
 }  // namespace penstock
