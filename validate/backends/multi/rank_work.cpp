@@ -52,11 +52,46 @@ std::vector<std::uint64_t> largest_tensors(const RankWork& work) {
   return largest;
 }
 
+/// F, or B and I, of a stage and microbatch.
+using PassKey = std::tuple<std::uint32_t, std::uint32_t, bool>;
+
+std::optional<PassKey> key_of(const Plan& plan, TaskId task) {
+  const WorkClass& work = plan.class_of(task);
+  if (work.pass != Pass::forward && !gives_gradient(work.pass)) return std::nullopt;
+  return PassKey{index(work.stage), index(plan.microbatch[task]), work.pass != Pass::forward};
+}
+
+/// By transfer between stages: the pass that reads it. A plan lists it as an input of the first
+/// task of an overlap cell, or of a recomputation in front, and these do not read it.
+std::map<TaskId, TaskId> readers_of(const Plan& plan) {
+  std::map<PassKey, TaskId> passes;
+  for (TaskId task = 0; task < plan.tasks(); ++task) {
+    if (const auto key = key_of(plan, task)) passes[*key] = task;
+  }
+  std::map<TaskId, TaskId> readers;
+  for (TaskId task = 0; task < plan.tasks(); ++task) {
+    const WorkClass& work = plan.class_of(task);
+    if (!passes_on(work.pass)) continue;
+    const bool back = work.pass == Pass::send_gradient;
+    const std::uint32_t stage = back ? index(work.stage) - 1 : index(work.stage) + 1;
+    const auto reader = passes.find({stage, index(plan.microbatch[task]), back});
+    if (reader != passes.end()) readers.emplace(task, reader->second);
+  }
+  return readers;
+}
+
+/// The program of a job, in which passes wait for what they read.
+GpuProgram program_of_readers(const Job& job, const std::map<TaskId, TaskId>& readers) {
+  GpuProgram program = gpu_program(job);
+  for (const auto& [transfer, reader] : readers) program.tasks[reader].inputs.push_back(transfer);
+  return program;
+}
+
 /// A buffer of its own for each tensor as long as it is needed, by the waits of the plan alone.
 /// None if all buffers would take too much.
-void give_slots(const Job& job, RankWork& work) {
+void give_slots(const Job& job, const std::map<TaskId, TaskId>& readers, RankWork& work) {
   constexpr std::uint64_t most_bytes = std::uint64_t{16} << 30;
-  const TransferSlots slots = transfer_slots(gpu_program(job));
+  const TransferSlots slots = transfer_slots(program_of_readers(job, readers));
   work.rings.resize(work.channels.size());
   for (const RankItem& item : work.items) {
     auto& own = work.slots.emplace_back();
@@ -79,48 +114,37 @@ void give_slots(const Job& job, RankWork& work) {
   work.rings.clear();
 }
 
-/// By transfer of a rank: its buffer there.
-std::map<TaskId, RankTensor> tensors_of(const RankWork& work) {
-  std::map<TaskId, RankTensor> tensors;
+/// By action of a rank: what it reads of other ranks, and what it makes for them.
+struct RankTensors {
+  std::map<TaskId, RankTensor> reads;
+  std::map<TaskId, std::vector<RankTensor>> makes;
+};
+
+RankTensors tensors_of(const Job& job, const std::map<TaskId, TaskId>& readers,
+                       const RankWork& work) {
+  const GpuProgram whole = gpu_program(job);
+  RankTensors tensors;
   for (std::size_t item = 0; item < work.slots.size(); ++item) {
     const RankItem& what = work.items[item];
-    for (std::size_t op = 0; op < what.group.size(); ++op) {
-      tensors[what.group[op].task] = {what.channel, work.slots[item][op], what.group[op].bytes};
+    for (std::size_t at = 0; at < what.group.size(); ++at) {
+      const CommOp& op = what.group[at];
+      if (!passes_on(job.priced.plan.class_of(op.task).pass)) continue;
+      const RankTensor tensor{what.channel, work.slots[item][at], op.bytes};
+      if (op.kind == CommKind::send) {
+        tensors.makes[producer_of(whole, op.task)].push_back(tensor);
+      } else if (const auto reader = readers.find(op.task); reader != readers.end()) {
+        tensors.reads.emplace(reader->second, tensor);
+      }
     }
   }
   return tensors;
 }
 
-/// By action: the tensors that it makes for other stages.
-std::map<TaskId, std::vector<TaskId>> makes_of(const Job& job) {
-  const Plan& plan = job.priced.plan;
-  const GpuProgram whole = gpu_program(job);
-  std::map<TaskId, std::vector<TaskId>> makes;
-  for (TaskId task = 0; task < plan.tasks(); ++task) {
-    if (passes_on(plan.class_of(task).pass)) makes[producer_of(whole, task)].push_back(task);
-  }
-  return makes;
-}
-
-void give_tensors(const Plan& plan, TaskId task, const std::map<TaskId, std::vector<TaskId>>& makes,
-                  const std::map<TaskId, RankTensor>& tensor, RankAction& action) {
-  plan.for_each_input(task, [&](TaskId input) {
-    const auto found = tensor.find(input);
-    if (found == tensor.end() || !passes_on(plan.class_of(input).pass)) return;
-    if (!action.reads) action.reads = found->second;
-  });
-  const auto made = makes.find(task);
-  if (made == makes.end()) return;
-  for (const TaskId transfer : made->second) action.makes.push_back(tensor.at(transfer));
-}
-
-/// F, or B and I, of a stage and microbatch.
-using PassKey = std::tuple<std::uint32_t, std::uint32_t, bool>;
-
-std::optional<PassKey> key_of(const Plan& plan, TaskId task) {
-  const WorkClass& work = plan.class_of(task);
-  if (work.pass != Pass::forward && !gives_gradient(work.pass)) return std::nullopt;
-  return PassKey{index(work.stage), index(plan.microbatch[task]), work.pass != Pass::forward};
+void give_tensors(const RankTensors& tensors, TaskId task, RankAction& action) {
+  const auto reads = tensors.reads.find(task);
+  if (reads != tensors.reads.end()) action.reads = reads->second;
+  const auto makes = tensors.makes.find(task);
+  if (makes != tensors.makes.end()) action.makes = makes->second;
 }
 
 /// The passes of a rank by what they are: a plan lists no inputs from the same rank.
@@ -228,20 +252,19 @@ GpuRankProgram gpu_rank_program(const Job& job, std::uint32_t rank, const GpuLay
 RankWork rank_work(const Job& job, const CommPlan& comms, const GpuRankProgram& program,
                    std::uint32_t rank) {
   RankWork work = bare_work(job, comms, rank);
-  if (runs_layers_of_gpu(job)) give_slots(job, work);
-  const auto tensor = tensors_of(work);
-  const bool carries = !work.slots.empty();
   const Plan& plan = job.priced.plan;
-  const auto makes = carries ? makes_of(job) : std::map<TaskId, std::vector<TaskId>>{};
-  const auto passes = carries ? passes_of(plan, program) : std::map<PassKey, std::uint32_t>{};
+  const auto readers = runs_layers_of_gpu(job) ? readers_of(plan) : std::map<TaskId, TaskId>{};
+  if (runs_layers_of_gpu(job)) give_slots(job, readers, work);
+  const RankTensors tensors = work.slots.empty() ? RankTensors{} : tensors_of(job, readers, work);
+  const auto passes =
+      work.slots.empty() ? std::map<PassKey, std::uint32_t>{} : passes_of(plan, program);
   for (const RankItem& item : work.items) {
     auto& actions = work.actions.emplace_back();
     if (!item.is_action()) continue;
     for (const TaskId task : {item.action, item.beside}) {
       if (task == no_task) continue;
       RankAction& action = actions.emplace_back(RankAction{.task = program.of_task[task]});
-      if (!carries) continue;
-      give_tensors(plan, task, makes, tensor, action);
+      give_tensors(tensors, task, action);
       give_neighbours(plan, task, passes, action);
     }
   }

@@ -39,7 +39,8 @@ constexpr GpuLayerSizes brief{.examples = 1,
                               .side = 14};
 
 /// A chain of equal layers, divided among ranks.
-Job chain(const char* schedule, std::uint32_t ranks, std::uint32_t microbatches) {
+Job chain(const char* schedule, std::uint32_t ranks, std::uint32_t microbatches,
+          bool recomputes = false) {
   constexpr double whole_us = 0.4;
   System system = system_of(*find_named(schedule_entries(), schedule), ranks, microbatches);
   const double share = whole_us / static_cast<double>(system.stages.size());
@@ -47,7 +48,9 @@ Job chain(const char* schedule, std::uint32_t ranks, std::uint32_t microbatches)
     stage = stage_of(share, share, share);
     stage.activation_bytes = 4096;
     stage.stash_bytes = 4096;
+    stage.recompute_us = recomputes ? share : 0;
   }
+  if (recomputes) system.extras.recomputing.stages.assign(system.stages.size(), true);
   Job job = scaled_job(priced(system));
   use_real_links(job);
   job.device.work = ActionWork::transformer;
@@ -128,7 +131,151 @@ ChainEnds ends_of(const Job& job, ChannelRule rule = ChannelRule::per_direction)
   return ends;
 }
 
+Job cells_job(System system, Overlap overlap, bool recomputes) {
+  system.overlap = overlap;
+  if (recomputes) system.extras.recomputing.stages.assign(system.stages.size(), true);
+  Job job = scaled_job(priced(system));
+  use_real_links(job);
+  job.device.work = ActionWork::transformer;
+  return job;
+}
+
+/// The transfer that brings what F, B or I reads from another rank.
+std::optional<TaskId> transfer_to(const Plan& plan, TaskId task) {
+  const WorkClass& work = plan.class_of(task);
+  const bool back = gives_gradient(work.pass);
+  if (!back && work.pass != Pass::forward) return std::nullopt;
+  for (TaskId other = 0; other < plan.tasks(); ++other) {
+    const WorkClass& sent = plan.class_of(other);
+    if (sent.pass != (back ? Pass::send_gradient : Pass::send_activation)) continue;
+    const std::uint32_t stage = index(sent.stage) + (back ? -1 : 1);
+    if (stage == index(work.stage) && plan.microbatch[other] == plan.microbatch[task]) return other;
+  }
+  return std::nullopt;
+}
+
+/// By task: all that ends before it begins, by waits alone.
+std::vector<std::vector<bool>> all_before(const Plan& plan) {
+  std::vector<TaskId> last(plan.resources(), no_task);
+  std::vector<std::vector<bool>> before(plan.tasks(), std::vector<bool>(plan.tasks()));
+  for (TaskId task = 0; task < plan.tasks(); ++task) {
+    const auto add = [&](TaskId earlier) {
+      before[task][earlier] = true;
+      for (TaskId one = 0; one < task; ++one) {
+        if (before[earlier][one]) before[task][one] = true;
+      }
+    };
+    TaskId& previous = last[plan.class_of(task).resource];
+    if (previous != no_task) add(previous);
+    plan.for_each_input(task, add);
+    previous = task;
+  }
+  return before;
+}
+
+/// Runs `visit(task, action, work)` for the actions of all ranks.
+template <class Visitor>
+void for_each_action(const Job& job, const Visitor& visit) {
+  const MultiJob multi = multi_job(job, ChannelRule::per_direction);
+  for (std::uint32_t rank = 0; rank < job.priced.plan.ranks; ++rank) {
+    const RankWork work = rank_work(job, multi.comms, gpu_rank_program(job, rank), rank);
+    for (std::size_t item = 0; item < work.items.size(); ++item) {
+      const std::array tasks{work.items[item].action, work.items[item].beside};
+      for (std::size_t part = 0; part < work.actions[item].size(); ++part) {
+        visit(tasks[part], work.actions[item][part], work);
+      }
+    }
+  }
+}
+
+/// The received transfers of a rank, in order.
+struct Arrival {
+  TaskId transfer;
+  std::uint32_t channel;
+  std::uint32_t slot;
+};
+std::vector<Arrival> arrivals_of(const RankWork& work) {
+  std::vector<Arrival> all;
+  for (std::size_t item = 0; item < work.items.size(); ++item) {
+    const RankItem& what = work.items[item];
+    for (std::size_t at = 0; at < what.group.size(); ++at) {
+      if (what.group[at].kind != CommKind::receive) continue;
+      all.push_back({what.group[at].task, what.channel, work.slots[item][at]});
+    }
+  }
+  return all;
+}
+
+/// Cells of both kinds, and recomputations in front of backwards. The tensor of 1B1 may come while
+/// 0B0, behind 0F1 in its cell, still reads that of 1B0.
+std::vector<Job> jobs_with_several_readers() {
+  const auto named = [](const char* schedule) {
+    return system_of(*find_named(schedule_entries(), schedule), 4, 12);
+  };
+  std::vector<Job> jobs;
+  for (const Overlap overlap : {Overlap::serial, Overlap::fused}) {
+    jobs.push_back(cells_job(named("dualpipev"), overlap, false));
+    jobs.push_back(cells_job(named("dualpipe"), overlap, false));
+  }
+  for (const char* schedule : {"1f1b", "zb-v"}) {
+    jobs.push_back(cells_job(named(schedule), Overlap::serial, true));
+  }
+  jobs.push_back(cells_job(two_stages("0F0,(0F1;0B0)OVERLAP_F_B,0B1\n1F0,1B0,1F1,1B1"),
+                           Overlap::serial, false));
+  return jobs;
+}
+
 }  // namespace
+
+// A plan lists what both parts of a cell read at the first one, and what B reads at the R before.
+TEST_CASE("cuda_multi: each pass reads the tensor that is its own") {
+  for (const Job& job : jobs_with_several_readers()) {
+    CAPTURE(job.priced.plan.schedule);
+    std::uint32_t checked = 0;
+    for_each_action(job, [&](TaskId task, const RankAction& action, const RankWork& work) {
+      const auto transfer = transfer_to(job.priced.plan, task);
+      REQUIRE(action.reads.has_value() == transfer.has_value());
+      if (!transfer) return;
+      for (const Arrival& arrival : arrivals_of(work)) {
+        if (arrival.transfer != *transfer) continue;
+        CHECK(action.reads->channel == arrival.channel);
+        CHECK(action.reads->slot == arrival.slot);
+        ++checked;
+      }
+    });
+    CHECK(checked >= 4);
+  }
+}
+
+TEST_CASE("cuda_multi: no tensor arrives in a buffer before the last one there was read") {
+  for (const Job& job : jobs_with_several_readers()) {
+    const Plan& plan = job.priced.plan;
+    CAPTURE(plan.schedule);
+    const auto before = all_before(plan);
+    std::map<TaskId, TaskId> readers;
+    for (TaskId task = 0; task < plan.tasks(); ++task) {
+      if (const auto transfer = transfer_to(plan, task)) readers[*transfer] = task;
+    }
+    const MultiJob multi = multi_job(job, ChannelRule::per_direction);
+    for (std::uint32_t rank = 0; rank < plan.ranks; ++rank) {
+      std::map<std::pair<std::uint32_t, std::uint32_t>, TaskId> held;
+      for (const Arrival& next :
+           arrivals_of(rank_work(job, multi.comms, gpu_rank_program(job, rank), rank))) {
+        const auto last = held.find({next.channel, next.slot});
+        if (last != held.end()) CHECK(before[next.transfer][readers.at(last->second)]);
+        held[{next.channel, next.slot}] = next.transfer;
+      }
+    }
+  }
+}
+
+TEST_CASE("cuda_multi: with recomputation, ranks hand back the same gradients") {
+  const ChainEnds kept = ends_of(chain("1f1b", 2, 4));
+  const ChainEnds again = ends_of(chain("1f1b", 2, 4, true));
+  REQUIRE(again.layers == kept.layers);
+  CHECK(again.output == kept.output);
+  CHECK(again.gradient == kept.gradient);
+}
 
 TEST_CASE("cuda_multi: layers run on ranks for about their time, in fused cells too") {
   constexpr std::array kinds{ActionWork::transformer, ActionWork::gated_transformer,
