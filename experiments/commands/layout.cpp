@@ -87,9 +87,31 @@ PlannerOptions planner_options(const Options& options, ProgressBar& progress) {
   return planner;
 }
 
+/// The task with a change. A mistake in it is one of --change, not of --set.
+TrainingTask changed_task(const Options& options, const std::string& change,
+                          const Catalogue& catalogue) {
+  constexpr std::string_view set = "--set ";
+  try {
+    return read_training_task(request_of(options, split_settings(change)), catalogue);
+  } catch (const UsageError& error) {
+    const std::string text = error.what();
+    if (!text.starts_with(set)) throw;
+    throw UsageError("--change " + text.substr(set.size()));
+  }
+}
+
+/// Of all changes, so that a mistake shows before anything is simulated.
+std::vector<TrainingTask> changed_tasks(const Options& options, const Catalogue& catalogue) {
+  std::vector<TrainingTask> tasks;
+  for (const std::string& change : options.changes) {
+    tasks.push_back(changed_task(options, change, catalogue));
+  }
+  return tasks;
+}
+
 /// What was asked besides the plan, as text.
 std::string answers(const Options& options, const Catalogue& catalogue, const LayoutPlan& plan,
-                    const PlannerOptions& planner) {
+                    const std::vector<TrainingTask>& changed, const PlannerOptions& planner) {
   std::string text;
   for (const std::string& why : options.whys) {
     if (why == all_rules) continue;
@@ -98,10 +120,8 @@ std::string answers(const Options& options, const Catalogue& catalogue, const La
     restricted.space.only = planner.space.only.with(Restrictions(split_settings(why)));
     text += why_text(plan, plan_layouts(plan.task, catalogue, restricted), why);
   }
-  for (const std::string& change : options.changes) {
-    const TrainingTask task =
-        read_training_task(request_of(options, split_settings(change)), catalogue);
-    text += change_text(plan, plan_layouts(task, catalogue, planner), change);
+  for (std::size_t i = 0; i < changed.size(); ++i) {
+    text += change_text(plan, plan_layouts(changed[i], catalogue, planner), options.changes[i]);
   }
   return text;
 }
@@ -117,8 +137,9 @@ int plan_and_report(const Options& options) {
   ProgressBar progress;
   const PlannerOptions planner = planner_options(options, progress);
   const TrainingTask task = read_training_task(request_of(options), catalogue);
+  const std::vector<TrainingTask> changed = changed_tasks(options, catalogue);
   const LayoutPlan plan = plan_layouts(task, catalogue, planner);
-  const std::string more = answers(options, catalogue, plan, planner);
+  const std::string more = answers(options, catalogue, plan, changed, planner);
   progress.erase();
   const bool rules =
       std::find(options.whys.begin(), options.whys.end(), all_rules) != options.whys.end();

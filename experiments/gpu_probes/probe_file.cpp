@@ -87,6 +87,10 @@ std::pair<std::string, std::string> files_of(const std::string& path) {
 
 std::vector<ProfileRow> read_probes(const std::string& path) {
   const auto [probes, beside] = files_of(path);
+  if (!fs::exists(probes) && probes != path) {
+    throw in_file(path, InputError("it has no probes.jsonl; give the folder of penstock_gpu_check "
+                                   "--all"));
+  }
   if (!fs::exists(probes)) read_file(probes);  // says why not
   if (!fs::exists(beside)) {
     throw in_file(probes, InputError("facts.jsonl is missing beside it, which says what was "

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
+
 #include "experiments/files/files.hpp"
 #include "experiments/files/plain_text.hpp"
 #include "experiments/formats/registry.hpp"
@@ -20,6 +22,12 @@ std::string known_formats() {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
+/// Whether a text is a scenario of ours, which names its model.
+bool is_scenario(std::string_view text) {
+  const auto document = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  return document.is_object() && document.contains("penstock") && document.contains("model");
+}
+
 const FormatEntry& format_of(std::string_view text, const ModelFileOptions& options) {
   if (!options.format.empty()) {
     const FormatEntry* entry = find_named(format_entries(), options.format);
@@ -29,6 +37,11 @@ const FormatEntry& format_of(std::string_view text, const ModelFileOptions& opti
   }
   for (const FormatEntry* entry : format_entries()) {
     if (entry->recognizes != nullptr && entry->recognizes(text)) return *entry;
+  }
+  if (is_scenario(text)) {
+    throw InputError("", fmt::format("it is a scenario; give the file of a model, such as its "
+                                     "/model/file; known formats: {}",
+                                     known_formats()));
   }
   throw InputError("", fmt::format("unrecognised model format; known: {}", known_formats()));
 }

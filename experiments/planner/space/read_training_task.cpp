@@ -86,7 +86,7 @@ TrainingTask read_training_task(const TrainingRequest& request, const Catalogue&
   }
   const bool own_machine = is_machine_file(catalogue, request.hardware);
   TrainingTask task{
-      .source = to_file ? request.output : "starter",
+      .source = to_file ? request.output : "new scenario",
       .model = path_seen_from(folder, request.model),
       .hardware = own_machine ? path_seen_from(folder, request.hardware) : request.hardware,
       .hardware_is_file = own_machine,
