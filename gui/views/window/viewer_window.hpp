@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "experiments/sweeps/tables/row_table.hpp"
-#include "gui/models/run/run_pair.hpp"
+#include "gui/models/drawing/runs_on_axis.hpp"
 #include "gui/models/view/op_search.hpp"
 #include "gui/views/canvas/canvas.hpp"
 #include "gui/views/panels/heat_map.hpp"
@@ -174,9 +174,11 @@ class ViewerWindow : public QMainWindow {
   void add_recent(const QString& path);
   void show_recent();
   void add_run(ViewedRunPtr run);
-  void replace_run(OpenRun& open, PaintedRunPtr run, bool keep_pair);
-  void replace_run(OpenRun& open, ViewedRunPtr run, bool keep_pair);
-  void refresh_pair(OpenRun& open, bool keep_view);
+  void replace_run(OpenRun& open, RunsOnAxis runs);
+  void replace_run(OpenRun& open, ViewedRunPtr run);
+  void refresh_pair(OpenRun& open);
+  void show_against(OpenRun& open, std::vector<ViewedRunPtr> others);
+  void show_on_axis(OpenRun& open, RunsOnAxis runs);
   void refresh_panels();
   void refresh_legend();
   void refresh_ops();

@@ -16,46 +16,50 @@ std::vector<PaintedRunPtr> each_changed(const std::vector<PaintedRunPtr>& runs, 
   return all;
 }
 
-}  // namespace
-
-void ViewerWindow::replace_run(OpenRun& open, ViewedRunPtr run, bool keep_pair) {
-  const PaintedRunPtr before = open.canvas->first();
-  replace_run(open, before->run == run ? before : painted(std::move(run), before->by), keep_pair);
+ShownWith shown_with(const OpenRun& open) {
+  const LaneChoice& choice = open.canvas->choice();
+  return {.others = open.others,
+          .alignment = open.alignment,
+          .anchor = open.anchor,
+          .memory = choice.memory,
+          .links = choice.links};
 }
 
-void ViewerWindow::replace_run(OpenRun& open, PaintedRunPtr run, bool keep_pair) {
-  open.run = run->run;
+}  // namespace
+
+void ViewerWindow::replace_run(OpenRun& open, ViewedRunPtr run) {
+  const PaintedRunPtr before = open.canvas->first();
+  open.anchor.reset();
+  replace_run(open, on_one_axis(before->run == run ? before : painted(std::move(run), before->by),
+                                shown_with(open)));
+}
+
+void ViewerWindow::replace_run(OpenRun& open, RunsOnAxis runs) {
+  open.run = runs.first->run;
   open.idle.clear();
   open.idle_at.reset();
   open.found.clear();
-  if (!keep_pair) open.others.clear();
-  open.anchor.reset();
-  const bool path = !open.canvas->path().empty();
   const bool slack = open.canvas->shows_slack();
-  open.canvas->show_runs(run, {}, true);
-  refresh_pair(open, true);
+  show_on_axis(open, std::move(runs));
   if (slack) show_slack(open);
-  if (path) open.canvas->set_path(tasks_of(open.run->report.critical_path));
   open.run->brief ? refresh_selection() : refresh_panels();
 }
 
-void ViewerWindow::refresh_pair(OpenRun& open, bool keep_view) {
-  PaintedRunPtr first = open.canvas->first();
+void ViewerWindow::refresh_pair(OpenRun& open) { show_against(open, open.others); }
+
+/// Leaves all as it was if the runs cannot be compared.
+void ViewerWindow::show_against(OpenRun& open, std::vector<ViewedRunPtr> others) {
+  ShownWith with = shown_with(open);
+  with.others = std::move(others);
+  RunsOnAxis runs = on_one_axis(open.canvas->first(), with);
+  open.others = std::move(with.others);
+  show_on_axis(open, std::move(runs));
+}
+
+void ViewerWindow::show_on_axis(OpenRun& open, RunsOnAxis runs) {
   const bool path = !open.canvas->path().empty();
-  if (open.canvas->choice().memory && first->memory == nullptr) first = with_memory(*first);
-  const bool links = open.canvas->choice().links;
-  if (links) first = with_links(*first, first->run->plan);
-  std::vector<PaintedRunPtr> others;
-  open.pairs.clear();
-  for (const ViewedRunPtr& run : open.others) {
-    open.pairs.push_back(pair_of(open.run, run, open.alignment, open.anchor));
-    const RunPair& pair = open.pairs.back();
-    PaintedRunPtr other = with_differences(*painted(pair.second, first->by), pair.differences);
-    if (open.canvas->choice().memory) other = with_memory(*other);
-    if (links) other = with_links(*other, first->run->plan);
-    others.push_back(std::move(other));
-  }
-  open.canvas->show_runs(first, std::move(others), keep_view);
+  open.pairs = std::move(runs.pairs);
+  open.canvas->show_runs(std::move(runs.first), std::move(runs.others), true);
   if (path) open.canvas->set_path(tasks_of(open.run->report.critical_path));
 }
 
@@ -108,23 +112,27 @@ void ViewerWindow::toggle_links() {
 
 void ViewerWindow::change_run(const OpenRun& open, std::function<ViewedRunPtr()> make,
                               Origin origin) {
+  ShownWith with = shown_with(open);
+  with.anchor.reset();  // tasks may get other numbers
   changing_.request(
-      [this, make = std::move(make), canvas = open.canvas, origin,
+      [this, make = std::move(make), canvas = open.canvas, origin, with,
        before = open.canvas->first()]() -> Background::Done {
-        PaintedRunPtr run;
+        RunsOnAxis runs;
         QString problem;
         try {
-          run = painted_after(make(), *before);
+          runs = on_one_axis(painted_after(make(), *before), with);
         } catch (const std::exception& error) {
           problem = QString::fromUtf8(error.what());
         }
-        return [this, run, problem, canvas, origin] {
+        return [this, runs, with, problem, canvas, origin] {
           OpenRun* const shown = shown_by(canvas);
           if (shown == nullptr) return;
           if (shown == now()) show_change_problem(problem, origin);
-          if (run == nullptr) return;
-          replace_run(*shown, run, true);
-          if (run->run->brief) rest_.start();
+          if (runs.first == nullptr) return;
+          shown->anchor.reset();
+          const ShownWith wanted = shown_with(*shown);
+          replace_run(*shown, with == wanted ? runs : on_one_axis(runs.first, wanted));
+          if (shown->run->brief) rest_.start();
         };
       },
       quick_ms);

@@ -18,9 +18,10 @@ bool ViewerWindow::has_second() {
 void ViewerWindow::freeze_reference() {
   OpenRun& open = *now();
   complete_now(open);
-  if (open.others.empty()) open.others.emplace_back();
-  open.others.front() = open.run;
-  refresh_pair(open, true);
+  std::vector<ViewedRunPtr> others = open.others;
+  if (others.empty()) others.emplace_back();
+  others.front() = open.run;
+  show_against(open, std::move(others));
   refresh_panels();
   show_message("Frozen as B: changes are shown against it");
 }
@@ -28,8 +29,7 @@ void ViewerWindow::freeze_reference() {
 void ViewerWindow::drop_reference() {
   OpenRun& open = *now();
   blink_.stop();
-  open.others.clear();
-  refresh_pair(open, true);
+  show_against(open, {});
   refresh_panels();
 }
 
@@ -40,11 +40,10 @@ void ViewerWindow::hold_against(std::vector<ViewedRunPtr> others) {
     throw UsageError(fmt::format("{} runs are more than fit on one axis: at most {}",
                                  others.size() + 1, most_runs));
   }
-  open.others = std::move(others);
+  show_against(open, std::move(others));
   LaneChoice choice = open.canvas->choice();
   choice.style = PairStyle::above;
   open.canvas->set_choice(choice);
-  refresh_pair(open, true);
   open.canvas->leave_out_what_does_not_fit();
   refresh_panels();
   raise_dock("Comparison");
@@ -74,7 +73,7 @@ void ViewerWindow::swap_runs() {
   open.canvas->show_runs(painted(open.run, open.canvas->first()->by), {}, true);
   open.base = open.run->scenario;
   what_if_->show_scenario(open.base);
-  replace_run(open, open.run, true);
+  replace_run(open, open.run);
 }
 
 void ViewerWindow::pair_style(PairStyle style) {
@@ -112,10 +111,10 @@ void ViewerWindow::cycle_alignment() {
   open.alignment = static_cast<PairAlignment>(next);
   open.anchor.reset();
   try {
-    refresh_pair(open, true);
+    refresh_pair(open);
   } catch (const InputError& error) {
     open.alignment = PairAlignment::start;
-    refresh_pair(open, true);
+    refresh_pair(open);
     return show_message(QString::fromUtf8(error.what()) + "; aligned by start");
   }
   refresh_panels();
@@ -134,7 +133,7 @@ void ViewerWindow::step_iteration(bool forward) {
   const auto at = std::find(numbers.begin(), numbers.end(), open.run->timeline.iteration);
   const bool is_last = forward ? at + 1 >= numbers.end() : at == numbers.begin();
   if (is_last) return show_message(forward ? "This is the last iteration" : "This is the first");
-  replace_run(open, at_iteration(*open.run, forward ? *(at + 1) : *(at - 1)), true);
+  replace_run(open, at_iteration(*open.run, forward ? *(at + 1) : *(at - 1)));
   show_message(QString("Iteration %1, of %2 to %3")
                    .arg(now()->run->timeline.iteration)
                    .arg(numbers.front())
@@ -148,10 +147,9 @@ void ViewerWindow::align_by_op() {
   const std::optional<TaskId> before = open.anchor;
   open.anchor = open.canvas->selected();
   try {
-    refresh_pair(open, true);
+    refresh_pair(open);
   } catch (const InputError& error) {
     open.anchor = before;
-    refresh_pair(open, true);
     return show_message(QString::fromUtf8(error.what()));
   }
   refresh_panels();

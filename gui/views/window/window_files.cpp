@@ -155,7 +155,7 @@ void ViewerWindow::reload() {
   const QString source = QString::fromStdString(open.run->source);
   if (!QFileInfo::exists(source)) return show_message(source + ": there is no such file any more");
   const auto runs = open_files(local_paths({source}));
-  replace_run(open, runs.front(), true);
+  replace_run(open, runs.front());
   open.base = open.run->scenario;
   what_if_->show_scenario(open.base);
 }

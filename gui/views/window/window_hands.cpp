@@ -56,7 +56,7 @@ void ViewerWindow::undo(bool forward) {
   changing_.cancel();
   open.base = before.base;
   what_if_->show_scenario(open.base);
-  replace_run(open, before.run, true);
+  replace_run(open, before.run);
   if (before.run->brief) rest_.start();
   show_message(forward ? "Done again" : "Undone");
 }
@@ -72,7 +72,7 @@ void ViewerWindow::move_op(bool later) {
     return show_message("Not moved: " + QString::fromStdString(refused->text));
   }
   remember(open);
-  replace_run(open, std::get<ViewedRunPtr>(moved), true);
+  replace_run(open, std::get<ViewedRunPtr>(moved));
   show_message(later ? "Moved one place later" : "Moved one place earlier");
 }
 
@@ -101,7 +101,7 @@ void ViewerWindow::carry(OpenRun& open, std::int64_t time, bool released) {
     open.future.clear();
     show_message("Moved; Ctrl+Z undoes it");
   } else if (open.run != from) {
-    replace_run(open, from, true);
+    replace_run(open, from);
   }
   open.grabbed = {};
   open.carried = no_task;
@@ -135,7 +135,7 @@ void ViewerWindow::move_boundary(OpenRun& open, std::uint32_t rank, int layers, 
                      .arg(gained > 0 ? "to" : "from")
                      .arg(rank));
   } else {
-    if (open.run != from) replace_run(open, from, true);
+    if (open.run != from) replace_run(open, from);
     if (!refused && layers != 0) show_message("Not moved: each stage keeps a layer");
   }
   open.grabbed = {};

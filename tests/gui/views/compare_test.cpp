@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include <QProcess>
+#include <ctime>
 #include <utility>
 
 #include "experiments/scenario/document.hpp"
@@ -135,6 +136,29 @@ TEST_CASE("compare: the first of some files is held against the others, which al
   CHECK(opened.canvas().view().axis.x_of(end.picoseconds) <= opened.canvas().lanes_width() + 1);
   CHECK_THROWS_WITH_AS(opened.window.open_compared({slow}),
                        doctest::Contains("two or more runs are needed, got 1"), UsageError);
+}
+
+double cpu_s(clockid_t clock) {
+  timespec time{};
+  clock_gettime(clock, &time);
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+}
+
+TEST_CASE("compare: while a large run changes, it is compared in the second thread") {
+  Opened opened;
+  const auto change = [&](const char* setting) {
+    opened.window.set_scenario(changed(*opened.run().scenario, {setting}));
+    opened.settle();
+  };
+  change("/schedule/microbatches=6000");
+  opened.window.freeze_reference();
+  change("/hardware/latency_us=500");
+  const double own = cpu_s(CLOCK_THREAD_CPUTIME_ID);
+  const double all = cpu_s(CLOCK_PROCESS_CPUTIME_ID);
+  change("/hardware/latency_us=900");
+  const double share =
+      (cpu_s(CLOCK_THREAD_CPUTIME_ID) - own) / (cpu_s(CLOCK_PROCESS_CPUTIME_ID) - all);
+  CHECK(share < 0.7);  // 0.42; 0.93 when the interface's thread compared
 }
 
 TEST_CASE("compare: an area may go over ranks that only B has") {
