@@ -10,6 +10,7 @@
 #include "experiments/files/files.hpp"
 #include "experiments/files/json_output.hpp"
 #include "experiments/files/plain_text.hpp"
+#include "experiments/long_work/interruption.hpp"
 #include "experiments/validation/gpu_program.hpp"
 #include "experiments/validation/schedule_ranking.hpp"
 #include "experiments/validation/torch_validation.hpp"
@@ -24,6 +25,7 @@ namespace {
 
 constexpr std::uint32_t least_iterations = 20;
 constexpr std::uint32_t most_iterations = 10'000;
+constexpr int interrupted = 130;
 
 struct Options {
   std::string scenario;
@@ -210,14 +212,29 @@ int exit_code(Verdict verdict) {
   return verdict == Verdict::fail ? ExitCode::finding : ExitCode::machine_cannot;
 }
 
+/// Where schedules run one by one, those that are done are kept.
+ScheduleRanking interruptible_ranking(const Scenario& scenario,
+                                      const std::vector<std::string>& names,
+                                      const BackendEntry& backend, ValidationOptions measuring) {
+  if (!backend.torch.group.empty()) return rank_schedules(scenario, names, backend, measuring);
+  const InterruptRequest interrupt;
+  measuring.measuring.asked_to_stop = [&] { return interrupt.asked(); };
+  return rank_schedules(scenario, names, backend, measuring);
+}
+
 int run_ranking(const Options& options, const Scenario& scenario, const BackendEntry& backend,
                 const ValidationOptions& measuring) {
   if (backend.serve != nullptr && launch_of()) {
     throw UsageError(fmt::format("--schedules: start penstock once, not by {}", launch_of()->by));
   }
   const auto names = schedules_named(options.schedules);
-  const ScheduleRanking ranking = rank_schedules(scenario, names, backend, measuring);
+  const ScheduleRanking ranking = interruptible_ranking(scenario, names, backend, measuring);
   fmt::print("{}", options.json ? printed(ranking_json(ranking)) : ranking_text(ranking));
+  if (ranking.interrupted) {
+    say(fmt::format("interrupted; {} of {} schedules were done", ranking.schedules.size(),
+                    names.size()));
+    return interrupted;
+  }
   if (ranking.verdict == Verdict::inconclusive) say("inconclusive: this machine is too noisy");
   return exit_code(ranking.verdict);
 }

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <exception>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <stdexcept>
 #include <utility>
 
 #include "experiments/layout/layout.hpp"
@@ -77,6 +79,29 @@ RankedSchedule validated(const Scenario& scenario, const std::string& name, cons
         validate(changed(scenario, settings_for(name, *scenario.document, own)), backend, options);
   });
   return ranked(name, std::move(left_out), std::move(run));
+}
+
+/// One after the other. What others have measured is not lost by an error of a backend.
+void run_alone(const Scenario& scenario, const std::vector<std::string>& names, const Layout& own,
+               const BackendEntry& backend, const ValidationOptions& options,
+               ScheduleRanking& ranking) {
+  std::exception_ptr error;
+  bool any = false;
+  for (const std::string& name : names) {
+    try {
+      ranking.schedules.push_back(validated(scenario, name, own, backend, options));
+      any = any || ranking.schedules.back().left_out.empty();
+    } catch (const MeasurementStopped&) {
+      ranking.interrupted = true;
+      return;
+    } catch (const std::runtime_error& fault) {
+      if (!error) error = std::current_exception();
+      Validation failed;
+      failed.fault = Finding{"error", {}, {}, fault.what()};
+      ranking.schedules.push_back(ranked(name, {}, std::move(failed)));
+    }
+  }
+  if (error && !any) std::rethrow_exception(error);
 }
 
 /// Others are predicted from the traces of these: whole and split backwards, one chunk and two.
@@ -203,9 +228,7 @@ ScheduleRanking rank_schedules(const Scenario& scenario, const std::vector<std::
     check_runs_for_real(scenario, backend);
     run_in_turns(scenario, names, own, backend, options, ranking);
   } else {
-    for (const std::string& name : names) {
-      ranking.schedules.push_back(validated(scenario, name, own, backend, options));
-    }
+    run_alone(scenario, names, own, backend, options, ranking);
   }
   std::stable_sort(ranking.schedules.begin(), ranking.schedules.end(),
                    [](const RankedSchedule& a, const RankedSchedule& b) {

@@ -33,8 +33,9 @@ struct ScheduleRanking {
   double regret = 0;  // additional time of the predicted fastest schedule over the actual fastest,
                       // as a share
   Verdict verdict = Verdict::inconclusive;  // the worst of all
-  std::string profile;   // of a run in PyTorch: the profile file that predictions used
-  std::string scenario;  // and a scenario that reads it as profile.json
+  std::string profile;       // of a run in PyTorch: the profile file that predictions used
+  std::string scenario;      // and a scenario that reads it as profile.json
+  bool interrupted = false;  // before all had run
 };
 
 /// The schedules named by `--schedules`: "all" is every schedule that trains. Throws UsageError for
@@ -42,7 +43,8 @@ struct ScheduleRanking {
 std::vector<std::string> schedules_named(const std::string& text);
 
 /// Validates a scenario with each of the schedules; schedules that do not fit the scenario are left
-/// out. In PyTorch's runtime, all are predicted from the traces of four.
+/// out. A backend's error ends the run of one schedule; it is thrown if none ran. In PyTorch's
+/// runtime, all are predicted from the traces of four.
 ScheduleRanking rank_schedules(const Scenario& scenario, const std::vector<std::string>& names,
                                const BackendEntry& backend, const ValidationOptions& options);
 

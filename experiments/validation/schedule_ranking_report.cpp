@@ -99,6 +99,7 @@ ordered_json ranking_json(const ScheduleRanking& ranking) {
           {"pairs_apart", ranking.pairs_apart},
           {"pairs_in_order", ranking.pairs_right},
           {"regret", known(ranking.regret)},
+          {"interrupted", ranking.interrupted},
           {"schedules", std::move(schedules)}};
 }
 

@@ -39,9 +39,14 @@ Profile medians(const std::vector<Profile>& profiles, const std::vector<bool>& c
   return middles;
 }
 
+void stop_if_asked(const MeasuringPlan& measuring) {
+  if (measuring.asked_to_stop && measuring.asked_to_stop()) throw MeasurementStopped();
+}
+
 /// Returns what went wrong.
 std::optional<Standstill> warm_up(Backend& backend, const MeasuringPlan& measuring) {
   for (std::uint32_t run = 0; run < std::max(measuring.iterations / 3, 1U); ++run) {
+    stop_if_asked(measuring);
     backend.profile();
     auto outcome = backend.run();
     if (auto* halt = std::get_if<Standstill>(&outcome)) return std::move(*halt);
@@ -59,6 +64,7 @@ std::variant<Measurement, Standstill> measure(Backend& backend, const Job& job,
   std::vector<bool> beside_clean{false};
   const std::uint64_t most = std::uint64_t{measuring.iterations} * measuring.most_tries;
   while (measured.iterations.size() < measuring.iterations && measured.tried < most) {
+    stop_if_asked(measuring);
     auto outcome = backend.run();
     if (auto* halt = std::get_if<Standstill>(&outcome)) return std::move(*halt);
     ++measured.tried;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -16,8 +17,12 @@ struct MeasuringPlan {
   std::uint32_t iterations = 20;  // undisturbed ones
   double steady = 0.1;           // largest difference between the profiles around a clean iteration
   std::uint32_t most_tries = 4;  // per clean iteration
-  std::optional<std::uint32_t> least = {};  // below this the result is inconclusive; default all
+  std::optional<std::uint32_t> least = {};   // below this the result is inconclusive; default all
+  std::function<bool()> asked_to_stop = {};  // asked before each run
 };
+
+/// A measurement was asked to stop.
+struct MeasurementStopped {};
 
 /// The measurement of a job.
 struct Measurement {
@@ -32,7 +37,7 @@ struct Measurement {
 
 /// Alternates profiles and runs of the backend's job. Machines drift, so a run is clean only if the
 /// profiles around it agree ("profiles") and the backend reports no disturbance. The first runs, a
-/// third of the number wanted, are warm-up and do not count.
+/// third of the number wanted, are warm-up and do not count. Throws MeasurementStopped.
 std::variant<Measurement, Standstill> measure(Backend& backend, const Job& job,
                                               const MeasuringPlan& measuring = {});
 

@@ -27,7 +27,49 @@ bool has(const std::vector<std::string>& names, const char* name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+/// cpu_logical, whose first backends of a process fail as a GPU does.
+std::uint32_t backends_to_fail = 0;
+BackendEntry failing() {
+  BackendEntry entry = *find_named(backend_entries(), "cpu_logical");
+  entry.make = [](const Job& job) {
+    if (backends_to_fail == 0) return find_named(backend_entries(), "cpu_logical")->make(job);
+    --backends_to_fail;
+    throw std::runtime_error("out of memory");
+  };
+  return entry;
+}
+
 }  // namespace
+
+TEST_CASE("schedule ranking: an interrupt keeps the schedules that are done") {
+  std::uint32_t asked = 0;
+  const ValidationOptions options{
+      .measuring = {.steady = 100, .asked_to_stop = [&] { return ++asked > 30; }}};
+  const ScheduleRanking ranking =
+      rank_schedules(parse_scenario(two_stages, "two.json"), schedules_named("naive,gpipe,1f1b"),
+                     *find_named(backend_entries(), "cpu_logical"), options);
+  CHECK(ranking.interrupted);
+  REQUIRE(ranking.ran == 1);
+  CHECK(ranking.schedules.size() == 1);
+  CHECK(ranking.schedules[0].name == "naive");
+  CHECK(ranking_json(ranking)["interrupted"] == true);
+}
+
+TEST_CASE("schedule ranking: the error of one schedule does not lose the others") {
+  const BackendEntry entry = failing();
+  const auto rank = [&] {
+    return rank_schedules(parse_scenario(two_stages, "two.json"), schedules_named("naive,1f1b"),
+                          entry, {.measuring = {.steady = 100}});
+  };
+  backends_to_fail = 1;
+  const ScheduleRanking ranking = rank();
+  REQUIRE(ranking.ran == 1);
+  CHECK(ranking.schedules[0].name == "1f1b");
+  CHECK(ranking.schedules[1].left_out == "out of memory");
+  CHECK(ranking.verdict == Verdict::fail);
+  backends_to_fail = 2;
+  CHECK_THROWS_WITH_AS(rank(), "out of memory", std::runtime_error);
+}
 
 TEST_CASE("schedule ranking: all are those that train, others are named") {
   const auto all = schedules_named("all");
