@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "experiments/calibration/calibration_pipelines.hpp"
-#include "validate/probes/timing/probe_timing.hpp"
 #include "validate/statistics/median.hpp"
 
 namespace penstock {
@@ -18,8 +17,6 @@ namespace {
 // Of the budget; the rest is for pipelines.
 constexpr double kernel_share = 0.4;
 constexpr double in_run_share = 0.1;
-constexpr std::uint32_t least_clean = 5;
-constexpr std::uint32_t most_iterations = 20;
 constexpr std::size_t least_trained = 5;
 
 /// The most ranks of a small pipeline that the backend can run on this machine. Throws
@@ -32,63 +29,6 @@ std::uint32_t most_ranks(const BackendEntry& backend) {
   }
   throw std::runtime_error(fmt::format("{}: {}", backend.name, obstacle->text));
 }
-
-/// Runs pipelines one after the other until the time is up.
-class PipelineRuns {
- public:
-  PipelineRuns(const BackendEntry& backend, double budget_s)
-      : backend_(backend), end_ns_(steady_ns() + static_cast<std::int64_t>(budget_s * 1e9)) {}
-
-  /// `left`: pipelines still to run, including this one.
-  void run(Pipeline pipeline, std::size_t left) {
-    if (const auto obstacle = backend_.obstacle(pipeline.job.priced)) {
-      left_out.push_back({pipeline.name, obstacle->text});
-      return;
-    }
-    Measurement measured;
-    if (const auto why = measure_within(pipeline, left, measured)) {
-      left_out.push_back({pipeline.name, *why});
-      return;
-    }
-    runs.push_back({std::move(pipeline), std::move(measured)});
-  }
-
-  std::vector<PipelineRun> runs;
-  std::vector<LeftOut> left_out;
-  std::map<std::string, std::string> environment;
-
- private:
-  /// Why it failed; nothing on success.
-  std::optional<std::string> measure_within(const Pipeline& pipeline, std::size_t left,
-                                            Measurement& measured) {
-    const auto backend = backend_.make(pipeline.job);
-    if (environment.empty()) environment = backend->environment();
-    auto outcome = measure(*backend, pipeline.job, plan_for(pipeline.job, left));
-    if (const auto* halt = std::get_if<Standstill>(&outcome)) return halt->text;
-    measured = std::get<Measurement>(std::move(outcome));
-    if (measured.iterations.size() >= least_clean) return std::nullopt;
-    return fmt::format("{} clean iterations of {}", measured.iterations.size(), measured.tried);
-  }
-
-  /// As many iterations as fit into its share of the remaining time, with one core doing all the
-  /// work.
-  MeasuringPlan plan_for(const Job& job, std::size_t left) const {
-    double work_ns = 0;
-    for (TaskId task = 0; task < job.priced.plan.tasks(); ++task) {
-      if (job.priced.plan.is_link(job.priced.plan.class_of(task).resource)) continue;
-      work_ns += static_cast<double>(job.work_ns(job.priced.plan.work[task]));
-    }
-    const double share_ns = static_cast<double>(std::max<std::int64_t>(0, end_ns_ - steady_ns())) /
-                            static_cast<double>(left);
-    const double wanted = share_ns / std::max(work_ns, 1.0);
-    const auto iterations = static_cast<std::uint32_t>(
-        std::clamp(wanted, 1.0 * least_clean + 3, 1.0 * most_iterations));
-    return {.iterations = iterations, .steady = 0.1, .most_tries = 3};
-  }
-
-  const BackendEntry& backend_;
-  std::int64_t end_ns_;
-};
 
 PipelineRuns run_pipelines(const BackendEntry& backend, const std::vector<PipelineCase>& cases,
                            Calibration& so_far, const CalibrationWatch& watch) {

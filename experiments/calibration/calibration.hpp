@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "experiments/calibration/layers_in_run.hpp"
+#include "experiments/calibration/pipeline_runs.hpp"
 #include "experiments/long_work/progress.hpp"
 #include "validate/backends/registry.hpp"
 #include "validate/calibration/kernel_model.hpp"
@@ -24,12 +25,6 @@ struct CalibrationRequest {
   std::vector<KernelPoint> layers = {};    // measured in addition
   std::optional<Scenario> layers_of = {};  // whose model is run for their times in a run
   BootstrapPlan bootstrap;
-};
-
-/// A pipeline that was left out, and why.
-struct LeftOut {
-  std::string name;
-  std::string why;
 };
 
 /// Durations of kernels on this machine, additional time of actions in a run, and errors of

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "experiments/calibration/calibration.hpp"
 #include "experiments/files/table.hpp"
@@ -156,8 +157,15 @@ std::string rankings_text(const std::vector<SettingRanking>& rankings) {
 }
 
 std::string left_out_text(const std::vector<LeftOut>& all) {
+  constexpr std::size_t most_names = 3;
+  std::map<std::string, std::vector<std::string>> names;  // by reason
+  for (const LeftOut& one : all) names[one.why].push_back(one.name);
   std::string text;
-  for (const LeftOut& one : all) text += fmt::format("left out: {}: {}\n", one.name, one.why);
+  for (const auto& [why, of] : names) {
+    const std::string which = of.size() > most_names ? fmt::format("{} pipelines", of.size())
+                                                     : fmt::format("{}", fmt::join(of, ", "));
+    text += fmt::format("left out: {}: {}\n", which, why);
+  }
   return text;
 }
 

@@ -9,6 +9,7 @@
 #include "experiments/files/json_output.hpp"
 #include "experiments/layout/sizes.hpp"
 #include "experiments/results/uncertainty.hpp"
+#include "experiments/run/codec_report.hpp"
 
 namespace penstock {
 namespace {
@@ -237,8 +238,8 @@ constexpr std::array keys{
           return critical_path_json(*r.plan, r.timeline, r.report->critical_path);
         },
         finished},
-    Key{"codec", [](const RunResult& r) { return codec_json(*r.codec); },
-        [](const RunResult& r) { return finished(r) && r.codec.has_value(); }},
+    Key{"codec", [](const RunResult& r) { return codec_json(codec_report(r.layout)); },
+        [](const RunResult& r) { return finished(r) && !r.layout.codings.empty(); }},
     Key{"codec_training", [](const RunResult& r) { return codec_training_json(*r.codec_training); },
         [](const RunResult& r) { return finished(r) && r.codec_training.has_value(); }},
     Key{"repeat", [](const RunResult& r) { return distribution_json(*r.repeated); },

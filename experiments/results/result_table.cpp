@@ -12,6 +12,7 @@
 #include "experiments/profiles/profile_rows.hpp"
 #include "experiments/results/findings_text.hpp"
 #include "experiments/results/run_summary.hpp"
+#include "experiments/run/codec_report.hpp"
 
 namespace penstock {
 namespace {
@@ -191,8 +192,8 @@ std::string result_table(const RunResult& result, const ReportOptions& options) 
     text += fmt::format("\ntimes in {}\n{}", unit.name, rank_table(report, shown, unit));
     text += memory_table(report, shown);
     if (!report.network.empty()) text += "\nnetwork\n" + network_table(report.network);
-    if (result.codec) {
-      const std::string codecs = codec_table(*result.codec, unit);
+    if (!result.layout.codings.empty()) {
+      const std::string codecs = codec_table(codec_report(result.layout), unit);
       if (!codecs.empty()) text += "\n" + codecs;
     }
     if (result.codec_training) text += "\n" + codec_training_text(*result.codec_training);

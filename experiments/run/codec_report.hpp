@@ -22,6 +22,8 @@ struct CodecReport {
   const MeasuredCodec& measured_as(const CodecSpec& codec) const;
 };
 
+/// Encodes and decodes drawn values in each format, which takes milliseconds: for reports of a
+/// finished run whose layout has `codings`.
 CodecReport codec_report(const Layout& layout);
 
 /// Average bits per stash value over all stages; `plain_bits` without a stash.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "experiments/layout/codec_costs.hpp"
+#include "experiments/run/codec_report.hpp"
 #include "experiments/run/run_once.hpp"
 
 namespace penstock {
@@ -21,9 +22,11 @@ Layout with_stash(const Layout& layout, const Encoding& stash) {
 CodedIteration iteration_of(const RunResult& result) {
   CodedIteration iteration;
   iteration.stash = result.layout.codec.stash;
-  iteration.bits_per_value =
-      result.codec ? stash_bits(*result.codec) : 8 * plain_value_bytes(result.layout);
+  iteration.bits_per_value = 8 * plain_value_bytes(result.layout);
   if (!result.report) return iteration;
+  if (!result.layout.codings.empty()) {
+    iteration.bits_per_value = stash_bits(codec_report(result.layout));
+  }
   iteration.makespan = result.report->makespan;
   const auto& ranks = result.report->ranks;
   const auto worst = std::max_element(ranks.begin(), ranks.end(), [](const auto& a, const auto& b) {

@@ -133,7 +133,6 @@ void add_report(RunResult& result) {
   if (layout.overheads.warm_up_us.value_or(0) > 0) {
     result.first_iteration_us = to_us(makespan) + *layout.overheads.warm_up_us;
   }
-  if (!layout.codings.empty()) result.codec = codec_report(layout);
   add_weights(result);
   add_memory_findings(result);
 }

@@ -6,7 +6,6 @@
 
 #include "experiments/layout/layout.hpp"
 #include "experiments/layout/training_step.hpp"
-#include "experiments/run/codec_report.hpp"
 #include "experiments/run/codec_training.hpp"
 #include "experiments/run/finding.hpp"
 #include "experiments/run/repeat.hpp"
@@ -43,8 +42,7 @@ struct RunResult {
   std::vector<std::string> notes;            // assumptions and omissions
   std::optional<double> steady_interval_us;  // of an asynchronous schedule, if it settles
   std::optional<Distribution> repeated;
-  std::optional<CodecReport> codec;             // if the scenario encodes something
-  std::optional<CodecTraining> codec_training;  // if it does so in phases
+  std::optional<CodecTraining> codec_training;  // if it encodes in phases
 };
 
 }  // namespace penstock

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "tests/support/fake_cluster_parts.hpp"
+#include "tests/support/fake_memory.hpp"
 #include "validate/backends/cuda/gpu_steps.hpp"
 
 namespace penstock::testing::fakes {
@@ -157,7 +158,7 @@ int free_memory(void* memory) {
 
 int fill(void* memory, int byte, std::size_t bytes, GpuStream stream) {
   own(stream)->work.push_back([=] {
-    std::memset(memory, byte, bytes);
+    fill_memory(memory, byte, bytes);
     return true;
   });
   return 0;

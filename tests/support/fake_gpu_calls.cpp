@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "tests/support/fake_gpu_parts.hpp"
+#include "tests/support/fake_memory.hpp"
 
 namespace penstock::testing {
 namespace one_fake_gpu {
@@ -135,7 +136,7 @@ int free_memory(void* memory) {
 int fill(void* memory, int byte, std::size_t bytes, GpuStream stream) {
   return enqueue(stream, [=] {
     constexpr std::uint64_t takes_ns = 1000;
-    std::memset(memory, byte, bytes);
+    fill_memory(memory, byte, bytes);
     stream->now_ns += takes_ns;
     gpu->cleared_ns = stream->now_ns;
     return 0;

@@ -75,4 +75,12 @@ Scenario with_moved_boundary(const ViewedRun& run, std::uint32_t rank, int layer
   return changed(*run.scenario, {"/partition/stages=" + text_of(stages)}, {"partition"});
 }
 
+int layers_on(const ViewedRun& run, std::uint32_t rank) {
+  std::size_t layers = 0;
+  for (const Stage stage : run.layout->placement.stages_of(Rank{rank})) {
+    layers += run.layout->partition.stages[run.layout->placement.position(stage)].size();
+  }
+  return static_cast<int>(layers);
+}
+
 }  // namespace penstock

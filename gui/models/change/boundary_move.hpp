@@ -11,4 +11,7 @@ namespace penstock {
 /// Throws InputError where no layers can be moved so, and what reading a scenario throws.
 Scenario with_moved_boundary(const ViewedRun& run, std::uint32_t rank, int layers);
 
+/// How many layers the stages of a rank have.
+int layers_on(const ViewedRun& run, std::uint32_t rank);
+
 }  // namespace penstock

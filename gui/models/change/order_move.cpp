@@ -44,7 +44,7 @@ std::size_t place_of(const ViewedRun& run, const Order& order, TaskId task) {
 
 std::variant<ViewedRunPtr, MoveRefused> rerun(Layout layout, const ViewedRun& run) {
   if (const auto fault = find_order_fault(layout.schedule, layout.placement)) {
-    return MoveRefused{fault->text};
+    return MoveRefused{"in that order " + fault->text};
   }
   layout.rule = nullptr;
   if (!layout.name.ends_with(changed_mark)) layout.name += changed_mark;

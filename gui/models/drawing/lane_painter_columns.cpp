@@ -5,6 +5,20 @@
 #include "gui/models/drawing/lane_painter.hpp"
 
 namespace penstock {
+namespace {
+
+/// The bytes at the top of the strip: those of the capacity if they are not far above the most.
+double bytes_at_top(double most, double capacity) {
+  return capacity > 0 && capacity < 2 * most ? std::max(most, capacity) : most;
+}
+
+double total_bytes(const MemorySteps& steps, std::size_t step, std::size_t kinds) {
+  double sum = 0;
+  for (std::size_t k = 0; k < kinds; ++k) sum += static_cast<double>(steps.bytes[step * kinds + k]);
+  return sum;
+}
+
+}  // namespace
 
 void LanePainter::draw_memory(const LaneRow& row, const PaintedRun& run, const Strip& strip) {
   pixels_.fill(0, strip.top, pixels_.width, strip.top + strip.height, lane_colour());
@@ -13,16 +27,10 @@ void LanePainter::draw_memory(const LaneRow& row, const PaintedRun& run, const S
   const MemorySteps& steps = memory.ranks[row.rank];
   const std::size_t kinds = memory.kinds.size();
   const double capacity = static_cast<double>(run.run->capacity_bytes.value_or(0));
-  const double most = static_cast<double>(memory.most);
-  const double top = capacity > 0 && capacity < 2 * most ? std::max(most, capacity) : most;
+  const double top = bytes_at_top(static_cast<double>(memory.most), capacity);
   const double scale = (strip.height - 1) / top;
   const auto after = std::upper_bound(steps.time.begin(), steps.time.end(), scene_->axis.origin);
   auto step = static_cast<std::size_t>(std::max<std::ptrdiff_t>(0, after - steps.time.begin() - 1));
-  const auto total = [&](std::size_t s) {
-    double sum = 0;
-    for (std::size_t k = 0; k < kinds; ++k) sum += static_cast<double>(steps.bytes[s * kinds + k]);
-    return sum;
-  };
   const std::int64_t span = run.lanes->span;
   for (int x = 0; x < pixels_.width; ++x) {
     const std::int64_t until = scene_->axis.time_at(x + 1);
@@ -31,7 +39,7 @@ void LanePainter::draw_memory(const LaneRow& row, const PaintedRun& run, const S
     std::size_t largest = step;
     while (step + 1 < steps.time.size() && steps.time[step + 1] < until) {
       ++step;
-      if (total(step) > total(largest)) largest = step;
+      if (total_bytes(steps, step, kinds) > total_bytes(steps, largest, kinds)) largest = step;
     }
     double sum = 0;
     for (std::size_t k = 0; k < kinds; ++k) {

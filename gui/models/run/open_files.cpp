@@ -52,9 +52,19 @@ std::string scenario_of_order(const std::string& path) {
   }
 }
 
-ViewedRunPtr open_one(const std::string& path, ViewedFile kind) {
+/// Throws for what is dropped by mistake, such as a picture. What is empty or no file is left to
+/// the reader.
+void check_scenario(const std::string& path, std::string_view beginning) {
+  const std::size_t first = beginning.find_first_not_of(" \t\r\n\xef\xbb\xbf");
+  if (first == std::string_view::npos || beginning[first] == '{') return;
+  throw in_file(path, InputError("unrecognised file; the viewer opens scenarios (.json), traces "
+                                 "(.json, .gz), .timeline, orders (.csv) and sweeps (.jsonl)"));
+}
+
+ViewedRunPtr open_one(const std::string& path, ViewedFile kind, std::string_view beginning) {
   if (kind == ViewedFile::timeline) return viewed(read_recording(path), path);
   if (kind == ViewedFile::order) return viewed(parse_scenario(scenario_of_order(path), path));
+  check_scenario(path, beginning);
   return viewed(read_scenario(path));
 }
 
@@ -95,12 +105,13 @@ std::vector<ViewedRunPtr> open_files(const std::vector<std::string>& paths,
   std::vector<std::string> traces;
   std::size_t place_of_traces = 0;
   for (const std::string& path : paths) {
-    const ViewedFile kind = kind_of_file(path, beginning_of(path));
+    const std::string beginning = beginning_of(path);
+    const ViewedFile kind = kind_of_file(path, beginning);
     if (kind == ViewedFile::trace) {
       if (traces.empty()) place_of_traces = runs.size();
       traces.push_back(path);
     } else {
-      runs.push_back(open_one(path, kind));
+      runs.push_back(open_one(path, kind, beginning));
     }
   }
   if (!traces.empty()) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "gui/models/run/same_ops.hpp"
 #include "gui/views/canvas/canvas_drawing.hpp"
 #include "gui/views/canvas/look.hpp"
 
@@ -27,7 +28,7 @@ TimelineCanvas::~TimelineCanvas() {
 void TimelineCanvas::show_runs(PaintedRunPtr first, std::vector<PaintedRunPtr> others,
                                bool keep_view) {
   const bool keeps = keep_view && first_ != nullptr;
-  const bool same_tasks = keeps && first_->run->plan.tasks() == first->run->plan.tasks();
+  keep_ops(keeps ? &first->run->plan : nullptr);
   first_ = std::move(first);
   others_ = std::move(others);
   choice_.ranks = static_cast<std::uint32_t>(first_->lanes->ranks.size());
@@ -36,11 +37,6 @@ void TimelineCanvas::show_runs(PaintedRunPtr first, std::vector<PaintedRunPtr> o
   }
   choice_.runs = static_cast<std::uint8_t>(1 + others_.size());
   choice_.link_count = static_cast<std::uint32_t>(first_->run->plan.links.size());
-  if (!same_tasks) {
-    selected_ = hovered_ = no_task;
-    bright_.clear();
-    dims_ = false;
-  }
   path_.clear();
   slack_.reset();
   setAccessibleDescription(qt_text(first_->run->title));
@@ -52,6 +48,23 @@ void TimelineCanvas::show_runs(PaintedRunPtr first, std::vector<PaintedRunPtr> o
   }
   view_changed();
   if (on_selection) on_selection();
+}
+
+/// Finds what is selected and bright in the plan of the next run; nothing is without one.
+void TimelineCanvas::keep_ops(const Plan* next) {
+  hovered_ = no_task;
+  if (next == nullptr) {
+    selected_ = no_task;
+    bright_.clear();
+  } else {
+    const Plan& now = first_->run->plan;
+    if (selected_ != no_task) {
+      const std::vector<TaskId> same = same_ops(now, {selected_}, *next);
+      selected_ = same.empty() ? no_task : same.front();
+    }
+    bright_ = same_ops(now, bright_, *next);
+  }
+  dims_ = dims_ && !bright_.empty();
 }
 
 void TimelineCanvas::invalidate() {

@@ -85,7 +85,7 @@ class TimelineCanvas : public QWidget {
 
   // A selected op that is dragged along its lane, to a moment; and the boundary below a rank, by a
   // number of layers. The last call of a drag is `released`.
-  std::function<void(TaskId)> on_grab;
+  std::function<void()> on_grab;
   std::function<void(std::int64_t, bool released)> on_carry;
   std::function<void(std::uint32_t rank, int layers, bool released)> on_boundary;
   static constexpr double pixels_per_layer = 14;
@@ -129,6 +129,7 @@ class TimelineCanvas : public QWidget {
   void want_frame();
   void start_worker();
   void take_frame(std::shared_ptr<CanvasFrame> frame);
+  void keep_ops(const Plan* next);
   void invalidate();
   int lane_height() const;
   double clamped_top(double top) const;
@@ -158,6 +159,8 @@ class TimelineCanvas : public QWidget {
   void draw_map();
   void paint_map(QPainter& painter);
   void paint_gutter(QPainter& painter);
+  double paint_name(QPainter& painter, const LaneRow& row, QColor ink, double free_from) const;
+  QString name_of(const LaneRow& row) const;
   void paint_overlay(QPainter& painter);
   void paint_area(QPainter& painter);
   void paint_path(QPainter& painter);

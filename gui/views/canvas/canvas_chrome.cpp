@@ -123,11 +123,46 @@ void TimelineCanvas::paint_map(QPainter& painter) {
   painter.drawRect(window);
 }
 
+QString TimelineCanvas::name_of(const LaneRow& row) const {
+  const QString letter = QChar(letter_of_run(row.run));
+  switch (row.kind) {
+    case LaneKind::send:
+      return "sends";
+    case LaneKind::receive:
+      return "receives";
+    case LaneKind::memory:
+      return "memory";
+    case LaneKind::difference:
+      return letter + " − A";
+    case LaneKind::link:
+      return "link " + qt_text(text(first_->run->plan.links[row.rank]));
+    case LaneKind::compute:
+      break;
+  }
+  const bool several = choice_.runs > 1 && choice_.style != PairStyle::ghost;
+  return QString("rank %1").arg(row.rank) + (several ? " " + letter : QString());
+}
+
+/// Writes the name of a lane where there is room for it below `free_from`; where the next may
+/// begin.
+double TimelineCanvas::paint_name(QPainter& painter, const LaneRow& row, QColor ink,
+                                  double free_from) const {
+  const double high = row.height / devicePixelRatioF();
+  const double needed = QFontMetrics(font()).height() * 0.9;
+  double middle = top_of(row) + high / 2;
+  if (row.top == 0) middle = std::max(middle, header + needed / 2 - view().top);
+  const bool is_main = row.kind == LaneKind::compute;
+  if (!is_main && row.kind != LaneKind::link && high < needed) return free_from;
+  if (middle - needed / 2 < free_from || middle + needed / 2 > height()) return free_from;
+  painter.setPen(ink);
+  painter.drawText(QRectF(6, middle - needed, gutter - 12, 2 * needed),
+                   Qt::AlignVCenter | (is_main ? Qt::AlignLeft : Qt::AlignRight), name_of(row));
+  return middle + needed / 2;
+}
+
 void TimelineCanvas::paint_gutter(QPainter& painter) {
   const Theme& colours = theme(theme_);
   painter.fillRect(QRect(0, header, gutter, height() - header), qt_colour(colours.panel));
-  const double ratio = devicePixelRatioF();
-  const QFontMetrics metrics(font());
   double free_from = header;
   painter.setClipRect(QRect(0, header, gutter, height() - header));
   const std::uint32_t selected_rank =
@@ -139,36 +174,14 @@ void TimelineCanvas::paint_gutter(QPainter& painter) {
       free_from = std::max(free_from, header + kept);
       painter.setClipRect(QRectF(0, header + kept, gutter, height() - header - kept));
     }
-    const double top = top_of(row);
-    double middle = top + row.height / ratio / 2;
-    if (row.pinned)
-      painter.fillRect(QRectF(0, top, 3, row.height / ratio), qt_colour(colours.accent));
-    QString text;
-    if (row.kind == LaneKind::compute) {
-      text = QString("rank %1").arg(row.rank);
-      if (choice_.runs > 1 && choice_.style != PairStyle::ghost) {
-        text += QString(" ") + QChar(letter_of_run(row.run));
-      }
+    if (row.pinned) {
+      const double high = row.height / devicePixelRatioF();
+      painter.fillRect(QRectF(0, top_of(row), 3, high), qt_colour(colours.accent));
     }
-    if (row.kind == LaneKind::send) text = "sends";
-    if (row.kind == LaneKind::receive) text = "receives";
-    if (row.kind == LaneKind::memory) text = "memory";
-    if (row.kind == LaneKind::link) {
-      text = "link " + qt_text(penstock::text(first_->run->plan.links[row.rank]));
-    }
-    if (row.kind == LaneKind::difference) text = QChar(letter_of_run(row.run)) + QString(" − A");
-    const double needed = metrics.height() * 0.9;
-    if (row.top == 0) middle = std::max(middle, header + needed / 2 - view().top);
-    const bool fits = middle - needed / 2 >= free_from && middle + needed / 2 <= height();
-    if (text.isEmpty() || !fits) continue;
-    const bool main = row.kind == LaneKind::compute;
-    if (!main && row.kind != LaneKind::link && row.height / ratio < needed) continue;
-    painter.setPen(qt_colour(!main                       ? colours.faint_ink
-                             : row.rank == selected_rank ? colours.accent
-                                                         : colours.ink));
-    painter.drawText(QRectF(6, middle - needed, gutter - 12, 2 * needed),
-                     Qt::AlignVCenter | (main ? Qt::AlignLeft : Qt::AlignRight), text);
-    free_from = middle + needed / 2;
+    const bool is_main = row.kind == LaneKind::compute;
+    const bool is_selected = is_main && row.rank == selected_rank;
+    const Colour ink = is_main ? colours.ink : colours.faint_ink;
+    free_from = paint_name(painter, row, qt_colour(is_selected ? colours.accent : ink), free_from);
   }
   painter.setClipping(false);
   if (kept == 0) return;

@@ -89,7 +89,7 @@ void TimelineCanvas::mouseMoveEvent(QMouseEvent* event) {
   const QPointF way = event->position() - drag_from_;
   if (!dragged_ && way.manhattanLength() > click_reach) {
     dragged_ = true;
-    if (drag_ == Drag::op) on_grab(selected_);
+    if (drag_ == Drag::op) on_grab();
   }
   if (!drag_to(*event)) point_at(event->position());
   if (on_hover) on_hover(text_at(event->position()));

@@ -23,22 +23,21 @@ ResidualMap::ResidualMap(QWidget* parent) : QWidget(parent) {
 
 void ResidualMap::show_residuals(std::vector<std::vector<double>> residuals,
                                  const QString& without) {
-  without_ = without;
   residuals_ = std::move(residuals);
   largest_ = 0;
   for (const auto& stage : residuals_) {
     for (const double value : stage) largest_ = std::max(largest_, std::fabs(value));
   }
-  setAccessibleDescription(residuals_.empty()
-                               ? without_
-                               : QString("largest difference %1 %").arg(100 * largest_, 0, 'f', 1));
+  without_ = residuals_.empty() ? without : "Durations as in A";
+  setAccessibleDescription(
+      largest_ == 0 ? without_ : QString("largest difference %1 %").arg(100 * largest_, 0, 'f', 1));
   update();
 }
 
 void ResidualMap::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   painter.setPen(palette().color(QPalette::WindowText));
-  if (residuals_.empty() || residuals_.front().empty()) {
+  if (largest_ == 0) {
     painter.drawText(rect(), Qt::AlignCenter, without_);
     return;
   }
@@ -48,7 +47,7 @@ void ResidualMap::paintEvent(QPaintEvent*) {
       static_cast<double>(height() - map_bottom) / static_cast<double>(residuals_.size());
   for (std::size_t s = 0; s < residuals_.size(); ++s) {
     for (std::size_t m = 0; m < residuals_[s].size(); ++m) {
-      const double value = largest_ > 0 ? residuals_[s][m] / largest_ : 0;
+      const double value = residuals_[s][m] / largest_;
       const Colour end = value > 0 ? later_colour : earlier_colour;
       const QColor ground = palette().color(QPalette::AlternateBase);
       const Colour base{static_cast<std::uint8_t>(ground.red()),
@@ -66,10 +65,9 @@ void ResidualMap::paintEvent(QPaintEvent*) {
                        Qt::AlignRight | Qt::AlignTop, QString::number(s));
     }
   }
-  painter.drawText(
-      QRect(map_left, height() - map_bottom, width() - map_left, map_bottom), Qt::AlignCenter,
-      largest_ == 0 ? QString("microbatch; durations as in A")
-                    : QString("microbatch; full colour: %1 % of A").arg(100 * largest_, 0, 'f', 1));
+  painter.drawText(QRect(map_left, height() - map_bottom, width() - map_left, map_bottom),
+                   Qt::AlignCenter,
+                   QString("microbatch; full colour: %1 % of A").arg(100 * largest_, 0, 'f', 1));
 }
 
 bool ResidualMap::event(QEvent* event) {

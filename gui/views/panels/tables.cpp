@@ -1,6 +1,8 @@
 #include "gui/views/panels/tables.hpp"
 
 #include <QHeaderView>
+#include <algorithm>
+#include <optional>
 
 #include "experiments/comparison/comparison.hpp"
 #include "experiments/files/table.hpp"
@@ -51,6 +53,25 @@ void finish(QTreeWidget& table) {
   }
   table.setSortingEnabled(true);
   for (int c = 0; c < table.columnCount(); ++c) table.resizeColumnToContents(c);
+}
+
+/// The columns that a person compares: what varies, and the main results.
+std::vector<std::size_t> shown_columns(const RowTable& table) {
+  std::vector<std::size_t> columns = table.varied();
+  for (const char* result : {"makespan_us", "bubble.of_makespan", "throughput.samples_per_s",
+                             "throughput.tokens_per_s", "peak_memory_bytes", "finding"}) {
+    const auto at = std::find(table.columns.begin(), table.columns.end(), result);
+    if (at != table.columns.end()) {
+      columns.push_back(static_cast<std::size_t>(at - table.columns.begin()));
+    }
+  }
+  return columns;
+}
+
+/// Whole numbers as they are, others with the digits that a person compares.
+QString shown_number(const TableCell& cell) {
+  const bool whole = cell.text.find_first_of(".e") == std::string::npos;
+  return whole ? qt_text(cell.text) : QString::number(*cell.number(), 'g', 5);
 }
 
 double percent(Time part, Time whole) {
@@ -182,6 +203,27 @@ void fill_ops(QTreeWidget& table, const PaintedRun& run, std::uint32_t rank, std
       row->set_time(3, {track.end_at(i) - track.begin_at(i)});
       const std::uint32_t microbatch = index(run.run->plan.microbatch[track.tag[i]]);
       row->set(4, QString::number(microbatch), microbatch);
+    }
+  }
+  finish(table);
+}
+
+void fill_sweep(QTreeWidget& table, const RowTable& rows) {
+  start(table);
+  const std::vector<std::size_t> columns = shown_columns(rows);
+  QStringList names{"row"};
+  for (const std::size_t column : columns) names << qt_text(rows.columns[column]);
+  table.setColumnCount(static_cast<int>(names.size()));
+  table.setHeaderLabels(names);
+  for (std::size_t r = 0; r < rows.rows.size(); ++r) {
+    auto* const row = new NumberedRow(&table);
+    row->set(0, QString::number(r), static_cast<double>(r));
+    row->setData(0, task_role, static_cast<qulonglong>(r));
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+      const TableCell& cell = rows.rows[r][columns[c]];
+      const int at = static_cast<int>(c) + 1;
+      const std::optional<double> number = cell.number();
+      number ? row->set(at, shown_number(cell), *number) : row->setText(at, qt_text(cell.text));
     }
   }
   finish(table);

@@ -3,6 +3,7 @@
 #include <QTreeWidget>
 #include <functional>
 
+#include "experiments/sweeps/tables/row_table.hpp"
 #include "gui/models/drawing/painted_run.hpp"
 
 namespace penstock {
@@ -24,6 +25,8 @@ void fill_links(QTreeWidget& table, const ViewedRun& run);
 /// The ops of a rank in order, for screen readers; the first `most` from a moment on.
 void fill_ops(QTreeWidget& table, const PaintedRun& run, std::uint32_t rank, std::int64_t from,
               int most);
+/// The rows of a sweep: what varies, and the main results. The first column names the row.
+void fill_sweep(QTreeWidget& table, const RowTable& rows);
 
 /// The headings of the lists above.
 QStringList idle_columns();

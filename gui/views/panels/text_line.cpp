@@ -8,7 +8,7 @@ namespace penstock {
 TextLine::TextLine(const QString& accessible_name) {
   setAccessibleName(accessible_name);
   setTextFormat(Qt::PlainText);
-  setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed);
+  setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Fixed);
 }
 
 void TextLine::set_text(const QString& text) {
@@ -16,13 +16,15 @@ void TextLine::set_text(const QString& text) {
   setToolTip(text);
 }
 
-QSize TextLine::sizeHint() const { return {120, fontMetrics().height() + 4}; }
+QString TextLine::line() const { return text().replace('\n', ' '); }
+
+QSize TextLine::sizeHint() const {
+  return {fontMetrics().horizontalAdvance(line()) + 8, fontMetrics().height() + 4};
+}
 
 void TextLine::paintEvent(QPaintEvent*) {
   QPainter painter(this);
-  QString line = text();
-  line.replace('\n', ' ');
-  const QString shown = fontMetrics().elidedText(line, Qt::ElideRight, width() - 4);
+  const QString shown = fontMetrics().elidedText(line(), Qt::ElideRight, width() - 4);
   painter.setPen(palette().color(QPalette::WindowText));
   painter.drawText(rect().adjusted(2, 0, -2, 0), Qt::AlignVCenter | Qt::AlignLeft, shown);
 }

@@ -5,8 +5,8 @@
 
 namespace penstock {
 
-/// One line of text. What does not fit is cut off with an ellipsis, so its size never depends on
-/// the text; the pointer shows all of it, and a click calls `on_click`.
+/// One line of text. It takes the room of its text where there is some; what does not fit is cut
+/// off with an ellipsis. The pointer shows all of it, and a click calls `on_click`.
 class TextLine : public QLabel {
  public:
   explicit TextLine(const QString& accessible_name);
@@ -19,6 +19,9 @@ class TextLine : public QLabel {
  protected:
   void paintEvent(QPaintEvent* event) override;
   void mouseReleaseEvent(QMouseEvent* event) override;
+
+ private:
+  QString line() const;
 };
 
 }  // namespace penstock

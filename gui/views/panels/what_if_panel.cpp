@@ -29,50 +29,63 @@ WhatIfPanel::WhatIfPanel(QWidget* parent) : QWidget(parent) {
 }
 
 void WhatIfPanel::add_row(const Knob& knob, QGridLayout& grid, int line) {
-  Row row{.knob = &knob};
-  const std::string id(knob.id);
   auto* label = new QLabel(qt_text(knob.label));
   grid.addWidget(label, line, 0);
-  if (knob.id == "stage") {
-    stage_ = new QSpinBox;
-    stage_->setAccessibleName("Stage whose cost changes");
-    grid.addWidget(stage_, line, 1);
-    connect(stage_, &QSpinBox::valueChanged, this, [this](int stage) {
-      const auto factor = stage_factors_.find(static_cast<std::uint32_t>(stage));
-      turn("stage", factor == stage_factors_.end() ? "1" : QString::fromStdString(factor->second));
-    });
-  }
-  if (!knob.words.empty()) {
-    row.choice = new QComboBox;
-    for (const std::string& word : knob.words) row.choice->addItem(QString::fromStdString(word));
-    row.choice->setAccessibleName(label->text());
-    label->setBuddy(row.choice);
-    grid.addWidget(row.choice, line, 2, 1, 2);
-    connect(row.choice, &QComboBox::textActivated, this,
-            [this, id](const QString& word) { changed_by_hand(id, word); });
-  } else {
-    row.slider = new QSlider(Qt::Horizontal);
-    row.slider->setRange(0, slider_steps);
-    row.slider->setAccessibleName(label->text());
-    row.slider->setMinimumWidth(120);
-    row.field = new QLineEdit;
-    row.field->setFixedWidth(row.field->fontMetrics().horizontalAdvance("000.0000GB/s") + 16);
-    row.field->setAccessibleName(label->text() + " " + qt_text(knob.unit));
-    row.field->setToolTip(qt_text(knob.unit));
+  if (knob.id == "stage") add_stage(grid, line);
+  rows_.push_back({.knob = &knob});
+  Row& row = rows_.back();
+  if (knob.words.empty()) {
+    add_slider(row, label->text());
     label->setBuddy(row.slider);
     grid.addWidget(row.slider, line, 2);
     grid.addWidget(row.field, line, 3);
-    connect(row.slider, &QSlider::valueChanged, this, [this, id, &knob](int at) {
-      if (quiet_) return;
-      changed_by_hand(id, knob_number(knob_at(knob, static_cast<double>(at) / slider_steps)));
-    });
-    QLineEdit* const field = row.field;
-    connect(field, &QLineEdit::editingFinished, this, [this, id, field] {
-      if (!quiet_ && field->isModified()) changed_by_hand(id, field->text());
-      field->setModified(false);
-    });
+  } else {
+    add_choice(row, label->text());
+    label->setBuddy(row.choice);
+    grid.addWidget(row.choice, line, 2, 1, 2);
   }
-  rows_.push_back(row);
+}
+
+/// The number of the stage whose cost is turned.
+void WhatIfPanel::add_stage(QGridLayout& grid, int line) {
+  stage_ = new QSpinBox;
+  stage_->setAccessibleName("Stage whose cost changes");
+  grid.addWidget(stage_, line, 1);
+  connect(stage_, &QSpinBox::valueChanged, this, [this](int stage) {
+    const auto factor = stage_factors_.find(static_cast<std::uint32_t>(stage));
+    turn("stage", factor == stage_factors_.end() ? "1" : QString::fromStdString(factor->second));
+  });
+}
+
+void WhatIfPanel::add_choice(Row& row, const QString& name) {
+  row.choice = new QComboBox;
+  for (const std::string& word : row.knob->words) row.choice->addItem(QString::fromStdString(word));
+  row.choice->setAccessibleName(name);
+  connect(
+      row.choice, &QComboBox::textActivated, this,
+      [this, id = std::string(row.knob->id)](const QString& word) { changed_by_hand(id, word); });
+}
+
+void WhatIfPanel::add_slider(Row& row, const QString& name) {
+  const Knob& knob = *row.knob;
+  const std::string id(knob.id);
+  row.slider = new QSlider(Qt::Horizontal);
+  row.slider->setRange(0, slider_steps);
+  row.slider->setAccessibleName(name);
+  row.slider->setMinimumWidth(120);
+  connect(row.slider, &QSlider::valueChanged, this, [this, id, &knob](int at) {
+    if (quiet_) return;
+    changed_by_hand(id, knob_number(knob_at(knob, static_cast<double>(at) / slider_steps)));
+  });
+  QLineEdit* const field = new QLineEdit;
+  row.field = field;
+  field->setFixedWidth(field->fontMetrics().horizontalAdvance("000.0000GB/s") + 16);
+  field->setAccessibleName(name + " " + qt_text(knob.unit));
+  field->setToolTip(qt_text(knob.unit));
+  connect(field, &QLineEdit::editingFinished, this, [this, id, field] {
+    if (!quiet_ && field->isModified()) changed_by_hand(id, field->text());
+    field->setModified(false);
+  });
 }
 
 void WhatIfPanel::turn(const std::string& id, const QString& value) {

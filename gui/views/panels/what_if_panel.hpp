@@ -40,6 +40,9 @@ class WhatIfPanel : public QWidget {
     QComboBox* choice = nullptr;
   };
   void add_row(const Knob& knob, QGridLayout& grid, int line);
+  void add_stage(QGridLayout& grid, int line);
+  void add_choice(Row& row, const QString& name);
+  void add_slider(Row& row, const QString& name);
   void changed_by_hand(const std::string& id, const QString& value);
 
   std::shared_ptr<const Scenario> scenario_;

@@ -89,11 +89,14 @@ void ViewerWindow::build_status() {
   progress_->setMaximumWidth(140);
   progress_->setAccessibleName("Opening");
   progress_->hide();
-  statusBar()->addWidget(hover_, 2);
-  statusBar()->addWidget(message_, 2);
+  // What changes with every move of the pointer takes the room that is left, and moves nothing.
+  hover_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed);
+  hover_->setMinimumWidth(120);
+  statusBar()->addWidget(message_);
+  statusBar()->addWidget(hover_, 1);
   statusBar()->addWidget(progress_);
   statusBar()->addWidget(cancel_);
-  statusBar()->addPermanentWidget(use_, 3);
+  statusBar()->addPermanentWidget(use_);
   connect(cancel_, &QPushButton::clicked, this, [this] { cancel_opening(); });
 }
 
@@ -199,6 +202,7 @@ void ViewerWindow::dropEvent(QDropEvent* event) {
   for (const QUrl& url : event->mimeData()->urls()) {
     if (url.isLocalFile()) paths << url.toLocalFile();
   }
+  if (paths.isEmpty()) return show_message("Only files of this machine open here");
   open_files_later(paths);
 }
 

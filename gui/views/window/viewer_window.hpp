@@ -46,7 +46,7 @@ struct OpenRun {
   std::optional<TaskId> anchor;         // of the run: both are aligned by this op
   std::vector<RunBefore> past, future;  // of changes
   RunBefore grabbed;                    // when a drag began
-  OpQuery carried;                      // the op that is dragged
+  TaskId carried = no_task;             // the op of it that is dragged
   std::vector<TaskId> found;            // by the last search
   std::size_t found_at = 0;
   std::vector<IdlePiece> idle;  // longest first; empty: not looked for
@@ -187,10 +187,9 @@ class ViewerWindow : public QMainWindow {
   void change_run(const OpenRun& open, std::function<ViewedRunPtr()> make, Origin origin);
   void show_change_problem(const QString& problem, Origin origin);
   void remember(OpenRun& open);
-  void grab_op(OpenRun& open, TaskId task);
+  void grab_op(OpenRun& open);
   void carry(OpenRun& open, std::int64_t time, bool released);
   void move_boundary(OpenRun& open, std::uint32_t rank, int layers, bool released);
-  void select_again(OpenRun& open, const OpQuery& op);
   void show_slack(OpenRun& open);
   void connect_canvas(TimelineCanvas& canvas);
   bool has_second();
@@ -201,7 +200,9 @@ class ViewerWindow : public QMainWindow {
   void hands_rest();
   QString difference_text(const OpenRun& open) const;
   QString comparison_text(const OpenRun& open) const;
-  QString ask_save(const QString& title, const QString& filter, const QString& suffix);
+  /// Asks for a file, writes it and says so. The first kind of file is the default.
+  void save_as(const QString& title, const QString& kinds,
+               const std::function<void(const std::string& path)>& write);
   /// Runs something that may refuse input; shows the message then.
   void guarded(const std::function<void()>& work);
   void select(TaskId task);

@@ -124,7 +124,6 @@ void ViewerWindow::change_run(const OpenRun& open, std::function<ViewedRunPtr()>
           if (shown == now()) show_change_problem(problem, origin);
           if (run == nullptr) return;
           replace_run(*shown, run, true);
-          if (origin == Origin::canvas) select_again(*shown, shown->carried);
           if (run->run->brief) rest_.start();
         };
       },

@@ -5,6 +5,7 @@
 #include <QFileInfo>
 #include <QMenu>
 #include <QPointer>
+#include <QRegularExpression>
 #include <QSettings>
 #include <filesystem>
 #include <utility>
@@ -40,6 +41,11 @@ bool is_sweep(const QString& path) { return path.endsWith(".jsonl"); }
 QStringList without_sweeps(QStringList paths) {
   paths.erase(std::remove_if(paths.begin(), paths.end(), is_sweep), paths.end());
   return paths;
+}
+
+/// The first suffix that a filter of a file dialog names: "png" of "PNG (*.png);;SVG (*.svg)".
+QString suffix_of(const QString& kinds) {
+  return QRegularExpression("\\*\\.(\\w+)").match(kinds).captured(1);
 }
 
 }  // namespace
@@ -220,32 +226,36 @@ void ViewerWindow::close_run() {
 
 // ---- saving ----
 
-QString ViewerWindow::ask_save(const QString& title, const QString& filter, const QString& suffix) {
-  QFileDialog dialog(this, title, {}, filter);
+void ViewerWindow::save_as(const QString& title, const QString& kinds,
+                           const std::function<void(const std::string& path)>& write) {
+  QFileDialog dialog(this, title, {}, kinds);
   dialog.setAcceptMode(QFileDialog::AcceptSave);
-  dialog.setDefaultSuffix(suffix);
-  return dialog.exec() == QDialog::Accepted ? dialog.selectedFiles().value(0) : QString();
+  const auto choose = [&](const QString& kind) { dialog.setDefaultSuffix(suffix_of(kind)); };
+  choose(kinds);
+  connect(&dialog, &QFileDialog::filterSelected, &dialog, choose);
+  if (dialog.exec() != QDialog::Accepted) return;
+  const QString path = dialog.selectedFiles().front();
+  show_message("Written: " + path);  // unless the writer has more to say
+  write(local_paths({path}).front());
 }
 
 void ViewerWindow::export_dialog() {
-  const QString path =
-      ask_save("Export what is seen", "PNG (*.png);;SVG (*.svg);;PDF (*.pdf)", "png");
-  if (!path.isEmpty()) export_view(*canvas(), local_paths({path}).front());
+  save_as("Export what is seen", "PNG (*.png);;SVG (*.svg);;PDF (*.pdf)",
+          [this](const std::string& path) { export_view(*canvas(), path); });
 }
 
 void ViewerWindow::export_whole_dialog() {
-  const QString path = ask_save("Export the whole run",
-                                "SVG (*.svg);;PNG (*.png);;PDF (*.pdf);;Trace for Perfetto (*.json "
-                                "*.json.gz);;Timeline (*.timeline)",
-                                "svg");
-  if (!path.isEmpty()) export_run(*now()->run, local_paths({path}).front());
+  save_as("Export the whole run",
+          "SVG (*.svg);;PNG (*.png);;PDF (*.pdf);;Trace for Perfetto (*.json *.json.gz);;Timeline "
+          "(*.timeline)",
+          [this](const std::string& path) { export_run(*now()->run, path); });
 }
 
 void ViewerWindow::export_area_dialog() {
   if (!canvas()->area()) return show_message("Drag over the lanes first: that area is written");
-  const QString path = ask_save("Export the selected area", "CSV (*.csv)", "csv");
-  if (path.isEmpty()) return;
-  write_file(local_paths({path}).front(), csv_of(*canvas()->area(), *canvas()->first()));
+  save_as("Export the selected area", "CSV (*.csv)", [this](const std::string& path) {
+    write_file(path, csv_of(*canvas()->area(), *canvas()->first()));
+  });
 }
 
 void ViewerWindow::save_scenario(const std::string& path) {
@@ -267,8 +277,8 @@ void ViewerWindow::save_scenario(const std::string& path) {
 
 void ViewerWindow::save_scenario_dialog() {
   if (!now()->run->scenario) return save_scenario("");
-  const QString path = ask_save("Save as scenario", "Scenario (*.json)", "json");
-  if (!path.isEmpty()) save_scenario(local_paths({path}).front());
+  save_as("Save as scenario", "Scenario (*.json)",
+          [this](const std::string& path) { save_scenario(path); });
 }
 
 void ViewerWindow::save_order(const std::string& path) {
@@ -284,8 +294,8 @@ void ViewerWindow::save_order(const std::string& path) {
 
 void ViewerWindow::save_order_dialog() {
   if (!now()->run->layout) return save_order("");
-  const QString path = ask_save("Save the order", "PyTorch order (*.csv)", "csv");
-  if (!path.isEmpty()) save_order(local_paths({path}).front());
+  save_as("Save the order", "PyTorch order (*.csv)",
+          [this](const std::string& path) { save_order(path); });
 }
 
 }  // namespace penstock

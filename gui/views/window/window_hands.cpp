@@ -13,16 +13,6 @@ namespace {
 
 constexpr std::size_t most_undone = 50;
 
-/// Says which op it is in any run.
-OpQuery identity_of(const Plan& plan, TaskId task) {
-  const WorkClass& work = plan.class_of(task);
-  OpQuery same;
-  same.pass = work.pass;
-  same.stage = index(work.stage);
-  same.microbatch = index(plan.microbatch[task]);
-  return same;
-}
-
 ViewedRunPtr run_of(std::variant<ViewedRunPtr, MoveRefused> moved) {
   if (const auto* refused = std::get_if<MoveRefused>(&moved)) {
     throw InputError("Not moved: " + refused->text);
@@ -36,8 +26,8 @@ void ViewerWindow::connect_canvas(TimelineCanvas& canvas) {
   canvas.on_selection = [this] { refresh_selection(); };
   canvas.on_hover = [this](const QString& text) { hover_->set_text(text); };
   // Another tab may come in front while a hand drags.
-  canvas.on_grab = [this, &canvas](TaskId task) {
-    if (OpenRun* const open = shown_by(&canvas)) grab_op(*open, task);
+  canvas.on_grab = [this, &canvas] {
+    if (OpenRun* const open = shown_by(&canvas)) grab_op(*open);
   };
   canvas.on_carry = [this, &canvas](std::int64_t time, bool released) {
     if (OpenRun* const open = shown_by(&canvas)) carry(*open, time, released);
@@ -73,42 +63,32 @@ void ViewerWindow::undo(bool forward) {
 
 // ---- moving ops ----
 
-void ViewerWindow::select_again(OpenRun& open, const OpQuery& op) {
-  if (!op.pass) return;
-  const auto found = find_ops(op, open.run->plan, open.run->timeline);
-  if (!found.empty()) open.canvas->select(found.front(), false);
-}
-
 void ViewerWindow::move_op(bool later) {
   OpenRun& open = *now();
   const TaskId task = open.canvas->selected();
   if (task == no_task) return show_message("Select an op first");
-  const OpQuery op = identity_of(open.run->plan, task);
   auto moved = with_moved_op(*open.run, task, later);
   if (const auto* refused = std::get_if<MoveRefused>(&moved)) {
     return show_message("Not moved: " + QString::fromStdString(refused->text));
   }
   remember(open);
   replace_run(open, std::get<ViewedRunPtr>(moved), true);
-  select_again(open, op);
   show_message(later ? "Moved one place later" : "Moved one place earlier");
 }
 
-void ViewerWindow::grab_op(OpenRun& open, TaskId task) {
+void ViewerWindow::grab_op(OpenRun& open) {
   complete_now(open);
   open.grabbed = {open.run, open.base};
-  open.carried = identity_of(open.run->plan, task);
+  open.carried = open.canvas->selected();
 }
 
 /// Puts the op that is dragged at a moment of the run as it was when the drag began.
 void ViewerWindow::carry(OpenRun& open, std::int64_t time, bool released) {
   const ViewedRunPtr from = open.grabbed.run;
-  if (from == nullptr) return;
-  const auto found = find_ops(open.carried, from->plan, from->timeline);
-  if (found.empty()) return;
+  if (from == nullptr || open.carried == no_task) return;
   change_run(
       open,
-      [from, task = found.front(), time] {
+      [from, task = open.carried, time] {
         const bool changes = from->layout != nullptr;
         return run_of(with_op_at(*from, task, changes ? place_at(*from, task, time) : 0));
       },
@@ -124,7 +104,7 @@ void ViewerWindow::carry(OpenRun& open, std::int64_t time, bool released) {
     replace_run(open, from, true);
   }
   open.grabbed = {};
-  open.carried = {};
+  open.carried = no_task;
 }
 
 // ---- moving layers ----
@@ -143,18 +123,20 @@ void ViewerWindow::move_boundary(OpenRun& open, std::uint32_t rank, int layers, 
       Origin::canvas);
   if (!released) return;
   changing_.finish();
-  if (layers != 0 && open.run != from && message().isEmpty()) {
+  const bool refused = !message().isEmpty();
+  const int gained = refused ? 0 : layers_on(*open.run, rank) - layers_on(*from, rank);
+  if (gained != 0) {
     open.past.push_back(open.grabbed);
     open.future.clear();
     open.base = open.run->scenario;
     what_if_->show_scenario(open.base);
-    const auto count = static_cast<std::uint64_t>(std::abs(layers));
     show_message(QString("%1 moved %2 rank %3; Ctrl+Z undoes it")
-                     .arg(qt_text(counted(count, "layer")))
-                     .arg(layers > 0 ? "to" : "from")
+                     .arg(qt_text(counted(static_cast<std::uint64_t>(std::abs(gained)), "layer")))
+                     .arg(gained > 0 ? "to" : "from")
                      .arg(rank));
-  } else if (open.run != from) {
-    replace_run(open, from, true);
+  } else {
+    if (open.run != from) replace_run(open, from, true);
+    if (!refused && layers != 0) show_message("Not moved: each stage keeps a layer");
   }
   open.grabbed = {};
 }

@@ -1,62 +1,15 @@
 #include <QFile>
 #include <QFileInfo>
-#include <algorithm>
 
 #include "experiments/scenario/document.hpp"
+#include "gui/views/panels/tables.hpp"
 #include "gui/views/window/viewer_window.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {
-namespace {
-
-/// The columns that a person compares: what varies, and the main results.
-std::vector<std::size_t> shown_columns(const RowTable& table) {
-  std::vector<std::size_t> columns = table.varied();
-  for (const char* result : {"makespan_us", "bubble.of_makespan", "throughput.samples_per_s",
-                             "throughput.tokens_per_s", "peak_memory_bytes", "finding"}) {
-    const auto at = std::find(table.columns.begin(), table.columns.end(), result);
-    if (at != table.columns.end()) {
-      columns.push_back(static_cast<std::size_t>(at - table.columns.begin()));
-    }
-  }
-  return columns;
-}
-
-/// A row that sorts by numbers where they are.
-class RowItem : public QTreeWidgetItem {
- public:
-  using QTreeWidgetItem::QTreeWidgetItem;
-  bool operator<(const QTreeWidgetItem& other) const override {
-    const int column = treeWidget()->sortColumn();
-    bool one = false;
-    bool two = false;
-    const double a = text(column).toDouble(&one);
-    const double b = other.text(column).toDouble(&two);
-    return one && two ? a < b : text(column) < other.text(column);
-  }
-};
-
-}  // namespace
-
 void ViewerWindow::open_sweep(const QString& path) {
   swept_ = read_row_table(QFile::encodeName(path).toStdString());
-  const std::vector<std::size_t> columns = shown_columns(swept_);
-  sweep_->setSortingEnabled(false);
-  sweep_->clear();
-  QStringList names{"row"};
-  for (const std::size_t column : columns) names << QString::fromStdString(swept_.columns[column]);
-  sweep_->setColumnCount(static_cast<int>(names.size()));
-  sweep_->setHeaderLabels(names);
-  for (std::size_t r = 0; r < swept_.rows.size(); ++r) {
-    QStringList texts{QString::number(r)};
-    for (const std::size_t column : columns) {
-      texts << QString::fromStdString(swept_.rows[r][column].text);
-    }
-    auto* item = new RowItem(sweep_, texts);
-    item->setData(0, Qt::UserRole, static_cast<qulonglong>(r));
-  }
-  sweep_->setSortingEnabled(true);
-  for (int c = 0; c < sweep_->columnCount(); ++c) sweep_->resizeColumnToContents(c);
+  fill_sweep(*sweep_, swept_);
   raise_dock("Sweep");
   show_message(QString("%1: %2 rows; Enter opens one as a change of the scenario in front")
                    .arg(QFileInfo(path).fileName())

@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <thread>
 
 #include "experiments/calibration/calibration_picture.hpp"
 #include "experiments/calibration/calibration_pipelines.hpp"
+#include "experiments/calibration/pipeline_runs.hpp"
 #include "experiments/files/json_output.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/made_up_backend.hpp"
@@ -139,7 +141,7 @@ TEST_CASE("calibration: what a rule does not allow is no case") {
 // The machine has at most three ranks. Its kernels are those of this machine, so that nothing can
 // be said of errors here; of what is there, and of what was left out, it can.
 TEST_CASE("calibration: a backend is measured with what it can run, and the report has all of it") {
-  CalibrationRequest request{.budget_s = 0.5, .bootstrap = {.seed = 4, .draws = 30}};
+  CalibrationRequest request{.budget_s = 1, .bootstrap = {.seed = 4, .draws = 30}};
   std::vector<std::size_t> kept;
   std::set<std::string> units;
   const CalibrationWatch watch{
@@ -185,6 +187,28 @@ TEST_CASE("calibration: a backend is measured with what it can run, and the repo
   const CalibrationPlot plot = calibration_plot(document);
   REQUIRE(plot.panels.size() == 2);
   CHECK(plot.panels[1].series.size() == 4);
+}
+
+// Eight times a millisecond are over when the first one is there.
+TEST_CASE("calibration: pipelines are left out once their share of the budget is long over") {
+  BackendEntry slow = three_ranks;
+  slow.make = [](const Job& job) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    return three_ranks.make(job);
+  };
+  PipelineRuns runs(slow, 1e-3);
+  for (std::size_t left = 5; left > 0; --left) {
+    const PipelineCase one{{"even", 2, 4, 30}, "1f1b", PipelinePart::training};
+    runs.run(*pipeline_of(one, {exact_busy()}), left);
+  }
+  CHECK(runs.runs.size() == 1);
+  REQUIRE(runs.left_out.size() == 4);
+  CHECK(runs.left_out[0].why == "pipelines had taken 8 times their share of --budget");
+  Calibration calibration;
+  calibration.left_out = runs.left_out;
+  CHECK(calibration_text(calibration)
+            .find("left out: 4 pipelines: pipelines had taken 8 times their share of --budget\n") !=
+        std::string::npos);
 }
 
 TEST_CASE("calibration: a backend that runs nothing here says why before anything is measured") {

@@ -73,9 +73,9 @@ TEST_CASE("auto: under a policy formats are chosen for what it decides") {
                           "/memory/capacity_bytes=4100"}));
   REQUIRE(result.report);
   CHECK(result.findings.empty());
-  REQUIRE(result.codec);
-  CHECK(result.codec->stages[0].stash);
-  CHECK(!result.codec->stages[3].stash);
+  REQUIRE(result.layout.codings.size() == 4);
+  CHECK(result.layout.codings[0].stash);
+  CHECK(!result.layout.codings[3].stash);
 }
 
 }  // namespace penstock::testing

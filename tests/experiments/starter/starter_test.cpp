@@ -209,7 +209,7 @@ TEST_CASE("starter: what cannot be is refused with its reason") {
   CHECK(refusal({.model = "-", .hardware = "dgx-h100", .devices = 8})
             .starts_with("--model -: a scenario names the file of its model"));
   CHECK(refusal(request_for("llama-3.1-8b.json", "tpu-v4-slice", 128))
-            .starts_with("starter: /hardware/topology: a torus of 4 x 4 x 4 has 64 devices"));
+            .starts_with("new scenario: /hardware/topology: a torus of 4 x 4 x 4 has 64 devices"));
   TrainingRequest uneven = request_for("llama-3.1-8b.json", "dgx-h100", 13);
   uneven.global_batch = 6;
   TrainingRequest large = request_for("llama-3.1-8b.json", "dgx-h100", 8);

@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <QComboBox>
 #include <QDialog>
 #include <QFileDialog>
 #include <QPointer>
@@ -8,6 +9,7 @@
 #include <set>
 
 #include "tests/gui/views/opened.hpp"
+#include "tests/support/scratch.hpp"
 
 namespace penstock {
 namespace {
@@ -235,6 +237,29 @@ TEST_CASE("actions: the help sheet and the palette list every action") {
   QTest::keyClick(field, Qt::Key_Return);
   opened.settle();
   CHECK(!opened.canvas().path().empty());
+}
+
+/// Takes the kind of file with this text and this name in the next file dialog.
+void save_in_next_dialog(const QString& kind, const QString& name) {
+  QTimer::singleShot(50, [kind, name] {
+    auto* dialog = qobject_cast<QFileDialog*>(QApplication::activeModalWidget());
+    REQUIRE(dialog != nullptr);
+    auto* kinds = dialog->findChild<QComboBox*>("fileTypeCombo");
+    kinds->setCurrentText(kind);
+    kinds->textActivated(kind);
+    dialog->findChild<QLineEdit*>("fileNameEdit")->setText(name);
+    static_cast<QDialog*>(dialog)->accept();
+  });
+}
+
+TEST_CASE(
+    "export: the chosen kind of file gives the suffix, and the message says what was written") {
+  Opened opened;
+  const testing::Scratch folder;
+  save_in_next_dialog("PDF (*.pdf)", QString::fromStdString(folder.path("view")));
+  opened.window.export_dialog();
+  CHECK(opened.window.message().toStdString() == "Written: " + folder.path("view.pdf"));
+  CHECK(testing::content_of(folder.path("view.pdf")).starts_with("%PDF"));
 }
 
 TEST_CASE("actions: one that waits for events can be picked by Enter in the palette") {

@@ -4,6 +4,7 @@
 #include <QListWidget>
 #include <QProgressBar>
 #include <QSlider>
+#include <algorithm>
 
 #include "experiments/scenario/document.hpp"
 #include "gui/views/canvas/look.hpp"
@@ -78,8 +79,32 @@ TEST_CASE("order: where an op may not go, the drag says why and changes nothing"
   const QPointF from = opened.middle_of(opened.op("0B0"));
   const QRectF first = opened.canvas().place_of_task(opened.op("0F0"));
   drag_slowly(opened, from, {first.left() + 2, first.center().y()}, [] {});
-  CHECK(opened.window.message().startsWith("Not moved: "));
+  CHECK(opened.window.message() == "Not moved: in that order 0B0 precedes 0F0");
   CHECK(order_of(opened.run(), 0) == before);
+  CHECK(opened.canvas().selected() == opened.op("0B0"));
+}
+
+TEST_CASE(
+    "order: the selected op and the followed microbatch stay so when others take their numbers") {
+  Opened opened;
+  opened.canvas().select(opened.op("0F4"), false);
+  opened.press(QKeySequence("G"));
+  const auto follows = [&](std::uint32_t microbatch) {
+    const std::vector<TaskId>& bright = opened.canvas().bright();
+    return !bright.empty() && std::all_of(bright.begin(), bright.end(), [&](TaskId task) {
+      return index(opened.run().plan.microbatch[task]) == microbatch;
+    });
+  };
+  REQUIRE(follows(4));
+  for (const char* keys : {"Alt+Up", "Ctrl+Z"}) {
+    opened.press(QKeySequence(keys));
+    CHECK(follows(4));
+    CHECK(opened.canvas().selected() == opened.op("0F4"));
+  }
+  opened.window.set_scenario(changed(*opened.run().scenario, {"/schedule/microbatches=4"}));
+  opened.settle();
+  CHECK(opened.canvas().selected() == no_task);
+  CHECK(opened.canvas().bright().empty());
 }
 
 TEST_CASE("order: a changed order is saved beside its scenario, and both open again") {
@@ -120,6 +145,21 @@ TEST_CASE("layers: the line between two ranks, dragged, moves layers; Ctrl+Z bri
   CHECK(document_text(*opened.run().scenario).find("\"stages\"") != std::string::npos);
   opened.press(QKeySequence("Ctrl+Z"));
   CHECK(layers_of(0) == 2);
+}
+
+TEST_CASE("layers: the message counts those that moved, for each stage keeps one") {
+  Opened opened;
+  const testing::Scratch folder;
+  opened.window.open_files_now({QString::fromStdString(folder.file("l.json", layered_text))});
+  opened.settle();
+  const auto drag_far = [&] {
+    const QPointF line(30, opened.canvas().place_of_task(opened.op("1F0")).top());
+    drag_slowly(opened, line, line + QPointF(0, 4 * TimelineCanvas::pixels_per_layer), [] {});
+  };
+  drag_far();
+  CHECK(opened.window.message() == "1 layer moved to rank 0; Ctrl+Z undoes it");
+  drag_far();
+  CHECK(opened.window.message() == "Not moved: each stage keeps a layer");
 }
 
 TEST_CASE("layers: stages given by numbers have none to move, and the drag says so") {

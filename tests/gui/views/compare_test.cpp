@@ -206,6 +206,8 @@ TEST_CASE("compare: a file against another one; the first difference is found; d
   CHECK(map->accessibleDescription() == "No second run");
   map->show_residuals({}, "No op in both");
   CHECK(map->accessibleDescription() == "No op in both");
+  map->show_residuals({{0, 0}, {0, 0}}, "No op in both");
+  CHECK(map->accessibleDescription() == "Durations as in A");
 }
 
 }  // namespace

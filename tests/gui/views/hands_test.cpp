@@ -1,5 +1,7 @@
 #include <doctest/doctest.h>
 
+#include <QDropEvent>
+#include <QMimeData>
 #include <QSlider>
 #include <QTextBlock>
 #include <QWheelEvent>
@@ -29,6 +31,29 @@ void drag(TimelineCanvas& canvas, QPoint from, QPoint to, Qt::KeyboardModifiers 
     QApplication::sendEvent(&canvas, &move);
   }
   QTest::mouseRelease(&canvas, Qt::LeftButton, keys, to);
+}
+
+void drop(Opened& opened, const QUrl& url) {
+  QMimeData data;
+  data.setUrls({url});
+  QDragEnterEvent enter({50, 50}, Qt::CopyAction, &data, Qt::LeftButton, {});
+  QApplication::sendEvent(&opened.window, &enter);
+  CHECK(enter.isAccepted());
+  QDropEvent event({50, 50}, Qt::CopyAction, &data, Qt::LeftButton, {});
+  QApplication::sendEvent(&opened.window, &event);
+  opened.settle();
+}
+
+TEST_CASE("drop: a file opens beside the others; what is no file or no run says so") {
+  Opened opened;
+  drop(opened, QUrl::fromLocalFile(testing::first_scenario));
+  CHECK(opened.window.count() == 2);
+  drop(opened, QUrl("https://example.com/run.json"));
+  CHECK(opened.window.message() == "Only files of this machine open here");
+  const testing::Scratch folder;
+  drop(opened, QUrl::fromLocalFile(QString::fromStdString(folder.file("a.png", "\x89PNG\r\n"))));
+  CHECK(opened.window.message().contains("a.png: unrecognised file; the viewer opens scenarios"));
+  CHECK(opened.window.count() == 2);
 }
 
 TEST_CASE("hands: Ctrl+wheel zooms and keeps the time under the pointer") {

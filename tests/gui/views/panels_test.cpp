@@ -144,6 +144,21 @@ TEST_CASE("what if: a word as the factor of a stage is refused, and the run stay
   CHECK(opened.run().span() > before);
 }
 
+TEST_CASE("status line: a message is shown whole where nothing else needs the room") {
+  Opened opened;
+  opened.window.show_message(
+      "/model/stages: stages given by numbers have no layers to move; give \"layers\" or a model "
+      "file");
+  opened.settle();
+  for (auto* line : opened.window.findChildren<QLabel*>()) {
+    if (line->accessibleName() != "Message") continue;
+    CHECK(line->width() >= line->fontMetrics().horizontalAdvance(line->text()) + 4);
+  }
+  opened.window.show_message(QString(3000, 'x'));
+  opened.settle();
+  CHECK(opened.window.width() == 1200);
+}
+
 TEST_CASE("sweeps: rows are listed, and one that is activated opens as its scenario") {
   Opened opened;
   const testing::Scratch folder;
@@ -164,6 +179,11 @@ TEST_CASE("sweeps: rows are listed, and one that is activated opens as its scena
   REQUIRE(rows->topLevelItemCount() == 2);
   CHECK(rows->isVisible());
   CHECK(rows->headerItem()->text(1) == "/schedule/microbatches");
+  CHECK(rows->topLevelItem(0)->text(2) == "24375");
+  CHECK(rows->topLevelItem(0)->textAlignment(2) == (Qt::AlignRight | Qt::AlignVCenter));
+  rows->sortByColumn(2, Qt::DescendingOrder);
+  CHECK(rows->topLevelItem(0)->text(2) == "38401");
+  rows->sortByColumn(0, Qt::AscendingOrder);
   rows->setFocus();
   rows->setCurrentItem(rows->topLevelItem(1));
   QTest::keyClick(rows, Qt::Key_Return);

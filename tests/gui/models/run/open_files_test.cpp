@@ -105,6 +105,9 @@ TEST_CASE("opening: traces say how far they are, and what that throws ends their
 TEST_CASE("opening: bad files give the texts of the command line") {
   const testing::Scratch folder;
   CHECK_THROWS_AS(open_files({folder.path("none.json")}), InputError);
+  CHECK_THROWS_WITH_AS(open_files({folder.file("a.pdf", "%PDF-1.4\n")}),
+                       doctest::Contains("a.pdf: unrecognised file; the viewer opens scenarios"),
+                       InputError);
   CHECK_THROWS_AS(open_files({folder.file("a.timeline", "PENSTOCK")}), InputError);
   CHECK_THROWS_AS(open_files({folder.file("o.csv", "0F0,0B0,nonsense\n")}), InputError);
   const std::string bad = folder.file("s.json", "{\"penstock\": 1, \"model\": {}}");

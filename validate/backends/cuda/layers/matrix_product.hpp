@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include "validate/backends/cuda/arithmetic/number.hpp"
 
@@ -37,43 +36,8 @@ struct LayerProduct {
   void* c;
 };
 
-/// One column of a product, on the host.
+/// Runs a product on the host, of Bf16 or double.
 template <class Number>
-void multiply_column(const LayerProduct<Number>& product, const Number* a, const Number* b,
-                     std::uint64_t column, std::vector<SumOf<Number>>& sums) {
-  const std::uint64_t rows = product.rows;
-  for (auto& sum : sums) sum = 0;
-  for (std::uint64_t k = 0; k < product.inner; ++k) {
-    const auto factor = value_of(product.form.b_transposed ? b[column + k * product.columns]
-                                                           : b[k + column * product.inner]);
-    for (std::uint64_t row = 0; row < rows; ++row) {
-      const Number own = product.form.a_transposed ? a[k + row * product.inner] : a[row + k * rows];
-      sums[row] += value_of(own) * factor;
-    }
-  }
-}
-
-/// Runs a product on the host.
-template <class Number>
-void multiply(const LayerProduct<Number>& product) {
-  using Sum = SumOf<Number>;
-  const ProductForm& form = product.form;
-  std::vector<Sum> sums(product.rows);
-  for (std::uint64_t turn = 0; turn < form.batch; ++turn) {
-    for (std::uint64_t column = 0; column < product.columns; ++column) {
-      multiply_column(product, product.a + turn * form.a_step, product.b + turn * form.b_step,
-                      column, sums);
-      const std::uint64_t first = turn * form.c_step + column * product.rows;
-      for (std::uint64_t row = 0; row < product.rows; ++row) {
-        if (form.result == ProductResult::rounded) {
-          static_cast<Number*>(product.c)[first + row] = rounded<Number>(sums[row]);
-        } else {
-          Sum& sum = static_cast<Sum*>(product.c)[first + row];
-          sum = form.result == ProductResult::added ? sum + sums[row] : sums[row];
-        }
-      }
-    }
-  }
-}
+void multiply(const LayerProduct<Number>& product);
 
 }  // namespace penstock
