@@ -269,6 +269,7 @@ TEST_CASE("cuda_multi: a rank that is killed ends all others within seconds, and
   cluster.mishap = Mishap::dies;
   cluster.mishap_gpu = 2;
   cluster.mishap_launch = within_a_run;
+  cluster.standstill_ms = 60'000;  // the others are not to notice that nothing moves
   // Were they not told to abort, they would end after this limit.
   const Loss loss = loss_on(cluster, {.stop_limit = seconds(10)});
   CHECK(loss.halt.kind == "lost_process");
@@ -285,6 +286,7 @@ TEST_CASE("cuda_multi: an error that NCCL notices by itself ends all ranks") {
   cluster.mishap = Mishap::fails;
   cluster.mishap_gpu = 1;
   cluster.mishap_launch = within_a_run;
+  cluster.standstill_ms = 60'000;  // the others are not to notice that nothing moves
   const Loss loss = loss_on(cluster);
   CHECK(loss.halt.kind == "transport");
   CHECK(loss.halt.rank == Rank{1});
