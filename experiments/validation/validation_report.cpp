@@ -157,7 +157,7 @@ ordered_json scores_json(const Validation& validation) {
           {"verdict", name(validation.fault ? Verdict::fail : validation.verdict)}};
 }
 
-/// What actions did, and what it came to.
+/// The bodies of actions, why these, and how far off their numbers, codecs and memory are.
 ordered_json actions_json(const Validation& validation) {
   std::string bodies = validation.job.layers ? "layers" : "busy";
   if (validation.torch) bodies = validation.torch->bodies;

@@ -347,7 +347,7 @@ TEST_CASE("nesting without end is refused, not followed") {
             ": it is nested more than 64 levels deep");
 }
 
-/// CPU time that it takes to read a model of so many layers.
+/// CPU seconds to read a model of this many layers.
 double seconds_to_read(std::size_t layers) {
   std::string list;
   for (std::size_t layer = 0; layer < layers; ++layer) {

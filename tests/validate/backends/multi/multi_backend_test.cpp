@@ -98,8 +98,13 @@ bool ends_before(pid_t pid, Moment end) {
   return true;
 }
 
-/// A launch in the middle of the first run of any rank.
-constexpr std::uint64_t within_a_run = 12;
+/// In the middle of the first run of any rank. Others wait, and must not be the first to fail.
+void add_mishap(FakeCluster& cluster, Mishap mishap, std::uint32_t gpu) {
+  cluster.mishap = mishap;
+  cluster.mishap_gpu = gpu;
+  cluster.mishap_launch = 12;
+  cluster.standstill_ms = 60'000;
+}
 
 std::uint16_t port_now() { return listen_on_port(0).port; }
 
@@ -266,10 +271,7 @@ TEST_CASE("cuda_multi: one rank runs alone") {
 
 TEST_CASE("cuda_multi: a rank that is killed ends all others within seconds, and is named") {
   FakeCluster cluster(4);
-  cluster.mishap = Mishap::dies;
-  cluster.mishap_gpu = 2;
-  cluster.mishap_launch = within_a_run;
-  cluster.standstill_ms = 60'000;  // the others are not to notice that nothing moves
+  add_mishap(cluster, Mishap::dies, 2);
   // Were they not told to abort, they would end after this limit.
   const Loss loss = loss_on(cluster, {.stop_limit = seconds(10)});
   CHECK(loss.halt.kind == "lost_process");
@@ -283,10 +285,7 @@ TEST_CASE("cuda_multi: a rank that is killed ends all others within seconds, and
 
 TEST_CASE("cuda_multi: an error that NCCL notices by itself ends all ranks") {
   FakeCluster cluster(4);
-  cluster.mishap = Mishap::fails;
-  cluster.mishap_gpu = 1;
-  cluster.mishap_launch = within_a_run;
-  cluster.standstill_ms = 60'000;  // the others are not to notice that nothing moves
+  add_mishap(cluster, Mishap::fails, 1);
   const Loss loss = loss_on(cluster);
   CHECK(loss.halt.kind == "transport");
   CHECK(loss.halt.rank == Rank{1});
@@ -297,10 +296,7 @@ TEST_CASE("cuda_multi: an error that NCCL notices by itself ends all ranks") {
 
 TEST_CASE("cuda_multi: a run that does not end is aborted after its limit, and says where it was") {
   FakeCluster cluster(4);
-  cluster.mishap = Mishap::hangs;
-  cluster.mishap_gpu = 3;
-  cluster.mishap_launch = within_a_run;
-  cluster.standstill_ms = 60'000;
+  add_mishap(cluster, Mishap::hangs, 3);
   const Loss loss = loss_on(cluster, {.run_limit = milliseconds(700)});
   CHECK(loss.halt.kind == "deadlock");
   CHECK(loss.halt.text.find("it did not end within 0.7 s; it was at ") != std::string::npos);
@@ -360,9 +356,7 @@ TEST_CASE("cuda_multi: ranks of a launcher meet, and clocks of two hosts are ali
 
 TEST_CASE("cuda_multi: the ranks of a launcher end when one of them is killed") {
   FakeCluster cluster(3);
-  cluster.mishap = Mishap::dies;
-  cluster.mishap_gpu = 1;
-  cluster.mishap_launch = within_a_run;
+  add_mishap(cluster, Mishap::dies, 1);
   const Job job = catalogue_job("1f1b", 3, 6);
   const std::uint16_t port = port_now();
   Others others(job, cluster, 3, port);
