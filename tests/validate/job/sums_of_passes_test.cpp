@@ -4,7 +4,9 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
+#include <vector>
 
 #include "experiments/layout/layout.hpp"
 #include "experiments/run/simulation.hpp"
@@ -12,6 +14,8 @@
 #include "schedules/registry.hpp"
 #include "sim/base/error.hpp"
 #include "sim/engines/relax.hpp"
+#include "tests/support/layers.hpp"
+#include "tests/support/system.hpp"
 
 namespace penstock::testing {
 namespace {
@@ -60,6 +64,28 @@ void check_inputs_come_first(const Plan& plan) {
   }
 }
 
+/// The tasks of a pass that a task waits for.
+std::vector<TaskId> inputs_of(const Plan& plan, TaskId task, Pass pass) {
+  std::vector<TaskId> inputs;
+  plan.for_each_input(task, [&](TaskId input) {
+    if (plan.class_of(input).pass == pass) inputs.push_back(input);
+  });
+  return inputs;
+}
+
+/// Each update waits for the sums of its own stage, in all its copies.
+void check_updates_wait_for_sums(const Plan& plan) {
+  for (TaskId task = 0; task < plan.tasks(); ++task) {
+    if (plan.class_of(task).pass != Pass::update) continue;
+    const auto stage_of = [&](TaskId of) {
+      return plan.model_stage[index(plan.class_of(of).stage)];
+    };
+    const std::vector<TaskId> sums = inputs_of(plan, task, Pass::reduce_gradient);
+    CHECK_FALSE(sums.empty());
+    for (const TaskId sum : sums) CHECK(stage_of(sum) == stage_of(task));
+  }
+}
+
 }  // namespace
 
 // Sums of ZeRO-3 are in the passes. Those added take no time, so that the run stays as long, and
@@ -74,6 +100,7 @@ TEST_CASE("sums of passes: they come between the last pass and the first update 
     check_inputs_come_first(priced->plan);
     const PricedPlan summed = with_sums_of_passes(*priced, 2);
     check_inputs_come_first(summed.plan);
+    check_updates_wait_for_sums(summed.plan);
     CHECK(count(priced->plan, Pass::reduce_gradient) == 0);
     CHECK(count(summed.plan, Pass::reduce_gradient) == count(summed.plan, Pass::update));
     CHECK(summed.costs.duration.size() == summed.plan.classes.size());
@@ -83,6 +110,20 @@ TEST_CASE("sums of passes: they come between the last pass and the first update 
     CHECK(makespan(summed.plan, relax(summed)) == makespan(priced->plan, relax(*priced)));
   }
   CHECK(checked > 10);
+}
+
+TEST_CASE("sums of passes: what follows an update waits for that update still") {
+  System system{Placement::loop(1, 1), order_of("0F0,0B0"), {stage_of(1, 2)}, link(0, 1e6)};
+  system.extras.tail = {.updates = true};
+  system.training = {.data = 2, .optimizer_us = 1};
+  PricedPlan plan = priced(system);
+  const TaskId update = plan.plan.tasks() - 1;
+  REQUIRE(plan.plan.class_of(update).pass == Pass::update);
+  add_task(plan.plan, plan.plan.work[update], plan.plan.microbatch[update], update);
+  const PricedPlan summed = with_sums_of_passes(std::move(plan), 2);
+  check_updates_wait_for_sums(summed.plan);
+  const TaskId last = summed.plan.tasks() - 1;
+  CHECK(inputs_of(summed.plan, last, Pass::update) == std::vector<TaskId>{last - 1});
 }
 
 }  // namespace penstock::testing
