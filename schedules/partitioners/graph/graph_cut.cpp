@@ -63,10 +63,13 @@ SetsToFill sets_to_fill(const CutProblem& problem) {
 
 ReplicaPrices replica_prices(const CutProblem& problem,
                              std::optional<double> bandwidth_bytes_per_s) {
-  return {
-      .transfers = problem.transfers,
-      .seconds_per_byte = bandwidth_bytes_per_s ? 1 / *bandwidth_bytes_per_s : 0,
-      .counts_first_output = problem.settings.counts_first_output && !problem.settings.published};
+  // PipeDream leaves out the first stage's output, for transfers overlap and its reader counts it
+  // too. In sequence it delays the first stage.
+  const bool counts_first_output =
+      problem.settings.counts_first_output || problem.transfers == CutTransfers::serial;
+  return {.transfers = problem.transfers,
+          .seconds_per_byte = bandwidth_bytes_per_s ? 1 / *bandwidth_bytes_per_s : 0,
+          .counts_first_output = counts_first_output && !problem.settings.published};
 }
 
 Cut cut_of(const CutProblem& problem, const IdealSpace& space,

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "schedules/partitioners/chain/bottleneck.hpp"
 #include "schedules/partitioners/chain/sums.hpp"
@@ -158,6 +159,41 @@ TEST_CASE("least_traffic sends the fewest bytes of all cuts within the bound") {
       return sum;
     };
     const double least = least_of_cuts(problem.size(), fewest(problem), problem.stages, bytes);
+    RC_ASSERT(cut_by("least_traffic", problem).value == least);
+  }));
+}
+
+TEST_CASE("least_traffic: a cut on its bound is not lost to the rounding of sums") {
+  // Layers of tenths of milliseconds: sums of doubles differ in the last bits from those of whole
+  // numbers, by which the bound is meant.
+  CHECK(rc::check([] {
+    CutProblem problem = any_chain(10);
+    std::vector<std::uint32_t> tenths;
+    for (CutLayer& layer : problem.layers) {
+      tenths.push_back(from_to(1, 4));
+      layer.forward_s = tenths.back() / 1e4;
+      layer.backward_s = 0;
+    }
+    problem.stages = problem.ranks = from_to(1, problem.size());
+    problem.exactly = true;
+    problem.settings.balance = 1;
+    const CutChain chain = chain_of(problem);
+    const auto longest = [&](const Cuts& cuts) {
+      std::uint32_t most = 0;
+      for (std::size_t s = 0; s + 1 < cuts.size(); ++s) {
+        const auto first = tenths.begin();
+        most = std::max(most, std::accumulate(first + cuts[s], first + cuts[s + 1], 0U));
+      }
+      return double(most);
+    };
+    const double bound = least_of_cuts(problem.size(), problem.stages, problem.stages, longest);
+    const auto bytes = [&](const Cuts& cuts) {
+      if (longest(cuts) > bound) return std::numeric_limits<double>::infinity();
+      double sum = 0;
+      for (std::size_t s = 1; s + 1 < cuts.size(); ++s) sum += chain.boundary_bytes[cuts[s]];
+      return sum;
+    };
+    const double least = least_of_cuts(problem.size(), problem.stages, problem.stages, bytes);
     RC_ASSERT(cut_by("least_traffic", problem).value == least);
   }));
 }

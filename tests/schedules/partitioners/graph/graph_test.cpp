@@ -65,7 +65,9 @@ double stage_cost(const CutProblem& problem, Set before, Set upto, double m) {
   const double work = (t + 4 * (m - 1) * w / (bandwidth * m)) / m;
   const bool last = upto == (Set{1} << problem.size()) - 1;
   const double in = before == 0 ? 0 : boundary(problem, before) / (bandwidth * m);
-  const bool sends = !last && (before != 0 || problem.settings.counts_first_output);
+  const bool counts_first =
+      problem.settings.counts_first_output || problem.transfers == CutTransfers::serial;
+  const bool sends = !last && (before != 0 || counts_first);
   const double out = sends ? boundary(problem, upto) / (bandwidth * m) : 0;
   if (problem.transfers == CutTransfers::none) return work;
   if (problem.transfers == CutTransfers::serial) return work + in + out;
@@ -107,6 +109,18 @@ TEST_CASE("ideals is the best of all chains of closed sets, with replicas and wi
     std::uint32_t used = 0;
     for (const CutStage& stage : cut.stages) used += stage.replicas;
     RC_ASSERT(used == devices);
+  }));
+}
+
+TEST_CASE("ideals and balanced give a chain the same value when transfers are in sequence") {
+  CHECK(rc::check([] {
+    CutProblem problem = testing::any_chain(9);
+    problem.transfers = CutTransfers::serial;
+    problem.bandwidth_bytes_per_s = 1024;
+    problem.stages = problem.ranks = from_to(1, problem.size());
+    const double ideals = find_named(partitioner_entries(), "ideals")->cut(problem).value;
+    const double balanced = find_named(partitioner_entries(), "balanced")->cut(problem).value;
+    RC_ASSERT(std::abs(ideals - balanced) <= 1e-12);
   }));
 }
 
