@@ -2,20 +2,20 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <numeric>
 #include <span>
 #include <utility>
 
 #include "hardware_models/codecs/coding/shared_exponent.hpp"
-#include "sim/base/portable_math.hpp"
 
 namespace penstock {
 namespace {
 
 constexpr std::size_t fitted_values = std::size_t{1} << 17;
-constexpr int most_iterations = 500;
-constexpr std::size_t bins = std::size_t{1} << 14;
-constexpr std::size_t wide_bins = 256;
+constexpr std::size_t bins = std::size_t{1} << 12;  // 32 for each of the most levels
 constexpr std::uint32_t fitted_seed = 0x110D;
 
 /// A histogram of magnitudes as shares of 2^(E + 1) of their block. For the first n bins: the sums
@@ -53,86 +53,80 @@ Sums sums_of(const BlockFormat& format, const std::vector<float>& values) {
   return sums;
 }
 
-double third_root(double x) { return x > 0 ? portable_exp(portable_log(x) / 3) : 0; }
-
-std::vector<double> even_levels(std::uint32_t count) {
-  std::vector<double> levels;
-  for (std::uint32_t i = 0; i < count; ++i) levels.push_back(static_cast<double>(i) / count);
-  return levels;
-}
-
-/// Levels with a density proportional to the cube root of the weight at each place, which is best
-/// for many levels (P. F. Panter and W. Dite, 1951).
-std::vector<double> dense_levels(const Sums& sums, std::uint32_t count) {
-  std::vector<double> density;
-  for (std::size_t bin = 0; bin < bins; bin += bins / wide_bins) {
-    density.push_back(third_root(sums.weight[bin + bins / wide_bins] - sums.weight[bin]));
-  }
-  const double each = std::accumulate(density.begin(), density.end(), 0.0) / count;
-  std::vector<double> levels;
-  double below = 0;  // density before a bin
-  for (std::size_t bin = 0; bin < wide_bins; ++bin) {
-    while (levels.size() < count && below + density[bin] > each * levels.size()) {
-      const double inside = (each * levels.size() - below) / density[bin];
-      levels.push_back((static_cast<double>(bin) + inside) / wide_bins);
-    }
-    below += density[bin];
-  }
-  levels.resize(count, 1);
-  return levels;
-}
-
-/// Bins below the midpoint between a level and the next, that is, the bins of all levels up to it.
-std::size_t bins_up_to(const std::vector<double>& levels, std::size_t level) {
-  if (level + 1 == levels.size()) return bins;
-  const double middle = (levels[level] + levels[level + 1]) / 2;
-  return std::min(static_cast<std::size_t>(std::nearbyint(middle * bins)), bins);
-}
-
-/// Moves each level but the lowest to the mean of its nearest shares. Returns whether any moved.
-bool improve(std::vector<double>& levels, const Sums& sums) {
-  const std::vector<double> before = levels;
-  std::size_t begin = bins_up_to(before, 0);
-  for (std::size_t i = 1; i < levels.size(); ++i) {
-    const std::size_t end = bins_up_to(before, i);
-    const double weight = sums.weight[end] - sums.weight[begin];
-    if (weight > 0) levels[i] = (sums.first[end] - sums.first[begin]) / weight;
-    begin = end;
-  }
-  return levels != before;
-}
-
-/// The best levels found by iteration from a start, and their square error.
-struct Fit {
-  std::vector<double> levels;
-  double error = 0;
+/// Ends of consecutive ranges of bins, and beginnings of the last range among them.
+struct Ends {
+  std::size_t first_end, last_end;
+  std::size_t first_begin, last_begin;
 };
 
-Fit fit_from(std::vector<double> levels, const Sums& sums) {
-  for (int i = 0; i < most_iterations && improve(levels, sums); ++i) {
+/// The best division of the bins into one range per level: exact, because the error of a range
+/// fulfils the quadrangle inequality, so that best beginnings ascend with the ends.
+class Division {
+ public:
+  Division(const Sums& sums, std::uint32_t levels, bool keeps_zero)
+      : sums_(sums), least_(bins + 1), begin_(levels, std::vector<std::uint16_t>(bins + 1)) {
+    for (std::size_t end = 0; end <= bins; ++end) {
+      least_[end] = keeps_zero ? sums.second[end] : error(0, end);
+    }
+    for (std::uint32_t level = 1; level < levels; ++level) {
+      before_ = std::exchange(least_, std::vector<double>(bins + 1, none));
+      fill(begin_[level], {0, bins, 0, bins});
+    }
   }
-  Fit fit{std::move(levels), 0};
-  std::size_t begin = 0;
-  for (std::size_t i = 0; i < fit.levels.size(); ++i) {
-    const std::size_t end = bins_up_to(fit.levels, i);
-    const double level = fit.levels[i];
-    fit.error += sums.second[end] - sums.second[begin] -
-                 2 * level * (sums.first[end] - sums.first[begin]) +
-                 level * level * (sums.weight[end] - sums.weight[begin]);
-    begin = end;
+
+  /// The mean share of each range.
+  std::vector<double> levels(bool keeps_zero) const {
+    std::vector<double> levels(begin_.size());
+    std::size_t end = bins;
+    for (std::size_t level = levels.size(); level-- > 0;) {
+      const std::size_t begin = begin_[level][end];
+      levels[level] = level == 0 && keeps_zero ? 0 : mean(begin, end);
+      end = begin;
+    }
+    return levels;
   }
-  return fit;
-}
+
+ private:
+  static constexpr double none = std::numeric_limits<double>::infinity();
+
+  double mean(std::size_t begin, std::size_t end) const {
+    const double weight = sums_.weight[end] - sums_.weight[begin];
+    return weight > 0 ? (sums_.first[end] - sums_.first[begin]) / weight
+                      : static_cast<double>(begin) / bins;
+  }
+
+  /// The square error of a range around its mean.
+  double error(std::size_t begin, std::size_t end) const {
+    const double first = sums_.first[end] - sums_.first[begin];
+    return sums_.second[end] - sums_.second[begin] - first * mean(begin, end);
+  }
+
+  void fill(std::vector<std::uint16_t>& begins, Ends ends) {
+    const std::size_t end = ends.first_end + (ends.last_end - ends.first_end) / 2;
+    std::size_t best = ends.first_begin;
+    for (std::size_t begin = ends.first_begin; begin <= std::min(end, ends.last_begin); ++begin) {
+      const double sum = before_[begin] + error(begin, end);
+      if (sum >= least_[end]) continue;
+      least_[end] = sum;
+      best = begin;
+    }
+    begins[end] = static_cast<std::uint16_t>(best);
+    if (end > ends.first_end) fill(begins, {ends.first_end, end - 1, ends.first_begin, best});
+    if (end < ends.last_end) fill(begins, {end + 1, ends.last_end, best, ends.last_begin});
+  }
+
+  const Sums& sums_;
+  std::vector<double> before_, least_;             // error of the bins below an end
+  std::vector<std::vector<std::uint16_t>> begin_;  // of the last range, by level and end
+};
 
 }  // namespace
 
 std::vector<double> fitted_levels(const BlockFormat& format,
                                   const ValueDistribution& distribution) {
   const Sums sums = sums_of(format, draw_values(distribution, fitted_values, fitted_seed));
-  // Dense starts suit many levels, even starts few.
-  Fit even = fit_from(even_levels(format.mantissas()), sums);
-  Fit dense = fit_from(dense_levels(sums, format.mantissas()), sums);
-  return even.error <= dense.error ? std::move(even.levels) : std::move(dense.levels);
+  const bool keeps_zero = distribution.rectified;
+  return Division(sums, format.mantissas(), keeps_zero).levels(keeps_zero);
 }
 
 }  // namespace penstock

@@ -115,8 +115,10 @@ TEST_CASE("codecs: what mantissas can say comes back exactly") {
 TEST_CASE("codecs: zeros stay zeros with their signs") {
   for (const CodecEntry* entry : codec_entries()) {
     CAPTURE(entry->name);
+    CodecSpec codec{std::string(entry->name), {}};
+    if (codec.name == "nonuniform-bfp") codec.numbers["rectified"] = 1;  // has a level at zero
     for (const float other : {0.0F, 5.0F}) {
-      const auto back = round_trip({std::string(entry->name), {}}, {0.0F, -0.0F, other, 0.0F});
+      const auto back = round_trip(codec, {0.0F, -0.0F, other, 0.0F});
       CHECK(std::bit_cast<std::uint32_t>(back[0]) == 0);
       CHECK(std::bit_cast<std::uint32_t>(back[1]) == 0x80000000U);
       CHECK(back[3] == 0);
