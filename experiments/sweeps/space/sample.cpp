@@ -22,10 +22,11 @@ SampleMethod sample_method_of(const std::string& name) {
 
 SamplePoints::SamplePoints(const Sample& sample, std::size_t axes) : sample_(sample), axes_(axes) {
   if (sample.method != SampleMethod::sobol) return;
+  // Boost leaves out the first point, the origin, without which no first 2^k points are balanced.
   boost::random::sobol sequence(axes);
-  sobol_.resize(sample.count * axes);
-  for (std::uint32_t& coordinate : sobol_) {
-    coordinate = static_cast<std::uint32_t>(sequence() >> 32);
+  sobol_.resize(sample.count * axes, 0);
+  for (std::size_t i = axes; i < sobol_.size(); ++i) {
+    sobol_[i] = static_cast<std::uint32_t>(sequence() >> 32);
   }
 }
 

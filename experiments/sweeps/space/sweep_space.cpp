@@ -102,8 +102,9 @@ std::string hash_of(const SweepRequest& request, const std::string& base_hash) {
                                 one.right.text, one.right.factor));
   }
   if (request.sample) {
-    texts.push_back(fmt::format("{} {} {}", static_cast<int>(request.sample->method),
-                                request.sample->count, request.sample->seed));
+    // The second set of Sobol points: a sweep that was begun with the first goes on as no other.
+    const int method = request.sample->method == SampleMethod::sobol ? 2 : 0;
+    texts.push_back(fmt::format("{} {} {}", method, request.sample->count, request.sample->seed));
   }
   for (const std::string& result : request.results) texts.push_back(result);
   return hash_of_texts(texts);
