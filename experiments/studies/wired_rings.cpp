@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <map>
+#include <numeric>
 #include <random>
 #include <utility>
 
@@ -186,7 +187,8 @@ std::vector<Cycle> wired_rings(const Topology& topology, const std::vector<Node>
   constexpr std::size_t few = 12;
   const std::size_t all = members.size();
   const std::vector<Edge> edges = edges_between(topology, members);
-  if (all < 3 || edges.empty()) return {};
+  if (edges.empty()) return {};
+  if (all == 2) return std::vector<Cycle>(edges.size(), Cycle{0, 1});
   std::vector<Cycle> cycles;
   if (all <= few) {
     cycles = cycles_by_trial(all, edges);
@@ -198,6 +200,25 @@ std::vector<Cycle> wired_rings(const Topology& topology, const std::vector<Node>
     cycles.emplace_back(cycles[i].rbegin(), cycles[i].rend());
   }
   return cycles;
+}
+
+std::vector<Cycle> rings_through(const std::vector<std::vector<Cycle>>& machines) {
+  if (machines.size() == 1) return machines.front();
+  const auto ways = [](const std::vector<Cycle>& cycles) {
+    return cycles.size() * cycles.front().size();
+  };
+  std::size_t count = 1;
+  for (const std::vector<Cycle>& cycles : machines) count = std::lcm(count, ways(cycles));
+  std::vector<Cycle> rings(count);
+  for (std::size_t ring = 0; ring < count; ++ring) {
+    for (const std::vector<Cycle>& cycles : machines) {
+      const std::size_t way = ring % ways(cycles), size = cycles.front().size();
+      Cycle path = cycles[way / size];
+      std::rotate(path.begin(), path.begin() + static_cast<std::ptrdiff_t>(way % size), path.end());
+      rings[ring].insert(rings[ring].end(), path.begin(), path.end());
+    }
+  }
+  return rings;
 }
 
 }  // namespace penstock

@@ -9,19 +9,20 @@
 namespace penstock {
 namespace {
 
-constexpr std::array<TopologyParameter, 11> takes{{
+constexpr std::array<TopologyParameter, 12> takes{{
     devices_per_node,
     {"nodes_per_leaf", "machines per leaf", Measure::count, std::nullopt},
     {"spines", "spine switches, each connected to every leaf", Measure::count, std::nullopt},
     nvlink_bandwidth,
     nvlink_latency,
+    devices_per_nic,
     pcie_bandwidth,
     pcie_latency,
     nic_bandwidth,
     nic_latency,
     {"uplink_bandwidth_bytes_per_s",
-     "of a leaf to and from each spine, each way; oversubscription is devices_per_node * "
-     "nodes_per_leaf * NIC / (spines * uplink)",
+     "of a leaf to and from each spine, each way; oversubscription is devices_per_node / "
+     "devices_per_nic * nodes_per_leaf * NIC / (spines * uplink)",
      Measure::bandwidth_bytes_per_s, std::nullopt},
     {"uplink_latency_us", "of a leaf to or from a spine", Measure::latency_us, 0},
 }};
@@ -46,14 +47,16 @@ std::vector<Node> add_leaves(Topology& topology, std::uint32_t leaves,
 Cluster make(std::uint32_t devices, const TopologyParameters& parameters) {
   const std::uint32_t per_node = parameters.count("devices_per_node");
   const std::uint64_t per_leaf = std::uint64_t{per_node} * parameters.count("nodes_per_leaf");
-  Machines machines = nvswitch_machines(devices, std::min(per_node, devices), parameters);
-  add_nics(machines, parameters);
+  const std::uint32_t per_machine = std::min(per_node, devices);
+  Machines machines = nvswitch_machines(devices, per_machine, parameters);
+  add_nics(machines, per_machine, parameters);
   Topology& topology = machines.cluster.topology;
   const auto leaves = static_cast<std::uint32_t>((devices + per_leaf - 1) / per_leaf);
   const std::vector<Node> leaf = add_leaves(topology, leaves, parameters);
+  const std::uint32_t per_nic = parameters.count("devices_per_nic");
   for (std::size_t device = 0; device < devices; ++device) {
-    topology.connect_both_ways(machines.nic[device], leaf[device / per_leaf],
-                               parameters.speed("nic"));
+    if (device % per_machine % per_nic != 0) continue;
+    join_nic(machines, device, leaf[device / per_leaf], parameters.speed("nic"));
   }
   return std::move(machines.cluster);
 }

@@ -8,8 +8,8 @@
 namespace penstock {
 namespace {
 
-constexpr std::array takes{devices_per_node, nvlink_bandwidth, nvlink_latency, pcie_bandwidth,
-                           pcie_latency,     nic_bandwidth,    nic_latency};
+constexpr std::array takes{devices_per_node, nvlink_bandwidth, nvlink_latency, devices_per_nic,
+                           pcie_bandwidth,   pcie_latency,     nic_bandwidth,  nic_latency};
 
 /// A device forwards from its NVLink to its NIC only: traffic to another local rank changes rails
 /// inside the sending machine, as with NCCL's PXN. Both hops are those of the device itself, so
@@ -27,15 +27,18 @@ Cluster make(std::uint32_t devices, const TopologyParameters& parameters) {
   const std::uint32_t per_node = parameters.count("devices_per_node");
   const std::uint32_t built = (devices + per_node - 1) / per_node * per_node;
   Machines machines = nvswitch_machines(built, per_node, parameters);
-  add_nics(machines, parameters);
+  const std::uint32_t per_nic = parameters.count("devices_per_nic");
+  add_nics(machines, per_node, parameters);
   Topology& topology = machines.cluster.topology;
   std::vector<Node> rails;
-  for (std::uint32_t i = 0; i < per_node; ++i) {
-    rails.push_back(topology.add_switch(fmt::format("rail{}", i)));
+  for (std::uint32_t i = 0; i < per_node; i += per_nic) {
+    rails.push_back(topology.add_switch(fmt::format("rail{}", i / per_nic)));
   }
   for (std::size_t device = 0; device < built; ++device) {
-    topology.connect_both_ways(machines.nic[device], rails[device % per_node],
-                               parameters.speed("nic"));
+    const std::size_t local = device % per_node;
+    if (local % per_nic == 0) {
+      join_nic(machines, device, rails[local / per_nic], parameters.speed("nic"));
+    }
     add_relay(machines, device);
   }
   return std::move(machines.cluster);

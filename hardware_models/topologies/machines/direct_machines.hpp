@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "hardware_models/topologies/machines/cluster.hpp"
+#include "hardware_models/topologies/machines/machines.hpp"
 
 namespace penstock {
 
@@ -12,8 +12,6 @@ constexpr TopologyParameter link_bandwidth{"link_bandwidth_bytes_per_s",
                                            Measure::bandwidth_bytes_per_s, 25e9};
 constexpr TopologyParameter link_latency{"link_latency_us", "of a link between two devices",
                                          Measure::latency_us, 0};
-constexpr TopologyParameter devices_per_nic{"devices_per_nic", "devices that share a NIC",
-                                            Measure::count, 1};
 
 /// Devices and host memory, `per_host` devices per host, connected by PCIe only. When devices
 /// forward, routes may pass through them.

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <string>
+
 namespace penstock {
 namespace {
 
@@ -34,14 +36,28 @@ Machines nvswitch_machines(std::uint32_t devices, std::uint32_t per_machine,
   return machines;
 }
 
-void add_nics(Machines& machines, const TopologyParameters& parameters) {
+void add_nics(Machines& machines, std::uint32_t per_machine, const TopologyParameters& parameters) {
   Topology& topology = machines.cluster.topology;
-  for (const Node device : machines.cluster.devices) {
-    const Node nic = topology.add_switch("nic" + topology.places[index(device)].name);
+  const std::uint32_t per_nic = parameters.count("devices_per_nic");
+  Node nic{}, incoming{};
+  for (std::uint32_t i = 0; i < machines.cluster.devices.size(); ++i) {
+    const Node device = machines.cluster.devices[i];
+    if (i % per_machine % per_nic == 0) {
+      const std::string name = "nic" + topology.places[index(device)].name;
+      nic = topology.add_switch(name);
+      // Otherwise devices that share a NIC would be as near over it as over their NVSwitch.
+      incoming = per_nic == 1 ? nic : topology.add_switch(name + " in");
+    }
     machines.to_nic.push_back(topology.connect(device, nic, parameters.speed("pcie")));
-    topology.connect(nic, device, parameters.speed("pcie"));
+    topology.connect(incoming, device, parameters.speed("pcie"));
     machines.nic.push_back(nic);
+    machines.incoming.push_back(incoming);
   }
+}
+
+void join_nic(Machines& machines, std::size_t device, Node network, const Speed& speed) {
+  machines.cluster.topology.connect(machines.nic[device], network, speed);
+  machines.cluster.topology.connect(network, machines.incoming[device], speed);
 }
 
 }  // namespace penstock

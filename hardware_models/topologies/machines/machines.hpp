@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -21,6 +22,8 @@ constexpr TopologyParameter pcie_bandwidth{"pcie_bandwidth_bytes_per_s",
                                            Measure::bandwidth_bytes_per_s, 64e9};
 constexpr TopologyParameter pcie_latency{"pcie_latency_us", "of a device's PCIe links",
                                          Measure::latency_us, 0};
+constexpr TopologyParameter devices_per_nic{"devices_per_nic", "devices that share a NIC",
+                                            Measure::count, 1};
 constexpr TopologyParameter nic_bandwidth{"nic_bandwidth_bytes_per_s",
                                           "of a NIC to and from the network, each way",
                                           Measure::bandwidth_bytes_per_s, 50e9};
@@ -28,12 +31,13 @@ constexpr TopologyParameter nic_latency{"nic_latency_us", "of a NIC to or from t
                                         Measure::latency_us, 0};
 
 /// Machines of equal size, the last possibly smaller. By device: its NVSwitch, the link from it,
-/// its NIC and the link to it.
+/// its NIC, which the device before it may have too, and the link to it.
 struct Machines {
   Cluster cluster;
   std::vector<Node> nvswitch;
   std::vector<std::uint32_t> from_nvswitch;
   std::vector<Node> nic;
+  std::vector<Node> incoming;  // the NIC as what arrives sees it
   std::vector<std::uint32_t> to_nic;
 };
 
@@ -42,7 +46,10 @@ struct Machines {
 Machines nvswitch_machines(std::uint32_t devices, std::uint32_t per_machine,
                            const TopologyParameters& parameters);
 
-/// Gives each device a NIC over PCIe.
-void add_nics(Machines& machines, const TopologyParameters& parameters);
+/// Gives devices NICs over PCIe: each one for as many consecutive devices of a machine as share it.
+void add_nics(Machines& machines, std::uint32_t per_machine, const TopologyParameters& parameters);
+
+/// Connects the NIC of a device with a switch of the network, each way.
+void join_nic(Machines& machines, std::size_t device, Node network, const Speed& speed);
 
 }  // namespace penstock

@@ -282,6 +282,14 @@ TEST_CASE("rails: equal numbers meet on their rail, others change it inside the 
   CHECK(to_host(kind, 15) == "15>host1");
 }
 
+TEST_CASE("rails: devices that share a NIC share its rail, and reach each other over NVLink") {
+  const Wired kind = wired("rails", 8, {{"devices_per_node", 4}, {"devices_per_nic", 2}});
+  CHECK(between(kind, 2, 3) == "2>nvswitch0 nvswitch0>3");
+  CHECK(between(kind, 3, 2) == "3>nvswitch0 nvswitch0>2");
+  CHECK(between(kind, 3, 7) == "3>nic2 nic2>rail1 rail1>nic6 in nic6 in>7");
+  CHECK(between(kind, 2, 7) == "2>nic2 nic2>rail1 rail1>nic6 in nic6 in>7");
+}
+
 TEST_CASE("leaf-spine: two links in a machine, four under a leaf, six over one of the spines") {
   // 2 machines of 2 devices a leaf: 4 NICs of 50 GB/s against 4 uplinks of 12.5 are 4 : 1.
   const Wired kind = wired("leaf-spine", 8,
