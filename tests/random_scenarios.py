@@ -137,7 +137,8 @@ def hardware_of(draw, ranks, devices, by_kinds):
         hardware["sharing"] = draw.choice(["fifo", "fair"])
     if draw.often(0.2):
         hardware["transfers"] = draw.choice(
-            [{"blocking": True}, {"rendezvous": True}, {"in_flight": 1}])
+            [{"blocking": True}, {"rendezvous": True}, {"in_flight": 1}, {"sends_in_flight": 1},
+             {"receives_in_flight": 2}])
     return hardware
 
 

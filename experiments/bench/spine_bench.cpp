@@ -88,7 +88,7 @@ void running_stepwise(benchmark::State& state) {
   const Case of = case_of(state);
   PricedPlan all = priced(of);
   Conditions& conditions = all.conditions;
-  conditions.in_flight = UINT32_MAX;
+  conditions.sends_in_flight = UINT32_MAX;
   Timeline timeline;
   for (auto _ : state) {
     timeline = std::get<Timeline>(run_events(all, std::move(timeline)));

@@ -60,7 +60,8 @@ Conditions conditions_of(const Scenario& scenario) {
           .transfer_slowdown = scenario.overheads.transfer_slowdown,
           .blocking_sends = transfers.blocking,
           .rendezvous = transfers.rendezvous,
-          .in_flight = transfers.in_flight};
+          .sends_in_flight = transfers.sends_in_flight,
+          .receives_in_flight = transfers.receives_in_flight};
 }
 
 OverheadsSection overheads_of(const Scenario& scenario, const std::optional<Machine>& machine) {

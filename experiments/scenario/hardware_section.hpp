@@ -13,9 +13,10 @@ namespace penstock {
 
 /// Rules of transfers.
 struct TransferRules {
-  bool blocking = false;        // a rank waits until its data has left
-  bool rendezvous = false;      // a transfer starts only when its reader waits for it
-  std::uint32_t in_flight = 0;  // sends, and receives, of a rank at a time; 0: no limit
+  bool blocking = false;              // a rank waits until its data has left
+  bool rendezvous = false;            // a transfer starts only when its reader waits for it
+  std::uint32_t sends_in_flight = 0;  // of a rank at a time; 0: no limit
+  std::uint32_t receives_in_flight = 0;
 };
 
 /// What a framework makes of the device.

@@ -52,7 +52,10 @@ TransferRules read_transfers(const json& section) {
   TransferRules transfers;
   take(section, "blocking", transfers.blocking);
   take(section, "rendezvous", transfers.rendezvous);
-  take(section, "in_flight", transfers.in_flight);
+  take(section, "in_flight", transfers.sends_in_flight);
+  transfers.receives_in_flight = transfers.sends_in_flight;
+  take(section, "sends_in_flight", transfers.sends_in_flight);
+  take(section, "receives_in_flight", transfers.receives_in_flight);
   return transfers;
 }
 

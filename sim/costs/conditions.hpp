@@ -18,7 +18,15 @@ struct Conditions {
 
   bool blocking_sends = false;  // a rank continues only after its sends have left
   bool rendezvous = false;      // a transfer starts only when its reader waits for it
-  std::uint32_t in_flight = 0;  // concurrent sends, and receives, of a rank; 0: unlimited
+
+  // Of a rank at a time; 0: unlimited.
+  std::uint32_t sends_in_flight = 0;
+  std::uint32_t receives_in_flight = 0;
+
+  std::uint32_t most_in_flight(bool sends) const {
+    return sends ? sends_in_flight : receives_in_flight;
+  }
+  bool limits_in_flight() const { return sends_in_flight != 0 || receives_in_flight != 0; }
 };
 
 }  // namespace penstock

@@ -28,7 +28,7 @@ std::optional<std::string> why_not_relax(const Plan& plan, const Conditions& con
   if (conditions.transfer_slowdown != 1) return "actions slow transfers down";
   if (conditions.blocking_sends) return "ranks wait for what they send";
   if (conditions.rendezvous) return "transfers wait for their readers";
-  if (conditions.in_flight != 0) return "the transfers in flight are limited";
+  if (conditions.limits_in_flight()) return "the transfers in flight are limited";
   const std::vector<bool> is_private = private_links(plan, conditions.network);
   const auto shared = std::find(is_private.begin(), is_private.end(), false);
   if (shared == is_private.end()) return std::nullopt;

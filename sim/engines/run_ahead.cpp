@@ -198,7 +198,7 @@ Standstill RunAhead::standstill() const {
 bool may_run_ahead(const Conditions& conditions) {
   return !conditions.stall_above_bytes && conditions.compute_slowdown == 1 &&
          conditions.transfer_slowdown == 1 && !conditions.blocking_sends &&
-         !conditions.rendezvous && conditions.in_flight == 0;
+         !conditions.rendezvous && !conditions.limits_in_flight();
 }
 
 RunOutcome run_ahead(const PricedPlan& priced, Timeline reused) {

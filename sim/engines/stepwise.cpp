@@ -124,7 +124,7 @@ void Stepwise::arrive(TaskId transfer) {
     Row& row = rows_[rank];
     --row.in_flight;
     // If there was a free slot, none of its other transfers waited for one.
-    const bool full = (sends ? row.sends : row.receives)-- == conditions_.in_flight;
+    const bool full = (sends ? row.sends : row.receives)-- == conditions_.most_in_flight(sends);
     look_at(rank);
     touch(rank);
     if (full) look_at_links(rank);

@@ -15,10 +15,11 @@ void Stepwise::slow_links() {
 
 bool Stepwise::may_start(TaskId transfer) {
   bool free_place = true;
-  if (conditions_.in_flight != 0) {
+  if (conditions_.limits_in_flight()) {
     for_each_end(transfer, [&](std::uint32_t rank, bool sends) {
       const Row& row = rows_[rank];
-      free_place = free_place && (sends ? row.sends : row.receives) < conditions_.in_flight;
+      const std::uint32_t most = conditions_.most_in_flight(sends);
+      free_place = free_place && (most == 0 || (sends ? row.sends : row.receives) < most);
     });
   }
   const bool meets = conditions_.rendezvous && passes_on(plan_.class_of(transfer).pass);

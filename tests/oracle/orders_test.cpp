@@ -172,7 +172,7 @@ std::string order_difference(const json& entry, const ScheduleEntry& rule, const
 /// with every start and end as an event.
 bool events_agree(const Outcome& outcome) {
   Conditions every_event;
-  every_event.in_flight = UINT32_MAX;
+  every_event.sends_in_flight = UINT32_MAX;
   for (const Conditions& conditions : {Conditions{}, every_event}) {
     const RunOutcome again = run_events({outcome.plan, outcome.costs, conditions});
     if (std::holds_alternative<Standstill>(again)) return false;

@@ -45,7 +45,8 @@ Conditions random_conditions(const Plan& plan, const Costs& costs) {
   if (one_in(3)) conditions.transfer_slowdown = 1.25;
   conditions.blocking_sends = one_in(3);
   conditions.rendezvous = one_in(3);
-  if (one_in(3)) conditions.in_flight = 1 + below(2);
+  if (one_in(3)) conditions.sends_in_flight = 1 + below(2);
+  if (one_in(3)) conditions.receives_in_flight = 1 + below(2);
   return conditions;
 }
 

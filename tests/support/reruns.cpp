@@ -51,7 +51,7 @@ Conditions random_conditions(const Plan& plan, const Costs& costs) {
   }
   if (random_below(3) == 0) conditions.compute_slowdown = 1.5;
   if (random_below(3) == 0) conditions.transfer_slowdown = 1.25;
-  if (random_below(4) == 0) conditions.in_flight = 1;
+  if (random_below(4) == 0) conditions.sends_in_flight = conditions.receives_in_flight = 1;
   if (random_below(4) == 0) conditions.blocking_sends = true;
   return conditions_for(plan, conditions);
 }

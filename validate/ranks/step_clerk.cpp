@@ -18,7 +18,7 @@ std::vector<TaskId> tasks_of_step(const Step& step) {
 bool needs_steps(const Conditions& conditions) {
   return conditions.stall_above_bytes || conditions.compute_slowdown != 1 ||
          conditions.transfer_slowdown != 1 || conditions.blocking_sends || conditions.rendezvous ||
-         conditions.in_flight != 0;
+         conditions.limits_in_flight();
 }
 
 StepClerk::StepClerk(const PricedPlan& priced)
@@ -211,7 +211,7 @@ void StepClerk::arrived(TaskId transfer) {
     Row& row = rows_[rank];
     --row.in_flight;
     // With a free place before, none of its other transfers waited for one.
-    const bool full = (sends ? row.sends : row.receives)-- == conditions_.in_flight;
+    const bool full = (sends ? row.sends : row.receives)-- == conditions_.most_in_flight(sends);
     look_at(rank);
     touched_.push_back(rank);
     if (full) look_at_links(rank);

@@ -126,9 +126,11 @@ bool StepClerk::depart(TaskId transfer) {
 bool StepClerk::may_travel(TaskId transfer) const {
   const WorkClass& work = priced_.plan.class_of(transfer);
   const Link& link = priced_.plan.link(work.resource);
-  if (const std::uint32_t most = conditions_.in_flight; most != 0) {
-    if (index(link.from) < rows_.size() && rows_[index(link.from)].sends >= most) return false;
-    if (index(link.to) < rows_.size() && rows_[index(link.to)].receives >= most) return false;
+  for (const bool sends : {true, false}) {
+    const std::uint32_t most = conditions_.most_in_flight(sends);
+    const std::uint32_t rank = index(sends ? link.from : link.to);
+    if (most == 0 || rank >= rows_.size()) continue;
+    if ((sends ? rows_[rank].sends : rows_[rank].receives) >= most) return false;
   }
   if (conditions_.rendezvous && passes_on(work.pass) && !is_awaited(transfer)) return false;
   return !memory_ || has_room_for(transfer);

@@ -24,7 +24,7 @@ struct CutSettings {
   std::uint64_t seed = 1;              // of local search
 
   bool published = false;            // pipedream: the cost model of its optimizer
-  bool counts_first_output = false;  // pipedream, ideals: also the first stage's output
+  bool counts_first_output = false;  // pipedream, ideals: always; else with serial transfers
   std::uint32_t servers = 1;         // pipedream: groups of devices
   std::optional<double> server_bandwidth_bytes_per_s;  // pipedream: between groups
 };

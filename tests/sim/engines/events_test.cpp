@@ -14,7 +14,7 @@ namespace {
 /// Conditions that change nothing but make every start and end an event.
 Conditions without_effect() {
   Conditions conditions;
-  conditions.in_flight = UINT32_MAX;
+  conditions.sends_in_flight = UINT32_MAX;
   return conditions;
 }
 
@@ -234,7 +234,7 @@ TEST_CASE("a rank with one transfer in flight at a time sends to two others in t
                       {stage, stage},
                       link(0, 1e9)};
   Conditions conditions;
-  conditions.in_flight = 1;
+  conditions.sends_in_flight = conditions.receives_in_flight = 1;
   const Outcome outcome = run(system, conditions);
   CHECK(span_text(outcome, "0SEND_F0") == "0SEND_F0 1-5");
   CHECK(span_text(outcome, "2SEND_F1") == "2SEND_F1 5-9");

@@ -106,7 +106,7 @@ TEST_CASE("ranks that run ahead and ranks that go event by event share links to 
     Conditions conditions;
     conditions.network = random_network(plan);
     const Timeline ahead = timeline_of(run_events({plan, costs, conditions}));
-    conditions.in_flight = UINT32_MAX;
+    conditions.sends_in_flight = UINT32_MAX;
     const Timeline stepwise = timeline_of(run_events({plan, costs, conditions}));
     RC_ASSERT(ahead.begin == stepwise.begin);
     RC_ASSERT(ahead.end == stepwise.end);
@@ -123,7 +123,8 @@ TEST_CASE("a transfer whose end is certain when it starts goes as one whose leav
       if (is_transfer(plan.classes[c].pass)) costs.duration[c] = from_us(transfers_below(4));
     }
     Conditions conditions;
-    conditions.in_flight = transfers_below(3);
+    conditions.sends_in_flight = transfers_below(3);
+    conditions.receives_in_flight = transfers_below(3);
     conditions.rendezvous = transfers_below(2) == 0;
     conditions.compute_slowdown = 1 + 0.5 * transfers_below(3);
     if (transfers_below(2) == 0) conditions.stall_above_bytes = 20 * transfers_below(1000);
@@ -168,7 +169,8 @@ TEST_CASE("shared links bring no deadlock where links of one's own bring none") 
     Conditions conditions;
     conditions.rendezvous = transfers_below(2) == 0;
     conditions.blocking_sends = transfers_below(2) == 0;
-    conditions.in_flight = transfers_below(3);
+    conditions.sends_in_flight = transfers_below(3);
+    conditions.receives_in_flight = transfers_below(3);
     const auto ends = [&] {
       return std::holds_alternative<Timeline>(run_events({plan, costs, conditions}));
     };
@@ -214,7 +216,7 @@ TEST_CASE("with one transfer in flight at a time, first come is first served") {
   Outcome outcome{lowered(system), {}, {}, {}};
   outcome.costs = priced(system, outcome.plan);
   Conditions conditions;
-  conditions.in_flight = 1;
+  conditions.sends_in_flight = conditions.receives_in_flight = 1;
   outcome.timeline = timeline_of(run_events({outcome.plan, outcome.costs, conditions}));
   CHECK(span_text(outcome, "4SEND_F2") == "4SEND_F2 1-5");
   CHECK(span_text(outcome, "2SEND_F1") == "2SEND_F1 5-9");
@@ -260,7 +262,7 @@ TEST_CASE("what a rank makes in no time travels in its order, also over a shared
   Conditions conditions;
   conditions.network = {{{"spine", gb_per_s, 0}}, {{0}, {0}}, Sharing::fifo};
   for (const std::uint32_t in_flight : {0U, UINT32_MAX}) {
-    conditions.in_flight = in_flight;
+    conditions.sends_in_flight = in_flight;
     outcome.timeline = timeline_of(run_events({outcome.plan, outcome.costs, conditions}));
     CHECK(span_text(outcome, "2SEND_F1") == "2SEND_F1 0-4");
     CHECK(span_text(outcome, "4SEND_F2") == "4SEND_F2 4-8");

@@ -75,7 +75,7 @@ TEST_CASE("with one transfer in flight at a time, a rank's next one waits for it
                       {stage, stage},
                       link(0, 1e9)};
   Conditions conditions;
-  conditions.in_flight = 1;
+  conditions.sends_in_flight = conditions.receives_in_flight = 1;
   CHECK(path_of(system, conditions) == "0F0 0-1, 2F1 1-2, 2SEND_F1 2-9 (contention 3), 3F1 9-10");
 }
 
@@ -200,7 +200,7 @@ TEST_CASE("in any run a path waits only for what the run has") {
     if (!conditions.stall_above_bytes) RC_ASSERT(waits.memory == Time{});
     if (!result->costs.has_launches()) RC_ASSERT(waits.launch == Time{});
     if (conditions.compute_slowdown == 1) RC_ASSERT(waits.slowdown == Time{});
-    const bool alone = conditions.network.links.empty() && conditions.in_flight == 0 &&
+    const bool alone = conditions.network.links.empty() && !conditions.limits_in_flight() &&
                        conditions.transfer_slowdown == 1;
     if (alone) RC_ASSERT(waits.contention == Time{});
   }));

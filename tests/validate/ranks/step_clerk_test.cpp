@@ -46,10 +46,11 @@ PricedPlan under_random_conditions() {
   if (one_in(2)) conditions.stall_above_bytes = peak_of(drawn) * from_to(5, 11) / 10;
   conditions.rendezvous = one_in(3);
   conditions.blocking_sends = one_in(3);
-  conditions.in_flight = below(3);
+  conditions.sends_in_flight = below(3);
+  conditions.receives_in_flight = below(3);
   if (one_in(4)) conditions.compute_slowdown = 1.5;
   if (one_in(4)) conditions.transfer_slowdown = 1.25;
-  if (!needs_steps(conditions)) conditions.in_flight = UINT32_MAX;
+  if (!needs_steps(conditions)) conditions.sends_in_flight = UINT32_MAX;
   if (one_in(4)) {
     drawn.costs.issue = from_us(0.1 * from_to(0, 20));
     drawn.costs.launch = from_us(0.1 * from_to(0, 20));
@@ -77,7 +78,7 @@ bool runs_as_simulated(PricedPlan plan) {
   const Timeline& timeline = std::get<Timeline>(outcome);
   RC_ASSERT(differences(job, timeline) == 0U);
   if (why_not_relax(job.priced.plan, job.priced.conditions) &&
-      job.priced.conditions.in_flight == UINT32_MAX &&
+      job.priced.conditions.sends_in_flight == UINT32_MAX &&
       job.priced.conditions.network.links.empty()) {
     PricedPlan free = with_lengths(job, timeline);
     free.conditions = {};
@@ -152,7 +153,7 @@ TEST_CASE("cpu_logical: a rank sends no more tensors at a time than its limit in
                 link(0, 1e9)};
   for (Layer& stage : system.stages) stage.activation_bytes = 8000;
   PricedPlan plan = priced(system);
-  plan.conditions.in_flight = 1;
+  plan.conditions.sends_in_flight = plan.conditions.receives_in_flight = 1;
   const Job job = penstock::job_of(std::move(plan), {.mean_action_ns = 40'000, .least_work_ns = 0});
   const Timeline timeline = run_of(job);
   CHECK(begin_of(job, timeline, "2SEND_F1") == end_of(job, timeline, "0SEND_F0"));
