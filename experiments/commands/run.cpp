@@ -194,7 +194,7 @@ Runner declare(CommandLine& line) {
   line.option("--timeline", options->timeline, "write the timeline", "FILE");
   line.option("--trace", options->trace, "write a Chrome trace (.json or .json.gz)", "FILE");
   line.option("--chakra", options->chakra,
-              "write Chakra execution traces for ASTRA-sim: PREFIX.0.et, PREFIX.1.et, …", "PREFIX");
+              "write Chakra traces and a configuration for ASTRA-sim: PREFIX.0.et, …", "PREFIX");
   line.option("--html", options->html, "write a page: summary, timeline, explanation", "FILE");
   declare(line, options->pictures);
   return [options] { return run_scenario(*options); };

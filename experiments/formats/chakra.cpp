@@ -163,7 +163,7 @@ std::string Writer::node_text(std::uint32_t number) const {
   message.add_enum(NodeField::type, static_cast<std::int32_t>(type_of(node.kind)));
   message.add_packed_uint64(NodeField::data_deps, needs.begin(), needs.end());
   if (node.kind == TraceNodeKind::compute) {
-    message.add_uint64(NodeField::duration_micros, node.amount);
+    message.add_uint64(NodeField::duration_micros, node.micros);
   }
   add_attributes(message, node);
   return text;
@@ -184,7 +184,11 @@ void Writer::add_attributes(NodeMessage& message, const TraceNode& node) const {
     attributes.add_int64("comm_type", static_cast<std::uint64_t>(collective_of(node.kind)));
     attributes.add_int64("comm_size", node.amount);
     attributes.add_string("pg_name", fmt::format("{}", index(rank_) + 1));
-  } else if (node.kind != TraceNodeKind::compute) {
+  } else if (node.kind == TraceNodeKind::compute) {
+    // 1,000 operations a nanosecond; half a one more, since ASTRA-sim cuts off.
+    attributes.add_int64("num_ops", node.amount * 1000 + 500);
+    attributes.add_uint64("tensor_size", 1);
+  } else {
     attributes.add_uint64("tensor_size", node.amount);
   }
 }

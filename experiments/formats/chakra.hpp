@@ -21,8 +21,10 @@ constexpr std::uint64_t trace_device(const ExecutionTrace& trace, std::uint32_t 
 /// The version field is 0.0.4, as in Chakra's own generator. All dependencies are `data_deps`,
 /// since some feeders read no others. Attributes have the types that ASTRA-sim reads: `is_cpu_op`
 /// (always false); `comm_src`, `comm_dst`, `comm_tag` and `comm_size` of messages; `comm_type`,
-/// `comm_size` and `pg_name` of collectives; `tensor_size` of moves to and from the host. Every
-/// node also has `stage` and `microbatch`. Names are those of tasks: "2F5", "2SEND_F5", "2RECV_F5".
+/// `comm_size` and `pg_name` of collectives; `tensor_size` of moves to and from the host. A
+/// compute node has its length in whole microseconds for replay, and in nanoseconds for the
+/// roofline of `astra_system`: `num_ops` of 1,000 each, and a `tensor_size` of 1. Every node also
+/// has `stage` and `microbatch`. Names are those of tasks: "2F5", "2SEND_F5", "2RECV_F5".
 std::string chakra_trace(const Plan& plan, const ExecutionTrace& trace, std::uint32_t replica,
                          Rank rank);
 

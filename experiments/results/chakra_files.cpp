@@ -7,6 +7,7 @@
 #include "experiments/files/output_file.hpp"
 #include "experiments/files/table.hpp"
 #include "experiments/formats/chakra.hpp"
+#include "experiments/results/astra_sim.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {
@@ -67,8 +68,19 @@ std::string chakra_groups_path(std::string_view prefix) {
   return fmt::format("{}.groups.json", prefix);
 }
 
+std::string astra_network_path(std::string_view prefix) {
+  return fmt::format("{}.network.yml", prefix);
+}
+
+std::string astra_system_path(std::string_view prefix) {
+  return fmt::format("{}.system.json", prefix);
+}
+
 bool is_chakra_path(std::string_view prefix, std::string_view path) {
-  if (path == chakra_groups_path(prefix)) return true;
+  if (path == chakra_groups_path(prefix) || path == astra_network_path(prefix) ||
+      path == astra_system_path(prefix)) {
+    return true;
+  }
   constexpr std::string_view end = ".et";
   if (path.size() <= prefix.size() + 1 + end.size() || !path.starts_with(prefix) ||
       path[prefix.size()] != '.' || !path.ends_with(end)) {
@@ -106,7 +118,8 @@ std::vector<std::string> not_in_traces(const RunResult& result, const ExecutionT
   say_if(conditions.stall_above_bytes.has_value(), "waiting for memory is left out");
   say_if(conditions.compute_slowdown != 1 || conditions.transfer_slowdown != 1,
          "how actions and transfers slow each other down is left out");
-  say_if(conditions.blocking_sends || conditions.rendezvous || conditions.in_flight > 0,
+  say_if(conditions.blocking_sends || conditions.rendezvous || conditions.sends_in_flight > 1 ||
+             conditions.receives_in_flight > 0,
          "sends hold nothing up: blocking sends, rendezvous and limits in flight are left out");
   say_if(chance_moves_transfers(*result.plan, result.costs),
          "what chance and slow links make of transfers is left out");
@@ -128,6 +141,8 @@ std::vector<std::string> not_in_traces(const RunResult& result, const ExecutionT
                                 result.training.zero));
   say_if(result.training.data > 1 && result.chance_among_replicas,
          "chance makes data replicas differ; all are written as the first");
+  const std::vector<std::string> changed = changed_by_astra(result, trace);
+  all.insert(all.end(), changed.begin(), changed.end());
   return all;
 }
 
@@ -149,6 +164,8 @@ std::vector<std::string> write_chakra_files(const std::string& prefix, const Run
     }
   }
   if (trace.has_collectives()) add(chakra_groups_path(prefix), chakra_groups(trace));
+  add(astra_network_path(prefix), astra_network(result, devices));
+  add(astra_system_path(prefix), astra_system());
   publish_together(files);
   return not_in_traces(result, trace);
 }

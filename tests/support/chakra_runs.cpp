@@ -48,6 +48,8 @@ Written written(const RunResult& result) {
   if (std::filesystem::exists(chakra_groups_path(scratch.path("t")))) {
     all.groups = content_of(chakra_groups_path(scratch.path("t")));
   }
+  all.network = content_of(astra_network_path(scratch.path("t")));
+  all.system = content_of(astra_system_path(scratch.path("t")));
   return all;
 }
 

@@ -24,6 +24,7 @@ RunResult chakra_run(const nlohmann::json& scenario);
 struct Written {
   std::vector<ReadTrace> devices;
   std::string groups;
+  std::string network, system;  // of ASTRA-sim
   std::vector<std::string> missing;
 };
 

@@ -10,11 +10,13 @@ namespace {
 
 constexpr std::uint32_t no_node = UINT32_MAX;
 
+constexpr Time node_ns{1'000};
+constexpr Time node_us{1'000'000};
+
 /// Rounds half up. All busy times are far from the end of the clock, so the addition cannot
 /// overflow.
-std::uint64_t whole_us(Time time) {
-  constexpr std::int64_t microsecond = 1'000'000;
-  return static_cast<std::uint64_t>((time.picoseconds + microsecond / 2) / microsecond);
+std::uint64_t whole(Time time, Time unit) {
+  return static_cast<std::uint64_t>((time.picoseconds + unit.picoseconds / 2) / unit.picoseconds);
 }
 
 /// Messages cannot be empty.
@@ -115,10 +117,13 @@ void Builder::add_action(TaskId task) {
   need_inputs(rank, task);
   std::uint32_t& last = last_[work.resource];
   if (last != no_node) needs_.push_back(last);
-  const std::uint64_t before = whole_us(worked_[work.resource]);
-  const std::uint64_t after = whole_us(worked_[work.resource] += costs_.duration_of(plan_, task));
-  last = done_[task] = of(rank).add(
-      {.kind = TraceNodeKind::compute, .task = task, .amount = after - before}, needs_);
+  const Time before = worked_[work.resource];
+  const Time after = worked_[work.resource] += costs_.duration_of(plan_, task);
+  last = done_[task] = of(rank).add({.kind = TraceNodeKind::compute,
+                                     .task = task,
+                                     .amount = whole(after, node_ns) - whole(before, node_ns),
+                                     .micros = whole(after, node_us) - whole(before, node_us)},
+                                    needs_);
 }
 
 void Builder::add_transfer(TaskId task, const Link& link) {

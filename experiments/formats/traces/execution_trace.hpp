@@ -33,7 +33,8 @@ struct TraceNode {
   bool asks = false;             // a query to a rank that cannot know whether the task is done
   Rank peer{};                   // of a send or receive: the other rank
   std::uint32_t tag = 0;         // of a send or receive: unique in all traces
-  std::uint64_t amount = 0;      // microseconds of a compute node, otherwise bytes
+  std::uint64_t amount = 0;      // nanoseconds of a compute node, otherwise bytes
+  std::uint64_t micros = 0;      // microseconds of a compute node
   std::uint32_t first_need = 0;  // start of its list in `RankTrace::needs`
 };
 
@@ -66,8 +67,8 @@ struct ExecutionTrace {
 /// and all-gathers of the tail are collectives over the data replicas of a rank. Copies of a stage
 /// on several ranks, without data replicas, reduce by messages.
 ///
-/// Microseconds are rounded without accumulating errors: from the first compute node of a rank to
-/// any other, the total is the exact total, rounded once, half up.
+/// Nanoseconds and microseconds are rounded without accumulating errors: from the first compute
+/// node of a rank to any other, the total is the exact total, rounded once, half up.
 ///
 /// The stages of `demand` are read only if the plan has collectives and data replicas. Throws
 /// InputError if collectives carry more than 9e18 bytes.

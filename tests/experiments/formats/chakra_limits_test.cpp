@@ -38,6 +38,31 @@ TEST_CASE("chakra: what traces cannot carry is named") {
   }
 }
 
+TEST_CASE("chakra: where ASTRA-sim's rules change the times is named") {
+  struct Example {
+    const char* pointer;
+    json value;
+    const char* says;
+  };
+  for (const Example& example : std::vector<Example>{
+           {"/model/stages/0/forward_us", 0.5, "sends one at a time"},
+           {"/model/stages/1/forward_us", 0, "actions take no time here and a nanosecond"},
+           {"/model/stages/1/backward_weight_us", 2.5, ""},
+           {"/parallel", {{"data", 2}}, "collectives take what rings"}}) {
+    CAPTURE(example.pointer);
+    json scenario = chakra_scenario("1f1b", 3, 4);
+    scenario[json::json_pointer(example.pointer)] = example.value;
+    const Written all = written(chakra_run(scenario));
+    CHECK(all.missing.empty() == std::string(example.says).empty());
+    if (!std::string(example.says).empty()) CHECK(says(all, example.says));
+  }
+  // One send at a time here too: nothing changes.
+  json scenario = chakra_scenario("1f1b", 3, 4);
+  scenario["model"]["stages"][0]["forward_us"] = 0.5;
+  scenario["hardware"]["transfers"] = {{"sends_in_flight", 1}};
+  CHECK(written(chakra_run(scenario)).missing.empty());
+}
+
 TEST_CASE("chakra: a rank that has nothing to do has a trace all the same, and that is said") {
   // Two replicas of the second stage share one microbatch: the first runs it.
   json scenario = chakra_scenario("gpipe", 2, 1);
@@ -57,7 +82,10 @@ TEST_CASE("chakra: copies of a stage in both directions are summed over replicas
 
 TEST_CASE("chakra: files are told by their names") {
   CHECK(chakra_path("out/t", 12) == "out/t.12.et");
-  for (const char* path : {"t.0.et", "t.12.et", "t.groups.json"}) CHECK(is_chakra_path("t", path));
+  for (const char* path :
+       {"t.0.et", "t.12.et", "t.groups.json", "t.network.yml", "t.system.json"}) {
+    CHECK(is_chakra_path("t", path));
+  }
   for (const char* path : {"t", "t.et", "t..et", "t.1x.et", "t.json", "u.1.et", "t0.et", ""}) {
     CAPTURE(path);
     CHECK(!is_chakra_path("t", path));
