@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "validate/backends/cuda/programs/gpu_slots.hpp"
@@ -39,21 +40,39 @@ GpuTask transfer_task(const Job& job, std::uint32_t work) {
   return task;
 }
 
-/// The buffer slots of actions: one per microbatch of a stage, as long as its rank needs it.
+/// The uses of buffers by the actions of a rank.
+struct BufferUses {
+  std::vector<std::uint64_t> keys;   // a microbatch of a stage
+  std::vector<std::size_t> actions;  // by action: its own use
+  std::set<std::uint64_t> known;
+
+  void add(std::uint64_t key) {
+    keys.push_back(key);
+    known.insert(key);
+  }
+};
+
+/// The buffer slots of actions: one per microbatch of a stage, as long as its rank needs it. F also
+/// reads what the stage before it, if on the same rank, has made.
 void give_slots(const Plan& plan, GpuProgram& program) {
-  std::vector<std::vector<std::uint64_t>> keys(plan.ranks);
-  const auto key = [&](TaskId task) {
-    return std::uint64_t{index(plan.class_of(task).stage)} << 32 | index(plan.microbatch[task]);
-  };
+  std::vector<BufferUses> uses(plan.ranks);
   for (TaskId task = 0; task < plan.tasks(); ++task) {
-    const std::uint32_t resource = plan.class_of(task).resource;
-    if (!plan.is_link(resource)) keys[resource].push_back(key(task));
+    const WorkClass& work = plan.class_of(task);
+    if (plan.is_link(work.resource)) continue;
+    BufferUses& own = uses[work.resource];
+    const std::uint64_t stage = index(work.stage), microbatch = index(plan.microbatch[task]);
+    own.actions.push_back(own.keys.size());
+    own.add(stage << 32 | microbatch);
+    if (work.pass != Pass::forward || plan.model_stage[stage] == 0) continue;
+    const std::uint64_t read = (stage - 1) << 32 | microbatch;
+    if (own.known.contains(read)) own.add(read);
   }
   std::vector<std::vector<std::uint32_t>> slots;
-  for (const auto& own : keys) slots.push_back(slots_of(own));
+  for (const BufferUses& own : uses) slots.push_back(slots_of(own.keys));
   std::vector<std::size_t> next(plan.ranks);
   for (GpuTask& task : program.tasks) {
-    if (!program.is_transfer(task)) task.slot = slots[task.lane][next[task.lane]++];
+    if (program.is_transfer(task)) continue;
+    task.slot = slots[task.lane][uses[task.lane].actions[next[task.lane]++]];
   }
 }
 

@@ -269,6 +269,25 @@ TEST_CASE("cuda_multi: no tensor arrives in a buffer before the last one there w
   }
 }
 
+TEST_CASE("cuda_multi: what a stage makes is kept until the next stage of its rank has read it") {
+  // Forwards alone: the first stage runs twice before the second reads what it made first.
+  const System system{Placement::given(1, {{Rank{0}}, {Rank{0}}}, {{Stage{0}, Stage{1}}}),
+                      order_of("0F0,0F1,1F0,0F2,1F1,1F2"),
+                      {stage_of(1, 0), stage_of(1, 0)}};
+  const Job job = cells_job(system, Overlap::serial, false);
+  const GpuRankProgram program = gpu_rank_program(job, 0);
+  std::map<std::uint32_t, std::uint32_t> holds;  // by slot: the action that wrote there last
+  std::uint32_t read = 0;
+  for_each_action(job, [&](TaskId, const RankAction& action, const RankWork&) {
+    if (action.reads_from) {
+      CHECK(holds.at(program.program.tasks[*action.reads_from].slot) == *action.reads_from);
+      ++read;
+    }
+    holds[program.program.tasks[action.task].slot] = action.task;
+  });
+  CHECK(read == 3);
+}
+
 TEST_CASE("cuda_multi: with recomputation, ranks hand back the same gradients") {
   const ChainEnds kept = ends_of(chain("1f1b", 2, 4));
   const ChainEnds again = ends_of(chain("1f1b", 2, 4, true));
