@@ -19,7 +19,9 @@
 #include "validate/probes/timing/probe_timing.hpp"
 #include "validate/statistics/bootstrap.hpp"
 #include "validate/statistics/median.hpp"
+#include "validate/statistics/median_interval.hpp"
 #include "validate/store/layer_point.hpp"
+#include "validate/store/validity.hpp"
 
 namespace penstock {
 namespace {
@@ -64,16 +66,15 @@ std::string pass_name(Pass pass) {
   return pass == Pass::backward_input ? "backward_input" : "backward_weight";
 }
 
-/// The means of a cell over `together` iterations each.
+/// The means of a cell over `together` iterations each, without the shortest and the longest.
 std::vector<double> means_of(const std::vector<LayerSpent>& iterations, std::size_t together) {
   std::vector<double> means;
   for (std::size_t i = 0; i + together <= iterations.size(); i += together) {
-    LayerSpent sum;
+    std::vector<double> batch;
     for (std::size_t each = i; each < i + together; ++each) {
-      sum.ns += iterations[each].ns;
-      sum.cells += iterations[each].cells;
+      batch.push_back(iterations[each].ns / iterations[each].cells);
     }
-    means.push_back(sum.ns / sum.cells);
+    means.push_back(trimmed_mean(std::move(batch)));
   }
   return means;
 }
@@ -107,7 +108,8 @@ class Samples {
     const std::vector<SweptPoint> points = taken();
     return !points.empty() && std::all_of(points.begin(), points.end(), [](const auto& point) {
       return point.samples_ns.size() >= least_samples &&
-             spread_of(point.samples_ns).deviation <= steady_deviation;
+             (spread_of(point.samples_ns).deviation <= steady_deviation ||
+              median_is_known(point.samples_ns));
     });
   }
 
@@ -190,8 +192,12 @@ std::vector<double> samples_in_run(const std::vector<LayerSpent>& iterations) {
   const std::size_t most = std::max<std::size_t>(1, iterations.size() / least_samples);
   std::vector<double> samples =
       means_of(iterations, static_cast<std::size_t>(std::min(wanted, static_cast<double>(most))));
-  if (spread_of(samples).deviation > steady_deviation) samples = means_of(iterations, most);
-  return samples;
+  if (spread_of(samples).deviation <= steady_deviation) return samples;
+  samples = means_of(iterations, most);
+  if (spread_of(samples).deviation <= steady_deviation) return samples;
+  // Means of few batches vary with phases of the machine; the median of many samples may be known.
+  std::vector<double> singles = means_of(iterations, 1);
+  return median_is_known(singles) ? singles : samples;
 }
 
 LayersInRun layers_in_run(const Scenario& scenario, const BackendEntry& backend, double seconds) {

@@ -4,10 +4,12 @@
 #include <array>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
 #include "validate/machine/work_clock.hpp"
+#include "validate/statistics/median_interval.hpp"
 #include "validate/training/stage_trial.hpp"
 
 namespace penstock {
@@ -65,14 +67,14 @@ class FirstStage {
   /// Short passes are run many times per sample, so that no single one makes up much of it.
   double sample_ns() {
     constexpr double long_enough_ns = 100'000;
-    constexpr int most_passes = 200;
+    constexpr std::size_t most_passes = 200;
     double sum = 0;
-    int passes = 0;
-    while (passes == 0 || (sum < long_enough_ns && passes < most_passes)) {
-      sum += pass_ns();
-      ++passes;
+    std::vector<double> passes;
+    while (passes.empty() || (sum < long_enough_ns && passes.size() < most_passes)) {
+      passes.push_back(pass_ns());
+      sum += passes.back();
     }
-    return sum / passes;
+    return trimmed_mean(std::move(passes));
   }
 
  private:

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "validate/statistics/median.hpp"
+#include "validate/statistics/median_interval.hpp"
 #include "validate/store/environment_keys.hpp"
 #include "validate/store/layer_point.hpp"
 #include "validate/store/newer_rows.hpp"
@@ -76,8 +77,10 @@ void judge_alone(const StoredRow& stored, RowJudgement& judgement) {
                fmt::format("it has {} samples, fewer than {}", samples, Rules::least_samples));
   }
   const double spread = spread_of(stored.row);
-  const double resolution_ns = stored.row.point.pass.empty() ? 0 : Rules::pass_resolution_ns;
-  if (spread > Rules::most_spread && spread * median_ns(stored.row) > resolution_ns) {
+  const bool is_pass = !stored.row.point.pass.empty();
+  const double resolution_ns = is_pass ? Rules::pass_resolution_ns : 0;
+  const bool is_known = is_pass && median_is_known(stored.row.samples_ns);
+  if (!is_known && spread > Rules::most_spread && spread * median_ns(stored.row) > resolution_ns) {
     find_fault(judgement, fmt::format("its samples are {} from their median, more than {}",
                                       percent(spread), percent(Rules::most_spread)));
   }
@@ -243,6 +246,14 @@ double spread_of(const ProfileRow& row) {
   std::vector<double> distances;
   for (const double sample : row.samples_ns) distances.push_back(std::abs(sample - middle));
   return middle > 0 ? median(std::move(distances)) / middle : 0;
+}
+
+bool median_is_known(const std::vector<double>& samples_ns) {
+  const double middle = median(samples_ns);
+  const MedianInterval interval = median_interval(samples_ns);
+  const double off = std::max(interval.high - middle, middle - interval.low);
+  return samples_ns.size() >= ValidityRules::least_samples &&
+         off <= ValidityRules::most_uncertain * middle;
 }
 
 std::vector<RowJudgement> judge(Rows rows, const Today& today) {

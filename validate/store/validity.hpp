@@ -18,6 +18,8 @@ struct ValidityRules {
   static constexpr double most_spread = 0.10;  // median absolute deviation over the median
   // A smaller deviation does not count against a pass of a layer: it is 1 % of an action of 20 us.
   static constexpr double pass_resolution_ns = 200;
+  // Nor do samples of a pass that vary, where their median is known so well at 95 %.
+  static constexpr double most_uncertain = 0.10;
   static constexpr double most_canary_off = 0.05;   // from the median of its environment
   static constexpr std::size_t least_canaries = 3;  // with two, either may be off
   // Predicted invalid: weights add up; from `suspect_from` on a row is suspect.
@@ -57,5 +59,8 @@ double usual_canary(std::span<const StoredRow> rows,
 /// The median of the samples, and the median absolute deviation over it; 0 without samples.
 double median_ns(const ProfileRow& row);
 double spread_of(const ProfileRow& row);
+
+/// Whether the median of a pass's samples is known at 95 % to a tenth of it.
+bool median_is_known(const std::vector<double>& samples_ns);
 
 }  // namespace penstock

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "validate/statistics/median.hpp"
 #include "validate/store/validity.hpp"
 
 namespace penstock::testing {
@@ -50,6 +51,25 @@ TEST_CASE("layers in a run: iterations that vary are put together") {
   CHECK(samples.size() == 8);
   CHECK(spread_in_run(iterations_of(64, length)) < 0.05);
   CHECK(spread_in_run(iterations_of(12, length)) > ValidityRules::most_spread);
+}
+
+// Cells of 2 us. For 20 iterations at a time, every other one takes 1.7 or 0.4 times as long: means
+// of batches differ, but the median of 200 iterations is 2 us.
+TEST_CASE("layers in a run: the median of many short passes is known though batches differ") {
+  const auto length = [](std::size_t i) {
+    const double phase = i / 20 % 3 == 0 ? 1.0 : i / 20 % 3 == 1 ? 1.7 : 0.4;
+    return 2000 * (i % 2 == 0 ? 1.0 : phase);
+  };
+  const std::vector<double> samples = samples_in_run(iterations_of(200, length));
+  CHECK(median(samples) == doctest::Approx(2000));
+  CHECK(median_is_known(samples));
+}
+
+// An interruption of 100 us in every ninth iteration, of cells of 8 x 1 us.
+TEST_CASE("layers in a run: interruptions do not make short passes vary") {
+  const auto length = [](std::size_t i) { return i % 9 == 4 ? 13'500.0 : 1000.0; };
+  CHECK(spread_in_run(iterations_of(200, length)) < ValidityRules::most_spread);
+  CHECK(median(samples_in_run(iterations_of(200, length))) == doctest::Approx(1000).epsilon(0.02));
 }
 
 // The first half of the run takes 1.6 times as long: whichever is right, the row is not.
