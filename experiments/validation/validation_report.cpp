@@ -8,6 +8,7 @@
 #include "experiments/files/table.hpp"
 #include "experiments/results/result_json.hpp"
 #include "experiments/validation/validation.hpp"
+#include "validate/ranks/step_clerk.hpp"
 
 namespace penstock {
 namespace {
@@ -49,19 +50,33 @@ std::string_view disturbance_text(std::string_view reason) {
   return reason;
 }
 
-std::string structure_text(const RunErrors& errors, const Targets& targets) {
+/// Ranks of CPU backends wait for memory, for each other and slow down by rules written after the
+/// simulator's.
+bool waits_by_copied_rules(const Validation& validation) {
+  return !validation.torch && needs_steps(validation.job.priced.conditions);
+}
+
+std::string structure_text(const Validation& validation) {
+  const RunErrors& errors = validation.errors;
+  const Targets& targets = validation.targets;
   std::string text = "simulated with the lengths that the actions of each iteration had";
+  if (waits_by_copied_rules(validation)) {
+    text += "; waits and slow-downs follow a copy of the simulator's rules";
+  }
   if (targets.wall_clock) {
     text += fmt::format("; the median, the most is {}", share_text(errors.structure));
   }
   return text;
 }
 
-std::string errors_table(const RunErrors& errors, const Targets& targets, bool in_rounds) {
+std::string errors_table(const Validation& validation) {
+  const RunErrors& errors = validation.errors;
+  const Targets& targets = validation.targets;
+  const bool in_rounds = validation.torch.has_value();
   const double profile_limit = std::max(targets.profile, 2 * errors.retest);
   const std::size_t worst = worst_rank(errors);
   return aligned({{"structure error", share_text(judged_structure(errors, targets)),
-                   share_text(targets.structure), structure_text(errors, targets)},
+                   share_text(targets.structure), structure_text(validation)},
                   {"profile error", share_text(errors.profile), share_text(profile_limit),
                    "simulated with lengths profiled apart from the run"},
                   {"retest error", share_text(errors.retest), share_text(targets.profile),
@@ -250,7 +265,7 @@ std::string validation_text(const Validation& validation) {
     text +=
         fmt::format("simulated {} {}, measured {} {}, {}\n\n", time_text(errors.simulated, unit),
                     unit.name, time_text(errors.measured, unit), unit.name, scale_text(validation));
-    text += errors_table(errors, validation.targets, validation.torch.has_value()) + "\n";
+    text += errors_table(validation) + "\n";
   }
   if (has_run(validation) && !validation.why_no_score.empty()) {
     text += fmt::format("no errors are told: {}\n", validation.why_no_score);
