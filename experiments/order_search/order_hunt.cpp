@@ -11,7 +11,7 @@
 #include "experiments/order_search/search_problem.hpp"
 #include "experiments/run/run.hpp"
 #include "schedules/search/order_search.hpp"
-#include "schedules/search/recomputation_search.hpp"
+#include "schedules/search/order_search.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {
@@ -138,7 +138,7 @@ void Hunt::search(PlacementToSearch& placement, double end) {
     if (state.evaluations % 64 == 0) report(state.best);
     return (spent() - begin) / (end - begin);
   };
-  FoundOrder found = search_with_recomputation(placement.problem.orders, placement.options);
+  FoundOrder found = search_order(placement.problem.orders, placement.options);
   result_.evaluations = before_ + found.state.evaluations;
   const bool better = found.sequences && (!placement.found.sequences ||
                                           found.state.best <= placement.found.state.best);

@@ -6,7 +6,7 @@
 #include "experiments/run/simulation.hpp"
 #include "experiments/run/stage_formats.hpp"
 #include "schedules/search/bounds.hpp"
-#include "schedules/search/recomputation_choice.hpp"
+#include "schedules/search/form_choice.hpp"
 #include "sim/base/error.hpp"
 #include "sim/costs/priced_plan.hpp"
 
@@ -225,7 +225,7 @@ SearchProblem search_problem(const Layout& as_asked, bool chooses) {
     const bool splits = problem.orders.stages.front().splits;
     add_recomputation(read_problem(recomputed, splits), problem.orders);
   }
-  OrderProblem least = with_least_of_both(problem.orders);
+  OrderProblem least = with_least_costs(problem.orders);
   // What is kept stands fixed: the search reckons with none, and the engine knows better.
   if (mixed && !chooses) problem.orders = with_all_recomputed(problem.orders);
   problem.whole_saves = split && whole && take_off_savings(*whole, least);

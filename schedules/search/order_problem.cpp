@@ -4,6 +4,12 @@
 
 namespace penstock {
 
+FormCosts OrderStage::costs(ActivationForm form) const {
+  const bool again = (form & recomputed_form) != 0 && recomputed;
+  if ((form & whole_form) != 0 && whole) return again && whole_recomputed ? *whole_recomputed : *whole;
+  return again ? *recomputed : FormCosts{duration, during, change};
+}
+
 std::vector<std::vector<std::uint32_t>> stages_by_rank(const OrderProblem& problem) {
   std::vector<std::vector<std::uint32_t>> stages(problem.ranks());
   for (std::uint32_t s = 0; s < problem.stage_count(); ++s) {
@@ -19,6 +25,12 @@ std::vector<SearchTime> work_by_rank(const OrderProblem& problem) {
         std::accumulate(stage.duration.begin(), stage.duration.end(), SearchTime{0}) *
         problem.microbatches;
   }
+  return work;
+}
+
+std::vector<SearchTime> work_and_updates(const OrderProblem& problem) {
+  std::vector<SearchTime> work = work_by_rank(problem);
+  for (std::uint32_t rank = 0; rank < problem.ranks(); ++rank) work[rank] += problem.update(rank);
   return work;
 }
 

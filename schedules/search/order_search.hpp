@@ -13,7 +13,8 @@ namespace penstock {
 /// An order to start from.
 struct OrderSeed {
   std::string name;
-  RankSequences sequences;  // they may need more memory than there is
+  RankSequences sequences;     // they may need more memory than there is
+  ActivationForms forms = {};  // only what runs as a whole B
 };
 
 /// How far a search is.
@@ -33,16 +34,16 @@ struct OrderSearchOptions {
 
 struct FoundOrder {
   std::optional<RankSequences> sequences;  // none: nothing found fits the memory
-  Recomputed recomputed;                   // where the problem leaves the choice
+  ActivationForms forms;                   // where the problem leaves the choice
   std::string origin;                      // the seed or step that it came from
   OrderSearchState state;                  // of `sequences`: its makespan
   bool proven = false;                     // no order is shorter
 };
 
-/// Searches for a short order that fits the memory: seeds, list scheduling by patterns of
-/// priorities and their neighbours, branch and bound for small problems, then local search from the
-/// best few. Ends early with a proof. The problem leaves no choice of what is recomputed; see
-/// search_with_recomputation.
+/// Searches for a short order that fits the memory, and for the forms of its activations. Orders
+/// come from branch and bound, where the problem is small, and from fixed_search with one form for
+/// all; each recomputes what makes it fit, and runs as a whole B what gets it shorter. Local search
+/// then changes order and forms. Ends early with a proof, and not before the budget without one.
 FoundOrder search_order(const OrderProblem& problem, const OrderSearchOptions& options);
 
 }  // namespace penstock

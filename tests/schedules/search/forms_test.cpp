@@ -1,4 +1,4 @@
-#include "schedules/search/recomputation_search.hpp"
+#include "schedules/search/order_search.hpp"
 
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
@@ -10,7 +10,7 @@
 
 #include "schedules/search/bounds.hpp"
 #include "schedules/search/list_scheduling.hpp"
-#include "schedules/search/recomputation_choice.hpp"
+#include "schedules/search/form_choice.hpp"
 #include "schedules/search/sequences.hpp"
 #include "tests/support/searched_pipelines.hpp"
 
@@ -118,7 +118,7 @@ TEST_CASE("search recomputes some activations where that is shorter than all of 
   const Pipeline made = four_ranks(24);
   const FoundOrder none = search_order(with_nothing_recomputed(made.problem), evaluations(3000));
   const FoundOrder all = search_order(with_all_recomputed(made.problem), evaluations(3000));
-  const FoundOrder some = search_with_recomputation(made.problem, evaluations(9000));
+  const FoundOrder some = search_order(made.problem, evaluations(9000));
   REQUIRE(some.sequences.has_value());
   CHECK(some.state.best < std::min(none.state.best, all.state.best));
   CHECK(some.state.bound <= some.state.best);
@@ -133,7 +133,7 @@ TEST_CASE("search recomputes some activations where that is shorter than all of 
 
 TEST_CASE("search recomputes nothing where everything fits") {
   const Pipeline made = four_ranks(1000);
-  const FoundOrder some = search_with_recomputation(made.problem, evaluations(9000));
+  const FoundOrder some = search_order(made.problem, evaluations(9000));
   CHECK(some.proven);
   CHECK(some.state.best == (30 + 8 * 30) * one_us);
   CHECK(std::accumulate(some.recomputed.begin(), some.recomputed.end(), 0) == 0);
@@ -147,9 +147,9 @@ TEST_CASE("search finds the shortest of all orders and choices of two ranks and 
       const Pipeline made = pipeline_with_choice(Placement::loop(2, 1), 2, {{3, 2, 2}, {1, 4, 1}},
                                                  again_us, 5, capacity);
       const SearchTime shortest = shortest_choice(made.problem);
-      const FoundOrder found = search_with_recomputation(made.problem, evaluations(4000));
+      const FoundOrder found = search_order(made.problem, evaluations(4000));
       CHECK(found.state.best == shortest);
-      CHECK(shortest_possible(with_least_of_both(made.problem)) <= shortest);
+      CHECK(shortest_possible(with_least_costs(made.problem)) <= shortest);
     }
   }
 }

@@ -1,4 +1,4 @@
-#include "schedules/search/recomputation_choice.hpp"
+#include "schedules/search/form_choice.hpp"
 
 #include <algorithm>
 
@@ -8,21 +8,18 @@ namespace {
 /// Walks along the sequence of a rank and counts its memory.
 class MemoryWalk {
  public:
-  MemoryWalk(const OrderProblem& problem, std::uint32_t rank, const Recomputed& recomputed)
+  MemoryWalk(const OrderProblem& problem, std::uint32_t rank, const ActivationForms& forms)
       : problem_(problem),
         capacity_(problem.capacity[rank]),
-        recomputed_(recomputed),
+        forms_(forms),
         done_(problem.stages.size() * SearchPass::count, 0) {}
 
   /// Runs a pass; false if there is no room for it.
   bool step(CellClass cell) {
     const std::uint32_t s = cell / SearchPass::count, pass = cell % SearchPass::count;
-    const OrderStage& stage = problem_.stages[s];
-    const bool again = is_recomputed(s, done_[cell]++);
-    const auto& during = again ? stage.recomputed->during : stage.during;
-    const auto& change = again ? stage.recomputed->change : stage.change;
-    if (held_ + during[pass] > capacity_) return false;
-    held_ += change[pass];
+    const FormCosts costs = problem_.stages[s].costs(form(s, done_[cell]++));
+    if (held_ + costs.during[pass] > capacity_) return false;
+    held_ += costs.change[pass];
     return true;
   }
 
@@ -33,21 +30,21 @@ class MemoryWalk {
       if (problem_.stages[s].rank != rank || !problem_.stages[s].recomputed) continue;
       const CellClass f = cell_class(s, SearchPass::forward);
       for (std::uint32_t m = done_[f + SearchPass::input]; m < done_[f]; ++m) {
-        if (!is_recomputed(s, m)) kept.push_back(std::size_t{s} * problem_.microbatches + m);
+        if ((form(s, m) & recomputed_form) == 0) kept.push_back(std::size_t{s} * problem_.microbatches + m);
       }
     }
     return kept;
   }
 
  private:
-  bool is_recomputed(std::uint32_t stage, std::uint32_t microbatch) const {
-    return !recomputed_.empty() && problem_.stages[stage].recomputed &&
-           recomputed_[std::size_t{stage} * problem_.microbatches + microbatch] != 0;
+  ActivationForm form(std::uint32_t stage, std::uint32_t microbatch) const {
+    return forms_.empty() ? ActivationForm{}
+                          : forms_[std::size_t{stage} * problem_.microbatches + microbatch];
   }
 
   const OrderProblem& problem_;
   std::int64_t capacity_;
-  const Recomputed& recomputed_;
+  const ActivationForms& forms_;
   std::vector<std::uint32_t> done_;
   std::int64_t held_ = 0;
 };
@@ -71,51 +68,61 @@ bool chooses_recomputation(const OrderProblem& problem) {
                      [](const OrderStage& stage) { return stage.recomputed.has_value(); });
 }
 
-OrderProblem with_nothing_recomputed(OrderProblem problem) {
-  for (OrderStage& stage : problem.stages) stage.recomputed.reset();
-  return problem;
+bool chooses_whole(const OrderProblem& problem) {
+  return std::any_of(problem.stages.begin(), problem.stages.end(),
+                     [](const OrderStage& stage) { return stage.whole.has_value(); });
 }
 
-OrderProblem with_all_recomputed(OrderProblem problem) {
+OrderProblem with_form(OrderProblem problem, ActivationForm form) {
   for (OrderStage& stage : problem.stages) {
-    if (!stage.recomputed) continue;
-    stage.duration[SearchPass::input] += stage.recomputed->longer;
-    stage.during = stage.recomputed->during;
-    stage.change = stage.recomputed->change;
+    const FormCosts costs = stage.costs(form);
+    stage.duration = costs.duration;
+    stage.during = costs.during;
+    stage.change = costs.change;
     stage.recomputed.reset();
+    stage.whole.reset();
+    stage.whole_recomputed.reset();
   }
   return problem;
 }
 
-OrderProblem with_least_of_both(OrderProblem problem) {
+OrderProblem with_least_costs(OrderProblem problem) {
   for (OrderStage& stage : problem.stages) {
-    if (!stage.recomputed) continue;
-    auto& change = stage.change;
-    const auto& other = stage.recomputed->change;
-    change[SearchPass::forward] = std::min(change[SearchPass::forward], other[SearchPass::forward]);
-    change[SearchPass::weight] = std::max(change[SearchPass::weight], other[SearchPass::weight]);
-    for (std::size_t pass = 0; pass < SearchPass::count; ++pass) {
-      stage.during[pass] = std::min(stage.during[pass], stage.recomputed->during[pass]);
+    if (stage.whole) {
+      auto& [forward, input, weight] = stage.duration;
+      const SearchTime backward = std::min(stage.whole->duration[SearchPass::input], input + weight);
+      input = std::min(input, backward);
+      weight = backward - input;
+    }
+    if (stage.recomputed) {
+      auto& change = stage.change;
+      const auto& other = stage.recomputed->change;
+      change[SearchPass::forward] =
+          std::min(change[SearchPass::forward], other[SearchPass::forward]);
+      change[SearchPass::weight] = std::max(change[SearchPass::weight], other[SearchPass::weight]);
     }
     stage.recomputed.reset();
+    stage.whole.reset();
+    stage.whole_recomputed.reset();
   }
   return problem;
 }
 
-Recomputed all_recomputed(const OrderProblem& problem) {
-  Recomputed all(problem.stages.size() * problem.microbatches, 0);
-  for (std::size_t s = 0; s < problem.stages.size(); ++s) {
-    if (!problem.stages[s].recomputed) continue;
-    std::fill_n(all.begin() + static_cast<std::ptrdiff_t>(s * problem.microbatches),
-                problem.microbatches, std::uint8_t{1});
+ActivationForms all_in_form(const OrderProblem& problem, ActivationForm form) {
+  ActivationForms all;
+  for (const OrderStage& stage : problem.stages) {
+    ActivationForm possible = 0;
+    if (stage.recomputed) possible |= recomputed_form;
+    if (stage.whole) possible |= whole_form;
+    all.insert(all.end(), problem.microbatches, form & possible);
   }
   return all;
 }
 
 std::optional<Overflow> first_overflow(const OrderProblem& problem, std::uint32_t rank,
                                        std::span<const CellClass> sequence,
-                                       const Recomputed& recomputed) {
-  MemoryWalk walk(problem, rank, recomputed);
+                                       const ActivationForms& forms) {
+  MemoryWalk walk(problem, rank, forms);
   for (std::uint32_t place = 0; place < sequence.size(); ++place) {
     if (!walk.step(sequence[place])) return Overflow{place, walk.kept(rank)};
   }
@@ -123,26 +130,26 @@ std::optional<Overflow> first_overflow(const OrderProblem& problem, std::uint32_
 }
 
 bool recompute_to_fit(const OrderProblem& problem, std::uint32_t rank,
-                      std::span<const CellClass> sequence, Recomputed& recomputed) {
-  while (const auto overflow = first_overflow(problem, rank, sequence, recomputed)) {
+                      std::span<const CellClass> sequence, ActivationForms& forms) {
+  while (const auto overflow = first_overflow(problem, rank, sequence, forms)) {
     if (overflow->sparing.empty()) return false;
     const auto last = std::max_element(overflow->sparing.begin(), overflow->sparing.end(),
                                        [&](std::size_t a, std::size_t b) {
                                          return place_of_input(sequence, a, problem.microbatches) <
                                                 place_of_input(sequence, b, problem.microbatches);
                                        });
-    recomputed[*last] = 1;
+    forms[*last] |= recomputed_form;
   }
   return true;
 }
 
 void keep_what_fits(const OrderProblem& problem, SearchedOrder& order) {
-  for (std::size_t activation = 0; activation < order.recomputed.size(); ++activation) {
-    std::uint8_t& flag = order.recomputed[activation];
-    if (flag == 0) continue;
-    flag = 0;
+  for (std::size_t activation = 0; activation < order.forms.size(); ++activation) {
+    ActivationForm& form = order.forms[activation];
+    if ((form & recomputed_form) == 0) continue;
+    form ^= recomputed_form;
     const std::uint32_t rank = problem.stages[activation / problem.microbatches].rank;
-    if (first_overflow(problem, rank, order.sequences[rank], order.recomputed)) flag = 1;
+    if (first_overflow(problem, rank, order.sequences[rank], order.forms)) form ^= recomputed_form;
   }
 }
 
