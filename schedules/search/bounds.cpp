@@ -125,9 +125,10 @@ SearchTime shortest_possible(const OrderProblem& problem) {
                      shortest_tails(problem)[cell_class(0, SearchPass::forward)];
   for (std::uint32_t rank = 0; rank < problem.ranks(); ++rank) {
     if (stages[rank].empty()) continue;
-    bound = std::max({bound, starts.forward[stages[rank].front()] + work[rank] + problem.update(rank),
-                      bound_of_rank(problem, starts, stages[rank], rank, work[rank]),
-                      memory_bound(problem, starts, stages[rank], rank) + problem.update(rank)});
+    bound =
+        std::max({bound, starts.forward[stages[rank].front()] + work[rank] + problem.update(rank),
+                  bound_of_rank(problem, starts, stages[rank], rank, work[rank]),
+                  memory_bound(problem, starts, stages[rank], rank) + problem.update(rank)});
   }
   return bound;
 }

@@ -1,7 +1,6 @@
 #include "schedules/search/exhaustive.hpp"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 #include <vector>
 
@@ -26,17 +25,16 @@ std::vector<Work> works_of(const OrderStage& stage) {
   std::vector<Work> works;
   const auto add = [&](std::uint32_t pass, ActivationForm form, bool leaves_weight) {
     const FormCosts costs = stage.costs(form);
-    works.push_back({pass, form, leaves_weight, costs.duration[pass], costs.during[pass],
-                     costs.change[pass]});
+    works.push_back(
+        {pass, form, leaves_weight, costs.duration[pass], costs.during[pass], costs.change[pass]});
   };
   add(SearchPass::forward, 0, false);
   if (stage.whole) add(SearchPass::input, whole_form, false);
   // A B that is no longer than I alone is better in every place.
-  const bool split_may_pay = !stage.whole ||
-                             stage.whole->duration[SearchPass::input] >
-                                 stage.duration[SearchPass::input] ||
-                             stage.whole->during[SearchPass::input] >
-                                 stage.during[SearchPass::input];
+  const bool split_may_pay =
+      !stage.whole ||
+      stage.whole->duration[SearchPass::input] > stage.duration[SearchPass::input] ||
+      stage.whole->during[SearchPass::input] > stage.during[SearchPass::input];
   if (!split_may_pay) return works;
   add(SearchPass::input, 0, stage.splits);
   if (stage.splits) add(SearchPass::weight, 0, false);
@@ -48,31 +46,6 @@ struct Taken {
   std::uint32_t stage;
   const Work* work;
 };
-
-/// A rank's sequence with the W's of whole backwards, which take no time, and its forms.
-void add_sequence(const OrderProblem& problem, const std::vector<Taken>& taken,
-                  std::vector<CellClass>& sequence, ActivationForms& forms) {
-  std::vector<std::array<std::uint32_t, SearchPass::count>> done(problem.stages.size());
-  for (const Taken& step : taken) {
-    auto& own = done[step.stage];
-    const std::size_t first = std::size_t{step.stage} * problem.microbatches;
-    const auto add = [&](std::uint32_t pass) {
-      sequence.push_back(cell_class(step.stage, pass));
-      ++own[pass];
-    };
-    if (step.work->pass == SearchPass::input) {
-      forms[first + own[SearchPass::input]] = step.work->form;
-    }
-    add(step.work->pass);
-    const auto needs_none = [&](std::uint32_t microbatch) {
-      return !problem.stages[step.stage].splits || (forms[first + microbatch] & whole_form) != 0;
-    };
-    while (own[SearchPass::weight] < own[SearchPass::input] &&
-           needs_none(own[SearchPass::weight])) {
-      add(SearchPass::weight);
-    }
-  }
-}
 
 class Branching {
  public:
@@ -174,17 +147,18 @@ bool Branching::may_go_on() {
 }
 
 void Branching::finish() {
-  SearchedOrder order{RankSequences(problem_.ranks()),
-                      ActivationForms(problem_.stages.size() * problem_.microbatches, 0)};
+  OrderWriter written(problem_);
   SearchTime makespan = 0;
   for (std::uint32_t rank = 0; rank < problem_.ranks(); ++rank) {
     makespan = std::max(makespan, order_.free[rank] + problem_.update(rank));
-    add_sequence(problem_, taken_[rank], order.sequences[rank], order.forms);
+    for (const Taken& step : taken_[rank]) {
+      written.add(step.stage, step.work->pass, step.work->form);
+    }
   }
-  if (options_.judge) makespan = options_.judge(order);
+  if (options_.judge) makespan = options_.judge(written.order);
   if (makespan >= result_.makespan) return;
   result_.makespan = makespan;
-  result_.better = std::move(order);
+  result_.better = std::move(written.order);
 }
 
 void Branching::visit() {

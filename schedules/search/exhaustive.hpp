@@ -9,9 +9,9 @@
 namespace penstock {
 
 struct ExhaustiveOptions {
-  SearchTime below = never;           // only shorter orders are looked for
-  std::uint64_t nodes = UINT64_MAX;   // stops without proof after so many steps
-  std::function<bool()> go_on = {};   // asked now and then; false stops without proof
+  SearchTime below = never;          // only shorter orders are looked for
+  std::uint64_t nodes = UINT64_MAX;  // stops without proof after so many steps
+  std::function<bool()> go_on = {};  // asked now and then; false stops without proof
   /// The makespan of an order as it really runs, not below that of the problem; `never` if it does
   /// not fit. Nothing: that of the problem.
   std::function<SearchTime(const SearchedOrder&)> judge = {};

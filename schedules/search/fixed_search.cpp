@@ -253,8 +253,7 @@ void Search::improve() {
 }
 
 FoundOrder Search::result() {
-  FoundOrder found{
-      .sequences = {}, .forms = {}, .origin = {}, .state = state_, .proven = false};
+  FoundOrder found{.sequences = {}, .forms = {}, .origin = {}, .state = state_, .proven = false};
   if (kept_.empty()) return found;
   found.proven = state_.best <= state_.bound;
   found.origin = std::move(kept_.front().origin);

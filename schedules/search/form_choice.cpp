@@ -30,7 +30,8 @@ class MemoryWalk {
       if (problem_.stages[s].rank != rank || !problem_.stages[s].recomputed) continue;
       const CellClass f = cell_class(s, SearchPass::forward);
       for (std::uint32_t m = done_[f + SearchPass::input]; m < done_[f]; ++m) {
-        if ((form(s, m) & recomputed_form) == 0) kept.push_back(std::size_t{s} * problem_.microbatches + m);
+        if ((form(s, m) & recomputed_form) == 0)
+          kept.push_back(std::size_t{s} * problem_.microbatches + m);
       }
     }
     return kept;
@@ -86,11 +87,21 @@ OrderProblem with_form(OrderProblem problem, ActivationForm form) {
   return problem;
 }
 
+OrderProblem with_all_recomputed(OrderProblem problem) {
+  OrderProblem all = with_form(problem, recomputed_form);
+  for (std::size_t s = 0; s < all.stages.size(); ++s) {
+    const OrderStage& stage = problem.stages[s];
+    if (stage.whole) all.stages[s].whole = stage.costs(recomputed_form | whole_form);
+  }
+  return all;
+}
+
 OrderProblem with_least_costs(OrderProblem problem) {
   for (OrderStage& stage : problem.stages) {
     if (stage.whole) {
       auto& [forward, input, weight] = stage.duration;
-      const SearchTime backward = std::min(stage.whole->duration[SearchPass::input], input + weight);
+      const SearchTime backward =
+          std::min(stage.whole->duration[SearchPass::input], input + weight);
       input = std::min(input, backward);
       weight = backward - input;
     }

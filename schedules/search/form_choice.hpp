@@ -15,6 +15,8 @@ bool chooses_whole(const OrderProblem& problem);
 
 /// The problem without a choice: every activation has the flags of a form that its stage allows.
 OrderProblem with_form(OrderProblem problem, ActivationForm form);
+/// The problem in which everything is recomputed that can be; whole backwards are still a choice.
+OrderProblem with_all_recomputed(OrderProblem problem);
 /// Without a choice, with the least times and memory of any form: a bound for it holds for every
 /// choice. What a whole B saves of I and W is taken off W.
 OrderProblem with_least_costs(OrderProblem problem);

@@ -185,4 +185,32 @@ SearchTime LocalSearch::improve(SearchedOrder& order, SearchTime bound, Draws& d
   return best;
 }
 
+SearchTime LocalSearch::improve_judged(SearchedOrder& order, SearchTime makespan, SearchTime bound,
+                                       const Judge& judge, Draws& draws,
+                                       const std::function<bool()>& go_on) {
+  order.forms.resize(problem_.stages.size() * problem_.microbatches, 0);
+  times_.set_forms(order.forms);
+  while (makespan > bound && go_on()) {
+    const SearchedOrder before = order;
+    for (std::uint32_t steps = 1 + draws.below(3); steps > 0; --steps) {
+      const std::uint32_t rank = draws.below(problem_.ranks());
+      const std::size_t length = order.sequences[rank].size();
+      if (length > 1) step(order, {rank, 1 + draws.below(length - 1)}, draws);
+    }
+    flipped_.clear();
+    bool fits = times_.run(order.sequences);
+    for (std::uint32_t rank = 0; rank < problem_.ranks() && fits; ++rank) {
+      fits = !first_overflow(problem_, rank, order.sequences[rank], order.forms);
+    }
+    const SearchTime judged = fits ? judge(order) : never;
+    if (judged <= makespan) {
+      makespan = judged;
+      continue;
+    }
+    order = before;
+    times_.set_forms(order.forms);
+  }
+  return makespan;
+}
+
 }  // namespace penstock

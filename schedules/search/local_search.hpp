@@ -12,8 +12,8 @@ namespace penstock {
 /// other without a gap, none of which can be later) in front of its predecessors or behind its
 /// successors, and is kept if the makespan is not longer and the rank's memory holds it.
 ///
-/// Where the problem lets it choose, other steps keep an activation that is recomputed, or run I and
-/// W as one B or the other way round, and a moved pass that finds no room has activations
+/// Where the problem lets it choose, other steps keep an activation that is recomputed, or run I
+/// and W as one B or the other way round, and a moved pass that finds no room has activations
 /// recomputed until it does.
 class LocalSearch {
  public:
@@ -23,6 +23,14 @@ class LocalSearch {
   /// returns false, the makespan is `bound`, or nothing is critical. Returns the makespan.
   SearchTime improve(SearchedOrder& order, SearchTime bound, Draws& draws,
                      const std::function<bool()>& go_on);
+
+  /// The makespan of an order as it really runs; `never` if it does not fit.
+  using Judge = std::function<SearchTime(const SearchedOrder&)>;
+  /// Random steps from an order, kept where a judge finds them no longer than `makespan`, which is
+  /// that of the order; until `go_on` returns false or the makespan is `bound`. For orders that run
+  /// otherwise than the problem says.
+  SearchTime improve_judged(SearchedOrder& order, SearchTime makespan, SearchTime bound,
+                            const Judge& judge, Draws& draws, const std::function<bool()>& go_on);
 
  private:
   struct Place {

@@ -38,10 +38,9 @@ void NodeBound::find_tails() {
     const OrderStage& stage = least_.stages[s];
     for (std::uint32_t m = microbatches; m-- > 0;) {
       SearchTime& tail = forward_tail_[number(s, m)];
-      tail = s + 1 == count
-                 ? stage.duration[SearchPass::input] + gradient_tail_[number(s, m)]
-                 : least_.stages[s + 1].duration[SearchPass::forward] +
-                       forward_tail_[number(s + 1, m)];
+      tail = s + 1 == count ? stage.duration[SearchPass::input] + gradient_tail_[number(s, m)]
+                            : least_.stages[s + 1].duration[SearchPass::forward] +
+                                  forward_tail_[number(s + 1, m)];
       tail += stage.to_after;
       if (m + 1 == microbatches) continue;
       const SearchTime next = stage.duration[SearchPass::forward] + forward_tail_[number(s, m + 1)];
@@ -108,8 +107,8 @@ SearchTime NodeBound::bound_of(std::vector<Job>& jobs) {
     }
     std::pop_heap(ready_.begin(), ready_.end());
     auto& [tail, left] = ready_.back();
-    const SearchTime until = next < jobs.size() ? std::min(jobs[next].head, time + left)
-                                                : time + left;
+    const SearchTime until =
+        next < jobs.size() ? std::min(jobs[next].head, time + left) : time + left;
     left -= until - time;
     time = until;
     if (left > 0) {

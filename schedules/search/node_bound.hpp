@@ -32,8 +32,8 @@ class NodeBound {
     return std::size_t{stage} * least_.microbatches + microbatch;
   }
 
-  OrderProblem least_;               // the least times of all forms
-  std::vector<SearchTime> weights_;  // by stage: W where the backward is split
+  OrderProblem least_;                                    // the least times of all forms
+  std::vector<SearchTime> weights_;                       // by stage: W where the backward is split
   std::vector<SearchTime> forward_tail_, gradient_tail_;  // by stage and microbatch
   std::vector<SearchTime> forward_head_, gradient_head_;  // ends of passes to come
   std::vector<std::vector<Job>> jobs_;                    // by rank

@@ -90,6 +90,20 @@ struct SearchedOrder {
   ActivationForms forms = {};
 };
 
+/// Writes an order pass by pass; a B counts as I in its form, and its W, which takes no time, is
+/// added where it comes in ascending microbatches.
+class OrderWriter {
+ public:
+  explicit OrderWriter(const OrderProblem& problem);
+
+  void add(std::uint32_t stage, std::uint32_t pass, ActivationForm form = 0);
+  SearchedOrder order;
+
+ private:
+  const OrderProblem& problem_;
+  std::vector<std::uint32_t> done_;  // by class
+};
+
 /// By rank: its stages in the order of the chain.
 std::vector<std::vector<std::uint32_t>> stages_by_rank(const OrderProblem& problem);
 

@@ -38,9 +38,9 @@ struct Candidate {
   }
 };
 
-class Search {
+class FormSearch {
  public:
-  Search(const OrderProblem& problem, const OrderSearchOptions& options)
+  FormSearch(const OrderProblem& problem, const OrderSearchOptions& options)
       : problem_(problem),
         options_(options),
         draws_(options.seed),
@@ -81,7 +81,7 @@ class Search {
   std::vector<Candidate> kept_;  // the shortest first
 };
 
-void Search::run() {
+void FormSearch::run() {
   for (const OrderSeed& seed : options_.seeds) try_order({seed.sequences, seed.forms}, seed.name);
   const bool small = !recomputes_ && problem_.cells() <= most_cells_to_branch;
   if (!recomputes_ && problem_.cells() <= most_cells_to_try) {
@@ -98,7 +98,7 @@ void Search::run() {
 }
 
 /// Proves the best to be the shortest, or finds what is.
-void Search::branch(double end, std::uint64_t nodes) {
+void FormSearch::branch(double end, std::uint64_t nodes) {
   if (!open(end)) return;
   ExhaustiveResult found = branch_and_bound(problem_, {.below = state_.best,
                                                        .nodes = nodes,
@@ -113,7 +113,7 @@ void Search::branch(double end, std::uint64_t nodes) {
 }
 
 /// Searches with one form for all activations.
-void Search::search_fixed(double end) {
+void FormSearch::search_fixed(double end) {
   std::vector<std::pair<OrderProblem, ActivationForm>> problems{{with_form(problem_, 0), 0}};
   if (recomputes_) {
     problems.emplace_back(with_form(problem_, recomputed_form), 0);
@@ -124,14 +124,14 @@ void Search::search_fixed(double end) {
   if (joins_) problems.emplace_back(with_form(problem_, whole_form), whole_form);
   const double begin = spent_;
   for (std::size_t n = 0; n < problems.size(); ++n) {
-    search(problems[n].first, problems[n].second,
-           begin + (end - begin) * static_cast<double>(n + 1) /
-                       static_cast<double>(problems.size()));
+    search(
+        problems[n].first, problems[n].second,
+        begin + (end - begin) * static_cast<double>(n + 1) / static_cast<double>(problems.size()));
   }
 }
 
 /// A search in which nothing is left to choose; what it finds is tried in a form.
-void Search::search(const OrderProblem& fixed, ActivationForm form, double end) {
+void FormSearch::search(const OrderProblem& fixed, ActivationForm form, double end) {
   const double begin = spent_;
   if (!open(end)) return;
   const OrderSearchOptions options{
@@ -146,7 +146,7 @@ void Search::search(const OrderProblem& fixed, ActivationForm form, double end) 
   if (joins_ && form == 0 && fits(order)) join(order, end, found.origin);
 }
 
-bool Search::fits(const SearchedOrder& order) const {
+bool FormSearch::fits(const SearchedOrder& order) const {
   for (std::uint32_t rank = 0; rank < problem_.ranks(); ++rank) {
     if (first_overflow(problem_, rank, order.sequences[rank], order.forms)) return false;
   }
@@ -154,7 +154,7 @@ bool Search::fits(const SearchedOrder& order) const {
 }
 
 /// Recomputes as little as makes an order fit: from nothing on, and from everything on.
-void Search::try_order(SearchedOrder order, const std::string& origin) {
+void FormSearch::try_order(SearchedOrder order, const std::string& origin) {
   if (order.forms.empty()) order.forms = all_in_form(problem_, 0);
   SearchedOrder added = order;
   bool all_fit = true;
@@ -172,7 +172,8 @@ void Search::try_order(SearchedOrder order, const std::string& origin) {
 }
 
 /// Runs the backward of some activations as a whole if that is shorter.
-bool Search::join_if_shorter(SearchedOrder& order, const std::vector<std::size_t>& activations) {
+bool FormSearch::join_if_shorter(SearchedOrder& order,
+                                 const std::vector<std::size_t>& activations) {
   const SearchTime before = times_.makespan();
   const double sum = times_.sum_of_starts();
   const ActivationForms forms = order.forms;
@@ -189,7 +190,7 @@ bool Search::join_if_shorter(SearchedOrder& order, const std::vector<std::size_t
 }
 
 /// Whole backwards where that is shorter: by stage, then one by one.
-void Search::join(SearchedOrder order, double end, const std::string& origin) {
+void FormSearch::join(SearchedOrder order, double end, const std::string& origin) {
   times_.set_forms(order.forms);
   if (!times_.run(order.sequences)) return;
   const std::uint32_t microbatches = problem_.microbatches;
@@ -207,7 +208,7 @@ void Search::join(SearchedOrder order, double end, const std::string& origin) {
   keep(std::move(order), origin);
 }
 
-void Search::keep(SearchedOrder order, const std::string& origin) {
+void FormSearch::keep(SearchedOrder order, const std::string& origin) {
   times_.set_forms(order.forms);
   if (!times_.run(order.sequences)) return;
   Candidate candidate{times_.makespan(), times_.sum_of_starts(), std::move(order), origin};
@@ -218,12 +219,12 @@ void Search::keep(SearchedOrder order, const std::string& origin) {
 }
 
 /// Local search from each of the best in turn, then again from what is best by then.
-void Search::improve(double end) {
+void FormSearch::improve(double end) {
   const double begin = spent_;
   const std::vector<Candidate> from = kept_;
   for (std::size_t n = 0; n <= from.size(); ++n) {
-    const double until = begin + (end - begin) * static_cast<double>(n + 1) /
-                                     static_cast<double>(from.size() + 1);
+    const double until =
+        begin + (end - begin) * static_cast<double>(n + 1) / static_cast<double>(from.size() + 1);
     if (kept_.empty() || !open(until)) continue;
     const Candidate start = n < from.size() ? from[n] : kept_.front();
     SearchedOrder order = start.order;
@@ -235,7 +236,7 @@ void Search::improve(double end) {
   }
 }
 
-FoundOrder Search::result() {
+FoundOrder FormSearch::result() {
   FoundOrder found{.sequences = {}, .forms = {}, .origin = {}, .state = state_, .proven = false};
   if (kept_.empty()) return found;
   found.proven = state_.best <= state_.bound;
@@ -248,7 +249,7 @@ FoundOrder Search::result() {
 }  // namespace
 
 FoundOrder search_order(const OrderProblem& problem, const OrderSearchOptions& options) {
-  Search search(problem, options);
+  FormSearch search(problem, options);
   search.run();
   return search.result();
 }

@@ -6,7 +6,7 @@
 namespace penstock {
 namespace {
 
-constexpr std::size_t most_kept = 400'000;
+constexpr std::size_t most_seen = 400'000;
 constexpr std::size_t most_of_one_kind = 24;
 
 bool none_larger(const std::vector<SearchTime>& a, const std::vector<SearchTime>& b) {
@@ -58,7 +58,7 @@ bool SeenOrders::covers(const PartialOrder& order) {
                                     [&](const auto& seen) { return none_larger(times_, seen); });
   count_ -= static_cast<std::size_t>(kind.end() - worse);
   kind.erase(worse, kind.end());
-  if (kind.size() < most_of_one_kind && count_ < most_kept) {
+  if (kind.size() < most_of_one_kind && count_ < most_seen) {
     kind.push_back(times_);
     ++count_;
   }
