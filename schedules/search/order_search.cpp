@@ -82,7 +82,9 @@ class FormSearch {
 };
 
 void FormSearch::run() {
-  for (const OrderSeed& seed : options_.seeds) try_order({seed.sequences, seed.forms}, seed.name);
+  for (const OrderSeed& seed : options_.seeds) {
+    if (open(1)) try_order({seed.sequences, seed.forms}, seed.name);
+  }
   const bool small = !recomputes_ && problem_.cells() <= most_cells_to_branch;
   if (!recomputes_ && problem_.cells() <= most_cells_to_try) {
     branch(first_branching_end, small ? UINT64_MAX : nodes_of_try);
