@@ -33,6 +33,14 @@ TEST_CASE("tree rules: types that a header defines for all are found, others are
         std::vector<std::string>{"A", "B", "C", "E", "F"});
 }
 
+TEST_CASE("tree rules: a property whose result is dropped is found, one that is used is not") {
+  const std::string call = std::string("rc::") + "check([] {});\n";
+  CHECK(dropped_properties("{\n  " + call + "  for (;;) " + call + call) ==
+        std::vector<std::size_t>{2, 3, 4});
+  CHECK(dropped_properties("CHECK(" + call + "bool holds =\n    " + call + "REQUIRE(\n  " + call)
+            .empty());
+}
+
 TEST_CASE("tree rules: a wrong direction is a fault that names file, line and include") {
   CHECK(direction_faults(quoted("sim/a.cpp", "schedules/registry.hpp")) ==
         Faults{"sim/a.cpp:3: \"schedules/registry.hpp\": sim may include no other folder"});

@@ -356,6 +356,16 @@ TEST_CASE("tree: headers of the program define each type once") {
   CHECK(home.at("Plan") == "sim/plan/plan.hpp");
 }
 
+TEST_CASE("tree: the result of every property is checked") {
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(root / "tests")) {
+    if (entry.path().extension() != ".cpp") continue;
+    for (const std::size_t line : dropped_properties(read(entry.path()))) {
+      FAIL_CHECK(fmt::format("{}:{}: write CHECK(rc::check(…))",
+                             entry.path().lexically_relative(root).generic_string(), line));
+    }
+  }
+}
+
 TEST_CASE("tree: nothing unknown stands at the top") {
   const std::string ignored = read(root / ".gitignore");
   for (const fs::directory_entry& entry : fs::directory_iterator(root)) {

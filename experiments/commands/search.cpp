@@ -84,9 +84,10 @@ void check_options(const Options& options) {
 
 HuntResult hunt(const Scenario& scenario, const Options& options) {
   HuntOptions asked = hunt_options(options);
-  const InterruptRequest interrupt;
+  std::optional<InterruptRequest> interrupt;  // before there is anything to keep, it ends at once
   ProgressBar bar;
-  asked.asked_to_stop = [&] { return interrupt.asked(); };
+  asked.on_prepared = [&] { interrupt.emplace(); };
+  asked.asked_to_stop = [&] { return interrupt && interrupt->asked(); };
   if (const auto show = bar.text_callback()) {
     asked.on_progress = [show](const HuntState& state) { show(state.share, hunt_line(state)); };
   }

@@ -10,8 +10,11 @@
 #include "experiments/layout/training.hpp"
 #include "experiments/order_search/search_problem.hpp"
 #include "experiments/run/run.hpp"
+#include "schedules/search/draws.hpp"
+#include "schedules/search/exhaustive.hpp"
+#include "schedules/search/form_choice.hpp"
+#include "schedules/search/local_search.hpp"
 #include "schedules/search/order_search.hpp"
-#include "schedules/search/recomputation_search.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {
@@ -23,6 +26,8 @@ using Clock = std::chrono::steady_clock;
 constexpr double each_placement_end = 0.4;
 /// How often memory that the search does not see is taken off the capacity.
 constexpr int most_corrections = 3;
+/// Branch and bound whose orders the engine times is tried on so many passes.
+constexpr std::size_t most_cells_to_branch = 72;
 
 /// One placement of the stages, its problem, and the named orders for it.
 struct PlacementToSearch {
@@ -31,6 +36,7 @@ struct PlacementToSearch {
   OrderSearchOptions options = {};
   FoundOrder found = {};
   bool corrected = false;  // its capacity
+  bool looked_at = false;  // all its orders, by the engine
 };
 
 bool recomputes_some(const Layout& layout) {
@@ -77,10 +83,18 @@ class Hunt {
   void search_all();
   void judge(PlacementToSearch& placement);
   bool judge_once(PlacementToSearch& placement);
-  void join_backwards(PlacementToSearch& placement);
   void compare_with_named();
+  void use_rest();
+  void branch_judged(PlacementToSearch& placement);
+  void improve_judged(PlacementToSearch& placement);
+  SearchTime judged(const PlacementToSearch& placement, const SearchedOrder& order,
+                    const std::string& origin);
+  bool count_one();
+  SearchTime best() const;
+  SearchTime bound_of(const PlacementToSearch& placement) const;
   void conclude();
   bool take(const RunResult& run, const std::string& origin);
+  bool asked_to_stop() const { return options_.asked_to_stop && options_.asked_to_stop(); }
   double spent() const;
   void report(SearchTime best);
 
@@ -94,7 +108,7 @@ class Hunt {
 };
 
 double Hunt::spent() const {
-  if (options_.asked_to_stop && options_.asked_to_stop()) return 1;
+  if (asked_to_stop()) return 1;
   if (options_.evaluations > 0) {
     return static_cast<double>(result_.evaluations) / static_cast<double>(options_.evaluations);
   }
@@ -122,8 +136,9 @@ void Hunt::collect_placements() {
   for (const ComparedOrder& order : result_.named) {
     const Layout& layout = order.layout;
     PlacementToSearch& placement = placement_of_layout(layout);
-    if (auto sequences = sequences_of(layout.schedule, layout, placement.problem.orders)) {
-      placement.options.seeds.push_back({order.name, std::move(*sequences)});
+    if (auto seed = searched_order_of(layout.schedule, layout, placement.problem.orders)) {
+      placement.options.seeds.push_back(
+          {order.name, std::move(seed->sequences), std::move(seed->forms)});
     }
   }
 }
@@ -138,7 +153,7 @@ void Hunt::search(PlacementToSearch& placement, double end) {
     if (state.evaluations % 64 == 0) report(state.best);
     return (spent() - begin) / (end - begin);
   };
-  FoundOrder found = search_with_recomputation(placement.problem.orders, placement.options);
+  FoundOrder found = search_order(placement.problem.orders, placement.options);
   result_.evaluations = before_ + found.state.evaluations;
   const bool better = found.sequences && (!placement.found.sequences ||
                                           found.state.best <= placement.found.state.best);
@@ -155,11 +170,14 @@ void Hunt::search_all() {
   std::stable_sort(placements_.begin(), placements_.end(), [](const auto& a, const auto& b) {
     return a.found.state.best < b.found.state.best;
   });
-  PlacementToSearch& best = placements_.front();
-  if (best.found.proven || !best.found.sequences) return;
-  best.options.seeds.push_back({best.found.origin, *best.found.sequences});
-  best.options.seed = ~options_.seed;
-  search(best, 1);
+  const SearchTime shortest = placements_.front().found.state.best;
+  for (PlacementToSearch& placement : placements_) {
+    const FoundOrder& found = placement.found;
+    if (found.proven || !found.sequences || placement.problem.bound >= shortest) continue;
+    placement.options.seeds.push_back({found.origin, *found.sequences, found.forms});
+    placement.options.seed = ~options_.seed;
+    search(placement, 1);
+  }
 }
 
 /// Takes a run over if it fits and is the shortest so far.
@@ -175,13 +193,13 @@ bool Hunt::take(const RunResult& run, const std::string& origin) {
 }
 
 /// An order on a layout, with the activations recomputed that it chose, if it was left the choice.
-RunResult run_with(const Layout& layout, Schedule order, const Recomputed& recomputed) {
+RunResult run_with(const Layout& layout, const OrderProblem& problem, const SearchedOrder& order) {
   Layout changed = layout;
-  if (!recomputed.empty()) {
+  if (chooses_recomputation(problem)) {
     changed.recompute.mode = mode_with_choice(layout.recompute.mode);
-    changed.recompute.microbatches = microbatches_of(recomputed, layout);
+    changed.recompute.microbatches = microbatches_of(order.forms, layout);
   }
-  changed.schedule = std::move(order);
+  changed.schedule = schedule_of(order, layout, problem);
   changed.name = "searched";
   changed.rule = nullptr;
   changed.policy = nullptr;
@@ -192,10 +210,8 @@ RunResult run_with(const Layout& layout, Schedule order, const Recomputed& recom
 /// taken off its capacity.
 bool Hunt::judge_once(PlacementToSearch& placement) {
   if (!placement.found.sequences) return true;
-  const RunResult run =
-      run_with(*placement.layout,
-               schedule_of(*placement.found.sequences, *placement.layout, placement.problem.orders),
-               placement.found.recomputed);
+  const RunResult run = run_with(*placement.layout, placement.problem.orders,
+                                 {*placement.found.sequences, placement.found.forms});
   if (take(run, placement.found.origin) || !run.report || run.findings.empty()) return true;
   bool tighter = false;
   const std::uint64_t capacity = placement.layout->memory.capacity_bytes.value_or(UINT64_MAX);
@@ -217,26 +233,6 @@ void Hunt::judge(PlacementToSearch& placement) {
   }
 }
 
-/// Where a B is shorter than its I and W, stages run as B what the order runs in one go, if that is
-/// no longer.
-void Hunt::join_backwards(PlacementToSearch& placement) {
-  if (!placement.problem.whole_saves || !placement.found.sequences || !result_.fits) return;
-  std::vector<bool> whole(placement.problem.orders.stages.size(), false);
-  for (std::size_t s = 0; s < whole.size(); ++s) {
-    if (options_.asked_to_stop && options_.asked_to_stop()) return;
-    whole[s] = true;
-    try {
-      const RunResult run = run_with(*placement.layout,
-                                     schedule_of(*placement.found.sequences, *placement.layout,
-                                                 placement.problem.orders, whole),
-                                     placement.found.recomputed);
-      whole[s] = take(run, placement.found.origin);
-    } catch (const InputError&) {  // no price of the whole backward
-      return;
-    }
-  }
-}
-
 /// A named order may still be the shortest: the engine knows more than the search.
 void Hunt::compare_with_named() {
   const ComparedOrder* named = result_.best_named();
@@ -246,11 +242,73 @@ void Hunt::compare_with_named() {
   take(penstock::run(named->layout), named->name);
 }
 
+SearchTime Hunt::best() const {
+  return result_.fits ? result_.run.report->makespan.picoseconds : never;
+}
+
 /// No order of a placement is shorter: what was proven of it, or its bound.
-SearchTime bound_of(const PlacementToSearch& placement) {
+SearchTime Hunt::bound_of(const PlacementToSearch& placement) const {
+  if (placement.looked_at) return best();
   const bool holds = placement.found.proven && placement.problem.exact && !placement.corrected;
   return holds ? std::max(placement.found.state.best, placement.problem.bound)
                : placement.problem.bound;
+}
+
+bool Hunt::count_one() {
+  ++result_.evaluations;
+  if (result_.evaluations % 64 == 0) report(best());
+  return spent() < 1;
+}
+
+/// The makespan of an order on the engine, which is taken over if it is the shortest; `never` if it
+/// does not fit.
+SearchTime Hunt::judged(const PlacementToSearch& placement, const SearchedOrder& order,
+                        const std::string& origin) {
+  const RunResult run = run_with(*placement.layout, placement.problem.orders, order);
+  if (!run.report || !run.findings.empty()) return never;
+  take(run, origin);
+  return run.report->makespan.picoseconds;
+}
+
+/// Times every order on the engine that the problem does not exclude.
+void Hunt::branch_judged(PlacementToSearch& placement) {
+  const OrderProblem problem = search_problem(*placement.layout).orders;  // with all its capacity
+  const auto judge = [&](const SearchedOrder& order) {
+    return judged(placement, order, "branch and bound");
+  };
+  placement.looked_at =
+      branch_and_bound(problem,
+                       {.below = best(), .go_on = [this] { return count_one(); }, .judge = judge})
+          .complete;
+}
+
+/// Random steps from the best order of a placement, timed on the engine.
+void Hunt::improve_judged(PlacementToSearch& placement) {
+  auto from = searched_order_of(result_.order, *placement.layout, placement.problem.orders);
+  if (!from) return;
+  LocalSearch local(placement.problem.orders);
+  Draws draws(options_.seed);
+  const std::string origin = "local search from " + result_.origin;
+  local.improve_judged(
+      *from, best(), bound_of(placement),
+      [&](const SearchedOrder& order) { return judged(placement, order, origin); }, draws,
+      [this] { return count_one(); });
+}
+
+/// What is left of the budget, where the engine runs orders otherwise than the searches reckon with
+/// and these have nothing left to find.
+void Hunt::use_rest() {
+  for (PlacementToSearch& placement : placements_) {
+    const OrderProblem& problem = placement.problem.orders;
+    const bool small = problem.cells() <= most_cells_to_branch && !options_.chooses_recomputation;
+    if (!small || !placement.problem.exact) continue;
+    if (spent() < 1 && bound_of(placement) < best()) branch_judged(placement);
+  }
+  if (!result_.fits || options_.chooses_recomputation) return;
+  for (PlacementToSearch& placement : placements_) {
+    if (!(placement.layout->placement == result_.run.layout.placement)) continue;
+    if (spent() < 1 && bound_of(placement) < best()) improve_judged(placement);
+  }
 }
 
 void Hunt::conclude() {
@@ -258,9 +316,9 @@ void Hunt::conclude() {
   for (const PlacementToSearch& placement : placements_) {
     bound_ = std::min(bound_, bound_of(placement));
   }
-  result_.bound = {bound_};
+  result_.bound = {bound_ < never ? bound_ : 0};
   result_.seconds = std::chrono::duration<double>(Clock::now() - begin_).count();
-  result_.interrupted = options_.asked_to_stop && options_.asked_to_stop();
+  result_.interrupted = asked_to_stop();
   if (!result_.fits) return;
   const Time makespan = result_.run.report->makespan;
   result_.proven = bound_ > 0 && makespan <= result_.bound;
@@ -276,10 +334,14 @@ HuntResult Hunt::run() {
     });
   }
   collect_placements();
+  if (options_.on_prepared) options_.on_prepared();
+  begin_ = Clock::now();
   search_all();
-  for (PlacementToSearch& placement : placements_) judge(placement);
-  join_backwards(placements_.front());
-  compare_with_named();
+  for (PlacementToSearch& placement : placements_) {
+    if (!result_.fits || !asked_to_stop()) judge(placement);
+  }
+  if (!result_.fits || !asked_to_stop()) compare_with_named();
+  use_rest();
   conclude();
   return std::move(result_);
 }

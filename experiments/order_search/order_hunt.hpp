@@ -27,6 +27,8 @@ struct HuntOptions {
   bool chooses_recomputation = false;  // of what the scenario recomputes, only some activations
   bool keeps_placement = false;        // only the scenario's own placement of stages on ranks
   std::function<void(const HuntState&)> on_progress = {};
+  /// Called when named orders have been run and priced: from then on the hunt asks whether to stop.
+  std::function<void()> on_prepared = {};
   std::function<bool()> asked_to_stop = {};
 };
 

@@ -6,7 +6,7 @@
 #include "experiments/run/simulation.hpp"
 #include "experiments/run/stage_formats.hpp"
 #include "schedules/search/bounds.hpp"
-#include "schedules/search/recomputation_choice.hpp"
+#include "schedules/search/form_choice.hpp"
 #include "sim/base/error.hpp"
 #include "sim/costs/priced_plan.hpp"
 
@@ -20,7 +20,7 @@ const std::vector<Stage>& chain_of(const Layout& layout) {
 }
 
 /// One microbatch after the other, each through all stages and back: an order that cannot deadlock.
-Schedule plain_order(const Layout& layout, bool split) {
+Schedule plain_order(const Layout& layout, const std::vector<bool>& split) {
   Schedule order(layout.placement.ranks());
   const auto& chain = chain_of(layout);
   for (const Microbatch m : Numbers<Microbatch>(layout.microbatches)) {
@@ -29,8 +29,9 @@ Schedule plain_order(const Layout& layout, bool split) {
     }
     for (auto stage = chain.rbegin(); stage != chain.rend(); ++stage) {
       auto& row = order.on(layout.placement.rank_of(*stage));
-      row.emplace_back(split ? Pass::backward_input : Pass::backward, *stage, m);
-      if (split) row.emplace_back(Pass::backward_weight, *stage, m);
+      const bool in_parts = split[index(*stage)];
+      row.emplace_back(in_parts ? Pass::backward_input : Pass::backward, *stage, m);
+      if (in_parts) row.emplace_back(Pass::backward_weight, *stage, m);
     }
   }
   return order;
@@ -74,6 +75,9 @@ class StageReader {
           break;
         case Pass::send_gradient:
           stage.to_before = std::max(stage.to_before, delay);
+          break;
+        case Pass::update:
+          problem_.updates[work.resource] += time;
           break;
         default:
           break;
@@ -127,6 +131,7 @@ OrderProblem empty_problem(const Layout& layout) {
           ? static_cast<std::int64_t>(std::min<std::uint64_t>(*layout.memory.capacity_bytes, never))
           : never;
   problem.capacity.assign(layout.placement.ranks(), all);
+  problem.updates.assign(layout.placement.ranks(), 0);
   for (const Stage stage : chain_of(layout)) {
     problem.stages.push_back({.rank = index(layout.placement.rank_of(stage))});
   }
@@ -144,18 +149,24 @@ void check_times(const OrderProblem& problem) {
   throw InputError("/schedule", "a search takes steps of up to 10 hours of work of all ranks");
 }
 
-OrderProblem read_problem(const Layout& layout, bool split) {
+/// A set of stages.
+using Stages = std::vector<bool>;
+
+OrderProblem read_problem(const Layout& layout, const Stages& split) {
   const Simulation simulation(layout, Engine::automatic);
   const PricedPlan plan = priced(simulation, plain_order(layout, split));
   OrderProblem problem = empty_problem(layout);
   StageReader(layout, plan, problem).read();
-  for (OrderStage& stage : problem.stages) stage.splits = split;
+  const auto& chain = chain_of(layout);
+  for (std::size_t p = 0; p < chain.size(); ++p) {
+    problem.stages[p].splits = split[index(chain[p])];
+  }
   return problem;
 }
 
-/// The problem with a backward in two parts or as a whole; nothing where a stage does not state it
-/// so. Other errors come up either way.
-std::optional<OrderProblem> problem_if_priced(const Layout& layout, bool split) {
+/// The problem with the backward of some stages in two parts; nothing where a price is missing.
+/// Other errors come up either way.
+std::optional<OrderProblem> problem_if_priced(const Layout& layout, const Stages& split) {
   try {
     return read_problem(layout, split);
   } catch (const InputError&) {
@@ -163,23 +174,44 @@ std::optional<OrderProblem> problem_if_priced(const Layout& layout, bool split) 
   }
 }
 
+/// The stages whose backward has prices for its parts.
+Stages stages_that_split(const Layout& layout) {
+  Stages all(layout.placement.stage_count(), true);
+  if (problem_if_priced(layout, all)) return all;
+  for (std::size_t s = 0; s < all.size(); ++s) {
+    Stages one(all.size(), false);
+    one[s] = true;
+    all[s] = problem_if_priced(layout, one).has_value();
+  }
+  return all;
+}
+
 /// Whether the engine may run orders in less time than the problem says.
 bool may_be_shorter(const Layout& layout) {
   return layout.overlap == Overlap::fused || layout.recompute.early || layout.chance.varies();
 }
 
-/// Takes off what a whole backward saves of its parts, so that a bound holds for both.
-bool take_off_savings(const OrderProblem& whole, OrderProblem& least) {
-  bool saves = false;
-  for (std::size_t s = 0; s < least.stages.size(); ++s) {
-    auto& [forward, input, weight] = least.stages[s].duration;
-    const SearchTime backward = whole.stages[s].duration[SearchPass::input];
-    if (backward >= input + weight) continue;
-    saves = true;
-    input = std::min(input, backward);
-    weight = backward - input;
+/// Whether a backward as a whole can be better than in two parts without a gap.
+bool whole_may_pay(const OrderStage& whole, const OrderStage& split, std::int64_t capacity) {
+  if (!split.splits) return false;
+  const auto& [forward, input, weight] = split.duration;
+  if (whole.duration[SearchPass::input] < input + weight) return true;
+  const std::int64_t most =
+      std::max(split.during[SearchPass::input],
+               split.change[SearchPass::input] + split.during[SearchPass::weight]);
+  return capacity < never / 2 && whole.during[SearchPass::input] < most;
+}
+
+FormCosts costs_of(const OrderStage& stage) { return stage.costs(0); }
+
+/// Adds whole backwards where they may pay.
+void add_whole(const OrderProblem& whole, OrderProblem& split) {
+  for (std::size_t s = 0; s < split.stages.size(); ++s) {
+    OrderStage& stage = split.stages[s];
+    if (whole_may_pay(whole.stages[s], stage, split.capacity[stage.rank])) {
+      stage.whole = costs_of(whole.stages[s]);
+    }
   }
-  return saves;
 }
 
 /// Whether a layout recomputes some microbatches of a stage and keeps others.
@@ -199,14 +231,18 @@ Layout with_no_microbatch_recomputed(Layout layout) {
   return layout;
 }
 
-/// Adds to `kept` what recomputation changes of its stages.
-void add_recomputation(const OrderProblem& recomputed, OrderProblem& kept) {
+/// Adds to `kept` what recomputation changes of its stages, with split and with whole backwards.
+void add_recomputation(const OrderProblem& recomputed, const std::optional<OrderProblem>& whole,
+                       OrderProblem& kept) {
   for (std::size_t s = 0; s < kept.stages.size(); ++s) {
     OrderStage& stage = kept.stages[s];
     const OrderStage& again = recomputed.stages[s];
-    const SearchTime longer = again.duration[SearchPass::input] - stage.duration[SearchPass::input];
-    if (longer == 0 && again.change == stage.change && again.during == stage.during) continue;
-    stage.recomputed = RecomputedStage{longer, again.during, again.change};
+    if (again.duration == stage.duration && again.change == stage.change &&
+        again.during == stage.during) {
+      continue;
+    }
+    stage.recomputed = costs_of(again);
+    if (stage.whole && whole) stage.whole_recomputed = costs_of(whole->stages[s]);
   }
 }
 
@@ -217,20 +253,18 @@ SearchProblem search_problem(const Layout& as_asked, bool chooses) {
   const Layout recomputed = with_every_microbatch_recomputed(coded);
   const bool mixed = chooses || keeps_some(coded);
   const Layout layout = mixed ? with_no_microbatch_recomputed(recomputed) : recomputed;
-  auto split = problem_if_priced(layout, true);
-  auto whole = split ? problem_if_priced(layout, false) : read_problem(layout, false);
-  SearchProblem problem{.orders = split ? std::move(*split) : *whole};
+  const Stages split = stages_that_split(layout), none(split.size(), false);
+  SearchProblem problem{.orders = read_problem(layout, split)};
   check_times(problem.orders);
+  if (const auto whole = problem_if_priced(layout, none)) add_whole(*whole, problem.orders);
   if (mixed) {
-    const bool splits = problem.orders.stages.front().splits;
-    add_recomputation(read_problem(recomputed, splits), problem.orders);
+    add_recomputation(read_problem(recomputed, split), problem_if_priced(recomputed, none),
+                      problem.orders);
   }
-  OrderProblem least = with_least_of_both(problem.orders);
+  problem.exact = !may_be_shorter(layout) && (chooses || !mixed);
+  problem.bound = may_be_shorter(layout) ? 0 : shortest_possible(with_least_costs(problem.orders));
   // What is kept stands fixed: the search reckons with none, and the engine knows better.
   if (mixed && !chooses) problem.orders = with_all_recomputed(problem.orders);
-  problem.whole_saves = split && whole && take_off_savings(*whole, least);
-  problem.exact = !problem.whole_saves && !may_be_shorter(layout) && (chooses || !mixed);
-  problem.bound = may_be_shorter(layout) ? 0 : shortest_possible(least);
   return problem;
 }
 
@@ -238,64 +272,60 @@ std::optional<RecomputeMode> mode_with_choice(std::optional<RecomputeMode> mode)
   return mode == RecomputeMode::except_last ? RecomputeMode::full : mode;
 }
 
-std::vector<std::vector<std::uint32_t>> microbatches_of(const Recomputed& recomputed,
+std::vector<std::vector<std::uint32_t>> microbatches_of(const ActivationForms& forms,
                                                         const Layout& layout) {
   const auto& chain = chain_of(layout);
   std::vector<std::vector<std::uint32_t>> lists(layout.placement.stage_count());
-  for (std::size_t number = 0; number < recomputed.size(); ++number) {
-    if (recomputed[number] == 0) continue;
+  for (std::size_t number = 0; number < forms.size(); ++number) {
+    if ((forms[number] & recomputed_form) == 0) continue;
     lists[index(chain[number / layout.microbatches])].push_back(
         static_cast<std::uint32_t>(number % layout.microbatches));
   }
   return lists;
 }
 
-std::optional<RankSequences> sequences_of(const Schedule& order, const Layout& layout,
-                                          const OrderProblem& problem) {
+std::optional<SearchedOrder> searched_order_of(const Schedule& order, const Layout& layout,
+                                               const OrderProblem& problem) {
   if (order.has(Pass::evict) || order.has(Pass::load)) return std::nullopt;
-  RankSequences sequences(order.ranks());
+  OrderWriter written(problem);
   for (const Rank rank : Numbers<Rank>(order.ranks())) {
     for (const Action& action : order.on(rank)) {
       const std::uint32_t position = layout.placement.position(action.stage);
-      const auto add = [&](std::uint32_t pass) {
-        sequences[index(rank)].push_back(cell_class(position, pass));
-      };
-      if (action.pass == Pass::forward) add(SearchPass::forward);
-      if (gives_gradient(action.pass)) add(SearchPass::input);
-      if (ends_activation(action.pass)) add(SearchPass::weight);
+      const OrderStage& stage = problem.stages[position];
+      if (action.pass == Pass::forward) written.add(position, SearchPass::forward);
+      if (gives_gradient(action.pass)) {
+        const bool whole = action.pass == Pass::backward && stage.whole;
+        written.add(position, SearchPass::input, whole ? whole_form : ActivationForm{});
+        if (whole) continue;
+      }
+      if (ends_activation(action.pass) && stage.splits) written.add(position, SearchPass::weight);
     }
   }
-  for (const auto& sequence : sequences) {
+  for (const auto& sequence : written.order.sequences) {
     if (sequence.size() % (SearchPass::count * problem.microbatches) != 0) return std::nullopt;
   }
-  return sequences;
+  return std::move(written.order);
 }
 
-Schedule schedule_of(const RankSequences& sequences, const Layout& layout,
-                     const OrderProblem& problem, const std::vector<bool>& whole) {
+Schedule schedule_of(const SearchedOrder& searched, const Layout& layout,
+                     const OrderProblem& problem) {
   Schedule order(layout.placement.ranks());
   const auto& chain = chain_of(layout);
   std::vector<std::uint32_t> done(problem.stages.size() * SearchPass::count, 0);
   for (const Rank rank : Numbers<Rank>(order.ranks())) {
-    const auto& sequence = sequences[index(rank)];
-    auto& row = order.on(rank);
-    for (std::size_t at = 0; at < sequence.size(); ++at) {
-      const CellClass cell = sequence[at];
+    for (const CellClass cell : searched.sequences[index(rank)]) {
       const std::uint32_t position = cell / SearchPass::count, pass = cell % SearchPass::count;
-      const Stage stage = chain[position];
       const Microbatch m{done[cell]++};
-      const bool splits = problem.stages[position].splits;
+      const std::size_t number = std::size_t{position} * problem.microbatches + index(m);
+      const bool whole = !problem.stages[position].splits ||
+                         (!searched.forms.empty() && (searched.forms[number] & whole_form) != 0);
+      const auto add = [&](Pass of) { order.on(rank).emplace_back(of, chain[position], m); };
       if (pass == SearchPass::forward) {
-        row.emplace_back(Pass::forward, stage, m);
+        add(Pass::forward);
       } else if (pass == SearchPass::input) {
-        row.emplace_back(splits ? Pass::backward_input : Pass::backward, stage, m);
-      } else if (splits) {
-        const bool joins = !whole.empty() && whole[position] && !row.empty() &&
-                           row.back() == Action(Pass::backward_input, stage, m);
-        if (joins)
-          row.back().pass = Pass::backward;
-        else
-          row.emplace_back(Pass::backward_weight, stage, m);
+        add(whole ? Pass::backward : Pass::backward_input);
+      } else if (!whole) {
+        add(Pass::backward_weight);
       }
     }
   }

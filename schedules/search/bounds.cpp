@@ -65,10 +65,14 @@ SearchTime bound_of_rank(const OrderProblem& problem, const EarliestStarts& star
   for (std::uint32_t s = first; s-- > 0;) {
     after_first += problem.stages[s + 1].to_before + problem.stages[s].duration[SearchPass::input];
   }
-  if (first > 0) after_first += problem.stages[0].duration[SearchPass::weight];
+  if (first > 0) {
+    const OrderStage& last = problem.stages[0];
+    after_first += last.duration[SearchPass::weight] + problem.update(last.rank);
+  }
   const SearchTime after =
       std::min(after_first, longest_held(problem, stages, rank, SearchPass::weight));
-  return backward + work - before - after + after_first;
+  const SearchTime to_last = backward + work - before;
+  return std::max(to_last + problem.update(rank), to_last - after + after_first);
 }
 
 SearchTime memory_bound(const OrderProblem& problem, const EarliestStarts& starts,
@@ -96,7 +100,7 @@ std::vector<SearchTime> shortest_tails(const OrderProblem& problem) {
   for (std::uint32_t s = 0; s < problem.stage_count(); ++s) {
     const OrderStage& stage = problem.stages[s];
     SearchTime& tail = tails[cell_class(s, SearchPass::input)];
-    tail = stage.duration[SearchPass::weight];
+    tail = stage.duration[SearchPass::weight] + problem.update(stage.rank);
     if (s > 0) {
       tail = std::max(tail, stage.to_before + problem.stages[s - 1].duration[SearchPass::input] +
                                 tails[cell_class(s - 1, SearchPass::input)]);
@@ -121,9 +125,10 @@ SearchTime shortest_possible(const OrderProblem& problem) {
                      shortest_tails(problem)[cell_class(0, SearchPass::forward)];
   for (std::uint32_t rank = 0; rank < problem.ranks(); ++rank) {
     if (stages[rank].empty()) continue;
-    bound = std::max({bound, starts.forward[stages[rank].front()] + work[rank],
-                      bound_of_rank(problem, starts, stages[rank], rank, work[rank]),
-                      memory_bound(problem, starts, stages[rank], rank)});
+    bound =
+        std::max({bound, starts.forward[stages[rank].front()] + work[rank] + problem.update(rank),
+                  bound_of_rank(problem, starts, stages[rank], rank, work[rank]),
+                  memory_bound(problem, starts, stages[rank], rank) + problem.update(rank)});
   }
   return bound;
 }

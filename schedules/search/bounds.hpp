@@ -10,6 +10,7 @@ namespace penstock {
 ///   the F's that fit its memory, and after its last I at most the W's that fit, while the gradient
 ///   still has to reach the first stage,
 /// - for each rank, the memory-time that its activations need over its capacity.
+/// Each ends with the updates of its last rank.
 SearchTime shortest_possible(const OrderProblem& problem);
 
 /// By cell class: the least time from the end of that pass of a microbatch until everything that

@@ -1,31 +1,71 @@
 #include "schedules/search/exhaustive.hpp"
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
-#include "schedules/search/bounds.hpp"
+#include "schedules/search/node_bound.hpp"
+#include "schedules/search/partial_order.hpp"
+#include "schedules/search/seen_orders.hpp"
 
 namespace penstock {
 namespace {
 
+/// A pass in one of its forms.
+struct Work {
+  std::uint32_t pass = 0;
+  ActivationForm form = 0;
+  bool leaves_weight = false;  // an I whose W is to come
+  SearchTime duration = 0;
+  std::int64_t during = 0, change = 0;
+};
+
+/// What a stage can run.
+std::vector<Work> works_of(const OrderStage& stage) {
+  std::vector<Work> works;
+  const auto add = [&](std::uint32_t pass, ActivationForm form, bool leaves_weight) {
+    const FormCosts costs = stage.costs(form);
+    works.push_back(
+        {pass, form, leaves_weight, costs.duration[pass], costs.during[pass], costs.change[pass]});
+  };
+  add(SearchPass::forward, 0, false);
+  if (stage.whole) add(SearchPass::input, whole_form, false);
+  // A B that is no longer than I alone is better in every place.
+  const bool split_may_pay =
+      !stage.whole ||
+      stage.whole->duration[SearchPass::input] > stage.duration[SearchPass::input] ||
+      stage.whole->during[SearchPass::input] > stage.during[SearchPass::input];
+  if (!split_may_pay) return works;
+  add(SearchPass::input, 0, stage.splits);
+  if (stage.splits) add(SearchPass::weight, 0, false);
+  return works;
+}
+
+/// A step of a rank in the order of its starts.
+struct Taken {
+  std::uint32_t stage;
+  const Work* work;
+};
+
 class Branching {
  public:
-  Branching(const OrderProblem& problem, SearchTime below, std::uint64_t nodes,
-            const std::function<bool()>& go_on)
+  Branching(const OrderProblem& problem, const ExhaustiveOptions& options)
       : problem_(problem),
-        tails_(shortest_tails(problem)),
-        free_(problem.ranks(), 0),
-        left_(work_by_rank(problem)),
-        held_(problem.ranks(), 0),
-        done_(problem.stages.size() * SearchPass::count, 0),
-        end_(problem.cells(), never),
-        sequences_(problem.ranks()),
-        nodes_(nodes),
-        go_on_(go_on) {
-    result_.makespan = below;
+        options_(options),
+        order_(problem),
+        bound_(problem),
+        seen_(problem),
+        taken_(problem.ranks()),
+        nodes_(options.nodes) {
+    result_.makespan = options.below;
+    for (const OrderStage& stage : problem.stages) {
+      works_.push_back(works_of(stage));
+      left_ += std::uint64_t{problem.microbatches} * (stage.splits ? 3 : 2);
+    }
   }
 
   ExhaustiveResult run() {
-    visit({0, 0, 0, false}, problem_.cells());
+    visit();
     result_.complete = !stopped_;
     return std::move(result_);
   }
@@ -34,112 +74,149 @@ class Branching {
   /// A pass that can be the next one to start.
   struct Step {
     SearchTime start;
-    std::uint32_t rank;
-    CellClass cell;
-    bool lasts;
+    std::uint32_t rank, stage;
+    const Work* work;
   };
 
-  /// When the input of the next pass of a class arrives; `never` before it is known.
-  SearchTime arrival(CellClass cell) const {
-    const std::uint32_t s = cell / SearchPass::count, pass = cell % SearchPass::count;
-    const std::uint32_t m = done_[cell];
-    const auto end = [&](CellClass of) {
-      return end_[std::size_t{of} * problem_.microbatches + m];
-    };
-    if (pass == SearchPass::forward) {
-      if (s == 0) return 0;
-      const SearchTime before = end(cell_class(s - 1, SearchPass::forward));
-      return before == never ? never : before + problem_.stages[s - 1].to_after;
-    }
-    const SearchTime own = end(cell - 1);
-    if (pass == SearchPass::weight || own == never || s + 1 == problem_.stage_count()) return own;
-    const SearchTime after = end(cell_class(s + 1, SearchPass::input));
-    return after == never ? never : std::max(own, after + problem_.stages[s + 1].to_before);
+  std::size_t number(std::uint32_t stage, std::uint32_t microbatch) const {
+    return std::size_t{stage} * problem_.microbatches + microbatch;
   }
-
-  std::vector<Step> steps(const Step& last) const {
-    std::vector<Step> steps;
-    for (CellClass cell = 0; cell < done_.size(); ++cell) {
-      if (done_[cell] == problem_.microbatches) continue;
-      const OrderStage& stage = problem_.stages[cell / SearchPass::count];
-      const SearchTime at = arrival(cell);
-      const std::uint32_t pass = cell % SearchPass::count;
-      if (at == never || held_[stage.rank] + stage.during[pass] > problem_.capacity[stage.rank]) {
-        continue;
-      }
-      const Step step{std::max(at, free_[stage.rank]), stage.rank, cell, stage.duration[pass] > 0};
-      if (step.start < last.start) continue;
-      // The same set of steps in another sequence; a pass without duration may enable others.
-      if (step.start == last.start && step.rank < last.rank && last.lasts) continue;
-      steps.push_back(step);
-    }
-    std::sort(steps.begin(), steps.end(), [](const Step& a, const Step& b) {
-      return a.start != b.start ? a.start < b.start : a.rank < b.rank;
-    });
-    return steps;
-  }
-
-  /// A makespan that nothing below this step can undercut.
-  SearchTime bound(const Step& step) const {
-    const OrderStage& stage = problem_.stages[step.cell / SearchPass::count];
-    SearchTime bound =
-        step.start + stage.duration[step.cell % SearchPass::count] + tails_[step.cell];
-    for (std::uint32_t rank = 0; rank < problem_.ranks(); ++rank) {
-      bound = std::max(bound, std::max(free_[rank], step.start) + left_[rank]);
-    }
-    return bound;
-  }
-
-  void visit(const Step& last, std::size_t left) {
-    if (left == 0) {
-      result_.makespan = *std::max_element(free_.begin(), free_.end());
-      result_.better = sequences_;
-      return;
-    }
-    for (const Step& step : steps(last)) {
-      if (nodes_ == 0 || (go_on_ && nodes_ % 1024 == 0 && !go_on_())) stopped_ = true;
-      if (stopped_) return;
-      --nodes_;
-      if (bound(step) < result_.makespan) take(step, left);
-    }
-  }
-
-  void take(const Step& step, std::size_t left) {
-    const std::uint32_t pass = step.cell % SearchPass::count;
-    const OrderStage& stage = problem_.stages[step.cell / SearchPass::count];
-    const SearchTime free_before = free_[step.rank];
-    SearchTime& end = end_[std::size_t{step.cell} * problem_.microbatches + done_[step.cell]++];
-    end = free_[step.rank] = step.start + stage.duration[pass];
-    left_[step.rank] -= stage.duration[pass];
-    held_[step.rank] += stage.change[pass];
-    sequences_[step.rank].push_back(step.cell);
-    visit(step, left - 1);
-    sequences_[step.rank].pop_back();
-    held_[step.rank] -= stage.change[pass];
-    left_[step.rank] += stage.duration[pass];
-    free_[step.rank] = free_before;
-    --done_[step.cell];
-    end = never;
-  }
+  SearchTime arrival(std::uint32_t stage, std::uint32_t pass) const;
+  std::vector<Step> steps() const;
+  void visit();
+  void take(const Step& step);
+  void finish();
+  bool may_go_on();
 
   const OrderProblem& problem_;
-  std::vector<SearchTime> tails_;
-  std::vector<SearchTime> free_, left_;
-  std::vector<std::int64_t> held_;
-  std::vector<std::uint32_t> done_;
-  std::vector<SearchTime> end_;  // by cell
-  RankSequences sequences_;
+  const ExhaustiveOptions& options_;
+  std::vector<std::vector<Work>> works_;  // by stage
+  PartialOrder order_;
+  NodeBound bound_;
+  SeenOrders seen_;
+  std::vector<std::vector<Taken>> taken_;  // by rank
+  std::uint64_t left_ = 0;                 // passes, counting a B as two
   std::uint64_t nodes_;
-  const std::function<bool()>& go_on_;
   bool stopped_ = false;
   ExhaustiveResult result_;
 };
 
+/// When the input of the next pass of a kind arrives; `never` before it is known.
+SearchTime Branching::arrival(std::uint32_t stage, std::uint32_t pass) const {
+  const StageProgress& own = order_.stages[stage];
+  const bool last = stage + 1 == problem_.stage_count();
+  if (pass == SearchPass::forward) {
+    const std::uint32_t m = own.forwards;
+    if (m == problem_.microbatches) return never;
+    if (stage == 0) return 0;
+    if (order_.stages[stage - 1].forwards <= m) return never;
+    return order_.forward_end[number(stage - 1, m)] + problem_.stages[stage - 1].to_after;
+  }
+  if (pass == SearchPass::weight) return own.pending > 0 ? 0 : never;
+  const std::uint32_t m = own.gradients;
+  if (m >= own.forwards) return never;
+  if (last) return order_.forward_end[number(stage, m)] + problem_.stages[stage].to_after;
+  if (order_.stages[stage + 1].gradients <= m) return never;
+  return order_.gradient_end[number(stage + 1, m)] + problem_.stages[stage + 1].to_before;
+}
+
+std::vector<Branching::Step> Branching::steps() const {
+  std::vector<Step> steps;
+  for (std::uint32_t s = 0; s < works_.size(); ++s) {
+    const std::uint32_t rank = problem_.stages[s].rank;
+    for (const Work& work : works_[s]) {
+      const SearchTime at = arrival(s, work.pass);
+      if (at == never || order_.held[rank] + work.during > problem_.capacity[rank]) continue;
+      const Step step{std::max(at, order_.free[rank]), rank, s, &work};
+      if (step.start < order_.start) continue;
+      // The same set of steps in another sequence; a pass without duration may enable others.
+      if (step.start == order_.start && rank < order_.rank && order_.lasts) continue;
+      steps.push_back(step);
+    }
+  }
+  std::stable_sort(steps.begin(), steps.end(), [](const Step& a, const Step& b) {
+    return a.start != b.start ? a.start < b.start : a.rank < b.rank;
+  });
+  return steps;
+}
+
+bool Branching::may_go_on() {
+  if (stopped_ || nodes_ == 0) return false;
+  --nodes_;
+  return !options_.go_on || nodes_ % nodes_of_evaluation != 0 || options_.go_on();
+}
+
+void Branching::finish() {
+  OrderWriter written(problem_);
+  SearchTime makespan = 0;
+  for (std::uint32_t rank = 0; rank < problem_.ranks(); ++rank) {
+    makespan = std::max(makespan, order_.free[rank] + problem_.update(rank));
+    for (const Taken& step : taken_[rank]) {
+      written.add(step.stage, step.work->pass, step.work->form);
+    }
+  }
+  if (options_.judge) makespan = options_.judge(written.order);
+  if (makespan >= result_.makespan) return;
+  result_.makespan = makespan;
+  result_.better = std::move(written.order);
+}
+
+void Branching::visit() {
+  if (left_ == 0) return finish();
+  if (bound_.of(order_) >= result_.makespan) return;
+  if (!options_.judge && seen_.covers(order_)) return;
+  for (const Step& step : steps()) {
+    if (!may_go_on()) {
+      stopped_ = true;
+      return;
+    }
+    take(step);
+  }
+}
+
+void Branching::take(const Step& step) {
+  const Work& work = *step.work;
+  StageProgress& own = order_.stages[step.stage];
+  const StageProgress before = own;
+  const SearchTime free = order_.free[step.rank], start = order_.start;
+  const std::uint32_t rank = order_.rank;
+  const bool lasts = order_.lasts;
+  const std::uint64_t left = left_;
+
+  const SearchTime end = order_.free[step.rank] = step.start + work.duration;
+  order_.start = step.start;
+  order_.rank = step.rank;
+  order_.lasts = work.duration > 0;
+  order_.sum_of_starts += step.start;
+  order_.held[step.rank] += work.change;
+  taken_[step.rank].push_back({step.stage, &work});
+  --left_;
+  if (work.pass == SearchPass::forward) {
+    order_.forward_end[number(step.stage, own.forwards++)] = end;
+  } else if (work.pass == SearchPass::weight) {
+    --own.pending;
+  } else {
+    order_.gradient_end[number(step.stage, own.gradients++)] = end;
+    own.pending += work.leaves_weight ? 1 : 0;
+    if (problem_.stages[step.stage].splits && !work.leaves_weight) --left_;
+  }
+  visit();
+
+  left_ = left;
+  taken_[step.rank].pop_back();
+  order_.held[step.rank] -= work.change;
+  order_.sum_of_starts -= step.start;
+  order_.lasts = lasts;
+  order_.rank = rank;
+  order_.start = start;
+  order_.free[step.rank] = free;
+  own = before;
+}
+
 }  // namespace
 
-ExhaustiveResult branch_and_bound(const OrderProblem& problem, SearchTime below,
-                                  std::uint64_t nodes, const std::function<bool()>& go_on) {
-  return Branching(problem, below, nodes, go_on).run();
+ExhaustiveResult branch_and_bound(const OrderProblem& problem, const ExhaustiveOptions& options) {
+  return Branching(problem, options).run();
 }
 
 }  // namespace penstock

@@ -20,7 +20,7 @@ GapFiller::GapFiller(const OrderProblem& problem, TimeDirection direction)
       microbatches_(problem.microbatches),
       has_tail_(direction == TimeDirection::forwards),
       work_(problem.stages.size() * SearchPass::count),
-      all_work_(work_by_rank(problem)),
+      all_work_(work_and_updates(problem)),
       stages_(stages_by_rank(problem)),
       follows_(problem.ranks()),
       free_(problem.ranks()),
@@ -189,7 +189,7 @@ SearchTime GapFiller::start(std::uint32_t rank) {
   free_[rank] = end;
   held_[rank] += work.change;
   left_[rank] -= work.duration;
-  makespan_ = std::max(makespan_, end);
+  makespan_ = std::max(makespan_, end + left_[rank]);
   if (cell % SearchPass::count == SearchPass::input) sum_of_starts_ += static_cast<double>(begin);
   if (work.reader != no_class) {
     arrive(work.reader, microbatch, end + work_[work.reader].transfer, rank);

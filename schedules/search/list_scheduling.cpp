@@ -8,7 +8,7 @@ ListScheduler::ListScheduler(const OrderProblem& problem)
       microbatches_(problem.microbatches),
       stages_(stages_by_rank(problem)),
       whole_(problem.ranks(), 0),
-      work_(work_by_rank(problem)),
+      work_(work_and_updates(problem)),
       free_(problem.ranks()),
       held_(problem.ranks()),
       next_(problem.ranks()),
@@ -144,7 +144,7 @@ SearchTime ListScheduler::start(std::uint32_t rank) {
   free_[rank] = end;
   held_[rank] += stage.change[pass];
   left_[rank] -= stage.duration[pass];
-  makespan_ = std::max(makespan_, end);
+  makespan_ = std::max(makespan_, end + left_[rank]);
   if (pass == SearchPass::forward) {
     const bool last = s + 1 == problem_.stage_count();
     arrive(last ? cell + SearchPass::input : cell_class(s + 1, SearchPass::forward), microbatch,

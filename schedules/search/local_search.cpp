@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "schedules/search/recomputation_choice.hpp"
+#include "schedules/search/form_choice.hpp"
 
 namespace penstock {
 namespace {
@@ -17,11 +17,20 @@ LocalSearch::LocalSearch(const OrderProblem& problem)
     : problem_(problem),
       times_(problem),
       done_(problem.stages.size() * SearchPass::count),
-      chooses_(chooses_recomputation(problem)) {
+      chooses_recomputation_(chooses_recomputation(problem)),
+      chooses_whole_(chooses_whole(problem)) {
   spread_ = 2 * static_cast<double>(problem.stages[0].duration[SearchPass::forward]);
 }
 
-void LocalSearch::find_critical(const RankSequences& sequences) {
+/// Of a pass of an activation whose backward runs as a whole: its W.
+bool LocalSearch::has_no_length(const SearchedOrder& order, CellClass cell,
+                                std::size_t number) const {
+  return !order.forms.empty() && cell % SearchPass::count == SearchPass::weight &&
+         times_.durations()[number] == 0;
+}
+
+void LocalSearch::find_critical(const SearchedOrder& order) {
+  const RankSequences& sequences = order.sequences;
   times_.find_latest();
   critical_.clear();
   std::fill(done_.begin(), done_.end(), 0);
@@ -31,6 +40,7 @@ void LocalSearch::find_critical(const RankSequences& sequences) {
       const CellClass cell = sequences[rank][at];
       const std::size_t number = std::size_t{cell} * problem_.microbatches + done_[cell]++;
       const SearchTime start = times_.starts()[number];
+      if (has_no_length(order, cell, number)) continue;
       const bool critical = times_.latest()[number] == start;
       if (critical && end == start) critical_.push_back({rank, at});
       end = critical ? start + times_.durations()[number] : -1;
@@ -76,12 +86,12 @@ bool LocalSearch::change(std::vector<CellClass>& sequence, std::uint32_t at, Dra
   }
 }
 
-void LocalSearch::flip(SearchedOrder& order, std::size_t activation) {
-  std::uint8_t& flag = order.recomputed[activation];
-  flag = flag == 0 ? 1 : 0;
-  times_.set_recomputed(static_cast<std::uint32_t>(activation / problem_.microbatches),
-                        static_cast<std::uint32_t>(activation % problem_.microbatches), flag != 0);
-  flipped_.push_back(activation);
+void LocalSearch::flip(SearchedOrder& order, const Flip& flip) {
+  ActivationForm& form = order.forms[flip.activation];
+  form ^= flip.flags;
+  times_.set_form(static_cast<std::uint32_t>(flip.activation / problem_.microbatches),
+                  static_cast<std::uint32_t>(flip.activation % problem_.microbatches), form);
+  flipped_.push_back(flip);
 }
 
 /// Keeps an activation that is recomputed: that of the critical pass, or one of its rank.
@@ -93,20 +103,34 @@ bool LocalSearch::keep_one(SearchedOrder& order, const Place& critical, Draws& d
   const auto microbatch = static_cast<std::size_t>(std::count(sequence.begin(), place, *place));
   for (std::uint32_t n = 0; n < problem_.microbatches; ++n) {
     const std::size_t activation = first + (microbatch + n) % problem_.microbatches;
-    if (order.recomputed[activation] == 0) continue;
-    flip(order, activation);
-    return !first_overflow(problem_, critical.rank, sequence, order.recomputed);
+    if ((order.forms[activation] & recomputed_form) == 0) continue;
+    flip(order, {activation, recomputed_form});
+    return !first_overflow(problem_, critical.rank, sequence, order.forms);
   }
   return false;
+}
+
+/// Runs the backward of an activation as a whole or in two parts, unlike before: that of the
+/// critical pass, or of one of its rank.
+bool LocalSearch::switch_whole(SearchedOrder& order, const Place& critical, Draws& draws) {
+  const auto& sequence = order.sequences[critical.rank];
+  const std::uint32_t at = draws.one_in(2) ? critical.at : draws.below(sequence.size());
+  const auto place = sequence.begin() + at;
+  const std::uint32_t stage = *place / SearchPass::count;
+  if (!problem_.stages[stage].whole) return false;
+  const auto microbatch = static_cast<std::size_t>(std::count(sequence.begin(), place, *place));
+  flip(order, {std::size_t{stage} * problem_.microbatches + microbatch, whole_form});
+  return true;
 }
 
 /// Has activations recomputed until a rank's sequence fits.
 bool LocalSearch::make_room(SearchedOrder& order, std::uint32_t rank, Draws& draws) {
   for (std::uint32_t n = 0; n <= most_recomputed; ++n) {
-    const auto overflow = first_overflow(problem_, rank, order.sequences[rank], order.recomputed);
+    const auto overflow = first_overflow(problem_, rank, order.sequences[rank], order.forms);
     if (!overflow) return true;
     if (overflow->sparing.empty()) return false;
-    flip(order, overflow->sparing[draws.below(overflow->sparing.size())]);
+    const std::size_t spared = overflow->sparing[draws.below(overflow->sparing.size())];
+    flip(order, {spared, recomputed_form});
   }
   return false;
 }
@@ -114,21 +138,25 @@ bool LocalSearch::make_room(SearchedOrder& order, std::uint32_t rank, Draws& dra
 /// Changes the order; false if that leads to none that fits.
 bool LocalSearch::step(SearchedOrder& order, const Place& critical, Draws& draws) {
   auto& sequence = order.sequences[critical.rank];
-  if (!chooses_) {
+  if (!chooses_recomputation_ && !chooses_whole_) {
     return change(sequence, critical.at, draws) && fits_memory(problem_, critical.rank, sequence);
   }
-  if (draws.one_in(3)) return keep_one(order, critical, draws);
-  return change(sequence, critical.at, draws) && make_room(order, critical.rank, draws);
+  if (chooses_recomputation_ && draws.one_in(3)) return keep_one(order, critical, draws);
+  const bool changed = chooses_whole_ && draws.one_in(3) ? switch_whole(order, critical, draws)
+                                                         : change(sequence, critical.at, draws);
+  return changed && make_room(order, critical.rank, draws);
 }
 
 SearchTime LocalSearch::improve(SearchedOrder& order, SearchTime bound, Draws& draws,
                                 const std::function<bool()>& go_on) {
-  if (chooses_) order.recomputed.resize(problem_.stages.size() * problem_.microbatches, 0);
-  times_.recompute(order.recomputed);
+  if (chooses_recomputation_ || chooses_whole_) {
+    order.forms.resize(problem_.stages.size() * problem_.microbatches, 0);
+  }
+  times_.set_forms(order.forms);
   if (!times_.run(order.sequences)) return never;
   SearchTime makespan = times_.makespan();
   double sum = times_.sum_of_starts();
-  find_critical(order.sequences);
+  find_critical(order);
   SearchTime best = makespan;
   SearchedOrder best_order = order;
   std::vector<CellClass> before;
@@ -142,19 +170,47 @@ SearchTime LocalSearch::improve(SearchedOrder& order, SearchTime bound, Draws& d
                       (times_.makespan() < makespan || times_.sum_of_starts() <= sum + tolerated);
     if (!kept) {
       sequence.swap(before);
-      const std::vector<std::size_t> undone = flipped_;
-      for (const std::size_t activation : undone) flip(order, activation);
+      const std::vector<Flip> undone = flipped_;
+      for (const Flip& done : undone) flip(order, done);
       continue;
     }
     makespan = times_.makespan();
     sum = times_.sum_of_starts();
-    find_critical(order.sequences);
+    find_critical(order);
     if (makespan >= best) continue;
     best = makespan;
     best_order = order;
   }
   order = std::move(best_order);
   return best;
+}
+
+SearchTime LocalSearch::improve_judged(SearchedOrder& order, SearchTime makespan, SearchTime bound,
+                                       const Judge& judge, Draws& draws,
+                                       const std::function<bool()>& go_on) {
+  order.forms.resize(problem_.stages.size() * problem_.microbatches, 0);
+  times_.set_forms(order.forms);
+  while (makespan > bound && go_on()) {
+    const SearchedOrder before = order;
+    for (std::uint32_t steps = 1 + draws.below(3); steps > 0; --steps) {
+      const std::uint32_t rank = draws.below(problem_.ranks());
+      const std::size_t length = order.sequences[rank].size();
+      if (length > 1) step(order, {rank, 1 + draws.below(length - 1)}, draws);
+    }
+    flipped_.clear();
+    bool fits = times_.run(order.sequences);
+    for (std::uint32_t rank = 0; rank < problem_.ranks() && fits; ++rank) {
+      fits = !first_overflow(problem_, rank, order.sequences[rank], order.forms);
+    }
+    const SearchTime judged = fits ? judge(order) : never;
+    if (judged <= makespan) {
+      makespan = judged;
+      continue;
+    }
+    order = before;
+    times_.set_forms(order.forms);
+  }
+  return makespan;
 }
 
 }  // namespace penstock

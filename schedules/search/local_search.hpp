@@ -12,8 +12,9 @@ namespace penstock {
 /// other without a gap, none of which can be later) in front of its predecessors or behind its
 /// successors, and is kept if the makespan is not longer and the rank's memory holds it.
 ///
-/// Where the problem lets it choose, other steps keep an activation that is recomputed, and a moved
-/// pass that finds no room has others recomputed until it does.
+/// Where the problem lets it choose, other steps keep an activation that is recomputed, or run I
+/// and W as one B or the other way round, and a moved pass that finds no room has activations
+/// recomputed until it does.
 class LocalSearch {
  public:
   explicit LocalSearch(const OrderProblem& problem);
@@ -23,29 +24,43 @@ class LocalSearch {
   SearchTime improve(SearchedOrder& order, SearchTime bound, Draws& draws,
                      const std::function<bool()>& go_on);
 
+  /// The makespan of an order as it really runs; `never` if it does not fit.
+  using Judge = std::function<SearchTime(const SearchedOrder&)>;
+  /// Random steps from an order, kept where a judge finds them no longer than `makespan`, which is
+  /// that of the order; until `go_on` returns false or the makespan is `bound`. For orders that run
+  /// otherwise than the problem says.
+  SearchTime improve_judged(SearchedOrder& order, SearchTime makespan, SearchTime bound,
+                            const Judge& judge, Draws& draws, const std::function<bool()>& go_on);
+
  private:
   struct Place {
     std::uint32_t rank;
     std::uint32_t at;
   };
-  void find_critical(const RankSequences& sequences);
+  /// An activation, and the flags of its form that are changed.
+  struct Flip {
+    std::size_t activation;
+    ActivationForm flags;
+  };
+  void find_critical(const SearchedOrder& order);
+  bool has_no_length(const SearchedOrder& order, CellClass cell, std::size_t number) const;
   static bool move_earlier(std::vector<CellClass>& sequence, std::uint32_t at,
                            std::uint32_t places);
   static bool move_later(std::vector<CellClass>& sequence, std::uint32_t at, std::uint32_t places);
   bool change(std::vector<CellClass>& sequence, std::uint32_t at, Draws& draws) const;
   bool step(SearchedOrder& order, const Place& critical, Draws& draws);
+  bool switch_whole(SearchedOrder& order, const Place& critical, Draws& draws);
   bool keep_one(SearchedOrder& order, const Place& critical, Draws& draws);
   bool make_room(SearchedOrder& order, std::uint32_t rank, Draws& draws);
-  void flip(SearchedOrder& order, std::size_t activation);
+  void flip(SearchedOrder& order, const Flip& flip);
 
   const OrderProblem& problem_;
   SequenceTimes times_;
   std::vector<std::uint32_t> done_;  // by class
   std::vector<Place> critical_;      // passes that directly follow another critical one
-  bool chooses_;                     // which activations are recomputed
-  std::vector<std::size_t>
-      flipped_;    // by the step at hand: recomputed before and kept now, or v.v.
-  double spread_;  // how much later starts may get in total, now and then
+  bool chooses_recomputation_, chooses_whole_;
+  std::vector<Flip> flipped_;  // by the step at hand
+  double spread_;              // how much later starts may get in total, now and then
 };
 
 }  // namespace penstock

@@ -14,8 +14,8 @@ namespace penstock {
 using SearchTime = std::int64_t;
 constexpr SearchTime never = std::numeric_limits<SearchTime>::max() / 4;
 
-/// The passes that a search orders, as indices: F, I and W. A stage whose backward is not split has
-/// its B in place of I, and a W that takes no time and no memory.
+/// The passes that a search orders, as indices: F, I and W. A backward that is not split has its B
+/// in place of I, and a W that takes no time and no memory.
 struct SearchPass {
   static constexpr std::uint32_t forward = 0;
   static constexpr std::uint32_t input = 1;
@@ -23,16 +23,21 @@ struct SearchPass {
   static constexpr std::uint32_t count = 3;
 };
 
-/// What recomputation changes of a stage, where a search may choose: its I takes longer, and its
-/// passes need other memory.
-struct RecomputedStage {
-  SearchTime longer = 0;
+/// How one activation goes through its backward, as flags: recomputed, and as one B instead of I
+/// and W.
+using ActivationForm = std::uint8_t;
+constexpr ActivationForm recomputed_form = 1, whole_form = 2;
+
+/// Times and bytes of the passes of a stage in one form. Bytes are those of activations; `change`
+/// is what a pass leaves behind on its rank, `during` what it needs while it runs.
+struct FormCosts {
+  std::array<SearchTime, SearchPass::count> duration{};
   std::array<std::int64_t, SearchPass::count> during{};
   std::array<std::int64_t, SearchPass::count> change{};
 };
 
-/// A stage as a search sees it. Bytes are those of activations; `change` is what a pass leaves
-/// behind on its rank, `during` what it needs while it runs.
+/// A stage as a search sees it. Without flags an activation has the costs of the stage itself; the
+/// forms that a search may choose besides have their own.
 struct OrderStage {
   std::uint32_t rank = 0;
   std::array<SearchTime, SearchPass::count> duration{};
@@ -41,7 +46,12 @@ struct OrderStage {
   std::array<std::int64_t, SearchPass::count> during{};
   std::array<std::int64_t, SearchPass::count> change{};
   bool splits = true;
-  std::optional<RecomputedStage> recomputed = {};  // nothing: no choice
+  std::optional<FormCosts> recomputed = {};        // nothing: no choice
+  std::optional<FormCosts> whole = {};             // the same
+  std::optional<FormCosts> whole_recomputed = {};  // where both may be chosen
+
+  /// Flags without costs of their own count as not set.
+  FormCosts costs(ActivationForm form) const;
 };
 
 /// One chain of stages with equal microbatches: which rank runs which stage, for how long, and how
@@ -53,9 +63,11 @@ struct OrderProblem {
   std::uint32_t microbatches = 0;
   std::vector<OrderStage> stages;      // in the order of the chain
   std::vector<std::int64_t> capacity;  // by rank, in bytes
+  std::vector<SearchTime> updates{};   // by rank, behind its last pass; empty: none
 
   std::uint32_t ranks() const { return static_cast<std::uint32_t>(capacity.size()); }
   std::uint32_t stage_count() const { return static_cast<std::uint32_t>(stages.size()); }
+  SearchTime update(std::uint32_t rank) const { return updates.empty() ? 0 : updates[rank]; }
   /// All passes of all microbatches.
   std::size_t cells() const { return stages.size() * SearchPass::count * microbatches; }
 };
@@ -69,13 +81,27 @@ constexpr CellClass cell_class(std::uint32_t stage, std::uint32_t pass) {
 /// By rank: its passes in order.
 using RankSequences = std::vector<std::vector<CellClass>>;
 
-/// Which activations an order recomputes, by stage * microbatches + microbatch; empty: none.
-using Recomputed = std::vector<std::uint8_t>;
+/// The forms of an order's activations, by stage * microbatches + microbatch; empty: no flags.
+using ActivationForms = std::vector<ActivationForm>;
 
 /// An order as a search finds it.
 struct SearchedOrder {
   RankSequences sequences;
-  Recomputed recomputed = {};
+  ActivationForms forms = {};
+};
+
+/// Writes an order pass by pass; a B counts as I in its form, and its W, which takes no time, is
+/// added where it comes in ascending microbatches.
+class OrderWriter {
+ public:
+  explicit OrderWriter(const OrderProblem& problem);
+
+  void add(std::uint32_t stage, std::uint32_t pass, ActivationForm form = 0);
+  SearchedOrder order;
+
+ private:
+  const OrderProblem& problem_;
+  std::vector<std::uint32_t> done_;  // by class
 };
 
 /// By rank: its stages in the order of the chain.
@@ -83,8 +109,10 @@ std::vector<std::vector<std::uint32_t>> stages_by_rank(const OrderProblem& probl
 
 /// By rank: the time of all its passes.
 std::vector<SearchTime> work_by_rank(const OrderProblem& problem);
+/// The same with the rank's updates.
+std::vector<SearchTime> work_and_updates(const OrderProblem& problem);
 
-/// Whether a rank's sequence stays within its memory.
+/// Whether a rank's sequence stays within its memory, all activations without flags.
 bool fits_memory(const OrderProblem& problem, std::uint32_t rank,
                  std::span<const CellClass> sequence);
 

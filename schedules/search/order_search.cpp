@@ -1,288 +1,257 @@
 #include "schedules/search/order_search.hpp"
 
 #include <algorithm>
-#include <array>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "schedules/search/bounds.hpp"
-#include "schedules/search/building_blocks.hpp"
 #include "schedules/search/draws.hpp"
 #include "schedules/search/exhaustive.hpp"
-#include "schedules/search/gap_filling.hpp"
-#include "schedules/search/lengthening.hpp"
-#include "schedules/search/list_scheduling.hpp"
+#include "schedules/search/fixed_search.hpp"
+#include "schedules/search/form_choice.hpp"
 #include "schedules/search/local_search.hpp"
-#include "schedules/search/pattern_search.hpp"
-#include "schedules/search/priorities.hpp"
 #include "schedules/search/sequences.hpp"
 
 namespace penstock {
 namespace {
 
-/// The shares of the budget at which each step ends.
-constexpr double blocks_end = 0.2;
-constexpr double fewer_end = 0.4;
-constexpr double patterns_end = 0.4;
-constexpr double neighbours_end = 0.6;
-constexpr double local_on_best_end = 0.75;
-constexpr double local_on_others_end = 0.92;
+/// The shares of the budget at which steps end.
+constexpr double first_branching_end = 0.1;
+constexpr double fixed_end = 0.55;
+constexpr double last_branching_begin = 0.6;
 
-constexpr std::size_t most_kept = 6;
-constexpr std::size_t most_cells_to_branch = 150;
-constexpr std::uint64_t most_nodes = 200'000;
+constexpr std::size_t most_candidates = 4;
+/// Branch and bound is tried on so many passes, and goes on to the end of the budget on so many.
+constexpr std::size_t most_cells_to_try = 150, most_cells_to_branch = 72;
+constexpr std::uint64_t nodes_of_try = 30'000;
 
 /// A finished order among the best.
-struct Kept {
-  SearchTime makespan;
-  double sum;
-  RankSequences sequences;
+struct Candidate {
+  SearchTime makespan = never;
+  double sum = 0;
+  SearchedOrder order;
   std::string origin;
+
+  bool operator<(const Candidate& other) const {
+    return makespan != other.makespan ? makespan < other.makespan : sum < other.sum;
+  }
 };
 
-RankSequences reversed(RankSequences sequences) {
-  for (auto& sequence : sequences) std::reverse(sequence.begin(), sequence.end());
-  return sequences;
-}
-
-class Search {
+class FormSearch {
  public:
-  Search(const OrderProblem& problem, const OrderSearchOptions& options)
+  FormSearch(const OrderProblem& problem, const OrderSearchOptions& options)
       : problem_(problem),
         options_(options),
         draws_(options.seed),
-        scheduler_(problem),
         times_(problem),
-        gaps_(problem),
-        backwards_(problem, TimeDirection::backwards),
-        local_(problem) {
-    state_.bound = shortest_possible(problem);
+        local_(problem),
+        recomputes_(chooses_recomputation(problem)),
+        joins_(chooses_whole(problem)) {
+    state_.bound = shortest_possible(with_least_costs(problem));
   }
 
-  void run() {
-    for (const OrderSeed& seed : options_.seeds) try_seed(seed);
-    if (open(1) && problem_.cells() <= most_cells_to_branch) branch();
-    if (open(blocks_end)) try_blocks();
-    if (open(fewer_end)) try_fewer();
-    if (open(neighbours_end)) try_patterns();
-    if (open(1) && !kept_.empty()) improve();
-  }
+  void run();
   FoundOrder result();
 
  private:
-  /// Whether there is something left to find and budget below a share.
-  bool open(double share) const { return !proven_ && state_.best > state_.bound && spent_ < share; }
+  bool open(double share) const { return state_.best > state_.bound && spent_ < share; }
   void count() {
     ++state_.evaluations;
     if (options_.spent) spent_ = options_.spent(state_);
   }
-
-  void keep(SearchTime makespan, double sum, const RankSequences& sequences,
-            const std::string& origin);
-  void try_seed(const OrderSeed& seed);
-  bool try_keys(const std::vector<SearchTime>& keys, const ListRule& rule, SearchTime limit,
-                const std::string& origin);
-  bool try_starts(const std::vector<SearchTime>& starts, const std::string& origin);
-  void try_filled(const RankSequences& sequences, const std::string& origin);
-  void try_blocks();
-  void try_fewer();
-  void try_lengthened(const Search& fewer);
-  void try_patterns();
-  void branch();
-  void improve();
-  void improve(std::size_t number, double end);
+  void branch(double end, std::uint64_t nodes);
+  void search_fixed(double end);
+  void search(const OrderProblem& fixed, ActivationForm form, double end);
+  void try_order(SearchedOrder order, const std::string& origin);
+  bool fits(const SearchedOrder& order) const;
+  void join(SearchedOrder order, double end, const std::string& origin);
+  bool join_if_shorter(SearchedOrder& order, const std::vector<std::size_t>& activations);
+  void keep(SearchedOrder order, const std::string& origin);
+  void improve(double end);
 
   const OrderProblem& problem_;
   const OrderSearchOptions& options_;
   Draws draws_;
-  ListScheduler scheduler_;
   SequenceTimes times_;
-  GapFiller gaps_, backwards_;
   LocalSearch local_;
+  bool recomputes_, joins_;  // what is left to choose
   OrderSearchState state_;
   double spent_ = 0;
-  bool proven_ = false;
-  std::vector<Kept> kept_;                 // the shortest first
-  std::vector<PriorityPattern> patterns_;  // the best
+  std::vector<Candidate> kept_;  // the shortest first
 };
 
-void Search::keep(SearchTime makespan, double sum, const RankSequences& sequences,
-                  const std::string& origin) {
-  const auto worse = [&](const Kept& kept) {
-    return kept.makespan != makespan ? kept.makespan > makespan : kept.sum > sum;
-  };
-  const auto place = std::find_if(kept_.begin(), kept_.end(), worse);
-  if (place == kept_.end() && kept_.size() == most_kept) return;
-  if (place != kept_.begin()) {
-    const Kept& before = *std::prev(place);
-    if (before.makespan == makespan && before.sum == sum) return;
+void FormSearch::run() {
+  for (const OrderSeed& seed : options_.seeds) {
+    if (open(1)) try_order({seed.sequences, seed.forms}, seed.name);
   }
+  const bool small = !recomputes_ && problem_.cells() <= most_cells_to_branch;
+  if (!recomputes_ && problem_.cells() <= most_cells_to_try) {
+    branch(first_branching_end, small ? UINT64_MAX : nodes_of_try);
+  }
+  const double end = small ? last_branching_begin : 1;
+  if (!recomputes_ && !joins_) {
+    search(problem_, 0, end);
+  } else {
+    search_fixed(fixed_end);
+    improve(end);
+  }
+  if (small) branch(1, UINT64_MAX);
+}
+
+/// Proves the best to be the shortest, or finds what is.
+void FormSearch::branch(double end, std::uint64_t nodes) {
+  if (!open(end)) return;
+  ExhaustiveResult found = branch_and_bound(problem_, {.below = state_.best,
+                                                       .nodes = nodes,
+                                                       .go_on =
+                                                           [&] {
+                                                             count();
+                                                             return spent_ < end;
+                                                           },
+                                                       .judge = {}});
+  if (found.better) keep(std::move(*found.better), "branch and bound");
+  if (found.complete && !kept_.empty()) state_.bound = state_.best;
+}
+
+/// Searches with one form for all activations.
+void FormSearch::search_fixed(double end) {
+  std::vector<std::pair<OrderProblem, ActivationForm>> problems{{with_form(problem_, 0), 0}};
+  if (recomputes_) {
+    problems.emplace_back(with_form(problem_, recomputed_form), 0);
+    problems.push_back(problems.front());
+    auto& roomy = problems.back().first;
+    std::fill(roomy.capacity.begin(), roomy.capacity.end(), never);
+  }
+  if (joins_) problems.emplace_back(with_form(problem_, whole_form), whole_form);
+  const double begin = spent_;
+  for (std::size_t n = 0; n < problems.size(); ++n) {
+    search(
+        problems[n].first, problems[n].second,
+        begin + (end - begin) * static_cast<double>(n + 1) / static_cast<double>(problems.size()));
+  }
+}
+
+/// A search in which nothing is left to choose; what it finds is tried in a form.
+void FormSearch::search(const OrderProblem& fixed, ActivationForm form, double end) {
+  const double begin = spent_;
+  if (!open(end)) return;
+  const OrderSearchOptions options{
+      .seed = options_.seed, .seeds = options_.seeds, .spent = [&](const OrderSearchState&) {
+        count();
+        return (spent_ - begin) / (end - begin);
+      }};
+  const FoundOrder found = fixed_search(fixed, options);
+  if (!found.sequences) return;
+  const SearchedOrder order{*found.sequences, all_in_form(problem_, form)};
+  try_order(order, found.origin);
+  if (joins_ && form == 0 && fits(order)) join(order, end, found.origin);
+}
+
+bool FormSearch::fits(const SearchedOrder& order) const {
   for (std::uint32_t rank = 0; rank < problem_.ranks(); ++rank) {
-    if (!fits_memory(problem_, rank, sequences[rank])) return;
-  }
-  kept_.insert(place, {makespan, sum, sequences, origin});
-  if (kept_.size() > most_kept) kept_.pop_back();
-  state_.best = kept_.front().makespan;
-}
-
-bool Search::try_keys(const std::vector<SearchTime>& keys, const ListRule& rule, SearchTime limit,
-                      const std::string& origin) {
-  const bool finished = scheduler_.run(keys, rule, limit);
-  if (finished) {
-    keep(scheduler_.makespan(), scheduler_.sum_of_starts(), scheduler_.sequences(), origin);
-  }
-  count();
-  return finished;
-}
-
-/// Sequences with their gaps filled, forwards and backwards in turn, as long as they get shorter.
-void Search::try_filled(const RankSequences& sequences, const std::string& origin) {
-  for (const bool early_tail : {false, true}) {
-    const FillRule rule{.early_tail = early_tail};
-    RankSequences current = sequences;
-    for (SearchTime before = never; open(1);) {
-      const bool filled = gaps_.run(current, rule);
-      if (filled) keep(gaps_.makespan(), gaps_.sum_of_starts(), gaps_.sequences(), origin);
-      count();
-      if (!filled || gaps_.makespan() >= before) break;
-      before = gaps_.makespan();
-      current = reversed(gaps_.sequences());
-      if (!backwards_.run(current, {})) break;
-      current = reversed(backwards_.sequences());
-      if (times_.run(current)) keep(times_.makespan(), times_.sum_of_starts(), current, origin);
-      count();
-    }
-  }
-}
-
-/// The order of some starts, as it is and with its gaps filled, and these starts as keys of lists.
-bool Search::try_starts(const std::vector<SearchTime>& starts, const std::string& origin) {
-  const RankSequences sequences = sequences_of_starts(problem_, starts);
-  if (times_.run(sequences)) {
-    keep(times_.makespan(), times_.sum_of_starts(), sequences, origin);
-  }
-  count();
-  if (!open(1)) return false;
-  try_filled(sequences, origin);
-  for (const bool weights_last : {false, true}) {
-    const auto keys = keys_of_starts(starts, problem_, weights_last);
-    for (const std::uint32_t window : {1U, 2U, 3U, UINT32_MAX}) {
-      if (!open(1)) return false;
-      try_keys(keys, {.window = window, .wait = 0, .fill = 0}, never, origin);
-    }
+    if (first_overflow(problem_, rank, order.sequences[rank], order.forms)) return false;
   }
   return true;
 }
 
-void Search::try_seed(const OrderSeed& seed) {
-  if (!open(1) || !times_.run(seed.sequences)) return;
-  keep(times_.makespan(), times_.sum_of_starts(), seed.sequences, seed.name);
+/// Recomputes as little as makes an order fit: from nothing on, and from everything on.
+void FormSearch::try_order(SearchedOrder order, const std::string& origin) {
+  if (order.forms.empty()) order.forms = all_in_form(problem_, 0);
+  SearchedOrder added = order;
+  bool all_fit = true;
+  for (std::uint32_t rank = 0; rank < problem_.ranks() && all_fit; ++rank) {
+    all_fit = recompute_to_fit(problem_, rank, order.sequences[rank], added.forms);
+  }
+  if (!all_fit) return;
+  keep(std::move(added), origin);
+  if (!recomputes_) return;
+  const ActivationForms all = all_in_form(problem_, recomputed_form);
+  for (std::size_t n = 0; n < all.size(); ++n) order.forms[n] |= all[n];
+  if (!fits(order)) return;
+  keep_what_fits(problem_, order);
+  keep(std::move(order), origin);
+}
+
+/// Runs the backward of some activations as a whole if that is shorter.
+bool FormSearch::join_if_shorter(SearchedOrder& order,
+                                 const std::vector<std::size_t>& activations) {
+  const SearchTime before = times_.makespan();
+  const double sum = times_.sum_of_starts();
+  const ActivationForms forms = order.forms;
+  for (const std::size_t n : activations) order.forms[n] |= whole_form;
+  times_.set_forms(order.forms);
+  const bool shorter = times_.run(order.sequences, before) &&
+                       (times_.makespan() < before || times_.sum_of_starts() < sum) && fits(order);
   count();
-  const std::vector<SearchTime> starts = times_.starts();
-  try_starts(starts, seed.name);
+  if (shorter) return true;
+  order.forms = forms;
+  times_.set_forms(forms);
+  times_.run(order.sequences);
+  return false;
 }
 
-/// Building blocks, repeated, with their gaps filled.
-void Search::try_blocks() {
-  for (const BuildingBlock& block : building_blocks(problem_)) {
-    if (!open(blocks_end)) return;
-    try_filled(sequences_of_block(problem_, block), "building block");
+/// Whole backwards where that is shorter: by stage, then one by one.
+void FormSearch::join(SearchedOrder order, double end, const std::string& origin) {
+  times_.set_forms(order.forms);
+  if (!times_.run(order.sequences)) return;
+  const std::uint32_t microbatches = problem_.microbatches;
+  for (std::uint32_t s = 0; s < problem_.stage_count() && open(end); ++s) {
+    if (!problem_.stages[s].whole) continue;
+    std::vector<std::size_t> all(microbatches);
+    for (std::uint32_t m = 0; m < microbatches; ++m) all[m] = std::size_t{s} * microbatches + m;
+    join_if_shorter(order, all);
   }
-}
-
-/// The same problem with fewer microbatches is solved first: its patterns and orders are
-/// lengthened.
-void Search::try_fewer() {
-  OrderProblem few = problem_;
-  few.microbatches = std::max(problem_.ranks() + 2, problem_.ranks() * 3 / 2);
-  if (few.microbatches + few.microbatches / 4 > problem_.microbatches) return;
-  const OrderSearchOptions options{
-      .seed = options_.seed, .seeds = {}, .spent = [&](const OrderSearchState&) {
-        count();
-        return spent_ / fewer_end;
-      }};
-  Search fewer(few, options);
-  fewer.run();
-  patterns_ = fewer.patterns_;
-  try_lengthened(fewer);
-}
-
-void Search::try_lengthened(const Search& fewer) {
-  SequenceTimes times(fewer.problem_);
-  for (const Kept& kept : fewer.kept_) {
-    if (!times.run(kept.sequences)) continue;
-    for (std::uint32_t at = 0; at < fewer.problem_.microbatches; ++at) {
-      const auto starts =
-          lengthened_starts(fewer.problem_, times.starts(), problem_.microbatches, at);
-      if (!try_starts(starts, kept.origin)) return;
+  for (std::size_t n = 0; n < order.forms.size() && open(end); ++n) {
+    if (problem_.stages[n / microbatches].whole && (order.forms[n] & whole_form) == 0) {
+      join_if_shorter(order, {n});
     }
   }
+  keep(std::move(order), origin);
 }
 
-void Search::try_patterns() {
-  double end = patterns_end;
-  PatternSearch search(problem_, draws_, [&](const ListScheduler* finished) {
-    if (finished != nullptr) {
-      keep(finished->makespan(), finished->sum_of_starts(), finished->sequences(), "list");
-    }
-    count();
-    return open(end);
-  });
-  search.try_each(patterns_);
-  search.try_systematic();
-  end = neighbours_end;
-  search.try_neighbours();
-  patterns_ = search.best();
-}
-
-/// Proves the best to be the shortest, or finds what is.
-void Search::branch() {
-  const ExhaustiveResult found = branch_and_bound(problem_, state_.best, most_nodes);
-  if (found.better && times_.run(*found.better)) {
-    keep(times_.makespan(), times_.sum_of_starts(), *found.better, "branch and bound");
-  }
-  proven_ = found.complete && !kept_.empty();
-  if (proven_) state_.bound = state_.best;
+void FormSearch::keep(SearchedOrder order, const std::string& origin) {
+  times_.set_forms(order.forms);
+  if (!times_.run(order.sequences)) return;
+  Candidate candidate{times_.makespan(), times_.sum_of_starts(), std::move(order), origin};
+  kept_.insert(std::upper_bound(kept_.begin(), kept_.end(), candidate), std::move(candidate));
+  if (kept_.size() > most_candidates) kept_.pop_back();
+  state_.best = kept_.front().makespan;
   count();
 }
 
-void Search::improve(std::size_t number, double end) {
-  SearchedOrder order{kept_[number].sequences};
-  const std::string from = kept_[number].origin;
-  const SearchTime before = kept_[number].makespan;
-  const SearchTime makespan = local_.improve(order, state_.bound, draws_, [&] {
-    count();
-    return spent_ < end;
-  });
-  if (makespan >= before || !times_.run(order.sequences)) return;
-  keep(makespan, times_.sum_of_starts(), order.sequences, "local search from " + from);
-}
-
-/// Local search from the best, then from the others, then again from what is best by then.
-void Search::improve() {
-  if (open(local_on_best_end)) improve(0, local_on_best_end);
-  const std::size_t others = kept_.size() - 1;
-  for (std::size_t n = 1; n <= others && n < kept_.size(); ++n) {
-    const double end = local_on_best_end + (local_on_others_end - local_on_best_end) *
-                                               static_cast<double>(n) / static_cast<double>(others);
-    if (open(end)) improve(n, end);
+/// Local search from each of the best in turn, then again from what is best by then.
+void FormSearch::improve(double end) {
+  const double begin = spent_;
+  const std::vector<Candidate> from = kept_;
+  for (std::size_t n = 0; n <= from.size(); ++n) {
+    const double until =
+        begin + (end - begin) * static_cast<double>(n + 1) / static_cast<double>(from.size() + 1);
+    if (kept_.empty() || !open(until)) continue;
+    const Candidate start = n < from.size() ? from[n] : kept_.front();
+    SearchedOrder order = start.order;
+    const SearchTime makespan = local_.improve(order, state_.bound, draws_, [&] {
+      count();
+      return spent_ < until;
+    });
+    if (makespan < start.makespan) keep(std::move(order), "local search from " + start.origin);
   }
-  if (open(1)) improve(0, 1);
 }
 
-FoundOrder Search::result() {
-  FoundOrder found{
-      .sequences = {}, .recomputed = {}, .origin = {}, .state = state_, .proven = false};
+FoundOrder FormSearch::result() {
+  FoundOrder found{.sequences = {}, .forms = {}, .origin = {}, .state = state_, .proven = false};
   if (kept_.empty()) return found;
-  found.proven = proven_ || state_.best <= state_.bound;
+  found.proven = state_.best <= state_.bound;
   found.origin = std::move(kept_.front().origin);
-  found.sequences = std::move(kept_.front().sequences);
+  found.sequences = std::move(kept_.front().order.sequences);
+  found.forms = std::move(kept_.front().order.forms);
   return found;
 }
 
 }  // namespace
 
 FoundOrder search_order(const OrderProblem& problem, const OrderSearchOptions& options) {
-  Search search(problem, options);
+  FormSearch search(problem, options);
   search.run();
   return search.result();
 }

@@ -1,48 +1,14 @@
 #pragma once
 
-#include <cstdint>
-#include <functional>
-#include <optional>
-#include <string>
-#include <vector>
-
+#include "schedules/search/fixed_search.hpp"
 #include "schedules/search/order_problem.hpp"
 
 namespace penstock {
 
-/// An order to start from.
-struct OrderSeed {
-  std::string name;
-  RankSequences sequences;  // they may need more memory than there is
-};
-
-/// How far a search is.
-struct OrderSearchState {
-  std::uint64_t evaluations = 0;  // orders timed
-  SearchTime best = never;
-  SearchTime bound = 0;  // no order is shorter
-};
-
-struct OrderSearchOptions {
-  std::uint64_t seed = 1;
-  std::vector<OrderSeed> seeds = {};
-  /// Shares of the budget used so far; 1 ends the search. Called after every evaluation. The result
-  /// depends on the problem, the seeds and these answers alone.
-  std::function<double(const OrderSearchState&)> spent;
-};
-
-struct FoundOrder {
-  std::optional<RankSequences> sequences;  // none: nothing found fits the memory
-  Recomputed recomputed;                   // where the problem leaves the choice
-  std::string origin;                      // the seed or step that it came from
-  OrderSearchState state;                  // of `sequences`: its makespan
-  bool proven = false;                     // no order is shorter
-};
-
-/// Searches for a short order that fits the memory: seeds, list scheduling by patterns of
-/// priorities and their neighbours, branch and bound for small problems, then local search from the
-/// best few. Ends early with a proof. The problem leaves no choice of what is recomputed; see
-/// search_with_recomputation.
+/// Searches for a short order that fits the memory, and for the forms of its activations. Orders
+/// come from branch and bound, where the problem is small, and from fixed_search with one form for
+/// all; each recomputes what makes it fit, and runs as a whole B what gets it shorter. Local search
+/// then changes order and forms. Ends early with a proof, and not before the budget without one.
 FoundOrder search_order(const OrderProblem& problem, const OrderSearchOptions& options);
 
 }  // namespace penstock

@@ -40,18 +40,18 @@ SequenceTimes::SequenceTimes(const OrderProblem& problem)
   }
 }
 
-void SequenceTimes::set_recomputed(std::uint32_t stage, std::uint32_t microbatch, bool recomputed) {
-  const OrderStage& own = problem_.stages[stage];
-  const SearchTime longer = recomputed && own.recomputed ? own.recomputed->longer : 0;
-  duration_[std::size_t{cell_class(stage, SearchPass::input)} * microbatches_ + microbatch] =
-      own.duration[SearchPass::input] + longer;
+void SequenceTimes::set_form(std::uint32_t stage, std::uint32_t microbatch, ActivationForm form) {
+  const FormCosts costs = problem_.stages[stage].costs(form);
+  for (std::uint32_t pass = 0; pass < SearchPass::count; ++pass) {
+    duration_[std::size_t{cell_class(stage, pass)} * microbatches_ + microbatch] =
+        costs.duration[pass];
+  }
 }
 
-void SequenceTimes::recompute(const Recomputed& recomputed) {
+void SequenceTimes::set_forms(const ActivationForms& forms) {
   for (std::uint32_t s = 0; s < problem_.stage_count(); ++s) {
     for (std::uint32_t m = 0; m < microbatches_; ++m) {
-      set_recomputed(s, m,
-                     !recomputed.empty() && recomputed[std::size_t{s} * microbatches_ + m] != 0);
+      set_form(s, m, forms.empty() ? 0 : forms[std::size_t{s} * microbatches_ + m]);
     }
   }
 }
@@ -62,6 +62,7 @@ bool SequenceTimes::advance(std::uint32_t rank, const std::vector<CellClass>& se
                             SearchTime limit) {
   SearchTime free = free_[rank];
   std::uint32_t at = at_[rank];
+  limit -= problem_.update(rank);
   for (; at < sequence.size(); ++at) {
     const CellClass cell = sequence[at];
     const std::uint32_t microbatch = done_[cell], pass = cell % SearchPass::count;
@@ -82,7 +83,7 @@ bool SequenceTimes::advance(std::uint32_t rank, const std::vector<CellClass>& se
   }
   at_[rank] = at;
   free_[rank] = free;
-  makespan_ = std::max(makespan_, free);
+  makespan_ = std::max(makespan_, free + problem_.update(rank));
   return true;
 }
 
@@ -106,7 +107,9 @@ bool SequenceTimes::run(const RankSequences& sequences, SearchTime limit) {
 
 void SequenceTimes::find_latest() {
   std::vector<SearchTime>& end = free_;  // by rank: the start of what follows
-  std::fill(end.begin(), end.end(), makespan_);
+  for (std::uint32_t rank = 0; rank < end.size(); ++rank) {
+    end[rank] = makespan_ - problem_.update(rank);
+  }
   for (std::size_t n = order_.size(); n-- > 0;) {
     const std::uint32_t number = order_[n];
     const CellClass cell = number / microbatches_;

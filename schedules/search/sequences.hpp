@@ -13,9 +13,9 @@ class SequenceTimes {
  public:
   explicit SequenceTimes(const OrderProblem& problem);
 
-  /// Sets which activations are recomputed from now on; at first none are.
-  void recompute(const Recomputed& recomputed);
-  void set_recomputed(std::uint32_t stage, std::uint32_t microbatch, bool recomputed);
+  /// Sets the forms of activations from now on; at first they have no flags.
+  void set_forms(const ActivationForms& forms);
+  void set_form(std::uint32_t stage, std::uint32_t microbatch, ActivationForm form);
 
   /// False for a deadlock, and as soon as the makespan would exceed `limit`. Memory is not looked
   /// at; see `fits_memory`.

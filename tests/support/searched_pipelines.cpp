@@ -57,8 +57,8 @@ Pipeline pipeline_with_choice(const Placement& placement, std::uint32_t microbat
   for (OrderStage& stage : made.problem.stages) {
     stage.during = {bytes, 0, 0};
     stage.change = {bytes, 0, -bytes};
-    stage.recomputed =
-        RecomputedStage{again_us * one_us, {1, bytes - 1, 0}, {1, bytes - 1, -bytes}};
+    stage.recomputed = FormCosts{stage.duration, {1, bytes - 1, 0}, {1, bytes - 1, -bytes}};
+    stage.recomputed->duration[SearchPass::input] += again_us * one_us;
   }
   for (Layer& stage : made.system.stages) {
     stage.recompute_us = again_us;
@@ -88,7 +88,7 @@ std::vector<SearchTime> drawn_keys(const OrderProblem& problem) {
 }
 
 Report report_of_engine(Pipeline pipeline, const RankSequences& sequences,
-                        const Recomputed& recomputed) {
+                        const ActivationForms& recomputed) {
   const std::size_t stages = pipeline.problem.stages.size();
   pipeline.system.schedule = schedule_of_sequences(pipeline.problem, sequences);
   if (!recomputed.empty()) {
@@ -105,7 +105,7 @@ Report report_of_engine(Pipeline pipeline, const RankSequences& sequences,
 }
 
 SearchTime makespan_by_engine(const Pipeline& pipeline, const RankSequences& sequences,
-                              const Recomputed& recomputed) {
+                              const ActivationForms& recomputed) {
   return report_of_engine(pipeline, sequences, recomputed).makespan.picoseconds;
 }
 

@@ -37,9 +37,9 @@ std::vector<SearchTime> drawn_keys(const OrderProblem& problem);
 
 /// What the engine reports of an order.
 Report report_of_engine(Pipeline pipeline, const RankSequences& sequences,
-                        const Recomputed& recomputed = {});
+                        const ActivationForms& recomputed = {});
 SearchTime makespan_by_engine(const Pipeline& pipeline, const RankSequences& sequences,
-                              const Recomputed& recomputed = {});
+                              const ActivationForms& recomputed = {});
 
 /// A search of so many evaluations.
 OrderSearchOptions evaluations(std::uint64_t count, std::uint64_t seed = 1);

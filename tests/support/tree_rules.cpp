@@ -76,4 +76,20 @@ std::vector<std::string> types_of(const std::string& text) {
   return types;
 }
 
+std::vector<std::size_t> dropped_properties(const std::string& text) {
+  static const std::string call = "rc::check";
+  std::vector<std::size_t> lines;
+  for (std::size_t at = text.find(call + '('); at != std::string::npos;
+       at = text.find(call + '(', at + 1)) {
+    const std::size_t before = at == 0 ? at : text.find_last_not_of(" \n", at - 1);
+    const bool used =
+        at > 0 && before != std::string::npos && (text[before] == '(' || text[before] == '=');
+    if (used) continue;
+    const auto begin = text.begin();
+    lines.push_back(1 + static_cast<std::size_t>(
+                            std::count(begin, begin + static_cast<std::ptrdiff_t>(at), '\n')));
+  }
+  return lines;
+}
+
 }  // namespace penstock::tree

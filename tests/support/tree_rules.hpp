@@ -44,6 +44,9 @@ bool has_place(const std::string& folder, const std::string& room, const std::st
 /// use the other's functions.
 std::vector<std::string> types_of(const std::string& text);
 
+/// The lines of a text where the result of `rc::check` is dropped: such a test cannot fail.
+std::vector<std::size_t> dropped_properties(const std::string& text);
+
 /// What stands at the top beside sources: hidden files, and what the text of .gitignore names.
 bool may_stand_at_top(const std::string& name, const std::string& ignored);
 

@@ -164,4 +164,50 @@ TEST_CASE("search: a backward stated only as a whole stays whole") {
   CHECK(content_of(desk.scratch.path("o.csv")).find('I') == std::string::npos);
 }
 
+TEST_CASE("search: a whole B that is shorter than I and W is decided in the search, and proven") {
+  const Desk desk;
+  const auto stage = [](int forward, int backward, int input, int weight) {
+    return json{{"forward_us", forward},
+                {"backward_us", backward},
+                {"backward_input_us", input},
+                {"backward_weight_us", weight}};
+  };
+  json document{{"model", {{"stages", {stage(1, 4, 1, 6), stage(6, 4, 8, 7), stage(8, 8, 3, 6)}}}},
+                {"hardware", {{"name", "ideal"}, {"devices", 3}}},
+                {"schedule", {{"name", "1f1b"}, {"microbatches", 1}}}};
+  const auto found = [&] {
+    desk.scratch.file("s.json", document.dump());
+    return desk.json_of({"search", "s.json", "--evaluations", "2000", "-o", "o.csv", "--json"});
+  };
+  // F 1, 6, 8, I 3, then B 4 of stage 1 and B 4 of stage 0; W 6 of stage 2 meanwhile.
+  const json whole = found();
+  CHECK(whole["makespan_us"] == 26);
+  CHECK(whole["proven"] == true);
+  CHECK(content_of(desk.scratch.path("o.csv")).find("0B0") != std::string::npos);
+  document["overheads"]["optimizer_us"] = 5;
+  const json updated = found();
+  CHECK(updated["makespan_us"] == 31);
+  CHECK(updated["proven"] == true);
+  // One stage whose backward has no parts leaves the others theirs.
+  document["model"]["stages"][1] = {{"forward_us", 6}, {"backward_us", 4}};
+  const json some = found();
+  CHECK(some["makespan_us"] == 31);
+  CHECK(some["proven"] == true);
+}
+
+TEST_CASE("search: what links and received activations add is searched on with the engine") {
+  const Desk desk;
+  json document = json::parse(scenario("zb-h1", 3, 1, 3, 0));
+  document["hardware"] = {{"name", "ideal"}, {"devices", 3}, {"bandwidth_bytes_per_s", 1e6}};
+  for (json& stage : document["model"]["stages"]) stage["activation_bytes"] = 25;
+  desk.scratch.file("s.json", document.dump());
+  for (const char* memory : {"100GB", "60"}) {
+    CAPTURE(memory);
+    const json found =
+        desk.json_of({"search", "s.json", "--memory", memory, "--evaluations", "3000", "--json"});
+    CHECK((found["proven"] == true || found["evaluations"] >= 3000));
+    CHECK(found["bound_us"].get<double>() <= found["makespan_us"].get<double>());
+  }
+}
+
 }  // namespace penstock::testing

@@ -9,6 +9,7 @@
 
 #include "schedules/search/bounds.hpp"
 #include "schedules/search/exhaustive.hpp"
+#include "schedules/search/form_choice.hpp"
 #include "schedules/search/lengthening.hpp"
 #include "schedules/search/list_scheduling.hpp"
 #include "schedules/search/sequences.hpp"
@@ -20,19 +21,31 @@ namespace {
 /// A cell of an order that names its microbatch: for orders that run them in any sequence.
 struct NamedCell {
   std::uint32_t stage, pass, microbatch;
+  ActivationForm form = 0;
 };
 
-/// Every order of one rank: all sequences with F before I before W of each microbatch.
-void add_orders(std::uint32_t stage, std::vector<std::uint32_t>& done,
-                std::vector<NamedCell>& order, std::vector<std::vector<NamedCell>>& all) {
+/// Every order of one rank that fits: all sequences with F before I before W, or F before B, of
+/// each microbatch.
+void add_orders(const OrderProblem& problem, std::uint32_t stage, std::int64_t held,
+                std::vector<std::uint32_t>& done, std::vector<NamedCell>& order,
+                std::vector<std::vector<NamedCell>>& all) {
+  const OrderStage& own = problem.stages[stage];
   bool ended = true;
+  const auto add = [&](std::uint32_t m, ActivationForm form) {
+    const std::uint32_t pass = done[m], after = form == 0 ? pass + 1 : SearchPass::count;
+    const FormCosts costs = own.costs(form);
+    if (held + costs.during[pass] > problem.capacity[own.rank]) return;
+    order.push_back({stage, pass, m, form});
+    done[m] = after;
+    add_orders(problem, stage, held + costs.change[pass], done, order, all);
+    done[m] = pass;
+    order.pop_back();
+  };
   for (std::uint32_t m = 0; m < done.size(); ++m) {
     if (done[m] == SearchPass::count) continue;
     ended = false;
-    order.push_back({stage, done[m]++, m});
-    add_orders(stage, done, order, all);
-    --done[m];
-    order.pop_back();
+    add(m, 0);
+    if (done[m] == SearchPass::input && own.whole) add(m, whole_form);
   }
   if (ended) all.push_back(order);
 }
@@ -48,7 +61,7 @@ SearchTime makespan_of_cells(const OrderProblem& problem,
     moved = false;
     for (std::uint32_t r = 0; r < problem.ranks(); ++r) {
       for (; at[r] < rows[r]->size(); ++at[r]) {
-        const auto [s, pass, m] = (*rows[r])[at[r]];
+        const auto [s, pass, m, form] = (*rows[r])[at[r]];
         SearchTime ready = 0;
         if (pass == SearchPass::forward && s > 0) {
           const SearchTime before = end_of(s - 1, pass, m);
@@ -58,7 +71,7 @@ SearchTime makespan_of_cells(const OrderProblem& problem,
           ready = after == never ? never : after + problem.stages[s + 1].to_before;
         }
         if (ready == never) break;
-        free[r] = std::max(free[r], ready) + problem.stages[s].duration[pass];
+        free[r] = std::max(free[r], ready) + problem.stages[s].costs(form).duration[pass];
         end_of(s, pass, m) = free[r];
         moved = true;
       }
@@ -67,7 +80,11 @@ SearchTime makespan_of_cells(const OrderProblem& problem,
   for (std::uint32_t r = 0; r < problem.ranks(); ++r) {
     if (at[r] < rows[r]->size()) return never;
   }
-  return *std::max_element(free.begin(), free.end());
+  SearchTime makespan = 0;
+  for (std::uint32_t r = 0; r < problem.ranks(); ++r) {
+    makespan = std::max(makespan, free[r] + problem.update(r));
+  }
+  return makespan;
 }
 
 /// The shortest makespan of all orders of a pipeline with one stage per rank.
@@ -76,12 +93,7 @@ SearchTime shortest_of_all(const OrderProblem& problem) {
   for (std::uint32_t r = 0; r < problem.ranks(); ++r) {
     std::vector<std::uint32_t> done(problem.microbatches, 0);
     std::vector<NamedCell> order;
-    add_orders(r, done, order, orders[r]);
-    std::erase_if(orders[r], [&](const auto& row) {
-      std::vector<CellClass> cells;
-      for (const NamedCell& cell : row) cells.push_back(cell_class(cell.stage, cell.pass));
-      return !fits_memory(problem, r, cells);
-    });
+    add_orders(problem, r, 0, done, order, orders[r]);
   }
   SearchTime shortest = never;
   std::vector<std::size_t> choice(problem.ranks(), 0);
@@ -161,19 +173,66 @@ TEST_CASE("branch and bound finds the shortest of all orders, in any sequence of
     const Pipeline made = pipeline(Placement::loop(small.ranks, 1), small.microbatches,
                                    small.times_us, small.transfer_us, small.capacity);
     const SearchTime shortest = shortest_of_all(made.problem);
-    const ExhaustiveResult found = branch_and_bound(made.problem, never, 5'000'000);
+    const ExhaustiveResult found = branch_and_bound(made.problem, {});
     REQUIRE(found.complete);
     REQUIRE(found.better.has_value());
     CHECK(found.makespan == shortest);
-    CHECK(makespan_by_engine(made, *found.better) == shortest);
+    CHECK(makespan_by_engine(made, found.better->sequences) == shortest);
     CHECK(shortest_possible(made.problem) <= shortest);
-    const ExhaustiveResult none = branch_and_bound(made.problem, shortest, 5'000'000);
+    const ExhaustiveResult none = branch_and_bound(made.problem, {.below = shortest});
     CHECK(none.complete);
     CHECK(!none.better.has_value());
     const FoundOrder searched = search_order(made.problem, evaluations(2000));
     CHECK(searched.state.best == shortest);
     CHECK(searched.proven);
   }
+}
+
+TEST_CASE("search proves the shortest of all orders, each backward as B or as I and W") {
+  CHECK(rc::check([] {
+    const auto ranks = *rc::gen::inRange<std::uint32_t>(2, 4);
+    const auto microbatches = *rc::gen::inRange<std::uint32_t>(1, ranks == 2 ? 3 : 2);
+    const auto time = rc::gen::inRange(1, 9);
+    std::vector<std::array<int, 3>> times;
+    for (std::uint32_t s = 0; s < ranks; ++s) times.push_back({*time, *time, *time});
+    Pipeline made = pipeline(Placement::loop(ranks, 1), microbatches, times,
+                             *rc::gen::inRange(0, 4), *rc::gen::inRange(1, 3));
+    for (OrderStage& stage : made.problem.stages) {
+      const auto& [forward, input, weight] = stage.duration;
+      const int us = static_cast<int>((input + weight) / one_us);
+      const SearchTime backward = *rc::gen::inRange(1, us + 1) * one_us;
+      if (backward < input + weight) {
+        stage.whole = FormCosts{{forward, backward, 0}, {1, 0, 0}, {1, -1, 0}};
+      }
+      made.problem.updates.push_back(*rc::gen::inRange(0, 5) * one_us);
+    }
+    const SearchTime shortest = shortest_of_all(made.problem);
+    const FoundOrder found = search_order(made.problem, evaluations(4000));
+    RC_ASSERT(found.state.best == shortest);
+    RC_ASSERT(found.proven);
+    RC_ASSERT(shortest_possible(with_least_costs(made.problem)) <= shortest);
+    SequenceTimes times_found(made.problem);
+    times_found.set_forms(found.forms);
+    RC_ASSERT(times_found.run(*found.sequences));
+    RC_ASSERT(times_found.makespan() == shortest);
+    // The same where every order is asked for its makespan.
+    const auto judge = [&](const SearchedOrder& order) {
+      times_found.set_forms(order.forms);
+      RC_ASSERT(times_found.run(order.sequences));
+      return times_found.makespan();
+    };
+    const ExhaustiveResult judged = branch_and_bound(made.problem, {.judge = judge});
+    RC_ASSERT(judged.complete && judged.makespan == shortest);
+  }));
+}
+
+TEST_CASE("a search without a proof uses its budget to the end") {
+  // As many microbatches as no branch and bound gets to the end of, and unequal stages.
+  const Pipeline made = pipeline(Placement::loop(4, 1), 12,
+                                 {{10, 14, 6}, {9, 12, 9}, {11, 8, 12}, {10, 10, 10}}, 3, 4);
+  const FoundOrder found = search_order(made.problem, evaluations(3000));
+  CHECK(!found.proven);
+  CHECK(found.state.evaluations == 3000);
 }
 
 TEST_CASE("a search depends on seed and evaluations alone") {

@@ -1,5 +1,3 @@
-#include "schedules/search/recomputation_search.hpp"
-
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
 
@@ -9,8 +7,9 @@
 #include <vector>
 
 #include "schedules/search/bounds.hpp"
+#include "schedules/search/form_choice.hpp"
 #include "schedules/search/list_scheduling.hpp"
-#include "schedules/search/recomputation_choice.hpp"
+#include "schedules/search/order_search.hpp"
 #include "schedules/search/sequences.hpp"
 #include "tests/support/searched_pipelines.hpp"
 
@@ -18,7 +17,7 @@ namespace penstock::testing {
 namespace {
 
 bool fits_with_choice(const OrderProblem& problem, const RankSequences& sequences,
-                      const Recomputed& recomputed) {
+                      const ActivationForms& recomputed) {
   for (std::uint32_t rank = 0; rank < problem.ranks(); ++rank) {
     if (first_overflow(problem, rank, sequences[rank], recomputed)) return false;
   }
@@ -47,9 +46,9 @@ SearchTime shortest_choice(const OrderProblem& problem) {
   SearchTime shortest = never;
   SequenceTimes times(problem);
   for (std::uint32_t choice = 0; choice < 16; ++choice) {
-    Recomputed recomputed;
+    ActivationForms recomputed;
     for (std::uint32_t n = 0; n < 4; ++n) recomputed.push_back(choice >> n & 1U);
-    times.recompute(recomputed);
+    times.set_forms(recomputed);
     for (const auto& one : orders_of_two(0)) {
       for (const auto& two : orders_of_two(1)) {
         const RankSequences sequences{one, two};
@@ -74,13 +73,13 @@ TEST_CASE("an order that recomputes some activations has the engine's time and m
     const Pipeline made = pipeline_with_choice(
         Placement::vee(ranks, 2), *rc::gen::inRange<std::uint32_t>(1, 6),
         {{*time, *time, *time}, {*time, *time, *time}}, *time, *rc::gen::inRange(2, 6), 12);
-    const OrderProblem nothing_recomputed = with_nothing_recomputed(made.problem);
+    const OrderProblem nothing_recomputed = with_form(made.problem, 0);
     ListScheduler scheduler(nothing_recomputed);
     RC_PRE(scheduler.run(drawn_keys(made.problem), {}));
-    Recomputed recomputed(made.problem.stages.size() * made.problem.microbatches);
+    ActivationForms recomputed(made.problem.stages.size() * made.problem.microbatches);
     for (auto& flag : recomputed) flag = *rc::gen::arbitrary<bool>() ? 1 : 0;
     SequenceTimes times(made.problem);
-    times.recompute(recomputed);
+    times.set_forms(recomputed);
     RC_ASSERT(times.run(scheduler.sequences()));
     const Report report = report_of_engine(made, scheduler.sequences(), recomputed);
     RC_ASSERT(times.makespan() == report.makespan.picoseconds);
@@ -101,9 +100,9 @@ TEST_CASE("recomputation makes an order fit if everything recomputed does, and n
   OrderProblem problem =
       pipeline_with_choice(Placement::loop(1, 1), 3, {{1, 1, 1}}, 1, 10, 21).problem;
   const std::vector<CellClass> sequence{0, 0, 0, 1, 2, 1, 2, 1, 2};
-  Recomputed recomputed(3, 0);
+  ActivationForms recomputed(3, 0);
   REQUIRE(recompute_to_fit(problem, 0, sequence, recomputed));
-  CHECK(recomputed == Recomputed{0, 0, 1});  // 10 + 10 + 1, and the last is restored alone
+  CHECK(recomputed == ActivationForms{0, 0, 1});  // 10 + 10 + 1, and the last is restored alone
   problem.capacity = {11};
   recomputed.assign(3, 0);
   CHECK(!recompute_to_fit(problem, 0, sequence, recomputed));
@@ -116,27 +115,27 @@ TEST_CASE("recomputation makes an order fit if everything recomputed does, and n
 TEST_CASE("search recomputes some activations where that is shorter than all of them, or none") {
   // Room for two whole activations and some inputs; four in flight keep four ranks busy.
   const Pipeline made = four_ranks(24);
-  const FoundOrder none = search_order(with_nothing_recomputed(made.problem), evaluations(3000));
-  const FoundOrder all = search_order(with_all_recomputed(made.problem), evaluations(3000));
-  const FoundOrder some = search_with_recomputation(made.problem, evaluations(9000));
+  const FoundOrder none = search_order(with_form(made.problem, 0), evaluations(3000));
+  const FoundOrder all = search_order(with_form(made.problem, recomputed_form), evaluations(3000));
+  const FoundOrder some = search_order(made.problem, evaluations(9000));
   REQUIRE(some.sequences.has_value());
   CHECK(some.state.best < std::min(none.state.best, all.state.best));
   CHECK(some.state.bound <= some.state.best);
-  CHECK(fits_with_choice(made.problem, *some.sequences, some.recomputed));
-  const auto count = std::accumulate(some.recomputed.begin(), some.recomputed.end(), 0);
+  CHECK(fits_with_choice(made.problem, *some.sequences, some.forms));
+  const auto count = std::accumulate(some.forms.begin(), some.forms.end(), 0);
   CHECK(count > 0);
   CHECK(count < 32);
-  const Report report = report_of_engine(made, *some.sequences, some.recomputed);
+  const Report report = report_of_engine(made, *some.sequences, some.forms);
   CHECK(report.makespan.picoseconds == some.state.best);
   for (const RankReport& rank : report.ranks) CHECK(rank.memory.bytes <= 24);
 }
 
 TEST_CASE("search recomputes nothing where everything fits") {
   const Pipeline made = four_ranks(1000);
-  const FoundOrder some = search_with_recomputation(made.problem, evaluations(9000));
+  const FoundOrder some = search_order(made.problem, evaluations(9000));
   CHECK(some.proven);
   CHECK(some.state.best == (30 + 8 * 30) * one_us);
-  CHECK(std::accumulate(some.recomputed.begin(), some.recomputed.end(), 0) == 0);
+  CHECK(std::accumulate(some.forms.begin(), some.forms.end(), 0) == 0);
 }
 
 TEST_CASE("search finds the shortest of all orders and choices of two ranks and two microbatches") {
@@ -147,9 +146,9 @@ TEST_CASE("search finds the shortest of all orders and choices of two ranks and 
       const Pipeline made = pipeline_with_choice(Placement::loop(2, 1), 2, {{3, 2, 2}, {1, 4, 1}},
                                                  again_us, 5, capacity);
       const SearchTime shortest = shortest_choice(made.problem);
-      const FoundOrder found = search_with_recomputation(made.problem, evaluations(4000));
+      const FoundOrder found = search_order(made.problem, evaluations(4000));
       CHECK(found.state.best == shortest);
-      CHECK(shortest_possible(with_least_of_both(made.problem)) <= shortest);
+      CHECK(shortest_possible(with_least_costs(made.problem)) <= shortest);
     }
   }
 }

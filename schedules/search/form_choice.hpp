@@ -9,18 +9,20 @@
 
 namespace penstock {
 
-/// Whether a search may choose for any stage.
+/// Whether a search may choose what is recomputed, and what runs as a whole B, of any stage.
 bool chooses_recomputation(const OrderProblem& problem);
+bool chooses_whole(const OrderProblem& problem);
 
-/// The problem in which nothing is recomputed, and in which everything is that can be.
-OrderProblem with_nothing_recomputed(OrderProblem problem);
+/// The problem without a choice: every activation has the flags of a form that its stage allows.
+OrderProblem with_form(OrderProblem problem, ActivationForm form);
+/// The problem in which everything is recomputed that can be; whole backwards are still a choice.
 OrderProblem with_all_recomputed(OrderProblem problem);
-/// With the times of the first and the memory of whichever needs less: a bound for it holds for
-/// every choice.
-OrderProblem with_least_of_both(OrderProblem problem);
+/// Without a choice, with the least times and memory of any form: a bound for it holds for every
+/// choice. What a whole B saves of I and W is taken off W.
+OrderProblem with_least_costs(OrderProblem problem);
 
-/// Everything that can be recomputed.
-Recomputed all_recomputed(const OrderProblem& problem);
+/// Every activation with the flags of a form that its stage allows.
+ActivationForms all_in_form(const OrderProblem& problem, ActivationForm form);
 
 /// A pass that needs more memory than its rank has left.
 struct Overflow {
@@ -31,12 +33,12 @@ struct Overflow {
 /// The first pass of a rank without room; nothing if its sequence fits.
 std::optional<Overflow> first_overflow(const OrderProblem& problem, std::uint32_t rank,
                                        std::span<const CellClass> sequence,
-                                       const Recomputed& recomputed);
+                                       const ActivationForms& forms);
 
 /// Recomputes what makes a rank's sequence fit: where it does not, the activation that is needed
 /// last. False if that is not enough.
 bool recompute_to_fit(const OrderProblem& problem, std::uint32_t rank,
-                      std::span<const CellClass> sequence, Recomputed& recomputed);
+                      std::span<const CellClass> sequence, ActivationForms& forms);
 
 /// Keeps, one after the other, every activation for which there is room.
 void keep_what_fits(const OrderProblem& problem, SearchedOrder& order);

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "schedules/search/order_problem.hpp"
+
+namespace penstock {
+
+/// An order to start from.
+struct OrderSeed {
+  std::string name;
+  RankSequences sequences;     // they may need more memory than there is
+  ActivationForms forms = {};  // only what runs as a whole B
+};
+
+/// How far a search is.
+struct OrderSearchState {
+  std::uint64_t evaluations = 0;  // orders timed
+  SearchTime best = never;
+  SearchTime bound = 0;  // no order is shorter
+};
+
+struct OrderSearchOptions {
+  std::uint64_t seed = 1;
+  std::vector<OrderSeed> seeds = {};
+  /// Shares of the budget used so far; 1 ends the search. Called after every evaluation. The result
+  /// depends on the problem, the seeds and these answers alone.
+  std::function<double(const OrderSearchState&)> spent;
+};
+
+struct FoundOrder {
+  std::optional<RankSequences> sequences;  // none: nothing found fits the memory
+  ActivationForms forms;                   // where the problem leaves the choice
+  std::string origin;                      // the seed or step that it came from
+  OrderSearchState state;                  // of `sequences`: its makespan
+  bool proven = false;                     // no order is shorter
+};
+
+/// Searches for a short order of a problem that leaves no choice of forms: seeds, building blocks,
+/// list scheduling by patterns of priorities and their neighbours, then local search from the best
+/// few. Ends early where an order reaches the bound.
+FoundOrder fixed_search(const OrderProblem& problem, const OrderSearchOptions& options);
+
+}  // namespace penstock
