@@ -116,7 +116,7 @@ void LanePainter::draw_row(const LaneRow& row) {
       draw_differences(row, run, strip);
       break;
   }
-  if (row.run == 0 && !scene_->bright.empty()) draw_bright(row, run, strip);
+  if (row.run == scene_->bright_run && !scene_->bright.empty()) draw_bright(row, run, strip);
 }
 
 std::uint32_t LanePainter::muted(Colour colour, const Strip& strip) const {

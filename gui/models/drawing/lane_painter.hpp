@@ -26,8 +26,12 @@ struct LaneScene {
   const Theme* theme = nullptr;
   const Glyphs* glyphs = nullptr;  // nullptr: no labels
   bool dimmed = false;             // all but `bright`
-  std::span<const TaskId> bright;  // tasks of the first run, by begin
-  std::span<const float> slack;    // of the tasks of the first run; those with much are pale
+  std::span<const TaskId> bright;  // tasks of one run, by begin
+  std::uint8_t bright_run = 0;
+  std::span<const float> slack;  // of the tasks of the first run; those with much are pale
+
+  /// A, which the others are held against: the first run, unless it is held against the second.
+  std::size_t baseline() const { return runs[0]->differences.empty() ? 0 : 1; }
 };
 
 /// How much was drawn.

@@ -60,7 +60,7 @@ void LanePainter::draw_memory(const LaneRow& row, const PaintedRun& run, const S
 /// Over the ops of A, by how much another run differs.
 void LanePainter::draw_differences(const LaneRow& row, const PaintedRun& run, const Strip& strip) {
   pixels_.fill(0, strip.top, pixels_.width, strip.top + strip.height, lane_colour());
-  const std::vector<RankTracks>& ranks = scene_->runs[0]->lanes->ranks;
+  const std::vector<RankTracks>& ranks = scene_->runs[scene_->baseline()]->lanes->ranks;
   if (run.differences.empty() || row.rank >= ranks.size()) return;
   const TimeAxis& axis = scene_->axis;
   std::fill(extremes_.begin(), extremes_.end(), 0.0F);

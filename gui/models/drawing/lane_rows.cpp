@@ -60,13 +60,18 @@ bool is_pinned(const LaneChoice& choice, std::uint32_t rank) {
 /// Calls `visit(row)` for the runs that have lanes of their own.
 template <class Visitor>
 void for_each_run(const LaneChoice& choice, LaneRow row, Visitor visit) {
-  const bool one = choice.style == PairStyle::only_first || choice.style == PairStyle::ghost;
-  const std::uint8_t other = std::min<std::uint8_t>(choice.other, choice.runs - 1);
-  row.run = choice.style == PairStyle::only_other ? other : 0;
-  visit(row);
-  if (one || choice.style == PairStyle::only_other) return;
+  const auto visit_at = [&](std::size_t place) {
+    row.run = static_cast<std::uint8_t>(lettered(place, choice.frozen));
+    visit(row);
+  };
+  if (choice.style == PairStyle::ghost) return visit(row);
+  if (choice.style == PairStyle::only_other) {
+    return visit_at(std::min<std::size_t>(choice.other, choice.runs - 1));
+  }
+  visit_at(0);
+  if (choice.style == PairStyle::only_first) return;
   row.flipped = choice.style == PairStyle::mirrored;
-  for (row.run = 1; row.run < choice.runs; ++row.run) visit(row);
+  for (std::size_t place = 1; place < choice.runs; ++place) visit_at(place);
 }
 
 void add_links(const LaneChoice& choice, int lane_height, StripStack& stack) {
@@ -83,7 +88,7 @@ void add_rank(const LaneChoice& choice, std::uint32_t rank, int lane_height, Str
   for_each_run(choice, of_rank, [&](LaneRow row) {
     add_run(choice, row, lane_height, stack);
     const bool beside_a = choice.style == PairStyle::above || choice.style == PairStyle::mirrored;
-    if (row.run == 0 || !beside_a) return;
+    if (lettered(row.run, choice.frozen) == 0 || !beside_a) return;
     row.kind = LaneKind::difference;
     row.flipped = false;
     stack.add(row, part(lane_height, 0.35));

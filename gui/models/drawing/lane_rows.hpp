@@ -11,8 +11,15 @@ enum class LaneKind : std::uint8_t { compute, send, receive, memory, difference,
 
 /// Runs on one axis: A, and up to seven that it is held against.
 constexpr std::size_t most_runs = 8;
-/// "A" for run 0, "B" for run 1, ….
-constexpr char letter_of_run(std::size_t run) { return static_cast<char>('A' + run); }
+/// The place of a run among the letters, and back. A is what the others are held against: the first
+/// run, or the second if that was frozen; then the first, which changes, is B.
+constexpr std::size_t lettered(std::size_t run, bool frozen) {
+  return frozen && run < 2 ? 1 - run : run;
+}
+/// "A" for run 0, "B" for run 1, …, unless the second was frozen.
+constexpr char letter_of_run(std::size_t run, bool frozen = false) {
+  return static_cast<char>('A' + lettered(run, frozen));
+}
 
 /// How runs stand on one axis.
 enum class PairStyle : std::uint8_t { ghost, above, mirrored, only_first, only_other };
@@ -26,7 +33,7 @@ struct LaneRow {
   int height = 0;
   LaneKind kind = LaneKind::compute;
   std::uint32_t rank = 0;  // or the number of a link
-  std::uint8_t run = 0;    // of differences: the run that A is held against
+  std::uint8_t run = 0;    // of differences: the run that is held against A
   bool ghost = false;      // a thin strip over the row of the other run
   bool flipped = false;    // its shares hang from the top
   bool pinned = false;     // stays while the others scroll
@@ -41,7 +48,8 @@ struct LaneChoice {
   std::uint32_t link_count = 0;
   std::uint8_t runs = 1;
   PairStyle style = PairStyle::ghost;
-  std::uint8_t other = 1;               // the run that `only_other` shows
+  bool frozen = false;                  // the second run is A, and the first is B
+  std::uint8_t other = 1;               // the place among the letters that `only_other` shows
   std::vector<std::uint32_t> pinned{};  // ranks that stand above the others
   friend bool operator==(const LaneChoice&, const LaneChoice&) = default;
 };

@@ -42,7 +42,7 @@ struct PaintedRun {
   std::vector<RankPyramids> pyramids;
   std::shared_ptr<const RunMemory> memory;                // nullptr: not asked for
   std::shared_ptr<const std::vector<PaintedLink>> links;  // by link; nullptr: not asked for
-  // Of a run that A is held against, by task of A: -1 earlier to 1 later than in A.
+  // Of a run that is held against A, by task of A: -1 earlier to 1 later than in A.
   std::vector<double> differences;
 
   /// Of lanes and pyramids.

@@ -15,6 +15,7 @@ struct ShownWith {
   std::optional<TaskId> anchor;  // of the run: all are aligned by this op
   bool memory = false;
   bool links = false;
+  bool frozen = false;  // the first of the others is A: the run is held against it
   friend bool operator==(const ShownWith&, const ShownWith&) = default;
 };
 
@@ -22,7 +23,8 @@ struct ShownWith {
 struct RunsOnAxis {
   PaintedRunPtr first;
   std::vector<PaintedRunPtr> others;
-  std::vector<RunPair> pairs;  // the first with each of them
+  std::vector<RunPair> pairs;  // of each of them with the first; where the first of them is A, of
+                               // the rest with that
 };
 
 /// Compares and paints, which may take long. Throws what `pair_of` throws.

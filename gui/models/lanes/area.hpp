@@ -9,12 +9,13 @@
 
 namespace penstock {
 
-/// A stretch of time on some ranks, in picoseconds; the ends are not part of it.
+/// A stretch of time on some ranks of a run, in picoseconds; the ends are not part of it.
 struct Area {
   std::int64_t begin = 0;
   std::int64_t end = 0;
   std::uint32_t first_rank = 0;
   std::uint32_t end_rank = 0;
+  std::uint8_t run = 0;  // of those on an axis
   friend bool operator==(const Area&, const Area&) = default;
 };
 

@@ -27,6 +27,9 @@ struct RunLanes {
   std::size_t bytes() const;
 };
 
+/// The rank in whose lanes a task stands: a transfer with its sender.
+std::uint32_t rank_of_task(const Plan& plan, TaskId task);
+
 /// Ops without length are left out. The timeline must outlive the lanes.
 RunLanes lanes_of_run(const Plan& plan, const Timeline& timeline);
 

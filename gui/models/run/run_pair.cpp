@@ -1,8 +1,14 @@
 #include "gui/models/run/run_pair.hpp"
 
-#include <algorithm>
-#include <cstdlib>
+#include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <utility>
+
+#include "experiments/comparison/comparison_words.hpp"
+#include "experiments/files/table.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {
@@ -48,11 +54,11 @@ static_assert(static_cast<int>(PairAlignment::makespan) == static_cast<int>(Alig
 void anchor_at(const ViewedRun& first, TaskId anchor, Comparison& comparison) {
   const auto op = std::find_if(comparison.ops.begin(), comparison.ops.end(),
                                [&](const OpDifference& each) { return each.task.a == anchor; });
-  if (op == comparison.ops.end()) throw InputError("B has no such op to align by");
+  if (op == comparison.ops.end()) throw InputError("The other run has no such op to align by");
   const Time shift = first.timeline.begin[anchor] - comparison.b.begin[op->task.b];
   const Time earliest = *std::min_element(comparison.b.begin.begin(), comparison.b.begin.end());
   if (earliest + shift < Time{}) {
-    throw InputError("B would begin before time 0; swap A and B, then align");
+    throw InputError("The other run would begin before time 0; swap A and B, then align");
   }
   for (Time& time : comparison.b.begin) time += shift;
   for (Time& time : comparison.b.end) time += shift;
@@ -62,37 +68,81 @@ void anchor_at(const ViewedRun& first, TaskId anchor, Comparison& comparison) {
   }
 }
 
+Comparison aligned(const ViewedRun& a, const ViewedRun& b, Alignment alignment) {
+  CompareOptions options{.alignment = alignment};
+  options.resolution = std::max(resolution_of(a.timeline), resolution_of(b.timeline));
+  return compare(a.plan, a.timeline, b.plan, b.timeline, options);
+}
+
+/// The differences of the second run of a comparison to its first.
+void set_differences(const ViewedRun& a, const Comparison& comparison, RunPair& pair) {
+  for (const OpDifference& op : comparison.ops) {
+    pair.largest = std::max(pair.largest, Time{std::llabs(op.end.picoseconds)});
+  }
+  pair.differences.resize(a.plan.tasks());
+  for (const OpDifference& op : comparison.ops) {
+    pair.differences[op.task.a] = share_of(op.end, pair.largest);
+  }
+  pair.residuals = residuals_of(a, comparison);
+}
+
+/// With both aligned by iteration, the second shows that of the first.
+ViewedRunPtr at_same_iteration(const ViewedRun& first, const ViewedRunPtr& second,
+                               PairAlignment alignment) {
+  const bool both = first.iterations != nullptr && second->iterations != nullptr;
+  const bool moves = alignment == PairAlignment::iteration && both;
+  return moves ? at_iteration(*second, first.timeline.iteration) : second;
+}
+
+std::uint64_t most_memory(const Report& report) {
+  std::uint64_t most = 0;
+  for (const RankReport& rank : report.ranks) most = std::max(most, rank.memory.bytes);
+  return most;
+}
+
 }  // namespace
 
 RunPair pair_of(const ViewedRunPtr& first, const ViewedRunPtr& given, PairAlignment alignment,
                 std::optional<TaskId> anchor) {
+  const ViewedRunPtr second = at_same_iteration(*first, given, alignment);
   const bool by_iteration = alignment == PairAlignment::iteration;
-  const bool both = first->iterations != nullptr && given->iterations != nullptr;
-  const ViewedRunPtr second =
-      by_iteration && both ? at_iteration(*given, first->timeline.iteration) : given;
-  const ComparedRun a = compared(*first);
-  const ComparedRun b = compared(*second);
-  CompareOptions options{.alignment =
-                             by_iteration ? Alignment::start : static_cast<Alignment>(alignment)};
-  options.resolution = std::max(resolution_of(first->timeline), resolution_of(second->timeline));
   Comparison comparison =
-      compare(first->plan, first->timeline, second->plan, second->timeline, options);
+      aligned(*first, *second, by_iteration ? Alignment::start : static_cast<Alignment>(alignment));
   RunPair pair;
-  pair.text = comparison_text(a, b, comparison);
+  pair.text = comparison_text(compared(*first), compared(*second), comparison);
   if (anchor) anchor_at(*first, *anchor, comparison);
-  auto moved = std::make_shared<ViewedRun>(*second);
-  moved->timeline = comparison.b;
-  pair.second = std::move(moved);
-  for (const OpDifference& op : comparison.ops) {
-    pair.largest = std::max(pair.largest, Time{std::llabs(op.end.picoseconds)});
-  }
-  pair.differences.resize(first->plan.tasks());
-  for (const OpDifference& op : comparison.ops) {
-    pair.differences[op.task.a] = share_of(op.end, pair.largest);
-  }
+  set_differences(*first, comparison, pair);
   if (comparison.first) pair.first = comparison.ops[comparison.first->op].task.a;
-  pair.residuals = residuals_of(*first, comparison);
+  auto moved = std::make_shared<ViewedRun>(*second);
+  moved->timeline = std::move(comparison.b);
+  pair.second = std::move(moved);
   return pair;
+}
+
+RunPair pair_against(const ViewedRunPtr& first, const ViewedRunPtr& given, PairAlignment alignment,
+                     std::optional<TaskId> anchor) {
+  const ViewedRunPtr second = at_same_iteration(*first, given, alignment);
+  const bool stays = alignment == PairAlignment::start || alignment == PairAlignment::iteration;
+  RunPair pair;
+  pair.second = stays && !anchor ? second : pair_of(first, second, alignment, anchor).second;
+  const Comparison comparison = aligned(*pair.second, *first, Alignment::start);
+  pair.text = comparison_text(compared(*second), compared(*first), comparison);
+  set_differences(*pair.second, comparison, pair);
+  if (comparison.first) pair.first = comparison.ops[comparison.first->op].task.b;
+  return pair;
+}
+
+std::string headline(const Report& a, const Report& now, bool brief) {
+  const TimeUnit unit = unit_for(std::max(a.makespan, now.makespan));
+  const Time change = now.makespan - a.makespan;
+  std::string text =
+      fmt::format("time {}{} {} ({})", change > Time{} ? "+" : "", short_time_text(change, unit),
+                  unit.name, signed_percent(share_of(change, a.makespan)));
+  if (brief) return text;
+  constexpr double gib = 1024.0 * 1024 * 1024;
+  const double memory = static_cast<double>(most_memory(now)) - static_cast<double>(most_memory(a));
+  return text + fmt::format(", bubble {:+.1f} points, memory {:+.2f} GiB",
+                            100 * (now.bubble.of_makespan - a.bubble.of_makespan), memory / gib);
 }
 
 }  // namespace penstock

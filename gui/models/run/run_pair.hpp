@@ -18,21 +18,29 @@ enum class PairAlignment : std::uint8_t {
   iteration,  // the second shows the iteration of the first's number, if both have several
 };
 
-/// Two runs on one time axis.
+/// Two runs on one time axis. One is A, the baseline: differences are of the other one minus A.
 struct RunPair {
   ViewedRunPtr second;              // with its times on the axis of the first
-  std::vector<double> differences;  // by task of the first run: of its end, -1 to 1; 0 without one
+  std::vector<double> differences;  // by task of A: of its end, -1 earlier to 1 later than in A
   Time largest{};                   // the difference that is 1
-  std::optional<TaskId> first;      // the first op that differs
+  std::optional<TaskId> first;      // of the first run: the first op that differs
   std::string text;                 // as `penstock compare` reports
   std::vector<std::vector<double>> residuals;  // by stage, then microbatch: of durations, relative;
                                                // empty if no op is in both
 };
 
-/// Matches the common ops of two runs and aligns them. With an anchor, a task of the first run, the
-/// second is moved so that this op begins at the same time in both. Throws InputError if only the
-/// first run has it, if the second would begin before time 0, or if it has no such iteration.
+/// Matches the common ops of two runs and aligns them; the first is A. With an anchor, a task of
+/// the first run, the second is moved so that this op begins at the same time in both. Throws
+/// InputError if only the first run has it, if the second would begin before time 0, or if it has
+/// no such iteration.
 RunPair pair_of(const ViewedRunPtr& first, const ViewedRunPtr& second, PairAlignment alignment,
                 std::optional<TaskId> anchor = std::nullopt);
+/// The same, but the second, which is what is moved, is A.
+RunPair pair_against(const ViewedRunPtr& first, const ViewedRunPtr& second, PairAlignment alignment,
+                     std::optional<TaskId> anchor = std::nullopt);
+
+/// What a run has become against A, as `penstock compare` writes it: "time +0.5 ms (+2 %), bubble
+/// +1.3 points, memory +0.20 GiB". Of runs that are brief only the time is known.
+std::string headline(const Report& a, const Report& now, bool brief);
 
 }  // namespace penstock

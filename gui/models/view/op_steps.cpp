@@ -11,16 +11,8 @@
 namespace penstock {
 namespace {
 
-/// The rank in whose lanes a task stands: a transfer with its sender.
-std::uint32_t rank_of(const Plan& plan, TaskId task) {
-  const std::uint32_t resource = plan.class_of(task).resource;
-  if (!plan.is_link(resource)) return resource;
-  const Link& link = plan.link(resource);
-  return index(is_rank(link.from) ? link.from : link.to);
-}
-
 const std::vector<Track>& tracks_of_task(const Plan& plan, const RunLanes& lanes, TaskId task) {
-  const RankTracks& rank = lanes.ranks[rank_of(plan, task)];
+  const RankTracks& rank = lanes.ranks[rank_of_task(plan, task)];
   const std::uint32_t resource = plan.class_of(task).resource;
   if (!plan.is_link(resource)) return rank.compute;
   return is_rank(plan.link(resource).from) ? rank.send : rank.receive;
@@ -109,10 +101,10 @@ std::vector<IdlePiece> longest_idle(const RunLanes& lanes, std::size_t most) {
   return pieces;
 }
 
-std::string op_text(const Plan& plan, const Timeline& timeline, TaskId task) {
+std::string op_text(const Plan& plan, const Timeline& timeline, TaskId task, std::string_view of) {
   const std::int64_t begin = timeline.begin[task].picoseconds;
   const std::int64_t end = timeline.end[task].picoseconds;
-  return fmt::format("{}, {}: {} to {} ({}), microbatch {}", task_text(plan, task),
+  return fmt::format("{}{}, {}: {} to {} ({}), microbatch {}", task_text(plan, task), of,
                      place_text(plan, plan.class_of(task).resource), short_time(begin),
                      short_time(end), short_time(end - begin), index(plan.microbatch[task]));
 }

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "gui/models/lanes/run_lanes.hpp"
@@ -41,7 +42,9 @@ struct IdlePiece {
 /// The longest idle pieces of a run, longest first; equal ones by time.
 std::vector<IdlePiece> longest_idle(const RunLanes& lanes, std::size_t most);
 
-/// What an op is, for a person: "2B5, rank 2: 1.2 ms to 1.4 ms (200 µs), microbatch 5".
-std::string op_text(const Plan& plan, const Timeline& timeline, TaskId task);
+/// What an op is, for a person: "2B5, rank 2: 1.2 ms to 1.4 ms (200 µs), microbatch 5". Behind the
+/// op stands the name of its run, " of B", where there are several.
+std::string op_text(const Plan& plan, const Timeline& timeline, TaskId task,
+                    std::string_view of = {});
 
 }  // namespace penstock

@@ -28,17 +28,24 @@ TimelineCanvas::~TimelineCanvas() {
 void TimelineCanvas::show_runs(PaintedRunPtr first, std::vector<PaintedRunPtr> others,
                                bool keep_view) {
   const bool keeps = keep_view && first_ != nullptr;
-  keep_ops(keeps ? &first->run->plan : nullptr);
+  std::vector<const Plan*> plans;
+  if (keeps) {
+    plans.push_back(&first->run->plan);
+    for (const PaintedRunPtr& other : others) plans.push_back(&other->run->plan);
+  }
+  keep_ops(plans);
   first_ = std::move(first);
   others_ = std::move(others);
   choice_.ranks = static_cast<std::uint32_t>(first_->lanes->ranks.size());
   for (const PaintedRunPtr& other : others_) {
     choice_.ranks = std::max(choice_.ranks, static_cast<std::uint32_t>(other->lanes->ranks.size()));
   }
-  choice_.runs = static_cast<std::uint8_t>(1 + others_.size());
+  choice_.runs = static_cast<std::uint8_t>(runs());
+  choice_.frozen = runs() > 1 && !first_->differences.empty();
   choice_.link_count = static_cast<std::uint32_t>(first_->run->plan.links.size());
-  path_.clear();
+  path_ = {};
   slack_.reset();
+  if (area_ && area_->run >= runs()) area_.reset();
   setAccessibleDescription(qt_text(first_->run->title));
   invalidate();
   if (!keeps) {
@@ -50,20 +57,21 @@ void TimelineCanvas::show_runs(PaintedRunPtr first, std::vector<PaintedRunPtr> o
   if (on_selection) on_selection();
 }
 
-/// Finds what is selected and bright in the plan of the next run; nothing is without one.
-void TimelineCanvas::keep_ops(const Plan* next) {
-  hovered_ = no_task;
-  if (next == nullptr) {
-    selected_ = no_task;
-    bright_.clear();
-  } else {
-    const Plan& now = first_->run->plan;
-    if (selected_ != no_task) {
-      const std::vector<TaskId> same = same_ops(now, {selected_}, *next);
-      selected_ = same.empty() ? no_task : same.front();
-    }
-    bright_ = same_ops(now, bright_, *next);
+/// The same ops in the plans of the next runs: in that of their number, else in the first; none
+/// without plans.
+ShownOps TimelineCanvas::kept(const ShownOps& ops, const std::vector<const Plan*>& next) const {
+  if (next.empty() || ops.empty()) return {};
+  const std::uint8_t there = ops.run < next.size() ? ops.run : 0;
+  return {same_ops(run(ops.run).run->plan, ops.tasks, *next[there]), there};
+}
+
+void TimelineCanvas::keep_ops(const std::vector<const Plan*>& next) {
+  hovered_ = {};
+  if (!selected_.is_none()) {
+    const ShownOps same = kept({{selected_.task}, selected_.run}, next);
+    selected_ = same.empty() ? ShownOp() : ShownOp(same.tasks.front(), same.run);
   }
+  bright_ = kept(bright_, next);
   dims_ = dims_ && !bright_.empty();
 }
 
@@ -107,6 +115,7 @@ void TimelineCanvas::set_choice(LaneChoice choice) {
   choice.ranks = choice_.ranks;
   choice.runs = choice_.runs;
   choice.link_count = choice_.link_count;
+  choice.frozen = choice_.frozen;
   choice_ = choice;
   invalidate();
 }
@@ -122,30 +131,16 @@ void TimelineCanvas::set_theme(ThemeName name) {
   invalidate();
 }
 
-void TimelineCanvas::select(TaskId task, bool reveal) {
+void TimelineCanvas::select(ShownOp op, bool reveals) {
   if (first_ == nullptr) return;
-  selected_ = task;
-  if (task != no_task) {
-    const ViewedRun& run = *first_->run;
-    setAccessibleDescription(qt_text(op_text(run.plan, run.timeline, task)));
+  selected_ = op;
+  if (!op.is_none()) {
+    const ViewedRun& of = *run(op.run).run;
+    setAccessibleDescription(
+        qt_text(op_text(of.plan, of.timeline, op.task, of_run(op.run).toStdString())));
     QAccessibleEvent changed(this, QAccessible::DescriptionChanged);
     QAccessible::updateAccessibility(&changed);
-    const QRectF place = place_of_task(task);
-    const bool seen = place.right() > gutter && place.left() < width() &&
-                      place.top() >= room_of(is_pinned(task)).top() - 1 &&
-                      place.bottom() <= height() + 1;
-    if (reveal && !seen) {
-      CanvasView next = view();
-      const double x = next.axis.x_of(run.timeline.begin[task].picoseconds);
-      if (place.right() <= gutter || place.left() >= width()) {
-        next.axis.origin = next.axis.time_at(x - lanes_width() / 2);
-      }
-      if (!is_pinned(task) || kept_height() == 0) {
-        const double middle = (header + kept_height() + height()) / 2.0;
-        next.top = clamped_top(next.top + place.center().y() - middle);
-      }
-      move_to(next, ViewMove::pan);
-    }
+    if (reveals) reveal(op);
   }
   update();
   if (on_selection) on_selection();
@@ -157,13 +152,13 @@ void TimelineCanvas::set_area(std::optional<Area> area) {
   if (on_selection) on_selection();
 }
 
-void TimelineCanvas::set_bright(std::vector<TaskId> tasks, bool dims) {
-  bright_ = std::move(tasks);
+void TimelineCanvas::set_bright(ShownOps ops, bool dims) {
+  bright_ = std::move(ops);
   dims_ = dims;
   invalidate();
 }
 
-void TimelineCanvas::set_path(std::vector<TaskId> path) {
+void TimelineCanvas::set_path(ShownOps path) {
   path_ = std::move(path);
   update();
 }

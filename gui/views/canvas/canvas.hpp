@@ -5,9 +5,11 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "gui/models/drawing/lane_painter.hpp"
+#include "gui/models/drawing/shown_op.hpp"
 #include "gui/models/lanes/area.hpp"
 #include "gui/models/view/op_steps.hpp"
 #include "gui/models/view/view_history.hpp"
@@ -24,21 +26,34 @@ class TimelineCanvas : public QWidget {
   explicit TimelineCanvas(QWidget* parent = nullptr);
   ~TimelineCanvas() override;
 
-  /// Shows a run, A, and maybe others on its axis, fewer than `most_runs`.
+  /// Shows a run and maybe others on its axis, fewer than `most_runs`. The first is A, unless it is
+  /// held against the second.
   void show_runs(PaintedRunPtr first, std::vector<PaintedRunPtr> others, bool keep_view);
   const PaintedRunPtr& first() const { return first_; }
   const std::vector<PaintedRunPtr>& others() const { return others_; }
+  std::size_t runs() const { return first_ == nullptr ? 0 : 1 + others_.size(); }
+  /// By number: the first is 0.
+  const PaintedRun& run(std::size_t number) const {
+    return number == 0 ? *first_ : *others_[number - 1];
+  }
+  /// " of B" where there are several runs.
+  QString of_run(std::uint8_t run) const;
+  /// That under the pointer; else that of the selected op; else the first in sight.
+  std::uint8_t run_in_hand() const;
 
   const CanvasView& view() const { return history_.now(); }
   ViewHistory& history() { return history_; }
   void move_to(const CanvasView& view, ViewMove kind);
   void fit();
   void fit_stretch(std::int64_t begin, std::int64_t end);
+  /// Fits the time of an area, with as much around it, and scrolls to its ranks.
+  void fit_area(const Area& area, std::int64_t around = 0);
+  /// Scrolls lanes and time until an op is in sight; shows its run if it was left out.
+  void reveal(const ShownOp& op);
   void zoom(double factor);
   void zoom_at(double x, double factor);
   void pan(double share_of_width);
   void scroll(double pixels);
-  void scroll_to(std::uint32_t rank);
   void scale_lanes(double factor);
   /// After a step of the history.
   void view_changed();
@@ -49,28 +64,30 @@ class TimelineCanvas : public QWidget {
   void leave_out_what_does_not_fit();
   void set_theme(ThemeName name);
 
-  TaskId selected() const { return selected_; }
-  void select(TaskId task, bool reveal);
+  const ShownOp& selected() const { return selected_; }
+  void select(ShownOp op, bool reveal);
   const std::optional<Area>& area() const { return area_; }
   void set_area(std::optional<Area> area);
   /// Ops that stay bright while the others are dimmed; none: all are.
-  void set_bright(std::vector<TaskId> tasks, bool dims);
-  const std::vector<TaskId>& bright() const { return bright_; }
-  void set_path(std::vector<TaskId> path);
-  const std::vector<TaskId>& path() const { return path_; }
+  void set_bright(ShownOps ops, bool dims);
+  const ShownOps& bright() const { return bright_; }
+  void set_path(ShownOps path);
+  const ShownOps& path() const { return path_; }
   /// By task: ops with much slack are pale; nullptr: none are.
   void set_slack(std::shared_ptr<const std::vector<float>> slack);
   bool shows_slack() const { return slack_ != nullptr; }
   void set_marks(std::vector<std::int64_t> marks);
   const std::vector<std::int64_t>& marks() const { return marks_; }
 
-  /// Where a task of the first run stands, in pixels of the widget; empty out of sight.
-  QRectF place_of_task(TaskId task) const;
+  /// Where an op stands, in pixels of the widget; null without a strip for it.
+  QRectF place_of_task(ShownOp op) const;
   /// The same of the ops of a rank, of its memory, or of the use of a link.
-  QRectF place_of_lane(std::uint32_t rank) const { return strip_of(rank, LaneKind::compute); }
+  QRectF place_of_lane(std::uint32_t rank, std::uint8_t run = 0) const {
+    return strip_of(rank, LaneKind::compute, run);
+  }
   QRectF place_of_memory(std::uint32_t rank) const { return strip_of(rank, LaneKind::memory); }
   QRectF place_of_link(std::uint32_t link) const { return strip_of(link, LaneKind::link); }
-  TaskId task_at(QPointF point) const;
+  ShownOp task_at(QPointF point) const;
   /// What lies under a point, for a person.
   QString text_at(QPointF point) const;
   /// Waits for the second thread and draws what it has.
@@ -114,12 +131,12 @@ class TimelineCanvas : public QWidget {
     QSize size;
     double ratio = 0;
     std::uint64_t generation = 0;
-    std::uint32_t rank = 0;
+    std::pair<std::uint32_t, std::uint8_t> lane;  // rank and run of the selected op
     QFont font;
     QImage header, gutter;
     bool fits(const Chrome& wanted) const {
       return view == wanted.view && size == wanted.size && ratio == wanted.ratio &&
-             generation == wanted.generation && rank == wanted.rank && font == wanted.font;
+             generation == wanted.generation && lane == wanted.lane && font == wanted.font;
     }
   };
   enum class Drag { none, area, pan, map, op, boundary };
@@ -129,7 +146,8 @@ class TimelineCanvas : public QWidget {
   void want_frame();
   void start_worker();
   void take_frame(std::shared_ptr<CanvasFrame> frame);
-  void keep_ops(const Plan* next);
+  ShownOps kept(const ShownOps& ops, const std::vector<const Plan*>& next) const;
+  void keep_ops(const std::vector<const Plan*>& next);
   void invalidate();
   int lane_height() const;
   double clamped_top(double top) const;
@@ -137,23 +155,28 @@ class TimelineCanvas : public QWidget {
   std::int64_t span() const;
   double content_height() const;
   const std::vector<LaneRow>& rows() const;
-  QRectF strip_of(std::uint32_t rank, LaneKind kind) const;
+  QRectF place_of(const LaneRow& row) const;
+  QRectF strip_of(std::uint32_t rank, LaneKind kind, std::uint8_t run = 0) const;
+  CanvasView fitted(std::int64_t begin, std::int64_t end) const;
+  double top_showing(const QRectF& strip, bool pinned) const;
+  void show_run(std::uint8_t run);
   /// The room below the header in which pinned lanes stay; 0 if they would take most of it.
   double kept_height() const;
   /// Where lanes of its kind, those that stay or those that scroll, may be seen.
   QRectF room_of(bool pinned) const;
   double top_of(const LaneRow& row) const;
   const LaneRow* row_at(double y) const;
-  const std::vector<Track>* tracks_of(const LaneRow& row) const;
-  bool is_pinned(TaskId task) const;
+  std::uint8_t run_of(const LaneRow& row) const;
+  bool is_pinned(std::uint32_t rank) const;
   QString text_of_link(const LaneRow& row, std::int64_t time) const;
   QString text_of_memory(const LaneRow& row, std::int64_t time) const;
-  QString text_of_rank(std::uint32_t rank, std::int64_t time, bool on_op) const;
+  QString text_of_rank(std::uint32_t rank, std::uint8_t of, std::int64_t time, bool on_op) const;
 
   void paint_empty(QPainter& painter);
   void paint_frame(QPainter& painter);
   void paint_chrome(QPainter& painter);
   void draw_chrome();
+  std::pair<std::uint32_t, std::uint8_t> selected_lane() const;
   void paint_marks(QPainter& painter);
   void paint_header(QPainter& painter);
   void draw_map();
@@ -164,15 +187,16 @@ class TimelineCanvas : public QWidget {
   void paint_overlay(QPainter& painter);
   void paint_area(QPainter& painter);
   void paint_path(QPainter& painter);
-  void paint_arrows(QPainter& painter, TaskId task);
-  void for_each_arrow(TaskId task,
+  void paint_arrows(QPainter& painter, const ShownOp& op);
+  void for_each_arrow(const ShownOp& op,
                       const std::function<void(const QPointF&, const QPointF&)>& visit) const;
-  /// What is painted for a task under the pointer.
-  QRect reach_of(TaskId task) const;
+  /// What is painted for an op under the pointer.
+  QRect reach_of(const ShownOp& op) const;
   void paint_drag(QPainter& painter);
   void start_drag(const QMouseEvent& event);
   bool drag_to(const QMouseEvent& event);
   void point_at(QPointF point);
+  bool is_movable(const ShownOp& op) const;
   void drag_area(QPointF to, bool snap);
   void move_map(double x);
 
@@ -181,12 +205,11 @@ class TimelineCanvas : public QWidget {
   LaneChoice choice_;
   ThemeName theme_ = ThemeName::light;
   ViewHistory history_;
-  TaskId selected_ = no_task;
-  TaskId hovered_ = no_task;
+  ShownOp selected_, hovered_;
   std::optional<Area> area_;
-  std::vector<TaskId> bright_;
+  ShownOps bright_;
   bool dims_ = false;
-  std::vector<TaskId> path_;
+  ShownOps path_;
   std::shared_ptr<const std::vector<float>> slack_;
   std::vector<std::int64_t> marks_;
   QPointF pointer_{-1, -1};

@@ -4,6 +4,8 @@
 #include <QPointer>
 #include <algorithm>
 #include <map>
+#include <utility>
+#include <vector>
 
 #include "experiments/files/table.hpp"
 #include "gui/views/canvas/canvas.hpp"
@@ -34,10 +36,11 @@ class PartAccess : public QAccessibleInterface {
 
 class OpAccess : public PartAccess {
  public:
-  OpAccess(TimelineCanvas* canvas, QAccessibleInterface* lane, TaskId task)
-      : PartAccess(canvas), lane_(lane), task_(task) {}
+  OpAccess(TimelineCanvas* canvas, QAccessibleInterface* lane, const ShownOp& op)
+      : PartAccess(canvas), lane_(lane), op_(op) {}
   bool isValid() const override {
-    return PartAccess::isValid() && task_ < canvas_->first()->run->plan.tasks();
+    return PartAccess::isValid() && op_.run < canvas_->runs() &&
+           op_.task < canvas_->run(op_.run).run->plan.tasks();
   }
   QAccessibleInterface* parent() const override { return lane_; }
   QAccessibleInterface* child(int) const override { return nullptr; }
@@ -45,41 +48,46 @@ class OpAccess : public PartAccess {
   int indexOfChild(const QAccessibleInterface*) const override { return -1; }
   QAccessible::Role role() const override { return QAccessible::ListItem; }
   QRect rect() const override {
-    return isValid() ? on_screen(*canvas_, canvas_->place_of_task(task_)) : QRect();
+    return isValid() ? on_screen(*canvas_, canvas_->place_of_task(op_)) : QRect();
   }
   QAccessible::State state() const override {
     QAccessible::State state;
     state.selectable = state.focusable = true;
-    state.selected = state.focused = isValid() && canvas_->selected() == task_;
+    state.selected = state.focused = isValid() && canvas_->selected() == op_;
     return state;
   }
   QString text(QAccessible::Text kind) const override {
     if (!isValid() || kind != QAccessible::Name) return {};
-    const ViewedRun& run = *canvas_->first()->run;
-    return qt_text(op_text(run.plan, run.timeline, task_));
+    const ViewedRun& run = *canvas_->run(op_.run).run;
+    return qt_text(
+        op_text(run.plan, run.timeline, op_.task, canvas_->of_run(op_.run).toStdString()));
   }
 
  private:
   QAccessibleInterface* lane_;
-  TaskId task_;
+  ShownOp op_;
 };
+
+/// Run and rank of a lane.
+using LaneKey = std::pair<std::uint8_t, std::uint32_t>;
 
 /// Owns its ops; the system knows them by number.
 class LaneAccess : public PartAccess {
  public:
-  LaneAccess(TimelineCanvas* canvas, QAccessibleInterface* whole, std::uint32_t rank)
-      : PartAccess(canvas), whole_(whole), rank_(rank) {}
+  LaneAccess(TimelineCanvas* canvas, QAccessibleInterface* whole, const LaneKey& key)
+      : PartAccess(canvas), whole_(whole), run_(key.first), rank_(key.second) {}
   ~LaneAccess() override {
     for (const auto& [task, id] : ops_) QAccessible::deleteAccessibleInterface(id);
   }
   bool isValid() const override {
-    return PartAccess::isValid() && rank_ < canvas_->first()->lanes->ranks.size();
+    return PartAccess::isValid() && run_ < canvas_->runs() &&
+           rank_ < canvas_->run(run_).lanes->ranks.size();
   }
   QAccessibleInterface* parent() const override { return whole_; }
   QAccessible::Role role() const override { return QAccessible::List; }
   QAccessible::State state() const override { return {}; }
   QRect rect() const override {
-    return isValid() ? on_screen(*canvas_, canvas_->place_of_lane(rank_)) : QRect();
+    return isValid() ? on_screen(*canvas_, canvas_->place_of_lane(rank_, run_)) : QRect();
   }
   int childCount() const override { return static_cast<int>(tasks().size()); }
   QAccessibleInterface* child(int number) const override {
@@ -91,7 +99,7 @@ class LaneAccess : public PartAccess {
     const auto known = ops_.find(task);
     if (known != ops_.end()) return QAccessible::accessibleInterface(known->second);
     auto* self = const_cast<LaneAccess*>(this);
-    auto* made = new OpAccess(canvas_, self, task);
+    auto* made = new OpAccess(canvas_, self, {task, run_});
     ops_[task] = QAccessible::registerAccessibleInterface(made);
     return made;
   }
@@ -104,13 +112,13 @@ class LaneAccess : public PartAccess {
   }
   QString text(QAccessible::Text kind) const override {
     if (!isValid() || kind != QAccessible::Name) return {};
-    const PaintedRun& run = *canvas_->first();
+    const PaintedRun& run = canvas_->run(run_);
     const AreaUse use = use_of({0, run.lanes->span, rank_, rank_ + 1}, *run.lanes, run.run->plan);
     const double busy = 100 * static_cast<double>(use.busy) /
                         static_cast<double>(std::max<std::int64_t>(1, run.lanes->span));
-    return QString("rank %1: %2, %3 % busy")
+    return QString("rank %1%2: %3, %4 % busy")
         .arg(rank_)
-        .arg(qt_text(counted(use.ops, "op")))
+        .arg(canvas_->of_run(run_), qt_text(counted(use.ops, "op")))
         .arg(busy, 0, 'f', 1);
   }
 
@@ -121,7 +129,7 @@ class LaneAccess : public PartAccess {
     if (!isValid()) return seen;
     const TimeAxis& axis = canvas_->view().axis;
     const std::int64_t end = axis.time_at(canvas_->lanes_width());
-    for (const Track& track : canvas_->first()->lanes->ranks[rank_].compute) {
+    for (const Track& track : canvas_->run(run_).lanes->ranks[rank_].compute) {
       for (std::size_t i = track.first_ending_after(axis.origin); i < track.size(); ++i) {
         if (track.begin_at(i) >= end || seen.size() >= most_ops) break;
         seen.push_back(track.tag[i]);
@@ -131,6 +139,7 @@ class LaneAccess : public PartAccess {
   }
 
   QAccessibleInterface* whole_;
+  std::uint8_t run_;
   std::uint32_t rank_;
   mutable std::map<TaskId, QAccessible::Id> ops_;
 };
@@ -140,19 +149,20 @@ class CanvasAccess : public QAccessibleWidget {
   explicit CanvasAccess(TimelineCanvas* canvas)
       : QAccessibleWidget(canvas, QAccessible::Table), canvas_(canvas) {}
   ~CanvasAccess() override {
-    for (const auto& [rank, id] : lanes_) QAccessible::deleteAccessibleInterface(id);
+    for (const auto& [key, id] : lanes_) QAccessible::deleteAccessibleInterface(id);
   }
-  int childCount() const override {
-    const PaintedRunPtr run = shown();
-    return run == nullptr ? 0 : static_cast<int>(run->lanes->ranks.size());
-  }
+  int childCount() const override { return static_cast<int>(keys().size()); }
   QAccessibleInterface* child(int number) const override {
-    if (number < 0 || number >= childCount()) return nullptr;
-    return lane(static_cast<std::uint32_t>(number));
+    const std::vector<LaneKey> all = keys();
+    const auto at = static_cast<std::size_t>(number);
+    return number < 0 || at >= all.size() ? nullptr : lane(all[at]);
   }
   int indexOfChild(const QAccessibleInterface* child) const override {
-    for (const auto& [rank, id] : lanes_) {
-      if (QAccessible::accessibleInterface(id) == child) return static_cast<int>(rank);
+    const std::vector<LaneKey> all = keys();
+    for (const auto& [key, id] : lanes_) {
+      if (QAccessible::accessibleInterface(id) != child) continue;
+      const auto at = std::find(all.begin(), all.end(), key);
+      return at == all.end() ? -1 : static_cast<int>(at - all.begin());
     }
     return -1;
   }
@@ -163,27 +173,38 @@ class CanvasAccess : public QAccessibleWidget {
     return nullptr;
   }
   QAccessibleInterface* focusChild() const override {
-    const PaintedRunPtr run = shown();
-    if (run == nullptr || canvas_->selected() == no_task) return nullptr;
-    const WorkClass& work = run->run->plan.class_of(canvas_->selected());
-    if (run->run->plan.is_link(work.resource)) return nullptr;
-    return lane(work.resource)->op(canvas_->selected());
+    if (canvas_ == nullptr || canvas_->selected().is_none()) return nullptr;
+    const auto [task, run] = canvas_->selected();
+    const Plan& plan = canvas_->run(run).run->plan;
+    const std::uint32_t resource = plan.class_of(task).resource;
+    return plan.is_link(resource) ? nullptr : lane({run, resource})->op(task);
   }
 
  private:
-  PaintedRunPtr shown() const { return canvas_ == nullptr ? nullptr : canvas_->first(); }
-  LaneAccess* lane(std::uint32_t rank) const {
-    const auto known = lanes_.find(rank);
+  /// The ranks of each run in turn.
+  std::vector<LaneKey> keys() const {
+    std::vector<LaneKey> all;
+    const std::size_t runs = canvas_ == nullptr ? 0 : canvas_->runs();
+    for (std::size_t run = 0; run < runs; ++run) {
+      const auto ranks = static_cast<std::uint32_t>(canvas_->run(run).lanes->ranks.size());
+      for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+        all.emplace_back(static_cast<std::uint8_t>(run), rank);
+      }
+    }
+    return all;
+  }
+  LaneAccess* lane(const LaneKey& key) const {
+    const auto known = lanes_.find(key);
     if (known != lanes_.end()) {
       return static_cast<LaneAccess*>(QAccessible::accessibleInterface(known->second));
     }
-    auto* made = new LaneAccess(canvas_, const_cast<CanvasAccess*>(this), rank);
-    lanes_[rank] = QAccessible::registerAccessibleInterface(made);
+    auto* made = new LaneAccess(canvas_, const_cast<CanvasAccess*>(this), key);
+    lanes_[key] = QAccessible::registerAccessibleInterface(made);
     return made;
   }
 
   QPointer<TimelineCanvas> canvas_;
-  mutable std::map<std::uint32_t, QAccessible::Id> lanes_;
+  mutable std::map<LaneKey, QAccessible::Id> lanes_;
 };
 
 QAccessibleInterface* access_of(const QString&, QObject* object) {

@@ -21,14 +21,18 @@ void TimelineCanvas::paint_chrome(QPainter& painter) {
   painter.drawImage(QPointF(0, 0), chrome_.header);
 }
 
+/// The rank and run of the selected op.
+std::pair<std::uint32_t, std::uint8_t> TimelineCanvas::selected_lane() const {
+  if (selected_.is_none()) return {UINT32_MAX, 0};
+  return {rank_of_task(run(selected_.run).run->plan, selected_.task), selected_.run};
+}
+
 void TimelineCanvas::draw_chrome() {
-  const std::uint32_t rank =
-      selected_ == no_task ? UINT32_MAX : rank_at(place_of_task(selected_).center().y());
   const Chrome wanted{.view = view(),
                       .size = size(),
                       .ratio = devicePixelRatioF(),
                       .generation = generation_,
-                      .rank = rank,
+                      .lane = selected_lane(),
                       .font = font(),
                       .header = {},
                       .gutter = {}};
@@ -124,7 +128,7 @@ void TimelineCanvas::paint_map(QPainter& painter) {
 }
 
 QString TimelineCanvas::name_of(const LaneRow& row) const {
-  const QString letter = QChar(letter_of_run(row.run));
+  const QString letter = QChar(letter_of_run(row.run, choice_.frozen));
   switch (row.kind) {
     case LaneKind::send:
       return "sends";
@@ -165,8 +169,7 @@ void TimelineCanvas::paint_gutter(QPainter& painter) {
   painter.fillRect(QRect(0, header, gutter, height() - header), qt_colour(colours.panel));
   double free_from = header;
   painter.setClipRect(QRect(0, header, gutter, height() - header));
-  const std::uint32_t selected_rank =
-      selected_ == no_task ? UINT32_MAX : rank_at(place_of_task(selected_).center().y());
+  const auto [selected_rank, selected_run] = selected_lane();
   const double kept = kept_height();
   for (const LaneRow& row : rows()) {
     if (row.ghost) continue;
@@ -179,7 +182,7 @@ void TimelineCanvas::paint_gutter(QPainter& painter) {
       painter.fillRect(QRectF(0, top_of(row), 3, high), qt_colour(colours.accent));
     }
     const bool is_main = row.kind == LaneKind::compute;
-    const bool is_selected = is_main && row.rank == selected_rank;
+    const bool is_selected = is_main && row.rank == selected_rank && row.run == selected_run;
     const Colour ink = is_main ? colours.ink : colours.faint_ink;
     free_from = paint_name(painter, row, qt_colour(is_selected ? colours.accent : ink), free_from);
   }

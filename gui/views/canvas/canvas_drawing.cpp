@@ -18,7 +18,8 @@ void CanvasDrawing::draw(CanvasFrame& frame) {
   scene.theme = frame.theme;
   scene.glyphs = frame.glyphs.get();
   scene.dimmed = frame.dims;
-  scene.bright = frame.bright;
+  scene.bright = frame.bright.tasks;
+  scene.bright_run = frame.bright.run;
   if (frame.slack != nullptr) scene.slack = *frame.slack;
   const Pixels pixels{reinterpret_cast<std::uint32_t*>(frame.image.bits()), frame.image.width(),
                       frame.image.height(),

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "gui/models/drawing/lane_painter.hpp"
+#include "gui/models/drawing/shown_op.hpp"
 #include "gui/models/view/view_history.hpp"
 
 namespace penstock {
@@ -13,7 +14,7 @@ namespace penstock {
 struct CanvasFrame {
   std::vector<PaintedRunPtr> runs;  // A, B, …
   std::vector<LaneRow> rows;
-  std::vector<TaskId> bright;
+  ShownOps bright;
   bool dims = false;
   std::shared_ptr<const std::vector<float>> slack;  // nullptr: not shown
   const Theme* theme = nullptr;

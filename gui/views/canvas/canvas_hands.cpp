@@ -56,7 +56,7 @@ bool TimelineCanvas::event(QEvent* event) {
 void TimelineCanvas::mousePressEvent(QMouseEvent* event) {
   if (first_ == nullptr) return;
   setFocus(Qt::MouseFocusReason);
-  drag_from_ = event->position();
+  pointer_ = drag_from_ = event->position();
   drag_view_ = view();
   dragged_ = false;
   start_drag(*event);
@@ -76,7 +76,7 @@ void TimelineCanvas::start_drag(const QMouseEvent& event) {
   } else if (left && boundary && on_boundary) {
     drag_ = Drag::boundary;
     boundary_ = *boundary;
-  } else if (left && selected_ != no_task && task_at(at) == selected_ && on_grab) {
+  } else if (left && is_movable(task_at(at)) && on_grab) {
     drag_ = Drag::op;
   } else if (left && at.x() >= gutter) {
     drag_ = Drag::area;
@@ -120,28 +120,35 @@ bool TimelineCanvas::drag_to(const QMouseEvent& event) {
 }
 
 void TimelineCanvas::point_at(QPointF point) {
-  const TaskId task = task_at(point);
+  const ShownOp op = task_at(point);
   if (drag_ == Drag::none) {
-    const bool movable = task != no_task && task == selected_;
     setCursor(boundary_at(point) ? Qt::SplitVCursor
-              : movable          ? Qt::SizeHorCursor
+              : is_movable(op)   ? Qt::SizeHorCursor
                                  : Qt::ArrowCursor);
   }
-  if (task == hovered_) return;
+  if (op == hovered_) return;
   update(reach_of(hovered_));
-  hovered_ = task;
+  hovered_ = op;
   update(reach_of(hovered_));
 }
 
+/// Whether a drag would move an op: the others are of runs that do not change.
+bool TimelineCanvas::is_movable(const ShownOp& op) const {
+  return !op.is_none() && op == selected_ && op.run == 0;
+}
+
 void TimelineCanvas::drag_area(QPointF to, bool snap) {
+  const LaneRow* const from = row_at(drag_from_.y());
+  const std::uint8_t of = from == nullptr ? 0 : run_of(*from);
+  const RunLanes& lanes = *run(of).lanes;
   const std::uint32_t one = rank_at(drag_from_.y());
   const std::uint32_t other = rank_at(to.y());
-  Area area{.first_rank = std::min(one, other), .end_rank = std::max(one, other) + 1};
+  Area area{.first_rank = std::min(one, other), .end_rank = std::max(one, other) + 1, .run = of};
   const auto reach = static_cast<std::int64_t>(snap_reach * view().axis.picoseconds_per_pixel);
   const auto edge = [&](double x) {
     const std::int64_t time = view().axis.time_at(x - gutter);
-    const auto near = nearest_edge(*first_->lanes, area.first_rank, area.end_rank, time, reach);
-    return snap && near ? *near : std::clamp<std::int64_t>(time, 0, first_->lanes->span);
+    const auto near = nearest_edge(lanes, area.first_rank, area.end_rank, time, reach);
+    return snap && near ? *near : std::clamp<std::int64_t>(time, 0, lanes.span);
   };
   area.begin = edge(std::min(drag_from_.x(), to.x()));
   area.end = edge(std::max(drag_from_.x(), to.x()));
@@ -151,7 +158,7 @@ void TimelineCanvas::drag_area(QPointF to, bool snap) {
 void TimelineCanvas::mouseReleaseEvent(QMouseEvent* event) {
   if (drag_ == Drag::area && !dragged_) {
     select(task_at(event->position()), false);
-    if (selected_ == no_task) set_area(std::nullopt);
+    if (selected_.is_none()) set_area(std::nullopt);
   }
   if (drag_ == Drag::op && dragged_) {
     on_carry(view().axis.time_at(event->position().x() - gutter), true);
@@ -167,21 +174,20 @@ void TimelineCanvas::mouseReleaseEvent(QMouseEvent* event) {
 
 void TimelineCanvas::mouseDoubleClickEvent(QMouseEvent* event) {
   if (first_ == nullptr || event->position().x() < gutter) return;
-  const TaskId task = task_at(event->position());
-  const Timeline& timeline = first_->run->timeline;
-  const double pixel = view().axis.picoseconds_per_pixel;
-  const double x = event->position().x() - gutter;
-  if (task != no_task &&
-      static_cast<double>((timeline.end[task] - timeline.begin[task]).picoseconds) > 3 * pixel) {
-    fit_stretch(timeline.begin[task].picoseconds, timeline.end[task].picoseconds);
-  } else {
-    zoom_at(x, 1.0 / 16);
+  const ShownOp op = task_at(event->position());
+  if (!op.is_none()) {
+    const Timeline& timeline = run(op.run).run->timeline;
+    const std::int64_t begin = timeline.begin[op.task].picoseconds;
+    const std::int64_t end = timeline.end[op.task].picoseconds;
+    const double pixel = view().axis.picoseconds_per_pixel;
+    if (static_cast<double>(end - begin) > 3 * pixel) return fit_stretch(begin, end);
   }
+  zoom_at(event->position().x() - gutter, 1.0 / 16);
 }
 
 void TimelineCanvas::leaveEvent(QEvent* event) {
   pointer_ = {-1, -1};
-  hovered_ = no_task;
+  hovered_ = {};
   if (on_hover) on_hover({});
   update();
   QWidget::leaveEvent(event);

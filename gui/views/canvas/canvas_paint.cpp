@@ -71,24 +71,27 @@ void TimelineCanvas::paint_overlay(QPainter& painter) {
   }
   if (area_) paint_area(painter);
   if (!path_.empty()) paint_path(painter);
-  const auto frame = [&](TaskId task, const QPen& pen) {
+  const auto frame = [&](const ShownOp& op, const QPen& pen) {
+    const QRectF place = place_of_task(op);
+    if (place.isNull()) return;
+    const std::uint32_t rank = rank_of_task(run(op.run).run->plan, op.task);
     painter.setPen(pen);
     painter.setBrush(Qt::NoBrush);
     painter.save();
-    painter.setClipRect(room_of(is_pinned(task)), Qt::IntersectClip);
-    painter.drawRect(place_of_task(task).adjusted(0, 0, -1, -1));
+    painter.setClipRect(room_of(is_pinned(rank)), Qt::IntersectClip);
+    painter.drawRect(place.adjusted(0, 0, -1, -1));
     painter.restore();
-    paint_arrows(painter, task);
+    paint_arrows(painter, op);
   };
-  if (hovered_ != no_task && hovered_ != selected_) frame(hovered_, {qt_colour(colours.ink), 1});
-  if (selected_ != no_task) frame(selected_, {qt_colour(colours.accent), 2});
+  if (hovered_ != selected_) frame(hovered_, {qt_colour(colours.ink), 1});
+  frame(selected_, {qt_colour(colours.accent), 2});
   painter.restore();
 }
 
 /// Where a dragged op would stand, or a boundary.
 void TimelineCanvas::paint_drag(QPainter& painter) {
   painter.setPen(QPen(qt_colour(theme(theme_).accent), 2));
-  if (drag_ == Drag::op && selected_ != no_task) {
+  if (drag_ == Drag::op && !selected_.is_none()) {
     const QRectF strip = place_of_task(selected_);
     painter.drawLine(QPointF(pointer_.x(), strip.top() - 3),
                      QPointF(pointer_.x(), strip.bottom() + 3));
@@ -104,18 +107,17 @@ void TimelineCanvas::paint_area(QPainter& painter) {
   QColor shade = qt_colour(colours.accent);
   shade.setAlpha(36);
   const auto put = [&](std::uint32_t first_rank, std::uint32_t last_rank, const QRectF& room) {
-    const QRectF box(QPointF(left, strip_of(first_rank, LaneKind::compute).top()),
-                     QPointF(right, strip_of(last_rank, LaneKind::compute).bottom()));
+    const QRectF box(QPointF(left, place_of_lane(first_rank, area_->run).top()),
+                     QPointF(right, place_of_lane(last_rank, area_->run).bottom()));
     painter.fillRect(box.intersected(room), shade);
   };
-  const QRectF first = strip_of(area_->first_rank, LaneKind::compute);
+  const QRectF first = place_of_lane(area_->first_rank, area_->run);
   if (choice_.pinned.empty()) {
     put(area_->first_rank, area_->end_rank - 1, room_of(false));
   } else {
     // Pinned ranks stand elsewhere.
     for (std::uint32_t rank = area_->first_rank; rank < area_->end_rank; ++rank) {
-      const auto& pinned = choice_.pinned;
-      put(rank, rank, room_of(std::find(pinned.begin(), pinned.end(), rank) != pinned.end()));
+      put(rank, rank, room_of(is_pinned(rank)));
     }
   }
   painter.setPen(QPen(qt_colour(colours.accent), 1));
@@ -135,9 +137,11 @@ void TimelineCanvas::paint_path(QPainter& painter) {
   double last_x = -1e9;
   // Below the labels.
   const auto low = [](const QRectF& place) { return place.top() + place.height() * 0.85; };
-  for (const TaskId task : path_) {
-    const QRectF place = place_of_task(task);
-    const bool is_action = !is_transfer(first_->run->plan.class_of(task).pass);
+  const Plan& plan = run(path_.run).run->plan;
+  for (const TaskId task : path_.tasks) {
+    const QRectF place = place_of_task({task, path_.run});
+    if (place.isNull()) return;
+    const bool is_action = !is_transfer(plan.class_of(task).pass);
     if (place.left() > width() + 5000) break;
     if (place.right() < gutter - 5000) continue;
     if (line.elementCount() == 0) line.moveTo(place.left(), low(place));
@@ -154,9 +158,9 @@ void TimelineCanvas::paint_path(QPainter& painter) {
   painter.setRenderHint(QPainter::Antialiasing, false);
 }
 
-void TimelineCanvas::paint_arrows(QPainter& painter, TaskId task) {
+void TimelineCanvas::paint_arrows(QPainter& painter, const ShownOp& op) {
   painter.setRenderHint(QPainter::Antialiasing);
-  for_each_arrow(task, [&](const QPointF& start, const QPointF& end) {
+  for_each_arrow(op, [&](const QPointF& start, const QPointF& end) {
     QPainterPath path(start);
     const double bend = std::max(8.0, std::abs(end.x() - start.x()) / 2);
     path.cubicTo(start + QPointF(bend, 0), end - QPointF(bend, 0), end);
@@ -169,11 +173,12 @@ void TimelineCanvas::paint_arrows(QPainter& painter, TaskId task) {
 
 /// Calls `visit(start, end)` for the arrow of each input of a task and each of its readers.
 void TimelineCanvas::for_each_arrow(
-    TaskId task, const std::function<void(const QPointF&, const QPointF&)>& visit) const {
-  const Plan& plan = first_->run->plan;
+    const ShownOp& op, const std::function<void(const QPointF&, const QPointF&)>& visit) const {
+  const Plan& plan = run(op.run).run->plan;
+  const TaskId task = op.task;
   const auto arrow = [&](TaskId from, TaskId to) {
-    const QRectF one = place_of_task(from);
-    const QRectF other = place_of_task(to);
+    const QRectF one = place_of_task({from, op.run});
+    const QRectF other = place_of_task({to, op.run});
     visit({one.right(), one.center().y()}, {other.left(), other.center().y()});
   };
   plan.for_each_input(task, [&](TaskId input) { arrow(input, task); });
@@ -185,10 +190,10 @@ void TimelineCanvas::for_each_arrow(
   }
 }
 
-QRect TimelineCanvas::reach_of(TaskId task) const {
-  if (task == no_task || first_ == nullptr) return {};
-  QRectF reach = place_of_task(task);
-  for_each_arrow(task, [&](const QPointF& start, const QPointF& end) {
+QRect TimelineCanvas::reach_of(const ShownOp& op) const {
+  QRectF reach = place_of_task(op);
+  if (reach.isNull()) return {};
+  for_each_arrow(op, [&](const QPointF& start, const QPointF& end) {
     const double bend = std::abs(end.x() - start.x()) / 2;
     reach |= QRectF(start, end).normalized().adjusted(-bend, 0, bend, 0);
   });

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "experiments/files/table.hpp"
+#include "gui/models/drawing/lane_hits.hpp"
 #include "gui/views/canvas/canvas.hpp"
 #include "gui/views/canvas/look.hpp"
 
@@ -19,47 +20,32 @@ QRectF TimelineCanvas::room_of(bool pinned) const {
   return {static_cast<double>(gutter), top, lanes_width(), bottom - top};
 }
 
-QRectF TimelineCanvas::strip_of(std::uint32_t rank, LaneKind kind) const {
-  const double ratio = devicePixelRatioF();
+QRectF TimelineCanvas::place_of(const LaneRow& row) const {
+  return {static_cast<double>(gutter), top_of(row), lanes_width(),
+          row.height / devicePixelRatioF()};
+}
+
+QRectF TimelineCanvas::strip_of(std::uint32_t rank, LaneKind kind, std::uint8_t run) const {
   for (const LaneRow& row : rows()) {
-    if (row.rank != rank || row.kind != kind || row.run != 0) continue;
-    return {static_cast<double>(gutter), top_of(row), lanes_width(), row.height / ratio};
+    if (row.rank == rank && row.kind == kind && row.run == run) return place_of(row);
   }
   return {};
 }
 
-QRectF TimelineCanvas::place_of_task(TaskId task) const {
-  if (first_ == nullptr || task >= first_->run->plan.tasks()) return {};
-  const Plan& plan = first_->run->plan;
-  const std::uint32_t resource = plan.class_of(task).resource;
-  std::uint32_t rank = resource;
-  LaneKind kind = LaneKind::compute;
-  Time end = first_->run->timeline.end[task];
-  if (plan.is_link(resource)) {
-    const Link& link = plan.link(resource);
-    kind = is_rank(link.from) ? LaneKind::send : LaneKind::receive;
-    rank = index(is_rank(link.from) ? link.from : link.to);
-  }
-  QRectF strip = strip_of(rank, kind);
-  if (strip.isNull() && plan.is_link(resource)) {
-    strip = strip_of(resource - plan.ranks, LaneKind::link);
-    if (!strip.isNull()) end = left_link_at(*first_->run, task);
-  }
-  if (strip.isNull()) strip = strip_of(rank, LaneKind::compute);
-  const double left = view().axis.x_of(first_->run->timeline.begin[task].picoseconds);
+QRectF TimelineCanvas::place_of_task(ShownOp op) const {
+  if (op.run >= runs() || op.task >= run(op.run).run->plan.tasks()) return {};
+  const PaintedRun& of = run(op.run);
+  const LaneRow* const row = row_of(rows(), of, op.run, op.task);
+  if (row == nullptr) return {};
+  const bool on_link = row->kind == LaneKind::link;
+  const Time end = on_link ? left_link_at(*of.run, op.task) : of.run->timeline.end[op.task];
+  const double left = view().axis.x_of(of.run->timeline.begin[op.task].picoseconds);
   const double right = view().axis.x_of(end.picoseconds);
+  const QRectF strip = place_of(*row);
   return {gutter + left, strip.top(), std::max(1.0, right - left), strip.height()};
 }
 
-bool TimelineCanvas::is_pinned(TaskId task) const {
-  const Plan& plan = first_->run->plan;
-  const std::uint32_t resource = plan.class_of(task).resource;
-  if (plan.is_link(resource) && !choice_.transfers && choice_.links) return false;
-  std::uint32_t rank = resource;
-  if (plan.is_link(resource)) {
-    const Link& link = plan.link(resource);
-    rank = index(is_rank(link.from) ? link.from : link.to);
-  }
+bool TimelineCanvas::is_pinned(std::uint32_t rank) const {
   return std::find(choice_.pinned.begin(), choice_.pinned.end(), rank) != choice_.pinned.end();
 }
 
@@ -101,60 +87,60 @@ std::optional<std::uint32_t> TimelineCanvas::boundary_at(QPointF point) const {
   return std::nullopt;
 }
 
-/// Of the first run; nullptr where a strip shows something else.
-const std::vector<Track>* TimelineCanvas::tracks_of(const LaneRow& row) const {
-  if (row.run != 0) return nullptr;
-  if (row.kind == LaneKind::link) {
-    const bool known = first_->links != nullptr && row.rank < first_->links->size();
-    return known ? &(*first_->links)[row.rank].tracks : nullptr;
-  }
-  if (row.rank >= first_->lanes->ranks.size()) return nullptr;
-  const RankTracks& tracks = first_->lanes->ranks[row.rank];
-  if (row.kind == LaneKind::compute) return &tracks.compute;
-  if (row.kind == LaneKind::send) return &tracks.send;
-  return row.kind == LaneKind::receive ? &tracks.receive : nullptr;
+/// The run whose ops a strip shows: differences stand over those of A.
+std::uint8_t TimelineCanvas::run_of(const LaneRow& row) const {
+  if (row.kind != LaneKind::difference) return row.run;
+  return static_cast<std::uint8_t>(lettered(0, choice_.frozen));
 }
 
-TaskId TimelineCanvas::task_at(QPointF point) const {
-  if (first_ == nullptr || point.x() < gutter || point.y() < header) return no_task;
-  const LaneRow* const row = row_at(point.y());
-  if (row == nullptr) return no_task;
-  const std::vector<Track>* const own = tracks_of(*row);
-  const double y = (point.y() - top_of(*row)) * devicePixelRatioF();
-  if (own == nullptr || y < 0 || y >= row->height) return no_task;
-  const std::int64_t time = view().axis.time_at(point.x() - gutter);
-  const auto count = static_cast<double>(own->size());
-  for (std::size_t t = 0; t < own->size(); ++t) {
-    const double low = row->height * static_cast<double>(t) / count;
-    const double high = row->height * static_cast<double>(t + 1) / count;
-    if (y < low || y >= std::max(high, low + 1)) continue;
-    const std::size_t box = (*own)[t].at(time);
-    if (box < (*own)[t].size()) return (*own)[t].tag[box];
+std::uint8_t TimelineCanvas::run_in_hand() const {
+  if (first_ == nullptr) return 0;
+  const LaneRow* const at = rect().contains(pointer_.toPoint()) && pointer_.y() >= header
+                                ? row_at(pointer_.y())
+                                : nullptr;
+  if (at != nullptr && pointer_.y() < top_of(*at) + at->height / devicePixelRatioF()) {
+    return run_of(*at);
   }
-  return no_task;
+  if (!selected_.is_none()) return selected_.run;
+  const bool alone =
+      choice_.style == PairStyle::only_first || choice_.style == PairStyle::only_other;
+  return alone && !rows().empty() ? rows().front().run : 0;
+}
+
+QString TimelineCanvas::of_run(std::uint8_t run) const {
+  return runs() > 1 ? QString(" of ") + QChar(letter_of_run(run, choice_.frozen)) : QString();
+}
+
+ShownOp TimelineCanvas::task_at(QPointF point) const {
+  if (first_ == nullptr || point.x() < gutter || point.y() < header) return {};
+  const LaneRow* const row = row_at(point.y());
+  if (row == nullptr) return {};
+  const std::uint8_t of = run_of(*row);
+  const double y = (point.y() - top_of(*row)) * devicePixelRatioF();
+  return {op_in(*row, run(of), y, view().axis.time_at(point.x() - gutter)), of};
 }
 
 QString TimelineCanvas::text_at(QPointF point) const {
-  if (first_ == nullptr || point.x() < gutter || point.y() < header) return {};
-  const ViewedRun& run = *first_->run;
+  const LaneRow* const row =
+      first_ == nullptr || point.x() < gutter || point.y() < header ? nullptr : row_at(point.y());
+  if (row == nullptr) return {};
   const std::int64_t time = view().axis.time_at(point.x() - gutter);
-  const TaskId task = task_at(point);
-  if (task != no_task) {
-    const double length =
-        static_cast<double>((run.timeline.end[task] - run.timeline.begin[task]).picoseconds);
-    if (length >= view().axis.picoseconds_per_pixel) {
-      return qt_text(op_text(run.plan, run.timeline, task));
+  const ShownOp op = task_at(point);
+  if (!op.is_none()) {
+    const ViewedRun& of = *run(op.run).run;
+    const Time length = of.timeline.end[op.task] - of.timeline.begin[op.task];
+    if (static_cast<double>(length.picoseconds) >= view().axis.picoseconds_per_pixel) {
+      return qt_text(op_text(of.plan, of.timeline, op.task, of_run(op.run).toStdString()));
     }
   }
-  const LaneRow* const row = row_at(point.y());
-  if (row != nullptr && row->kind == LaneKind::link) return text_of_link(*row, time);
-  if (row != nullptr && row->kind == LaneKind::memory) return text_of_memory(*row, time);
-  return text_of_rank(rank_at(point.y()), time, task != no_task);
+  if (row->kind == LaneKind::link) return text_of_link(*row, time);
+  if (row->kind == LaneKind::memory) return text_of_memory(*row, time);
+  return text_of_rank(row->rank, run_of(*row), time, !op.is_none());
 }
 
 /// What a pixel of a link's lane shows.
 QString TimelineCanvas::text_of_link(const LaneRow& row, std::int64_t time) const {
-  const std::vector<Track>* const tracks = tracks_of(row);
+  const std::vector<Track>* const tracks = tracks_in(row, run(row.run));
   if (tracks == nullptr) return {};
   const auto pixel =
       std::max<std::int64_t>(1, static_cast<std::int64_t>(view().axis.picoseconds_per_pixel));
@@ -168,17 +154,17 @@ QString TimelineCanvas::text_of_link(const LaneRow& row, std::int64_t time) cons
                            });
   }
   const Plan& plan = first_->run->plan;
-  return QString("link %1 at %2: %3 in this pixel, %4 % used")
-      .arg(qt_text(text(plan.links[row.rank])), qt_text(short_time(time)))
+  return QString("link %1%2 at %3: %4 in this pixel, %5 % used")
+      .arg(qt_text(text(plan.links[row.rank])), of_run(row.run), qt_text(short_time(time)))
       .arg(qt_text(counted(static_cast<std::uint64_t>(transfers), "transfer")))
       .arg(100.0 * static_cast<double>(used) / static_cast<double>(pixel), 0, 'f', 0);
 }
 
 /// What a rank holds at a moment.
 QString TimelineCanvas::text_of_memory(const LaneRow& row, std::int64_t time) const {
-  const PaintedRunPtr& run = row.run == 0 ? first_ : others_[row.run - 1U];
-  if (run->memory == nullptr || row.rank >= run->memory->ranks.size()) return {};
-  const RunMemory& memory = *run->memory;
+  const PaintedRun& of = run(row.run);
+  if (of.memory == nullptr || row.rank >= of.memory->ranks.size()) return {};
+  const RunMemory& memory = *of.memory;
   const MemorySteps& steps = memory.ranks[row.rank];
   const auto after = std::upper_bound(steps.time.begin(), steps.time.end(), time);
   if (after == steps.time.begin()) return {};
@@ -191,34 +177,35 @@ QString TimelineCanvas::text_of_memory(const LaneRow& row, std::int64_t time) co
     if (bytes == 0 || !memory.by_kind) continue;
     kinds << qt_text(name(memory.kinds[k])) + " " + qt_text(bytes_text(bytes));
   }
-  QString text = QString("rank %1 at %2 holds %3")
+  QString text = QString("rank %1%2 at %3 holds %4")
                      .arg(row.rank)
-                     .arg(qt_text(short_time(time)), qt_text(bytes_text(total)));
-  const auto capacity = run->run->capacity_bytes;
+                     .arg(of_run(row.run), qt_text(short_time(time)), qt_text(bytes_text(total)));
+  const auto capacity = of.run->capacity_bytes;
   if (capacity) text += " of " + qt_text(bytes_text(*capacity));
   return kinds.isEmpty() ? text : text + ": " + kinds.join(", ");
 }
 
 /// What a pixel of a rank's lanes shows.
-QString TimelineCanvas::text_of_rank(std::uint32_t rank, std::int64_t time, bool on_op) const {
-  if (rank >= first_->lanes->ranks.size()) return {};
+QString TimelineCanvas::text_of_rank(std::uint32_t rank, std::uint8_t of, std::int64_t time,
+                                     bool on_op) const {
+  const RunLanes& lanes = *run(of).lanes;
+  if (rank >= lanes.ranks.size()) return {};
+  const QString who = QString("rank %1").arg(rank) + of_run(of);
   const double pixel = view().axis.picoseconds_per_pixel;
-  const Track& idle = first_->lanes->ranks[rank].idle;
+  const Track& idle = lanes.ranks[rank].idle;
   const std::size_t piece = idle.at(time);
   if (!on_op && piece < idle.size()) {
     const std::int64_t length = idle.end_at(piece) - idle.begin_at(piece);
     if (static_cast<double>(length) >= pixel) {
-      return QString("rank %1 idle for %2: %3")
-          .arg(rank)
-          .arg(qt_text(short_time(length)), name(cause_of(idle.tag[piece])));
+      return QString("%1 idle for %2: %3")
+          .arg(who, qt_text(short_time(length)), name(cause_of(idle.tag[piece])));
     }
   }
   const std::int64_t until = time + static_cast<std::int64_t>(pixel);
-  const AreaUse use = use_of({time, until, rank, rank + 1}, *first_->lanes, first_->run->plan);
-  if (use.ops == 0) return QString("rank %1 at %2").arg(rank).arg(qt_text(short_time(time)));
-  return QString("rank %1 at %2: %3 in this pixel, %4 % busy")
-      .arg(rank)
-      .arg(qt_text(short_time(time)), qt_text(counted(use.ops, "op")))
+  const AreaUse use = use_of({time, until, rank, rank + 1}, lanes, run(of).run->plan);
+  if (use.ops == 0) return QString("%1 at %2").arg(who, qt_text(short_time(time)));
+  return QString("%1 at %2: %3 in this pixel, %4 % busy")
+      .arg(who, qt_text(short_time(time)), qt_text(counted(use.ops, "op")))
       .arg(100.0 * static_cast<double>(use.busy) / static_cast<double>(until - time), 0, 'f', 0);
 }
 

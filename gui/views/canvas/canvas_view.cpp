@@ -26,7 +26,7 @@ std::int64_t TimelineCanvas::span() const {
   return longest;
 }
 
-void TimelineCanvas::fit_stretch(std::int64_t begin, std::int64_t end) {
+CanvasView TimelineCanvas::fitted(std::int64_t begin, std::int64_t end) const {
   const std::int64_t margin = (end - begin) / 20 + 1;
   CanvasView next = view();
   // Nothing is ahead of the runs or behind them.
@@ -34,7 +34,53 @@ void TimelineCanvas::fit_stretch(std::int64_t begin, std::int64_t end) {
   const std::int64_t until = std::min(end + margin, span() + margin);
   next.axis = axis_for(from, std::max(until, from + 1), lanes_width());
   next.axis.picoseconds_per_pixel = std::max(1.0, next.axis.picoseconds_per_pixel);
+  return next;
+}
+
+void TimelineCanvas::fit_stretch(std::int64_t begin, std::int64_t end) {
+  move_to(fitted(begin, end), ViewMove::jump);
+}
+
+void TimelineCanvas::fit_area(const Area& area, std::int64_t around) {
+  show_run(area.run);
+  CanvasView next = fitted(area.begin - around, area.end + around);
+  const QRectF first = place_of_lane(area.first_rank, area.run);
+  const QRectF all = first | place_of_lane(area.end_rank - 1, area.run);
+  const bool fits = all.height() <= room_of(false).height();
+  next.top = top_showing(fits ? all : first, is_pinned(area.first_rank));
   move_to(next, ViewMove::jump);
+}
+
+/// Where lanes begin, as they do now if a strip is in sight.
+double TimelineCanvas::top_showing(const QRectF& strip, bool pinned) const {
+  const QRectF room = room_of(pinned);
+  const bool seen = strip.top() >= room.top() - 1 && strip.bottom() <= room.bottom() + 1;
+  const bool stays = pinned && kept_height() > 0;
+  if (seen || stays || strip.isNull()) return view().top;
+  return clamped_top(view().top + strip.center().y() - room.center().y());
+}
+
+void TimelineCanvas::show_run(std::uint8_t run) {
+  const bool shown =
+      std::any_of(rows().begin(), rows().end(), [&](const LaneRow& row) { return row.run == run; });
+  if (shown) return;
+  choice_.style = PairStyle::above;
+  invalidate();
+}
+
+void TimelineCanvas::reveal(const ShownOp& op) {
+  show_run(op.run);
+  const QRectF place = place_of_task(op);
+  const double seen =
+      std::min<double>(place.right(), width()) - std::max<double>(place.left(), gutter);
+  CanvasView next = view();
+  if (seen < std::min(place.width(), lanes_width()) / 2) {
+    const double x = place.left() - gutter;
+    next.axis.origin = next.axis.time_at(x - lanes_width() / 2);
+  }
+  const ViewedRun& of = *run(op.run).run;
+  next.top = top_showing(place, is_pinned(rank_of_task(of.plan, op.task)));
+  if (!(next == view())) move_to(next, ViewMove::pan);
 }
 
 void TimelineCanvas::zoom(double factor) {
@@ -60,11 +106,6 @@ void TimelineCanvas::scroll(double pixels) {
   CanvasView next = view();
   next.top = clamped_top(next.top + pixels);
   move_to(next, ViewMove::scroll);
-}
-
-void TimelineCanvas::scroll_to(std::uint32_t rank) {
-  const QRectF strip = strip_of(rank, LaneKind::compute);
-  if (!strip.isNull()) scroll(strip.top() - header - 20);
 }
 
 void TimelineCanvas::scale_lanes(double factor) {

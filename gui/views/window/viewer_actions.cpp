@@ -101,7 +101,7 @@ const std::vector<ViewerAction> change_actions{
      [](Window& w) { w.move_op(true); }},
     {"undo", "Change", "Undo the change", "Ctrl+Z", [](Window& w) { w.undo(false); }},
     {"redo", "Change", "Do the change again", "Ctrl+Shift+Z", [](Window& w) { w.undo(true); }},
-    {"freeze", "Change", "Freeze as reference B", "Ctrl+D",
+    {"freeze", "Change", "Freeze as reference A", "Ctrl+D",
      [](Window& w) { w.freeze_reference(); }},
     {"compare", "Change", "Compare with files…", "Ctrl+Shift+O",
      [](Window& w) { w.compare_dialog(); }},

@@ -30,6 +30,22 @@ QList<QKeySequence> sequences(std::string_view keys) {
   return all;
 }
 
+/// Of what the ranks of an area do.
+QString area_text(const Area& area, const PaintedRun& run) {
+  const AreaUse use = use_of(area, *run.lanes, run.run->plan);
+  const std::int64_t length = area.end - area.begin;
+  const double all = static_cast<double>(length) * (area.end_rank - area.first_rank);
+  QString text = QString("%1, %2, %3 % busy")
+                     .arg(qt_text(short_time(length)), qt_text(counted(use.ops, "op")))
+                     .arg(all > 0 ? 100 * static_cast<double>(use.busy) / all : 0, 0, 'f', 1);
+  for (std::size_t c = 0; c < idle_cause_count; ++c) {
+    if (use.by_cause[c] == 0) continue;
+    text += QString(", %1 %2").arg(name(static_cast<IdleCause>(c)),
+                                   qt_text(short_time(use.by_cause[c])));
+  }
+  return text;
+}
+
 }  // namespace
 
 ViewerWindow::ViewerWindow(ThemeName theme)
@@ -261,15 +277,17 @@ void ViewerWindow::refresh_legend() {
 
 void ViewerWindow::refresh_ops() {
   const TimelineCanvas& shown = *now()->canvas;
-  const TaskId task = shown.selected();
-  const Plan& plan = now()->run->plan;
+  const ShownOp& op = shown.selected();
+  ops_run_ = 0;
   std::uint32_t rank = 0;
-  if (task != no_task && !plan.is_link(plan.class_of(task).resource)) {
-    rank = plan.class_of(task).resource;
+  if (!op.is_none()) {
+    ops_run_ = op.run;
+    rank = rank_of_task(shown.run(op.run).run->plan, op.task);
   } else if (shown.area()) {
+    ops_run_ = shown.area()->run;
     rank = shown.area()->first_rank;
   }
-  fill_ops(*ops_, *shown.first(), rank, shown.area() ? shown.area()->begin : 0, 500);
+  fill_ops(*ops_, shown.run(ops_run_), rank, shown.area() ? shown.area()->begin : 0, 500);
 }
 
 void ViewerWindow::refresh_actions() {
@@ -279,26 +297,16 @@ void ViewerWindow::refresh_actions() {
   }
 }
 
+/// "B − A: time +0.5 ms …" for each run that is held against A.
 QString ViewerWindow::difference_text(const OpenRun& open) const {
-  const auto worst = [](const Report& report) {
-    std::uint64_t most = 0;
-    for (const RankReport& rank : report.ranks) most = std::max(most, rank.memory.bytes);
-    return static_cast<double>(most) / (1024.0 * 1024 * 1024);
-  };
-  const auto signed_number = [](double value, const char* format) {
-    return QString::asprintf(format, value);
-  };
-  const Report& a = open.run->report;
+  const bool frozen = open.canvas->choice().frozen;
+  const ViewedRun& a = frozen ? *open.others.front() : *open.run;
   QStringList parts;
-  for (std::size_t i = 0; i < open.others.size(); ++i) {
-    const Report& b = open.others[i]->report;
-    parts << QString("%1 %2: time %3%4, bubble %5 points, memory %6 GiB")
-                 .arg(i == 0 ? "A against" : "against")
-                 .arg(QChar(letter_of_run(i + 1)))
-                 .arg(a.makespan > b.makespan ? "+" : "")
-                 .arg(qt_text(short_time((a.makespan - b.makespan).picoseconds)))
-                 .arg(signed_number(100 * (a.bubble.of_makespan - b.bubble.of_makespan), "%+.1f"))
-                 .arg(signed_number(worst(a) - worst(b), "%+.2f"));
+  for (std::size_t place = 1; place <= open.others.size(); ++place) {
+    const std::size_t number = lettered(place, frozen);
+    const ViewedRun& run = number == 0 ? *open.run : *open.others[number - 1];
+    parts << QString(QChar(letter_of_run(place))) +
+                 " − A: " + qt_text(headline(a.report, run.report, a.brief || run.brief));
   }
   return parts.join("; ");
 }
@@ -307,34 +315,22 @@ void ViewerWindow::refresh_selection() {
   OpenRun* const open = now();
   if (open == nullptr) return;
   const TimelineCanvas& shown = *open->canvas;
-  const ViewedRun& run = *open->run;
+  const ShownOp& op = shown.selected();
   QString text = difference_text(*open);
-  if (shown.selected() != no_task) {
-    text = qt_text(op_text(run.plan, run.timeline, shown.selected()));
-    const OpSteps steps{run.plan, run.timeline, *shown.first()->lanes};
-    const TaskId cause = steps.cause(shown.selected());
+  if (!op.is_none()) {
+    const ViewedRun& run = *shown.run(op.run).run;
+    text = qt_text(op_text(run.plan, run.timeline, op.task, shown.of_run(op.run).toStdString()));
+    const TaskId cause = OpSteps{run.plan, run.timeline, *shown.run(op.run).lanes}.cause(op.task);
     if (cause != no_task) text += "; waited for " + qt_text(task_text(run.plan, cause));
   } else if (shown.area()) {
-    const AreaUse use = use_of(*shown.area(), *shown.first()->lanes, run.plan);
-    const std::int64_t length = shown.area()->end - shown.area()->begin;
-    const double all =
-        static_cast<double>(length) * (shown.area()->end_rank - shown.area()->first_rank);
-    text = QString("%1, %2, %3 % busy")
-               .arg(qt_text(short_time(length)), qt_text(counted(use.ops, "op")))
-               .arg(all > 0 ? 100 * static_cast<double>(use.busy) / all : 0, 0, 'f', 1);
-    for (std::size_t c = 0; c < idle_cause_count; ++c) {
-      if (use.by_cause[c] == 0) continue;
-      text += QString(", %1 %2").arg(name(static_cast<IdleCause>(c)),
-                                     qt_text(short_time(use.by_cause[c])));
-    }
+    text = area_text(*shown.area(), shown.run(shown.area()->run));
   }
   use_->set_text(text);
 }
 
-void ViewerWindow::select(TaskId task) {
-  if (now() != nullptr && task != no_task && task < now()->run->plan.tasks()) {
-    canvas()->select(task, true);
-  }
+void ViewerWindow::select(ShownOp op) {
+  if (now() == nullptr || op.is_none() || op.run >= canvas()->runs()) return;
+  if (op.task < canvas()->run(op.run).run->plan.tasks()) canvas()->select(op, true);
 }
 
 }  // namespace penstock

@@ -35,21 +35,23 @@ struct RunBefore {
   std::shared_ptr<const Scenario> base;
 };
 
-/// An open run, A, and maybe others that it is held against.
+/// An open run, and maybe others beside it. The open one is A, unless the first of the others was
+/// frozen: then that is A, and the open one is B.
 struct OpenRun {
   TimelineCanvas* canvas = nullptr;
   ViewedRunPtr run;
-  std::vector<ViewedRunPtr> others;      // B, C, …, as opened
-  std::vector<RunPair> pairs;            // with each of them
+  std::vector<ViewedRunPtr> others;      // as opened
+  std::vector<RunPair> pairs;            // see RunsOnAxis
   std::shared_ptr<const Scenario> base;  // before the knobs were turned
   PairAlignment alignment = PairAlignment::start;
   std::optional<TaskId> anchor;         // of the run: both are aligned by this op
   std::vector<RunBefore> past, future;  // of changes
   RunBefore grabbed;                    // when a drag began
   TaskId carried = no_task;             // the op of it that is dragged
-  std::vector<TaskId> found;            // by the last search
+  ShownOps found;                       // by the last search
   std::size_t found_at = 0;
   std::vector<IdlePiece> idle;  // longest first; empty: not looked for
+  std::uint8_t idle_run = 0;    // whose they are
   std::optional<std::size_t> idle_at;
 };
 
@@ -177,7 +179,7 @@ class ViewerWindow : public QMainWindow {
   void replace_run(OpenRun& open, RunsOnAxis runs);
   void replace_run(OpenRun& open, ViewedRunPtr run);
   void refresh_pair(OpenRun& open);
-  void show_against(OpenRun& open, std::vector<ViewedRunPtr> others);
+  void show_against(OpenRun& open, std::vector<ViewedRunPtr> others, bool frozen);
   void show_on_axis(OpenRun& open, RunsOnAxis runs);
   void refresh_panels();
   void refresh_legend();
@@ -193,9 +195,10 @@ class ViewerWindow : public QMainWindow {
   void carry(OpenRun& open, std::int64_t time, bool released);
   void move_boundary(OpenRun& open, std::uint32_t rank, int layers, bool released);
   void show_slack(OpenRun& open);
+  void show_path(OpenRun& open, std::uint8_t run);
   void connect_canvas(TimelineCanvas& canvas);
   bool has_second();
-  void hold_against(std::vector<ViewedRunPtr> others);
+  void hold_against(std::vector<ViewedRunPtr> others, bool frozen);
   void complete_run(const OpenRun& open);
   /// Waits until the run is whole.
   void complete_now(const OpenRun& open);
@@ -207,7 +210,7 @@ class ViewerWindow : public QMainWindow {
                const std::function<void(const std::string& path)>& write);
   /// Runs something that may refuse input; shows the message then.
   void guarded(const std::function<void()>& work);
-  void select(TaskId task);
+  void select(ShownOp op);
 
   ThemeName theme_;
   QTabWidget* tabs_;
@@ -232,6 +235,7 @@ class ViewerWindow : public QMainWindow {
   QTreeWidget* memory_ = nullptr;
   QTreeWidget* links_ = nullptr;
   QTreeWidget* ops_ = nullptr;
+  std::uint8_t ops_run_ = 0;  // whose they are
   QTreeWidget* sweep_ = nullptr;
   RowTable swept_;
   RunLegend* legend_ = nullptr;

@@ -22,7 +22,8 @@ ShownWith shown_with(const OpenRun& open) {
           .alignment = open.alignment,
           .anchor = open.anchor,
           .memory = choice.memory,
-          .links = choice.links};
+          .links = choice.links,
+          .frozen = choice.frozen};
 }
 
 }  // namespace
@@ -38,29 +39,35 @@ void ViewerWindow::replace_run(OpenRun& open, RunsOnAxis runs) {
   open.run = runs.first->run;
   open.idle.clear();
   open.idle_at.reset();
-  open.found.clear();
+  open.found = {};
   const bool slack = open.canvas->shows_slack();
   show_on_axis(open, std::move(runs));
   if (slack) show_slack(open);
   open.run->brief ? refresh_selection() : refresh_panels();
 }
 
-void ViewerWindow::refresh_pair(OpenRun& open) { show_against(open, open.others); }
+void ViewerWindow::refresh_pair(OpenRun& open) {
+  show_against(open, open.others, open.canvas->choice().frozen);
+}
 
 /// Leaves all as it was if the runs cannot be compared.
-void ViewerWindow::show_against(OpenRun& open, std::vector<ViewedRunPtr> others) {
+void ViewerWindow::show_against(OpenRun& open, std::vector<ViewedRunPtr> others, bool frozen) {
   ShownWith with = shown_with(open);
   with.others = std::move(others);
+  with.frozen = frozen;
   RunsOnAxis runs = on_one_axis(open.canvas->first(), with);
   open.others = std::move(with.others);
   show_on_axis(open, std::move(runs));
 }
 
 void ViewerWindow::show_on_axis(OpenRun& open, RunsOnAxis runs) {
-  const bool path = !open.canvas->path().empty();
+  const ShownOps path = open.canvas->path();
   open.pairs = std::move(runs.pairs);
   open.canvas->show_runs(std::move(runs.first), std::move(runs.others), true);
-  if (path) open.canvas->set_path(tasks_of(open.run->report.critical_path));
+  const std::size_t count = open.canvas->runs();
+  if (open.idle_run >= count) open.idle.clear();
+  if (open.found.run >= count) open.found = {};
+  if (!path.empty() && path.run < count) show_path(open, path.run);
 }
 
 void ViewerWindow::colour_by(ColourBy by) {

@@ -3,6 +3,7 @@
 #include <QFileDialog>
 #include <algorithm>
 
+#include "gui/models/run/same_ops.hpp"
 #include "gui/views/canvas/look.hpp"
 #include "gui/views/window/viewer_window.hpp"
 #include "sim/base/error.hpp"
@@ -11,7 +12,7 @@ namespace penstock {
 
 bool ViewerWindow::has_second() {
   if (!now()->others.empty()) return true;
-  show_message("There is no B: Ctrl+D freezes this run as B, Ctrl+Shift+O opens one");
+  show_message("There is no B: Ctrl+D freezes this run as A, Ctrl+Shift+O opens one as B");
   return false;
 }
 
@@ -21,26 +22,26 @@ void ViewerWindow::freeze_reference() {
   std::vector<ViewedRunPtr> others = open.others;
   if (others.empty()) others.emplace_back();
   others.front() = open.run;
-  show_against(open, std::move(others));
+  show_against(open, std::move(others), true);
   refresh_panels();
-  show_message("Frozen as B: changes are shown against it");
+  show_message("Frozen as A: changes make B, which is held against it");
 }
 
 void ViewerWindow::drop_reference() {
   OpenRun& open = *now();
   blink_.stop();
-  show_against(open, {});
+  show_against(open, {}, false);
   refresh_panels();
 }
 
-/// Replaces the runs that A is held against.
-void ViewerWindow::hold_against(std::vector<ViewedRunPtr> others) {
+/// Replaces the runs beside the open one.
+void ViewerWindow::hold_against(std::vector<ViewedRunPtr> others, bool frozen) {
   OpenRun& open = *now();
   if (others.size() >= most_runs) {
     throw UsageError(fmt::format("{} runs are more than fit on one axis: at most {}",
                                  others.size() + 1, most_runs));
   }
-  show_against(open, std::move(others));
+  show_against(open, std::move(others), frozen);
   LaneChoice choice = open.canvas->choice();
   choice.style = PairStyle::above;
   open.canvas->set_choice(choice);
@@ -62,7 +63,7 @@ void ViewerWindow::stack_tabs() {
   for (const OpenRun& each : runs_) {
     if (each.canvas != canvas()) others.push_back(each.run);
   }
-  hold_against(std::move(others));
+  hold_against(std::move(others), false);
   show_message(QString("%1 runs on one axis; Ctrl+Shift+D drops them").arg(runs_.size()));
 }
 
@@ -70,7 +71,6 @@ void ViewerWindow::swap_runs() {
   OpenRun& open = *now();
   if (!has_second()) return;
   std::swap(open.run, open.others.front());
-  open.canvas->show_runs(painted(open.run, open.canvas->first()->by), {}, true);
   open.base = open.run->scenario;
   what_if_->show_scenario(open.base);
   replace_run(open, open.run);
@@ -105,8 +105,8 @@ void ViewerWindow::cycle_pair_style() {
 void ViewerWindow::cycle_alignment() {
   OpenRun& open = *now();
   if (!has_second()) return;
-  constexpr std::array<const char*, 4> words{"start", "first op", "makespan: B is scaled",
-                                             "iteration"};
+  constexpr std::array<const char*, 4> words{"start", "first op",
+                                             "makespan, to which the other is scaled", "iteration"};
   const std::size_t next = (static_cast<std::size_t>(open.alignment) + 1) % words.size();
   open.alignment = static_cast<PairAlignment>(next);
   open.anchor.reset();
@@ -143,9 +143,12 @@ void ViewerWindow::step_iteration(bool forward) {
 void ViewerWindow::align_by_op() {
   OpenRun& open = *now();
   if (!has_second()) return;
-  if (open.canvas->selected() == no_task) return show_message("Select an op to align by");
+  const ShownOp& op = open.canvas->selected();
+  if (op.is_none()) return show_message("Select an op to align by");
+  const auto here = same_ops(open.canvas->run(op.run).run->plan, {op.task}, open.run->plan);
+  if (here.empty()) return show_message("Select an op of both runs to align by");
   const std::optional<TaskId> before = open.anchor;
-  open.anchor = open.canvas->selected();
+  open.anchor = here.front();
   try {
     refresh_pair(open);
   } catch (const InputError& error) {
@@ -176,12 +179,12 @@ void ViewerWindow::first_difference() {
   select(*first);
 }
 
-/// The report of each pair. In each, the run that A is held against is called B.
+/// The report of each pair. In each, the run that is held against A is called B.
 QString ViewerWindow::comparison_text(const OpenRun& open) const {
   QStringList texts;
   for (std::size_t i = 0; i < open.pairs.size(); ++i) {
     const QString heading =
-        i == 0 ? QString() : QString("A against %1, below as B\n").arg(QChar(letter_of_run(i + 1)));
+        i == 0 ? QString() : QString("%1 − A, below as B\n").arg(QChar(letter_of_run(i + 1)));
     texts << heading + QString::fromStdString(open.pairs[i].text);
   }
   return texts.join("\n");

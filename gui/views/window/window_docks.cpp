@@ -64,7 +64,9 @@ void ViewerWindow::build_panels() {
   memory_ = make_table(memory_columns(), "Memory by rank", go);
   links_ = make_table(link_columns(), "Links", {});
   sweep_ = make_table({}, "Rows of a sweep", {});
-  ops_ = make_table(op_columns(), "Ops of the selected rank", go);
+  ops_ = make_table(op_columns(), "Ops of the selected rank", [this](TaskId task) {
+    select({task, ops_run_});
+  });
   connect(sweep_, &QTreeWidget::itemActivated, this, [this](QTreeWidgetItem* row, int) {
     guarded([&] { open_row(static_cast<std::size_t>(row->data(0, Qt::UserRole).toULongLong())); });
   });

@@ -68,7 +68,7 @@ void ViewerWindow::open_compared(const QStringList& paths) {
   }
   add_run(runs.front());
   runs.erase(runs.begin());
-  hold_against(std::move(runs));
+  hold_against(std::move(runs), false);
   canvas()->fit();
 }
 
@@ -143,7 +143,7 @@ void ViewerWindow::open_dialog() {
 void ViewerWindow::compare_with(const QStringList& paths) {
   std::vector<ViewedRunPtr> others = now()->others;
   for (ViewedRunPtr& run : open_files(local_paths(paths))) others.push_back(std::move(run));
-  hold_against(std::move(others));
+  hold_against(std::move(others), canvas()->choice().frozen);
 }
 
 void ViewerWindow::open_example() {
@@ -254,7 +254,8 @@ void ViewerWindow::export_whole_dialog() {
 void ViewerWindow::export_area_dialog() {
   if (!canvas()->area()) return show_message("Drag over the lanes first: that area is written");
   save_as("Export the selected area", "CSV (*.csv)", [this](const std::string& path) {
-    write_file(path, csv_of(*canvas()->area(), *canvas()->first()));
+    const Area& area = *canvas()->area();
+    write_file(path, csv_of(area, canvas()->run(area.run)));
   });
 }
 

@@ -65,9 +65,10 @@ void ViewerWindow::undo(bool forward) {
 
 void ViewerWindow::move_op(bool later) {
   OpenRun& open = *now();
-  const TaskId task = open.canvas->selected();
-  if (task == no_task) return show_message("Select an op first");
-  auto moved = with_moved_op(*open.run, task, later);
+  const ShownOp& op = open.canvas->selected();
+  if (op.is_none()) return show_message("Select an op first");
+  if (op.run != 0) return show_message("Not moved: this run is only looked at; X swaps A and B");
+  auto moved = with_moved_op(*open.run, op.task, later);
   if (const auto* refused = std::get_if<MoveRefused>(&moved)) {
     return show_message("Not moved: " + QString::fromStdString(refused->text));
   }
@@ -79,7 +80,7 @@ void ViewerWindow::move_op(bool later) {
 void ViewerWindow::grab_op(OpenRun& open) {
   complete_now(open);
   open.grabbed = {open.run, open.base};
-  open.carried = open.canvas->selected();
+  open.carried = open.canvas->selected().task;
 }
 
 /// Puts the op that is dragged at a moment of the run as it was when the drag began.
@@ -157,10 +158,10 @@ void ViewerWindow::toggle_slack() {
 
 void ViewerWindow::pin_lane() {
   OpenRun& open = *now();
-  const TaskId task = open.canvas->selected();
+  const ShownOp& op = open.canvas->selected();
   std::uint32_t rank = 0;
-  if (task != no_task) {
-    rank = open.canvas->rank_at(open.canvas->place_of_task(task).center().y());
+  if (!op.is_none()) {
+    rank = rank_of_task(open.canvas->run(op.run).run->plan, op.task);
   } else if (open.canvas->area()) {
     rank = open.canvas->area()->first_rank;
   } else {

@@ -32,9 +32,7 @@ void ViewerWindow::show_lanes() {
       show_choice(this, "Find a lane", "lanes", [this](const QVariant& picked) {
         if (now() == nullptr) return;
         const OpSteps steps{now()->run->plan, now()->run->timeline, *canvas()->first()->lanes};
-        const std::int64_t left = canvas()->view().axis.origin;
-        canvas()->scroll_to(picked.toUInt());
-        select(steps.on_rank(picked.toUInt(), left));
+        select(steps.on_rank(picked.toUInt(), canvas()->view().axis.origin));
         canvas()->setFocus();
       });
   std::vector<QStringList> stages(open.run->plan.ranks);

@@ -7,49 +7,69 @@
 namespace penstock {
 namespace {
 
-OpSteps steps_of(const OpenRun& open) {
-  return {open.run->plan, open.run->timeline, *open.canvas->first()->lanes};
+OpSteps steps_of(const OpenRun& open, std::uint8_t run) {
+  const PaintedRun& of = open.canvas->run(run);
+  return {of.run->plan, of.run->timeline, *of.lanes};
+}
+
+/// The time of an op, on some ranks.
+Area area_of(const OpenRun& open, const ShownOp& op, std::uint32_t first_rank,
+             std::uint32_t end_rank) {
+  const Timeline& timeline = open.canvas->run(op.run).run->timeline;
+  return {timeline.begin[op.task].picoseconds, timeline.end[op.task].picoseconds, first_rank,
+          end_rank, op.run};
 }
 
 }  // namespace
 
 void ViewerWindow::step_in_lane(bool forward) {
   OpenRun& open = *now();
-  const TaskId from = open.canvas->selected();
-  const std::int64_t left = open.canvas->view().axis.origin;
-  select(from == no_task ? steps_of(open).on_rank(0, left) : steps_of(open).in_lane(from, forward));
+  const ShownOp from = open.canvas->selected();
+  if (!from.is_none()) {
+    return select({steps_of(open, from.run).in_lane(from.task, forward), from.run});
+  }
+  const std::uint8_t run = open.canvas->run_in_hand();
+  select({steps_of(open, run).on_rank(0, open.canvas->view().axis.origin), run});
 }
 
 void ViewerWindow::step_to_cause() {
-  if (canvas()->selected() == no_task) return step_in_lane(true);
-  select(steps_of(*now()).cause(canvas()->selected()));
+  const ShownOp from = canvas()->selected();
+  if (from.is_none()) return step_in_lane(true);
+  select({steps_of(*now(), from.run).cause(from.task), from.run});
 }
 
 void ViewerWindow::step_to_effect() {
-  if (canvas()->selected() == no_task) return step_in_lane(true);
-  select(steps_of(*now()).effect(canvas()->selected()));
+  const ShownOp from = canvas()->selected();
+  if (from.is_none()) return step_in_lane(true);
+  select({steps_of(*now(), from.run).effect(from.task), from.run});
 }
 
 void ViewerWindow::step_in_microbatch(bool forward) {
-  if (canvas()->selected() == no_task) return step_in_lane(true);
-  select(steps_of(*now()).in_microbatch(canvas()->selected(), forward));
+  const ShownOp from = canvas()->selected();
+  if (from.is_none()) return step_in_lane(true);
+  select({steps_of(*now(), from.run).in_microbatch(from.task, forward), from.run});
 }
 
 void ViewerWindow::step_rank(bool down) {
   OpenRun& open = *now();
-  const TaskId from = open.canvas->selected();
-  if (from == no_task) return step_in_lane(true);
-  const Timeline& timeline = open.run->timeline;
-  const std::uint32_t rank = open.canvas->rank_at(open.canvas->place_of_task(from).center().y());
+  const ShownOp from = open.canvas->selected();
+  if (from.is_none()) return step_in_lane(true);
+  const OpSteps steps = steps_of(open, from.run);
+  const std::uint32_t rank = rank_of_task(steps.plan, from.task);
   if (!down && rank == 0) return;
   const std::int64_t middle =
-      (timeline.begin[from].picoseconds + timeline.end[from].picoseconds) / 2;
-  select(steps_of(open).on_rank(down ? rank + 1 : rank - 1, middle));
+      (steps.timeline.begin[from.task].picoseconds + steps.timeline.end[from.task].picoseconds) / 2;
+  select({steps.on_rank(down ? rank + 1 : rank - 1, middle), from.run});
 }
 
 void ViewerWindow::step_idle(bool forward) {
   OpenRun& open = *now();
-  if (open.idle.empty()) open.idle = longest_idle(*open.canvas->first()->lanes, 10000);
+  const std::uint8_t run = open.canvas->run_in_hand();
+  if (open.idle.empty() || open.idle_run != run) {
+    open.idle = longest_idle(*open.canvas->run(run).lanes, 10000);
+    open.idle_run = run;
+    open.idle_at.reset();
+  }
   if (open.idle.empty()) return show_message("No rank is ever idle");
   if (!open.idle_at) {
     open.idle_at = 0;
@@ -60,14 +80,15 @@ void ViewerWindow::step_idle(bool forward) {
   }
   const IdlePiece& piece = open.idle[*open.idle_at];
   open.canvas->select(no_task, false);
-  open.canvas->set_area(Area{piece.begin, piece.end, piece.rank, piece.rank + 1});
-  const std::int64_t around = (piece.end - piece.begin) * 2;
-  open.canvas->fit_stretch(piece.begin - around, piece.end + around);
-  show_message(QString("bubble %1 of %2: rank %3, %4, %5")
+  const Area area{piece.begin, piece.end, piece.rank, piece.rank + 1, run};
+  open.canvas->set_area(area);
+  open.canvas->fit_area(area, (piece.end - piece.begin) * 2);
+  show_message(QString("bubble %1 of %2: rank %3%4, %5, %6")
                    .arg(*open.idle_at + 1)
                    .arg(open.idle.size())
                    .arg(piece.rank)
-                   .arg(qt_text(short_time(piece.end - piece.begin)), name(piece.cause)));
+                   .arg(open.canvas->of_run(run), qt_text(short_time(piece.end - piece.begin)),
+                        name(piece.cause)));
 }
 
 void ViewerWindow::start_search() {
@@ -80,7 +101,9 @@ void ViewerWindow::run_search() {
   if (open == nullptr) return;
   if (search_->text().trimmed().isEmpty()) return clear_all();
   const OpQuery query = read_query(search_->text().toStdString());
-  std::vector<TaskId> found = find_ops(query, open->run->plan, open->run->timeline);
+  const std::uint8_t run = open->canvas->run_in_hand();
+  const ViewedRun& of = *open->canvas->run(run).run;
+  ShownOps found{find_ops(query, of.plan, of.timeline), run};
   if (found == open->found && !found.empty()) return step_found(true);
   open->found = std::move(found);
   open->found_at = 0;
@@ -89,7 +112,7 @@ void ViewerWindow::run_search() {
     return show_message("No op fits");
   }
   open->canvas->set_bright(open->found, true);
-  select(open->found.front());
+  select({open->found.tasks.front(), run});
   const bool one = open->found.size() == 1;
   show_message(qt_text(counted(open->found.size(), "op")) + (one ? " fits" : " fit"));
 }
@@ -99,42 +122,45 @@ void ViewerWindow::step_found(bool forward) {
   if (open.found.empty()) return show_message("Search first: /");
   const std::size_t count = open.found.size();
   open.found_at = (open.found_at + (forward ? 1 : count - 1)) % count;
-  select(open.found[open.found_at]);
+  select({open.found.tasks[open.found_at], open.found.run});
   show_message(QString("match %1 of %2").arg(open.found_at + 1).arg(count));
 }
 
 void ViewerWindow::fit_selection() {
   OpenRun& open = *now();
-  if (open.canvas->area()) {
-    return open.canvas->fit_stretch(open.canvas->area()->begin, open.canvas->area()->end);
-  }
-  const TaskId task = open.canvas->selected();
-  if (task == no_task) return show_message("Select an op or drag over an area first");
-  open.canvas->fit_stretch(open.run->timeline.begin[task].picoseconds,
-                           open.run->timeline.end[task].picoseconds);
+  if (open.canvas->area()) return open.canvas->fit_area(*open.canvas->area());
+  const ShownOp& op = open.canvas->selected();
+  if (op.is_none()) return show_message("Select an op or drag over an area first");
+  const std::uint32_t rank = rank_of_task(open.canvas->run(op.run).run->plan, op.task);
+  open.canvas->fit_area(area_of(open, op, rank, rank + 1));
 }
 
 void ViewerWindow::follow_microbatch() {
   OpenRun& open = *now();
-  const TaskId task = open.canvas->selected();
-  if (task == no_task || !open.canvas->bright().empty()) return open.canvas->set_bright({}, false);
+  const ShownOp& op = open.canvas->selected();
+  if (op.is_none() || !open.canvas->bright().empty()) return open.canvas->set_bright({}, false);
+  const ViewedRun& run = *open.canvas->run(op.run).run;
   OpQuery query;
-  query.microbatch = index(open.run->plan.microbatch[task]);
-  open.canvas->set_bright(find_ops(query, open.run->plan, open.run->timeline), true);
+  query.microbatch = index(run.plan.microbatch[op.task]);
+  open.canvas->set_bright({find_ops(query, run.plan, run.timeline), op.run}, true);
 }
 
 void ViewerWindow::toggle_path() {
   OpenRun& open = *now();
   if (!open.canvas->path().empty()) return open.canvas->set_path({});
-  open.canvas->set_path(tasks_of(open.run->report.critical_path));
+  show_path(open, open.canvas->run_in_hand());
+}
+
+void ViewerWindow::show_path(OpenRun& open, std::uint8_t run) {
+  const Report& report = open.canvas->run(run).run->report;
+  open.canvas->set_path({tasks_of(report.critical_path), run});
 }
 
 void ViewerWindow::area_from_selection() {
   OpenRun& open = *now();
-  const TaskId task = open.canvas->selected();
-  if (task == no_task) return show_message("Select an op first");
-  const Area area{open.run->timeline.begin[task].picoseconds,
-                  open.run->timeline.end[task].picoseconds, 0, open.run->plan.ranks};
+  const ShownOp& op = open.canvas->selected();
+  if (op.is_none()) return show_message("Select an op first");
+  const Area area = area_of(open, op, 0, open.canvas->run(op.run).run->plan.ranks);
   open.canvas->select(no_task, false);
   open.canvas->set_area(area);
   refresh_ops();
@@ -142,18 +168,21 @@ void ViewerWindow::area_from_selection() {
 
 void ViewerWindow::add_mark() {
   OpenRun& open = *now();
-  const TaskId task = open.canvas->selected();
+  const ShownOp& op = open.canvas->selected();
   std::vector<std::int64_t> marks = open.canvas->marks();
-  marks.push_back(task != no_task
-                      ? open.run->timeline.begin[task].picoseconds
-                      : open.canvas->view().axis.time_at(open.canvas->lanes_width() / 2));
+  if (op.is_none()) {
+    marks.push_back(open.canvas->view().axis.time_at(open.canvas->lanes_width() / 2));
+  } else {
+    open.canvas->reveal(op);
+    marks.push_back(area_of(open, op, 0, 1).begin);
+  }
   std::sort(marks.begin(), marks.end());
   open.canvas->set_marks(std::move(marks));
 }
 
 void ViewerWindow::clear_all() {
   OpenRun& open = *now();
-  open.found.clear();
+  open.found = {};
   open.idle_at.reset();
   open.canvas->set_bright({}, false);
   open.canvas->set_marks({});

@@ -35,7 +35,7 @@ QString fingerprint(Opened& opened) {
   const CanvasView& view = canvas.view();
   facts << QString::number(view.axis.origin) << QString::number(view.axis.picoseconds_per_pixel)
         << QString::number(view.top) << QString::number(view.lane_height)
-        << QString::number(canvas.selected()) << QString::number(canvas.marks().size())
+        << QString::number(canvas.selected().task) << QString::number(canvas.marks().size())
         << QString::number(canvas.path().size()) << QString::number(canvas.bright().size())
         << QString::number(canvas.choice().transfers) << QString::number(canvas.choice().memory)
         << QString::number(canvas.choice().links)
@@ -243,7 +243,7 @@ TEST_CASE("actions: the help sheet and the palette list every action") {
 void save_in_next_dialog(const QString& kind, const QString& name) {
   QTimer::singleShot(50, [kind, name] {
     auto* dialog = qobject_cast<QFileDialog*>(QApplication::activeModalWidget());
-    REQUIRE(dialog != nullptr);
+    if (dialog == nullptr) return save_in_next_dialog(kind, name);
     auto* kinds = dialog->findChild<QComboBox*>("fileTypeCombo");
     kinds->setCurrentText(kind);
     kinds->textActivated(kind);

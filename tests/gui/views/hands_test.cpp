@@ -157,7 +157,7 @@ TEST_CASE("what if: the run follows the slider, with the view where it was; B st
   CHECK(opened.run().span() > before);
   CHECK(opened.canvas().view() == view);
   CHECK(opened.window.now()->others.front()->span() == before);
-  CHECK(opened.window.status().contains("A against B: time +"));
+  CHECK(opened.window.status().startsWith("B − A: time +"));
   CHECK(opened.canvas().others().size() == 1);
 }
 

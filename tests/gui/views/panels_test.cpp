@@ -2,6 +2,7 @@
 
 #include <QAbstractItemView>
 #include <QAccessible>
+#include <QHeaderView>
 #include <QLabel>
 #include <QStringListModel>
 #include <QTreeWidget>

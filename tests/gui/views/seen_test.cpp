@@ -194,7 +194,7 @@ TEST_CASE("path: C draws the ops of the critical path otherwise, once more as be
   opened.press(QKeySequence("C"));
   const QImage with = opened.canvas().grab().toImage();
   int ops = 0;
-  for (const TaskId task : opened.canvas().path()) {
+  for (const TaskId task : opened.canvas().path().tasks) {
     if (opened.run().plan.is_link(opened.run().plan.class_of(task).resource)) continue;
     const QRect place = opened.canvas().place_of_task(task).toRect();
     CHECK(with.copy(place) != before.copy(place));

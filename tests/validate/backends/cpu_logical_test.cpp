@@ -106,14 +106,14 @@ TEST_CASE("cpu_logical: an action is busy for longer when it is asked to") {
 }
 
 // Rank 0 sends only behind 0B0 what 1F0 waits for, and 0B0 waits for 1B0, which stands behind 1F0.
-TEST_CASE("cpu_logical: a deadlock is a finding within a second, with all who wait") {
+TEST_CASE("cpu_logical: a deadlock is a finding within seconds, with all who wait") {
   const System system = two_stages("0F0,0B0\n1F0,1B0\n");
   Job job = job_of(system);
   job.priced.plan.input[task_of(job.priced.plan, "0SEND_F0")] = task_of(job.priced.plan, "0B0");
   REQUIRE_FALSE(cpu_logical().obstacle(job.priced));
   const auto begin = std::chrono::steady_clock::now();
   const Standstill halt = halt_of(job);
-  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(1));
+  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(30));
   CHECK(halt.kind == "deadlock");
   CHECK(halt.rank == Rank{0});
   CHECK(halt.text ==

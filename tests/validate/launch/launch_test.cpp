@@ -149,7 +149,7 @@ TEST_CASE("launch: ranks that come in any order meet at rank 0") {
 
 TEST_CASE("launch: another plan, another token and a missing rank are named") {
   const std::uint16_t port = free_port();
-  const Moment end = after(std::chrono::seconds(5));
+  const Moment end = after(std::chrono::seconds(20));
   auto rank0 = std::async(std::launch::async,
                           [=] { return meeting_error(on_loopback(0, 2, port), 42, end); });
   CHECK(meeting_error(on_loopback(1, 2, port), 42, end, {{"PENSTOCK_TOKEN", "x"}}) ==

@@ -160,6 +160,28 @@ TEST_CASE(
   CHECK(makespan(scaled.second->plan, scaled.second->timeline) == run->span());
 }
 
+TEST_CASE("pair: the headline has the change of the comparison's text, sign and unit") {
+  const ViewedRunPtr run = viewed(shipped());
+  for (const char* setting : {"/model/stages/2/forward_us=1500", "/model/stages/2/forward_us=1007",
+                              "/model/stages/2/forward_us=400"}) {
+    CAPTURE(setting);
+    const ViewedRunPtr other = viewed(changed(shipped(), {setting}));
+    const std::string text = pair_of(run, other, PairAlignment::start).text;
+    const auto part = [&](const char* from, const char* to) {
+      const std::size_t begin = text.find(from) + std::string_view(from).size();
+      return text.substr(begin, text.find(to, begin) - begin);
+    };
+    const std::string unit = part("times in ", ";");
+    const std::string change = part(" in B: ", " (");
+    const std::string share = part((" in B: " + change + " ").c_str(), "\n");
+    const std::string headed = headline(run->report, other->report, false);
+    CHECK(headed.starts_with("time " + change + " " + unit + " " + share + ", bubble "));
+    CHECK(headline(run->report, other->report, true) ==
+          "time " + change + " " + unit + " " + share);
+  }
+  CHECK(headline(run->report, run->report, true).starts_with("time 0 "));
+}
+
 TEST_CASE("pair: runs without a common op have no field of differences") {
   const ViewedRunPtr run = viewed(shipped());
   auto other = std::make_shared<ViewedRun>(*run);

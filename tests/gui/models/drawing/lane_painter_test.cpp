@@ -3,8 +3,11 @@
 #include <doctest/doctest.h>
 
 #include <set>
+#include <string>
 
 #include "experiments/pictures/palette.hpp"
+#include "gui/models/drawing/lane_hits.hpp"
+#include "gui/models/drawing/runs_on_axis.hpp"
 #include "gui/models/run/run_pair.hpp"
 #include "gui/models/run/viewed_run.hpp"
 
@@ -269,6 +272,74 @@ TEST_CASE("rows: several runs stand one above the other, each other one with its
   choice.style = PairStyle::only_other;
   choice.other = 3;
   for (const LaneRow& row : lane_rows(choice, 20)) CHECK(row.run == 3);
+}
+
+TEST_CASE("rows: where the second run was frozen it is A, stands on top, and has no differences") {
+  LaneChoice choice{
+      .ranks = 1, .transfers = false, .runs = 3, .style = PairStyle::above, .frozen = true};
+  std::string order;
+  for (const LaneRow& row : lane_rows(choice, 20)) {
+    order += letter_of_run(row.run, true);
+    order += std::to_string(row.run);
+    if (row.kind == LaneKind::difference) order += '-';
+  }
+  CHECK(order == "A1B0B0-C2C2-");
+  choice.style = PairStyle::only_first;
+  CHECK(lane_rows(choice, 20).front().run == 1);
+  choice.style = PairStyle::only_other;
+  CHECK(lane_rows(choice, 20).front().run == 0);
+  choice.style = PairStyle::ghost;
+  CHECK(lane_rows(choice, 20).front().run == 0);
+  CHECK(!lane_rows(choice, 20).front().ghost);
+}
+
+TEST_CASE("axis: of a frozen run and a slower one, all that differs is later, wherever A stands") {
+  const ViewedRunPtr quick = run_with({});
+  const ViewedRunPtr slow = run_with({"/model/stages/0/forward_us=1500"});
+  for (const PairAlignment alignment : {PairAlignment::start, PairAlignment::first_op}) {
+    const RunsOnAxis files =
+        on_one_axis(painted(quick, ColourBy::pass), {.others = {slow}, .alignment = alignment});
+    const RunsOnAxis frozen = on_one_axis(
+        painted(slow, ColourBy::pass), {.others = {quick}, .alignment = alignment, .frozen = true});
+    CHECK(frozen.first->differences == files.others.front()->differences);
+    CHECK(frozen.others.front()->differences.empty());
+    CHECK(frozen.pairs.front().residuals == files.pairs.front().residuals);
+    CHECK(frozen.pairs.front().text == files.pairs.front().text);
+    for (const double difference : frozen.first->differences) CHECK(difference >= 0);
+    // Without A, nothing is held against it.
+    CHECK(on_one_axis(frozen.first, {}).first->differences.empty());
+  }
+}
+
+TEST_CASE("hits: every op of every run is hit in the middle of its box, in each style of pair") {
+  const ViewedRunPtr run = run_with({});
+  const ViewedRunPtr slow = run_with({"/model/stages/0/forward_us=1500"});
+  const RunsOnAxis runs = on_one_axis(painted(run, ColourBy::pass), {.others = {slow}});
+  const std::vector<PaintedRunPtr> all{runs.first, runs.others.front()};
+  for (const PairStyle style : {PairStyle::ghost, PairStyle::above, PairStyle::mirrored}) {
+    const auto rows = lane_rows({.ranks = 4, .runs = 2, .style = style}, 30);
+    for (std::uint8_t number = 0; number < 2; ++number) {
+      const PaintedRun& of = *all[number];
+      int hit = 0;
+      for (TaskId task = 0; task < of.run->plan.tasks(); ++task) {
+        const Time begin = of.run->timeline.begin[task];
+        const Time end = of.run->timeline.end[task];
+        const LaneRow* const row = row_of(rows, of, number, task);
+        REQUIRE(row != nullptr);
+        CHECK(row->run == number);
+        CHECK(row->rank == rank_of_task(of.run->plan, task));
+        if (end <= begin || tracks_in(*row, of)->size() != 1) continue;
+        const bool stands_there = (row->kind == LaneKind::compute) !=
+                                  of.run->plan.is_link(of.run->plan.class_of(task).resource);
+        const auto middle = (begin.picoseconds + end.picoseconds) / 2;
+        if (stands_there) CHECK(op_in(*row, of, row->height / 2.0, middle) == task);
+        CHECK(op_in(*row, of, -1, middle) == no_task);
+        CHECK(op_in(*row, of, row->height, middle) == no_task);
+        ++hit;
+      }
+      CHECK(hit >= 64);
+    }
+  }
 }
 
 TEST_CASE("painter: of stacked runs each is in its own rows, later ops orange, earlier ones blue") {

@@ -34,13 +34,17 @@ void check_run(ViewerWindow& window) {
          "the timeline shows another run than its tab has");
   expect(canvas.others().size() == open.others.size() && open.pairs.size() == open.others.size(),
          "the timeline shows other runs beside its own than its tab has");
-  const Plan& plan = open.run->plan;
-  expect(canvas.selected() == no_task || canvas.selected() < plan.tasks(),
+  const auto known = [&](const ShownOps& ops) {
+    return ops.empty() ||
+           (ops.run < canvas.runs() && *std::max_element(ops.tasks.begin(), ops.tasks.end()) <
+                                           canvas.run(ops.run).run->plan.tasks());
+  };
+  const ShownOp& op = canvas.selected();
+  expect(op.is_none() || known({{op.task}, op.run}),
          "an op is selected that the run does not have");
-  for (const TaskId task : canvas.path()) expect(task < plan.tasks(), "a path of another run");
-  for (const TaskId task : canvas.bright())
-    expect(task < plan.tasks(), "bright ops of another run");
-  for (const TaskId task : open.found) expect(task < plan.tasks(), "ops found in another run");
+  expect(known(canvas.path()), "a path of another run");
+  expect(known(canvas.bright()), "bright ops of another run");
+  expect(known(open.found), "ops found in another run");
   const CanvasView& view = canvas.view();
   expect(std::isfinite(view.axis.picoseconds_per_pixel) && view.axis.picoseconds_per_pixel > 0,
          "the time axis has no scale");

@@ -1,0 +1,316 @@
+#include <doctest/doctest.h>
+
+#include <QPlainTextEdit>
+#include <QTreeWidget>
+#include <algorithm>
+#include <string>
+
+#include "experiments/files/table.hpp"
+#include "experiments/scenario/document.hpp"
+#include "gui/models/view/time_axis.hpp"
+#include "gui/views/canvas/look.hpp"
+#include "tests/gui/views/opened.hpp"
+#include "tests/support/scratch.hpp"
+
+namespace penstock {
+namespace {
+
+using testing::Opened;
+
+constexpr const char* slower = "/model/stages/2/forward_us=1500";
+
+/// The shipped scenario, A, and a slower one, B, one above the other.
+struct TwoRuns : Opened {
+  explicit TwoRuns(const char* setting = slower) {
+    const std::string text = document_text(changed(*run().scenario, {setting}));
+    window.compare_with({QString::fromStdString(folder.file("b.json", text))});
+    settle();
+  }
+  const ViewedRun& b() { return *canvas().others().front()->run; }
+  TaskId op_of_b(const char* name) {
+    return find_ops(read_query(name), b().plan, b().timeline).front();
+  }
+  /// The middle of an op of B, which stands on a rank.
+  QPointF in_b(TaskId task) {
+    const std::uint32_t rank = b().plan.class_of(task).resource;
+    const Timeline& timeline = b().timeline;
+    const auto middle = (timeline.begin[task].picoseconds + timeline.end[task].picoseconds) / 2;
+    const int height = static_cast<int>(canvas().place_of_lane(0).height());
+    for (const LaneRow& row : lane_rows(canvas().choice(), height)) {
+      if (row.run != 1 || row.rank != rank || row.kind != LaneKind::compute) continue;
+      return {TimelineCanvas::gutter + canvas().view().axis.x_of(middle),
+              TimelineCanvas::header + row.top - canvas().view().top + row.height / 2.0};
+    }
+    FAIL("B has no such strip");
+    return {};
+  }
+  /// "3B5 of B, rank 3: 12.3 ms": how what is said of an op of B begins.
+  QString begin_of(TaskId task) {
+    return QString("%1 of B, rank %2: %3 to ")
+        .arg(QString::fromStdString(task_text(b().plan, task)))
+        .arg(b().plan.class_of(task).resource)
+        .arg(qt_text(short_time(b().timeline.begin[task].picoseconds)));
+  }
+  void point(QPointF to) {
+    QMouseEvent move(QEvent::MouseMove, to, canvas().mapToGlobal(to), Qt::NoButton, Qt::NoButton,
+                     {});
+    QApplication::sendEvent(&canvas(), &move);
+  }
+
+  testing::Scratch folder;
+};
+
+TEST_CASE("two runs: the pointer over B says what B does there") {
+  TwoRuns two;
+  for (const char* name : {"0F0", "1B3", "3B5", "2F7"}) {
+    CAPTURE(name);
+    const TaskId task = two.op_of_b(name);
+    const QString said = two.canvas().text_at(two.in_b(task));
+    CHECK_MESSAGE(said.startsWith(two.begin_of(task)), said.toStdString());
+  }
+  const TaskId first = two.op_of_b("3F0");
+  QPointF idle = two.in_b(first);
+  idle.setX(TimelineCanvas::gutter + 5);
+  CHECK(two.canvas().text_at(idle).startsWith("rank 3 of B idle for "));
+}
+
+TEST_CASE("two runs: a click on an op of B selects it, and keys step on in B") {
+  TwoRuns two;
+  const TaskId task = two.op_of_b("2B4");
+  QTest::mouseClick(&two.canvas(), Qt::LeftButton, {}, two.in_b(task).toPoint());
+  CHECK(two.window.status().startsWith(two.begin_of(task)));
+  const OpSteps steps{two.b().plan, two.b().timeline, *two.canvas().others().front()->lanes};
+  const auto presses = [&](const char* keys, TaskId expected) {
+    CAPTURE(keys);
+    two.press(QKeySequence(keys));
+    CHECK_MESSAGE(two.window.status().startsWith(two.begin_of(expected)),
+                  two.window.status().toStdString());
+  };
+  TaskId at = steps.in_lane(task, true);
+  presses(".", at);
+  presses(",", task);
+  at = steps.in_microbatch(task, true);
+  presses("Shift+.", at);
+  presses(
+      "Down",
+      steps.on_rank(
+          3, (two.b().timeline.begin[at].picoseconds + two.b().timeline.end[at].picoseconds) / 2));
+  two.press(QKeySequence("["));
+  CHECK(two.window.status().contains(" of B, "));
+}
+
+TEST_CASE("two runs: search, bubbles and areas are those of the run under the pointer") {
+  TwoRuns two;
+  const TaskId task = two.op_of_b("2F5");
+  two.point(two.in_b(task));
+  two.window.search_field().setText("2F5");
+  two.window.run_search();
+  CHECK(two.window.status().startsWith(two.begin_of(task)));
+  two.press(QKeySequence("Esc"));
+  two.point(two.in_b(task));
+  two.press(QKeySequence("B"));
+  const IdlePiece longest = longest_idle(*two.canvas().others().front()->lanes, 1).front();
+  CHECK(two.window.message().contains(QString("rank %1 of B, %2")
+                                          .arg(longest.rank)
+                                          .arg(qt_text(short_time(longest.end - longest.begin)))));
+  two.press(QKeySequence("Esc"));
+  two.canvas().fit();
+  // A drag over an op of B measures that op.
+  const QPoint middle = two.in_b(task).toPoint();
+  QTest::mousePress(&two.canvas(), Qt::LeftButton, {}, middle - QPoint(12, 0));
+  const QPointF to = middle + QPoint(12, 0);
+  QMouseEvent move(QEvent::MouseMove, to, two.canvas().mapToGlobal(to), Qt::NoButton,
+                   Qt::LeftButton, {});
+  QApplication::sendEvent(&two.canvas(), &move);
+  QTest::mouseRelease(&two.canvas(), Qt::LeftButton, {}, to.toPoint());
+  REQUIRE(two.canvas().area());
+  CHECK(two.canvas().area()->begin == two.b().timeline.begin[task].picoseconds);
+  CHECK(two.canvas().area()->end == two.b().timeline.end[task].picoseconds);
+  CHECK(two.window.status().contains("1 op, 100.0 % busy"));
+}
+
+/// "+0.5 ms (+1.4 %)" of the line with the makespans in the panel of the comparison.
+QString change_in_panel(ViewerWindow& window) {
+  const QString text = [&] {
+    for (const auto* panel : window.findChildren<QPlainTextEdit*>()) {
+      if (panel->accessibleName() == "Comparison") return panel->toPlainText();
+    }
+    return QString();
+  }();
+  const QString unit = text.section("times in ", 1).section(';', 0, 0);
+  const QString makespan = text.section("makespan ", 1).section('\n', 0, 0).section(": ", 1);
+  return makespan.section(' ', 0, 0) + " " + unit + " " + makespan.section(' ', 1);
+}
+
+/// The colours of a strip of differences: whether some are those of later ops, and of earlier ones.
+std::pair<bool, bool> later_and_earlier(Opened& opened) {
+  opened.canvas().finish();
+  const QImage image = opened.canvas().grab().toImage();
+  const int height = static_cast<int>(opened.canvas().place_of_lane(0).height());
+  std::pair<bool, bool> seen;
+  for (const LaneRow& row : lane_rows(opened.canvas().choice(), height)) {
+    if (row.kind != LaneKind::difference) continue;
+    for (int x = TimelineCanvas::gutter; x < image.width() - 2; ++x) {
+      const QColor colour = image.pixelColor(x, TimelineCanvas::header + row.top + row.height / 2);
+      seen.first = seen.first || colour.red() > colour.blue() + 40;
+      seen.second = seen.second || colour.blue() > colour.red() + 40;
+    }
+  }
+  return seen;
+}
+
+TEST_CASE(
+    "two runs: status, panel and colours say the same of a slower B, and the same of A after X") {
+  TwoRuns two;
+  const QString change = change_in_panel(two.window);
+  REQUIRE(change.startsWith("+"));
+  CHECK_MESSAGE(two.window.status().startsWith("B − A: time " + change + ", bubble "),
+                two.window.status().toStdString());
+  CHECK(later_and_earlier(two) == std::pair(true, false));
+  two.press(QKeySequence("X"));
+  const QString back = change_in_panel(two.window);
+  CHECK(back.startsWith("-"));
+  CHECK(two.window.status().startsWith("B − A: time " + back));
+  CHECK(later_and_earlier(two) == std::pair(false, true));
+}
+
+TEST_CASE("two runs: what became slower after Ctrl+D is later, with one sign in status and panel") {
+  Opened opened;
+  opened.press(QKeySequence("Ctrl+D"));
+  CHECK(opened.window.message().startsWith("Frozen as A"));
+  opened.window.set_scenario(changed(*opened.run().scenario, {slower}));
+  opened.settle();
+  opened.press(QKeySequence("3"));
+  const QString change = change_in_panel(opened.window);
+  REQUIRE(change.startsWith("+"));
+  CHECK(opened.window.status().startsWith("B − A: time " + change + ", bubble "));
+  CHECK(later_and_earlier(opened) == std::pair(true, false));
+  // The run that changes is B: 2 shows it alone.
+  opened.press(QKeySequence("2"));
+  CHECK(opened.canvas().place_of_task(opened.op("2F0")).height() > 0);
+  opened.press(QKeySequence("1"));
+  CHECK(opened.canvas().place_of_task(opened.op("2F0")).height() == 0);
+  opened.press(QKeySequence("3"));
+  opened.press(QKeySequence("X"));
+  CHECK(opened.window.status().startsWith("B − A: time -"));
+  CHECK(later_and_earlier(opened) == std::pair(false, true));
+}
+
+// ---- jumps ----
+
+/// 64 ranks, which do not fit into the window; the longest bubbles are of the last ones.
+const std::string& many_ranks() {
+  static const std::string text = [] {
+    std::string stages;
+    for (int stage = 0; stage < 64; ++stage) {
+      stages += R"({"forward_us": 1000, "backward_us": 2000},)";
+    }
+    stages.pop_back();
+    return R"({"penstock": 1, "model": {"stages": [)" + stages +
+           R"(]}, "hardware": {"name": "ideal", "devices": 64},
+              "schedule": {"name": "1f1b", "microbatches": 12}})";
+  }();
+  return text;
+}
+
+struct ManyRanks : Opened {
+  ManyRanks() {
+    window.open_files_now({QString::fromStdString(folder.file("many.json", many_ranks()))});
+    settle();
+    REQUIRE(canvas().place_of_lane(63).top() > canvas().height());
+  }
+  /// Whether a lane is within the window.
+  bool sees(std::uint32_t rank) {
+    const QRectF lane = canvas().place_of_lane(rank);
+    return lane.height() > 0 && lane.top() >= TimelineCanvas::header - 1 &&
+           lane.bottom() <= canvas().height() + 1;
+  }
+  bool sees_op(TaskId task) {
+    const QRectF place = canvas().place_of_task(task);
+    return sees(rank_of_task(run().plan, task)) && place.center().x() >= TimelineCanvas::gutter &&
+           place.center().x() <= canvas().width();
+  }
+  /// Looks at the first ranks and the begin of the run.
+  void look_away() {
+    canvas().fit();
+    canvas().zoom_at(0, 0.05);
+    canvas().scroll(-1e6);
+  }
+  testing::Scratch folder;
+};
+
+TEST_CASE("jumps: each bubble is in sight, on whichever rank it is") {
+  ManyRanks many;
+  std::uint32_t last = 0;
+  for (int press = 0; press < 40; ++press) {
+    many.look_away();
+    many.press(QKeySequence("B"));
+    REQUIRE(many.canvas().area());
+    const Area area = *many.canvas().area();
+    last = std::max(last, area.first_rank);
+    CAPTURE(area.first_rank);
+    CHECK(many.sees(area.first_rank));
+    const TimeAxis& axis = many.canvas().view().axis;
+    CHECK(axis.x_of(area.begin) >= 0);
+    CHECK(axis.x_of(area.end) <= many.canvas().lanes_width());
+  }
+  CHECK(last > 20);  // one that did not fit
+}
+
+TEST_CASE("jumps: search, fitting, marks, causes and the critical path bring their op into sight") {
+  ManyRanks many;
+  many.look_away();
+  many.window.search_field().setText("44B9");
+  many.window.run_search();
+  const TaskId found = many.op("44B9");
+  CHECK(many.sees_op(found));
+  for (const char* key : {"F", "M", "F3"}) {
+    CAPTURE(key);
+    many.look_away();
+    REQUIRE(!many.sees_op(found));
+    many.press(QKeySequence(key));
+    CHECK(many.sees_op(found));
+  }
+  many.look_away();
+  many.press(QKeySequence("["));
+  const TaskId cause = many.canvas().selected().task;
+  CHECK(cause != found);
+  CHECK(many.sees_op(cause));
+  QTreeWidget* path = nullptr;
+  for (auto* table : many.window.findChildren<QTreeWidget*>()) {
+    if (table->accessibleName() == "Critical path") path = table;
+  }
+  REQUIRE(path != nullptr);
+  int seen = 0;
+  for (int row = 0; row < path->topLevelItemCount(); row += 17) {
+    const auto task = path->topLevelItem(row)->data(0, Qt::UserRole).toUInt();
+    if (many.run().plan.is_link(many.run().plan.class_of(task).resource)) continue;
+    many.look_away();
+    path->itemActivated(path->topLevelItem(row), 0);
+    CHECK(many.sees_op(task));
+    ++seen;
+  }
+  CHECK(seen > 2);
+}
+
+TEST_CASE("jumps: F brings the ranks of a selected area into sight") {
+  ManyRanks many;
+  many.canvas().set_area(Area{1'000'000'000, 9'000'000'000, 40, 42});
+  many.look_away();
+  many.press(QKeySequence("F"));
+  CHECK(many.sees(40));
+  CHECK(many.sees(41));
+}
+
+TEST_CASE("jumps: what stands in a run that is left out is shown with it") {
+  TwoRuns two;
+  two.press(QKeySequence("2"));
+  REQUIRE(two.canvas().choice().style == PairStyle::only_other);
+  two.press(QKeySequence("J"));
+  const QRectF place = two.canvas().place_of_task(two.op("2F0"));
+  CHECK(place.height() > 0);
+  CHECK(QRectF(two.canvas().rect()).contains(place));
+}
+
+}  // namespace
+}  // namespace penstock
