@@ -42,7 +42,7 @@ std::optional<std::uint32_t> checked(const char* option, std::optional<std::uint
 }
 
 TrainingRequest request_of(const Options& options) {
-  constexpr std::uint32_t most_devices = 16'384;  // with more, each layout takes long
+  constexpr std::uint32_t most_devices = 16'384;
   return {.model = options.model,
           .hardware = options.hardware,
           .devices = within("--devices", options.devices, most_devices),
@@ -60,12 +60,12 @@ int write_starter(const Options& options) {
     return ExitCode::done;
   }
   read_file(options.model);  // errors of the file itself come before those of layouts
-  std::optional<Waiting> waiting("trying layouts");
-  const Starter starter = find_starter(request_of(options));
-  waiting.reset();
-  if (starter.fastest) write_file(path, starter.tried[*starter.fastest].text);
+  ProgressBar progress;
+  const Starter starter = find_starter(request_of(options), progress.callback());
+  progress.erase();
+  if (starter.found()) write_file(path, starter.text);
   for (const std::string& line : summary_of(starter)) say(line);
-  return starter.fastest ? ExitCode::done : ExitCode::finding;
+  return starter.found() ? ExitCode::done : ExitCode::finding;
 }
 
 Runner declare(CommandLine& line) {
@@ -77,7 +77,7 @@ Runner declare(CommandLine& line) {
   line.option("--devices", options->devices, "devices to lay the model out on");
   line.option("--sequence", options->sequence, "tokens of an example; default 4096 or the file's");
   line.option("--microbatch", options->microbatch,
-              "examples that a device works on at a time; default: tries 1, 2 and 4");
+              "examples that a device works on at a time; default: tries 1, 2, 4 and 8");
   line.option("--global-batch", options->global_batch,
               "examples of an iteration; default 8 per device, fewer above 128 devices");
   line.option("-o,--output", options->output, "write the scenario here, not to standard output",

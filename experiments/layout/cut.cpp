@@ -85,13 +85,18 @@ Cut cut_of(const PartitionerEntry& entry, const CutProblem& problem) {
   }
 }
 
-Partition cut_by_name(const PartitionSection& section, const Layout& layout, std::uint32_t stages) {
+/// `hardware` may be null.
+Partition cut_by_name(const PartitionSection& section, const Layout& layout, std::uint32_t stages,
+                      const HardwareModel* hardware) {
   const PartitionerEntry* entry = find_named(partitioner_entries(), section.name);
-  const HardwareSpec& spec = layout.hardware.spec;
-  std::unique_ptr<HardwareModel> hardware;
+  std::unique_ptr<HardwareModel> own;
   PassTimes times;
   if (entry->needs_costs) {
-    hardware = find_named(cost_model_entries(), layout.hardware.cost_model)->make(spec);
+    if (hardware == nullptr) {
+      own =
+          find_named(cost_model_entries(), layout.hardware.cost_model)->make(layout.hardware.spec);
+      hardware = own.get();
+    }
     times = times_of(*hardware, layout.recompute);
   }
   ModelToCut model = model_to_cut(layout.model, times);
@@ -100,7 +105,7 @@ Partition cut_by_name(const PartitionSection& section, const Layout& layout, std
   // The placement of the order decides which rank runs a stage.
   model.problem.settings.keep_order = true;
   model.problem.settings.contiguous = true;
-  if (hardware) add_link(*hardware, model.problem);
+  if (entry->needs_costs) add_link(*hardware, model.problem);
   model.problem.transfers = transfers_of(model.problem);
   Cut cut = cut_of(*entry, model.problem);
   if (!cut.finding.empty()) {
@@ -115,7 +120,8 @@ Partition cut_by_name(const PartitionSection& section, const Layout& layout, std
                                cut.stages.size(), stages));
 }
 
-Partition cut_into(const Scenario& scenario, const Layout& layout, std::uint32_t stages) {
+Partition cut_into(const Scenario& scenario, const Layout& layout, std::uint32_t stages,
+                   const HardwareModel* hardware) {
   Partition partition;
   if (!scenario.partition.stages.empty()) {
     partition.stages = scenario.partition.stages;
@@ -126,16 +132,16 @@ Partition cut_into(const Scenario& scenario, const Layout& layout, std::uint32_t
     for (LayerIndex layer : Numbers<LayerIndex>(stages)) partition.stages.push_back({layer});
     return partition;
   }
-  return cut_by_name(scenario.partition, layout, stages);
+  return cut_by_name(scenario.partition, layout, stages, hardware);
 }
 
 }  // namespace
 
-Partition cut_model(const Scenario& scenario, const Layout& layout) {
+Partition cut_model(const Scenario& scenario, const Layout& layout, const HardwareModel* hardware) {
   const Placement& placement = layout.placement;
   const auto stages = static_cast<std::uint32_t>(placement.chains().front().size());
   check_stages(scenario, placement, stages);
-  Partition partition = cut_into(scenario, layout, stages);
+  Partition partition = cut_into(scenario, layout, stages, hardware);
   partition.ranks = scenario.partition.ranks;
   return partition;
 }

@@ -49,6 +49,13 @@ double BestFirst::threshold() const {
   return open ? std::numeric_limits<double>::infinity() : best_us_[options_.best - 1];
 }
 
+/// A plan has one layout at least, if any fits.
+bool BestFirst::has_time() const {
+  if (!options_.most_seconds || plan_.fitting.empty()) return true;
+  const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin_;
+  return passed.count() < *options_.most_seconds;
+}
+
 std::vector<BestFirst::Item> BestFirst::next_items() {
   std::vector<Item> items;
   while (items.size() < batch && !queue_.empty() && queue_.top().bound_us <= threshold()) {
@@ -77,8 +84,7 @@ OrderShape BestFirst::shape_of(const Item& item) const {
           .joins = order.joins,
           .gathers = item.zero == 3,
           .spares_last = space_.recomputations[frame.recomputation].mode == "except_last",
-          .early = base_.scenario.recompute.early,
-          .reduces_each = item.zero == 2};
+          .early = base_.scenario.recompute.early};
 }
 
 /// Codecs and offloading cost time, so they wait until a layout does not fit without.
@@ -106,16 +112,17 @@ void BestFirst::save_memory(const Item& item, std::vector<Item>& items) const {
 
 /// Whether a layout needs more memory than there is, or takes longer than known so far: then it is
 /// counted, or waits for a later turn.
-bool BestFirst::waits(const Item& item, const OrderHolding& holding, Outcome& outcome) const {
+bool BestFirst::waits(Item& item, const OrderHolding& holding, Outcome& outcome) const {
   const LayoutFrame& frame = all_[item.frame];
   const std::uint32_t ranks = space_.degrees[frame.degrees].pipeline;
   const Placement& placement = *frames_.placement(frame.group, ranks);
   const bool plain = item.stash == 0;  // codecs make what is kept smaller
-  const double bytes =
-      plain ? std::max(item.least_bytes, least_bytes_of(placement, *item.prices, holding)) : 0;
-  if (!may_fit(bytes)) {
+  if (plain) {
+    item.least_bytes = std::max(item.least_bytes, least_bytes_of(placement, *item.prices, holding));
+  }
+  if (!may_fit(item.least_bytes)) {
     if (!item.offload) outcome.without_memory = 1;
-    outcome.least_bytes = bytes;
+    outcome.least_bytes = item.least_bytes;
     save_memory(item, outcome.items);
     return true;
   }
@@ -132,7 +139,7 @@ bool BestFirst::waits(const Item& item, const OrderHolding& holding, Outcome& ou
 }
 
 /// Simulates a layout unless its order alone says that it does not fit.
-void BestFirst::judge(const Item& item, Outcome& outcome) {
+void BestFirst::judge(Item item, Outcome& outcome) {
   const LayoutFrame& frame = all_[item.frame];
   const LayoutChoice& degrees = space_.degrees[frame.degrees];
   const auto holding =
@@ -143,7 +150,8 @@ void BestFirst::judge(const Item& item, Outcome& outcome) {
     outcome.refusal = holding->refusal;
     return;
   }
-  if (!waits(item, *holding, outcome)) simulate(item, outcome);
+  const bool priced = !item.prices->times.empty();
+  if (!priced || !waits(item, *holding, outcome)) simulate(item, outcome);
 }
 
 void BestFirst::simulate(const Item& item, Outcome& outcome) {
@@ -155,7 +163,8 @@ void BestFirst::simulate(const Item& item, Outcome& outcome) {
     outcome.refusal = trial.refusal;
     return;
   }
-  outcome.judged = JudgedLayout{choice, item.bound_us, item.least_bytes, trial};
+  outcome.judged = JudgedLayout{choice, item.bound_us, item.least_bytes, trial, item.number};
+  check_bounds(*outcome.judged);
   if (!trial.fits()) save_memory(item, outcome.items);
 }
 
@@ -201,20 +210,37 @@ void BestFirst::take(const Item& item, Outcome outcome) {
     plan_.too_large.push_back(std::move(*outcome.judged));
     return;
   }
-  const double us = to_us(outcome.judged->trial.makespan);
+  keep(std::move(*outcome.judged));
+}
+
+/// Equal layouts are kept once, by the first name of the space.
+void BestFirst::keep(JudgedLayout judged) {
+  const auto [first, last] = known_.equal_range(judged.trial.timeline_hash);
+  const auto known = std::find_if(
+      first, last, [&](const auto& one) { return are_equal(plan_.fitting[one.second], judged); });
+  if (known != last) {
+    ++plan_.repeated;
+    JudgedLayout& same = plan_.fitting[known->second];
+    if (judged.number < same.number) same = std::move(judged);
+    return;
+  }
+  known_.emplace(judged.trial.timeline_hash, plan_.fitting.size());
+  const double us = to_us(judged.trial.makespan);
   best_us_.insert(std::upper_bound(best_us_.begin(), best_us_.end(), us), us);
-  plan_.fitting.push_back(std::move(*outcome.judged));
+  plan_.fitting.push_back(std::move(judged));
 }
 
 void BestFirst::finish() {
   std::stable_sort(plan_.fitting.begin(), plan_.fitting.end(), is_better);
   std::stable_sort(plan_.too_large.begin(), plan_.too_large.end(),
                    [](const JudgedLayout& a, const JudgedLayout& b) {
-                     return a.trial.peak_bytes < b.trial.peak_bytes;
+                     return std::tie(a.trial.peak_bytes, a.number) <
+                            std::tie(b.trial.peak_bytes, b.number);
                    });
   std::stable_sort(plan_.refused.begin(), plan_.refused.end(),
                    [](const Exclusion& a, const Exclusion& b) { return a.layouts > b.layouts; });
   if (!queue_.empty()) plan_.slower_bound_us = queue_.top().bound_us;
+  plan_.stopped = plan_.slower_bound_us <= threshold();
   std::uint64_t others = plan_.without_memory + plan_.simulated;
   for (const Exclusion& one : plan_.refused) others += one.layouts;
   plan_.slower = plan_.legal > others ? plan_.legal - others : 0;
@@ -227,7 +253,9 @@ LayoutPlan BestFirst::run() {
   plan_.excluded = space_.excluded;
   plan_.legal = space_.legal;
   start();
-  for (std::vector<Item> items = next_items(); !items.empty(); items = next_items()) {
+  while (has_time()) {
+    const std::vector<Item> items = next_items();
+    if (items.empty()) break;
     std::vector<Outcome> outcomes(items.size());
     in_parallel(
         items.size(), [&](std::size_t i) { outcomes[i] = work(items[i]); }, {}, options_.jobs);

@@ -1,11 +1,13 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <mutex>
 #include <queue>
 #include <string>
 #include <tuple>
+#include <unordered_map>
 #include <vector>
 
 #include "experiments/planner/bounds/frames.hpp"
@@ -71,18 +73,24 @@ class BestFirst {
   void start();
   std::vector<Item> next_items();
   double threshold() const;
+  bool has_time() const;
   Outcome work(const Item& item);
   void weigh_orders(const Item& item, Outcome& outcome);
   void weigh_order(Item one, const std::vector<StagePrices>& prices, Outcome& outcome);
   void take_apart(const Item& item, Outcome& outcome);
   FramePrices::One priced(const Layout& plain, const Item& item, std::uint8_t link,
                           std::uint32_t zero, const HardwareModel& hardware) const;
+  void price_levels(const Item& item, const std::vector<std::uint32_t>& levels,
+                    FramePrices& prices);
+  void price_nothing(const Item& item, const std::vector<std::uint32_t>& levels,
+                     FramePrices& prices) const;
   void price_frame(const Item& item, FramePrices& prices);
   void add_layout(const Item& item, const FramePrices::One& one, Outcome& outcome) const;
-  void judge(const Item& item, Outcome& outcome);
-  bool waits(const Item& item, const OrderHolding& holding, Outcome& outcome) const;
+  void judge(Item item, Outcome& outcome);
+  bool waits(Item& item, const OrderHolding& holding, Outcome& outcome) const;
   OrderShape shape_of(const Item& item) const;
   void simulate(const Item& item, Outcome& outcome);
+  void keep(JudgedLayout judged);
   void save_memory(const Item& item, std::vector<Item>& items) const;
   LayoutChoice choice_of(const Item& item) const;
   void take(const Item& item, Outcome outcome);
@@ -103,7 +111,9 @@ class BestFirst {
   Holdings holdings_;
   Clusters clusters_;
   std::priority_queue<Item, std::vector<Item>, Later> queue_;
-  std::vector<double> best_us_;  // of fitting layouts, ascending; as many as are wanted
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  std::vector<double> best_us_;  // of different fitting layouts, ascending
+  std::unordered_multimap<std::uint64_t, std::size_t> known_;  // fitting layouts by timeline
   LayoutPlan plan_;
 };
 

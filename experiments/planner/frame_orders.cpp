@@ -54,13 +54,13 @@ std::uint64_t BestFirst::layouts_in(const LayoutFrame& frame) const {
   return layouts;
 }
 
-/// Whether an order is made quickly enough to make it before the frame is priced. The cuts of other
-/// partitioners are not known before.
+/// Whether an order is made quickly enough to make it before the frame is priced, and its cut is
+/// known then.
 bool BestFirst::is_small(const LayoutFrame& frame, const OrderChoice& order) const {
   const LayoutChoice& degrees = space_.degrees[frame.degrees];
   const std::uint64_t cells = std::uint64_t{degrees.pipeline} * order.chunks * order.slices *
                               std::uint64_t{degrees.microbatches};
-  return space_.partitions[frame.partition] == "even" && cells <= most_weighed_cells;
+  return frame.bound_by == BoundBy::even_cut && cells <= most_weighed_cells;
 }
 
 /// Each order of a frame, with a bound from its layers.
@@ -144,7 +144,7 @@ void BestFirst::add_layout(const Item& item, const FramePrices::One& one, Outcom
               .link = one.link,
               .least_bytes = std::max(item.least_bytes, one.prices->least_bytes),
               .prices = one.prices};
-  if (!shares_gathers(order, one.zero)) {
+  if (!one.prices->times.empty() && !shares_gathers(order, one.zero)) {
     const double bound = step_bound_us(*frames_.placement(frame.group, degrees.pipeline),
                                        one.prices->times, shape_of(layout));
     layout.bound_us = std::max(layout.bound_us, bound_rounding * bound);
@@ -169,15 +169,18 @@ BestFirst::FramePrices::One BestFirst::priced(const Layout& laid, const Item& it
   return {link, zero, std::move(prices)};
 }
 
-/// Prices the ZeRO levels and link codecs of a frame.
-void BestFirst::price_frame(const Item& item, FramePrices& prices) {
+/// Prices ZeRO levels of one stack with every link codec.
+void BestFirst::price_levels(const Item& item, const std::vector<std::uint32_t>& levels,
+                             FramePrices& prices) {
   const LayoutFrame& frame = all_[item.frame];
   const OrderGroup& group = frames_.groups()[frame.group];
   LayoutChoice choice = frames_.choice(frame);
-  const Placement& placement = *frames_.placement(frame.group, choice.pipeline);
-  const Layout plain = staged_layout(base_, with_shape(base_, choice, group.like->slices), choice,
-                                     group.like->splits, placement);
+  choice.zero = levels.front();
+  Layout plain =
+      placed_layout(base_, with_shape(base_, choice, group.like->slices), group.like->splits,
+                    *frames_.placement(frame.group, choice.pipeline));
   const auto hardware = hardware_over(clusters_, plain);
+  cut_layout(base_, choice.partition, *frames_.times(frame, choice.zero), *hardware, plain);
   for (std::uint8_t link = 0; link < space_.links.size(); ++link) {
     if (space_.links[link] && choice.pipeline == 1) continue;
     Layout layout = plain;
@@ -185,10 +188,40 @@ void BestFirst::price_frame(const Item& item, FramePrices& prices) {
       layout.codec.link = *space_.links[link];
       layout = with_codecs(std::move(layout));
     }
-    for (const std::uint32_t zero : space_.zeros) {
-      if (!takes_zero(choice, *group.like, zero)) continue;
+    for (const std::uint32_t zero : levels) {
       prices.all.push_back(priced(layout, item, link, zero, *hardware));
     }
+  }
+}
+
+/// Without stage prices, layouts have the bounds of their frame.
+void BestFirst::price_nothing(const Item& item, const std::vector<std::uint32_t>& levels,
+                              FramePrices& prices) const {
+  const LayoutFrame& frame = all_[item.frame];
+  for (std::uint8_t link = 0; link < space_.links.size(); ++link) {
+    if (space_.links[link] && space_.degrees[frame.degrees].pipeline == 1) continue;
+    for (const std::uint32_t zero : levels) {
+      const bool fits = ((frame.may_fit >> zero) & 1U) != 0;
+      const double bytes = fits ? 0 : std::numeric_limits<double>::infinity();
+      prices.all.push_back(
+          {link, zero, std::make_shared<StagePrices>(StagePrices{.least_bytes = bytes})});
+    }
+  }
+}
+
+/// Prices the ZeRO levels and link codecs of a frame. Each stack has times and a cut of its own.
+void BestFirst::price_frame(const Item& item, FramePrices& prices) {
+  const LayoutFrame& frame = all_[item.frame];
+  const bool priced = frame.bound_by == BoundBy::even_cut || frame.bound_by == BoundBy::priced_cut;
+  for (const bool sharded : {false, true}) {
+    std::vector<std::uint32_t> levels;
+    for (const std::uint32_t zero : space_.zeros) {
+      const bool takes =
+          takes_zero(space_.degrees[frame.degrees], *frames_.groups()[frame.group].like, zero);
+      if (takes && runs_sharded(zero) == sharded) levels.push_back(zero);
+    }
+    if (levels.empty()) continue;
+    priced ? price_levels(item, levels, prices) : price_nothing(item, levels, prices);
   }
 }
 

@@ -43,14 +43,6 @@ std::string table_text(const LayoutPlan& plan, std::size_t best, std::size_t tie
   return aligned(rows, {7});
 }
 
-std::string counts_text(const LayoutPlan& plan) {
-  return fmt::format(
-      "judged {} legal layouts: {} need more memory than there is, {} have a bound above the "
-      "listed "
-      "times, {} were simulated ({} of them do not fit)\n",
-      plan.legal, plan.without_memory, plan.slower, plan.simulated, plan.too_large.size());
-}
-
 std::string rules_text(const LayoutPlan& plan) {
   std::vector<std::vector<std::string>> rows{{"layouts", "excluded because"}};
   for (const auto* list : {&plan.excluded, &plan.refused}) {
@@ -90,17 +82,8 @@ std::string ties_text(const LayoutPlan& plan, std::size_t ties, const StepInterv
 }
 
 std::string least_text(const LayoutPlan& plan) {
-  std::string text = "no layout fits in memory\n";
-  if (!plan.too_large.empty()) {
-    const JudgedLayout& closest = plan.too_large.front();
-    text += fmt::format("the closest that was simulated needs {}: {}\n",
-                        bytes_text(closest.trial.peak_bytes), text_of(closest.choice));
-  } else if (plan.least) {
-    text += fmt::format("the smallest needs at least {}: {}\n",
-                        bytes_text(static_cast<std::uint64_t>(plan.least->least_bytes)),
-                        text_of(plan.least->choice));
-  }
-  return text;
+  const std::string closest = closest_text(plan);
+  return "no layout fits in memory\n" + (closest.empty() ? "" : closest + "\n");
 }
 
 ordered_json layout_json(const JudgedLayout& one, const LayoutPlan& plan, bool front, bool tie,
@@ -144,6 +127,29 @@ ordered_json exclusions_json(const LayoutPlan& plan) {
 
 }  // namespace
 
+std::string counts_text(const LayoutPlan& plan) {
+  const std::string others =
+      plan.stopped ? fmt::format("{} were left when the time was up", plan.slower)
+                   : fmt::format("{} have a bound above the listed times", plan.slower);
+  return fmt::format(
+      "judged {} legal layouts: {} need more memory than there is, {}, {} were simulated ({} of "
+      "them do not fit, {} repeat another under a second name)",
+      plan.legal, plan.without_memory, others, plan.simulated, plan.too_large.size(),
+      plan.repeated);
+}
+
+std::string closest_text(const LayoutPlan& plan) {
+  if (!plan.too_large.empty()) {
+    const JudgedLayout& closest = plan.too_large.front();
+    return fmt::format("the closest that was simulated needs {}: {}",
+                       bytes_text(closest.trial.peak_bytes), text_of(closest.choice));
+  }
+  if (!plan.least) return "";
+  return fmt::format("the smallest needs at least {}: {}",
+                     bytes_text(static_cast<std::uint64_t>(plan.least->least_bytes)),
+                     text_of(plan.least->choice));
+}
+
 std::vector<bool> pareto_front(const std::vector<JudgedLayout>& layouts) {
   std::vector<bool> front;
   std::uint64_t least = UINT64_MAX;
@@ -179,7 +185,7 @@ std::string plan_text(const LayoutPlan& plan, std::size_t best, const StepInterv
     text += table_text(plan, best, ties) + "\n" + ties_text(plan, ties, known);
     text += "front: no simulated layout is both as fast and smaller\n";
   }
-  text += counts_text(plan);
+  text += counts_text(plan) + "\n";
   if (rules) text += rules_text(plan);
   return text;
 }
@@ -202,6 +208,7 @@ ordered_json plan_json(const LayoutPlan& plan, std::size_t best, const StepInter
           {"slower_by_bound", plan.slower},
           {"simulated", plan.simulated},
           {"simulated_without_memory", plan.too_large.size()},
+          {"repeated", plan.repeated},
           {"excluded", exclusions_json(plan)}};
 }
 

@@ -21,6 +21,11 @@ StepInterval known_to(const LayoutPlan& plan, std::optional<double> share);
 /// How many of the simulated layouts cannot be told from the fastest: their intervals overlap.
 std::size_t ties_of(const LayoutPlan& plan, const StepInterval& known);
 
+/// How many layouts were judged how.
+std::string counts_text(const LayoutPlan& plan);
+/// Where nothing fits: the layout that needs the least memory; empty if none was judged.
+std::string closest_text(const LayoutPlan& plan);
+
 /// A plan as text: the best layouts with their front, ties, and how many layouts were judged how.
 /// With `rules`, how many layouts each rule excludes.
 std::string plan_text(const LayoutPlan& plan, std::size_t best, const StepInterval& known,

@@ -24,11 +24,40 @@ Trial refused(std::string why) {
   return trial;
 }
 
+std::uint64_t mixed(std::uint64_t value) {
+  value = (value ^ (value >> 30U)) * 0xbf58'476d'1ce4'e5b9U;
+  value = (value ^ (value >> 27U)) * 0x94d0'49bb'1331'11ebU;
+  return value ^ (value >> 31U);
+}
+
+/// Of all tasks that take time, whatever their numbers are.
+std::uint64_t hash_of(const Plan& plan, const Timeline& timeline) {
+  std::uint64_t sum = 0;
+  for (TaskId task = 0; task < plan.tasks(); ++task) {
+    const Time begin = timeline.begin[task], end = timeline.end[task];
+    if (begin == end) continue;
+    const WorkClass& work = plan.class_of(task);
+    std::uint64_t hash = static_cast<std::uint64_t>(work.pass);
+    const Link link = plan.is_link(work.resource) ? plan.link(work.resource)
+                                                  : Link{Rank{work.resource}, Rank{work.resource}};
+    for (const std::uint64_t part :
+         {std::uint64_t{index(work.stage)} << 32U | index(plan.microbatch[task]),
+          std::uint64_t{index(link.from)} << 32U | index(link.to),
+          static_cast<std::uint64_t>(begin.picoseconds),
+          static_cast<std::uint64_t>(end.picoseconds)}) {
+      hash = mixed(hash + part);
+    }
+    sum += hash;
+  }
+  return sum;
+}
+
 Trial measured(const Layout& layout, const PricedPlan& priced, const Timeline& timeline,
                const HardwareModel& hardware) {
   Trial trial;
   trial.makespan = makespan(priced.plan, timeline);
   trial.capacity_bytes = layout.memory.capacity_bytes;
+  trial.timeline_hash = hash_of(priced.plan, timeline);
   for (const MemoryPeak& peak : memory_peaks(priced.plan, priced.costs, timeline)) {
     trial.peak_bytes = std::max(trial.peak_bytes, peak.bytes);
   }

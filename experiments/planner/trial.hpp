@@ -16,6 +16,7 @@ struct Trial {
   Time makespan{};
   std::uint64_t peak_bytes = 0;  // of the worst rank
   std::optional<std::uint64_t> capacity_bytes;
+  std::uint64_t timeline_hash = 0;  // of what runs when and where
   double samples_per_s = 0;
   std::optional<double> tokens_per_s;
   std::string refusal;  // why it cannot run; empty if it can

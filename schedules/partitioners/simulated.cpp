@@ -66,6 +66,6 @@ Cut cut(const CutProblem& problem) {
 
 constinit extern const PartitionerEntry simulated_entry{
     "simulated", "the shortest step by the engine; exact up to a million cuts, else local search",
-    cut};
+    cut, /*needs_costs=*/true, /*follows_order=*/true};
 
 }  // namespace penstock

@@ -137,11 +137,13 @@ std::vector<LayoutFrame> LayoutFrames::of_degrees(std::uint32_t number) const {
               degrees.pipeline > 1) {
             continue;
           }
-          frames.push_back({.degrees = number,
-                            .group = group,
-                            .sequence = sequence,
-                            .recomputation = r,
-                            .partition = p});
+          frames.push_back(
+              {.degrees = number,
+               .group = group,
+               .sequence = sequence,
+               .recomputation = r,
+               .partition = p,
+               .bound_by = bound_by(base_, *groups_[group].like, space_.partitions[p])});
         }
       }
     }
@@ -176,7 +178,13 @@ std::vector<LayoutFrame> LayoutFrames::all(std::size_t jobs) {
   return all;
 }
 
-/// Sums of layers. The cut of other partitioners is not known: every rank then has an equal part.
+/// A price in microseconds at least: each is rounded to a picosecond.
+void round_down(double& us) {
+  constexpr double half_a_picosecond = 5e-7;
+  us = std::max(0.0, us - half_a_picosecond);
+}
+
+/// Sums of layers.
 std::vector<StageBounds> LayoutFrames::stage_times(const LayoutFrame& frame,
                                                    const Placement& placement,
                                                    const std::vector<LayerTimes>& layers) const {
@@ -192,6 +200,12 @@ std::vector<StageBounds> LayoutFrames::stage_times(const LayoutFrame& frame,
     sum.backward_input += layer.us[2].value_or(0);
     sum.backward_weight += layer.us[3].value_or(0);
     if (again) sum.again += layer.us[4].value_or(0);
+  }
+  for (StageBounds& sum : sums) {
+    for (double* us :
+         {&sum.forward, &sum.backward, &sum.backward_input, &sum.backward_weight, &sum.again}) {
+      round_down(*us);
+    }
   }
   std::vector<StageBounds> times;
   for (const Stage stage : placement.stages()) times.push_back(sums[placement.position(stage)]);
@@ -224,15 +238,17 @@ std::vector<double> LayoutFrames::held_bytes(const Placement& placement,
   const double gradient = memory.kept.gradient_factor();
   const double optimizer = memory.kept.optimizer_factor();
   const double capacity = memory.capacity_bytes ? static_cast<double>(*memory.capacity_bytes) : 0;
-  const double fixed =
-      memory.context_bytes + memory.reserve * capacity - shared_bytes_ * (gradient + optimizer + 1);
+  // Each buffer is rounded to a byte: two of a rank, three of a stage.
+  const double fixed = memory.context_bytes + memory.reserve * capacity -
+                       shared_bytes_ * (gradient + optimizer + 1) - 1;
   std::vector<double> held(placement.ranks(), fixed);
   for (const Stage stage : placement.stages()) {
     const std::uint32_t at = placement.position(stage);
     const auto from = [&](std::uint32_t level) {
       return zero >= level ? weights.share[at] : weights.whole[at];
     };
-    held[index(placement.rank_of(stage))] += from(3) + from(2) * gradient + from(1) * optimizer;
+    held[index(placement.rank_of(stage))] +=
+        from(3) + from(2) * gradient + from(1) * optimizer - 1.5;
   }
   return held;
 }
@@ -241,14 +257,14 @@ std::vector<double> LayoutFrames::held_bytes(const Placement& placement,
 void LayoutFrames::judge_memory(const Placement& placement, const std::vector<LayerTimes>& layers,
                                 LayoutFrame& frame) const {
   const auto& capacity = base_.settled.memory.capacity_bytes;
-  const bool even = space_.partitions[frame.partition] == "even";
+  const bool known = frame.bound_by == BoundBy::even_cut;
   const StageWeights weights = weights_of(frame, placement, layers);
   frame.least_bytes = std::numeric_limits<double>::infinity();
   for (const std::uint32_t zero : space_.zeros) {
     const std::vector<double> held = held_bytes(placement, weights, zero);
     const double needed =
-        even ? *std::max_element(held.begin(), held.end())
-             : std::accumulate(held.begin(), held.end(), 0.0) / static_cast<double>(held.size());
+        known ? *std::max_element(held.begin(), held.end())
+              : std::accumulate(held.begin(), held.end(), 0.0) / static_cast<double>(held.size());
     frame.least_bytes = std::min(frame.least_bytes, needed);
     if (capacity && needed > static_cast<double>(*capacity)) continue;
     frame.may_fit |= static_cast<std::uint8_t>(1U << zero);
@@ -277,10 +293,11 @@ void LayoutFrames::add_kept(const LayoutFrame& frame, const Placement& placement
   }
   for (const Stage stage : placement.stages()) {
     const LayerTimes& sum = sums[placement.position(stage)];
-    prices.kept_bytes.push_back(sum.kept_bytes - sum.freed_bytes);
-    prices.input_bytes.push_back(sum.freed_bytes);
-    prices.pending_bytes.push_back(sum.pending_bytes);
-    prices.workspace_bytes.push_back(sum.workspace_bytes);
+    const auto rounded_down = [](double bytes) { return std::max(0.0, bytes - 0.5); };
+    prices.kept_bytes.push_back(rounded_down(sum.kept_bytes - sum.freed_bytes));
+    prices.input_bytes.push_back(rounded_down(sum.freed_bytes));
+    prices.pending_bytes.push_back(rounded_down(sum.pending_bytes));
+    prices.workspace_bytes.push_back(rounded_down(sum.workspace_bytes));
   }
 }
 
@@ -307,10 +324,11 @@ double LayoutFrames::bound_of(const LayoutFrame& frame,
       .spares_last = space_.recomputations[frame.recomputation].mode == "except_last",
       .early = base_.scenario.recompute.early};
   const std::vector<StageBounds> times = stage_times(frame, ranks, layers);
-  const bool even = space_.partitions[frame.partition] == "even";
-  return bound_rounding * (even
-                               ? step_bound_us(ranks, times, shape)
-                               : equal_part_us(times, shape, ranks.ranks(), ranks.chains().size()));
+  if (frame.bound_by == BoundBy::even_cut) {
+    return bound_rounding * step_bound_us(ranks, times, shape);
+  }
+  const double share = fuses(base_, order) ? 0.5 : 1;  // a cell takes the longer of its parts
+  return bound_rounding * share * equal_part_us(times, shape, ranks.ranks(), ranks.chains().size());
 }
 
 void LayoutFrames::judge(LayoutFrame& frame) const {
@@ -330,6 +348,11 @@ void LayoutFrames::judge(LayoutFrame& frame) const {
   if (space_.recomputations[frame.recomputation].mode == "selective" &&
       recomputes_nothing(*stacks.back())) {
     frame.refusal = "selective recomputation has nothing to recompute";
+    return;
+  }
+  if (frame.bound_by == BoundBy::nothing) {
+    frame.bound_us = 0;
+    frame.may_fit = UINT8_MAX;
     return;
   }
   judge_memory(*placement(frame.group, space_.degrees[frame.degrees].pipeline), *stacks.back(),

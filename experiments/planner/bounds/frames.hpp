@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "experiments/planner/bounds/bound_by.hpp"
 #include "experiments/planner/bounds/layer_shapes.hpp"
 #include "experiments/planner/bounds/plan_base.hpp"
 #include "experiments/planner/bounds/stage_prices.hpp"
@@ -30,6 +31,7 @@ struct LayoutFrame {
   bool sequence = true;
   std::uint8_t recomputation = 0;
   std::uint8_t partition = 0;
+  BoundBy bound_by = BoundBy::even_cut;
   std::uint8_t may_fit = 0;       // bits by ZeRO level
   double least_bytes = 0;         // of the level that needs the least
   const char* refusal = nullptr;  // why it is no layout of its own

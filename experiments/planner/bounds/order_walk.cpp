@@ -92,9 +92,8 @@ class Clock {
     for (const OrderWalk::Step& step : walk_.steps) run(step);
     double end = 0;
     for (const Stage stage : placement_.stages()) {
-      const StageBounds& own = times_[index(stage)];
       if (last_[index(stage)] == 0) continue;
-      end = std::max(end, last_[index(stage)] + own.reduce + own.update + own.gather);
+      end = std::max(end, last_[index(stage)] + times_[index(stage)].after);
     }
     return std::max(end, *std::max_element(rank_.begin(), rank_.end()));
   }

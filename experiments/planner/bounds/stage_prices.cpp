@@ -14,12 +14,15 @@
 namespace penstock {
 namespace {
 
+/// Of each stage in the sample order.
+constexpr std::uint32_t sample_cells = 2;
+
 /// One microbatch after the other through all stages of each chain: all kinds of cells that the
 /// order may have. A split order may have whole backwards too.
 Schedule sample_order(const Placement& placement, bool splits) {
   Schedule schedule(placement.ranks());
   const auto chains = static_cast<std::uint32_t>(placement.chains().size());
-  for (std::uint32_t number = 0; number < 2 * chains; ++number) {
+  for (std::uint32_t number = 0; number < sample_cells * chains; ++number) {
     const std::vector<Stage>& chain = placement.chains()[number % chains];
     const Microbatch microbatch{number};
     const auto add = [&](Pass pass, Stage stage) {
@@ -54,9 +57,6 @@ void take_class(const WorkClass& work, double duration_us, double latency_us, St
     case Pass::recompute:
       stage.again = duration_us;
       break;
-    case Pass::update:
-      stage.update = duration_us;
-      break;
     case Pass::send_activation:
       stage.send_forward = both_us;
       stage.occupies_forward = duration_us;
@@ -65,15 +65,40 @@ void take_class(const WorkClass& work, double duration_us, double latency_us, St
       stage.send_backward = both_us;
       stage.occupies_backward = duration_us;
       break;
-    case Pass::reduce_gradient:
-      stage.reduce = both_us;
-      stage.occupies_reduce = duration_us;
-      break;
-    case Pass::gather_weights:
-      stage.gather = both_us;
-      break;
     default:
       break;
+  }
+}
+
+/// What follows the last gradient of a stage, as the plan of the sample order has it: the longest
+/// way over inputs alone, from its reduction, its update or its part of a tie.
+void add_ways_to_the_end(const Plan& plan, const Costs& costs, std::vector<StageBounds>& all) {
+  std::vector<double> way(plan.tasks());  // of each task to the end
+  for (TaskId task = plan.tasks(); task-- > 0;) {
+    const WorkClass& work = plan.class_of(task);
+    if (!is_tail(work.pass) && work.pass != Pass::update) continue;
+    StageBounds& stage = all[index(work.stage)];
+    const double own_us = to_us(costs.duration_of(plan, task));
+    if (work.pass == Pass::update) {
+      stage.update = own_us;
+      stage.gather = way[task];
+    }
+    way[task] += own_us + to_us(costs.latency_of(plan, task));
+    plan.for_each_input(task, [&](TaskId input) { way[input] = std::max(way[input], way[task]); });
+    const bool begins_later = work.pass != Pass::reduce_early && work.pass != Pass::gather_weights;
+    if (begins_later) stage.after = std::max(stage.after, way[task]);
+  }
+}
+
+/// How long reductions keep their links: those of every cell, and those of a step.
+void add_sums(const Plan& plan, const Costs& costs, std::vector<StageBounds>& all) {
+  std::vector<std::uint32_t> tasks(plan.classes.size());
+  for (const std::uint32_t work : plan.work) ++tasks[work];
+  for (std::size_t c = 0; c < plan.classes.size(); ++c) {
+    const WorkClass& work = plan.classes[c];
+    if (work.pass != Pass::reduce_gradient && work.pass != Pass::reduce_early) continue;
+    StageBounds& stage = all[index(work.stage)];
+    (tasks[c] < sample_cells ? stage.sums : stage.sums_each) += to_us(costs.duration[c]);
   }
 }
 
@@ -84,6 +109,8 @@ std::vector<StageBounds> times_of(const Plan& plan, const Costs& costs) {
     take_class(plan.classes[c], to_us(costs.duration[c]), to_us(costs.latency[c]),
                all[index(plan.classes[c].stage)]);
   }
+  add_ways_to_the_end(plan, costs, all);
+  add_sums(plan, costs, all);
   return all;
 }
 
@@ -123,22 +150,27 @@ double least_bytes_of_ranks(const Placement& placement, const StagePrices& price
 
 }  // namespace
 
-Layout staged_layout(const PlanBase& base, Layout layout, const LayoutChoice& choice, bool splits,
-                     const Placement& placement) {
-  Scenario cutting;
-  cutting.model.stages_given = base.scenario.model.stages_given;
-  cutting.partition = base.scenario.partition;
-  cutting.partition.name = choice.partition;
+Layout placed_layout(const PlanBase& base, Layout layout, bool splits, const Placement& placement) {
   layout.placement = placement;
   layout.schedule = sample_order(placement, splits);
   layout.rule = nullptr;
   spread_ranks(base.scenario, layout);
   layout.spec = base.heads;
   layout.model = whole_model(base, layout.model);
-  layout.partition = cut_model(cutting, layout);
+  return layout;
+}
+
+void cut_layout(const PlanBase& base, const std::string& partition,
+                const std::vector<LayerTimes>& times, const HardwareModel& hardware,
+                Layout& layout) {
+  Scenario cutting;
+  cutting.model.stages_given = base.scenario.model.stages_given;
+  cutting.partition = base.scenario.partition;
+  cutting.partition.name = partition;
+  const KnownLayers known(hardware, layout.model, times, base.reduced_layer);
+  layout.partition = cut_model(cutting, layout, &known);
   layout.tied_embedding_bytes = base.scenario.model.tied_embedding_bytes;
   fit_model(layout);
-  return layout;
 }
 
 StagePrices stage_prices(const PlanBase& base, const Layout& layout, const OrderChoice& order,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "experiments/planner/bounds/layer_times.hpp"
@@ -12,7 +13,7 @@ namespace penstock {
 /// What the stages of a layout cost, as its simulation prices them; transfers between ranks may be
 /// free.
 struct StagePrices {
-  std::vector<StageBounds> times;  // by stage of the placement
+  std::vector<StageBounds> times;  // by stage of the placement; empty: the cut is not known
   double least_bytes = 0;          // that the fullest rank holds at some moment of any order
   std::vector<double> held_bytes;  // by rank, throughout the run
   // By stage of the placement.
@@ -25,13 +26,17 @@ struct StagePrices {
   bool remakes = false;                  // recomputed memory is held by each B or I
 };
 
-/// A layout as far as its stages are concerned, with an order of two microbatches. `shaped` is
-/// `with_shape` of it; all orders with the same placement and slices have the same. Throws
-/// InputError and RuleError for what a scenario refuses.
-Layout staged_layout(const PlanBase& base, Layout shaped, const LayoutChoice& choice, bool splits,
-                     const Placement& placement);
+/// A layout on its ranks, not cut yet, with an order of two microbatches. `shaped` is `with_shape`
+/// of it; all orders with the same placement and slices have the same.
+Layout placed_layout(const PlanBase& base, Layout shaped, bool splits, const Placement& placement);
 
-/// Prices a staged layout. Throws as above.
+/// Cuts it as its simulation does, unless the partitioner follows the order. `times` is as for
+/// KnownLayers. Throws InputError and RuleError for what a scenario refuses.
+void cut_layout(const PlanBase& base, const std::string& partition,
+                const std::vector<LayerTimes>& times, const HardwareModel& hardware,
+                Layout& layout);
+
+/// Prices a layout that is placed and cut. Throws as above.
 StagePrices stage_prices(const PlanBase& base, const Layout& layout, const OrderChoice& order,
                          const std::vector<LayerTimes>& times, const HardwareModel& hardware);
 

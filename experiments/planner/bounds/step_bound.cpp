@@ -30,7 +30,6 @@ class StepParts {
   void walk(const std::vector<Stage>& chain);
   double cell(const StageBounds& stage) const;
   double backward(const StageBounds& stage) const;
-  double end_of(Stage stage) const;
   double work_of(Rank rank) const;
 
   const Placement& placement_;
@@ -82,27 +81,22 @@ double StepParts::work_of(Rank rank) const {
   return least * shape_.cells;
 }
 
-/// After the last gradient of a stage.
-double StepParts::end_of(Stage stage) const {
-  const StageBounds& own = times_[index(stage)];
-  return own.reduce + own.update + own.gather;
-}
-
 double StepParts::of_rank(Rank rank) const {
+  // Chains share the cells in an unknown way.
+  const double cells = placement_.chains().size() == 1 ? shape_.cells : 1;
   double head = never, tail = never, own_end = never, gather = never, update = 0, sums = 0;
   for (const Stage stage : placement_.stages_of(rank)) {
     const StageBounds& own = times_[index(stage)];
     const Stage first = placement_.chains()[placement_.chain_of(stage)].front();
     head = std::min(head, before_[index(stage)]);
-    tail = std::min(tail, shape_.splits ? 0 : after_[index(stage)] + end_of(first));
-    own_end = std::min(own_end, end_of(stage));
+    tail = std::min(tail, shape_.splits ? 0 : after_[index(stage)] + times_[index(first)].after);
+    own_end = std::min(own_end, own.after);
     gather = std::min(gather, own.gather);
     update += own.update;
-    sums += own.occupies_reduce;
+    sums += own.sums + own.sums_each * cells;
   }
   if (head == never) return 0;
   const double work = work_of(rank);
-  if (shape_.reduces_each && placement_.chains().size() == 1) sums *= shape_.cells;
   const double after = std::max({tail, own_end, update + gather});
   return head + std::max(work + after, sums + gather);
 }

@@ -20,21 +20,21 @@ struct StageBounds {
   double send_backward = 0;     // gradient to the previous stage, latency included
   double occupies_forward = 0;  // of the link, without latency
   double occupies_backward = 0;
-  double reduce = 0;  // gradient reduction, latency included
-  double occupies_reduce = 0;
+  double after = 0;      // from its last gradient to the end: reduction, update, gather
+  double sums = 0;       // of reductions on their link: of those that a step has once
+  double sums_each = 0;  // of those that every cell has
   double update = 0;
   double gather = 0;  // of updated weights, latency included
 };
 
 /// How an order runs the cells of its stages.
 struct OrderShape {
-  double cells = 1;           // per stage and iteration, over all chains
-  bool splits = false;        // a backward is I and W, or B
-  bool joins = false;         // overlap cells: recomputation is a part of a backward
-  bool gathers = false;       // passes gather weights, overlapped with their work
-  bool spares_last = false;   // the last microbatch is not recomputed
-  bool early = false;         // recomputation does not wait for gradients
-  bool reduces_each = false;  // gradients are reduced after each cell
+  double cells = 1;          // per stage and iteration, over all chains
+  bool splits = false;       // a backward is I and W, or B
+  bool joins = false;        // overlap cells: recomputation is a part of a backward
+  bool gathers = false;      // passes gather weights, overlapped with their work
+  bool spares_last = false;  // the last microbatch is not recomputed
+  bool early = false;        // recomputation does not wait for gradients
 };
 
 /// A lower bound on the step time of any order of these cells, in microseconds. Each rank waits for

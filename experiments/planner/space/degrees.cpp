@@ -4,26 +4,6 @@
 
 namespace penstock {
 
-bool cuts_evenly(std::uint64_t layers, std::uint64_t stages) {
-  if (stages > layers || stages > Limits::ranks) return false;
-  const std::uint64_t largest = (layers + stages - 1) / stages;
-  return 10 * layers >= 9 * stages * largest;
-}
-
-namespace {
-
-void add_replicas(const TrainingTask& task, LayoutChoice choice, std::vector<LayoutChoice>& all) {
-  const std::uint32_t rest = task.devices / choice.tensor / choice.pipeline;
-  for (const std::uint32_t expert : divisors(rest)) {
-    choice.expert = expert;
-    choice.data = rest / expert;
-    choice.zero = choice.has_replicas() ? 1 : 0;
-    if (why_no_degrees(task, choice) == nullptr) all.push_back(choice);
-  }
-}
-
-}  // namespace
-
 std::vector<std::uint32_t> divisors(std::uint32_t number) {
   std::vector<std::uint32_t> all;
   for (std::uint32_t divisor = 1; divisor <= number; ++divisor) {
@@ -63,19 +43,6 @@ const char* why_no_degrees(const TrainingTask& task, LayoutChoice& choice) {
     return "more pipeline stages than layers";
   }
   return share_batch(task, choice) ? nullptr : "the batch does not divide into microbatches";
-}
-
-std::vector<LayoutChoice> possible_degrees(const TrainingTask& task) {
-  std::vector<LayoutChoice> all;
-  for (const std::uint32_t tensor : divisors(task.devices)) {
-    if (why_no_tensor(task, tensor) != nullptr) continue;
-    for (const std::uint32_t pipeline : divisors(task.devices / tensor)) {
-      if (!cuts_evenly(task.layers, pipeline)) continue;
-      add_replicas(task, {.tensor = tensor, .pipeline = pipeline, .microbatch = task.microbatch},
-                   all);
-    }
-  }
-  return all;
 }
 
 }  // namespace penstock

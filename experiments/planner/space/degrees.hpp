@@ -14,9 +14,6 @@ constexpr std::uint32_t most_replica_microbatches = 16'384;
 /// All divisors of a number, ascending.
 std::vector<std::uint32_t> divisors(std::uint32_t number);
 
-/// Whether the mean stage has at least 90 % of the layers of the largest.
-bool cuts_evenly(std::uint64_t layers, std::uint64_t stages);
-
 /// Sets the microbatches of a layout for its share of the batch. False if the batch does not
 /// divide, or into too many.
 bool share_batch(const TrainingTask& task, LayoutChoice& choice);
@@ -26,10 +23,5 @@ const char* why_no_tensor(const TrainingTask& task, std::uint32_t tensor);
 /// The rule that excludes the degrees of a layout whose product is right; nullptr if they are
 /// legal. Sets the microbatches.
 const char* why_no_degrees(const TrainingTask& task, LayoutChoice& choice);
-
-/// All combinations of degrees that multiply to the devices of a task, as 1F1B with ZeRO-1: tensor
-/// groups inside a machine that divide the heads, evenly cut layers, expert groups that divide the
-/// experts, and a batch that divides evenly. Ascending in tensor, pipeline and expert degree.
-std::vector<LayoutChoice> possible_degrees(const TrainingTask& task);
 
 }  // namespace penstock

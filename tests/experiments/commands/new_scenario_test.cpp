@@ -47,7 +47,7 @@ TEST_CASE("new names the model as seen from where the scenario will be") {
       "new", "--model", "models/llama.json", "--hardware", "dgx-h100", "--devices", "8"};
   const ProgramRun here = folder.run(asked);
   CHECK(here.code == 0);
-  CHECK(here.errors.starts_with("penstock: tried "));
+  CHECK(here.errors.starts_with("penstock: judged "));
   CHECK(nlohmann::json::parse(here.output)["model"]["file"] == "models/llama.json");
   folder.scratch.file("my.json", here.output);
   CHECK(folder.run({"run", "my.json"}).code == 0);
@@ -71,7 +71,7 @@ TEST_CASE("new takes a machine by its file, as run does") {
                                  "--hardware", "hw/mine.json", "--devices",
                                  "8",          "-o",           "out/my.json"};
   const ProgramRun made = folder.run(asked);
-  CHECK(made.errors.starts_with("penstock: tried "));
+  CHECK(made.errors.starts_with("penstock: judged "));
   CHECK(made.code == 0);
   const auto document = nlohmann::json::parse(content_of(folder.scratch.path("out/my.json")));
   CHECK(document["hardware"]["file"] == "../hw/mine.json");

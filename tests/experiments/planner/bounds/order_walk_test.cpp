@@ -46,9 +46,7 @@ TEST_CASE("a walk adds recomputation, and what follows the last gradient") {
   more.again = 1;
   CHECK(walked("1f1b", 1, {}, more) == doctest::Approx((8 + 4 - 1) * 4.0));
   more.again = 0;
-  more.reduce = 2;
-  more.update = 1;
-  more.gather = 3;
+  more.after = 6;
   CHECK(walked("1f1b", 1, {}, more) == doctest::Approx((8 + 4 - 1) * 3.0 + 6));
   // Overlap cells may hide it.
   more = stage;
