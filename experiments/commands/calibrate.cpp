@@ -159,7 +159,7 @@ int run_torch_calibration(const Options& options, const BackendEntry& backend) {
   fmt::print("{}", options.json ? printed(ranking_json(ranking)) : text);
   if (!options.report.empty()) write_file(options.report, text);
   if (ranking.verdict != Verdict::inconclusive) return ExitCode::done;
-  say("inconclusive: this machine is too noisy");
+  say(fmt::format("inconclusive: {}", why_inconclusive(ranking)));
   return ExitCode::machine_cannot;
 }
 

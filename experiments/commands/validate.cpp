@@ -235,7 +235,9 @@ int run_ranking(const Options& options, const Scenario& scenario, const BackendE
                     names.size()));
     return interrupted;
   }
-  if (ranking.verdict == Verdict::inconclusive) say("inconclusive: this machine is too noisy");
+  if (ranking.verdict == Verdict::inconclusive) {
+    say(fmt::format("inconclusive: {}", why_inconclusive(ranking)));
+  }
   return exit_code(ranking.verdict);
 }
 

@@ -180,11 +180,18 @@ TorchRun run_in_torch(const TorchJob& job, TorchFolder& folder) {
                .load = seen["load"],
                .waited_s = seen["quiet"]["waited_s"],
                .gave_up = seen["quiet"]["gave_up"],
+               .threads = seen["threads"],
                .results = {}};
   for (const RuntimeOrder& order : job.orders) {
     run.results.push_back(result_of(seen["orders"][order.name], job, order, folder));
   }
   return run;
+}
+
+std::optional<std::string> why_no_score(const TorchJob& job, std::uint32_t threads,
+                                        const UsableCores& cores) {
+  if (job.model.bodies == TorchBodies::sleep || job.device.device != "cpu") return std::nullopt;
+  return why_no_core_each(job.ranks, threads, cores);
 }
 
 double retest_error(const std::vector<TimedStep>& steps) {

@@ -10,6 +10,7 @@
 #include "experiments/torch_runs/torch_folder.hpp"
 #include "experiments/torch_runs/torch_layers.hpp"
 #include "validate/backends/registry.hpp"
+#include "validate/machine/cores.hpp"
 
 namespace penstock {
 
@@ -49,6 +50,7 @@ struct TorchRun {
   double load = 0;      // of the machine at the end
   double waited_s = 0;  // for a quiet machine, and on loud steps
   bool gave_up = false;
+  std::uint32_t threads = 1;         // in which a rank computes
   std::vector<TorchResult> results;  // by order
 };
 
@@ -56,6 +58,11 @@ struct TorchRun {
 /// traces. ^C ends the program, and removes a temporary folder. Throws InputError for a user's
 /// model that does not run in one process, std::runtime_error if PyTorch fails as a whole.
 TorchRun run_in_torch(const TorchJob& job, TorchFolder& folder);
+
+/// Why times of a run say nothing of a simulation: ranks that compute on fewer cores than they
+/// need. Layers that sleep, or run on devices, need none.
+std::optional<std::string> why_no_score(const TorchJob& job, std::uint32_t threads,
+                                        const UsableCores& cores);
 
 /// The median time of steps of even rounds against that of odd ones, as a share of all: the pace of
 /// a machine drifts from round to round, and steps of one round agree better. Of every other step,

@@ -243,7 +243,7 @@ def run_rank(rank, job, orders, meeting, folder, pipe):
                     pipe.send(("at", name, turn))
                 seen = visit(order, model, rank, turn, reference, folder, quiet)
                 pipe.send(("seen", name, seen))
-        pipe.send(("end", None, quiet.seen()))
+        pipe.send(("end", None, {"quiet": quiet.seen(), "threads": torch.get_num_threads()}))
         meet(device)
         dist.destroy_process_group()
     except Exception as error:
@@ -263,6 +263,7 @@ class Results:
                        for order in job["orders"]}
         self.parts = {}
         self.quiet = {"waited_s": 0.0, "gave_up": False}
+        self.threads = 1  # in which a rank computes
         self.machine_fault = self.model_fault = None
         self.done = 0
 
@@ -288,7 +289,7 @@ class Results:
         cuda = self.job["device"] == "cuda" and torch.cuda.device_count() > 0
         return {"torch": torch.__version__, "python": sys.version.split()[0],
                 "device": torch.cuda.get_device_name(0) if cuda else "cpu",
-                "load": os.getloadavg()[0], "cores": os.cpu_count(), "quiet": self.quiet,
+                "load": os.getloadavg()[0], "threads": self.threads, "quiet": self.quiet,
                 "machine_fault": self.machine_fault, "model_fault": self.model_fault,
                 "orders": self.orders}
 
@@ -321,8 +322,9 @@ def run_ranks(job, orders, folder, results, number):
                 at = name
             elif kind == "seen":
                 results.add(pipes[pipe], name, content)
-            elif kind == "end" and pipes[pipe] == 0:
-                results.quiet = content
+            elif kind == "end":
+                results.quiet = content["quiet"]  # the same on all ranks
+                results.threads = max(results.threads, content["threads"])
             elif kind == "fault":
                 fault = (name or at, content)
                 break

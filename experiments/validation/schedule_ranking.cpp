@@ -158,6 +158,15 @@ Verdict worst_of(const ScheduleRanking& ranking) {
   return ranking.ran == 0 && worst == Verdict::pass ? Verdict::inconclusive : worst;
 }
 
+/// Of the first run without a score: with its times, the others do not compare.
+std::string why_no_score(const ScheduleRanking& ranking) {
+  for (std::size_t i = 0; i < ranking.ran; ++i) {
+    const std::string& why = ranking.schedules[i].validation.why_no_score;
+    if (!why.empty()) return why;
+  }
+  return "";
+}
+
 std::optional<double> correlation_of(const ScheduleRanking& ranking) {
   std::vector<TwoMoments> moments;
   for (std::size_t i = 0; i < ranking.ran; ++i) {
@@ -238,9 +247,11 @@ ScheduleRanking rank_schedules(const Scenario& scenario, const std::vector<std::
   const auto out = std::find_if(ranking.schedules.begin(), ranking.schedules.end(),
                                 [](const RankedSchedule& one) { return !one.left_out.empty(); });
   ranking.ran = static_cast<std::size_t>(out - ranking.schedules.begin());
+  ranking.verdict = worst_of(ranking);
+  ranking.why_no_score = why_no_score(ranking);
+  if (!ranking.why_no_score.empty()) return ranking;
   ranking.correlation = correlation_of(ranking);
   count_errors(ranking);
-  ranking.verdict = worst_of(ranking);
   if (ranking.ran > 0) {
     ranking.regret = chosen(ranking).measured_us / ranking.schedules.front().measured_us - 1;
   }

@@ -33,6 +33,7 @@ struct ScheduleRanking {
   double regret = 0;  // additional time of the predicted fastest schedule over the actual fastest,
                       // as a share
   Verdict verdict = Verdict::inconclusive;  // the worst of all
+  std::string why_no_score;  // why errors, correlation and regret are meaningless; then unset
   std::string profile;       // of a run in PyTorch: the profile file that predictions used
   std::string scenario;      // and a scenario that reads it as profile.json
   bool interrupted = false;  // before all had run
@@ -47,6 +48,9 @@ std::vector<std::string> schedules_named(const std::string& text);
 /// runtime, all are predicted from the traces of four.
 ScheduleRanking rank_schedules(const Scenario& scenario, const std::vector<std::string>& names,
                                const BackendEntry& backend, const ValidationOptions& options);
+
+/// Why a ranking is inconclusive, in a line.
+std::string why_inconclusive(const ScheduleRanking& ranking);
 
 /// The document of `validate --schedules … --json`.
 nlohmann::ordered_json ranking_json(const ScheduleRanking& ranking);

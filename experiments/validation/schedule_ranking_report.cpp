@@ -26,17 +26,22 @@ ordered_json schedule_json(const RankedSchedule& one) {
 
 std::vector<std::string> row_of(const RankedSchedule& one) {
   const RunErrors& errors = one.validation.errors;
+  const bool scored = one.validation.why_no_score.empty();
+  const auto error_text = [&](double error) { return scored ? percent_text(error) : "-"; };
   return {one.name,
           number_text(one.measured_us),
           number_text(one.simulated_us),
-          percent_text(errors.structure),
-          percent_text(errors.profile),
-          percent_text(errors.retest),
-          percent_text(errors.spread),
+          error_text(errors.structure),
+          error_text(errors.profile),
+          error_text(errors.retest),
+          error_text(errors.spread),
           std::string(name(one.validation.verdict))};
 }
 
 std::string errors_text(const ScheduleRanking& ranking) {
+  if (!ranking.why_no_score.empty()) {
+    return fmt::format("no errors are reported: {}\n", ranking.why_no_score);
+  }
   return fmt::format(
       "simulated against measured: mean error {}, worst {}; {} of {} pairs over 5 % apart are in "
       "order\nmeasured against itself, half against half: mean {}, worst {}\n",
@@ -69,6 +74,7 @@ std::string machine_text(const ScheduleRanking& ranking) {
 }
 
 std::string choice_text(const ScheduleRanking& ranking) {
+  if (!ranking.why_no_score.empty()) return "";
   const std::string& best = ranking.schedules.front().name;
   std::string text = ranking.regret > 0
                          ? fmt::format("the quickest by simulation takes {} longer than {}",
@@ -81,11 +87,15 @@ std::string choice_text(const ScheduleRanking& ranking) {
 
 }  // namespace
 
+std::string why_inconclusive(const ScheduleRanking& ranking) {
+  return ranking.why_no_score.empty() ? "this machine is too noisy" : ranking.why_no_score;
+}
+
 ordered_json ranking_json(const ScheduleRanking& ranking) {
   ordered_json schedules = ordered_json::array();
   for (const RankedSchedule& one : ranking.schedules) schedules.push_back(schedule_json(one));
   const auto known = [&](double value) {
-    return ranking.ran > 0 ? ordered_json(value) : ordered_json();
+    return ranking.ran > 0 && ranking.why_no_score.empty() ? ordered_json(value) : ordered_json();
   };
   return {{"penstock", 1},
           {"backend", ranking.backend},
@@ -99,6 +109,7 @@ ordered_json ranking_json(const ScheduleRanking& ranking) {
           {"pairs_apart", ranking.pairs_apart},
           {"pairs_in_order", ranking.pairs_right},
           {"regret", known(ranking.regret)},
+          {"why_no_score", ranking.why_no_score},
           {"interrupted", ranking.interrupted},
           {"schedules", std::move(schedules)}};
 }

@@ -15,6 +15,7 @@
 #include "experiments/torch_runs/transfer.hpp"
 #include "sim/base/error.hpp"
 #include "sim/engines/relax.hpp"
+#include "validate/machine/cores.hpp"
 #include "validate/statistics/median.hpp"
 
 namespace penstock {
@@ -150,7 +151,9 @@ TorchNote note_of(const TorchJob& job, const TorchRun& run, const TorchResult& r
 }
 
 void judge_run(const TorchResult& result, Validation& validation) {
-  validation.verdict = judge(validation.errors, validation.measured, validation.targets);
+  if (validation.why_no_score.empty()) {
+    validation.verdict = judge(validation.errors, validation.measured, validation.targets);
+  }
   validation.numbers = {.error = result.gradient_error, .why_not = "", .most = most_gradient_error};
   if (result.gradient_error > most_gradient_error) validation.verdict = Verdict::fail;
 }
@@ -161,6 +164,7 @@ void fill(const TorchJob& job, const TorchRun& run, std::size_t number,
   const TorchResult& result = run.results[number];
   Validation& validation = outcome.validation;
   validation.torch = note_of(job, run, result);
+  validation.why_no_score = why_no_score(job, run.threads, usable_cores()).value_or("");
   const MeasuredRun& traced = *result.traced;
   validation.job = traced.job;
   validation.job.scale = job.model.scale;

@@ -268,7 +268,7 @@ std::string validation_text(const Validation& validation) {
     text += errors_table(validation) + "\n";
   }
   if (has_run(validation) && !validation.why_no_score.empty()) {
-    text += fmt::format("no errors are told: {}\n", validation.why_no_score);
+    text += fmt::format("no errors are reported: {}\n", validation.why_no_score);
   }
   const auto& environment = validation.typical.environment;
   if (const auto says = environment.find("validates"); says != environment.end()) {

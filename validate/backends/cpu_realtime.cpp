@@ -70,11 +70,9 @@ class CpuRealtime : public Backend {
 
 std::optional<Obstacle> obstacle(const PricedPlan& priced) {
   if (auto found = apart_obstacle(priced)) return found;
-  const Plan& plan = priced.plan;
-  const UsableCores cores = usable_cores();
-  const std::size_t usable = whole_cores(cores);
-  if (plan.ranks <= usable) return std::nullopt;
-  return Obstacle{true, fmt::format("{} ranks, {} usable cores", plan.ranks, usable)};
+  auto why = why_no_core_each(priced.plan.ranks, 1, usable_cores());
+  if (!why) return std::nullopt;
+  return Obstacle{true, *std::move(why)};
 }
 
 std::unique_ptr<Backend> make(const Job& job) { return std::make_unique<CpuRealtime>(job); }

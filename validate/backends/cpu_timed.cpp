@@ -34,7 +34,7 @@ class CpuTimed : public Backend {
 
  private:
   static bool has_a_core_each(const Job& job) {
-    return job.priced.plan.ranks <= whole_cores(usable_cores());
+    return !why_no_core_each(job.priced.plan.ranks, 1, usable_cores());
   }
   static std::vector<SleepingClock> clocks(const Job& job, StartLine& line) {
     return std::vector<SleepingClock>(job.priced.plan.ranks, SleepingClock(line));

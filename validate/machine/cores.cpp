@@ -97,6 +97,16 @@ std::size_t whole_cores(const UsableCores& cores) {
   return std::min(allowed, static_cast<std::size_t>(std::min(*cores.quota, 1e6)));
 }
 
+std::optional<std::string> why_no_core_each(std::uint32_t ranks, std::uint32_t threads,
+                                            const UsableCores& cores) {
+  const std::uint64_t needed = std::uint64_t{ranks} * threads;
+  const std::size_t usable = whole_cores(cores);
+  if (needed <= usable) return std::nullopt;
+  return fmt::format("{} ranks that compute{} need {} cores; usable: {}", ranks,
+                     threads == 1 ? "" : fmt::format(" in {} threads each", threads), needed,
+                     usable);
+}
+
 void stay_on(int core) {
   cpu_set_t set;
   CPU_ZERO(&set);

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -14,8 +17,13 @@ struct UsableCores {
 
 UsableCores usable_cores();
 
-/// How many ranks can have a core each.
+/// How many threads can have a core each.
 std::size_t whole_cores(const UsableCores& cores);
+
+/// Why ranks that compute cannot have a core for each of their threads; nothing if they can. Ranks
+/// that share cores wait for them, which no simulation knows: their wall-clock times are no score.
+std::optional<std::string> why_no_core_each(std::uint32_t ranks, std::uint32_t threads,
+                                            const UsableCores& cores);
 
 /// The cores that `cpu.max` of a cgroup allows: "150000 100000" is 1.5; nothing for "max" and for
 /// other texts.

@@ -210,6 +210,20 @@ TEST_CASE("torch runs: the program carries its scripts whole") {
   CHECK(scenario_model_script().find("class TimedBlock(nn.Module):") != std::string_view::npos);
 }
 
+TEST_CASE("torch runs: ranks that compute on too few cores have no score, ranks that sleep do") {
+  TorchJob job{.device = {"gloo", "cpu"}, .ranks = 4, .microbatches = 8, .model = {}, .orders = {}};
+  const UsableCores two{{0, 1}, {}};
+  CHECK_FALSE(why_no_score(job, 1, two));
+  for (const TorchBodies bodies : {TorchBodies::compute, TorchBodies::layers, TorchBodies::own}) {
+    job.model.bodies = bodies;
+    CHECK(why_no_score(job, 1, two) == "4 ranks that compute need 4 cores; usable: 2");
+    CHECK_FALSE(why_no_score(job, 1, {{0, 1, 2, 3}, {}}));
+    CHECK(why_no_score(job, 2, {{0, 1, 2, 3}, {}}));
+  }
+  job.device.device = "cuda";
+  CHECK_FALSE(why_no_score(job, 1, two));
+}
+
 TEST_CASE(
     "torch runs: rounds that differ show as retest error, however well the steps of one agree") {
   const auto quick_and_slow = [](std::uint32_t round) { return round % 2 == 0 ? 90.0 : 110.0; };

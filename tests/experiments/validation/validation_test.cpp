@@ -194,7 +194,7 @@ TEST_CASE("validation: a run that says nothing of errors is inconclusive, with t
   CHECK(document["environment"]["mode"] == "streams_unpartitioned");
   const std::string text = validation_text(result);
   CHECK(text.find("structure error") == std::string::npos);
-  CHECK(text.find("no errors are told: ranks share all SMs") != std::string::npos);
+  CHECK(text.find("no errors are reported: ranks share all SMs") != std::string::npos);
 }
 
 TEST_CASE("validation: what a backend does not run is refused with the reason") {

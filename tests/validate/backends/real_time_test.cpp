@@ -148,7 +148,8 @@ TEST_CASE("cpu_realtime: more ranks than cores are in the way of this machine, n
   const auto obstacle = backend("cpu_realtime").obstacle(priced(system));
   REQUIRE(obstacle);
   CHECK(obstacle->of_machine);
-  CHECK(obstacle->text == "256 ranks, " + std::to_string(usable) + " usable cores");
+  CHECK(obstacle->text ==
+        "256 ranks that compute need 256 cores; usable: " + std::to_string(usable));
   CHECK_FALSE(backend("cpu_timed").obstacle(priced(system)));
 }
 

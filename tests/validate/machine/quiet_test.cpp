@@ -102,4 +102,13 @@ TEST_CASE("cores: a rank needs a whole one, by affinity and by quota") {
   CHECK_FALSE(usable_cores().numbers.empty());
 }
 
+TEST_CASE("cores: ranks that compute need one for each of their threads") {
+  CHECK_FALSE(why_no_core_each(2, 1, {{0, 1}, {}}));
+  CHECK_FALSE(why_no_core_each(2, 2, {{0, 1, 2, 3}, 4}));
+  CHECK(why_no_core_each(4, 1, {{0, 1}, {}}) == "4 ranks that compute need 4 cores; usable: 2");
+  CHECK(why_no_core_each(2, 1, {{0, 1}, 1.5}) == "2 ranks that compute need 2 cores; usable: 1");
+  CHECK(why_no_core_each(2, 3, {{0, 1, 2, 3}, {}}) ==
+        "2 ranks that compute in 3 threads each need 6 cores; usable: 4");
+}
+
 }  // namespace penstock::testing
