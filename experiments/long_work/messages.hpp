@@ -6,7 +6,7 @@
 namespace penstock {
 
 /// A text that a terminal shows and does not obey: control characters other than line ends and tabs
-/// become \u001b, which JSON reads back; bytes that are no UTF-8 become U+FFFD.
+/// become \u001b, which JSON reads back.
 std::string printable(std::string_view text);
 
 /// Writes "penstock: " and a line to stderr, if it is open.

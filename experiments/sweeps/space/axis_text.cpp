@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "experiments/files/json_input.hpp"
+#include "experiments/files/plain_text.hpp"
 #include "experiments/files/quantity.hpp"
 #include "sim/base/error.hpp"
 

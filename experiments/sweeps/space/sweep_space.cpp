@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "experiments/files/files.hpp"
+#include "experiments/files/json_input.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {

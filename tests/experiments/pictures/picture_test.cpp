@@ -38,6 +38,14 @@ TEST_CASE("pictures of all formats say that they may be overwritten") {
   }
 }
 
+TEST_CASE("a text that is no UTF-8 is drawn with replacements, in every format") {
+  for (const PictureFormat format : {PictureFormat::svg, PictureFormat::png, PictureFormat::pdf}) {
+    Page page = open_page({.height = 300}, 300);
+    page.canvas.text({20, 20}, "a\xff title", {});
+    CHECK_FALSE(render(format, page).empty());
+  }
+}
+
 TEST_CASE("the mark of a PNG is a chunk as the others are") {
   const std::string png = render(PictureFormat::png, open_page({.height = 300}, 300));
   std::size_t at = 8, chunks = 0;
