@@ -13,6 +13,7 @@
 #include "experiments/commands/torch_flags.hpp"
 #include "experiments/files/files.hpp"
 #include "experiments/files/json_output.hpp"
+#include "experiments/files/output_file.hpp"
 #include "experiments/gpu_probes/device_report.hpp"
 #include "experiments/gpu_probes/probe_file.hpp"
 #include "experiments/long_work/interruption.hpp"
@@ -46,6 +47,7 @@ struct Options {
   std::string plot;
   PictureLook look;
   bool json = false;
+  Existing replaced = Existing::own;
 };
 
 CalibrationRequest request_of(const Options& options) {
@@ -63,7 +65,11 @@ std::string now() { return utc_text(std::time(nullptr)); }
 /// Refuses wrong paths before any long work.
 void check_files(const Options& options) {
   if (options.profile == "-") throw UsageError("-o -: a profile store is a file");
-  check_outputs({options.profile, options.report, options.plot}, {options.layers_of});
+  // Rows are added to a store, which is not replaced.
+  check_outputs({options.profile, options.report, options.plot}, {options.layers_of},
+                Existing::any);
+  check_replaced(options.report, options.replaced);
+  check_replaced(options.plot, options.replaced);
   if (!options.plot.empty()) picture_format(options.plot);
   options_of(options.look);
 }
@@ -116,6 +122,11 @@ Measured measure(const Options& options, const CalibrationRequest& request) {
   return {std::move(calibration), std::move(rows)};
 }
 
+/// "p.json" and "p.run.json".
+std::string scenario_beside(const std::string& profile) {
+  return profile.substr(0, profile.size() - std::string_view(".json").size()) + ".run.json";
+}
+
 /// PyTorch measures the layers of a scenario in whole runs; the result is a profile file.
 void check_torch_options(const Options& options) {
   if (options.layers_of.empty()) {
@@ -132,19 +143,17 @@ void check_torch_options(const Options& options) {
         fmt::format("--budget, --seed, --plot and the options of its picture do not go with {}",
                     options.backend));
   }
-  check_outputs({options.profile, options.report}, {options.layers_of});
+  check_outputs({options.profile, options.report}, {options.layers_of}, options.replaced);
+  if (!options.profile.empty()) check_replaced(scenario_beside(options.profile), options.replaced);
 }
 
-/// "p.json" and "p.run.json".
-std::string scenario_beside(const std::string& profile) {
-  return profile.substr(0, profile.size() - std::string_view(".json").size()) + ".run.json";
-}
-
-void keep_profile(const std::string& path, const ScheduleRanking& ranking) {
+void keep_profile(const std::string& path, const ScheduleRanking& ranking, Existing replaced) {
   auto scenario = nlohmann::ordered_json::parse(ranking.scenario);
   scenario["model"]["file"] = std::filesystem::path(path).filename().string();
-  write_file(path, ranking.profile);
-  write_file(scenario_beside(path), printed(scenario));
+  OutputSet outputs(replaced);
+  outputs.write(path, ranking.profile);
+  outputs.write(scenario_beside(path), printed(scenario));
+  outputs.publish();
   say(fmt::format("wrote {}, and {} that reads it", path, scenario_beside(path)));
 }
 
@@ -154,10 +163,12 @@ int run_torch_calibration(const Options& options, const BackendEntry& backend) {
                                     .torch = torch_options(options.torch)};
   const ScheduleRanking ranking = rank_schedules(
       read_scenario(options.layers_of), schedules_named(torch_schedules), backend, measuring);
-  if (!options.profile.empty() && !ranking.profile.empty()) keep_profile(options.profile, ranking);
+  if (!options.profile.empty() && !ranking.profile.empty()) {
+    keep_profile(options.profile, ranking, options.replaced);
+  }
   const std::string text = ranking_text(ranking);
-  fmt::print("{}", options.json ? printed(ranking_json(ranking)) : text);
-  if (!options.report.empty()) write_file(options.report, text);
+  show(options.json ? printed(ranking_json(ranking)) : text);
+  if (!options.report.empty()) write_file(options.report, text, options.replaced);
   if (ranking.verdict != Verdict::inconclusive) return ExitCode::done;
   say(fmt::format("inconclusive: {}", why_inconclusive(ranking)));
   return ExitCode::machine_cannot;
@@ -172,7 +183,8 @@ void check_import_options(const Options& options) {
     throw UsageError("--import goes with -o, --seed, --report and --json: it measures nothing");
   }
   if (options.profile == "-") throw UsageError("-o -: a profile store is a file");
-  check_outputs({options.profile, options.report}, {options.imported});
+  check_outputs({options.profile, options.report}, {options.imported}, Existing::any);
+  check_replaced(options.report, options.replaced);
 }
 
 /// The rows that were not in the store before.
@@ -200,8 +212,8 @@ int run_import(const Options& options) {
     document["store"] = added_rows_json(added);
     text += "\n" + added_rows_text(added, false);
   }
-  fmt::print("{}", options.json ? printed(document) : text);
-  if (!options.report.empty()) write_file(options.report, text);
+  show(options.json ? printed(document) : text);
+  if (!options.report.empty()) write_file(options.report, text, options.replaced);
   return ExitCode::done;
 }
 
@@ -228,12 +240,13 @@ int run_calibration(const Options& options) {
     document["store"] = added_rows_json(added);
     text += "\n" + added_rows_text(added);
   }
-  fmt::print("{}", options.json ? printed(document) : text);
-  if (!options.report.empty()) write_file(options.report, text);
+  show(options.json ? printed(document) : text);
+  if (!options.report.empty()) write_file(options.report, text, options.replaced);
   if (!options.plot.empty()) {
     CalibrationPlot plot = calibration_plot(document);
     plot.options = options_of(options.look);
-    write_file(options.plot, draw_calibration_plot(picture_format(options.plot), plot));
+    write_file(options.plot, draw_calibration_plot(picture_format(options.plot), plot),
+               options.replaced);
   }
   if (!calibration.noise) return ExitCode::done;
   say(fmt::format("inconclusive: {}", *calibration.noise));
@@ -258,6 +271,7 @@ Runner declare(CommandLine& line) {
   line.option("--plot", options->plot, "draw predicted against measured: .svg, .png or .pdf",
               "FILE");
   declare(line, options->look);
+  line.replaces(options->replaced);
   line.flag("--json", options->json, "print the result as JSON");
   return [options] { return run_calibration(*options); };
 }

@@ -137,7 +137,7 @@ OrderCheck checked(const std::string& text, const std::vector<std::vector<Stage>
 int check(const Options& options) {
   const auto chains = parse_chains(options.chains);
   const OrderCheck result = checked(read_file(options.order), chains);
-  fmt::print("{}", options.json ? printed(check_json(result)) : check_text(options.order, result));
+  show(options.json ? printed(check_json(result)) : check_text(options.order, result));
   return result.fault ? ExitCode::finding : ExitCode::done;
 }
 

@@ -71,7 +71,7 @@ int show_codec(const Options& options) {
     const std::string key = error.where().empty() ? "" : " " + error.where().substr(1);
     throw UsageError(fmt::format("--set{}: {}", key, error.what()));
   }
-  fmt::print("{}", options.json ? printed(codec_trial_json(trial)) : codec_trial_text(trial));
+  show(options.json ? printed(codec_trial_json(trial)) : codec_trial_text(trial));
   return ExitCode::done;
 }
 

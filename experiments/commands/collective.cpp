@@ -93,8 +93,8 @@ int print_timings(const Options& options) {
   const CollectiveQuestion question = question_of(options);
   const CollectiveTimings timings = time_collective(
       machine_of_option(read_catalogue(), options.hardware), question, options.algorithm);
-  fmt::print("{}", options.json ? printed(timings_json(options.hardware, timings))
-                                : timings_text(options.hardware, timings));
+  show(options.json ? printed(timings_json(options.hardware, timings))
+                    : timings_text(options.hardware, timings));
   return ExitCode::done;
 }
 

@@ -75,11 +75,11 @@ struct Options {
 
 int complete(const Options& options) {
   if (options.words.empty()) {
-    fmt::print("{}", script_of(options.shell));
+    show(script_of(options.shell));
     return ExitCode::done;
   }
   for (const Completion& completion : completions_for(options.words, all_commands())) {
-    fmt::print("{}\t{}\n", completion.text, completion.help);
+    show(fmt::format("{}\t{}\n", completion.text, completion.help));
   }
   return ExitCode::done;
 }

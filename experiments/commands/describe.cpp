@@ -40,7 +40,7 @@ int describe_model(const Options& options) {
       .sequence_parallel = options.sequence_parallel};
   try {
     const ModelDescription model = describe(file, shape);
-    fmt::print("{}", options.json ? printed(description_json(model)) : description_text(model));
+    show(options.json ? printed(description_json(model)) : description_text(model));
   } catch (const InputError& error) {
     throw in_file(options.model, error);
   }

@@ -12,6 +12,7 @@
 #include "experiments/explanation/memory_explanation.hpp"
 #include "experiments/explanation/step_changes.hpp"
 #include "experiments/files/json_output.hpp"
+#include "experiments/files/output_file.hpp"
 #include "experiments/long_work/progress.hpp"
 #include "experiments/results/result_json.hpp"
 #include "experiments/results/result_table.hpp"
@@ -25,25 +26,28 @@ struct Options {
   bool json = false;
   bool memory = false;
   PictureFiles pictures;
+  Existing replaced = Existing::own;
 };
 
 void print_memory(const Options& options, const Scenario& scenario, const RunResult& result) {
   std::optional<Waiting> waiting("trying changes");
   const MemoryExplanation explanation = explain_memory(scenario, result);
   waiting.reset();
-  fmt::print("{}", options.json ? printed(memory_explanation_json(result, explanation))
-                                : memory_explanation_text(result, explanation));
+  show(options.json ? printed(memory_explanation_json(result, explanation))
+                    : memory_explanation_text(result, explanation));
 }
 
 int explain_scenario(const Options& options) {
   check(options.pictures);
+  check_outputs({options.pictures.svg, options.pictures.png, options.pictures.pdf},
+                {options.scenario}, options.replaced);
   const Scenario scenario = read_scenario(options.scenario, options.settings);
   std::optional<Waiting> waiting("simulating");
   const RunResult result = options.memory ? run_for_memory(scenario) : run(scenario);
   waiting.reset();
   const int code = result.findings.empty() ? ExitCode::done : ExitCode::finding;
   if (!result.report) {  // a deadlock: its finding is the explanation
-    fmt::print("{}", options.json ? printed(result_json(result)) : result_table(result));
+    show(options.json ? printed(result_json(result)) : result_table(result));
     return code;
   }
   if (options.memory && !on_standard_output(options.pictures)) {
@@ -55,11 +59,13 @@ int explain_scenario(const Options& options) {
   const bool prints = !options.memory && !on_standard_output(options.pictures);
   if (prints) explanation.changes = faster_changes(scenario, result);
   waiting.reset();
-  write_pictures(options.pictures, result,
+  OutputSet outputs(options.replaced);
+  write_pictures(options.pictures, result, outputs,
                  {explanation.gaps, tasks_of(result.report->critical_path)});
+  outputs.publish();
   if (!prints) return code;
-  fmt::print("{}", options.json ? printed(explanation_json(result, explanation))
-                                : explanation_text(result, explanation));
+  show(options.json ? printed(explanation_json(result, explanation))
+                    : explanation_text(result, explanation));
   return code;
 }
 
@@ -72,6 +78,7 @@ Runner declare(CommandLine& line) {
   line.flag("--memory", options->memory,
             "explain memory instead: the worst rank, why, and changes that help");
   declare(line, options->pictures);
+  line.replaces(options->replaced);
   return [options] { return explain_scenario(*options); };
 }
 

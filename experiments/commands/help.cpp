@@ -1,12 +1,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <system_error>
 
 #include "experiments/commands/registry.hpp"
-#include "experiments/files/files.hpp"
 #include "experiments/files/nearest.hpp"
+#include "experiments/files/output_file.hpp"
 #include "experiments/help/man_page.hpp"
 #include "experiments/help/page_text.hpp"
 #include "experiments/help/pages.hpp"
@@ -58,7 +56,7 @@ std::string topic_text(const std::string& topic) {
 }
 
 /// Every man page of the program, into a folder.
-void write_man_pages(const std::string& folder) {
+void write_man_pages(const std::string& folder, OutputSet& files) {
   std::string index = man_page(CommandHelp{.name = "penstock",
                                            .summary = "simulate pipeline-parallel training",
                                            .example = "",
@@ -68,32 +66,34 @@ void write_man_pages(const std::string& folder) {
   index += ".SH COMMANDS\n";
   for (const CommandEntry* entry : command_entries()) {
     const CommandHelp help = help_of(*entry);
-    write_file(fmt::format("{}/penstock-{}.1", folder, entry->name),
-               man_page(help, page_of(*entry)));
+    files.write(fmt::format("{}/penstock-{}.1", folder, entry->name),
+                man_page(help, page_of(*entry)));
     index += fmt::format(".TP\n\\fBpenstock\\-{}\\fR(1)\n{}\n", entry->name, entry->summary);
   }
   index += ".SH GUIDES\n";
   for (const HelpPage& guide : guides()) {
-    write_file(fmt::format("{}/penstock-{}.7", folder, guide.name), man_page(guide));
+    files.write(fmt::format("{}/penstock-{}.7", folder, guide.name), man_page(guide));
     index += fmt::format(".TP\n\\fBpenstock\\-{}\\fR(7)\n{}\n", guide.name, title_of(guide));
   }
-  write_file(folder + "/penstock.1", index);
+  files.write(folder + "/penstock.1", index);
+  files.publish();
 }
 
 struct Options {
   std::string topic;
   std::string man;
+  Existing replaced = Existing::own;
 };
 
 int show_help(const Options& options) {
   if (!options.man.empty()) {
-    std::error_code why_not;  // told by the first file that cannot be written
-    std::filesystem::create_directories(options.man, why_not);
-    write_man_pages(options.man);
+    OutputSet files(options.replaced);
+    files.make_folder(options.man);
+    write_man_pages(options.man, files);
   } else if (options.topic.empty()) {
-    fmt::print("{}\n{}", first_screen(), guide_list());
+    show(fmt::format("{}\n{}", first_screen(), guide_list()));
   } else {
-    fmt::print("{}", topic_text(options.topic));
+    show(topic_text(options.topic));
   }
   return ExitCode::done;
 }
@@ -103,6 +103,7 @@ Runner declare(CommandLine& line) {
   line.optional("TOPIC", options->topic, "a command or a guide");
   line.suggest("TOPIC", [](std::string_view) { return topics(); });
   line.option("--man", options->man, "write all man pages into this folder", "FOLDER");
+  line.replaces(options->replaced);
   return [options] { return show_help(*options); };
 }
 

@@ -11,6 +11,7 @@
 #include "experiments/files/files.hpp"
 #include "experiments/files/json_output.hpp"
 #include "experiments/files/nearest.hpp"
+#include "experiments/files/output_file.hpp"
 #include "experiments/long_work/progress.hpp"
 #include "experiments/planner/plan_files.hpp"
 #include "experiments/planner/plan_report.hpp"
@@ -30,6 +31,7 @@ struct Options {
   std::vector<std::string> only, settings, whys, changes;
   std::string uncertainty, partitions, folder, svg, png;
   bool lossy = false, offload = false, json = false;
+  Existing replaced = Existing::own;
 };
 
 std::optional<double> share_of(const std::string& text) {
@@ -126,11 +128,16 @@ std::string answers(const Options& options, const Catalogue& catalogue, const La
   return text;
 }
 
-void write_picture(const std::string& path, PictureFormat format, const LayoutPlan& plan) {
-  if (!path.empty()) write_file(path, draw_plan(format, plan, {}));
+void write_outputs(const Options& options, const LayoutPlan& plan, std::size_t best) {
+  OutputSet outputs(options.replaced);
+  if (!options.svg.empty()) outputs.write(options.svg, draw_plan(PictureFormat::svg, plan, {}));
+  if (!options.png.empty()) outputs.write(options.png, draw_plan(PictureFormat::png, plan, {}));
+  if (!options.folder.empty()) write_layouts(plan, best, options.folder, outputs);
+  outputs.publish();
 }
 
 int plan_and_report(const Options& options) {
+  check_outputs({options.svg, options.png}, {options.model}, options.replaced);
   read_file(options.model);  // errors of the file itself come before those of layouts
   const std::optional<double> uncertainty = share_of(options.uncertainty);
   const Catalogue catalogue = read_catalogue();
@@ -144,12 +151,10 @@ int plan_and_report(const Options& options) {
   const bool rules =
       std::find(options.whys.begin(), options.whys.end(), all_rules) != options.whys.end();
   const StepInterval known = known_to(plan, uncertainty);
-  fmt::print("{}", options.json ? printed(plan_json(plan, planner.best, known))
-                                : plan_text(plan, planner.best, known, rules));
-  if (!options.json) fmt::print("{}", more);
-  write_picture(options.svg, PictureFormat::svg, plan);
-  write_picture(options.png, PictureFormat::png, plan);
-  if (!options.folder.empty()) write_layouts(plan, planner.best, options.folder);
+  show(options.json ? printed(plan_json(plan, planner.best, known))
+                    : plan_text(plan, planner.best, known, rules));
+  if (!options.json) show(more);
+  write_outputs(options, plan, planner.best);
   return plan.fitting.empty() ? ExitCode::finding : ExitCode::done;
 }
 
@@ -180,6 +185,7 @@ Runner declare(CommandLine& line) {
               "of step times, for ties; default: as run reports", "SHARE");
   line.flag("--json", options->json, "print the layouts as JSON");
   line.option("-o,--output", options->folder, "write a scenario for each into a folder", "FOLDER");
+  line.replaces(options->replaced);
   line.option("-j,--jobs", options->jobs, "threads, default one per core");
   line.option("--svg", options->svg, "draw memory over step time as SVG", "FILE");
   line.option("--png", options->png, "draw it as PNG", "FILE");

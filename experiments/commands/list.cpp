@@ -190,18 +190,20 @@ void print_lines(const ordered_json& entries) {
   for (const ordered_json& entry : entries) {
     const std::string is = entry.contains("is") ? text(entry["is"]) + ": " : "";
     const std::string numbers = entry.contains("numbers") ? "; " + text(entry["numbers"]) : "";
-    fmt::print("{:<{}}  {}{}{}\n", text(entry["name"]), width, is, text(entry["summary"]), numbers);
-    if (entry.contains("file")) fmt::print("{:{}}  file: {}\n", "", width, text(entry["file"]));
+    show(fmt::format("{:<{}}  {}{}{}\n", text(entry["name"]), width, is, text(entry["summary"]),
+                     numbers));
+    if (entry.contains("file"))
+      show(fmt::format("{:{}}  file: {}\n", "", width, text(entry["file"])));
     if (entry.contains("obstacle") && entry["obstacle"].is_string()) {
-      fmt::print("{:{}}  not here: {}\n", "", width, text(entry["obstacle"]));
+      show(fmt::format("{:{}}  not here: {}\n", "", width, text(entry["obstacle"])));
     }
     if (entry.contains("needs")) {
-      fmt::print("{:{}}  needs {}; bubble {}; peak {}\n", "", width, text(entry["needs"]),
-                 text(entry["bubble"]), text(entry["peak_activations"]));
+      show(fmt::format("{:{}}  needs {}; bubble {}; peak {}\n", "", width, text(entry["needs"]),
+                       text(entry["bubble"]), text(entry["peak_activations"])));
     }
     for (const char* key : {"options", "kinds"}) {
       for (const ordered_json& option : entry.value(key, ordered_json::array())) {
-        fmt::print("{:{}}  {}\n", "", width, option_text(option));
+        show(fmt::format("{:{}}  {}\n", "", width, option_text(option)));
       }
     }
   }
@@ -225,7 +227,7 @@ void print_facts(const ordered_json& entries) {
   for (const ordered_json& entry : entries) {
     const ordered_json facts = entry.value("facts", ordered_json::object());
     for (const auto& [fact, value] : facts.items()) {
-      fmt::print("{}: {}\n", fact, value.dump());
+      show(fmt::format("{}: {}\n", fact, value.dump()));
     }
   }
 }
@@ -239,8 +241,8 @@ void print_one(const std::string& kind, const std::string& name, bool json,
   }
   const Catalogue catalogue = read_catalogue();
   const auto item = kind == "hardware" ? catalogue.find(name) : catalogue.end();
-  if (item != catalogue.end()) return fmt::print("{}", item->second.text);
-  fmt::print("{}", printed(ordered_json{{"penstock", 1}, {kind, entries}}));
+  if (item != catalogue.end()) return show(item->second.text);
+  show(printed(ordered_json{{"penstock", 1}, {kind, entries}}));
 }
 
 /// Words that people look for, and the kind that has them.
@@ -278,7 +280,7 @@ Runner declare(CommandLine& line) {
       entries = named(entries, options->kind, options->name);
       print_one(options->kind, options->name, options->json, entries);
     } else if (options->json) {
-      fmt::print("{}", printed(ordered_json{{"penstock", 1}, {options->kind, entries}}));
+      show(printed(ordered_json{{"penstock", 1}, {options->kind, entries}}));
     } else {
       print_lines(entries);
     }

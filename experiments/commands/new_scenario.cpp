@@ -19,6 +19,7 @@ struct Options {
   std::string hardware;
   std::optional<std::uint32_t> devices, sequence, microbatch, global_batch;
   std::string output;
+  Existing replaced = Existing::own;
 };
 
 /// Model, machine and devices must be given together; the other options need them.
@@ -54,16 +55,16 @@ TrainingRequest request_of(const Options& options) {
 
 int write_starter(const Options& options) {
   const std::string path = options.output.empty() ? "-" : options.output;
-  check_outputs({path}, {options.model, options.hardware});
+  check_outputs({path}, {options.model, options.hardware}, options.replaced);
   if (!asks_for_layout(options)) {
-    write_file(path, small_starter());
+    write_file(path, small_starter(), options.replaced);
     return ExitCode::done;
   }
   read_file(options.model);  // errors of the file itself come before those of layouts
   ProgressBar progress;
   const Starter starter = find_starter(request_of(options), progress.callback());
   progress.erase();
-  if (starter.found()) write_file(path, starter.text);
+  if (starter.found()) write_file(path, starter.text, options.replaced);
   for (const std::string& line : summary_of(starter)) say(line);
   return starter.found() ? ExitCode::done : ExitCode::finding;
 }
@@ -82,6 +83,7 @@ Runner declare(CommandLine& line) {
               "examples of an iteration; default 8 per device, fewer above 128 devices");
   line.option("-o,--output", options->output, "write the scenario here, not to standard output",
               "FILE");
+  line.replaces(options->replaced);
   return [options] { return write_starter(*options); };
 }
 

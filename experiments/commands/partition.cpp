@@ -6,6 +6,7 @@
 #include "experiments/commands/registry.hpp"
 #include "experiments/cuts/partitioning.hpp"
 #include "experiments/files/files.hpp"
+#include "experiments/files/output_file.hpp"
 #include "experiments/files/quantity.hpp"
 #include "experiments/scenario/read_cut_settings.hpp"
 #include "sim/base/error.hpp"
@@ -24,6 +25,7 @@ struct Options {
   std::optional<std::uint32_t> sequence, microbatch, tensor;
   bool exactly = false;
   bool json = false;
+  Existing replaced = Existing::own;
 };
 
 std::optional<double> quantity(const char* option, const std::string& text, QuantityKind kind) {
@@ -72,16 +74,18 @@ PartitionRequest request_of(const Options& options) {
 }
 
 int print_partition(const Options& options) {
-  check_outputs({options.svg, options.png}, {options.model});
+  check_outputs({options.svg, options.png}, {options.model}, options.replaced);
   const PartitionResult result = partition_model(request_of(options));
   if (options.svg != "-" && options.png != "-")
-    fmt::print("{}", options.json ? printed(partition_json(result)) : partition_text(result));
+    show(options.json ? printed(partition_json(result)) : partition_text(result));
+  OutputSet outputs(options.replaced);
   const auto draw = [&](const std::string& path, PictureFormat format) {
     if (path.empty() || !result.cut.finding.empty()) return;
-    write_file(path, partition_picture(format, result));
+    outputs.write(path, partition_picture(format, result));
   };
   draw(options.svg, PictureFormat::svg);
   draw(options.png, PictureFormat::png);
+  outputs.publish();
   return result.cut.finding.empty() ? ExitCode::done : ExitCode::finding;
 }
 
@@ -101,6 +105,7 @@ Runner declare(CommandLine& line) {
   line.flag("--json", options->json, "print it as JSON");
   line.option("--svg", options->svg, "draw stages as bars: compute, memory", "FILE");
   line.option("--png", options->png, "draw them as PNG", "FILE");
+  line.replaces(options->replaced);
   line.group("Prices");
   line.choice("--transfers", options->transfers, {"none", "overlap", "serial"},
               "how transfers count; default overlap with --bandwidth");

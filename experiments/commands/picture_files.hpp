@@ -9,6 +9,7 @@
 #include "experiments/commands/line/command_line.hpp"
 #include "experiments/commands/registry.hpp"
 #include "experiments/files/files.hpp"
+#include "experiments/files/output_file.hpp"
 #include "experiments/pictures/lengths.hpp"
 #include "experiments/results/run_picture.hpp"
 #include "experiments/run/run.hpp"
@@ -89,13 +90,13 @@ inline void check(const PictureFiles& files) {
 }
 
 /// The result must have a plan: a deadlocked run has nothing to draw.
-inline void write_pictures(const PictureFiles& files, const RunResult& result,
+inline void write_pictures(const PictureFiles& files, const RunResult& result, OutputSet& outputs,
                            const TimelineExplanation& explanation = {}) {
   const PictureOptions options = options_of(files.look);
   const auto write = [&](const std::string& path, PictureFormat format) {
     if (path.empty()) return;
-    write_file(path,
-               draw_run(format, *result.plan, result.timeline, result.title, options, explanation));
+    outputs.write(
+        path, draw_run(format, *result.plan, result.timeline, result.title, options, explanation));
   };
   write(files.svg, PictureFormat::svg);
   write(files.png, PictureFormat::png);

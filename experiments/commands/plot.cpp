@@ -16,6 +16,7 @@
 #include "experiments/commands/registry.hpp"
 #include "experiments/files/files.hpp"
 #include "experiments/files/json_input.hpp"
+#include "experiments/files/output_file.hpp"
 #include "experiments/long_work/progress.hpp"
 #include "experiments/pictures/lanes/memory_picture.hpp"
 #include "experiments/pictures/plots/bubble_plot.hpp"
@@ -41,13 +42,16 @@ struct Options {
   std::string microbatches;
   PlottedColumns columns;
   PictureLook look;
+  Existing replaced = Existing::own;
 };
 
 /// Writes the requested files: `draw` gives a picture, `data` its CSV.
 template <class Draw, class Data>
 int write_plot(const Options& options, Draw&& draw, Data&& data) {
-  if (!options.output.empty()) write_file(options.output, draw(picture_format(options.output)));
-  if (!options.csv.empty()) write_file(options.csv, data());
+  OutputSet outputs(options.replaced);
+  if (!options.output.empty()) outputs.write(options.output, draw(picture_format(options.output)));
+  if (!options.csv.empty()) outputs.write(options.csv, data());
+  outputs.publish();
   return ExitCode::done;
 }
 
@@ -169,7 +173,7 @@ void check_options(const Options& options) {
     throw UsageError("-o is missing: a .svg, .png or .pdf file; or --csv for the data alone");
   }
   if (!options.output.empty()) picture_format(options.output);
-  check_outputs({options.output, options.csv}, {options.results});
+  check_outputs({options.output, options.csv}, {options.results}, options.replaced);
   options_of(options.look);
   if (options.kind == "bubble") {
     if (options.results.empty()) return;
@@ -227,6 +231,7 @@ Runner declare(CommandLine& line) {
   line.option("--y", options->columns.y, "the result, default bubble.of_makespan", "NAME");
   line.option("--by", options->columns.by, "a line, or a row of the map, for each value", "NAME");
   declare(line, options->look);
+  line.replaces(options->replaced);
   return [options] { return plot(*options); };
 }
 

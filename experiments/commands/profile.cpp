@@ -30,7 +30,7 @@ std::int64_t number_of(const std::string& what, const std::string& text) {
 }
 
 void print(bool as_json, const nlohmann::ordered_json& document, const std::string& text) {
-  fmt::print("{}", as_json ? printed(document) : text);
+  show(as_json ? printed(document) : text);
 }
 
 struct ListOptions {
@@ -55,7 +55,7 @@ struct ShowOptions {
   bool json = false;
 };
 
-int show(const ShowOptions& options) {
+int show_row(const ShowOptions& options) {
   const RowId id{number_of("a row", options.row)};
   const ProfileStore store(options.store);
   if (!store.row(id)) {
@@ -73,7 +73,7 @@ Runner declare_show(CommandLine& line) {
   line.required("STORE", options->store, "profile store");
   line.required("ROW", options->row, "its number");
   line.flag("--json", options->json, "print it as JSON, all samples included");
-  return [options] { return show(*options); };
+  return [options] { return show_row(*options); };
 }
 
 struct CheckOptions {
@@ -140,9 +140,9 @@ int retire(const RetireOptions& options) {
     changes.push_back({RowId{number_of("a row", row)}, RowState::retired, options.why});
   }
   const std::size_t moved = store.change(changes, today_here().date).size();
-  fmt::print("{} rows retired", moved);
-  if (moved < changes.size()) fmt::print("; {} already were", changes.size() - moved);
-  fmt::print("\n");
+  show(fmt::format("{} rows retired", moved));
+  if (moved < changes.size()) show(fmt::format("; {} already were", changes.size() - moved));
+  show("\n");
   return ExitCode::done;
 }
 
@@ -157,12 +157,13 @@ Runner declare_retire(CommandLine& line) {
 struct SnapshotOptions {
   std::string store;
   std::string output;
+  Existing replaced = Existing::own;
   std::string environment;
 };
 
 int snapshot(const SnapshotOptions& options) {
   if (options.output.empty()) throw UsageError("-o is missing; it names the file to write");
-  check_outputs({options.output}, {options.store});
+  check_outputs({options.output}, {options.store}, options.replaced);
   const Today today = today_here();
   const JudgedRows judged = judged_rows(ProfileStore(options.store), today);
   std::optional<std::int64_t> environment;
@@ -170,7 +171,8 @@ int snapshot(const SnapshotOptions& options) {
     environment = number_of("an environment", options.environment);
   }
   const LayerProfile layers = layer_profile(judged, environment);
-  write_file(options.output, printed(snapshot_json(judged, layers.profile, today.date)));
+  write_file(options.output, printed(snapshot_json(judged, layers.profile, today.date)),
+             options.replaced);
   say(fmt::format(
       "{} rows in the snapshot; {} left out: not of a layer, superseded, retired, or without "
       "the other passes of their size",
@@ -185,6 +187,7 @@ Runner declare_snapshot(CommandLine& line) {
               "FILE");
   line.option("--environment", options->environment,
               "rows of this environment, by its number in profile list", "N");
+  line.replaces(options->replaced);
   return [options] { return snapshot(*options); };
 }
 

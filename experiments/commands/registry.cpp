@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <exception>
+#include <sstream>
 #include <system_error>
 
 #include "experiments/files/nearest.hpp"
@@ -80,7 +81,10 @@ int parse_and_run(CLI::App& app, int argc, const char* const* argv,
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& request) {  // --help, --version
-    return app.exit(request);
+    std::ostringstream answer;
+    const int code = app.exit(request, answer, answer);
+    show(answer.str());
+    return code;
   } catch (const CLI::ExtrasError&) {
     return report_error(unexpected_text(app), ExitCode::wrong_usage);
   } catch (const CLI::ParseError& error) {
@@ -96,7 +100,7 @@ int parse_and_run(CLI::App& app, int argc, const char* const* argv,
   for (auto& [command, runner] : commands) {
     if (command->parsed()) return runner();
   }
-  fmt::print("{}", first_screen());
+  show(first_screen());
   return ExitCode::done;
 }
 
@@ -125,11 +129,6 @@ std::string commands_text(Wanted wanted) {
 }
 
 }  // namespace
-
-void say(const std::string& line) {
-  // fmt::print would throw if stderr is closed or full.
-  std::fputs(fmt::format("penstock: {}\n", line).c_str(), stderr);
-}
 
 std::uint32_t within(const char* option, std::optional<std::uint32_t> value, std::uint32_t limit) {
   if (!value) throw UsageError(fmt::format("{} is missing", option));

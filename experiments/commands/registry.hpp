@@ -6,6 +6,7 @@
 
 #include "experiments/commands/line/command_line.hpp"
 #include "experiments/help/command_help.hpp"
+#include "experiments/long_work/messages.hpp"
 
 namespace penstock {
 
@@ -29,9 +30,6 @@ struct CommandEntry {
 
 /// All subcommands, by name.
 std::span<const CommandEntry* const> command_entries();
-
-/// Writes "penstock: " and a line to stderr, if it is open.
-void say(const std::string& line);
 
 /// The value of an option, which must be from 1 to `limit`; else throws UsageError.
 std::uint32_t within(const char* option, std::optional<std::uint32_t> value, std::uint32_t limit);

@@ -29,6 +29,7 @@ struct Options {
   std::string output;
   std::vector<std::string> settings;
   std::optional<std::uint32_t> rows, details;
+  Existing replaced = Existing::own;
 };
 
 /// Checks before any work. Throws UsageError.
@@ -37,7 +38,7 @@ void check_options(const Options& options) {
   if (options.base.empty() && (options.details || !options.settings.empty())) {
     throw UsageError("--details and --set go with SWEEP: the sweep or scenario of the rows");
   }
-  check_outputs({options.output}, {options.results, options.base});
+  check_outputs({options.output}, {options.results, options.base}, options.replaced);
 }
 
 SweepReport report_of(const Options& options) {
@@ -74,7 +75,7 @@ int report(const Options& options) {
   ProgressBar bar;
   report.on_progress = bar.callback();
   const ResultPage page = page_of(options, report);
-  OutputFile file(options.output);
+  OutputFile file(options.output, options.replaced);
   write_page(page, [&](std::string_view piece) { file.write(piece); });
   file.publish();
   return ExitCode::done;
@@ -91,6 +92,7 @@ Runner declare(CommandLine& line) {
   line.option("--rows", options->rows, "rows on the page at most, default 10000");
   line.option("--details", options->details,
               "rows with explanation and timeline at most, default 100");
+  line.replaces(options->replaced);
   return [options] { return report(*options); };
 }
 

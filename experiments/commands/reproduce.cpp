@@ -27,6 +27,7 @@ struct Options {
   std::optional<std::uint32_t> scenario_of_row;
   bool summary = false;
   bool json = false;
+  Existing replaced = Existing::own;
 };
 
 /// A paper is a folder with a paper.json, or a paper.json file.
@@ -62,7 +63,7 @@ int print_scenario(const Options& options, const Paper& paper) {
   const std::vector<PaperRow>& rows = other ? other->rows : table.rows;
   const std::uint32_t number =
       within("--scenario", options.scenario_of_row, static_cast<std::uint32_t>(rows.size()));
-  fmt::print("{}\n", scenario_of({paper, table, rows[number - 1], start_constants(paper)}));
+  show(fmt::format("{}\n", scenario_of({paper, table, rows[number - 1], start_constants(paper)})));
   if (!paper.constants.empty()) say("constants are where their search starts, not as fitted");
   return ExitCode::done;
 }
@@ -85,12 +86,8 @@ PaperTask paper_task_of(const Options& options, const std::string& name) {
   return task;
 }
 
-void write_results(const std::string& file, const std::string& markdown,
-                   const nlohmann::ordered_json& document) {
-  write_file(file, file.ends_with(".json") ? printed(document) : markdown);
-}
-
 int print_all(const Options& options) {
+  check_outputs({options.output}, {options.rows, options.constants}, options.replaced);
   std::vector<std::vector<std::string>> summary{summary_heads()};
   std::string text;
   nlohmann::ordered_json documents = nlohmann::ordered_json::array();
@@ -110,11 +107,14 @@ int print_all(const Options& options) {
   }
   bar.erase();
   const nlohmann::ordered_json document = documents.size() == 1 ? documents[0] : documents;
-  if (!options.output.empty()) write_results(options.output, markdown, document);
+  if (!options.output.empty()) {
+    const bool as_json = options.output.ends_with(".json");
+    write_file(options.output, as_json ? printed(document) : markdown, options.replaced);
+  }
   if (options.json) {
-    fmt::print("{}", printed(document));
+    show(printed(document));
   } else {
-    fmt::print("{}", options.summary ? aligned(summary, {0, 1, 2, 6, 7}) : text);
+    show(options.summary ? aligned(summary, {0, 1, 2, 6, 7}) : text);
   }
   return met ? ExitCode::done : ExitCode::finding;
 }
@@ -133,6 +133,7 @@ Runner declare(CommandLine& line) {
               "F.md|F.json");
   line.flag("--summary", options->summary, "only a line for each judgement");
   line.flag("--json", options->json, "print it as JSON");
+  line.replaces(options->replaced);
   return [options] {
     if (!options->scenario_of_row) return print_all(*options);
     return print_scenario(*options, read_paper(file_of(options->papers.front())));

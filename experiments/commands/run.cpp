@@ -41,6 +41,7 @@ struct Options {
   std::string chakra;
   std::string html;
   PictureFiles pictures;
+  Existing replaced = Existing::own;
 };
 
 /// Throws UsageError if the prefix of traces is invalid or matches another output.
@@ -71,39 +72,43 @@ std::vector<std::string> outputs_of(const Options& options) {
   if (twice != paths.end()) {
     throw UsageError(fmt::format("{}: two outputs cannot be one file", *twice));
   }
-  check_outputs(paths, {options.scenario});
+  check_outputs(paths, {options.scenario}, options.replaced);
   check_chakra_prefix(options.chakra, paths);
   check(options.pictures);
   return paths;
 }
 
-void write_order(const std::string& path, const Schedule& order) {
+void write_order(const std::string& path, const Schedule& order, OutputSet& outputs) {
   const TorchCsv csv = write_torch_csv(order);
   if (!csv.left_out.empty()) {
     say(fmt::format("left out {} actions, since the notation cannot carry them: {} …",
                     csv.left_out.size(), csv.left_out.front()));
   }
-  write_file(path, csv.text);
+  outputs.write(path, csv.text);
 }
 
-void write_trace(const std::string& path, const RunResult& result, const OnProgress& on_progress) {
-  OutputFile file(path);
+void write_trace(const std::string& path, const RunResult& result, const OnProgress& on_progress,
+                 OutputSet& outputs) {
+  OutputFile& file = outputs.add(path);
   write_chrome_trace(
       *result.plan, result.costs, result.timeline, result.title,
       [&](std::string_view piece) { file.write(piece); }, on_progress);
-  file.publish();
+  file.close();
 }
 
-void write_chakra(const std::string& prefix, const RunResult& result, ProgressBar& bar) {
-  const std::vector<std::string> all_missing = write_chakra_files(prefix, result, bar.callback());
+void write_chakra(const std::string& prefix, const RunResult& result, ProgressBar& bar,
+                  OutputSet& outputs) {
+  const std::vector<std::string> all_missing =
+      write_chakra_files(prefix, result, outputs, bar.callback());
   bar.erase();
   for (const std::string& missing : all_missing) say("Chakra traces: " + missing);
 }
 
-void write_html(const std::string& path, const Scenario& scenario, const RunResult& result) {
-  OutputFile file(path);
+void write_html(const std::string& path, const Scenario& scenario, const RunResult& result,
+                OutputSet& outputs) {
+  OutputFile& file = outputs.add(path);
   write_page(run_page(scenario, result), [&](std::string_view piece) { file.write(piece); });
-  file.publish();
+  file.close();
 }
 
 /// An unfinished run has nothing to draw.
@@ -115,23 +120,25 @@ void write_outputs(const Options& options, const Scenario& scenario, RunResult& 
     }
     return;
   }
-  if (!options.order.empty()) write_order(options.order, result.layout.schedule);
+  OutputSet outputs(options.replaced);
+  if (!options.order.empty()) write_order(options.order, result.layout.schedule, outputs);
   if (!options.trace.empty() || !options.timeline.empty()) {
     memory_peaks(*result.plan, result.costs, result.timeline, &result.timeline.memory);
   }
   if (!options.trace.empty()) {
-    write_trace(options.trace, result, bar.callback());
+    write_trace(options.trace, result, bar.callback(), outputs);
   }
   if (!options.timeline.empty()) {
     bar.erase();
     const Waiting waiting("writing the timeline");
-    write_file(options.timeline, write_timeline(*result.plan, result.timeline, result.title));
+    outputs.write(options.timeline, write_timeline(*result.plan, result.timeline, result.title));
   }
-  if (!options.chakra.empty()) write_chakra(options.chakra, result, bar);
+  if (!options.chakra.empty()) write_chakra(options.chakra, result, bar, outputs);
   bar.erase();
   const Waiting waiting("drawing");
-  write_pictures(options.pictures, result);
-  if (!options.html.empty()) write_html(options.html, scenario, result);
+  write_pictures(options.pictures, result, outputs);
+  if (!options.html.empty()) write_html(options.html, scenario, result, outputs);
+  outputs.publish();
 }
 
 /// An output on standard output would be mixed with the report.
@@ -169,8 +176,7 @@ int run_scenario(const Options& options) {
   write_outputs(options, scenario, result, bar);
   bar.erase();
   if (report_wanted(options)) {
-    fmt::print("{}",
-               options.json ? printed(result_json(result)) : result_table(result, options.report));
+    show(options.json ? printed(result_json(result)) : result_table(result, options.report));
   }
   return result.findings.empty() ? ExitCode::done : ExitCode::finding;
 }
@@ -190,13 +196,15 @@ Runner declare(CommandLine& line) {
       "how to simulate: by longest path, event by event, or by the first where it is right");
   line.option("--repeat", options->repeat,
               "simulate N draws of chance, and tell how the makespan is distributed");
-  line.option("--order", options->order, "write the order that was run as PyTorch CSV", "FILE");
+  line.option("--write-order", options->order, "write the order that was run as PyTorch CSV",
+              "FILE");
   line.option("--timeline", options->timeline, "write the timeline", "FILE");
   line.option("--trace", options->trace, "write a Chrome trace (.json or .json.gz)", "FILE");
   line.option("--chakra", options->chakra,
               "write Chakra traces and a configuration for ASTRA-sim: PREFIX.0.et, …", "PREFIX");
   line.option("--html", options->html, "write a page: summary, timeline, explanation", "FILE");
   declare(line, options->pictures);
+  line.replaces(options->replaced);
   return [options] { return run_scenario(*options); };
 }
 

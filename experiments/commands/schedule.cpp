@@ -79,8 +79,8 @@ int print_schedule(const Options& options) {
     const TorchOrder order = torch_order(make_schedule(*entry, placement, rule_options));
     say_support(options, *entry, order.schedule, placement, rule_options);
     const bool with_comms = options.comms || options.fsdp;
-    fmt::print("{}", with_comms ? write_torch_comms(order.schedule, placement, lowering)
-                                : write_torch_csv(order.schedule).text);
+    show(with_comms ? write_torch_comms(order.schedule, placement, lowering)
+                    : write_torch_csv(order.schedule).text);
     for (const std::string& action : order.left_out) {
       say("left out, since the notation cannot carry it: " + action);
     }

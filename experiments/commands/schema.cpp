@@ -27,7 +27,7 @@ Runner declare(CommandLine& line) {
   line.required_choice("KIND", *kind, kinds, "the kind of file");
   return [kind] {
     for (const Schema& schema : schemas) {
-      if (*kind == schema.kind) fmt::print("{}", schema.text());
+      if (*kind == schema.kind) show(schema.text());
     }
     return ExitCode::done;
   };

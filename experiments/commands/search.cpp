@@ -10,6 +10,7 @@
 #include "experiments/commands/registry.hpp"
 #include "experiments/files/files.hpp"
 #include "experiments/files/json_output.hpp"
+#include "experiments/files/output_file.hpp"
 #include "experiments/formats/torch_csv.hpp"
 #include "experiments/long_work/interruption.hpp"
 #include "experiments/long_work/progress.hpp"
@@ -32,6 +33,7 @@ struct Options {
   bool keeps_placement = false;
   bool chooses_recomputation = false;
   bool json = false;
+  Existing replaced = Existing::own;
 };
 
 double budget_of(const std::string& text) {
@@ -62,20 +64,23 @@ std::string folder_of_file(const std::string& path) {
 
 void write_outputs(const Options& options, const Scenario& scenario, const HuntResult& result) {
   if (!result.fits) return;
+  OutputSet outputs(options.replaced);
   if (!options.order.empty()) {
     const TorchCsv csv = write_torch_csv(result.order);
-    write_file(options.order, csv.text);
+    outputs.write(options.order, csv.text);
     for (const std::string& action : csv.left_out) {
       say("left out, since the notation cannot carry it: " + action);
     }
   }
-  if (options.scenario_out.empty()) return;
-  write_file(options.scenario_out, scenario_with_order(scenario, result, options.order,
-                                                       folder_of_file(options.scenario_out)));
+  if (!options.scenario_out.empty()) {
+    outputs.write(options.scenario_out, scenario_with_order(scenario, result, options.order,
+                                                            folder_of_file(options.scenario_out)));
+  }
+  outputs.publish();
 }
 
 void check_options(const Options& options) {
-  check_outputs({options.order, options.scenario_out}, {options.scenario});
+  check_outputs({options.order, options.scenario_out}, {options.scenario}, options.replaced);
   if (options.scenario_out.empty()) return;
   if (options.order.empty() || options.order == "-") {
     throw UsageError("--scenario needs the file of the order that it names: -o ORDER.csv");
@@ -105,7 +110,7 @@ int search(const Options& options) {
   write_outputs(options, scenario, result);
   const bool to_output = options.order == "-" || options.scenario_out == "-";
   if (!to_output) {
-    fmt::print("{}", options.json ? printed(hunt_json(result)) : hunt_text(result));
+    show(options.json ? printed(hunt_json(result)) : hunt_text(result));
   }
   if (result.interrupted) {
     say("interrupted; this is the best order found so far");
@@ -120,6 +125,7 @@ Runner declare(CommandLine& line) {
   line.option("-o,--output", options->order, "write the order found as PyTorch CSV", "ORDER.csv");
   line.option("--scenario", options->scenario_out, "write a scenario that runs that order", "FILE");
   line.flag("--json", options->json, "print everything as JSON");
+  line.replaces(options->replaced);
   line.group("What to search");
   line.option("--memory", options->memory, "capacity of a rank, in bytes or with a unit", "BYTES");
   line.option("--set", options->settings, "change the scenario first", "/POINTER=VALUE");

@@ -34,6 +34,7 @@ struct Options {
   std::optional<std::uint32_t> sample, seed, jobs;
   std::string method = "sobol";
   std::string output, shard, plot;
+  Existing replaced = Existing::own;
   bool dealt = false;  // over the processes of an MPI job
 };
 
@@ -82,7 +83,9 @@ void check_options(const Options& options) {
   }
   if (!options.sample && options.seed) throw UsageError("--seed goes with --sample");
   if (!options.plot.empty()) picture_format(options.plot);
-  check_outputs({options.output, options.plot}, {options.files.front()});
+  // Rows are added to, not replaced.
+  check_outputs({options.output, options.plot}, {options.files.front()}, Existing::any);
+  check_replaced(options.plot, options.replaced);
 }
 
 SweepCount run_with(const SweepSpace& space, const Options& options, const Shard& shard,
@@ -123,7 +126,7 @@ Totals run_into(const SweepSpace& space, const Options& options, const Shard& sh
 void draw(const Options& options, const RowTable& table) {
   BubblePlot plot = lines_of_table(table, {});
   plot.title = std::filesystem::path(options.files.front()).stem().string();
-  write_file(options.plot, draw_bubble_plot(picture_format(options.plot), plot));
+  write_file(options.plot, draw_bubble_plot(picture_format(options.plot), plot), options.replaced);
 }
 
 std::string totals_text(const Totals& totals, std::uint64_t total, const std::string& where) {
@@ -161,7 +164,7 @@ int run(const Options& options) {
     totals = run_into_file(space, options, shard);
   } else {
     totals = run_into(space, options, shard, [&](std::string_view text) {
-      if (options.output == "-") fmt::print("{}", text);
+      if (options.output == "-") show(text);
       if (!options.plot.empty()) rows += text;
     });
   }
@@ -175,7 +178,7 @@ int run(const Options& options) {
     draw(options,
          to_file ? read_row_table(file_of_shard(options.output, shard)) : row_table_of(rows));
   }
-  options.output == "-" ? say(summary) : fmt::print("{}\n", summary);
+  options.output == "-" ? say(summary) : show(fmt::format("{}\n", summary));
   if (!totals.first_without.empty()) {
     say("the first without a result: " + reason_of_row(totals.first_without));
   }
@@ -189,11 +192,11 @@ int merge(const Options& options) {
         "penstock sweep merge OUT… -o ALL.jsonl: expected the files of all shards, and "
         "-o");
   }
-  check_outputs({options.output}, shards);
-  const MergedRows merged = merge_rows(shards, options.output);
+  check_outputs({options.output}, shards, options.replaced);
+  const MergedRows merged = merge_rows(shards, options.output, options.replaced);
   if (options.output != "-") {
-    fmt::print("{}; {}\n", totals_text({merged.rows, merged.with_result}, merged.rows, ""),
-               options.output);
+    show(fmt::format("{}; {}\n", totals_text({merged.rows, merged.with_result}, merged.rows, ""),
+                     options.output));
   }
   return ExitCode::done;
 }
@@ -208,12 +211,12 @@ int export_rows(const Options& options) {
   if (!to_sqlite && options.output != "-" && !options.output.ends_with(".csv")) {
     throw UsageError(fmt::format("-o {}: expected a .csv, .sqlite or .db file", options.output));
   }
-  check_outputs({options.output}, {options.files[1]});
+  check_outputs({options.output}, {options.files[1]}, options.replaced);
   const RowTable table = read_row_table(options.files[1]);
   if (to_sqlite) {
-    write_sqlite(table, options.output);
+    write_sqlite(table, options.output, options.replaced);
   } else {
-    write_file(options.output, csv_of(table));
+    write_file(options.output, csv_of(table), options.replaced);
   }
   return ExitCode::done;
 }
@@ -228,6 +231,7 @@ Runner declare(CommandLine& line) {
   line.option("--shard", options->shard,
               "only part I of N; default: from a Slurm job array or Open MPI", "I/N");
   line.option("--plot", options->plot, "draw the bubble: .svg, .png or .pdf", "FILE");
+  line.replaces(options->replaced);
   line.group("Configurations");
   line.option("--vary", options->axes, "an axis: A,B,C, FROM..TO:STEP or FROM..TO*FACTOR",
               "/POINTER=VALUES");

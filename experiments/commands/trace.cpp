@@ -10,6 +10,7 @@
 #include "experiments/files/files.hpp"
 #include "experiments/files/json_output.hpp"
 #include "experiments/files/nearest.hpp"
+#include "experiments/files/output_file.hpp"
 #include "experiments/formats/torch_csv.hpp"
 #include "experiments/measured_runs/measured_run.hpp"
 #include "experiments/measured_runs/merged_times.hpp"
@@ -40,6 +41,7 @@ struct Options {
   std::string profile;
   std::string scenario;
   std::string order;
+  Existing replaced = Existing::own;
 };
 
 // ---- input ----
@@ -155,7 +157,7 @@ void check_files(const Options& options) {
     if (same > 1) throw UsageError(fmt::format("{}: two outputs cannot be one file", outputs[i]));
     if (options.preview) throw UsageError("--preview writes no files");
   }
-  check_outputs(outputs, options.files);
+  check_outputs(outputs, options.files, options.replaced);
   if (!options.scenario.empty() && options.profile.empty()) {
     throw UsageError("--scenario needs --profile, the file that its model is read from");
   }
@@ -198,7 +200,8 @@ ScenarioParts scenario_parts(const Options& options, const MeasuredRun& run) {
     return parts;
   }
   if (options.order.empty() || options.order == "-") {
-    throw UsageError("--scenario: the order is that of no schedule; --order FILE.csv writes it");
+    throw UsageError(
+        "--scenario: the order is that of no schedule; --write-order FILE.csv writes it");
   }
   parts.order = seen_from(options.order, options.scenario);
   return parts;
@@ -209,15 +212,17 @@ void write_outputs(const Options& options, const std::vector<MeasuredRun>& runs,
   const MeasuredRun& run = runs.front();
   const double examples = options.samples.value_or(1);
   const ScenarioParts parts = scenario_parts(options, run);
-  const auto write = [](const std::string& path, const std::string& content) {
-    if (!path.empty()) write_file(path, content);
+  OutputSet outputs(options.replaced);
+  const auto write = [&](const std::string& path, const std::string& content) {
+    if (!path.empty()) outputs.write(path, content);
   };
   write(options.timeline, write_timeline(run.job.priced.plan, run.timeline, run.title));
   write(options.profile, profile_text(runs, merged, examples));
   write(options.order, write_torch_csv(run.order.schedule).text);
   if (!options.scenario.empty()) {
-    write_file(options.scenario, scenario_text(run, merged, parts, examples));
+    outputs.write(options.scenario, scenario_text(run, merged, parts, examples));
   }
+  outputs.publish();
 }
 
 bool prints(const Options& options) {
@@ -226,18 +231,18 @@ bool prints(const Options& options) {
 
 int print_preview(const Options& options, const std::vector<TracedRank>& ranks,
                   const TraceReading& reading) {
-  fmt::print("{}", options.json ? printed(preview_json(ranks, reading.patterns))
-                                : preview_text(ranks, reading.patterns));
+  show(options.json ? printed(preview_json(ranks, reading.patterns))
+                    : preview_text(ranks, reading.patterns));
   return ExitCode::done;
 }
 
 void print_runs(const Options& options, const std::vector<MeasuredRun>& runs,
                 const MergedTimes& merged) {
-  if (options.json) return fmt::print("{}", printed(measured_run_json(runs.front())));
+  if (options.json) return show(printed(measured_run_json(runs.front())));
   for (const MeasuredRun& run : runs) {
-    fmt::print("{}{}", &run == &runs.front() ? "" : "\n", measured_run_text(run));
+    show(fmt::format("{}{}", &run == &runs.front() ? "" : "\n", measured_run_text(run)));
   }
-  fmt::print("{}", merged_text(merged));
+  show(merged_text(merged));
 }
 
 int read_traces(const Options& options) {
@@ -285,7 +290,8 @@ Runner declare(CommandLine& line) {
   line.option("--timeline", options->timeline, "write the step as a timeline", "FILE");
   line.option("--profile", options->profile, "write medians by stage as a profile", "FILE");
   line.option("--scenario", options->scenario, "write a scenario that simulates it", "FILE");
-  line.option("--order", options->order, "write the order as PyTorch CSV", "FILE");
+  line.option("--write-order", options->order, "write the order as PyTorch CSV", "FILE");
+  line.replaces(options->replaced);
   line.flag("--json", options->json, "print the result as JSON");
   return [options] { return read_traces(*options); };
 }

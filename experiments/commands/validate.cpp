@@ -9,6 +9,7 @@
 #include "experiments/commands/torch_flags.hpp"
 #include "experiments/files/files.hpp"
 #include "experiments/files/json_output.hpp"
+#include "experiments/files/output_file.hpp"
 #include "experiments/files/plain_text.hpp"
 #include "experiments/long_work/interruption.hpp"
 #include "experiments/validation/gpu_program.hpp"
@@ -44,6 +45,7 @@ struct Options {
   std::string timeline;
   std::string simulated;
   bool json = false;
+  Existing replaced = Existing::own;
 };
 
 void check_files(const Options& options) {
@@ -53,7 +55,8 @@ void check_files(const Options& options) {
   if (options.timeline == "-" && options.simulated == "-") {
     throw UsageError("-: two outputs cannot be one file");
   }
-  check_outputs({options.timeline, options.simulated, options.gpu_program}, {options.scenario});
+  check_outputs({options.timeline, options.simulated, options.gpu_program}, {options.scenario},
+                options.replaced);
 }
 
 std::uint32_t iterations_of(const Options& options) {
@@ -183,12 +186,14 @@ void write_outputs(const Options& options, const Validation& validation) {
     return say("there is no clean iteration: no timeline was written");
   }
   const Plan& plan = validation.job.priced.plan;
+  OutputSet outputs(options.replaced);
   if (!options.timeline.empty()) {
-    write_file(options.timeline, write_timeline(plan, validation.typical, validation.title));
+    outputs.write(options.timeline, write_timeline(plan, validation.typical, validation.title));
   }
   if (!options.simulated.empty()) {
-    write_file(options.simulated, write_timeline(plan, validation.simulated, validation.title));
+    outputs.write(options.simulated, write_timeline(plan, validation.simulated, validation.title));
   }
+  outputs.publish();
 }
 
 int exit_code(const Validation& validation) {
@@ -229,7 +234,7 @@ int run_ranking(const Options& options, const Scenario& scenario, const BackendE
   }
   const auto names = schedules_named(options.schedules);
   const ScheduleRanking ranking = interruptible_ranking(scenario, names, backend, measuring);
-  fmt::print("{}", options.json ? printed(ranking_json(ranking)) : ranking_text(ranking));
+  show(options.json ? printed(ranking_json(ranking)) : ranking_text(ranking));
   if (ranking.interrupted) {
     say(fmt::format("interrupted; {} of {} schedules were done", ranking.schedules.size(),
                     names.size()));
@@ -253,7 +258,7 @@ int run_validation(const Options& options) {
                                     .device = device_of(options, backend)};
   const Scenario scenario = read_scenario(options.scenario, options.settings);
   if (!options.gpu_program.empty()) {
-    write_file(options.gpu_program, gpu_program_file(scenario));
+    write_file(options.gpu_program, gpu_program_file(scenario), options.replaced);
     return ExitCode::done;
   }
   if (!options.schedules.empty()) return run_ranking(options, scenario, backend, measuring);
@@ -263,8 +268,7 @@ int run_validation(const Options& options) {
   if (validation.served) return ExitCode::done;
   write_outputs(options, validation);
   if (options.timeline != "-" && options.simulated != "-") {
-    fmt::print("{}",
-               options.json ? printed(validation_json(validation)) : validation_text(validation));
+    show(options.json ? printed(validation_json(validation)) : validation_text(validation));
   }
   return exit_code(validation);
 }
@@ -302,6 +306,7 @@ Runner declare(CommandLine& line) {
               "FILE");
   line.option("--simulated", options->simulated,
               "write the timeline that was simulated with profiled lengths", "FILE");
+  line.replaces(options->replaced);
   line.flag("--json", options->json, "print the result as JSON");
   return [options] { return run_validation(*options); };
 }

@@ -1,7 +1,6 @@
 #include "experiments/files/byte_stream.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -14,15 +13,6 @@ namespace penstock {
 namespace {
 
 constexpr std::size_t block_bytes = std::size_t{1} << 18;
-
-std::FILE* open(const std::string& path) {
-  if (path == "-") return ::fdopen(::dup(STDIN_FILENO), "rb");
-  std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored)) {
-    throw InputError("is a folder, not a file");
-  }
-  return std::fopen(path.c_str(), "rb");
-}
 
 std::size_t read_block(std::FILE* file, char* to, std::size_t most) {
   const std::size_t got = std::fread(to, 1, most, file);
@@ -46,8 +36,10 @@ GzipReader::Source source_behind(std::string start, std::FILE* file) {
 
 ByteStream::ByteStream(const std::string& path, std::uint64_t most_bytes,
                        std::uint64_t most_unmarked)
-    : file_(open(path)), most_(most_bytes), most_unmarked_(most_unmarked), block_(block_bytes) {
-  if (!file_) throw InputError(fmt::format("cannot open: {}", std::strerror(errno)));
+    : file_(open_input(path)),
+      most_(most_bytes),
+      most_unmarked_(most_unmarked),
+      block_(block_bytes) {
   std::error_code unknown;
   const auto size = std::filesystem::file_size(path, unknown);
   if (!unknown) file_bytes_ = size;

@@ -2,15 +2,14 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <functional>
 #include <iterator>
-#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "experiments/files/files.hpp"
 #include "experiments/files/gzip.hpp"
 
 namespace penstock {
@@ -37,14 +36,11 @@ class ByteStream {
   void mark() { marked_ = before_ + at_; }
 
  private:
-  struct Close {
-    void operator()(std::FILE* file) const { std::fclose(file); }
-  };
   void fill();
   double share_read() const;
   void take_in(std::size_t got);
 
-  std::unique_ptr<std::FILE, Close> file_;
+  InputFile file_;
   std::optional<GzipReader> unpacked_;  // of a gzip file
   std::uint64_t most_;
   std::uint64_t most_unmarked_;

@@ -9,7 +9,6 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <memory>
 
 #include "experiments/files/gzip.hpp"
 #include "experiments/files/output_file.hpp"
@@ -20,11 +19,6 @@ namespace penstock {
 namespace {
 
 namespace fs = std::filesystem;
-
-struct Close {
-  void operator()(std::FILE* file) const { std::fclose(file); }
-};
-using File = std::unique_ptr<std::FILE, Close>;
 
 std::string reason() { return std::strerror(errno); }
 
@@ -51,14 +45,21 @@ bool is_endless(std::FILE* file) {
 
 }  // namespace
 
+void CloseInput::operator()(std::FILE* file) const { std::fclose(file); }
+
+InputFile open_input(const std::string& path) {
+  std::error_code ignored;
+  if (fs::is_directory(path, ignored)) throw InputError("is a folder, not a file");
+  InputFile file(path == "-" ? ::fdopen(::dup(STDIN_FILENO), "rb")
+                             : std::fopen(path.c_str(), "rb"));
+  if (!file) throw InputError("cannot open: " + reason());
+  if (is_endless(file.get())) throw InputError("it is a device; a file is needed");
+  return file;
+}
+
 std::string read_file(const std::string& path) {
   try {
-    if (path == "-") return read_all(stdin);
-    std::error_code ignored;
-    if (fs::is_directory(path, ignored)) throw InputError("is a folder, not a file");
-    const File file(std::fopen(path.c_str(), "rb"));
-    if (!file) throw InputError("cannot open: " + reason());
-    if (is_endless(file.get())) throw InputError("it is a device; a file is needed");
+    const InputFile file = open_input(path);
     std::string content = read_all(file.get());
     if (path.ends_with(".gz")) return gunzip(content, Limits::input_file_bytes);
     return content;
@@ -67,8 +68,8 @@ std::string read_file(const std::string& path) {
   }
 }
 
-void write_file(const std::string& path, std::string_view content) {
-  OutputFile file(path);
+void write_file(const std::string& path, std::string_view content, Existing replaced) {
+  OutputFile file(path, replaced);
   file.write(content);
   file.publish();
 }
@@ -86,8 +87,8 @@ bool are_one_file(const std::string& a, const std::string& b) {
 
 }  // namespace
 
-void check_outputs(const std::vector<std::string>& outputs,
-                   const std::vector<std::string>& inputs) {
+void check_outputs(const std::vector<std::string>& outputs, const std::vector<std::string>& inputs,
+                   Existing replaced) {
   for (auto output = outputs.begin(); output != outputs.end(); ++output) {
     if (!is_file(*output)) continue;
     const auto is_output = [&](const std::string& path) {
@@ -99,6 +100,7 @@ void check_outputs(const std::vector<std::string>& outputs,
     if (std::any_of(inputs.begin(), inputs.end(), is_output)) {
       throw UsageError(fmt::format("{}: an output cannot be an input as well", *output));
     }
+    check_replaced(*output, replaced);
   }
 }
 

@@ -1,12 +1,24 @@
 #pragma once
 
+#include <cstdio>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "experiments/files/own_file.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {
+
+struct CloseInput {
+  void operator()(std::FILE* file) const;
+};
+using InputFile = std::unique_ptr<std::FILE, CloseInput>;
+
+/// Opens a file to read, standard input for "-". Throws InputError, without the file's name, for a
+/// file that cannot be opened, for a folder, and for a device, which may never end.
+InputFile open_input(const std::string& path);
 
 /// The whole content of a file, or of standard input for "-". Unpacks a file that ends in .gz.
 /// Throws InputError with the file's name in front for an unreadable file and for more than
@@ -14,11 +26,13 @@ namespace penstock {
 std::string read_file(const std::string& path);
 
 /// Writes a file whole or not at all, like OutputFile; "-" is standard output.
-void write_file(const std::string& path, std::string_view content);
+void write_file(const std::string& path, std::string_view content,
+                Existing replaced = Existing::own);
 
 /// Throws UsageError if two outputs, or an output and an input, are the same file, even under
-/// different names. Ignores empty names and "-".
-void check_outputs(const std::vector<std::string>& outputs, const std::vector<std::string>& inputs);
+/// different names, and for an output that must not be replaced. Ignores empty names and "-".
+void check_outputs(const std::vector<std::string>& outputs, const std::vector<std::string>& inputs,
+                   Existing replaced);
 
 /// The same error with the file's name in front of its place: "gpt.json: /schedule/name: …".
 InputError in_file(const std::string& path, const InputError& error);

@@ -14,8 +14,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t deepest = 64;
-
 /// The position of a byte in a text: "line 3, column 7".
 std::string line_and_column(std::string_view text, std::size_t byte) {
   const std::string_view before = text.substr(0, std::min(byte, text.size()));
@@ -81,8 +79,8 @@ class Guard final : public nlohmann::json_sax<json> {
   };
 
   bool open(bool is_object) {
-    if (levels_.size() == deepest) {
-      throw InputError(fmt::format("it is nested more than {} levels deep", deepest));
+    if (levels_.size() == JsonLimits::levels) {
+      throw InputError(fmt::format("it is nested more than {} levels deep", JsonLimits::levels));
     }
     levels_.push_back({.is_object = is_object});
     return true;
@@ -113,9 +111,11 @@ class Guard final : public nlohmann::json_sax<json> {
   std::vector<Level> levels_;
 };
 
-}  // namespace
-
-json parse_json(std::string_view text) {
+/// Throws InputError for a text that cannot be parsed safely.
+void check_text(std::string_view text) {
+  if (text.size() > JsonLimits::document_bytes) {
+    throw InputError(fmt::format("it is larger than {} bytes", JsonLimits::document_bytes));
+  }
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) {
     throw InputError("the file is empty; a JSON document is needed");
   }
@@ -125,16 +125,35 @@ json parse_json(std::string_view text) {
   }
   Guard guard(text);
   json::sax_parse(text, &guard);
+}
+
+}  // namespace
+
+json parse_json(std::string_view text) {
+  check_text(text);
   return json::parse(text);
+}
+
+nlohmann::ordered_json parse_ordered_json(std::string_view text) {
+  check_text(text);
+  return nlohmann::ordered_json::parse(text);
+}
+
+json typed_value(const std::string& text) {
+  if (!json::accept(text)) return text;
+  return parse_json(text);
+}
+
+void check_depth(std::string_view pointer) {
+  const auto steps = static_cast<std::size_t>(std::count(pointer.begin(), pointer.end(), '/'));
+  if (steps <= JsonLimits::levels) return;
+  throw InputError(
+      fmt::format("the pointer has {} steps, more than {}", steps, JsonLimits::levels));
 }
 
 namespace {
 
-/// The value of a setting: JSON, or else the text itself.
-json value_of(const std::string& text) {
-  if (!json::accept(text)) return text;
-  return parse_json(text);
-}
+constexpr std::size_t longest_shown = 240;
 
 /// Throws InputError if a pointer leads beyond the end of a list, which the library would fill with
 /// nulls. A list may grow by one.
@@ -167,14 +186,17 @@ void apply_settings(json& document, const std::vector<std::string>& settings) {
                                    pointer_hint(setting, equals)));
     }
     try {
-      json value = value_of(setting.substr(equals + 1));
+      json value = typed_value(setting.substr(equals + 1));
+      check_depth(std::string_view(setting).substr(0, equals));
       const json::json_pointer pointer(setting.substr(0, equals));
       check_indices(document, pointer);
       document[pointer] = std::move(value);
     } catch (const json::exception& error) {
-      throw UsageError(fmt::format("--set {}: {}", setting, reason(error.what())));
+      throw UsageError(
+          fmt::format("--set {}: {}", shortened(setting, longest_shown), reason(error.what())));
     } catch (const InputError& error) {
-      throw UsageError(fmt::format("--set {}: {}", setting, error.what()));
+      throw UsageError(
+          fmt::format("--set {}: {}", shortened(setting, longest_shown), error.what()));
     }
   }
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -9,9 +10,24 @@
 
 namespace penstock {
 
-/// Parses JSON strictly: no comments, no NaN, no duplicate keys, at most 64 levels deep. Throws
+/// Bounds of every JSON text from outside.
+struct JsonLimits {
+  static constexpr std::size_t levels = 64;  // of values in each other, and steps of a pointer
+  static constexpr std::size_t line_bytes = std::size_t{1} << 26;      // of a file of lines
+  static constexpr std::size_t document_bytes = std::size_t{1} << 28;  // of any other
+};
+
+/// Parses JSON strictly: no comments, no NaN, no duplicate keys, within JsonLimits. Throws
 /// InputError whose place is a line and column, or a pointer.
 nlohmann::json parse_json(std::string_view text);
+/// The same, with keys in the order of the text.
+nlohmann::ordered_json parse_ordered_json(std::string_view text);
+
+/// The value in a text that a user typed: JSON, or else the text itself. Throws InputError.
+nlohmann::json typed_value(const std::string& text);
+
+/// Throws InputError for a pointer of more than JsonLimits::levels steps.
+void check_depth(std::string_view pointer);
 
 /// Applies "/pointer=value" settings in order; a value that is not JSON is a string. Throws
 /// UsageError for an invalid pointer.

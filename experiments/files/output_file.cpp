@@ -1,11 +1,15 @@
 #include "experiments/files/output_file.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <iterator>
+#include <random>
 #include <stdexcept>
 #include <system_error>
 #include <utility>
@@ -36,26 +40,56 @@ std::string place_of(const std::string& path) {
   return canonical.empty() ? path : canonical.string();
 }
 
+/// A name beside a file that nobody can guess, and so cannot lead elsewhere by a link.
+std::string name_beside(const std::string& place) {
+  std::random_device random;
+  const std::string name = fmt::format("penstock-{:08x}{:08x}.tmp", random(), random());
+  return (fs::path(place).parent_path() / name).string();
+}
+
+/// A new file, for its user alone until it has the mode of the file that it replaces.
+std::FILE* create(const std::string& path, const std::string& place) {
+  struct stat former {};
+  const bool replaces = ::stat(place.c_str(), &former) == 0;
+  const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+  const int file = ::open(path.c_str(), flags, replaces ? 0600 : 0666);
+  if (file < 0) return nullptr;
+  if (replaces) {
+    // Only root may give a file away. The mode comes last: a change of owner clears bits of it.
+    [[maybe_unused]] const int ignored = ::fchown(file, former.st_uid, former.st_gid);
+    ::fchmod(file, former.st_mode & 0777);
+  }
+  return ::fdopen(file, "wb");
+}
+
 }  // namespace
 
 void OutputFile::Close::operator()(std::FILE* file) const {
   if (file != stdout) std::fclose(file);
 }
 
-OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
+OutputFile::OutputFile(std::string path, Existing replaced) : path_(std::move(path)) {
   if (path_ == "-") {
     path_ = "standard output";
     file_.reset(stdout);
     return;
   }
+  check_replaced(path_, replaced);
   place_ = path_;
-  if (!is_special(path_)) {
-    place_ = place_of(path_);
-    temporary_.emplace(fmt::format("{}.{}.tmp", place_, ::getpid()));
+  if (is_special(path_)) {
+    file_.reset(std::fopen(place_.c_str(), "wb"));
+  } else {
+    open_temporary();
   }
-  file_.reset(std::fopen(temporary_ ? temporary_->path().c_str() : place_.c_str(), "wb"));
   if (!file_) fail(errno);
   if (path_.ends_with(".gz")) packed_.emplace();
+}
+
+void OutputFile::open_temporary() {
+  place_ = place_of(path_);
+  temporary_.emplace(name_beside(place_));
+  file_.reset(create(temporary_->path(), place_));
+  if (!file_) temporary_->keep();  // whatever has that name is not ours
 }
 
 void OutputFile::write(std::string_view piece) {
@@ -82,22 +116,75 @@ void OutputFile::publish() {
   temporary_->keep();
 }
 
+/// Where the disk knows no second names, `take_back` leaves the new file.
+void OutputFile::keep_former() {
+  is_new_ = temporary_ && !fs::exists(place_);
+  if (!temporary_ || is_new_) return;
+  former_.emplace(name_beside(place_));
+  if (::link(place_.c_str(), former_->path().c_str()) == 0) return;
+  former_->keep();
+  former_.reset();
+}
+
+/// What was there before `publish` is there again.
+void OutputFile::take_back() {
+  if (is_new_) ::unlink(place_.c_str());
+  if (former_ && std::rename(former_->path().c_str(), place_.c_str()) == 0) former_->keep();
+}
+
 void OutputFile::fail(int reason) const {
   const std::string text = fmt::format("{}: cannot write: {}", path_, std::strerror(reason));
   if (is_of_machine(reason)) throw std::runtime_error(text);
   throw UsageError(text);
 }
 
-void publish_together(std::vector<OutputFile>& files) {
-  for (OutputFile& file : files) file.close();
+OutputSet::~OutputSet() {
+  files_.clear();
+  for (const std::string& folder : made_folders_) ::rmdir(folder.c_str());
+}
+
+void OutputSet::make_folder(const std::string& path) {
+  std::error_code fault;
+  std::list<std::string> missing;
+  for (fs::path place = path; !place.empty() && !fs::exists(place, fault);
+       place = place.parent_path()) {
+    missing.push_back(place.string());
+  }
+  fs::create_directories(path, fault);
+  if (!fault && !fs::is_directory(path, fault)) {
+    fault = std::make_error_code(std::errc::not_a_directory);
+  }
+  if (fault) {
+    throw UsageError(fmt::format("{}: cannot make this folder: {}", path, fault.message()));
+  }
+  made_folders_.splice(made_folders_.begin(), missing);
+}
+
+OutputFile& OutputSet::add(const std::string& path) { return files_.emplace_back(path, replaced_); }
+
+void OutputSet::write(const std::string& path, std::string_view content) {
+  OutputFile& file = add(path);
+  file.write(content);
+  file.close();
+}
+
+void OutputSet::publish() {
+  for (OutputFile& file : files_) file.close();
   const InterruptsWait until_all_are_there;
-  std::size_t published = 0;
+  auto next = files_.begin();
   try {
-    for (; published < files.size(); ++published) files[published].publish();
+    for (; next != files_.end(); ++next) {
+      if (files_.size() > 1) next->keep_former();
+      next->publish();
+    }
   } catch (...) {
-    for (std::size_t i = 0; i < published; ++i) ::unlink(files[i].path().c_str());
+    for (auto file = std::make_reverse_iterator(next); file != files_.rend(); ++file) {
+      file->take_back();
+    }
     throw;
   }
+  files_.clear();
+  made_folders_.clear();
 }
 
 }  // namespace penstock

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "experiments/files/own_file.hpp"
 #include "experiments/files/table.hpp"
 #include "experiments/help/markdown.hpp"
 #include "experiments/version.hpp"
@@ -64,8 +65,8 @@ std::string block_roff(const PageBlock& block) {
 }
 
 std::string head(const std::string& name, int section, std::string_view what) {
-  return fmt::format(".TH \"{}\" {} \"\" \"penstock {}\"\n.SH NAME\n{} \\- {}\n", roff(name),
-                     section, version, roff(name), roff(what));
+  return fmt::format(".TH \"{}\" {} \"\" \"penstock {}\"\n.\\\" {}\n.SH NAME\n{} \\- {}\n",
+                     roff(name), section, version, own_mark, roff(name), roff(what));
 }
 
 std::string options_roff(const CommandHelp& help) {

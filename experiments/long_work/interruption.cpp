@@ -2,9 +2,12 @@
 
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <string_view>
 #include <utility>
+
+#include "experiments/long_work/messages.hpp"
 
 namespace penstock {
 
@@ -56,29 +59,55 @@ extern "C" void on_request(int /*signal*/) {
   end_on_interrupt();
 }
 
+constexpr std::array interrupting{SIGINT, SIGTERM, SIGHUP};
+/// These end a program as if it had no handler, but without unfinished files.
+constexpr std::array ending{SIGQUIT, SIGPIPE, SIGXCPU};
+
+extern "C" void on_ending(int signal) {
+  remove_unfinished();
+  ::signal(signal, SIG_DFL);
+  ::raise(signal);
+}
+
 sigset_t interrupts() {
   sigset_t signals;
   sigemptyset(&signals);
-  sigaddset(&signals, SIGINT);
-  sigaddset(&signals, SIGTERM);
+  for (const int signal : interrupting) sigaddset(&signals, signal);
   return signals;
 }
 
-void handle_interrupts(void (*handler)(int signal)) {
+/// `nohup` has signals ignored that must stay so; shells ignore SIGINT for what runs behind `&`,
+/// which may be interrupted nevertheless.
+bool stays_ignored(int signal) {
+  struct sigaction now = {};
+  sigaction(signal, nullptr, &now);
+  return signal != SIGINT && signal != SIGTERM && now.sa_handler == SIG_IGN;
+}
+
+template <class Signals>
+void handle(const Signals& signals, void (*handler)(int signal)) {
   struct sigaction action = {};
   action.sa_handler = handler;
   action.sa_mask = interrupts();
-  sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
+  for (const int signal : signals) {
+    if (!stays_ignored(signal)) sigaction(signal, &action, nullptr);
+  }
 }
 
 }  // namespace
 
-void end_on_interrupt() { handle_interrupts(on_interrupt); }
+void end_on_interrupt() { handle(interrupting, on_interrupt); }
+
+void take_up_signals() {
+  std::signal(SIGCHLD, SIG_DFL);
+  std::signal(SIGXFSZ, SIG_IGN);
+  end_on_interrupt();
+  handle(ending, on_ending);
+}
 
 InterruptRequest::InterruptRequest() {
   end_is_requested = false;
-  handle_interrupts(on_request);
+  handle(interrupting, on_request);
 }
 
 InterruptRequest::~InterruptRequest() { end_on_interrupt(); }
@@ -107,7 +136,9 @@ InterruptNote::InterruptNote(const std::string& text) { set(text); }
 
 InterruptNote::~InterruptNote() { interrupt_note = nullptr; }
 
-void InterruptNote::set(const std::string& text) { interrupt_note = new std::string(": " + text); }
+void InterruptNote::set(const std::string& text) {
+  interrupt_note = new std::string(": " + printable(text));
+}
 
 InterruptsWait::InterruptsWait() {
   const sigset_t signals = interrupts();

@@ -5,9 +5,14 @@
 
 namespace penstock {
 
-/// From this call on, SIGINT and SIGTERM remove unfinished files and end the program with exit code
-/// 130. A program calls it once, before it starts threads.
+/// From this call on, SIGINT, SIGTERM and SIGHUP remove unfinished files and end the program with
+/// exit code 130.
 void end_on_interrupt();
+
+/// What a program does with signals, whatever it has inherited from who started it: interrupts as
+/// above; others that end it remove unfinished files, too; children can be waited for; a file that
+/// grows too large is an error, not the end. A program calls it once, before it starts threads.
+void take_up_signals();
 
 /// A file that the destructor or an interrupt removes, unless it is kept. It need not exist yet.
 class UnfinishedFile {

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "experiments/long_work/interruption.hpp"
+#include "experiments/long_work/messages.hpp"
 
 namespace penstock {
 namespace {
@@ -145,7 +146,7 @@ OnProgress progress_log() {
     next = now + pause;
     const std::chrono::duration<double> elapsed = now - begin;
     const std::string line = numbers_text({unit, done, total, elapsed.count()}, SIZE_MAX);
-    std::fputs(fmt::format("penstock: {}\n", line).c_str(), stderr);
+    say(line);
   };
 }
 

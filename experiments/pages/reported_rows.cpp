@@ -8,6 +8,7 @@
 #include <queue>
 #include <utility>
 
+#include "experiments/files/files.hpp"
 #include "experiments/sweeps/row_text.hpp"
 #include "experiments/sweeps/sweep_result.hpp"
 #include "sim/base/error.hpp"
@@ -89,7 +90,7 @@ ReportedRows read_reported_rows(const std::string& path, std::size_t most) {
   try {
     all.table = row_table_of(text);
   } catch (const InputError& error) {
-    throw refused_file(path, error.what());
+    throw in_file(path, error);
   }
   return all;
 }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "experiments/files/own_file.hpp"
 #include "experiments/pages/html.hpp"
 #include "experiments/pages/page_parts.hpp"
 
@@ -32,13 +33,13 @@ class PageWriter {
 
 // Nothing may be fetched: the policy holds for what a text might smuggle in, too.
 void PageWriter::head() {
-  sink_(
-      fmt::format("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"
-                  "<meta name=\"viewport\" content=\"width=device-width\"/>\n"
-                  "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-                  "style-src 'unsafe-inline'; script-src 'unsafe-inline'\"/>\n"
-                  "<title>{}</title>\n<style>{}</style>\n</head>\n<body>\n",
-                  html_text(page_.title), page_style));
+  sink_(fmt::format(
+      "<!DOCTYPE html>\n<!-- {} -->\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"
+      "<meta name=\"viewport\" content=\"width=device-width\"/>\n"
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+      "style-src 'unsafe-inline'; script-src 'unsafe-inline'\"/>\n"
+      "<title>{}</title>\n<style>{}</style>\n</head>\n<body>\n",
+      own_mark, html_text(page_.title), page_style));
 }
 
 void PageWriter::figures(const std::vector<PageFigure>& all) {

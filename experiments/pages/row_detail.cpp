@@ -11,6 +11,7 @@
 #include "experiments/run/run.hpp"
 #include "experiments/scenario/document.hpp"
 #include "experiments/sweeps/configured.hpp"
+#include "experiments/sweeps/row_text.hpp"
 #include "experiments/sweeps/sweep_result.hpp"
 #include "sim/base/error.hpp"
 #include "sim/report/critical_path.hpp"
@@ -42,7 +43,7 @@ PageFigure timeline_of(const RunResult& result, const Explanation& explanation) 
 }
 
 ordered_json configuration_in(std::string_view row) {
-  return ordered_json::parse(row)["configuration"];
+  return row_document(row, 1)["configuration"];
 }
 
 }  // namespace
@@ -72,7 +73,7 @@ PageText settings_of_row(std::string_view row) {
 }
 
 void check_base(std::string_view row, const SweepRequest& sweep) {
-  const auto document = ordered_json::parse(row);
+  const ordered_json document = row_document(row, 1);
   const std::string expected =
       hash_of_texts({hash_of_base(sweep), std::string(configuration_text(row))});
   const std::string hash = document.value("hash", "");

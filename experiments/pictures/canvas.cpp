@@ -7,6 +7,7 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "experiments/files/plain_text.hpp"
 #include "experiments/pictures/cairo.hpp"
 #include "experiments/pictures/cairo_pen.hpp"
 
@@ -67,7 +68,7 @@ void Canvas::polygon(std::span<const Point> corners, Colour colour, double outli
 double Canvas::text_width(const std::string& text, const TextStyle& style) {
   set_font(ruler_.get(), style);
   cairo_text_extents_t extents;
-  cairo().text_extents(ruler_.get(), text.c_str(), &extents);
+  cairo().text_extents(ruler_.get(), valid_text(text).c_str(), &extents);
   check("measuring a text");
   return extents.x_advance;
 }
@@ -79,7 +80,7 @@ void Canvas::text(Point at, const std::string& text, const TextStyle& style) {
   cairo_text_extents_t digit;
   cairo().text_extents(ruler_.get(), "0", &digit);
   marks_.emplace_back(
-      Writing{{at.x - share * width, at.y - digit.y_bearing / 2}, width, text, style});
+      Writing{{at.x - share * width, at.y - digit.y_bearing / 2}, width, valid_text(text), style});
 }
 
 void Canvas::text_within(double width, Point at, const std::string& text, TextStyle style) {

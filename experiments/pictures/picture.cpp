@@ -9,9 +9,11 @@
 #include <new>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "experiments/files/own_file.hpp"
 #include "experiments/pictures/cairo.hpp"
 #include "experiments/pictures/cairo_pen.hpp"
 #include "experiments/pictures/marks.hpp"
@@ -143,8 +145,20 @@ std::string render(PictureFormat format, const Page& page) {
   std::vector<Mark> marks{FilledBoxes{{{0, 0, page.width + 1, page.height + 1}}, paper}};
   marks.insert(marks.end(), page.canvas.marks().begin(), page.canvas.marks().end());
   marks = in_theme(std::move(marks), page.theme);
-  if (format == PictureFormat::svg) return svg_of(marks, width, height, page.scale);
-  return render_on_cairo(format, width, height, page.scale, marks);
+  return marked(format, format == PictureFormat::svg
+                            ? svg_of(marks, width, height, page.scale)
+                            : render_on_cairo(format, width, height, page.scale, marks));
+}
+
+std::string marked(PictureFormat format, std::string bytes) {
+  if (format == PictureFormat::pdf) return bytes + fmt::format("%{}\n", own_mark);
+  if (format == PictureFormat::svg) {
+    return bytes.insert(bytes.find('\n') + 1, fmt::format("<!-- {} -->\n", own_mark));
+  }
+  constexpr std::size_t behind_header = 33;
+  constexpr std::string_view length("\0\0\0\x2f", 4), key("tEXtComment\0", 12);
+  constexpr std::string_view checksum("\x33\x04\x35\x7c");  // of key and mark
+  return bytes.insert(behind_header, fmt::format("{}{}{}{}", length, key, own_mark, checksum));
 }
 
 }  // namespace penstock

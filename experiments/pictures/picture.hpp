@@ -48,4 +48,7 @@ void check_height(const Page& page, double least);
 /// has two pixels per unit, for high-resolution screens. Throws std::runtime_error if Cairo fails.
 std::string render(PictureFormat format, const Page& page);
 
+/// A picture file with `own_mark` as its comment.
+std::string marked(PictureFormat format, std::string bytes);
+
 }  // namespace penstock

@@ -5,29 +5,21 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "experiments/files/files.hpp"
 #include "experiments/pictures/plots/front_plot.hpp"
 #include "experiments/planner/plan_report.hpp"
 #include "experiments/planner/space/layout_document.hpp"
-#include "sim/base/error.hpp"
 
 namespace penstock {
 
-std::vector<std::string> write_layouts(const LayoutPlan& plan, std::size_t best,
-                                       const std::string& folder) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error)
-    throw UsageError(fmt::format("{}: cannot make the folder: {}", folder, error.message()));
+void write_layouts(const LayoutPlan& plan, std::size_t best, const std::string& folder,
+                   OutputSet& outputs) {
+  outputs.make_folder(folder);
   TrainingTask task = plan.task;
   task.model = path_seen_from(folder, task.model);
-  std::vector<std::string> names;
   for (std::size_t i = 0; i < std::min(best, plan.fitting.size()); ++i) {
-    names.push_back(
-        (std::filesystem::path(folder) / fmt::format("layout_{}.json", i + 1)).string());
-    write_file(names.back(), layout_document(task, plan.fitting[i].choice));
+    const auto path = std::filesystem::path(folder) / fmt::format("layout_{}.json", i + 1);
+    outputs.write(path.string(), layout_document(task, plan.fitting[i].choice));
   }
-  return names;
 }
 
 std::string draw_plan(PictureFormat format, const LayoutPlan& plan, const PictureOptions& options) {

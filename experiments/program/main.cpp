@@ -13,6 +13,6 @@ int main(int argc, char** argv) {
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
   mallopt(M_TOP_PAD, 16 << 20);
 #endif
-  penstock::end_on_interrupt();
+  penstock::take_up_signals();
   return penstock::run_program(argc, argv);
 }

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "experiments/files/output_file.hpp"
 #include "experiments/files/table.hpp"
 #include "experiments/formats/chakra.hpp"
 #include "experiments/results/astra_sim.hpp"
@@ -147,15 +146,14 @@ std::vector<std::string> not_in_traces(const RunResult& result, const ExecutionT
 }
 
 std::vector<std::string> write_chakra_files(const std::string& prefix, const RunResult& result,
-                                            const OnProgress& on_progress) {
+                                            OutputSet& outputs, const OnProgress& on_progress) {
   const ExecutionTrace trace = execution_trace(*result.plan, result.costs, result.demand);
   check_number_of_files(trace);
   const std::uint64_t devices = std::uint64_t{trace.replicas} * trace.ranks.size();
-  std::vector<OutputFile> files;
+  std::uint64_t files = 0;
   const auto add = [&](const std::string& path, const std::string& content) {
-    files.emplace_back(path).write(content);
-    files.back().close();
-    if (on_progress) on_progress("files", files.size(), devices);
+    outputs.write(path, content);
+    if (on_progress) on_progress("files", ++files, devices);
   };
   for (std::uint32_t replica = 0; replica < trace.replicas; ++replica) {
     for (Rank rank : Numbers<Rank>(result.plan->ranks)) {
@@ -166,7 +164,6 @@ std::vector<std::string> write_chakra_files(const std::string& prefix, const Run
   if (trace.has_collectives()) add(chakra_groups_path(prefix), chakra_groups(trace));
   add(astra_network_path(prefix), astra_network(result, devices));
   add(astra_system_path(prefix), astra_system());
-  publish_together(files);
   return not_in_traces(result, trace);
 }
 

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "experiments/files/output_file.hpp"
 #include "experiments/formats/traces/execution_trace.hpp"
 #include "experiments/long_work/progress.hpp"
 #include "experiments/run/run.hpp"
@@ -25,12 +26,12 @@ std::string astra_system_path(std::string_view prefix);
 bool is_chakra_path(std::string_view prefix, std::string_view path);
 
 /// Writes the Chakra execution traces of a run, which must have a plan: one file per device, and
-/// the process groups if collectives need them, and network and system of ASTRA-sim. Writes all
-/// files or none. Returns what the traces lack and what ASTRA-sim changes, one sentence each.
+/// the process groups if collectives need them, and network and system of ASTRA-sim. Returns what
+/// the traces lack and what ASTRA-sim changes, one sentence each.
 /// Throws UsageError for too many files and for unwritable paths, std::runtime_error for a full
 /// disk.
 std::vector<std::string> write_chakra_files(const std::string& prefix, const RunResult& result,
-                                            const OnProgress& on_progress = {});
+                                            OutputSet& outputs, const OnProgress& on_progress = {});
 
 /// What the traces lack and what ASTRA-sim changes, one sentence each; empty if they are complete.
 std::vector<std::string> not_in_traces(const RunResult& result, const ExecutionTrace& trace);

@@ -31,9 +31,12 @@ void check_one_of(const nlohmann::json& section, const char* place,
   }
   if (given.size() == 1 || (given.empty() && optional)) return;
   const std::vector<std::string> known(keys.begin(), keys.end());
-  throw InputError(place,
-                   fmt::format("it must have {}one of {}; it has {}", optional ? "at most " : "",
-                               quoted_list(known), given.empty() ? "none" : quoted_list(given)));
+  std::string what = fmt::format("it must have {}one of {}; it has {}", optional ? "at most " : "",
+                                 quoted_list(known), given.empty() ? "none" : quoted_list(given));
+  if (!given.empty()) {  // a setting for one of them leaves the other there
+    what += fmt::format("; --set '{}={{\"{}\": …}}' replaces the section", place, given.back());
+  }
+  throw InputError(place, what);
 }
 
 }  // namespace penstock

@@ -1,6 +1,7 @@
 #include "experiments/sweeps/evaluator.hpp"
 
 #include <charconv>
+#include <new>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
@@ -23,6 +24,7 @@ using nlohmann::json;
 constexpr std::size_t no_knob = SIZE_MAX;
 constexpr std::size_t most_known_tasks = 500'000;  // some 60 MB
 constexpr std::size_t most_known = 4096;
+constexpr std::uint64_t bytes_per_action = 1000;  // rather too many: see sweeps/README.md
 
 /// The number of a JSON text, with the unit that its key allows: 2e9 of "2GB/s".
 std::optional<double> number_in(const std::string& text, const std::string& key) {
@@ -48,6 +50,15 @@ Finding refusal(const InputError& error, const std::string& source) {
   text += error.what();
   if (text.starts_with(source + ": ")) text.erase(0, source.size() + 2);
   return {"refused", {}, {}, std::move(text)};
+}
+
+/// The same text whether it was estimated or tried, on any machine, so that rows do not depend on
+/// what else ran.
+SweepOutcome lacks_memory() {
+  return {.result = {},
+          .more = {},
+          .findings = {
+              {"refused", {}, {}, "the simulation needs more memory than this process may use"}}};
 }
 
 /// Further values of a run. A pointer that the result does not have is null.
@@ -93,8 +104,8 @@ struct Evaluator::Known {
   std::unique_ptr<PreparedRun> prepared;  // null where costs alone do not decide
 };
 
-Evaluator::Evaluator(const SweepSpace& space, const Catalogue& catalogue)
-    : space_(space), catalogue_(catalogue) {
+Evaluator::Evaluator(const SweepSpace& space, const Catalogue& catalogue, MemoryRoom& room)
+    : space_(space), catalogue_(catalogue), room_(room) {
   for (const std::string& pointer : space.pointers()) {
     const auto knob = cost_knob(pointer);
     knob_of_.push_back(knob ? knobs_.size() : no_knob);
@@ -128,6 +139,30 @@ std::string Evaluator::structure_of(const std::vector<std::string>& values) cons
 }
 
 SweepOutcome Evaluator::run(const std::vector<std::string>& values) {
+  try {
+    return run_known(values);
+  } catch (const std::bad_alloc&) {
+    // Others that run beside it may be why.
+  }
+  known_.clear();
+  known_tasks_ = 0;
+  return run_alone(values);
+}
+
+SweepOutcome Evaluator::run_alone(const std::vector<std::string>& values) {
+  const auto everything = room_.take_all();
+  alone_ = true;
+  try {
+    SweepOutcome outcome = run_whole(values, nullptr);
+    alone_ = false;
+    return outcome;
+  } catch (const std::bad_alloc&) {
+    alone_ = false;
+    return lacks_memory();
+  }
+}
+
+SweepOutcome Evaluator::run_known(const std::vector<std::string>& values) {
   if (!read_knobs(values)) return run_whole(values, nullptr);
   auto& known = known_[structure_of(values)];
   if (known == nullptr) {
@@ -155,6 +190,8 @@ SweepOutcome Evaluator::run_whole(const std::vector<std::string>& values, Known*
 SweepOutcome Evaluator::run_document(const json& document, Known* known) {
   const Scenario scenario = reader_.read(document, space_.request().source);
   Layout layout = settle(scenario, {.catalogue = &catalogue_}, known_parts_);
+  const auto use = alone_ ? nullptr : room_.take(layout.schedule.actions() * bytes_per_action);
+  if (!alone_ && use == nullptr) return lacks_memory();
   const std::vector<std::string>& results = space_.request().results;
   if (!results.empty() || !layout.codec.phases.empty()) {
     return outcome_of(penstock::run(std::move(layout)), results);

@@ -10,6 +10,7 @@
 #include "experiments/layout/known_parts.hpp"
 #include "experiments/scenario/scenario_reader.hpp"
 #include "experiments/sweeps/cost_knobs.hpp"
+#include "experiments/sweeps/memory_room.hpp"
 #include "experiments/sweeps/prepared_run.hpp"
 #include "experiments/sweeps/space/sweep_space.hpp"
 #include "experiments/sweeps/sweep_result.hpp"
@@ -20,13 +21,14 @@ namespace penstock {
 /// alone; the outcome does not depend on what ran before. Each thread has its own.
 class Evaluator {
  public:
-  /// Space and catalogue must outlive this.
-  Evaluator(const SweepSpace& space, const Catalogue& catalogue);
+  /// Space, catalogue and room must outlive this.
+  Evaluator(const SweepSpace& space, const Catalogue& catalogue, MemoryRoom& room);
   Evaluator(const Evaluator&) = delete;
   Evaluator& operator=(const Evaluator&) = delete;
   ~Evaluator();
 
-  /// With JSON texts of a configuration's values. A configuration that cannot be is a finding.
+  /// With JSON texts of a configuration's values. A configuration that cannot be is a finding, and
+  /// so is one that needs more memory than the room has.
   SweepOutcome run(const std::vector<std::string>& values);
   /// The row of a configuration, with its line end.
   std::string row(std::uint64_t number);
@@ -36,11 +38,15 @@ class Evaluator {
 
   bool read_knobs(const std::vector<std::string>& values);
   std::string structure_of(const std::vector<std::string>& values) const;
+  SweepOutcome run_known(const std::vector<std::string>& values);
+  SweepOutcome run_alone(const std::vector<std::string>& values);
   SweepOutcome run_whole(const std::vector<std::string>& values, Known* known);
   SweepOutcome run_document(const nlohmann::json& document, Known* known);
 
   const SweepSpace& space_;
   const Catalogue& catalogue_;
+  MemoryRoom& room_;
+  bool alone_ = false;  // with all of the room
   ScenarioReader reader_;
   KnownParts known_parts_;
   std::vector<CostKnob> knobs_;       // of the varied pointers

@@ -94,10 +94,11 @@ std::uint64_t count_of(const std::vector<Source>& sources) {
 
 }  // namespace
 
-MergedRows merge_rows(const std::vector<std::string>& shards, const std::string& output) {
+MergedRows merge_rows(const std::vector<std::string>& shards, const std::string& output,
+                      Existing replaced) {
   std::vector<Source> sources = open_sources(shards);
   const std::uint64_t count = count_of(sources);
-  OutputFile file(output);
+  OutputFile file(output, replaced);
   MergedRows merged;
   for (std::uint64_t item = 0; item < count; ++item) {
     const auto row = take_row(sources, item);

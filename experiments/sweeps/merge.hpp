@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "experiments/files/own_file.hpp"
+
 namespace penstock {
 
 struct MergedRows {
@@ -14,6 +16,7 @@ struct MergedRows {
 /// Writes the rows of shards in the order of their sweep: the bytes of the unsharded file. A row
 /// that several files have must be the same in all. Throws InputError for files of different sweeps
 /// or versions, with both named, and for a configuration that no file has.
-MergedRows merge_rows(const std::vector<std::string>& shards, const std::string& output);
+MergedRows merge_rows(const std::vector<std::string>& shards, const std::string& output,
+                      Existing replaced = Existing::own);
 
 }  // namespace penstock

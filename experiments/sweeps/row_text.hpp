@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "experiments/files/files.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {
@@ -16,6 +18,11 @@ struct RowLabel {
   std::string sweep;       // hash
   std::string version;     // of the program
 };
+
+/// A row, line `number` of its file: the whole number "item" and the object "configuration"; where
+/// present, the text "hash", the object "result", and "findings", a list of objects with texts.
+/// Throws InputError with the place for any other text.
+nlohmann::ordered_json row_document(std::string_view line, std::uint64_t number);
 
 /// Nothing for a text that is no row.
 std::optional<RowLabel> label_of_row(std::string_view row);
@@ -30,11 +37,9 @@ class RowLines {
  public:
   /// Throws InputError for a file that cannot be read.
   explicit RowLines(std::string path);
-  RowLines(const RowLines&) = delete;
-  RowLines& operator=(const RowLines&) = delete;
-  ~RowLines();
 
-  /// The next whole line; nothing at the end of the file. Valid until the next call.
+  /// The next whole line; nothing at the end of the file. Valid until the next call. Throws
+  /// InputError for a line of more than JsonLimits::line_bytes.
   std::optional<std::string_view> next();
   /// What follows the last whole line, at the end of the file.
   std::string_view torn() const { return std::string_view(buffer_).substr(begin_); }
@@ -45,7 +50,8 @@ class RowLines {
   bool fill();
 
   std::string path_;
-  int file_ = -1;
+  InputFile file_;
+  std::uint64_t lines_ = 0;  // given out
   std::string buffer_;
   std::size_t begin_ = 0;  // of what is not yet given out
 };

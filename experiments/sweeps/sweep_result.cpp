@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "experiments/results/result_json.hpp"
+#include "experiments/sweeps/row_text.hpp"
 #include "experiments/version.hpp"
 #include "sim/report/steady_interval.hpp"
 
@@ -89,8 +90,7 @@ std::string row_end(const SweepOutcome& outcome) {
 }
 
 std::string reason_of_row(std::string_view row) {
-  const auto document = nlohmann::json::parse(row);
-  return document["findings"][0]["text"].get<std::string>();
+  return row_document(row, 1)["findings"][0]["text"].get<std::string>();
 }
 
 std::string_view configuration_text(std::string_view row) {

@@ -5,9 +5,14 @@
 #include <QSettings>
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
+#include <stdexcept>
 
+#include "experiments/long_work/interruption.hpp"
+#include "experiments/long_work/progress.hpp"
 #include "experiments/version.hpp"
 #include "gui/views/canvas/look.hpp"
+#include "gui/views/output/view_picture.hpp"
 #include "gui/views/window/viewer_window.hpp"
 #include "sim/base/error.hpp"
 
@@ -17,6 +22,7 @@ using namespace penstock;
 
 struct ViewerOptions {
   QString screenshot;
+  Existing replaced = Existing::own;
   QSize size{1440, 900};
   ThemeName theme = ThemeName::light;
   QString select;
@@ -42,16 +48,23 @@ QSize size_of(const QString& text) {
   return size;
 }
 
+[[noreturn]] void end_with(const std::string& text) {
+  fmt::print("{}", text);
+  if (std::fflush(stdout) != 0) throw std::runtime_error("standard output: cannot write");
+  std::exit(0);
+}
+
 ViewerOptions options_of(const QApplication& application) {
   QCommandLineParser parser;
   parser.setApplicationDescription("Shows runs of Penstock: scenarios, timelines, orders, traces.");
   const QCommandLineOption screenshot("screenshot", "Write a picture and end.", "OUT.png");
+  const QCommandLineOption force("force", "Overwrite a picture that Penstock did not write.");
   const QCommandLineOption size("size", "Size of the window, default 1440x900.", "WxH");
   const QCommandLineOption theme("theme", "light, dark or contrast; default: the system's.",
                                  "NAME");
   const QCommandLineOption select("select", "Select the first op that fits a search.", "QUERY");
   const QCommandLineOption compare("compare", "The first run against the others, on one axis.");
-  parser.addOptions({screenshot, size, theme, select, compare});
+  parser.addOptions({screenshot, force, size, theme, select, compare});
   parser.addHelpOption();
   parser.addVersionOption();
   parser.addPositionalArgument("FILE", "scenarios, timelines, orders, traces", "[FILE...]");
@@ -59,15 +72,14 @@ ViewerOptions options_of(const QApplication& application) {
     throw UsageError(parser.errorText().toStdString());
   }
   if (parser.isSet("help")) {
-    fmt::print("{}", parser.helpText().toStdString());
-    std::exit(0);
+    end_with(parser.helpText().toStdString());
   }
   if (parser.isSet("version")) {
-    fmt::print("penstock-viewer {}\n", application.applicationVersion().toStdString());
-    std::exit(0);
+    end_with(fmt::format("penstock-viewer {}\n", application.applicationVersion().toStdString()));
   }
   ViewerOptions options;
   options.screenshot = parser.value(screenshot);
+  if (parser.isSet(force)) options.replaced = Existing::any;
   if (parser.isSet(size)) options.size = size_of(parser.value(size));
   options.theme = parser.isSet(theme) ? theme_named(parser.value(theme)) : system_theme();
   options.select = parser.value(select);
@@ -98,9 +110,7 @@ int screenshot(const ViewerOptions& options) {
   QApplication::processEvents();
   window.finish();
   QApplication::processEvents();
-  if (!window.grab().save(options.screenshot)) {
-    throw UsageError(fmt::format("{}: cannot be written", options.screenshot.toStdString()));
-  }
+  export_view(window, options.screenshot.toStdString(), options.replaced);
   return 0;
 }
 
@@ -130,9 +140,15 @@ bool wants_no_display(int argc, char** argv) {
   return false;
 }
 
+int report_error(const std::exception& error, int code) {
+  say(fmt::format("error: {}", error.what()));
+  return code;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  take_up_signals();
   if (wants_no_display(argc, argv)) setenv("QT_QPA_PLATFORM", "offscreen", 0);
   QApplication application(argc, argv);
   QApplication::setApplicationName("penstock-viewer");
@@ -144,10 +160,10 @@ int main(int argc, char** argv) {
     apply_theme(options.theme);
     return options.screenshot.isEmpty() ? interactive(options) : screenshot(options);
   } catch (const UsageError& error) {
-    fmt::print(stderr, "penstock: error: {}\n", error.what());
-    return 2;
+    return report_error(error, 2);
   } catch (const InputError& error) {
-    fmt::print(stderr, "penstock: error: {}\n", error.what());
-    return 3;
+    return report_error(error, 3);
+  } catch (const std::exception& error) {
+    return report_error(error, 4);
   }
 }

@@ -41,7 +41,9 @@ RunResult chakra_run(const json& scenario) {
 Written written(const RunResult& result) {
   const Scratch scratch;
   Written all;
-  all.missing = write_chakra_files(scratch.path("t"), result);
+  OutputSet files;
+  all.missing = write_chakra_files(scratch.path("t"), result, files);
+  files.publish();
   for (std::uint64_t d = 0; std::filesystem::exists(chakra_path(scratch.path("t"), d)); ++d) {
     all.devices.push_back(read_chakra(content_of(chakra_path(scratch.path("t"), d))));
   }

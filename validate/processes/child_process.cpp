@@ -51,7 +51,8 @@ void check_alone() {
 void tie_to(pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(1);
-  for (const int one : {SIGTERM, SIGHUP, SIGQUIT, SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL}) {
+  for (const int one : {SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGXCPU, SIGCHLD, SIGABRT, SIGSEGV,
+                        SIGBUS, SIGFPE, SIGILL}) {
     std::signal(one, SIG_DFL);
   }
   std::signal(SIGINT, SIG_IGN);

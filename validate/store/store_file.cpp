@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <random>
 
 #include "sim/base/error.hpp"
 #include "validate/store/store_error.hpp"
@@ -22,12 +22,13 @@ namespace fs = std::filesystem;
 constexpr std::string_view magic{"SQLite format 3\0", 16};
 constexpr std::uintmax_t most_checked_bytes = 32 << 20;  // above this a full check takes too long
 
-std::string first_bytes(const std::string& path) {
-  std::array<char, magic.size()> head{};
+std::string first_bytes(const std::string& path, std::size_t most = magic.size()) {
+  std::string head(most, '\0');
   std::ifstream file(path, std::ios::binary);
   if (!file) throw InputError(fmt::format("{}: cannot open: {}", path, std::strerror(errno)));
-  file.read(head.data(), head.size());
-  return {head.data(), static_cast<std::size_t>(file.gcount())};
+  file.read(head.data(), static_cast<std::streamsize>(head.size()));
+  head.resize(static_cast<std::size_t>(file.gcount()));
+  return head;
 }
 
 /// Throws InputError for a file that is clearly not a store.
@@ -63,50 +64,83 @@ void check_content(const std::string& path, Database& database) {
   if (said != "ok") throw DatabaseError(DatabaseFault::damaged, said);
 }
 
+/// Whether the store keeps a write-ahead log, as stores once did. Whoever reads one writes beside
+/// it, and network disks cannot share one.
+bool keeps_log(const std::string& path) {
+  constexpr std::size_t at_read_version = 19;
+  constexpr char of_log = 2;
+  const std::string head = first_bytes(path, at_read_version + 1);
+  return head.size() > at_read_version && head[at_read_version] == of_log;
+}
+
+void leave_log(Database& database) {
+  try {
+    database.run("PRAGMA journal_mode = DELETE");
+  } catch (const DatabaseError& error) {
+    if (error.fault() != DatabaseFault::busy) throw;  // somebody reads: the next writer
+  }
+}
+
 std::unique_ptr<Database> opened(const std::string& path, Database::Access access) {
   auto database = std::make_unique<Database>(path, access);
   check_content(path, *database);
   if (access == Database::Access::write) {
-    database->run("PRAGMA foreign_keys = ON; PRAGMA synchronous = FULL");
+    database->run("PRAGMA foreign_keys = ON; PRAGMA synchronous = EXTRA");
+    if (keeps_log(path)) leave_log(*database);
   }
   return database;
 }
 
-/// If nothing can be written next to the file, SQLite cannot keep track of writers, and there are
-/// none.
+/// Whether a file beside the store has content.
+bool has_beside(const std::string& path, const char* end) {
+  std::error_code absent;
+  return fs::file_size(path + end, absent) > 0 && !absent;
+}
+
+/// A store with a log that nobody writes is read without it: nothing appears beside it.
 std::unique_ptr<Database> opened_to_read(const std::string& path) {
+  complete_store(path);
+  const bool waits = has_beside(path, "-wal");
+  if (keeps_log(path) && !waits) return opened(path, Database::Access::read_unchanging);
   try {
     return opened(path, Database::Access::read);
   } catch (const DatabaseError& error) {
-    if (error.fault() != DatabaseFault::cannot_open && error.fault() != DatabaseFault::cannot_write)
-      throw;
-    const std::string log = path + "-wal";
-    std::error_code ignored;
-    if (fs::exists(log, ignored) && fs::file_size(log, ignored) > 0) {
-      throw InputError(
-          fmt::format("{}: rows wait in {}, which only a folder that takes writes can "
-                      "bring in; copy both files to one",
-                      path, log));
-    }
-    return opened(path, Database::Access::read_unchanging);
+    const bool here =
+        error.fault() == DatabaseFault::cannot_open || error.fault() == DatabaseFault::cannot_write;
+    if (!here || (!waits && !has_beside(path, "-journal"))) throw;
+    throw InputError(
+        fmt::format("{}: rows wait in {}{}, which only a folder that takes writes can "
+                    "bring in; copy both files to one",
+                    path, path, waits ? "-wal" : "-journal"));
   }
 }
 
 }  // namespace
 
 void make_store(const std::string& path) {
-  const std::string temporary = fmt::format("{}.{}.tmp", path, ::getpid());
-  fs::remove(temporary);
+  std::random_device random;  // a name that nobody can guess cannot lead elsewhere by a link
+  const std::string temporary = fmt::format("{}.{:08x}{:08x}.tmp", path, random(), random());
   {
     Database database(temporary, Database::Access::create);
     make_tables(database, store_schema);
-    database.run("PRAGMA journal_mode = WAL");  // readers and a writer at once
   }
   const bool linked = ::link(temporary.c_str(), path.c_str()) == 0;
   const int reason = errno;
   fs::remove(temporary);
   if (!linked && reason != EEXIST) {
     throw StoreError(fmt::format("{}: cannot be made: {}", path, std::strerror(reason)));
+  }
+}
+
+void complete_store(const std::string& path) {
+  if (!has_beside(path, "-journal") && !has_beside(path, "-wal")) return;
+  try {
+    Database database(path, Database::Access::write);
+    // With its first look SQLite takes back what a journal began; a log becomes part of the store.
+    static_cast<void>(database.whole("SELECT count(*) FROM sqlite_master"));
+    leave_log(database);
+  } catch (const DatabaseError&) {
+    // Another process writes, or we may not: reading says so where it matters.
   }
 }
 

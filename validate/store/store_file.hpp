@@ -16,6 +16,10 @@ void make_store(const std::string& path);
 /// also for a damaged file if it is small enough to check in full.
 std::unique_ptr<Database> open_store(const std::string& path, Database::Access access);
 
+/// Takes back what a writer that was killed left half done, and brings in rows of an old store that
+/// wait beside it, where that is possible.
+void complete_store(const std::string& path);
+
 /// Whether a file begins like a SQLite file.
 bool looks_like_store(const std::string& path);
 

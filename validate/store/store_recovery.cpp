@@ -59,6 +59,7 @@ std::vector<RowVerdict> verdicts_of(RowReader& reader, RowId id) {
 }
 
 Recovery read_all(const std::string& path, const Keep& keep) {
+  complete_store(path);
   Database database(path, Database::Access::salvage);
   if (const auto fault = why_no_store(database, store_schema)) {
     throw InputError(fmt::format("{}: {}", path, *fault));

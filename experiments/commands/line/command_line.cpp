@@ -89,6 +89,12 @@ void CommandLine::flag(const std::string& name, bool& value, const std::string& 
   app_.add_flag(name, value, help);
 }
 
+void CommandLine::replaces(Existing& replaced) {
+  app_.add_flag_callback(
+      "--force", [&replaced] { replaced = Existing::any; },
+      "overwrite outputs that Penstock did not write");
+}
+
 void CommandLine::group(const std::string& heading) { app_.option_defaults()->group(heading); }
 
 void CommandLine::suggest(const std::string& name, Suggest words) {

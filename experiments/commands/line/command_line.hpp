@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "experiments/files/own_file.hpp"
 #include "experiments/help/command_help.hpp"
 
 namespace CLI {
@@ -48,6 +49,9 @@ class CommandLine {
                        const std::vector<std::string>& words, const std::string& help,
                        const std::map<std::string, std::string>& meant = {});
   void flag(const std::string& name, bool& value, const std::string& help);
+
+  /// --force: outputs may replace any file.
+  void replaces(Existing& replaced);
 
   /// Options declared after this are listed under this heading.
   void group(const std::string& heading);

@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "experiments/files/own_file.hpp"
 #include "sim/base/time.hpp"
 
 namespace penstock {
@@ -72,7 +73,7 @@ TraceWriter::TraceWriter(const Plan& plan, const Costs& costs, const TraceEvents
       threads_(plan.ranks, trace),
       several_stages_(some_rank_has_several_stages(plan)),
       sink_(sink) {
-  out_.add(R"({"displayTimeUnit":"ns","traceEvents":[)");
+  out_.add(R"({"comment":")", own_mark, R"(","displayTimeUnit":"ns","traceEvents":[)");
 }
 
 void TraceWriter::open(std::string_view phase, std::uint32_t rank, std::uint32_t thread) {

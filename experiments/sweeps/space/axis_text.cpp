@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "experiments/files/json_input.hpp"
+#include "experiments/files/plain_text.hpp"
 #include "experiments/files/quantity.hpp"
 #include "sim/base/error.hpp"
 
@@ -79,18 +81,13 @@ std::vector<std::string> split_outside(const std::string& text, char sign) {
   return parts;
 }
 
-/// As for --set: JSON, or else a text.
-std::string value_of_text(const std::string& text) {
-  return json::accept(text) ? json::parse(text).dump() : json(text).dump();
-}
-
 AxisValues values_of_text(const std::string& text, std::optional<QuantityKind> kind) {
   if (const auto range = range_of(text, kind))
     return {.list = {}, .progression = progression_of(*range)};
   AxisValues values;
   for (const std::string& part : split_outside(text, ',')) {
     if (part.empty()) throw InputError("a value is empty");
-    values.list.push_back(value_of_text(part));
+    values.list.push_back(typed_value(part).dump());
   }
   return values;
 }
@@ -98,6 +95,11 @@ AxisValues values_of_text(const std::string& text, std::optional<QuantityKind> k
 }  // namespace
 
 void check_pointer(const std::string& pointer, const std::string& place) {
+  try {
+    check_depth(pointer);
+  } catch (const InputError& error) {
+    throw InputError(shortened(place, 240), error.what());
+  }
   try {
     if (pointer.size() > 1 && pointer.front() == '/') return (void)json::json_pointer(pointer);
   } catch (const json::exception&) {

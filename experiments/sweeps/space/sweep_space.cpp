@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "experiments/files/files.hpp"
+#include "experiments/files/json_input.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {
@@ -85,7 +86,7 @@ void add_axis(const Axis& axis, const std::string& source, std::vector<std::stri
     for (const char* pointer : file_pointers) {
       if (axis.pointers[i] != pointer) continue;
       for (const std::string& value : values.list) {
-        const auto path = nlohmann::json::parse(value);
+        const auto path = parse_json(value);
         if (path.is_string()) add_file(source, path.get<std::string>(), texts);
       }
     }

@@ -71,10 +71,7 @@ void add_result(const std::string& prefix, const ordered_json& object, Collector
 }
 
 void add_row(std::string_view line, std::uint64_t number, Collector& rows) {
-  const auto row = ordered_json::parse(line, nullptr, false);
-  if (!row.is_object() || !row.contains("item") || !row.contains("configuration")) {
-    throw InputError(fmt::format("line {} is no row of a sweep", number));
-  }
+  const ordered_json row = row_document(line, number);
   rows.begin_row();
   rows.add("item", cell_of(row["item"]));
   rows.add("hash", cell_of(row.value("hash", ordered_json())));

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "experiments/files/own_file.hpp"
+
 namespace penstock {
 
 /// A value of a table: a number as it was written, a text, or nothing.
@@ -42,6 +44,7 @@ RowTable row_table_of(std::string_view lines);
 std::string csv_of(const RowTable& table);
 
 /// Writes a SQLite database with the table "rows"; whole or not at all.
-void write_sqlite(const RowTable& table, const std::string& path);
+void write_sqlite(const RowTable& table, const std::string& path,
+                  Existing replaced = Existing::own);
 
 }  // namespace penstock

@@ -1,11 +1,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
-#include <filesystem>
 #include <stdexcept>
 
-#include "experiments/long_work/interruption.hpp"
+#include "experiments/files/output_file.hpp"
 #include "experiments/sweeps/tables/row_table.hpp"
 #include "sim/base/error.hpp"
 #include "validate/store/database.hpp"
@@ -48,6 +46,7 @@ std::string insertion(const std::vector<TableCell>& row) {
 void fill(const RowTable& table, const std::string& path) {
   Database database(path, Database::Access::create);
   database.run("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF");
+  database.run(fmt::format("PRAGMA application_id = {}", sqlite_mark));
   database.run(definition(table));
   database.run("BEGIN");
   for (const auto& row : table.rows) database.run(insertion(row));
@@ -56,20 +55,16 @@ void fill(const RowTable& table, const std::string& path) {
 
 }  // namespace
 
-void write_sqlite(const RowTable& table, const std::string& path) {
-  UnfinishedFile temporary(path + ".tmp");
-  std::remove(temporary.path().c_str());
+void write_sqlite(const RowTable& table, const std::string& path, Existing replaced) {
+  OutputFile file(path, replaced);
   try {
-    fill(table, temporary.path());
-    std::filesystem::rename(temporary.path(), path);
+    fill(table, file.name_until_published());
   } catch (const DatabaseError& error) {
     const std::string text = fmt::format("{}: cannot write: {}", path, error.what());
     if (error.fault() == DatabaseFault::full) throw std::runtime_error(text);
     throw UsageError(text);
-  } catch (const std::filesystem::filesystem_error& error) {
-    throw UsageError(fmt::format("{}: cannot write: {}", path, error.code().message()));
   }
-  temporary.keep();
+  file.publish();
 }
 
 }  // namespace penstock

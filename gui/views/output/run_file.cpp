@@ -14,15 +14,16 @@ namespace penstock {
 
 void export_run(const ViewedRun& run, const std::string& path) {
   if (path.ends_with(".timeline")) {
-    return write_file(path, write_timeline(run.plan, run.timeline, run.title));
+    return write_file(path, write_timeline(run.plan, run.timeline, run.title), Existing::any);
   }
   if (path.ends_with(".json") || path.ends_with(".json.gz")) {
-    OutputFile file(path);
+    OutputFile file(path, Existing::any);
     write_chrome_trace(run.plan, run.costs, run.timeline, run.title,
                        [&](std::string_view piece) { file.write(piece); });
     return file.publish();
   }
-  write_file(path, draw_run(picture_format(path), run.plan, run.timeline, run.title));
+  write_file(path, draw_run(picture_format(path), run.plan, run.timeline, run.title),
+             Existing::any);
 }
 
 std::string csv_of(const Area& area, const PaintedRun& run) {

@@ -4,6 +4,7 @@
 #include <QPainter>
 #include <QPdfWriter>
 #include <QSvgGenerator>
+#include <QWidget>
 
 #include "experiments/files/files.hpp"
 #include "experiments/pictures/picture.hpp"
@@ -11,38 +12,37 @@
 namespace penstock {
 namespace {
 
-void draw_on(QPaintDevice& device, TimelineCanvas& canvas) {
+void draw_on(QPaintDevice& device, QWidget& view) {
   QPainter painter(&device);
-  canvas.render(&painter);
+  view.render(&painter);
 }
 
-void draw_as(PictureFormat format, TimelineCanvas& canvas, QBuffer& bytes) {
+void draw_as(PictureFormat format, QWidget& view, QBuffer& bytes) {
   if (format == PictureFormat::png) {
-    canvas.grab().save(&bytes, "PNG");
+    view.grab().save(&bytes, "PNG");
   } else if (format == PictureFormat::svg) {
     QSvgGenerator generator;
     generator.setOutputDevice(&bytes);
-    generator.setSize(canvas.size());
-    generator.setViewBox(canvas.rect());
-    draw_on(generator, canvas);
+    generator.setSize(view.size());
+    generator.setViewBox(view.rect());
+    draw_on(generator, view);
   } else {
     QPdfWriter writer(&bytes);
-    writer.setPageSize(QPageSize(QSizeF(canvas.width(), canvas.height()), QPageSize::Point));
+    writer.setPageSize(QPageSize(QSizeF(view.width(), view.height()), QPageSize::Point));
     writer.setPageMargins({});
     writer.setResolution(72);
-    draw_on(writer, canvas);
+    draw_on(writer, view);
   }
 }
 
 }  // namespace
 
-void export_view(TimelineCanvas& canvas, const std::string& path) {
+void export_view(QWidget& view, const std::string& path, Existing replaced) {
   const PictureFormat format = picture_format(path);
-  canvas.finish();
   QBuffer bytes;
   bytes.open(QIODevice::WriteOnly);
-  draw_as(format, canvas, bytes);
-  write_file(path, bytes.data().toStdString());
+  draw_as(format, view, bytes);
+  write_file(path, marked(format, bytes.data().toStdString()), replaced);
 }
 
 }  // namespace penstock

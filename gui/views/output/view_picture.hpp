@@ -2,11 +2,13 @@
 
 #include <string>
 
-#include "gui/views/canvas/canvas.hpp"
+#include "experiments/files/own_file.hpp"
+
+class QWidget;
 
 namespace penstock {
 
-/// Writes what is seen as PNG, SVG or PDF, by the suffix. Throws UsageError.
-void export_view(TimelineCanvas& canvas, const std::string& path);
+/// Writes what is seen as PNG, SVG or PDF, by the suffix. Throws as OutputFile does.
+void export_view(QWidget& view, const std::string& path, Existing replaced);
 
 }  // namespace penstock

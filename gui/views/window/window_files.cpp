@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "experiments/files/files.hpp"
+#include "experiments/files/output_file.hpp"
 #include "experiments/formats/torch_csv.hpp"
 #include "experiments/scenario/document.hpp"
 #include "experiments/starter/small_starter.hpp"
@@ -241,7 +242,10 @@ void ViewerWindow::save_as(const QString& title, const QString& kinds,
 
 void ViewerWindow::export_dialog() {
   save_as("Export what is seen", "PNG (*.png);;SVG (*.svg);;PDF (*.pdf)",
-          [this](const std::string& path) { export_view(*canvas(), path); });
+          [this](const std::string& path) {
+            canvas()->finish();
+            export_view(*canvas(), path, Existing::any);
+          });
 }
 
 void ViewerWindow::export_whole_dialog() {
@@ -255,14 +259,16 @@ void ViewerWindow::export_area_dialog() {
   if (!canvas()->area()) return show_message("Drag over the lanes first: that area is written");
   save_as("Export the selected area", "CSV (*.csv)", [this](const std::string& path) {
     const Area& area = *canvas()->area();
-    write_file(path, csv_of(area, canvas()->run(area.run)));
+    write_file(path, csv_of(area, canvas()->run(area.run)), Existing::any);
   });
 }
 
 void ViewerWindow::save_scenario(const std::string& path) {
   const ViewedRun& run = *now()->run;
   if (!run.scenario) throw UsageError("a recorded run has no scenario to save");
-  if (!has_changed_order(run)) return write_file(path, document_text(*run.scenario));
+  if (!has_changed_order(run)) {
+    return write_file(path, document_text(*run.scenario), Existing::any);
+  }
   // The order stands in a file beside the scenario.
   const std::filesystem::path order = std::filesystem::path(path).replace_extension(".csv");
   const TorchCsv csv = write_torch_csv(run.layout->schedule);
@@ -272,8 +278,10 @@ void ViewerWindow::save_scenario(const std::string& path) {
   }
   const std::string setting = "/schedule/file=" + order.filename().string();
   const std::string text = document_text(changed(*run.scenario, {setting}, {"schedule"}));
-  write_file(order.string(), csv.text);
-  write_file(path, text);
+  OutputSet files(Existing::any);  // the dialog has asked
+  files.write(order.string(), csv.text);
+  files.write(path, text);
+  files.publish();
 }
 
 void ViewerWindow::save_scenario_dialog() {
@@ -285,7 +293,7 @@ void ViewerWindow::save_scenario_dialog() {
 void ViewerWindow::save_order(const std::string& path) {
   if (!now()->run->layout) throw UsageError("a recorded run has no order to save");
   const TorchCsv order = write_torch_csv(now()->run->layout->schedule);
-  write_file(path, order.text);
+  write_file(path, order.text, Existing::any);
   if (!order.left_out.empty()) {
     show_message(QString("The notation has no %1; left out with %2 others")
                      .arg(QString::fromStdString(order.left_out.front()))

@@ -87,7 +87,7 @@ TEST_CASE("gallery: it makes its folder") {
   CHECK(desk.has("new/folder/1f1b.svg"));
   const ProgramRun file = desk.run({"gallery", "-o", "s.json"});
   CHECK(file.code == 2);
-  CHECK(file.errors.find("-o s.json: cannot make this folder") != std::string::npos);
+  CHECK(file.errors.find("s.json: cannot make this folder: ") != std::string::npos);
 }
 
 TEST_CASE("plot: the data of each kind are CSV, with a picture or without") {

@@ -2,10 +2,12 @@
 
 #include <doctest/doctest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include <csignal>
 #include <cstdint>
 #include <filesystem>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -32,7 +34,7 @@ std::string read_refusal(const std::string& path) {
 
 std::string write_refusal(const std::string& path) {
   try {
-    write_file(path, "content");
+    write_file(path, "content", Existing::any);
   } catch (const UsageError& error) {
     return error.what();
   } catch (const std::runtime_error& error) {
@@ -122,15 +124,81 @@ TEST_CASE("a packed file may hold no more than it is allowed to, however small i
 TEST_CASE("writing replaces a file whole") {
   const Scratch scratch;
   const std::string path = scratch.file("out", "something that was longer");
-  write_file(path, "new");
+  write_file(path, "new", Existing::any);
   CHECK(content_of(path) == "new");
+}
+
+TEST_CASE("a file that Penstock did not write is not replaced unless that is asked for") {
+  const Scratch scratch;
+  const std::string order = scratch.file("order.csv", "0F0,0F1,0B0,0B1\n");
+  CHECK_THROWS_WITH_AS(write_file(order, "new"),
+                       (order + ": it exists, and nothing in it says that Penstock wrote it; give "
+                                "another name, or --force to overwrite it")
+                           .c_str(),
+                       UsageError);
+  CHECK(content_of(order) == "0F0,0F1,0B0,0B1\n");
+  CHECK_THROWS_AS(check_outputs({order}, {}, Existing::own), UsageError);
+  CHECK_NOTHROW(check_outputs({order}, {}, Existing::any));
+  const std::string empty = scratch.file("empty", "");  // nothing is lost
+  write_file(empty, "new");
+  CHECK(content_of(empty) == "new");
+}
+
+TEST_CASE("a file is known as Penstock's own by its mark, its head or its keys") {
+  const Scratch scratch;
+  const std::string mark(own_mark);
+  for (const std::string& own :
+       {"<!-- " + mark + " -->", std::string(1000, ' ') + "%" + mark + "\n",
+        std::string("PENSTOCK\1\0\0\0", 12), std::string(R"({"item":0,"of":2,"sweep":"ab"})"),
+        std::string("item,hash,/schedule/name\n"), std::string(R"({"penstock": 1, "rows": []})"),
+        std::string(
+            R"({"penstock": 1, "schedule": {}, "description": "written by penstock new"})")}) {
+    CAPTURE(own);
+    CHECK(is_own_file(scratch.file("f", own)));
+    write_file(scratch.path("f.gz"), own, Existing::any);
+    CHECK((own.size() > 900 || is_own_file(scratch.path("f.gz"))));
+  }
+  for (const char* other :
+       {"PENSTOCK is a program", R"({"item": "bread"})", R"({"penstock": 1, "schedule": {}})",
+        R"({"penstock": 1, "schedule": {}, "description": 5})", R"({"penstock": )", "{}", "text",
+        "0F0,0B0\n"}) {
+    CAPTURE(other);
+    CHECK_FALSE(is_own_file(scratch.file("f", other)));
+  }
+}
+
+TEST_CASE("a file that is replaced keeps its mode, and a new one has the usual mode") {
+  const Scratch scratch;
+  const auto mode_of = [](const std::string& path) { return fs::status(path).permissions(); };
+  const std::string path = scratch.file("private", "old");
+  for (const auto mode : {fs::perms(0600), fs::perms(0640), fs::perms(0444)}) {
+    fs::permissions(path, mode);
+    write_file(path, "new", Existing::any);
+    CHECK(mode_of(path) == mode);
+  }
+  const mode_t mask = ::umask(0027);
+  write_file(scratch.path("made"), "new");
+  ::umask(mask);
+  CHECK(mode_of(scratch.path("made")) == fs::perms(0640));
+}
+
+TEST_CASE("the temporary name of an output is another each time, and leads through no link") {
+  const Scratch scratch;
+  std::set<std::string> names;
+  for (int i = 0; i < 4; ++i) {
+    const OutputFile file(scratch.path("out"));
+    names.insert(file.name_until_published());
+    CHECK(fs::status(file.name_until_published()).type() == fs::file_type::regular);
+  }
+  CHECK(names.size() == 4);
+  CHECK(files_in(scratch.path("")) == 0);
 }
 
 TEST_CASE("writing through a symbolic link changes the file it leads to") {
   const Scratch scratch;
   const std::string target = scratch.file("target", "old");
   fs::create_symlink("target", scratch.path("link"));
-  write_file(scratch.path("link"), "new");
+  write_file(scratch.path("link"), "new", Existing::any);
   CHECK(content_of(target) == "new");
   CHECK(fs::is_symlink(scratch.path("link")));
 }
@@ -176,20 +244,31 @@ TEST_CASE("a file written in pieces is that of the whole, packed or not, and app
 
 TEST_CASE("files that belong together appear together, or none does") {
   const Scratch scratch;
-  std::vector<OutputFile> files;
-  for (const char* name : {"a", "b"}) files.emplace_back(scratch.path(name)).write(name);
-  CHECK_FALSE(std::filesystem::exists(scratch.path("a")));
-  publish_together(files);
+  {
+    OutputSet files;
+    files.make_folder(scratch.path("new/deep"));
+    for (const char* name : {"a", "b"}) files.write(scratch.path(name), name);
+    CHECK_FALSE(fs::exists(scratch.path("a")));
+    files.publish();
+  }
   CHECK(content_of(scratch.path("b")) == "b");
+  CHECK(fs::is_directory(scratch.path("new/deep")));
+}
 
-  // The second cannot get its name: a folder took it meanwhile.
-  const Scratch other;
-  std::vector<OutputFile> torn;
-  for (const char* name : {"a", "b"}) torn.emplace_back(other.path(name)).write(name);
-  std::filesystem::create_directory(other.path("b"));
-  CHECK_THROWS_AS(publish_together(torn), UsageError);
-  torn.clear();
-  CHECK(files_in(other.path("")) == 1);
+TEST_CASE("of files that belong together the former ones are back where one cannot be published") {
+  const Scratch scratch;
+  scratch.file("a", "former");
+  {
+    OutputSet files(Existing::any);
+    files.make_folder(scratch.path("new/deep"));
+    for (const char* name : {"a", "b", "c"}) files.write(scratch.path(name), "later");
+    fs::create_directory(scratch.path("c"));  // a folder took its name meanwhile
+    CHECK_THROWS_AS(files.publish(), UsageError);
+  }
+  CHECK(content_of(scratch.path("a")) == "former");
+  CHECK_FALSE(fs::exists(scratch.path("b")));
+  CHECK_FALSE(fs::exists(scratch.path("new")));
+  CHECK(files_in(scratch.path("")) == 2);  // and nothing temporary
 }
 
 TEST_CASE("relative paths are seen from the folder of who names them") {

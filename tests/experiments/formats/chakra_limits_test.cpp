@@ -97,7 +97,9 @@ TEST_CASE("chakra: more files than anyone wants are refused before one is writte
   scenario["parallel"] = {{"data", 32'769}};
   const RunResult result = chakra_run(scenario);
   const Scratch scratch;
-  CHECK_THROWS_AS(write_chakra_files(scratch.path("t"), result), UsageError);
+  OutputSet files;
+  CHECK_THROWS_AS(write_chakra_files(scratch.path("t"), result, files), UsageError);
+  CHECK(files.size() == 0);
   CHECK(!std::filesystem::exists(scratch.path("t.0.et")));
 }
 

@@ -20,7 +20,7 @@ int exit_code_of(const std::function<void()>& work) {
   const pid_t child = ::fork();
   if (child == 0) {
     ::dup2(::open("/dev/null", O_WRONLY), STDERR_FILENO);
-    end_on_interrupt();
+    take_up_signals();
     work();
     ::_exit(0);
   }
@@ -32,7 +32,7 @@ int exit_code_of(const std::function<void()>& work) {
 }  // namespace
 
 TEST_CASE("interruption: a signal ends the program with 130 and removes what is unfinished") {
-  for (const int signal : {SIGINT, SIGTERM}) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     const Scratch scratch;
     CHECK(exit_code_of([&] {
             UnfinishedFile left(scratch.file("left", "half"));
@@ -46,6 +46,31 @@ TEST_CASE("interruption: a signal ends the program with 130 and removes what is 
     CHECK_FALSE(std::filesystem::exists(scratch.path("moved")));
     CHECK(content_of(scratch.path("kept")) == "whole");
   }
+}
+
+TEST_CASE("interruption: signals that end the program as they are remove what is unfinished") {
+  for (const int signal : {SIGQUIT, SIGPIPE, SIGXCPU}) {
+    const Scratch scratch;
+    CHECK(exit_code_of([&] {
+            const UnfinishedFile left(scratch.file("left", "half"));
+            ::raise(signal);
+          }) == -1);
+    CHECK_FALSE(std::filesystem::exists(scratch.path("left")));
+  }
+}
+
+TEST_CASE("interruption: nohup is heeded, and children can be waited for whatever was inherited") {
+  CHECK(exit_code_of([] {
+          std::signal(SIGHUP, SIG_IGN);
+          std::signal(SIGCHLD, SIG_IGN);
+          take_up_signals();
+          ::raise(SIGHUP);
+          const pid_t child = ::fork();
+          if (child == 0) ::_exit(7);
+          int status = 0;
+          ::waitpid(child, &status, 0);
+          ::_exit(WEXITSTATUS(status));
+        }) == 7);
 }
 
 TEST_CASE("interruption: an interrupt waits for a step that must not be left half done") {

@@ -2,12 +2,15 @@
 
 #include <doctest/doctest.h>
 
+#include <atomic>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <thread>
 
 #include "experiments/results/result_json.hpp"
 #include "experiments/run/run.hpp"
 #include "experiments/sweeps/configured.hpp"
+#include "experiments/sweeps/memory_room.hpp"
 #include "experiments/sweeps/run_sweep.hpp"
 #include "experiments/sweeps/space/axis_text.hpp"
 #include "sim/base/error.hpp"
@@ -73,7 +76,8 @@ TEST_CASE("sweep: prices in place give the rows of whole runs, whatever ran befo
     for (const bool capped : {false, true}) {
       if (capped) base["memory"] = {{"capacity_bytes", 60'000'000}};
       const SweepSpace space = space_of(base, axes);
-      Evaluator evaluator(space, catalogue());
+      MemoryRoom room(UINT64_MAX);
+      Evaluator evaluator(space, catalogue(), room);
       for (std::uint64_t i = 0; i < space.size(); ++i) {
         CHECK(evaluator.row(i) == alone(space, i));
       }
@@ -96,11 +100,40 @@ TEST_CASE("sweep: files and costs of layers that are kept give the rows of whole
     SweepRequest request = space_of(base, axes).request();
     request.source = source;
     const SweepSpace space(std::move(request));
-    Evaluator evaluator(space, catalogue());
+    MemoryRoom room(UINT64_MAX);
+    Evaluator evaluator(space, catalogue(), room);
     for (std::uint64_t i = 0; i < space.size(); ++i) {
       CHECK(evaluator.row(i) == alone(space, i));
     }
   }
+}
+
+TEST_CASE("sweep: a configuration too large for the memory is a row, and others are as ever") {
+  const SweepSpace space = space_of(four_stages(), {"/schedule/microbatches=4,20000,8"});
+  MemoryRoom room(10'000'000);  // for 10,000 actions
+  Evaluator evaluator(space, catalogue(), room);
+  CHECK(evaluator.row(0) == alone(space, 0));
+  const json row = json::parse(evaluator.row(1));
+  CHECK_FALSE(row.contains("result"));
+  CHECK(row["findings"][0]["text"] == "the simulation needs more memory than this process may use");
+  CHECK(evaluator.row(2) == alone(space, 2));
+}
+
+TEST_CASE("sweep: memory is handed out once, and never more than there is") {
+  MemoryRoom room(100);
+  CHECK(room.take(101) == nullptr);
+  auto most = room.take(70);
+  std::atomic<bool> all = false;
+  std::thread waiting([&] {
+    const auto everything = room.take_all();
+    all = true;
+  });
+  auto rest = room.take(30);
+  CHECK_FALSE(all);
+  rest.reset();
+  most.reset();
+  waiting.join();
+  CHECK(all);
 }
 
 TEST_CASE("sweep: a row has the figures of run --json") {

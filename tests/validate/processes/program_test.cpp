@@ -3,7 +3,9 @@
 #include <doctest/doctest.h>
 
 #include <chrono>
+#include <csignal>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "tests/support/scratch.hpp"
@@ -22,6 +24,13 @@ TEST_CASE(
     "program: one that cannot be started ends with 127, one that is killed with 128 and more") {
   CHECK(run_program({.words = {"/no/such/program"}}) == 127);
   CHECK(run_program({.words = {"sh", "-c", "kill -9 $$"}}) == 128 + 9);
+}
+
+TEST_CASE("program: a failure is none of its success where nobody waits for children") {
+  const auto before = std::signal(SIGCHLD, SIG_IGN);
+  CHECK_THROWS_AS(run_program({.words = {"false"}, .heard = {}, .asked_to_stop = {}}),
+                  std::system_error);
+  std::signal(SIGCHLD, before);
 }
 
 TEST_CASE("program: its errors go to a file") {

@@ -124,12 +124,53 @@ TEST_CASE("store faults: after kill -9 in the middle, what was committed is ther
     return ::raise(SIGKILL);
   });
   REQUIRE(ended == -SIGKILL);
-  REQUIRE(fs::file_size(path + "-wal") > 1'000'000);
+  REQUIRE(fs::exists(path + "-journal"));
+  REQUIRE(fs::file_size(path) > 1'000'000);
   CHECK(ProfileStore(path).rows().rows.size() == 20);
   CHECK(ProfileStore(path).verdicts(RowId{1}).size() == 1);
   ProfileStore store(path, ProfileStore::Access::write);
   store.add(rows_of(1));
   CHECK(store.rows().rows.size() == 21);
+}
+
+TEST_CASE("store faults: reading leaves nothing beside a store, old or new") {
+  const Scratch scratch;
+  const std::string path = scratch.path("p.db");
+  ProfileStore(path, ProfileStore::Access::create).add(rows_of(2));
+  for (const char* mode : {"DELETE", "WAL"}) {
+    CAPTURE(mode);
+    Database(path, Database::Access::write).run(fmt::format("PRAGMA journal_mode = {}", mode));
+    CHECK(ProfileStore(path).rows().rows.size() == 2);
+    const ProfileStore open(path);
+    CHECK(open.rows().rows.size() == 2);
+    for (const char* end : {"-wal", "-shm", "-journal"}) CHECK_FALSE(fs::exists(path + end));
+  }
+}
+
+TEST_CASE("store faults: the first writer turns an old store with a log into one without") {
+  const Scratch scratch;
+  const std::string path = scratch.path("p.db");
+  ProfileStore(path, ProfileStore::Access::create).add(rows_of(2));
+  Database(path, Database::Access::write).run("PRAGMA journal_mode = WAL");
+  ProfileStore(path, ProfileStore::Access::write).add(rows_of(1));
+  CHECK(content_of(path)[19] == 1);
+  CHECK(ProfileStore(path).rows().rows.size() == 3);
+}
+
+TEST_CASE("store faults: rows that a killed writer left in an old store's log are brought in") {
+  const Scratch scratch;
+  const std::string path = scratch.path("p.db");
+  ProfileStore(path, ProfileStore::Access::create).add(rows_of(2));
+  const int ended = exit_code_of([&] {
+    Database database(path, Database::Access::write);
+    database.run("PRAGMA journal_mode = WAL");
+    database.run("INSERT INTO verdict (profile, at, state, why) VALUES (1, 'now', 'valid', 'x')");
+    return ::raise(SIGKILL);
+  });
+  REQUIRE(ended == -SIGKILL);
+  REQUIRE(fs::file_size(path + "-wal") > 0);
+  CHECK(ProfileStore(path).verdicts(RowId{1}).size() == 2);
+  for (const char* end : {"-wal", "-shm", "-journal"}) CHECK_FALSE(fs::exists(path + end));
 }
 
 TEST_CASE("store faults: killed while it is being made, it is either there or not") {
