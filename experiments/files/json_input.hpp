@@ -13,8 +13,10 @@ namespace penstock {
 /// InputError whose place is a line and column, or a pointer.
 nlohmann::json parse_json(std::string_view text);
 
-/// Applies "/pointer=value" settings in order; a value that is not JSON is a string. Throws
-/// UsageError for an invalid pointer.
+/// Puts a JSON text at a pointer. Throws InputError without a place if the pointer does not fit.
+void set_value(nlohmann::json& document, const std::string& pointer, const std::string& value);
+
+/// Applies the texts of --set in order, see setting.hpp. Throws UsageError.
 void apply_settings(nlohmann::json& document, const std::vector<std::string>& settings);
 
 /// A JSON schema, compiled once for any number of documents. Thread-safe.

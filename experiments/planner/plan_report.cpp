@@ -44,11 +44,14 @@ std::string table_text(const LayoutPlan& plan, std::size_t best, std::size_t tie
 }
 
 std::string counts_text(const LayoutPlan& plan) {
+  const auto needs = [](std::uint64_t count) { return count == 1 ? "needs" : "need"; };
+  const std::size_t misfits = plan.too_large.size();
   return fmt::format(
-      "judged {} legal layouts: {} need more memory than there is, {} have a bound above the "
-      "listed "
-      "times, {} were simulated ({} of them do not fit)\n",
-      plan.legal, plan.without_memory, plan.slower, plan.simulated, plan.too_large.size());
+      "judged {}: {} {} more memory than there is, {} {} a bound above the listed times, {} {} "
+      "simulated ({} of them {} not fit)\n",
+      counted(plan.legal, "legal layout"), plan.without_memory, needs(plan.without_memory),
+      plan.slower, plan.slower == 1 ? "has" : "have", plan.simulated,
+      plan.simulated == 1 ? "was" : "were", misfits, misfits == 1 ? "does" : "do");
 }
 
 std::string rules_text(const LayoutPlan& plan) {
@@ -81,15 +84,19 @@ std::string ties_text(const LayoutPlan& plan, std::size_t ties, const StepInterv
   }
   const double best_us = to_us(plan.fitting.front().trial.makespan);
   return fmt::format(
-      "ties: {} simulated layouts cannot be told from the first, as step times are known "
+      "ties: {} cannot be told from the first, as step times are known "
       "to {} only{}\n",
-      ties - 1, known_text(known),
+      counted(ties - 1, "simulated layout"), known_text(known),
       meets(plan.slower_bound_us, best_us, known)
           ? "; there may be more among those that were not simulated"
           : "");
 }
 
 std::string least_text(const LayoutPlan& plan) {
+  if (plan.legal == 0) return fmt::format("no layout is legal: {}\n", plan.none_because);
+  if (plan.too_large.empty() && !plan.least && !plan.refused.empty()) {
+    return fmt::format("no layout runs: {}\n", plan.refused.front().rule);
+  }
   std::string text = "no layout fits in memory\n";
   if (!plan.too_large.empty()) {
     const JudgedLayout& closest = plan.too_large.front();
@@ -170,8 +177,9 @@ std::size_t ties_of(const LayoutPlan& plan, const StepInterval& known) {
 
 std::string plan_text(const LayoutPlan& plan, std::size_t best, const StepInterval& known,
                       bool rules) {
-  std::string text = fmt::format("{} on {} devices of {}, global batch {}\n\n", plan.task.model,
-                                 plan.task.devices, plan.task.hardware, plan.task.global_batch);
+  std::string text =
+      fmt::format("{} on {} of {}, global batch {}\n\n", plan.task.model,
+                  counted(plan.task.devices, "device"), plan.task.hardware, plan.task.global_batch);
   if (plan.fitting.empty()) {
     text += least_text(plan);
   } else {
@@ -198,6 +206,8 @@ ordered_json plan_json(const LayoutPlan& plan, std::size_t best, const StepInter
           {"global_batch", plan.task.global_batch},
           {"layouts", layouts},
           {"legal", plan.legal},
+          {"none_because",
+           plan.none_because.empty() ? ordered_json() : ordered_json(plan.none_because)},
           {"without_memory", plan.without_memory},
           {"slower_by_bound", plan.slower},
           {"simulated", plan.simulated},
@@ -207,7 +217,6 @@ ordered_json plan_json(const LayoutPlan& plan, std::size_t best, const StepInter
 
 std::string why_text(const LayoutPlan& all, const LayoutPlan& restricted, const std::string& what) {
   std::string text = fmt::format("\nwhy not {}\n", what);
-  if (restricted.legal == 0) return text + "no such layout is legal" + rules_text(restricted);
   if (restricted.fitting.empty()) return text + least_text(restricted) + rules_text(restricted);
   const JudgedLayout& own = restricted.fitting.front();
   text += fmt::format("its best takes {}: {}\n", step_text(own), text_of(own.choice));
