@@ -2,10 +2,48 @@
 
 #include <fmt/format.h>
 
+#include <array>
+#include <utility>
+
 #include "sim/base/error.hpp"
 #include "sim/base/limits.hpp"
 
 namespace penstock {
+namespace {
+
+/// Small letters and digits alone.
+std::string squeezed(std::string_view name) {
+  std::string text;
+  for (const char c : name) {
+    const char small = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    if ((small >= 'a' && small <= 'z') || (small >= '0' && small <= '9')) text += small;
+  }
+  return text;
+}
+
+/// Names that differ from ours by more than case and signs: PyTorch's, Megatron's and papers'.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 6> foreign_names{
+    {{"zbvzerobubble", "zb-v"},
+     {"interleavedzerobubble", "interleaved-zb"},
+     {"flexibleinterleaved1f1b", "interleaved-1f1b"},
+     {"pipedreamflush", "1f1b"},
+     {"zb1p", "zb-h1"},
+     {"zb2p", "zb-h2"}}};
+
+}  // namespace
+
+std::string meant_schedule(std::string_view name) {
+  constexpr std::string_view prefix = "schedule";
+  std::string word = squeezed(name);
+  if (word.starts_with(prefix)) word.erase(0, prefix.size());
+  for (const auto& [foreign, ours] : foreign_names) {
+    if (word == foreign) return std::string(ours);
+  }
+  for (const ScheduleEntry* entry : schedule_entries()) {
+    if (word == squeezed(entry->name)) return std::string(entry->name);
+  }
+  return std::string(name);
+}
 
 std::uint32_t usual_chunks(const ScheduleEntry& entry, const ScheduleOptions& options) {
   return entry.chunks_for == nullptr ? entry.default_chunks : entry.chunks_for(options);

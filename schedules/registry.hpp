@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "schedules/patterns/options.hpp"
@@ -38,6 +39,10 @@ struct ScheduleEntry {
 
 /// All schedules, by name.
 std::span<const ScheduleEntry* const> schedule_entries();
+
+/// The schedule that another project's name stands for, such as PyTorch's ScheduleZBVZeroBubble or
+/// its short form ZBVZeroBubble; the name itself if there is none.
+std::string meant_schedule(std::string_view name);
 
 /// The default number of chunks per rank. Throws RuleError.
 std::uint32_t usual_chunks(const ScheduleEntry& entry, const ScheduleOptions& options);

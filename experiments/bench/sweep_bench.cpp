@@ -14,7 +14,7 @@
 #include "experiments/bench/shared_case.hpp"
 #include "experiments/catalogue/catalogue.hpp"
 #include "experiments/sweeps/run_sweep.hpp"
-#include "experiments/sweeps/space/axis_text.hpp"
+#include "experiments/sweeps/space/axis.hpp"
 #include "experiments/sweeps/space/sweep_space.hpp"
 
 namespace penstock {
@@ -42,7 +42,7 @@ json scenario(json model, std::uint32_t microbatches) {
 
 SweepSpace space_of(json base, const std::vector<std::string>& axes) {
   SweepRequest request{.source = "bench.json", .base = std::make_shared<json>(std::move(base))};
-  for (const std::string& axis : axes) request.axes.push_back(axis_of(axis));
+  for (const std::string& axis : axes) request.axes.push_back(axes_of(axis).front());
   return SweepSpace(std::move(request));
 }
 

@@ -113,7 +113,7 @@ std::vector<std::string> in_run_cells(const LayersInRun& in_run, const SweptPoin
 std::string layers_text(const Calibration& calibration) {
   if (calibration.layers.empty()) return "";
   Rows rows{
-      {"layer", "pass", "shape", "us alone", "deviation", "us in a run", "deviation", "factor"}};
+      {"layer", "pass", "shape", "µs alone", "deviation", "µs in a run", "deviation", "factor"}};
   for (const SweptPoint& layer : calibration.layers) {
     const SampleSpread spread = spread_of(layer.samples_ns);
     rows.push_back({layer.point.kernel.kernel, layer.point.kernel.pass, layer.point.kernel.shape,

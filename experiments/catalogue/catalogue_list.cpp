@@ -23,7 +23,7 @@ std::string numbers_of(const Device& device) {
 std::string numbers_of(const LinkFacts& link) {
   std::string text = gigabytes(link.bandwidth_bytes_per_s()) + "/s each way";
   if (link.links > 1) text += fmt::format(" over {} links", link.links);
-  return text + fmt::format(", {:.4g} us", link.one.latency_us);
+  return text + fmt::format(", {:.4g} µs", link.one.latency_us);
 }
 
 std::string numbers_of(const Machine& machine) {

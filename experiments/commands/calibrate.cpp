@@ -14,6 +14,7 @@
 #include "experiments/files/files.hpp"
 #include "experiments/files/json_output.hpp"
 #include "experiments/files/output_file.hpp"
+#include "experiments/files/table.hpp"
 #include "experiments/gpu_probes/device_report.hpp"
 #include "experiments/gpu_probes/probe_file.hpp"
 #include "experiments/long_work/interruption.hpp"
@@ -89,7 +90,7 @@ std::vector<RowId> keep_rows(const std::string& path, const Calibration& calibra
   const InterruptsWait until_closed;
   ProfileStore store(path, ProfileStore::Access::create);
   std::vector<RowId> rows = store.add(profile_rows(calibration, now()));
-  say(fmt::format("added {} rows to {}", rows.size(), path));
+  say(fmt::format("added {} to {}", counted(rows.size(), "row"), path));
   return rows;
 }
 
@@ -194,7 +195,7 @@ JudgedRows kept_probes(const std::string& path, const std::vector<ProfileRow>& r
   const AddedProbes added = add_probes(store, rows);
   if (made) made->keep();
   if (added.known > 0) {
-    say(fmt::format("{} of {} rows were in {} already", added.known, rows.size(), path));
+    say(fmt::format("{} of {} already in {}", added.known, counted(rows.size(), "row"), path));
   }
   return judged_rows(store, added.rows, today_here());
 }

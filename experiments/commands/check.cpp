@@ -61,7 +61,8 @@ ordered_json facts_json(const OrderFacts& facts) {
           {"communication", facts.with_communication},
           {"peak_activations", facts.peak_activations},
           {"torch", std::move(versions)},
-          {"torch_note", facts.torch_note}};
+          {"torch_note", facts.torch_note},
+          {"timing_note", facts.timing_note}};
 }
 
 ordered_json check_json(const OrderCheck& check) {
@@ -102,6 +103,10 @@ std::string idle_text(const OrderFacts& facts) {
   return idle.empty() ? "" : fmt::format("ranks without actions: {}\n", fmt::join(idle, ", "));
 }
 
+std::string timing_text(const OrderFacts& facts) {
+  return facts.timing_note.empty() ? "" : "when timed: " + facts.timing_note + "\n";
+}
+
 /// "0,1;2,3", as for --chains.
 std::string chains_text(const std::vector<std::vector<Stage>>& chains) {
   std::string text;
@@ -115,10 +120,10 @@ std::string chains_text(const std::vector<std::vector<Stage>>& chains) {
 
 std::string check_text(const std::string& file, const OrderCheck& check) {
   const auto& fault = check.fault;
-  std::string text =
-      fault ? fmt::format("{}: row {}, column {}: {}\n", file, fault->rank, fault->column,
-                          fault->text)
-            : facts_text(*check.facts) + torch_text(*check.facts) + idle_text(*check.facts);
+  std::string text = fault ? fmt::format("{}: row {}, column {}: {}\n", file, fault->rank,
+                                         fault->column, fault->text)
+                           : facts_text(*check.facts) + torch_text(*check.facts) +
+                                 idle_text(*check.facts) + timing_text(*check.facts);
   if (check.inferred_chains.empty()) return text;
   return text + fmt::format(
                     "chains inferred: \"{}\", {} copies of the model, since no microbatch "

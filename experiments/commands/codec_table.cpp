@@ -1,10 +1,11 @@
 #include <fmt/format.h>
 
-#include <charconv>
 #include <nlohmann/json.hpp>
 
 #include "experiments/commands/registry.hpp"
 #include "experiments/files/json_output.hpp"
+#include "experiments/files/plain_text.hpp"
+#include "experiments/files/setting.hpp"
 #include "experiments/studies/codec_trial.hpp"
 #include "hardware_models/codecs/reference/codec_search.hpp"
 #include "sim/base/error.hpp"
@@ -24,22 +25,15 @@ struct Options {
 };
 
 double number_of(const std::string& text, const std::string& option) {
-  double value = 0;
-  const char* end = text.data() + text.size();
-  const auto read = std::from_chars(text.data(), end, value);
-  if (read.ec == std::errc() && read.ptr == end) return value;
+  if (const auto number = plain_number(text)) return *number;
   throw UsageError(fmt::format("{}: \"{}\" is no number", option, text));
 }
 
 CodecSpec codec_of(const Options& options) {
   CodecSpec codec{options.name, {}};
   for (const std::string& setting : options.settings) {
-    const std::size_t equals = setting.find('=');
-    if (equals == std::string::npos) {
-      throw UsageError(fmt::format("--set {}: it must read key=value", setting));
-    }
-    codec.numbers[setting.substr(0, equals)] =
-        number_of(setting.substr(equals + 1), "--set " + setting);
+    const auto [key, value] = option_setting(setting, "codec");
+    codec.numbers[key] = number_of(value, "--set " + setting);
   }
   return codec;
 }

@@ -57,7 +57,7 @@ Runner declare(CommandLine& line) {
   line.option("--expert", options->expert, "degree of expert parallelism");
   line.flag("--sequence-parallel", options->sequence_parallel,
             "shard norms and dropout along the sequence");
-  line.choice("--dtype", options->dtype, {"bf16", "fp16", "fp32", "tf32"},
+  line.choice("--dtype", options->dtype, {"bf16", "fp16", "fp32", "tf32", "fp8"},
               "of weights and activations; default: as in the file");
   line.option("--format", options->file.format,
               "format of the file; default: recognised from its text", "NAME");

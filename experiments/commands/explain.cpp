@@ -10,12 +10,16 @@
 #include "experiments/commands/picture_files.hpp"
 #include "experiments/commands/registry.hpp"
 #include "experiments/explanation/memory_explanation.hpp"
+#include "experiments/explanation/recorded_run.hpp"
 #include "experiments/explanation/step_changes.hpp"
+#include "experiments/files/files.hpp"
 #include "experiments/files/json_output.hpp"
 #include "experiments/files/output_file.hpp"
 #include "experiments/long_work/progress.hpp"
 #include "experiments/results/result_json.hpp"
 #include "experiments/results/result_table.hpp"
+#include "experiments/run/recordings.hpp"
+#include "sim/base/error.hpp"
 
 namespace penstock {
 namespace {
@@ -37,11 +41,29 @@ void print_memory(const Options& options, const Scenario& scenario, const RunRes
                     : memory_explanation_text(result, explanation));
 }
 
-int explain_scenario(const Options& options) {
+/// Of a run that a `.timeline` file has.
+int explain_recording(const Options& options, const std::string& content) {
+  if (!options.settings.empty() || options.memory) {
+    throw UsageError(fmt::format("{}: {} is a timeline; it goes with a scenario",
+                                 options.memory ? "--memory" : "--set " + options.settings.front(),
+                                 options.scenario));
+  }
+  const RunResult run = run_of_recording(parse_recording(options.scenario, content));
+  const Explanation explanation = explain_recorded(run);
+  write_pictures(options.pictures, run, {explanation.gaps, tasks_of(run.report->critical_path)});
+  if (on_standard_output(options.pictures)) return ExitCode::done;
+  show(options.json ? printed(explanation_json(run, explanation))
+                    : explanation_text(run, explanation));
+  return ExitCode::done;
+}
+
+int explain_run(const Options& options) {
   check(options.pictures);
+  const std::string content = read_file(options.scenario);
   check_outputs({options.pictures.svg, options.pictures.png, options.pictures.pdf},
                 {options.scenario}, options.replaced);
-  const Scenario scenario = read_scenario(options.scenario, options.settings);
+  if (is_recording(options.scenario, content)) return explain_recording(options, content);
+  const Scenario scenario = parse_scenario(content, options.scenario, options.settings);
   std::optional<Waiting> waiting("simulating");
   const RunResult result = options.memory ? run_for_memory(scenario) : run(scenario);
   waiting.reset();
@@ -71,7 +93,8 @@ int explain_scenario(const Options& options) {
 
 Runner declare(CommandLine& line) {
   auto options = std::make_shared<Options>();
-  line.required("SCENARIO", options->scenario, "scenario file (JSON), - for standard input");
+  line.required("RUN", options->scenario,
+                "scenario file (JSON) or .timeline file, - for standard input");
   line.option("--set", options->settings, "change the scenario first", "/POINTER=VALUE");
   line.suggest("--set", suggested_settings);
   line.flag("--json", options->json, "print everything as JSON");
@@ -79,7 +102,7 @@ Runner declare(CommandLine& line) {
             "explain memory instead: the worst rank, why, and changes that help");
   declare(line, options->pictures);
   line.replaces(options->replaced);
-  return [options] { return explain_scenario(*options); };
+  return [options] { return explain_run(*options); };
 }
 
 }  // namespace

@@ -10,15 +10,12 @@
 #include "experiments/commands/registry.hpp"
 #include "experiments/files/files.hpp"
 #include "experiments/files/json_output.hpp"
-#include "experiments/files/nearest.hpp"
 #include "experiments/files/output_file.hpp"
 #include "experiments/long_work/progress.hpp"
 #include "experiments/planner/plan_files.hpp"
 #include "experiments/planner/plan_report.hpp"
 #include "experiments/planner/planner.hpp"
-#include "schedules/partitioners/registry.hpp"
 #include "sim/base/error.hpp"
-#include "sim/base/named.hpp"
 
 namespace penstock {
 namespace {
@@ -45,7 +42,7 @@ std::optional<double> share_of(const std::string& text) {
       fmt::format("--uncertainty {}: it must be from 0 to below 1, such as 0.03", text));
 }
 
-TrainingRequest request_of(const Options& options, const std::vector<std::string>& changes = {}) {
+TrainingRequest request_of(const Options& options) {
   constexpr std::uint32_t most_devices = 16'384, most = 1'000'000'000;
   if (options.hardware.empty() || !options.devices) {
     throw UsageError(fmt::format("{} is missing; give MODEL, --hardware and --devices",
@@ -54,28 +51,20 @@ TrainingRequest request_of(const Options& options, const std::vector<std::string
   const auto checked = [](const char* name, std::optional<std::uint32_t> value) {
     return value ? std::optional(within(name, value, most)) : std::nullopt;
   };
-  TrainingRequest request{.model = options.model,
-                          .hardware = options.hardware,
-                          .devices = within("--devices", options.devices, most_devices),
-                          .sequence = checked("--sequence", options.sequence),
-                          .microbatch = checked("--microbatch", options.microbatch),
-                          .global_batch = checked("--global-batch", options.global_batch),
-                          .settings = options.settings,
-                          .writer = "penstock layout"};
-  request.settings.insert(request.settings.end(), changes.begin(), changes.end());
-  return request;
+  return {.model = options.model,
+          .hardware = options.hardware,
+          .devices = within("--devices", options.devices, most_devices),
+          .sequence = checked("--sequence", options.sequence),
+          .microbatch = checked("--microbatch", options.microbatch),
+          .global_batch = checked("--global-batch", options.global_batch),
+          .settings = options.settings,
+          .writer = "penstock layout"};
 }
 
 /// Names of partitioners, separated by commas.
 std::vector<std::string> partitions_of(const std::string& names) {
-  const Restrictions asked({"/partition/name=" + names});
-  const std::vector<std::string>& all = *asked.values_of("/partition/name");
-  for (const std::string& name : all) {
-    if (find_named(partitioner_entries(), name) != nullptr) continue;
-    throw UsageError("--partitions: " + unknown_text(fmt::format("partitioner \"{}\"", name), name,
-                                                     names_of(partitioner_entries())));
-  }
-  return all;
+  constexpr const char* pointer = "/partition/name";
+  return *Restrictions({fmt::format("{}={}", pointer, names)}, "--partitions").values_of(pointer);
 }
 
 PlannerOptions planner_options(const Options& options, ProgressBar& progress) {
@@ -94,7 +83,9 @@ TrainingTask changed_task(const Options& options, const std::string& change,
                           const Catalogue& catalogue) {
   constexpr std::string_view set = "--set ";
   try {
-    return read_training_task(request_of(options, split_settings(change)), catalogue);
+    TrainingRequest request = request_of(options);
+    request.settings.push_back(change);
+    return read_training_task(request, catalogue);
   } catch (const UsageError& error) {
     const std::string text = error.what();
     if (!text.starts_with(set)) throw;
@@ -111,16 +102,29 @@ std::vector<TrainingTask> changed_tasks(const Options& options, const Catalogue&
   return tasks;
 }
 
-/// What was asked besides the plan, as text.
-std::string answers(const Options& options, const Catalogue& catalogue, const LayoutPlan& plan,
-                    const std::vector<TrainingTask>& changed, const PlannerOptions& planner) {
-  std::string text;
+/// Of each --why but for rules; the same.
+std::vector<Restrictions> asked_whys(const Options& options) {
+  std::vector<Restrictions> whys;
   for (const std::string& why : options.whys) {
     if (why == all_rules) continue;
+    if (!why.starts_with('/')) {
+      throw UsageError(fmt::format("--why {}: expected {} or /POINTER=VALUES", why, all_rules));
+    }
+    whys.push_back(Restrictions({why}, "--why"));
+  }
+  return whys;
+}
+
+/// What was asked besides the plan, as text.
+std::string answers(const Options& options, const Catalogue& catalogue, const LayoutPlan& plan,
+                    const std::vector<Restrictions>& whys, const std::vector<TrainingTask>& changed,
+                    const PlannerOptions& planner) {
+  std::string text;
+  for (const Restrictions& why : whys) {
     PlannerOptions restricted = planner;
     restricted.best = 1;
-    restricted.space.only = planner.space.only.with(Restrictions(split_settings(why)));
-    text += why_text(plan, plan_layouts(plan.task, catalogue, restricted), why);
+    restricted.space.only = planner.space.only.with(why);
+    text += why_text(plan, plan_layouts(plan.task, catalogue, restricted), why.text());
   }
   for (std::size_t i = 0; i < changed.size(); ++i) {
     text += change_text(plan, plan_layouts(changed[i], catalogue, planner), options.changes[i]);
@@ -144,9 +148,10 @@ int plan_and_report(const Options& options) {
   ProgressBar progress;
   const PlannerOptions planner = planner_options(options, progress);
   const TrainingTask task = read_training_task(request_of(options), catalogue);
+  const std::vector<Restrictions> whys = asked_whys(options);
   const std::vector<TrainingTask> changed = changed_tasks(options, catalogue);
   const LayoutPlan plan = plan_layouts(task, catalogue, planner);
-  const std::string more = answers(options, catalogue, plan, changed, planner);
+  const std::string more = answers(options, catalogue, plan, whys, changed, planner);
   progress.erase();
   const bool rules =
       std::find(options.whys.begin(), options.whys.end(), all_rules) != options.whys.end();
@@ -166,9 +171,12 @@ Runner declare(CommandLine& line) {
   line.option("--devices", options->devices, "devices to lay the model out on");
   line.option("--sequence", options->sequence, "tokens of an example; default 4096 or the file's");
   line.option("--microbatch", options->microbatch,
-              "examples that a device works on at a time; default: tries 1, 2, 4 and 8");
+              "examples that a device works on at a time; default: that of a script, else tries 1, "
+              "2, 4, 8");
   line.option("--global-batch", options->global_batch,
-              "examples of an iteration; default 8 per device, fewer above 128 devices");
+              "examples of an iteration; default: that of a training script, else 8 per device, "
+              "fewer above "
+              "128 devices");
   line.group("Layouts");
   line.option("--only", options->only, "only layouts with these values", "/POINTER=VALUE,…");
   line.option("--set", options->settings, "change every scenario", "/POINTER=VALUE");

@@ -162,6 +162,19 @@ bool draws_results(const std::string& kind) {
   return kind == "lines" || kind == "heatmap" || kind == "pareto" || kind == "scaling";
 }
 
+/// What a file is drawn as where no kind is given: a run as its timeline, rows of a sweep as lines.
+/// Empty where that is open.
+std::string usual_kind(const std::string& results) {
+  if (results.empty() || results == "-") return "";
+  for (const char* suffix : {".jsonl", ".csv", ".sqlite", ".db"}) {
+    if (results.ends_with(suffix)) return "lines";
+  }
+  const std::string content = read_file(results);
+  if (is_recording(results, content)) return "timeline";
+  const bool runs = nlohmann::json::accept(content) && parse_json(content).contains("model");
+  return runs ? "timeline" : "";
+}
+
 /// Throws UsageError, before any work, for options that conflict.
 void check_options(const Options& options) {
   if (options.kind.empty()) {
@@ -200,7 +213,8 @@ void check_options(const Options& options) {
   throw UsageError("--x, --y and --by go with --kind lines, heatmap and scaling");
 }
 
-int plot(const Options& options) {
+int plot(Options options) {
+  if (options.kind.empty()) options.kind = usual_kind(options.results);
   check_options(options);
   if (options.kind == "bubble") return plot_bubble(options);
   if (options.kind == "timeline") return plot_timeline(options);
@@ -216,7 +230,7 @@ Runner declare(CommandLine& line) {
   line.choice("--kind", options->kind,
               {"bubble", "timeline", "memory", "calibration", "published", "lines", "heatmap",
                "pareto", "scaling"},
-              "what to draw");
+              "what to draw; default: of a run timeline, of a sweep lines");
   line.option("-o,--output", options->output, "the picture: .svg, .png or .pdf", "FILE");
   line.option("--csv", options->csv, "write the data of the picture as CSV", "FILE");
   line.option("--ranks", options->ranks, "bubble: pipeline ranks, default 8");

@@ -9,6 +9,7 @@
 #include "experiments/files/files.hpp"
 #include "experiments/files/json_output.hpp"
 #include "experiments/files/plain_text.hpp"
+#include "experiments/files/table.hpp"
 #include "experiments/gpu_probes/device_report.hpp"
 #include "experiments/profiles/profile_check.hpp"
 #include "experiments/profiles/profile_report.hpp"
@@ -140,7 +141,7 @@ int retire(const RetireOptions& options) {
     changes.push_back({RowId{number_of("a row", row)}, RowState::retired, options.why});
   }
   const std::size_t moved = store.change(changes, today_here().date).size();
-  show(fmt::format("{} rows retired", moved));
+  show(fmt::format("{} retired", counted(moved, "row")));
   if (moved < changes.size()) show(fmt::format("; {} already were", changes.size() - moved));
   show("\n");
   return ExitCode::done;
@@ -174,9 +175,9 @@ int snapshot(const SnapshotOptions& options) {
   write_file(options.output, printed(snapshot_json(judged, layers.profile, today.date)),
              options.replaced);
   say(fmt::format(
-      "{} rows in the snapshot; {} left out: not of a layer, superseded, retired, or without "
+      "{} in the snapshot; {} left out: not of a layer, superseded, retired, or without "
       "the other passes of their size",
-      layers.profile.rows.size(), layers.left_out));
+      counted(layers.profile.rows.size(), "row"), layers.left_out));
   return ExitCode::done;
 }
 

@@ -13,6 +13,7 @@
 #include "experiments/files/files.hpp"
 #include "experiments/files/json_output.hpp"
 #include "experiments/files/output_file.hpp"
+#include "experiments/files/table.hpp"
 #include "experiments/formats/chrome_trace.hpp"
 #include "experiments/formats/torch_csv.hpp"
 #include "experiments/long_work/progress.hpp"
@@ -81,8 +82,8 @@ std::vector<std::string> outputs_of(const Options& options) {
 void write_order(const std::string& path, const Schedule& order, OutputSet& outputs) {
   const TorchCsv csv = write_torch_csv(order);
   if (!csv.left_out.empty()) {
-    say(fmt::format("left out {} actions, since the notation cannot carry them: {} …",
-                    csv.left_out.size(), csv.left_out.front()));
+    say(fmt::format("left out {}, since the notation cannot carry them: {} …",
+                    counted(csv.left_out.size(), "action"), csv.left_out.front()));
   }
   outputs.write(path, csv.text);
 }

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "experiments/commands/line/suggestions.hpp"
@@ -32,8 +33,9 @@ ScheduleOptions schedule_options(const Options& options) {
   ScheduleOptions all;
   all.microbatch_count = within("--microbatches", options.microbatches, Limits::microbatches);
   for (const std::string& setting : options.settings) {
-    auto [key, value] = option_setting(setting, "schedule");
-    all.settings[std::move(key)] = std::move(value);
+    const auto [key, value] = option_setting(setting, "schedule");
+    const auto parsed = nlohmann::json::parse(value);
+    all.settings[key] = parsed.is_string() ? parsed.get<std::string>() : value;
   }
   return all;
 }
@@ -64,8 +66,8 @@ void say_support(const Options& options, const ScheduleEntry& entry, const Sched
 int print_schedule(const Options& options) {
   const ScheduleEntry* entry = find_named(schedule_entries(), options.name);
   if (entry == nullptr) {
-    throw UsageError(unknown_text(fmt::format("schedule \"{}\"", options.name), options.name,
-                                  names_of(schedule_entries())));
+    throw UsageError(unknown_text(fmt::format("schedule \"{}\"", options.name),
+                                  meant_schedule(options.name), names_of(schedule_entries())));
   }
   const std::uint32_t ranks = within("--ranks", options.ranks, Limits::ranks);
   try {

@@ -118,8 +118,8 @@ std::optional<NamedOrder> named_order(const Options& options) {
   const ScheduleEntry* const entry = find_named(schedule_entries(), options.schedule);
   if (entry != nullptr) return order_by_rule(options, *entry);
   if (options.schedule.ends_with(".csv")) return order_from_file(options);
-  throw UsageError(unknown_text(fmt::format("schedule \"{}\"", options.schedule), options.schedule,
-                                names_of(schedule_entries())) +
+  throw UsageError(unknown_text(fmt::format("schedule \"{}\"", options.schedule),
+                                meant_schedule(options.schedule), names_of(schedule_entries())) +
                    ", or a file that ends in .csv");
 }
 

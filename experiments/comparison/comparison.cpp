@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "experiments/files/quantity.hpp"
+#include "experiments/files/table.hpp"
 #include "experiments/measured_runs/measured_run.hpp"
 #include "sim/base/error.hpp"
 
@@ -49,7 +50,9 @@ std::vector<std::string> comparison_notes(const ComparedRun& a, const ComparedRu
   add_counts("iteration", a.recording.timeline.iteration, b.recording.timeline.iteration, "",
              notes);
   const auto moved = std::count_if(comparison.ops.begin(), comparison.ops.end(), is_moved);
-  if (moved > 0) notes.push_back(fmt::format("{} ops run on another rank or link in B", moved));
+  if (moved > 0)
+    notes.push_back(fmt::format("{} on another rank or link in B",
+                                counted(static_cast<std::uint64_t>(moved), "op")));
   if (comparison.scale != 1) {
     notes.push_back(fmt::format("times of B are scaled by {:.4g}, so that both makespans are equal",
                                 comparison.scale));

@@ -50,20 +50,25 @@ std::vector<PathShare> shares_of(const Plan& plan, const std::vector<PathStep>& 
 
 }  // namespace
 
-Explanation explain(const RunResult& result) {
+Explanation explain_times(const RunResult& result) {
   const Plan& plan = *result.plan;
   const std::vector<PathStep>& path = result.report->critical_path;
   Explanation explanation;
   explanation.path = stretches_of(plan, path);
   explanation.shares = shares_of(plan, path);
   for (const PathStep& step : path) explanation.waits += step.waits;
-  explanation.sensitivity = sensitivities(result, most_sensitivities);
   explanation.gaps = idle_gaps(plan, result.timeline);
   std::stable_sort(
       explanation.gaps.begin(), explanation.gaps.end(),
       [](const IdleGap& a, const IdleGap& b) { return a.end - a.begin > b.end - b.begin; });
   for (const IdleGap& gap : explanation.gaps) explanation.idle += gap.causes;
   explanation.advice = advice_for(result, explanation);
+  return explanation;
+}
+
+Explanation explain(const RunResult& result) {
+  Explanation explanation = explain_times(result);
+  explanation.sensitivity = sensitivities(result, most_sensitivities);
   return explanation;
 }
 

@@ -10,6 +10,8 @@ namespace penstock {
 
 /// The result must have a report: a deadlocked run has nothing to explain but its finding.
 Explanation explain(const RunResult& result);
+/// The same without sensitivities, which simulate the run again.
+Explanation explain_times(const RunResult& result);
 
 std::string explanation_text(const RunResult& result, const Explanation& explanation);
 nlohmann::ordered_json explanation_json(const RunResult& result, const Explanation& explanation);

@@ -40,6 +40,7 @@ struct Explanation {
   IdleCauses idle;                   // of all ranks
   std::vector<TriedChange> changes;  // that make the step shorter, fastest first, if tried
   std::vector<std::string> advice;   // what to change first
+  std::vector<std::string> notes;    // what is left out
 };
 
 }  // namespace penstock

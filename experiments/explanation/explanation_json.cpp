@@ -78,6 +78,7 @@ ordered_json explanation_json(const RunResult& result, const Explanation& explan
       {"gaps", std::move(gaps)},
       {"changes", changes_json(explanation.changes)},
       {"advice", explanation.advice},
+      {"notes", explanation.notes},
       {"findings", findings_json(result.findings)}};
 }
 

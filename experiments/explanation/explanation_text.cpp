@@ -176,6 +176,12 @@ std::string changes_text(const RunResult& result, const Explanation& explanation
          aligned(rows, {0});
 }
 
+/// The lines under a heading; empty without any.
+std::string numbered_text(std::string text, const std::vector<std::string>& lines) {
+  for (std::size_t i = 0; i < lines.size(); ++i) text += fmt::format("{}. {}\n", i + 1, lines[i]);
+  return lines.empty() ? "" : text;
+}
+
 }  // namespace
 
 std::string explanation_text(const RunResult& result, const Explanation& explanation) {
@@ -188,12 +194,8 @@ std::string explanation_text(const RunResult& result, const Explanation& explana
   text += sensitivity_text(result, explanation, unit);
   text += gaps_text(result, explanation, unit);
   text += changes_text(result, explanation, unit);
-  if (explanation.advice.empty()) return text;
-  text += "\nwhat to change first\n";
-  for (std::size_t i = 0; i < explanation.advice.size(); ++i) {
-    text += fmt::format("{}. {}\n", i + 1, explanation.advice[i]);
-  }
-  return text;
+  return text + numbered_text("\nwhat to change first\n", explanation.advice) +
+         numbered_text("\nnotes\n", explanation.notes);
 }
 
 }  // namespace penstock

@@ -116,11 +116,11 @@ std::string changes_text(const RunResult& result, const MemoryExplanation& expla
                     short_time_text(change.makespan, unit),
                     change_text(change.makespan, result.report->makespan)});
   }
-  text += rows.size() == 1 ? fmt::format("none of {} changes tried\n", explanation.tried)
+  text += rows.size() == 1 ? fmt::format("none of {} tried\n", counted(explanation.tried, "change"))
                            : aligned(rows, {0, 1});
   if (explanation.changes.size() > most_changes) {
-    text += fmt::format("({} more changes; --json has all)\n",
-                        explanation.changes.size() - most_changes);
+    text += fmt::format("({} left out; --json has all)\n",
+                        counted(explanation.changes.size() - most_changes, "change"));
   }
   if (explanation.not_tried > 0) {
     text += fmt::format("({} more changes were not tried, since the run is large)\n",

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "experiments/files/plain_text.hpp"
+#include "experiments/files/setting.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {
@@ -139,11 +140,6 @@ nlohmann::ordered_json parse_ordered_json(std::string_view text) {
   return nlohmann::ordered_json::parse(text);
 }
 
-json typed_value(const std::string& text) {
-  if (!json::accept(text)) return text;
-  return parse_json(text);
-}
-
 void check_depth(std::string_view pointer) {
   const auto steps = static_cast<std::size_t>(std::count(pointer.begin(), pointer.end(), '/'));
   if (steps <= JsonLimits::levels) return;
@@ -152,8 +148,6 @@ void check_depth(std::string_view pointer) {
 }
 
 namespace {
-
-constexpr std::size_t longest_shown = 240;
 
 /// Throws InputError if a pointer leads beyond the end of a list, which the library would fill with
 /// nulls. A list may grow by one.
@@ -168,35 +162,26 @@ void check_indices(const json& document, const json::json_pointer& pointer) {
   }
 }
 
-/// "schedule.name=gpipe" was meant as a pointer.
-std::string pointer_hint(const std::string& setting, std::size_t equals) {
-  if (equals == std::string::npos || equals == 0) return ", such as /schedule/name=gpipe";
-  std::string pointer = setting.substr(0, equals);
-  std::replace(pointer.begin(), pointer.end(), '.', '/');
-  return fmt::format("; did you mean /{}{}?", pointer, setting.substr(equals));
-}
-
 }  // namespace
 
+void set_value(json& document, const std::string& pointer, const std::string& value) {
+  try {
+    const json::json_pointer place(pointer);
+    check_indices(document, place);
+    document[place] = parse_json(value);
+  } catch (const json::exception& error) {
+    throw InputError(reason(error.what()));
+  }
+}
+
 void apply_settings(json& document, const std::vector<std::string>& settings) {
-  for (const std::string& setting : settings) {
-    const std::size_t equals = setting.find('=');
-    if (equals == std::string::npos || !setting.starts_with('/')) {
-      throw UsageError(fmt::format("--set {}: expected /POINTER=VALUE{}", setting,
-                                   pointer_hint(setting, equals)));
-    }
-    try {
-      json value = typed_value(setting.substr(equals + 1));
-      check_depth(std::string_view(setting).substr(0, equals));
-      const json::json_pointer pointer(setting.substr(0, equals));
-      check_indices(document, pointer);
-      document[pointer] = std::move(value);
-    } catch (const json::exception& error) {
-      throw UsageError(
-          fmt::format("--set {}: {}", shortened(setting, longest_shown), reason(error.what())));
-    } catch (const InputError& error) {
-      throw UsageError(
-          fmt::format("--set {}: {}", shortened(setting, longest_shown), error.what()));
+  for (const std::string& text : settings) {
+    for (const auto& [pointer, value] : single_settings_of("--set", text)) {
+      try {
+        set_value(document, pointer, value);
+      } catch (const InputError& error) {
+        throw UsageError(fmt::format("--set {}: {}", shortened(text, 240), error.what()));
+      }
     }
   }
 }

@@ -23,14 +23,13 @@ nlohmann::json parse_json(std::string_view text);
 /// The same, with keys in the order of the text.
 nlohmann::ordered_json parse_ordered_json(std::string_view text);
 
-/// The value in a text that a user typed: JSON, or else the text itself. Throws InputError.
-nlohmann::json typed_value(const std::string& text);
-
 /// Throws InputError for a pointer of more than JsonLimits::levels steps.
 void check_depth(std::string_view pointer);
 
-/// Applies "/pointer=value" settings in order; a value that is not JSON is a string. Throws
-/// UsageError for an invalid pointer.
+/// Puts a JSON text at a pointer. Throws InputError without a place if the pointer does not fit.
+void set_value(nlohmann::json& document, const std::string& pointer, const std::string& value);
+
+/// Applies the texts of --set in order, see setting.hpp. Throws UsageError.
 void apply_settings(nlohmann::json& document, const std::vector<std::string>& settings);
 
 /// A JSON schema, compiled once for any number of documents. Thread-safe.

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "experiments/files/plain_text.hpp"
+
 namespace penstock {
 namespace {
 
@@ -36,15 +38,18 @@ std::optional<std::string> nearest(std::string_view word, const std::vector<std:
 
 std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& words,
                                    std::size_t most) {
+  const std::string small = in_small_letters(word);
   // The beginning of a name is that name.
   constexpr std::size_t letters_that_count = 3;
   for (const std::string& known : words) {
-    if (word.size() >= letters_that_count && known.starts_with(word)) return known;
+    if (word.size() >= letters_that_count && in_small_letters(known).starts_with(small)) {
+      return known;
+    }
   }
   std::optional<std::string> best;
   std::size_t least = most + 1;
   for (const std::string& known : words) {
-    const std::size_t distance = edit_distance(word, known);
+    const std::size_t distance = edit_distance(small, in_small_letters(known));
     if (distance >= least) continue;
     least = distance;
     best = known;

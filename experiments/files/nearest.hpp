@@ -9,7 +9,7 @@
 namespace penstock {
 
 /// The word that a mistyped one most likely means: the first that begins with it, else the one that
-/// differs least, in at most a third of the letters.
+/// differs least, in at most a third of the letters. Small and capital letters are the same.
 std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& words);
 /// The same, with at most `most` wrong letters.
 std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& words,

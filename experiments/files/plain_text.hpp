@@ -13,6 +13,9 @@ constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 /// A text without leading and trailing blanks and tabs.
 std::string_view trimmed(std::string_view text);
 
+/// The text with A to Z as a to z.
+std::string in_small_letters(std::string_view text);
+
 /// Removes and returns the text before a separator. The separator is removed too.
 std::string_view take_until(std::string_view& rest, char separator);
 

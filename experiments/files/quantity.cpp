@@ -108,17 +108,28 @@ constexpr std::array spelled_units{
     SpelledUnit{"gibibyte", "GiB"}, SpelledUnit{"tebibyte", "TiB"}, SpelledUnit{"byte", "B"},
     SpelledUnit{"picosec", "ps"},   SpelledUnit{"nanosec", "ns"},   SpelledUnit{"microsec", "us"},
     SpelledUnit{"millisec", "ms"},  SpelledUnit{"sec", "s"},        SpelledUnit{"minute", "min"},
-    SpelledUnit{"hour", "h"}};
+    SpelledUnit{"hour", "h"},       SpelledUnit{"kilobit", "kb/s"}, SpelledUnit{"megabit", "Mb/s"},
+    SpelledUnit{"gigabit", "Gb/s"}, SpelledUnit{"terabit", "Tb/s"}};
 
-std::string in_small_letters(std::string_view text) {
-  std::string small(text);
-  for (char& c : small) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return small;
+/// "Gbps", "gbps" and "Gb/sec" as "Gb/s", "GBps" as "GB/s".
+std::string per_second(std::string_view name) {
+  std::string unit(name);
+  if (unit.ends_with("/sec")) unit.resize(unit.size() - 2);
+  if (!unit.ends_with("bps") && !unit.ends_with("Bps")) return unit;
+  unit.replace(unit.size() - 2, 2, "/s");
+  constexpr std::string_view small = "mgtK", usual = "MGTk";
+  const std::size_t prefix = small.find(unit.front());
+  if (unit.size() == 4 && prefix != std::string_view::npos) unit.front() = usual[prefix];
+  return unit;
 }
 
 /// The unit of this kind of quantity that a misspelt one most likely means.
 const Unit* meant_unit(std::string_view name, std::span<const Unit> units) {
-  const std::string small = in_small_letters(name);
+  const std::string exact = per_second(name);
+  for (const Unit& unit : units) {
+    if (unit.name == exact) return &unit;
+  }
+  const std::string small = in_small_letters(exact);
   for (const Unit& unit : units) {
     if (in_small_letters(unit.name) == small) return &unit;
   }

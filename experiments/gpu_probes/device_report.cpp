@@ -47,7 +47,7 @@ bool is_on_unsplit_part(const ProfileRow& row) {
 
 std::string number_line(const FittedNumber& number) {
   return fmt::format("  {}: {} {} (95 %: {} to {})\n", number.name, number_text(number.value),
-                     number.unit, number_text(number.interval.low),
+                     number.unit == "us" ? "µs" : number.unit, number_text(number.interval.low),
                      number_text(number.interval.high));
 }
 
@@ -75,7 +75,7 @@ std::vector<std::size_t> shown_points(const DeviceFit& fit, std::size_t most) {
 std::string points_table(const DeviceFit& fit) {
   constexpr std::size_t most = 12;
   std::vector<std::vector<std::string>> rows{
-      {"  kernel", "shape", "condition", "us", "fitted us", "error"}};
+      {"  kernel", "shape", "condition", "µs", "fitted µs", "error"}};
   if (!fit.rate_unit.empty()) rows.front().push_back(fit.rate_unit);
   for (const std::size_t place : shown_points(fit, most)) {
     const FittedPoint& point = fit.points[place];

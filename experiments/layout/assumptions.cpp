@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "experiments/files/table.hpp"
 #include "experiments/layout/sizes.hpp"
 #include "experiments/layout/training.hpp"
 
@@ -65,6 +66,10 @@ std::vector<std::string> assumptions_of(const Scenario& scenario, const Layout& 
   const bool reduces =
       shares_weights(layout) && layout.schedule.has_backward() && has_weights(layout.model);
   if (reduces && !scenario.parallel.overlap_sums) notes.push_back(overlap_note(layout));
+  if (scenario.overheads.warm_up_us.value_or(0) > 0) {
+    notes.push_back(fmt::format("the first step takes {} ms longer (/overheads/warm_up_us)",
+                                number_text(*scenario.overheads.warm_up_us / 1e3)));
+  }
   if (fuses_stated_times(layout)) {
     notes.emplace_back(
         "a fused overlap cell takes as long as its longer part, since layers state their times; "

@@ -23,6 +23,7 @@ struct Order {
   const ScheduleEntry* rule = nullptr;
   const PolicyEntry* policy = nullptr;
   ScheduleOptions options;  // of the rule or policy
+  std::string note;         // what of it is not simulated; empty: nothing
 };
 
 /// The order of a schedule rule. Throws InputError with a pointer into the scenario.

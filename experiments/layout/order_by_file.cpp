@@ -56,6 +56,7 @@ Order order_by_file(const Scenario& scenario) {
   });
   order.microbatches = MicrobatchColumns(file.schedule).count();
   order.schedule = file.schedule;
+  order.note = untimed_comms_note(file);
   return order;
 }
 

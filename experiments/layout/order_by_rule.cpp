@@ -28,8 +28,9 @@ const ScheduleEntry& rule_of(const Scenario& scenario) {
   const std::string& name = scenario.schedule.name;
   const ScheduleEntry* entry = find_named(schedule_entries(), name);
   if (entry != nullptr) return *entry;
-  throw InputError("/schedule/name", unknown_text(fmt::format("name \"{}\"", name), name,
-                                                  names_of(schedule_entries())));
+  throw InputError("/schedule/name",
+                   unknown_text(fmt::format("name \"{}\"", name), meant_schedule(name),
+                                names_of(schedule_entries())));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "experiments/files/files.hpp"
 #include "experiments/files/nearest.hpp"
+#include "experiments/files/table.hpp"
 #include "experiments/layout/assumptions.hpp"
 #include "experiments/layout/cut.hpp"
 #include "experiments/layout/known_parts.hpp"
@@ -79,6 +80,7 @@ void take_order(Order order, Layout& layout) {
   layout.rule = order.rule;
   layout.policy = order.policy;
   layout.options = std::move(order.options);
+  if (!order.note.empty()) layout.notes.push_back(std::move(order.note));
 }
 
 void note_seating(Layout& layout) {
@@ -122,10 +124,6 @@ Order order_of(const Scenario& scenario, const Degrees& degrees, const Batch& ba
     return order_by_policy(scenario, degrees, *batch.microbatches);
   }
   return order_by_rule(scenario, degrees, *batch.microbatches);
-}
-
-std::string counted(std::uint64_t count, std::string_view one, std::string_view many) {
-  return fmt::format("{} {}", count, count == 1 ? one : many);
 }
 
 /// What the costs of layers by kind follow from. Their files are as the scenario names them.

@@ -39,10 +39,12 @@ std::uint32_t RankFinder::rank_of(const KinetoTrace& trace, std::size_t argument
   const std::vector<std::uint32_t>& wanted = reading_.pipeline_ranks;
   if (wanted.empty()) {
     if (*trace.rank < holder_.size()) return *trace.rank;
-    throw InputError("/distributedInfo/rank",
-                     fmt::format("it is of rank {}; {} files must be of ranks 0 to {}, or "
-                                 "--pipeline-ranks says of which",
-                                 *trace.rank, holder_.size(), holder_.size() - 1));
+    throw InputError(
+        "/distributedInfo/rank",
+        fmt::format("it is of rank {}; {}, or --pipeline-ranks says of which", *trace.rank,
+                    holder_.size() == 1 ? std::string("one file must be of rank 0")
+                                        : fmt::format("{} files must be of ranks 0 to {}",
+                                                      holder_.size(), holder_.size() - 1)));
   }
   const auto found = std::find(wanted.begin(), wanted.end(), *trace.rank);
   if (found != wanted.end()) return static_cast<std::uint32_t>(found - wanted.begin());

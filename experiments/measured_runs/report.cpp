@@ -135,15 +135,15 @@ std::string errors_text(const MeasuredRun& run) {
 std::string transfers_text(const MeasuredRun& run) {
   std::string text;
   if (run.host_us > 0) {
-    text = fmt::format("the host takes {} us between two ops\n", number_text(run.host_us));
+    text = fmt::format("the host takes {} µs between two ops\n", number_text(run.host_us));
   }
   if (run.transfer_us) {
-    text += fmt::format("a tensor takes {} us from one rank to another, launch included\n",
+    text += fmt::format("a tensor takes {} µs from one rank to another, launch included\n",
                         number_text(*run.transfer_us));
   }
   if (run.clock_error_ns > 0) {
     text +=
-        fmt::format("clocks of ranks are off: an op began {} us before what it needs had ended\n",
+        fmt::format("clocks of ranks are off: an op began {} µs before what it needs had ended\n",
                     number_text(static_cast<double>(run.clock_error_ns) / 1e3));
   }
   return text;

@@ -46,11 +46,12 @@ std::string found_text(const HuntResult& result) {
       "step time  {} {}: {}\n"
       "           {}\n"
       "bubble     {} of the makespan\n"
-      "memory     {} on the fullest rank, {} activations at most\n"
-      "found by   {}, {} orders timed in {:.1f} s\n",
+      "memory     {} on the fullest rank, {} at most\n"
+      "found by   {}, {} timed in {:.1f} s\n",
       short_time_text(report.makespan, unit), unit.name, gain_text(result), gap_text(result),
       percent_text(report.bubble.of_makespan), bytes_text(bytes->memory.bytes),
-      fullest->peak_activations, result.origin, result.evaluations, result.seconds);
+      counted(fullest->peak_activations, "activation"), result.origin,
+      counted(result.evaluations, "order"), result.seconds);
 }
 
 /// What was chosen of the activations that the scenario recomputes.

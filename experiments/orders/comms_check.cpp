@@ -359,4 +359,14 @@ void require_sound_comms(const OrderFile& order, const Placement& placement) {
   }
 }
 
+std::string untimed_comms_note(const OrderFile& order) {
+  std::uint64_t cells = 0;
+  for (const auto& row : order.comms) cells += row.size();
+  if (cells == 0) return "";
+  return fmt::format(
+      "the order's {} checked for deadlock and not timed: a transfer starts as soon as its data "
+      "and link are ready, wherever SEND and RECV are, so a RECV posted early holds up nothing",
+      cells == 1 ? "communication cell is" : fmt::format("{} communication cells are", cells));
+}
+
 }  // namespace penstock

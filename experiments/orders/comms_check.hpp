@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "experiments/formats/torch_csv.hpp"
 #include "experiments/orders/cell_fault.hpp"
@@ -18,5 +19,8 @@ std::optional<CellFault> find_comms_fault(const OrderFile& order, const Placemen
 /// Throws the communication fault of a lowered order as an OrderError. Compute-only orders have
 /// none.
 void require_sound_comms(const OrderFile& order, const Placement& placement);
+
+/// What is left out where an order is timed: its communication; empty for a compute-only order.
+std::string untimed_comms_note(const OrderFile& order);
 
 }  // namespace penstock

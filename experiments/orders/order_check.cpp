@@ -80,6 +80,7 @@ OrderCheck check_content(const OrderFile& order, const Placement& placement) {
                    !order.compute_only(),
                    peak_activations(std::get<Plan>(lowered))};
   add_torch_facts(order, placement, facts);
+  facts.timing_note = untimed_comms_note(order);
   return {std::nullopt, std::move(facts)};
 }
 

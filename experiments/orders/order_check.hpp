@@ -22,6 +22,7 @@ struct OrderFacts {
   std::vector<std::uint32_t> peak_activations;  // by rank
   std::vector<TorchVersion> torch{};            // releases of PyTorch that load and train it
   std::string torch_note{};                     // why others do not; "" for nothing to say
+  std::string timing_note{};                    // what a run leaves out; "" for nothing
 };
 
 struct OrderCheck {

@@ -17,6 +17,7 @@ constexpr Colour deep_orange{230, 134, 20};  // between orange and vermilion; ca
 constexpr Colour brown{122, 68, 30};
 constexpr Colour violet{116, 62, 150};
 constexpr Colour wine{136, 34, 85};
+constexpr Colour olive{128, 128, 0};
 constexpr Colour rose{163, 82, 122};
 constexpr Colour slate{48, 53, 62};
 constexpr Colour grey{105, 114, 128};
@@ -72,8 +73,8 @@ Colour text_on(Colour ground) {
 }
 
 Colour series_colour(std::size_t series) {
-  constexpr std::array<Colour, series_colours> colours{blue, vermilion, green, purple,
-                                                       sky,  orange,    slate};
+  constexpr std::array<Colour, series_colours> colours{
+      blue, vermilion, green, purple, sky, orange, slate, brown, violet, olive, wine, grey};
   return colours[series % series_colours];
 }
 

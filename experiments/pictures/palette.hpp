@@ -45,7 +45,7 @@ Colour text_on(Colour ground);
 
 /// The colour of the n-th series of a plot; repeats after `series_colours`.
 Colour series_colour(std::size_t series);
-constexpr std::size_t series_colours = 7;
+constexpr std::size_t series_colours = 12;
 /// The line between the points of a series. Pale, so that a thin line is visible on it.
 Colour joining_colour(std::size_t series);
 

@@ -51,6 +51,7 @@ struct LayoutPlan {
 
   std::vector<Exclusion> excluded;   // by rules about degrees and options
   std::vector<Exclusion> refused;    // by schedule rules, models and machines
+  std::string none_because;          // why no layout is legal; empty if one is
   std::uint64_t legal = 0;           // layouts that no rule about degrees and options excludes
   std::uint64_t without_memory = 0;  // of them: the weights alone, or with one activation, are more
                                      // than the memory

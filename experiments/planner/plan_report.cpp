@@ -73,15 +73,19 @@ std::string ties_text(const LayoutPlan& plan, std::size_t ties, const StepInterv
   }
   const double best_us = to_us(plan.fitting.front().trial.makespan);
   return fmt::format(
-      "ties: {} simulated layouts cannot be told from the first, as step times are known "
+      "ties: {} cannot be told from the first, as step times are known "
       "to {} only{}\n",
-      ties - 1, known_text(known),
+      counted(ties - 1, "simulated layout"), known_text(known),
       meets(plan.slower_bound_us, best_us, known)
           ? "; there may be more among those that were not simulated"
           : "");
 }
 
 std::string least_text(const LayoutPlan& plan) {
+  if (plan.legal == 0) return fmt::format("no layout is legal: {}\n", plan.none_because);
+  if (plan.too_large.empty() && !plan.least && !plan.refused.empty()) {
+    return fmt::format("no layout runs: {}\n", plan.refused.front().rule);
+  }
   const std::string closest = closest_text(plan);
   return "no layout fits in memory\n" + (closest.empty() ? "" : closest + "\n");
 }
@@ -128,14 +132,18 @@ ordered_json exclusions_json(const LayoutPlan& plan) {
 }  // namespace
 
 std::string counts_text(const LayoutPlan& plan) {
+  const auto verb = [](std::uint64_t count, std::string_view one, std::string_view several) {
+    return fmt::format("{} {}", count, count == 1 ? one : several);
+  };
   const std::string others =
-      plan.stopped ? fmt::format("{} were left when the time was up", plan.slower)
-                   : fmt::format("{} have a bound above the listed times", plan.slower);
+      plan.stopped ? verb(plan.slower, "was", "were") + " left when the time was up"
+                   : verb(plan.slower, "has", "have") + " a bound above the listed times";
   return fmt::format(
-      "judged {} legal layouts: {} need more memory than there is, {}, {} were simulated ({} of "
-      "them do not fit, {} repeat another under a second name)",
-      plan.legal, plan.without_memory, others, plan.simulated, plan.too_large.size(),
-      plan.repeated);
+      "judged {}: {} more memory than there is, {}, {} simulated ({} not fit, {} another under a "
+      "second name)",
+      counted(plan.legal, "legal layout"), verb(plan.without_memory, "needs", "need"), others,
+      verb(plan.simulated, "was", "were"), verb(plan.too_large.size(), "does", "do"),
+      verb(plan.repeated, "repeats", "repeat"));
 }
 
 std::string closest_text(const LayoutPlan& plan) {
@@ -176,8 +184,9 @@ std::size_t ties_of(const LayoutPlan& plan, const StepInterval& known) {
 
 std::string plan_text(const LayoutPlan& plan, std::size_t best, const StepInterval& known,
                       bool rules) {
-  std::string text = fmt::format("{} on {} devices of {}, global batch {}\n\n", plan.task.model,
-                                 plan.task.devices, plan.task.hardware, plan.task.global_batch);
+  std::string text =
+      fmt::format("{} on {} of {}, global batch {}\n\n", plan.task.model,
+                  counted(plan.task.devices, "device"), plan.task.hardware, plan.task.global_batch);
   if (plan.fitting.empty()) {
     text += least_text(plan);
   } else {
@@ -204,6 +213,8 @@ ordered_json plan_json(const LayoutPlan& plan, std::size_t best, const StepInter
           {"global_batch", plan.task.global_batch},
           {"layouts", layouts},
           {"legal", plan.legal},
+          {"none_because",
+           plan.none_because.empty() ? ordered_json() : ordered_json(plan.none_because)},
           {"without_memory", plan.without_memory},
           {"slower_by_bound", plan.slower},
           {"simulated", plan.simulated},
@@ -214,7 +225,6 @@ ordered_json plan_json(const LayoutPlan& plan, std::size_t best, const StepInter
 
 std::string why_text(const LayoutPlan& all, const LayoutPlan& restricted, const std::string& what) {
   std::string text = fmt::format("\nwhy not {}\n", what);
-  if (restricted.legal == 0) return text + "no such layout is legal" + rules_text(restricted);
   if (restricted.fitting.empty()) return text + least_text(restricted) + rules_text(restricted);
   const JudgedLayout& own = restricted.fitting.front();
   text += fmt::format("its best takes {}: {}\n", step_text(own), text_of(own.choice));

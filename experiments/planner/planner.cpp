@@ -1,6 +1,7 @@
 #include "experiments/planner/planner.hpp"
 
 #include "experiments/planner/best_first.hpp"
+#include "experiments/planner/space/empty_space.hpp"
 
 namespace penstock {
 
@@ -8,7 +9,9 @@ LayoutPlan plan_layouts(const TrainingTask& task, const Catalogue& catalogue,
                         const PlannerOptions& options) {
   const PlanBase base = plan_base(task, catalogue);
   const LayoutSpace space = space_of(task, options.space);
-  return BestFirst(base, space, options).run();
+  LayoutPlan plan = BestFirst(base, space, options).run();
+  if (space.legal == 0) plan.none_because = why_no_layout(task, options.space);
+  return plan;
 }
 
 }  // namespace penstock

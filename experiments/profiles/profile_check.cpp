@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "experiments/files/json_output.hpp"
+#include "experiments/files/table.hpp"
 #include "sim/base/error.hpp"
 #include "validate/calibration/kernel_sweep.hpp"
 #include "validate/statistics/median.hpp"
@@ -90,7 +91,7 @@ ordered_json recovery_json(const Recovery& recovery) {
 }
 
 std::string recovery_text(const Recovery& recovery) {
-  std::string text = fmt::format("{} rows can be read", recovery.readable);
+  std::string text = fmt::format("{} can be read", counted(recovery.readable, "row"));
   if (recovery.damaged.empty()) return text + "\n";
   return text +
          fmt::format("; {} cannot: {}\n", recovery.damaged.size(), ranges_text(recovery.damaged));

@@ -89,7 +89,8 @@ std::string profile_check_text(const JudgedRows& judged, const SpotCheck* measur
   for (const auto& [standing, count] : counts_of(judged)) {
     counts.push_back(fmt::format("{} {}", count, standing));
   }
-  std::string text = fmt::format("{} rows: {}\n", judged.rows.size(), fmt::join(counts, ", "));
+  std::string text =
+      fmt::format("{}: {}\n", counted(judged.rows.size(), "row"), fmt::join(counts, ", "));
   if (!judged.rows.empty()) {
     text += "\n" + rows_table(judged, most_doubtful_first(judged), most_lines);
   }

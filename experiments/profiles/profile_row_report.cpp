@@ -21,7 +21,7 @@ std::size_t place_of(const JudgedRows& judged, RowId id) {
 
 std::string ns_text(double ns) {
   if (ns < 1e3) return number_text(ns) + " ns";
-  if (ns < 1e6) return number_text(ns / 1e3) + " us";
+  if (ns < 1e6) return number_text(ns / 1e3) + " µs";
   return ns < 1e9 ? number_text(ns / 1e6) + " ms" : number_text(ns / 1e9) + " s";
 }
 

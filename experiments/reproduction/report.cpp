@@ -48,7 +48,7 @@ std::string target_of(const Judgement& judgement) {
 }
 
 std::string errors_text(const ErrorTotals& totals, const char* which) {
-  return fmt::format("{} rows {}: mean error {}, bias {}, worst {}", totals.rows, which,
+  return fmt::format("{} {}: mean error {}, bias {}, worst {}", counted(totals.rows, "row"), which,
                      percent_text(totals.mean), signed_percent_text(totals.bias),
                      signed_percent_text(totals.worst));
 }
@@ -98,8 +98,8 @@ std::string constants_text(const Paper& paper, const Judgement& judgement,
   if (!found.source_file.empty()) {
     return fmt::format("{}{} (from {})", group, fmt::join(parts, ", "), found.source_file);
   }
-  return fmt::format("{}{} (fitted to {} rows, {} off)", group, fmt::join(parts, ", "), found.rows,
-                     percent_text(found.misfit));
+  return fmt::format("{}{} (fitted to {}, {} off)", group, fmt::join(parts, ", "),
+                     counted(found.rows, "row"), percent_text(found.misfit));
 }
 
 std::string meanings(const Paper& paper, const Judgement& judgement, const char* bullet) {

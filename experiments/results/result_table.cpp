@@ -70,22 +70,32 @@ bool shown(const Column& column, const Report& report, TimeUnit unit) {
          });
 }
 
-/// Physical links, most used first.
+/// Physical links, most used first; links used alike share a row.
 std::string network_table(std::vector<NetworkLinkUse> network) {
   constexpr std::size_t most_links = 16;
   std::stable_sort(network.begin(), network.end(), [](const auto& one, const auto& other) {
     return one.utilization > other.utilization;
   });
   std::vector<std::vector<std::string>> rows{{"link", "transfers", "carried", "used"}};
-  for (const NetworkLinkUse& link : network) {
-    if (rows.size() > most_links) break;
-    rows.push_back({link.name, fmt::format("{}", link.transfers), bytes_text(link.bytes),
+  std::size_t next = 0;
+  while (next < network.size() && rows.size() <= most_links) {
+    const NetworkLinkUse& link = network[next];
+    const auto is_other = [&](const NetworkLinkUse& other) {
+      return other.transfers != link.transfers || other.bytes != link.bytes ||
+             percent_text(other.utilization) != percent_text(link.utilization);
+    };
+    const auto begin = network.begin() + static_cast<std::ptrdiff_t>(next);
+    const auto equal =
+        static_cast<std::size_t>(std::find_if(begin, network.end(), is_other) - begin);
+    const std::string others = equal < 2 ? "" : fmt::format(" and {} like it", equal - 1);
+    rows.push_back({link.name + others, fmt::format("{}", link.transfers), bytes_text(link.bytes),
                     percent_text(link.utilization)});
+    next += equal;
   }
   std::string text = aligned(rows, {0});
-  if (network.size() > most_links) {
-    text +=
-        fmt::format("({} less used links left out; --json has all)\n", network.size() - most_links);
+  if (next < network.size()) {
+    text += fmt::format("({} left out; --json has all)\n",
+                        counted(network.size() - next, "less used link"));
   }
   return text;
 }

@@ -31,9 +31,6 @@ std::string times_text(const RunResult& result, TimeUnit unit) {
   std::string text =
       line(has_steps(result) ? "step time" : "makespan",
            fmt::format("{} {}", time_text(result.report->makespan, unit), unit.name));
-  if (result.first_iteration_us) {
-    text += line("first step", in_unit(*result.first_iteration_us) + " with its warm-up");
-  }
   if (result.steady_interval_us) {
     text += line("steady", in_unit(*result.steady_interval_us) + " per microbatch");
   }

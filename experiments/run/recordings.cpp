@@ -11,14 +11,6 @@
 namespace penstock {
 namespace {
 
-Recording parse_recording(const std::string& path, const std::string& content) {
-  try {
-    return read_timeline(content);
-  } catch (const InputError& error) {
-    throw in_file(path, error);
-  }
-}
-
 Recording run_to_record(const Scenario& scenario, std::vector<BytesByKind>* kinds) {
   RunResult result = run(scenario);
   if (!result.plan) {
@@ -32,6 +24,14 @@ Recording run_to_record(const Scenario& scenario, std::vector<BytesByKind>* kind
 }
 
 }  // namespace
+
+Recording parse_recording(const std::string& path, const std::string& content) {
+  try {
+    return read_timeline(content);
+  } catch (const InputError& error) {
+    throw in_file(path, error);
+  }
+}
 
 bool is_recording(const std::string& path, std::string_view content) {
   return path.ends_with(".timeline") || path.ends_with(".timeline.gz") ||

@@ -8,8 +8,9 @@
 
 namespace penstock {
 
-/// Reads a `.timeline` file. Throws InputError with the file's name in front.
+/// Reads a `.timeline` file, or its content. Throws InputError with the file's name in front.
 Recording read_recording(const std::string& path);
+Recording parse_recording(const std::string& path, const std::string& content);
 
 /// Whether a file is a `.timeline` file, by its name or its first bytes.
 bool is_recording(const std::string& path, std::string_view content);

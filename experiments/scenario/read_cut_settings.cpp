@@ -6,6 +6,7 @@
 
 #include "experiments/files/json_input.hpp"
 #include "experiments/files/quantity.hpp"
+#include "experiments/files/setting.hpp"
 #include "experiments/scenario/scenario.hpp"
 #include "sim/base/error.hpp"
 
@@ -31,12 +32,6 @@ json settings_schema() {
           {"properties", {{"partition", section}}}};
 }
 
-void check_setting(const std::string& setting) {
-  const std::size_t equals = setting.find('=');
-  if (equals != 0 && equals != std::string::npos && setting.front() != '/') return;
-  throw UsageError(fmt::format("--set {}: it must read KEY=VALUE", setting));
-}
-
 }  // namespace
 
 CutSettings read_cut_settings(const json& section) {
@@ -59,13 +54,11 @@ CutSettings read_cut_settings(const json& section) {
 
 CutSettings cut_settings_of(const std::vector<std::string>& settings) {
   json document = {{"partition", json::object()}};
-  std::vector<std::string> pointers;
-  for (const std::string& setting : settings) {
-    check_setting(setting);
-    pointers.push_back("/partition/" + setting);
-  }
-  apply_settings(document, pointers);
   try {
+    for (const std::string& setting : settings) {
+      const auto [key, value] = option_setting(setting, "partition");
+      set_value(document, "/partition/" + key, value);
+    }
     convert_quantities(document);
     Schema(settings_schema()).check(document);
   } catch (const InputError& error) {

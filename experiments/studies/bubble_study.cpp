@@ -32,7 +32,8 @@ constexpr std::uint32_t most_chunks_a_rank = 64;
 
 const ScheduleEntry& entry_of(const std::string& name) {
   if (const ScheduleEntry* entry = find_named(schedule_entries(), name)) return *entry;
-  throw UsageError("--schedules: " + unknown_text(fmt::format("schedule \"{}\"", name), name,
+  throw UsageError("--schedules: " + unknown_text(fmt::format("schedule \"{}\"", name),
+                                                  meant_schedule(name),
                                                   names_of(schedule_entries())));
 }
 

@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "experiments/files/error_place.hpp"
 #include "experiments/files/json_input.hpp"
 #include "experiments/files/quantity.hpp"
 #include "experiments/scenario/scenario.hpp"
@@ -15,9 +17,12 @@ namespace {
 
 using nlohmann::json;
 
-void set_value(json& document, const std::string& pointer, const std::string& value) {
+/// Sets every item of a list at a step `*`.
+void set_values(json& document, const std::string& pointer, const std::string& value) {
   const std::size_t star = pointer.find("/*/");
-  if (star == std::string::npos) return apply_settings(document, {pointer + "=" + value});
+  if (star == std::string::npos) {
+    return below(pointer, [&] { set_value(document, pointer, value); });
+  }
   const std::string list = pointer.substr(0, star);
   const json::json_pointer place(list);
   const std::size_t items =
@@ -26,21 +31,42 @@ void set_value(json& document, const std::string& pointer, const std::string& va
     throw InputError(pointer, fmt::format("{} is no list with items in the scenario", list));
   }
   for (std::size_t i = 0; i < items; ++i) {
-    set_value(document, fmt::format("{}/{}{}", list, i, pointer.substr(star + 2)), value);
+    set_values(document, fmt::format("{}/{}{}", list, i, pointer.substr(star + 2)), value);
   }
 }
 
+/// Whether a place is on the way to what a pointer names.
+bool leads_to(std::string_view where, std::string_view pointer) {
+  const std::size_t star = pointer.find("/*/");
+  if (star == std::string_view::npos) return pointer.starts_with(where);
+  return where.starts_with(pointer.substr(0, star)) &&
+         where.ends_with(pointer.substr(pointer.rfind('/')));
+}
+
 bool is_pointer_of(const SweepSpace& space, std::string_view where) {
-  for (const std::string& pointer : space.pointers()) {
-    if (pointer.find("/*/") != std::string::npos) {
-      const std::string_view list = std::string_view(pointer).substr(0, pointer.find("/*/"));
-      const std::string_view key = std::string_view(pointer).substr(pointer.rfind('/'));
-      if (where.starts_with(list) && where.ends_with(key)) return true;
-    } else if (std::string_view(pointer).starts_with(where)) {
-      return true;
+  const auto& all = space.pointers();
+  return std::any_of(all.begin(), all.end(),
+                     [&](const std::string& pointer) { return leads_to(where, pointer); });
+}
+
+/// Throws UsageError for a text of --vary that its key cannot take, such as "four" for a number.
+void check_texts(const Axis& axis, const json& base, const Schema& schema) {
+  constexpr std::size_t most_checked = 1000;
+  for (std::size_t p = 0; p < axis.pointers.size(); ++p) {
+    const std::vector<std::string>& list = axis.values[p].list;
+    for (std::size_t i = 0; i < std::min(most_checked, list.size()); ++i) {
+      if (json::parse(list[i]).is_number()) continue;
+      json document = base;
+      set_values(document, axis.pointers[p], list[i]);
+      try {
+        convert_quantities(document);
+        schema.check(document);
+      } catch (const InputError& error) {
+        if (error.where().empty() || !leads_to(error.where(), axis.pointers[p])) continue;
+        throw UsageError(fmt::format("{}: {}", axis.option, error.what()));
+      }
     }
   }
-  return false;
 }
 
 }  // namespace
@@ -52,15 +78,20 @@ json configured(const SweepSpace& space, const std::vector<std::string>& values)
 json configured(const json& base, const std::vector<std::string>& pointers,
                 const std::vector<std::string>& values) {
   json document = base;
-  for (std::size_t i = 0; i < values.size(); ++i) set_value(document, pointers[i], values[i]);
+  for (std::size_t i = 0; i < values.size(); ++i) set_values(document, pointers[i], values[i]);
   return document;
 }
 
 void check_pointers(const SweepSpace& space) {
-  json document = configured(space, space.values(0));
+  const Schema schema(json::parse(scenario_schema()));
+  const json base = configured(space, space.values(0));
+  for (const Axis& axis : space.request().axes) {
+    if (!axis.option.empty()) check_texts(axis, base, schema);
+  }
+  json document = base;
   try {
     convert_quantities(document);
-    Schema(json::parse(scenario_schema())).check(document);
+    schema.check(document);
   } catch (const InputError& error) {
     const bool unknown = std::string_view(error.what()).starts_with("unknown key");
     if (unknown && is_pointer_of(space, error.where())) throw;

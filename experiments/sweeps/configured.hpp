@@ -17,8 +17,8 @@ nlohmann::json configured(const nlohmann::json& base, const std::vector<std::str
                           const std::vector<std::string>& values);
 
 /// Throws InputError for a pointer to a key that no scenario has, and InputError or UsageError for
-/// one that does not fit the base scenario. Values are not judged: a wrong one is a row with its
-/// reason.
+/// one that does not fit the base scenario. A text of --vary that its key cannot take, such as
+/// "four" for a number, is a UsageError; any other wrong value is a row with its reason.
 void check_pointers(const SweepSpace& space);
 
 }  // namespace penstock

@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "experiments/files/nearest.hpp"
 #include "experiments/layout/layout.hpp"
 #include "experiments/run/stage_formats.hpp"
 #include "experiments/validation/torch_validation.hpp"
@@ -219,8 +220,9 @@ std::vector<std::string> schedules_named(const std::string& text) {
   std::istringstream parts(text);
   for (std::string name; std::getline(parts, name, ',');) {
     if (find_named(schedule_entries(), name) == nullptr) {
-      throw UsageError(fmt::format("--schedules: unknown schedule \"{}\"; known: all, {}", name,
-                                   names_of(schedule_entries())));
+      throw UsageError("--schedules: " + unknown_text(fmt::format("schedule \"{}\"", name),
+                                                      meant_schedule(name),
+                                                      "all, " + names_of(schedule_entries())));
     }
     if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
   }

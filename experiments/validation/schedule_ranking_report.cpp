@@ -115,7 +115,7 @@ ordered_json ranking_json(const ScheduleRanking& ranking) {
 }
 
 std::string ranking_text(const ScheduleRanking& ranking) {
-  std::vector<std::vector<std::string>> rows{{"schedule", "measured us", "simulated us",
+  std::vector<std::vector<std::string>> rows{{"schedule", "measured µs", "simulated µs",
                                               "structure", "profile", "retest", "spread",
                                               "verdict"}};
   for (std::size_t i = 0; i < ranking.ran; ++i) rows.push_back(row_of(ranking.schedules[i]));

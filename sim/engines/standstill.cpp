@@ -8,7 +8,7 @@ Standstill deadlock_at(Time time, const Plan& plan, const std::vector<Stuck>& st
   Standstill halt{.kind = "deadlock",
                   .rank = {},
                   .time = time,
-                  .text = fmt::format("deadlock: at {} us ", text_us(time))};
+                  .text = fmt::format("deadlock: at {} µs ", text_us(time))};
   const std::uint32_t first = stuck.front().resource;
   if (!plan.is_link(first)) halt.rank = Rank{first};
   for (const Stuck& one : stuck) {

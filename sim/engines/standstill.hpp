@@ -29,7 +29,7 @@ struct Stuck {
   std::string needs;  // what that waits for
 };
 
-/// A deadlock: "deadlock: at 12 us 1F0 waits for 0SEND_F0; 0SEND_F0 waits for memory of rank 1".
+/// A deadlock: "deadlock: at 12 µs 1F0 waits for 0SEND_F0; 0SEND_F0 waits for memory of rank 1".
 /// `stuck` must not be empty.
 Standstill deadlock_at(Time time, const Plan& plan, const std::vector<Stuck>& stuck);
 

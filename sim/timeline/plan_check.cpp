@@ -167,7 +167,7 @@ void check_spans(const Plan& plan, const Timeline& timeline) {
     const Time begin = timeline.begin[task];
     const Time end = timeline.end[task];
     if (begin < Time{} || end < begin || end > latest) {
-      refuse("task {}: it runs from {} us to {} us; 0 <= begin <= end <= {} must hold", task,
+      refuse("task {}: it runs from {} µs to {} µs; 0 <= begin <= end <= {} must hold", task,
              text_us(begin), text_us(end), text_us(latest));
     }
     const TaskId last = timeline.last_input[task];
@@ -180,7 +180,7 @@ void check_spans(const Plan& plan, const Timeline& timeline) {
 void check_lengths(std::string_view column, const std::vector<Time>& lengths) {
   for (std::size_t i = 0; i < lengths.size(); ++i) {
     if (lengths[i] >= Time{} && lengths[i] <= latest) continue;
-    refuse("task {}: its {} is {} us; must be 0 to {}", i, column, text_us(lengths[i]),
+    refuse("task {}: its {} is {} µs; must be 0 to {}", i, column, text_us(lengths[i]),
            text_us(latest));
   }
 }
@@ -206,7 +206,7 @@ void check_samples(const Plan& plan, const Timeline& timeline) {
     const MemorySample& sample = timeline.memory[i];
     check_below(index(sample.rank), plan.ranks, "memory sample", i, "rank");
     if (sample.time < Time{} || sample.time > latest) {
-      refuse("memory sample {}: its time is {} us; must be 0 to {}", i, text_us(sample.time),
+      refuse("memory sample {}: its time is {} µs; must be 0 to {}", i, text_us(sample.time),
              text_us(latest));
     }
     if (i == 0) continue;

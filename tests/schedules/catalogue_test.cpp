@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "schedules/registry.hpp"
 #include "sim/base/error.hpp"
@@ -57,6 +58,23 @@ void for_each_split(Visitor visit) {
 }
 
 }  // namespace
+
+TEST_CASE("names of PyTorch's classes and their short forms are known for the schedules they mean") {
+  constexpr std::array<std::pair<const char*, const char*>, 12> names{
+      {{"ScheduleGPipe", "gpipe"},
+       {"Schedule1F1B", "1f1b"},
+       {"1F1B", "1f1b"},
+       {"ScheduleInterleaved1F1B", "interleaved-1f1b"},
+       {"Interleaved1F1B", "interleaved-1f1b"},
+       {"ScheduleLoopedBFS", "looped-bfs"},
+       {"ScheduleInterleavedZeroBubble", "interleaved-zb"},
+       {"InterleavedZeroBubble", "interleaved-zb"},
+       {"ScheduleZBVZeroBubble", "zb-v"},
+       {"ScheduleDualPipeV", "dualpipev"},
+       {"ZB_H1", "zb-h1"},
+       {"frobnicate", "frobnicate"}}};
+  for (const auto& [theirs, ours] : names) CHECK(meant_schedule(theirs) == ours);
+}
 
 TEST_CASE("eager-1f1b pays a delay once up and once down while it is short") {
   const auto makespan_us = [](double delay_us) {

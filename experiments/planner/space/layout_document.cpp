@@ -8,6 +8,7 @@
 
 #include "experiments/files/json_input.hpp"
 #include "experiments/files/json_output.hpp"
+#include "experiments/files/setting.hpp"
 #include "experiments/scenario/codec_choice.hpp"
 
 namespace penstock {
@@ -113,9 +114,11 @@ void add_settings(const std::vector<std::string>& settings, ordered_json& docume
   if (settings.empty()) return;
   nlohmann::json changed = nlohmann::json::parse(document.dump());
   apply_settings(changed, settings);
-  for (const std::string& setting : settings) {
-    const nlohmann::json::json_pointer place(setting.substr(0, setting.find('=')));
-    document[ordered_json::json_pointer(place.to_string())] = changed.at(place);
+  for (const std::string& text : settings) {
+    for (const SingleSetting& setting : single_settings_of("--set", text)) {
+      const nlohmann::json::json_pointer place(setting.pointer);
+      document[ordered_json::json_pointer(setting.pointer)] = changed.at(place);
+    }
   }
 }
 

@@ -37,10 +37,7 @@ std::vector<std::uint32_t> microbatches_of(const TrainingTask& task) {
 }
 
 /// Codecs that keep eight bits of each value.
-std::vector<CodecSpec> codecs_of(bool lossy) {
-  if (!lossy) return {};
-  return {{"bfp", {{"bits", 8.0}}}};
-}
+std::vector<CodecSpec> codecs_of() { return {{"bfp", {{"bits", 8.0}}}}; }
 
 void add_options(const TrainingTask& task, const SpaceOptions& options, LayoutSpace& space) {
   const Restrictions& only = options.only;
@@ -56,13 +53,21 @@ void add_options(const TrainingTask& task, const SpaceOptions& options, LayoutSp
     if (only.allow("/partition/name", name)) space.partitions.push_back(name);
   }
   if (only.allow("/codec/link", "none")) space.links.emplace_back();
-  for (const CodecSpec& codec : codecs_of(options.lossy)) {
-    if (only.allow("/codec/link", codec.name)) space.links.emplace_back(codec);
-    if (only.allow("/codec/stash", codec.name)) space.stashes.push_back(codec);
+  // What is asked for by name needs no --lossy or --offload.
+  for (const CodecSpec& codec : codecs_of()) {
+    const auto tries = [&](const char* pointer) {
+      return (options.lossy || only.values_of(pointer) != nullptr) &&
+             only.allow(pointer, codec.name);
+    };
+    if (tries("/codec/link")) space.links.emplace_back(codec);
+    if (tries("/codec/stash")) space.stashes.push_back(codec);
   }
-  for (const std::uint32_t keep : {16U, 8U, 4U, 2U, 1U}) {
-    const bool asked = only.values_of("/offload/keep") != nullptr || options.offloads;
-    if (asked && only.allow("/offload/keep", keep)) space.offloads.push_back(keep);
+  if (const auto* asked = only.values_of("/offload/keep")) {
+    for (const std::string& keep : *asked) {
+      space.offloads.push_back(static_cast<std::uint32_t>(std::stoul(keep)));
+    }
+  } else if (options.offloads) {
+    space.offloads = {16, 8, 4, 2, 1};
   }
 }
 

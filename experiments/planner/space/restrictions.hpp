@@ -13,8 +13,10 @@ namespace penstock {
 class Restrictions {
  public:
   Restrictions() = default;
-  /// Each reads "/pointer=value,value". Throws UsageError for a pointer that is no axis of layouts.
-  explicit Restrictions(const std::vector<std::string>& texts);
+  /// What an option such as --only got, see setting.hpp: "/pointer=value,value". Throws UsageError
+  /// for a pointer that is no axis of layouts, one that comes twice, and a value that no layout can
+  /// have.
+  explicit Restrictions(const std::vector<std::string>& texts, std::string_view option = "--only");
 
   bool allow(std::string_view pointer, std::string_view value) const;
   bool allow(std::string_view pointer, std::uint64_t value) const;
@@ -23,14 +25,16 @@ class Restrictions {
   const std::vector<std::string>* values_of(std::string_view pointer) const;
   /// Both restrictions; the other one decides where both name a pointer.
   Restrictions with(const Restrictions& other) const;
-  /// "/parallel/pipeline=8, /schedule/name=1f1b".
+  /// The restrictions one by one, or all but one.
+  std::vector<Restrictions> each() const;
+  std::vector<Restrictions> all_but_each() const;
+  /// The pointers that are restricted, as in `each`.
+  std::vector<std::string> pointers() const;
+  /// "/parallel/pipeline=8 /schedule/name=1f1b".
   std::string text() const;
 
  private:
   std::map<std::string, std::vector<std::string>, std::less<>> allowed_;
 };
-
-/// Settings "/a=1,/b=2" one by one.
-std::vector<std::string> split_settings(const std::string& text);
 
 }  // namespace penstock

@@ -1,51 +1,26 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
+#include "experiments/files/value_list.hpp"
+
 namespace penstock {
-
-/// Numbers from `from` to `to`, in equal steps or by equal factors. Values are rounded to 12
-/// digits, with the same bytes on every machine.
-struct Progression {
-  double from = 0;
-  double to = 0;
-  std::uint64_t count = 0;   // 0: every number in between, for samples alone
-  bool logarithmic = false;  // equal factors
-  bool whole = false;        // rounded to whole numbers
-
-  /// Number `i` of `count`.
-  double at(std::uint64_t i) const;
-  /// The number at a share from 0 to 1 of the way.
-  double between(double share) const;
-};
-
-/// The values of one pointer: a list or a progression.
-struct AxisValues {
-  std::vector<std::string> list;  // JSON texts
-  std::optional<Progression> progression;
-
-  std::uint64_t size() const { return progression ? progression->count : list.size(); }
-  bool is_continuous() const { return progression && progression->count == 0; }
-  /// JSON text of value `i`.
-  std::string text(std::uint64_t i) const;
-  /// JSON text of the value at a share from 0 to below 1.
-  std::string text_at(double share) const;
-};
 
 /// An axis of a sweep: pointers into a scenario that take their values together. A step `*` of a
 /// pointer is every item of a list.
 struct Axis {
   std::vector<std::string> pointers;
-  std::vector<AxisValues> values;  // by pointer, equally many each
+  std::vector<ValueList> values;  // by pointer, equally many each
+  std::string option = {};        // that gave it, "--vary /pointer=a,b"; empty: a file
 
   std::uint64_t size() const { return values.front().size(); }
   bool is_continuous() const { return values.front().is_continuous(); }
 };
 
-/// A number as JSON, shortest.
-std::string json_number(double value);
+/// The axes of a --vary: settings with & between them take their values together. Throws
+/// UsageError.
+std::vector<Axis> axes_of(const std::string& text);
 
 }  // namespace penstock

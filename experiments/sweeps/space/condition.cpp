@@ -3,35 +3,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <charconv>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string_view>
 #include <utility>
 
 #include "experiments/files/nearest.hpp"
+#include "experiments/files/plain_text.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {
 namespace {
 
-// Longer signs first: "<=" is not "<".
-constexpr std::array signs{std::pair{"<=", Relation::at_most}, std::pair{">=", Relation::at_least},
-                           std::pair{"==", Relation::equal},   std::pair{"!=", Relation::unequal},
-                           std::pair{"<", Relation::less},     std::pair{">", Relation::more}};
-
-std::optional<double> number_in(std::string_view text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 /// A JSON text as a number: 2, or "2GB/s" where quantities have a unit.
 std::optional<double> compared_number(std::string_view json_text,
                                       std::optional<QuantityKind> kind) {
-  if (const auto plain = number_in(json_text)) return plain;
+  if (const auto plain = plain_number(json_text)) return plain;
   if (!kind || json_text.size() < 3 || json_text.front() != '"') return std::nullopt;
   const std::string_view text = json_text.substr(1, json_text.size() - 2);
   const bool begins_as_number = text.find_first_of("+-.0123456789") == 0;
@@ -57,37 +43,38 @@ bool compare(const Value& left, Relation how, const Value& right) {
   return false;
 }
 
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
+/// A varied pointer with its values.
+struct Varied {
+  std::string pointer;
+  const ValueList* values;
+};
+
+std::vector<Varied> varied_of(const std::vector<Axis>& axes) {
+  std::vector<Varied> all;
+  for (const Axis& axis : axes) {
+    for (std::size_t i = 0; i < axis.pointers.size(); ++i) {
+      all.push_back({axis.pointers[i], &axis.values[i]});
+    }
+  }
+  return all;
 }
 
-Operand operand_of(std::string_view text, const std::vector<std::string>& pointers) {
-  Operand operand;
-  text = trimmed(text);
-  const std::size_t times = text.find("*/");
-  if (times != std::string_view::npos && text.front() != '/') {  // not a step "*" of a pointer
-    const auto factor = number_in(trimmed(text.substr(0, times)));
-    if (!factor) throw InputError(fmt::format("\"{}\" is no factor", text.substr(0, times)));
-    operand.factor = *factor;
-    text.remove_prefix(times + 1);
-  }
-  if (text.empty()) throw InputError("a side is empty; expected such as /a/b <= 2*/c/d");
-  if (text.front() != '/') {
-    const std::string value(text);
-    const bool is_json = nlohmann::json::accept(value);
-    operand.text = is_json ? value : nlohmann::json(value).dump();
-    return operand;
-  }
-  const auto found = std::find(pointers.begin(), pointers.end(), text);
-  if (found == pointers.end()) {
+Operand operand_of(const ConditionSide& side, const std::vector<Varied>& varied) {
+  if (side.pointer.empty()) return {.text = side.value};
+  const auto found = std::find_if(varied.begin(), varied.end(),
+                                  [&](const Varied& one) { return one.pointer == side.pointer; });
+  if (found == varied.end()) {
+    std::vector<std::string> pointers;
+    for (const Varied& one : varied) pointers.push_back(one.pointer);
     throw InputError(
-        unknown_text(fmt::format("pointer {}; it must be one that varies", text), text, pointers));
+        unknown_text(fmt::format("pointer {}; it must be one that varies", side.pointer),
+                     side.pointer, pointers));
   }
-  operand.value = static_cast<std::size_t>(found - pointers.begin());
-  operand.kind = measure_of_key(text.substr(text.rfind('/') + 1));
-  return operand;
+  return {
+      .value = static_cast<std::size_t>(found - varied.begin()),
+      .text = {},
+      .factor = side.factor,
+      .kind = measure_of_key(std::string_view(side.pointer).substr(side.pointer.rfind('/') + 1))};
 }
 
 /// A constant gets the unit of the side that it is compared with. Numbers of different units are
@@ -101,6 +88,73 @@ void agree_on_units(Operand& left, Operand& right) {
   const bool scaled = left.factor != 1 || right.factor != 1;
   if (left.kind && right.kind && left.kind != right.kind && !scaled) {
     throw InputError("its sides have different units; give a factor, as in /a_us <= 1000*/b_ms");
+  }
+}
+
+/// The values of a side that are no numbers.
+std::vector<std::string> texts_of(const Operand& side, const std::vector<Varied>& varied) {
+  const std::vector<std::string> constant{side.text};
+  const bool varies = side.value != Operand::constant;
+  std::vector<std::string> texts;
+  for (const std::string& text : varies ? varied[side.value].values->list : constant) {
+    if (!compared_number(text, side.kind)) texts.push_back(text);
+  }
+  return texts;
+}
+
+bool has_numbers(const Operand& side, const std::vector<Varied>& varied) {
+  const std::size_t texts = texts_of(side, varied).size();
+  return side.value == Operand::constant ? texts == 0
+                                         : texts < varied[side.value].values->size() ||
+                                               varied[side.value].values->is_continuous();
+}
+
+/// Throws unless the values of a side are numbers.
+void check_numbers(const Operand& side, const std::vector<Varied>& varied) {
+  const auto texts = texts_of(side, varied);
+  if (texts.empty()) return;
+  if (side.value == Operand::constant) {
+    throw InputError(fmt::format("{} is no number", shortened(texts.front())));
+  }
+  throw InputError(fmt::format("{} takes {}, which is no number; it can only be == or != a value",
+                               varied[side.value].pointer, shortened(texts.front())));
+}
+
+/// Throws unless a text is among the values of a pointer.
+void check_text(const std::string& text, const Varied& varied) {
+  const std::vector<std::string>& known = varied.values->list;
+  if (std::find(known.begin(), known.end(), text) != known.end()) return;
+  if (known.empty() || plain_number(known.front())) {
+    throw InputError(fmt::format("{} is no number, as {} takes", shortened(text), varied.pointer));
+  }
+  throw InputError(
+      unknown_text(fmt::format("value {} of {}", shortened(text), varied.pointer), text, known));
+}
+
+/// Numbers are compared with numbers; a text equals one that its other side takes, or differs.
+void check_comparable(const Condition& condition, const std::vector<Varied>& varied) {
+  const auto& [left, relation, right, source] = condition;
+  if (left.value == Operand::constant && right.value == Operand::constant) {
+    throw InputError("no side is a pointer; expected such as /a/b <= 2*/c/d");
+  }
+  const bool orders = relation != Relation::equal && relation != Relation::unequal;
+  if (orders || left.factor != 1 || right.factor != 1) {
+    check_numbers(left, varied);
+    check_numbers(right, varied);
+    return;
+  }
+  for (const auto& [one, other] : {std::pair{&left, &right}, std::pair{&right, &left}}) {
+    if (one->value != Operand::constant) continue;
+    if (!texts_of(*one, varied).empty()) {
+      check_text(one->text, varied[other->value]);
+    } else if (!has_numbers(*other, varied)) {
+      check_numbers(*other, varied);
+    }
+    return;
+  }
+  if (has_numbers(left, varied) != has_numbers(right, varied)) {
+    check_numbers(left, varied);
+    check_numbers(right, varied);
   }
 }
 
@@ -119,22 +173,14 @@ bool Condition::holds(const std::vector<std::string>& values) const {
   return relation == Relation::unequal ? !same : relation == Relation::equal && same;
 }
 
-Condition condition_of(const std::string& text, const std::vector<std::string>& pointers) {
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    for (const auto& [sign, relation] : signs) {
-      const std::string_view letters(sign);
-      if (text.compare(at, letters.size(), letters) != 0) continue;
-      const std::string_view all(text);
-      Condition condition{operand_of(all.substr(0, at), pointers), relation,
-                          operand_of(all.substr(at + letters.size()), pointers)};
-      agree_on_units(condition.left, condition.right);
-      return condition;
-    }
-  }
-  throw InputError(
-      fmt::format("\"{}\" compares nothing; expected such as "
-                  "/schedule/microbatches >= 2*/parallel/pipeline",
-                  text));
+Condition condition_of(const std::string& text, const std::vector<Axis>& axes) {
+  const ConditionText read = condition_text_of(text);
+  const std::vector<Varied> varied = varied_of(axes);
+  Condition condition{operand_of(read.left, varied), read.relation, operand_of(read.right, varied),
+                      text};
+  agree_on_units(condition.left, condition.right);
+  check_comparable(condition, varied);
+  return condition;
 }
 
 }  // namespace penstock

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "experiments/files/quantity.hpp"
+#include "experiments/files/setting.hpp"
+#include "experiments/sweeps/space/axis.hpp"
 
 namespace penstock {
-
-enum class Relation : std::uint8_t { less, at_most, equal, unequal, at_least, more };
 
 /// One side of a condition: a varied value, or a constant.
 struct Operand {
@@ -27,13 +27,15 @@ struct Condition {
   Operand left;
   Relation relation = Relation::equal;
   Operand right;
+  std::string source;  // as the user wrote it
 
   /// `values`: JSON texts of a configuration. Texts only equal or differ.
   bool holds(const std::vector<std::string>& values) const;
 };
 
-/// Reads "/pointer<=2*/pointer", "/pointer!=value" or "/bandwidth_bytes_per_s>=2GB/s". `pointers`
-/// are those that vary. Throws InputError, also for a unit that the pointer cannot have.
-Condition condition_of(const std::string& text, const std::vector<std::string>& pointers);
+/// Reads "/pointer<=2*/pointer", "/pointer!=value" or "/bandwidth_bytes_per_s>=2GB/s", see
+/// setting.hpp. Both sides must be comparable: numbers with numbers, and a text with a pointer that
+/// takes it. Throws InputError without a place.
+Condition condition_of(const std::string& text, const std::vector<Axis>& axes);
 
 }  // namespace penstock

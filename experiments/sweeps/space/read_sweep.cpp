@@ -7,9 +7,11 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "experiments/files/error_place.hpp"
 #include "experiments/files/files.hpp"
 #include "experiments/files/json_input.hpp"
-#include "experiments/sweeps/space/axis_text.hpp"
+#include "experiments/files/setting.hpp"
+#include "experiments/sweeps/space/axis.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {
@@ -22,9 +24,9 @@ bool is_sweep(const json& document) {
          (document.contains("vary") || document.contains("scenario"));
 }
 
-AxisValues read_values(const json& values, const std::string& place) {
+ValueList read_values(const json& values, const std::string& place) {
   if (values.is_array()) {
-    AxisValues read;
+    ValueList read;
     for (const json& value : values) read.list.push_back(value.dump());
     return read;
   }
@@ -79,8 +81,10 @@ void read_base(const json& document, const std::string& path, SweepRequest& requ
   }
   const json settings = document.value("set", json::object());
   for (const auto& [pointer, value] : settings.items()) {
-    check_pointer(pointer, "/set" + pointer_step(pointer));
-    apply_settings(base, {pointer + "=" + value.dump()});
+    const std::string place = "/set" + pointer_step(pointer);
+    check_pointer(pointer, place);
+    below(place,
+          [&, &pointer = pointer, &value = value] { set_value(base, pointer, value.dump()); });
   }
   request.base = std::make_shared<const json>(std::move(base));
 }
@@ -101,7 +105,7 @@ void read_conditions(const json& document, SweepRequest& request) {
   const json conditions = document.value("where", json::array());
   for (std::size_t i = 0; i < conditions.size(); ++i) {
     try {
-      request.conditions.push_back(condition_of(conditions[i], pointers_of(request)));
+      request.conditions.push_back(condition_of(conditions[i], request.axes));
     } catch (const InputError& error) {
       throw InputError(fmt::format("/where/{}", i), error.what());
     }
@@ -113,9 +117,13 @@ void add_arguments(const SweepArguments& arguments, SweepRequest& request) {
   json base = *request.base;
   apply_settings(base, arguments.settings);
   request.base = std::make_shared<const json>(std::move(base));
-  for (const std::string& text : arguments.axes) request.axes.push_back(axis_of(text));
+  for (const std::string& text : arguments.axes) {
+    for (Axis& axis : axes_of(text)) request.axes.push_back(std::move(axis));
+  }
   for (const std::string& pointer : arguments.results) {
-    if (pointer.size() < 2 || pointer.front() != '/') {
+    try {
+      check_pointer(pointer, "");
+    } catch (const InputError&) {
       throw UsageError(
           fmt::format("--result {}: expected a pointer into the document of run "
                       "--json, such as /ranks/0/idle_us",
@@ -126,7 +134,7 @@ void add_arguments(const SweepArguments& arguments, SweepRequest& request) {
   if (arguments.sample) request.sample = arguments.sample;
   for (const std::string& text : arguments.conditions) {
     try {
-      request.conditions.push_back(condition_of(text, pointers_of(request)));
+      request.conditions.push_back(condition_of(text, request.axes));
     } catch (const InputError& error) {
       throw UsageError(fmt::format("--where {}: {}", text, error.what()));
     }

@@ -2,12 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <functional>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <utility>
 
 #include "experiments/files/files.hpp"
 #include "experiments/files/json_input.hpp"
+#include "experiments/files/table.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {
@@ -21,8 +25,21 @@ constexpr std::uint64_t most_coordinates = 50'000'000;
 constexpr std::array file_pointers{"/model/file", "/partition/file", "/schedule/file",
                                    "/hardware/file", "/hardware/profile"};
 
+void check_pointers_differ(const SweepRequest& request) {
+  std::set<std::string> pointers;
+  for (const Axis& axis : request.axes) {
+    for (const std::string& pointer : axis.pointers) {
+      if (pointers.insert(pointer).second) continue;
+      const std::string what = pointer + " varies twice; give all its values together";
+      if (!axis.option.empty()) throw UsageError(axis.option + ": " + what);
+      throw InputError("/vary", what);
+    }
+  }
+}
+
 void check_axes(const SweepRequest& request) {
   if (request.axes.empty()) throw InputError("/vary", "nothing varies; give at least one axis");
+  check_pointers_differ(request);
   for (const Axis& axis : request.axes) {
     if (!request.sample && axis.is_continuous()) {
       throw InputError("/vary", fmt::format("{} has no steps; give \"step\", \"points\" or "
@@ -75,7 +92,7 @@ void add_file(const std::string& source, const std::string& path, std::vector<st
 
 void add_axis(const Axis& axis, const std::string& source, std::vector<std::string>& texts) {
   for (std::size_t i = 0; i < axis.pointers.size(); ++i) {
-    const AxisValues& values = axis.values[i];
+    const ValueList& values = axis.values[i];
     texts.push_back(axis.pointers[i]);
     for (const std::string& value : values.list) texts.push_back(value);
     if (values.progression) {
@@ -109,6 +126,31 @@ std::string hash_of(const SweepRequest& request, const std::string& base_hash) {
   }
   for (const std::string& result : request.results) texts.push_back(result);
   return hash_of_texts(texts);
+}
+
+/// The condition that no configuration fulfils, or with which those before leave none.
+std::string emptying_text(const std::vector<Condition>& conditions, std::uint64_t candidates,
+                          const std::function<std::vector<std::string>(std::uint64_t)>& values) {
+  std::vector<std::uint64_t> alone(conditions.size()), so_far(conditions.size());
+  for (std::uint64_t number = 0; number < candidates; ++number) {
+    const std::vector<std::string> one = values(number);
+    bool all = true;
+    for (std::size_t i = 0; i < conditions.size(); ++i) {
+      const bool holds = conditions[i].holds(one);
+      all = all && holds;
+      alone[i] += holds ? 1 : 0;
+      so_far[i] += all ? 1 : 0;
+    }
+  }
+  for (std::size_t i = 0; i < conditions.size(); ++i) {
+    if (alone[i] > 0) continue;
+    return fmt::format("none of {} fulfils {}", counted(candidates, "configuration"),
+                       conditions[i].source);
+  }
+  const auto last =
+      static_cast<std::size_t>(std::find(so_far.begin(), so_far.end(), 0) - so_far.begin());
+  return fmt::format("{} fulfil {}, but none of them the conditions before it", alone[last],
+                     conditions[last].source);
 }
 
 bool all_hold(const std::vector<Condition>& conditions, const std::vector<std::string>& values) {
@@ -165,7 +207,10 @@ void SweepSpace::keep_fitting() {
     }
   }
   size_ = kept_.size();
-  if (size_ == 0) throw InputError("/where", "no configuration fulfils all conditions");
+  if (size_ > 0) return;
+  throw InputError("/where",
+                   emptying_text(request_.conditions, candidates_,
+                                 [&](std::uint64_t number) { return candidate(number); }));
 }
 
 std::vector<std::string> SweepSpace::values(std::uint64_t number) const {

@@ -23,7 +23,7 @@ constexpr std::array byte_sizes{ShownUnit{1, "B"}, ShownUnit{1e3, "kB"}, ShownUn
                                 ShownUnit{1e9, "GB"}, ShownUnit{1e12, "TB"}};
 constexpr std::array rate_sizes{ShownUnit{1, "B/s"}, ShownUnit{1e3, "kB/s"}, ShownUnit{1e6, "MB/s"},
                                 ShownUnit{1e9, "GB/s"}, ShownUnit{1e12, "TB/s"}};
-constexpr std::array microseconds{ShownUnit{1e-3, "ns"}, ShownUnit{1, "us"}, ShownUnit{1e3, "ms"},
+constexpr std::array microseconds{ShownUnit{1e-3, "ns"}, ShownUnit{1, "µs"}, ShownUnit{1e3, "ms"},
                                   ShownUnit{1e6, "s"}};
 
 std::span<const ShownUnit> shown_units(const Knob& knob) {

@@ -28,7 +28,7 @@ TEST_CASE(
   CHECK(device["facts"]["memory_bytes"].contains("assumption"));
   CHECK_FALSE(device["facts"].contains("name"));
   const ordered_json link = listed(all, "nvlink-4");
-  CHECK(link["numbers"] == "450 GB/s each way over 18 links, 1 us");
+  CHECK(link["numbers"] == "450 GB/s each way over 18 links, 1 µs");
   CHECK(link["facts"]["bandwidth_bytes_per_s"].contains("source"));
   const ordered_json machine = listed(all, "dgx-1");
   CHECK(machine["numbers"] ==

@@ -39,6 +39,14 @@ TEST_CASE("first screen: the program alone shows the eight commands that most pe
   CHECK(commands == 8);
 }
 
+TEST_CASE("describe: --dtype takes every type that a scenario's model does") {
+  const auto schema = nlohmann::json::parse(run_penstock({"schema", "scenario"}, ".").output);
+  const std::string help = run_penstock({"describe", "--help"}, ".").output;
+  for (const std::string type : schema["properties"]["model"]["properties"]["dtype"]["enum"]) {
+    CHECK(help.find(type) != std::string::npos);
+  }
+}
+
 TEST_CASE("help: --help lists every command, help every guide") {
   const ProgramRun all = run_penstock({"--help"}, ".");
   const ProgramRun help = run_penstock({"help"}, ".");

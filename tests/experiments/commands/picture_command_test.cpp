@@ -111,6 +111,22 @@ TEST_CASE("plot: the data of each kind are CSV, with a picture or without") {
   CHECK(bubble.errors.find("no point at 8 microbatches") != std::string::npos);
 }
 
+TEST_CASE("plot: a run is drawn as its timeline where no kind is given, rows of a sweep as lines") {
+  const Desk desk;
+  REQUIRE(desk.run({"run", "s.json", "--timeline", "s.timeline"}).code == 0);
+  REQUIRE(desk.run({"sweep", "s.json", "--vary", "/schedule/microbatches=1..4", "-o", "s.jsonl"})
+              .code == 0);
+  const auto draws_as = [&](const std::string& file, const std::string& kind) {
+    const std::string named = desk.run({"plot", file, "--kind", kind, "--csv", "-"}).output;
+    CHECK(!named.empty());
+    CHECK(desk.run({"plot", file, "--csv", "-"}).output == named);
+  };
+  draws_as("s.json", "timeline");
+  draws_as("s.timeline", "timeline");
+  draws_as("s.jsonl", "lines");
+  CHECK(desk.run({"plot", "-o", "a.svg"}).code == 2);
+}
+
 TEST_CASE("plot: options that do not go together are refused") {
   const Desk desk;
   for (const std::vector<std::string>& command : std::vector<std::vector<std::string>>{

@@ -88,7 +88,7 @@ TEST_CASE("profile: show tells all of a row, and of one that is not there that i
   const ProgramRun run = workplace.run({"profile", "show", "machine.profile", "2"});
   CHECK(run.code == 0);
   for (const char* part : {"row 2: retired", "examples=1 hidden=8 intermediate=32 sequence=16",
-                           "10: median 8 us", "retired  by hand", "valid    measured", "|"}) {
+                           "10: median 8 µs", "retired  by hand", "valid    measured", "|"}) {
     CAPTURE(part);
     CHECK(run.output.find(part) != std::string::npos);
   }

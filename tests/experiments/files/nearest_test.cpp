@@ -12,6 +12,8 @@ TEST_CASE(
   CHECK(nearest("comapre", words) == "compare");
   CHECK(nearest("rn", words) == "run");
   CHECK(nearest("h100-sxm", {"b200-sxm", "h100-sxm5-80gb"}) == "h100-sxm5-80gb");
+  CHECK(nearest("RUN", words) == "run");
+  CHECK(nearest("1F1B", {"gpipe", "1f1b"}) == "1f1b");
   CHECK(!nearest("frobnicate", words));
   CHECK(!nearest("", words));
   CHECK(!nearest("run", {}));

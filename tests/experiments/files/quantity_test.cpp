@@ -74,6 +74,23 @@ TEST_CASE("a quantity with another unit, or none at all, is refused with the rig
   CHECK(quantity_refusal("1..2MB", QuantityKind::bytes).starts_with("\"1..2MB\" is not a size: "));
 }
 
+TEST_CASE("a rate as networks are sold is refused with the unit it means, bits or bytes") {
+  const auto meant = [](const std::string& text) {
+    const std::string refusal = quantity_refusal(text, QuantityKind::bytes_per_s);
+    const std::size_t at = refusal.find("did you mean ");
+    return at == std::string::npos ? refusal : refusal.substr(at);
+  };
+  for (const char* text : {"400Gbps", "400gbps", "400 Gb/sec", "400gigabit", "400Gigabits/s"}) {
+    CAPTURE(text);
+    CHECK(meant(text) == "did you mean \"400Gb/s\"?");
+  }
+  CHECK(meant("50GBps") == "did you mean \"50GB/s\"?");
+  CHECK(meant("50GB/sec") == "did you mean \"50GB/s\"?");
+  CHECK(meant("50gb/s") == "did you mean \"50GB/s\"?");
+  CHECK(meant("100Mbps") == "did you mean \"100Mb/s\"?");
+  CHECK(meant("10kbps") == "did you mean \"10kb/s\"?");
+}
+
 TEST_CASE("the suffix of a key tells its measure") {
   CHECK(measure_of_key("capacity_bytes") == QuantityKind::bytes);
   CHECK(measure_of_key("bandwidth_bytes_per_s") == QuantityKind::bytes_per_s);

@@ -315,7 +315,7 @@ TEST_CASE("traces: clocks that contradict each other are measured and told") {
   }
   const MeasuredRun run = traces.read();
   CHECK(run.clock_error_ns == 4750);
-  CHECK(measured_run_text(run).find("an op began 4.75 us before what it needs had ended") !=
+  CHECK(measured_run_text(run).find("an op began 4.75 µs before what it needs had ended") !=
         std::string::npos);
   CHECK(read_timeline(write_timeline(run.job.priced.plan, run.timeline, run.title)).title ==
         run.title);

@@ -46,6 +46,14 @@ TEST_CASE("an order without a fault is checked for what it is") {
   CHECK(facts_of("0F7") == "p 1, 1 stages, m 1, loop, compute-only, peaks 1");
 }
 
+TEST_CASE("an order with communication says that its communication is not timed") {
+  const auto note_of = [](std::string_view csv) { return check_order(csv, {}).facts->timing_note; };
+  CHECK(note_of("0F0,0B0\n1F0,1B0").empty());
+  CHECK(note_of("0F0,0SEND_F0,0RECV_B0,0B0\n1RECV_F0,1F0,1B0,1SEND_B0")
+            .starts_with("the order's 4 communication cells are checked for deadlock and not "
+                         "timed: "));
+}
+
 TEST_CASE("a placement is called loop, v or bidirectional when it is one, and otherwise given") {
   CHECK(facts_of("0F0,2F0,2B0,0B0\n1F0,3F0,3B0,1B0") ==
         "p 2, 4 stages, m 1, loop, compute-only, peaks 2 2");

@@ -62,6 +62,17 @@ TEST_CASE("the causes of idle time are muted, the passes are not, and no two cau
   }
 }
 
+TEST_CASE("the series of a plot with a dozen lines have colours of their own") {
+  for (std::size_t i = 0; i < 12; ++i) {
+    CHECK(contrast(series_colour(i), paper) > 2);
+    for (std::size_t j = 0; j < i; ++j) {
+      CAPTURE(i);
+      CAPTURE(j);
+      CHECK(series_colour(i) != series_colour(j));
+    }
+  }
+}
+
 TEST_CASE("on dark ground lightness turns over, and series are as easy to see") {
   CHECK(on_dark(paper) == Colour{23, 23, 23});
   CHECK(contrast(on_dark(ink), on_dark(paper)) > 7);

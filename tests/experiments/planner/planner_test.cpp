@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "experiments/planner/plan_report.hpp"
+#include "experiments/planner/space/empty_space.hpp"
 #include "experiments/planner/space/layout_document.hpp"
 #include "experiments/planner/space/with_choice.hpp"
 #include "experiments/run/run.hpp"
@@ -345,9 +346,33 @@ TEST_CASE("planner: restrictions name axes of layouts") {
   CHECK(only.allow("/parallel/pipeline", 4U));
   CHECK_FALSE(only.allow("/parallel/pipeline", 8U));
   CHECK(only.allow("/parallel/tensor", 8U));
-  CHECK_THROWS_AS(Restrictions({"/parallel/pipelin=2"}), UsageError);
-  CHECK_THROWS_AS(Restrictions({"/parallel/pipeline"}), UsageError);
-  CHECK(split_settings("/a=1,2,/b=3") == std::vector<std::string>{"/a=1,2", "/b=3"});
+  const Restrictions both({"/parallel/tensor=1..8*2,/parallel/pipeline=4"});
+  CHECK(both.text() == "/parallel/pipeline=4 /parallel/tensor=1,2,4,8");
+  for (const char* text :
+       {"/parallel/pipelin=2", "/parallel/pipeline", "/parallel/tensor=banana",
+        "/parallel/tensor=0", "/parallel/tensor=2.5", "/parallel/tensor=-4",
+        "/parallel/tensor=\"4\"", "/parallel/tensor=[4]", "/parallel/tensor=4GB",
+        "/parallel/tensor=0.5..1.5", "/parallel/tensor=4,", "/memory/zero=4", "/schedule/name=1f1c",
+        "/schedule/name=1f1b&/memory/zero=1", "/recompute/mode=most", "/parallel/sequence=yes",
+        "/codec/link=zip", "/partition/name=evn"}) {
+    CAPTURE(text);
+    CHECK_THROWS_AS(Restrictions({text}), UsageError);
+  }
+  CHECK_THROWS_AS(Restrictions({"/memory/zero=1", "/memory/zero=2"}), UsageError);
+}
+
+TEST_CASE("planner: where restrictions leave no layout, it says which, and what there is") {
+  const TrainingTask task = task_of({llama, "dgx-h100", 8, 8, {}}, read_catalogue());
+  const auto why = [&](const std::vector<std::string>& only) {
+    return why_no_layout(task, {.only = Restrictions(only)});
+  };
+  CHECK(why({"/parallel/tensor=3", "/schedule/name=1f1b"}) ==
+        "/parallel/tensor=3 leaves none; there are 1, 2, 4, 8");
+  CHECK(why({"/partition/name=balanced"}) ==
+        "/partition/name=balanced leaves none; there are even; --partitions adds others");
+  CHECK(why({"/parallel/tensor=4", "/parallel/pipeline=4"})
+            .starts_with("/parallel/pipeline=4 /parallel/tensor=4 leave none together; without "
+                         "/parallel/pipeline=4 there are "));
 }
 
 }  // namespace

@@ -75,7 +75,7 @@ TEST_CASE("reproduce: given constants replace the fit, to a table that the paper
   CHECK(judged.constants[0].source_file == "f");
   CHECK(reproduction_says(reproduction_text(paper, reproduction), "pace = 5 (from f)"));
   CHECK(reproduction_says(reproduction_text(paper, reproduction),
-                          "1 rows not judged: mean error 0.0 %"));
+                          "1 row not judged: mean error 0.0 %"));
 }
 
 TEST_CASE("reproduce: rows that a fit names are not judged with its constants given") {

@@ -55,6 +55,31 @@ TEST_CASE("assumptions are numbered notes") {
   CHECK(table_with(2).find("notes") == std::string::npos);
 }
 
+TEST_CASE("links that are used alike share a row") {
+  RunResult result = run(parse_scenario(
+      R"({"model": {"stages": [{"forward_us": 1, "backward_us": 2}]},
+          "schedule": {"name": "1f1b", "microbatches": 2}})",
+      "s.json"));
+  result.report->network = {{"spine", 4, 1 << 30, 0.5},
+                            {"rail 0", 2, 1 << 20, 0.25},
+                            {"rail 1", 2, 1 << 20, 0.25},
+                            {"rail 2", 2, 1 << 20, 0.25},
+                            {"rail 3", 1, 1 << 20, 0.25}};
+  CHECK(result_table(result).find("\nlink                   transfers  carried    used\n"
+                                  "spine                          4    1 GiB  50.0 %\n"
+                                  "rail 0 and 2 like it           2    1 MiB  25.0 %\n"
+                                  "rail 3                         1    1 MiB  25.0 %\n") !=
+        std::string::npos);
+}
+
+TEST_CASE("a report has no guessed first step, and notes a stated one") {
+  CHECK(table_with(2).find("first step") == std::string::npos);
+  const std::string stated = table_with(2, {"/overheads/warm_up_us=5s"});
+  CHECK(stated.find("\n 1. the first step takes 5000 ms longer (/overheads/warm_up_us)\n") !=
+        std::string::npos);
+  CHECK(!has_line(stated, "first step   5.051 s with its warm-up"));
+}
+
 TEST_CASE("out of memory is one line a rank, worst first, in GiB") {
   const std::string text = table_with(4, {"/memory/capacity_bytes=2.5GiB"});
   CHECK(has_line(text, "finding: out of memory: 2 of 4 ranks, with a capacity of 2.5 GiB each"));

@@ -12,7 +12,7 @@
 #include "experiments/sweeps/configured.hpp"
 #include "experiments/sweeps/memory_room.hpp"
 #include "experiments/sweeps/run_sweep.hpp"
-#include "experiments/sweeps/space/axis_text.hpp"
+#include "experiments/sweeps/space/axis.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/scratch.hpp"
 
@@ -36,7 +36,7 @@ json four_stages() {
 
 SweepSpace space_of(const json& base, const std::vector<std::string>& axes) {
   SweepRequest request{.source = "s.json", .base = std::make_shared<json>(base)};
-  for (const std::string& axis : axes) request.axes.push_back(axis_of(axis));
+  for (const std::string& axis : axes) request.axes.push_back(axes_of(axis).front());
   return SweepSpace(std::move(request));
 }
 

@@ -140,7 +140,7 @@ TEST_CASE("a policy that waits for ever comes to a halt that says for what") {
       order_by_policy({plan, priced(system, plan)}, system.placement, NoBackward());
   REQUIRE(std::holds_alternative<Standstill>(outcome));
   CHECK(std::get<Standstill>(outcome).text ==
-        "deadlock: at 1 us 0B0 waits for its policy to start it");
+        "deadlock: at 1 µs 0B0 waits for its policy to start it");
 }
 
 TEST_CASE("however little a rank may hold, one microbatch can always go on") {

@@ -189,7 +189,7 @@ TEST_CASE("two ranks that send to each other, block and wait for their readers n
                       link(0, 1e9)};
   const Plan plan = lowered(system);
   CHECK(halt_text(plan, priced(system, plan), conditions) ==
-        "deadlock: at 1 us 3F1 waits for 2SEND_F1; 1F0 waits for 0SEND_F0; "
+        "deadlock: at 1 µs 3F1 waits for 2SEND_F1; 1F0 waits for 0SEND_F0; "
         "0SEND_F0 waits for rank 1 to be ready to receive it; "
         "2SEND_F1 waits for rank 0 to be ready to receive it");
 }
@@ -205,7 +205,7 @@ TEST_CASE("with rendezvous, a reader that wants the second of two transfers firs
                       link(0, 1e9)};
   const Plan plan = lowered(system);
   CHECK(halt_text(plan, priced(system, plan), conditions) ==
-        "deadlock: at 2 us 3F1 waits for 2SEND_F1, which follows 0SEND_F0; 0SEND_F0 waits for rank "
+        "deadlock: at 2 µs 3F1 waits for 2SEND_F1, which follows 0SEND_F0; 0SEND_F0 waits for rank "
         "1 to be ready to receive it");
 }
 
@@ -219,7 +219,7 @@ TEST_CASE("a run halts when the last thing has happened, not when something was 
   conditions.stall_above_bytes = 4500;
   const Plan plan = lowered(system);
   CHECK(halt_text(plan, priced(system, plan), conditions) ==
-        "deadlock: at 10 us 1F0 waits for memory of rank 1: it needs 1000 more bytes, and 4000 of "
+        "deadlock: at 10 µs 1F0 waits for memory of rank 1: it needs 1000 more bytes, and 4000 of "
         "4500 are in use; 0SEND_F1 waits for memory of rank 1");
 }
 
@@ -261,7 +261,7 @@ TEST_CASE("with one byte less than it ever needs, a run comes to a halt that say
   Conditions conditions;
   conditions.stall_above_bytes = 3999;
   CHECK(halt_text(plan, priced(system, plan), conditions) ==
-        "deadlock: at 2 us 1F0 waits for 0SEND_F0; 0SEND_F0 waits for memory of rank 1");
+        "deadlock: at 2 µs 1F0 waits for 0SEND_F0; 0SEND_F0 waits for memory of rank 1");
 }
 
 TEST_CASE("an action that can never have its memory is named with what it lacks") {
@@ -273,7 +273,7 @@ TEST_CASE("an action that can never have its memory is named with what it lacks"
   Conditions conditions;
   conditions.stall_above_bytes = 150;
   CHECK(halt_text(plan, priced(system, plan), conditions) ==
-        "deadlock: at 1 us 0F1 waits for memory of rank 0: it needs 100 more bytes, and 100 of 150 "
+        "deadlock: at 1 µs 0F1 waits for memory of rank 0: it needs 100 more bytes, and 100 of 150 "
         "are in use");
 }
 

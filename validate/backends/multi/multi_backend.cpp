@@ -258,7 +258,7 @@ RunOutcome MultiBackend::run() {
 std::optional<std::string> MultiBackend::why_no_score() const {
   constexpr double most = 0.005;  // the target of the structure error
   if (causality_.worst_uncertainty_ns <= most * shortest_ns_) return std::nullopt;
-  return fmt::format("clocks agree within {:.1f} us only, over {:.1f} % of the shortest run",
+  return fmt::format("clocks agree within {:.1f} µs only, over {:.1f} % of the shortest run",
                      causality_.worst_uncertainty_ns * 1e-3, 100 * most);
 }
 
@@ -273,7 +273,7 @@ std::map<std::string, std::string> MultiBackend::environment() const {
   all["channels"] = fmt::format("{}", multi_.comms.channels.size());
   all["clock_uncertainty_us"] = fmt::format("{:.3f}", causality_.worst_uncertainty_ns * 1e-3);
   all["clock_violations"] = fmt::format(
-      "{} of {} tensors arrived before they were sent, by {:.3f} us at most", causality_.violations,
+      "{} of {} tensors arrived before they were sent, by {:.3f} µs at most", causality_.violations,
       causality_.tensors, static_cast<double>(causality_.worst_ns) * 1e-3);
   all["validates"] = what_it_validates;
   all["validates"] += what_actions_validate(job_.device.work);

@@ -60,7 +60,7 @@ void add_draws(const std::vector<CurvePoint>& points, const BootstrapPlan& plan,
 }
 
 std::string piece_note(const LinkPiece& piece) {
-  return fmt::format("from {:.0f} bytes on: {:.3g} us and {:.4g} GB/s", piece.from_bytes,
+  return fmt::format("from {:.0f} bytes on: {:.3g} µs and {:.4g} GB/s", piece.from_bytes,
                      1e-3 * piece.latency_ns, rate_of(piece));
 }
 

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "experiments/sweeps/space/axis_text.hpp"
+#include "experiments/sweeps/space/axis.hpp"
 #include "experiments/sweeps/space/read_sweep.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/scratch.hpp"
@@ -16,7 +16,7 @@ namespace {
 
 SweepRequest request_with(const std::vector<std::string>& axes) {
   SweepRequest request{.source = "s.json", .base = std::make_shared<nlohmann::json>()};
-  for (const std::string& axis : axes) request.axes.push_back(axis_of(axis));
+  for (const std::string& axis : axes) request.axes.push_back(axes_of(axis).front());
   return request;
 }
 
@@ -31,7 +31,7 @@ std::string all_text(const SweepSpace& space) {
 
 SweepRequest with_condition(const std::string& condition) {
   SweepRequest request = request_with({"/p=2,4", "/m=1..4"});
-  request.conditions.push_back(condition_of(condition, pointers_of(request)));
+  request.conditions.push_back(condition_of(condition, request.axes));
   return request;
 }
 
@@ -51,11 +51,62 @@ TEST_CASE("sweep space: conditions leave configurations out") {
   CHECK_THROWS_AS(with_condition("/m"), InputError);
 }
 
+TEST_CASE(
+    "sweep space: a condition compares numbers with numbers and a text with those there are") {
+  SweepRequest request = request_with({"/n=gpipe,1f1b", "/m=1..4", "/l=2,4", "/b=true,false"});
+  const auto kept = [&](const std::string& condition) {
+    request.conditions = {condition_of(condition, request.axes)};
+    return SweepSpace(request).size();
+  };
+  CHECK(kept("/n != gpipe") == 16);
+  CHECK(kept("\"1f1b\" == /n") == 16);
+  CHECK(kept("/b == true") == 16);
+  CHECK(kept("/m <= 4.0") == 32);
+  CHECK(kept("/l == /m") == 8);
+  for (const char* text :
+       {"/m <= (4)", "/m <= four", "/m != 4.0.0", "/m == \"4\"", "/l != four", "/m > 4GB",
+        "/m <= 1e999", "/m <= nan", "/m <= /n", "/n < gpipe", "/n >= 1f1b", "/n != gpip", "/n == 4",
+        "/n == /m", "2*/n == 4", "/b > 0", "/b == yes", "1 < 2", "/m*2 > 4"}) {
+    CAPTURE(text);
+    CHECK_THROWS_AS(condition_of(text, request.axes), InputError);
+  }
+}
+
+TEST_CASE("sweep space: where no configuration is left, the condition that leaves none is named") {
+  const auto error_of = [](const std::vector<std::string>& conditions) -> std::string {
+    SweepRequest request = request_with({"/p=2,4", "/m=1..4"});
+    for (const std::string& text : conditions) {
+      request.conditions.push_back(condition_of(text, request.axes));
+    }
+    try {
+      SweepSpace{request};
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "none";
+  };
+  CHECK(error_of({"/p > 1", "/m > 4"}) == "none of 8 configurations fulfils /m > 4");
+  CHECK(error_of({"/p > 2", "/m > 1", "/p < 4"}) ==
+        "4 fulfil /p < 4, but none of them the conditions before it");
+}
+
+TEST_CASE("sweep space: a pointer varies once") {
+  CHECK_THROWS_AS(SweepSpace(request_with({"/a=1,2", "/a=3"})), UsageError);
+}
+
+TEST_CASE("sweep space: settings with & between them vary together, others by themselves") {
+  const std::vector<Axis> axes = axes_of("/p=2,4&/t=4,2,/m=1..3");
+  REQUIRE(axes.size() == 2);
+  CHECK(axes[0].pointers == std::vector<std::string>{"/p", "/t"});
+  CHECK(axes[0].values[1].text(0) == "4");
+  CHECK(axes[1].size() == 3);
+}
+
 TEST_CASE("sweep space: conditions compare values with units") {
   SweepRequest request =
       request_with({"/a_bytes_per_s=800MB/s,2GB/s,3000000000", "/b_us=1,2", "/c_ms=1"});
   const auto kept = [&](const std::string& condition) {
-    request.conditions = {condition_of(condition, pointers_of(request))};
+    request.conditions = {condition_of(condition, request.axes)};
     return SweepSpace(request).size();
   };
   CHECK(kept("/a_bytes_per_s >= 1GB/s") == 4);
