@@ -35,6 +35,12 @@ std::string overlap_note(const Layout& layout) {
                "pass waits for its own";
 }
 
+/// Whether replicas update shares of their weights and gather the others'.
+bool gathers_new_weights(const Layout& layout) {
+  const bool update = layout.memory.zero == 1 || layout.memory.zero == 2;
+  return update && !layout.schedule.has(Pass::update);
+}
+
 /// Whether two parts of a cell overlap whose layers state their times.
 bool fuses_stated_times(const Layout& layout) {
   const bool cells = layout.overlap == Overlap::fused && layout.spec.blocks.empty();
@@ -65,6 +71,12 @@ std::vector<std::string> assumptions_of(const Scenario& scenario, const Layout& 
   const bool reduces =
       shares_weights(layout) && layout.schedule.has_backward() && has_weights(layout.model);
   if (reduces && !scenario.parallel.overlap_sums) notes.push_back(overlap_note(layout));
+  if (reduces && gathers_new_weights(layout) && overlaps_gathers(layout) &&
+      !scenario.parallel.overlap_gathers) {
+    notes.emplace_back(
+        "new weights are gathered behind the first forwards of the next step, as the stack does; "
+        "/parallel/overlap_gathers=false waits for them");
+  }
   if (fuses_stated_times(layout)) {
     notes.emplace_back(
         "a fused overlap cell takes as long as its longer part, since layers state their times; "

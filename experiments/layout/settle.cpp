@@ -7,6 +7,7 @@
 #include "experiments/files/nearest.hpp"
 #include "experiments/layout/assumptions.hpp"
 #include "experiments/layout/cut.hpp"
+#include "experiments/layout/idle_keys.hpp"
 #include "experiments/layout/known_parts.hpp"
 #include "experiments/layout/layout.hpp"
 #include "experiments/layout/layout_model.hpp"
@@ -176,6 +177,7 @@ Layout settle_with(const Scenario& scenario, const SettleOptions& options, Known
     layout.tied_embedding_bytes = scenario.model.tied_embedding_bytes;
     fit_model(layout);
     expect_slow_machines(scenario, layout);
+    refuse_idle_keys(scenario, layout);
   });
   for (std::string& note : assumptions_of(scenario, layout)) {
     layout.notes.push_back(std::move(note));

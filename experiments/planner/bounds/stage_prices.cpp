@@ -67,7 +67,10 @@ void take_class(const WorkClass& work, double duration_us, double latency_us, St
       break;
     case Pass::reduce_gradient:
       stage.reduce = both_us;
-      stage.occupies_reduce = duration_us;
+      stage.occupies_reduce += duration_us;
+      break;
+    case Pass::reduce_early:
+      stage.occupies_reduce += duration_us;
       break;
     case Pass::gather_weights:
       stage.gather = both_us;
