@@ -37,6 +37,7 @@ StackConstants constants_of(const json& facts) {
   take_fact(facts, "attention_share", constants.attention_share);
   take_fact(facts, "computes_masked", constants.computes_masked);
   take_fact(facts, "vector_passes", constants.vector_passes);
+  take_fact(facts, "overlap_gathers", constants.overlaps_gathers);
   return constants;
 }
 
@@ -61,7 +62,8 @@ Stack stack_of(const CatalogueItem& item, std::string_view device) {
   take_fact(facts, "spread", stack.spread);
   stack.spread_of = reason_of(facts["spread"]);
   facts.erase("spread");
-  facts.erase("attention");  // a name: the speeds are those of the device
+  facts.erase("attention");        // a name: the speeds are those of the device
+  facts.erase("overlap_gathers");  // the default of a key of the scenario
   for (const auto& [name, fact] : facts.items()) note(fact, name, stack.provenance);
   return stack;
 }

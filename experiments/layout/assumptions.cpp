@@ -36,6 +36,12 @@ std::string overlap_note(const Layout& layout) {
                "pass waits for its own";
 }
 
+/// Whether replicas update shares of their weights and gather the others'.
+bool gathers_new_weights(const Layout& layout) {
+  const bool update = layout.memory.zero == 1 || layout.memory.zero == 2;
+  return update && !layout.schedule.has(Pass::update);
+}
+
 /// Whether two parts of a cell overlap whose layers state their times.
 bool fuses_stated_times(const Layout& layout) {
   const bool cells = layout.overlap == Overlap::fused && layout.spec.blocks.empty();
@@ -69,6 +75,12 @@ std::vector<std::string> assumptions_of(const Scenario& scenario, const Layout& 
   if (scenario.overheads.warm_up_us.value_or(0) > 0) {
     notes.push_back(fmt::format("the first step takes {} ms longer (/overheads/warm_up_us)",
                                 number_text(*scenario.overheads.warm_up_us / 1e3)));
+  }
+  if (reduces && gathers_new_weights(layout) && overlaps_gathers(layout) &&
+      !scenario.parallel.overlap_gathers) {
+    notes.emplace_back(
+        "new weights are gathered behind the first forwards of the next step, as the stack does; "
+        "/parallel/overlap_gathers=false waits for them");
   }
   if (fuses_stated_times(layout)) {
     notes.emplace_back(

@@ -54,6 +54,7 @@ Degrees settle_degrees(const Scenario& scenario) {
           .expert = parallel.expert,
           .sequence_parallel = parallel.sequence,
           .overlaps_sums = parallel.overlap_sums.value_or(true),
+          .overlaps_gathers = parallel.overlap_gathers,
           .bucket_bytes = parallel.bucket_bytes,
           .overlaps_experts = parallel.overlap_experts,
           .scatters = parallel.scatter_gather && parallel.tensor > 1 && !parallel.sequence};

@@ -13,10 +13,11 @@ struct Degrees {
   std::uint32_t context = 1;
   std::uint32_t expert = 1;
   bool sequence_parallel = false;
-  bool overlaps_sums = true;           // overlap gradient reduction with compute
-  std::optional<double> bucket_bytes;  // of gradients reduced at once, where stated
-  bool overlaps_experts = false;       // overlap all-to-alls of experts with compute
-  bool scatters = false;               // each device of a tensor group sends its share only
+  bool overlaps_sums = true;             // overlap gradient reduction with compute
+  std::optional<bool> overlaps_gathers;  // of new weights with the next forwards, where stated
+  std::optional<double> bucket_bytes;    // of gradients reduced at once, where stated
+  bool overlaps_experts = false;         // overlap all-to-alls of experts with compute
+  bool scatters = false;                 // each device of a tensor group sends its share only
 
   /// Devices that act as one pipeline rank.
   std::uint64_t group() const { return std::uint64_t{tensor} * context * expert; }

@@ -8,6 +8,7 @@
 #include "experiments/files/table.hpp"
 #include "experiments/layout/assumptions.hpp"
 #include "experiments/layout/cut.hpp"
+#include "experiments/layout/idle_keys.hpp"
 #include "experiments/layout/known_parts.hpp"
 #include "experiments/layout/layout.hpp"
 #include "experiments/layout/layout_model.hpp"
@@ -175,6 +176,7 @@ Layout settle_with(const Scenario& scenario, const SettleOptions& options, Known
     layout.tied_embedding_bytes = scenario.model.tied_embedding_bytes;
     fit_model(layout);
     expect_slow_machines(scenario, layout);
+    refuse_idle_keys(scenario, layout);
   });
   for (std::string& note : assumptions_of(scenario, layout)) {
     layout.notes.push_back(std::move(note));

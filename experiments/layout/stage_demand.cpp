@@ -94,8 +94,8 @@ bool gathers_weights(Pass pass, const Training& training) {
   return pass == Pass::forward || reads_activation(pass);
 }
 
-/// Adds the gradient reduction: the last of some buckets follows the last weight gradient, those
-/// before it start with it.
+/// Adds the gradient reduction: the last of some buckets follows a weight gradient, those before
+/// it start with it.
 void add_reduction(const StageCollective& whole, std::uint32_t buckets, StageDemand& stage) {
   StageCollective one = whole;
   one.factor /= buckets;
@@ -142,7 +142,9 @@ Demand demand_of(const Plan& plan, const ModelGraph& model, const Partition& par
                 .data = training.data,
                 .extra_overlaps = training.codecs_overlap,
                 .collectives_overlap = training.overlaps_sums,
-                .layers_ahead = training.zero == 3 ? training.layers_ahead : std::nullopt};
+                .gathers_overlap = training.overlaps_gathers,
+                .slows = training.slows,
+                .layers_ahead = training.layers_ahead};
   const std::vector<StageSizes> sizes =
       stage_sizes(model, partition, training.layers_ahead.value_or(1) + 1);
   std::vector<std::vector<Rank>> ranks = ranks_by_stage(plan, sizes.size());

@@ -196,6 +196,12 @@ bool shares_weights(const Layout& layout) {
   return !layout.schedule.has(Pass::update) && any_of(summed_stages(layout));
 }
 
+bool overlaps_gathers(const Layout& layout) {
+  const auto& machine = layout.hardware.spec.machine;
+  return layout.degrees.overlaps_gathers.value_or(machine &&
+                                                  machine->device.stack.overlaps_gathers);
+}
+
 Extras extras_of(const Layout& layout) {
   Extras extras{recomputing_of(layout), {}, {}};
   if (layout.schedule.has(Pass::update)) {
@@ -219,6 +225,8 @@ Training training_of(const Layout& layout) {
           .buckets = gradient_buckets(layout),
           .received_share = layout.degrees.scatters ? 1.0 / layout.degrees.tensor : 1,
           .overlaps_sums = layout.degrees.overlaps_sums,
+          .overlaps_gathers = overlaps_gathers(layout),
+          .slows = {layout.conditions.compute_slowdown, layout.conditions.transfer_slowdown},
           .optimizer_us = layout.overheads.optimizer_us.value_or(0),
           .update_bytes_per_s = update_bytes_per_s(layout),
           .tied_embedding_bytes = layout.tied_embedding_bytes,

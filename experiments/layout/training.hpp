@@ -14,6 +14,10 @@ bool shares_weights(const Layout& layout);
 /// Tasks and buffers of the plan beyond the actions of its order.
 Extras extras_of(const Layout& layout);
 
+/// Whether new weights are gathered behind the first forwards of the next step: as stated, else as
+/// the stack of the device does.
+bool overlaps_gathers(const Layout& layout);
+
 Training training_of(const Layout& layout);
 
 }  // namespace penstock

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "experiments/layout/stage_coding.hpp"
+#include "sim/costs/layer_turns.hpp"
 
 namespace penstock {
 
@@ -17,8 +18,8 @@ struct Training {
   // gradients, reduced after each backward. 3: also parameters, gathered for each pass.
   std::uint32_t zero = 0;
   std::optional<double> gathered_bytes;  // of parameters at a time; empty: `layers_ahead` + 1
-  // ZeRO-3: how many layers ahead parameters are gathered; empty: a pass overlaps with all of its
-  // collectives.
+  // How many layers ahead ZeRO-3 gathers parameters; empty: layers state their times, and a pass
+  // overlaps with all of its collectives.
   std::optional<std::uint32_t> layers_ahead;
   // ZeRO-3: recomputation needs no gathering of its own, since each layer is recomputed right
   // before its backward.
@@ -26,6 +27,8 @@ struct Training {
   std::vector<std::uint32_t> buckets;  // of gradients, by model stage; empty: one each
   double received_share = 1;           // of an activation or gradient that a device receives
   bool overlaps_sums = true;      // false: passes of ZeRO-2 and -3 wait for their own reductions
+  bool overlaps_gathers = false;  // new weights of ZeRO-1 and -2 arrive during the next forwards
+  Interference slows = {};        // passes and their own collectives, where they overlap
   double optimizer_us = 0;        // of the U of a stage, whatever its size
   double update_bytes_per_s = 0;  // memory traffic of U; 0: takes no time
   double tied_embedding_bytes = 0;

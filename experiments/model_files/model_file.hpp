@@ -34,6 +34,7 @@ struct TrainingCommand {
   std::optional<bool> sequence_parallel;
   std::optional<bool> scatter_gather;   // of activations between tensor groups
   std::optional<bool> overlap_experts;  // all-to-alls of experts with compute
+  std::optional<bool> overlap_gathers;  // of new weights with the next step's first forwards
   std::optional<std::string> dtype;     // "bf16", "fp16", "fp32"
   std::optional<RecomputeMode> recompute;
   std::vector<std::string> recompute_operators;  // with `selective`; empty: not stated

@@ -19,6 +19,8 @@ struct ParallelSection {
   bool sequence = false;  // shards norms and dropout along the sequence
   // Overlap gradient reduction with compute; the default is true.
   std::optional<bool> overlap_sums;
+  // The gather of new weights overlaps the next step's first forwards; the default is the stack's.
+  std::optional<bool> overlap_gathers;
   std::optional<double> bucket_bytes;  // gradients reduced at once; default: see `gradient_buckets`
   bool overlap_experts = false;        // all-to-alls of experts overlap the compute of their pass
   bool scatter_gather = false;         // a tensor group sends each activation once, in shares

@@ -16,6 +16,7 @@ ParallelSection degrees_of(const TrainingCommand& command) {
   parallel.expert = command.expert.value_or(1);
   parallel.sequence = command.sequence_parallel.value_or(false);
   parallel.scatter_gather = command.scatter_gather.value_or(false);
+  parallel.overlap_gathers = command.overlap_gathers;
   parallel.overlap_experts = command.overlap_experts.value_or(false);
   if (command.tensor || command.pipeline) parallel.data.reset();
   return parallel;
@@ -33,6 +34,7 @@ ParallelSection read_parallel(const nlohmann::json& section, const TrainingComma
   take(section, "expert", parallel.expert);
   take(section, "sequence", parallel.sequence);
   take(section, "overlap_sums", parallel.overlap_sums);
+  take(section, "overlap_gathers", parallel.overlap_gathers);
   take(section, "bucket_bytes", parallel.bucket_bytes);
   take(section, "overlap_experts", parallel.overlap_experts);
   take(section, "scatter_gather", parallel.scatter_gather);

@@ -48,13 +48,14 @@ struct AttentionSpeed {
 
 /// What a framework makes of a device.
 struct StackConstants {
-  std::string name;              // empty: none, the device alone
-  double matrix_share = 1;       // of the rate of matrix products
-  double fp8_share = 1;          // the same for products in fp8
-  double attention_share = 1;    // of the rate of its attention kernel
-  std::string attention;         // the kernel, one of the device's; empty: priced as products
-  bool computes_masked = false;  // its attention also computes scores that the mask hides
-  double vector_passes = 1;      // passes over the data of memory-bound kernels, over the fewest
+  std::string name;               // empty: none, the device alone
+  double matrix_share = 1;        // of the rate of matrix products
+  double fp8_share = 1;           // the same for products in fp8
+  double attention_share = 1;     // of the rate of its attention kernel
+  std::string attention;          // the kernel, one of the device's; empty: priced as products
+  bool computes_masked = false;   // its attention also computes scores that the mask hides
+  double vector_passes = 1;       // passes over the data of memory-bound kernels, over the fewest
+  bool overlaps_gathers = false;  // gathers new weights during the next step's first forwards
 };
 
 /// What one device can do, and its overheads.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <optional>
 #include <span>
 
@@ -11,6 +12,7 @@
 #include "sim/costs/collective_times.hpp"
 #include "sim/costs/demand.hpp"
 #include "sim/costs/layer_turns.hpp"
+#include "sim/costs/next_forwards.hpp"
 #include "sim/order/placement.hpp"
 
 namespace penstock {
@@ -166,18 +168,20 @@ double layers_in_turn_us(const WorkClass& work, std::uint32_t ahead, Prices& pri
     turns.push_back(turn_of(work, prices.model.layers[index(layer)], prices));
   }
   if (work.pass != Pass::forward) std::reverse(turns.begin(), turns.end());
-  return turns_us(turns, ahead);
+  return turns_us(turns, ahead, prices.demand.slows);
 }
 
 double action_us(const WorkClass& work, Prices& prices) {
   const Demand& demand = prices.demand;
-  const double carried_us = carrying_us(work, prices);
-  const bool in_turn = demand.collectives_overlap && demand.layers_ahead && carried_us > 0;
+  const bool overlaps = demand.collectives_overlap;
+  const double carried_us = carrying_us(work, prices) * (overlaps ? demand.slows.transfer : 1);
+  const bool in_turn = overlaps && demand.layers_ahead && carried_us > 0;
   const double work_us =
       in_turn ? layers_in_turn_us(work, *demand.layers_ahead, prices) : layers_us(work, prices);
   const double extra_us = demand.stages[prices.stage_of(work)].of(work.pass).extra_us;
   const double both_us = demand.extra_overlaps ? std::max(work_us, extra_us) : work_us + extra_us;
-  return demand.collectives_overlap ? std::max(both_us, carried_us) : both_us + carried_us;
+  if (!overlaps) return both_us + carried_us;
+  return std::max(in_turn ? both_us : slowed_us(both_us, carried_us, demand.slows), carried_us);
 }
 
 /// The time of a transfer. Sets the size of its buffer if the buffer kind leaves it open.
@@ -238,6 +242,58 @@ void fuse_durations(Prices& prices, std::vector<Time>& duration) {
   }
 }
 
+/// The first forward of a model stage in the next step, whose weights take this long to gather.
+/// Layers that state their times may each stand for many, which overlap.
+NextForward next_forward(std::uint32_t stage, double gather_us, const Prices& prices) {
+  const std::vector<Layer>& layers = prices.model.layers;
+  const auto forward_us = [&](LayerIndex layer) {
+    return prices.hardware.compute_us(layers[index(layer)], Pass::forward).value_or(0);
+  };
+  NextForward next;
+  for (std::uint32_t before = 0; before < stage; ++before) {
+    for (const LayerIndex layer : prices.partition.stages[before]) {
+      next.start_us += forward_us(layer);
+    }
+  }
+  const bool by_layer = prices.demand.layers_ahead.has_value();
+  const double us_per_byte = gather_us / std::max(prices.demand.stages[stage].parameter_bytes, 1.0);
+  for (const LayerIndex layer : prices.partition.stages[stage]) {
+    const double own_us = by_layer ? layers[index(layer)].parameter_bytes * us_per_byte : 0;
+    next.turns.push_back({.gather_us = own_us, .compute_us = forward_us(layer)});
+  }
+  if (!by_layer) next.turns.push_back({.gather_us = gather_us});
+  return next;
+}
+
+/// Gathers of new weights that overlap the next step's first forwards take as long as those wait.
+void hide_gathers(const Prices& prices, Costs& costs) {
+  const Plan& plan = prices.plan;
+  std::map<std::uint32_t, std::vector<std::size_t>> by_rank;  // classes
+  for (std::size_t c = 0; c < plan.classes.size(); ++c) {
+    const WorkClass& work = plan.classes[c];
+    if (work.pass != Pass::gather_weights) continue;
+    by_rank[index(plan.link(work.resource).from)].push_back(c);
+  }
+  for (auto& [rank, classes] : by_rank) {
+    std::stable_sort(classes.begin(), classes.end(), [&](std::size_t a, std::size_t b) {
+      return prices.stage_of(plan.classes[a]) < prices.stage_of(plan.classes[b]);
+    });
+    std::vector<NextForward> stages;
+    for (const std::size_t c : classes) {
+      const double gather_us = to_us(costs.duration[c] + costs.latency[c]);
+      stages.push_back(next_forward(prices.stage_of(plan.classes[c]), gather_us, prices));
+    }
+    const std::vector<double> waits_us = waits_for_weights(stages);
+    for (std::size_t i = 0; i < classes.size(); ++i) {
+      Time& latency = costs.latency[classes[i]];
+      Time& duration = costs.duration[classes[i]];
+      const Time wait = std::min(checked_time(waits_us[i]), duration + latency);
+      latency = std::min(latency, wait);
+      duration = wait - latency;
+    }
+  }
+}
+
 /// Ensures that later sums of durations and sizes cannot overflow.
 void check_totals(const Plan& plan, const Costs& costs) {
   std::vector<double> count(plan.classes.size());
@@ -277,6 +333,7 @@ Costs price(const Plan& plan, const ModelGraph& model, const Partition& partitio
     }
   }
   fuse_durations(prices, costs.duration);
+  if (demand.gathers_overlap) hide_gathers(prices, costs);
   check_totals(plan, costs);
   return costs;
 }

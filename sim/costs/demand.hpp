@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/base/numbers.hpp"
+#include "sim/costs/layer_turns.hpp"
 #include "sim/model/partition.hpp"
 #include "sim/model/work.hpp"
 #include "sim/order/schedule.hpp"
@@ -47,6 +48,10 @@ struct Demand {
   std::uint32_t data = 1;           // data replicas of the pipeline
   bool extra_overlaps = false;      // extra time overlaps the layers of its pass
   bool collectives_overlap = true;  // collectives overlap both; otherwise they follow
+  // Weights that are gathered after an update arrive during the next step's first forwards; only
+  // the time that those wait is charged.
+  bool gathers_overlap = false;
+  Interference slows = {};  // collectives of a pass and its work, where they overlap
   // How many layers ahead of its turn the weights of a layer are gathered, where collectives
   // overlap; empty: a pass overlaps all of its collectives.
   std::optional<std::uint32_t> layers_ahead = {};

@@ -5,11 +5,16 @@
 
 namespace penstock {
 
-double turns_us(std::span<const LayerTurn> turns, std::uint32_t ahead) {
+double slowed_us(double compute_us, double collectives_us, const Interference& slows) {
+  const double beside_us = std::clamp(collectives_us, 0.0, compute_us * slows.compute);
+  return compute_us + beside_us * (1 - 1 / slows.compute);
+}
+
+double turns_us(std::span<const LayerTurn> turns, std::uint32_t ahead, const Interference& slows) {
   double link_free = 0, now = 0;
   std::vector<double> gathered(turns.size());
   const auto carry = [&](double ready, double us) {
-    if (us > 0) link_free = std::max(link_free, ready) + us;
+    if (us > 0) link_free = std::max(link_free, ready) + us * slows.transfer;
     return us > 0 ? link_free : ready;
   };
   std::size_t next = 0;  // the next layer to be gathered
@@ -23,7 +28,7 @@ double turns_us(std::span<const LayerTurn> turns, std::uint32_t ahead) {
   for (std::size_t i = 0; i < turns.size(); ++i) {
     const double start = std::max(now, gathered[i]);
     gather_before(i + ahead + 1, start);
-    now = start + turns[i].compute_us;
+    now = start + slowed_us(turns[i].compute_us, link_free - start, slows);
     reduced = std::max(reduced, carry(now, turns[i].reduce_us));
     gather_before(i + 2, now);
   }

@@ -1,15 +1,27 @@
 #include "sim/engines/memory_room.hpp"
 
 #include <algorithm>
+#include <limits>
 
 namespace penstock {
 
 MemoryRoom::MemoryRoom(const Plan& plan, const Costs& costs, std::uint64_t capacity)
-    : plan_(plan), capacity_(capacity), held_(plan.ranks) {
+    : plan_(plan),
+      capacity_(static_cast<std::int64_t>(
+          std::min<std::uint64_t>(capacity, std::numeric_limits<std::int64_t>::max() / 2))),
+      held_(plan.ranks),
+      ending_(plan.ranks) {
   for (const WorkClass& work : plan.classes) changes_.push_back(changes_of(plan, costs, work));
+  std::vector<std::vector<Change>> reserving = changes_;
+  for (std::size_t c = 0; c < reserving.size(); ++c) {
+    reserve_for_end(plan.classes[c], reserving[c]);
+  }
+  changes_ = std::move(reserving);
   for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
     const BufferClass& buffer = plan.buffers[b];
-    if (for_whole_run(buffer.kind)) held_[index(buffer.rank)] += costs.bytes[b];
+    if (for_whole_run(buffer.kind)) {
+      held_[index(buffer.rank)] += static_cast<std::int64_t>(costs.bytes[b]);
+    }
   }
 }
 
@@ -18,50 +30,73 @@ std::vector<MemoryRoom::Change> MemoryRoom::changes_of(const Plan& plan, const C
   std::vector<Change> changes;
   for (const MemoryEffect& effect : work.effects) {
     const Rank rank = plan.buffers[effect.buffer].rank;
-    const std::uint64_t bytes = costs.bytes[effect.buffer];
+    const auto bytes = static_cast<std::int64_t>(costs.bytes[effect.buffer]);
     if (bytes == 0 || index(rank) >= plan.ranks) continue;
     auto change = std::find_if(changes.begin(), changes.end(),
                                [&](const Change& one) { return one.rank == rank; });
     if (change == changes.end()) change = changes.insert(change, {.rank = rank});
-    if (effect.takes) {
-      change->at_start += bytes;
-    } else {
-      (effect.at_end ? change->at_end : change->at_start) -= bytes;
-    }
+    (effect.at_end ? change->at_end : change->at_start) += effect.takes ? bytes : -bytes;
   }
   return changes;
 }
 
-bool MemoryRoom::fits(std::span<const TaskId> tasks, Rank rank, std::uint64_t reserved) const {
+/// The parts of a fused cell end together, the first before the second: what they allocate then is
+/// reserved with the second.
+void MemoryRoom::reserve_for_end(const WorkClass& work, std::vector<Change>& changes) const {
+  const bool leads = work.partner != UINT32_MAX && !work.follows_partner;
+  for (Change& change : changes) {
+    if (leads) continue;
+    std::int64_t before = 0;
+    if (work.follows_partner) {
+      for (const Change& one : changes_[work.partner]) {
+        if (one.rank == change.rank) before += one.at_end;
+      }
+    }
+    const std::int64_t most = std::max({std::int64_t{0}, before, before + change.at_end});
+    change.at_start += most;
+    change.at_end -= most;
+  }
+}
+
+bool MemoryRoom::fits(std::span<const TaskId> tasks) const {
   for (const TaskId first : tasks) {
     for (const Change& wanted : changes_[plan_.work[first]]) {
-      std::uint64_t after = held(wanted.rank) + (wanted.rank == rank ? reserved : 0);
-      bool takes = false;
+      std::int64_t takes = 0, sum = 0;
       for (const TaskId task : tasks) {
-        for (const Change& change : changes_[plan_.work[task]]) {
-          if (change.rank != wanted.rank) continue;
-          after += change.at_start;
-          takes = takes || static_cast<std::int64_t>(change.at_start) > 0;
-        }
+        const std::int64_t change = change_at_start(task, wanted.rank);
+        takes = std::max(takes, change);
+        sum += change;
       }
-      if (takes && after > capacity_) return false;
+      if (takes > 0 && held(wanted.rank) + sum > capacity_) return false;
     }
   }
   return true;
 }
 
-std::uint64_t MemoryRoom::need(TaskId task, Rank rank) const {
-  for (const Change& change : changes_[plan_.work[task]]) {
-    if (change.rank == rank) {
-      return static_cast<std::uint64_t>(
-          std::max(std::int64_t{0}, static_cast<std::int64_t>(change.at_start)));
-    }
-  }
-  return 0;
+bool MemoryRoom::fits_later(TaskId task, Rank rank, std::int64_t more) const {
+  const std::int64_t takes = change_at_start(task, rank);
+  return takes <= 0 || held(rank) + ending_[index(rank)] + takes + more <= capacity_;
 }
 
-void MemoryRoom::add(TaskId task, std::uint64_t Change::*when) {
-  for (const Change& change : changes_[plan_.work[task]]) held_[index(change.rank)] += change.*when;
+void MemoryRoom::start(TaskId task) {
+  for (const Change& change : changes_[plan_.work[task]]) {
+    held_[index(change.rank)] += change.at_start;
+    ending_[index(change.rank)] += change.at_end;
+  }
+}
+
+void MemoryRoom::end(TaskId task) {
+  for (const Change& change : changes_[plan_.work[task]]) {
+    held_[index(change.rank)] += change.at_end;
+    ending_[index(change.rank)] -= change.at_end;
+  }
+}
+
+std::int64_t MemoryRoom::change_at_start(TaskId task, Rank rank) const {
+  for (const Change& change : changes_[plan_.work[task]]) {
+    if (change.rank == rank) return change.at_start;
+  }
+  return 0;
 }
 
 }  // namespace penstock

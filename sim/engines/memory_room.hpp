@@ -10,22 +10,23 @@
 
 namespace penstock {
 
-/// Memory allocated or reserved on ranks with a capacity. A task reserves everything at its start,
-/// so what it allocates at its end never exceeds the capacity.
+/// Memory allocated or reserved on ranks with a capacity. A task reserves at its start what it
+/// allocates at its end beyond what it then frees, so its end never exceeds the capacity.
 class MemoryRoom {
  public:
   MemoryRoom(const Plan& plan, const Costs& costs, std::uint64_t capacity);
 
-  /// Whether these tasks, started together, leave every rank within its capacity, with `reserved`
-  /// more bytes on `rank`.
-  bool fits(std::span<const TaskId> tasks, Rank rank = {}, std::uint64_t reserved = 0) const;
-  void start(TaskId task) { add(task, &Change::at_start); }
-  void end(TaskId task) { add(task, &Change::at_end); }
+  /// Whether these tasks, started together, leave every rank within its capacity.
+  bool fits(std::span<const TaskId> tasks) const;
+  /// Whether a rank has room for a task and `more` bytes once all ends that has started.
+  bool fits_later(TaskId task, Rank rank, std::int64_t more) const;
+  void start(TaskId task);
+  void end(TaskId task);
 
-  /// What a task allocates on a rank beyond what it frees there at its start.
-  std::uint64_t need(TaskId task, Rank rank) const;
-  std::uint64_t held(Rank rank) const { return held_[index(rank)]; }
-  std::uint64_t capacity() const { return capacity_; }
+  /// What a task allocates on a rank at its start, less what it frees there.
+  std::int64_t change_at_start(TaskId task, Rank rank) const;
+  std::int64_t held(Rank rank) const { return held_[index(rank)]; }
+  std::int64_t capacity() const { return capacity_; }
   /// The ranks whose memory a task changes.
   template <class Visitor>
   void for_each_rank(TaskId task, Visitor&& visit) const {
@@ -33,20 +34,21 @@ class MemoryRoom {
   }
 
  private:
-  /// The change of one rank's memory by a class, in wrapping unsigned numbers.
+  /// The change of one rank's memory by a class.
   struct Change {
     Rank rank;
-    std::uint64_t at_start = 0;
-    std::uint64_t at_end = 0;
+    std::int64_t at_start = 0;
+    std::int64_t at_end = 0;
   };
-  void add(TaskId task, std::uint64_t Change::*when);
   static std::vector<Change> changes_of(const Plan& plan, const Costs& costs,
                                         const WorkClass& work);
+  void reserve_for_end(const WorkClass& work, std::vector<Change>& changes) const;
 
   const Plan& plan_;
-  std::uint64_t capacity_;
+  std::int64_t capacity_;
   std::vector<std::vector<Change>> changes_;  // by work class
-  std::vector<std::uint64_t> held_;           // by rank
+  std::vector<std::int64_t> held_;            // by rank
+  std::vector<std::int64_t> ending_;          // by rank: changes to come at the ends of what runs
 };
 
 }  // namespace penstock

@@ -13,7 +13,7 @@ Standstill Stepwise::standstill() const {
   for (std::uint32_t link = 0; link < plan_.links.size(); ++link) {
     const TaskId transfer = transfers_.first_waiting(link);
     if (transfer == no_task) continue;
-    const bool memory = room_ && !room_->fits({&transfer, 1});
+    const bool memory = room_ && !fits_beside_next(transfer);
     stuck.push_back(
         {plan_.ranks + link, transfer,
          memory ? fmt::format("memory of {}", end_phrase(plan_.links[link].to))
@@ -42,7 +42,8 @@ std::string Stepwise::needs_of(const Row& row) const {
   if (!room_ || room_->fits(first_cell(row.rest))) return "its policy to start it";
   const Rank rank{plan_.class_of(task).resource};
   return fmt::format("memory of rank {}: it needs {} more bytes, and {} of {} are in use",
-                     index(rank), room_->need(task, rank), room_->held(rank), room_->capacity());
+                     index(rank), room_->change_at_start(task, rank), room_->held(rank),
+                     room_->capacity());
 }
 
 }  // namespace penstock

@@ -76,7 +76,7 @@ class Stepwise {
   // Transfers.
   bool may_start(TaskId transfer);
   bool fits_beside_next(TaskId transfer) const;
-  std::uint64_t need_of_next(Rank rank, TaskId transfer) const;
+  std::optional<std::int64_t> need_of_next(Rank rank, TaskId transfer) const;
   bool is_awaited(TaskId transfer) const;
   bool start_if_may(TaskId transfer);
 

@@ -35,29 +35,30 @@ bool Stepwise::may_start(TaskId transfer) {
   return false;
 }
 
-/// Whether the receiver has room for a transfer. Leaves room for the receiver's next cell, unless
-/// the transfer is for that cell: early tensors could otherwise block the very actions that would
-/// free memory.
+/// Whether the receiver has room for a transfer. Leaves room for the receiver's next cell once the
+/// running one has ended, unless the transfer is for that cell: early tensors could otherwise block
+/// the very actions that would free memory.
 bool Stepwise::fits_beside_next(TaskId transfer) const {
   const Rank to = plan_.link(plan_.class_of(transfer).resource).to;
-  const std::uint64_t reserved = index(to) < plan_.ranks ? need_of_next(to, transfer) : 0;
-  return room_->fits({&transfer, 1}, to, reserved);
+  if (!room_->fits({&transfer, 1})) return false;
+  const auto need = index(to) < plan_.ranks ? need_of_next(to, transfer) : std::nullopt;
+  return !need || room_->fits_later(transfer, to, *need);
 }
 
 /// Memory that a rank needs for its next cell and the inputs still to arrive; nothing when
 /// `transfer` is one of these.
-std::uint64_t Stepwise::need_of_next(Rank rank, TaskId transfer) const {
+std::optional<std::int64_t> Stepwise::need_of_next(Rank rank, TaskId transfer) const {
   const Row& row = rows_[index(rank)];
   const auto rest = row.rest.subspan(row.runs ? first_cell(row.rest).size() : 0);
-  if (rest.empty() || dispatcher_ != nullptr) return 0;  // a policy has no next cell
-  std::uint64_t need = 0;
+  if (rest.empty() || dispatcher_ != nullptr) return std::nullopt;  // a policy has no next cell
+  std::int64_t need = 0;
   bool for_next = false;
-  for (const TaskId task : first_cell(rest)) need += room_->need(task, rank);
+  for (const TaskId task : first_cell(rest)) need += room_->change_at_start(task, rank);
   plan_.for_each_input(rest.front(), [&](TaskId input) {
     for_next = for_next || input == transfer;
-    if (timeline_.begin[input] == unknown) need += room_->need(input, rank);
+    if (timeline_.begin[input] == unknown) need += room_->change_at_start(input, rank);
   });
-  return for_next ? 0 : need;
+  return for_next ? std::nullopt : std::optional(need);
 }
 
 /// Whether the reader of a transfer is directly before the action that reads it.

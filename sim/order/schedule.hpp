@@ -29,7 +29,7 @@ enum class Pass : std::uint8_t {
   reduce_gradient,  // all-reduce or reduce-scatter of weight gradients over data replicas
   gather_weights,   // all-gather of updated weights
   tie_gradient,     // gradient of tied embeddings to the other end of the pipeline
-  reduce_early,     // the buckets of reduce_gradient that are full before the last backward ends
+  reduce_early,     // the buckets of reduce_gradient that are full before the backward ends
 };
 constexpr std::size_t pass_count = 16;
 

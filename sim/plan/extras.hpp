@@ -40,8 +40,8 @@ enum class Summing : std::uint8_t {
 /// What follows the last weight gradient of a stage, or each of them.
 struct Tail {
   std::vector<bool> reduces;  // by model stage: several ranks hold and reduce it; empty: none
-  // By model stage: part of its gradients is reduced while its last weight gradient runs; empty:
-  // none. Only with `behind_stage` and `behind_each`.
+  // By model stage: part of its gradients is reduced while a weight gradient runs, the last or
+  // each; empty: none. Only with `behind_stage` and `behind_each`.
   std::vector<bool> early = {};
   bool updates = false;  // U of each stage at the end of its rank's row
   bool gathers = false;  // each updates its shard, followed by an all-gather

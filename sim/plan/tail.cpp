@@ -33,6 +33,7 @@ TailTasks::TailTasks(const Schedule& schedule, const Placement& placement, const
   sums_.resize(holders_.size());
   ties_.resize(placement.slots());
   reduction_.assign(placement.slots(), unnamed);
+  early_ = reduction_;
   for (Rank rank : Numbers<Rank>(schedule.ranks())) {
     for (const Action& action : schedule.on(rank)) {
       if (!ends_activation(action.pass)) continue;
@@ -51,9 +52,9 @@ void TailTasks::check_waits() const {
     for (const Microbatch replica : Numbers<Microbatch>(placement_.replicas(stage))) {
       const std::uint32_t gradients = left_[placement_.slot_of(stage, replica)];
       slots[placement_.position(stage)] += 1;
-      const bool early = gradients > 0 && tail_.starts_early(placement_.position(stage));
+      const bool early = tail_.starts_early(placement_.position(stage));
       sums[placement_.position(stage)] +=
-          (sums_each() ? gradients : std::min(gradients, 1U)) + (early ? 1 : 0);
+          (early ? 2.0 : 1.0) * (sums_each() ? gradients : std::min(gradients, 1U));
     }
   }
   double waits = 0;
@@ -73,7 +74,7 @@ std::uint64_t TailTasks::most_tasks() const {
   // Two reductions, an update and an all-gather each; ends of a chain tie with at most every
   // replica.
   if (left_.empty()) return 0;
-  return std::uint64_t{6} * placement_.slots() + (sums_each() ? gradients_ : 0);
+  return std::uint64_t{6} * placement_.slots() + (sums_each() ? 2 * gradients_ : 0);
 }
 
 void TailTasks::follow_action(const Action& action, TaskId task) {
@@ -90,21 +91,21 @@ void TailTasks::follow_action(const Action& action, TaskId task) {
 
 void TailTasks::reduce_early(const Action& action, TaskId input) {
   const std::uint32_t slot = placement_.slot_of(action.stage, action.microbatch);
-  const Finished finished{action.stage, slot, action.microbatch};
-  const std::uint32_t work =
-      classes_.tail_transfer(Pass::reduce_early, action.stage, link_of_sums(finished));
-  sums_[placement_.position(action.stage)].push_back(
-      add_task(plan_, work, action.microbatch, input));
+  sum(Pass::reduce_early, {action.stage, slot, action.microbatch}, input);
 }
 
 void TailTasks::reduce(const Finished& finished, TaskId producer) {
   if (!reduces(finished.stage) || tail_.summing == Summing::in_passes) return;
-  std::uint32_t& work = reduction_[finished.slot];
+  sum(Pass::reduce_gradient, finished, producer);
+}
+
+void TailTasks::sum(Pass part, const Finished& finished, TaskId input) {
+  std::uint32_t& work = (part == Pass::reduce_early ? early_ : reduction_)[finished.slot];
   if (work == unnamed) {
-    work = classes_.tail_transfer(Pass::reduce_gradient, finished.stage, link_of_sums(finished));
+    work = classes_.tail_transfer(part, finished.stage, link_of_sums(finished));
   }
   sums_[placement_.position(finished.stage)].push_back(
-      add_task(plan_, work, finished.microbatch, producer));
+      add_task(plan_, work, finished.microbatch, input));
 }
 
 /// To the data replicas, or without these to the next rank that holds the stage.

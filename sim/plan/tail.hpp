@@ -14,7 +14,7 @@ namespace penstock {
 /// Adds what follows the last weight gradient of each stage on each of its ranks, possibly
 /// overlapped with the rank's remaining work: the gradient reduction over all holders of the same
 /// weights, the exchange of tied gradients, and the update at the end of the row. The early part of
-/// a reduction starts with the last weight gradient itself: its buckets fill one by one. When
+/// a reduction starts with the weight gradient that it follows: its buckets fill one by one. When
 /// several ranks hold a stage, as replicas or in several chains, each sends its gradients when it
 /// has them, and updates when all have arrived.
 ///
@@ -32,8 +32,8 @@ class TailTasks {
   /// before the action is placed.
   bool starts_early(const Action& action) const {
     if (left_.empty() || !ends_activation(action.pass)) return false;
-    return left_[placement_.slot_of(action.stage, action.microbatch)] == 1 &&
-           tail_.starts_early(placement_.position(action.stage));
+    const bool last = left_[placement_.slot_of(action.stage, action.microbatch)] == 1;
+    return (last || sums_each()) && tail_.starts_early(placement_.position(action.stage));
   }
   /// Adds the early reduction of such an action, right before it; `input`, encoded as
   /// `Plan::input`, is what the action starts after.
@@ -59,6 +59,7 @@ class TailTasks {
   void check_waits() const;
   void follow_action(const Action& action, TaskId task);
   void reduce(const Finished& finished, TaskId producer);
+  void sum(Pass part, const Finished& finished, TaskId input);
   void tie(const Finished& finished, TaskId producer);
   void finish_rows();
   void update(const Finished& finished);
@@ -69,9 +70,10 @@ class TailTasks {
   const Tail& tail_;
   Plan& plan_;
   WorkClasses& classes_;
-  std::uint64_t gradients_ = 0;                  // over all slots
-  std::vector<std::uint32_t> left_;              // by slot: weight gradients to come
-  std::vector<std::uint32_t> reduction_;         // by slot: the class of its reduction, once named
+  std::uint64_t gradients_ = 0;      // over all slots
+  std::vector<std::uint32_t> left_;  // by slot: weight gradients to come
+  // By slot: the classes of its reduction and of the early part, once named.
+  std::vector<std::uint32_t> reduction_, early_;
   std::vector<std::vector<Finished>> finished_;  // by rank, in order
   std::vector<TaskId> row_end_;                  // by rank: its last action so far
   std::vector<std::vector<TaskId>> sums_;        // by model stage: inputs of all its updates

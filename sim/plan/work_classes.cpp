@@ -114,7 +114,8 @@ std::uint32_t WorkClasses::add_transfer(const Action& action, Stage to, std::uin
       .resource = link_between(placement_.rank_of_slot(sender), placement_.rank_of_slot(receiver)),
       .buffer = buffer,
       .effects = {}};
-  if (!gradient) work.effects.push_back({buffer, /*at_end=*/true, /*takes=*/true});
+  // Allocated before it is received into, as frameworks do.
+  if (!gradient) work.effects.push_back({buffer, /*at_end=*/false, /*takes=*/true});
   const std::uint32_t named = add(std::move(work));
   transfer_[sender * 2 + (gradient ? 1 : 0)].emplace_back(receiver, named);
   return named;

@@ -106,8 +106,9 @@ class NaiveRunner : NaiveSystem {
   }
 
   bool ends_early(const Action& action) const {
-    return ends_activation(action.pass) && early_slots_.count(slot_of(action)) != 0 &&
-           gradients_left_.at(slot_of(action)) == 1;
+    if (!ends_activation(action.pass) || early_slots_.count(slot_of(action)) == 0) return false;
+    const bool each = system_.extras.tail.summing == Summing::behind_each;
+    return each || gradients_left_.at(slot_of(action)) == 1;
   }
 
   /// Early sums start as soon as their action could, whether or not the host has launched it: with
@@ -216,9 +217,9 @@ class NaiveRunner : NaiveSystem {
     const double bytes = costs_of(output.gradient ? reader : output.stage).activation_bytes;
     const Pass pass = output.gradient ? Pass::send_gradient : Pass::send_activation;
     const Action what(pass, output.stage, output.microbatch);
-    const Time arrives = travel(what, from, to, bytes, 1, now_).end;
-    agenda_.emplace(arrives, [=, this] { there_.insert(output); });
-    if (!output.gradient) received_[{to, output}] = {arrives, std::llrint(bytes)};
+    const Span way = travel(what, from, to, bytes, 1, now_);
+    agenda_.emplace(way.end, [=, this] { there_.insert(output); });
+    if (!output.gradient) received_[{to, output}] = {way.begin, std::llrint(bytes)};
   }
 
   /// Puts a message on a link from `ready` on. Returns its span, from its start until it has
@@ -262,7 +263,8 @@ class NaiveRunner : NaiveSystem {
     const auto found = makes_gradients_.find(slot);
     const std::uint32_t gradients = found == makes_gradients_.end() ? 0 : found->second;
     const bool each = system_.extras.tail.summing == Summing::behind_each;
-    return (each ? gradients : std::min(gradients, 1U)) + (early_slots_.count(slot) != 0 ? 1 : 0);
+    const std::uint32_t parts = early_slots_.count(slot) != 0 ? 2 : 1;
+    return parts * (each ? gradients : std::min(gradients, 1U));
   }
 
   /// Whether all replicas of a stage have sent their sums and all of them have arrived.
@@ -339,8 +341,8 @@ class NaiveRunner : NaiveSystem {
       const auto input = read_by(action);
       const auto received = input ? received_.find({rank, *input}) : received_.end();
       if (received != received_.end()) {
-        const auto [arrived, bytes] = received->second;
-        changes.push_back({arrived, arrived == span.begin ? 1 : 4, 0, bytes});
+        const auto [begins, bytes] = received->second;
+        changes.push_back({begins, begins == span.begin ? 1 : 4, 0, bytes});
         changes.push_back({span.begin, 2, 0, -bytes});
       }
     }

@@ -131,8 +131,11 @@ json Draws::parallel() {
   if (replicated_) parallel["data"] = from_to(2, 4);
   if (by_kind_ && one_in(3)) parallel["tensor"] = 2;
   if (one_in(6)) parallel["chunks"] = from_to(1, 3);
-  if (one_in(6)) parallel["overlap_sums"] = false;
-  if (one_in(4)) parallel["bucket_bytes"] = from_to(50, 2000);
+  if (one_in(6)) {
+    parallel["overlap_sums"] = false;
+  } else if (one_in(4)) {
+    parallel["bucket_bytes"] = from_to(50, 2000);
+  }
   if (by_kind_ && one_in(4)) parallel["scatter_gather"] = true;
   return parallel;
 }
@@ -141,7 +144,7 @@ json Draws::memory() {
   json memory = json::object();
   if (one_in(2)) memory["capacity_bytes"] = from_to(1, 40) * (by_kind_ ? 100'000 : 1'000);
   if (one_in(3)) memory["optimizer"] = "adam";
-  if (one_in(3)) memory["zero"] = from_to(0, 3);
+  if ((by_kind_ || replicated_) && one_in(3)) memory["zero"] = from_to(0, 3);
   if (memory.value("zero", 0) == 3 && one_in(2)) memory["gathered_bytes"] = 500;
   if (memory.value("zero", 0) == 3 && one_in(2)) memory["prefetch_layers"] = from_to(0, 2);
   if (memory.contains("capacity_bytes") && one_in(6)) memory["policy"] = "stall";
@@ -205,6 +208,9 @@ json Draws::scenario() {
   json scenario{{"model", model()}, {"schedule", schedule()}, {"parallel", parallel()}};
   scenario["hardware"] = hardware();
   if (one_in(2)) scenario["memory"] = memory();
+  if (scenario.value("/memory/zero"_json_pointer, 0) == 3) {
+    scenario["parallel"].erase("bucket_bytes");
+  }
   if (one_in(2)) scenario["recompute"] = recompute();
   if (one_in(6)) scenario["offload"] = {{"keep", from_to(1, 3)}};
   if (one_in(4)) scenario["codec"] = codec();

@@ -127,7 +127,7 @@ class MemoryCount {
     const Time begin = timeline_.begin[transfer], end = timeline_.end[transfer];
     if (work.pass == Pass::send_activation) {
       const std::int64_t bytes = size(BufferKind::receive, work.stage, rank);
-      change(rank, end, action, Turn::arrives, bytes);
+      change(rank, begin, action, Turn::arrives, bytes);
       const TaskId reader = reader_of(transfer, action);
       // A fused cell reads all its inputs before either part starts.
       const TaskId reads = plan_.class_of(reader).follows_partner ? action : reader;

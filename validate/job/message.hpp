@@ -14,7 +14,7 @@ enum class TensorKind : std::uint8_t {
   activation,
   gradient,                // of an activation
   weight_gradients,        // of a stage, to be reduced
-  early_weight_gradients,  // their buckets that are full before the last backward ends
+  early_weight_gradients,  // their buckets that are full before the backward ends
   tied_gradient,           // of tied weights, for the other end of the chain
 };
 constexpr std::uint32_t tensor_kinds = 5;

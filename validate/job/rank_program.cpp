@@ -119,8 +119,8 @@ std::vector<Step*> steps_by_task(const Plan& plan, std::vector<RankProgram>& pro
   return step_of;
 }
 
-/// The action beside which an early reduction runs: the last weight gradient of its stage on its
-/// rank, the next of that microbatch on the sending rank.
+/// The action beside which an early reduction runs: the next weight gradient of its stage and
+/// microbatch on the sending rank.
 TaskId action_beside(const Plan& plan, TaskId early) {
   const WorkClass& reduction = plan.class_of(early);
   const Rank rank = plan.link(reduction.resource).from;

@@ -146,24 +146,22 @@ bool StepClerk::is_awaited(TaskId transfer) const {
                      [&](const Reading& reading) { return reading.transfer == transfer; });
 }
 
-/// The receiver keeps room for its next step and what that still reads, unless the transfer is for
-/// that step: early tensors could otherwise block the very step that would free memory.
+/// The receiver keeps room for its next step and what that still reads, once the running one has
+/// ended, unless the transfer is for that step: early tensors could otherwise block the very step
+/// that would free memory.
 bool StepClerk::has_room_for(TaskId transfer) const {
   const std::uint32_t to = index(priced_.plan.link(priced_.plan.class_of(transfer).resource).to);
-  if (to >= rows_.size()) return memory_->fits({transfer});
+  if (!memory_->fits({transfer})) return false;
+  if (to >= rows_.size()) return true;
   const Row& row = rows_[to];
   const Step* const next = row.computes ? row.after : row.next;
-  std::int64_t reserved = 0;
-  bool for_next = false;
-  if (next != nullptr) {
-    for (const TaskId task : cell_of_step(*next)) reserved += memory_->need(task, to);
-    for (const Reading& reading : next->reads) {
-      for_next = for_next || reading.transfer == transfer;
-      const bool under_way = timeline_.begin[reading.transfer] != unknown;
-      if (!under_way) reserved += memory_->need(reading.transfer, to);
-    }
+  if (next == nullptr) return true;
+  std::vector<TaskId> to_come = cell_of_step(*next);
+  for (const Reading& reading : next->reads) {
+    if (reading.transfer == transfer) return true;
+    if (timeline_.begin[reading.transfer] == unknown) to_come.push_back(reading.transfer);
   }
-  return memory_->fits({transfer}, to, for_next ? 0 : reserved);
+  return memory_->fits_later(transfer, to, to_come);
 }
 
 std::string StepClerk::lack_of(std::uint32_t rank) const {

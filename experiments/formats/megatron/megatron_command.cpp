@@ -69,7 +69,7 @@ constexpr std::array<std::string_view, 51> valued{
     "--vocab-size",
     "--window-size",
 };
-constexpr std::array<std::string_view, 21> flags{
+constexpr std::array<std::string_view, 22> flags{
     "--account-for-embedding-in-pipeline-split",
     "--account-for-loss-in-pipeline-split",
     "--add-qkv-bias",
@@ -83,6 +83,7 @@ constexpr std::array<std::string_view, 21> flags{
     "--no-position-embedding",
     "--no-scatter-gather-tensors-in-pipeline",
     "--overlap-moe-expert-parallel-comm",
+    "--overlap-param-gather",
     "--qk-layernorm",
     "--recompute-activations",
     "--sequence-parallel",

@@ -135,6 +135,7 @@ TrainingCommand megatron_training(MegatronCommand& command, const MegatronStages
   training.sequence = command.whole("--seq-length", Limit::positions);
   training.sequence_parallel = command.has("--sequence-parallel");
   training.scatter_gather = !command.has("--no-scatter-gather-tensors-in-pipeline");
+  training.overlap_gathers = command.has("--overlap-param-gather");
   training.overlap_experts = command.has("--overlap-moe-expert-parallel-comm");
   training.dtype = dtype_of(command, notes);
   training.recompute = recompute_of(command, cut, notes);

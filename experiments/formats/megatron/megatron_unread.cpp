@@ -39,7 +39,6 @@ constexpr std::array unread{
     UnreadArgument{"--cpu-offloading", host_memory},
     UnreadArgument{"--fine-grained-activation-offloading", host_memory},
     UnreadArgument{"--overlap-grad-reduce", reduction},
-    UnreadArgument{"--overlap-param-gather", reduction},
     UnreadArgument{"--moe-shared-expert-overlap", overlap},
     UnreadArgument{"--no-overlap-p2p-communication", overlap},
     UnreadArgument{"--tp-comm-overlap", overlap},

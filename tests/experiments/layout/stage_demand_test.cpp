@@ -39,6 +39,23 @@ TEST_CASE(
   CHECK(task_us(system, "0F0") == 9);
 }
 
+TEST_CASE("collectives of a pass slow its work down, and its work slows them down") {
+  // As above: 6 us to gather, 6 us to sum. F computes 3 us at half its speed while 6 are gathered,
+  // and 4 more; I 1 us within its 6; the sum takes 6 * 1.5 beside W.
+  Layer stage = stage_of(7, 1, 2);
+  stage.parameter_bytes = 8;
+  System system{Placement::loop(1, 1), order_of("0F0,0I0,0W0"), {stage}, link(0, 1e6)};
+  system.training = {.data = 4, .zero = 3, .slows = {.compute = 2}};
+  CHECK(task_us(system, "0F0") == 6 + 4);
+  CHECK(task_us(system, "0I0") == 6);
+  system.training.slows = {.transfer = 1.5};
+  CHECK(task_us(system, "0F0") == 9);
+  CHECK(task_us(system, "0W0") == 9);
+  // What follows a pass meets nobody.
+  system.training.overlaps_sums = false;
+  CHECK(task_us(system, "0F0") == 7 + 6);
+}
+
 TEST_CASE("a pass that does not overlap its own collectives takes as long as both") {
   // As above: 6 us to gather, 6 us to sum; F takes 7 us, I 1 and W 2.
   Layer stage = stage_of(7, 1, 2);

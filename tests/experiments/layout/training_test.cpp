@@ -28,7 +28,8 @@ Layout two_stages(const std::string& schedule = "1f1b") {
 /// A layer whose recomputation costs what its kernels do.
 Layout with_kernel(bool selective) {
   Layout layout = two_stages();
-  layout.model.layers[0].work.kernels = {{.pass = Pass::forward, .flops = 1, .selective = selective}};
+  layout.model.layers[0].work.kernels = {
+      {.pass = Pass::forward, .flops = 1, .selective = selective}};
   return layout;
 }
 

@@ -53,4 +53,15 @@ TEST_CASE("gathering further ahead never takes longer without reductions") {
   }
 }
 
+TEST_CASE("layers are slower while the weights of others are gathered, and these while they run") {
+  // Gathered 0-2, 2-4, 4-6. Layer 0 runs 2-8: 2 us are gathered, in which it does 1 of its 5, and
+  // the others come one ahead: 8-14, 14-19.
+  const std::vector<LayerTurn> three(3, {.gather_us = 2, .compute_us = 5});
+  CHECK(turns_us(three, 1, {.compute = 2}) == 2 + 6 + 6 + 5);
+  CHECK(turns_us(three, 1, {.transfer = 1.5}) == 3 + 5 + 5 + 5);
+  CHECK(slowed_us(5, 2, {.compute = 2}) == 6);
+  CHECK(slowed_us(5, 20, {.compute = 2}) == 10);
+  CHECK(slowed_us(5, 20, {}) == 5);
+}
+
 }  // namespace penstock
