@@ -1,6 +1,7 @@
 #include "experiments/planner/best_first.hpp"
 
 #include <algorithm>
+#include <thread>
 #include <utility>
 
 #include "experiments/long_work/parallel.hpp"
@@ -20,6 +21,10 @@ BestFirst::BestFirst(const PlanBase& base, const LayoutSpace& space, const Plann
 bool BestFirst::may_fit(double bytes) const {
   const auto& capacity = base_.settled.memory.capacity_bytes;
   return options_.simulates_all || !capacity || bytes <= static_cast<double>(*capacity) + 1;
+}
+
+bool BestFirst::may_fit(const LayoutFrame& frame, std::uint32_t zero) const {
+  return options_.simulates_all || ((frame.may_fit >> zero) & 1U) != 0;
 }
 
 /// Whether a codec encodes the activations of all layouts.
@@ -49,11 +54,13 @@ double BestFirst::threshold() const {
   return open ? std::numeric_limits<double>::infinity() : best_us_[options_.best - 1];
 }
 
-/// A plan has one layout at least, if any fits.
+/// A plan has one layout at least, if any fits. The time is that of the processor, so that other
+/// programs do not change what is found.
 bool BestFirst::has_time() const {
   if (!options_.most_seconds || plan_.fitting.empty()) return true;
-  const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin_;
-  return passed.count() < *options_.most_seconds;
+  const double seconds = static_cast<double>(std::clock() - begin_) / CLOCKS_PER_SEC;
+  const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
+  return seconds < *options_.most_seconds * static_cast<double>(std::min(cores, options_.jobs));
 }
 
 std::vector<BestFirst::Item> BestFirst::next_items() {

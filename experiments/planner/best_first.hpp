@@ -1,7 +1,7 @@
 #pragma once
 
-#include <chrono>
 #include <cstdint>
+#include <ctime>
 #include <memory>
 #include <mutex>
 #include <queue>
@@ -100,6 +100,7 @@ class BestFirst {
   bool is_small(const LayoutFrame& frame, const OrderChoice& order) const;
   void finish();
   bool may_fit(double bytes) const;
+  bool may_fit(const LayoutFrame& frame, std::uint32_t zero) const;
   bool encodes() const;
   std::uint32_t kept_of(const Item& item) const;
 
@@ -111,7 +112,7 @@ class BestFirst {
   Holdings holdings_;
   Clusters clusters_;
   std::priority_queue<Item, std::vector<Item>, Later> queue_;
-  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  std::clock_t begin_ = std::clock();
   std::vector<double> best_us_;  // of different fitting layouts, ascending
   std::unordered_multimap<std::uint64_t, std::size_t> known_;  // fitting layouts by timeline
   LayoutPlan plan_;

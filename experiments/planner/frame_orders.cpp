@@ -157,15 +157,11 @@ BestFirst::FramePrices::One BestFirst::priced(const Layout& laid, const Item& it
                                               std::uint8_t link, std::uint32_t zero,
                                               const HardwareModel& hardware) const {
   const LayoutFrame& frame = all_[item.frame];
-  auto prices = std::make_shared<StagePrices>();
-  prices->least_bytes = std::numeric_limits<double>::infinity();
-  if (((frame.may_fit >> zero) & 1U) != 0 || options_.simulates_all) {
-    Layout layout = laid;
-    layout.memory.zero = zero;
-    *prices = stage_prices(base_, layout, *frames_.groups()[frame.group].like,
-                           *frames_.times(frame, zero), hardware);
-    if (encodes()) leave_uncoded(*prices);
-  }
+  Layout layout = laid;
+  layout.memory.zero = zero;
+  auto prices = std::make_shared<StagePrices>(stage_prices(
+      base_, layout, *frames_.groups()[frame.group].like, *frames_.times(frame, zero), hardware));
+  if (encodes()) leave_uncoded(*prices);
   return {link, zero, std::move(prices)};
 }
 
@@ -194,15 +190,14 @@ void BestFirst::price_levels(const Item& item, const std::vector<std::uint32_t>&
   }
 }
 
-/// Without stage prices, layouts have the bounds of their frame.
+/// Layouts without stage prices have the bounds of their frame.
 void BestFirst::price_nothing(const Item& item, const std::vector<std::uint32_t>& levels,
                               FramePrices& prices) const {
   const LayoutFrame& frame = all_[item.frame];
   for (std::uint8_t link = 0; link < space_.links.size(); ++link) {
     if (space_.links[link] && space_.degrees[frame.degrees].pipeline == 1) continue;
     for (const std::uint32_t zero : levels) {
-      const bool fits = ((frame.may_fit >> zero) & 1U) != 0;
-      const double bytes = fits ? 0 : std::numeric_limits<double>::infinity();
+      const double bytes = may_fit(frame, zero) ? 0 : std::numeric_limits<double>::infinity();
       prices.all.push_back(
           {link, zero, std::make_shared<StagePrices>(StagePrices{.least_bytes = bytes})});
     }
@@ -214,14 +209,15 @@ void BestFirst::price_frame(const Item& item, FramePrices& prices) {
   const LayoutFrame& frame = all_[item.frame];
   const bool priced = frame.bound_by == BoundBy::even_cut || frame.bound_by == BoundBy::priced_cut;
   for (const bool sharded : {false, true}) {
-    std::vector<std::uint32_t> levels;
+    std::vector<std::uint32_t> levels, others;
     for (const std::uint32_t zero : space_.zeros) {
       const bool takes =
           takes_zero(space_.degrees[frame.degrees], *frames_.groups()[frame.group].like, zero);
-      if (takes && runs_sharded(zero) == sharded) levels.push_back(zero);
+      if (!takes || runs_sharded(zero) != sharded) continue;
+      (priced && may_fit(frame, zero) ? levels : others).push_back(zero);
     }
-    if (levels.empty()) continue;
-    priced ? price_levels(item, levels, prices) : price_nothing(item, levels, prices);
+    if (!levels.empty()) price_levels(item, levels, prices);
+    price_nothing(item, others, prices);
   }
 }
 

@@ -19,8 +19,8 @@ struct PlannerOptions {
   std::size_t best = 10;        // layouts to find
   std::size_t jobs = SIZE_MAX;  // threads at most
   bool simulates_all = false;   // bounds exclude nothing
-  // The search ends after this time, once a layout that fits is known. Without a limit the result
-  // depends on nothing but the request.
+  // The search ends after this time of every core, once a layout that fits is known. Without a
+  // limit the result depends on nothing but the request.
   std::optional<double> most_seconds = {};
   OnProgress on_progress;
 };

@@ -17,7 +17,7 @@ struct Starter {
   bool found() const { return !text.empty(); }
 };
 
-/// How long a starter is searched for. Then the best layout so far is taken.
+/// How long every core searches for a starter. Then the best layout so far is taken.
 constexpr double starter_seconds = 20;
 
 /// Throws UsageError for an unknown machine and for a batch that no layout can divide, InputError
