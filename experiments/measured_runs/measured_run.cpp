@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <tuple>
 #include <utility>
 #include <variant>
@@ -116,21 +117,39 @@ double quantile(const std::vector<double>& sorted, double share) {
   return sorted[below] + (place - static_cast<double>(below)) * (sorted[above] - sorted[below]);
 }
 
-std::vector<OpTimes> op_times(const Plan& plan, const std::vector<Timeline>& iterations) {
-  std::map<std::pair<std::uint32_t, Pass>, std::vector<double>> lengths;
+double mean(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+/// Where the host runs the ops, waits for locks and cores fall on a few of them, and the step pays
+/// for these: a mean of each iteration, and their median.
+double typical_length(const std::vector<std::vector<double>>& of_iterations) {
+  std::vector<double> means;
+  for (const std::vector<double>& lengths : of_iterations) means.push_back(mean(lengths));
+  return median(std::move(means));
+}
+
+std::vector<OpTimes> op_times(const Plan& plan, const std::vector<Timeline>& iterations,
+                              bool on_host) {
+  std::map<std::pair<std::uint32_t, Pass>, std::vector<std::vector<double>>> lengths;
   for (TaskId task = 0; task < plan.tasks(); ++task) {
     const WorkClass& work = plan.class_of(task);
     if (plan.is_link(work.resource)) continue;
-    for (const Timeline& iteration : iterations) {
-      lengths[{plan.model_stage[index(work.stage)], work.pass}].push_back(
-          static_cast<double>(to_ns(iteration.end[task] - iteration.begin[task])));
+    auto& of_iterations = lengths[{plan.model_stage[index(work.stage)], work.pass}];
+    of_iterations.resize(iterations.size());
+    for (std::size_t i = 0; i < iterations.size(); ++i) {
+      of_iterations[i].push_back(
+          static_cast<double>(to_ns(iterations[i].end[task] - iterations[i].begin[task])));
     }
   }
   std::vector<OpTimes> times;
-  for (auto& [key, values] : lengths) {
+  for (const auto& [key, of_iterations] : lengths) {
+    std::vector<double> values;
+    for (const auto& each : of_iterations) values.insert(values.end(), each.begin(), each.end());
     std::sort(values.begin(), values.end());
-    times.push_back({key.first, key.second, values.size(), median(values), quantile(values, 0.25),
-                     quantile(values, 0.75)});
+    times.push_back({key.first, key.second, values.size(),
+                     on_host ? typical_length(of_iterations) : median(values),
+                     quantile(values, 0.25), quantile(values, 0.75)});
   }
   return times;
 }
@@ -177,12 +196,13 @@ void measure(const std::vector<RunIteration>& iterations, std::size_t chosen, Me
   run.measured.complete = true;
   HostTimes hosts = host_times(plan, taken);
   run.host_us = hosts.typical_us;
+  run.host_shares = std::move(hosts.by_rank);
   run.measured.host = std::move(hosts.after);
   const TransferTimes transfers = transfer_times(plan, run.measured.iterations, run.measured.host);
   for (Timeline& iteration : run.measured.iterations) place_transfers(plan, transfers, iteration);
   run.clock_error_ns = transfers.clock_error_ns;
   if (transfers.typical_ns) run.transfer_us = static_cast<double>(*transfers.typical_ns) / 1e3;
-  run.times = op_times(plan, run.measured.iterations);
+  run.times = op_times(plan, run.measured.iterations, run.host_us > 0);
   fill_job(run.times, transfers, run.job);
   run.measured.profile = with_host(run.job, run.host_us);
   if (!why_not_relax(plan, {})) run.errors = run_errors(run.job, run.measured);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "experiments/measured_runs/host_times.hpp"
 #include "experiments/measured_runs/iterations.hpp"
 #include "experiments/measured_runs/rank_traces.hpp"
 #include "sim/order/placement.hpp"
@@ -23,9 +24,9 @@ struct OpTimes {
   std::uint32_t model_stage = 0;
   Pass pass;
   std::size_t count = 0;
-  double median_ns = 0;
-  double lower_ns = 0;  // lower quartile
-  double upper_ns = 0;  // upper quartile
+  double median_ns = 0;  // where the host runs the ops, of the means of iterations
+  double lower_ns = 0;   // lower quartile
+  double upper_ns = 0;   // upper quartile
 };
 
 /// A traced training run as a plan with times.
@@ -42,12 +43,13 @@ struct MeasuredRun {
   std::vector<std::uint32_t> numbers;  // numbers of these iterations
   std::size_t chosen = 0;              // index of the iteration shown as the timeline
   Timeline timeline;
-  std::optional<RunErrors> errors;    // nothing if a link serves several pairs of ranks
-  double host_us = 0;                 // of the host between two ops; 0: a device runs the ops
-  bool as_named = true;               // the order is the one that the user named, if any
-  std::optional<double> transfer_us;  // median of tensors that cross ranks; nothing: none do
-  std::int64_t clock_error_ns = 0;    // the most that an op began before its input was sent
-  std::vector<std::string> left_out;  // other iterations, with reasons
+  std::optional<RunErrors> errors;     // nothing if a link serves several pairs of ranks
+  double host_us = 0;                  // of the host between two ops; 0: a device runs the ops
+  std::vector<HostShare> host_shares;  // by rank; empty: a device runs the ops
+  bool as_named = true;                // the order is the one that the user named, if any
+  std::optional<double> transfer_us;   // median of tensors that cross ranks; nothing: none do
+  std::int64_t clock_error_ns = 0;     // the most that an op began before its input was sent
+  std::vector<std::string> left_out;   // other iterations, with reasons
   std::vector<std::string> notes;
 };
 

@@ -162,4 +162,22 @@ MergedTimes merged_times(const std::vector<MeasuredRun>& runs) {
   return merged;
 }
 
+HostCosts host_costs(const std::vector<MeasuredRun>& runs) {
+  constexpr double least_variance = 1e-3;
+  double n = 0, x = 0, y = 0, xx = 0, xy = 0;  // sums over ranks: tensors and time of an op
+  for (const MeasuredRun& run : runs) {
+    for (const HostShare& share : run.host_shares) {
+      if (share.ops == 0) continue;
+      const double messages = share.messages / share.ops, us = share.us / share.ops;
+      ++n, x += messages, y += us, xx += messages * messages, xy += messages * us;
+    }
+  }
+  if (n == 0) return {};
+  const double variance = xx / n - x / n * (x / n);
+  const double slope = variance < least_variance ? 0 : (xy / n - x / n * (y / n)) / variance;
+  if (slope <= 0) return {y / n, 0};
+  const double op_us = (y - slope * x) / n;
+  return op_us >= 0 ? HostCosts{op_us, slope} : HostCosts{0, xy / xx};
+}
+
 }  // namespace penstock

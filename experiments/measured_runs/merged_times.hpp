@@ -27,4 +27,15 @@ struct MergedTimes {
 /// InputError if the stages of a run are no multiple of another's.
 MergedTimes merged_times(const std::vector<MeasuredRun>& runs);
 
+/// What the host takes for an op, and for each tensor that the op sends to another rank or
+/// receives.
+struct HostCosts {
+  double op_us = 0;
+  double message_us = 0;
+};
+
+/// Fitted to the ranks of all runs, neither below 0. Where all ranks have as many tensors an op,
+/// nothing tells them apart, and the op has all.
+HostCosts host_costs(const std::vector<MeasuredRun>& runs);
+
 }  // namespace penstock

@@ -15,7 +15,6 @@
 #include "experiments/long_work/interruption.hpp"
 #include "experiments/long_work/progress.hpp"
 #include "experiments/torch_runs/torch_scripts.hpp"
-#include "experiments/torch_runs/traced_visits.hpp"
 #include "sim/base/error.hpp"
 #include "validate/processes/program.hpp"
 #include "validate/processes/python.hpp"
@@ -123,12 +122,18 @@ void run_script(TorchFolder& folder) {
 
 // ---- results ----
 
+std::vector<TimedStep> steps_of(const nlohmann::json& seen) {
+  std::vector<TimedStep> steps;
+  for (const auto& step : seen) steps.push_back({step["us"], step["others"], step["round"]});
+  return steps;
+}
+
 std::vector<TracedVisit> traced_visits(const nlohmann::json& seen, std::uint32_t ranks,
                                        const TorchFolder& folder) {
   std::vector<TracedVisit> visits;
   for (const auto& visit : seen["traces"]) {
     TracedVisit& one = visits.emplace_back();
-    one.others = visit["others"].get<std::vector<double>>();
+    one.steps = steps_of(visit["steps"]);
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
       const std::string in = visit["folder"];
       one.files.push_back(folder.path(fmt::format("{}/rank{}.json.gz", in, rank)));
@@ -145,12 +150,11 @@ TorchResult result_of(const nlohmann::json& seen, const TorchJob& job, const Run
     return result;
   }
   result.gradient_error = seen["gradient_error"];
-  for (const auto& step : seen["steps"]) {
-    result.steps.push_back({step["us"], step["others"], step["round"]});
-  }
+  result.steps = steps_of(seen["steps"]);
   try {
     const auto visits = traced_visits(seen, job.ranks, folder);
     result.traced = run_of_visits(visits, job.quiet_share, order);
+    result.around_us = around_ops_us(visits, *result.traced);
   } catch (const InputError& error) {
     result.fault = error.what();
   }

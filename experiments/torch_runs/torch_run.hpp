@@ -9,6 +9,7 @@
 #include "experiments/torch_runs/runtime_order.hpp"
 #include "experiments/torch_runs/torch_folder.hpp"
 #include "experiments/torch_runs/torch_layers.hpp"
+#include "experiments/torch_runs/traced_visits.hpp"
 #include "validate/backends/registry.hpp"
 #include "validate/machine/cores.hpp"
 
@@ -21,26 +22,20 @@ struct TorchJob {
   std::uint32_t microbatches = 1;
   TorchModel model;
   std::vector<RuntimeOrder> orders;
-  std::uint32_t traced = 1;   // steps with the profiler, of an order in a round
+  std::uint32_t traced = 1;   // steps with a trace, of an order in a round
   std::uint32_t rounds = 10;  // in which all orders take turns
   std::uint32_t steps = 2;    // timed ones of each order in a round, loud ones beside
   double quiet_s = 60;        // the most to wait for a quiet machine and to spend on loud steps
   double quiet_share = 0.06;  // of the cores that others may use in a quiet one
 };
 
-/// A step without the profiler.
-struct TimedStep {
-  double us = 0;
-  double others = 0;        // share of the cores that others used meanwhile
-  std::uint32_t round = 0;  // in which it was taken
-};
-
 /// What one order did.
 struct TorchResult {
-  std::string fault;          // why it did not run to its end, or its traces cannot be read
-  double gradient_error = 0;  // largest relative error of a loss or gradient
-  std::vector<TimedStep> steps;
-  std::optional<MeasuredRun> traced;
+  std::string fault;                  // why it did not run to its end, or its traces cannot be read
+  double gradient_error = 0;          // largest relative error of a loss or gradient
+  std::vector<TimedStep> steps;       // without a trace
+  std::optional<MeasuredRun> traced;  // other steps
+  double around_us = 0;               // of traced steps, in front of their ops and behind
 };
 
 /// A run of a job.

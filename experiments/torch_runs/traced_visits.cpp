@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "experiments/measured_runs/rank_traces.hpp"
+#include "validate/statistics/median.hpp"
 
 namespace penstock {
 namespace {
@@ -41,10 +42,10 @@ void add_steps(const std::vector<TracedRank>& visit, const std::vector<bool>& wa
 MeasuredRun run_of_visits(const std::vector<TracedVisit>& visits, double quiet_share,
                           const RuntimeOrder& order) {
   const NamedOrder named{order.name, order.placement, order.schedule};
-  const auto is_quiet = [quiet_share](double others) { return others <= quiet_share; };
+  const auto is_quiet = [&](const TimedStep& step) { return step.others <= quiet_share; };
   std::ptrdiff_t quiet = 0;
   for (const TracedVisit& visit : visits) {
-    quiet += std::count_if(visit.others.begin(), visit.others.end(), is_quiet);
+    quiet += std::count_if(visit.steps.begin(), visit.steps.end(), is_quiet);
   }
   std::vector<TracedRank> all;
   std::uint32_t before = 0;
@@ -55,13 +56,26 @@ MeasuredRun run_of_visits(const std::vector<TracedVisit>& visits, double quiet_s
       for (TracedRank& rank : all) rank.ops.ops.clear();
     }
     std::vector<bool> wanted;
-    for (const double others : visit.others) {
-      wanted.push_back(quiet < least_quiet || is_quiet(others));
+    for (const TimedStep& step : visit.steps) {
+      wanted.push_back(quiet < least_quiet || is_quiet(step));
     }
     add_steps(ranks, wanted, before, all);
     before += static_cast<std::uint32_t>(wanted.size());
   }
   return measured_run(std::move(all), named, std::nullopt);
+}
+
+double around_ops_us(const std::vector<TracedVisit>& visits, const MeasuredRun& run) {
+  std::vector<double> step_us;
+  for (const TracedVisit& visit : visits) {
+    for (const TimedStep& step : visit.steps) step_us.push_back(step.us);
+  }
+  std::vector<double> around;
+  for (std::size_t i = 0; i < run.numbers.size(); ++i) {
+    const Time ops = makespan(run.job.priced.plan, run.measured.iterations[i]);
+    around.push_back(step_us[run.numbers[i] - 1] - to_us(ops));
+  }
+  return around.empty() ? 0 : std::max(0.0, median(std::move(around)));
 }
 
 }  // namespace penstock

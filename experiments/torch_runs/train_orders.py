@@ -16,6 +16,7 @@ that; all are kept. Python's garbage collector runs between steps.
 
 import ctypes
 import gc
+import gzip
 import json
 import math
 import multiprocessing.connection
@@ -25,15 +26,17 @@ import signal
 import sys
 import time
 import traceback
+from contextlib import contextmanager
 from datetime import timedelta
+from functools import partial
 
 try:
     import torch
     import torch.distributed as dist
     from torch import nn
-    from torch.distributed.pipelining import PipelineStage
+    from torch.distributed.pipelining import PipelineStage, schedules as pipelining
     from torch.distributed.pipelining.schedules import _PipelineScheduleRuntime
-    from torch.profiler import ProfilerActivity, profile, schedule
+    from torch.profiler import ProfilerActivity, profile, record_function, schedule
 
     from scenario_model import Model, gradients
 except ImportError as missing:
@@ -181,23 +184,81 @@ def timed_steps(trained, quiet, device):
     return steps
 
 
+class Stamps:
+    """Traces on the host, in the profiler's format: actions of the runtime, and the work in them. The
+    profiler notes hundreds of operators in an op as well, which makes short ops a quarter longer."""
+
+    WORK = {"forward_one_chunk": "forward", "backward_one_chunk": "autograd::engine",
+            "backward_weight_one_chunk": "autograd::engine"}
+
+    def __init__(self, trained, rank, path):
+        self.stages, self.rank, self.path = trained.runtime._stages, rank, path
+        self.events, self.number, self.begin = [], 0, time.perf_counter_ns()
+
+    def __enter__(self):
+        pipelining.record_function = self.annotated
+        for stage in self.stages:
+            for method, name in self.WORK.items():
+                setattr(stage, method, partial(self.work, name, stage, getattr(stage, method)))
+        return self
+
+    def __exit__(self, *_):
+        pipelining.record_function = record_function
+        for stage in self.stages:
+            for method in self.WORK:
+                delattr(stage, method)
+        with gzip.open(self.path, "wt", compresslevel=1) as file:
+            json.dump({"distributedInfo": {"rank": self.rank, "world_size": dist.get_world_size(),
+                                           "backend": dist.get_backend()},
+                       "traceEvents": self.events}, file)
+
+    @contextmanager
+    def annotated(self, name):
+        begin = time.perf_counter_ns()
+        with record_function(name):  # which takes its time without a profiler, too
+            yield
+        self.add("user_annotation", name, begin)
+
+    def work(self, name, stage, method, *args, **options):
+        if stage.is_first and not options.get("full_backward", True):
+            return method(*args, **options)  # does nothing: its W is the whole backward
+        begin = time.perf_counter_ns()
+        result = method(*args, **options)
+        self.add("cpu_op", name, begin)
+        return result
+
+    def add(self, category, name, begin):
+        self.events.append({"ph": "X", "cat": category, "name": name, "pid": self.rank, "tid": 0,
+                            "ts": begin / 1e3, "dur": (time.perf_counter_ns() - begin) / 1e3})
+
+    def step(self):
+        """A step ends; the first warms up."""
+        if self.number == 0:
+            self.events.clear()
+        else:
+            self.add("user_annotation", f"ProfilerStep#{self.number}", self.begin)
+        self.number, self.begin = self.number + 1, time.perf_counter_ns()
+
+
 def traced_steps(trained, rank, turn, device, folder):
-    """Steps with the profiler, in one file a rank. ProfilerStep#1 is the first."""
+    """Steps with a trace, in one file a rank. ProfilerStep#1 is the first."""
     where = os.path.join("traces", trained.order["name"], str(turn))
     os.makedirs(os.path.join(folder, where), exist_ok=True)
     name = os.path.join(folder, where, f"rank{rank}.json.gz")
-    activities = [ProfilerActivity.CPU]
-    if device.type == "cuda":
-        activities.append(ProfilerActivity.CUDA)
     active = trained.order["traced"]
+    if device.type == "cuda":
+        tracer = profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA],
+                         schedule=schedule(wait=0, warmup=1, active=active),
+                         on_trace_ready=lambda p: p.export_chrome_trace(name))
+    else:
+        tracer = Stamps(trained, rank, name)
     steps = []
-    with profile(activities=activities, schedule=schedule(wait=0, warmup=1, active=active),
-                 on_trace_ready=lambda p: p.export_chrome_trace(name)) as profiler:
+    with tracer:
         for _ in range(1 + active):
             trained.fresh()
-            steps.append(watched(trained.step, device))
-            profiler.step()
-    return {"folder": where, "others": [step["others"] for step in steps[1:]]}
+            steps.append({**watched(trained.step, device), "round": turn})
+            tracer.step()
+    return {"folder": where, "steps": steps[1:]}
 
 
 def visit(order, model, rank, turn, reference, folder, quiet):
@@ -209,7 +270,7 @@ def visit(order, model, rank, turn, reference, folder, quiet):
         seen["gradient_error"] = trained.error(losses, reference)
     if order["quiet_traced"] > 0:
         seen["trace"] = traced_steps(trained, rank, turn, model.device, folder)
-        order["quiet_traced"] -= sum(o <= quiet.share for o in seen["trace"]["others"])
+        order["quiet_traced"] -= sum(not quiet.disturbs(step) for step in seen["trace"]["steps"])
     elif turn > 0:
         trained.fresh()
         trained.step()
@@ -254,6 +315,12 @@ def run_rank(rank, job, orders, meeting, folder, pipe):
 
 # ---- All ranks ----
 
+def of_all(ranks):
+    """Steps of all ranks, from those that each saw."""
+    return [{"us": 1e6 * (max(s["end"] for s in steps) - min(s["begin"] for s in steps)),
+             "others": steps[0]["others"], "round": steps[0]["round"]} for steps in zip(*ranks)]
+
+
 class Results:
     """What ranks saw, by order."""
 
@@ -276,11 +343,10 @@ class Results:
         for part in of_ranks.values():
             result["gradient_error"] = max(result["gradient_error"], part.get("gradient_error", 0))
         if "trace" in of_ranks[0]:
-            result["traces"].append(of_ranks[0]["trace"])
-        for steps in zip(*(of_ranks[r]["steps"] for r in sorted(of_ranks))):
-            result["steps"].append({
-                "us": 1e6 * (max(s["end"] for s in steps) - min(s["begin"] for s in steps)),
-                "others": steps[0]["others"], "round": steps[0]["round"]})
+            result["traces"].append({
+                "folder": of_ranks[0]["trace"]["folder"],
+                "steps": of_all([part["trace"]["steps"] for part in of_ranks.values()])})
+        result["steps"] += of_all([part["steps"] for part in of_ranks.values()])
         self.done += 1
         total = self.job["rounds"] * len(self.job["orders"])
         print(json.dumps({"done": self.done, "total": total}), flush=True)

@@ -7,11 +7,13 @@
 #include <nlohmann/json.hpp>
 
 #include "experiments/files/files.hpp"
+#include "experiments/measured_runs/host_times.hpp"
 #include "experiments/measured_runs/outputs.hpp"
 #include "experiments/run/simulation.hpp"
 #include "schedules/registry.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
+#include "validate/statistics/median.hpp"
 
 namespace penstock {
 namespace {
@@ -51,15 +53,35 @@ Time whole_backward(const Layout& layout, std::uint32_t stage) {
 }
 
 /// In PyTorch's runtime I of the first stage does nothing, and its W is the whole backward.
-void move_first_inputs(const Layout& layout, Time host, PricedPlan& priced) {
+void move_first_inputs(const Layout& layout, double host_us, PricedPlan& priced) {
   const Plan& plan = priced.plan;
   for (std::size_t i = 0; i < plan.classes.size(); ++i) {
     const WorkClass& work = plan.classes[i];
     if (plan.is_link(work.resource) || plan.model_stage[index(work.stage)] != 0) continue;
     Time& duration = priced.costs.duration[i];
-    if (work.pass == Pass::backward_input) duration = host;
+    if (work.pass == Pass::backward_input) duration = from_us(host_us);
     if (work.pass == Pass::backward_weight) duration = whole_backward(layout, 0);
   }
+}
+
+/// Adds the time of the host for tensors that actions send and receive.
+void add_messages(double message_us, PricedPlan& priced) {
+  const Plan& plan = priced.plan;
+  const Messages messages = messages_of(plan);
+  std::vector<std::uint32_t> of_class(plan.classes.size());
+  for (TaskId task = 0; task < plan.tasks(); ++task) {
+    of_class[plan.work[task]] = messages.sent[task] + messages.received[task];
+  }
+  for (std::size_t i = 0; i < of_class.size(); ++i) {
+    if (plan.is_link(plan.classes[i].resource)) continue;
+    priced.costs.duration[i] += from_us(of_class[i] * message_us);
+  }
+}
+
+double typical_around_us(const std::vector<TracedOrder>& traced) {
+  std::vector<double> all;
+  for (const TracedOrder& one : traced) all.push_back(one.around_us);
+  return median(std::move(all));
 }
 
 const TracedOrder& finest_of(const std::vector<TracedOrder>& traced) {
@@ -84,11 +106,14 @@ ScenarioParts parts_of(const TracedOrder& traced) {
 }  // namespace
 
 Transfer::Transfer(const std::vector<TracedOrder>& traced, const TorchFolder& folder)
-    : folder_(folder.path("")), finest_(finest_of(traced).order) {
+    : folder_(folder.path("")),
+      around_(from_us(typical_around_us(traced))),
+      finest_(finest_of(traced).order) {
   std::vector<MeasuredRun> runs;
   for (const TracedOrder& one : traced) runs.push_back(one.run);
   const MergedTimes merged = merged_times(runs);
-  host_ = from_us(merged.host_us);
+  host_ = host_costs(runs);
+  op_us_ = merged.op_us;
   profile_ = profile_text(runs, merged, 1);
   const ScenarioParts parts = parts_of(traced.front());
   scenario_ = scenario_text(runs.front(), merged, parts, 1);
@@ -97,14 +122,16 @@ Transfer::Transfer(const std::vector<TracedOrder>& traced, const TorchFolder& fo
 }
 
 std::variant<PricedPlan, std::string> Transfer::priced(const RuntimeOrder& order) const {
-  const auto settings = settings_for(order, finest_);
+  auto settings = settings_for(order, finest_);
   if (const auto* why = std::get_if<std::string>(&settings)) return *why;
+  std::get<0>(settings).push_back(fmt::format("/overheads/host_us={}", host_.op_us + op_us_));
   try {
     const Layout layout = settle(read_scenario(folder_ + "run.json", std::get<0>(settings)));
     const Simulation simulation(layout, Engine::automatic);
     auto priced = simulation.price_order(layout.schedule);
     if (const auto* finding = std::get_if<Finding>(&priced)) return finding->text;
-    move_first_inputs(layout, host_, std::get<PricedPlan>(priced));
+    move_first_inputs(layout, host_.op_us, std::get<PricedPlan>(priced));
+    add_messages(host_.message_us, std::get<PricedPlan>(priced));
     return std::get<PricedPlan>(std::move(priced));
   } catch (const InputError& error) {
     return std::string(error.what());

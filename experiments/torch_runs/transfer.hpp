@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "experiments/measured_runs/measured_run.hpp"
+#include "experiments/measured_runs/merged_times.hpp"
 #include "experiments/torch_runs/runtime_order.hpp"
 #include "experiments/torch_runs/torch_folder.hpp"
 #include "sim/costs/priced_plan.hpp"
@@ -15,6 +16,7 @@ namespace penstock {
 struct TracedOrder {
   RuntimeOrder order;
   MeasuredRun run;
+  double around_us = 0;  // of a step, in front of its ops and behind
 };
 
 /// Predicts orders from the traces of some: one profile of them all, then a simulation.
@@ -25,6 +27,8 @@ class Transfer {
 
   /// An order, priced by the profile; or why the profile does not price it.
   std::variant<PricedPlan, std::string> priced(const RuntimeOrder& order) const;
+  /// What a step takes around its ops: the median of the orders.
+  Time around() const { return around_; }
 
   const std::string& profile() const { return profile_; }
   const std::string& scenario() const { return scenario_; }
@@ -33,7 +37,9 @@ class Transfer {
   std::string folder_;
   std::string profile_;
   std::string scenario_;
-  Time host_;            // between two ops
+  HostCosts host_;
+  double op_us_ = 0;  // of an op beyond its layers
+  Time around_;
   RuntimeOrder finest_;  // whose stages are the layers of the profile
 };
 

@@ -158,9 +158,17 @@ void judge_run(const TorchResult& result, Validation& validation) {
   if (result.gradient_error > most_gradient_error) validation.verdict = Verdict::fail;
 }
 
+/// How long a step takes, or why it is not predicted.
+std::variant<Time, std::string> predicted(const Transfer& transfer, const RuntimeOrder& order) {
+  const auto priced = transfer.priced(order);
+  if (const auto* why_not = std::get_if<std::string>(&priced)) return *why_not;
+  const auto& plan = std::get<PricedPlan>(priced);
+  return makespan(plan.plan, relax(plan)) + transfer.around();
+}
+
 /// Fills in the outcome of an order that ran.
 void fill(const TorchJob& job, const TorchRun& run, std::size_t number,
-          const std::variant<PricedPlan, std::string>& predicted, TorchOutcome& outcome) {
+          const std::variant<Time, std::string>& predicted, TorchOutcome& outcome) {
   const TorchResult& result = run.results[number];
   Validation& validation = outcome.validation;
   validation.torch = note_of(job, run, result);
@@ -172,14 +180,17 @@ void fill(const TorchJob& job, const TorchRun& run, std::size_t number,
   validation.errors = traced.errors.value_or(RunErrors{});
   validation.typical = traced.timeline;
   validation.typical.environment["torch"] = run.version;
+  if (job.device.device == "cpu") {
+    validation.typical.environment["measured_by"] = "begins and ends noted by the script";
+  }
   validation.simulated = relax(profiled(validation.job, validation.measured.profile));
-  const auto* priced = std::get_if<PricedPlan>(&predicted);
-  if (priced == nullptr) {
+  const auto* simulated = std::get_if<Time>(&predicted);
+  if (simulated == nullptr) {
     outcome.left_out = std::get<std::string>(predicted);
     return;
   }
   const auto steps = counted_steps(result, job.quiet_share, validation.measured);
-  fill_errors(steps, makespan(priced->plan, relax(*priced)), validation);
+  fill_errors(steps, *simulated, validation);
   judge_run(result, validation);
 }
 
@@ -191,7 +202,8 @@ std::vector<TracedOrder> times_from(const std::vector<Runnable>& all, const Torc
     const auto& of_order = run.results[i].traced;
     if (!of_order) continue;
     auto& list = candidates[all[i].candidate].gives_times ? traced : others;
-    if (list.empty() || &list == &traced) list.push_back({all[i].order, *of_order});
+    if (list.empty() || &list == &traced)
+      list.push_back({all[i].order, *of_order, run.results[i].around_us});
   }
   return traced.empty() ? others : traced;
 }
@@ -234,7 +246,7 @@ TorchOutcomes validate_in_torch(const std::vector<TorchCandidate>& candidates,
     if (const std::string& fault = run.results[i].fault; !fault.empty()) {
       outcome.validation.fault = Finding{"pytorch", {}, {}, fault};
     } else {
-      fill(job, run, i, transfer->priced(runs[i].order), outcome);
+      fill(job, run, i, predicted(*transfer, runs[i].order), outcome);
     }
   }
   return all;

@@ -102,6 +102,24 @@ TEST_CASE("merged times: stages run apart and together tell what an op takes bey
   CHECK(merged_times({coarse, fine}).op_us == 0);
 }
 
+// An op takes 10 us of the host, and a tensor 30 us.
+TEST_CASE("merged times: ranks that move more tensors an op tell what a tensor takes of the host") {
+  MeasuredRun few = run_with("few", {{Pass::forward, {1}}});
+  MeasuredRun many = few;
+  few.host_shares = {{.us = 16 * 10 + 16 * 30, .ops = 16, .messages = 16}};
+  many.host_shares = {{.us = 32 * 10 + 48 * 30, .ops = 32, .messages = 48}};
+  CHECK(host_costs({few, many}).op_us == doctest::Approx(10));
+  CHECK(host_costs({few, many}).message_us == doctest::Approx(30));
+  CHECK(host_costs({few, few}).op_us == doctest::Approx(40));
+  CHECK(host_costs({few, few}).message_us == 0);
+  many.host_shares.front().us = 32 * 10;  // more tensors, less time
+  CHECK(host_costs({few, many}).op_us == doctest::Approx(25));
+  CHECK(host_costs({few, many}).message_us == 0);
+  many.host_shares.front().us = 32 * 100;  // all of it, and more
+  CHECK(host_costs({few, many}).op_us == 0);
+  CHECK(host_costs({}).op_us == 0);
+}
+
 TEST_CASE("merged times: stages that are no multiple of each other make no profile") {
   CHECK_THROWS_AS(
       merged_times({run_with("three", {{Pass::forward, {1, 1, 1}}}),

@@ -161,6 +161,27 @@ TEST_CASE("torch runs: W of the first stage is the whole backward that was trace
   CHECK(us_of(std::get<PricedPlan>(predicted), Pass::backward_weight, 1) == 6);
 }
 
+// An op takes 5 us of the host, a tensor 10 us. F of the first stage sends one, B receives one.
+TEST_CASE("torch runs: the host takes time for each tensor, and a step around its ops") {
+  const Scratch scratch;
+  const TorchFolder folder(scratch.path("run"));
+  TracedOrder one = traced_order("zb-h1", {1, 2, 3});
+  one.run.host_us = 12;
+  one.run.host_shares = {{.us = 40, .ops = 4, .messages = 2}, {.us = 60, .ops = 4, .messages = 4}};
+  one.around_us = 7;
+  const Transfer transfer({one}, folder);
+  scratch.file("run/orders/zb-h1.csv", one.order.csv);
+  const auto predicted = transfer.priced(one.order);
+  REQUIRE(std::holds_alternative<PricedPlan>(predicted));
+  const PricedPlan& priced = std::get<PricedPlan>(predicted);
+  CHECK(us_of(priced, Pass::forward, 0) == 1 + 5 + 10);
+  CHECK(us_of(priced, Pass::backward_input, 0) == 5 + 10);
+  CHECK(us_of(priced, Pass::backward_weight, 0) == 2 + 3 + 5);
+  CHECK(us_of(priced, Pass::backward_input, 1) == 2 + 5 + 10);
+  CHECK(us_of(priced, Pass::backward_weight, 1) == 3 + 5);
+  CHECK(transfer.around() == from_us(7));
+}
+
 // Two visits of two steps each, of which the second was loud.
 TEST_CASE(
     "torch runs: of traced steps the quiet ones of all visits count; all, where these are few") {
@@ -168,16 +189,25 @@ TEST_CASE(
     std::vector<TracedVisit> made;
     for (const std::vector<double>& of_visit : others) {
       kept.emplace_back(varied_runs(three_stages(steady_order), 2), KinetoStyle{});
-      made.push_back({kept.back().reading.files, of_visit});
+      made.push_back({kept.back().reading.files, {}});
+      for (const double share : of_visit) {
+        made.back().steps.push_back({.us = 1e6, .others = share, .round = 0});
+      }
     }
     return made;
   };
   const Layout layout = settle(parse_scenario(three_stages(steady_order), "three.json"));
   const RuntimeOrder order = runtime_order("1f1b", layout, layout.schedule);
   std::deque<Traces> kept;
-  const MeasuredRun quiet = run_of_visits(visits({{0.01, 0.5}, {0.02, 0.5}}, kept), 0.06, order);
+  const auto quiet_visits = visits({{0.01, 0.5}, {0.02, 0.5}}, kept);
+  const MeasuredRun quiet = run_of_visits(quiet_visits, 0.06, order);
   CHECK(quiet.numbers == std::vector<std::uint32_t>{1, 3});
   CHECK(quiet.times.front().count == 2 * 6);  // F of the first stage, six microbatches
+  const Plan& plan = quiet.job.priced.plan;
+  const auto us = [&](std::size_t i) {
+    return to_us(makespan(plan, quiet.measured.iterations[i]));
+  };
+  CHECK(around_ops_us(quiet_visits, quiet) == doctest::Approx(1e6 - (us(0) + us(1)) / 2));
   const MeasuredRun loud = run_of_visits(visits({{0.01, 0.5}, {0.2, 0.5}}, kept), 0.06, order);
   CHECK(loud.numbers == std::vector<std::uint32_t>{1, 2, 3, 4});
 }
