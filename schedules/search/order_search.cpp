@@ -18,7 +18,7 @@ namespace {
 
 /// The shares of the budget at which steps end.
 constexpr double first_branching_end = 0.1;
-constexpr double fixed_end = 0.55;
+constexpr double fixed_end = 0.55, fixed_end_if_kept = 0.3;
 constexpr double last_branching_begin = 0.6;
 
 constexpr std::size_t most_candidates = 4;
@@ -83,7 +83,9 @@ class FormSearch {
 
 void FormSearch::run() {
   for (const OrderSeed& seed : options_.seeds) {
-    if (open(1)) try_order({seed.sequences, seed.forms}, seed.name);
+    if (!open(1)) break;
+    try_order({seed.sequences, seed.forms}, seed.name);
+    count();
   }
   const bool small = !recomputes_ && problem_.cells() <= most_cells_to_branch;
   if (!recomputes_ && problem_.cells() <= most_cells_to_try) {
@@ -93,7 +95,7 @@ void FormSearch::run() {
   if (!recomputes_ && !joins_) {
     search(problem_, 0, end);
   } else {
-    search_fixed(fixed_end);
+    search_fixed(recomputes_ ? fixed_end : fixed_end_if_kept);
     improve(end);
   }
   if (small) branch(1, UINT64_MAX);
@@ -217,7 +219,6 @@ void FormSearch::keep(SearchedOrder order, const std::string& origin) {
   kept_.insert(std::upper_bound(kept_.begin(), kept_.end(), candidate), std::move(candidate));
   if (kept_.size() > most_candidates) kept_.pop_back();
   state_.best = kept_.front().makespan;
-  count();
 }
 
 /// Local search from each of the best in turn, then again from what is best by then.
