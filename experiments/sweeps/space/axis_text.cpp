@@ -150,7 +150,7 @@ Axis axis_of(const std::string& text) {
       const auto kind = measure_of_key(std::string_view(pointer).substr(pointer.rfind('/') + 1));
       axis.values.push_back(values_of_text(part.substr(equals + 1), kind));
     } catch (const InputError& error) {
-      throw UsageError(fmt::format("--vary {}: {}", part, error.what()));
+      throw UsageError(fmt::format("--vary {}: {}", shortened(part, 240), error.what()));
     }
   }
   return axis;
