@@ -10,6 +10,7 @@
 #include "experiments/files/error_place.hpp"
 #include "experiments/files/files.hpp"
 #include "experiments/files/json_input.hpp"
+#include "experiments/files/plain_text.hpp"
 #include "experiments/files/setting.hpp"
 #include "experiments/sweeps/space/axis.hpp"
 #include "sim/base/error.hpp"
@@ -127,7 +128,12 @@ void add_arguments(const SweepArguments& arguments, SweepRequest& request) {
       throw UsageError(
           fmt::format("--result {}: expected a pointer into the document of run "
                       "--json, such as /ranks/0/idle_us",
-                      pointer));
+                      shortened(pointer)));
+    }
+    try {
+      check_depth(pointer);
+    } catch (const InputError& error) {
+      throw UsageError(fmt::format("--result {}: {}", shortened(pointer), error.what()));
     }
     request.results.push_back(pointer);
   }

@@ -110,7 +110,7 @@ TEST_CASE("sweep: files and costs of layers that are kept give the rows of whole
 
 TEST_CASE("sweep: a configuration too large for the memory is a row, and others are as ever") {
   const SweepSpace space = space_of(four_stages(), {"/schedule/microbatches=4,20000,8"});
-  MemoryRoom room(10'000'000);  // for 10,000 actions
+  MemoryRoom room(10'000'000);  // for 25,000 actions
   Evaluator evaluator(space, catalogue(), room);
   CHECK(evaluator.row(0) == alone(space, 0));
   const json row = json::parse(evaluator.row(1));
