@@ -53,11 +53,11 @@ TEST_CASE("layers in a run: iterations that vary are put together") {
   CHECK(spread_in_run(iterations_of(12, length)) > ValidityRules::most_spread);
 }
 
-// Cells of 2 us. For 20 iterations at a time, every other one takes 1.7 or 0.4 times as long: means
+// Cells of 2 us. For 25 iterations at a time, every other one takes 1.7 or 0.4 times as long: means
 // of batches differ, but the median of 200 iterations is 2 us.
 TEST_CASE("layers in a run: the median of many short passes is known though batches differ") {
   const auto length = [](std::size_t i) {
-    const double phase = i / 20 % 3 == 0 ? 1.0 : i / 20 % 3 == 1 ? 1.7 : 0.4;
+    const double phase = i / 25 % 3 == 0 ? 1.0 : i / 25 % 3 == 1 ? 1.7 : 0.4;
     return 2000 * (i % 2 == 0 ? 1.0 : phase);
   };
   const std::vector<double> samples = samples_in_run(iterations_of(200, length));
