@@ -23,11 +23,6 @@ std::string data_note(const Scenario& scenario, const Layout& layout) {
          "/hardware/devices or /parallel/data";
 }
 
-bool has_weights(const ModelGraph& model) {
-  return std::any_of(model.layers.begin(), model.layers.end(),
-                     [](const Layer& layer) { return layer.parameter_bytes > 0; });
-}
-
 std::string overlap_note(const Layout& layout) {
   return layout.memory.zero < 2
              ? "gradient reduction overlaps with compute; /parallel/overlap_sums=false starts it "

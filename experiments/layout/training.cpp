@@ -77,11 +77,6 @@ Recomputing recomputing_of(const Layout& layout) {
           .microbatches = layout.recompute.microbatches};
 }
 
-bool has_parameters(const ModelGraph& model) {
-  return std::any_of(model.layers.begin(), model.layers.end(),
-                     [](const Layer& layer) { return layer.parameter_bytes > 0; });
-}
-
 /// Without replicas there is nothing to shard.
 std::uint32_t zero_level(const Layout& layout) {
   return shares_weights(layout) ? layout.memory.zero : 0;
@@ -145,12 +140,12 @@ Tail tail_of(const Layout& layout) {
 
 /// Throws InputError for settings that a schedule without flushes would ignore.
 void check_no_tail(const Layout& layout) {
-  if (layout.degrees.data > 1 && has_parameters(layout.model)) {
+  if (layout.degrees.data > 1 && has_weights(layout.model)) {
     throw InputError("/parallel/data",
                      "an asynchronous order has no point at which data replicas could reduce their "
                      "gradients; set it to 1, and replicate stages by /partition/ranks");
   }
-  if (shares_beyond_ranks(layout) && has_parameters(layout.model)) {
+  if (shares_beyond_ranks(layout) && has_weights(layout.model)) {
     throw InputError(
         "/parallel",
         "an asynchronous order has no point at which the devices of a rank could reduce "
@@ -189,6 +184,11 @@ void hold_kinds(const Layout& layout, Extras& extras) {
 }
 
 }  // namespace
+
+bool has_weights(const ModelGraph& model) {
+  return std::any_of(model.layers.begin(), model.layers.end(),
+                     [](const Layer& layer) { return layer.parameter_bytes > 0; });
+}
 
 bool shares_weights(const Layout& layout) {
   // Copies on several ranks that update as they run each hold their own weights.

@@ -7,6 +7,9 @@
 
 namespace penstock {
 
+/// Whether any layer has parameters.
+bool has_weights(const ModelGraph& model);
+
 /// Whether weights have replicas, which reduce their gradients: data replicas, devices of one
 /// rank's group, or several ranks with one stage.
 bool shares_weights(const Layout& layout);
