@@ -50,7 +50,10 @@ int explain_recording(const Options& options, const std::string& content) {
   }
   const RunResult run = run_of_recording(parse_recording(options.scenario, content));
   const Explanation explanation = explain_recorded(run);
-  write_pictures(options.pictures, run, {explanation.gaps, tasks_of(run.report->critical_path)});
+  OutputSet outputs(options.replaced);
+  write_pictures(options.pictures, run, outputs,
+                 {explanation.gaps, tasks_of(run.report->critical_path)});
+  outputs.publish();
   if (on_standard_output(options.pictures)) return ExitCode::done;
   show(options.json ? printed(explanation_json(run, explanation))
                     : explanation_text(run, explanation));
