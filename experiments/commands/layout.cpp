@@ -78,26 +78,13 @@ PlannerOptions planner_options(const Options& options, ProgressBar& progress) {
   return planner;
 }
 
-/// The task with a change. A mistake in it is one of --change, not of --set.
-TrainingTask changed_task(const Options& options, const std::string& change,
-                          const Catalogue& catalogue) {
-  constexpr std::string_view set = "--set ";
-  try {
-    TrainingRequest request = request_of(options);
-    request.settings.push_back(change);
-    return read_training_task(request, catalogue);
-  } catch (const UsageError& error) {
-    const std::string text = error.what();
-    if (!text.starts_with(set)) throw;
-    throw UsageError("--change " + text.substr(set.size()));
-  }
-}
-
 /// Of all changes, so that a mistake shows before anything is simulated.
 std::vector<TrainingTask> changed_tasks(const Options& options, const Catalogue& catalogue) {
   std::vector<TrainingTask> tasks;
   for (const std::string& change : options.changes) {
-    tasks.push_back(changed_task(options, change, catalogue));
+    TrainingRequest request = request_of(options);
+    request.settings.push_back(change);
+    tasks.push_back(read_training_task(request, catalogue));
   }
   return tasks;
 }
@@ -143,6 +130,8 @@ void write_outputs(const Options& options, const LayoutPlan& plan, std::size_t b
 int plan_and_report(const Options& options) {
   check_outputs({options.svg, options.png}, {options.model}, options.replaced);
   read_file(options.model);  // errors of the file itself come before those of layouts
+  refuse_axes("--set", options.settings);
+  refuse_axes("--change", options.changes);
   const std::optional<double> uncertainty = share_of(options.uncertainty);
   const Catalogue catalogue = read_catalogue();
   ProgressBar progress;

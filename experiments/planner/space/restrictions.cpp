@@ -91,6 +91,18 @@ std::vector<std::string> checked_values(const Setting& setting) {
 
 }  // namespace
 
+void refuse_axes(std::string_view option, const std::vector<std::string>& texts) {
+  for (const std::string& text : texts) {
+    for (const SingleSetting& setting : single_settings_of(option, text)) {
+      const auto chosen = [&](const LayoutAxis& axis) { return axis.pointer == setting.pointer; };
+      if (std::none_of(layout_axes().begin(), layout_axes().end(), chosen)) continue;
+      throw UsageError(
+          fmt::format("{} {}: layouts choose {}; --only {} keeps those with that value", option,
+                      text, setting.pointer, setting.text()));
+    }
+  }
+}
+
 Restrictions::Restrictions(const std::vector<std::string>& texts, std::string_view option) {
   for (const std::string& text : texts) {
     for (const Setting& setting : settings_of(option, text)) {

@@ -8,6 +8,9 @@
 
 namespace penstock {
 
+/// Throws UsageError where what --set or --change got names an axis of layouts: these choose it.
+void refuse_axes(std::string_view option, const std::vector<std::string>& texts);
+
 /// Values that layouts may have, by JSON pointer into a scenario; all values where a pointer is
 /// missing.
 class Restrictions {
