@@ -147,7 +147,7 @@ SweepCount deal_sweep(const SweepSpace& space, const SweepRun& run, const TakeRo
 void run_dealt(const SweepSpace& space, const Catalogue& catalogue) {
   using Clock = std::chrono::steady_clock;
   const InterruptRequest the_dealer_decides;
-  MemoryRoom room(memory_of_process());
+  RowMemory room(memory_of_process());
   Evaluator evaluator(space, catalogue, room);
   Answer answer;
   FinishedRows rows;

@@ -104,7 +104,7 @@ struct Evaluator::Known {
   std::unique_ptr<PreparedRun> prepared;  // null where costs alone do not decide
 };
 
-Evaluator::Evaluator(const SweepSpace& space, const Catalogue& catalogue, MemoryRoom& room)
+Evaluator::Evaluator(const SweepSpace& space, const Catalogue& catalogue, RowMemory& room)
     : space_(space), catalogue_(catalogue), room_(room) {
   for (const std::string& pointer : space.pointers()) {
     const auto knob = cost_knob(pointer);

@@ -10,7 +10,7 @@
 #include "experiments/layout/known_parts.hpp"
 #include "experiments/scenario/scenario_reader.hpp"
 #include "experiments/sweeps/cost_knobs.hpp"
-#include "experiments/sweeps/memory_room.hpp"
+#include "experiments/sweeps/row_memory.hpp"
 #include "experiments/sweeps/prepared_run.hpp"
 #include "experiments/sweeps/space/sweep_space.hpp"
 #include "experiments/sweeps/sweep_result.hpp"
@@ -22,7 +22,7 @@ namespace penstock {
 class Evaluator {
  public:
   /// Space, catalogue and room must outlive this.
-  Evaluator(const SweepSpace& space, const Catalogue& catalogue, MemoryRoom& room);
+  Evaluator(const SweepSpace& space, const Catalogue& catalogue, RowMemory& room);
   Evaluator(const Evaluator&) = delete;
   Evaluator& operator=(const Evaluator&) = delete;
   ~Evaluator();
@@ -45,7 +45,7 @@ class Evaluator {
 
   const SweepSpace& space_;
   const Catalogue& catalogue_;
-  MemoryRoom& room_;
+  RowMemory& room_;
   bool alone_ = false;  // with all of the room
   ScenarioReader reader_;
   KnownParts known_parts_;

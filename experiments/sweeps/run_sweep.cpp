@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "experiments/long_work/parallel.hpp"
-#include "experiments/sweeps/memory_room.hpp"
+#include "experiments/sweeps/row_memory.hpp"
 #include "experiments/sweeps/sweep_result.hpp"
 
 namespace penstock {
@@ -51,7 +51,7 @@ SweepCount run_sweep(const SweepSpace& space, const Catalogue& catalogue, const 
                      .on_progress = run.on_progress},
                     take);
   constexpr std::uint64_t most_threads = 1024;
-  MemoryRoom room(memory_of_process());
+  RowMemory room(memory_of_process());
   const auto threads =
       static_cast<std::size_t>(std::min({std::uint64_t{run.jobs}, total - run.done, most_threads}));
   in_parallel(

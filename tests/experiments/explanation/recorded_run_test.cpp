@@ -14,7 +14,7 @@ namespace {
 
 /// f = 1, b = 2 on three ranks, transfers of 3 us of which 1 is latency: they queue on their links
 /// and overlap by the latency.
-RunResult queued() {
+RunResult queued_on_links() {
   System system{Placement::loop(3, 1),
                 order_of("0F0,0F1,0B0,0B1\n1F0,1F1,1B0,1B1\n2F0,2B0,2F1,2B1"),
                 {stage_of(1, 2), stage_of(1, 2), stage_of(1, 2)},
@@ -30,7 +30,7 @@ RunResult recorded(const RunResult& run) {
 }  // namespace
 
 TEST_CASE("a recorded run has the critical path and the gaps of the run itself") {
-  const RunResult run = queued();
+  const RunResult run = queued_on_links();
   const RunResult again = recorded(run);
   const Explanation expected = explain_times(run), read = explain_recorded(again);
   CHECK(tasks_of(again.report->critical_path) == tasks_of(run.report->critical_path));
@@ -49,7 +49,7 @@ TEST_CASE("a recorded run has the critical path and the gaps of the run itself")
 }
 
 TEST_CASE("a recorded run that does not say which input came last is told by ends") {
-  const RunResult run = queued();
+  const RunResult run = queued_on_links();
   RunResult measured = run;
   measured.timeline.last_input.assign(run.plan->tasks(), no_task);
   const RunResult again = recorded(measured);

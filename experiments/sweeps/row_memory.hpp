@@ -9,22 +9,22 @@ namespace penstock {
 
 /// The memory that configurations may use which run side by side. Whether one fits depends on it
 /// alone, not on what runs beside it.
-class MemoryRoom {
+class RowMemory {
  public:
-  explicit MemoryRoom(std::uint64_t bytes) : bytes_(bytes), free_(bytes) {}
-  MemoryRoom(const MemoryRoom&) = delete;
-  MemoryRoom& operator=(const MemoryRoom&) = delete;
+  explicit RowMemory(std::uint64_t bytes) : bytes_(bytes), free_(bytes) {}
+  RowMemory(const RowMemory&) = delete;
+  RowMemory& operator=(const RowMemory&) = delete;
 
   /// Gives the memory back when it goes.
   class Use {
    public:
-    Use(MemoryRoom& room, std::uint64_t bytes) : room_(room), bytes_(bytes) {}
+    Use(RowMemory& room, std::uint64_t bytes) : room_(room), bytes_(bytes) {}
     Use(const Use&) = delete;
     Use& operator=(const Use&) = delete;
     ~Use();
 
    private:
-    MemoryRoom& room_;
+    RowMemory& room_;
     std::uint64_t bytes_;
   };
   /// Waits until these bytes are free; null if there never are so many.

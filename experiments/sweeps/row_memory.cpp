@@ -1,4 +1,4 @@
-#include "experiments/sweeps/memory_room.hpp"
+#include "experiments/sweeps/row_memory.hpp"
 
 #include <sys/resource.h>
 #include <unistd.h>
@@ -21,7 +21,7 @@ std::uint64_t bytes_in(const char* path) {
 
 }  // namespace
 
-MemoryRoom::Use::~Use() {
+RowMemory::Use::~Use() {
   {
     const std::lock_guard guard(room_.mutex_);
     room_.free_ += bytes_;
@@ -29,7 +29,7 @@ MemoryRoom::Use::~Use() {
   room_.freed_.notify_all();
 }
 
-std::unique_ptr<MemoryRoom::Use> MemoryRoom::take(std::uint64_t bytes) {
+std::unique_ptr<RowMemory::Use> RowMemory::take(std::uint64_t bytes) {
   if (bytes > bytes_) return nullptr;
   std::unique_lock lock(mutex_);
   freed_.wait(lock, [&] { return bytes <= free_; });
