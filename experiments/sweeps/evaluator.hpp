@@ -10,8 +10,8 @@
 #include "experiments/layout/known_parts.hpp"
 #include "experiments/scenario/scenario_reader.hpp"
 #include "experiments/sweeps/cost_knobs.hpp"
-#include "experiments/sweeps/row_memory.hpp"
 #include "experiments/sweeps/prepared_run.hpp"
+#include "experiments/sweeps/row_memory.hpp"
 #include "experiments/sweeps/space/sweep_space.hpp"
 #include "experiments/sweeps/sweep_result.hpp"
 

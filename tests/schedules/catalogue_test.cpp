@@ -59,7 +59,8 @@ void for_each_split(Visitor visit) {
 
 }  // namespace
 
-TEST_CASE("names of PyTorch's classes and their short forms are known for the schedules they mean") {
+TEST_CASE(
+    "names of PyTorch's classes and their short forms are known for the schedules they mean") {
   constexpr std::array<std::pair<const char*, const char*>, 12> names{
       {{"ScheduleGPipe", "gpipe"},
        {"Schedule1F1B", "1f1b"},

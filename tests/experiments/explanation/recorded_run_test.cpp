@@ -66,8 +66,9 @@ TEST_CASE("explain: a timeline, simulated or measured, as text and as JSON") {
     return run_penstock(arguments, scratch.path(""));
   };
   REQUIRE(run({"run", "s.json", "--timeline", "s.timeline"}).code == 0);
-  REQUIRE(run({"validate", "s.json", "--backend", "cpu_logical", "--timeline", "m.timeline"}).code ==
-          0);
+  REQUIRE(
+      run({"validate", "s.json", "--backend", "cpu_logical", "--timeline", "m.timeline"}).code ==
+      0);
   const auto of_scenario = nlohmann::json::parse(run({"explain", "s.json", "--json"}).output);
   for (const char* file : {"s.timeline", "m.timeline"}) {
     CAPTURE(file);

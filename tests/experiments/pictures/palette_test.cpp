@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "experiments/pictures/theme.hpp"
-#include "experiments/pictures/theme.hpp"
 #include "sim/report/report.hpp"
 
 namespace penstock::testing {

@@ -94,8 +94,8 @@ TEST_CASE("validity: a short pass of a layer may vary by what no action shows") 
         "retired 0: its samples are 15.0 % from their median, more than 10.0 %");
 }
 
-// 2 us, give or take 0.6: of 200 samples the median is known within 0.1 us. Where it could be either
-// of two lengths it is not, and of a kernel that is no pass the scatter counts.
+// 2 us, give or take 0.6: of 200 samples the median is known within 0.1 us. Where it could be
+// either of two lengths it is not, and of a kernel that is no pass the scatter counts.
 TEST_CASE("validity: samples of a pass may vary where their median is known") {
   const auto judged = [](const char* pass, auto length_ns) {
     return after([&](StoredRow& row, Today&) {
@@ -107,8 +107,9 @@ TEST_CASE("validity: samples of a pass may vary where their median is known") {
   const auto even = [](int i) { return 1400.0 + 6 * i; };
   CHECK(judged("forward", even) == "valid 0: ");
   CHECK(judged("", even).starts_with("retired 0: its samples are 15"));
-  CHECK(judged("forward", [](int i) { return i < 100 ? 1000.0 : 1600.0; })
-            .starts_with("retired 0: its samples are 23"));
+  CHECK(judged("forward", [](int i) {
+          return i < 100 ? 1000.0 : 1600.0;
+        }).starts_with("retired 0: its samples are 23"));
 }
 
 TEST_CASE("validity: what is predicted invalid adds up, and from one on the row is suspect") {
