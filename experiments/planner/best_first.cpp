@@ -246,8 +246,10 @@ void BestFirst::finish() {
                    });
   std::stable_sort(plan_.refused.begin(), plan_.refused.end(),
                    [](const Exclusion& a, const Exclusion& b) { return a.layouts > b.layouts; });
-  if (!queue_.empty()) plan_.slower_bound_us = queue_.top().bound_us;
-  plan_.stopped = !queue_.empty() && plan_.slower_bound_us <= threshold();
+  if (!queue_.empty()) {
+    plan_.slower_bound_us = queue_.top().bound_us;
+    plan_.stopped = plan_.slower_bound_us <= threshold();
+  }
   std::uint64_t others = plan_.without_memory + plan_.simulated;
   for (const Exclusion& one : plan_.refused) others += one.layouts;
   plan_.slower = plan_.legal > others ? plan_.legal - others : 0;

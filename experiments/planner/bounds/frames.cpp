@@ -235,7 +235,8 @@ std::vector<double> LayoutFrames::held_bytes(const Placement& placement,
                                              const StageWeights& weights,
                                              std::uint32_t zero) const {
   const DeviceMemory& memory = base_.settled.memory;
-  const double gradient = memory.kept.gradient_factor();
+  // A gradient that is not kept still travels.
+  const double gradient = memory.kept.gradient > 0 ? memory.kept.gradient_factor() : 0;
   const double optimizer = memory.kept.optimizer_factor();
   const double capacity = memory.capacity_bytes ? static_cast<double>(*memory.capacity_bytes) : 0;
   // Each buffer is rounded to a byte: two of a rank, three of a stage.

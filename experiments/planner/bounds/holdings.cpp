@@ -22,7 +22,7 @@ bool holds_all(const Moment& one, const Moment& other) {
 /// Follows the row of a rank.
 class RowWalk {
  public:
-  explicit RowWalk(const std::vector<Stage>& stages) : stages_(stages) {
+  RowWalk(const std::vector<Stage>& stages, bool to_host) : stages_(stages), to_host_(to_host) {
     for (auto* list : {&now_.held, &now_.unread, &now_.pending}) list->resize(stages.size());
     holding_.evictions.resize(stages.size());
   }
@@ -39,7 +39,7 @@ class RowWalk {
     if (action.pass == Pass::backward_input) ++now_.pending[at];
     if (action.pass == Pass::backward_weight) --now_.pending[at];
     if (action.pass == Pass::evict) {
-      ++holding_.evictions[at];
+      if (to_host_) ++holding_.evictions[at];
       --now_.unread[at];
     }
     if (action.pass == Pass::evict || ends_activation(action.pass)) --now_.held[at];
@@ -62,6 +62,7 @@ class RowWalk {
   }
 
   const std::vector<Stage>& stages_;
+  bool to_host_;
   Moment now_;
   RankHolding holding_;
 };
@@ -73,7 +74,7 @@ OrderHolding holding_of(const OrderChoice& order, const Placement& placement,
     Schedule schedule = make_schedule(*order.rule, placement, {microbatches, order.options});
     if (keep > 0) schedule = offloaded(schedule, {keep});
     for (const Rank rank : Numbers<Rank>(placement.ranks())) {
-      RowWalk walk(placement.stages_of(rank));
+      RowWalk walk(placement.stages_of(rank), schedule.keeper_of(rank) == host_memory);
       for (const Action& action : schedule.on(rank)) walk.follow(action);
       holding.ranks.push_back(walk.result());
     }

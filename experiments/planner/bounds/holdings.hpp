@@ -26,7 +26,7 @@ struct Moment {
 /// What an order makes a rank hold, whatever its times are.
 struct RankHolding {
   std::vector<Moment> moments;           // those that no other one holds all of
-  std::vector<std::uint64_t> evictions;  // by stage of the rank
+  std::vector<std::uint64_t> evictions;  // to the host, by stage of the rank
 };
 
 struct OrderHolding {
@@ -51,7 +51,7 @@ class Holdings {
 /// A lower bound on the bytes of the fullest rank.
 double least_bytes_of(const Placement& placement, const StagePrices& prices,
                       const OrderHolding& holding);
-/// A lower bound on the time that evicted activations take on a rank's way to its keeper.
+/// A lower bound on the time that evicted activations take on a rank's way to its host.
 double eviction_us(const Placement& placement, const StagePrices& prices,
                    const OrderHolding& holding);
 

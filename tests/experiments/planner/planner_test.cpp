@@ -249,6 +249,7 @@ TEST_CASE("planner: a layout under several names is listed once, under the first
   const LayoutPlan plan = plan_layouts(task, catalogue, options);
   REQUIRE_FALSE(plan.fitting.empty());
   CHECK(plan.repeated > 0);
+  CHECK_FALSE(plan.stopped);
   CHECK(plan.fitting.size() + plan.too_large.size() + plan.repeated == plan.simulated);
   for (const JudgedLayout& layout : plan.fitting) {
     CAPTURE(text_of(layout.choice));
