@@ -32,7 +32,8 @@ void draw_conditions(PricedPlan& priced) {
   Conditions& conditions = priced.conditions;
   conditions.blocking_sends = one_in(4);
   conditions.rendezvous = one_in(4);
-  conditions.in_flight = one_in(2) ? 0 : from_to(1, 2);
+  conditions.sends_in_flight = one_in(2) ? 0 : from_to(1, 2);
+  conditions.receives_in_flight = one_in(2) ? 0 : from_to(1, 2);
   if (one_in(4)) conditions.compute_slowdown = 1.5;
   if (one_in(4)) conditions.transfer_slowdown = 1.25;
   if (one_in(2)) return;

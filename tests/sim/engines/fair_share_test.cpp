@@ -23,12 +23,12 @@ struct Shared {
   std::map<std::uint32_t, double> rate;
 };
 
-std::uint32_t below(std::uint32_t end) {
+std::uint32_t flows_below(std::uint32_t end) {
   return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange<std::uint32_t>(0, end));
 }
 
 Shared random_shared() {
-  const FlowSet set = random_flows(below);
+  const FlowSet set = random_flows(flows_below);
   Shared shared;
   for (const NetworkLink& link : set.links) {
     shared.capacities.push_back(link.bandwidth_bytes_per_s);
@@ -42,7 +42,7 @@ std::uint32_t flows(const Shared& shared) {
 }
 
 /// One in two flows has a limit, low enough to matter for most.
-double random_limit() { return below(2) == 0 ? no_limit : 1e6 * (1 + below(300)); }
+double random_limit() { return flows_below(2) == 0 ? no_limit : 1e6 * (1 + flows_below(300)); }
 
 void note_rates(FairShare& share, Shared& shared) {
   for (const auto& [flow, rate] : share.solve()) shared.rate[flow] = rate;
@@ -54,7 +54,7 @@ void change(FairShare& share, Shared& shared, std::uint32_t flow) {
   if (!shared.limit.contains(flow)) {
     shared.limit[flow] = limit;
     share.start(flow, shared.routes[flow], limit);
-  } else if (below(3) == 0) {
+  } else if (flows_below(3) == 0) {
     shared.limit[flow] = limit;
     share.set_limit(flow, limit);
   } else {
@@ -117,7 +117,7 @@ std::set<std::uint32_t> component(const Shared& shared, std::uint32_t of) {
 
 void run_some(FairShare& share, Shared& shared) {
   for (std::uint32_t flow = 0; flow < flows(shared); ++flow) {
-    if (below(4) != 0) change(share, shared, flow);
+    if (flows_below(4) != 0) change(share, shared, flow);
   }
   note_rates(share, shared);
 }
@@ -181,8 +181,8 @@ TEST_CASE("rates kept up with through starts and stops are to the byte those fou
     Shared shared = random_shared();
     FairShare share(shared.capacities, flows(shared));
     for (std::uint32_t step = 0; step < 40; ++step) {
-      for (std::uint32_t at_once = 1 + below(3); at_once > 0; --at_once) {
-        change(share, shared, below(flows(shared)));
+      for (std::uint32_t at_once = 1 + flows_below(3); at_once > 0; --at_once) {
+        change(share, shared, flows_below(flows(shared)));
       }
       note_rates(share, shared);
       RC_ASSERT(shared.rate == rates_from_scratch(shared, running(shared)));
@@ -197,7 +197,7 @@ TEST_CASE("the order in which flows start at one moment changes no byte of their
     std::vector<std::uint32_t> order = running(shared);
     const auto expected = rates_from_scratch(shared, order);
     for (std::size_t left = order.size(); left > 1; --left) {
-      std::swap(order[left - 1], order[below(static_cast<std::uint32_t>(left))]);
+      std::swap(order[left - 1], order[flows_below(static_cast<std::uint32_t>(left))]);
     }
     RC_ASSERT(rates_from_scratch(shared, order) == expected);
   }));
@@ -208,7 +208,7 @@ TEST_CASE("only flows that hang together with a change are told a rate") {
     Shared shared = random_shared();
     FairShare share(shared.capacities, flows(shared));
     run_some(share, shared);
-    const std::uint32_t flow = below(flows(shared));
+    const std::uint32_t flow = flows_below(flows(shared));
     change(share, shared, flow);
     std::set<std::uint32_t> told;
     for (const auto& rate : share.solve()) told.insert(rate.first);
