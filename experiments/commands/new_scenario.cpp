@@ -6,6 +6,7 @@
 #include "experiments/commands/line/suggestions.hpp"
 #include "experiments/commands/registry.hpp"
 #include "experiments/files/files.hpp"
+#include "experiments/files/output_file.hpp"
 #include "experiments/long_work/progress.hpp"
 #include "experiments/starter/small_starter.hpp"
 #include "experiments/starter/starter.hpp"

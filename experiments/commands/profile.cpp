@@ -8,6 +8,7 @@
 #include "experiments/commands/registry.hpp"
 #include "experiments/files/files.hpp"
 #include "experiments/files/json_output.hpp"
+#include "experiments/files/output_file.hpp"
 #include "experiments/files/plain_text.hpp"
 #include "experiments/files/table.hpp"
 #include "experiments/gpu_probes/device_report.hpp"

@@ -7,6 +7,7 @@
 #include "experiments/commands/registry.hpp"
 #include "experiments/files/files.hpp"
 #include "experiments/files/json_output.hpp"
+#include "experiments/files/output_file.hpp"
 #include "experiments/files/table.hpp"
 #include "experiments/long_work/progress.hpp"
 #include "experiments/reproduction/anchor.hpp"

@@ -9,6 +9,7 @@
 #include "experiments/commands/line/suggestions.hpp"
 #include "experiments/commands/registry.hpp"
 #include "experiments/files/files.hpp"
+#include "experiments/files/output_file.hpp"
 #include "experiments/files/table.hpp"
 #include "experiments/long_work/interruption.hpp"
 #include "experiments/long_work/progress.hpp"

@@ -11,7 +11,6 @@
 #include <filesystem>
 
 #include "experiments/files/gzip.hpp"
-#include "experiments/files/output_file.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/limits.hpp"
 
@@ -65,42 +64,6 @@ std::string read_file(const std::string& path) {
     return content;
   } catch (const InputError& error) {
     throw in_file(path, error);
-  }
-}
-
-void write_file(const std::string& path, std::string_view content, Existing replaced) {
-  OutputFile file(path, replaced);
-  file.write(content);
-  file.publish();
-}
-
-namespace {
-
-bool is_file(const std::string& path) { return !path.empty() && path != "-"; }
-
-/// Compares the places that the paths lead to, whether or not a file exists there.
-bool are_one_file(const std::string& a, const std::string& b) {
-  std::error_code error;
-  if (fs::equivalent(a, b, error)) return fs::is_regular_file(a, error);
-  return !fs::exists(a, error) && fs::weakly_canonical(a, error) == fs::weakly_canonical(b, error);
-}
-
-}  // namespace
-
-void check_outputs(const std::vector<std::string>& outputs, const std::vector<std::string>& inputs,
-                   Existing replaced) {
-  for (auto output = outputs.begin(); output != outputs.end(); ++output) {
-    if (!is_file(*output)) continue;
-    const auto is_output = [&](const std::string& path) {
-      return is_file(path) && are_one_file(path, *output);
-    };
-    if (std::any_of(std::next(output), outputs.end(), is_output)) {
-      throw UsageError(fmt::format("{}: two outputs cannot be one file", *output));
-    }
-    if (std::any_of(inputs.begin(), inputs.end(), is_output)) {
-      throw UsageError(fmt::format("{}: an output cannot be an input as well", *output));
-    }
-    check_replaced(*output, replaced);
   }
 }
 

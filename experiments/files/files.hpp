@@ -6,7 +6,6 @@
 #include <string_view>
 #include <vector>
 
-#include "experiments/files/own_file.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {
@@ -24,15 +23,6 @@ InputFile open_input(const std::string& path);
 /// Throws InputError with the file's name in front for an unreadable file and for more than
 /// Limits::input_file_bytes.
 std::string read_file(const std::string& path);
-
-/// Writes a file whole or not at all, like OutputFile; "-" is standard output.
-void write_file(const std::string& path, std::string_view content,
-                Existing replaced = Existing::own);
-
-/// Throws UsageError if two outputs, or an output and an input, are the same file, even under
-/// different names, and for an output that must not be replaced. Ignores empty names and "-".
-void check_outputs(const std::vector<std::string>& outputs, const std::vector<std::string>& inputs,
-                   Existing replaced);
 
 /// The same error with the file's name in front of its place: "gpt.json: /schedule/name: …".
 InputError in_file(const std::string& path, const InputError& error);

@@ -7,7 +7,6 @@
 #include <set>
 
 #include "experiments/files/plain_text.hpp"
-#include "experiments/files/setting.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {
@@ -171,18 +170,6 @@ void set_value(json& document, const std::string& pointer, const std::string& va
     document[place] = parse_json(value);
   } catch (const json::exception& error) {
     throw InputError(reason(error.what()));
-  }
-}
-
-void apply_settings(json& document, const std::vector<std::string>& settings) {
-  for (const std::string& text : settings) {
-    for (const auto& [pointer, value] : single_settings_of("--set", text)) {
-      try {
-        set_value(document, pointer, value);
-      } catch (const InputError& error) {
-        throw UsageError(fmt::format("--set {}: {}", shortened(text, 240), error.what()));
-      }
-    }
   }
 }
 

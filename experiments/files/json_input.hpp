@@ -29,9 +29,6 @@ void check_depth(std::string_view pointer);
 /// Puts a JSON text at a pointer. Throws InputError without a place if the pointer does not fit.
 void set_value(nlohmann::json& document, const std::string& pointer, const std::string& value);
 
-/// Applies the texts of --set in order, see setting.hpp. Throws UsageError.
-void apply_settings(nlohmann::json& document, const std::vector<std::string>& settings);
-
 /// A JSON schema, compiled once for any number of documents. Thread-safe.
 class Schema {
  public:

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "experiments/files/gzip.hpp"
 #include "experiments/files/own_file.hpp"
@@ -83,5 +84,14 @@ class OutputSet {
   std::list<OutputFile> files_;
   std::list<std::string> made_folders_;  // the inmost first
 };
+
+/// Writes a file whole or not at all, like OutputFile; "-" is standard output.
+void write_file(const std::string& path, std::string_view content,
+                Existing replaced = Existing::own);
+
+/// Throws UsageError if two outputs, or an output and an input, are the same file, even under
+/// different names, and for an output that must not be replaced. Ignores empty names and "-".
+void check_outputs(const std::vector<std::string>& outputs, const std::vector<std::string>& inputs,
+                   Existing replaced);
 
 }  // namespace penstock

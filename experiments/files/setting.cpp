@@ -239,6 +239,18 @@ std::vector<SingleSetting> single_settings_of(std::string_view option, const std
   return of_option(option, text, [&] { return read_single_settings(text); });
 }
 
+void apply_settings(json& document, const std::vector<std::string>& settings) {
+  for (const std::string& text : settings) {
+    for (const auto& [pointer, value] : single_settings_of("--set", text)) {
+      try {
+        set_value(document, pointer, value);
+      } catch (const InputError& error) {
+        throw UsageError(fmt::format("--set {}: {}", shortened(text, longest_shown), error.what()));
+      }
+    }
+  }
+}
+
 std::pair<std::string, std::string> option_setting(const std::string& setting,
                                                    std::string_view section) {
   return of_option("--set", setting, [&] {

@@ -7,6 +7,7 @@
 #include "experiments/files/files.hpp"
 #include "experiments/files/json_input.hpp"
 #include "experiments/files/quantity.hpp"
+#include "experiments/files/setting.hpp"
 #include "experiments/formats/reading/read_model_file.hpp"
 #include "experiments/scenario/named_file.hpp"
 #include "experiments/scenario/read_chance.hpp"

@@ -55,8 +55,10 @@ Starter find_starter(const TrainingRequest& request, const OnProgress& on_progre
 std::vector<std::string> summary_of(const Starter& starter) {
   const LayoutPlan& plan = starter.plan;
   if (!starter.found()) {
-    return {"nothing written: no layout fits in memory", closest_text(plan),
-            "try more devices, or devices with more memory"};
+    std::vector<std::string> lines{"nothing written: no layout fits in memory", closest_text(plan),
+                                   "try more devices, or devices with more memory"};
+    if (!plan.refused.empty()) lines.push_back(plan.refused.front().rule);
+    return lines;
   }
   const JudgedLayout& fastest = plan.fitting.front();
   std::vector<std::string> lines{counts_text(plan), fastest_text(fastest.trial, fastest.choice)};

@@ -12,6 +12,7 @@
 
 #include "experiments/files/files.hpp"
 #include "experiments/files/json_output.hpp"
+#include "experiments/files/output_file.hpp"
 #include "experiments/long_work/interruption.hpp"
 #include "experiments/long_work/progress.hpp"
 #include "experiments/torch_runs/torch_scripts.hpp"

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "experiments/files/files.hpp"
+#include "experiments/files/output_file.hpp"
 #include "experiments/measured_runs/host_times.hpp"
 #include "experiments/measured_runs/outputs.hpp"
 #include "experiments/run/simulation.hpp"

@@ -82,6 +82,8 @@ PlanBase plan_base(const TrainingTask& task, Catalogue catalogue) {
     }
   }
   base.settled = settle(base.reduced, {.catalogue = &base.catalogue});
+  base.sharded = base.settled.hardware;
+  if (!task.by_kind) return base;  // without a stack
   LayoutChoice sharded = simple;
   sharded.zero = 3;
   base.sharded =

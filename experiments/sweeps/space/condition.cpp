@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -120,6 +121,12 @@ void check_numbers(const Operand& side, const std::vector<Varied>& varied) {
                                varied[side.value].pointer, shortened(texts.front())));
 }
 
+/// A JSON value as a user types it: a text without its quotes.
+std::string shown(const std::string& value) {
+  const auto parsed = nlohmann::json::parse(value);
+  return parsed.is_string() ? parsed.get<std::string>() : value;
+}
+
 /// Throws unless a text is among the values of a pointer.
 void check_text(const std::string& text, const Varied& varied) {
   const std::vector<std::string>& known = varied.values->list;
@@ -127,8 +134,11 @@ void check_text(const std::string& text, const Varied& varied) {
   if (known.empty() || plain_number(known.front())) {
     throw InputError(fmt::format("{} is no number, as {} takes", shortened(text), varied.pointer));
   }
+  std::vector<std::string> names;
+  for (const std::string& one : known) names.push_back(shown(one));
   throw InputError(
-      unknown_text(fmt::format("value {} of {}", shortened(text), varied.pointer), text, known));
+      unknown_text(fmt::format("value \"{}\" of {}", shortened(shown(text)), varied.pointer),
+                   shown(text), names));
 }
 
 /// Numbers are compared with numbers; a text equals one that its other side takes, or differs.

@@ -123,17 +123,17 @@ void add_arguments(const SweepArguments& arguments, SweepRequest& request) {
   }
   for (const std::string& pointer : arguments.results) {
     try {
+      check_depth(pointer);
+    } catch (const InputError& error) {
+      throw UsageError(fmt::format("--result {}: {}", shortened(pointer), error.what()));
+    }
+    try {
       check_pointer(pointer, "");
     } catch (const InputError&) {
       throw UsageError(
           fmt::format("--result {}: expected a pointer into the document of run "
                       "--json, such as /ranks/0/idle_us",
                       shortened(pointer)));
-    }
-    try {
-      check_depth(pointer);
-    } catch (const InputError& error) {
-      throw UsageError(fmt::format("--result {}: {}", shortened(pointer), error.what()));
     }
     request.results.push_back(pointer);
   }

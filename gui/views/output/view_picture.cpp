@@ -7,6 +7,7 @@
 #include <QWidget>
 
 #include "experiments/files/files.hpp"
+#include "experiments/files/output_file.hpp"
 #include "experiments/pictures/picture.hpp"
 
 namespace penstock {

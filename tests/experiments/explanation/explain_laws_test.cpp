@@ -24,7 +24,7 @@ nlohmann::json random_stage() {
                        {"backward_input_us", tenths(1, 30)},
                        {"backward_weight_us", tenths(1, 30)}};
   stage["activation_bytes"] = from_to(0, 3) * 1000;
-  stage["parameter_bytes"] = from_to(0, 3) * 1000;
+  stage["parameter_bytes"] = from_to(1, 3) * 1000;
   if (from_to(0, 1) == 0) stage["recompute_us"] = tenths(1, 30);
   return stage;
 }
@@ -34,8 +34,9 @@ nlohmann::json random_training(const ScheduleEntry& entry) {
   nlohmann::json sections{{"recompute", {{"early", from_to(0, 1) == 0}}}};
   if (from_to(0, 2) == 0) sections["recompute"]["mode"] = "except_last";
   if (entry.weights != WeightUse::flushed) return sections;  // there is no end at which to sum
-  sections["parallel"] = {{"data", from_to(1, 3)}};
-  sections["memory"] = {{"zero", from_to(0, 3)}};
+  const std::uint32_t data = from_to(1, 3);
+  sections["parallel"] = {{"data", data}};
+  sections["memory"] = {{"zero", data > 1 ? from_to(0, 3) : 0}};
   if (from_to(0, 1) == 0) sections["overheads"] = {{"optimizer_us", tenths(1, 30)}};
   if (from_to(0, 1) == 0) sections["model"] = {{"tied_embedding_bytes", 2000}};
   return sections;

@@ -102,6 +102,7 @@ TEST_CASE("the JSON of a contended run has its path, its shares and its gaps, to
     "findings": []})"_json;
   expected["changes"] = nlohmann::json::array();
   expected["advice"] = explanation.advice;
+  expected["notes"] = nlohmann::json::array();
   const auto document = nlohmann::json::parse(explanation_json(result, explanation).dump());
   // 1 % of the 7 us of both transfers.
   const auto share = document["sensitivity"][0]["predicted_share"];

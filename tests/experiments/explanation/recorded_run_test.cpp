@@ -76,8 +76,10 @@ TEST_CASE("explain: a timeline, simulated or measured, as text and as JSON") {
     CHECK(text.code == 0);
     CHECK(text.output.find("\ncritical path\n") != std::string::npos);
     const auto json = nlohmann::json::parse(run({"explain", file, "--json"}).output);
-    CHECK(json["critical_path_by_stage"] == of_scenario["critical_path_by_stage"]);
-    CHECK(json["idle_by_cause_us"] == of_scenario["idle_by_cause_us"]);
+    if (file == std::string_view("s.timeline")) {  // the other has the times of this machine
+      CHECK(json["critical_path_by_stage"] == of_scenario["critical_path_by_stage"]);
+      CHECK(json["idle_by_cause_us"] == of_scenario["idle_by_cause_us"]);
+    }
     CHECK(json["notes"].size() == 1);
   }
 }

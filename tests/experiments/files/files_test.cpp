@@ -231,7 +231,7 @@ TEST_CASE("a file written in pieces is that of the whole, packed or not, and app
     const Scratch scratch;
     write_file(scratch.path(name), content);
     const std::string whole = content_of(scratch.path(name));
-    OutputFile file(scratch.path(name));
+    OutputFile file(scratch.path(name), Existing::any);
     for (std::size_t at = 0; at < content.size(); at += 777) {
       file.write(std::string_view(content).substr(at, 777));
     }

@@ -258,7 +258,7 @@ TEST_CASE("calibrate --import adds rows to a store, and profile fit reports the 
   const ProgramRun again =
       run_penstock({"calibrate", "--import", folder, "-o", "gpu.profile"}, scratch.path(""));
   CHECK(again.code == 0);
-  CHECK(again.errors.find(" were in gpu.profile already") != std::string::npos);
+  CHECK(again.errors.find(" already in gpu.profile") != std::string::npos);
   CHECK(again.output.ends_with("\n0 rows added to gpu.profile\n"));
 }
 

@@ -112,7 +112,7 @@ TEST_CASE("traces: the command writes a scenario that finds its profile and its 
   CHECK(run(read_scenario(scenario)).report->makespan == made.report->makespan);
   CHECK(command(own_traces.reading.files, both) == 2);
   std::vector<std::string> all = both;
-  all.insert(all.end(), {"--write-order", scratch.path("c/o.csv")});
+  all.insert(all.end(), {"--write-order", scratch.path("c/o.csv"), "--force"});
   REQUIRE(command(own_traces.reading.files, all) == 0);
   CHECK(run(read_scenario(scenario)).report->makespan == own.report->makespan);
 }

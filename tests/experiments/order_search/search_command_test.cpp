@@ -63,8 +63,9 @@ class Desk {
 TEST_CASE("search: the order found passes check, and its scenario runs in the time reported") {
   const Desk desk;
   desk.scratch.file("s.json", scenario("zb-v", 4, 2, 8, 1));
-  const json found = desk.json_of({"search", "s.json", "--memory", "6", "--evaluations", "4000",
-                                   "-o", "order.csv", "--scenario", "searched.json", "--json"});
+  const json found =
+      desk.json_of({"search", "s.json", "--memory", "6", "--evaluations", "4000", "-o", "order.csv",
+                    "--force", "--scenario", "searched.json", "--json"});
   CHECK(found["found"] == true);
   CHECK(desk.run({"check", "order.csv"}).code == 0);
   const json run = desk.json_of({"run", "searched.json", "--json"});
@@ -87,8 +88,8 @@ TEST_CASE("search: equal seeds and evaluations give equal orders") {
   const Desk desk;
   desk.scratch.file("s.json", scenario("interleaved-1f1b", 2, 2, 4, 0.5));
   for (const char* name : {"a.csv", "b.csv"}) {
-    desk.json_of(
-        {"search", "s.json", "--evaluations", "1000", "--seed", "3", "-o", name, "--json"});
+    desk.json_of({"search", "s.json", "--evaluations", "1000", "--seed", "3", "-o", name, "--force",
+                  "--json"});
   }
   CHECK(content_of(desk.scratch.path("a.csv")) == content_of(desk.scratch.path("b.csv")));
 }
@@ -96,8 +97,8 @@ TEST_CASE("search: equal seeds and evaluations give equal orders") {
 TEST_CASE("search: --keep-placement keeps stages on the ranks of the scenario's schedule") {
   const Desk desk;
   desk.scratch.file("s.json", scenario("interleaved-1f1b", 2, 2, 4, 0.5));
-  desk.json_of(
-      {"search", "s.json", "--evaluations", "500", "--keep-placement", "-o", "o.csv", "--json"});
+  desk.json_of({"search", "s.json", "--evaluations", "500", "--keep-placement", "-o", "o.csv",
+                "--force", "--json"});
   const json checked = desk.json_of({"check", "o.csv", "--json"});
   CHECK(checked["placement"] == "loop");
 }
@@ -105,9 +106,9 @@ TEST_CASE("search: --keep-placement keeps stages on the ranks of the scenario's 
 TEST_CASE("search: a capacity below one microbatch is a finding, and no file is written") {
   const Desk desk;
   desk.scratch.file("s.json", scenario("zb-v", 2, 2, 2, 0));
-  const json found = desk.json_of(
-      {"search", "s.json", "--memory", "1", "--evaluations", "200", "-o", "order.csv", "--json"},
-      1);
+  const json found = desk.json_of({"search", "s.json", "--memory", "1", "--evaluations", "200",
+                                   "-o", "order.csv", "--force", "--json"},
+                                  1);
   CHECK(found["found"] == false);
   CHECK(!std::filesystem::exists(desk.scratch.path("order.csv")));
 }
@@ -122,7 +123,7 @@ TEST_CASE("search --recompute: some activations are kept, and the scenario writt
     CHECK(!as_asked.contains("recomputed_microbatches"));
     const json found =
         desk.json_of({"search", "s.json", "--memory", "24", "--evaluations", "6000", "--recompute",
-                      "-o", "order.csv", "--scenario", "searched.json", "--json"});
+                      "-o", "order.csv", "--force", "--scenario", "searched.json", "--json"});
     CHECK(found["makespan_us"].get<double>() < as_asked["makespan_us"].get<double>());
     CHECK(found["bound_us"].get<double>() <= found["makespan_us"].get<double>());
     CHECK(found["bound_us"].get<double>() <= as_asked["bound_us"].get<double>());
@@ -157,8 +158,8 @@ TEST_CASE("search: a backward stated only as a whole stays whole") {
                            { "forward_us": 1, "backward_us": 2 } ] },
     "hardware": { "name": "ideal", "devices": 2 },
     "schedule": { "name": "1f1b", "microbatches": 4 } })");
-  const json found =
-      desk.json_of({"search", "s.json", "--evaluations", "500", "-o", "o.csv", "--json"});
+  const json found = desk.json_of(
+      {"search", "s.json", "--evaluations", "500", "-o", "o.csv", "--force", "--json"});
   CHECK(found["makespan_us"] == 15);
   CHECK(found["proven"] == true);
   CHECK(content_of(desk.scratch.path("o.csv")).find('I') == std::string::npos);
@@ -177,7 +178,8 @@ TEST_CASE("search: a whole B that is shorter than I and W is decided in the sear
                 {"schedule", {{"name", "1f1b"}, {"microbatches", 1}}}};
   const auto found = [&] {
     desk.scratch.file("s.json", document.dump());
-    return desk.json_of({"search", "s.json", "--evaluations", "2000", "-o", "o.csv", "--json"});
+    return desk.json_of(
+        {"search", "s.json", "--evaluations", "2000", "-o", "o.csv", "--force", "--json"});
   };
   // F 1, 6, 8, I 3, then B 4 of stage 1 and B 4 of stage 0; W 6 of stage 2 meanwhile.
   const json whole = found();

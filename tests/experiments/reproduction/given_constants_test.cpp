@@ -5,6 +5,7 @@
 #include <string>
 
 #include "experiments/files/files.hpp"
+#include "experiments/files/output_file.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/scratch.hpp"
 

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "experiments/files/files.hpp"
+#include "experiments/files/output_file.hpp"
 #include "experiments/reproduction/anchor.hpp"
 #include "experiments/reproduction/report.hpp"
 #include "sim/base/error.hpp"

@@ -78,8 +78,10 @@ TEST_CASE("schedule ranking: all are those that train, others are named") {
   CHECK(schedules_named("gpipe,1f1b,gpipe") == std::vector<std::string>{"gpipe", "1f1b"});
   CHECK_THROWS_AS(schedules_named(""), UsageError);
   CHECK_THROWS_AS(schedules_named("gpipe,,1f1b"), UsageError);
-  CHECK_THROWS_WITH(schedules_named("gpip"),
-                    doctest::Contains("--schedules: unknown schedule \"gpip\"; known: all, "));
+  CHECK_THROWS_WITH(
+      schedules_named("gpip"),
+      doctest::Contains(
+          "--schedules: unknown schedule \"gpip\"; did you mean \"gpipe\"? known: all, "));
 }
 
 // 1F1B and GPipe take (8 + 1)(1 + 2) = 27 us, the naive order 8 * 2 * 3 = 48: far enough apart to

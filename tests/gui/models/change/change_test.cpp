@@ -98,7 +98,7 @@ TEST_CASE("knobs: the position of a slider goes to a value and back") {
 
 TEST_CASE("knobs: numbers are shown with the units that scenarios read, and read back") {
   CHECK(knob_text(knob_named("bandwidth"), 1e10) == "10GB/s");
-  CHECK(knob_text(knob_named("latency"), 2) == "2us");
+  CHECK(knob_text(knob_named("latency"), 2) == "2µs");
   CHECK(knob_text(knob_named("latency"), 0.25) == "250ns");
   CHECK(knob_text(knob_named("capacity"), 8e10) == "80GB");
   CHECK(knob_text(knob_named("microbatches"), 4096) == "4096");
