@@ -9,7 +9,7 @@
 #include <stdexcept>
 
 #include "experiments/long_work/interruption.hpp"
-#include "experiments/long_work/progress.hpp"
+#include "experiments/long_work/messages.hpp"
 #include "experiments/version.hpp"
 #include "gui/views/canvas/look.hpp"
 #include "gui/views/output/view_picture.hpp"
@@ -110,7 +110,7 @@ int screenshot(const ViewerOptions& options) {
   QApplication::processEvents();
   window.finish();
   QApplication::processEvents();
-  export_view(window, options.screenshot.toStdString(), options.replaced);
+  write_picture(window, options.screenshot.toStdString(), options.replaced);
   return 0;
 }
 

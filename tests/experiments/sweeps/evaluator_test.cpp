@@ -47,7 +47,8 @@ const Catalogue& catalogue() {
 
 /// The row of a configuration, run in full.
 std::string alone(const SweepSpace& space, std::uint64_t number) {
-  return Evaluator(space, catalogue()).row(number);
+  MemoryRoom room(UINT64_MAX);
+  return Evaluator(space, catalogue(), room).row(number);
 }
 
 std::string rows_of(const SweepSpace& space, std::size_t jobs, Shard shard = {}) {
