@@ -110,7 +110,7 @@ int screenshot(const ViewerOptions& options) {
   QApplication::processEvents();
   window.finish();
   QApplication::processEvents();
-  export_view(window, options.screenshot.toStdString(), options.replaced);
+  write_picture(window, options.screenshot.toStdString(), options.replaced);
   return 0;
 }
 

@@ -38,12 +38,17 @@ void draw_as(PictureFormat format, QWidget& view, QBuffer& bytes) {
 
 }  // namespace
 
-void export_view(QWidget& view, const std::string& path, Existing replaced) {
+void write_picture(QWidget& view, const std::string& path, Existing replaced) {
   const PictureFormat format = picture_format(path);
   QBuffer bytes;
   bytes.open(QIODevice::WriteOnly);
   draw_as(format, view, bytes);
   write_file(path, marked(format, bytes.data().toStdString()), replaced);
+}
+
+void export_view(TimelineCanvas& canvas, const std::string& path) {
+  canvas.finish();
+  write_picture(canvas, path, Existing::any);
 }
 
 }  // namespace penstock

@@ -3,12 +3,14 @@
 #include <string>
 
 #include "experiments/files/own_file.hpp"
-
-class QWidget;
+#include "gui/views/canvas/canvas.hpp"
 
 namespace penstock {
 
-/// Writes what is seen as PNG, SVG or PDF, by the suffix. Throws as OutputFile does.
-void export_view(QWidget& view, const std::string& path, Existing replaced);
+/// Writes a widget as PNG, SVG or PDF, by the suffix. Throws as OutputFile does.
+void write_picture(QWidget& view, const std::string& path, Existing replaced);
+
+/// The same for what is seen of runs, where a dialog has asked.
+void export_view(TimelineCanvas& canvas, const std::string& path);
 
 }  // namespace penstock

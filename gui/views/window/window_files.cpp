@@ -242,10 +242,7 @@ void ViewerWindow::save_as(const QString& title, const QString& kinds,
 
 void ViewerWindow::export_dialog() {
   save_as("Export what is seen", "PNG (*.png);;SVG (*.svg);;PDF (*.pdf)",
-          [this](const std::string& path) {
-            canvas()->finish();
-            export_view(*canvas(), path, Existing::any);
-          });
+          [this](const std::string& path) { export_view(*canvas(), path); });
 }
 
 void ViewerWindow::export_whole_dialog() {

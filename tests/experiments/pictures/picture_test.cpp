@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "experiments/files/own_file.hpp"
 #include "tests/support/scratch.hpp"
