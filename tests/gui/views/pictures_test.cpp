@@ -166,7 +166,7 @@ TEST_CASE("pictures: all formats of the view and of the whole run are written an
   const testing::Scratch folder;
   for (const char* file : {"v.png", "v.svg", "v.pdf"}) {
     CAPTURE(file);
-    export_view(opened.canvas(), folder.path(file), Existing::own);
+    export_view(opened.canvas(), folder.path(file));
     CHECK(testing::content_of(folder.path(file)).size() > 2000);
   }
   CHECK(QSvgRenderer(QString::fromStdString(folder.path("v.svg"))).isValid());
@@ -179,13 +179,13 @@ TEST_CASE("pictures: all formats of the view and of the whole run are written an
   CHECK(csv ==
         "rank,op,stage,pass,microbatch,begin_us,end_us\n0,0F0,0,F,0,0,1000\n"
         "0,0F1,0,F,1,1000,2000\n1,1F0,1,F,0,1337.54432,2337.54432\n");
-  CHECK_THROWS(export_view(opened.canvas(), folder.path("v.bmp"), Existing::own));
+  CHECK_THROWS(export_view(opened.canvas(), folder.path("v.bmp")));
   // Qt would warn on the terminal of a file that it cannot open.
   static QString warned;
   const auto before = qInstallMessageHandler(
       [](QtMsgType, const QMessageLogContext&, const QString& text) { warned += text; });
   for (const char* file : {"none/v.png", "none/v.svg", "none/v.pdf"}) {
-    CHECK_THROWS_WITH_AS(export_view(opened.canvas(), folder.path(file), Existing::own),
+    CHECK_THROWS_WITH_AS(export_view(opened.canvas(), folder.path(file)),
                          doctest::Contains("none/v."), UsageError);
   }
   qInstallMessageHandler(before);

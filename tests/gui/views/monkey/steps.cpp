@@ -187,7 +187,7 @@ void export_something(Monkey& monkey) {
   add_to_step((whole ? "whole " : "view ") + path);
   try {
     whole ? export_run(*monkey.window->now()->run, path)
-          : export_view(*monkey.window->canvas(), path, Existing::any);
+          : export_view(*monkey.window->canvas(), path);
   } catch (const UsageError&) {  // no such folder, or no such kind
   } catch (const InputError&) {
   }
