@@ -63,10 +63,12 @@ std::string tag_fault(std::string_view page) {
 /// A file of six rows: three schedules, one of them unknown, with 4 and 8 microbatches.
 std::string swept(const Scratch& scratch) {
   const std::string scenario = scratch.file("base.json", small_scenario);
+  const std::string sweep = scratch.file("sweep.json", R"({
+    "scenario": "base.json",
+    "vary": [ { "/schedule/name": ["1f1b", "gpipe", "<b>x\"&y"] },
+              { "/schedule/microbatches": [4, 8] } ] })");
   const ProgramRun run =
-      run_penstock({"sweep", scenario, "--vary", "/schedule/name=1f1b,gpipe,<b>x\"&y", "--vary",
-                    "/schedule/microbatches=4,8", "-o", scratch.path("rows.jsonl")},
-                   scratch.path(""));
+      run_penstock({"sweep", sweep, "-o", scratch.path("rows.jsonl")}, scratch.path(""));
   REQUIRE(run.code == 0);
   return scenario;
 }

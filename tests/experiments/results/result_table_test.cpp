@@ -65,11 +65,13 @@ TEST_CASE("links that are used alike share a row") {
                             {"rail 1", 2, 1 << 20, 0.25},
                             {"rail 2", 2, 1 << 20, 0.25},
                             {"rail 3", 1, 1 << 20, 0.25}};
-  CHECK(result_table(result).find("\nlink                   transfers  carried    used\n"
-                                  "spine                          4    1 GiB  50.0 %\n"
-                                  "rail 0 and 2 like it           2    1 MiB  25.0 %\n"
-                                  "rail 3                         1    1 MiB  25.0 %\n") !=
-        std::string::npos);
+  const std::string table = result_table(result);
+  CHECK_MESSAGE(
+      table.find("\nlink                  transfers  carried    used\n"
+                 "spine                         4    1 GiB  50.0 %\n"
+                 "rail 0 and 2 like it          2    1 MiB  25.0 %\n"
+                 "rail 3                        1    1 MiB  25.0 %\n") != std::string::npos,
+      table);
 }
 
 TEST_CASE("a report has no guessed first step, and notes a stated one") {

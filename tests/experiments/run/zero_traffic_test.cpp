@@ -79,8 +79,8 @@ struct Case {
 };
 
 const std::vector<Case> cases{
-    {"1f1b", 1, 1, 1},  {"1f1b", 1, 1, 5}, {"gpipe", 2, 1, 4}, {"interleaved-1f1b", 2, 2, 4},
-    {"zb-h1", 2, 1, 6}, {"zb-v", 2, 2, 4}, {"naive", 1, 3, 3}, {"hanayo", 2, 2, 4},
+    {"1f1b", 1, 1, 1},  {"1f1b", 1, 1, 5}, {"gpipe", 2, 1, 4},      {"interleaved-1f1b", 2, 2, 4},
+    {"zb-h1", 2, 1, 6}, {"zb-v", 2, 2, 4}, {"looped-bfs", 2, 2, 4}, {"hanayo", 2, 2, 4},
 };
 
 /// One rank with a link of 1 byte/us and buckets of 2 bytes; chunks and data replicas.
