@@ -69,7 +69,7 @@ PartitionRequest request_of(const Options& options) {
   request.exactly = options.exactly;
   std::vector<std::string> settings = options.settings;
   if (!options.transfers.empty()) settings.push_back("transfers=" + options.transfers);
-  request.settings = cut_settings_of(settings);
+  request.settings = cut_settings_of(settings, options.method);
   return request;
 }
 

@@ -1,6 +1,11 @@
 #include "experiments/layout/idle_keys.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
 
 #include "experiments/layout/training.hpp"
 #include "sim/base/error.hpp"
@@ -9,9 +14,9 @@ namespace penstock {
 namespace {
 
 /// Throws where the scenario states a key that does not apply.
-void check_applies(const Scenario& scenario, const char* pointer, bool applies,
+void check_applies(const Scenario& scenario, const std::string& pointer, bool applies,
                    const char* instead) {
-  if (applies || !scenario.document) return;
+  if (applies) return;
   if (!scenario.document->contains(nlohmann::json::json_pointer(pointer))) return;
   throw InputError(pointer, instead);
 }
@@ -26,13 +31,68 @@ void check_zero(const Scenario& scenario, const Layout& layout) {
                 "ZeRO shards over replicas, and there are none; set /parallel/data, or zero to 0");
 }
 
+/// Stages that are given need no partitioner.
+void check_cut(const Scenario& scenario) {
+  if (!scenario.model.stages_given && scenario.partition.stages.empty()) return;
+  const auto section = scenario.document->value("partition", nlohmann::json::object());
+  for (const auto& [key, value] : section.items()) {
+    if (key == "description" || key == "stages" || key == "file" || key == "ranks") continue;
+    throw InputError("/partition/" + key, "the stages are given, so no partitioner cuts them");
+  }
+}
+
+/// Activations that no stage recomputes.
+void check_recompute(const Scenario& scenario, const Layout& layout) {
+  if (!scenario.document->contains("recompute")) return;
+  if (layout.recompute.mode == RecomputeMode::none) {
+    const char* none = "nothing is recomputed with mode=none";
+    check_applies(scenario, "/recompute/early", !layout.recompute.early, none);
+    return;
+  }
+  const std::vector<bool> stages = extras_of(layout).recomputing.stages;
+  const bool any = std::find(stages.begin(), stages.end(), true) != stages.end();
+  const char* none = "no stage recomputes anything; its layers need recompute_us";
+  for (const char* key : {"/recompute/mode", "/recompute/microbatches"}) {
+    check_applies(scenario, key, any, none);
+  }
+  check_applies(scenario, "/recompute/early", any || !layout.recompute.early, none);
+}
+
+void check_codec(const Scenario& scenario) {
+  if (scenario.codec.encodes() || !scenario.codec.phases.empty()) return;
+  for (const char* key :
+       {"distribution", "overlappable", "encode_bytes_per_s", "decode_bytes_per_s"}) {
+    check_applies(scenario, fmt::format("/codec/{}", key), false,
+                  "nothing is encoded; set /codec/stash or /codec/link");
+  }
+}
+
+void check_weights(const Scenario& scenario, const Layout& layout) {
+  if (has_weights(layout.model)) return;
+  const char* none = "no layer has parameters; state parameter_bytes";
+  const MemorySection& memory = scenario.memory;
+  check_applies(scenario, "/memory/optimizer", memory.optimizer == Optimizer::none, none);
+  check_applies(scenario, "/memory/bytes_per_parameter", false, none);
+}
+
 }  // namespace
 
 void refuse_idle_keys(const Scenario& scenario, const Layout& layout) {
+  if (!scenario.document) return;
   check_zero(scenario, layout);
+  check_cut(scenario);
+  check_recompute(scenario, layout);
+  check_codec(scenario);
+  check_weights(scenario, layout);
   const std::uint32_t zero = layout.memory.zero;
   check_applies(scenario, "/parallel/overlap_gathers", zero == 1 || zero == 2,
                 "new weights are gathered after an update with /memory/zero 1 and 2 only");
+  const bool by_times = !scenario.model.by_kind();
+  check_applies(scenario, "/parallel/sequence", !(by_times && layout.degrees.sequence_parallel),
+                "layers that state their times have no norms or dropout to shard");
+  check_applies(scenario, "/parallel/overlap_experts",
+                !(layout.degrees.overlaps_experts && by_times),
+                "layers that state their times have no experts");
   check_applies(
       scenario, "/parallel/bucket_bytes", zero < 3 && layout.degrees.overlaps_sums,
       "buckets fill while a backward runs; they need /parallel/overlap_sums, and /memory/zero "

@@ -2,13 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 
 #include "experiments/files/json_input.hpp"
 #include "experiments/files/quantity.hpp"
 #include "experiments/files/setting.hpp"
 #include "experiments/scenario/scenario.hpp"
+#include "schedules/partitioners/registry.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/named.hpp"
 
 namespace penstock {
 namespace {
@@ -20,12 +24,33 @@ CutTransfers transfers_of(const std::string& word) {
   return word == "overlap" ? CutTransfers::overlap : CutTransfers::serial;
 }
 
+/// Keys of the section that are no settings of its partitioner.
+constexpr std::array other_keys{"description", "name", "file", "stages", "ranks", "transfers"};
+
+bool is_other(std::string_view key) {
+  return std::find(other_keys.begin(), other_keys.end(), key) != other_keys.end();
+}
+
+/// Throws InputError for a setting that the partitioner does not read.
+void check_settings(const json& section, std::string_view partitioner) {
+  const PartitionerEntry* entry = find_named(partitioner_entries(), partitioner);
+  if (entry == nullptr) return;  // reported with the known names elsewhere
+  const std::string read = fmt::format(", {},", entry->settings);
+  for (const auto& [key, value] : section.items()) {
+    if (is_other(key) || read.find(fmt::format(", {},", key)) != std::string::npos) continue;
+    const bool reads_none = entry->settings.empty();
+    throw InputError(fmt::format("/partition/{}", key),
+                     fmt::format("the partitioner \"{}\" does not read it; it reads {}",
+                                 entry->name, reads_none ? "no settings" : entry->settings));
+  }
+}
+
 /// The schema of the settings alone.
 json settings_schema() {
   const json schema = json::parse(scenario_schema());
   json section = schema["properties"]["partition"];
-  for (const char* other : {"description", "name", "file", "stages", "ranks"}) {
-    section["properties"].erase(other);
+  for (const char* other : other_keys) {
+    if (other != std::string_view("transfers")) section["properties"].erase(other);
   }
   return {{"type", "object"},
           {"definitions", schema["definitions"]},
@@ -34,7 +59,8 @@ json settings_schema() {
 
 }  // namespace
 
-CutSettings read_cut_settings(const json& section) {
+CutSettings read_cut_settings(const json& section, std::string_view partitioner) {
+  check_settings(section, partitioner);
   CutSettings settings;
   if (section.contains("transfers")) settings.transfers = transfers_of(section["transfers"]);
   take(section, "balance", settings.balance);
@@ -52,7 +78,8 @@ CutSettings read_cut_settings(const json& section) {
   return settings;
 }
 
-CutSettings cut_settings_of(const std::vector<std::string>& settings) {
+CutSettings cut_settings_of(const std::vector<std::string>& settings,
+                            std::string_view partitioner) {
   json document = {{"partition", json::object()}};
   try {
     for (const std::string& setting : settings) {
@@ -61,11 +88,11 @@ CutSettings cut_settings_of(const std::vector<std::string>& settings) {
     }
     convert_quantities(document);
     Schema(settings_schema()).check(document);
+    return read_cut_settings(document["partition"], partitioner);
   } catch (const InputError& error) {
     const std::string key = error.where().substr(error.where().rfind('/') + 1);
     throw UsageError(fmt::format("--set {}: {}", key, error.what()));
   }
-  return read_cut_settings(document["partition"]);
 }
 
 }  // namespace penstock

@@ -44,7 +44,7 @@ PartitionSection read_partition(const json& section, const ModelFile& model,
                                 const std::optional<ModelFile>& cut) {
   PartitionSection partition;
   take(section, "name", partition.name);
-  partition.settings = read_cut_settings(section);
+  partition.settings = read_cut_settings(section, partition.name);
   const auto has = [&](const char* key) { return section.contains(key); };
   check_one_of(section, "/partition", {"name", "stages", "file"}, true);
   partition.stated = has("name") || has("stages") || has("file");
