@@ -41,28 +41,23 @@ void check_cut(const Scenario& scenario) {
   }
 }
 
-/// Activations that no stage recomputes.
+/// "full" means all stages that state a time for it, if any do; a list of microbatches means more.
 void check_recompute(const Scenario& scenario, const Layout& layout) {
-  if (!scenario.document->contains("recompute")) return;
-  if (layout.recompute.mode == RecomputeMode::none) {
-    const char* none = "nothing is recomputed with mode=none";
-    check_applies(scenario, "/recompute/early", !layout.recompute.early, none);
-    return;
-  }
+  if (layout.recompute.microbatches.empty()) return;
   const std::vector<bool> stages = extras_of(layout).recomputing.stages;
-  const bool any = std::find(stages.begin(), stages.end(), true) != stages.end();
-  const char* none = "no stage recomputes anything; its layers need recompute_us";
-  for (const char* key : {"/recompute/mode", "/recompute/microbatches"}) {
-    check_applies(scenario, key, any, none);
-  }
-  check_applies(scenario, "/recompute/early", any || !layout.recompute.early, none);
+  check_applies(scenario, "/recompute/microbatches",
+                std::find(stages.begin(), stages.end(), true) != stages.end(),
+                "no stage recomputes anything; its layers need recompute_us");
 }
 
+/// A codec that is turned off with "none" keeps its settings.
 void check_codec(const Scenario& scenario) {
-  if (scenario.codec.encodes() || !scenario.codec.phases.empty()) return;
-  for (const char* key :
-       {"distribution", "overlappable", "encode_bytes_per_s", "decode_bytes_per_s"}) {
-    check_applies(scenario, fmt::format("/codec/{}", key), false,
+  const auto section = scenario.document->value("codec", nlohmann::json::object());
+  for (const char* key : {"stash", "link", "training"}) {
+    if (section.contains(key)) return;
+  }
+  for (const auto& [key, value] : section.items()) {
+    check_applies(scenario, "/codec/" + key, key == "description",
                   "nothing is encoded; set /codec/stash or /codec/link");
   }
 }
