@@ -1,7 +1,5 @@
 #include "experiments/layout/idle_keys.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -50,18 +48,6 @@ void check_recompute(const Scenario& scenario, const Layout& layout) {
                 "no stage recomputes anything; its layers need recompute_us");
 }
 
-/// A codec that is turned off with "none" keeps its settings.
-void check_codec(const Scenario& scenario) {
-  const auto section = scenario.document->value("codec", nlohmann::json::object());
-  for (const char* key : {"stash", "link", "training"}) {
-    if (section.contains(key)) return;
-  }
-  for (const auto& [key, value] : section.items()) {
-    check_applies(scenario, "/codec/" + key, key == "description",
-                  "nothing is encoded; set /codec/stash or /codec/link");
-  }
-}
-
 void check_weights(const Scenario& scenario, const Layout& layout) {
   if (has_weights(layout.model)) return;
   const char* none = "no layer has parameters; state parameter_bytes";
@@ -77,7 +63,6 @@ void refuse_idle_keys(const Scenario& scenario, const Layout& layout) {
   check_zero(scenario, layout);
   check_cut(scenario);
   check_recompute(scenario, layout);
-  check_codec(scenario);
   check_weights(scenario, layout);
   const std::uint32_t zero = layout.memory.zero;
   check_applies(scenario, "/parallel/overlap_gathers", zero == 1 || zero == 2,
