@@ -1,7 +1,7 @@
 #include <QFile>
 #include <QFileInfo>
 
-#include "experiments/scenario/document.hpp"
+#include "experiments/input/scenario/document.hpp"
 #include "gui/views/panels/tables.hpp"
 #include "gui/views/window/viewer_window.hpp"
 #include "sim/base/error.hpp"

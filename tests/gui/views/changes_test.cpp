@@ -6,7 +6,7 @@
 #include <QSlider>
 #include <algorithm>
 
-#include "experiments/scenario/document.hpp"
+#include "experiments/input/scenario/document.hpp"
 #include "gui/views/canvas/look.hpp"
 #include "sim/base/error.hpp"
 #include "tests/gui/views/opened.hpp"
