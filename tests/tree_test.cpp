@@ -103,6 +103,7 @@ const std::map<std::string, Rooms>& rooms() {
          "input/formats",
          "input/formats/orders",
          "input/formats/reading",
+         "input/fields",
          "input/scenario",
          "input/orders",
          "run/layout",

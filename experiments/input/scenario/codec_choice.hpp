@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "experiments/input/fields/fields.hpp"
 #include "hardware_models/codecs/coding/distribution.hpp"
 #include "hardware_models/codecs/reference/codec_search.hpp"
 #include "hardware_models/codecs/registry.hpp"
@@ -47,6 +48,10 @@ struct CodecChoice {
 
   bool encodes() const { return stash.index() != 0 || link.index() != 0; }
 };
+
+/// What an encoding takes: a name, or a codec with its options.
+Takes encoding();
+const Fields& codec_fields();
 
 /// Reads "codec" of a scenario, after the schema check. Throws InputError with a pointer into the
 /// scenario for unknown codecs and options, and if no format meets the error budget.

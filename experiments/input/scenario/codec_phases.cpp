@@ -6,7 +6,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "experiments/input/files/json_input.hpp"
+#include "experiments/input/fields/fields.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {
@@ -25,14 +25,30 @@ std::vector<CodecPhase> read_phases(const json& phases, const Looks& looks) {
   return all;
 }
 
-Plateau read_plateau(const json& metric) {
-  Plateau plateau{.values = metric["values"]};
-  take(metric, "every", plateau.every);
-  take(metric, "patience", plateau.patience);
-  take(metric, "least_improvement", plateau.least_improvement);
-  plateau.higher_is_better = metric.value("better", "lower") == "higher";
-  return plateau;
+Takes iterations() { return whole(1, 1'000'000'000'000); }
+
+}  // namespace
+
+const Fields& fields_of(const Plateau& /*plateau*/) {
+  using P = Plateau;
+  static const Fields fields{
+      "a recorded metric of the training, and when it counts as a plateau",
+      {field<&P::values>("values", list_of(number(), 0, 1'000'000), "evaluations in order"),
+       field<&P::every>("every", iterations(),
+                        "iterations between evaluations, and before the first"),
+       field<&P::patience>("patience", whole(1, 1'000'000),
+                           "evaluations without improvement before the next format is used, "
+                           "default 1"),
+       field<&P::least_improvement>("least_improvement", number(0, 1e300),
+                                    "least improvement over the best evaluation so far, default "
+                                    "0"),
+       field<&P::better>("better", words({"lower", "higher"}),
+                         "which values are better, default lower")},
+      {"values", "every"}};
+  return fields;
 }
+
+namespace {
 
 void check_length(const Plateau& plateau, std::uint64_t iterations) {
   const std::uint64_t most = iterations / plateau.every;
@@ -48,7 +64,8 @@ std::vector<CodecPhase> phases_by_metric(const json& training, const Looks& look
     all.push_back(
         {0, read_encoding(training["formats"][i], fmt::format("{}/formats/{}", place, i), looks)});
   }
-  const Plateau plateau = read_plateau(training["metric"]);
+  Plateau plateau;
+  read_value(training["metric"], plateau);
   const std::uint64_t iterations = training["iterations"];
   check_length(plateau, iterations);
   const auto served = iterations_by_format(plateau, iterations, all.size());
@@ -74,10 +91,25 @@ void check_keys(const json& training) {
 
 }  // namespace
 
+Takes codec_training() {
+  const Takes phase = object_of({"",
+                                 {{"iterations", iterations(), "how many the phase has"},
+                                  {"stash", encoding(), "how it encodes what is kept"}},
+                                 {"iterations", "stash"}});
+  return object_of(
+      {"formats of the stash over a training, each phase simulated: phases, or iterations, formats "
+       "and a metric",
+       {{"phases", list_of(phase, 1, 64)},
+        {"iterations", iterations(), "of the training"},
+        {"formats", list_of(encoding(), 1, 64),
+         "formats of the stash, coarse to fine: the next one is used when the metric plateaus"},
+        {"metric", object_of(fields_of(Plateau{}))}}});
+}
+
 std::vector<std::uint64_t> iterations_by_format(const Plateau& plateau, std::uint64_t iterations,
                                                 std::size_t formats) {
   std::vector<std::uint64_t> served;
-  const double sign = plateau.higher_is_better ? -1 : 1;
+  const double sign = plateau.better == Better::higher ? -1 : 1;
   double best = std::numeric_limits<double>::infinity();
   std::uint64_t waited = 0, begin = 0, now = 0;
   for (const double value : plateau.values) {

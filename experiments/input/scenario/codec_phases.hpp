@@ -8,6 +8,9 @@
 
 namespace penstock {
 
+/// Which values of a metric are better.
+enum class Better : std::uint8_t { lower, higher };
+
 /// A recorded metric of a training, and the rule for a plateau. The metric does not depend on the
 /// format: nothing here predicts a loss.
 struct Plateau {
@@ -15,8 +18,11 @@ struct Plateau {
   std::uint64_t every = 1;     // iterations
   std::uint64_t patience = 1;  // evaluations in a row
   double least_improvement = 0;
-  bool higher_is_better = false;
+  Better better = Better::lower;
 };
+
+/// What "training" of the "codec" section takes.
+Takes codec_training();
 
 /// Number of iterations with each format, coarse to fine. An evaluation is an improvement if it
 /// beats the best one so far by more than `least_improvement`. After `patience` evaluations in a

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "experiments/input/fields/fields.hpp"
 #include "experiments/input/model_files/model_file.hpp"
 #include "hardware_models/registry.hpp"
 #include "hardware_models/spec/machine.hpp"
@@ -57,6 +58,8 @@ struct HardwareSection {
   bool names_collectives = false;
   bool names_links = false;  // states in some way how ranks are connected
 };
+
+const Fields& hardware_fields();
 
 /// Reads the section, after the schema check. The number of devices defaults to that of the
 /// training command. Throws InputError for an unknown algorithm.

@@ -44,7 +44,7 @@ std::vector<const json*> schemas_below(const std::vector<const json*>& schemas,
 }  // namespace
 
 std::vector<std::string> keys_below(std::string_view pointer) {
-  const json root = json::parse(scenario_schema());
+  const json& root = scenario_schema();
   std::vector<const json*> schemas;
   add_meant(root, root, schemas);
   while (!pointer.empty()) {

@@ -4,6 +4,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 
+#include "experiments/input/fields/fields.hpp"
 #include "experiments/input/model_files/optimizer.hpp"
 
 namespace penstock {
@@ -24,6 +25,8 @@ struct MemorySection {
   std::optional<double> context_bytes;           // default: the machine's device
   std::optional<double> reserve;                 // of the capacity; same default
 };
+
+const Fields& memory_fields();
 
 /// Reads the section, after the schema check; `usual` has the defaults. Throws InputError with a
 /// pointer into the scenario.

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "experiments/input/fields/fields.hpp"
 #include "experiments/input/model_files/model_file.hpp"
 #include "hardware_models/spec/model_spec.hpp"
 #include "sim/model/model_graph.hpp"
@@ -28,11 +29,18 @@ struct ModelSection {
   bool by_kind() const { return !spec.blocks.empty(); }
 };
 
+const Fields& model_fields();
+
 /// Reads the section, after the schema check. `file`: the file that it names, empty without one;
 /// its training command supplies the defaults. Throws InputError with a pointer into the scenario.
 ModelSection read_model(const nlohmann::json& section, const ModelFile& file);
 
 // Parts of the section, each read in its own file.
+
+/// What a layer that states its times takes.
+Takes timed_layer();
+/// What a layer takes: its kind or parts, or its times.
+Takes layer_or_block();
 
 /// A chain of layers that state their times, at `place` in the scenario.
 ModelGraph read_timed_layers(const nlohmann::json& layers, const std::string& place);

@@ -1,7 +1,8 @@
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
+
+#include "experiments/input/fields/fields.hpp"
 
 namespace penstock {
 
@@ -16,7 +17,6 @@ struct OverheadsSection {
   double transfer_slowdown = 1;  // of a transfer while one of its ranks runs an action
 };
 
-/// Reads the section, after the schema check.
-OverheadsSection read_overheads(const nlohmann::json& section);
+const Fields& overheads_fields();
 
 }  // namespace penstock

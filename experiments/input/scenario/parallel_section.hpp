@@ -4,6 +4,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 
+#include "experiments/input/fields/fields.hpp"
 #include "experiments/input/model_files/model_file.hpp"
 
 namespace penstock {
@@ -25,6 +26,8 @@ struct ParallelSection {
   bool overlap_experts = false;        // all-to-alls of experts overlap the compute of their pass
   bool scatter_gather = false;         // a tensor group sends each activation once, in shares
 };
+
+const Fields& parallel_fields();
 
 /// Reads the section, after the schema check; the training command supplies the defaults.
 ParallelSection read_parallel(const nlohmann::json& section, const TrainingCommand& command);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "experiments/input/fields/fields.hpp"
 #include "experiments/input/model_files/model_file.hpp"
 #include "schedules/partitioners/problem/cut_settings.hpp"
 #include "sim/base/numbers.hpp"
@@ -20,9 +21,15 @@ struct PartitionSection {
   std::vector<std::vector<Rank>> ranks;         // by stage, if given
 };
 
+const Fields& partition_fields();
+
 /// Reads the section, after the schema check. An open cut is taken from the model's file. `cut` is
 /// the file that the section names. Throws InputError with a pointer into the scenario.
 PartitionSection read_partition(const nlohmann::json& section, const ModelFile& model,
                                 const std::optional<ModelFile>& cut);
+
+/// The settings of a partitioner from "key=value" texts. Throws UsageError.
+CutSettings cut_settings_of(const std::vector<std::string>& settings,
+                            const std::string& partitioner);
 
 }  // namespace penstock

@@ -43,6 +43,41 @@ LayerSpec read_part(const json& object, std::string source,
 /// Keys of a layer in addition to the numbers of its kind.
 constexpr std::array<std::string_view, 5> keys_of_block{"kind", "name", "repeat", "even", "parts"};
 
+Takes number_of_kind() { return meaning(either(number(), truth()), "a number of the kind"); }
+
+/// Times and bytes that layers of the kind "measured" state, and their kind.
+std::vector<Field> with_costs(std::vector<Field> fields) {
+  for (const char* key : {"forward_us", "backward_us", "backward_input_us", "backward_weight_us"}) {
+    fields.push_back({key, any_time()});
+  }
+  for (const char* key : {"stash_bytes", "kept_bytes", "pending_weight_bytes", "input_bytes",
+                          "output_bytes", "weight_bytes"}) {
+    fields.push_back({key, any_bytes()});
+  }
+  return fields;
+}
+
+Takes part() {
+  return object_of({"a layer by its kind; other keys are its parameters, see penstock list layers",
+                    with_costs({{"kind", text(), "a kind of layer"}}),
+                    {"kind"},
+                    number_of_kind()});
+}
+
+Takes block() {
+  return object_of(
+      {"a layer by its kind with its parameters (penstock list layers), or several that stay "
+       "together",
+       with_costs(
+           {{"name", text()},
+            {"kind", text(), "a kind of layer"},
+            {"parts", list_of(part(), 1, 1000), "layers that are never split across stages"},
+            repeat(),
+            {"even", truth(), "false: not counted in an even cut; goes with its neighbour"}}),
+       {},
+       number_of_kind()});
+}
+
 /// Refuses numbers on a block of several kinds; they belong to its parts.
 void check_keys_of_block(const json& object, const std::string& source) {
   for (const auto& [key, value] : object.items()) {
@@ -82,6 +117,13 @@ BlockSpec read_block(const json& object, const std::string& source) {
 }
 
 }  // namespace
+
+Takes layer_or_block() {
+  const auto has = [](const char* key) { return nlohmann::ordered_json{{"required", {key}}}; };
+  return nlohmann::ordered_json{{"if", {{"anyOf", {has("kind"), has("parts")}}}},
+                                {"then", block().schema()},
+                                {"else", timed_layer().schema()}};
+}
 
 bool is_block(const json& layer) { return layer.contains("kind") || layer.contains("parts"); }
 

@@ -9,8 +9,8 @@
 #include "experiments/input/files/quantity.hpp"
 #include "experiments/input/files/setting.hpp"
 #include "experiments/input/formats/reading/read_model_file.hpp"
+#include "experiments/input/scenario/chance_section.hpp"
 #include "experiments/input/scenario/named_file.hpp"
-#include "experiments/input/scenario/read_chance.hpp"
 #include "experiments/input/scenario/scenario.hpp"
 #include "experiments/input/scenario/scenario_reader.hpp"
 #include "sim/base/error.hpp"
@@ -98,12 +98,13 @@ Scenario read_sections(const json& document, const NamedFiles& files, const Scen
   scenario.parallel = read_parallel(section("parallel"), command);
   scenario.schedule = read_schedule(has("schedule") ? &document["schedule"] : nullptr, command);
   scenario.recompute = read_recompute(section("recompute"), command);
-  if (has("offload")) scenario.offload = read_offload(document["offload"]);
+  if (has("offload")) read_value(document["offload"], scenario.offload);
   scenario.codec = read_codec(document, before);
   scenario.memory = read_memory(section("memory"), usual_memory(scenario.model, command));
-  scenario.overheads = read_overheads(section("overheads"));
-  scenario.chance = read_chance(section("chance"));
-  scenario.slow_machines = read_slow_machines(section("chance"));
+  read_fields(overheads_fields(), section("overheads"), &scenario.overheads);
+  ChanceSection chance = read_chance(section("chance"));
+  scenario.chance = std::move(chance.chance);
+  scenario.slow_machines = chance.slow_machines;
   if (has("expect")) scenario.expect = read_expectations(document["expect"]);
   return scenario;
 }
@@ -139,7 +140,7 @@ auto about(const std::string& source, Step step) {
 /// Checks a document and brings its numbers to their units.
 void prepare_document(json& document, const std::string& source,
                       const std::vector<std::string>& settings) {
-  static const Schema schema(json::parse(scenario_schema()));
+  static const Schema schema(scenario_schema());
   about(source, [&] {
     check_kind(document, source);
     apply_settings(document, settings);

@@ -2,7 +2,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "experiments/input/files/json_input.hpp"
 #include "experiments/input/scenario/model_section.hpp"
 #include "experiments/input/scenario/repeats.hpp"
 #include "sim/base/error.hpp"
@@ -12,35 +11,52 @@ namespace {
 
 using nlohmann::json;
 
-Layer read_layer(const json& object, const std::string& source) {
-  Layer layer;
-  layer.source = source;
-  take(object, "name", layer.name);
-  take(object, "forward_us", layer.forward_us);
-  take(object, "backward_us", layer.backward_us);
-  take(object, "backward_input_us", layer.backward_input_us);
-  take(object, "backward_weight_us", layer.backward_weight_us);
-  take(object, "recompute_us", layer.recompute_us);
-  take(object, "activation_bytes", layer.activation_bytes);
-  take(object, "stash_bytes", layer.stash_bytes);
-  take(object, "parameter_bytes", layer.parameter_bytes);
-  take(object, "recomputed_bytes", layer.recomputed_bytes);
-  take(object, "workspace_bytes", layer.workspace_bytes);
-  take(object, "pending_weight_bytes", layer.pending_weight_bytes);
-  take(object, "selective_recompute_us", layer.selective.recompute_us);
-  take(object, "selective_stash_bytes", layer.selective.stash_bytes);
-  take(object, "selective_recomputed_bytes", layer.selective.recomputed_bytes);
-  return layer;
+}  // namespace
+
+const Fields& fields_of(const Layer& /*layer*/) {
+  using L = Layer;
+  using S = SelectiveRecomputation;
+  static const Fields fields{
+      "cost of a stage or layer for one cell",
+      {field<&L::name>("name", text()), repeat(), field<&L::forward_us>("forward_us", time_us()),
+       field<&L::backward_us>("backward_us", time_us()),
+       field<&L::backward_input_us>("backward_input_us", time_us()),
+       field<&L::backward_weight_us>("backward_weight_us", time_us()),
+       field<&L::recompute_us>("recompute_us", time_us()),
+       field<&L::activation_bytes>("activation_bytes", bytes()),
+       field<&L::stash_bytes>("stash_bytes", bytes()),
+       field<&L::parameter_bytes>("parameter_bytes", bytes()),
+       field<&L::recomputed_bytes>("recomputed_bytes", bytes(),
+                                   "recomputed activations: held from the start of recomputation "
+                                   "(without one, from the forward pass) to the end of B or W"),
+       field<&L::workspace_bytes>("workspace_bytes", bytes(),
+                                  "held while any action of the stage runs; the largest of its "
+                                  "layers"),
+       field<&L::pending_weight_bytes>("pending_weight_bytes", bytes(),
+                                       "held from the end of I to the end of its W"),
+       field<&L::selective, &S::recompute_us>("selective_recompute_us", time_us(),
+                                              "recompute_us with selective recomputation, where "
+                                              "they differ"),
+       field<&L::selective, &S::stash_bytes>("selective_stash_bytes", bytes(),
+                                             "stash_bytes with selective recomputation, where they "
+                                             "differ"),
+       field<&L::selective, &S::recomputed_bytes>("selective_recomputed_bytes", bytes(),
+                                                  "recomputed_bytes with selective recomputation, "
+                                                  "where they differ")},
+      {"forward_us"}};
+  return fields;
 }
 
-}  // namespace
+Takes timed_layer() { return object_of(fields_of(Layer{})); }
 
 ModelGraph read_timed_layers(const json& layers, const std::string& place) {
   ModelGraph graph;
   for (std::size_t i = 0; i < layers.size(); ++i) {
     const std::string source = fmt::format("{}/{}", place, i);
     const std::uint32_t times = repeats(layers[i], source, graph.layers.size());
-    const Layer layer = read_layer(layers[i], source);
+    Layer layer;
+    layer.source = source;
+    read_value(layers[i], layer);
     for (std::uint32_t copy = 0; copy < times; ++copy) {
       graph.layers.push_back(layer);
       if (times > 1 && !layer.name.empty()) graph.layers.back().name += fmt::format(" {}", copy);

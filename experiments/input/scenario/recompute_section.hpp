@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "experiments/input/fields/fields.hpp"
 #include "experiments/input/model_files/model_file.hpp"
 #include "schedules/patterns/offload.hpp"
 
@@ -22,10 +23,12 @@ struct RecomputeSection {
   std::vector<std::vector<std::uint32_t>> microbatches = {};
 };
 
+const Fields& recompute_fields();
+
 /// Reads the section, after the schema check; the training command supplies the defaults.
 RecomputeSection read_recompute(const nlohmann::json& section, const TrainingCommand& command);
 
-/// Reads "offload".
-Offload read_offload(const nlohmann::json& section);
+/// "offload".
+const Fields& fields_of(const Offload& offload);
 
 }  // namespace penstock

@@ -9,6 +9,10 @@
 
 namespace penstock {
 
+Field repeat() {
+  return {"repeat", whole(1, 1'000'000), "how many of it follow each other, default 1"};
+}
+
 std::uint32_t repeats(const nlohmann::json& layer, const std::string& source, std::size_t before) {
   const auto times = layer.value("repeat", std::uint32_t{1});
   if (before + times <= Limits::layers) return times;

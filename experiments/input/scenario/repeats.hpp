@@ -5,7 +5,12 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
+#include "experiments/input/fields/fields.hpp"
+
 namespace penstock {
+
+/// "repeat" of a layer.
+Field repeat();
 
 /// Repeats of the layer at `source` in the scenario. `before`: number of layers before it. Throws
 /// InputError if the total exceeds the limit.

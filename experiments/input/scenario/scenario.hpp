@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "experiments/input/scenario/chance_section.hpp"
 #include "experiments/input/scenario/codec_choice.hpp"
 #include "experiments/input/scenario/hardware_section.hpp"
 #include "experiments/input/scenario/memory_section.hpp"
@@ -14,7 +15,6 @@
 #include "experiments/input/scenario/overheads_section.hpp"
 #include "experiments/input/scenario/parallel_section.hpp"
 #include "experiments/input/scenario/partition_section.hpp"
-#include "experiments/input/scenario/read_chance.hpp"
 #include "experiments/input/scenario/recompute_section.hpp"
 #include "experiments/input/scenario/schedule_section.hpp"
 #include "sim/costs/chance.hpp"
@@ -60,7 +60,8 @@ Scenario scenario_from(nlohmann::json document, const std::string& source,
 Scenario changed(const Scenario& scenario, const std::vector<std::string>& settings,
                  const std::vector<std::string>& left_out = {});
 
-/// The schema file, as shipped.
-std::string_view scenario_schema();
+/// What scenarios may say: the tables of their sections as a JSON schema.
+const nlohmann::json& scenario_schema();
+std::string_view scenario_schema_text();
 
 }  // namespace penstock

@@ -8,8 +8,8 @@
 
 namespace penstock {
 
-/// Reads many scenarios that mostly name the same files: a file that the scenario before names, too,
-/// is not read again.
+/// Reads many scenarios that mostly name the same files: a file that the scenario before names,
+/// too, is not read again.
 class ScenarioReader {
  public:
   ScenarioReader();

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "experiments/input/fields/fields.hpp"
 #include "experiments/input/model_files/model_file.hpp"
 #include "sim/order/schedule.hpp"
 
@@ -24,6 +25,8 @@ struct ScheduleSection {
   Overlap overlap = Overlap::serial;
   std::map<std::string, std::string, std::less<>> settings;  // of the rule
 };
+
+const Fields& schedule_fields();
 
 /// Reads the section, after the schema check. Without one (nullptr) the training command determines
 /// the schedule. Throws InputError with a pointer into the scenario.

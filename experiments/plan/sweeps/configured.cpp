@@ -83,7 +83,7 @@ json configured(const json& base, const std::vector<std::string>& pointers,
 }
 
 void check_pointers(const SweepSpace& space) {
-  const Schema schema(json::parse(scenario_schema()));
+  const Schema schema(scenario_schema());
   const json base = configured(space, space.values(0));
   for (const Axis& axis : space.request().axes) {
     if (!axis.option.empty()) check_texts(axis, base, schema);

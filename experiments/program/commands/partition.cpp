@@ -5,7 +5,7 @@
 #include "experiments/input/files/files.hpp"
 #include "experiments/input/files/output_file.hpp"
 #include "experiments/input/files/quantity.hpp"
-#include "experiments/input/scenario/read_cut_settings.hpp"
+#include "experiments/input/scenario/partition_section.hpp"
 #include "experiments/plan/cuts/partitioning.hpp"
 #include "experiments/program/commands/line/suggestions.hpp"
 #include "experiments/program/commands/registry.hpp"

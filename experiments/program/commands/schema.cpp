@@ -16,7 +16,7 @@ struct Schema {
   const char* kind;
   std::string_view (*text)();
 };
-constexpr std::array schemas{Schema{"scenario", scenario_schema}, Schema{"profile", profile_schema},
+constexpr std::array schemas{Schema{"scenario", scenario_schema_text}, Schema{"profile", profile_schema},
                              Schema{"paper", paper_schema}, Schema{"catalogue", catalogue_schema},
                              Schema{"sweep", sweep_schema}};
 

@@ -68,7 +68,7 @@ void add_keys(const json& schema, const json& root, const std::string& pointer,
 }
 
 std::map<std::string, json> scenario_keys() {
-  const json schema = json::parse(scenario_schema());
+  const json& schema = scenario_schema();
   std::map<std::string, json> keys;
   add_keys(schema, schema, "", keys);
   return keys;

@@ -41,7 +41,7 @@ TEST_CASE("codec phases: an improvement that is no larger than the least is none
 }
 
 TEST_CASE("codec phases: of an accuracy higher values are better") {
-  const Plateau accuracy{.values = {0.5, 0.6, 0.6}, .every = 5, .higher_is_better = true};
+  const Plateau accuracy{.values = {0.5, 0.6, 0.6}, .every = 5, .better = Better::higher};
   CHECK(iterations_by_format(accuracy, 20, 2) == Served{15, 5});
 }
 

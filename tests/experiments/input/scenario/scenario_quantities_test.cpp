@@ -45,7 +45,7 @@ TEST_CASE("sizes and times of a scenario may have units, in the file and in sett
 }
 
 TEST_CASE("the schema allows the texts that a scenario may have, and no others") {
-  const Schema schema(nlohmann::json::parse(scenario_schema()));
+  const Schema schema(scenario_schema());
   const auto fits = [&](const std::string& text) {
     try {
       schema.check(nlohmann::json::parse(text));

@@ -1,12 +1,12 @@
+#include "experiments/input/scenario/model_section.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "experiments/input/files/json_input.hpp"
 #include "experiments/input/model_files/graph_at.hpp"
-#include "experiments/input/scenario/model_section.hpp"
 #include "experiments/input/scenario/one_of.hpp"
 #include "sim/base/error.hpp"
 
@@ -105,14 +105,43 @@ void check_architecture(const json& section, const ModelFile& file) {
 
 }  // namespace
 
+const Fields& model_fields() {
+  using M = ModelSection;
+  const Takes examples = number(1e-6, 1e9);
+  static const Fields fields{
+      "what is trained: stages, layers or a file",
+      {note(),
+       {"file", full_text(),
+        "a model's config, a training command, a profile: see penstock list "
+        "formats"},
+       {"format", text(), "of the file, where its text does not show it"},
+       {"arch", text(), "architecture of the file's model, instead of what it says itself"},
+       field<&M::sequence>("sequence", whole(1, 1'000'000'000),
+                           "tokens per example; default 4096, or the maximum of the model if "
+                           "smaller"),
+       field<&M::microbatch>("microbatch", examples, "examples per microbatch on one device"),
+       field<&M::profiled_microbatch>("profiled_microbatch", examples,
+                                      "examples that the times of a profile without sizes refer "
+                                      "to; \"microbatch\" scales them"),
+       field<&M::dtype>("dtype", words({"bf16", "fp16", "fp32", "tf32", "fp8"}),
+                        "type of weights, activations and matrix products; fp8: products with "
+                        "weights in fp8, all else in bf16; default bf16"),
+       {"stages", list_of(timed_layer(), 1, 65'536), "cost of each model stage"},
+       {"layers", list_of(layer_or_block(), 1, 1'000'000),
+        "cost or kind of each layer; a partition cuts them into stages"},
+       {"edges", list_of(list_of(whole(0, 999'999), 2, 2)),
+        "pairs [from, to] of layers, counted with their repeats; without them each layer feeds the "
+        "next"},
+       field<&M::tied_embedding_bytes>("tied_embedding_bytes", bytes(),
+                                       "gradient of an embedding that the first and the last stage "
+                                       "share")}};
+  return fields;
+}
+
 ModelSection read_model(const json& section, const ModelFile& file) {
   check_ways(section);
   ModelSection model;
-  take(section, "tied_embedding_bytes", model.tied_embedding_bytes);
-  take(section, "sequence", model.sequence);
-  take(section, "microbatch", model.microbatch);
-  take(section, "profiled_microbatch", model.profiled_microbatch);
-  take(section, "dtype", model.dtype);
+  read_fields(model_fields(), section, &model);
   if (section.contains("stages")) {
     model.stages_given = true;
     model.graph = read_timed_layers(section["stages"], "/model/stages");

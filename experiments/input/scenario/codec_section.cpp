@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "experiments/input/fields/fields.hpp"
 #include "experiments/input/files/error_place.hpp"
-#include "experiments/input/files/json_input.hpp"
 #include "experiments/input/scenario/codec_choice.hpp"
 #include "experiments/input/scenario/codec_phases.hpp"
 #include "sim/base/error.hpp"
@@ -55,16 +55,30 @@ std::string looks_text(const Looks& looks) {
   return looks.name.empty() ? "the distribution" : "\"" + looks.name + "\"";
 }
 
+}  // namespace
+
+const Fields& fields_of(const ErrorBudget& /*budget*/) {
+  using B = ErrorBudget;
+  static const Fields fields{
+      "",
+      {{"name", text(), "a codec, none, or auto"},
+       field<&B::least_sqnr_db>("least_sqnr_db", number(0, 200),
+                                "of auto: least ratio of signal to quantization noise, default 25"),
+       field<&B::most_flushed>("most_flushed", number(0, 1),
+                               "of auto: largest share of values that become zero, default 0.05"),
+       {"among", list_of(text(), 1, 100), "of auto: the codecs to choose from, default all"}},
+      {"name"},
+      meaning(number(), "an option of the codec")};
+  return fields;
+}
+
+namespace {
+
 AutoCodec read_auto(const json& codec, const Looks& looks) {
-  for (const auto& item : codec.items()) {
-    constexpr std::array known{"name", "least_sqnr_db", "most_flushed", "among"};
-    if (std::find(known.begin(), known.end(), item.key()) == known.end()) {
-      unknown_key(item.key(), "auto takes least_sqnr_db, most_flushed, among");
-    }
-  }
+  const std::vector<std::string> others = other_keys(fields_of(ErrorBudget{}), codec);
+  if (!others.empty()) unknown_key(others.front(), "auto takes least_sqnr_db, most_flushed, among");
   AutoCodec chosen;
-  take(codec, "least_sqnr_db", chosen.budget.least_sqnr_db);
-  take(codec, "most_flushed", chosen.budget.most_flushed);
+  read_value(codec, chosen.budget);
   std::vector<const CodecEntry*> among(codec_entries().begin(), codec_entries().end());
   if (codec.contains("among")) among = entries_of(codec["among"]);
   FormatSearch found = search_formats(among, chosen.budget, looks.values);
@@ -91,12 +105,25 @@ Encoding read_object(const json& codec, const Looks& looks) {
   return spec;
 }
 
+}  // namespace
+
+const Fields& fields_of(const ValueDistribution& /*values*/) {
+  using V = ValueDistribution;
+  static const Fields fields{
+      "",
+      {field<&V::tail_share>("tail_share", number(0, 1), "share of values in the tail, default 0"),
+       field<&V::tail_factor>("tail_factor", number(1, 1e6),
+                              "scale of values in the tail, default 30"),
+       field<&V::rectified>("rectified", truth(), "after a ReLU")}};
+  return fields;
+}
+
+namespace {
+
 Looks read_looks(const json& distribution) {
   if (distribution.is_object()) {
     Looks looks{.name = "", .values = {}};
-    take(distribution, "tail_share", looks.values.tail_share);
-    take(distribution, "tail_factor", looks.values.tail_factor);
-    take(distribution, "rectified", looks.values.rectified);
+    read_value(distribution, looks.values);
     return looks;
   }
   const std::string name = distribution;
@@ -120,6 +147,31 @@ Encoding read_encoding(const json& codec, const std::string& place, const Looks&
   }
 }
 
+Takes encoding() { return either(text(), object_of(fields_of(ErrorBudget{}))); }
+
+const Fields& codec_fields() {
+  using C = CodecChoice;
+  static const Fields fields{
+      "how activations are compressed: none, a codec by name, or {\"name\": a codec, its options}; "
+      "see penstock list codecs. auto: what each stage needs, within an error budget; see "
+      "hardware_models/README.md",
+      {note(),
+       {"stash", encoding(), "while they are kept from F to B or W"},
+       {"link", encoding(), "on links between ranks; the same for gradients that come back"},
+       {"distribution", either(text(), object_of(fields_of(ValueDistribution{}))),
+        "distribution of activations, for codec errors: gauss (the default), relu, heavy-tailed, "
+        "or parameters of a normal distribution"},
+       {"training", codec_training()},
+       field<&C::overlappable>("overlappable", truth(),
+                               "encoding and decoding overlap with the layers of their pass, which "
+                               "takes the longer of the two"),
+       field<&C::encode_bytes_per_s>("encode_bytes_per_s", bandwidth(),
+                                     "bytes read and written by encoding per second; default: "
+                                     "memory bandwidth of the machine"),
+       field<&C::decode_bytes_per_s>("decode_bytes_per_s", bandwidth(), "the same for decoding")}};
+  return fields;
+}
+
 CodecChoice read_codec_choice(const json& section) {
   CodecChoice choice;
   if (section.contains("distribution")) choice.looks = read_looks(section["distribution"]);
@@ -137,9 +189,7 @@ CodecChoice read_codec_choice(const json& section) {
     choice.phases = read_codec_phases(section["training"], choice.looks);
     choice.stash = choice.phases.front().stash;
   }
-  take(section, "overlappable", choice.overlappable);
-  take(section, "encode_bytes_per_s", choice.encode_bytes_per_s);
-  take(section, "decode_bytes_per_s", choice.decode_bytes_per_s);
+  read_fields(codec_fields(), section, &choice);
   return choice;
 }
 

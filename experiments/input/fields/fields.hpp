@@ -1,0 +1,123 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "experiments/input/fields/takes.hpp"
+
+namespace penstock {
+
+/// A key of a section: what it takes, what it means, and where its value goes.
+struct Field {
+  std::string_view key;
+  Takes takes;
+  std::string_view about;
+  /// Stores a value that was checked; empty for a key that is read elsewhere.
+  std::function<void(const nlohmann::json& value, void* section)> read = {};
+};
+
+/// The keys of an object in a file: from this table follow its schema and its reading, and from the
+/// schema error texts, completion and nearest names.
+struct Fields {
+  std::string_view about;
+  std::vector<Field> fields;
+  std::vector<std::string_view> required = {};
+  std::optional<Takes> others = {};  // what any other key takes; empty: there is none
+};
+
+/// The schema of an object with these keys.
+Takes object_of(const Fields& fields);
+
+/// The schema of files with these keys.
+nlohmann::ordered_json schema_of(const Fields& fields, const char* title = "");
+
+/// "description", which nothing reads.
+Field note();
+
+/// Stores the keys that an object states. The schema has checked them.
+void read_fields(const Fields& fields, const nlohmann::json& object, void* section);
+
+/// The keys of an object that are none of these.
+std::vector<std::string> other_keys(const Fields& fields, const nlohmann::json& object);
+
+void read_value(const nlohmann::json& value, bool& target);
+void read_value(const nlohmann::json& value, double& target);
+void read_value(const nlohmann::json& value, std::uint32_t& target);
+void read_value(const nlohmann::json& value, std::uint64_t& target);
+void read_value(const nlohmann::json& value, std::string& target);
+/// The place of a word in what a key takes.
+std::uint8_t word_number(const nlohmann::json& value, const Takes& takes);
+/// Runs a step for each item of a list.
+void for_each_item(const nlohmann::json& list,
+                   const std::function<void(const nlohmann::json&)>& step);
+
+template <class Target>
+void read_value(const nlohmann::json& value, std::optional<Target>& target) {
+  read_value(value, target.emplace());
+}
+/// Numbers with a type of their own: Stage, Rank.
+template <class Number>
+requires(std::is_enum_v<Number> && sizeof(Number) == 4) void read_value(const nlohmann::json& value,
+                                                                        Number& target) {
+  std::uint32_t number = 0;
+  read_value(value, number);
+  target = Number{number};
+}
+template <class Item>
+void read_value(const nlohmann::json& list, std::vector<Item>& target) {
+  target.clear();
+  for_each_item(list, [&](const nlohmann::json& item) { read_value(item, target.emplace_back()); });
+}
+
+/// A structure with keys of its own.
+template <class Structure>
+requires requires(Structure& structure) { fields_of(structure); }
+void read_value(const nlohmann::json& object, Structure& target) {
+  read_fields(fields_of(target), object, &target);
+}
+
+/// Words: an enumeration of bytes, whose enumerators are in the order of the words.
+template <class Word>
+concept IsWord = std::is_enum_v<Word> && sizeof(Word) == 1;
+
+template <class Target>
+void read_value(const nlohmann::json& value, const Takes& /*takes*/, Target& target) {
+  read_value(value, target);
+}
+template <IsWord Word>
+void read_value(const nlohmann::json& value, const Takes& takes, Word& target) {
+  target = Word{word_number(value, takes)};
+}
+template <IsWord Word>
+void read_value(const nlohmann::json& value, const Takes& takes, std::optional<Word>& target) {
+  target = Word{word_number(value, takes)};
+}
+
+template <class Class, class Value>
+Class class_of_member(Value Class::*);
+
+/// A key whose value is a member, or a member of a member.
+template <auto member, auto... inner>
+Field field(std::string_view key, const Takes& takes, std::string_view about = "") {
+  using Section = decltype(class_of_member(member));
+  return {key, takes, about, [takes](const nlohmann::json& value, void* section) {
+            read_value(value, takes, ((static_cast<Section*>(section)->*member).*....*inner));
+          }};
+}
+
+/// A key whose value is read by a function.
+template <class Section>
+Field field(std::string_view key, const Takes& takes, std::string_view about,
+            void (*read)(const nlohmann::json& value, Section& section)) {
+  return {key, takes, about, [read](const nlohmann::json& value, void* section) {
+            read(value, *static_cast<Section*>(section));
+          }};
+}
+
+}  // namespace penstock

@@ -1,0 +1,246 @@
+#include "experiments/input/scenario/hardware_section.hpp"
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+
+namespace penstock {
+namespace {
+
+using nlohmann::json;
+using H = HardwareSection;
+using S = HardwareSpec;
+
+Takes share() { return number(1e-6, 1); }
+
+/// A number, or the limit for large work and the size that reaches half of it.
+Takes efficiency(std::string_view most, std::string_view half_key, const Takes& half_takes,
+                 std::string_view half) {
+  return either(share(),
+                object_of({"", {{"most", share(), most}, {half_key, half_takes, half}}, {"most"}}));
+}
+
+Efficiency efficiency_of(const json& stated, const char* half_at) {
+  if (stated.is_number()) return {{{1, stated}}};
+  return {{{1, stated["most"]}}, stated.value(half_at, 0.0)};
+}
+
+}  // namespace
+
+const Fields& fields_of(const StackChoice& /*stack*/) {
+  using C = StackChoice;
+  static const Fields fields{
+      "",
+      {field<&C::name>("name", full_text(), "a stack of the catalogue, or none"),
+       field<&C::matrix_share>("matrix_share", number(1e-6, 2), "of the rate of matrix products"),
+       field<&C::fp8_share>("fp8_share", number(1e-6, 2), "the same for products in fp8"),
+       field<&C::attention>("attention", full_text(), "an attention kernel of the device"),
+       field<&C::attention_share>("attention_share", number(1e-6, 2), "of the rate of that kernel"),
+       field<&C::computes_masked>("computes_masked", truth(),
+                                  "attention also computes scores that the mask hides"),
+       field<&C::vector_passes>("vector_passes", number(0.1, 100),
+                                "passes of memory-bound kernels over their data, over the fewest "
+                                "possible")}};
+  return fields;
+}
+
+namespace {
+
+void read_stack(const json& stated, HardwareSection& hardware) {
+  if (stated.is_string()) {
+    hardware.stack.name = stated;
+  } else {
+    read_value(stated, hardware.stack);
+  }
+}
+
+}  // namespace
+
+const Fields& fields_of(const TransferRules& /*rules*/) {
+  using T = TransferRules;
+  const Takes count = whole(0, 1'000'000);
+  static const Fields fields{
+      "how ranks send",
+      {field<&T::blocking>("blocking", truth(),
+                           "sends are blocking: a rank continues once its data has left"),
+       field<&T::rendezvous>("rendezvous", truth(),
+                             "a transfer starts once its receiver waits for it"),
+       field<TransferRules>("in_flight", count, "default of sends_in_flight and receives_in_flight",
+                            [](const json& value, TransferRules& rules) {
+                              rules.sends_in_flight = rules.receives_in_flight = value;
+                            }),
+       field<&T::sends_in_flight>("sends_in_flight", count,
+                                  "concurrent sends of a rank; 0: unlimited"),
+       field<&T::receives_in_flight>("receives_in_flight", count,
+                                     "concurrent receives of a rank; 0: unlimited")}};
+  return fields;
+}
+
+const Fields& fields_of(const LinkSpec& /*link*/) {
+  using L = LinkSpec;
+  static const Fields fields{
+      "",
+      {field<&L::name>("name", full_text(), "name in routes and results; default \"from>to\""),
+       field<&L::from>("from", full_text(),
+                       "source: the number of a device, \"host\", or the name of a switch"),
+       field<&L::to>("to", full_text(), "destination"),
+       field<&L::bandwidth_bytes_per_s>("bandwidth_bytes_per_s", bandwidth()),
+       field<&L::latency_us>("latency_us", time_us())},
+      {"bandwidth_bytes_per_s"}};
+  return fields;
+}
+
+namespace {
+
+Takes topology() {
+  nlohmann::ordered_json schema = object_of({"",
+                                             {{"kind", full_text(), "a kind of topology"}},
+                                             {},
+                                             meaning(number(), "a parameter of the topology")})
+                                      .schema();
+  schema["patternProperties"] = {{"_us$", any_time().schema()},
+                                 {"_bytes$", any_bytes().schema()},
+                                 {"_bytes_per_s$", any_bandwidth().schema()}};
+  return schema;
+}
+
+void read_topology(const json& topology, HardwareSection& hardware) {
+  TopologySpec& spec = hardware.stated.topology.emplace();
+  for (const auto& [key, value] : topology.items()) {
+    if (key == "kind") {
+      spec.kind = value;
+    } else {
+      spec.parameters[key] = value;
+    }
+  }
+}
+
+/// A kind of collective, which a scenario may choose the algorithm of.
+Field collective(std::string_view key, std::string_view about = "an algorithm, or auto") {
+  return {key, text(), about};
+}
+
+const Fields& collective_fields() {
+  static const Fields fields{
+      "algorithm of each collective, see penstock list collectives; auto: the fastest",
+      {collective("all_reduce"), collective("reduce_scatter"), collective("all_gather"),
+       collective("all_to_all"),
+       collective("ring_exchange", "an algorithm, or auto: of context parallelism")}};
+  return fields;
+}
+
+/// By kind of collective; "auto" leaves the choice open.
+void read_collectives(const json& collectives, HardwareSection& hardware) {
+  for (const auto& [key, value] : collectives.items()) {
+    const CollectiveKind kind = *collective_kind(key);
+    const auto algorithm = value.get<std::string>();
+    if (algorithm != "auto") {
+      hardware.stated.collectives[kind] = &collective_algorithm(kind, algorithm);
+    }
+  }
+}
+
+void read_routes(const json& routes, HardwareSection& hardware) {
+  for (const auto& [ends, names] : routes.items()) hardware.stated.routes[ends] = names;
+}
+
+}  // namespace
+
+const Fields& hardware_fields() {
+  static const Fields fields{
+      "what it runs on",
+      {note(),
+       field<&H::name>("name", text(),
+                       "a cost model, or a machine or device of the catalogue; see penstock list "
+                       "hardware"),
+       field<&H::file>("file", full_text(),
+                       "a machine or device by a file such as those of the catalogue, instead of a "
+                       "name"),
+       field<&H::device>("device", full_text(),
+                         "a device of the catalogue, for the cost models roofline and measured"),
+       field<&H::link>("link", full_text(),
+                       "a link of the catalogue, one each way between two ranks; its speed where "
+                       "that is not given"),
+       field<&H::profile>("profile", full_text(),
+                          "measured times of layers: a profile or a profile store"),
+       field<H>("stack", either(full_text(), object_of(fields_of(StackChoice{}))),
+                "what a framework makes of the device: a stack of the catalogue, or none; default: "
+                "fsdp-eager with zero 2 and 3, otherwise megatron, on devices that these list; "
+                "none where efficiency or memory_efficiency is given",
+                read_stack),
+       field<&H::power_watts>("power_watts", number(1, 1e6),
+                              "power cap of a device: its matrix units slow down with the cube "
+                              "root of the power"),
+       field<H>("efficiency",
+                efficiency("limit for large products", "half_at_gflop", number(0, 1e9),
+                           "GFLOP of a product that reaches half of that"),
+                "share of peak reached by matrix products: one number, or the limit for large "
+                "products and the size that reaches half of it",
+                [](const json& stated, H& hardware) {
+                  hardware.efficiency = efficiency_of(stated, "half_at_gflop");
+                }),
+       field<H>("memory_efficiency",
+                efficiency("limit for large kernels", "half_at_mb", megabytes(),
+                           "MB moved by a kernel that reaches half of that"),
+                "share of memory bandwidth reached: one number, or the limit for large kernels and "
+                "the size that reaches half of it",
+                [](const json& stated, H& hardware) {
+                  hardware.memory_efficiency = efficiency_of(stated, "half_at_mb");
+                }),
+       field<&H::unaligned_efficiency>("unaligned_efficiency", share(),
+                                       "factor on it for matrix products with a size that is not a "
+                                       "multiple of 8, such as a vocabulary of 50257"),
+       field<&H::kernel_us>("kernel_us", time_us(), "overhead per kernel on the device"),
+       field<&H::kernel_issue_us>("kernel_issue_us", time_us(),
+                                  "time of the host to issue one kernel; 0 with captured graphs"),
+       field<&H::link_efficiency>("link_efficiency", share(),
+                                  "share of bandwidth reached by links inside a machine"),
+       field<&H::nic_efficiency>("nic_efficiency", share(), "share of bandwidth reached by NICs"),
+       field<&H::collective_us>("collective_us", time_us(),
+                                "overhead per collective: launch and synchronization"),
+       field<&H::devices>("devices", whole(1, 1'048'576), "how many devices there are"),
+       field<&H::stated, &S::transfer_us>("transfer_us", time_us(),
+                                          "delay of each tensor that crosses ranks; does not "
+                                          "occupy a link"),
+       field<&H::stated, &S::latency_us>("latency_us", time_us(),
+                                         "time from sending the last byte of a tensor to its "
+                                         "arrival"),
+       field<&H::stated, &S::bandwidth_bytes_per_s>("bandwidth_bytes_per_s", bandwidth(),
+                                                    "bandwidth of the link each way between two "
+                                                    "ranks"),
+       field<&H::stated, &S::host_latency_us>("host_latency_us", time_us(),
+                                              "latency between a rank and host memory; default: as "
+                                              "between ranks"),
+       field<&H::stated, &S::host_bandwidth_bytes_per_s>(
+           "host_bandwidth_bytes_per_s", bandwidth(),
+           "bandwidth each way between a rank and host memory; default: as between ranks"),
+       field<H>("collectives", object_of(collective_fields()), "", read_collectives),
+       field<&H::transfers>("transfers", object_of(fields_of(TransferRules{}))),
+       field<&H::stated, &S::sharing>("sharing", words({"fifo", "fair"}),
+                                      "how transfers share physical links"),
+       field<&H::stated, &S::links>("links",
+                                    list_of(object_of(fields_of(LinkSpec{})), 1, 1'000'000),
+                                    "unidirectional physical links of custom hardware"),
+       field<H>("routes", map_of(list_of(text(), 1)),
+                "links of a transfer, by its ends: \"0>1\", \"0>host\", \"0>data\"", read_routes),
+       field<H>("topology", topology(),
+                "topology of custom hardware, or one that replaces the machine's; other keys are "
+                "its parameters, see penstock list hardware",
+                read_topology)}};
+  return fields;
+}
+
+HardwareSection read_hardware(const json& section, const TrainingCommand& command) {
+  HardwareSection hardware;
+  hardware.devices = command.devices;
+  read_fields(hardware_fields(), section, &hardware);
+  hardware.named = section.contains("name");
+  hardware.names_collectives = section.contains("collectives");
+  constexpr std::array connecting{"link",  "transfer_us", "latency_us", "bandwidth_bytes_per_s",
+                                  "links", "routes",      "topology"};
+  hardware.names_links = std::any_of(connecting.begin(), connecting.end(),
+                                     [&](const char* key) { return section.contains(key); });
+  return hardware;
+}
+
+}  // namespace penstock
