@@ -63,7 +63,11 @@ Takes truth() { return of_type("boolean"); }
 Takes text() { return of_type("string"); }
 Takes full_text() { return Json{{"type", "string"}, {"minLength", 1}}; }
 
-Takes one_of(std::initializer_list<std::string_view> words) { return Json{{"enum", words}}; }
+Takes words(std::initializer_list<std::string_view> all) {
+  Json schema;
+  for (const std::string_view word : all) schema["enum"].push_back(word);
+  return schema;
+}
 
 Takes number(double least, double most) {
   Json schema{{"type", "number"}};

@@ -30,7 +30,7 @@ Takes truth();
 Takes text();
 Takes full_text();  // at least one character
 /// One of these words; an enumeration has its enumerators in their order.
-Takes words(std::initializer_list<std::string_view> words);
+Takes words(std::initializer_list<std::string_view> all);
 Takes number(double least = -unbounded, double most = unbounded);
 Takes positive_number(double most);
 Takes whole(std::int64_t least = -any_count, std::int64_t most = any_count);

@@ -29,6 +29,9 @@ void check_depth(std::string_view pointer);
 /// Puts a JSON text at a pointer. Throws InputError without a place if the pointer does not fit.
 void set_value(nlohmann::json& document, const std::string& pointer, const std::string& value);
 
+/// What a schema takes, in words: "a number from 0 to 1e+12, or one with a unit, such as "2ms"".
+std::string taken_text(const nlohmann::json& schema, const nlohmann::json& root);
+
 /// A JSON schema, compiled once for any number of documents. Thread-safe.
 class Schema {
  public:

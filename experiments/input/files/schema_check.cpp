@@ -215,6 +215,10 @@ std::string unknown_key_text(const Pointer& place, const std::string& key, const
 
 }  // namespace
 
+std::string taken_text(const json& schema, const json& root) {
+  return wanted(resolved(root, schema));
+}
+
 struct Schema::Prepared {
   explicit Prepared(const json& text) : source(text) {
     const valijson::adapters::NlohmannJsonAdapter adapter(source);

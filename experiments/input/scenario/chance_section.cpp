@@ -12,10 +12,7 @@ namespace {
 Takes rank() { return whole(0, 16'383); }
 Takes microbatch() { return whole(0, 4'294'967'295); }
 
-Field factor_of(Field field) {
-  if (field.about.empty()) field.about = "how many times as long";
-  return field;
-}
+Takes factor() { return meaning(number(1e-6, 1e6), "how many times as long"); }
 
 }  // namespace
 
@@ -23,7 +20,7 @@ const Fields& fields_of(const Straggler& /*straggler*/) {
   using S = Straggler;
   static const Fields fields{
       "",
-      {field<&S::rank>("rank", rank()), factor_of(field<&S::factor>("factor", number(1e-6, 1e6))),
+      {field<&S::rank>("rank", rank()), field<&S::factor>("factor", factor()),
        field<&S::from>("from", microbatch(), "the first microbatch that is slow"),
        field<&S::until>("until", microbatch(), "the first microbatch that is no longer slow"),
        field<&S::replica>("replica", whole(0, 255),
@@ -36,7 +33,7 @@ const Fields& fields_of(const SlowLink& /*link*/) {
   using L = SlowLink;
   static const Fields fields{"",
                              {field<&L::from>("from", rank()), field<&L::to>("to", rank()),
-                              factor_of(field<&L::factor>("factor", number(1e-6, 1e6)))},
+                              field<&L::factor>("factor", factor())},
                              {"from", "to", "factor"}};
   return fields;
 }
@@ -47,7 +44,7 @@ const Fields& fields_of(const SlowMachines& /*machines*/) {
       "machines that are slow for good: the middle rank takes the expected factor of the slowest "
       "machine of the layout (MegaScale: 0.005 of all machines, 1.1)",
       {field<&M::share>("share", number(0, 1), "of all machines"),
-       field<&M::factor>("factor", number(1e-6, 1e6), "of the duration of their actions")},
+       field<&M::factor>("factor", factor(), "of the duration of their actions")},
       {"share", "factor"}};
   return fields;
 }
@@ -86,7 +83,7 @@ const Fields& chance_fields() {
        field<&S::chance, &Chance::jitter>("jitter", sigma,
                                           "of actions: lognormal factors with mean 1 and this "
                                           "standard deviation of their logarithm"),
-       field<&S::chance, &Chance::samples>("samples", list_of(number(1e-6, 1e6), 1, 1'000'000),
+       field<&S::chance, &Chance::samples>("samples", list_of(factor(), 1, 1'000'000),
                                            "of actions, instead of jitter: one of these factors, "
                                            "with equal probability"),
        field<&S::chance, &Chance::transfer_jitter>("transfer_jitter", sigma, "jitter of transfers"),

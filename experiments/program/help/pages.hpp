@@ -13,8 +13,10 @@ struct HelpPage {
   std::string_view text;  // Markdown
 };
 
-/// One page a question, by name.
+/// One page a question, by name; and one of all keys of a scenario.
 std::span<const HelpPage> guides();
+/// Those of them that are files.
+std::span<const HelpPage> guide_files();
 
 /// One page a subcommand, by name.
 std::span<const HelpPage> command_pages();
