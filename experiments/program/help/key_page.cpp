@@ -15,7 +15,7 @@ using Json = nlohmann::ordered_json;
 std::string about(const Json& schema) { return schema.value("description", ""); }
 
 /// "- `zero`: a whole number from 0 to 3. What replicas shard".
-std::string item(const std::string& key, const Json& schema {
+std::string item(const std::string& key, const Json& schema) {
   const std::string means = about(schema);
   return fmt::format("- `{}`: {}{}\n", key, taken_text(schema, scenario_schema()),
                      means.empty() ? "" : "; " + means);
