@@ -23,26 +23,12 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-constexpr std::array<std::string_view, 4> kinds{"device", "link", "machine", "stack"};
-
-/// The schema of each kind of item, with the definitions that it refers to.
-std::map<std::string, Schema> schemas() {
-  const json whole = json::parse(catalogue_schema());
-  std::map<std::string, Schema> all;
-  for (const std::string_view kind : kinds) {
-    json schema = whole["definitions"][kind];
-    schema["definitions"] = whole["definitions"];
-    all.emplace(kind, schema);
-  }
-  return all;
-}
-
 std::string kind_of(const json& document) {
   if (!document.is_object()) throw InputError("expected a JSON object");
   const std::string is = document.contains("is") && document["is"].is_string()
                              ? document["is"].get<std::string>()
                              : std::string();
-  if (std::find(kinds.begin(), kinds.end(), is) != kinds.end()) return is;
+  if (catalogue_kinds().contains(is)) return is;
   throw InputError("/is", "expected which it is: \"device\", \"link\", \"machine\" or \"stack\"");
 }
 
@@ -59,7 +45,11 @@ void check_table(const json& document, const char* key) {
 }
 
 void check_item(const json& document, const std::string& is) {
-  static const std::map<std::string, Schema> known = schemas();
+  static const std::map<std::string, Schema> known = [] {
+    std::map<std::string, Schema> schemas;
+    for (const auto& [kind, takes] : catalogue_kinds()) schemas.emplace(kind, json(takes.schema()));
+    return schemas;
+  }();
   known.at(is).check(document);
   check_table(document, "matrix_efficiency");
   check_table(document, "fp8_efficiency");

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "experiments/input/fields/fields.hpp"
 #include "hardware_models/spec/machine.hpp"
 
 namespace penstock {
@@ -62,7 +63,8 @@ struct BuiltInFile {
   std::string_view text;
 };
 std::span<const BuiltInFile> built_in_catalogue();
-/// The schema file, as shipped: one definition for each kind of item.
+/// What a file of each kind takes, and all of it as the text of a schema.
+const std::map<std::string, Takes>& catalogue_kinds();
 std::string_view catalogue_schema();
 
 }  // namespace penstock

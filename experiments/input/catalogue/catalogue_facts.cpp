@@ -5,7 +5,9 @@
 #include <nlohmann/json.hpp>
 
 #include "experiments/input/catalogue/catalogue.hpp"
+#include "experiments/input/catalogue/stacks.hpp"
 #include "experiments/input/files/files.hpp"
+#include "experiments/input/files/json_output.hpp"
 #include "hardware_models/topologies/registry.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
@@ -15,60 +17,238 @@ namespace {
 
 using nlohmann::json;
 
-/// The value of a fact, if present.
-template <class Value>
-void take(const json& facts, const char* key, Value& target) {
-  if (facts.contains(key)) target = facts[key]["value"].get<Value>();
+Takes name() {
+  return nlohmann::ordered_json{{"type", "string"},
+                                {"minLength", 1},
+                                {"maxLength", 100},
+                                {"description", "by which scenarios name it"}};
 }
 
-EfficiencyTable table_of(const json& fact) {
-  EfficiencyTable table;
-  for (const json& point : fact["value"]) table.push_back({point["size"], point["share"]});
-  return table;
+Takes sentence() {
+  return nlohmann::ordered_json{{"type", "string"}, {"minLength", 1}, {"maxLength", 1000}};
 }
 
-Efficiency efficiency_of(const json& facts, const char* key) {
-  return facts.contains(key) ? Efficiency{table_of(facts[key])} : Efficiency{};
-}
-
-std::vector<AttentionSpeed> attention_of(const json& facts) {
-  std::vector<AttentionSpeed> speeds;
-  if (!facts.contains("attention")) return speeds;
-  for (const json& fact : facts["attention"]) {
-    speeds.push_back({.kernel = fact["kernel"],
-                      .backward = fact["pass"] == "backward",
-                      .head_size = fact["head_size"],
-                      .by_keys = table_of(fact)});
+/// An object that names exactly one origin.
+Takes with_origin(Fields fields, std::initializer_list<const char*> origins) {
+  nlohmann::ordered_json one_of;
+  for (const char* origin : origins) {
+    fields.fields.push_back({origin, sentence()});
+    one_of.push_back({{"required", {origin}}});
   }
-  return speeds;
+  nlohmann::ordered_json schema = object_of(fields).schema();
+  schema["oneOf"] = std::move(one_of);
+  return schema;
+}
+
+/// A fact of a device, link or machine, whose value is what the field takes.
+Field fact(Field field) {
+  field.takes = with_origin({"a fact: its \"value\", with the \"source\" that says so or the "
+                             "\"assumption\" behind it, one "
+                             "of them",
+                             {{"value", field.takes}},
+                             {"value"}},
+                            {"source", "assumption"});
+  if (field.read) {
+    field.read = [read = std::move(field.read)](const json& stated, void* item) {
+      read(stated["value"], item);
+    };
+  }
+  return field;
+}
+
+/// The same of a stack.
+Field constant(Field field) {
+  Takes value = field.takes;
+  field = fact(std::move(field));
+  field.takes = with_origin(
+      {"a constant of a framework: its \"value\", with the \"source\" that says so, the rows that "
+       "it was \"fitted\" to, or the \"assumption\" behind it, one of them",
+       {{"value", std::move(value)},
+        {"spread", number(0, 10), "relative standard deviation of a fitted value"}},
+       {"value"}},
+      {"source", "fitted", "assumption"});
+  return field;
+}
+
+Takes any_rate() { return meaning(number(1, 1e18), "a second"); }
+Takes any_size() { return meaning(number(0, 1e18), "bytes"); }
+Takes any_us() { return meaning(number(0, 1e12), "microseconds"); }
+Takes count() { return whole(1, 65'536); }
+Takes reached() { return meaning(number(1e-6, 1), "the share that is reached"); }
+
+/// The fields of a kind of item, behind those that every item has.
+Fields item_fields(const char* is, std::vector<Field> own, std::vector<std::string_view> required) {
+  Fields all{"",
+             {{"penstock", nlohmann::ordered_json{{"enum", {1}}}, "version of this format"},
+              {"is", words({is})},
+              {"name", name()},
+              {"summary", sentence()}},
+             {"penstock", "is", "name", "summary"}};
+  all.fields.insert(all.fields.end(), own.begin(), own.end());
+  all.required.insert(all.required.end(), required.begin(), required.end());
+  return all;
+}
+
+}  // namespace
+
+const Fields& fields_of(const EfficiencyPoint& /*point*/) {
+  using P = EfficiencyPoint;
+  static const Fields fields{
+      "",
+      {field<&P::size>("size", number(1e-12, 1e12)), field<&P::share>("share", number(1e-6, 1))},
+      {"size", "share"}};
+  return fields;
+}
+
+namespace {
+
+Takes table(std::string_view about) {
+  return meaning(list_of(object_of(fields_of(EfficiencyPoint{})), 1, 1000), about);
+}
+
+Takes efficiency_table() {
+  return table("what share of a peak kernels of some size reach, ascending in size");
+}
+
+const Fields& attention_fields() {
+  using A = AttentionSpeed;
+  static const Fields fields{
+      "the speed of one pass of an attention kernel; a backward counts 2.5 times the FLOPs of its "
+      "forward",
+      {field<&A::kernel>("kernel", name()),
+       field<A>("pass", words({"forward", "backward"}), "",
+                [](const json& pass, A& speed) { speed.backward = pass == "backward"; }),
+       field<&A::head_size>("head_size", count()),
+       field<&A::by_keys>("value", table("the share of the peak, ascending in keys"))},
+      {"kernel", "pass", "head_size", "value"}};
+  return fields;
+}
+
+void read_attention(const json& speeds, Device& device) {
+  for (const json& speed : speeds) {
+    read_fields(attention_fields(), speed, &device.attention.emplace_back());
+  }
+}
+
+/// Peaks by precision.
+Fields peak_fields() {
+  Fields fields{
+      "dense, without sparsity, a second, by precision; fp32 stands for the vector units "
+      "too",
+      {}};
+  for (const char* precision : {"fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"}) {
+    fields.fields.push_back(fact({precision, any_rate()}));
+  }
+  return fields;
+}
+
+Takes peaks() {
+  nlohmann::ordered_json schema = object_of(peak_fields()).schema();
+  schema["minProperties"] = 1;
+  return schema;
+}
+
+const Fields& device_fields() {
+  using D = Device;
+  static const Fields fields = [] {
+    std::vector<Field> own{
+        field<D>("peak_flops", peaks(), "",
+                 [](const json& peaks, D& device) {
+                   for (const auto& [precision, peak] : peaks.items()) {
+                     device.peak_flops[precision] = peak["value"];
+                   }
+                 }),
+        fact(field<&D::memory_bytes>("memory_bytes", any_size())),
+        fact(field<&D::memory_bandwidth_bytes_per_s>("memory_bandwidth_bytes_per_s", any_rate())),
+        fact(field<&D::tile>("tile", count())),
+        fact(field<&D::multiprocessors>("multiprocessors", count())),
+        fact(field<&D::power_watts>("power_watts", count())),
+        fact(field<D>(
+            "power_cap_watts", count(), "",
+            [](const json& cap, D& device) { device.power_share = share_under_cap(device, cap); })),
+        fact(field<&D::like>("like", name())),
+        field<D>("attention",
+                 list_of(with_origin(attention_fields(), {"source", "assumption"}), 1, 100),
+                 "speeds of attention kernels by the keys that an average query reads: half of the "
+                 "sequence under a causal mask",
+                 read_attention),
+        fact(field<&D::context_bytes>("context_bytes", any_size())),
+        fact(field<&D::reserve>("reserve", meaning(number(0, 0.99), "a share of the whole")))};
+    const std::vector<Field>& prices = price_fields();
+    own.insert(own.end(), prices.begin(), prices.end());
+    return item_fields("device", std::move(own),
+                       {"peak_flops", "memory_bytes", "memory_bandwidth_bytes_per_s"});
+  }();
+  return fields;
+}
+
+const Fields& link_fields() {
+  using L = LinkFacts;
+  static const Fields fields = item_fields(
+      "link",
+      {fact(field<&L::one, &Speed::bandwidth_bytes_per_s>("bandwidth_bytes_per_s", any_rate())),
+       fact(field<&L::links>("links", count())),
+       fact(field<&L::one, &Speed::latency_us>("latency_us", any_us()))},
+      {"bandwidth_bytes_per_s"});
+  return fields;
+}
+
+/// Takes the topology from the file.
+void read_topology(const json& facts, Machine& machine) {
+  TopologySpec& topology = machine.topology.emplace();
+  for (const auto& [key, fact] : facts.items()) {
+    if (key == "kind") {
+      topology.kind = fact["value"];
+    } else {
+      topology.parameters[key] = fact["value"];
+    }
+  }
+}
+
+const Fields& machine_fields() {
+  using M = Machine;
+  static const Fields fields = item_fields(
+      "machine",
+      {fact({"device", name()}), fact(field<&M::devices>("devices", count())),
+       fact({"link", name()}), fact(field<&M::links>("links", count())),
+       fact({"host_link", name()}), fact({"nic_link", name()}),
+       fact(field<&M::devices_per_nic>("devices_per_nic", count())),
+       field<M>("topology",
+                object_of({"", {fact({"kind", name()})}, {"kind"}, fact({"", number()}).takes}),
+                "a kind of topology; other keys are those of its parameters that do not follow "
+                "from the links",
+                read_topology),
+       fact(field<&M::link_efficiency>("link_efficiency", reached())),
+       fact(field<&M::nic_efficiency>("nic_efficiency", reached())),
+       fact(field<&M::collective_us>("collective_us", any_us())),
+       fact(field<M>("in_network_bandwidth_bytes_per_s", any_rate(), "",
+                     [](const json& rate, M& machine) {
+                       machine.in_network.emplace().bandwidth_bytes_per_s = rate;
+                     })),
+       fact(field<M>("in_network_us", any_us(), "",
+                     [](const json& us, M& machine) {
+                       if (machine.in_network) machine.in_network->latency_us = us;
+                     })),
+       fact(field<&M::communication_bytes>("communication_bytes", any_size())),
+       fact(field<&M::warm_up_us>("warm_up_us", any_us()))},
+      {"device", "devices", "topology"});
+  return fields;
+}
+
+Fields stack_item_fields() {
+  const Takes constants = object_of(stack_fields());
+  Takes by_device =
+      nlohmann::ordered_json{{"type", "object"}, {"additionalProperties", constants.schema()}};
+  return item_fields("stack",
+                     {{"devices", std::move(by_device), "constants by the name of a device"},
+                      {"others", constants}},
+                     {"devices", "others"});
 }
 
 Device device_of(const CatalogueItem& item) {
-  const json facts = json::parse(item.text);
   Device device;
   device.name = item.name;
-  for (const auto& [precision, peak] : facts["peak_flops"].items()) {
-    device.peak_flops[precision] = peak["value"];
-  }
-  take(facts, "memory_bytes", device.memory_bytes);
-  take(facts, "memory_bandwidth_bytes_per_s", device.memory_bandwidth_bytes_per_s);
-  device.matrix_efficiency = efficiency_of(facts, "matrix_efficiency");
-  device.memory_efficiency = efficiency_of(facts, "memory_efficiency");
-  device.fp8_efficiency = efficiency_of(facts, "fp8_efficiency").table;
-  device.attention = attention_of(facts);
-  take(facts, "tile", device.tile);
-  take(facts, "multiprocessors", device.multiprocessors);
-  take(facts, "tile_start", device.tile_start);
-  take(facts, "power_watts", device.power_watts);
-  take(facts, "like", device.like);
-  double cap = device.power_watts;
-  take(facts, "power_cap_watts", cap);
-  device.power_share = share_under_cap(device, cap);
-  take(facts, "unaligned_efficiency", device.unaligned_efficiency);
-  take(facts, "kernel_us", device.kernel_us);
-  take(facts, "kernel_issue_us", device.kernel_issue_us);
-  take(facts, "context_bytes", device.context_bytes);
-  take(facts, "reserve", device.reserve);
+  read_fields(device_fields(), json::parse(item.text), &device);
   return device;
 }
 
@@ -97,10 +277,8 @@ void take_links(const Catalogue& catalogue, const CatalogueItem& item, const jso
     machine.link = link.one;
     machine.links = link.links;
   }
-  take(facts, "links", machine.links);
   machine.host = speed_of(catalogue, item, facts, "host_link");
   machine.nic = speed_of(catalogue, item, facts, "nic_link");
-  take(facts, "devices_per_nic", machine.devices_per_nic);
 }
 
 /// Refuses a topology without stated link speeds; its defaults would not be those of this machine.
@@ -119,17 +297,9 @@ void check_links(const CatalogueItem& item, const Machine& machine) {
   }
 }
 
-/// Takes the topology from the file, fills in its parameters and checks it.
-void take_topology(const CatalogueItem& item, const json& facts, Machine& machine) {
-  TopologySpec topology;
-  for (const auto& [key, fact] : facts["topology"].items()) {
-    if (key == "kind") {
-      topology.kind = fact["value"];
-    } else {
-      topology.parameters[key] = fact["value"];
-    }
-  }
-  set_topology(machine, topology);
+/// Fills in the parameters of the machine's topology and checks it.
+void settle_topology(const CatalogueItem& item, Machine& machine) {
+  set_topology(machine, *machine.topology);
   try {
     check_topology(machine.topology->kind, machine.topology->parameters);
   } catch (const InputError& error) {
@@ -141,12 +311,62 @@ void take_topology(const CatalogueItem& item, const json& facts, Machine& machin
 
 }  // namespace
 
+const std::vector<Field>& price_fields() {
+  using D = Device;
+  static const std::vector<Field> fields{
+      fact(field<&D::matrix_efficiency, &Efficiency::table>("matrix_efficiency",
+                                                            efficiency_table())),
+      fact(field<&D::fp8_efficiency>("fp8_efficiency", efficiency_table())),
+      fact(field<&D::unaligned_efficiency>("unaligned_efficiency", reached())),
+      fact(field<&D::tile_start>("tile_start", count())),
+      fact(field<&D::memory_efficiency, &Efficiency::table>("memory_efficiency",
+                                                            efficiency_table())),
+      fact(field<&D::kernel_us>("kernel_us", any_us())),
+      fact(field<&D::kernel_issue_us>("kernel_issue_us", any_us()))};
+  return fields;
+}
+
+const Fields& stack_fields() {
+  using S = Stack;
+  using C = StackConstants;
+  const Takes share = number(1e-6, 2);
+  static const Fields fields{
+      "",
+      {constant(field<&S::constants, &C::matrix_share>("matrix_share", share)),
+       constant(field<&S::constants, &C::fp8_share>("fp8_share", share)),
+       constant(field<&S::constants, &C::attention>("attention", name())),
+       constant(field<&S::constants, &C::attention_share>("attention_share", share)),
+       constant(field<&S::constants, &C::computes_masked>("computes_masked", truth())),
+       constant(field<&S::constants, &C::vector_passes>("vector_passes", number(0.1, 100))),
+       constant(field<&S::constants, &C::overlaps_gathers>("overlap_gathers", truth())),
+       constant(
+           field<&S::kernel_issue_us>("kernel_issue_us", meaning(number(0, 1e6), "microseconds"))),
+       constant(field<&S::spread>("spread", share))}};
+  return fields;
+}
+
+const std::map<std::string, Takes>& catalogue_kinds() {
+  static const std::map<std::string, Takes> kinds{{"device", object_of(device_fields())},
+                                                  {"link", object_of(link_fields())},
+                                                  {"machine", object_of(machine_fields())},
+                                                  {"stack", object_of(stack_item_fields())}};
+  return kinds;
+}
+
+std::string_view catalogue_schema() {
+  static const std::string text = [] {
+    nlohmann::ordered_json schema{
+        {"$schema", "http://json-schema.org/draft-07/schema#"},
+        {"title", "Penstock catalogue: one device, link, machine or stack a file"}};
+    for (const auto& [is, takes] : catalogue_kinds()) schema["definitions"][is] = takes.schema();
+    return printed(schema);
+  }();
+  return text;
+}
+
 LinkFacts link_of(const CatalogueItem& item) {
-  const json facts = json::parse(item.text);
   LinkFacts link;
-  take(facts, "links", link.links);
-  take(facts, "bandwidth_bytes_per_s", link.one.bandwidth_bytes_per_s);
-  take(facts, "latency_us", link.one.latency_us);
+  read_fields(link_fields(), json::parse(item.text), &link);
   link.one.bandwidth_bytes_per_s /= link.links;
   return link;
 }
@@ -160,19 +380,9 @@ Machine machine_of(const Catalogue& catalogue, const CatalogueItem& item) {
   }
   const json facts = json::parse(item.text);
   machine.device = device_of(item_named(catalogue, item, facts, "device", "device"));
-  take(facts, "devices", machine.devices);
   take_links(catalogue, item, facts, machine);
-  take_topology(item, facts, machine);
-  take(facts, "link_efficiency", machine.link_efficiency);
-  take(facts, "nic_efficiency", machine.nic_efficiency);
-  take(facts, "collective_us", machine.collective_us);
-  if (facts.contains("in_network_bandwidth_bytes_per_s")) {
-    machine.in_network.emplace();
-    take(facts, "in_network_bandwidth_bytes_per_s", machine.in_network->bandwidth_bytes_per_s);
-    take(facts, "in_network_us", machine.in_network->latency_us);
-  }
-  take(facts, "communication_bytes", machine.communication_bytes);
-  take(facts, "warm_up_us", machine.warm_up_us);
+  read_fields(machine_fields(), facts, &machine);
+  settle_topology(item, machine);
   return machine;
 }
 

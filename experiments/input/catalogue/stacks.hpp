@@ -26,6 +26,11 @@ struct Stack {
   Provenance provenance;
 };
 
+/// The constants of a stack, as its file states them.
+const Fields& stack_fields();
+/// The facts of a device that price kernels.
+const std::vector<Field>& price_fields();
+
 /// The constants of a stack on a device.
 Stack stack_of(const CatalogueItem& item, std::string_view device);
 

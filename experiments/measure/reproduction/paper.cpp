@@ -7,9 +7,11 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "experiments/input/fields/fields.hpp"
 #include "experiments/input/files/error_place.hpp"
 #include "experiments/input/files/files.hpp"
 #include "experiments/input/files/json_input.hpp"
+#include "experiments/input/files/json_output.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {
@@ -17,6 +19,134 @@ namespace {
 
 using nlohmann::json;
 using Pairs = std::vector<std::pair<std::string, std::string>>;
+
+/// A name of formulas.
+Takes name() {
+  return nlohmann::ordered_json{{"type", "string"}, {"pattern", "^[A-Za-z][A-Za-z0-9_]*$"}};
+}
+Takes names() { return list_of(name()); }
+Takes formula_pairs() { return list_of(list_of(text(), 2, 2)); }
+
+Takes any_object() { return nlohmann::ordered_json{{"type", "object"}}; }
+Takes object_with(const Takes& values) {
+  return nlohmann::ordered_json{{"type", "object"}, {"additionalProperties", values.schema()}};
+}
+Takes text_like(const char* pattern) {
+  return nlohmann::ordered_json{{"type", "string"}, {"pattern", pattern}};
+}
+
+const Fields& constant_fields() {
+  using C = PaperConstant;
+  const Takes value = number(1e-12, 1e15);
+  static const Fields fields{
+      "",
+      {field<&C::name>("name", name()), field<&C::is>("is", text(), "what it stands for"),
+       field<&C::unit>("unit", text()),
+       field<&C::range, &FitRange::start>("start", value,
+                                          "where a fit starts, and what it is without one"),
+       field<&C::range, &FitRange::least>("least", value),
+       field<&C::range, &FitRange::most>("most", value)},
+      {"name", "is", "start", "least", "most"}};
+  return fields;
+}
+
+const Fields& fit_fields() {
+  using F = PaperFit;
+  static const Fields fields{
+      "",
+      {field<&F::constants>("constants", names()),
+       field<&F::table>("table", text(), "whose rows; otherwise those of this table"),
+       field<&F::rows>("rows", text(),
+                       "a formula that says which rows constants are fitted to; 1: all"),
+       field<&F::apart>("apart", names()),
+       field<&F::on_others>("on_others", truth(),
+                            "each row is judged by constants fitted to all others")},
+      {"constants"}};
+  return fields;
+}
+
+const Fields& judgement_fields() {
+  using J = Judgement;
+  static const Fields fields{
+      "",
+      {field<&J::name>("name", text()),
+       {"fit", object_of(fit_fields())},
+       field<&J::rows>("rows", text(), "a formula that says which rows are judged; 1: all"),
+       field<&J::each>("each", number(0, 10), "the largest error of a row"),
+       field<&J::mean>("mean", number(0, 10), "the mean of the sizes of errors"),
+       field<&J::ranking>("ranking", number(-1, 1), "the least agreement of ranks, Kendall's tau"),
+       field<&J::in_order>("in_order", number(0, 1),
+                           "the least share of pairs of rows that are in the published order"),
+       field<&J::apart>("apart", number(0, 10),
+                        "only pairs whose published values differ by more are ranked, as the "
+                        "logarithm of their ratio"),
+       field<&J::ranked_by>("ranked_by", names())},
+      {"name"}};
+  return fields;
+}
+
+const Fields& reference_fields() {
+  using R = PaperReference;
+  static const Fields fields{
+      "the row from which both values of each row are seen",
+      {field<&R::row>("row", text(), "a formula that holds for that row"),
+       field<&R::within>("within", names()),
+       field<R>("as", words({"ratio", "difference"}), "",
+                [](const json& as, R& reference) { reference.difference = as == "difference"; })},
+      {"row"}};
+  return fields;
+}
+
+const Fields& table_fields() {
+  using T = PaperTable;
+  static const Fields fields{
+      "",
+      {field<&T::name>("name", text_like("^[^/]+$")),
+       field<&T::is>("is", text(), "what the numbers are"),
+       field<&T::unit>("unit", text()),
+       field<&T::note>("note", text(), "why they are off, or what was taken for granted"),
+       field<&T::columns>("columns", names()),
+       {"rows", list_of(nlohmann::ordered_json{{"type", "array"}}, 0, 100'000)},
+       {"rows_file", text(), "a CSV file beside this one, instead of rows"},
+       field<&T::label>("label", names()),
+       {"names", formula_pairs(),
+        "pairs of a name and a formula over columns, constants and names before it"},
+       {"scenario", any_object(),
+        "merged into the scenario of all tables; a text that begins with = is a formula"},
+       {"patches", object_with(object_with(any_object())),
+        "by column, then by its text: what is merged into the scenario of such a row"},
+       {"set", object_with(text()),
+        "pointers into the scenario: a column, as it stands, or a formula"},
+       {"results", object_with(text_like("^/")),
+        "names for pointers into the document of run --json; with * for the items of a list, the "
+        "largest of them"},
+       field<&T::simulated>("simulated", text(),
+                            "formula over columns, names, constants and results"),
+       field<&T::published>("published", text(),
+                            "formula over columns and names; without it rows are predictions"),
+       {"shown", formula_pairs(),
+        "further columns of the output: pairs of a head and a formula as in simulated"},
+       {"reference", object_of(reference_fields())},
+       {"judgements", list_of(object_of(judgement_fields()), 1)}},
+      {"name", "is", "columns", "simulated", "judgements"}};
+  return fields;
+}
+
+const Fields& paper_fields() {
+  using P = Paper;
+  static const Fields fields{
+      "",
+      {{"penstock", whole(1, 1), "version of the format"},
+       field<&P::title>("title", text()),
+       field<&P::source>("source", text(), "where the numbers were published"),
+       field<&P::notes>("notes", list_of(text())),
+       {"constants", list_of(object_of(constant_fields())),
+        "numbers that the paper does not give; formulas name them"},
+       {"scenario", any_object(), "what the scenarios of all tables have in common"},
+       {"tables", list_of(object_of(table_fields()), 1, 100)}},
+      {"penstock", "title", "source", "tables"}};
+  return fields;
+}
 
 Pairs pairs_of(const json& table, const char* key) {
   Pairs pairs;
@@ -46,10 +176,8 @@ PaperRow row_of(const json& row, const PaperTable& table) {
 }
 
 PaperConstant constant_of(const json& entry) {
-  PaperConstant constant{entry["name"],
-                         entry["is"],
-                         entry.value("unit", ""),
-                         {entry["start"], entry["least"], entry["most"]}};
+  PaperConstant constant;
+  read_fields(constant_fields(), entry, &constant);
   const FitRange& range = constant.range;
   if (range.least <= range.start && range.start <= range.most) return constant;
   throw InputError("/start", fmt::format("{} does not lie between \"least\" and \"most\"",
@@ -64,11 +192,7 @@ void check_columns(const std::vector<std::string>& names, const PaperTable& tabl
 
 PaperFit fit_of(const json& entry, const Paper& paper) {
   PaperFit fit;
-  take(entry, "constants", fit.constants);
-  take(entry, "table", fit.table);
-  take(entry, "rows", fit.rows);
-  take(entry, "apart", fit.apart);
-  take(entry, "on_others", fit.on_others);
+  read_fields(fit_fields(), entry, &fit);
   for (std::size_t i = 0; i < fit.constants.size(); ++i) {
     const bool known = std::any_of(
         paper.constants.begin(), paper.constants.end(),
@@ -81,14 +205,8 @@ PaperFit fit_of(const json& entry, const Paper& paper) {
 }
 
 Judgement judgement_of(const json& entry, const PaperTable& table, const Paper& paper) {
-  Judgement judgement{.name = entry["name"]};
-  take(entry, "rows", judgement.rows);
-  take(entry, "each", judgement.each);
-  take(entry, "mean", judgement.mean);
-  take(entry, "ranking", judgement.ranking);
-  take(entry, "in_order", judgement.in_order);
-  take(entry, "apart", judgement.apart);
-  take(entry, "ranked_by", judgement.ranked_by);
+  Judgement judgement;
+  read_fields(judgement_fields(), entry, &judgement);
   below("/ranked_by", [&] { check_columns(judgement.ranked_by, table); });
   if (!entry.contains("fit")) return judgement;
   judgement.fit = below("/fit", [&] { return fit_of(entry["fit"], paper); });
@@ -97,9 +215,8 @@ Judgement judgement_of(const json& entry, const PaperTable& table, const Paper& 
 }
 
 PaperReference reference_of(const json& entry, const PaperTable& table) {
-  PaperReference reference{.row = entry["row"]};
-  take(entry, "within", reference.within);
-  reference.difference = entry.value("as", "ratio") == "difference";
+  PaperReference reference;
+  read_fields(reference_fields(), entry, &reference);
   below("/within", [&] { check_columns(reference.within, table); });
   return reference;
 }
@@ -132,14 +249,7 @@ void read_scenario_parts(const json& entry, const json& common, PaperTable& tabl
 PaperTable table_of(const json& entry, const json& common, const std::string& folder,
                     const Paper& paper) {
   PaperTable table;
-  take(entry, "name", table.name);
-  take(entry, "is", table.is);
-  take(entry, "unit", table.unit);
-  take(entry, "note", table.note);
-  take(entry, "columns", table.columns);
-  take(entry, "label", table.label);
-  take(entry, "simulated", table.simulated);
-  take(entry, "published", table.published);
+  read_fields(table_fields(), entry, &table);
   if (table.label.empty()) table.label = table.columns;
   below("/label", [&] { check_columns(table.label, table); });
   table.names = pairs_of(entry, "names");
@@ -193,9 +303,7 @@ void check_fitted_tables(const Paper& paper) {
 
 Paper paper_of(const json& document, const std::string& folder) {
   Paper paper;
-  take(document, "title", paper.title);
-  take(document, "source", paper.source);
-  take(document, "notes", paper.notes);
+  read_fields(paper_fields(), document, &paper);
   const json constants = document.value("constants", json::array());
   for (std::size_t i = 0; i < constants.size(); ++i) {
     paper.constants.push_back(
@@ -214,6 +322,12 @@ Paper paper_of(const json& document, const std::string& folder) {
 
 }  // namespace
 
+std::string_view paper_schema() {
+  static const std::string text =
+      printed(schema_of(paper_fields(), "Published numbers, and how each is simulated"));
+  return text;
+}
+
 std::size_t column_of(const PaperTable& table, std::string_view name) {
   const auto found = std::find(table.columns.begin(), table.columns.end(), name);
   if (found != table.columns.end()) {
@@ -226,7 +340,7 @@ std::size_t column_of(const PaperTable& table, std::string_view name) {
 Paper read_paper(const std::string& path) {
   const std::string text = read_file(path);
   try {
-    static const Schema schema(json::parse(paper_schema()));
+    static const Schema schema(schema_of(paper_fields()));
     const json document = parse_json(text);
     schema.check(document);
     Paper paper = paper_of(document, std::filesystem::path(path).parent_path().string());

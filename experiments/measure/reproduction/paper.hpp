@@ -106,7 +106,7 @@ std::vector<PaperRow> read_paper_rows(const std::string& path, const PaperTable&
 /// The number of a column. Throws InputError with the known columns.
 std::size_t column_of(const PaperTable& table, std::string_view name);
 
-/// The schema file, as shipped.
+/// What a paper.json takes, as the text of a schema.
 std::string_view paper_schema();
 
 }  // namespace penstock

@@ -14,16 +14,18 @@ using Json = nlohmann::ordered_json;
 
 std::string about(const Json& schema) { return schema.value("description", ""); }
 
-/// "- `zero`: a whole number from 0 to 3. What replicas shard".
+/// "- `zero`: what replicas shard (a whole number from 0 to 3)".
 std::string item(const std::string& key, const Json& schema) {
+  const std::string takes = taken_text(schema, scenario_schema());
   const std::string means = about(schema);
-  return fmt::format("- `{}`: {}{}\n", key, taken_text(schema, scenario_schema()),
-                     means.empty() ? "" : "; " + means);
+  return means.empty() ? fmt::format("- `{}`: {}\n", key, takes)
+                       : fmt::format("- `{}`: {} ({})\n", key, means, takes);
 }
 
 /// The keys of an object and of the objects in it, by their pointers below the section.
 void add_items(const Json& object, const std::string& place, std::string& text) {
-  for (const auto& [key, schema] : object.value("properties", Json::object()).items()) {
+  const Json properties = object.value("properties", Json::object());
+  for (const auto& [key, schema] : properties.items()) {
     if (key == "description") continue;
     text += item(place + key, schema);
     add_items(schema, place + key + "/", text);

@@ -7,9 +7,11 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "experiments/input/fields/fields.hpp"
 #include "experiments/input/files/error_place.hpp"
 #include "experiments/input/files/files.hpp"
 #include "experiments/input/files/json_input.hpp"
+#include "experiments/input/files/json_output.hpp"
 #include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/files/setting.hpp"
 #include "experiments/plan/sweeps/space/axis.hpp"
@@ -19,6 +21,66 @@ namespace penstock {
 namespace {
 
 using nlohmann::json;
+
+const Fields& progression_fields() {
+  using T = ProgressionText;
+  static const Fields fields{
+      "",
+      {field<&T::from>("from", number()), field<&T::to>("to", number()),
+       field<&T::step>("step", number(), "distance of neighbours, above 0"),
+       field<&T::factor>("factor", number(), "ratio of neighbours, above 1"),
+       field<&T::points>("points", whole(2, 1'000'000'000), "how many numbers"),
+       field<T>("scale", words({"linear", "log"}), "default: linear, or log with a factor",
+                [](const json& scale, T& text) { text.logarithmic = scale == "log"; }),
+       field<&T::whole>("whole", truth(),
+                        "rounded to whole numbers; default: if from, to and step are")},
+      {"from", "to"}};
+  return fields;
+}
+
+Takes values() {
+  const Takes any_list = nlohmann::ordered_json{{"type", "array"}, {"minItems", 1}};
+  return meaning(either(any_list, object_of(progression_fields())),
+                 "a list of values, or numbers from one to another");
+}
+
+const Fields& sample_fields() {
+  static const Fields fields{
+      "points drawn from the axes, instead of all combinations",
+      {field<&Sample::method>("method", words({"random", "sobol"}), "default: sobol"),
+       field<&Sample::count>("count", whole(1, 50'000'000), "points to draw"),
+       field<&Sample::seed>("seed", whole(0, 9'007'199'254'740'991),
+                            "of random points, default 1")},
+      {"count"}};
+  return fields;
+}
+
+const Fields& sweep_fields() {
+  const Takes any_object = nlohmann::ordered_json{{"type", "object"}};
+  const Takes pointer = nlohmann::ordered_json{{"type", "string"}, {"minLength", 2}};
+  static const Fields fields{
+      "",
+      {{"penstock", nlohmann::ordered_json{{"enum", {1}}}, "format version"},
+       {"description", text(), "for readers; not used"},
+       {"scenario", either(text(), any_object),
+        "the scenario that varies: its file, relative to this one, or itself"},
+       {"set", any_object,
+        "values that every configuration has, by JSON pointer into the scenario"},
+       {"vary",
+        list_of(meaning(map_of(values()),
+                        "values by JSON pointer into the scenario; a step * is every item of a "
+                        "list"),
+                1),
+        "axes, the last one varying first; pointers of one entry take their values together"},
+       {"where",
+        list_of(meaning(text(), "such as \"/schedule/microbatches >= 2*/parallel/pipeline\"")),
+        "conditions that a configuration must fulfil"},
+       {"sample", object_of(sample_fields())},
+       {"results", list_of(pointer),
+        "further values of each run, as JSON pointers into the document of run --json"}},
+      {"scenario"}};
+  return fields;
+}
 
 bool is_sweep(const json& document) {
   return document.is_object() && !document.contains("model") &&
@@ -31,12 +93,8 @@ ValueList read_values(const json& values, const std::string& place) {
     for (const json& value : values) read.list.push_back(value.dump());
     return read;
   }
-  ProgressionText text{.from = values["from"], .to = values["to"]};
-  take(values, "step", text.step);
-  take(values, "factor", text.factor);
-  take(values, "points", text.points);
-  take(values, "whole", text.whole);
-  text.logarithmic = values.value("scale", "linear") == "log";
+  ProgressionText text{};
+  read_fields(progression_fields(), values, &text);
   try {
     return {.list = {}, .progression = progression_of(text)};
   } catch (const InputError& error) {
@@ -58,9 +116,8 @@ void read_axes(const json& vary, SweepRequest& request) {
 }
 
 void read_sample(const json& section, SweepRequest& request) {
-  Sample sample{.count = section["count"]};
-  sample.method = sample_method_of(section.value("method", "sobol"));
-  take(section, "seed", sample.seed);
+  Sample sample;
+  read_fields(sample_fields(), section, &sample);
   request.sample = sample;
 }
 
@@ -91,7 +148,7 @@ void read_base(const json& document, const std::string& path, SweepRequest& requ
 }
 
 void read_document(const json& document, const std::string& path, SweepRequest& request) {
-  static const Schema schema(json::parse(sweep_schema()));
+  static const Schema schema(schema_of(sweep_fields()));
   schema.check(document);
   read_base(document, path, request);
   if (document.contains("vary")) read_axes(document["vary"], request);
@@ -148,6 +205,11 @@ void add_arguments(const SweepArguments& arguments, SweepRequest& request) {
 }
 
 }  // namespace
+
+std::string_view sweep_schema() {
+  static const std::string text = printed(schema_of(sweep_fields(), "Penstock sweep"));
+  return text;
+}
 
 SweepRequest read_sweep_base(const SweepArguments& arguments) {
   const std::string content = read_file(arguments.file);
