@@ -11,6 +11,13 @@ using Schema = nlohmann::ordered_json;
 
 }  // namespace
 
+Fields with(Fields fields, std::initializer_list<const std::vector<Field>*> more) {
+  for (const std::vector<Field>* some : more) {
+    fields.fields.insert(fields.fields.end(), some->begin(), some->end());
+  }
+  return fields;
+}
+
 Takes object_of(const Fields& fields) {
   Schema schema{{"type", "object"}};
   if (!fields.about.empty()) schema["description"] = fields.about;

@@ -31,6 +31,9 @@ struct Fields {
   std::optional<Takes> others = {};  // what any other key takes; empty: there is none
 };
 
+/// The same with more keys.
+Fields with(Fields fields, std::initializer_list<const std::vector<Field>*> more);
+
 /// The schema of an object with these keys.
 Takes object_of(const Fields& fields);
 

@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
-#include <utility>
-
 #include "experiments/input/files/files.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
@@ -43,27 +40,14 @@ void check_names(const Scenario& scenario) {
 
 void check_differences(const Scenario& scenario, const std::optional<Machine>& machine) {
   const HardwareSection& hardware = scenario.hardware;
-  const std::array<std::pair<const char*, bool>, 9> of_device{
-      {{"stack", !hardware.stack.name.empty() && hardware.stack.name != "none"},
-       {"power_watts", hardware.power_watts.has_value()},
-       {"efficiency", hardware.efficiency.has_value()},
-       {"memory_efficiency", hardware.memory_efficiency.has_value()},
-       {"unaligned_efficiency", hardware.unaligned_efficiency.has_value()},
-       {"kernel_us", hardware.kernel_us.has_value()},
-       {"kernel_issue_us", hardware.kernel_issue_us.has_value()},
-       {"collective_us", hardware.collective_us.has_value()},
-       {"collectives", hardware.names_collectives}}};
-  for (const auto& [key, given] : of_device) {
-    if (!given || machine) continue;
-    refuse_hardware(scenario, key,
+  const bool stacked = !hardware.stack.name.empty() && hardware.stack.name != "none";
+  const std::string of_device = stacked ? "stack" : hardware.device_setting;
+  if (!of_device.empty() && !machine) {
+    refuse_hardware(scenario, of_device.c_str(),
                     "it is about a device; name a machine or device of penstock list hardware");
   }
-  const std::array<std::pair<const char*, bool>, 2> of_links{
-      {{"link_efficiency", hardware.link_efficiency.has_value()},
-       {"nic_efficiency", hardware.nic_efficiency.has_value()}}};
-  for (const auto& [key, given] : of_links) {
-    if (!given || (machine && machine->topology)) continue;
-    refuse_hardware(scenario, key,
+  if (!hardware.link_setting.empty() && !(machine && machine->topology)) {
+    refuse_hardware(scenario, hardware.link_setting.c_str(),
                     "it is about the links that a machine brings; name a machine of penstock list "
                     "hardware, or give links the bandwidth that they reach");
   }

@@ -144,89 +144,113 @@ void read_routes(const json& routes, HardwareSection& hardware) {
   for (const auto& [ends, names] : routes.items()) hardware.stated.routes[ends] = names;
 }
 
+/// The key of these that a section states, the first one; empty: none.
+std::string stated_key(const json& section, const std::vector<Field>& fields) {
+  for (const Field& field : fields) {
+    if (section.contains(field.key)) return std::string(field.key);
+  }
+  return "";
+}
+
+/// Keys about a device, which only a machine or device of the catalogue has.
+const std::vector<Field>& device_settings() {
+  static const std::vector<Field> fields{
+      field<&H::power_watts>("power_watts", number(1, 1e6),
+                             "power cap of a device: its matrix units slow down with the cube "
+                             "root of the power"),
+      field<H>("efficiency",
+               efficiency("limit for large products", "half_at_gflop", number(0, 1e9),
+                          "GFLOP of a product that reaches half of that"),
+               "share of peak reached by matrix products: one number, or the limit for large "
+               "products and the size that reaches half of it",
+               [](const json& stated, H& hardware) {
+                 hardware.efficiency = efficiency_of(stated, "half_at_gflop");
+               }),
+      field<H>("memory_efficiency",
+               efficiency("limit for large kernels", "half_at_mb", megabytes(),
+                          "MB moved by a kernel that reaches half of that"),
+               "share of memory bandwidth reached: one number, or the limit for large kernels and "
+               "the size that reaches half of it",
+               [](const json& stated, H& hardware) {
+                 hardware.memory_efficiency = efficiency_of(stated, "half_at_mb");
+               }),
+      field<&H::unaligned_efficiency>("unaligned_efficiency", share(),
+                                      "factor on it for matrix products with a size that is not a "
+                                      "multiple of 8, such as a vocabulary of 50257"),
+      field<&H::kernel_us>("kernel_us", time_us(), "overhead per kernel on the device"),
+      field<&H::kernel_issue_us>("kernel_issue_us", time_us(),
+                                 "time of the host to issue one kernel; 0 with captured graphs"),
+      field<&H::collective_us>("collective_us", time_us(),
+                               "overhead per collective: launch and synchronization")};
+  return fields;
+}
+
+/// Keys about the links that a machine brings.
+const std::vector<Field>& link_settings() {
+  static const std::vector<Field> fields{
+      field<&H::link_efficiency>("link_efficiency", share(),
+                                 "share of bandwidth reached by links inside a machine"),
+      field<&H::nic_efficiency>("nic_efficiency", share(), "share of bandwidth reached by NICs")};
+  return fields;
+}
+
 }  // namespace
 
 const Fields& hardware_fields() {
-  static const Fields fields{
-      "what it runs on",
-      {note(),
-       field<&H::name>("name", text(),
-                       "a cost model, or a machine or device of the catalogue; see penstock list "
-                       "hardware"),
-       field<&H::file>("file", full_text(),
-                       "a machine or device by a file such as those of the catalogue, instead of a "
-                       "name"),
-       field<&H::device>("device", full_text(),
-                         "a device of the catalogue, for the cost models roofline and measured"),
-       field<&H::link>("link", full_text(),
-                       "a link of the catalogue, one each way between two ranks; its speed where "
-                       "that is not given"),
-       field<&H::profile>("profile", full_text(),
-                          "measured times of layers: a profile or a profile store"),
-       field<H>("stack", either(full_text(), object_of(fields_of(StackChoice{}))),
-                "what a framework makes of the device: a stack of the catalogue, or none; default: "
-                "fsdp-eager with zero 2 and 3, otherwise megatron, on devices that these list; "
-                "none where efficiency or memory_efficiency is given",
-                read_stack),
-       field<&H::power_watts>("power_watts", number(1, 1e6),
-                              "power cap of a device: its matrix units slow down with the cube "
-                              "root of the power"),
-       field<H>("efficiency",
-                efficiency("limit for large products", "half_at_gflop", number(0, 1e9),
-                           "GFLOP of a product that reaches half of that"),
-                "share of peak reached by matrix products: one number, or the limit for large "
-                "products and the size that reaches half of it",
-                [](const json& stated, H& hardware) {
-                  hardware.efficiency = efficiency_of(stated, "half_at_gflop");
-                }),
-       field<H>("memory_efficiency",
-                efficiency("limit for large kernels", "half_at_mb", megabytes(),
-                           "MB moved by a kernel that reaches half of that"),
-                "share of memory bandwidth reached: one number, or the limit for large kernels and "
-                "the size that reaches half of it",
-                [](const json& stated, H& hardware) {
-                  hardware.memory_efficiency = efficiency_of(stated, "half_at_mb");
-                }),
-       field<&H::unaligned_efficiency>("unaligned_efficiency", share(),
-                                       "factor on it for matrix products with a size that is not a "
-                                       "multiple of 8, such as a vocabulary of 50257"),
-       field<&H::kernel_us>("kernel_us", time_us(), "overhead per kernel on the device"),
-       field<&H::kernel_issue_us>("kernel_issue_us", time_us(),
-                                  "time of the host to issue one kernel; 0 with captured graphs"),
-       field<&H::link_efficiency>("link_efficiency", share(),
-                                  "share of bandwidth reached by links inside a machine"),
-       field<&H::nic_efficiency>("nic_efficiency", share(), "share of bandwidth reached by NICs"),
-       field<&H::collective_us>("collective_us", time_us(),
-                                "overhead per collective: launch and synchronization"),
-       field<&H::devices>("devices", whole(1, 1'048'576), "how many devices there are"),
-       field<&H::stated, &S::transfer_us>("transfer_us", time_us(),
-                                          "delay of each tensor that crosses ranks; does not "
-                                          "occupy a link"),
-       field<&H::stated, &S::latency_us>("latency_us", time_us(),
-                                         "time from sending the last byte of a tensor to its "
-                                         "arrival"),
-       field<&H::stated, &S::bandwidth_bytes_per_s>("bandwidth_bytes_per_s", bandwidth(),
-                                                    "bandwidth of the link each way between two "
-                                                    "ranks"),
-       field<&H::stated, &S::host_latency_us>("host_latency_us", time_us(),
-                                              "latency between a rank and host memory; default: as "
-                                              "between ranks"),
-       field<&H::stated, &S::host_bandwidth_bytes_per_s>(
-           "host_bandwidth_bytes_per_s", bandwidth(),
-           "bandwidth each way between a rank and host memory; default: as between ranks"),
-       field<H>("collectives", object_of(collective_fields()), "", read_collectives),
-       field<&H::transfers>("transfers", object_of(fields_of(TransferRules{}))),
-       field<&H::stated, &S::sharing>("sharing", words({"fifo", "fair"}),
-                                      "how transfers share physical links"),
-       field<&H::stated, &S::links>("links",
-                                    list_of(object_of(fields_of(LinkSpec{})), 1, 1'000'000),
-                                    "unidirectional physical links of custom hardware"),
-       field<H>("routes", map_of(list_of(text(), 1)),
-                "links of a transfer, by its ends: \"0>1\", \"0>host\", \"0>data\"", read_routes),
-       field<H>("topology", topology(),
-                "topology of custom hardware, or one that replaces the machine's; other keys are "
-                "its parameters, see penstock list hardware",
-                read_topology)}};
+  static const Fields fields = with(
+      {"what it runs on",
+       {note(),
+        field<&H::name>("name", text(),
+                        "a cost model, or a machine or device of the catalogue; see penstock list "
+                        "hardware"),
+        field<&H::file>(
+            "file", full_text(),
+            "a machine or device by a file such as those of the catalogue, instead of a "
+            "name"),
+        field<&H::device>("device", full_text(),
+                          "a device of the catalogue, for the cost models roofline and measured"),
+        field<&H::link>("link", full_text(),
+                        "a link of the catalogue, one each way between two ranks; its speed where "
+                        "that is not given"),
+        field<&H::profile>("profile", full_text(),
+                           "measured times of layers: a profile or a profile store"),
+        field<H>(
+            "stack", either(full_text(), object_of(fields_of(StackChoice{}))),
+            "what a framework makes of the device: a stack of the catalogue, or none; default: "
+            "fsdp-eager with zero 2 and 3, otherwise megatron, on devices that these list; "
+            "none where efficiency or memory_efficiency is given",
+            read_stack),
+        field<&H::devices>("devices", whole(1, 1'048'576), "how many devices there are"),
+        field<&H::stated, &S::transfer_us>("transfer_us", time_us(),
+                                           "delay of each tensor that crosses ranks; does not "
+                                           "occupy a link"),
+        field<&H::stated, &S::latency_us>("latency_us", time_us(),
+                                          "time from sending the last byte of a tensor to its "
+                                          "arrival"),
+        field<&H::stated, &S::bandwidth_bytes_per_s>("bandwidth_bytes_per_s", bandwidth(),
+                                                     "bandwidth of the link each way between two "
+                                                     "ranks"),
+        field<&H::stated, &S::host_latency_us>(
+            "host_latency_us", time_us(),
+            "latency between a rank and host memory; default: as "
+            "between ranks"),
+        field<&H::stated, &S::host_bandwidth_bytes_per_s>(
+            "host_bandwidth_bytes_per_s", bandwidth(),
+            "bandwidth each way between a rank and host memory; default: as between ranks"),
+        field<H>("collectives", object_of(collective_fields()), "", read_collectives),
+        field<&H::transfers>("transfers", object_of(fields_of(TransferRules{}))),
+        field<&H::stated, &S::sharing>("sharing", words({"fifo", "fair"}),
+                                       "how transfers share physical links"),
+        field<&H::stated, &S::links>("links",
+                                     list_of(object_of(fields_of(LinkSpec{})), 1, 1'000'000),
+                                     "unidirectional physical links of custom hardware"),
+        field<H>("routes", map_of(list_of(text(), 1)),
+                 "links of a transfer, by its ends: \"0>1\", \"0>host\", \"0>data\"", read_routes),
+        field<H>("topology", topology(),
+                 "topology of custom hardware, or one that replaces the machine's; other keys are "
+                 "its parameters, see penstock list hardware",
+                 read_topology)}},
+      {&device_settings(), &link_settings()});
   return fields;
 }
 
@@ -235,7 +259,11 @@ HardwareSection read_hardware(const json& section, const TrainingCommand& comman
   hardware.devices = command.devices;
   read_fields(hardware_fields(), section, &hardware);
   hardware.named = section.contains("name");
-  hardware.names_collectives = section.contains("collectives");
+  hardware.device_setting = stated_key(section, device_settings());
+  hardware.link_setting = stated_key(section, link_settings());
+  if (hardware.device_setting.empty() && section.contains("collectives")) {
+    hardware.device_setting = "collectives";
+  }
   constexpr std::array connecting{"link",  "transfer_us", "latency_us", "bandwidth_bytes_per_s",
                                   "links", "routes",      "topology"};
   hardware.names_links = std::any_of(connecting.begin(), connecting.end(),

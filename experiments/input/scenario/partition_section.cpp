@@ -100,20 +100,17 @@ void use_cut(const ModelFile& cut, const ModelFile& model, PartitionSection& par
 }  // namespace
 
 const Fields& partition_fields() {
-  static const Fields fields = [] {
-    Fields all = setting_fields();
-    const auto add = [&](Field field) { all.fields.push_back(std::move(field)); };
-    add(note());
-    add(field<&P::name>("name", text(), "a partitioner"));
-    add({"file", full_text(),
-         "a file with stages: PipeDream's conf, a placement of dnn-partitioning, …"});
-    add(field<&P::stages>("stages", list_of(list_of(whole(0, 999'999)), 1, 65'536),
-                          "the layers of each stage"));
-    add(field<&P::ranks>("ranks", list_of(list_of(whole(0, 16'383), 1), 1, 65'536),
-                         "the ranks of each stage; several are replicas, which take microbatches "
-                         "in turn"));
-    return all;
-  }();
+  static const std::vector<Field> own{
+      note(),
+      field<&P::name>("name", text(), "a partitioner"),
+      {"file", full_text(),
+       "a file with stages: PipeDream's conf, a placement of dnn-partitioning, …"},
+      field<&P::stages>("stages", list_of(list_of(whole(0, 999'999)), 1, 65'536),
+                        "the layers of each stage"),
+      field<&P::ranks>("ranks", list_of(list_of(whole(0, 16'383), 1), 1, 65'536),
+                       "the ranks of each stage; several are replicas, which take microbatches in "
+                       "turn")};
+  static const Fields fields = with(setting_fields(), {&own});
   return fields;
 }
 

@@ -1,0 +1,86 @@
+#include "experiments/input/fields/fields.hpp"
+
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "experiments/input/files/json_input.hpp"
+#include "sim/base/error.hpp"
+
+namespace penstock {
+namespace {
+
+enum class Colour : std::uint8_t { red, green };
+
+struct Size {
+  double width = 1;
+};
+
+struct Box {
+  std::optional<Colour> colour;
+  std::vector<std::uint32_t> counts;
+  Size size;
+  std::uint32_t height = 7;
+};
+
+const Fields& box_fields() {
+  static const Fields fields{
+      "a box",
+      {note(), field<&Box::colour>("colour", words({"red", "green"}), "its colour"),
+       field<&Box::counts>("counts", list_of(whole(0, 9), 1, 3)),
+       field<&Box::size, &Size::width>("width_us", time_us(), "how wide"),
+       field<Box>("height", either(whole(1, 5), text()), "how high, or tall",
+                  [](const nlohmann::json& value, Box& box) {
+                    box.height = value.is_string() ? 100 : value.get<std::uint32_t>();
+                  })},
+      {"colour"}};
+  return fields;
+}
+
+/// The error of a document, or what was read.
+std::string error_of(const char* document) {
+  const Schema schema(schema_of(box_fields()));
+  try {
+    schema.check(nlohmann::json::parse(document));
+  } catch (const InputError& error) {
+    return error.where() + ": " + error.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("fields: a table reads what an object states, and leaves the rest") {
+  Box box;
+  read_fields(box_fields(),
+              nlohmann::json::parse(R"({"colour": "green", "counts": [1, 2], "width_us": 2.5})"),
+              &box);
+  CHECK(box.colour == Colour::green);
+  CHECK(box.counts == std::vector<std::uint32_t>{1, 2});
+  CHECK(box.size.width == 2.5);
+  CHECK(box.height == 7);
+  read_fields(box_fields(), {{"height", "tall"}}, &box);
+  CHECK(box.height == 100);
+  CHECK(box.colour == Colour::green);
+}
+
+TEST_CASE("fields: the schema of a table refuses what no key takes, in the table's words") {
+  CHECK(error_of(R"({"colour": "red", "counts": [0], "description": "mine"})").empty());
+  CHECK(error_of(R"({"counts": [0]})") == "/colour: \"colour\" is missing");
+  CHECK(error_of(R"({"colour": "gren"})") ==
+        "/colour: \"gren\" is not one of \"red\", \"green\" (its colour); did you mean \"green\"?");
+  CHECK(error_of(R"({"colour": "red", "counts": []})") ==
+        "/counts: [] is not a list of 1 to 3 items");
+  CHECK(error_of(R"({"colour": "red", "width_us": -1})") ==
+        "/width_us: -1 is not a number from 0 to 1e+12, or one with a unit, such as \"2ms\" (how "
+        "wide)");
+  CHECK(error_of(R"({"colour": "red", "hight": 2})")
+            .starts_with("/hight: unknown key \"hight\"; did you mean \"height\"?"));
+}
+
+TEST_CASE("fields: keys beside those of a table are listed") {
+  CHECK(other_keys(box_fields(), {{"colour", "red"}, {"lid", 1}}) ==
+        std::vector<std::string>{"lid"});
+}
+
+}  // namespace penstock
