@@ -51,9 +51,9 @@ std::string page_of_schema(const Json& root) {
 
 }  // namespace
 
-HelpPage scenario_page() {
+std::string_view scenario_page() {
   static const std::string text = page_of_schema(Json::parse(scenario_schema_text()));
-  return {"scenario", text};
+  return text;
 }
 
 }  // namespace penstock

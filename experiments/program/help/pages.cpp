@@ -10,7 +10,7 @@ namespace penstock {
 std::span<const HelpPage> guides() {
   static const std::vector<HelpPage> all = [] {
     std::vector<HelpPage> pages(guide_files().begin(), guide_files().end());
-    pages.push_back(scenario_page());
+    pages.push_back({"scenario", scenario_page()});
     std::sort(pages.begin(), pages.end(),
               [](const HelpPage& a, const HelpPage& b) { return a.name < b.name; });
     return pages;
