@@ -79,9 +79,9 @@ endfunction()
 
 # penstock_registry(TARGET TYPE FUNCTION HEADER FOLDER): generates the table of the entries of
 # FOLDER for TARGET. Every .cpp directly in FOLDER except registry.cpp is an entry: FILE.cpp must
-# define `constinit extern const TYPE FILE_entry`. HEADER declares TYPE and `std::span<const TYPE*
-# const> FUNCTION()`, which returns the table sorted by name. A file without its entry does not
-# link. Code shared by entries is in rooms below FOLDER.
+# define `constinit extern const TYPE FILE_entry` in its own namespace, penstock::FILE_file. HEADER
+# declares TYPE and `std::span<const TYPE* const> FUNCTION()`, which returns the table sorted by
+# name. A file without its entry does not link. Code shared by entries is in rooms below FOLDER.
 function(penstock_registry target type function header folder)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${folder}/*.cpp)
   set(declarations "")
@@ -98,10 +98,10 @@ function(penstock_registry target type function header folder)
                           "give the file another name")
     endif()
     set_property(GLOBAL APPEND PROPERTY penstock_entries ${stem})
-    # Entries may use the same names for local functions, so they are not compiled as one unit.
-    set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
-    string(APPEND declarations "extern const ${type} ${stem}_entry;\n")
-    string(APPEND pointers "      &${stem}_entry,\n")
+    # Entries may use the same names for local functions: each has a namespace of its own.
+    string(APPEND declarations
+           "namespace ${stem}_file {\nextern const ${type} ${stem}_entry;\n}\n")
+    string(APPEND pointers "      &${stem}_file::${stem}_entry,\n")
   endforeach()
   string(REPLACE "/" "_" table_name ${folder})
   set(table ${CMAKE_BINARY_DIR}/registries/${table_name}.cpp)

@@ -2,7 +2,7 @@
 #include "hardware_models/registry.hpp"
 #include "hardware_models/times/stated_times.hpp"
 
-namespace penstock {
+namespace penstock::custom_file {
 namespace {
 
 /// Devices with the layer times that the model states, and physical links shared by several pairs
@@ -25,4 +25,4 @@ std::unique_ptr<HardwareModel> make(const HardwareSpec& spec) {
 constinit extern const CostModelEntry custom_entry{
     "custom", "layer times from the model; shared physical links, listed or from a topology", make};
 
-}  // namespace penstock
+}  // namespace penstock::custom_file

@@ -2,7 +2,7 @@
 #include "hardware_models/registry.hpp"
 #include "hardware_models/times/stated_times.hpp"
 
-namespace penstock {
+namespace penstock::ideal_file {
 namespace {
 
 /// Devices with the layer times that the model states, and links with either a pure delay or a
@@ -25,4 +25,4 @@ std::unique_ptr<HardwareModel> make(const HardwareSpec& spec) {
 constinit extern const CostModelEntry ideal_entry{
     "ideal", "layer times from the model; links with a delay, or with latency and bandwidth", make};
 
-}  // namespace penstock
+}  // namespace penstock::ideal_file

@@ -7,7 +7,7 @@
 #include "hardware_models/times/stated_times.hpp"
 #include "sim/base/error.hpp"
 
-namespace penstock {
+namespace penstock::measured_file {
 namespace {
 
 /// The time of a pass in a profile. Recomputation takes as long as F.
@@ -106,4 +106,4 @@ std::unique_ptr<HardwareModel> make(const HardwareSpec& spec) {
 constinit extern const CostModelEntry measured_entry{
     "measured", "layer times from a profile, otherwise from roofline; any links", make};
 
-}  // namespace penstock
+}  // namespace penstock::measured_file

@@ -4,7 +4,7 @@
 #include "hardware_models/times/stated_times.hpp"
 #include "sim/base/error.hpp"
 
-namespace penstock {
+namespace penstock::roofline_file {
 namespace {
 
 /// Devices on which kernels are bound by arithmetic or memory; a layer that states times takes
@@ -40,4 +40,4 @@ std::unique_ptr<HardwareModel> make(const HardwareSpec& spec) {
 constinit extern const CostModelEntry roofline_entry{
     "roofline", "kernels bound by arithmetic or memory of a catalogue device; any links", make};
 
-}  // namespace penstock
+}  // namespace penstock::roofline_file

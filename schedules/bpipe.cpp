@@ -3,7 +3,7 @@
 #include "schedules/patterns/rules.hpp"
 #include "schedules/registry.hpp"
 
-namespace penstock {
+namespace penstock::bpipe_file {
 namespace {
 
 /// 1F1B in which rank r lends memory to rank p-1-r. The first ranks hold the most activations, the
@@ -38,4 +38,4 @@ constinit extern const ScheduleEntry bpipe_entry{
     .bubble_of_makespan = fill_and_drain_bubble,
 };
 
-}  // namespace penstock
+}  // namespace penstock::bpipe_file

@@ -8,7 +8,7 @@
 #include "schedules/registry.hpp"
 #include "sim/base/error.hpp"
 
-namespace penstock {
+namespace penstock::chimera_file {
 namespace {
 
 constexpr std::array<std::string_view, 3> remedies{"none", "forward-doubling", "backward-halving"};
@@ -106,4 +106,4 @@ constinit extern const ScheduleEntry chimera_entry{
     .make = make,
 };
 
-}  // namespace penstock
+}  // namespace penstock::chimera_file

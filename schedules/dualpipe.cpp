@@ -7,7 +7,7 @@
 #include "schedules/registry.hpp"
 #include "sim/base/error.hpp"
 
-namespace penstock {
+namespace penstock::dualpipe_file {
 namespace {
 
 /// Two copies of the model in opposite directions, each with half the microbatches. The forward of
@@ -54,4 +54,4 @@ constinit extern const ScheduleEntry dualpipe_entry{
     .bubble_of_makespan = bubble,
 };
 
-}  // namespace penstock
+}  // namespace penstock::dualpipe_file

@@ -5,7 +5,7 @@
 #include "schedules/registry.hpp"
 #include "sim/base/error.hpp"
 
-namespace penstock {
+namespace penstock::dualpipev_file {
 namespace {
 
 /// DualPipe cut in half: the two directions become the two legs of a V, so one copy of the model is
@@ -45,4 +45,4 @@ constinit extern const ScheduleEntry dualpipev_entry{
     .bubble_of_makespan = bubble,
 };
 
-}  // namespace penstock
+}  // namespace penstock::dualpipev_file

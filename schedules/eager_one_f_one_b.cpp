@@ -3,7 +3,7 @@
 #include "schedules/patterns/rules.hpp"
 #include "schedules/registry.hpp"
 
-namespace penstock {
+namespace penstock::eager_one_f_one_b_file {
 namespace {
 
 /// Nearly twice the warm-up of 1f1b, which hides the round trip over slow links; then one backward
@@ -39,4 +39,4 @@ constinit extern const ScheduleEntry eager_one_f_one_b_entry{
     .bubble_of_makespan = fill_and_drain_bubble,
 };
 
-}  // namespace penstock
+}  // namespace penstock::eager_one_f_one_b_file

@@ -1,7 +1,7 @@
 #include "schedules/patterns/rules.hpp"
 #include "schedules/registry.hpp"
 
-namespace penstock {
+namespace penstock::forward_only_file {
 namespace {
 
 /// Inference: forwards only.
@@ -27,4 +27,4 @@ constinit extern const ScheduleEntry forward_only_entry{
     .bubble_of_makespan = fill_and_drain_bubble,
 };
 
-}  // namespace penstock
+}  // namespace penstock::forward_only_file

@@ -3,7 +3,7 @@
 #include "schedules/patterns/rules.hpp"
 #include "schedules/registry.hpp"
 
-namespace penstock {
+namespace penstock::gpipe_file {
 namespace {
 
 constexpr std::array<std::string_view, 2> directions{"ascending", "descending"};
@@ -40,4 +40,4 @@ constinit extern const ScheduleEntry gpipe_entry{
     .bubble_of_makespan = fill_and_drain_bubble,
 };
 
-}  // namespace penstock
+}  // namespace penstock::gpipe_file

@@ -10,7 +10,7 @@
 #include "schedules/registry.hpp"
 #include "sim/base/error.hpp"
 
-namespace penstock {
+namespace penstock::hanayo_file {
 namespace {
 
 constexpr std::array<ScheduleOption, 1> takes{
@@ -139,4 +139,4 @@ constinit extern const ScheduleEntry hanayo_entry{
     .make = make,
 };
 
-}  // namespace penstock
+}  // namespace penstock::hanayo_file

@@ -3,7 +3,7 @@
 #include "schedules/patterns/interleaving.hpp"
 #include "schedules/registry.hpp"
 
-namespace penstock {
+namespace penstock::interleaved_one_f_one_b_file {
 namespace {
 
 constexpr std::array<ScheduleOption, 1> takes{group_option};
@@ -30,4 +30,4 @@ constinit extern const ScheduleEntry interleaved_one_f_one_b_entry{
     .bubble_of_makespan = interleaved_bubble,
 };
 
-}  // namespace penstock
+}  // namespace penstock::interleaved_one_f_one_b_file

@@ -7,7 +7,7 @@
 #include "schedules/patterns/rules.hpp"
 #include "schedules/registry.hpp"
 
-namespace penstock {
+namespace penstock::interleaved_zb_file {
 namespace {
 
 constexpr std::array<ScheduleOption, 1> takes{group_option};
@@ -64,4 +64,4 @@ constinit extern const ScheduleEntry interleaved_zb_entry{
     .bubble_of_makespan = bubble,
 };
 
-}  // namespace penstock
+}  // namespace penstock::interleaved_zb_file

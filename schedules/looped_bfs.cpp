@@ -2,7 +2,7 @@
 #include "schedules/patterns/rules.hpp"
 #include "schedules/registry.hpp"
 
-namespace penstock {
+namespace penstock::looped_bfs_file {
 namespace {
 
 /// Each chunk runs all its forwards before the next chunk starts; then the backwards, chunks and
@@ -38,4 +38,4 @@ constinit extern const ScheduleEntry looped_bfs_entry{
     .bubble_of_makespan = interleaved_bubble,
 };
 
-}  // namespace penstock
+}  // namespace penstock::looped_bfs_file

@@ -1,7 +1,7 @@
 #include "schedules/patterns/rules.hpp"
 #include "schedules/registry.hpp"
 
-namespace penstock {
+namespace penstock::naive_file {
 namespace {
 
 /// One microbatch at a time: up through all stages, down again, then the next.
@@ -37,4 +37,4 @@ constinit extern const ScheduleEntry naive_entry{
     .bubble_of_makespan = bubble,
 };
 
-}  // namespace penstock
+}  // namespace penstock::naive_file

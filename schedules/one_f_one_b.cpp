@@ -2,7 +2,7 @@
 #include "schedules/patterns/rules.hpp"
 #include "schedules/registry.hpp"
 
-namespace penstock {
+namespace penstock::one_f_one_b_file {
 namespace {
 
 /// Warm-up of one forward for each later stage, then one forward and one backward in turn, then the
@@ -23,4 +23,4 @@ constinit extern const ScheduleEntry one_f_one_b_entry{
     .bubble_of_makespan = fill_and_drain_bubble,
 };
 
-}  // namespace penstock
+}  // namespace penstock::one_f_one_b_file

@@ -2,7 +2,7 @@
 #include "schedules/patterns/rules.hpp"
 #include "schedules/registry.hpp"
 
-namespace penstock {
+namespace penstock::pipedream_file {
 namespace {
 
 /// The number of ranks that run stages from each position of the chain on.
@@ -52,4 +52,4 @@ constinit extern const ScheduleEntry pipedream_entry{
     .bubble_of_makespan = fill_and_drain_bubble,
 };
 
-}  // namespace penstock
+}  // namespace penstock::pipedream_file

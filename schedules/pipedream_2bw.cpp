@@ -7,7 +7,7 @@
 #include "schedules/patterns/rules.hpp"
 #include "schedules/registry.hpp"
 
-namespace penstock {
+namespace penstock::pipedream_2bw_file {
 namespace {
 
 std::uint32_t versions_of(const ScheduleOptions& options) {
@@ -55,4 +55,4 @@ constinit extern const ScheduleEntry pipedream_2bw_entry{
     .bubble_of_makespan = fill_and_drain_bubble,
 };
 
-}  // namespace penstock
+}  // namespace penstock::pipedream_2bw_file

@@ -8,7 +8,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/limits.hpp"
 
-namespace penstock {
+namespace penstock::seq_one_f_one_b_file {
 namespace {
 
 constexpr std::array<ScheduleOption, 1> takes{
@@ -63,4 +63,4 @@ constinit extern const ScheduleEntry seq_one_f_one_b_entry{
     .bubble_of_makespan = bubble,
 };
 
-}  // namespace penstock
+}  // namespace penstock::seq_one_f_one_b_file

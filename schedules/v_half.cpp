@@ -2,7 +2,7 @@
 #include "schedules/patterns/rules.hpp"
 #include "schedules/registry.hpp"
 
-namespace penstock {
+namespace penstock::v_half_file {
 namespace {
 
 BlockOffsets offsets(std::uint32_t ranks, std::uint32_t rank) {
@@ -30,4 +30,4 @@ constinit extern const ScheduleEntry v_half_entry{
     .make = make,
 };
 
-}  // namespace penstock
+}  // namespace penstock::v_half_file

@@ -2,7 +2,7 @@
 #include "schedules/patterns/rules.hpp"
 #include "schedules/registry.hpp"
 
-namespace penstock {
+namespace penstock::v_min_file {
 namespace {
 
 BlockOffsets offsets(std::uint32_t ranks, std::uint32_t rank) {
@@ -28,4 +28,4 @@ constinit extern const ScheduleEntry v_min_entry{
     .make = make,
 };
 
-}  // namespace penstock
+}  // namespace penstock::v_min_file

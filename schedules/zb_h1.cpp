@@ -4,7 +4,7 @@
 #include "schedules/patterns/zero_bubble.hpp"
 #include "schedules/registry.hpp"
 
-namespace penstock {
+namespace penstock::zb_h1_file {
 namespace {
 
 Schedule make(const Placement& placement, const ScheduleOptions& options) {
@@ -29,4 +29,4 @@ constinit extern const ScheduleEntry zb_h1_entry{
     .bubble_of_makespan = bubble,
 };
 
-}  // namespace penstock
+}  // namespace penstock::zb_h1_file

@@ -4,7 +4,7 @@
 #include "schedules/patterns/zero_bubble.hpp"
 #include "schedules/registry.hpp"
 
-namespace penstock {
+namespace penstock::zb_h2_file {
 namespace {
 
 Schedule make(const Placement& placement, const ScheduleOptions& options) {
@@ -30,4 +30,4 @@ constinit extern const ScheduleEntry zb_h2_entry{
     .bubble_of_makespan = bubble,
 };
 
-}  // namespace penstock
+}  // namespace penstock::zb_h2_file

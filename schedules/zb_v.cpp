@@ -6,7 +6,7 @@
 #include "schedules/patterns/rules.hpp"
 #include "schedules/registry.hpp"
 
-namespace penstock {
+namespace penstock::zb_v_file {
 namespace {
 
 /// Builds the row of one rank, which holds stage a on the way down and stage z on the way back.
@@ -96,4 +96,4 @@ constinit extern const ScheduleEntry zb_v_entry{
     .bubble_of_makespan = bubble,
 };
 
-}  // namespace penstock
+}  // namespace penstock::zb_v_file

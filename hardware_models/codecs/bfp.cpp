@@ -4,7 +4,7 @@
 #include "hardware_models/codecs/coding/shared_exponent.hpp"
 #include "hardware_models/codecs/registry.hpp"
 
-namespace penstock {
+namespace penstock::bfp_file {
 namespace {
 
 constexpr std::array parameters{block_parameter, bits_parameter, exponent_parameter,
@@ -26,4 +26,4 @@ constinit extern const CodecEntry bfp_entry{
     .decode = get_values,
 };
 
-}  // namespace penstock
+}  // namespace penstock::bfp_file

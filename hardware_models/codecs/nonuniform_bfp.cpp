@@ -6,7 +6,7 @@
 #include "hardware_models/codecs/registry.hpp"
 #include "hardware_models/spec/parameters.hpp"
 
-namespace penstock {
+namespace penstock::nonuniform_bfp_file {
 namespace {
 
 constexpr std::array parameters{
@@ -45,4 +45,4 @@ constinit extern const CodecEntry nonuniform_bfp_entry{
     .decode = get_values,
 };
 
-}  // namespace penstock
+}  // namespace penstock::nonuniform_bfp_file

@@ -14,7 +14,7 @@
 #include "hardware_models/spec/parameters.hpp"
 #include "sim/base/error.hpp"
 
-namespace penstock {
+namespace penstock::outlier_bfp_file {
 namespace {
 
 constexpr std::uint32_t outlier_value_bits = 16;
@@ -94,4 +94,4 @@ constinit extern const CodecEntry outlier_bfp_entry{
     .decode = decode,
 };
 
-}  // namespace penstock
+}  // namespace penstock::outlier_bfp_file

@@ -5,7 +5,7 @@
 
 #include "hardware_models/collectives/registry.hpp"
 
-namespace penstock {
+namespace penstock::hierarchical_file {
 namespace {
 
 constexpr std::array<ServedKind, 5> kinds{
@@ -121,4 +121,4 @@ constinit extern const CollectiveEntry hierarchical_entry{
     rounds,
     applies_to};
 
-}  // namespace penstock
+}  // namespace penstock::hierarchical_file

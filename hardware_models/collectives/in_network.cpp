@@ -2,7 +2,7 @@
 
 #include "hardware_models/collectives/registry.hpp"
 
-namespace penstock {
+namespace penstock::in_network_file {
 namespace {
 
 constexpr std::array<ServedKind, 1> kinds{
@@ -25,4 +25,4 @@ constinit extern const CollectiveEntry in_network_entry{
     "in-network", "the switch adds and spreads, as NVLink SHARP does", kinds, us, nullptr,
     applies_to};
 
-}  // namespace penstock
+}  // namespace penstock::in_network_file

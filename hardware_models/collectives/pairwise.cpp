@@ -2,7 +2,7 @@
 
 #include "hardware_models/collectives/registry.hpp"
 
-namespace penstock {
+namespace penstock::pairwise_file {
 namespace {
 
 constexpr std::array<ServedKind, 1> kinds{
@@ -27,4 +27,4 @@ Rounds rounds(const CollectiveCall& call) { return pairs(call.members, share_of(
 constinit extern const CollectiveEntry pairwise_entry{
     "pairwise", "in each round to another member, first inside machines", kinds, us, rounds};
 
-}  // namespace penstock
+}  // namespace penstock::pairwise_file

@@ -5,7 +5,7 @@
 #include "hardware_models/collectives/registry.hpp"
 #include "hardware_models/collectives/rounds/chunks.hpp"
 
-namespace penstock {
+namespace penstock::ring_file {
 namespace {
 
 constexpr std::array<ServedKind, 5> kinds{
@@ -87,4 +87,4 @@ constinit extern const CollectiveEntry ring_entry{
     "ring", "each member sends to the next, in a ring for each NIC of a machine", kinds, us,
     rounds};
 
-}  // namespace penstock
+}  // namespace penstock::ring_file

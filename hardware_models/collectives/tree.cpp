@@ -7,7 +7,7 @@
 #include "hardware_models/collectives/registry.hpp"
 #include "hardware_models/collectives/rounds/chunks.hpp"
 
-namespace penstock {
+namespace penstock::tree_file {
 namespace {
 
 constexpr std::array<ServedKind, 2> kinds{
@@ -160,4 +160,4 @@ constinit extern const CollectiveEntry tree_entry{
     "double binary tree: each tree moves half the bytes, in k chunks; chains inside machines",
     kinds, us, rounds};
 
-}  // namespace penstock
+}  // namespace penstock::tree_file

@@ -2,13 +2,16 @@
 #include "hardware_models/layers/registry.hpp"
 #include "hardware_models/spec/model_spec.hpp"
 
-namespace penstock {
+namespace penstock::amoebanet_reduction_file {
 namespace {
 
 /// As in torchgpipe (benchmarks/models/amoebanet/genotype.py).
 constexpr std::array<std::size_t, 3> joined{4, 5, 6};
 
 }  // namespace
+}  // namespace penstock::amoebanet_reduction_file
+
+namespace penstock {
 
 constexpr CellTable amoebanet_reduction_table{{{{0, CellOperation::max_pool_2x2},
                                                 {0, CellOperation::max_pool_3x3},
@@ -20,9 +23,12 @@ constexpr CellTable amoebanet_reduction_table{{{{0, CellOperation::max_pool_2x2}
                                                 {1, CellOperation::max_pool_2x2},
                                                 {2, CellOperation::avg_pool_3x3},
                                                 {3, CellOperation::conv_1x1}}},
-                                              joined,
+                                              amoebanet_reduction_file::joined,
                                               2};
 
+}  // namespace penstock
+
+namespace penstock::amoebanet_reduction_file {
 namespace {
 
 LayerWork work(const LayerNumbers& numbers, const CellShape& shape) {
@@ -35,4 +41,4 @@ constinit extern const LayerKindEntry amoebanet_reduction_entry{
     "amoebanet_reduction", "AmoebaNet-D reduction cell: halves height and width", cell_parameters,
     work};
 
-}  // namespace penstock
+}  // namespace penstock::amoebanet_reduction_file

@@ -10,7 +10,7 @@
 #include "hardware_models/spec/model_spec.hpp"
 #include "sim/base/error.hpp"
 
-namespace penstock {
+namespace penstock::attention_file {
 namespace {
 
 constexpr std::array parameters{
@@ -141,4 +141,4 @@ LayerWork work(const LayerNumbers& numbers, const CellShape& shape) {
 constinit extern const LayerKindEntry attention_entry{
     "attention", "multi-head or grouped-query attention with its projections", parameters, work};
 
-}  // namespace penstock
+}  // namespace penstock::attention_file

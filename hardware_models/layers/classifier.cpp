@@ -5,7 +5,7 @@
 #include "hardware_models/layers/registry.hpp"
 #include "hardware_models/spec/model_spec.hpp"
 
-namespace penstock {
+namespace penstock::classifier_file {
 namespace {
 
 constexpr std::array parameters{Parameter{"channels", "input channels", std::nullopt},
@@ -44,4 +44,4 @@ LayerWork work(const LayerNumbers& numbers, const CellShape& shape) {
 constinit extern const LayerKindEntry classifier_entry{
     "classifier", "global average pool, dense layer and loss", parameters, work};
 
-}  // namespace penstock
+}  // namespace penstock::classifier_file

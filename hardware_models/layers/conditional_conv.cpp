@@ -6,7 +6,7 @@
 #include "hardware_models/layers/registry.hpp"
 #include "hardware_models/spec/model_spec.hpp"
 
-namespace penstock {
+namespace penstock::conditional_conv_file {
 namespace {
 
 constexpr std::array parameters = [] {
@@ -71,4 +71,4 @@ constinit extern const LayerKindEntry conditional_conv_entry{
     "conditional_conv", "conditional convolution: each example mixes its own kernel", parameters,
     work};
 
-}  // namespace penstock
+}  // namespace penstock::conditional_conv_file

@@ -2,7 +2,7 @@
 #include "hardware_models/layers/registry.hpp"
 #include "hardware_models/spec/model_spec.hpp"
 
-namespace penstock {
+namespace penstock::conv_file {
 namespace {
 
 LayerWork work(const LayerNumbers& numbers, const CellShape& shape) {
@@ -20,4 +20,4 @@ constinit extern const LayerKindEntry conv_entry{
     "conv", "convolution of images, optional ReLU before and batch norm after",
     convolution_parameters, work};
 
-}  // namespace penstock
+}  // namespace penstock::conv_file

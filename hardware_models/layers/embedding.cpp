@@ -5,7 +5,7 @@
 #include "hardware_models/layers/registry.hpp"
 #include "hardware_models/spec/model_spec.hpp"
 
-namespace penstock {
+namespace penstock::embedding_file {
 namespace {
 
 constexpr std::array parameters{Parameter{"vocab", "vocabulary size", std::nullopt},
@@ -56,4 +56,4 @@ LayerWork work(const LayerNumbers& numbers, const CellShape& shape) {
 constinit extern const LayerKindEntry embedding_entry{
     "embedding", "token and position embedding, memory-bound", parameters, work};
 
-}  // namespace penstock
+}  // namespace penstock::embedding_file

@@ -5,7 +5,7 @@
 #include "hardware_models/layers/registry.hpp"
 #include "hardware_models/spec/model_spec.hpp"
 
-namespace penstock {
+namespace penstock::head_file {
 namespace {
 
 constexpr std::array parameters{
@@ -102,4 +102,4 @@ LayerWork work(const LayerNumbers& numbers, const CellShape& shape) {
 constinit extern const LayerKindEntry head_entry{"head", "logits of the vocabulary and the loss",
                                                  parameters, work};
 
-}  // namespace penstock
+}  // namespace penstock::head_file

@@ -5,7 +5,7 @@
 #include "hardware_models/layers/registry.hpp"
 #include "hardware_models/spec/model_spec.hpp"
 
-namespace penstock {
+namespace penstock::image_map_file {
 namespace {
 
 constexpr std::array parameters{
@@ -42,4 +42,4 @@ LayerWork work(const LayerNumbers& numbers, const CellShape& shape) {
 constinit extern const LayerKindEntry image_map_entry{
     "image_map", "pool, sum, concatenation or resizing of images, memory-bound", parameters, work};
 
-}  // namespace penstock
+}  // namespace penstock::image_map_file

@@ -3,7 +3,7 @@
 #include "hardware_models/layers/registry.hpp"
 #include "sim/base/error.hpp"
 
-namespace penstock {
+namespace penstock::measured_layer_file {
 namespace {
 
 constexpr std::array parameters{
@@ -64,4 +64,4 @@ LayerWork work(const LayerNumbers& numbers, const CellShape& shape) {
 constinit extern const LayerKindEntry measured_layer_entry{
     "measured", "a layer with measured times, scaled by the number of examples", parameters, work};
 
-}  // namespace penstock
+}  // namespace penstock::measured_layer_file

@@ -6,7 +6,7 @@
 #include "hardware_models/layers/registry.hpp"
 #include "hardware_models/spec/model_spec.hpp"
 
-namespace penstock {
+namespace penstock::mla_file {
 namespace {
 
 constexpr std::array parameters{
@@ -110,4 +110,4 @@ constinit extern const LayerKindEntry mla_entry{
     "mla", "multi-head latent attention: keys and values from a low-rank projection", parameters,
     work};
 
-}  // namespace penstock
+}  // namespace penstock::mla_file

@@ -6,7 +6,7 @@
 #include "hardware_models/layers/registry.hpp"
 #include "hardware_models/spec/model_spec.hpp"
 
-namespace penstock {
+namespace penstock::mlp_file {
 namespace {
 
 constexpr std::array parameters{
@@ -47,4 +47,4 @@ LayerWork work(const LayerNumbers& numbers, const CellShape& shape) {
 constinit extern const LayerKindEntry mlp_entry{
     "mlp", "two dense layers with an activation, plain or gated", parameters, work};
 
-}  // namespace penstock
+}  // namespace penstock::mlp_file

@@ -9,7 +9,7 @@
 #include "hardware_models/spec/model_spec.hpp"
 #include "sim/base/error.hpp"
 
-namespace penstock {
+namespace penstock::moe_file {
 namespace {
 
 constexpr std::array parameters{
@@ -149,4 +149,4 @@ LayerWork work(const LayerNumbers& numbers, const CellShape& shape) {
 constinit extern const LayerKindEntry moe_entry{
     "moe", "mixture of experts: a router sends each token to a few experts", parameters, work};
 
-}  // namespace penstock
+}  // namespace penstock::moe_file

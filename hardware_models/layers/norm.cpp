@@ -2,7 +2,7 @@
 
 #include "hardware_models/layers/registry.hpp"
 
-namespace penstock {
+namespace penstock::norm_file {
 namespace {
 
 constexpr std::array parameters{
@@ -30,4 +30,4 @@ LayerWork work(const LayerNumbers& numbers, const CellShape& shape) {
 constinit extern const LayerKindEntry norm_entry{"norm", "RMSNorm or LayerNorm, memory-bound",
                                                  parameters, work};
 
-}  // namespace penstock
+}  // namespace penstock::norm_file

@@ -7,7 +7,7 @@
 #include "hardware_models/topologies/registry.hpp"
 #include "sim/base/error.hpp"
 
-namespace penstock {
+namespace penstock::cube_mesh_file {
 namespace {
 
 constexpr std::uint32_t per_machine = 8;
@@ -85,4 +85,4 @@ constinit extern const TopologyEntry cube_mesh_entry{
     /*one_machine=*/false,
     /*direct=*/true};
 
-}  // namespace penstock
+}  // namespace penstock::cube_mesh_file

@@ -6,7 +6,7 @@
 #include "hardware_models/topologies/machines/machines.hpp"
 #include "hardware_models/topologies/registry.hpp"
 
-namespace penstock {
+namespace penstock::leaf_spine_file {
 namespace {
 
 constexpr std::array<TopologyParameter, 12> takes{{
@@ -68,4 +68,4 @@ constinit extern const TopologyEntry leaf_spine_entry{
     "machines with an NVSwitch, NICs at leaf switches, every leaf connected to all spines", takes,
     make};
 
-}  // namespace penstock
+}  // namespace penstock::leaf_spine_file

@@ -5,7 +5,7 @@
 #include "hardware_models/topologies/machines/machines.hpp"
 #include "hardware_models/topologies/registry.hpp"
 
-namespace penstock {
+namespace penstock::mesh_file {
 namespace {
 
 constexpr std::array takes{
@@ -45,4 +45,4 @@ constinit extern const TopologyEntry mesh_entry{
     /*one_machine=*/false,
     /*direct=*/true};
 
-}  // namespace penstock
+}  // namespace penstock::mesh_file

@@ -3,7 +3,7 @@
 #include "hardware_models/topologies/machines/machines.hpp"
 #include "hardware_models/topologies/registry.hpp"
 
-namespace penstock {
+namespace penstock::nvswitch_file {
 namespace {
 
 constexpr std::array takes{nvlink_bandwidth, nvlink_latency, pcie_bandwidth, pcie_latency};
@@ -19,4 +19,4 @@ constinit extern const TopologyEntry nvswitch_entry{
     "nvswitch", "one machine: a link each way from every device to a non-blocking switch", takes,
     make, /*one_machine=*/true};
 
-}  // namespace penstock
+}  // namespace penstock::nvswitch_file

@@ -5,7 +5,7 @@
 #include "hardware_models/topologies/machines/machines.hpp"
 #include "hardware_models/topologies/registry.hpp"
 
-namespace penstock {
+namespace penstock::pcie_tree_file {
 namespace {
 
 constexpr std::array<TopologyParameter, 7> takes{{
@@ -47,4 +47,4 @@ constinit extern const TopologyEntry pcie_tree_entry{
     "one machine: devices under PCIe switches; switches and host memory under one root", takes,
     make, /*one_machine=*/true};
 
-}  // namespace penstock
+}  // namespace penstock::pcie_tree_file

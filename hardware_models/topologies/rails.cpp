@@ -5,7 +5,7 @@
 #include "hardware_models/topologies/machines/machines.hpp"
 #include "hardware_models/topologies/registry.hpp"
 
-namespace penstock {
+namespace penstock::rails_file {
 namespace {
 
 constexpr std::array takes{devices_per_node, nvlink_bandwidth, nvlink_latency, devices_per_nic,
@@ -49,4 +49,4 @@ Cluster make(std::uint32_t devices, const TopologyParameters& parameters) {
 constinit extern const TopologyEntry rails_entry{
     "rails", "machines with an NVSwitch; NIC i of every machine at rail switch i", takes, make};
 
-}  // namespace penstock
+}  // namespace penstock::rails_file

@@ -8,7 +8,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/limits.hpp"
 
-namespace penstock {
+namespace penstock::torus_file {
 namespace {
 
 constexpr std::array takes{
@@ -71,4 +71,4 @@ constinit extern const TopologyEntry torus_entry{
     /*one_machine=*/false,
     /*direct=*/true};
 
-}  // namespace penstock
+}  // namespace penstock::torus_file

@@ -3,7 +3,7 @@
 #include "schedules/partitioners/chain/bottleneck.hpp"
 #include "schedules/partitioners/registry.hpp"
 
-namespace penstock {
+namespace penstock::balanced_file {
 namespace {
 
 /// The cuts of least bottleneck. Layers fill the stages, so there always are some.
@@ -30,4 +30,4 @@ Cut cut(const CutProblem& problem) {
 constinit extern const PartitionerEntry balanced_entry{
     "balanced", "the shortest longest stage of a chain, exact; with or without transfers", cut};
 
-}  // namespace penstock
+}  // namespace penstock::balanced_file

@@ -8,7 +8,7 @@
 #include "schedules/partitioners/registry.hpp"
 #include "sim/base/error.hpp"
 
-namespace penstock {
+namespace penstock::device_speeds_file {
 namespace {
 
 /// What a rank is: equal ones form a class.
@@ -147,4 +147,4 @@ constinit extern const PartitionerEntry device_speeds_entry{
     "devices", "devices of different speed and memory: in the given order, or in the best one", cut,
     "speeds, memories_bytes, keep_order"};
 
-}  // namespace penstock
+}  // namespace penstock::device_speeds_file

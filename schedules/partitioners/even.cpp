@@ -5,7 +5,7 @@
 #include "schedules/partitioners/registry.hpp"
 #include "sim/base/error.hpp"
 
-namespace penstock {
+namespace penstock::even_file {
 namespace {
 
 /// The layers that count; all of them when too few do.
@@ -51,4 +51,4 @@ constinit extern const PartitionerEntry even_entry{
     "even", "equally many layers per stage; the first stages take the remainder", cut,
     /*settings=*/"", /*needs_costs=*/false};
 
-}  // namespace penstock
+}  // namespace penstock::even_file

@@ -4,7 +4,7 @@
 #include "schedules/partitioners/chain/sums.hpp"
 #include "schedules/partitioners/registry.hpp"
 
-namespace penstock {
+namespace penstock::gpipe_variance_file {
 namespace {
 
 /// The standard deviation of stage costs.
@@ -33,4 +33,4 @@ Cut cut(const CutProblem& problem) {
 constinit extern const PartitionerEntry gpipe_variance_entry{
     "gpipe", "the least variance of stage costs, as in the patent of GPipe, exact", cut};
 
-}  // namespace penstock
+}  // namespace penstock::gpipe_variance_file

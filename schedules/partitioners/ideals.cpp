@@ -1,7 +1,7 @@
 #include "schedules/partitioners/graph/graph_cut.hpp"
 #include "schedules/partitioners/registry.hpp"
 
-namespace penstock {
+namespace penstock::ideals_file {
 namespace {
 
 /// With devices, stages get replicas and there are as many stages as is best; without, one device
@@ -17,4 +17,4 @@ constinit extern const PartitionerEntry ideals_entry{
     "ideals", "stages of a graph, not only of a chain, exact over all down-closed sets", cut,
     "most_ideals, published, counts_first_output"};
 
-}  // namespace penstock
+}  // namespace penstock::ideals_file

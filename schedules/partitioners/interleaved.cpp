@@ -6,7 +6,7 @@
 #include "schedules/partitioners/chain/chunk_search.hpp"
 #include "schedules/partitioners/registry.hpp"
 
-namespace penstock {
+namespace penstock::interleaved_file {
 namespace {
 
 /// Chunks on ranks in turn, cut at the least bottleneck of a chunk.
@@ -48,4 +48,4 @@ constinit extern const PartitionerEntry interleaved_entry{
     "interleaved", "several stages per rank: the least load of the busiest rank, local search", cut,
     "contiguous, evaluations, seed"};
 
-}  // namespace penstock
+}  // namespace penstock::interleaved_file

@@ -7,7 +7,7 @@
 #include "schedules/partitioners/chain/sums.hpp"
 #include "schedules/partitioners/registry.hpp"
 
-namespace penstock {
+namespace penstock::least_traffic_file {
 namespace {
 
 /// How far two times of one length may differ: those of stages are differences of sums, each off by
@@ -39,4 +39,4 @@ constinit extern const PartitionerEntry least_traffic_entry{
     "least_traffic", "the fewest bytes between stages within a bound on their balance, exact", cut,
     "balance"};
 
-}  // namespace penstock
+}  // namespace penstock::least_traffic_file

@@ -6,7 +6,7 @@
 #include "schedules/partitioners/chain/memory_bound.hpp"
 #include "schedules/partitioners/registry.hpp"
 
-namespace penstock {
+namespace penstock::memory_limit_file {
 namespace {
 
 Cut nothing_fits(double capacity, double needed) {
@@ -66,4 +66,4 @@ constinit extern const PartitionerEntry memory_limit_entry{
     "memory", "the shortest longest stage within a capacity, exact; without one, the least memory",
     cut};
 
-}  // namespace penstock
+}  // namespace penstock::memory_limit_file

@@ -7,7 +7,7 @@
 #include "schedules/partitioners/registry.hpp"
 #include "sim/base/error.hpp"
 
-namespace penstock {
+namespace penstock::pipedream_optimizer_file {
 namespace {
 
 void add_note(const CutProblem& problem, Cut& cut) {
@@ -72,4 +72,4 @@ constinit extern const PartitionerEntry pipedream_optimizer_entry{
     "pipedream", "stages with replicas in the cost model of PipeDream, flat or by servers", cut,
     "most_ideals, published, counts_first_output, servers, server_bandwidth_bytes_per_s"};
 
-}  // namespace penstock
+}  // namespace penstock::pipedream_optimizer_file

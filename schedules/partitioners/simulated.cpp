@@ -7,7 +7,7 @@
 #include "schedules/partitioners/registry.hpp"
 #include "schedules/partitioners/simulation/cut_search.hpp"
 
-namespace penstock {
+namespace penstock::simulated_file {
 namespace {
 
 using Cuts = std::vector<std::uint32_t>;
@@ -72,4 +72,4 @@ constinit extern const PartitionerEntry simulated_entry{
     /*needs_costs=*/true,
     /*follows_order=*/true};
 
-}  // namespace penstock
+}  // namespace penstock::simulated_file

@@ -1,6 +1,6 @@
 #include "schedules/policies/registry.hpp"
 
-namespace penstock {
+namespace penstock::backward_first_file {
 namespace {
 
 class BackwardFirst final : public Policy {
@@ -24,4 +24,4 @@ constinit extern const PolicyEntry backward_first_entry{
     .make = make,
 };
 
-}  // namespace penstock
+}  // namespace penstock::backward_first_file

@@ -1,6 +1,6 @@
 #include "schedules/policies/registry.hpp"
 
-namespace penstock {
+namespace penstock::first_come_file {
 namespace {
 
 class FirstCome final : public Policy {
@@ -24,4 +24,4 @@ constinit extern const PolicyEntry first_come_entry{
     .make = make,
 };
 
-}  // namespace penstock
+}  // namespace penstock::first_come_file

@@ -4,7 +4,7 @@
 
 #include "schedules/policies/registry.hpp"
 
-namespace penstock {
+namespace penstock::memory_bounded_file {
 namespace {
 
 /// Starts a forward only when the rank has room for it and for the forwards of its later stages,
@@ -75,4 +75,4 @@ constinit extern const PolicyEntry memory_bounded_entry{
     .make = make,
 };
 
-}  // namespace penstock
+}  // namespace penstock::memory_bounded_file

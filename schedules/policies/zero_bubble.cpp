@@ -5,7 +5,7 @@
 #include "schedules/policies/choosing/zero_bubble_search.hpp"
 #include "schedules/policies/registry.hpp"
 
-namespace penstock {
+namespace penstock::zero_bubble_file {
 namespace {
 
 /// Follows rows found beforehand.
@@ -82,4 +82,4 @@ constinit extern const PolicyEntry zero_bubble_entry{
     .make = make,
 };
 
-}  // namespace penstock
+}  // namespace penstock::zero_bubble_file

@@ -4,7 +4,7 @@
 #include "validate/ranks/rank_runner.hpp"
 #include "validate/transports/mailboxes.hpp"
 
-namespace penstock {
+namespace penstock::cpu_logical_file {
 namespace {
 
 /// One thread per rank on any number of cores, each with a logical clock.
@@ -51,4 +51,4 @@ constinit extern const BackendEntry cpu_logical_entry{
     .make_part = make_part,
 };
 
-}  // namespace penstock
+}  // namespace penstock::cpu_logical_file

@@ -8,7 +8,7 @@
 #include "validate/ranks/rank_runner.hpp"
 #include "validate/transports/rings.hpp"
 
-namespace penstock {
+namespace penstock::cpu_realtime_file {
 namespace {
 
 /// Far longer than any wait: 20 times all actions and transfers together.
@@ -96,4 +96,4 @@ constinit extern const BackendEntry cpu_realtime_entry{
     .wall_clock = true,
 };
 
-}  // namespace penstock
+}  // namespace penstock::cpu_realtime_file

@@ -8,7 +8,7 @@
 #include "validate/statistics/median.hpp"
 #include "validate/transports/mailboxes.hpp"
 
-namespace penstock {
+namespace penstock::cpu_timed_file {
 namespace {
 
 /// Threads that sleep for the duration of their actions, in real time.
@@ -108,4 +108,4 @@ constinit extern const BackendEntry cpu_timed_entry{
     .make_part = make_part,
 };
 
-}  // namespace penstock
+}  // namespace penstock::cpu_timed_file

@@ -2,7 +2,7 @@
 #include "validate/backends/multi/multi_backend.hpp"
 #include "validate/backends/registry.hpp"
 
-namespace penstock {
+namespace penstock::cuda_multi_pairs_file {
 
 constinit extern const BackendEntry cuda_multi_pairs_entry{
     .name = "cuda_multi_pairs",
@@ -16,4 +16,4 @@ constinit extern const BackendEntry cuda_multi_pairs_entry{
     .many_gpus = true,
 };
 
-}  // namespace penstock
+}  // namespace penstock::cuda_multi_pairs_file

@@ -1,7 +1,7 @@
 #include "validate/backends/gpu/gpu_backend.hpp"
 #include "validate/backends/registry.hpp"
 
-namespace penstock {
+namespace penstock::cuda_single_file {
 namespace {
 
 std::optional<Obstacle> obstacle(const PricedPlan& priced) {
@@ -24,4 +24,4 @@ constinit extern const BackendEntry cuda_single_entry{
     .one_gpu = true,
 };
 
-}  // namespace penstock
+}  // namespace penstock::cuda_single_file

@@ -1,7 +1,7 @@
 #include "validate/backends/registry.hpp"
 #include "validate/processes/python.hpp"
 
-namespace penstock {
+namespace penstock::torch_gloo_file {
 namespace {
 
 std::optional<Obstacle> obstacle_of_gloo(const PricedPlan& /*priced*/) { return why_no_torch(); }
@@ -19,4 +19,4 @@ constinit extern const BackendEntry torch_gloo_entry{
     .torch = {.group = "gloo", .device = "cpu"},
 };
 
-}  // namespace penstock
+}  // namespace penstock::torch_gloo_file

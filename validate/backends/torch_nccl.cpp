@@ -3,7 +3,7 @@
 #include "validate/backends/registry.hpp"
 #include "validate/processes/python.hpp"
 
-namespace penstock {
+namespace penstock::torch_nccl_file {
 namespace {
 
 std::optional<Obstacle> obstacle_of_nccl(const PricedPlan& /*priced*/) {
@@ -26,4 +26,4 @@ constinit extern const BackendEntry torch_nccl_entry{
     .torch = {.group = "nccl", .device = "cuda"},
 };
 
-}  // namespace penstock
+}  // namespace penstock::torch_nccl_file

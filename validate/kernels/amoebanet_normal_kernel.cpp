@@ -1,8 +1,8 @@
 #include "validate/kernels/amoebanet_kernels.hpp"
 
-namespace penstock {
+namespace penstock::amoebanet_normal_kernel_file {
 
 constinit extern const KernelEntry amoebanet_normal_kernel_entry =
     amoebanet_kernel<amoebanet_normal_table>("amoebanet_normal");
 
-}  // namespace penstock
+}  // namespace penstock::amoebanet_normal_kernel_file

@@ -1,8 +1,8 @@
 #include "validate/kernels/amoebanet_kernels.hpp"
 
-namespace penstock {
+namespace penstock::amoebanet_reduction_kernel_file {
 
 constinit extern const KernelEntry amoebanet_reduction_kernel_entry =
     amoebanet_kernel<amoebanet_reduction_table>("amoebanet_reduction");
 
-}  // namespace penstock
+}  // namespace penstock::amoebanet_reduction_kernel_file

@@ -5,7 +5,7 @@
 #include "validate/kernels/steps/matrix.hpp"
 #include "validate/kernels/steps/norming.hpp"
 
-namespace penstock {
+namespace penstock::attention_kernel_file {
 namespace {
 
 /// Indices of a layer's optional tensors.
@@ -190,4 +190,4 @@ constinit extern const KernelEntry attention_kernel_entry{
     .recompute_selected = recompute_selected,
 };
 
-}  // namespace penstock
+}  // namespace penstock::attention_kernel_file

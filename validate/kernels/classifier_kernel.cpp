@@ -3,7 +3,7 @@
 #include "validate/kernels/steps/drawn.hpp"
 #include "validate/kernels/steps/matrix.hpp"
 
-namespace penstock {
+namespace penstock::classifier_kernel_file {
 namespace {
 
 enum Weight : std::size_t { dense, shift };
@@ -85,4 +85,4 @@ constinit extern const KernelEntry classifier_kernel_entry{
     .weight_gradient = weight_gradient,
 };
 
-}  // namespace penstock
+}  // namespace penstock::classifier_kernel_file

@@ -4,7 +4,7 @@
 #include "validate/kernels/registry.hpp"
 #include "validate/kernels/steps/matrix.hpp"
 
-namespace penstock {
+namespace penstock::conditional_conv_kernel_file {
 namespace {
 
 enum Weight : std::size_t { kernels, routing, routing_bias, norm_weights };
@@ -137,4 +137,4 @@ constinit extern const KernelEntry conditional_conv_kernel_entry{
     .weight_gradient = weight_gradient,
 };
 
-}  // namespace penstock
+}  // namespace penstock::conditional_conv_kernel_file

@@ -3,7 +3,7 @@
 #include "validate/kernels/images/convolution_block.hpp"
 #include "validate/kernels/registry.hpp"
 
-namespace penstock {
+namespace penstock::conv_kernel_file {
 namespace {
 
 std::size_t rows_in(const LayerNumbers& numbers) { return convolution_sizes(numbers).rows_in(); }
@@ -39,4 +39,4 @@ constinit extern const KernelEntry conv_kernel_entry{
     .weight_gradient = weight_gradient,
 };
 
-}  // namespace penstock
+}  // namespace penstock::conv_kernel_file

@@ -4,7 +4,7 @@
 #include "validate/kernels/steps/dropout.hpp"
 #include "validate/kernels/steps/matrix.hpp"
 
-namespace penstock {
+namespace penstock::embedding_kernel_file {
 namespace {
 
 enum Weight : std::size_t { table, places };
@@ -84,4 +84,4 @@ constinit extern const KernelEntry embedding_kernel_entry{
     .exact = 1U << tokens,
 };
 
-}  // namespace penstock
+}  // namespace penstock::embedding_kernel_file

@@ -4,7 +4,7 @@
 #include "validate/kernels/steps/drawn.hpp"
 #include "validate/kernels/steps/matrix.hpp"
 
-namespace penstock {
+namespace penstock::head_kernel_file {
 namespace {
 
 enum Weight : std::size_t { dense, shift };
@@ -95,4 +95,4 @@ constinit extern const KernelEntry head_kernel_entry{
     .weight_gradient = weight_gradient,
 };
 
-}  // namespace penstock
+}  // namespace penstock::head_kernel_file

@@ -5,7 +5,7 @@
 #include "validate/kernels/images/pooling.hpp"
 #include "validate/kernels/registry.hpp"
 
-namespace penstock {
+namespace penstock::image_map_kernel_file {
 namespace {
 
 enum Keeps : std::size_t { chosen, kept_count };  // index of each maximum
@@ -83,4 +83,4 @@ constinit extern const KernelEntry image_map_kernel_entry{
     .exact = 1U << chosen,
 };
 
-}  // namespace penstock
+}  // namespace penstock::image_map_kernel_file

@@ -6,7 +6,7 @@
 #include "validate/kernels/steps/matrix.hpp"
 #include "validate/kernels/steps/norming.hpp"
 
-namespace penstock {
+namespace penstock::mla_kernel_file {
 namespace {
 
 // Queries, keys and values come from normed latents. The last `rope` numbers of each query head,
@@ -282,4 +282,4 @@ constinit extern const KernelEntry mla_kernel_entry{
     .weight_gradient = weight_gradient,
 };
 
-}  // namespace penstock
+}  // namespace penstock::mla_kernel_file

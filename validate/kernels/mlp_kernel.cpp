@@ -3,7 +3,7 @@
 #include "validate/kernels/steps/feed_forward.hpp"
 #include "validate/kernels/steps/matrix.hpp"
 
-namespace penstock {
+namespace penstock::mlp_kernel_file {
 namespace {
 
 enum Weight : std::size_t { into, out_of, into_bias, out_bias };
@@ -69,4 +69,4 @@ constinit extern const KernelEntry mlp_kernel_entry{
     .weight_gradient = weight_gradient,
 };
 
-}  // namespace penstock
+}  // namespace penstock::mlp_kernel_file

@@ -6,7 +6,7 @@
 #include "validate/kernels/steps/feed_forward.hpp"
 #include "validate/kernels/steps/matrix.hpp"
 
-namespace penstock {
+namespace penstock::moe_kernel_file {
 namespace {
 
 // A token goes to the experts with the highest scores; the softmax of these scores weighs their
@@ -212,4 +212,4 @@ constinit extern const KernelEntry moe_kernel_entry{
     .exact = 1U << routes,
 };
 
-}  // namespace penstock
+}  // namespace penstock::moe_kernel_file

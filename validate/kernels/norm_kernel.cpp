@@ -2,7 +2,7 @@
 #include "validate/kernels/steps/matrix.hpp"
 #include "validate/kernels/steps/norming.hpp"
 
-namespace penstock {
+namespace penstock::norm_kernel_file {
 namespace {
 
 enum Weight : std::size_t { gain, shift };
@@ -56,4 +56,4 @@ constinit extern const KernelEntry norm_kernel_entry{
     .weight_gradient = weight_gradient,
 };
 
-}  // namespace penstock
+}  // namespace penstock::norm_kernel_file

@@ -1,7 +1,7 @@
 #include "validate/probes/registry.hpp"
 #include "validate/probes/timing/codec_probe.hpp"
 
-namespace penstock {
+namespace penstock::bfp_probe_file {
 namespace {
 
 Sampler make(const NamedNumbers& sizes) { return codec_sampler("bfp", sizes); }
@@ -11,4 +11,4 @@ Sampler make(const NamedNumbers& sizes) { return codec_sampler("bfp", sizes); }
 constinit extern const ProbeEntry bfp_probe_entry{"bfp", "block floating point, encode and decode",
                                                   codec_probe_sizes, make};
 
-}  // namespace penstock
+}  // namespace penstock::bfp_probe_file

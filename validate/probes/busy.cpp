@@ -6,7 +6,7 @@
 #include "validate/probes/registry.hpp"
 #include "validate/probes/timing/probe_timing.hpp"
 
-namespace penstock {
+namespace penstock::busy_file {
 namespace {
 
 constexpr std::array sizes{Parameter{"ns", "requested duration in ns", std::nullopt, 1, 1e9}};
@@ -22,4 +22,4 @@ Sampler make(const NamedNumbers& of) {
 constinit extern const ProbeEntry busy_entry{
     "busy", "the busy kernel of actions with a known time only", sizes, make};
 
-}  // namespace penstock
+}  // namespace penstock::busy_file

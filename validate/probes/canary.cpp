@@ -4,7 +4,7 @@
 #include "validate/probes/registry.hpp"
 #include "validate/probes/timing/probe_timing.hpp"
 
-namespace penstock {
+namespace penstock::canary_file {
 namespace {
 
 /// A fixed number of steps: takes longer when the machine is slowed.
@@ -19,4 +19,4 @@ Sampler make(const NamedNumbers&) {
 constinit extern const ProbeEntry canary_entry{
     "canary", "a fixed piece of work, to check whether the machine has changed", {}, make};
 
-}  // namespace penstock
+}  // namespace penstock::canary_file

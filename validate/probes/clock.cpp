@@ -2,7 +2,7 @@
 #include "validate/probes/registry.hpp"
 #include "validate/probes/timing/probe_timing.hpp"
 
-namespace penstock {
+namespace penstock::clock_file {
 namespace {
 
 /// Prevents the compiler from removing the reading.
@@ -25,4 +25,4 @@ Sampler make(const NamedNumbers&) {
 constinit extern const ProbeEntry clock_entry{
     "clock", "two readings of a thread's clock, as around each action", {}, make};
 
-}  // namespace penstock
+}  // namespace penstock::clock_file

@@ -7,7 +7,7 @@
 #include "validate/probes/registry.hpp"
 #include "validate/probes/timing/probe_timing.hpp"
 
-namespace penstock {
+namespace penstock::copy_file {
 namespace {
 
 constexpr std::array sizes{Parameter{"bytes", "bytes copied", std::nullopt, 1, 1U << 26}};
@@ -49,4 +49,4 @@ Sampler make(const NamedNumbers& of) {
 
 constinit extern const ProbeEntry copy_entry{"copy", "memory copy", sizes, make};
 
-}  // namespace penstock
+}  // namespace penstock::copy_file

@@ -7,7 +7,7 @@
 #include "validate/probes/timing/probe_timing.hpp"
 #include "validate/transports/mailboxes.hpp"
 
-namespace penstock {
+namespace penstock::handover_file {
 namespace {
 
 constexpr std::array sizes{
@@ -75,4 +75,4 @@ Sampler make(const NamedNumbers& of) {
 constinit extern const ProbeEntry handover_entry{
     "handover", "a tensor passed to another thread, which sleeps until it arrives", sizes, make};
 
-}  // namespace penstock
+}  // namespace penstock::handover_file

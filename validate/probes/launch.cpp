@@ -4,7 +4,7 @@
 #include "validate/probes/registry.hpp"
 #include "validate/probes/timing/probe_timing.hpp"
 
-namespace penstock {
+namespace penstock::launch_file {
 namespace {
 
 constexpr std::array sizes{
@@ -25,4 +25,4 @@ Sampler make(const NamedNumbers& of) {
 constinit extern const ProbeEntry launch_entry{
     "launch", "start and end of a run: one thread per rank", sizes, make};
 
-}  // namespace penstock
+}  // namespace penstock::launch_file

@@ -7,7 +7,7 @@
 #include "validate/probes/registry.hpp"
 #include "validate/probes/timing/probe_timing.hpp"
 
-namespace penstock {
+namespace penstock::matrix_product_file {
 namespace {
 
 using Eigen::Index;
@@ -48,4 +48,4 @@ Sampler make(const NamedNumbers& of) {
 constinit extern const ProbeEntry matrix_product_entry{
     "gemm", "matrix product of doubles, one thread", sizes, make};
 
-}  // namespace penstock
+}  // namespace penstock::matrix_product_file

@@ -1,7 +1,7 @@
 #include "validate/probes/registry.hpp"
 #include "validate/probes/timing/codec_probe.hpp"
 
-namespace penstock {
+namespace penstock::nonuniform_bfp_probe_file {
 namespace {
 
 Sampler make(const NamedNumbers& sizes) { return codec_sampler("nonuniform-bfp", sizes); }
@@ -12,4 +12,4 @@ constinit extern const ProbeEntry nonuniform_bfp_probe_entry{
     "nonuniform-bfp", "block floating point with a code book, encode and decode", codec_probe_sizes,
     make};
 
-}  // namespace penstock
+}  // namespace penstock::nonuniform_bfp_probe_file

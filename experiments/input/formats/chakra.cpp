@@ -212,7 +212,9 @@ std::string chakra_groups(const ExecutionTrace& trace) {
   return groups + "\n}\n";
 }
 
+namespace chakra_file {
 constinit extern const FormatEntry chakra_entry{
     "chakra", ".et", "a plan as Chakra execution traces, one a device, for ASTRA-sim; written"};
+}  // namespace chakra_file
 
 }  // namespace penstock

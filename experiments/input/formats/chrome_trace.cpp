@@ -44,8 +44,10 @@ void write_chrome_trace(const Plan& plan, const Costs& costs, const Timeline& ti
   writer.finish(about_json(plan, timeline, title));
 }
 
+namespace chrome_trace_file {
 constinit extern const FormatEntry chrome_trace_entry{
     "chrome-trace", ".json",
     "a timeline as Chrome Trace Event JSON, for Perfetto and chrome://tracing; written"};
+}  // namespace chrome_trace_file
 
 }  // namespace penstock

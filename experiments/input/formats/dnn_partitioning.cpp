@@ -8,7 +8,7 @@
 #include "experiments/input/formats/graphs/dnn_graph.hpp"
 #include "experiments/input/formats/registry.hpp"
 
-namespace penstock {
+namespace penstock::dnn_partitioning_file {
 namespace {
 
 using nlohmann::json;
@@ -137,4 +137,4 @@ constinit extern const FormatEntry dnn_partitioning_entry{
     .recognizes = recognizes,
     .read_model = read_model};
 
-}  // namespace penstock
+}  // namespace penstock::dnn_partitioning_file

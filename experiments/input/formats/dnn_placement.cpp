@@ -8,7 +8,7 @@
 #include "experiments/input/formats/registry.hpp"
 #include "sim/base/limits.hpp"
 
-namespace penstock {
+namespace penstock::dnn_placement_file {
 namespace {
 
 using nlohmann::json;
@@ -62,4 +62,4 @@ constinit extern const FormatEntry dnn_placement_entry{
     .recognizes = recognizes,
     .read_model = read_model};
 
-}  // namespace penstock
+}  // namespace penstock::dnn_placement_file

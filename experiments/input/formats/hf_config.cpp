@@ -13,7 +13,7 @@
 #include "experiments/input/formats/transformers/transformer_shape.hpp"
 #include "sim/base/error.hpp"
 
-namespace penstock {
+namespace penstock::hf_config_file {
 namespace {
 
 using Limit = TransformerLimits;
@@ -328,4 +328,4 @@ constinit extern const FormatEntry hf_config_entry{
     "hf-config", ".json", "a transformer as the config.json of Hugging Face states it; read",
     recognizes, read_model};
 
-}  // namespace penstock
+}  // namespace penstock::hf_config_file

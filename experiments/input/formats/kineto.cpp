@@ -200,8 +200,10 @@ KinetoTrace read_kineto(const std::string& path, const std::function<void(double
   return trace;
 }
 
+namespace kineto_file {
 constinit extern const FormatEntry kineto_entry{
     "kineto", ".json",
     "a run as PyTorch's profiler traced it, a file a rank, plain or .gz; read by penstock trace"};
+}  // namespace kineto_file
 
 }  // namespace penstock

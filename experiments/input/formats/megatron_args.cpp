@@ -17,7 +17,7 @@
 // Defaults follow Megatron-LM's arguments.py, in releases whose default implementation is
 // Transformer Engine.
 
-namespace penstock {
+namespace penstock::megatron_args_file {
 namespace {
 
 using Limit = TransformerLimits;
@@ -264,4 +264,4 @@ constinit extern const FormatEntry megatron_args_entry{
     "a training command of Megatron-LM, in a shell script or alone, which is never run; read",
     recognizes, read_model};
 
-}  // namespace penstock
+}  // namespace penstock::megatron_args_file

@@ -9,7 +9,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/limits.hpp"
 
-namespace penstock {
+namespace penstock::pipedream_conf_file {
 namespace {
 
 using nlohmann::json;
@@ -132,4 +132,4 @@ constinit extern const FormatEntry pipedream_conf_entry{
     .recognizes = recognizes,
     .read_model = read_model};
 
-}  // namespace penstock
+}  // namespace penstock::pipedream_conf_file

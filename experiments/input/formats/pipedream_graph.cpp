@@ -10,7 +10,7 @@
 #include "experiments/input/formats/registry.hpp"
 #include "sim/base/error.hpp"
 
-namespace penstock {
+namespace penstock::pipedream_graph_file {
 namespace {
 
 [[noreturn]] void fail(std::size_t line, const std::string& what) {
@@ -170,4 +170,4 @@ constinit extern const FormatEntry pipedream_graph_entry{
     .recognizes = recognizes,
     .read_model = read_model};
 
-}  // namespace penstock
+}  // namespace penstock::pipedream_graph_file

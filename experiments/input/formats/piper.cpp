@@ -9,7 +9,7 @@
 #include "experiments/input/formats/registry.hpp"
 #include "sim/base/limits.hpp"
 
-namespace penstock {
+namespace penstock::piper_file {
 namespace {
 
 using nlohmann::json;
@@ -157,4 +157,4 @@ constinit extern const FormatEntry piper_entry{
     .recognizes = recognizes,
     .read_model = read_model};
 
-}  // namespace penstock
+}  // namespace penstock::piper_file

@@ -10,7 +10,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/limits.hpp"
 
-namespace penstock {
+namespace penstock::profile_csv_file {
 namespace {
 
 /// A column of optional numbers.
@@ -174,4 +174,4 @@ constinit extern const FormatEntry profile_csv_entry{
     .recognizes = recognizes,
     .read_model = read_model};
 
-}  // namespace penstock
+}  // namespace penstock::profile_csv_file

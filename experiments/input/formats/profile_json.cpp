@@ -11,7 +11,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/limits.hpp"
 
-namespace penstock {
+namespace penstock::profile_json_file {
 namespace {
 
 using nlohmann::json;
@@ -158,4 +158,4 @@ constinit extern const FormatEntry profile_json_entry{
     .recognizes = recognizes,
     .read_model = read_model};
 
-}  // namespace penstock
+}  // namespace penstock::profile_json_file

@@ -328,8 +328,10 @@ TorchCsv write_torch_csv(const Schedule& schedule) {
   return csv;
 }
 
+namespace torch_csv_file {
 constinit extern const FormatEntry torch_csv_entry{
     "torch-csv", ".csv",
     "the order of every rank in PyTorch's notation, compute-only; read and written"};
+}  // namespace torch_csv_file
 
 }  // namespace penstock

@@ -26,7 +26,7 @@
 #include "validate/store/profile_store.hpp"
 #include "validate/store/utc.hpp"
 
-namespace penstock {
+namespace penstock::calibrate_file {
 namespace {
 
 constexpr std::uint32_t usual_budget_s = 20;
@@ -288,4 +288,4 @@ constinit extern const CommandEntry calibrate_entry{
     .declare = declare,
 };
 
-}  // namespace penstock
+}  // namespace penstock::calibrate_file

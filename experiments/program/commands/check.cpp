@@ -10,7 +10,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/limits.hpp"
 
-namespace penstock {
+namespace penstock::check_file {
 namespace {
 
 struct Options {
@@ -166,4 +166,4 @@ constinit extern const CommandEntry check_entry{
     .declare = declare,
 };
 
-}  // namespace penstock
+}  // namespace penstock::check_file

@@ -10,7 +10,7 @@
 #include "hardware_models/codecs/reference/codec_search.hpp"
 #include "sim/base/error.hpp"
 
-namespace penstock {
+namespace penstock::codec_table_file {
 namespace {
 
 constexpr std::uint32_t most_values = 1U << 22;
@@ -94,4 +94,4 @@ constinit extern const CommandEntry codec_table_entry{
     .declare = declare,
 };
 
-}  // namespace penstock
+}  // namespace penstock::codec_table_file

@@ -14,7 +14,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/limits.hpp"
 
-namespace penstock {
+namespace penstock::collective_file {
 namespace {
 
 struct Options {
@@ -127,4 +127,4 @@ constinit extern const CommandEntry collective_entry{
     .declare = declare,
 };
 
-}  // namespace penstock
+}  // namespace penstock::collective_file

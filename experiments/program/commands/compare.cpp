@@ -12,7 +12,7 @@
 #include "experiments/run/recordings.hpp"
 #include "sim/base/error.hpp"
 
-namespace penstock {
+namespace penstock::compare_file {
 namespace {
 
 struct Options {
@@ -94,4 +94,4 @@ constinit extern const CommandEntry compare_entry{
     .declare = declare,
 };
 
-}  // namespace penstock
+}  // namespace penstock::compare_file

@@ -6,7 +6,7 @@
 #include "experiments/program/commands/line/completing.hpp"
 #include "experiments/program/commands/registry.hpp"
 
-namespace penstock {
+namespace penstock::completion_file {
 namespace {
 
 // Each script asks the program for candidates, and offers files if there are none.
@@ -102,4 +102,4 @@ constinit extern const CommandEntry completion_entry{
     .declare = declare,
 };
 
-}  // namespace penstock
+}  // namespace penstock::completion_file

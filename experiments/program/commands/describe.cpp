@@ -10,7 +10,7 @@
 #include "experiments/program/commands/registry.hpp"
 #include "sim/base/error.hpp"
 
-namespace penstock {
+namespace penstock::describe_file {
 namespace {
 
 struct Options {
@@ -79,4 +79,4 @@ constinit extern const CommandEntry describe_entry{
     .declare = declare,
 };
 
-}  // namespace penstock
+}  // namespace penstock::describe_file

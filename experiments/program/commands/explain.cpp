@@ -21,7 +21,7 @@
 #include "experiments/show/results/result_table.hpp"
 #include "sim/base/error.hpp"
 
-namespace penstock {
+namespace penstock::explain_file {
 namespace {
 
 struct Options {
@@ -119,4 +119,4 @@ constinit extern const CommandEntry explain_entry{
     .declare = declare,
 };
 
-}  // namespace penstock
+}  // namespace penstock::explain_file

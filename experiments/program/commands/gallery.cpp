@@ -17,7 +17,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/limits.hpp"
 
-namespace penstock {
+namespace penstock::gallery_file {
 namespace {
 
 struct Options {
@@ -75,4 +75,4 @@ constinit extern const CommandEntry gallery_entry{
     .declare = declare,
 };
 
-}  // namespace penstock
+}  // namespace penstock::gallery_file

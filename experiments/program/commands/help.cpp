@@ -10,7 +10,7 @@
 #include "experiments/program/help/pages.hpp"
 #include "sim/base/error.hpp"
 
-namespace penstock {
+namespace penstock::help_file {
 namespace {
 
 /// The blocks of a page behind its title and the line under it.
@@ -117,4 +117,4 @@ constinit extern const CommandEntry help_entry{
     .declare = declare,
 };
 
-}  // namespace penstock
+}  // namespace penstock::help_file

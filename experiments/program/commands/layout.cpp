@@ -17,7 +17,7 @@
 #include "experiments/program/commands/registry.hpp"
 #include "sim/base/error.hpp"
 
-namespace penstock {
+namespace penstock::layout_file {
 namespace {
 
 constexpr const char* all_rules = "rules";
@@ -200,4 +200,4 @@ constinit extern const CommandEntry layout_entry{
     .declare = declare,
 };
 
-}  // namespace penstock
+}  // namespace penstock::layout_file

@@ -23,7 +23,7 @@
 #include "sim/base/error.hpp"
 #include "validate/backends/registry.hpp"
 
-namespace penstock {
+namespace penstock::list_file {
 namespace {
 
 /// Each kind of entry becomes a JSON array of objects with a name, a summary and more.
@@ -298,4 +298,4 @@ constinit extern const CommandEntry list_entry{
     .declare = declare,
 };
 
-}  // namespace penstock
+}  // namespace penstock::list_file

@@ -12,7 +12,7 @@
 #include "experiments/program/commands/registry.hpp"
 #include "sim/base/error.hpp"
 
-namespace penstock {
+namespace penstock::new_scenario_file {
 namespace {
 
 struct Options {
@@ -99,4 +99,4 @@ constinit extern const CommandEntry new_scenario_entry{
     .declare = declare,
 };
 
-}  // namespace penstock
+}  // namespace penstock::new_scenario_file

@@ -12,7 +12,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/limits.hpp"
 
-namespace penstock {
+namespace penstock::partition_file {
 namespace {
 
 struct Options {
@@ -133,4 +133,4 @@ constinit extern const CommandEntry partition_entry{
     .declare = declare,
 };
 
-}  // namespace penstock
+}  // namespace penstock::partition_file

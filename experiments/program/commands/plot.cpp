@@ -28,7 +28,7 @@
 #include "experiments/show/results/run_picture.hpp"
 #include "sim/base/error.hpp"
 
-namespace penstock {
+namespace penstock::plot_file {
 namespace {
 
 struct Options {
@@ -260,4 +260,4 @@ constinit extern const CommandEntry plot_entry{
     .declare = declare,
 };
 
-}  // namespace penstock
+}  // namespace penstock::plot_file

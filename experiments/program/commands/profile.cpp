@@ -17,7 +17,7 @@
 #include "experiments/program/commands/registry.hpp"
 #include "sim/base/error.hpp"
 
-namespace penstock {
+namespace penstock::profile_file {
 namespace {
 
 constexpr double most_budget_s = 86'400;
@@ -268,4 +268,4 @@ constinit extern const CommandEntry profile_entry{
     .declare = declare,
 };
 
-}  // namespace penstock
+}  // namespace penstock::profile_file

@@ -17,7 +17,7 @@
 #include "experiments/program/pages/sweep_page.hpp"
 #include "sim/base/error.hpp"
 
-namespace penstock {
+namespace penstock::report_file {
 namespace {
 
 constexpr std::uint32_t usual_rows = 10'000, most_rows = 100'000;
@@ -106,4 +106,4 @@ constinit extern const CommandEntry report_entry{
     .declare = declare,
 };
 
-}  // namespace penstock
+}  // namespace penstock::report_file

@@ -16,7 +16,7 @@
 #include "experiments/program/commands/registry.hpp"
 #include "sim/base/error.hpp"
 
-namespace penstock {
+namespace penstock::reproduce_file {
 namespace {
 
 namespace fs = std::filesystem;
@@ -151,4 +151,4 @@ constinit extern const CommandEntry reproduce_entry{
     .declare = declare,
 };
 
-}  // namespace penstock
+}  // namespace penstock::reproduce_file

@@ -25,7 +25,7 @@
 #include "sim/report/memory.hpp"
 #include "sim/timeline/timeline_file.hpp"
 
-namespace penstock {
+namespace penstock::run_file {
 namespace {
 
 struct Options {
@@ -220,4 +220,4 @@ constinit extern const CommandEntry run_entry{
     .declare = declare,
 };
 
-}  // namespace penstock
+}  // namespace penstock::run_file

@@ -15,7 +15,7 @@
 #include "sim/base/limits.hpp"
 #include "sim/base/named.hpp"
 
-namespace penstock {
+namespace penstock::schedule_file {
 namespace {
 
 struct Options {
@@ -118,4 +118,4 @@ constinit extern const CommandEntry schedule_entry{
     .declare = declare,
 };
 
-}  // namespace penstock
+}  // namespace penstock::schedule_file

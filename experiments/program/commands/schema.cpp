@@ -9,7 +9,7 @@
 #include "experiments/plan/sweeps/space/read_sweep.hpp"
 #include "experiments/program/commands/registry.hpp"
 
-namespace penstock {
+namespace penstock::schema_file {
 namespace {
 
 struct Schema {
@@ -43,4 +43,4 @@ constinit extern const CommandEntry schema_entry{
     .declare = declare,
 };
 
-}  // namespace penstock
+}  // namespace penstock::schema_file

@@ -18,7 +18,7 @@
 #include "experiments/program/commands/registry.hpp"
 #include "sim/base/error.hpp"
 
-namespace penstock {
+namespace penstock::search_file {
 namespace {
 
 constexpr int interrupted = 130;
@@ -152,4 +152,4 @@ constinit extern const CommandEntry search_entry{
     .declare = declare,
 };
 
-}  // namespace penstock
+}  // namespace penstock::search_file

@@ -24,7 +24,7 @@
 #include "experiments/program/commands/registry.hpp"
 #include "sim/base/error.hpp"
 
-namespace penstock {
+namespace penstock::sweep_file {
 namespace {
 
 constexpr int interrupted = 130;
@@ -264,4 +264,4 @@ constinit extern const CommandEntry sweep_entry{
     .declare = declare,
 };
 
-}  // namespace penstock
+}  // namespace penstock::sweep_file

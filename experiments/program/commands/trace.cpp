@@ -22,7 +22,7 @@
 #include "sim/base/named.hpp"
 #include "sim/timeline/timeline_file.hpp"
 
-namespace penstock {
+namespace penstock::trace_file {
 namespace {
 
 struct Options {
@@ -306,4 +306,4 @@ constinit extern const CommandEntry trace_entry{
     .declare = declare,
 };
 
-}  // namespace penstock
+}  // namespace penstock::trace_file

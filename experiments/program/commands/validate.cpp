@@ -21,7 +21,7 @@
 #include "sim/timeline/timeline_file.hpp"
 #include "validate/launch/launch_environment.hpp"
 
-namespace penstock {
+namespace penstock::validate_file {
 namespace {
 
 constexpr std::uint32_t least_iterations = 20;
@@ -322,4 +322,4 @@ constinit extern const CommandEntry validate_entry{
     .declare = declare,
 };
 
-}  // namespace penstock
+}  // namespace penstock::validate_file

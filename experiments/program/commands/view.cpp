@@ -8,7 +8,7 @@
 
 #include "experiments/program/commands/registry.hpp"
 
-namespace penstock {
+namespace penstock::view_file {
 namespace {
 
 struct Options {
@@ -79,4 +79,4 @@ constinit extern const CommandEntry view_entry{
     .declare = declare,
 };
 
-}  // namespace penstock
+}  // namespace penstock::view_file
