@@ -48,14 +48,6 @@ void check_recompute(const Scenario& scenario, const Layout& layout) {
                 "no stage recomputes anything; its layers need recompute_us");
 }
 
-void check_weights(const Scenario& scenario, const Layout& layout) {
-  if (has_weights(layout.model)) return;
-  const char* none = "no layer has parameters; state parameter_bytes";
-  const MemorySection& memory = scenario.memory;
-  check_applies(scenario, "/memory/optimizer", memory.optimizer == Optimizer::none, none);
-  check_applies(scenario, "/memory/bytes_per_parameter", false, none);
-}
-
 }  // namespace
 
 void refuse_idle_keys(const Scenario& scenario, const Layout& layout) {
@@ -63,7 +55,6 @@ void refuse_idle_keys(const Scenario& scenario, const Layout& layout) {
   check_zero(scenario, layout);
   check_cut(scenario);
   check_recompute(scenario, layout);
-  check_weights(scenario, layout);
   const std::uint32_t zero = layout.memory.zero;
   check_applies(scenario, "/parallel/overlap_gathers", zero == 1 || zero == 2,
                 "new weights are gathered after an update with /memory/zero 1 and 2 only");
