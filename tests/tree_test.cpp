@@ -47,8 +47,7 @@ struct Rooms {
 
 const std::map<std::string, Rooms>& rooms() {
   static const std::map<std::string, Rooms> table = {
-      {"sim",
-       {{"base", "order", "model", "plan", "costs", "timeline", "engines", "report", "rerun"}}},
+      {"sim", {{"base", "order", "model", "plan", "costs", "timeline", "engines", "report"}}},
       {"schedules",
        {{"patterns", "", "policies/choosing", "policies", "partitioners/problem",
          "partitioners/chain", "partitioners/graph", "partitioners/simulation", "partitioners",

@@ -12,7 +12,4 @@ namespace penstock {
 /// allocates once.
 Timeline relax(const PricedPlan& priced, Timeline reused = {});
 
-/// The same from task `first` on, for a timeline with valid times before it.
-void relax_from(TaskId first, const PricedPlan& priced, Timeline& timeline);
-
 }  // namespace penstock

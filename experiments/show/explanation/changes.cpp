@@ -29,16 +29,14 @@ Changes::Changes(const RunResult& result)
       plan_(*result.plan),
       costs_(result.costs),
       own_class_(plan_.classes.size(), UINT32_MAX),
-      passes_(plan_.model_stage.size()) {
+      passes_(plan_.model_stage.size()),
+      changed_{plan_, {}} {
   for (const TaskId second : plan_.followers) {
     own_class_[plan_.work[second - 1]] = plan_.class_of(second).partner;
   }
   for (std::uint32_t work = 0; work < plan_.classes.size(); ++work) {
     const WorkClass& kind = plan_.classes[work];
     if (!is_transfer(kind.pass) && takes_time(work)) passes_[index(kind.stage)].insert(kind.pass);
-  }
-  if (!why_not_relax(plan_, result.conditions)) {
-    rerun_.emplace(PricedPlan{plan_, costs_, result.conditions}, result.timeline);
   }
 }
 
@@ -141,21 +139,21 @@ Costs Changes::costs_with(const Change& change) const {
   return costs;
 }
 
-std::optional<Time> Changes::makespan_with(const Change& change) {
-  const bool done =
-      rerun_ && std::holds_alternative<Rerun::Done>(rerun_->set_costs(costs_with(change)));
-  return done ? makespan(plan_, rerun_->timeline()) : full_run_with(change);
-}
-
-/// Shared links, limited memory and ranks that slow each other down need a full run.
-std::optional<Time> Changes::full_run_with(const Change& change) const {
+Conditions Changes::conditions_with(const Change& change) const {
   Conditions conditions = result_.conditions;
   if (change.kind == Change::Kind::network_link) {
     conditions.network.links[change.number].bandwidth_bytes_per_s /= shorter;
   }
-  const RunOutcome outcome = simulate({plan_, costs_with(change), std::move(conditions)});
+  return conditions;
+}
+
+std::optional<Time> Changes::makespan_with(const Change& change) {
+  changed_.costs = costs_with(change);
+  changed_.conditions = conditions_with(change);
+  RunOutcome outcome = simulate(changed_, std::move(timeline_));
   if (std::holds_alternative<Standstill>(outcome)) return std::nullopt;
-  return makespan(plan_, std::get<Timeline>(outcome));
+  timeline_ = std::get<Timeline>(std::move(outcome));
+  return makespan(plan_, timeline_);
 }
 
 std::string Changes::name(const Change& change) const {

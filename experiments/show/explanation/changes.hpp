@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "experiments/run/run.hpp"
-#include "sim/rerun/rerun.hpp"
+#include "sim/costs/priced_plan.hpp"
 
 namespace penstock {
 
@@ -39,8 +39,7 @@ class Changes {
   /// The duration of a task of this class with a change, as a share of its duration before; for a
   /// transfer over a physical link, of the time until it has left.
   double factor(const Change& change, std::uint32_t work) const;
-  /// The makespan with a change, in the same order; nothing if the run deadlocks. A rerun of the
-  /// finished run where `relax` applies, else a full run.
+  /// The makespan with a change, in the same order; nothing if the run deadlocks.
   std::optional<Time> makespan_with(const Change& change);
   /// "stage 2", "2F", "link 0>1", "network link spine".
   std::string name(const Change& change) const;
@@ -51,7 +50,7 @@ class Changes {
   bool takes_time(std::uint32_t work) const;
   void add_compute(std::uint32_t work, std::vector<Change>& changes) const;
   Costs costs_with(const Change& change) const;
-  std::optional<Time> full_run_with(const Change& change) const;
+  Conditions conditions_with(const Change& change) const;
 
   const RunResult& result_;
   const Plan& plan_;
@@ -59,7 +58,8 @@ class Changes {
   std::vector<std::uint32_t> own_class_;  // by class of a fused cell: the class of its first half
                                           // alone
   std::vector<std::set<Pass>> passes_;    // by stage: passes that take time
-  std::optional<Rerun> rerun_;            // where relax applies; with the latest change
+  PricedPlan changed_;                    // with the latest change
+  Timeline timeline_;                     // of `changed_`
 };
 
 }  // namespace penstock

@@ -1,6 +1,5 @@
 #include "schedules/partitioners/simulation/engine_times.hpp"
 
-#include <stdexcept>
 #include <string_view>
 #include <utility>
 #include <variant>
@@ -61,33 +60,23 @@ Time duration_of(const WorkClass& work, std::uint32_t begin, std::uint32_t end,
 EngineTimes::EngineTimes(const CutProblem& problem, const StageTimes& times, std::uint32_t stages)
     : times_(times) {
   priced_.plan = plan_of(problem, stages);
-  priced_.costs.bytes.assign(priced_.plan.buffers.size(), 0);
-}
-
-Costs EngineTimes::costs_of(std::span<const std::uint32_t> cuts) const {
-  const Plan& plan = priced_.plan;
-  Costs costs;
-  costs.bytes = priced_.costs.bytes;
-  for (const WorkClass& work : plan.classes) {
-    const std::uint32_t stage = plan.model_stage[index(work.stage)];
-    costs.duration.push_back(duration_of(work, cuts[stage], cuts[stage + 1], times_));
-    costs.latency.push_back(passes_on(work.pass) ? times_.latency() : Time{});
+  for (const WorkClass& work : priced_.plan.classes) {
+    priced_.costs.duration.emplace_back();
+    priced_.costs.latency.push_back(passes_on(work.pass) ? times_.latency() : Time{});
   }
-  return costs;
 }
 
 Time EngineTimes::operator()(std::span<const std::uint32_t> cuts) {
   ++runs_;
-  Costs costs = costs_of(cuts);
-  if (!run_) {
-    PricedPlan priced = priced_;
-    priced.costs = std::move(costs);
-    Timeline timeline = relax(priced);
-    run_.emplace(std::move(priced), std::move(timeline));
-  } else if (!std::holds_alternative<Rerun::Done>(run_->set_costs(std::move(costs)))) {
-    throw std::logic_error("the engine refused the costs of a cut");
+  const Plan& plan = priced_.plan;
+  for (std::size_t work = 0; work < plan.classes.size(); ++work) {
+    const std::uint32_t stage = plan.model_stage[index(plan.classes[work].stage)];
+    priced_.costs.duration[work] =
+        duration_of(plan.classes[work], cuts[stage], cuts[stage + 1], times_);
   }
-  return makespan(run_->plan(), run_->timeline());
+  check_clock(plan, priced_.costs, "/model");
+  timeline_ = relax(priced_, std::move(timeline_));
+  return makespan(plan, timeline_);
 }
 
 }  // namespace penstock

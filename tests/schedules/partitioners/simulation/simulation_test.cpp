@@ -7,6 +7,7 @@
 #include "schedules/partitioners/simulation/cut_search.hpp"
 #include "schedules/partitioners/simulation/step_bounds.hpp"
 #include "schedules/registry.hpp"
+#include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
 #include "tests/support/cut_problems.hpp"
 #include "tests/support/draws.hpp"
@@ -104,6 +105,19 @@ TEST_CASE("simulated takes the order that it is given") {
   const StageTimes times(problem, chain);
   EngineTimes engine(problem, times, 4);
   for_each_cut(8, 4, 4, [&](const Cuts& cuts) { CHECK(to_us(engine(cuts)) / 1e6 >= cut.value); });
+}
+
+TEST_CASE("simulated refuses times that the clock cannot hold") {
+  CutProblem problem;
+  problem.layers.assign(4, {.forward_s = 1e6});
+  for (std::uint32_t i = 1; i < 4; ++i) problem.edges.emplace_back(i - 1, i);
+  problem.stages = problem.ranks = 2;
+  problem.microbatches = 6;
+  const PartitionerEntry& simulated = *find_named(partitioner_entries(), "simulated");
+  CHECK_THROWS_WITH_AS(
+      simulated.cut(problem),
+      "/model: the times of all actions add up to more than 104 days, the range of the clock",
+      InputError);
 }
 
 TEST_CASE("local search finds a cut as good as the best of all where all can be tried") {
