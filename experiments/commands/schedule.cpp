@@ -6,6 +6,7 @@
 
 #include "experiments/commands/line/suggestions.hpp"
 #include "experiments/commands/registry.hpp"
+#include "experiments/files/json_input.hpp"
 #include "experiments/files/nearest.hpp"
 #include "experiments/files/setting.hpp"
 #include "experiments/formats/orders/torch_comms.hpp"
@@ -34,7 +35,7 @@ ScheduleOptions schedule_options(const Options& options) {
   all.microbatch_count = within("--microbatches", options.microbatches, Limits::microbatches);
   for (const std::string& setting : options.settings) {
     const auto [key, value] = option_setting(setting, "schedule");
-    const auto parsed = nlohmann::json::parse(value);
+    const auto parsed = parse_json(value);
     all.settings[key] = parsed.is_string() ? parsed.get<std::string>() : value;
   }
   return all;

@@ -8,6 +8,7 @@
 #include "experiments/files/byte_stream.hpp"
 #include "experiments/files/decimal_time.hpp"
 #include "experiments/files/files.hpp"
+#include "experiments/files/json_input.hpp"
 #include "experiments/files/plain_text.hpp"
 #include "experiments/formats/registry.hpp"
 #include "experiments/formats/traces/kineto_events.hpp"
@@ -17,8 +18,6 @@ namespace penstock {
 namespace {
 
 using nlohmann::json;
-
-constexpr std::size_t deepest = 64;
 
 /// The part of the document being read.
 enum class Section : std::uint8_t { other, events, distributed, devices };
@@ -81,8 +80,8 @@ class Reader {
 
 bool Reader::enter(bool is_object) {
   stream_.mark();
-  if (++depth_ > deepest) {
-    throw InputError(fmt::format("it is nested more than {} levels deep", deepest));
+  if (++depth_ > JsonLimits::levels) {
+    throw InputError(fmt::format("it is nested more than {} levels deep", JsonLimits::levels));
   }
   if (depth_ == 1 && !is_object) {
     throw InputError(
