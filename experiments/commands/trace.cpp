@@ -11,6 +11,7 @@
 #include "experiments/files/json_output.hpp"
 #include "experiments/files/nearest.hpp"
 #include "experiments/files/output_file.hpp"
+#include "experiments/files/table.hpp"
 #include "experiments/formats/torch_csv.hpp"
 #include "experiments/measured_runs/measured_run.hpp"
 #include "experiments/measured_runs/merged_times.hpp"
@@ -97,8 +98,9 @@ NamedOrder order_from_file(const Options& options) {
   try {
     OrderFile order = read_torch_csv(read_file(options.schedule));
     if (order.schedule.ranks() != options.files.size()) {
-      throw InputError(fmt::format("it has {} rows, a row a rank, for {} traces",
-                                   order.schedule.ranks(), options.files.size()));
+      throw InputError(fmt::format("it has {}, a row a rank, for {}",
+                                   counted(order.schedule.ranks(), "row"),
+                                   counted(options.files.size(), "trace")));
     }
     Placement placement = placement_of(order, {});
     require_sound_comms(order, placement);
