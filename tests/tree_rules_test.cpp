@@ -80,6 +80,10 @@ TEST_CASE("tree rules: an include of a later room is a fault, one of an earlier 
   CHECK(room_faults(quoted("sim/plan/a.cpp", "sim/cellar/b.hpp")).size() == 1);
   CHECK(room_faults(quoted("validate/job/a.cpp", "sim/plan/b.hpp")).empty());
   CHECK(room_faults(quoted("experiments/run/a.cpp", "experiments/version.hpp")).empty());
+  CHECK(room_faults(
+            quoted("experiments/measure/validation/a.cpp", "experiments/plan/sweeps/b.hpp")) ==
+        Faults{"experiments/measure/validation/a.cpp:3: \"experiments/plan/sweeps/b.hpp\": measure "
+               "does not see plan"});
 }
 
 TEST_CASE("tree rules: files that include each other are found, a header and its source are one") {
@@ -120,24 +124,26 @@ TEST_CASE("tree rules: a library away from home is a fault, whichever way it is 
     const char* away;
   };
   for (const Example& example : std::vector<Example>{
-           {"nlohmann/json.hpp", "experiments/files/files.cpp", "experiments/files/files.hpp"},
+           {"nlohmann/json.hpp", "experiments/input/files/files.cpp",
+            "experiments/input/files/files.hpp"},
            {"nlohmann/json.hpp", "tests/sim/a_test.cpp", "sim/plan/plan.cpp"},
-           {"nlohmann/json_fwd.hpp", "experiments/files/files.hpp", "schedules/registry.hpp"},
+           {"nlohmann/json_fwd.hpp", "experiments/input/files/files.hpp", "schedules/registry.hpp"},
            {"boost/graph/adjacency_list.hpp", "sim/model/model_graph.cpp",
             "sim/model/model_graph.hpp"},
            {"Eigen/Core", "hardware_models/codecs/reference/codec.cpp",
             "hardware_models/roofline.cpp"},
-           {"cairo/cairo.h", "experiments/pictures/canvas.cpp", "experiments/run/run.cpp"},
-           {"cairo.h", "experiments/pictures/canvas.cpp", "gui/view.cpp"},
-           {"CLI/CLI.hpp", "experiments/commands/run.cpp", "experiments/program/main.cpp"},
-           {"valijson/schema.hpp", "experiments/files/schema_check.cpp",
-            "experiments/scenario/scenario.cpp"},
-           {"muParser.h", "experiments/reproduction/formula.cpp", "experiments/run/run.cpp"},
-           {"zlib.h", "experiments/files/gzip.cpp", "experiments/files/files.cpp"},
-           {"protozero/pbf_builder.hpp", "experiments/formats/chakra.cpp",
-            "experiments/formats/chakra.hpp"},
+           {"cairo/cairo.h", "experiments/show/pictures/canvas.cpp", "experiments/run/run.cpp"},
+           {"cairo.h", "experiments/show/pictures/canvas.cpp", "gui/view.cpp"},
+           {"CLI/CLI.hpp", "experiments/program/commands/run.cpp", "experiments/program/main.cpp"},
+           {"valijson/schema.hpp", "experiments/input/files/schema_check.cpp",
+            "experiments/input/scenario/scenario.cpp"},
+           {"muParser.h", "experiments/measure/reproduction/formula.cpp",
+            "experiments/run/run.cpp"},
+           {"zlib.h", "experiments/input/files/gzip.cpp", "experiments/input/files/files.cpp"},
+           {"protozero/pbf_builder.hpp", "experiments/input/formats/chakra.cpp",
+            "experiments/input/formats/chakra.hpp"},
            {"sqlite3.h", "validate/store/database.cpp", "validate/store/profile_store.cpp"},
-           {"benchmark/benchmark.h", "experiments/bench/heap.cpp", "tests/main.cpp"},
+           {"benchmark/benchmark.h", "experiments/program/bench/heap.cpp", "tests/main.cpp"},
            {"simgrid/s4u.hpp", "tests/oracle/flows.cpp", "sim/engines/fair_share.cpp"},
            {"QWidget", "gui/views/lanes.cpp", "experiments/run/run.cpp"},
            {"QtCore/QString", "gui/program/main.cpp", "gui/models/tracks/track.hpp"},

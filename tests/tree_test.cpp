@@ -10,6 +10,7 @@
 #include <regex>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/support/tree_rules.hpp"
@@ -39,6 +40,9 @@ const std::map<std::string, std::set<std::string>> allowed = {
 struct Rooms {
   std::vector<std::string> order;
   std::set<std::string> at_top = {};
+  /// Wings that do not see each other: the order keeps the second from the first, this pair the
+  /// first from the second.
+  std::vector<std::pair<std::string, std::string>> apart = {};
 };
 
 const std::map<std::string, Rooms>& rooms() {
@@ -87,52 +91,53 @@ const std::map<std::string, Rooms>& rooms() {
          "backends/multi",
          "backends"}}},
       {"experiments",
-       {{"long_work",
-         "files",
-         "help",
-         "pictures",
-         "pictures/lanes",
-         "pictures/plots",
-         "catalogue",
-         "model_files",
-         "profiles",
-         "gpu_probes",
-         "formats/graphs",
-         "formats/transformers",
-         "formats/megatron",
-         "formats/traces",
-         "formats",
-         "formats/orders",
-         "formats/reading",
-         "scenario",
-         "orders",
-         "layout",
+       {{"input/long_work",
+         "input/files",
+         "input/catalogue",
+         "input/model_files",
+         "input/profiles",
+         "input/formats/graphs",
+         "input/formats/transformers",
+         "input/formats/megatron",
+         "input/formats/traces",
+         "input/formats",
+         "input/formats/orders",
+         "input/formats/reading",
+         "input/scenario",
+         "input/orders",
+         "run/layout",
          "run",
-         "order_search",
-         "planner/space",
-         "planner/bounds",
-         "planner",
-         "starter",
-         "measured_runs",
-         "torch_runs",
-         "calibration",
-         "studies",
-         "results",
-         "explanation",
-         "comparison",
-         "validation",
-         "reproduction",
-         "cuts",
-         "sweeps/space",
-         "sweeps",
-         "sweeps/tables",
-         "pages",
-         "cluster",
-         "commands/line",
-         "commands",
+         "show/pictures",
+         "show/pictures/lanes",
+         "show/pictures/plots",
+         "show/results",
+         "show/explanation",
+         "plan/order_search",
+         "plan/planner/space",
+         "plan/planner/bounds",
+         "plan/planner",
+         "plan/starter",
+         "plan/studies",
+         "plan/cuts",
+         "plan/sweeps/space",
+         "plan/sweeps",
+         "plan/sweeps/tables",
+         "measure/gpu_probes",
+         "measure/measured_runs",
+         "measure/torch_runs",
+         "measure/calibration",
+         "measure/comparison",
+         "measure/validation",
+         "measure/reproduction",
+         "program/help",
+         "program/pages",
+         "program/cluster",
+         "program/commands/line",
+         "program/commands",
          "program",
-         "bench"},
-        {"first_run", "version.hpp.in"}}},
+         "program/bench"},
+        {"first_run", "version.hpp.in"},
+        {{"measure", "plan"}}}},
       {"gui",
        {{"models/run", "models/tracks", "models/lanes", "models/view", "models/strips",
          "models/drawing", "models/change", "views/canvas", "views/panels", "views/dialogs",
@@ -152,20 +157,22 @@ const std::vector<Home>& homes() {
       {std::regex("nlohmann/json_fwd\\.hpp"), std::regex("(experiments|tests)/.*")},
       {std::regex("nlohmann/(?!json_fwd\\.hpp).*"), std::regex("(experiments|tests)/.*\\.cpp")},
       {std::regex("boost/.*"),
-       std::regex("(sim/(model/model_graph|costs/topology)|experiments/sweeps/space/sample|"
+       std::regex("(sim/(model/model_graph|costs/topology)|experiments/plan/sweeps/space/sample|"
                   "validate/statistics/bootstrap)\\.cpp")},
       {std::regex("(Eigen|unsupported)/.*"), std::regex("(hardware_models/codecs|validate)/.*")},
       {std::regex("mpi\\.h"),
-       std::regex("experiments/cluster/dealing_mpi\\.cpp|validate/launch/mpi/.*_mpi\\.cpp")},
-      {std::regex("cairo.*"), std::regex("experiments/pictures/.*")},
-      {std::regex("CLI/.*"), std::regex("experiments/commands/.*")},
-      {std::regex("valijson/.*"), std::regex("experiments/files/schema_check\\.cpp")},
-      {std::regex("md4c\\.h"), std::regex("experiments/help/markdown\\.cpp")},
-      {std::regex("muParser.*"), std::regex("experiments/reproduction/formula\\.cpp")},
-      {std::regex("zlib\\.h"), std::regex("experiments/files/gzip\\.cpp|tests/support/png\\.cpp")},
-      {std::regex("protozero/.*"), std::regex("experiments/formats/chakra\\.cpp")},
+       std::regex(
+           "experiments/program/cluster/dealing_mpi\\.cpp|validate/launch/mpi/.*_mpi\\.cpp")},
+      {std::regex("cairo.*"), std::regex("experiments/show/pictures/.*")},
+      {std::regex("CLI/.*"), std::regex("experiments/program/commands/.*")},
+      {std::regex("valijson/.*"), std::regex("experiments/input/files/schema_check\\.cpp")},
+      {std::regex("md4c\\.h"), std::regex("experiments/program/help/markdown\\.cpp")},
+      {std::regex("muParser.*"), std::regex("experiments/measure/reproduction/formula\\.cpp")},
+      {std::regex("zlib\\.h"),
+       std::regex("experiments/input/files/gzip\\.cpp|tests/support/png\\.cpp")},
+      {std::regex("protozero/.*"), std::regex("experiments/input/formats/chakra\\.cpp")},
       {std::regex("sqlite3.*"), std::regex("validate/store/database\\.cpp")},
-      {std::regex("benchmark/.*"), std::regex("(experiments|gui)/bench/.*")},
+      {std::regex("benchmark/.*"), std::regex("(experiments/program|gui)/bench/.*")},
       {std::regex("(simgrid|xbt)/.*"), std::regex("tests/oracle/.*")},
       {std::regex("coin/.*"), std::regex("tests/oracle/integer_program\\.cpp")},
       {std::regex("Q[A-Z].*|Qt.*"), std::regex("(gui|tests/gui)/views/.*|gui/(program|bench)/.*")},
@@ -209,6 +216,12 @@ Faults room_faults(const Include& include) {
   // What stands at the top concerns every room.
   if (!is_room(include.file) || (room_of(include.name).empty() && !is_room(include.name)))
     return {};
+  for (const auto& [later, earlier] : rooms().at(folder).apart) {
+    if (room_of(include.file).starts_with(later + "/") &&
+        room_of(include.name).starts_with(earlier + "/")) {
+      return {fault(include, fmt::format("{} does not see {}", later, earlier))};
+    }
+  }
   const auto from = std::find(order.begin(), order.end(), room_of(include.file));
   if (std::find(order.begin(), from + 1, room_of(include.name)) != from + 1) return {};
   return {fault(include, fmt::format("{} stands before it in {}; see rooms() in "

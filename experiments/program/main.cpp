@@ -1,5 +1,5 @@
-#include "experiments/commands/registry.hpp"
-#include "experiments/long_work/interruption.hpp"
+#include "experiments/input/long_work/interruption.hpp"
+#include "experiments/program/commands/registry.hpp"
 
 #ifdef __GLIBC__
 #include <malloc.h>

@@ -3,8 +3,8 @@
 #include <optional>
 #include <variant>
 
-#include "experiments/layout/layout.hpp"
 #include "experiments/run/finding.hpp"
+#include "experiments/run/layout/layout.hpp"
 #include "experiments/run/simulation.hpp"
 #include "sim/costs/priced_plan.hpp"
 #include "sim/timeline/timeline.hpp"

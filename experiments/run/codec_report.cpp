@@ -6,9 +6,9 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "experiments/files/json_output.hpp"
-#include "experiments/files/table.hpp"
-#include "experiments/layout/codec_costs.hpp"
+#include "experiments/input/files/json_output.hpp"
+#include "experiments/input/files/table.hpp"
+#include "experiments/run/layout/codec_costs.hpp"
 
 namespace penstock {
 namespace {

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "experiments/layout/layout.hpp"
-#include "experiments/layout/stage_coding.hpp"
-#include "experiments/scenario/codec_choice.hpp"
+#include "experiments/input/scenario/codec_choice.hpp"
+#include "experiments/run/layout/layout.hpp"
+#include "experiments/run/layout/stage_coding.hpp"
 #include "hardware_models/codecs/reference/codec_search.hpp"
 #include "sim/base/time.hpp"
 

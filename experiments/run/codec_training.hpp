@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "experiments/scenario/codec_choice.hpp"
+#include "experiments/input/scenario/codec_choice.hpp"
 #include "sim/base/time.hpp"
 
 namespace penstock {

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "experiments/files/table.hpp"
+#include "experiments/input/files/table.hpp"
 
 namespace penstock {
 namespace {

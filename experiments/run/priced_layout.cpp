@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "experiments/layout/stage_demand.hpp"
-#include "experiments/layout/training.hpp"
-#include "experiments/profiles/profile_rows.hpp"
+#include "experiments/input/profiles/profile_rows.hpp"
+#include "experiments/run/layout/stage_demand.hpp"
+#include "experiments/run/layout/training.hpp"
 #include "hardware_models/times/profile_lookup.hpp"
 #include "sim/base/error.hpp"
 #include "sim/costs/plan_network.hpp"

@@ -2,8 +2,8 @@
 
 #include <variant>
 
-#include "experiments/layout/layout.hpp"
 #include "experiments/run/finding.hpp"
+#include "experiments/run/layout/layout.hpp"
 #include "sim/costs/hardware_model.hpp"
 #include "sim/costs/priced_plan.hpp"
 #include "sim/plan/extras.hpp"

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "experiments/files/files.hpp"
+#include "experiments/input/files/files.hpp"
 #include "experiments/run/run.hpp"
 #include "sim/base/error.hpp"
 #include "sim/report/memory.hpp"

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <functional>
 
-#include "experiments/long_work/parallel.hpp"
+#include "experiments/input/long_work/parallel.hpp"
 
 namespace penstock {
 namespace {

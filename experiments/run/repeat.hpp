@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "experiments/long_work/progress.hpp"
+#include "experiments/input/long_work/progress.hpp"
 #include "sim/base/time.hpp"
 
 namespace penstock {

@@ -1,9 +1,9 @@
 #pragma once
 
-#include "experiments/layout/layout.hpp"
+#include "experiments/input/scenario/scenario.hpp"
+#include "experiments/run/layout/layout.hpp"
 #include "experiments/run/run_options.hpp"
 #include "experiments/run/run_result.hpp"
-#include "experiments/scenario/scenario.hpp"
 
 namespace penstock {
 

@@ -2,7 +2,7 @@
 
 #include <tuple>
 
-#include "experiments/layout/training.hpp"
+#include "experiments/run/layout/training.hpp"
 #include "experiments/run/priced_layout.hpp"
 #include "experiments/run/simulation.hpp"
 

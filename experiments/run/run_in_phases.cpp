@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "experiments/layout/codec_costs.hpp"
 #include "experiments/run/codec_report.hpp"
+#include "experiments/run/layout/codec_costs.hpp"
 #include "experiments/run/run_once.hpp"
 
 namespace penstock {

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "experiments/files/files.hpp"
-#include "experiments/layout/stage_demand.hpp"
-#include "experiments/layout/training.hpp"
-#include "experiments/profiles/profile_rows.hpp"
+#include "experiments/input/files/files.hpp"
+#include "experiments/input/profiles/profile_rows.hpp"
+#include "experiments/run/layout/stage_demand.hpp"
+#include "experiments/run/layout/training.hpp"
 #include "experiments/run/memory_findings.hpp"
 #include "experiments/run/simulation.hpp"
 #include "experiments/run/stage_formats.hpp"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "experiments/layout/layout.hpp"
+#include "experiments/run/layout/layout.hpp"
 #include "experiments/run/run_options.hpp"
 #include "experiments/run/run_result.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "experiments/long_work/progress.hpp"
+#include "experiments/input/long_work/progress.hpp"
 #include "experiments/run/simulation.hpp"
 
 namespace penstock {

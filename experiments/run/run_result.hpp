@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "experiments/layout/layout.hpp"
-#include "experiments/layout/training_step.hpp"
 #include "experiments/run/codec_training.hpp"
 #include "experiments/run/finding.hpp"
+#include "experiments/run/layout/layout.hpp"
+#include "experiments/run/layout/training_step.hpp"
 #include "experiments/run/repeat.hpp"
 #include "experiments/run/throughput.hpp"
 #include "hardware_models/times/profile_lookup.hpp"

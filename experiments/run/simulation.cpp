@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "experiments/layout/training.hpp"
+#include "experiments/run/layout/training.hpp"
 #include "experiments/run/priced_layout.hpp"
 #include "hardware_models/registry.hpp"
 #include "schedules/policies/registry.hpp"

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "experiments/files/files.hpp"
-#include "experiments/layout/codec_costs.hpp"
+#include "experiments/input/files/files.hpp"
+#include "experiments/run/layout/codec_costs.hpp"
 #include "experiments/run/simulation.hpp"
 #include "sim/base/error.hpp"
 #include "sim/costs/chance.hpp"

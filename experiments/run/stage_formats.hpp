@@ -1,7 +1,7 @@
 #pragma once
 
-#include "experiments/layout/layout.hpp"
-#include "experiments/layout/stage_coding.hpp"
+#include "experiments/run/layout/layout.hpp"
+#include "experiments/run/layout/stage_coding.hpp"
 
 namespace penstock {
 

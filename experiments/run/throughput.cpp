@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "experiments/layout/sizes.hpp"
+#include "experiments/run/layout/sizes.hpp"
 
 namespace penstock {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "experiments/layout/layout.hpp"
+#include "experiments/run/layout/layout.hpp"
 #include "sim/base/time.hpp"
 #include "sim/plan/plan.hpp"
 

@@ -8,8 +8,8 @@
 #include <exception>
 #include <stdexcept>
 
-#include "experiments/long_work/interruption.hpp"
-#include "experiments/long_work/messages.hpp"
+#include "experiments/input/long_work/interruption.hpp"
+#include "experiments/input/long_work/messages.hpp"
 #include "experiments/version.hpp"
 #include "gui/views/canvas/look.hpp"
 #include "gui/views/output/view_picture.hpp"

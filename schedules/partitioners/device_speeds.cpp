@@ -144,7 +144,7 @@ Cut cut(const CutProblem& problem) {
 }  // namespace
 
 constinit extern const PartitionerEntry device_speeds_entry{
-    "devices", "devices of different speed and memory: in the given order, or in the best one",
-    cut};
+    "devices", "devices of different speed and memory: in the given order, or in the best one", cut,
+    "speeds, memories_bytes, keep_order"};
 
 }  // namespace penstock

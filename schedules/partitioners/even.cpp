@@ -49,6 +49,6 @@ Cut cut(const CutProblem& problem) {
 
 constinit extern const PartitionerEntry even_entry{
     "even", "equally many layers per stage; the first stages take the remainder", cut,
-    /*needs_costs=*/false};
+    /*settings=*/"", /*needs_costs=*/false};
 
 }  // namespace penstock

@@ -14,6 +14,7 @@ Cut cut(const CutProblem& problem) {
 }  // namespace
 
 constinit extern const PartitionerEntry ideals_entry{
-    "ideals", "stages of a graph, not only of a chain, exact over all down-closed sets", cut};
+    "ideals", "stages of a graph, not only of a chain, exact over all down-closed sets", cut,
+    "most_ideals, published, counts_first_output"};
 
 }  // namespace penstock

@@ -45,7 +45,7 @@ Cut cut(const CutProblem& problem) {
 }  // namespace
 
 constinit extern const PartitionerEntry interleaved_entry{
-    "interleaved", "several stages per rank: the least load of the busiest rank, local search",
-    cut};
+    "interleaved", "several stages per rank: the least load of the busiest rank, local search", cut,
+    "contiguous, evaluations, seed"};
 
 }  // namespace penstock

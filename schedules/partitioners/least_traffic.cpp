@@ -36,6 +36,7 @@ Cut cut(const CutProblem& problem) {
 }  // namespace
 
 constinit extern const PartitionerEntry least_traffic_entry{
-    "least_traffic", "the fewest bytes between stages within a bound on their balance, exact", cut};
+    "least_traffic", "the fewest bytes between stages within a bound on their balance, exact", cut,
+    "balance"};
 
 }  // namespace penstock

@@ -14,7 +14,8 @@ struct PartitionerEntry {
   /// Cuts into `stages` stages, exactly or at most. Throws InputError when there are too few layers
   /// or no cut meets the limits.
   Cut (*cut)(const CutProblem& problem);
-  bool needs_costs = true;     // layers need their times
+  std::string_view settings = "";  // it reads, apart from transfers: "evaluations, seed"
+  bool needs_costs = true;         // layers need their times
   bool follows_order = false;  // the cut depends on the order of actions, not on its sizes alone
 };
 

@@ -65,7 +65,11 @@ Cut cut(const CutProblem& problem) {
 }  // namespace
 
 constinit extern const PartitionerEntry simulated_entry{
-    "simulated", "the shortest step by the engine; exact up to a million cuts, else local search",
-    cut, /*needs_costs=*/true, /*follows_order=*/true};
+    "simulated",
+    "the shortest step by the engine; exact up to a million cuts, else local search",
+    cut,
+    "evaluations, seed",
+    /*needs_costs=*/true,
+    /*follows_order=*/true};
 
 }  // namespace penstock

@@ -2,7 +2,7 @@
 
 #include <cstdlib>
 
-#include "experiments/files/files.hpp"
+#include "experiments/input/files/files.hpp"
 
 namespace penstock::testing {
 

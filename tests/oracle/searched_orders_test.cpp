@@ -5,15 +5,15 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "experiments/formats/torch_csv.hpp"
-#include "experiments/order_search/order_hunt.hpp"
-#include "experiments/scenario/scenario.hpp"
+#include "experiments/input/formats/torch_csv.hpp"
+#include "experiments/input/scenario/scenario.hpp"
+#include "experiments/plan/order_search/order_hunt.hpp"
 #include "sim/base/time.hpp"
 #include "tests/oracle/recorded_file.hpp"
 #include "tests/support/system.hpp"
 
 // Every case that another project's search recorded is searched here within the recorded memory.
-// The whole table with times is printed by experiments/bench/search_orders.
+// The whole table with times is printed by experiments/program/bench/search_orders.
 
 namespace penstock::testing {
 namespace {

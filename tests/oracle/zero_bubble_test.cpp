@@ -4,7 +4,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
-#include "experiments/formats/torch_csv.hpp"
+#include "experiments/input/formats/torch_csv.hpp"
 #include "schedules/policies/choosing/zero_bubble_search.hpp"
 #include "sim/base/time.hpp"
 #include "tests/oracle/recorded_file.hpp"

@@ -4,9 +4,9 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "experiments/formats/chakra.hpp"
-#include "experiments/results/chakra_files.hpp"
-#include "experiments/scenario/scenario.hpp"
+#include "experiments/input/formats/chakra.hpp"
+#include "experiments/input/scenario/scenario.hpp"
+#include "experiments/show/results/chakra_files.hpp"
 #include "tests/support/scratch.hpp"
 
 namespace penstock::testing {

@@ -4,7 +4,7 @@
 
 #include <stdexcept>
 
-#include "experiments/formats/reading/read_model_file.hpp"
+#include "experiments/input/formats/reading/read_model_file.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock::testing {

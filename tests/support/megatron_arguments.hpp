@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "experiments/model_files/model_file.hpp"
+#include "experiments/input/model_files/model_file.hpp"
 #include "hardware_models/spec/model_spec.hpp"
 
 namespace penstock::testing {

@@ -7,8 +7,8 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "experiments/formats/reading/read_model_file.hpp"
-#include "experiments/formats/registry.hpp"
+#include "experiments/input/formats/reading/read_model_file.hpp"
+#include "experiments/input/formats/registry.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock::testing {

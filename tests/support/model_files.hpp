@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "experiments/model_files/model_file.hpp"
+#include "experiments/input/model_files/model_file.hpp"
 
 namespace penstock::testing {
 

@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "experiments/pictures/axis.hpp"
-#include "experiments/pictures/lanes/timeline_cells.hpp"
-#include "experiments/pictures/lanes/timeline_picture.hpp"
-#include "experiments/pictures/picture.hpp"
+#include "experiments/show/pictures/axis.hpp"
+#include "experiments/show/pictures/lanes/timeline_cells.hpp"
+#include "experiments/show/pictures/lanes/timeline_picture.hpp"
+#include "experiments/show/pictures/picture.hpp"
 #include "sim/costs/costs.hpp"
 #include "sim/order/placement.hpp"
 #include "sim/order/schedule.hpp"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "experiments/pictures/colour.hpp"
+#include "experiments/show/pictures/colour.hpp"
 
 namespace penstock::testing {
 

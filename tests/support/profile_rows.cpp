@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "experiments/profiles/profile_rows.hpp"
+#include "experiments/input/profiles/profile_rows.hpp"
 #include "validate/store/layer_point.hpp"
 
 namespace penstock::testing {

@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <stdexcept>
 
-#include "experiments/commands/registry.hpp"
+#include "experiments/program/commands/registry.hpp"
 #include "tests/support/scratch.hpp"
 
 namespace penstock::testing {

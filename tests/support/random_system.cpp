@@ -7,7 +7,7 @@
 #include <ostream>
 #include <set>
 
-#include "experiments/formats/torch_csv.hpp"
+#include "experiments/input/formats/torch_csv.hpp"
 #include "tests/support/draws.hpp"
 
 namespace penstock::testing {

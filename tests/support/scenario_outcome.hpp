@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "experiments/input/scenario/scenario.hpp"
 #include "experiments/run/run.hpp"
-#include "experiments/scenario/scenario.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock::testing {

@@ -4,8 +4,8 @@
 
 #include <stdexcept>
 
-#include "experiments/formats/torch_csv.hpp"
-#include "experiments/layout/stage_demand.hpp"
+#include "experiments/input/formats/torch_csv.hpp"
+#include "experiments/run/layout/stage_demand.hpp"
 #include "sim/base/named.hpp"
 #include "sim/engines/relax.hpp"
 #include "sim/order/order_fault.hpp"

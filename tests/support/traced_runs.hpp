@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "experiments/measured_runs/measured_run.hpp"
+#include "experiments/input/scenario/scenario.hpp"
+#include "experiments/measure/measured_runs/measured_run.hpp"
 #include "experiments/run/run.hpp"
-#include "experiments/scenario/scenario.hpp"
 #include "schedules/registry.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"

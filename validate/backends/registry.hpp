@@ -29,7 +29,7 @@ struct BackendEntry {
   bool runs_layers =
       false;  // runs the layers of a job if it has any; else actions only take their time
   /// Called only without an obstacle. Null for a backend of PyTorch's runtime, which runs many
-  /// iterations of several orders as one program (`experiments/torch_runs`).
+  /// iterations of several orders as one program (`experiments/measure/torch_runs`).
   std::unique_ptr<Backend> (*make)(const Job& job);
   /// Action lengths that can be measured well with this many ranks.
   JobLength (*length)(std::uint32_t ranks) = usual_length;

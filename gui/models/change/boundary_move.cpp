@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "experiments/scenario/document.hpp"
+#include "experiments/input/scenario/document.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {

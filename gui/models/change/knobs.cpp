@@ -7,9 +7,9 @@
 #include <cmath>
 #include <span>
 
-#include "experiments/commands/line/suggestions.hpp"
-#include "experiments/files/quantity.hpp"
-#include "experiments/scenario/document.hpp"
+#include "experiments/input/files/quantity.hpp"
+#include "experiments/input/scenario/document.hpp"
+#include "experiments/program/commands/line/suggestions.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "experiments/scenario/scenario.hpp"
+#include "experiments/input/scenario/scenario.hpp"
 
 namespace penstock {
 

@@ -1,7 +1,7 @@
 #include "gui/models/change/scenario_keys.hpp"
 
-#include "experiments/commands/line/suggestions.hpp"
-#include "experiments/scenario/known_keys.hpp"
+#include "experiments/input/scenario/known_keys.hpp"
+#include "experiments/program/commands/line/suggestions.hpp"
 
 namespace penstock {
 

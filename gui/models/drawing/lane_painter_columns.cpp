@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "experiments/pictures/palette.hpp"
+#include "experiments/show/pictures/palette.hpp"
 #include "gui/models/drawing/lane_painter.hpp"
 
 namespace penstock {

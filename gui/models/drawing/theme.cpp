@@ -1,6 +1,6 @@
 #include "gui/models/drawing/theme.hpp"
 
-#include "experiments/pictures/palette.hpp"
+#include "experiments/show/pictures/palette.hpp"
 
 namespace penstock {
 namespace {

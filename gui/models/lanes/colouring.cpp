@@ -4,7 +4,7 @@
 #include <array>
 #include <set>
 
-#include "experiments/pictures/palette.hpp"
+#include "experiments/show/pictures/palette.hpp"
 
 namespace penstock {
 namespace {

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "experiments/pictures/colour.hpp"
+#include "experiments/show/pictures/colour.hpp"
 #include "sim/plan/plan.hpp"
 
 namespace penstock {

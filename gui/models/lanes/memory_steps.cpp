@@ -4,7 +4,7 @@
 #include <array>
 #include <numeric>
 
-#include "experiments/pictures/lanes/memory_lanes.hpp"
+#include "experiments/show/pictures/lanes/memory_lanes.hpp"
 #include "sim/report/memory_events.hpp"
 
 namespace penstock {

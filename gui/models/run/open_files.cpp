@@ -5,9 +5,9 @@
 #include <filesystem>
 #include <fstream>
 
-#include "experiments/files/files.hpp"
-#include "experiments/formats/torch_csv.hpp"
-#include "experiments/measured_runs/measured_run.hpp"
+#include "experiments/input/files/files.hpp"
+#include "experiments/input/formats/torch_csv.hpp"
+#include "experiments/measure/measured_runs/measured_run.hpp"
 #include "experiments/run/recordings.hpp"
 #include "sim/base/error.hpp"
 

@@ -7,8 +7,8 @@
 #include <cstdlib>
 #include <utility>
 
-#include "experiments/comparison/comparison_words.hpp"
-#include "experiments/files/table.hpp"
+#include "experiments/input/files/table.hpp"
+#include "experiments/measure/comparison/comparison_words.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "experiments/comparison/comparison.hpp"
+#include "experiments/measure/comparison/comparison.hpp"
 #include "gui/models/run/viewed_run.hpp"
 
 namespace penstock {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "experiments/comparison/comparison.hpp"
+#include "experiments/measure/comparison/comparison.hpp"
 
 namespace penstock {
 namespace {

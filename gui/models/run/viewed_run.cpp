@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "experiments/files/table.hpp"
-#include "experiments/results/result_table.hpp"
+#include "experiments/input/files/table.hpp"
 #include "experiments/run/run.hpp"
 #include "experiments/run/run_after.hpp"
+#include "experiments/show/results/result_table.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {

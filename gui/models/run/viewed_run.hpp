@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "experiments/layout/layout.hpp"
+#include "experiments/input/scenario/scenario.hpp"
+#include "experiments/run/layout/layout.hpp"
 #include "experiments/run/run_result.hpp"
-#include "experiments/scenario/scenario.hpp"
 #include "sim/costs/conditions.hpp"
 #include "sim/costs/costs.hpp"
 #include "sim/plan/plan.hpp"

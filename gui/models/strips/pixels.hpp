@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "experiments/pictures/colour.hpp"
+#include "experiments/show/pictures/colour.hpp"
 
 // For loops over whole rows: compiled once more for wider vectors, which are taken where the
 // processor has them. Results are the same. Sanitizers cannot choose that early.

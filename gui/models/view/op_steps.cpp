@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "experiments/comparison/comparison.hpp"
+#include "experiments/measure/comparison/comparison.hpp"
 #include "gui/models/view/time_axis.hpp"
 
 namespace penstock {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "experiments/files/table.hpp"
+#include "experiments/input/files/table.hpp"
 #include "gui/views/canvas/canvas.hpp"
 #include "gui/views/canvas/look.hpp"
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "experiments/pictures/palette.hpp"
+#include "experiments/show/pictures/palette.hpp"
 #include "gui/views/canvas/canvas.hpp"
 #include "gui/views/canvas/canvas_drawing.hpp"
 #include "gui/views/canvas/look.hpp"

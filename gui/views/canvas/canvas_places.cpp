@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "experiments/files/table.hpp"
+#include "experiments/input/files/table.hpp"
 #include "gui/models/drawing/lane_hits.hpp"
 #include "gui/views/canvas/canvas.hpp"
 #include "gui/views/canvas/look.hpp"

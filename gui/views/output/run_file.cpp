@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include "experiments/files/files.hpp"
-#include "experiments/files/output_file.hpp"
-#include "experiments/formats/chrome_trace.hpp"
-#include "experiments/pictures/picture.hpp"
-#include "experiments/results/run_picture.hpp"
+#include "experiments/input/files/files.hpp"
+#include "experiments/input/files/output_file.hpp"
+#include "experiments/input/formats/chrome_trace.hpp"
+#include "experiments/show/pictures/picture.hpp"
+#include "experiments/show/results/run_picture.hpp"
 #include "sim/base/error.hpp"
 #include "sim/timeline/timeline_file.hpp"
 

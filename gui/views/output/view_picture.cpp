@@ -6,9 +6,9 @@
 #include <QSvgGenerator>
 #include <QWidget>
 
-#include "experiments/files/files.hpp"
-#include "experiments/files/output_file.hpp"
-#include "experiments/pictures/picture.hpp"
+#include "experiments/input/files/files.hpp"
+#include "experiments/input/files/output_file.hpp"
+#include "experiments/show/pictures/picture.hpp"
 
 namespace penstock {
 namespace {

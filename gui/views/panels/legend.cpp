@@ -3,7 +3,7 @@
 #include <QPainter>
 #include <set>
 
-#include "experiments/pictures/palette.hpp"
+#include "experiments/show/pictures/palette.hpp"
 #include "gui/views/canvas/look.hpp"
 
 namespace penstock {

@@ -8,7 +8,7 @@
 #include <QTextBlock>
 #include <QVBoxLayout>
 
-#include "experiments/scenario/document.hpp"
+#include "experiments/input/scenario/document.hpp"
 #include "gui/models/change/scenario_keys.hpp"
 #include "gui/models/change/text_place.hpp"
 #include "gui/views/canvas/look.hpp"

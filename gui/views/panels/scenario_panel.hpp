@@ -8,7 +8,7 @@
 #include <functional>
 #include <memory>
 
-#include "experiments/scenario/scenario.hpp"
+#include "experiments/input/scenario/scenario.hpp"
 
 namespace penstock {
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <optional>
 
-#include "experiments/comparison/comparison.hpp"
-#include "experiments/files/table.hpp"
+#include "experiments/input/files/table.hpp"
+#include "experiments/measure/comparison/comparison.hpp"
 #include "gui/models/view/time_axis.hpp"
 #include "gui/views/canvas/look.hpp"
 #include "sim/report/idle_cause.hpp"

@@ -3,7 +3,7 @@
 #include <QTreeWidget>
 #include <functional>
 
-#include "experiments/sweeps/tables/row_table.hpp"
+#include "experiments/plan/sweeps/tables/row_table.hpp"
 #include "gui/models/drawing/painted_run.hpp"
 
 namespace penstock {

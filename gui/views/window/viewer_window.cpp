@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <array>
 
-#include "experiments/files/table.hpp"
+#include "experiments/input/files/table.hpp"
 #include "gui/models/run/open_files.hpp"
 #include "gui/views/canvas/canvas_access.hpp"
 #include "gui/views/canvas/look.hpp"

@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "experiments/sweeps/tables/row_table.hpp"
+#include "experiments/plan/sweeps/tables/row_table.hpp"
 #include "gui/models/drawing/runs_on_axis.hpp"
 #include "gui/models/view/op_search.hpp"
 #include "gui/views/canvas/canvas.hpp"

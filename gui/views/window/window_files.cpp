@@ -11,12 +11,12 @@
 #include <filesystem>
 #include <utility>
 
-#include "experiments/files/files.hpp"
-#include "experiments/files/output_file.hpp"
-#include "experiments/files/table.hpp"
-#include "experiments/formats/torch_csv.hpp"
-#include "experiments/scenario/document.hpp"
-#include "experiments/starter/small_starter.hpp"
+#include "experiments/input/files/files.hpp"
+#include "experiments/input/files/output_file.hpp"
+#include "experiments/input/files/table.hpp"
+#include "experiments/input/formats/torch_csv.hpp"
+#include "experiments/input/scenario/document.hpp"
+#include "experiments/plan/starter/small_starter.hpp"
 #include "gui/models/change/order_move.hpp"
 #include "gui/models/run/open_files.hpp"
 #include "gui/views/canvas/look.hpp"

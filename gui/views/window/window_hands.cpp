@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "experiments/files/table.hpp"
+#include "experiments/input/files/table.hpp"
 #include "gui/models/change/boundary_move.hpp"
 #include "gui/models/change/order_move.hpp"
 #include "gui/models/run/slack.hpp"

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "experiments/files/table.hpp"
+#include "experiments/input/files/table.hpp"
 #include "gui/views/canvas/look.hpp"
 #include "gui/views/window/viewer_window.hpp"
 

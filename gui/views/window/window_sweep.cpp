@@ -1,8 +1,8 @@
 #include <QFile>
 #include <QFileInfo>
 
-#include "experiments/files/table.hpp"
-#include "experiments/scenario/document.hpp"
+#include "experiments/input/files/table.hpp"
+#include "experiments/input/scenario/document.hpp"
 #include "gui/views/panels/tables.hpp"
 #include "gui/views/window/viewer_window.hpp"
 #include "sim/base/error.hpp"

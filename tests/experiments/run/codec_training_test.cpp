@@ -4,8 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "experiments/results/result_json.hpp"
 #include "experiments/run/run.hpp"
+#include "experiments/show/results/result_json.hpp"
 
 namespace penstock::testing {
 namespace {

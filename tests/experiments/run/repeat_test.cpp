@@ -6,8 +6,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "experiments/results/result_json.hpp"
 #include "experiments/run/run.hpp"
+#include "experiments/show/results/result_json.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock::testing {

@@ -4,9 +4,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "experiments/formats/torch_csv.hpp"
-#include "experiments/results/result_json.hpp"
+#include "experiments/input/formats/torch_csv.hpp"
 #include "experiments/run/run.hpp"
+#include "experiments/show/results/result_json.hpp"
 #include "sim/base/error.hpp"
 #include "sim/timeline/timeline_file.hpp"
 #include "tests/support/scratch.hpp"

@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "experiments/scenario/document.hpp"
+#include "experiments/input/scenario/document.hpp"
 #include "gui/views/canvas/look.hpp"
 #include "sim/base/error.hpp"
 #include "tests/gui/views/opened.hpp"

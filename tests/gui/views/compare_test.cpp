@@ -4,7 +4,7 @@
 #include <ctime>
 #include <utility>
 
-#include "experiments/scenario/document.hpp"
+#include "experiments/input/scenario/document.hpp"
 #include "gui/views/panels/heat_map.hpp"
 #include "sim/base/error.hpp"
 #include "tests/gui/views/opened.hpp"

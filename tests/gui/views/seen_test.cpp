@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "experiments/pictures/palette.hpp"
+#include "experiments/show/pictures/palette.hpp"
 #include "gui/models/lanes/memory_steps.hpp"
 #include "gui/models/view/time_axis.hpp"
 #include "gui/views/canvas/look.hpp"

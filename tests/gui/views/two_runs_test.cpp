@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <string>
 
-#include "experiments/files/table.hpp"
-#include "experiments/scenario/document.hpp"
+#include "experiments/input/files/table.hpp"
+#include "experiments/input/scenario/document.hpp"
 #include "gui/models/view/time_axis.hpp"
 #include "gui/views/canvas/look.hpp"
 #include "tests/gui/views/opened.hpp"

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "experiments/formats/traces/trace_events.hpp"
+#include "experiments/input/formats/traces/trace_events.hpp"
 #include "schedules/registry.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"

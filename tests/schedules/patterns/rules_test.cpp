@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "experiments/formats/torch_csv.hpp"
+#include "experiments/input/formats/torch_csv.hpp"
 #include "schedules/registry.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"

@@ -3,7 +3,7 @@
 
 #include <map>
 
-#include "experiments/formats/torch_csv.hpp"
+#include "experiments/input/formats/torch_csv.hpp"
 #include "schedules/policies/registry.hpp"
 #include "sim/base/named.hpp"
 #include "sim/engines/events.hpp"

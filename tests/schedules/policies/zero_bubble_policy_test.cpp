@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include "experiments/formats/torch_csv.hpp"
+#include "experiments/input/formats/torch_csv.hpp"
 #include "schedules/policies/choosing/zero_bubble_search.hpp"
 #include "schedules/policies/registry.hpp"
 #include "sim/base/named.hpp"

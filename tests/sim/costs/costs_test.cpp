@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "experiments/layout/stage_demand.hpp"
+#include "experiments/run/layout/stage_demand.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
 #include "tests/support/system.hpp"

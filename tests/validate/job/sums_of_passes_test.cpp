@@ -8,9 +8,9 @@
 #include <variant>
 #include <vector>
 
-#include "experiments/layout/layout.hpp"
+#include "experiments/input/scenario/scenario.hpp"
+#include "experiments/run/layout/layout.hpp"
 #include "experiments/run/simulation.hpp"
-#include "experiments/scenario/scenario.hpp"
 #include "schedules/registry.hpp"
 #include "sim/base/error.hpp"
 #include "sim/engines/relax.hpp"

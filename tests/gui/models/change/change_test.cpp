@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "experiments/scenario/document.hpp"
+#include "experiments/input/scenario/document.hpp"
 #include "gui/models/change/knobs.hpp"
 #include "gui/models/change/order_move.hpp"
 #include "gui/models/change/text_place.hpp"

@@ -5,7 +5,7 @@
 #include <set>
 #include <string>
 
-#include "experiments/pictures/palette.hpp"
+#include "experiments/show/pictures/palette.hpp"
 #include "gui/models/drawing/lane_hits.hpp"
 #include "gui/models/drawing/runs_on_axis.hpp"
 #include "gui/models/run/run_pair.hpp"

@@ -10,7 +10,7 @@
 #include <QtTest/QTest>
 #include <array>
 
-#include "experiments/scenario/document.hpp"
+#include "experiments/input/scenario/document.hpp"
 #include "gui/views/output/run_file.hpp"
 #include "gui/views/output/view_picture.hpp"
 #include "sim/base/error.hpp"

@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <string>
 
-#include "experiments/formats/torch_csv.hpp"
+#include "experiments/input/formats/torch_csv.hpp"
 #include "gui/models/run/open_files.hpp"
 #include "gui/views/output/run_file.hpp"
 

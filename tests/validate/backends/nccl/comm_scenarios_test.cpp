@@ -2,10 +2,10 @@
 
 #include <filesystem>
 
-#include "experiments/layout/layout.hpp"
+#include "experiments/input/scenario/scenario.hpp"
+#include "experiments/run/layout/layout.hpp"
 #include "experiments/run/simulation.hpp"
 #include "experiments/run/stage_formats.hpp"
-#include "experiments/scenario/scenario.hpp"
 #include "validate/backends/nccl/hang_check.hpp"
 #include "validate/job/replica_ranks.hpp"
 

@@ -1,0 +1,182 @@
+#include "experiments/input/files/json_input.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "experiments/input/files/plain_text.hpp"
+#include "experiments/input/files/table.hpp"
+#include "sim/base/error.hpp"
+
+namespace penstock {
+namespace {
+
+using nlohmann::json;
+
+/// The position of a byte in a text: "line 3, column 7".
+std::string line_and_column(std::string_view text, std::size_t byte) {
+  const std::string_view before = text.substr(0, std::min(byte, text.size()));
+  std::size_t line = 1;
+  for (const char c : before) line += c == '\n' ? 1 : 0;
+  const std::size_t line_start = before.rfind('\n') + 1;  // npos + 1 is 0
+  return fmt::format("line {}, column {}", line,
+                     std::max<std::size_t>(1, before.size() - line_start));
+}
+
+/// The library's text without its prefix "[json.exception…] parse error at line 1, column 2: ", and
+/// without most of a long quote of the input.
+std::string reason(const std::string& what) {
+  constexpr std::size_t longest = 240;
+  const std::size_t syntax = what.find("syntax error");
+  if (syntax != std::string::npos) return shortened(what.substr(syntax), longest);
+  const std::size_t bracket = what.find("] ");
+  return shortened(what.substr(bracket == std::string::npos ? 0 : bracket + 2), longest);
+}
+
+/// Validates a text without building a document. Tracks the current place, and refuses input that
+/// the library would accept silently or crash on. (The library's parser with a callback is similar,
+/// but takes quadratic time for long lists.)
+class Guard final : public nlohmann::json_sax<json> {
+ public:
+  explicit Guard(std::string_view text) : text_(text) {}
+
+  bool null() override { return leave_value(); }
+  bool boolean(bool /*value*/) override { return leave_value(); }
+  bool number_integer(number_integer_t /*value*/) override { return leave_value(); }
+  bool number_unsigned(number_unsigned_t /*value*/) override { return leave_value(); }
+  bool number_float(number_float_t /*value*/, const string_t& /*text*/) override {
+    return leave_value();
+  }
+  bool string(string_t& /*value*/) override { return leave_value(); }
+  bool binary(binary_t& /*value*/) override { return leave_value(); }
+  bool start_object(std::size_t /*size*/) override { return open(true); }
+  bool start_array(std::size_t /*size*/) override { return open(false); }
+  bool end_object() override { return close(); }
+  bool end_array() override { return close(); }
+
+  bool key(string_t& key) override {
+    Level& level = levels_.back();
+    level.key = key;
+    if (level.keys.insert(key).second) return true;
+    throw InputError(place(), "duplicate key");
+  }
+
+  bool parse_error(std::size_t position, const std::string& /*token*/,
+                   const nlohmann::detail::exception& error) override {
+    // A number too large for a double is well formed, so its place is a pointer.
+    const bool syntax = dynamic_cast<const json::parse_error*>(&error) != nullptr;
+    throw InputError(syntax ? line_and_column(text_, position) : place(), reason(error.what()));
+  }
+
+ private:
+  /// An open object or array, with the current key or index.
+  struct Level {
+    bool is_object;
+    std::string key = {};
+    std::size_t index = 0;
+    std::set<std::string> keys = {};
+  };
+
+  bool open(bool is_object) {
+    if (levels_.size() == JsonLimits::levels) {
+      throw InputError(fmt::format("it is nested more than {} levels deep", JsonLimits::levels));
+    }
+    levels_.push_back({.is_object = is_object});
+    return true;
+  }
+  bool close() {
+    levels_.pop_back();
+    return leave_value();
+  }
+  bool leave_value() {
+    if (!levels_.empty()) ++levels_.back().index;
+    return true;
+  }
+
+  /// JSON pointer of the current value.
+  std::string place() const {
+    json::json_pointer pointer;
+    for (const Level& level : levels_) {
+      if (level.is_object) {
+        pointer /= level.key;
+      } else {
+        pointer /= level.index;
+      }
+    }
+    return pointer.to_string();
+  }
+
+  std::string_view text_;
+  std::vector<Level> levels_;
+};
+
+/// Throws InputError for a text that cannot be parsed safely.
+void check_text(std::string_view text) {
+  if (text.size() > JsonLimits::document_bytes) {
+    throw InputError(fmt::format("it is larger than {} bytes", JsonLimits::document_bytes));
+  }
+  if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) {
+    throw InputError("the file is empty; a JSON document is needed");
+  }
+  const std::size_t nul = text.find('\0');  // the library would take it for the end
+  if (nul != std::string_view::npos) {
+    throw InputError(line_and_column(text, nul + 1), "a NUL byte; a JSON document has none");
+  }
+  Guard guard(text);
+  json::sax_parse(text, &guard);
+}
+
+}  // namespace
+
+bool is_json(std::string_view text) {
+  return text.size() <= JsonLimits::document_bytes && json::accept(text);
+}
+
+json parse_json(std::string_view text) {
+  check_text(text);
+  return json::parse(text);
+}
+
+nlohmann::ordered_json parse_ordered_json(std::string_view text) {
+  check_text(text);
+  return nlohmann::ordered_json::parse(text);
+}
+
+void check_depth(std::string_view pointer) {
+  const auto steps = static_cast<std::size_t>(std::count(pointer.begin(), pointer.end(), '/'));
+  if (steps <= JsonLimits::levels) return;
+  throw InputError(
+      fmt::format("the pointer has {} steps, more than {}", steps, JsonLimits::levels));
+}
+
+namespace {
+
+/// Throws InputError if a pointer leads beyond the end of a list, which the library would fill with
+/// nulls. A list may grow by one.
+void check_indices(const json& document, const json::json_pointer& pointer) {
+  for (json::json_pointer place = pointer; !place.empty(); place.pop_back()) {
+    const json::json_pointer above = place.parent_pointer();
+    if (!document.contains(above) || !document.at(above).is_array()) continue;
+    const std::size_t size = document.at(above).size();
+    const std::string last = place.back();
+    if (last == "-" || last == std::to_string(size) || document.contains(place)) continue;
+    throw InputError(
+        fmt::format("the list has {}; the next is {} or -", counted(size, "item"), size));
+  }
+}
+
+}  // namespace
+
+void set_value(json& document, const std::string& pointer, const std::string& value) {
+  try {
+    const json::json_pointer place(pointer);
+    check_indices(document, place);
+    document[place] = parse_json(value);
+  } catch (const json::exception& error) {
+    throw InputError(reason(error.what()));
+  }
+}
+
+}  // namespace penstock

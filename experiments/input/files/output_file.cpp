@@ -1,0 +1,227 @@
+#include "experiments/input/files/output_file.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <iterator>
+#include <random>
+#include <stdexcept>
+#include <system_error>
+#include <utility>
+
+#include "sim/base/error.hpp"
+
+namespace penstock {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Whether the machine is at fault, not the path.
+bool is_of_machine(int reason) {
+  return reason == ENOSPC || reason == EDQUOT || reason == EIO || reason == EFBIG ||
+         reason == ENFILE || reason == EMFILE || reason == ENOMEM;
+}
+
+/// A special file, such as /dev/null, is written directly, without a temporary file.
+bool is_special(const std::string& path) {
+  std::error_code ignored;
+  return fs::exists(path, ignored) && !fs::is_regular_file(path, ignored);
+}
+
+/// Follows a symbolic link, so that its target is replaced, not the link.
+std::string place_of(const std::string& path) {
+  std::error_code ignored;
+  const fs::path canonical = fs::weakly_canonical(path, ignored);
+  return canonical.empty() ? path : canonical.string();
+}
+
+/// A name beside a file that nobody can guess, and so cannot lead elsewhere by a link.
+std::string name_beside(const std::string& place) {
+  std::random_device random;
+  const std::string name = fmt::format("penstock-{:08x}{:08x}.tmp", random(), random());
+  return (fs::path(place).parent_path() / name).string();
+}
+
+/// A new file, for its user alone until it has the mode of the file that it replaces.
+std::FILE* create(const std::string& path, const std::string& place) {
+  struct stat former {};
+  const bool replaces = ::stat(place.c_str(), &former) == 0;
+  const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+  const int file = ::open(path.c_str(), flags, replaces ? 0600 : 0666);
+  if (file < 0) return nullptr;
+  if (replaces) {
+    // Only root may give a file away. The mode comes last: a change of owner clears bits of it.
+    [[maybe_unused]] const int ignored = ::fchown(file, former.st_uid, former.st_gid);
+    ::fchmod(file, former.st_mode & 0777);
+  }
+  return ::fdopen(file, "wb");
+}
+
+}  // namespace
+
+void OutputFile::Close::operator()(std::FILE* file) const {
+  if (file != stdout) std::fclose(file);
+}
+
+OutputFile::OutputFile(std::string path, Existing replaced) : path_(std::move(path)) {
+  if (path_ == "-") {
+    path_ = "standard output";
+    file_.reset(stdout);
+    return;
+  }
+  check_replaced(path_, replaced);
+  place_ = path_;
+  if (is_special(path_)) {
+    file_.reset(std::fopen(place_.c_str(), "wb"));
+  } else {
+    open_temporary();
+  }
+  if (!file_) fail(errno);
+  if (path_.ends_with(".gz")) packed_.emplace();
+}
+
+void OutputFile::open_temporary() {
+  place_ = place_of(path_);
+  temporary_.emplace(name_beside(place_));
+  file_.reset(create(temporary_->path(), place_));
+  if (!file_) temporary_->keep();  // whatever has that name is not ours
+}
+
+void OutputFile::write(std::string_view piece) {
+  if (!packed_) return write_raw(piece);
+  packed_->write(piece, [this](std::string_view packed) { write_raw(packed); });
+}
+
+void OutputFile::write_raw(std::string_view piece) {
+  if (std::fwrite(piece.data(), 1, piece.size(), file_.get()) != piece.size()) fail(errno);
+}
+
+void OutputFile::close() {
+  if (!file_) return;
+  if (packed_) packed_->finish([this](std::string_view packed) { write_raw(packed); });
+  if (std::fflush(file_.get()) != 0) fail(errno);
+  std::FILE* const file = file_.release();
+  if (file != stdout && std::fclose(file) != 0) fail(errno);
+}
+
+void OutputFile::publish() {
+  close();
+  if (!temporary_) return;
+  if (std::rename(temporary_->path().c_str(), place_.c_str()) != 0) fail(errno);
+  temporary_->keep();
+}
+
+/// Where the disk knows no second names, `take_back` leaves the new file.
+void OutputFile::keep_former() {
+  is_new_ = temporary_ && !fs::exists(place_);
+  if (!temporary_ || is_new_) return;
+  former_.emplace(name_beside(place_));
+  if (::link(place_.c_str(), former_->path().c_str()) == 0) return;
+  former_->keep();
+  former_.reset();
+}
+
+/// What was there before `publish` is there again.
+void OutputFile::take_back() {
+  if (is_new_) ::unlink(place_.c_str());
+  if (former_ && std::rename(former_->path().c_str(), place_.c_str()) == 0) former_->keep();
+}
+
+void OutputFile::fail(int reason) const {
+  const std::string text = fmt::format("{}: cannot write: {}", path_, std::strerror(reason));
+  if (is_of_machine(reason)) throw std::runtime_error(text);
+  throw UsageError(text);
+}
+
+OutputSet::~OutputSet() {
+  files_.clear();
+  for (const std::string& folder : made_folders_) ::rmdir(folder.c_str());
+}
+
+void OutputSet::make_folder(const std::string& path) {
+  std::error_code fault;
+  std::list<std::string> missing;
+  for (fs::path place = path; !place.empty() && !fs::exists(place, fault);
+       place = place.parent_path()) {
+    missing.push_back(place.string());
+  }
+  fs::create_directories(path, fault);
+  if (!fault && !fs::is_directory(path, fault)) {
+    fault = std::make_error_code(std::errc::not_a_directory);
+  }
+  if (fault) {
+    throw UsageError(fmt::format("{}: cannot make this folder: {}", path, fault.message()));
+  }
+  made_folders_.splice(made_folders_.begin(), missing);
+}
+
+OutputFile& OutputSet::add(const std::string& path) { return files_.emplace_back(path, replaced_); }
+
+void OutputSet::write(const std::string& path, std::string_view content) {
+  OutputFile& file = add(path);
+  file.write(content);
+  file.close();
+}
+
+void OutputSet::publish() {
+  for (OutputFile& file : files_) file.close();
+  const InterruptsWait until_all_are_there;
+  auto next = files_.begin();
+  try {
+    for (; next != files_.end(); ++next) {
+      if (files_.size() > 1) next->keep_former();
+      next->publish();
+    }
+  } catch (...) {
+    for (auto file = std::make_reverse_iterator(next); file != files_.rend(); ++file) {
+      file->take_back();
+    }
+    throw;
+  }
+  files_.clear();
+  made_folders_.clear();
+}
+
+void write_file(const std::string& path, std::string_view content, Existing replaced) {
+  OutputFile file(path, replaced);
+  file.write(content);
+  file.publish();
+}
+
+namespace {
+
+bool is_file(const std::string& path) { return !path.empty() && path != "-"; }
+
+/// Compares the places that the paths lead to, whether or not a file exists there.
+bool are_one_file(const std::string& a, const std::string& b) {
+  std::error_code error;
+  if (fs::equivalent(a, b, error)) return fs::is_regular_file(a, error);
+  return !fs::exists(a, error) && fs::weakly_canonical(a, error) == fs::weakly_canonical(b, error);
+}
+
+}  // namespace
+
+void check_outputs(const std::vector<std::string>& outputs, const std::vector<std::string>& inputs,
+                   Existing replaced) {
+  for (auto output = outputs.begin(); output != outputs.end(); ++output) {
+    if (!is_file(*output)) continue;
+    const auto is_output = [&](const std::string& path) {
+      return is_file(path) && are_one_file(path, *output);
+    };
+    if (std::any_of(std::next(output), outputs.end(), is_output)) {
+      throw UsageError(fmt::format("{}: two outputs cannot be one file", *output));
+    }
+    if (std::any_of(inputs.begin(), inputs.end(), is_output)) {
+      throw UsageError(fmt::format("{}: an output cannot be an input as well", *output));
+    }
+    check_replaced(*output, replaced);
+  }
+}
+
+}  // namespace penstock

@@ -1,0 +1,116 @@
+#include "experiments/input/files/plain_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "sim/base/error.hpp"
+
+namespace penstock {
+namespace {
+
+bool continues(char byte) { return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U; }
+
+/// Whether the first two bytes of a character are valid UTF-8: no overlong encoding and no UTF-16
+/// surrogate.
+bool start_fits(unsigned char first, unsigned char second) {
+  if (first == 0xE0) return second >= 0xA0;
+  if (first == 0xED) return second < 0xA0;
+  if (first == 0xF0) return second >= 0x90;
+  return first != 0xF4 || second < 0x90;
+}
+
+/// The number of bytes of the first character of a text; 0 if it is not valid UTF-8.
+std::size_t character_size(std::string_view text) {
+  const auto first = static_cast<unsigned char>(text.front());
+  if (first < 0x20) return first == '\t' || first == '\r' || first == '\n' ? 1 : 0;
+  if (first < 0x7F) return 1;
+  const std::size_t size = first >= 0xF5   ? 0
+                           : first >= 0xF0 ? 4
+                           : first >= 0xE0 ? 3
+                           : first >= 0xC2 ? 2
+                                           : 0;
+  if (size == 0 || size > text.size()) return 0;
+  if (!start_fits(first, static_cast<unsigned char>(text[1]))) return 0;
+  return std::all_of(text.begin() + 1, text.begin() + static_cast<std::ptrdiff_t>(size), continues)
+             ? size
+             : 0;
+}
+
+}  // namespace
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
+  return text;
+}
+
+std::string_view take_until(std::string_view& rest, char separator) {
+  const std::size_t end = std::min(rest.find(separator), rest.size());
+  const std::string_view part = rest.substr(0, end);
+  rest.remove_prefix(std::min(end + 1, rest.size()));
+  return part;
+}
+
+std::string valid_text(std::string_view text) {
+  std::string valid;
+  while (!text.empty()) {
+    const std::size_t size = character_size(text);
+    valid += size == 0 ? "\uFFFD" : text.substr(0, size);
+    text.remove_prefix(std::max<std::size_t>(size, 1));
+  }
+  return valid;
+}
+
+std::string shortened(std::string_view text, std::size_t longest) {
+  if (text.size() <= longest) return valid_text(text);
+  std::size_t end = longest;
+  while (end > 0 && longest - end < 3 && continues(text[end])) --end;
+  return valid_text(text.substr(0, end)) + "…";
+}
+
+std::string_view without_byte_order_mark(std::string_view text) {
+  constexpr std::string_view mark = "\xEF\xBB\xBF";
+  if (text.starts_with(mark)) text.remove_prefix(mark.size());
+  return text;
+}
+
+std::string in_small_letters(std::string_view text) {
+  std::string small(text);
+  for (char& c : small) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return small;
+}
+
+std::optional<double> plain_number(std::string_view text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  if (!std::isfinite(value)) return std::nullopt;
+  return value;
+}
+
+std::string_view take_line(std::string_view& rest) {
+  std::string_view line = take_until(rest, '\n');
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  return line;
+}
+
+std::string_view checked_text(std::string_view text) {
+  text = without_byte_order_mark(text);
+  std::size_t line = 1;
+  for (std::string_view rest = text; !rest.empty();) {
+    if (rest.front() == '\n') ++line;
+    const std::size_t size = character_size(rest);
+    if (size == 0) {
+      throw InputError(
+          fmt::format("line {}", line),
+          fmt::format("byte 0x{:02X} is not UTF-8 text", static_cast<unsigned char>(rest.front())));
+    }
+    rest.remove_prefix(size);
+  }
+  return text;
+}
+
+}  // namespace penstock

@@ -1,0 +1,218 @@
+#include "experiments/input/formats/chakra.hpp"
+
+#include <fmt/format.h>
+
+#include <iterator>
+#include <protozero/pbf_builder.hpp>
+#include <protozero/varint.hpp>
+#include <string_view>
+
+#include "experiments/input/formats/registry.hpp"
+
+namespace penstock {
+namespace {
+
+// The fields and values of et_def.proto that are written.
+enum class MetadataField : protozero::pbf_tag_type { version = 1 };
+enum class NodeField : protozero::pbf_tag_type {
+  id = 1,
+  name = 2,
+  type = 3,
+  data_deps = 5,
+  duration_micros = 7,
+  attr = 10,
+};
+enum class AttributeField : protozero::pbf_tag_type {
+  name = 1,
+  int32_val = 7,
+  int64_val = 9,
+  uint64_val = 13,
+  bool_val = 27,
+  string_val = 29,
+};
+enum class NodeType : std::int32_t {
+  mem_load = 2,
+  mem_store = 3,
+  comp = 4,
+  comm_send = 5,
+  comm_recv = 6,
+  comm_coll = 7,
+};
+enum class CollectiveType : std::int64_t { all_reduce = 0, all_gather = 2, reduce_scatter = 7 };
+
+using NodeMessage = protozero::pbf_builder<NodeField>;
+using AttributeMessage = protozero::pbf_builder<AttributeField>;
+
+NodeType type_of(TraceNodeKind kind) {
+  switch (kind) {
+    case TraceNodeKind::compute:
+      return NodeType::comp;
+    case TraceNodeKind::send:
+      return NodeType::comm_send;
+    case TraceNodeKind::receive:
+      return NodeType::comm_recv;
+    case TraceNodeKind::store:
+      return NodeType::mem_store;
+    case TraceNodeKind::load:
+      return NodeType::mem_load;
+    default:
+      return NodeType::comm_coll;
+  }
+}
+
+CollectiveType collective_of(TraceNodeKind kind) {
+  if (kind == TraceNodeKind::all_gather) return CollectiveType::all_gather;
+  return kind == TraceNodeKind::all_reduce ? CollectiveType::all_reduce
+                                           : CollectiveType::reduce_scatter;
+}
+
+std::string name_of(const Plan& plan, const TraceNode& node) {
+  std::string name = task_text(plan, node.task);
+  const WorkClass& work = plan.class_of(node.task);
+  if (node.kind == TraceNodeKind::compute) {
+    if (work.partner != UINT32_MAX) name += "+" + task_text(plan, node.task + 1);
+  } else if (node.asks) {
+    name = (node.kind == TraceNodeKind::send ? "ASK_" : "ASKED_") + name;
+  } else if (node.kind == TraceNodeKind::receive) {
+    if (const std::size_t send = name.find("SEND"); send != std::string::npos) {
+      name.replace(send, 4, "RECV");
+    }
+  }
+  return name;
+}
+
+void append_delimited(std::string& out, const std::string& message) {
+  protozero::add_varint_to_buffer(&out, message.size());
+  out += message;
+}
+
+/// Writes the attributes of a node.
+class Attributes {
+ public:
+  explicit Attributes(NodeMessage& node) : node_(node) {}
+
+  void add_bool(std::string_view name, bool value) {
+    add(name, [&](AttributeMessage& one) { one.add_bool(AttributeField::bool_val, value); });
+  }
+  void add_int32(std::string_view name, std::uint64_t value) {
+    add(name, [&](AttributeMessage& one) {
+      one.add_int32(AttributeField::int32_val, static_cast<std::int32_t>(value));
+    });
+  }
+  void add_int64(std::string_view name, std::uint64_t value) {
+    add(name, [&](AttributeMessage& one) {
+      one.add_int64(AttributeField::int64_val, static_cast<std::int64_t>(value));
+    });
+  }
+  void add_uint64(std::string_view name, std::uint64_t value) {
+    add(name, [&](AttributeMessage& one) { one.add_uint64(AttributeField::uint64_val, value); });
+  }
+  void add_string(std::string_view name, const std::string& value) {
+    add(name, [&](AttributeMessage& one) { one.add_string(AttributeField::string_val, value); });
+  }
+
+ private:
+  template <class AddValue>
+  void add(std::string_view name, AddValue add_value) {
+    std::string text;
+    AttributeMessage one(text);
+    one.add_string(AttributeField::name, name.data(), name.size());
+    add_value(one);
+    node_.add_message(NodeField::attr, text);
+  }
+
+  NodeMessage& node_;
+};
+
+class Writer {
+ public:
+  Writer(const Plan& plan, const ExecutionTrace& trace, std::uint32_t replica, Rank rank)
+      : plan_(plan), trace_(trace), replica_(replica), rank_(rank) {}
+  std::string write();
+
+ private:
+  std::string node_text(std::uint32_t number) const;
+  void add_attributes(NodeMessage& message, const TraceNode& node) const;
+  std::uint64_t device(Rank rank) const { return trace_device(trace_, replica_, rank); }
+  const RankTrace& own() const { return trace_.ranks[index(rank_)]; }
+
+  const Plan& plan_;
+  const ExecutionTrace& trace_;
+  std::uint32_t replica_;
+  Rank rank_;
+};
+
+std::string Writer::write() {
+  std::string metadata;
+  protozero::pbf_builder<MetadataField>(metadata).add_string(MetadataField::version, "0.0.4");
+  std::string out;
+  append_delimited(out, metadata);
+  for (std::uint32_t node = 0; node < own().nodes.size(); ++node) {
+    append_delimited(out, node_text(node));
+  }
+  return out;
+}
+
+std::string Writer::node_text(std::uint32_t number) const {
+  const TraceNode& node = own().nodes[number];
+  const auto needs = own().needs_of(number);
+  std::string text;
+  NodeMessage message(text);
+  message.add_uint64(NodeField::id, number);
+  message.add_string(NodeField::name, name_of(plan_, node));
+  message.add_enum(NodeField::type, static_cast<std::int32_t>(type_of(node.kind)));
+  message.add_packed_uint64(NodeField::data_deps, needs.begin(), needs.end());
+  if (node.kind == TraceNodeKind::compute) {
+    message.add_uint64(NodeField::duration_micros, node.micros);
+  }
+  add_attributes(message, node);
+  return text;
+}
+
+void Writer::add_attributes(NodeMessage& message, const TraceNode& node) const {
+  Attributes attributes(message);
+  attributes.add_bool("is_cpu_op", false);
+  attributes.add_int64("stage", index(plan_.class_of(node.task).stage));
+  attributes.add_int64("microbatch", index(plan_.microbatch[node.task]));
+  const bool sends = node.kind == TraceNodeKind::send;
+  if (sends || node.kind == TraceNodeKind::receive) {
+    attributes.add_int32("comm_src", device(sends ? rank_ : node.peer));
+    attributes.add_int32("comm_dst", device(sends ? node.peer : rank_));
+    attributes.add_int32("comm_tag", node.tag);
+    attributes.add_int64("comm_size", node.amount);
+  } else if (is_collective(node.kind)) {
+    attributes.add_int64("comm_type", static_cast<std::uint64_t>(collective_of(node.kind)));
+    attributes.add_int64("comm_size", node.amount);
+    attributes.add_string("pg_name", fmt::format("{}", index(rank_) + 1));
+  } else if (node.kind == TraceNodeKind::compute) {
+    // 1,000 operations a nanosecond; half a one more, since ASTRA-sim cuts off.
+    attributes.add_int64("num_ops", node.amount * 1000 + 500);
+    attributes.add_uint64("tensor_size", 1);
+  } else {
+    attributes.add_uint64("tensor_size", node.amount);
+  }
+}
+
+}  // namespace
+
+std::string chakra_trace(const Plan& plan, const ExecutionTrace& trace, std::uint32_t replica,
+                         Rank rank) {
+  return Writer(plan, trace, replica, rank).write();
+}
+
+std::string chakra_groups(const ExecutionTrace& trace) {
+  std::string groups;
+  for (Rank rank : Numbers<Rank>(static_cast<std::uint32_t>(trace.ranks.size()))) {
+    groups += fmt::format("{}\n  \"{}\": [", groups.empty() ? "{" : ",", index(rank) + 1);
+    for (std::uint32_t replica = 0; replica < trace.replicas; ++replica) {
+      groups += fmt::format("{}{}", replica == 0 ? "" : ", ", trace_device(trace, replica, rank));
+    }
+    groups += "]";
+  }
+  return groups + "\n}\n";
+}
+
+constinit extern const FormatEntry chakra_entry{
+    "chakra", ".et", "a plan as Chakra execution traces, one a device, for ASTRA-sim; written"};
+
+}  // namespace penstock

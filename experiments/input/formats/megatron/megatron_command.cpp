@@ -1,0 +1,350 @@
+#include "experiments/input/formats/megatron/megatron_command.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "experiments/input/files/nearest.hpp"
+#include "experiments/input/files/plain_text.hpp"
+#include "experiments/input/formats/megatron/megatron_unread.hpp"
+#include "experiments/input/formats/megatron/shell_script.hpp"
+#include "sim/base/error.hpp"
+
+namespace penstock {
+namespace {
+
+/// The arguments that are read: first those with a value, then flags.
+constexpr std::array<std::string_view, 51> valued{
+    "--attention-backend",
+    "--attention-dropout",
+    "--context-parallel-size",
+    "--decoder-first-pipeline-num-layers",
+    "--decoder-last-pipeline-num-layers",
+    "--expert-model-parallel-size",
+    "--ffn-hidden-size",
+    "--global-batch-size",
+    "--hidden-dropout",
+    "--hidden-size",
+    "--kv-channels",
+    "--kv-lora-rank",
+    "--make-vocab-size-divisible-by",
+    "--max-position-embeddings",
+    "--merge-file",
+    "--micro-batch-size",
+    "--moe-expert-capacity-factor",
+    "--moe-ffn-hidden-size",
+    "--moe-layer-freq",
+    "--moe-router-topk",
+    "--moe-shared-expert-intermediate-size",
+    "--mtp-num-layers",
+    "--nnodes",
+    "--normalization",
+    "--nproc-per-node",
+    "--num-attention-heads",
+    "--num-experts",
+    "--num-layers",
+    "--num-layers-per-virtual-pipeline-stage",
+    "--num-query-groups",
+    "--num-virtual-stages-per-pipeline-rank",
+    "--optimizer",
+    "--padded-vocab-size",
+    "--pipeline-model-parallel-layout",
+    "--pipeline-model-parallel-size",
+    "--position-embedding-type",
+    "--q-lora-rank",
+    "--qk-head-dim",
+    "--qk-pos-emb-head-dim",
+    "--recompute-granularity",
+    "--recompute-method",
+    "--recompute-modules",
+    "--recompute-num-layers",
+    "--seq-length",
+    "--sgd-momentum",
+    "--tensor-model-parallel-size",
+    "--tokenizer-type",
+    "--transformer-impl",
+    "--v-head-dim",
+    "--vocab-size",
+    "--window-size",
+};
+constexpr std::array<std::string_view, 22> flags{
+    "--account-for-embedding-in-pipeline-split",
+    "--account-for-loss-in-pipeline-split",
+    "--add-qkv-bias",
+    "--bf16",
+    "--cross-entropy-loss-fusion",
+    "--disable-bias-linear",
+    "--fp16",
+    "--group-query-attention",
+    "--moe-shared-expert-gate",
+    "--multi-latent-attention",
+    "--no-position-embedding",
+    "--no-scatter-gather-tensors-in-pipeline",
+    "--overlap-moe-expert-parallel-comm",
+    "--overlap-param-gather",
+    "--qk-layernorm",
+    "--recompute-activations",
+    "--sequence-parallel",
+    "--swiglu",
+    "--untie-embeddings-and-output-weights",
+    "--use-distributed-optimizer",
+    "--use-flash-attn",
+    "--use-rotary-position-embeddings",
+};
+
+template <class Names>
+bool holds(const Names& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+/// The argument that a misspelt one was meant for. Other arguments of Megatron-LM differ from those
+/// that are read by more letters.
+std::optional<std::string> meant_by(const std::string& name) {
+  constexpr std::size_t most_wrong_letters = 2;
+  std::vector<std::string> names(valued.begin(), valued.end());
+  names.insert(names.end(), flags.begin(), flags.end());
+  return nearest(name, names, most_wrong_letters);
+}
+
+constexpr std::size_t most_left_out = 5;  // listed in an error
+
+/// The launcher accepts both spellings.
+std::string canonical(std::string_view name) {
+  if (name == "--nproc_per_node") return "--nproc-per-node";
+  return std::string(name);
+}
+
+bool names_argument(const ShellWord& word) { return word.text.starts_with("--"); }
+
+/// Splits a quoted command, or arguments quoted together with their values.
+ShellWords taken_apart(const ShellWords& words) {
+  ShellFields fields(words.empty() ? 1 : words.front().line);
+  for (const ShellWord& word : words) {
+    const bool several = names_argument(word) || word.text.find(" --") != std::string::npos;
+    several ? fields.add_split(word) : fields.add(word);
+    fields.end_word();
+  }
+  return fields.take();
+}
+
+bool takes(const ShellWords& words, std::string_view name) {
+  return std::any_of(words.begin(), words.end(), [&](const ShellWord& word) {
+    return word.text == name || word.text.starts_with(std::string(name) + "=");
+  });
+}
+
+bool states_sizes(const ShellWords& words) {
+  return takes(words, "--num-layers") && takes(words, "--hidden-size");
+}
+
+/// Accepts a training command that lacks some sizes; the error then names the missing one.
+bool states_a_size(const ShellWords& words) {
+  return takes(words, "--num-layers") || takes(words, "--hidden-size") ||
+         takes(words, "--num-attention-heads");
+}
+
+/// Whether a text is only arguments, on one or more lines.
+bool is_bare(const ShellScript& script) {
+  return !script.commands.empty() && names_argument(script.commands.front().front());
+}
+
+/// Arguments in a text without a command: in arrays, and on lines of their own.
+ShellWords loose_words(const ShellScript& script) {
+  ShellWords words;
+  const auto append = [&](const ShellWords& more) {
+    const ShellWords parts = taken_apart(more);
+    words.insert(words.end(), parts.begin(), parts.end());
+  };
+  for (const ShellWords& array : script.arrays) append(array);
+  for (const ShellWords& command : script.commands) {
+    if (is_bare(script) || names_argument(command.front())) append(command);
+  }
+  return words;
+}
+
+/// The training commands, each as its words.
+template <class IsTraining>
+std::vector<ShellWords> training_commands(const ShellScript& script, IsTraining is_training) {
+  std::vector<ShellWords> found;
+  if (is_bare(script)) return found;
+  for (const ShellWords& command : script.commands) {
+    ShellWords words = taken_apart(command);
+    if (is_training(words)) found.push_back(std::move(words));
+  }
+  return found;
+}
+
+/// Sorted, without duplicates.
+std::vector<std::string> sorted(std::vector<std::string> texts) {
+  std::sort(texts.begin(), texts.end());
+  texts.erase(std::unique(texts.begin(), texts.end()), texts.end());
+  return texts;
+}
+
+}  // namespace
+
+MegatronCommand::MegatronCommand(std::string_view text) {
+  const ShellScript script = read_shell_script(text);
+  notes_ = script.notes;
+  left_out_ = script.notes;
+  if (left_out_.size() > most_left_out) left_out_.resize(most_left_out);
+  std::vector<ShellWords> found = training_commands(script, states_sizes);
+  ShellWords loose;
+  if (found.empty()) {
+    loose = loose_words(script);
+    if (!states_sizes(loose)) found = training_commands(script, states_a_size);
+  }
+  if (found.size() > 1) {
+    notes_.push_back(fmt::format("the last of {} training commands is read", found.size()));
+  }
+  if (found.empty() && !script.arrays.empty()) {
+    notes_.emplace_back("no command takes --num-layers and --hidden-size; all arrays are read");
+  }
+  read(found.empty() ? loose : found.back());
+}
+
+void MegatronCommand::read(const ShellWords& words) {
+  for (std::size_t i = 0; i < words.size();) {
+    const ShellWord& word = words[i++];
+    if (!names_argument(word)) {
+      if (word.text.empty() && !word.gaps.empty()) leave_out(word);
+      continue;
+    }
+    ShellWords values;
+    for (; i < words.size() && !names_argument(words[i]); ++i) values.push_back(words[i]);
+    add(word, std::move(values));
+  }
+}
+
+/// A word that may expand to any number of arguments, or to one of unknown name.
+void MegatronCommand::leave_out(const ShellWord& word) {
+  notes_.push_back(
+      fmt::format("{}: left out: {}", line_text(word.line), shortened(word.gaps.front().why, 120)));
+}
+
+void MegatronCommand::add(const ShellWord& word, ShellWords values) {
+  const std::size_t equals = word.text.find('=');
+  const std::string name = canonical(std::string_view(word.text).substr(0, equals));
+  for (std::size_t i = holds(flags, name) ? 0 : 1; i < values.size(); ++i) {
+    if (values[i].text.empty() && !values[i].gaps.empty()) leave_out(values[i]);
+  }
+  if (!word.gaps.empty() && word.gaps.front().at <= name.size()) return leave_out(word);
+  if (!holds(valued, name) && !holds(flags, name)) return ignore(word, name, values);
+  if (equals != std::string::npos) {
+    values = {word};
+    values.front().text = word.text.substr(equals + 1);
+  }
+  arguments_[name] = {.line = word.line, .values = std::move(values)};
+}
+
+/// Adds a separate note for an argument that changes the cost of a step.
+void MegatronCommand::ignore(const ShellWord& word, const std::string& name,
+                             const ShellWords& values) {
+  const std::string_view instead = simulated_instead(name);
+  if (const auto meant = instead.empty() ? meant_by(name) : std::nullopt) {
+    throw InputError(line_text(word.line),
+                     fmt::format("{} is not known; did you mean {}?", shortened(name), *meant));
+  }
+  if (instead.empty()) return ignored_.push_back(shortened(name));
+  const std::string value = values.empty() ? "" : " " + values.front().text;
+  notes_.push_back(fmt::format("{}{} is not read: {}", name, shortened(value), instead));
+}
+
+const MegatronCommand::Argument* MegatronCommand::find(std::string_view name) const {
+  const auto found = arguments_.find(name);
+  return found == arguments_.end() ? nullptr : &found->second;
+}
+
+std::string MegatronCommand::place(std::string_view name) const {
+  const Argument* argument = find(name);
+  return argument == nullptr ? "" : line_text(argument->line);
+}
+
+void MegatronCommand::fail(std::string_view name, const std::string& what) const {
+  throw InputError(place(name), fmt::format("{}: {}", name, what));
+}
+
+void MegatronCommand::fail_missing(std::string_view name, const std::string& what) const {
+  const std::string hidden =
+      left_out_.empty() ? "" : fmt::format(" ({})", fmt::join(left_out_, "; "));
+  throw InputError(fmt::format("{} is missing; {}{}", name, what, hidden));
+}
+
+std::optional<std::string> MegatronCommand::word(std::string_view name) const {
+  const Argument* argument = find(name);
+  if (argument == nullptr) return std::nullopt;
+  if (argument->values.empty()) fail(name, "its value is missing");
+  const ShellWord& value = argument->values.front();
+  if (!value.gaps.empty()) {
+    fail(name, fmt::format("{}; nothing is run, so write the value out", value.gaps.front().why));
+  }
+  if (!value.assumed.empty()) assumed_.push_back(fmt::format("{}: {}", name, value.assumed));
+  return value.text;
+}
+
+std::vector<std::string> MegatronCommand::words(std::string_view name) const {
+  std::vector<std::string> all;
+  const Argument* argument = find(name);
+  if (argument == nullptr) return all;
+  for (const ShellWord& value : argument->values) all.push_back(value.text);
+  return all;
+}
+
+std::optional<double> MegatronCommand::whole(std::string_view name, double most,
+                                             double least) const {
+  const auto text = word(name);
+  if (!text) return std::nullopt;
+  const auto value = plain_number(*text);
+  if (value && *value >= least && *value <= most && std::floor(*value) == *value) return value;
+  fail(name,
+       fmt::format("\"{}\" is not a whole number from {} to {}", shortened(*text), least, most));
+}
+
+double MegatronCommand::needed(std::string_view name, double most) const {
+  if (const auto value = whole(name, most)) return *value;
+  fail_missing(name, fmt::format("add it with a whole number from 1 to {}", most));
+}
+
+std::optional<double> MegatronCommand::rate(std::string_view name, double most) const {
+  const auto text = word(name);
+  if (!text) return std::nullopt;
+  const auto value = plain_number(*text);
+  if (value && *value >= 0 && *value <= most) return value;
+  fail(name, fmt::format("\"{}\" is not a number from 0 to {}", shortened(*text), most));
+}
+
+std::optional<std::string> MegatronCommand::one_of(
+    std::string_view name, std::initializer_list<std::string_view> words) const {
+  const auto text = word(name);
+  if (!text || holds(words, *text)) return text;
+  fail(name,
+       fmt::format("\"{}\" is not known; known: {}", shortened(*text), fmt::join(words, ", ")));
+}
+
+std::optional<double> MegatronCommand::whole_if_known(std::string_view name, double most) {
+  const Argument* argument = find(name);
+  const bool unknown =
+      argument != nullptr && (argument->values.empty() || !argument->values.front().gaps.empty() ||
+                              !plain_number(argument->values.front().text));
+  if (!unknown) return whole(name, most);
+  notes_.push_back(fmt::format("{}: {} is not known here", place(name), name));
+  return std::nullopt;
+}
+
+std::vector<std::string> MegatronCommand::notes() const {
+  constexpr std::size_t most = 200;
+  std::vector<std::string> all = notes_;
+  const std::vector<std::string> assumed = sorted(assumed_);
+  all.insert(all.end(), assumed.begin(), assumed.end());
+  std::vector<std::string> ignored = sorted(ignored_);
+  if (ignored.size() > most) ignored.resize(most);
+  if (!ignored.empty()) {
+    all.push_back(fmt::format("arguments that are not read: {}", fmt::join(ignored, ", ")));
+  }
+  if (all.size() > most) all.resize(most);
+  return all;
+}
+
+}  // namespace penstock

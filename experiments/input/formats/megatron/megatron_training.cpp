@@ -1,0 +1,150 @@
+#include "experiments/input/formats/megatron/megatron_training.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "experiments/input/files/plain_text.hpp"
+#include "experiments/input/formats/transformers/transformer_shape.hpp"
+#include "sim/base/limits.hpp"
+
+namespace penstock {
+namespace {
+
+using Limit = TransformerLimits;
+using Notes = std::vector<std::string>;
+
+std::optional<std::uint32_t> count_of(const MegatronCommand& command, const char* name,
+                                      double most) {
+  const auto value = command.whole(name, most);
+  if (!value) return std::nullopt;
+  return static_cast<std::uint32_t>(*value);
+}
+
+/// The processes that torchrun starts on all nodes, if stated.
+std::optional<std::uint32_t> devices_of(MegatronCommand& command) {
+  const auto per_node = command.whole_if_known("--nproc-per-node", Limits::ranks);
+  const auto nodes = command.whole_if_known("--nnodes", Limits::ranks);
+  if (!per_node || (command.has("--nnodes") && !nodes)) return std::nullopt;
+  return static_cast<std::uint32_t>(std::min(*per_node * nodes.value_or(1), 1e9));
+}
+
+/// The layers of the longest stage, including embedding and head.
+double longest_stage(const MegatronCommand& command, const MegatronStages& cut) {
+  std::size_t longest = 0;
+  for (const auto& stage : cut.stages) longest = std::max(longest, stage.size());
+  if (longest > 0) return static_cast<double>(longest);
+  return command.needed("--num-layers", Limit::layers) / cut.pipeline / cut.chunks;
+}
+
+void note_full_recomputation(const MegatronCommand& command, const MegatronStages& cut,
+                             Notes& notes) {
+  const auto method = command.one_of("--recompute-method", {"uniform", "block"});
+  const double layers = command.whole("--recompute-num-layers", Limit::layers, 0).value_or(1);
+  if (method == "block" && layers < longest_stage(command, cut)) {
+    notes.push_back(fmt::format(
+        "--recompute-method block: all layers are recomputed, not only the first {} of each stage, "
+        "so the simulated run takes longer and keeps less than Megatron-LM",
+        layers));
+  }
+  if (method == "uniform" && layers > 1) {
+    notes.push_back(fmt::format(
+        "--recompute-num-layers {}: each layer keeps its input and is recomputed alone, not {} at "
+        "a "
+        "time from the input of the first, so the simulated run keeps more inputs, and less during "
+        "recomputation",
+        layers, layers));
+  }
+}
+
+/// The operators of --recompute-modules; those without one of their own are noted.
+std::vector<std::string> selected_operators(const MegatronCommand& command, Notes& notes) {
+  constexpr std::array<std::array<std::string_view, 2>, 4> known{
+      {{"core_attn", "core_attention"}, {"mlp", "mlp"}, {"moe", "moe"}, {"layernorm", "norm"}}};
+  std::vector<std::string> operators;
+  std::vector<std::string> others;
+  for (const std::string& module : command.words("--recompute-modules")) {
+    const auto found = std::find_if(known.begin(), known.end(),
+                                    [&](const auto& pair) { return pair[0] == module; });
+    if (found == known.end()) {
+      others.push_back(module);
+    } else {
+      operators.emplace_back((*found)[1]);
+    }
+  }
+  if (others.empty()) return operators;
+  if (operators.empty()) operators.emplace_back("core_attention");
+  notes.push_back(fmt::format("--recompute-modules {}: not modelled; recomputed: {}",
+                              shortened(fmt::format("{}", fmt::join(others, " "))),
+                              fmt::join(operators, ", ")));
+  return operators;
+}
+
+std::optional<RecomputeMode> recompute_of(const MegatronCommand& command, const MegatronStages& cut,
+                                          Notes& notes) {
+  const auto granularity = command.one_of("--recompute-granularity", {"full", "selective"});
+  if (granularity == "full") {
+    note_full_recomputation(command, cut, notes);
+    return RecomputeMode::full;
+  }
+  if (!granularity && !command.has("--recompute-activations")) return RecomputeMode::none;
+  return RecomputeMode::selective;
+}
+
+/// Megatron-LM's SGD has momentum unless it is set to zero.
+std::optional<Optimizer> optimizer_of(const MegatronCommand& command, Notes& notes) {
+  constexpr double usual_momentum = 0.9;
+  const std::string name = command.word("--optimizer").value_or("adam");
+  if (name == "sgd") {
+    const double momentum = command.rate("--sgd-momentum", 1).value_or(usual_momentum);
+    return momentum > 0 ? Optimizer::momentum : Optimizer::sgd;
+  }
+  if (name != "adam") {
+    notes.push_back(fmt::format(
+        "--optimizer {}: two moments per parameter are assumed, as for Adam", shortened(name)));
+  }
+  return Optimizer::adam;
+}
+
+/// Megatron-LM defaults to fp32, which is rarely intended.
+std::string dtype_of(const MegatronCommand& command, Notes& notes) {
+  if (command.has("--bf16")) return "bf16";
+  if (command.has("--fp16")) return "fp16";
+  notes.emplace_back(
+      "neither --bf16 nor --fp16: the command trains in fp32; for bf16 add --bf16 or set "
+      "/model/dtype=bf16");
+  return "fp32";
+}
+
+}  // namespace
+
+TrainingCommand megatron_training(MegatronCommand& command, const MegatronStages& cut,
+                                  std::vector<std::string>& notes) {
+  constexpr double most = 1e9;
+  TrainingCommand training;
+  training.tensor = count_of(command, "--tensor-model-parallel-size", Limits::ranks).value_or(1);
+  training.pipeline = cut.pipeline;
+  training.chunks = cut.chunks;
+  training.context = count_of(command, "--context-parallel-size", Limits::ranks).value_or(1);
+  training.expert = count_of(command, "--expert-model-parallel-size", Limits::ranks).value_or(1);
+  training.devices = devices_of(command);
+  training.microbatch = count_of(command, "--micro-batch-size", most);
+  training.global_batch = count_of(command, "--global-batch-size", most);
+  training.sequence = command.whole("--seq-length", Limit::positions);
+  training.sequence_parallel = command.has("--sequence-parallel");
+  training.scatter_gather = !command.has("--no-scatter-gather-tensors-in-pipeline");
+  training.overlap_gathers = command.has("--overlap-param-gather");
+  training.overlap_experts = command.has("--overlap-moe-expert-parallel-comm");
+  training.dtype = dtype_of(command, notes);
+  training.recompute = recompute_of(command, cut, notes);
+  if (training.recompute == RecomputeMode::selective) {
+    training.recompute_operators = selected_operators(command, notes);
+  }
+  training.optimizer = optimizer_of(command, notes);
+  training.distributed_optimizer = command.has("--use-distributed-optimizer");
+  return training;
+}
+
+}  // namespace penstock

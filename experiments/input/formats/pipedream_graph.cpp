@@ -1,0 +1,173 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <unordered_map>
+
+#include "experiments/input/files/plain_text.hpp"
+#include "experiments/input/formats/graphs/graph_order.hpp"
+#include "experiments/input/formats/graphs/pipedream_lines.hpp"
+#include "experiments/input/formats/registry.hpp"
+#include "sim/base/error.hpp"
+
+namespace penstock {
+namespace {
+
+[[noreturn]] void fail(std::size_t line, const std::string& what) {
+  throw InputError(fmt::format("line {}", line), what);
+}
+
+/// The number at the end of an id: 12 of "node12".
+std::uint64_t number_of_id(std::string_view id) {
+  const std::size_t digits = id.find_last_not_of("0123456789") + 1;  // npos + 1 is 0
+  std::uint64_t value = 0;
+  const auto result = std::from_chars(id.data() + digits, id.data() + id.size(), value);
+  return result.ec == std::errc{} ? value : UINT64_MAX;
+}
+
+/// Files list nodes in arbitrary order; their numbers follow the model.
+void sort_by_number(std::vector<PipedreamNode>& nodes) {
+  std::stable_sort(nodes.begin(), nodes.end(), [](const PipedreamNode& a, const PipedreamNode& b) {
+    return number_of_id(a.id) < number_of_id(b.id);
+  });
+}
+
+Layer layer_of(const PipedreamNode& node) {
+  Layer layer;
+  layer.name = node.description.empty() ? std::string(node.id)
+                                        : fmt::format("{} {}", node.id, node.description);
+  layer.source = fmt::format("line {}", node.line);
+  layer.forward_us = node.forward_ms * 1000;
+  layer.backward_us = node.backward_ms * 1000;
+  layer.activation_bytes = node.activation_bytes;
+  layer.stash_bytes = node.activation_bytes;
+  layer.parameter_bytes = node.parameter_bytes;
+  return layer;
+}
+
+using Ids = std::unordered_map<std::string_view, LayerIndex>;
+
+Ids ids_of(const std::vector<PipedreamNode>& nodes) {
+  Ids ids;
+  for (const PipedreamNode& node : nodes) {
+    const auto [same, added] =
+        ids.emplace(node.id, LayerIndex{static_cast<std::uint32_t>(ids.size())});
+    if (added) continue;
+    const std::size_t other = nodes[index(same->second)].line;
+    fail(std::max(node.line, other),
+         fmt::format("node {} is already in line {}; each node has its own id", shortened(node.id),
+                     std::min(node.line, other)));
+  }
+  return ids;
+}
+
+LayerIndex end_of(const Ids& ids, std::string_view id, std::size_t line) {
+  const auto found = ids.find(id);
+  if (found != ids.end()) return found->second;
+  fail(line, fmt::format("no node is called {}; an edge joins two nodes", shortened(id)));
+}
+
+/// Layers in order of their numbers, edges in file order.
+ModelGraph graph_of(const PipedreamLines& lines) {
+  const Ids ids = ids_of(lines.nodes);
+  ModelGraph graph;
+  for (const PipedreamNode& node : lines.nodes) graph.layers.push_back(layer_of(node));
+  for (const PipedreamEdge& edge : lines.edges) {
+    graph.edges.emplace_back(end_of(ids, edge.from, edge.line), end_of(ids, edge.to, edge.line));
+  }
+  if (const auto wrong = edge_on_cycle(graph)) {
+    const PipedreamEdge& edge = lines.edges[*wrong];
+    fail(edge.line, fmt::format("the edge from {} to {} is part of a cycle; a model is a graph "
+                                "without cycles",
+                                shortened(edge.from), shortened(edge.to)));
+  }
+  return graph;
+}
+
+/// The layers of each stage, if an optimizer has written them.
+std::vector<std::vector<LayerIndex>> stages_of(const std::vector<PipedreamNode>& nodes,
+                                               const std::vector<LayerIndex>& place) {
+  if (!std::any_of(nodes.begin(), nodes.end(),
+                   [](const PipedreamNode& n) { return n.stage.has_value(); })) {
+    return {};
+  }
+  std::vector<std::vector<LayerIndex>> stages;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const PipedreamNode& node = nodes[i];
+    if (!node.stage) fail(node.line, "the node has no stage_id, while others have one");
+    if (*node.stage >= nodes.size()) {
+      fail(node.line, fmt::format("stage_id={} is too large; {} nodes fill the stages 0 to {} at "
+                                  "most",
+                                  *node.stage, nodes.size(), nodes.size() - 1));
+    }
+    if (*node.stage >= stages.size()) stages.resize(*node.stage + 1);
+    stages[*node.stage].push_back(place[i]);
+  }
+  for (std::size_t stage = 0; stage < stages.size(); ++stage) {
+    std::sort(stages[stage].begin(), stages[stage].end());
+    if (stages[stage].empty()) {
+      throw InputError(
+          fmt::format("no node has stage_id={}; stages are numbered from 0 without "
+                      "gaps",
+                      stage));
+    }
+  }
+  return stages;
+}
+
+/// Notes on how times were measured, judging by all times of a file.
+void add_time_notes(const std::vector<PipedreamNode>& nodes, std::vector<std::string>& notes) {
+  double input_ms = 0;
+  double forward_ms = 0;
+  double backward_ms = 0;
+  for (const PipedreamNode& node : nodes) {
+    (node.description.starts_with("Input") ? input_ms : forward_ms) += node.forward_ms;
+    backward_ms += node.backward_ms;
+  }
+  if (input_ms > 0) {
+    notes.push_back(
+        fmt::format("the Input nodes take {:.6g} ms of the forward pass, which is what "
+                    "loading data took; they count like any layer",
+                    input_ms));
+  }
+  // A backward normally takes about twice as long as its forward.
+  constexpr double suspicious = 5;
+  if (forward_ms * suspicious < backward_ms) {
+    notes.push_back(
+        fmt::format("all forward passes together take {:.6g} ms, all backward passes "
+                    "{:.6g} ms: forward times seem to be lost in this profile",
+                    forward_ms, backward_ms));
+  }
+}
+
+bool recognizes(std::string_view text) {
+  const std::size_t start = text.find_first_not_of(" \t\r\n");
+  return start != std::string_view::npos && text[start] != '{' && has_pipedream_node(text);
+}
+
+ModelFile read_model(std::string_view text, const ModelFileOptions& /*options*/) {
+  PipedreamLines lines = read_pipedream_lines(checked_text(text));
+  sort_by_number(lines.nodes);
+  ModelFile file;
+  file.graph = graph_of(lines);
+  file.stages = stages_of(lines.nodes, put_in_order(file.graph));
+  file.notes.emplace_back(
+      "times and sizes are those of one whole profiled minibatch, which is taken as a microbatch");
+  file.notes.emplace_back(
+      "stash_bytes is each node's own activation_size: the format does not say what its backward "
+      "needs");
+  add_time_notes(lines.nodes, file.notes);
+  return file;
+}
+
+}  // namespace
+
+constinit extern const FormatEntry pipedream_graph_entry{
+    .name = "pipedream-graph",
+    .suffix = ".txt",
+    .summary =
+        "a profiled graph of layers of PipeDream or DAPPLE, with its stages or without; read",
+    .recognizes = recognizes,
+    .read_model = read_model};
+
+}  // namespace penstock

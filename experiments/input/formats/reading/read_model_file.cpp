@@ -1,0 +1,71 @@
+#include "experiments/input/formats/reading/read_model_file.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "experiments/input/files/files.hpp"
+#include "experiments/input/files/json_input.hpp"
+#include "experiments/input/files/plain_text.hpp"
+#include "experiments/input/formats/registry.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/named.hpp"
+
+namespace penstock {
+namespace {
+
+/// The names of the model formats.
+std::string known_formats() {
+  std::vector<std::string_view> names;
+  for (const FormatEntry* entry : format_entries()) {
+    if (entry->read_model != nullptr) names.push_back(entry->name);
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+/// Whether a text is a scenario of ours, which names its model.
+bool is_scenario(std::string_view text) {
+  if (!is_json(text)) return false;
+  const auto document = parse_json(text);
+  return document.is_object() && document.contains("penstock") && document.contains("model");
+}
+
+const FormatEntry& format_of(std::string_view text, const ModelFileOptions& options) {
+  if (!options.format.empty()) {
+    const FormatEntry* entry = find_named(format_entries(), options.format);
+    if (entry != nullptr && entry->read_model != nullptr) return *entry;
+    throw InputError(
+        "", fmt::format("unknown model format \"{}\"; known: {}", options.format, known_formats()));
+  }
+  for (const FormatEntry* entry : format_entries()) {
+    if (entry->recognizes != nullptr && entry->recognizes(text)) return *entry;
+  }
+  if (is_scenario(text)) {
+    throw InputError("", fmt::format("it is a scenario; give the file of a model, such as its "
+                                     "/model/file; known formats: {}",
+                                     known_formats()));
+  }
+  throw InputError("", fmt::format("unrecognised model format; known: {}", known_formats()));
+}
+
+}  // namespace
+
+ModelFile parse_model_file(const std::string& text, const ModelFileOptions& options) {
+  const std::string_view content = without_byte_order_mark(text);
+  const FormatEntry& format = format_of(content, options);
+  ModelFile file = format.read_model(content, options);
+  file.format = format.name;
+  for (std::string& note : file.notes) note = valid_text(note);
+  return file;
+}
+
+ModelFile read_model_file(const std::string& path, const ModelFileOptions& options) {
+  const std::string text = read_file(path);
+  try {
+    return parse_model_file(text, options);
+  } catch (const InputError& error) {
+    throw in_file(path, error);
+  }
+}
+
+}  // namespace penstock

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <string>
+
+#include "experiments/input/model_files/model_file.hpp"
+
+namespace penstock {
+
+/// Reads a model of any known format. Throws InputError with the file's name in front.
+ModelFile read_model_file(const std::string& path, const ModelFileOptions& options = {});
+
+/// The same for text in memory; errors have only a place inside the file.
+ModelFile parse_model_file(const std::string& text, const ModelFileOptions& options = {});
+
+}  // namespace penstock

@@ -1,0 +1,175 @@
+#include "experiments/input/formats/traces/trace_writer.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <vector>
+
+#include "experiments/input/files/own_file.hpp"
+#include "sim/base/time.hpp"
+
+namespace penstock {
+namespace {
+
+/// Size of the pieces that go to the sink.
+constexpr std::size_t piece_bytes = std::size_t{1} << 18;
+
+bool some_rank_has_several_stages(const Plan& plan) {
+  std::vector<std::optional<Stage>> stage(plan.ranks);
+  return std::any_of(plan.classes.begin(), plan.classes.end(), [&](const WorkClass& work) {
+    if (is_transfer(work.pass)) return false;
+    if (!stage[work.resource]) stage[work.resource] = work.stage;
+    return *stage[work.resource] != work.stage;
+  });
+}
+
+/// The tensor of an arrow.
+std::string_view tensor_name(Pass transfer) {
+  const bool activation = transfer == Pass::send_activation || transfer == Pass::send_evicted ||
+                          transfer == Pass::send_loaded;
+  return activation ? "activation" : transfer == Pass::gather_weights ? "weights" : "gradient";
+}
+
+/// The number of a rank, or the name of any other end, as JSON.
+std::string end_json(Rank end) {
+  return is_rank(end) ? end_text(end) : fmt::format("\"{}\"", end_text(end));
+}
+
+}  // namespace
+
+/// As text_us: exact, without trailing zeros.
+void PieceText::put(Time time) {
+  constexpr std::int64_t per_us = 1'000'000;
+  if (time.picoseconds < 0) return put(std::string_view(text_us(time)));
+  put(time.picoseconds / per_us);
+  std::int64_t rest = time.picoseconds % per_us;
+  if (rest == 0) return;
+  char digits[] = {'.', '0', '0', '0', '0', '0', '0'};
+  std::size_t length = sizeof digits;
+  for (; rest % 10 == 0; rest /= 10) --length;
+  for (std::size_t at = length - 1; rest != 0; rest /= 10) {
+    digits[at--] = static_cast<char>('0' + rest % 10);
+  }
+  text_.append(digits, length);
+}
+
+ThreadNumbers::ThreadNumbers(std::uint32_t ranks, const TraceEvents& trace) {
+  std::array<std::uint32_t, slice_kinds> most{1, 0, 0};
+  for (const auto& lanes : trace.lanes()) {
+    for (std::size_t kind = 0; kind < slice_kinds; ++kind) {
+      most[kind] = std::max(most[kind], lanes[kind]);
+    }
+  }
+  first_ = {ranks - 1, ranks - 1 + most[0], ranks - 1 + most[0] + most[1]};
+}
+
+TraceWriter::TraceWriter(const Plan& plan, const Costs& costs, const TraceEvents& trace,
+                         const TextSink& sink)
+    : plan_(plan),
+      costs_(costs),
+      trace_(trace),
+      threads_(plan.ranks, trace),
+      several_stages_(some_rank_has_several_stages(plan)),
+      sink_(sink) {
+  out_.add(R"({"comment":")", own_mark, R"(","displayTimeUnit":"ns","traceEvents":[)");
+}
+
+void TraceWriter::open(std::string_view phase, std::uint32_t rank, std::uint32_t thread) {
+  if (out_.text().size() > piece_bytes) {
+    sink_(out_.text());
+    out_.text().clear();
+  }
+  out_.add(first_ ? "\n" : ",\n", R"({"ph":")", phase, R"(","pid":)", rank, R"(,"tid":)", thread);
+  first_ = false;
+}
+
+/// Metadata has no time: viewers refuse negative times and would count others as part of the run.
+void TraceWriter::write_metadata(std::string_view name, std::uint32_t rank, std::uint32_t thread,
+                                 std::string_view argument) {
+  open("M", rank, thread);
+  out_.add(R"(,"cat":"__metadata","name":")", name, R"(","args":{)", argument, "}}");
+}
+
+void TraceWriter::write_lanes(std::uint32_t rank, TraceKind kind, std::string_view name) {
+  std::uint32_t count = trace_.lanes()[rank][static_cast<std::size_t>(kind)];
+  if (kind == TraceKind::compute) count = std::max(count, 1U);
+  for (std::uint32_t lane = 0; lane < count; ++lane) {
+    const std::uint32_t thread = threads_.of(kind, lane);
+    const std::string number = lane == 0 ? "" : fmt::format(" {}", lane + 1);
+    write_metadata("thread_name", rank, thread, fmt::format(R"("name":"{}{}")", name, number));
+    write_metadata("thread_sort_index", rank, thread, fmt::format(R"("sort_index":{})", thread));
+  }
+}
+
+/// Numbers in names are padded, for viewers that sort by name.
+void TraceWriter::write_rank(std::uint32_t rank) {
+  const std::size_t digits = std::max<std::size_t>(fmt::formatted_size("{}", plan_.ranks - 1), 2);
+  write_metadata("process_name", rank, 0, fmt::format(R"("name":"rank {:0{}}")", rank, digits));
+  write_metadata("process_sort_index", rank, 0, fmt::format(R"("sort_index":{})", rank));
+  write_lanes(rank, TraceKind::compute, "compute");
+  write_lanes(rank, TraceKind::send, "send");
+  write_lanes(rank, TraceKind::receive, "recv");
+}
+
+void TraceWriter::write(const TraceEvent& event) {
+  switch (event.kind) {
+    case TraceKind::arrow_start:
+      return write_arrow(event, "s", "");
+    // "e": bound to the enclosing slice, not to the next one.
+    case TraceKind::arrow_end:
+      return write_arrow(event, "f", R"(,"bp":"e")");
+    case TraceKind::memory:
+      return write_counter(event, "memory", "bytes");
+    case TraceKind::activations:
+      return write_counter(event, "activations", "held");
+    default:
+      return write_slice(event);
+  }
+}
+
+/// Viewers colour a slice by its name without numbers, so all forward passes get one colour.
+void TraceWriter::write_slice(const TraceEvent& event) {
+  const WorkClass& work = plan_.class_of(event.task);
+  const std::uint32_t microbatch = index(plan_.microbatch[event.task]);
+  const bool computes = event.kind == TraceKind::compute;
+  open("X", event.rank, threads_.of(event.kind, event.lane));
+  out_.add(R"(,"ts":)", event.at, R"(,"dur":)", event.length,
+           computes ? R"(,"cat":"compute","name":")" : R"(,"cat":"transfer","name":")");
+  std::string_view name = letters(work.pass);
+  if (event.kind == TraceKind::receive && name.starts_with("SEND")) {
+    out_.add("RECV");
+    name.remove_prefix(4);
+  }
+  out_.add(name, ' ', microbatch);
+  if (several_stages_) out_.add(" s", index(work.stage));
+  out_.add(R"(","args":{"stage":)", index(work.stage), R"(,"microbatch":)", microbatch);
+  if (!computes) {
+    const Link& link = plan_.link(work.resource);
+    out_.add(R"(,"from":)", end_json(link.from), R"(,"to":)", end_json(link.to), R"(,"bytes":)",
+             costs_.bytes[work.buffer]);
+  }
+  out_.add("}}");
+}
+
+void TraceWriter::write_arrow(const TraceEvent& event, std::string_view phase,
+                              std::string_view binding) {
+  open(phase, event.rank, threads_.of(TraceKind::compute, event.lane));
+  out_.add(R"(,"ts":)", event.at, R"(,"cat":"transfer","name":")",
+           tensor_name(plan_.class_of(event.task).pass), R"(","id":)", event.value, binding, '}');
+}
+
+void TraceWriter::write_counter(const TraceEvent& event, std::string_view name,
+                                std::string_view unit) {
+  open("C", event.rank, 0);
+  out_.add(R"(,"ts":)", event.at, R"(,"cat":"counter","name":")", name, R"(","args":{")", unit,
+           R"(":)", event.value, "}}");
+}
+
+void TraceWriter::finish(std::string_view more) {
+  out_.add("\n]", more, "}\n");
+  sink_(out_.text());
+}
+
+}  // namespace penstock

@@ -1,0 +1,150 @@
+#include "experiments/input/long_work/interruption.hpp"
+
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <string_view>
+#include <utility>
+
+#include "experiments/input/long_work/messages.hpp"
+
+namespace penstock {
+
+/// Never freed: a signal handler may be reading an entry.
+struct UnfinishedFile::Entry {
+  std::string path;
+  std::atomic<bool> unfinished = true;
+  Entry* next = nullptr;
+
+  /// Head of the list. Static, because a signal handler reads it.
+  static std::atomic<Entry*> first;
+};
+
+constinit std::atomic<UnfinishedFile::Entry*> UnfinishedFile::Entry::first = nullptr;
+
+/// Async-signal-safe.
+void remove_unfinished() {
+  for (auto* entry = UnfinishedFile::Entry::first.load(); entry != nullptr; entry = entry->next) {
+    if (entry->unfinished) ::unlink(entry->path.c_str());
+  }
+}
+
+namespace {
+
+constexpr int interrupted = 130;
+
+/// ": TEXT" of the note, or null. Static, because a signal handler reads it; never freed.
+std::atomic<const std::string*> interrupt_note = nullptr;
+
+void write_error(std::string_view text) {
+  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text.data(), text.size());
+}
+
+/// A progress bar stays on its line; the message starts on the next one.
+extern "C" void on_interrupt(int /*signal*/) {
+  remove_unfinished();
+  if (::isatty(STDERR_FILENO) == 1) write_error("\n");
+  write_error("penstock: interrupted");
+  if (const std::string* note = interrupt_note.load()) write_error(*note);
+  write_error("\n");
+  ::_exit(interrupted);
+}
+
+/// Static, because a signal handler writes it.
+std::atomic<bool> end_is_requested = false;
+
+extern "C" void on_request(int /*signal*/) {
+  end_is_requested = true;
+  end_on_interrupt();
+}
+
+constexpr std::array interrupting{SIGINT, SIGTERM, SIGHUP};
+/// These end a program as if it had no handler, but without unfinished files.
+constexpr std::array ending{SIGQUIT, SIGPIPE, SIGXCPU};
+
+extern "C" void on_ending(int signal) {
+  remove_unfinished();
+  ::signal(signal, SIG_DFL);
+  ::raise(signal);
+}
+
+sigset_t interrupts() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int signal : interrupting) sigaddset(&signals, signal);
+  return signals;
+}
+
+/// `nohup` has signals ignored that must stay so; shells ignore SIGINT for what runs behind `&`,
+/// which may be interrupted nevertheless.
+bool stays_ignored(int signal) {
+  struct sigaction now = {};
+  sigaction(signal, nullptr, &now);
+  return signal != SIGINT && signal != SIGTERM && now.sa_handler == SIG_IGN;
+}
+
+template <class Signals>
+void handle(const Signals& signals, void (*handler)(int signal)) {
+  struct sigaction action = {};
+  action.sa_handler = handler;
+  action.sa_mask = interrupts();
+  for (const int signal : signals) {
+    if (!stays_ignored(signal)) sigaction(signal, &action, nullptr);
+  }
+}
+
+}  // namespace
+
+void end_on_interrupt() { handle(interrupting, on_interrupt); }
+
+void take_up_signals() {
+  std::signal(SIGCHLD, SIG_DFL);
+  std::signal(SIGXFSZ, SIG_IGN);
+  end_on_interrupt();
+  handle(ending, on_ending);
+}
+
+InterruptRequest::InterruptRequest() {
+  end_is_requested = false;
+  handle(interrupting, on_request);
+}
+
+InterruptRequest::~InterruptRequest() { end_on_interrupt(); }
+
+bool InterruptRequest::asked() const { return end_is_requested; }
+
+UnfinishedFile::UnfinishedFile(std::string path) : entry_(new Entry{.path = std::move(path)}) {
+  entry_->next = Entry::first;
+  while (!Entry::first.compare_exchange_weak(entry_->next, entry_)) continue;
+}
+
+UnfinishedFile::UnfinishedFile(UnfinishedFile&& other) noexcept
+    : entry_(std::exchange(other.entry_, nullptr)) {}
+
+UnfinishedFile::~UnfinishedFile() {
+  if (entry_ == nullptr || !entry_->unfinished) return;
+  ::unlink(entry_->path.c_str());
+  entry_->unfinished = false;
+}
+
+const std::string& UnfinishedFile::path() const { return entry_->path; }
+
+void UnfinishedFile::keep() { entry_->unfinished = false; }
+
+InterruptNote::InterruptNote(const std::string& text) { set(text); }
+
+InterruptNote::~InterruptNote() { interrupt_note = nullptr; }
+
+void InterruptNote::set(const std::string& text) {
+  interrupt_note = new std::string(": " + printable(text));
+}
+
+InterruptsWait::InterruptsWait() {
+  const sigset_t signals = interrupts();
+  pthread_sigmask(SIG_BLOCK, &signals, &before_);
+}
+
+InterruptsWait::~InterruptsWait() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+}  // namespace penstock

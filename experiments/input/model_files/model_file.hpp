@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "experiments/input/model_files/optimizer.hpp"
+#include "experiments/input/model_files/recompute_mode.hpp"
+#include "hardware_models/spec/model_spec.hpp"
+#include "hardware_models/spec/profile.hpp"
+#include "sim/base/numbers.hpp"
+#include "sim/model/model_graph.hpp"
+
+namespace penstock {
+
+/// How to read a model file that leaves facts open.
+struct ModelFileOptions {
+  std::string format;        // by name; empty: by its content
+  std::string architecture;  // of a config whose architecture is unknown or missing
+};
+
+/// Facts of a training command beyond its model. Absent means not stated.
+struct TrainingCommand {
+  std::optional<std::uint32_t> tensor;
+  std::optional<std::uint32_t> pipeline;
+  std::optional<std::uint32_t> chunks;
+  std::optional<std::uint32_t> context;
+  std::optional<std::uint32_t> expert;
+  std::optional<std::uint32_t> devices;  // world size
+  std::optional<std::uint32_t> microbatch;
+  std::optional<std::uint32_t> global_batch;
+  std::optional<double> sequence;
+  std::optional<bool> sequence_parallel;
+  std::optional<bool> scatter_gather;   // of activations between tensor groups
+  std::optional<bool> overlap_experts;  // all-to-alls of experts with compute
+  std::optional<bool> overlap_gathers;  // of new weights with the next step's first forwards
+  std::optional<std::string> dtype;     // "bf16", "fp16", "fp32"
+  std::optional<RecomputeMode> recompute;
+  std::vector<std::string> recompute_operators;  // with `selective`; empty: not stated
+  std::optional<Optimizer> optimizer;
+  std::optional<bool> distributed_optimizer;  // ZeRO-1
+};
+
+/// A model as read from a file: layers by kinds, layers by times, or the partition of another
+/// file's layers into stages.
+struct ModelFile {
+  std::string format;        // its name
+  std::string architecture;  // "llama"; empty if the format has none
+  ModelSpec spec;            // layers by kinds; else
+  ModelGraph graph;          // layers by times of one microbatch, with edges; else
+  Profile profile;           // layers by times at several sizes, a chain unless `graph` has edges
+  // The id of each layer of `graph` in other files; empty: its position.
+  std::vector<std::uint32_t> layer_ids;
+  std::optional<double> max_sequence;  // of the model
+  TrainingCommand command;
+
+  // The layers and ranks of each stage, if stated.
+  std::vector<std::vector<LayerIndex>> stages;
+  std::vector<std::vector<Rank>> ranks;
+
+  std::vector<std::string> notes;  // assumptions and omissions, for the user
+};
+
+/// Tokens per example if not stated: 4096, or the maximum of the model.
+double usual_sequence(std::optional<double> max_sequence);
+
+/// Whether the examples of a model are token sequences.
+bool has_tokens(const ModelSpec& spec);
+
+}  // namespace penstock

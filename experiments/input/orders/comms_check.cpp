@@ -1,0 +1,372 @@
+#include "experiments/input/orders/comms_check.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <set>
+#include <tuple>
+
+namespace penstock {
+namespace {
+
+/// A tensor in flight: whether it is a gradient, its sending stage, its microbatch.
+using Tensor = std::tuple<bool, Stage, Microbatch>;
+
+/// A cell of a row, of either kind.
+struct Cell {
+  std::uint32_t column;
+  std::vector<Action> actions;  // two in an overlap cell
+  std::optional<CommCell> comm;
+};
+
+std::string text_of(const Cell& cell) {
+  return cell.comm ? text(*cell.comm) : text(cell.actions.front());
+}
+
+/// Actions and communication of a row, by column.
+std::vector<Cell> cells_of(const OrderFile& order, Rank rank) {
+  std::vector<Cell> cells;
+  const auto& actions = order.schedule.on(rank);
+  const auto& columns = order.column[index(rank)];
+  for (std::size_t i = 0; i < actions.size(); ++i) {
+    if (!cells.empty() && cells.back().column == columns[i]) {
+      cells.back().actions.push_back(actions[i]);
+    } else {
+      cells.push_back({columns[i], {actions[i]}, std::nullopt});
+    }
+  }
+  for (const CommCell& comm : order.comms[index(rank)]) cells.push_back({comm.column, {}, comm});
+  std::sort(cells.begin(), cells.end(),
+            [](const Cell& a, const Cell& b) { return a.column < b.column; });
+  return cells;
+}
+
+class Check {
+ public:
+  Check(const OrderFile& order, const Placement& placement) : order_(order), placement_(placement) {
+    for (Rank rank : Numbers<Rank>(placement.ranks())) {
+      rows_.push_back(cells_of(order, rank));
+      for (const Cell& cell : rows_.back()) {
+        if (!cell.comm) continue;
+        comms_.insert(key_of(*cell.comm));
+        has_waits_ = has_waits_ || is_wait(cell.comm->comm);
+        has_reductions_ = has_reductions_ || cell.comm->comm == Comm::reduce_grad;
+      }
+    }
+  }
+
+  std::optional<CellFault> run() {
+    for (std::uint32_t rank = 0; rank < rows_.size(); ++rank) {
+      const std::size_t blank_row = order_.blank ? order_.blank->first : rows_.size();
+      if (blank_row == rank) {
+        return CellFault{rank, order_.blank->second,
+                         "an order with communication has no blank cells; only compute-only orders "
+                         "may have idle steps"};
+      }
+      if (auto fault = fault_in_row(rank)) return fault;
+    }
+    return stuck();
+  }
+
+ private:
+  using CommKey = std::tuple<Comm, Stage, Microbatch>;
+  static CommKey key_of(const CommCell& cell) { return {cell.comm, cell.stage, cell.microbatch}; }
+
+  /// State of a row so far.
+  struct Progress {
+    std::set<Tensor> made;
+    std::set<Tensor> received;
+    std::set<CommKey> done;
+    std::set<Stage> gathered;
+    std::map<Stage, std::uint32_t> backwards_left;
+    std::optional<Stage> reducing;  // its REDUCE_GRAD has no wait yet
+    bool gathers = false;           // the row has an UNSHARD somewhere
+  };
+
+  std::optional<Stage> before(bool gradient, Stage stage) const {
+    return gradient ? placement_.after(stage) : placement_.before(stage);
+  }
+  std::optional<Stage> after(bool gradient, Stage stage) const {
+    return gradient ? placement_.before(stage) : placement_.after(stage);
+  }
+  /// The tensor that a SEND or RECV moves, if its stage has such a neighbour on another rank.
+  std::optional<Tensor> tensor_of(const CommCell& cell) const {
+    const bool gradient = cell.comm == Comm::send_backward || cell.comm == Comm::receive_backward;
+    const auto other =
+        is_send(cell.comm) ? after(gradient, cell.stage) : before(gradient, cell.stage);
+    if (!other || placement_.rank_of(*other) == placement_.rank_of(cell.stage)) return std::nullopt;
+    return Tensor{gradient, is_send(cell.comm) ? cell.stage : *other, cell.microbatch};
+  }
+  CommCell send_of(const Tensor& tensor) const {
+    const auto& [gradient, sender, microbatch] = tensor;
+    return {gradient ? Comm::send_backward : Comm::send_forward, sender, microbatch, 0};
+  }
+  CommCell receive_of(const Tensor& tensor) const {
+    const auto& [gradient, sender, microbatch] = tensor;
+    return {gradient ? Comm::receive_backward : Comm::receive_forward, *after(gradient, sender),
+            microbatch, 0};
+  }
+  /// The tensor that an action reads from another rank, if any.
+  std::optional<Tensor> read_by(const Action& action) const {
+    if (action.pass == Pass::backward_weight) return std::nullopt;
+    const bool gradient = gives_gradient(action.pass);
+    const auto from = before(gradient, action.stage);
+    if (!from || placement_.rank_of(*from) == placement_.rank_of(action.stage)) return std::nullopt;
+    return Tensor{gradient, *from, action.microbatch};
+  }
+
+  std::optional<CellFault> fault_in_row(std::uint32_t rank) {
+    Progress progress;
+    for (const Cell& cell : rows_[rank]) {
+      if (cell.comm && cell.comm->comm == Comm::unshard) progress.gathers = true;
+      for (const Action& action : cell.actions) {
+        if (ends_activation(action.pass)) ++progress.backwards_left[action.stage];
+      }
+    }
+    for (const Cell& cell : rows_[rank]) {
+      std::string fault;
+      if (cell.comm) {
+        fault = fault_of(*cell.comm, Rank{rank}, progress);
+      } else {
+        for (const Action& action : cell.actions) {
+          if (fault.empty()) fault = fault_of(action, progress);
+        }
+      }
+      if (!fault.empty()) return CellFault{rank, cell.column, fault};
+    }
+    const std::string missing = missing_in_row(rank, progress);
+    if (missing.empty()) return std::nullopt;
+    return CellFault{rank, rows_[rank].back().column + 1, missing};
+  }
+
+  /// What an order with REDUCE_GRAD or with waits lacks at the end of a row; "" for nothing.
+  std::string missing_in_row(std::uint32_t rank, const Progress& progress) const {
+    for (const auto& [stage, left] : progress.backwards_left) {
+      const CommCell reduction{Comm::reduce_grad, stage, {}, 0};
+      if (has_reductions_ && !progress.done.contains(key_of(reduction))) {
+        return fmt::format(
+            "{} is missing: gradients of stage {} would not be divided by the "
+            "number of microbatches",
+            text(reduction), index(stage));
+      }
+    }
+    if (!has_waits_) return {};
+    for (const Cell& cell : rows_[rank]) {
+      if (!cell.comm) continue;
+      const auto wait = wait_of(*cell.comm);
+      if (!wait || progress.done.contains(key_of(*wait))) continue;
+      return fmt::format("{} has no {} behind it", text(*cell.comm), text(*wait));
+    }
+    return {};
+  }
+
+  /// The wait that a SEND or a REDUCE_GRAD needs in an order with waits.
+  static std::optional<CommCell> wait_of(const CommCell& cell) {
+    CommCell wait = cell;
+    if (cell.comm == Comm::send_forward) {
+      wait.comm = Comm::wait_send_forward;
+    } else if (cell.comm == Comm::send_backward) {
+      wait.comm = Comm::wait_send_backward;
+    } else if (cell.comm == Comm::reduce_grad) {
+      wait.comm = Comm::wait_reduce_grad;
+    } else {
+      return std::nullopt;
+    }
+    return wait;
+  }
+  static CommCell waited_for(const CommCell& wait) {
+    CommCell cell = wait;
+    cell.comm = wait.comm == Comm::wait_send_forward    ? Comm::send_forward
+                : wait.comm == Comm::wait_send_backward ? Comm::send_backward
+                                                        : Comm::reduce_grad;
+    return cell;
+  }
+
+  std::string fault_of(const Action& action, Progress& progress) const {
+    if (const auto tensor = read_by(action); tensor && !progress.received.contains(*tensor)) {
+      return fmt::format("{} has no {} before it", text(action), text(receive_of(*tensor)));
+    }
+    if (progress.gathers && !progress.gathered.contains(action.stage)) {
+      return fmt::format("{} runs while the weights of stage {} are not gathered", text(action),
+                         index(action.stage));
+    }
+    if (ends_activation(action.pass)) --progress.backwards_left[action.stage];
+    progress.made.insert({gives_gradient(action.pass), action.stage, action.microbatch});
+    return {};
+  }
+
+  std::string fault_of(const CommCell& cell, Rank rank, Progress& progress) const {
+    if (index(cell.stage) >= placement_.stage_count() || placement_.rank_of(cell.stage) != rank) {
+      return fmt::format("{} is on rank {}, which does not hold stage {}", text(cell), index(rank),
+                         index(cell.stage));
+    }
+    if (is_wait(cell.comm)) return fault_of_wait(cell, progress);
+    if (!is_send(cell.comm) && !is_receive(cell.comm)) return fault_of_weights(cell, progress);
+    if (!progress.done.insert(key_of(cell)).second) {
+      return fmt::format("{} appears twice", text(cell));
+    }
+    const auto tensor = tensor_of(cell);
+    if (!tensor) {
+      return fmt::format("{} has no partner: the neighbour of stage {} is not on another rank",
+                         text(cell), index(cell.stage));
+    }
+    if (is_receive(cell.comm)) {
+      progress.received.insert(*tensor);
+      const CommCell send = send_of(*tensor);
+      return comms_.contains(key_of(send))
+                 ? ""
+                 : fmt::format("{} has no {} on rank {}", text(cell), text(send),
+                               index(placement_.rank_of(send.stage)));
+    }
+    if (!progress.made.contains(*tensor)) {
+      return fmt::format("{} sends a tensor that its rank has not computed yet", text(cell));
+    }
+    const CommCell receive = receive_of(*tensor);
+    return comms_.contains(key_of(receive))
+               ? ""
+               : fmt::format("{} has no {} on rank {}", text(cell), text(receive),
+                             index(placement_.rank_of(receive.stage)));
+  }
+
+  static std::string fault_of_wait(const CommCell& cell, Progress& progress) {
+    if (!progress.done.insert(key_of(cell)).second) {
+      return fmt::format("{} appears twice", text(cell));
+    }
+    const CommCell before = waited_for(cell);
+    if (cell.comm == Comm::wait_reduce_grad) progress.reducing.reset();
+    if (progress.done.contains(key_of(before))) return {};
+    return fmt::format("{} has no {} before it", text(cell), text(before));
+  }
+
+  std::string fault_of_weights(const CommCell& cell, Progress& progress) const {
+    const bool gathered = progress.gathered.contains(cell.stage);
+    if (cell.comm == Comm::reduce_grad) {
+      if (!progress.done.insert(key_of(cell)).second) {
+        return fmt::format("{} appears twice", text(cell));
+      }
+      if (has_waits_ && progress.reducing) {
+        return fmt::format("{} comes before {}WAIT_REDUCE_GRAD; a rank reduces one stage at a time",
+                           text(cell), index(*progress.reducing));
+      }
+      progress.reducing = cell.stage;
+      if (progress.backwards_left[cell.stage] == 0) return {};
+      return fmt::format("{} comes before the last backward of its stage", text(cell));
+    }
+    if ((cell.comm == Comm::unshard) == gathered) {
+      return fmt::format("{}: the weights of stage {} are {}", text(cell), index(cell.stage),
+                         gathered ? "gathered already" : "not gathered");
+    }
+    if (gathered) {
+      progress.gathered.erase(cell.stage);
+    } else {
+      progress.gathered.insert(cell.stage);
+    }
+    return {};
+  }
+
+  /// Runs all rows. A send never blocks; a receive waits until its tensor is the next on its link,
+  /// and WAIT_SEND until the receive has run.
+  std::optional<CellFault> stuck() {
+    std::vector<std::size_t> next(rows_.size());
+    std::map<std::pair<Rank, Rank>, std::deque<Tensor>> links;
+    std::set<Tensor> received;
+    const auto runs = [&](const Cell& cell) {
+      if (!cell.comm || !has_microbatch(cell.comm->comm)) return true;
+      if (is_send_wait(cell.comm->comm)) {
+        return received.contains(*tensor_of(waited_for(*cell.comm)));
+      }
+      const Tensor tensor = *tensor_of(*cell.comm);
+      const auto link = std::pair(placement_.rank_of(send_of(tensor).stage),
+                                  placement_.rank_of(receive_of(tensor).stage));
+      auto& queue = links[link];
+      if (is_send(cell.comm->comm)) {
+        queue.push_back(tensor);
+        return true;
+      }
+      if (queue.empty() || queue.front() != tensor) return false;
+      queue.pop_front();
+      received.insert(tensor);
+      return true;
+    };
+    for (bool progress = true; progress;) {
+      progress = false;
+      for (std::size_t rank = 0; rank < rows_.size(); ++rank) {
+        while (next[rank] < rows_[rank].size() && runs(rows_[rank][next[rank]])) {
+          ++next[rank];
+          progress = true;
+        }
+      }
+    }
+    for (std::size_t rank = 0; rank < rows_.size(); ++rank) {
+      if (next[rank] < rows_[rank].size()) return waiting(rank, next, links);
+    }
+    return std::nullopt;
+  }
+
+  /// Why a rank's receive never completes: another tensor comes first on its link, or ranks wait
+  /// for each other in a cycle.
+  CellFault waiting(std::size_t rank, const std::vector<std::size_t>& next,
+                    std::map<std::pair<Rank, Rank>, std::deque<Tensor>>& links) const {
+    std::string circle;
+    std::set<std::size_t> seen;
+    std::size_t at = rank;
+    while (seen.insert(at).second) {
+      const Cell& cell = rows_[at][next[at]];
+      if (is_send_wait(cell.comm->comm)) {
+        const CommCell receive = receive_of(*tensor_of(waited_for(*cell.comm)));
+        const Rank receiver = placement_.rank_of(receive.stage);
+        circle += fmt::format("{}{} of rank {} waits for {} of rank {}", circle.empty() ? "" : "; ",
+                              text_of(cell), at, text(receive), index(receiver));
+        at = index(receiver);
+        continue;
+      }
+      const Tensor tensor = *tensor_of(*cell.comm);
+      const Rank sender = placement_.rank_of(send_of(tensor).stage);
+      const auto& queue = links[{sender, Rank{static_cast<std::uint32_t>(at)}}];
+      if (!queue.empty()) {
+        return {at, cell.column,
+                fmt::format("{} deadlocks: rank {} sends {} first on this link, which rank {} "
+                            "receives later",
+                            text_of(cell), index(sender), text(send_of(queue.front())), at)};
+      }
+      circle += fmt::format("{}{} of rank {} waits for {} of rank {}", circle.empty() ? "" : "; ",
+                            text_of(cell), at, text(send_of(tensor)), index(sender));
+      at = index(sender);
+    }
+    return {rank, rows_[rank][next[rank]].column, "deadlock: " + circle};
+  }
+
+  const OrderFile& order_;
+  const Placement& placement_;
+  std::vector<std::vector<Cell>> rows_;
+  std::set<CommKey> comms_;
+  bool has_waits_ = false;  // then every SEND and REDUCE_GRAD has one
+  bool has_reductions_ = false;
+};
+
+}  // namespace
+
+std::optional<CellFault> find_comms_fault(const OrderFile& order, const Placement& placement) {
+  return Check(order, placement).run();
+}
+
+void require_sound_comms(const OrderFile& order, const Placement& placement) {
+  if (order.compute_only()) return;
+  if (const auto fault = find_comms_fault(order, placement)) {
+    throw OrderError(fault->rank, fault->column, fault->text);
+  }
+}
+
+std::string untimed_comms_note(const OrderFile& order) {
+  std::uint64_t cells = 0;
+  for (const auto& row : order.comms) cells += row.size();
+  if (cells == 0) return "";
+  return fmt::format(
+      "the order's {} checked for deadlock and not timed: a transfer starts as soon as its data "
+      "and link are ready, wherever SEND and RECV are, so a RECV posted early holds up nothing",
+      cells == 1 ? "communication cell is" : fmt::format("{} communication cells are", cells));
+}
+
+}  // namespace penstock

@@ -1,0 +1,105 @@
+#include "experiments/input/orders/order_check.hpp"
+
+#include <fmt/format.h>
+
+#include "experiments/input/formats/torch_csv.hpp"
+#include "experiments/input/orders/comms_check.hpp"
+#include "sim/order/microbatch_columns.hpp"
+#include "sim/order/order_fault.hpp"
+#include "sim/plan/lower.hpp"
+#include "sim/report/memory.hpp"
+
+namespace penstock {
+namespace {
+
+std::string placement_name(const Placement& placement) {
+  const std::uint32_t ranks = placement.ranks();
+  const std::uint32_t chunks = placement.stage_count() / ranks;
+  if (chunks == 0) return "given";
+  if (placement == Placement::loop(ranks, chunks)) return "loop";
+  if (placement == Placement::vee(ranks, chunks)) return "v";
+  if (placement == Placement::bidirectional(ranks)) return "bidirectional";
+  return "given";
+}
+
+/// The cell of the first action in a cycle of ranks that wait for each other.
+CellFault deadlock_fault(const OrderFile& order, const Deadlock& deadlock) {
+  const Wait& first = deadlock.circle.front();
+  const auto& row = order.schedule.on(first.rank);
+  std::uint32_t place = 0;
+  for (std::uint32_t i = 0; i < row.size(); ++i) {
+    const bool same = row[i].pass == first.action.pass && row[i].stage == first.action.stage &&
+                      row[i].microbatch == first.action.microbatch;
+    if (same) place = i;
+  }
+  return {index(first.rank), column_of(order, first.rank, place), text(deadlock)};
+}
+
+/// Which releases of PyTorch load an order without a fault, and why others do not.
+void add_torch_facts(const OrderFile& order, const Placement& placement, OrderFacts& facts) {
+  facts.torch_note = why_not_loadable(order.schedule, placement);
+  if (!facts.torch_note.empty()) return;
+  if (order.compute_only()) {
+    facts.torch.assign(torch_versions.begin(), torch_versions.end());
+    return;
+  }
+  bool waits = false;
+  bool reduces = false;
+  for (const auto& row : order.comms) {
+    for (const CommCell& cell : row) {
+      waits = waits || is_wait(cell.comm);
+      reduces = reduces || cell.comm == Comm::reduce_grad;
+    }
+  }
+  if (!reduces) {
+    facts.torch_note =
+        "without REDUCE_GRAD, 2.14 and later do not divide gradients by the number of microbatches";
+  }
+  if (waits && reduces) facts.torch = {TorchVersion::v2_15};
+  if (!waits) facts.torch = {reduces ? TorchVersion::v2_14 : TorchVersion::v2_9};
+}
+
+/// The first fault of a readable order, or its facts.
+OrderCheck check_content(const OrderFile& order, const Placement& placement) {
+  if (const auto fault = find_order_fault(order.schedule, placement)) {
+    return {
+        CellFault{index(fault->rank), column_of(order, fault->rank, fault->action), fault->text},
+        std::nullopt};
+  }
+  const auto lowered = lower(order.schedule, placement);
+  if (const auto* deadlock = std::get_if<Deadlock>(&lowered)) {
+    return {deadlock_fault(order, *deadlock), std::nullopt};
+  }
+  if (!order.compute_only()) {
+    if (auto fault = find_comms_fault(order, placement)) return {std::move(fault), std::nullopt};
+  }
+  OrderFacts facts{placement.ranks(),
+                   placement.stage_count(),
+                   MicrobatchColumns(order.schedule).count(),
+                   placement_name(placement),
+                   !order.compute_only(),
+                   peak_activations(std::get<Plan>(lowered))};
+  add_torch_facts(order, placement, facts);
+  facts.timing_note = untimed_comms_note(order);
+  return {std::nullopt, std::move(facts)};
+}
+
+}  // namespace
+
+OrderCheck check_order(std::string_view text, const std::vector<std::vector<Stage>>& chains) {
+  OrderFile order;
+  try {
+    order = read_torch_csv(text);
+    placement_of(order, {});  // refuses faults that do not depend on the chains
+  } catch (const OrderError& error) {
+    return {CellFault{error.rank(), error.column(), error.what()}, std::nullopt};
+  } catch (const InputError& error) {
+    return {CellFault{0, 0, error.what()}, std::nullopt};
+  }
+  const Placement placement = placement_of(order, chains);
+  OrderCheck check = check_content(order, placement);
+  if (chains.empty() && placement.chains().size() > 1) check.inferred_chains = placement.chains();
+  return check;
+}
+
+}  // namespace penstock

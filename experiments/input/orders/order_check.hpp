@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "experiments/input/formats/orders/torch_version.hpp"
+#include "experiments/input/orders/cell_fault.hpp"
+#include "sim/base/numbers.hpp"
+
+namespace penstock {
+
+/// Facts of a valid order.
+struct OrderFacts {
+  std::uint32_t ranks;
+  std::uint32_t stages;
+  std::uint32_t microbatches;
+  std::string placement;  // "loop", "v", "bidirectional" or "given"
+  bool with_communication;
+  std::vector<std::uint32_t> peak_activations;  // by rank
+  std::vector<TorchVersion> torch{};            // releases of PyTorch that load and train it
+  std::string torch_note{};                     // why others do not; "" for nothing to say
+  std::string timing_note{};                    // what a run leaves out; "" for nothing
+};
+
+struct OrderCheck {
+  std::optional<CellFault> fault;
+  std::optional<OrderFacts> facts;                    // if there is no fault
+  std::vector<std::vector<Stage>> inferred_chains{};  // one per copy of the model
+};
+
+/// Checks an order in PyTorch's notation, compute-only or with communication: that it is readable,
+/// complete and consistent, and that all ranks reach the end of their rows. A fault of the whole
+/// file (an empty file, a stage in no row) is at row 0, column 0. Without `chains`, copies of the
+/// model are inferred (see placement_of). Throws InputError for chains that do not fit the stages
+/// of the file.
+OrderCheck check_order(std::string_view text, const std::vector<std::vector<Stage>>& chains);
+
+}  // namespace penstock

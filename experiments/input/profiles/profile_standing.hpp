@@ -1,0 +1,44 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "experiments/input/profiles/profile_rows.hpp"
+
+namespace penstock {
+
+/// "valid", "suspect", "retired", "unfit" for a row of another build or environment (valid there,
+/// not here), or "past" for a row replaced by a newer one.
+std::string_view standing_of(const RowJudgement& judgement);
+constexpr std::array<std::string_view, 5> standings{"valid", "suspect", "retired", "unfit", "past"};
+
+/// The number of rows of each standing.
+std::vector<std::pair<std::string_view, std::size_t>> counts_of(const JudgedRows& judged);
+
+/// Whether a row needs no action: it is valid or past.
+bool is_sound(const RowJudgement& judgement);
+
+/// The positions of all rows: suspect ones by descending score, then retired, unfit, valid and past
+/// ones.
+std::vector<std::size_t> most_doubtful_first(const JudgedRows& judged);
+
+/// A table of rows with their reasons, at most `most_lines`; empty if there are none.
+std::string rows_table(const JudgedRows& judged, const std::vector<std::size_t>& places,
+                       std::size_t most_lines);
+
+/// Next steps for suspect and retired rows, one command per line; empty if there are none.
+std::string next_steps(const JudgedRows& judged);
+
+/// A row and its judgement, without samples.
+nlohmann::ordered_json judgement_json(const StoredRow& stored, const RowJudgement& judgement);
+
+/// The unreadable rows and why; empty if there are none.
+nlohmann::ordered_json unreadable_json(const JudgedRows& judged);
+std::string unreadable_text(const JudgedRows& judged);
+
+}  // namespace penstock

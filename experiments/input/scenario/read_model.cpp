@@ -1,0 +1,130 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "experiments/input/files/json_input.hpp"
+#include "experiments/input/model_files/graph_at.hpp"
+#include "experiments/input/scenario/model_section.hpp"
+#include "experiments/input/scenario/one_of.hpp"
+#include "sim/base/error.hpp"
+
+namespace penstock {
+namespace {
+
+using nlohmann::json;
+
+void read_layers(const json& section, ModelSection& model) {
+  const json& layers = section["layers"];
+  const auto by_kind = std::count_if(layers.begin(), layers.end(), is_block);
+  if (by_kind == 0) {
+    model.graph = read_timed_layers(layers, "/model/layers");
+    if (section.contains("edges")) read_edges(section["edges"], model.graph);
+    return;
+  }
+  if (static_cast<std::size_t>(by_kind) < layers.size()) {
+    throw InputError("/model/layers",
+                     "some layers state their times and others their kind; a layer of the kind "
+                     "\"measured\" states times among others by kind");
+  }
+  if (section.contains("edges")) {
+    throw InputError("/model/edges", "layers by kind are a chain; edges go with layers by times");
+  }
+  model.spec = read_blocks(layers);
+}
+
+/// Refuses cell sizes where layers state their costs.
+void refuse_shape(const json& section) {
+  for (const char* key :
+       {"sequence", "microbatch", "dtype", "profiled_microbatch", "format", "arch"}) {
+    if (!section.contains(key)) continue;
+    throw InputError(std::string("/model/") + key,
+                     "what is stated in times and bytes has its size already; this goes with "
+                     "layers by kind, or with a file");
+  }
+}
+
+/// Fills in a value that the scenario does not state.
+template <class Value>
+void stand_in(std::optional<Value>& stated, const std::optional<Value>& other) {
+  if (!stated) stated = other;
+}
+
+/// Layers by times of one microbatch, scaled from the profiled to the requested size.
+void use_times(const ModelFile& file, ModelSection& model) {
+  for (const auto& [key, stated] : {std::pair{"/model/dtype", model.dtype.has_value()},
+                                    {"/model/sequence", model.sequence.has_value()}}) {
+    if (!stated) continue;
+    throw InputError(key, "what this file states in times and bytes has its size already");
+  }
+  const bool sized = !file.profile.entries.empty() || model.profiled_microbatch.has_value();
+  if (model.microbatch && !sized) {
+    throw InputError("/model/microbatch",
+                     "the times of this file are those of a minibatch of unknown size; say that "
+                     "with \"profiled_microbatch\" too");
+  }
+  stand_in(model.microbatch, model.profiled_microbatch);
+  model.graph = graph_by_times(file, model.microbatch, model.profiled_microbatch);
+  for (Layer& layer : model.graph.layers) layer.source = "/model/file";
+  if (!model.graph.layers.empty()) return;
+  throw InputError("/model/file",
+                   "this file says how layers are cut but not what they are; it goes under "
+                   "/partition/file");
+}
+
+/// Layers by kind. Sizes default to those of the file's training command.
+void use_file(const ModelFile& file, ModelSection& model) {
+  model.notes = file.notes;
+  const TrainingCommand& command = file.command;
+  stand_in(model.sequence, command.sequence);
+  if (command.microbatch) stand_in(model.microbatch, std::optional<double>(*command.microbatch));
+  if (!file.spec.blocks.empty()) stand_in(model.dtype, command.dtype);
+  model.max_sequence = file.max_sequence;
+  model.from_file = true;
+  if (file.spec.blocks.empty()) return use_times(file, model);
+  if (model.profiled_microbatch) {
+    throw InputError("/model/profiled_microbatch",
+                     "this file has no times; it is about those of a profile");
+  }
+  model.spec = file.spec;
+}
+
+void check_ways(const json& section) {
+  check_one_of(section, "/model", {"stages", "layers", "file"});
+  if (section.contains("edges") && !section.contains("layers")) {
+    throw InputError("/model/edges", "stages are a chain; edges go with \"layers\"");
+  }
+}
+
+void check_architecture(const json& section, const ModelFile& file) {
+  if (!section.contains("arch") || !file.architecture.empty()) return;
+  throw InputError("/model/arch",
+                   fmt::format("a file of the format {} has no architecture", file.format));
+}
+
+}  // namespace
+
+ModelSection read_model(const json& section, const ModelFile& file) {
+  check_ways(section);
+  ModelSection model;
+  take(section, "tied_embedding_bytes", model.tied_embedding_bytes);
+  take(section, "sequence", model.sequence);
+  take(section, "microbatch", model.microbatch);
+  take(section, "profiled_microbatch", model.profiled_microbatch);
+  take(section, "dtype", model.dtype);
+  if (section.contains("stages")) {
+    model.stages_given = true;
+    model.graph = read_timed_layers(section["stages"], "/model/stages");
+  }
+  if (section.contains("layers")) read_layers(section, model);
+  if (section.contains("file")) {
+    check_architecture(section, file);
+    use_file(file, model);
+  } else if (!model.by_kind()) {
+    refuse_shape(section);
+  }
+  return model;
+}
+
+}  // namespace penstock

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "experiments/input/scenario/codec_choice.hpp"
+#include "experiments/input/scenario/hardware_section.hpp"
+#include "experiments/input/scenario/memory_section.hpp"
+#include "experiments/input/scenario/model_section.hpp"
+#include "experiments/input/scenario/overheads_section.hpp"
+#include "experiments/input/scenario/parallel_section.hpp"
+#include "experiments/input/scenario/partition_section.hpp"
+#include "experiments/input/scenario/read_chance.hpp"
+#include "experiments/input/scenario/recompute_section.hpp"
+#include "experiments/input/scenario/schedule_section.hpp"
+#include "sim/costs/chance.hpp"
+
+namespace penstock {
+
+/// The user's request, section by section: checked against the schema, then each section against
+/// itself. It never changes after reading; `settle` derives the layout.
+struct Scenario {
+  std::string source;  // the file it came from, for titles and error texts; "-" for standard input
+  std::string folder;  // base of its relative paths
+  std::shared_ptr<const nlohmann::json> document;  // as read, with settings applied
+
+  ModelSection model;
+  HardwareSection hardware;
+  PartitionSection partition;
+  ParallelSection parallel;
+  ScheduleSection schedule;
+  RecomputeSection recompute;
+  std::optional<Offload> offload;
+  CodecChoice codec;
+  MemorySection memory;
+  OverheadsSection overheads;
+  Chance chance;
+  std::optional<SlowMachines> slow_machines;
+  std::string expect;  // JSON text; empty without expectations
+};
+
+/// Reads a scenario file ("-" for standard input), applies the settings and checks the schema.
+/// Throws InputError with the file's name in front, or UsageError for invalid settings.
+Scenario read_scenario(const std::string& path, const std::vector<std::string>& settings = {});
+
+/// Reads a scenario from text.
+Scenario parse_scenario(const std::string& text, const std::string& source,
+                        const std::vector<std::string>& settings = {});
+
+/// Reads a scenario from a parsed document.
+Scenario scenario_from(nlohmann::json document, const std::string& source,
+                       const std::vector<std::string>& settings = {});
+
+/// A changed scenario: this document without the sections `left_out`, with settings applied, read
+/// and checked like a user's file. Throws as `read_scenario`.
+Scenario changed(const Scenario& scenario, const std::vector<std::string>& settings,
+                 const std::vector<std::string>& left_out = {});
+
+/// The schema file, as shipped.
+std::string_view scenario_schema();
+
+}  // namespace penstock

@@ -1,0 +1,147 @@
+#include "experiments/measure/calibration/calibration.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <stdexcept>
+#include <tuple>
+#include <utility>
+
+#include "experiments/measure/calibration/calibration_pipelines.hpp"
+#include "validate/statistics/median.hpp"
+
+namespace penstock {
+namespace {
+
+// Of the budget; the rest is for pipelines.
+constexpr double kernel_share = 0.4;
+constexpr double in_run_share = 0.1;
+constexpr std::size_t least_trained = 5;
+
+/// The most ranks of a small pipeline that the backend can run on this machine. Throws
+/// std::runtime_error if it can run none.
+std::uint32_t most_ranks(const BackendEntry& backend) {
+  std::optional<Obstacle> obstacle;
+  for (const std::uint32_t ranks : {8U, 6U, 4U, 3U, 2U}) {
+    obstacle = backend.obstacle({*plan_of({.setting = {.ranks = ranks}}), {}});
+    if (!obstacle) return ranks;
+  }
+  throw std::runtime_error(fmt::format("{}: {}", backend.name, obstacle->text));
+}
+
+PipelineRuns run_pipelines(const BackendEntry& backend, const std::vector<PipelineCase>& cases,
+                           Calibration& so_far, const CalibrationWatch& watch) {
+  const CalibrationRequest& request = so_far.request;
+  const double budget_s = (1 - kernel_share - in_run_share) * request.budget_s;
+  PipelineRuns runs(backend, budget_s);
+  const auto count = static_cast<std::uint32_t>(cases.size());
+  std::size_t left = count;
+  // In random order, so that drift does not look like a difference between schedules.
+  for (const std::uint32_t i : shuffled(request.bootstrap.seed, "runs", 0, count)) {
+    auto pipeline = pipeline_of(cases[i], {so_far.kernels, so_far.passes});
+    if (pipeline) runs.run(std::move(*pipeline), left);
+    const bool is_known = so_far.environment.empty() && !runs.environment.empty();
+    so_far.environment = runs.environment;
+    if (is_known && watch.on_kernels) watch.on_kernels(so_far);
+    --left;
+    if (watch.on_progress) watch.on_progress("pipelines", count - left, count);
+  }
+  if (runs.environment.empty() && watch.on_kernels) watch.on_kernels(so_far);
+  std::sort(runs.runs.begin(), runs.runs.end(), [](const PipelineRun& a, const PipelineRun& b) {
+    return std::tie(a.pipeline.part, a.pipeline.name) < std::tie(b.pipeline.part, b.pipeline.name);
+  });
+  return runs;
+}
+
+double median_retest(const std::vector<PipelinePrediction>& predictions) {
+  std::vector<double> all;
+  for (const PipelinePrediction& one : predictions) all.push_back(one.errors.retest);
+  return median(std::move(all));
+}
+
+/// Why the errors come from the machine rather than the model.
+std::optional<std::string> noise_of(const Calibration& calibration) {
+  constexpr double steady_retest = 0.05;
+  if (calibration.canary.deviation > steady_deviation) {
+    return fmt::format("the duration of a fixed piece of work has a median deviation of {:.0f} %",
+                       100 * calibration.canary.deviation);
+  }
+  if (calibration.retest > steady_retest) {
+    return fmt::format("repeated runs differ by {:.1f} %, more than {:.0f} %",
+                       100 * calibration.retest, 100 * steady_retest);
+  }
+  return std::nullopt;
+}
+
+/// The points of a sweep, then the layers of the request, then the passes of the pipelines' layers.
+std::vector<SweepPoint> with(const std::vector<KernelPoint>& layers,
+                             const std::vector<SweepPoint>& passes,
+                             std::vector<SweepPoint> points) {
+  for (const KernelPoint& layer : layers) points.push_back({.kernel = layer});
+  points.insert(points.end(), passes.begin(), passes.end());
+  return points;
+}
+
+/// Takes the last points out of a sweep.
+std::vector<SweptPoint> taken_from(std::vector<SweptPoint>& points, std::size_t count) {
+  const auto first = points.end() - static_cast<std::ptrdiff_t>(count);
+  std::vector<SweptPoint> taken(first, points.end());
+  points.erase(first, points.end());
+  return taken;
+}
+
+/// Measures kernels and layers, and fits the kernels.
+void sweep_kernels(const std::vector<PipelineCase>& cases, Calibration& result,
+                   const CalibrationWatch& watch) {
+  const CalibrationRequest& request = result.request;
+  const std::uint64_t seed = request.bootstrap.seed;
+  const std::vector<SweepPoint> points = sweep_points(seed);
+  SweepLimits limits{.seconds = kernel_share * request.budget_s};
+  if (watch.on_progress) {
+    limits.on_sample = [&](std::uint64_t done, std::uint64_t total) {
+      watch.on_progress("kernel samples", done, total);
+    };
+  }
+  result.kernel_split = split_hash(points);
+  const std::vector<SweepPoint> passes = layer_passes_of(cases);
+  result.swept = sweep(with(request.layers, passes, points), seed, limits);
+  result.passes = taken_from(result.swept.points, passes.size());
+  result.layers = taken_from(result.swept.points, request.layers.size());
+  result.canary = spread_of(result.swept.canary_ns);
+  result.clock = spread_of(result.swept.clock_ns);
+  result.kernels = calibrate_kernels(result.swept, request.bootstrap);
+}
+
+std::size_t trained_on(const std::vector<PipelineRun>& runs) {
+  return static_cast<std::size_t>(std::count_if(
+      runs.begin(), runs.end(),
+      [](const PipelineRun& run) { return run.pipeline.part == PipelinePart::training; }));
+}
+
+}  // namespace
+
+Calibration calibrate(const BackendEntry& backend, const CalibrationRequest& request,
+                      const CalibrationWatch& watch) {
+  Calibration result{.backend = std::string(backend.name), .request = request};
+  const std::vector<PipelineCase> cases =
+      pipeline_cases(request.bootstrap.seed, most_ranks(backend), backend.runs_layers);
+  result.pipeline_split = split_hash(cases);
+  sweep_kernels(cases, result, watch);
+  if (request.layers_of) {
+    result.in_run = layers_in_run(*request.layers_of, backend, in_run_share * request.budget_s);
+  }
+  PipelineRuns runs = run_pipelines(backend, cases, result, watch);
+  result.left_out = std::move(runs.left_out);
+  if (trained_on(runs.runs) < least_trained) {
+    result.noise = fmt::format("{} training pipelines ran cleanly; {} are needed",
+                               trained_on(runs.runs), least_trained);
+    return result;
+  }
+  result.pipelines = calibrate_pipelines(runs.runs, request.bootstrap);
+  result.retest = median_retest(result.pipelines.predictions);
+  result.noise = noise_of(result);
+  return result;
+}
+
+}  // namespace penstock

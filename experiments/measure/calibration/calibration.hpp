@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "experiments/input/long_work/progress.hpp"
+#include "experiments/measure/calibration/layers_in_run.hpp"
+#include "experiments/measure/calibration/pipeline_runs.hpp"
+#include "validate/backends/registry.hpp"
+#include "validate/calibration/kernel_model.hpp"
+#include "validate/calibration/pipeline_calibration.hpp"
+#include "validate/statistics/bootstrap.hpp"
+
+namespace penstock {
+
+/// Options of a calibration.
+struct CalibrationRequest {
+  double budget_s = 20;
+  std::vector<KernelPoint> layers = {};    // measured in addition
+  std::optional<Scenario> layers_of = {};  // whose model is run for their times in a run
+  BootstrapPlan bootstrap;
+};
+
+/// Durations of kernels on this machine, additional time of actions in a run, and errors of
+/// predictions from both.
+struct Calibration {
+  std::string backend;
+  CalibrationRequest request;
+  std::map<std::string, std::string> environment;
+  std::uint64_t kernel_split = 0;  // hashes of the split into training and held out
+  std::uint64_t pipeline_split = 0;
+
+  Sweep swept;
+  std::vector<SweptPoint> layers;  // of the request
+  LayersInRun in_run;              // the same in a run of 1F1B
+  std::vector<SweptPoint> passes;  // of the layers that pipelines run
+  std::vector<KernelCalibration> kernels;
+  PipelineCalibration pipelines;
+  std::vector<LeftOut> left_out;
+  SampleSpread canary;               // of a fixed piece of work, throughout the sweep
+  SampleSpread clock;                // of clock readings around an action, in nanoseconds
+  double retest = 0;                 // median error between repeated runs
+  std::optional<std::string> noise;  // why the errors are inconclusive
+};
+
+/// Callbacks during a calibration. Each may be empty.
+struct CalibrationWatch {
+  OnProgress on_progress = {};
+  /// Called once kernels and layers are measured and the environment is known, before most
+  /// pipelines run. Rows stored here survive an interrupt.
+  std::function<void(const Calibration& so_far)> on_kernels = {};
+};
+
+/// Measures kernels, then pipelines on a backend, and fits. Throws std::runtime_error if the
+/// backend can run none of the pipelines on this machine.
+Calibration calibrate(const BackendEntry& backend, const CalibrationRequest& request,
+                      const CalibrationWatch& watch = {});
+
+/// The document of `calibrate --json`.
+nlohmann::ordered_json calibration_json(const Calibration& calibration);
+
+/// The report for a terminal.
+std::string calibration_text(const Calibration& calibration);
+
+}  // namespace penstock

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "experiments/show/pictures/plots/calibration_plot.hpp"
+
+namespace penstock {
+
+/// Simulated over published values of one paper or several, as `penstock reproduce --json` prints
+/// them: a panel for each table, a series for each judgement, with the rows that it judges. Rows
+/// that constants were fitted to, and values of 0, are left out. Throws InputError with a JSON
+/// pointer for any other document.
+CalibrationPlot published_plot(const nlohmann::json& document);
+
+}  // namespace penstock

@@ -1,0 +1,92 @@
+#include "experiments/measure/comparison/comparison.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "experiments/input/files/quantity.hpp"
+#include "experiments/input/files/table.hpp"
+#include "experiments/measure/measured_runs/measured_run.hpp"
+#include "sim/base/error.hpp"
+
+namespace penstock {
+namespace {
+
+void add_counts(const char* what, std::uint64_t a, std::uint64_t b, const char* consequence,
+                std::vector<std::string>& differences) {
+  if (a != b) differences.push_back(fmt::format("{}: {} in A, {} in B{}", what, a, b, consequence));
+}
+
+void add_missing_causes(const char* run, bool known, std::vector<std::string>& notes) {
+  if (known) return;
+  notes.push_back(fmt::format(
+      "{} does not record which input came last: causes of idle time are left out", run));
+}
+
+bool is_moved(const OpDifference& op) { return op.reason == Reason::place; }
+
+}  // namespace
+
+std::vector<std::string> plan_differences(const Plan& a, const Plan& b) {
+  std::vector<std::string> differences;
+  if (a.schedule != b.schedule) {
+    differences.push_back(fmt::format("schedule: {} in A, {} in B", a.schedule, b.schedule));
+  }
+  add_counts("ranks", a.ranks, b.ranks, "", differences);
+  add_counts("stages", a.model_stage.size(), b.model_stage.size(),
+             "; a stage may be another part of the model", differences);
+  add_counts("microbatches", a.microbatches, b.microbatches, "", differences);
+  return differences;
+}
+
+std::vector<std::string> comparison_notes(const ComparedRun& a, const ComparedRun& b,
+                                          const Comparison& comparison) {
+  std::vector<std::string> notes;
+  if (!comparison.same_plan) {
+    notes = plan_differences(a.recording.plan, b.recording.plan);
+    if (notes.empty()) notes.emplace_back("the plans differ in order or in dependencies");
+  }
+  if (!comparison.same_plan) notes.emplace_back("different plans are compared on their common ops");
+  add_counts("iteration", a.recording.timeline.iteration, b.recording.timeline.iteration, "",
+             notes);
+  const auto moved = std::count_if(comparison.ops.begin(), comparison.ops.end(), is_moved);
+  if (moved > 0)
+    notes.push_back(fmt::format("{} on another rank or link in B",
+                                counted(static_cast<std::uint64_t>(moved), "op")));
+  if (comparison.scale != 1) {
+    notes.push_back(fmt::format("times of B are scaled by {:.4g}, so that both makespans are equal",
+                                comparison.scale));
+  }
+  const Time unit =
+      std::max(resolution_of(a.recording.timeline), resolution_of(b.recording.timeline));
+  if (unit > Time{}) {
+    notes.push_back(fmt::format(
+        "measured times are rounded to {} ns: smaller differences of ops add up to the tolerance",
+        to_ns(unit)));
+  }
+  add_missing_causes("A", comparison.use_a.causes_known, notes);
+  add_missing_causes("B", comparison.use_b.causes_known, notes);
+  return notes;
+}
+
+Time resolution_of(const Timeline& timeline) {
+  const auto stated = timeline.environment.find(resolution_key);
+  if (stated == timeline.environment.end()) return {};
+  try {
+    return from_us(quantity_of(stated->second, QuantityKind::microseconds));
+  } catch (const InputError&) {
+    return {};
+  }
+}
+
+std::string place_text(const Plan& plan, std::uint32_t resource) {
+  if (!plan.is_link(resource)) return fmt::format("rank {}", resource);
+  return "link " + text(plan.link(resource));
+}
+
+double share_of_makespan(const Comparison& comparison, Time difference) {
+  const double makespan = static_cast<double>(comparison.use_a.makespan.picoseconds);
+  return makespan == 0 ? 0 : static_cast<double>(difference.picoseconds) / makespan;
+}
+
+}  // namespace penstock

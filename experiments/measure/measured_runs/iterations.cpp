@@ -1,0 +1,143 @@
+#include "experiments/measure/measured_runs/iterations.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "experiments/input/files/table.hpp"
+#include "experiments/input/formats/torch_csv.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/limits.hpp"
+#include "sim/order/order_fault.hpp"
+
+namespace penstock {
+namespace {
+
+using OpsByNumber = std::map<std::uint32_t, std::vector<MeasuredOp>>;
+
+bool has_steps(const TracedRank& rank) {
+  return !rank.ops.ops.empty() && rank.ops.ops.front().step.has_value();
+}
+
+/// A rank's ops by iteration.
+OpsByNumber by_number(const TracedRank& rank) {
+  OpsByNumber all;
+  std::set<std::tuple<Pass, Stage, Microbatch>> seen;
+  std::uint32_t count = 0;
+  for (const MeasuredOp& op : rank.ops.ops) {
+    if (op.step) {
+      all[*op.step].push_back(op);
+      continue;
+    }
+    if (!seen.insert({op.action.pass, op.action.stage, op.action.microbatch}).second) {
+      seen = {{op.action.pass, op.action.stage, op.action.microbatch}};
+      ++count;
+    }
+    all[count].push_back(op);
+  }
+  return all;
+}
+
+void check_steps(const std::vector<TracedRank>& ranks) {
+  for (const TracedRank& rank : ranks) {
+    if (rank.ops.ops.empty()) {
+      throw InputError(fmt::format(
+          "{}: none of its ops is whole{}", rank.source,
+          rank.ops.outside_steps > 0 ? "; they lie outside of its ProfilerStep# annotations" : ""));
+    }
+    if (has_steps(rank) == has_steps(ranks.front())) continue;
+    throw InputError(fmt::format(
+        "{}: it has {} ProfilerStep# annotations, and {} has {}; all ranks or none must",
+        rank.source, has_steps(rank) ? "" : "no", ranks.front().source,
+        has_steps(rank) ? "none" : "some"));
+  }
+}
+
+/// Each microbatch runs through all stages of a chain. Numbers that no complete order can have
+/// would only waste memory.
+void check_numbers(const RunIteration& iteration) {
+  std::uint64_t ops = 0;
+  std::uint64_t stages = 0;
+  std::uint64_t microbatches = 0;
+  for (const auto& rank : iteration.ops) {
+    ops += rank.size();
+    for (const MeasuredOp& op : rank) {
+      stages = std::max<std::uint64_t>(stages, index(op.action.stage) + 1);
+      microbatches = std::max<std::uint64_t>(microbatches, index(op.action.microbatch) + 1);
+    }
+  }
+  const bool can_be = stages <= std::min<std::uint64_t>(ops, Limits::stages) &&
+                      microbatches <= std::min<std::uint64_t>(ops, Limits::microbatches) &&
+                      stages * microbatches <= ops * Limits::chains;
+  if (can_be) return;
+  throw InputError(
+      fmt::format("it has {}, and among them stage {} and microbatch {}: too few for all; both "
+                  "count from 0 without gaps",
+                  counted(ops, "op"), stages - 1, microbatches - 1));
+}
+
+Schedule schedule_of(const RunIteration& iteration) {
+  Schedule schedule(static_cast<std::uint32_t>(iteration.ops.size()));
+  for (Rank rank : Numbers<Rank>(schedule.ranks())) {
+    for (const MeasuredOp& op : iteration.ops[index(rank)]) {
+      schedule.on(rank).push_back(op.action);
+    }
+  }
+  return schedule;
+}
+
+void check_stages(const Schedule& schedule, const Placement& placement) {
+  for (Rank rank : Numbers<Rank>(schedule.ranks())) {
+    for (const Action& action : schedule.on(rank)) {
+      if (index(action.stage) < placement.stage_count()) continue;
+      throw InputError(fmt::format("{} ran on rank {}, but the run has {}", text(action),
+                                   index(rank), counted(placement.stage_count(), "stage")));
+    }
+  }
+}
+
+Placement placement_seen(const Schedule& schedule) {
+  OrderFile order;
+  order.schedule = schedule;
+  order.column.resize(schedule.ranks());
+  for (Rank rank : Numbers<Rank>(schedule.ranks())) {
+    for (std::uint32_t i = 0; i < schedule.on(rank).size(); ++i) {
+      order.column[index(rank)].push_back(i);
+    }
+  }
+  return placement_of(order, {});
+}
+
+}  // namespace
+
+std::vector<RunIteration> iterations_of(const std::vector<TracedRank>& ranks) {
+  check_steps(ranks);
+  std::vector<OpsByNumber> all;
+  for (const TracedRank& rank : ranks) all.push_back(by_number(rank));
+  std::vector<RunIteration> iterations;
+  for (const auto& first : all.front()) {
+    RunIteration iteration{first.first, {}};
+    for (OpsByNumber& of_rank : all) {
+      const auto found = of_rank.find(first.first);
+      if (found != of_rank.end()) iteration.ops.push_back(found->second);
+    }
+    if (iteration.ops.size() == ranks.size()) iterations.push_back(std::move(iteration));
+  }
+  return iterations;
+}
+
+SeenOrder order_of(const RunIteration& iteration, const Placement* placement) {
+  check_numbers(iteration);
+  SeenOrder order{schedule_of(iteration), {}};
+  if (placement != nullptr) check_stages(order.schedule, *placement);
+  order.placement = placement != nullptr ? *placement : placement_seen(order.schedule);
+  if (const auto fault = find_order_fault(order.schedule, order.placement)) {
+    throw InputError(fmt::format("rank {}: {}", index(fault->rank), fault->text));
+  }
+  return order;
+}
+
+}  // namespace penstock

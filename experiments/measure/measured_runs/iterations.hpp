@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "experiments/measure/measured_runs/rank_ops.hpp"
+#include "experiments/measure/measured_runs/rank_traces.hpp"
+#include "sim/order/placement.hpp"
+#include "sim/order/schedule.hpp"
+
+namespace penstock {
+
+/// One iteration on all ranks.
+struct RunIteration {
+  std::uint32_t number = 0;                  // N of ProfilerStep#N, or counted from 0
+  std::vector<std::vector<MeasuredOp>> ops;  // by rank, sorted by begin
+};
+
+/// An observed order and its placement.
+struct SeenOrder {
+  Schedule schedule;
+  Placement placement;
+};
+
+/// The iterations in which every rank has ops. Steps separate them; without steps, an iteration
+/// ends where an op repeats. Throws InputError if only some ranks have steps.
+std::vector<RunIteration> iterations_of(const std::vector<TracedRank>& ranks);
+
+/// The order in which each rank began its ops, with the given placement, or else with each stage on
+/// the rank that ran it, all in one chain. Throws InputError with the reason for an incomplete
+/// iteration.
+SeenOrder order_of(const RunIteration& iteration, const Placement* placement);
+
+}  // namespace penstock

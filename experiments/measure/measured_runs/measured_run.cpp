@@ -1,0 +1,269 @@
+#include "experiments/measure/measured_runs/measured_run.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <tuple>
+#include <utility>
+#include <variant>
+
+#include "experiments/measure/measured_runs/host_times.hpp"
+#include "experiments/measure/measured_runs/order_names.hpp"
+#include "experiments/measure/measured_runs/transfer_times.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/limits.hpp"
+#include "sim/engines/events.hpp"
+#include "sim/plan/lower.hpp"
+#include "validate/statistics/median.hpp"
+
+namespace penstock {
+namespace {
+
+// ---- choice of iterations ----
+
+/// The index of the iteration that gives the order, and that order.
+std::pair<std::size_t, SeenOrder> choose(const std::vector<RunIteration>& iterations,
+                                         const Placement* placement,
+                                         std::optional<std::uint32_t> chosen) {
+  std::string first_fault;
+  for (std::size_t i = iterations.size(); i-- > 0;) {
+    if (chosen && iterations[i].number != *chosen) continue;
+    try {
+      return {i, order_of(iterations[i], placement)};
+    } catch (const InputError& error) {
+      if (first_fault.empty()) {
+        first_fault = fmt::format("step {}: {}", iterations[i].number, error.what());
+      }
+    }
+  }
+  if (!first_fault.empty()) throw InputError("no step is whole: " + first_fault);
+  throw InputError(chosen ? fmt::format("--step {}: not all ranks have ops of that step", *chosen)
+                          : "there is no step of which all ranks have ops");
+}
+
+/// Why an iteration does not have the chosen order.
+std::string why_left_out(const RunIteration& iteration, const Placement& placement) {
+  try {
+    order_of(iteration, &placement);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "its ops ran in another order";
+}
+
+bool has_order(const RunIteration& iteration, const Schedule& schedule) {
+  for (Rank rank : Numbers<Rank>(schedule.ranks())) {
+    const auto& ops = iteration.ops[index(rank)];
+    const auto& actions = schedule.on(rank);
+    if (!std::equal(ops.begin(), ops.end(), actions.begin(), actions.end(),
+                    [](const MeasuredOp& op, const Action& action) { return op.action == action; }))
+      return false;
+  }
+  return true;
+}
+
+// ---- an iteration as a run of a plan ----
+
+using OpKey = std::tuple<Pass, Stage, Microbatch>;
+
+/// The actions of an iteration, timed from the begin of the first.
+Timeline actions_of(const Plan& plan, const RunIteration& run) {
+  std::map<OpKey, KinetoSpan> spans;
+  std::int64_t first = INT64_MAX;
+  std::int64_t last = INT64_MIN;
+  for (const auto& rank : run.ops) {
+    for (const MeasuredOp& op : rank) {
+      spans[{op.action.pass, op.action.stage, op.action.microbatch}] = op.span;
+      first = std::min(first, op.span.begin_ns);
+      last = std::max(last, op.span.end_ns);
+    }
+  }
+  if (static_cast<double>(last) - static_cast<double>(first) > Limits::time_us * 1e3) {
+    throw InputError(fmt::format(
+        "step {}: its ranks are more than {} s apart; the clocks of all traces must be one "
+        "(/baseTimeNanoseconds)",
+        run.number, Limits::time_us / 1e6));
+  }
+  Timeline timeline;
+  timeline.begin.resize(plan.tasks());
+  timeline.end.resize(plan.tasks());
+  for (TaskId task = 0; task < plan.tasks(); ++task) {
+    const WorkClass& work = plan.class_of(task);
+    if (plan.is_link(work.resource)) continue;
+    const KinetoSpan& span = spans.at({work.pass, work.stage, plan.microbatch[task]});
+    timeline.begin[task] = from_ns(span.begin_ns - first);
+    timeline.end[task] = from_ns(span.end_ns - first);
+  }
+  return timeline;
+}
+
+Plan plan_of(const SeenOrder& order) {
+  auto lowered = lower(order.schedule, order.placement);
+  if (const auto* deadlock = std::get_if<Deadlock>(&lowered)) {
+    throw InputError(fmt::format("its order cannot have run: {}", text(*deadlock)));
+  }
+  return std::get<Plan>(std::move(lowered));
+}
+
+// ---- times of ops ----
+
+double quantile(const std::vector<double>& sorted, double share) {
+  const double place = share * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(place);
+  const std::size_t above = std::min(below + 1, sorted.size() - 1);
+  return sorted[below] + (place - static_cast<double>(below)) * (sorted[above] - sorted[below]);
+}
+
+double mean(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+/// Where the host runs the ops, waits for locks and cores fall on a few of them, and the step pays
+/// for these: a mean of each iteration, and their median.
+double typical_length(const std::vector<std::vector<double>>& of_iterations) {
+  std::vector<double> means;
+  for (const std::vector<double>& lengths : of_iterations) means.push_back(mean(lengths));
+  return median(std::move(means));
+}
+
+std::vector<OpTimes> op_times(const Plan& plan, const std::vector<Timeline>& iterations,
+                              bool on_host) {
+  std::map<std::pair<std::uint32_t, Pass>, std::vector<std::vector<double>>> lengths;
+  for (TaskId task = 0; task < plan.tasks(); ++task) {
+    const WorkClass& work = plan.class_of(task);
+    if (plan.is_link(work.resource)) continue;
+    auto& of_iterations = lengths[{plan.model_stage[index(work.stage)], work.pass}];
+    of_iterations.resize(iterations.size());
+    for (std::size_t i = 0; i < iterations.size(); ++i) {
+      of_iterations[i].push_back(
+          static_cast<double>(to_ns(iterations[i].end[task] - iterations[i].begin[task])));
+    }
+  }
+  std::vector<OpTimes> times;
+  for (const auto& [key, of_iterations] : lengths) {
+    std::vector<double> values;
+    for (const auto& each : of_iterations) values.insert(values.end(), each.begin(), each.end());
+    std::sort(values.begin(), values.end());
+    times.push_back({key.first, key.second, values.size(),
+                     on_host ? typical_length(of_iterations) : median(values),
+                     quantile(values, 0.25), quantile(values, 0.75)});
+  }
+  return times;
+}
+
+/// Sets the durations of work classes to the medians.
+void fill_job(const std::vector<OpTimes>& times, const TransferTimes& transfers, Job& job) {
+  const Plan& plan = job.priced.plan;
+  Costs& costs = job.priced.costs;
+  costs.latency = transfers.by_class;
+  costs.bytes.assign(plan.buffers.size(), 0);
+  for (const WorkClass& work : plan.classes) {
+    const auto found = std::find_if(times.begin(), times.end(), [&](const OpTimes& op) {
+      return op.model_stage == plan.model_stage[index(work.stage)] && op.pass == work.pass;
+    });
+    costs.duration.push_back(from_ns(found == times.end() ? 0 : std::llround(found->median_ns)));
+  }
+}
+
+/// The durations of a job with the host's time behind each action.
+std::vector<Time> with_host(const Job& job, double host_us) {
+  const Plan& plan = job.priced.plan;
+  std::vector<Time> durations = job.priced.costs.duration;
+  for (std::size_t i = 0; i < durations.size(); ++i) {
+    if (!plan.is_link(plan.classes[i].resource)) durations[i] += from_us(host_us);
+  }
+  return durations;
+}
+
+void measure(const std::vector<RunIteration>& iterations, std::size_t chosen, MeasuredRun& run) {
+  const Plan& plan = run.job.priced.plan;
+  std::vector<RunIteration> taken;
+  for (std::size_t i = 0; i < iterations.size(); ++i) {
+    if (!has_order(iterations[i], run.order.schedule)) {
+      run.left_out.push_back(fmt::format("step {}: {}", iterations[i].number,
+                                         why_left_out(iterations[i], run.order.placement)));
+      continue;
+    }
+    if (i == chosen) run.chosen = run.measured.iterations.size();
+    run.measured.iterations.push_back(actions_of(plan, iterations[i]));
+    taken.push_back(iterations[i]);
+    run.numbers.push_back(iterations[i].number);
+  }
+  run.measured.tried = static_cast<std::uint32_t>(iterations.size());
+  run.measured.complete = true;
+  HostTimes hosts = host_times(plan, taken);
+  run.host_us = hosts.typical_us;
+  run.host_shares = std::move(hosts.by_rank);
+  run.measured.host = std::move(hosts.after);
+  const TransferTimes transfers = transfer_times(plan, run.measured.iterations, run.measured.host);
+  for (Timeline& iteration : run.measured.iterations) place_transfers(plan, transfers, iteration);
+  run.clock_error_ns = transfers.clock_error_ns;
+  if (transfers.typical_ns) run.transfer_us = static_cast<double>(*transfers.typical_ns) / 1e3;
+  run.times = op_times(plan, run.measured.iterations, run.host_us > 0);
+  fill_job(run.times, transfers, run.job);
+  run.measured.profile = with_host(run.job, run.host_us);
+  if (!why_not_relax(plan, {})) run.errors = run_errors(run.job, run.measured);
+}
+
+// ---- name of the order ----
+
+void name_order(const std::optional<NamedOrder>& named, MeasuredRun& run) {
+  const Schedule& seen = run.order.schedule;
+  const bool as_named = named && seen == named->schedule;
+  run.as_named = !named || as_named;
+  if (!run.as_named) {
+    run.notes.push_back(fmt::format("the order is not that of {}: {}", named->name,
+                                    order_difference(seen, *named)));
+  }
+  run.schedule = as_named ? named->name : known_order(run.order);
+  const std::uint32_t ranks = seen.ranks();
+  const std::uint32_t stages = run.order.placement.stage_count();
+  const std::uint32_t microbatches = microbatches_of(seen);
+  run.chunks = std::max(1U, stages / ranks);
+  run.job.priced.plan.schedule = run.schedule.value_or("traced order");
+  run.title =
+      fmt::format("{}, {} rank{}", run.job.priced.plan.schedule, ranks, ranks == 1 ? "" : "s");
+  if (stages != ranks) run.title += fmt::format(", {} stages", stages);
+  run.title += fmt::format(", {} microbatch{}", microbatches, microbatches == 1 ? "" : "es");
+}
+
+void fill_timeline(MeasuredRun& run) {
+  run.timeline = run.measured.iterations[run.chosen];
+  run.timeline.iteration = run.numbers[run.chosen];
+  run.timeline.environment["measured_by"] = "PyTorch profiler (Kineto)";
+  run.timeline.environment[resolution_key] = "1ns";
+  run.timeline.environment["times_of"] = text(run.ranks.front().ops.times);
+  run.timeline.environment["transfers"] = "told from the ops at both ends";
+  if (run.host_us > 0) {
+    run.timeline.environment["host_us_between_ops"] = fmt::format("{:.3f}", run.host_us);
+  }
+  if (!run.ranks.front().device.empty()) {
+    run.timeline.environment["device"] = run.ranks.front().device;
+  }
+}
+
+}  // namespace
+
+MeasuredRun measured_run(std::vector<TracedRank> ranks, const std::optional<NamedOrder>& named,
+                         std::optional<std::uint32_t> chosen) {
+  MeasuredRun run;
+  const std::vector<RunIteration> iterations = iterations_of(ranks);
+  auto [place, order] = choose(iterations, named ? &named->placement : nullptr, chosen);
+  run.ranks = std::move(ranks);
+  run.order = std::move(order);
+  for (const TracedRank& rank : run.ranks) {
+    for (const std::string& why : rank.ops.broken_steps) {
+      run.left_out.push_back(fmt::format("{}: {}", rank.source, why));
+    }
+  }
+  run.job.priced.plan = plan_of(run.order);
+  measure(iterations, place, run);
+  name_order(named, run);
+  fill_timeline(run);
+  return run;
+}
+
+}  // namespace penstock

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "experiments/measure/measured_runs/host_times.hpp"
+#include "experiments/measure/measured_runs/iterations.hpp"
+#include "experiments/measure/measured_runs/rank_traces.hpp"
+#include "sim/order/placement.hpp"
+#include "sim/order/schedule.hpp"
+#include "sim/timeline/timeline.hpp"
+#include "validate/job/job.hpp"
+#include "validate/job/run_errors.hpp"
+
+namespace penstock {
+
+/// Key of the environment of a timeline: the unit that its times are rounded to, such as "1ns".
+constexpr const char* resolution_key = "resolution";
+
+/// Times of one pass of one stage over microbatches, iterations and copies of the model.
+struct OpTimes {
+  std::uint32_t model_stage = 0;
+  Pass pass;
+  std::size_t count = 0;
+  double median_ns = 0;  // where the host runs the ops, of the means of iterations
+  double lower_ns = 0;   // lower quartile
+  double upper_ns = 0;   // upper quartile
+};
+
+/// A traced training run as a plan with times.
+struct MeasuredRun {
+  std::string title;                    // "1f1b, 4 ranks, 8 microbatches"
+  std::optional<std::string> schedule;  // the rule that makes this order; nothing: unknown
+  std::uint32_t chunks = 1;
+  SeenOrder order;
+  std::vector<TracedRank> ranks;
+  std::vector<OpTimes> times;  // by stage, then pass
+
+  Job job;                             // with medians as durations
+  Measurement measured;                // all complete iterations with this order
+  std::vector<std::uint32_t> numbers;  // numbers of these iterations
+  std::size_t chosen = 0;              // index of the iteration shown as the timeline
+  Timeline timeline;
+  std::optional<RunErrors> errors;     // nothing if a link serves several pairs of ranks
+  double host_us = 0;                  // of the host between two ops; 0: a device runs the ops
+  std::vector<HostShare> host_shares;  // by rank; empty: a device runs the ops
+  bool as_named = true;                // the order is the one that the user named, if any
+  std::optional<double> transfer_us;   // median of tensors that cross ranks; nothing: none do
+  std::int64_t clock_error_ns = 0;     // the most that an op began before its input was sent
+  std::vector<std::string> left_out;   // other iterations, with reasons
+  std::vector<std::string> notes;
+};
+
+/// Builds a run from the ops of all ranks. The chosen iteration, or else the last complete one,
+/// gives the order. All other iterations with that order are samples. Throws InputError if none is
+/// complete.
+///
+/// Traces do not show when a tensor arrives. Its transfer time is the median from the end of its op
+/// to the begin of its reader, over readers whose rank was free by then; if no rank ever was, the
+/// minimum. Launch time therefore counts as transfer.
+MeasuredRun measured_run(std::vector<TracedRank> ranks, const std::optional<NamedOrder>& named,
+                         std::optional<std::uint32_t> chosen);
+
+}  // namespace penstock

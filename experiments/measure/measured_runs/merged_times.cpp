@@ -1,0 +1,183 @@
+#include "experiments/measure/measured_runs/merged_times.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "sim/base/error.hpp"
+#include "validate/statistics/median.hpp"
+
+namespace penstock {
+namespace {
+
+constexpr std::array<Pass, 4> passes{Pass::forward, Pass::backward, Pass::backward_input,
+                                     Pass::backward_weight};
+
+const OpTimes* find_times(const std::vector<OpTimes>& times, std::uint32_t stage, Pass pass) {
+  const auto found = std::find_if(times.begin(), times.end(), [&](const OpTimes& op) {
+    return op.model_stage == stage && op.pass == pass;
+  });
+  return found == times.end() ? nullptr : &*found;
+}
+
+bool has_pass(const MeasuredRun& run, Pass pass) {
+  return std::any_of(run.times.begin(), run.times.end(),
+                     [pass](const OpTimes& op) { return op.pass == pass; });
+}
+
+std::uint32_t stages_of(const MeasuredRun& run) {
+  std::uint32_t count = 0;
+  for (const OpTimes& op : run.times) count = std::max(count, op.model_stage + 1);
+  return count;
+}
+
+/// A layer's weight when the times of its stage are split.
+double weight_of(const std::vector<OpTimes>& layers, std::uint32_t layer) {
+  double sum = 0;
+  for (const Pass pass : {Pass::backward, Pass::backward_input, Pass::backward_weight}) {
+    if (const OpTimes* op = find_times(layers, layer, pass)) sum += op->median_ns;
+  }
+  if (sum > 0) return sum;
+  const OpTimes* const forward = find_times(layers, layer, Pass::forward);
+  return forward == nullptr ? 0 : forward->median_ns;
+}
+
+OpTimes less(OpTimes op, double ns) {
+  for (double* time : {&op.median_ns, &op.lower_ns, &op.upper_ns})
+    *time = std::max(0.0, *time - ns);
+  return op;
+}
+
+/// The times of a pass of a coarser run, split over the layers of each of its stages.
+void add_split(const MeasuredRun& run, Pass pass, const std::vector<OpTimes>& layers,
+               std::uint32_t per_stage, double op_ns, std::vector<OpTimes>& times) {
+  for (const OpTimes& whole : run.times) {
+    if (whole.pass != pass) continue;
+    const OpTimes op = less(whole, op_ns);
+    const std::uint32_t first = op.model_stage * per_stage;
+    double all = 0;
+    for (std::uint32_t i = 0; i < per_stage; ++i) all += weight_of(layers, first + i);
+    for (std::uint32_t i = 0; i < per_stage; ++i) {
+      const double share = all > 0 ? weight_of(layers, first + i) / all : 1.0 / per_stage;
+      times.push_back({first + i, pass, op.count, op.median_ns * share, op.lower_ns * share,
+                       op.upper_ns * share});
+    }
+  }
+}
+
+// ---- the time of an op beyond its layers ----
+
+/// Whether PyTorch's runtime moved the work of I to W, as in the first stage.
+bool lacks_input(const MeasuredRun& run, std::uint32_t stage) {
+  const OpTimes* const op = find_times(run.times, stage, Pass::backward_input);
+  return op != nullptr && op->median_ns == 0;
+}
+
+/// For each stage of the coarser run that takes a pass: what its layers take longer as ops of
+/// their own, by extra op.
+void add_extras(const MeasuredRun& fine, const MeasuredRun& coarse, std::vector<double>& extras) {
+  const std::uint32_t per_stage = stages_of(fine) / stages_of(coarse);
+  for (const OpTimes& op : coarse.times) {
+    const std::uint32_t first = op.model_stage * per_stage;
+    if (op.median_ns == 0 || !has_pass(fine, op.pass)) continue;
+    if (op.pass == Pass::backward_weight && lacks_input(coarse, op.model_stage)) continue;
+    double apart = 0;
+    for (std::uint32_t i = 0; i < per_stage; ++i) {
+      if (const OpTimes* layer = find_times(fine.times, first + i, op.pass)) {
+        apart += layer->median_ns;
+      }
+    }
+    extras.push_back((apart - op.median_ns) / (per_stage - 1));
+  }
+}
+
+double op_ns_of(const std::vector<MeasuredRun>& runs, std::uint32_t layers) {
+  std::vector<double> extras;
+  for (const MeasuredRun& fine : runs) {
+    if (stages_of(fine) != layers || fine.host_us == 0) continue;
+    for (const MeasuredRun& coarse : runs) {
+      const std::uint32_t stages = stages_of(coarse);
+      if (stages == layers || layers % stages != 0 || coarse.host_us == 0) continue;
+      add_extras(fine, coarse, extras);
+    }
+  }
+  return extras.empty() ? 0 : std::max(0.0, median(std::move(extras)));
+}
+
+void merge_hosts(const std::vector<MeasuredRun>& runs, MergedTimes& merged) {
+  std::vector<double> hosts;
+  std::vector<double> transfers;
+  for (const MeasuredRun& run : runs) {
+    if (run.host_us > 0) hosts.push_back(run.host_us);
+    if (run.transfer_us) transfers.push_back(*run.transfer_us);
+  }
+  if (!hosts.empty()) merged.host_us = median(std::move(hosts));
+  if (!transfers.empty()) merged.transfer_us = median(std::move(transfers));
+}
+
+}  // namespace
+
+MergedTimes merged_times(const std::vector<MeasuredRun>& runs) {
+  const auto finest = std::max_element(
+      runs.begin(), runs.end(),
+      [](const MeasuredRun& a, const MeasuredRun& b) { return stages_of(a) < stages_of(b); });
+  const std::uint32_t layers = stages_of(*finest);
+  const double op_ns = op_ns_of(runs, layers);
+  MergedTimes merged{.times = {}, .op_us = op_ns / 1e3, .transfer_us = {}, .notes = {}};
+  merge_hosts(runs, merged);
+  for (const OpTimes& op : finest->times) merged.times.push_back(less(op, op_ns));
+  for (const Pass pass : passes) {
+    if (has_pass(*finest, pass)) continue;
+    const MeasuredRun* other = nullptr;
+    for (const MeasuredRun& run : runs) {
+      const bool finer = other == nullptr || stages_of(run) > stages_of(*other);
+      if (has_pass(run, pass) && finer) other = &run;
+    }
+    if (other == nullptr) continue;
+    const std::uint32_t stages = stages_of(*other);
+    if (layers % stages != 0) {
+      throw InputError(
+          fmt::format("a run of {} stages and one of {}: one must be a multiple of "
+                      "the other to make one profile",
+                      stages, layers));
+    }
+    add_split(*other, pass, finest->times, layers / stages, op_ns, merged.times);
+    merged.notes.push_back(fmt::format(
+        "{} comes from {}{}", letters(pass), other->title,
+        layers == stages ? ""
+                         : fmt::format(", split over the {} layers of a stage as their backwards",
+                                       layers / stages)));
+  }
+  std::sort(merged.times.begin(), merged.times.end(), [](const OpTimes& a, const OpTimes& b) {
+    return std::pair(a.model_stage, a.pass) < std::pair(b.model_stage, b.pass);
+  });
+  const auto has = [&](Pass pass) {
+    return std::any_of(merged.times.begin(), merged.times.end(),
+                       [pass](const OpTimes& op) { return op.pass == pass; });
+  };
+  if (!has(Pass::backward) && has(Pass::backward_input)) {
+    merged.notes.emplace_back("no run has a whole backward: B is taken as I + W");
+  }
+  return merged;
+}
+
+HostCosts host_costs(const std::vector<MeasuredRun>& runs) {
+  constexpr double least_variance = 1e-3;
+  double n = 0, x = 0, y = 0, xx = 0, xy = 0;  // sums over ranks: tensors and time of an op
+  for (const MeasuredRun& run : runs) {
+    for (const HostShare& share : run.host_shares) {
+      if (share.ops == 0) continue;
+      const double messages = share.messages / share.ops, us = share.us / share.ops;
+      ++n, x += messages, y += us, xx += messages * messages, xy += messages * us;
+    }
+  }
+  if (n == 0) return {};
+  const double variance = xx / n - x / n * (x / n);
+  const double slope = variance < least_variance ? 0 : (xy / n - x / n * (y / n)) / variance;
+  if (slope <= 0) return {y / n, 0};
+  const double op_us = (y - slope * x) / n;
+  return op_us >= 0 ? HostCosts{op_us, slope} : HostCosts{0, xy / xx};
+}
+
+}  // namespace penstock

@@ -1,0 +1,159 @@
+#include "experiments/measure/measured_runs/rank_traces.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "experiments/input/files/files.hpp"
+#include "experiments/input/files/plain_text.hpp"
+#include "experiments/input/files/table.hpp"
+#include "experiments/measure/measured_runs/bursts.hpp"
+#include "sim/base/error.hpp"
+
+namespace penstock {
+namespace {
+
+/// Finds the pipeline rank of each file.
+class RankFinder {
+ public:
+  explicit RankFinder(const TraceReading& reading)
+      : reading_(reading), holder_(reading.files.size()) {}
+
+  /// Throws InputError without the file's name for an unwanted or duplicate rank.
+  std::uint32_t place(const KinetoTrace& trace, std::size_t argument);
+  bool by_order() const { return !says_rank_.value_or(true); }
+  /// Throws InputError if ranks of the job have no file.
+  void finish() const;
+
+ private:
+  std::uint32_t rank_of(const KinetoTrace& trace, std::size_t argument) const;
+
+  const TraceReading& reading_;
+  std::vector<std::string> holder_;  // by pipeline rank: its file
+  std::optional<bool> says_rank_;
+  std::optional<std::uint32_t> world_size_;
+  std::string sized_by_;  // the file that stated it
+};
+
+std::uint32_t RankFinder::rank_of(const KinetoTrace& trace, std::size_t argument) const {
+  if (!trace.rank) return static_cast<std::uint32_t>(argument);
+  const std::vector<std::uint32_t>& wanted = reading_.pipeline_ranks;
+  if (wanted.empty()) {
+    if (*trace.rank < holder_.size()) return *trace.rank;
+    throw InputError(
+        "/distributedInfo/rank",
+        fmt::format("it is of rank {}; {}, or --pipeline-ranks says of which", *trace.rank,
+                    holder_.size() == 1 ? std::string("one file must be of rank 0")
+                                        : fmt::format("{} files must be of ranks 0 to {}",
+                                                      holder_.size(), holder_.size() - 1)));
+  }
+  const auto found = std::find(wanted.begin(), wanted.end(), *trace.rank);
+  if (found != wanted.end()) return static_cast<std::uint32_t>(found - wanted.begin());
+  throw InputError(
+      "/distributedInfo/rank",
+      fmt::format("it is of rank {}, which --pipeline-ranks does not name", *trace.rank));
+}
+
+std::uint32_t RankFinder::place(const KinetoTrace& trace, std::size_t argument) {
+  if (says_rank_.value_or(trace.rank.has_value()) != trace.rank.has_value()) {
+    throw InputError(
+        "some of the files say of which rank they are (/distributedInfo/rank), and "
+        "some do not; all or none must");
+  }
+  says_rank_ = trace.rank.has_value();
+  if (trace.world_size && world_size_ && *world_size_ != *trace.world_size) {
+    throw InputError("/distributedInfo/world_size",
+                     fmt::format("its job has {}, that of {} has {}",
+                                 counted(*trace.world_size, "rank"), sized_by_, *world_size_));
+  }
+  if (trace.world_size && !world_size_) {
+    world_size_ = trace.world_size;
+    sized_by_ = trace.source;
+  }
+  const std::uint32_t rank = rank_of(trace, argument);
+  if (!holder_[rank].empty()) {
+    throw InputError("/distributedInfo/rank",
+                     fmt::format("it is of rank {}, as is {}", *trace.rank, holder_[rank]));
+  }
+  holder_[rank] = trace.source;
+  return rank;
+}
+
+void RankFinder::finish() const {
+  if (!reading_.pipeline_ranks.empty() || !world_size_ || *world_size_ <= holder_.size()) return;
+  throw InputError(fmt::format(
+      "{}: /distributedInfo/world_size: the job has {} ranks, and rank {} is missing; where only "
+      "some of them are the pipeline, --pipeline-ranks says which",
+      sized_by_, *world_size_, holder_.size()));
+}
+
+/// Suggests what to do if nothing assigns kernels to ops.
+InputError nothing_matches(const NameUse& names) {
+  std::string most;
+  constexpr std::size_t shown = 3;
+  for (std::size_t i = 0; i < std::min(shown, names.unmatched.size()); ++i) {
+    most += fmt::format("{}\"{}\"", i == 0 ? "" : ", ", shortened(names.unmatched[i].first));
+  }
+  return InputError(fmt::format(
+      "no annotation of it matches; {}. A --pattern that fits them is needed; or, on devices, "
+      "--schedule and --microbatches, to tell ops by the messages between them. PyTorch's "
+      "Schedule1F1B and ScheduleGPipe mark no ops: penstock help traces has five lines that do",
+      most.empty() ? "it has none" : "its most frequent ones are " + most));
+}
+
+RankOps ops_of(const KinetoTrace& trace, const TraceReading& reading, const NameUse& names,
+               Rank rank) {
+  const bool by_annotations = !reading.by_gaps && !names.matched.empty();
+  if (by_annotations) return ops_of_annotations(trace, reading.patterns, Stage{index(rank)});
+  if (!reading.order) throw nothing_matches(names);
+  return ops_of_bursts(trace, reading.order->schedule, reading.order->placement, rank);
+}
+
+void move_to_common_clock(std::int64_t base_ns, std::vector<MeasuredOp>& ops) {
+  for (MeasuredOp& op : ops) {
+    op.span.begin_ns += base_ns;
+    op.span.end_ns += base_ns;
+  }
+}
+
+TracedRank boil_down(const KinetoTrace& trace, const TraceReading& reading, Rank rank,
+                     bool ops_too) {
+  TracedRank result{.source = trace.source,
+                    .job_rank = trace.rank,
+                    .events = trace.events,
+                    .device = trace.device,
+                    .backend = trace.backend,
+                    .names = name_use(trace, reading.patterns),
+                    .ops = {}};
+  if (!ops_too) return result;
+  result.ops = ops_of(trace, reading, result.names, rank);
+  move_to_common_clock(trace.base_ns, result.ops.ops);
+  return result;
+}
+
+}  // namespace
+
+std::vector<TracedRank> read_rank_traces(const TraceReading& reading, bool ops_too,
+                                         std::vector<std::string>& notes) {
+  std::vector<TracedRank> ranks(reading.files.size());
+  RankFinder finder(reading);
+  for (std::size_t i = 0; i < reading.files.size(); ++i) {
+    const KinetoTrace trace = read_kineto(reading.files[i], [&](double share) {
+      const auto files = static_cast<double>(reading.files.size());
+      if (reading.on_progress) reading.on_progress((static_cast<double>(i) + share) / files);
+    });
+    try {
+      const std::uint32_t rank = ops_too ? finder.place(trace, i) : static_cast<std::uint32_t>(i);
+      ranks[rank] = boil_down(trace, reading, Rank{rank}, ops_too);
+    } catch (const InputError& error) {
+      throw in_file(trace.source, error);
+    }
+  }
+  if (ops_too) finder.finish();
+  if (finder.by_order()) {
+    notes.emplace_back("the files do not say of which rank they are: taken in the order given");
+  }
+  return ranks;
+}
+
+}  // namespace penstock

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "experiments/measure/measured_runs/annotations.hpp"
+#include "experiments/measure/measured_runs/op_pattern.hpp"
+#include "experiments/measure/measured_runs/rank_ops.hpp"
+#include "sim/order/placement.hpp"
+#include "sim/order/schedule.hpp"
+
+namespace penstock {
+
+/// An order named by the user, with its placement on the traced ranks.
+struct NamedOrder {
+  std::string name;  // of a schedule, or of a file
+  Placement placement;
+  Schedule schedule;
+};
+
+/// How to read traces.
+struct TraceReading {
+  std::vector<std::string> files;             // one per rank
+  std::vector<std::uint32_t> pipeline_ranks;  // job ranks, from the first stage on; empty: all
+  std::vector<OpPattern> patterns;            // the first match counts
+  std::optional<NamedOrder> order;
+  bool by_gaps = false;  // even if annotations match
+  // Gets the share of the files that has been read, from time to time; what it throws ends the
+  // reading.
+  std::function<void(double share)> on_progress = {};
+};
+
+/// The ops of one pipeline rank, from its trace.
+struct TracedRank {
+  std::string source;
+  std::optional<std::uint32_t> job_rank;  // as stated in the trace
+  std::uint64_t events = 0;
+  std::string device;
+  std::string backend;
+  NameUse names;
+  RankOps ops;  // on the common clock
+};
+
+/// Reads the traces one at a time, so that only one is in memory, and returns them by pipeline
+/// rank. If no trace states its rank, the order of the files counts, with an entry in `notes`.
+/// Without `ops_too`, only reads names, of any ranks in the given order. Throws InputError with the
+/// file's name in front, also for missing or duplicate ranks and for jobs of different sizes.
+std::vector<TracedRank> read_rank_traces(const TraceReading& reading, bool ops_too,
+                                         std::vector<std::string>& notes);
+
+}  // namespace penstock

@@ -1,0 +1,141 @@
+#include "experiments/measure/reproduction/given_constants.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "experiments/input/files/files.hpp"
+#include "experiments/input/files/json_input.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/portable_math.hpp"
+
+namespace penstock {
+namespace {
+
+using nlohmann::json;
+using Sets = std::vector<const GivenSet*>;
+
+constexpr std::string_view of_one_row = "without ";
+
+std::vector<GivenSet> sets_of_json(const json& document) {
+  std::vector<GivenSet> sets;
+  for (const json& paper : document.is_array() ? document : json::array({document})) {
+    for (const json& table : paper.at("tables")) {
+      for (const json& judgement : table.at("judgements")) {
+        for (const json& found : judgement.at("constants")) {
+          const auto apart = found.at("apart").get<std::vector<std::string>>();
+          sets.push_back({table.at("name"), judgement.at("name"),
+                          fmt::format("{}", fmt::join(apart, " ")),
+                          found.at("values").get<Names>()});
+        }
+      }
+    }
+  }
+  return sets;
+}
+
+std::vector<GivenSet> sets_of(const std::string& text) {
+  const std::size_t begin = text.find_first_not_of(" \t\r\n");
+  const bool is_json = begin != std::string::npos && (text[begin] == '{' || text[begin] == '[');
+  if (!is_json) return sets_of_markdown(text);
+  try {
+    return sets_of_json(parse_json(text));
+  } catch (const json::exception&) {
+    throw InputError("", "not a result of penstock reproduce --json");
+  }
+}
+
+bool has_all(const GivenSet& set, const std::vector<std::string>& names) {
+  return std::all_of(names.begin(), names.end(),
+                     [&](const std::string& name) { return set.values.contains(name); });
+}
+
+/// The sets with all constants of a judgement: of the judgement, else of its tables, else all.
+Sets candidates(const GivenConstants& given, const PaperTable& table, const Judgement& judgement) {
+  const auto those = [&](auto fits) {
+    Sets sets;
+    for (const GivenSet& set : given.sets) {
+      if (has_all(set, judgement.fit->constants) && fits(set)) sets.push_back(&set);
+    }
+    return sets;
+  };
+  const auto of_tables = [&](const GivenSet& set) {
+    return set.table == table.name || set.table == judgement.fit->table;
+  };
+  Sets sets = those([&](const GivenSet& set) {
+    return set.table == table.name && set.judgement == judgement.name;
+  });
+  if (sets.empty()) sets = those(of_tables);
+  return sets.empty() ? those([](const GivenSet&) { return true; }) : sets;
+}
+
+const GivenSet* set_of(const Sets& sets, const std::string& apart) {
+  const auto found = std::find_if(sets.begin(), sets.end(),
+                                  [&](const GivenSet* set) { return set->apart == apart; });
+  return found == sets.end() ? nullptr : *found;
+}
+
+Names geometric_mean(const Sets& sets, const std::vector<std::string>& names) {
+  Names mean;
+  for (const std::string& name : names) {
+    double sum = 0;
+    for (const GivenSet* set : sets) sum += portable_log(set->values.at(name));
+    mean[name] = portable_exp(sum / static_cast<double>(sets.size()));
+  }
+  return mean;
+}
+
+[[noreturn]] void refuse(const GivenConstants& given, const PaperTable& table,
+                         const Judgement& judgement, const std::string& group) {
+  std::vector<std::string> known;
+  for (const GivenSet& set : given.sets) {
+    std::string text = fmt::format("\"{}\"", set.table);
+    if (!set.apart.empty()) {
+      text += fmt::format(" ({})", set.apart.starts_with(of_one_row) ? "single rows" : set.apart);
+    }
+    if (std::find(known.begin(), known.end(), text) == known.end()) known.push_back(text);
+  }
+  throw in_file(
+      given.source_file,
+      InputError(
+          "", fmt::format("it has no {} for table \"{}\"{}{}; it has constants of {}",
+                          fmt::join(judgement.fit->constants, ", "), table.name,
+                          group.empty() ? "" : ", group ", group,
+                          known.empty() ? "no table" : fmt::format("{}", fmt::join(known, ", ")))));
+}
+
+}  // namespace
+
+GivenConstants read_constants(const std::string& path) {
+  const std::string text = read_file(path);
+  try {
+    GivenConstants given{path, sets_of(text)};
+    if (!given.sets.empty()) return given;
+    throw InputError("", "it has no constants; penstock reproduce -o writes those of a fit");
+  } catch (const InputError& error) {
+    throw in_file(path, error);
+  }
+}
+
+FoundConstants constants_for(const GivenConstants& given, const PaperTable& table,
+                             const Judgement& judgement, const std::vector<std::string>& group,
+                             const std::vector<std::string>& label) {
+  const std::string group_text = fmt::format("{}", fmt::join(group, " "));
+  const Sets sets = candidates(given, table, judgement);
+  const bool by_row =
+      !sets.empty() && std::all_of(sets.begin(), sets.end(), [](const GivenSet* set) {
+        return set->apart.starts_with(of_one_row);
+      });
+  const GivenSet* set = set_of(sets, fmt::format("{}{}", of_one_row, fmt::join(label, " ")));
+  if (set == nullptr) set = set_of(sets, group_text);
+  if (set == nullptr && sets.size() == 1) set = sets.front();
+  if (set == nullptr && !by_row) refuse(given, table, judgement, group_text);
+  FoundConstants found;
+  found.source_file = given.source_file;
+  found.values = set == nullptr ? geometric_mean(sets, judgement.fit->constants) : set->values;
+  if (set != nullptr && !set->apart.empty()) found.apart = {set->apart};
+  return found;
+}
+
+}  // namespace penstock

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "experiments/measure/reproduction/formula.hpp"
+#include "experiments/measure/reproduction/paper.hpp"
+#include "experiments/measure/reproduction/reproduced_rows.hpp"
+
+namespace penstock {
+
+/// Constants that an earlier run fitted for some rows.
+struct GivenSet {
+  std::string table;
+  std::string judgement;
+  std::string apart;  // the values of its columns, separated by blanks
+  Names values;
+};
+
+/// Constants that are used instead of fits.
+struct GivenConstants {
+  std::string source_file;
+  std::vector<GivenSet> sets;
+};
+
+/// Reads a file that `penstock reproduce -o` wrote, as Markdown or JSON. Throws InputError with the
+/// file's name in front.
+GivenConstants read_constants(const std::string& path);
+
+/// The sets of such a Markdown file, with constants of four digits.
+std::vector<GivenSet> sets_of_markdown(std::string_view text);
+
+/// The constants for a row of a judgement: those of its judgement or else of its table or else of
+/// any table; among these, those of its own row or else of its group. If each row had its own,
+/// other rows get their geometric mean. Throws InputError if there are none.
+FoundConstants constants_for(const GivenConstants& given, const PaperTable& table,
+                             const Judgement& judgement, const std::vector<std::string>& group,
+                             const std::vector<std::string>& label);
+
+}  // namespace penstock

@@ -1,0 +1,233 @@
+#include "experiments/measure/reproduction/report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "experiments/input/files/table.hpp"
+
+namespace penstock {
+namespace {
+
+using Cells = std::vector<std::string>;
+
+std::string mark_of(const ReproducedRow& row) {
+  if (row.predicted) return row.finding.empty() ? "predicted" : "predicted; " + row.finding;
+  std::string mark = row.fitted ? "fitted" : row.anchor ? "anchor" : row.judged ? "" : "not judged";
+  if (!row.finding.empty()) mark += (mark.empty() ? "" : "; ") + row.finding;
+  return mark;
+}
+
+Cells heads_of(const PaperTable& table) {
+  Cells heads = table.label;
+  for (const auto& [name, formula] : table.shown) heads.push_back(name);
+  for (const char* head : {"published", "simulated", "error", ""}) heads.emplace_back(head);
+  return heads;
+}
+
+Cells cells_of(const ReproducedRow& row) {
+  Cells cells = row.label;
+  for (const double value : row.shown) cells.push_back(fmt::format("{:.4g}", value));
+  cells.push_back(row.predicted ? "-" : fmt::format("{:.4g}", row.published));
+  cells.push_back(fmt::format("{:.4g}", row.simulated));
+  cells.push_back(row.predicted ? "-" : signed_percent_text(row.error));
+  cells.push_back(mark_of(row));
+  return cells;
+}
+
+std::string target_of(const Judgement& judgement) {
+  Cells targets;
+  if (judgement.each) targets.push_back("each within " + percent_text(*judgement.each));
+  if (judgement.mean) targets.push_back("mean within " + percent_text(*judgement.mean));
+  if (judgement.ranking)
+    targets.push_back(fmt::format("ranks agree by {:.2f}", *judgement.ranking));
+  if (judgement.in_order)
+    targets.push_back(percent_text(*judgement.in_order) + " of pairs in order");
+  return fmt::format("{}", fmt::join(targets, ", "));
+}
+
+std::string errors_text(const ErrorTotals& totals, const char* which) {
+  return fmt::format("{} {}: mean error {}, bias {}, worst {}", counted(totals.rows, "row"), which,
+                     percent_text(totals.mean), signed_percent_text(totals.bias),
+                     signed_percent_text(totals.worst));
+}
+
+/// "42 pairs that differ by more than 8 %".
+std::string pairs_text(const JudgedTable& judged, const Judgement& judgement) {
+  const std::string pairs = counted(judged.ranked_pairs, "pair");
+  if (judgement.apart == 0) return pairs;
+  return fmt::format("{} that differ by more than {}", pairs,
+                     percent_text(std::expm1(judgement.apart)));
+}
+
+std::string verdict_of(const Judgement& judgement, const JudgedTable& judged) {
+  std::string text = errors_text(judged.judged, "judged");
+  if (judged.judged.rows == 0) text = "no row judged";
+  if (judged.tells_unjudged && judged.unjudged.rows > 0) {
+    text += "; " + errors_text(judged.unjudged, "not judged");
+  }
+  if (judged.ranked_pairs > 0 && judgement.ranking) {
+    text += fmt::format(", ranks of {} agree by {:.2f}", counted(judged.ranked_pairs, "pair"),
+                        *judged.ranking);
+  }
+  if (judged.ranked_pairs > 0 && judgement.in_order) {
+    text +=
+        fmt::format(", {} of {} in order", judged.pairs_in_order, pairs_text(judged, judgement));
+  }
+  const std::string target = target_of(judgement);
+  if (target.empty()) return text + ".";
+  return fmt::format("{}; {}: {}.", text, target, judged.met ? "met" : "missed");
+}
+
+/// Each constant with its value and meaning.
+std::string constants_text(const Paper& paper, const Judgement& judgement,
+                           const FoundConstants& found) {
+  Cells parts;
+  for (const std::string& name : judgement.fit->constants) {
+    const auto constant = std::find_if(paper.constants.begin(), paper.constants.end(),
+                                       [&](const PaperConstant& one) { return one.name == name; });
+    const double value = found.values.at(name);
+    const FitRange& range = constant->range;
+    const bool at_bound = value <= range.least * 1.0001 || value >= range.most * 0.9999;
+    parts.push_back(fmt::format("{} = {:.4g}{}{}{}", name, value, constant->unit.empty() ? "" : " ",
+                                constant->unit, at_bound ? " (at its bound)" : ""));
+  }
+  const std::string group =
+      found.apart.empty() ? "" : fmt::format("{}: ", fmt::join(found.apart, " "));
+  if (!found.source_file.empty()) {
+    return fmt::format("{}{} (from {})", group, fmt::join(parts, ", "), found.source_file);
+  }
+  return fmt::format("{}{} (fitted to {}, {} off)", group, fmt::join(parts, ", "),
+                     counted(found.rows, "row"), percent_text(found.misfit));
+}
+
+std::string meanings(const Paper& paper, const Judgement& judgement, const char* bullet) {
+  std::string text;
+  for (const PaperConstant& constant : paper.constants) {
+    const auto& fitted = judgement.fit->constants;
+    if (std::find(fitted.begin(), fitted.end(), constant.name) == fitted.end()) continue;
+    text += fmt::format("{}{}: {}\n", bullet, constant.name, constant.is);
+  }
+  return text;
+}
+
+/// The rows to show: all if there are few, else those with the largest errors.
+std::vector<const ReproducedRow*> shown_rows(const JudgedTable& judged) {
+  constexpr std::size_t most = 40, worst = 12;
+  std::vector<const ReproducedRow*> rows;
+  for (const ReproducedRow& row : judged.rows) rows.push_back(&row);
+  if (rows.size() <= most) return rows;
+  const auto size = [&](const ReproducedRow& row) {
+    const bool counts = row.judged || (judged.tells_unjudged && std::isfinite(row.error));
+    return counts ? std::abs(row.error) : 0;
+  };
+  std::stable_sort(rows.begin(), rows.end(),
+                   [&](const auto* a, const auto* b) { return size(*a) > size(*b); });
+  rows.resize(worst);
+  return rows;
+}
+
+std::string judgement_text(const Paper& paper, const PaperTable& table, const Judgement& judgement,
+                           const JudgedTable& judged) {
+  std::string text = fmt::format("\n{}\n", judgement.name);
+  if (judgement.fit) {
+    text += meanings(paper, judgement, "  ");
+    for (const FoundConstants& found : judged.constants) {
+      text += fmt::format("  {}\n", constants_text(paper, judgement, found));
+    }
+  }
+  std::vector<Cells> cells{heads_of(table)};
+  const auto rows = shown_rows(judged);
+  for (const ReproducedRow* row : rows) cells.push_back(cells_of(*row));
+  text += aligned(cells, {cells.front().size() - 1});
+  if (rows.size() < judged.rows.size()) {
+    text += fmt::format("({} less far off left out; -o and --json have all)\n",
+                        counted(judged.rows.size() - rows.size(), "row"));
+  }
+  return text + verdict_of(judgement, judged) + "\n";
+}
+
+std::string title_of(const PaperTable& table) {
+  return fmt::format("{}: {}{}", table.name, table.is,
+                     table.unit.empty() ? "" : ", in " + table.unit);
+}
+
+std::string markdown_row(const Cells& cells) {
+  return fmt::format("| {} |\n", fmt::join(cells, " | "));
+}
+
+std::string judgement_markdown(const Paper& paper, const PaperTable& table,
+                               const Judgement& judgement, const JudgedTable& judged) {
+  std::string text = fmt::format("\n### {}\n\n", judgement.name);
+  if (judgement.fit) {
+    text += meanings(paper, judgement, "- ") + "\n";
+    for (const FoundConstants& found : judged.constants) {
+      text += fmt::format("- {}\n", constants_text(paper, judgement, found));
+    }
+    text += "\n";
+  }
+  const Cells heads = heads_of(table);
+  text += markdown_row(heads) + markdown_row(Cells(heads.size(), "---"));
+  for (const ReproducedRow& row : judged.rows) text += markdown_row(cells_of(row));
+  return text + "\n" + verdict_of(judgement, judged) + "\n";
+}
+
+}  // namespace
+
+std::string reproduction_text(const Paper& paper, const Reproduction& reproduction) {
+  std::string text = fmt::format("{}\n{}\n", paper.title, paper.source);
+  for (const std::string& note : paper.notes) text += note + "\n";
+  for (std::size_t t = 0; t < paper.tables.size(); ++t) {
+    const PaperTable& table = paper.tables[t];
+    const auto& judgements = reproduction.tables[t].judgements;
+    if (judgements.empty()) continue;
+    text += fmt::format("\n{}\n", title_of(table));
+    if (!table.note.empty()) text += table.note + "\n";
+    for (std::size_t j = 0; j < judgements.size(); ++j) {
+      text += judgement_text(paper, table, table.judgements[j], judgements[j]);
+    }
+  }
+  return text;
+}
+
+std::string reproduction_markdown(const Paper& paper, const Reproduction& reproduction) {
+  std::string text = fmt::format("# {}\n\n{}\n", paper.title, paper.source);
+  for (const std::string& note : paper.notes) text += fmt::format("\n{}\n", note);
+  for (std::size_t t = 0; t < paper.tables.size(); ++t) {
+    const PaperTable& table = paper.tables[t];
+    const auto& judgements = reproduction.tables[t].judgements;
+    if (judgements.empty()) continue;
+    text += fmt::format("\n## {}\n", title_of(table));
+    if (!table.note.empty()) text += fmt::format("\n{}\n", table.note);
+    for (std::size_t j = 0; j < judgements.size(); ++j) {
+      text += judgement_markdown(paper, table, table.judgements[j], judgements[j]);
+    }
+  }
+  return text;
+}
+
+std::vector<std::string> summary_heads() {
+  return {"paper", "table", "judged", "rows", "mean error", "worst", "target", "met"};
+}
+
+std::vector<std::vector<std::string>> summary_rows(const std::string& name, const Paper& paper,
+                                                   const Reproduction& reproduction) {
+  std::vector<Cells> rows;
+  for (std::size_t t = 0; t < paper.tables.size(); ++t) {
+    const auto& judgements = reproduction.tables[t].judgements;
+    for (std::size_t j = 0; j < judgements.size(); ++j) {
+      const JudgedTable& judged = judgements[j];
+      const std::string target = target_of(paper.tables[t].judgements[j]);
+      rows.push_back({name, paper.tables[t].name, judged.name,
+                      fmt::format("{}", judged.judged.rows), percent_text(judged.judged.mean),
+                      signed_percent_text(judged.judged.worst), target.empty() ? "-" : target,
+                      target.empty() ? "-"
+                      : judged.met   ? "yes"
+                                     : "no"});
+    }
+  }
+  return rows;
+}
+
+}  // namespace penstock

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "experiments/input/catalogue/catalogue.hpp"
+#include "experiments/measure/reproduction/formula.hpp"
+#include "experiments/measure/reproduction/paper.hpp"
+
+namespace penstock {
+
+/// A row of a paper's table, with values for the paper's constants.
+struct RowCase {
+  const Paper& paper;
+  const PaperTable& table;
+  const PaperRow& row;
+  Names constants;
+  const Catalogue* catalogue = nullptr;  // read again if missing
+};
+
+/// The values of a row.
+struct SimulatedRow {
+  double published = 0;
+  double value = 0;
+  std::vector<double> shown;  // as `PaperTable::shown`
+  std::string finding;        // a finding of its run, such as out of memory
+};
+
+/// Whether a formula over the columns and names of a row is true.
+bool holds(const std::string& formula, const RowCase& row);
+
+/// The scenario of a row, as JSON text.
+std::string scenario_of(const RowCase& row);
+
+/// A row ready to be simulated with many choices of constants: what does not depend on them is
+/// worked out once. Throws InputError with the paper's file, table and row.
+class PreparedRow {
+ public:
+  PreparedRow(const Paper& paper, const PaperTable& table, const PaperRow& row,
+              const Catalogue* catalogue);
+
+  /// Throws InputError as the constructor does, also for a run that does not finish.
+  SimulatedRow simulate(const Names& constants) const;
+
+ private:
+  struct Parts;
+  std::shared_ptr<const Parts> parts_;
+};
+
+}  // namespace penstock

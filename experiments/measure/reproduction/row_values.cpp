@@ -1,0 +1,120 @@
+#include "experiments/measure/reproduction/row_values.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "experiments/input/files/files.hpp"
+#include "experiments/input/long_work/parallel.hpp"
+#include "experiments/measure/reproduction/row_simulation.hpp"
+#include "sim/base/error.hpp"
+
+namespace penstock {
+namespace {
+
+using Rows = std::vector<PaperRow>;
+
+const PaperRow& reference_of(const TableCase& of, const PaperRow& row, const Rows& others) {
+  const std::vector<std::string>& within = of.table.reference->within;
+  const std::vector<std::string> group = cells_of(of.table, row, within);
+  for (const Rows* rows : {&others, &of.table.rows}) {
+    for (const PaperRow& other : *rows) {
+      if (cells_of(of.table, other, within) == group && is_reference(of, other)) return other;
+    }
+  }
+  const std::string label =
+      fmt::format("{}", fmt::join(cells_of(of.table, row, of.table.label), " "));
+  throw in_file(of.paper.source_file,
+                InputError(of.table.name, fmt::format("no row is the reference of row {}", label)));
+}
+
+/// Rows and the references that they need, each reference once.
+struct NeededRows {
+  Rows rows;
+  std::vector<std::size_t> reference;  // of each of the first rows
+};
+
+NeededRows needed_rows(const TableCase& of, const Rows& rows, const Rows& others) {
+  NeededRows needed{rows, {}};
+  if (!of.table.reference) return needed;
+  for (const PaperRow& row : rows) {
+    const PaperRow& reference = reference_of(of, row, others);
+    const auto found = std::find(needed.rows.begin(), needed.rows.end(), reference);
+    needed.reference.push_back(static_cast<std::size_t>(found - needed.rows.begin()));
+    if (found == needed.rows.end()) needed.rows.push_back(reference);
+  }
+  return needed;
+}
+
+RowValues seen_from(const RowValues& from, const RowValues& values, bool difference) {
+  if (difference) {
+    return {values.published - from.published, values.simulated - from.simulated, values.finding,
+            values.shown};
+  }
+  return {values.published / from.published, values.simulated / from.simulated, values.finding,
+          values.shown};
+}
+
+std::vector<RowValues> seen_from_references(const TableCase& of, const NeededRows& needed,
+                                            std::vector<RowValues> values) {
+  if (!of.table.reference) return values;
+  std::vector<RowValues> seen;
+  for (std::size_t row = 0; row < needed.reference.size(); ++row) {
+    seen.push_back(
+        seen_from(values[needed.reference[row]], values[row], of.table.reference->difference));
+  }
+  return seen;
+}
+
+}  // namespace
+
+Names start_constants(const Paper& paper) {
+  Names names;
+  for (const PaperConstant& constant : paper.constants) names[constant.name] = constant.range.start;
+  return names;
+}
+
+std::vector<std::string> cells_of(const PaperTable& table, const PaperRow& row,
+                                  const std::vector<std::string>& columns) {
+  std::vector<std::string> cells;
+  for (const std::string& name : columns) cells.push_back(text_of(row[column_of(table, name)]));
+  return cells;
+}
+
+bool holds(const TableCase& table, const PaperRow& row, const std::string& formula) {
+  return holds(formula, RowCase{table.paper, table.table, row, start_constants(table.paper)});
+}
+
+bool is_reference(const TableCase& table, const PaperRow& row) {
+  return table.table.reference && holds(table, row, table.table.reference->row);
+}
+
+std::vector<std::vector<RowValues>> row_values(const TableCase& table, const Rows& rows,
+                                               const Rows& others,
+                                               const std::vector<Names>& choices) {
+  const NeededRows needed = needed_rows(table, rows, others);
+  const std::size_t count = needed.rows.size();
+  std::vector<std::vector<RowValues>> all(choices.size(), std::vector<RowValues>(count));
+  std::vector<PreparedRow> prepared;
+  for (const PaperRow& row : needed.rows) {
+    prepared.emplace_back(table.paper, table.table, row, &table.catalogue);
+  }
+  const auto simulate = [&](std::size_t number) {
+    const std::size_t choice = number / count, row = number % count;
+    const SimulatedRow simulated = prepared[row].simulate(choices[choice]);
+    all[choice][row] = {simulated.published, simulated.value, simulated.finding, simulated.shown};
+  };
+  if (table.progress == nullptr) {
+    in_parallel(choices.size() * count, simulate);
+  } else {
+    in_parallel(choices.size() * count, simulate,
+                [&](std::size_t done) { table.progress->of_batch(done); });
+    table.progress->end_batch(choices.size() * count);
+  }
+  for (std::vector<RowValues>& values : all) {
+    values = seen_from_references(table, needed, std::move(values));
+  }
+  return all;
+}
+
+}  // namespace penstock

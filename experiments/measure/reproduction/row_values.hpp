@@ -1,0 +1,50 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "experiments/input/catalogue/catalogue.hpp"
+#include "experiments/measure/reproduction/formula.hpp"
+#include "experiments/measure/reproduction/paper.hpp"
+#include "experiments/measure/reproduction/row_progress.hpp"
+
+namespace penstock {
+
+/// A table of a paper, and what is needed to simulate its rows.
+struct TableCase {
+  const Paper& paper;
+  const PaperTable& table;
+  const Catalogue& catalogue;
+  RowProgress* progress = nullptr;
+};
+
+/// Both values of a row, as compared.
+struct RowValues {
+  double published = 0;
+  double simulated = 0;
+  std::string finding;
+  std::vector<double> shown;
+};
+
+/// The start values of the paper's constants.
+Names start_constants(const Paper& paper);
+
+/// Some cells of a row as text without quotes.
+std::vector<std::string> cells_of(const PaperTable& table, const PaperRow& row,
+                                  const std::vector<std::string>& columns);
+
+/// Whether a formula over columns and names is true for a row of the table, whatever the constants.
+bool holds(const TableCase& table, const PaperRow& row, const std::string& formula);
+
+/// Whether other rows are relative to this one.
+bool is_reference(const TableCase& table, const PaperRow& row);
+
+/// The values of rows for each choice of constants, simulated on all cores. If the table has
+/// references, values are relative to their reference, which is one of `others` or of the table's
+/// rows. Throws InputError with the paper's file in front.
+std::vector<std::vector<RowValues>> row_values(const TableCase& table,
+                                               const std::vector<PaperRow>& rows,
+                                               const std::vector<PaperRow>& others,
+                                               const std::vector<Names>& choices);
+
+}  // namespace penstock

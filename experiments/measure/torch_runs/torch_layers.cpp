@@ -1,0 +1,141 @@
+#include "experiments/measure/torch_runs/torch_layers.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+#include <string_view>
+
+#include "sim/base/error.hpp"
+
+namespace penstock {
+namespace {
+
+/// The kinds of scenario_model.py with the numbers it follows; others must be 0. What only changes
+/// how a device computes is free.
+struct KnownKind {
+  std::string_view kind;
+  std::array<std::string_view, 5> numbers;
+};
+constexpr std::array known_kinds{
+    KnownKind{"embedding", {"vocab", "hidden", "positions"}},
+    KnownKind{"norm", {"hidden", "bias"}},
+    KnownKind{"attention", {"hidden", "heads", "kv_heads", "head_dim", "causal"}},
+    KnownKind{"mlp", {"hidden", "intermediate", "gated", "bias"}},
+    KnownKind{"head", {"hidden", "vocab", "bias"}},
+};
+constexpr std::array<std::string_view, 3> free_numbers{"flash", "fp32_logits", "fused_loss"};
+
+template <class List>
+bool has(const List& list, std::string_view text) {
+  return std::find(list.begin(), list.end(), text) != list.end();
+}
+
+std::optional<std::string> why_not_part(const LayerSpec& part) {
+  const auto known = std::find_if(known_kinds.begin(), known_kinds.end(),
+                                  [&](const KnownKind& one) { return one.kind == part.kind; });
+  if (known == known_kinds.end()) return fmt::format("kind \"{}\"", part.kind);
+  for (const auto& [name, value] : part.numbers) {
+    if (value == 0 || std::isnan(value)) continue;
+    if (!has(known->numbers, name) && !has(free_numbers, name)) {
+      return fmt::format("kind \"{}\" with \"{}\"", part.kind, name);
+    }
+  }
+  return std::nullopt;
+}
+
+/// Why not all layers can be built; also for a model that states times.
+std::optional<std::string> why_not_kinds(const Layout& layout) {
+  if (layout.spec.blocks.empty()) return "the model states times, not kinds of layers";
+  for (const BlockSpec& block : layout.spec.blocks) {
+    if (block.predicts_further) return "it predicts further tokens";
+    for (const LayerSpec& part : block.parts) {
+      if (auto why = why_not_part(part)) return "PyTorch's script has no " + *why;
+    }
+  }
+  const double examples = layout.shape.microbatch;
+  if (examples < 1 || examples != std::floor(examples)) {
+    return fmt::format("a microbatch of {} examples is no whole number", examples);
+  }
+  return std::nullopt;
+}
+
+void require_chain(const ModelGraph& model) {
+  const bool chain = std::all_of(model.edges.begin(), model.edges.end(), [](const auto& edge) {
+    return index(edge.second) == index(edge.first) + 1;
+  });
+  if (!chain) throw UsageError("PyTorch's runtime has one chain of stages; this model branches");
+}
+
+TorchLayer timed_layer(const Layer& layer, double scale) {
+  if (!layer.forward_us || (!layer.backward_us && !layer.backward_input_us)) {
+    throw UsageError(
+        "PyTorch's blocks need times: forward_us, and backward_us or backward_input_us; "
+        "--model FILE.py brings layers of your own");
+  }
+  return {.forward_us = scale * *layer.forward_us,
+          .input_us = scale * layer.backward_input_us.value_or(layer.backward_us.value_or(0)),
+          .weight_us = scale * layer.backward_weight_us.value_or(0),
+          .parts = {}};
+}
+
+/// The tensors of a model that states times, as floats.
+std::uint32_t width_of(const ModelGraph& model) {
+  constexpr double least = 64;
+  constexpr double most = 1 << 20;
+  double bytes = 0;
+  for (const Layer& layer : model.layers) bytes = std::max(bytes, layer.activation_bytes);
+  return static_cast<std::uint32_t>(std::clamp(bytes / sizeof(float), least, most));
+}
+
+void add_kinds(const Layout& layout, TorchModel& model) {
+  model.bodies = TorchBodies::layers;
+  for (const BlockSpec& block : layout.spec.blocks) {
+    model.layers.emplace_back().parts = block.parts;
+  }
+  const auto hidden = layout.spec.blocks.front().parts.front().numbers.find("hidden");
+  if (hidden != layout.spec.blocks.front().parts.front().numbers.end()) {
+    model.width = static_cast<std::uint32_t>(hidden->second);
+  }
+  model.examples = static_cast<std::uint32_t>(layout.shape.microbatch);
+  model.shape = {static_cast<std::uint32_t>(layout.shape.sequence)};
+}
+
+}  // namespace
+
+std::string_view name(TorchBodies bodies) {
+  constexpr std::array<std::string_view, 4> names{"sleep", "compute", "layers", "own"};
+  return names[static_cast<std::size_t>(bodies)];
+}
+
+TorchModel torch_model(const Layout& layout, const TorchModelRequest& request) {
+  using Wanted = TorchModelRequest::Wanted;
+  require_chain(layout.model);
+  TorchModel model;
+  if (!request.file.empty()) {
+    model.bodies = TorchBodies::own;
+    model.file = request.file;
+    model.layers.resize(layout.model.layers.size());
+    model.width = width_of(layout.model);
+    return model;
+  }
+  const auto why_not = why_not_kinds(layout);
+  if (request.wanted == Wanted::layers && why_not) {
+    throw UsageError(fmt::format("--bodies layers: {}", *why_not));
+  }
+  if (!why_not && (request.wanted == Wanted::automatic || request.wanted == Wanted::layers)) {
+    add_kinds(layout, model);
+    return model;
+  }
+  model.bodies = request.wanted == Wanted::compute ? TorchBodies::compute : TorchBodies::sleep;
+  model.scale = request.scale;
+  model.width = width_of(layout.model);
+  for (const Layer& layer : layout.model.layers) {
+    model.layers.push_back(timed_layer(layer, request.scale));
+  }
+  return model;
+}
+
+}  // namespace penstock

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "experiments/run/layout/layout.hpp"
+
+namespace penstock {
+
+/// What the layers of a run in PyTorch do.
+enum class TorchBodies : std::uint8_t {
+  sleep,    // for stated times
+  compute,  // on a core, for stated times
+  layers,   // real ones, by kind
+  own,      // those of the user's file
+};
+std::string_view name(TorchBodies bodies);
+
+/// A layer: stated times, or parts by kind. I of a whole backward counts all of it.
+struct TorchLayer {
+  double forward_us = 0;
+  double input_us = 0;
+  double weight_us = 0;
+  std::vector<LayerSpec> parts;
+};
+
+/// The model of a run in PyTorch.
+struct TorchModel {
+  TorchBodies bodies = TorchBodies::sleep;
+  std::string file;  // of the user's layers
+  std::vector<TorchLayer> layers;
+  std::uint32_t width = 64;  // values of a tensor's last dimension
+  std::uint32_t examples = 1;
+  std::vector<std::uint32_t> shape;  // dimensions between
+  double scale = 1;                  // of stated times
+};
+
+/// What a model is wanted for.
+struct TorchModelRequest {
+  enum class Wanted : std::uint8_t { automatic, sleep, compute, layers };
+  Wanted wanted = Wanted::automatic;
+  std::string file;  // of the user's layers
+  double scale = 1;  // of stated times
+};
+
+/// The model of a layout. Throws UsageError for layers that PyTorch's script does not know, and
+/// for models that are no chain.
+TorchModel torch_model(const Layout& layout, const TorchModelRequest& request);
+
+}  // namespace penstock

@@ -1,0 +1,221 @@
+#include "experiments/measure/torch_runs/torch_run.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <csignal>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <utility>
+
+#include "experiments/input/files/files.hpp"
+#include "experiments/input/files/json_input.hpp"
+#include "experiments/input/files/json_output.hpp"
+#include "experiments/input/files/output_file.hpp"
+#include "experiments/input/long_work/interruption.hpp"
+#include "experiments/input/long_work/progress.hpp"
+#include "experiments/measure/torch_runs/torch_scripts.hpp"
+#include "sim/base/error.hpp"
+#include "validate/processes/program.hpp"
+#include "validate/processes/python.hpp"
+#include "validate/statistics/median.hpp"
+
+namespace penstock {
+namespace {
+
+constexpr double limit_s = 90;  // for a tensor or a meeting of ranks, waits for quiet apart
+
+// ---- job ----
+
+ordered_json layer_json(const TorchLayer& layer) {
+  if (layer.parts.empty()) {
+    return {{"times",
+             {{"forward_us", layer.forward_us},
+              {"input_us", layer.input_us},
+              {"weight_us", layer.weight_us}}}};
+  }
+  ordered_json parts = ordered_json::array();
+  for (const LayerSpec& part : layer.parts) {
+    ordered_json one{{"kind", part.kind}};
+    for (const auto& [name, value] : part.numbers) one[name] = value;
+    parts.push_back(std::move(one));
+  }
+  return {{"parts", std::move(parts)}};
+}
+
+ordered_json order_json(const RuntimeOrder& order, const TorchJob& job) {
+  return {{"name", order.name},       {"file", fmt::format("orders/{}.csv", order.name)},
+          {"format", "compute_only"}, {"stages", order.stages},
+          {"traced", job.traced},     {"quiet_traced", order.quiet_traced},
+          {"steps", job.steps}};
+}
+
+ordered_json job_json(const TorchJob& job) {
+  ordered_json layers = ordered_json::array();
+  ordered_json orders = ordered_json::array();
+  for (const TorchLayer& layer : job.model.layers) layers.push_back(layer_json(layer));
+  for (const RuntimeOrder& order : job.orders) orders.push_back(order_json(order, job));
+  return {{"group", job.device.group},
+          {"device", job.device.device},
+          {"ranks", job.ranks},
+          {"microbatches", job.microbatches},
+          {"bodies", name(job.model.bodies)},
+          {"model", job.model.file.empty() ? ordered_json() : ordered_json(job.model.file)},
+          {"seed", 1},
+          {"layers", std::move(layers)},
+          {"width", job.model.width},
+          {"examples", job.model.examples},
+          {"shape", job.model.shape},
+          {"rounds", job.rounds},
+          {"quiet_s", job.quiet_s},
+          {"quiet_share", job.quiet_share},
+          {"limit_s", limit_s + job.quiet_s},
+          {"orders", std::move(orders)}};
+}
+
+void write_job(const TorchJob& job, const TorchFolder& folder) {
+  write_file(folder.path("train_orders.py"), train_orders_script());
+  write_file(folder.path("scenario_model.py"), scenario_model_script());
+  for (const RuntimeOrder& order : job.orders) {
+    write_file(folder.path(fmt::format("orders/{}.csv", order.name)), order.csv);
+  }
+  write_file(folder.path("job.json"), printed(job_json(job)));
+}
+
+// ---- run ----
+
+/// The last line of a log, where Python says what is wrong.
+std::string last_line(const std::string& path) {
+  std::string text = std::filesystem::exists(path) ? read_file(path) : "";
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  const auto begin = text.rfind('\n');
+  return begin == std::string::npos ? text : text.substr(begin + 1);
+}
+
+void say_progress(const std::string& line, const OnProgress& on_progress) {
+  if (!on_progress || !is_json(line)) return;
+  const auto report = parse_json(line);
+  if (!report.is_object()) return;
+  on_progress("turns in PyTorch", report.value("done", 0U), report.value("total", 0U));
+}
+
+void run_script(TorchFolder& folder) {
+  ProgressBar bar;
+  const OnProgress on_progress = bar.callback();
+  std::optional<int> code;
+  {
+    const InterruptRequest interrupt;
+    code = run_program(
+        {.words = {torch_python(), folder.path("train_orders.py"), folder.path("job.json")},
+         .errors = folder.path("log.txt"),
+         .heard = [&](const std::string& line) { say_progress(line, on_progress); },
+         .asked_to_stop = [&] { return interrupt.asked(); }});
+  }
+  if (!code) {
+    folder.remove();
+    std::raise(SIGINT);
+  }
+  if (code != 0) {
+    throw std::runtime_error(fmt::format("{} ended with exit code {}: {}", torch_python(), *code,
+                                         last_line(folder.path("log.txt"))));
+  }
+}
+
+// ---- results ----
+
+std::vector<TimedStep> steps_of(const nlohmann::json& seen) {
+  std::vector<TimedStep> steps;
+  for (const auto& step : seen) steps.push_back({step["us"], step["others"], step["round"]});
+  return steps;
+}
+
+std::vector<TracedVisit> traced_visits(const nlohmann::json& seen, std::uint32_t ranks,
+                                       const TorchFolder& folder) {
+  std::vector<TracedVisit> visits;
+  for (const auto& visit : seen["traces"]) {
+    TracedVisit& one = visits.emplace_back();
+    one.steps = steps_of(visit["steps"]);
+    for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+      const std::string in = visit["folder"];
+      one.files.push_back(folder.path(fmt::format("{}/rank{}.json.gz", in, rank)));
+    }
+  }
+  return visits;
+}
+
+TorchResult result_of(const nlohmann::json& seen, const TorchJob& job, const RuntimeOrder& order,
+                      const TorchFolder& folder) {
+  TorchResult result;
+  if (seen["fault"].is_string()) {
+    result.fault = seen["fault"];
+    return result;
+  }
+  result.gradient_error = seen["gradient_error"];
+  result.steps = steps_of(seen["steps"]);
+  try {
+    const auto visits = traced_visits(seen, job.ranks, folder);
+    result.traced = run_of_visits(visits, job.quiet_share, order);
+    result.around_us = around_ops_us(visits, *result.traced);
+  } catch (const InputError& error) {
+    result.fault = error.what();
+  }
+  return result;
+}
+
+/// Faults in front of all orders.
+void check_faults(const nlohmann::json& seen, const TorchModel& model) {
+  const auto& of_model = seen["model_fault"];
+  if (of_model.is_string() && !model.file.empty()) {
+    throw InputError(fmt::format("{}: {}", model.file, of_model.get<std::string>()));
+  }
+  for (const auto* fault : {&of_model, &seen["machine_fault"]}) {
+    if (fault->is_string()) throw std::runtime_error(fault->get<std::string>());
+  }
+}
+
+}  // namespace
+
+TorchRun run_in_torch(const TorchJob& job, TorchFolder& folder) {
+  write_job(job, folder);
+  run_script(folder);
+  const auto seen = parse_json(read_file(folder.path("results.json")));
+  check_faults(seen, job.model);
+  TorchRun run{.version = seen["torch"],
+               .device = seen["device"],
+               .load = seen["load"],
+               .waited_s = seen["quiet"]["waited_s"],
+               .gave_up = seen["quiet"]["gave_up"],
+               .threads = seen["threads"],
+               .results = {}};
+  for (const RuntimeOrder& order : job.orders) {
+    run.results.push_back(result_of(seen["orders"][order.name], job, order, folder));
+  }
+  return run;
+}
+
+std::optional<std::string> why_no_score(const TorchJob& job, std::uint32_t threads,
+                                        const UsableCores& cores) {
+  if (job.model.bodies == TorchBodies::sleep || job.device.device != "cpu") return std::nullopt;
+  return why_no_core_each(job.ranks, threads, cores);
+}
+
+double retest_error(const std::vector<TimedStep>& steps) {
+  if (steps.size() < 2) return 0;
+  const auto is_odd = [](const TimedStep& step) { return step.round % 2 == 1; };
+  const auto odd = static_cast<std::size_t>(std::count_if(steps.begin(), steps.end(), is_odd));
+  const bool by_round = odd > 0 && odd < steps.size();
+  std::vector<double> all;
+  std::vector<double> halves[2];
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    all.push_back(steps[i].us);
+    halves[by_round ? steps[i].round % 2 : i % 2].push_back(steps[i].us);
+  }
+  const double middle = median(std::move(all));
+  return middle == 0
+             ? 0
+             : std::abs(median(std::move(halves[0])) - median(std::move(halves[1]))) / middle;
+}
+
+}  // namespace penstock

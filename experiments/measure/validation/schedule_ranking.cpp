@@ -1,0 +1,263 @@
+#include "experiments/measure/validation/schedule_ranking.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <exception>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <stdexcept>
+#include <utility>
+
+#include "experiments/input/files/nearest.hpp"
+#include "experiments/measure/validation/torch_validation.hpp"
+#include "experiments/run/layout/layout.hpp"
+#include "experiments/run/stage_formats.hpp"
+#include "schedules/registry.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/named.hpp"
+#include "validate/statistics/rank_correlation.hpp"
+
+namespace penstock {
+namespace {
+
+/// Whether a rule has backwards; only then is its work comparable.
+bool trains(const ScheduleEntry& entry) {
+  const ScheduleOptions options{8, {}};
+  return make_schedule(entry, entry.place(2, usual_chunks(entry, options)), options).has_backward();
+}
+
+/// The settings that give a scenario another schedule, by its own rule, with the same ranks and
+/// microbatches. An order from a file does not state these, so they are set.
+std::vector<std::string> settings_for(const std::string& name, const nlohmann::json& document,
+                                      const Layout& own) {
+  const bool by_file = own.rule == nullptr && own.policy == nullptr;
+  nlohmann::json schedule{
+      {"name", name},
+      {"microbatches", by_file ? own.microbatches / own.slices : *own.batch.microbatches}};
+  for (const char* key : {"samples_per_microbatch", "overlap"}) {
+    const auto place = nlohmann::json::json_pointer("/schedule") / key;
+    if (document.contains(place)) schedule[key] = document[place];
+  }
+  return {fmt::format("/parallel/pipeline={}", own.placement.ranks()),
+          fmt::format("/parallel/data={}", own.degrees.data), "/schedule=" + schedule.dump()};
+}
+
+/// Calls `work`, and returns why the schedule does not fit, if it throws that.
+template <class Work>
+std::string why_left_out(const Scenario& scenario, const Work& work) {
+  try {
+    work();
+  } catch (const UsageError& error) {
+    return error.what();
+  } catch (const InputError& error) {  // about the same file every time
+    const std::string text = error.what(), file = scenario.source + ": ";
+    return text.starts_with(file) ? text.substr(file.size()) : text;
+  }
+  return "";
+}
+
+RankedSchedule ranked(std::string name, std::string left_out, Validation run) {
+  RankedSchedule one{
+      .name = std::move(name), .left_out = std::move(left_out), .validation = std::move(run)};
+  const Validation& validation = one.validation;
+  if (validation.fault) one.left_out = validation.fault->text;
+  if (one.left_out.empty() && validation.measured.iterations.empty()) {
+    one.left_out = "no iteration was clean";
+  }
+  if (!one.left_out.empty()) return one;
+  one.simulated_us = to_us(validation.errors.simulated) / validation.job.scale;
+  one.measured_us = to_us(validation.errors.measured) / validation.job.scale;
+  return one;
+}
+
+RankedSchedule validated(const Scenario& scenario, const std::string& name, const Layout& own,
+                         const BackendEntry& backend, const ValidationOptions& options) {
+  Validation run;
+  std::string left_out = why_left_out(scenario, [&] {
+    run =
+        validate(changed(scenario, settings_for(name, *scenario.document, own)), backend, options);
+  });
+  return ranked(name, std::move(left_out), std::move(run));
+}
+
+/// One after the other. What others have measured is not lost by an error of a backend.
+void run_alone(const Scenario& scenario, const std::vector<std::string>& names, const Layout& own,
+               const BackendEntry& backend, const ValidationOptions& options,
+               ScheduleRanking& ranking) {
+  std::exception_ptr error;
+  bool any = false;
+  for (const std::string& name : names) {
+    try {
+      ranking.schedules.push_back(validated(scenario, name, own, backend, options));
+      any = any || ranking.schedules.back().left_out.empty();
+    } catch (const MeasurementStopped&) {
+      ranking.interrupted = true;
+      return;
+    } catch (const std::runtime_error& fault) {
+      if (!error) error = std::current_exception();
+      Validation failed;
+      failed.fault = Finding{"error", {}, {}, fault.what()};
+      ranking.schedules.push_back(ranked(name, {}, std::move(failed)));
+    }
+  }
+  if (error && !any) std::rethrow_exception(error);
+}
+
+/// Others are predicted from the traces of these: whole and split backwards, one chunk and two.
+constexpr std::array<std::string_view, 4> traced_schedules{"1f1b", "zb-h1", "interleaved-1f1b",
+                                                           "interleaved-zb"};
+
+bool gives_times(std::string_view name) {
+  return std::find(traced_schedules.begin(), traced_schedules.end(), name) !=
+         traced_schedules.end();
+}
+
+/// All named schedules in turns, and those that the times come from.
+void run_in_turns(const Scenario& scenario, std::vector<std::string> names, const Layout& own,
+                  const BackendEntry& backend, const ValidationOptions& options,
+                  ScheduleRanking& ranking) {
+  const std::size_t named = names.size();
+  for (const std::string_view name : traced_schedules) {
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.emplace_back(name);
+  }
+  std::vector<TorchCandidate> candidates;
+  for (const std::string& name : names) {
+    TorchCandidate one{
+        .name = name, .scenario = {}, .left_out = {}, .gives_times = gives_times(name)};
+    one.left_out = why_left_out(scenario, [&] {
+      one.scenario = changed(scenario, settings_for(name, *scenario.document, own));
+    });
+    candidates.push_back(std::move(one));
+  }
+  TorchOutcomes all = validate_in_torch(candidates, backend, options);
+  for (std::size_t i = 0; i < named; ++i) {
+    TorchOutcome& outcome = all.outcomes[i];
+    ranking.schedules.push_back(
+        ranked(names[i], std::move(outcome.left_out), std::move(outcome.validation)));
+  }
+  ranking.profile = std::move(all.profile);
+  ranking.scenario = std::move(all.scenario);
+}
+
+/// The verdict of one schedule: a schedule that did not fit has none, a run that failed counts as
+/// failed.
+Verdict verdict_of(const RankedSchedule& one) {
+  return one.validation.fault ? Verdict::fail : one.validation.verdict;
+}
+
+Verdict worst_of(const ScheduleRanking& ranking) {
+  Verdict worst = Verdict::pass;
+  for (std::size_t i = 0; i < ranking.schedules.size(); ++i) {
+    const RankedSchedule& one = ranking.schedules[i];
+    if (i >= ranking.ran && !one.validation.fault && one.validation.measured.tried == 0) continue;
+    const Verdict verdict = verdict_of(one);
+    if (verdict == Verdict::fail) return verdict;
+    if (verdict == Verdict::inconclusive) worst = verdict;
+  }
+  return ranking.ran == 0 && worst == Verdict::pass ? Verdict::inconclusive : worst;
+}
+
+/// Of the first run without a score: with its times, the others do not compare.
+std::string why_no_score(const ScheduleRanking& ranking) {
+  for (std::size_t i = 0; i < ranking.ran; ++i) {
+    const std::string& why = ranking.schedules[i].validation.why_no_score;
+    if (!why.empty()) return why;
+  }
+  return "";
+}
+
+std::optional<double> correlation_of(const ScheduleRanking& ranking) {
+  std::vector<TwoMoments> moments;
+  for (std::size_t i = 0; i < ranking.ran; ++i) {
+    const RankedSchedule& one = ranking.schedules[i];
+    moments.push_back({from_us(one.simulated_us), from_us(one.measured_us)});
+  }
+  return moments.size() < 2 ? std::nullopt : rank_correlation(std::move(moments));
+}
+
+/// Errors over all that ran, and how many pairs of schedules are ranked as measured.
+void count_errors(ScheduleRanking& ranking) {
+  constexpr double apart = 0.05;
+  std::vector<double> errors;
+  std::vector<double> retests;
+  for (std::size_t i = 0; i < ranking.ran; ++i) {
+    const RankedSchedule& one = ranking.schedules[i];
+    errors.push_back(one.simulated_us / one.measured_us - 1);
+    retests.push_back(one.validation.errors.retest);
+    for (std::size_t j = i + 1; j < ranking.ran; ++j) {  // sorted: the slower one
+      const RankedSchedule& other = ranking.schedules[j];
+      if (other.measured_us <= (1 + apart) * one.measured_us) continue;
+      ++ranking.pairs_apart;
+      if (other.simulated_us > one.simulated_us) ++ranking.pairs_right;
+    }
+  }
+  if (errors.empty()) return;
+  ranking.errors = summarize_errors(errors);
+  ranking.retests = summarize_errors(retests);
+}
+
+/// The schedule that simulation predicts to be fastest, of those that ran.
+const RankedSchedule& chosen(const ScheduleRanking& ranking) {
+  const auto end = ranking.schedules.begin() + static_cast<std::ptrdiff_t>(ranking.ran);
+  return *std::min_element(ranking.schedules.begin(), end,
+                           [](const RankedSchedule& a, const RankedSchedule& b) {
+                             return a.simulated_us < b.simulated_us;
+                           });
+}
+
+}  // namespace
+
+std::vector<std::string> schedules_named(const std::string& text) {
+  std::vector<std::string> names;
+  if (text == "all") {
+    for (const ScheduleEntry* entry : schedule_entries()) {
+      if (trains(*entry)) names.emplace_back(entry->name);
+    }
+    return names;
+  }
+  std::istringstream parts(text);
+  for (std::string name; std::getline(parts, name, ',');) {
+    if (find_named(schedule_entries(), name) == nullptr) {
+      throw UsageError("--schedules: " + unknown_text(fmt::format("schedule \"{}\"", name),
+                                                      meant_schedule(name),
+                                                      "all, " + names_of(schedule_entries())));
+    }
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  }
+  if (names.empty()) throw UsageError("--schedules names none; name some, or all");
+  return names;
+}
+
+ScheduleRanking rank_schedules(const Scenario& scenario, const std::vector<std::string>& names,
+                               const BackendEntry& backend, const ValidationOptions& options) {
+  ScheduleRanking ranking;
+  ranking.backend = backend.name;
+  const Layout own = with_codecs(settle(scenario));
+  if (!backend.torch.group.empty()) {
+    check_runs_for_real(scenario, backend);
+    run_in_turns(scenario, names, own, backend, options, ranking);
+  } else {
+    run_alone(scenario, names, own, backend, options, ranking);
+  }
+  std::stable_sort(ranking.schedules.begin(), ranking.schedules.end(),
+                   [](const RankedSchedule& a, const RankedSchedule& b) {
+                     return std::pair(!a.left_out.empty(), a.measured_us) <
+                            std::pair(!b.left_out.empty(), b.measured_us);
+                   });
+  const auto out = std::find_if(ranking.schedules.begin(), ranking.schedules.end(),
+                                [](const RankedSchedule& one) { return !one.left_out.empty(); });
+  ranking.ran = static_cast<std::size_t>(out - ranking.schedules.begin());
+  ranking.verdict = worst_of(ranking);
+  ranking.why_no_score = why_no_score(ranking);
+  if (!ranking.why_no_score.empty()) return ranking;
+  ranking.correlation = correlation_of(ranking);
+  count_errors(ranking);
+  if (ranking.ran > 0) {
+    ranking.regret = chosen(ranking).measured_us / ranking.schedules.front().measured_us - 1;
+  }
+  return ranking;
+}
+
+}  // namespace penstock

@@ -1,0 +1,266 @@
+#include "experiments/measure/validation/torch_validation.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <stdexcept>
+#include <utility>
+
+#include "experiments/measure/torch_runs/torch_run.hpp"
+#include "experiments/measure/torch_runs/transfer.hpp"
+#include "experiments/run/layout/layout.hpp"
+#include "experiments/run/simulation.hpp"
+#include "experiments/run/stage_formats.hpp"
+#include "sim/base/error.hpp"
+#include "sim/engines/relax.hpp"
+#include "validate/machine/cores.hpp"
+#include "validate/statistics/median.hpp"
+
+namespace penstock {
+namespace {
+
+constexpr double most_gradient_error = 1e-6;  // in single precision
+constexpr std::size_t least_quiet_steps = 8;
+constexpr std::uint32_t rounds = 10;  // many: the pace of a machine drifts within seconds
+
+/// A candidate that PyTorch runs.
+struct Runnable {
+  std::size_t candidate;
+  Layout layout;
+  RuntimeOrder order;
+  PricedPlan priced;  // with the scenario's times
+};
+
+/// Throws InputError or UsageError where the candidate does not run.
+Runnable runnable(const TorchCandidate& candidate, std::size_t number) {
+  Layout layout = with_codecs(settle(*candidate.scenario));
+  const Simulation simulation(layout, Engine::automatic);
+  std::variant<Schedule, Finding> order = layout.schedule;
+  if (layout.policy != nullptr) order = simulation.decide(0);
+  if (const auto* finding = std::get_if<Finding>(&order)) throw UsageError(finding->text);
+  const auto& schedule = std::get<Schedule>(order);
+  const std::string why_not = why_not_in_torch(layout, schedule);
+  if (!why_not.empty()) throw UsageError(why_not);
+  auto priced = simulation.price_order(schedule);
+  if (const auto* finding = std::get_if<Finding>(&priced)) throw UsageError(finding->text);
+  RuntimeOrder made = runtime_order(candidate.name, layout, schedule);
+  return {number, std::move(layout), std::move(made), std::get<PricedPlan>(std::move(priced))};
+}
+
+std::vector<Runnable> runnables(const std::vector<TorchCandidate>& candidates,
+                                std::vector<TorchOutcome>& outcomes) {
+  std::vector<Runnable> all;
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    outcomes[i].left_out = candidates[i].left_out;
+    if (!candidates[i].scenario) continue;
+    try {
+      all.push_back(runnable(candidates[i], i));
+    } catch (const UsageError& error) {
+      outcomes[i].left_out = error.what();
+    } catch (const InputError& error) {
+      const std::string text = error.what(), file = candidates[i].scenario->source + ": ";
+      outcomes[i].left_out = text.starts_with(file) ? text.substr(file.size()) : text;
+    }
+  }
+  return all;
+}
+
+TorchModelRequest model_request(const ValidationOptions& options, double scale) {
+  using Wanted = TorchModelRequest::Wanted;
+  constexpr std::array<Wanted, 4> wanted{Wanted::automatic, Wanted::compute, Wanted::layers,
+                                         Wanted::sleep};
+  const std::string& file = options.torch.model;
+  return {.wanted = wanted[static_cast<std::size_t>(options.bodies)],
+          .file = file.empty() ? file : std::filesystem::absolute(file).string(),
+          .scale = scale};
+}
+
+TorchJob job_for(const std::vector<Runnable>& all, const std::vector<TorchCandidate>& candidates,
+                 const BackendEntry& backend, const ValidationOptions& options) {
+  const Runnable& first = all.front();
+  const std::uint32_t ranks = first.order.placement.ranks();
+  const double scale = job_of(first.priced, action_length(backend, ranks, options)).scale;
+  TorchJob job{.device = backend.torch,
+               .ranks = ranks,
+               .microbatches = first.priced.plan.microbatches,
+               .model = torch_model(first.layout, model_request(options, scale)),
+               .orders = {}};
+  job.rounds = rounds;
+  job.steps = (options.measuring.iterations + rounds - 1) / rounds;
+  job.quiet_s = options.torch.quiet_s;
+  for (const Runnable& one : all) {
+    job.orders.push_back(one.order);
+    if (candidates[one.candidate].gives_times) {
+      job.orders.back().quiet_traced = rounds * job.traced;
+    }
+  }
+  return job;
+}
+
+// ---- errors ----
+
+/// Quiet steps, or all where these are too few.
+std::vector<TimedStep> counted_steps(const TorchResult& result, double quiet_share,
+                                     Measurement& measured) {
+  std::vector<TimedStep> quiet;
+  for (const TimedStep& step : result.steps) {
+    if (step.others <= quiet_share) quiet.push_back(step);
+  }
+  measured.tried = static_cast<std::uint32_t>(result.steps.size());
+  const auto loud = static_cast<std::uint32_t>(result.steps.size() - quiet.size());
+  if (loud > 0) measured.disturbed["others"] = loud;
+  measured.complete = quiet.size() >= least_quiet_steps;
+  return measured.complete ? quiet : result.steps;
+}
+
+void fill_errors(const std::vector<TimedStep>& steps, Time simulated, Validation& validation) {
+  RunErrors& errors = validation.errors;
+  std::vector<double> times;
+  for (const TimedStep& step : steps) times.push_back(step.us);
+  errors.simulated = simulated;
+  errors.measured = from_us(median(times));
+  const double measured_us = median(times);
+  errors.profile = std::abs(to_us(simulated) - measured_us) / measured_us;
+  errors.retest = retest_error(steps);
+  errors.spread = median_deviation(times) / measured_us;
+}
+
+/// The simulator's structure of real PyTorch, traced: what is left with the measured durations.
+Targets targets_of(const RuntimeOrder& order) {
+  const bool small = order.placement.ranks() <= 2 && order.stages.size() == order.placement.ranks();
+  return {.structure = small ? 0.015 : 0.03, .wall_clock = true};
+}
+
+TorchNote note_of(const TorchJob& job, const TorchRun& run, const TorchResult& result) {
+  std::vector<double> others;
+  for (const TimedStep& step : result.steps) others.push_back(step.others);
+  return {.version = run.version,
+          .device = run.device,
+          .bodies = std::string(name(job.model.bodies)),
+          .steps = static_cast<std::uint32_t>(result.steps.size()),
+          .traced = result.traced
+                        ? static_cast<std::uint32_t>(result.traced->measured.iterations.size())
+                        : 0,
+          .others = median(others),
+          .load = run.load,
+          .waited_s = run.waited_s,
+          .gave_up = run.gave_up,
+          .gradient_error = result.gradient_error};
+}
+
+void judge_run(const TorchResult& result, Validation& validation) {
+  if (validation.why_no_score.empty()) {
+    validation.verdict = judge(validation.errors, validation.measured, validation.targets);
+  }
+  validation.numbers = {.error = result.gradient_error, .why_not = "", .most = most_gradient_error};
+  if (result.gradient_error > most_gradient_error) validation.verdict = Verdict::fail;
+}
+
+/// How long a step takes, or why it is not predicted.
+std::variant<Time, std::string> predicted(const Transfer& transfer, const RuntimeOrder& order) {
+  const auto priced = transfer.priced(order);
+  if (const auto* why_not = std::get_if<std::string>(&priced)) return *why_not;
+  const auto& plan = std::get<PricedPlan>(priced);
+  return makespan(plan.plan, relax(plan)) + transfer.around();
+}
+
+/// Fills in the outcome of an order that ran.
+void fill(const TorchJob& job, const TorchRun& run, std::size_t number,
+          const std::variant<Time, std::string>& predicted, TorchOutcome& outcome) {
+  const TorchResult& result = run.results[number];
+  Validation& validation = outcome.validation;
+  validation.torch = note_of(job, run, result);
+  validation.why_no_score = why_no_score(job, run.threads, usable_cores()).value_or("");
+  const MeasuredRun& traced = *result.traced;
+  validation.job = traced.job;
+  validation.job.scale = job.model.scale;
+  validation.measured = traced.measured;
+  validation.errors = traced.errors.value_or(RunErrors{});
+  validation.typical = traced.timeline;
+  validation.typical.environment["torch"] = run.version;
+  if (job.device.device == "cpu") {
+    validation.typical.environment["measured_by"] = "begins and ends noted by the script";
+  }
+  validation.simulated = relax(profiled(validation.job, validation.measured.profile));
+  const auto* simulated = std::get_if<Time>(&predicted);
+  if (simulated == nullptr) {
+    outcome.left_out = std::get<std::string>(predicted);
+    return;
+  }
+  const auto steps = counted_steps(result, job.quiet_share, validation.measured);
+  fill_errors(steps, *simulated, validation);
+  judge_run(result, validation);
+}
+
+std::vector<TracedOrder> times_from(const std::vector<Runnable>& all, const TorchRun& run,
+                                    const std::vector<TorchCandidate>& candidates) {
+  std::vector<TracedOrder> traced;
+  std::vector<TracedOrder> others;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const auto& of_order = run.results[i].traced;
+    if (!of_order) continue;
+    auto& list = candidates[all[i].candidate].gives_times ? traced : others;
+    if (list.empty() || &list == &traced)
+      list.push_back({all[i].order, *of_order, run.results[i].around_us});
+  }
+  return traced.empty() ? others : traced;
+}
+
+void check_machine(const BackendEntry& backend) {
+  if (const auto obstacle = backend.obstacle(PricedPlan{})) {
+    throw std::runtime_error(fmt::format("{}: {}", backend.name, obstacle->text));
+  }
+}
+
+void fill_head(const Runnable& one, const BackendEntry& backend, Validation& validation) {
+  validation.title = title_of(one.layout);
+  validation.backend = backend.name;
+  validation.targets = targets_of(one.order);
+  validation.scenario = makespan(one.priced.plan, relax(one.priced));
+}
+
+}  // namespace
+
+TorchOutcomes validate_in_torch(const std::vector<TorchCandidate>& candidates,
+                                const BackendEntry& backend, const ValidationOptions& options) {
+  check_machine(backend);
+  TorchOutcomes all;
+  all.outcomes.resize(candidates.size());
+  const std::vector<Runnable> runs = runnables(candidates, all.outcomes);
+  if (runs.empty()) return all;
+  const TorchJob job = job_for(runs, candidates, backend, options);
+  TorchFolder folder(options.torch.keep);
+  const TorchRun run = run_in_torch(job, folder);
+  const auto traced = times_from(runs, run, candidates);
+  std::optional<Transfer> transfer;
+  if (!traced.empty()) {
+    transfer.emplace(traced, folder);
+    all.profile = transfer->profile();
+    all.scenario = transfer->scenario();
+  }
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    TorchOutcome& outcome = all.outcomes[runs[i].candidate];
+    fill_head(runs[i], backend, outcome.validation);
+    if (const std::string& fault = run.results[i].fault; !fault.empty()) {
+      outcome.validation.fault = Finding{"pytorch", {}, {}, fault};
+    } else {
+      fill(job, run, i, predicted(*transfer, runs[i].order), outcome);
+    }
+  }
+  return all;
+}
+
+Validation validate_alone_in_torch(const Scenario& scenario, const BackendEntry& backend,
+                                   const ValidationOptions& options) {
+  const TorchCandidate candidate{
+      .name = settle(scenario).name, .scenario = scenario, .left_out = {}, .gives_times = true};
+  TorchOutcome outcome = std::move(validate_in_torch({candidate}, backend, options).outcomes[0]);
+  if (!outcome.left_out.empty()) {
+    throw UsageError(fmt::format("{}: {}", backend.name, outcome.left_out));
+  }
+  return std::move(outcome.validation);
+}
+
+}  // namespace penstock

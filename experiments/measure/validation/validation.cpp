@@ -1,0 +1,262 @@
+#include "experiments/measure/validation/validation.hpp"
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+#include <utility>
+
+#include "experiments/input/files/files.hpp"
+#include "experiments/input/files/table.hpp"
+#include "experiments/run/layout/layout.hpp"
+#include "experiments/run/simulation.hpp"
+#include "experiments/run/stage_formats.hpp"
+#include "sim/base/error.hpp"
+#include "sim/costs/chance.hpp"
+#include "sim/engines/events.hpp"
+#include "validate/job/rank_program.hpp"
+#include "validate/job/replica_ranks.hpp"
+#include "validate/job/sums_of_passes.hpp"
+#include "validate/job/ties_of_copies.hpp"
+#include "validate/processes/process_backend.hpp"
+#include "validate/ranks/step_clerk.hpp"
+
+namespace penstock {
+namespace {
+
+/// Why a scenario cannot run for real: it needs more than a plan and its costs.
+std::optional<std::string> why_not(const Scenario& scenario) {
+  if (!scenario.codec.phases.empty())
+    return "formats that change over a training; /codec with one phase runs";
+  return std::nullopt;
+}
+
+void refuse(const BackendEntry& backend, const std::string& reason) {
+  throw UsageError(fmt::format("{} does not run {}", backend.name, reason));
+}
+
+void check_backend(const BackendEntry& backend, const PricedPlan& priced) {
+  const auto obstacle = backend.obstacle(priced);
+  if (!obstacle) return;
+  if (!obstacle->of_machine) refuse(backend, obstacle->text);
+  throw std::runtime_error(fmt::format("{}: {}", backend.name, obstacle->text));
+}
+
+std::unique_ptr<Backend> backend_for(const BackendEntry& entry, const Job& job,
+                                     std::uint32_t processes) {
+  if (processes == 1) return entry.make(job);
+  return std::make_unique<ProcessBackend>(job, entry.make_part, processes);
+}
+
+/// In real time, undisturbed iterations are rare.
+MeasuringPlan measuring_of(const BackendEntry& backend, const ValidationOptions& options) {
+  constexpr std::uint32_t least_in_real_time = 8;
+  MeasuringPlan measuring = options.measuring;
+  if (backend.wall_clock && !measuring.least) measuring.least = least_in_real_time;
+  return measuring;
+}
+
+/// The scenario's layout, backend and options.
+struct Setting {
+  const Layout& layout;
+  const Schedule& order;
+  const BackendEntry& backend;
+  const ValidationOptions& options;
+  Optimizer optimizer;
+};
+
+/// Whether actions run layers.
+RealLayers layers_for(const Setting& setting, const PricedPlan& priced) {
+  const auto& [plan, costs, conditions] = priced;
+  const Bodies bodies = setting.options.bodies;
+  RealLayers real;
+  if (bodies == Bodies::busy) {
+    real.why_not = "that is what --bodies busy asks for";
+  } else if (!setting.backend.runs_layers) {
+    real.why_not = fmt::format("{} runs no layers", setting.backend.name);
+  } else if (!costs.task_duration.empty()) {
+    real.why_not = "layers take the time that they take, whatever chance says";
+  } else if (setting.options.action_us) {
+    real.why_not = "layers take the time that they take, not --action-us";
+  } else {
+    real = real_layers(setting.layout, setting.order, plan);
+  }
+  if (bodies == Bodies::layers && !real.layers) {
+    throw UsageError(fmt::format("--bodies layers: {}", real.why_not));
+  }
+  return real;
+}
+
+/// Layers take their own time on this machine; link times are scaled with them. The first profile
+/// is warm-up.
+void choose_bodies(const Setting& setting, Validation& result) {
+  RealLayers real = layers_for(setting, result.job.priced);
+  result.why_busy = std::move(real.why_not);
+  if (!real.layers) return;
+  result.job.layers = std::move(real.layers);
+  if (setting.optimizer == Optimizer::adam) result.job.layers->step = StepRule::adam;
+  const std::unique_ptr<Backend> backend = setting.backend.make(result.job);
+  backend->profile();
+  use_measured(result.job, backend->profile());
+}
+
+/// If numbers are wrong or lost, the measured time says nothing about the model's training.
+void judge_numbers(const Setting& setting, const Backend& backend, Validation& result) {
+  if (!result.job.layers) return;
+  const auto numbers = backend.numbers();
+  result.numbers = check_numbers(setting.layout, setting.order, result.job, numbers);
+  result.coding = backend.coding();
+  if (result.coding && !result.measured.iterations.empty()) {
+    result.stash_peaks = stash_peaks(*result.coding, result.job.priced, result.simulated);
+  }
+  const bool differ = result.numbers.error.value_or(0) > result.numbers.most;
+  if (!numbers || differ) result.verdict = Verdict::fail;
+}
+
+/// Simulates the measured run and judges the errors.
+void compare(const Backend& backend, Validation& result) {
+  result.errors = run_errors(result.job, result.measured);
+  result.why_no_score = backend.why_no_score().value_or("");
+  if (result.why_no_score.empty()) {
+    result.verdict = judge(result.errors, result.measured, result.targets);
+  }
+  result.simulated = std::get<Timeline>(simulate(profiled(result.job, result.measured.profile)));
+  const std::size_t middle = result.errors.median_iteration;
+  result.typical = result.measured.iterations[middle];
+  result.memory = held_peaks(result.job.priced, result.typical, result.simulated);
+  result.typical.iteration = static_cast<std::uint32_t>(middle);
+  result.typical.environment = backend.environment();
+  result.typical.environment["time_scale"] = fmt::format("{}", result.job.scale);
+}
+
+/// Runs the job and its simulation. Returns the error, if any.
+std::optional<Finding> measure_and_compare(const Setting& setting, Validation& result) {
+  const auto backend = backend_for(setting.backend, result.job, setting.options.processes);
+  auto outcome = measure(*backend, result.job, measuring_of(setting.backend, setting.options));
+  if (auto* halt = std::get_if<Standstill>(&outcome)) return finding_of(std::move(*halt));
+  result.measured = std::get<Measurement>(std::move(outcome));
+  if (!result.measured.iterations.empty()) compare(*backend, result);
+  judge_numbers(setting, *backend, result);
+  return std::nullopt;
+}
+
+/// The order to run. A policy's decisions in simulation become the order.
+std::variant<Schedule, Finding> order_of(const Simulation& simulation, const Layout& layout) {
+  if (layout.policy != nullptr) return simulation.decide(0);
+  return layout.schedule;
+}
+
+/// Links have no time limit, so a run may wait for a long time without measuring anything.
+void check_real_time(const BackendEntry& backend, const Validation& result) {
+  constexpr double most_s = 10;
+  const double seconds = to_us(result.scenario) * result.job.scale * 1e-6;
+  if (!backend.wall_clock || seconds <= most_s) return;
+  refuse(backend, fmt::format("what takes {:.3g} s of real time an iteration; {} s are the most",
+                              seconds, most_s));
+}
+
+/// The plan of an order with its first draw, for all data replicas. Layers need the sums of their
+/// gradients.
+std::variant<PricedPlan, Finding> drawn_plan(const Simulation& simulation, const Layout& layout,
+                                             const Schedule& order, bool runs_layers) {
+  auto lowered = simulation.price_order(order);
+  if (std::holds_alternative<Finding>(lowered)) return lowered;
+  PricedPlan& priced = std::get<PricedPlan>(lowered);
+  if (runs_layers && !order.has(Pass::update)) {
+    priced = with_sums_of_passes(with_ties_of_copies(std::move(priced)), layout.degrees.data);
+  }
+  std::vector<Costs> replicas;
+  Chance chance = layout.chance;
+  for (chance.replica = 0; chance.replica < layout.degrees.data; ++chance.replica) {
+    replicas.push_back(draw(priced.plan, priced.costs, chance, 0));
+  }
+  if (replicas.size() > 1) return with_replica_ranks(priced, replicas);
+  priced.costs = std::move(replicas.front());
+  return lowered;
+}
+
+/// Each replica needs ranks of its own.
+void check_replicas(const BackendEntry& backend, const Layout& layout) {
+  constexpr std::uint32_t most_replicas = 256;
+  if (layout.degrees.data <= most_replicas) return;
+  throw std::runtime_error(
+      fmt::format("{}: {} data replicas, each with ranks of its own; at most {}", backend.name,
+                  layout.degrees.data, most_replicas));
+}
+
+void check_processes(const BackendEntry& backend, const PricedPlan& priced,
+                     std::uint32_t processes) {
+  if (processes > priced.plan.ranks) {
+    throw UsageError(fmt::format("{} processes are too many for {}", processes,
+                                 counted(priced.plan.ranks, "rank")));
+  }
+  if (processes == 1) return;
+  if (needs_steps(priced.conditions)) {
+    refuse(backend, "ranks that wait for memory or for each other in several processes");
+  }
+  if (shares_links(priced)) refuse(backend, "links that ranks share in several processes");
+}
+
+std::optional<Finding> run_for_real(const Layout& layout, Optimizer optimizer,
+                                    const BackendEntry& backend, const ValidationOptions& options,
+                                    Validation& result) {
+  const Simulation simulation(layout, Engine::automatic);
+  const auto order = order_of(simulation, layout);
+  if (const auto* finding = std::get_if<Finding>(&order)) return *finding;
+  auto drawn = drawn_plan(simulation, layout, std::get<Schedule>(order), backend.runs_layers);
+  if (auto* finding = std::get_if<Finding>(&drawn)) return std::move(*finding);
+  PricedPlan& priced = std::get<PricedPlan>(drawn);
+  check_backend(backend, priced);
+  check_processes(backend, priced, options.processes);
+  auto expected = simulation.run(priced);
+  if (auto* finding = std::get_if<Finding>(&expected)) return std::move(*finding);
+  result.scenario = makespan(priced.plan, std::get<Timeline>(expected));
+  const JobLength length = action_length(backend, priced.plan.ranks, options);
+  result.job = job_of(std::move(priced), length);
+  result.job.device = options.device;
+  if (backend.real_links || options.device.links == DeviceLinks::host) use_real_links(result.job);
+  result.served = backend.serve != nullptr && backend.serve(result.job);
+  if (result.served) return std::nullopt;
+  const Setting setting{layout, std::get<Schedule>(order), backend, options, optimizer};
+  choose_bodies(setting, result);
+  check_real_time(backend, result);
+  return measure_and_compare(setting, result);
+}
+
+}  // namespace
+
+JobLength action_length(const BackendEntry& backend, std::uint32_t ranks,
+                        const ValidationOptions& options) {
+  constexpr std::int64_t most_ns = 60'000'000'000;
+  JobLength length = backend.length(ranks);
+  if (options.action_us) {
+    length.mean_action_ns = std::int64_t{*options.action_us} * 1000;
+    length.least_work_ns = 0;
+    length.most_work_ns = most_ns;
+  }
+  return length;
+}
+
+void check_runs_for_real(const Scenario& scenario, const BackendEntry& backend) {
+  if (const auto reason = why_not(scenario)) refuse(backend, *reason);
+}
+
+Validation validate(const Scenario& scenario, const BackendEntry& backend,
+                    const ValidationOptions& options) {
+  check_runs_for_real(scenario, backend);
+  if (options.processes > 1 && backend.make_part == nullptr)
+    refuse(backend, "in several processes");
+  const Layout layout = with_codecs(settle(scenario));
+  check_replicas(backend, layout);
+  Validation result;
+  result.title = title_of(layout);
+  result.backend = backend.name;
+  result.targets.wall_clock = backend.wall_clock;
+  try {
+    result.fault = run_for_real(layout, scenario.memory.optimizer, backend, options, result);
+  } catch (const InputError& error) {
+    throw in_file(scenario.source, error);
+  }
+  return result;
+}
+
+}  // namespace penstock

@@ -1,0 +1,103 @@
+#pragma once
+
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+
+#include "experiments/input/scenario/scenario.hpp"
+#include "experiments/measure/calibration/real_layers.hpp"
+#include "experiments/measure/validation/coding_check.hpp"
+#include "experiments/measure/validation/numbers_check.hpp"
+#include "experiments/run/finding.hpp"
+#include "sim/timeline/timeline.hpp"
+#include "validate/backends/registry.hpp"
+#include "validate/job/job.hpp"
+#include "validate/job/run_errors.hpp"
+
+namespace penstock {
+
+/// A run in PyTorch.
+struct TorchNote {
+  std::string version;
+  std::string device;
+  std::string bodies;        // "sleep", "compute", "layers" or "own"
+  std::uint32_t steps = 0;   // timed, without the profiler
+  std::uint32_t traced = 0;  // others, with the profiler
+  double others = 0;         // share of the cores that others used in timed steps: median
+  double load = 0;
+  double waited_s = 0;  // for a quiet machine, and on loud steps
+  bool gave_up = false;
+  double gradient_error = 0;
+};
+
+/// A scenario that was run for real and simulated.
+struct Validation {
+  std::string title;             // "1f1b, 4 ranks, 8 microbatches"
+  std::string backend;           // its name
+  std::optional<Finding> fault;  // why it did not run to its end; then nothing below is set
+  bool served = false;  // this process only ran a rank for another one, which has the result
+
+  Job job;                              // whose actions run layers if it has any
+  std::string why_busy;                 // otherwise: why they keep a core busy instead
+  NumbersCheck numbers;                 // of layers
+  std::optional<CodingNumbers> coding;  // of encoded activations
+  std::vector<HeldPeak> stash_peaks;    // the same
+  std::vector<HeldPeak> memory;         // by rank; empty without a clean iteration
+  Measurement measured;
+  std::string why_no_score;  // why the errors below are meaningless; then inconclusive
+  RunErrors errors;
+  Targets targets;
+  Verdict verdict = Verdict::inconclusive;
+  Time scenario{};                 // its makespan, before times were scaled
+  Timeline simulated;              // with profiled durations
+  Timeline typical;                // the median iteration
+  std::optional<TorchNote> torch;  // of a run in PyTorch; then `measured` has its traced steps
+};
+
+/// Options of runs in PyTorch.
+struct TorchOptions {
+  std::string keep;     // folder of scripts, orders and traces; empty: a temporary one
+  std::string model;    // Python file of the user's layers
+  double quiet_s = 60;  // the longest wait for a quiet machine
+};
+
+/// How to measure a scenario.
+struct ValidationOptions {
+  MeasuringPlan measuring;
+  std::optional<std::uint32_t> action_us = {};  // mean duration of an action
+  std::uint32_t processes = 1;                  // that share the ranks
+  Bodies bodies = Bodies::automatic;
+  TorchOptions torch = {};
+  DeviceOptions device = {};  // of a backend on one GPU
+};
+
+/// Throws UsageError for a scenario that needs more than a plan and its costs, which no backend
+/// runs.
+void check_runs_for_real(const Scenario& scenario, const BackendEntry& backend);
+
+/// The lengths of actions on a backend: the best for it, or what the options ask for.
+JobLength action_length(const BackendEntry& backend, std::uint32_t ranks,
+                        const ValidationOptions& options);
+
+/// Runs the plan of a scenario on a backend and compares the simulation with it. Throws UsageError
+/// for what no backend or this one supports, and std::runtime_error for what is not possible on
+/// this machine; otherwise like `run`. Not for PyTorch's runtime: see torch_validation.hpp.
+Validation validate(const Scenario& scenario, const BackendEntry& backend,
+                    const ValidationOptions& options);
+
+/// The document of `validate --json`.
+nlohmann::ordered_json validation_json(const Validation& validation);
+
+/// "5 clean iterations of 80; not clean: a rank had to leave its core 71, …". An iteration may have
+/// several reasons.
+std::string clean_text(const Measurement& measured);
+/// Of a run in PyTorch: the timed steps in which others used few of the cores.
+std::size_t quiet_steps(const Validation& validation);
+/// The same, or of a run in PyTorch "14 of 20 timed steps were quiet".
+std::string clean_text(const Validation& validation);
+
+/// The report for a terminal.
+std::string validation_text(const Validation& validation);
+
+}  // namespace penstock

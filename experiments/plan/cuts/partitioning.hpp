@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+
+#include "experiments/input/files/json_output.hpp"
+#include "experiments/plan/cuts/planned_model.hpp"
+#include "experiments/show/pictures/picture.hpp"
+
+namespace penstock {
+
+/// A model to cut by one partitioner.
+struct PartitionRequest {
+  PlannedModelRequest model;
+  std::string method = "balanced";
+  std::uint32_t ranks = 1;
+  std::uint32_t chunks = 1;
+  std::uint32_t microbatches = 1;
+  std::optional<std::uint32_t> devices;
+  std::optional<double> bandwidth_bytes_per_s;
+  std::optional<double> memory_bytes;
+  bool exactly = false;
+  CutSettings settings;
+};
+
+/// A model and its cut.
+struct PartitionResult {
+  std::string method;
+  PlannedModel model;
+  Cut cut;
+};
+
+/// Cuts a model. Throws InputError that starts with the model's file, and UsageError.
+PartitionResult partition_model(const PartitionRequest& request);
+
+ordered_json partition_json(const PartitionResult& result);
+/// A table of stages.
+std::string partition_text(const PartitionResult& result);
+/// The stages as bars.
+std::string partition_picture(PictureFormat format, const PartitionResult& result);
+
+}  // namespace penstock

@@ -1,0 +1,199 @@
+#include "experiments/plan/order_search/hunt_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "experiments/input/files/json_output.hpp"
+#include "experiments/input/files/table.hpp"
+#include "schedules/search/order_problem.hpp"
+
+namespace penstock {
+namespace {
+
+constexpr std::size_t most_named_rows = 8;
+
+std::string gap_text(const HuntResult& result) {
+  if (result.proven) return "proven: no order is shorter";
+  if (result.bound.picoseconds <= 0) return "no bound is known";
+  const TimeUnit unit = unit_for(result.bound);
+  return fmt::format("at most {} above the bound of {} {}", percent_text(result.gap()),
+                     short_time_text(result.bound, unit), unit.name);
+}
+
+std::string gain_text(const HuntResult& result) {
+  const ComparedOrder* named = result.best_named();
+  if (named == nullptr) return "no named order fits";
+  const double gain = 1 - static_cast<double>(result.run.report->makespan.picoseconds) /
+                              static_cast<double>(named->makespan.picoseconds);
+  if (gain <= 0) return fmt::format("no shorter than {}, the best named order", named->name);
+  return fmt::format("{} shorter than {}, the best named order", percent_text(gain), named->name);
+}
+
+std::string found_text(const HuntResult& result) {
+  const Report& report = *result.run.report;
+  const TimeUnit unit = unit_for(report.makespan);
+  const auto fullest = std::max_element(report.ranks.begin(), report.ranks.end(),
+                                        [](const RankReport& a, const RankReport& b) {
+                                          return a.peak_activations < b.peak_activations;
+                                        });
+  const auto bytes = std::max_element(
+      report.ranks.begin(), report.ranks.end(),
+      [](const RankReport& a, const RankReport& b) { return a.memory.bytes < b.memory.bytes; });
+  return fmt::format(
+      "step time  {} {}: {}\n"
+      "           {}\n"
+      "bubble     {} of the makespan\n"
+      "memory     {} on the fullest rank, {} at most\n"
+      "found by   {}, {} timed in {:.1f} s\n",
+      short_time_text(report.makespan, unit), unit.name, gain_text(result), gap_text(result),
+      percent_text(report.bubble.of_makespan), bytes_text(bytes->memory.bytes),
+      counted(fullest->peak_activations, "activation"), result.origin,
+      counted(result.evaluations, "order"), result.seconds);
+}
+
+/// What was chosen of the activations that the scenario recomputes.
+std::string recomputed_text(const Layout& layout) {
+  const auto& lists = layout.recompute.microbatches;
+  if (lists.empty()) return "";
+  std::size_t count = 0;
+  for (const auto& list : lists) count += list.size();
+  return fmt::format("recompute  {} of {} activations\n", count,
+                     lists.size() * layout.microbatches);
+}
+
+std::string named_text(const HuntResult& result) {
+  std::vector<std::vector<std::string>> rows{{"named order", "step time", "memory", ""}};
+  for (const ComparedOrder& named : result.named) {
+    if (rows.size() > most_named_rows) break;
+    const TimeUnit unit = unit_for(named.makespan);
+    rows.push_back({named.name,
+                    fmt::format("{} {}", short_time_text(named.makespan, unit), unit.name),
+                    bytes_text(named.peak_bytes), named.fits ? "" : "out of memory"});
+  }
+  return aligned(rows, {0, 3});
+}
+
+ordered_json named_json(const HuntResult& result) {
+  ordered_json orders = ordered_json::array();
+  for (const ComparedOrder& named : result.named) {
+    orders.push_back({{"name", named.name},
+                      {"makespan_us", to_us(named.makespan)},
+                      {"peak_memory_bytes", named.peak_bytes},
+                      {"fits", named.fits}});
+  }
+  return orders;
+}
+
+ordered_json ranks_json(const Report& report) {
+  ordered_json ranks = ordered_json::array();
+  for (std::size_t r = 0; r < report.ranks.size(); ++r) {
+    const RankReport& rank = report.ranks[r];
+    ranks.push_back({{"rank", r},
+                     {"busy_us", to_us(rank.busy)},
+                     {"idle_us", to_us(rank.idle)},
+                     {"peak_activations", rank.peak_activations},
+                     {"peak_memory_bytes", rank.memory.bytes}});
+  }
+  return ranks;
+}
+
+/// Microbatches to recompute, in a section whose mode goes with them.
+void write_choice(const std::vector<std::vector<std::uint32_t>>& lists, bool by_kind,
+                  nlohmann::json& section) {
+  if (section.is_object() && section.value("mode", "") == "except_last") {
+    section["mode"] = "full";
+    if (by_kind) section["unit"] = "stage";
+  }
+  section["microbatches"] = lists;
+}
+
+/// A path that a scenario names, for a scenario in another folder.
+void move_path(nlohmann::json& document, const char* section, const char* key,
+               const std::string& from, const std::string& to) {
+  namespace fs = std::filesystem;
+  if (!document.contains(section) || !document[section].contains(key)) return;
+  auto& value = document[section][key];
+  if (!value.is_string() || fs::path(value.get<std::string>()).is_absolute()) return;
+  const fs::path target = fs::path(from.empty() ? "." : from) / value.get<std::string>();
+  value = fs::proximate(target, to.empty() ? "." : to).generic_string();
+}
+
+}  // namespace
+
+std::string hunt_text(const HuntResult& result) {
+  if (!result.fits) {
+    return "no order was found that fits the memory\n\n" + named_text(result);
+  }
+  return found_text(result) + recomputed_text(result.run.layout) + "\n" + named_text(result);
+}
+
+ordered_json hunt_json(const HuntResult& result) {
+  ordered_json document{{"penstock", 1}, {"found", result.fits}};
+  if (result.fits) {
+    const Report& report = *result.run.report;
+    document["makespan_us"] = to_us(report.makespan);
+    document["bubble"] = {{"of_makespan", report.bubble.of_makespan},
+                          {"over_ideal", report.bubble.over_ideal},
+                          {"of_longest_span", report.bubble.of_longest_span}};
+    document["origin"] = result.origin;
+    document["ranks"] = ranks_json(report);
+    if (const auto& lists = result.run.layout.recompute.microbatches; !lists.empty()) {
+      document["recomputed_microbatches"] = lists;
+    }
+  }
+  const bool bounded = result.bound.picoseconds > 0;
+  document["bound_us"] = bounded ? ordered_json(to_us(result.bound)) : ordered_json(nullptr);
+  document["gap"] = bounded && result.fits ? ordered_json(result.gap()) : ordered_json(nullptr);
+  document["proven"] = result.proven;
+  document["interrupted"] = result.interrupted;
+  document["evaluations"] = result.evaluations;
+  document["seconds"] = result.seconds;
+  document["named"] = named_json(result);
+  return document;
+}
+
+std::string hunt_line(const HuntState& state) {
+  const auto shown = [](Time time) {
+    const TimeUnit unit = unit_for(time);
+    return fmt::format("{} {}", short_time_text(time, unit), unit.name);
+  };
+  constexpr SearchTime none = never;
+  const bool found = state.best.picoseconds < none;
+  std::string text = found ? "best " + shown(state.best) : "nothing fits yet";
+  if (state.bound.picoseconds <= 0) return text;
+  text += ", bound " + shown(state.bound);
+  if (!found) return text;
+  return text + ", gap " +
+         percent_text(static_cast<double>(state.best.picoseconds) /
+                          static_cast<double>(state.bound.picoseconds) -
+                      1);
+}
+
+std::string scenario_with_order(const Scenario& scenario, const HuntResult& result,
+                                const std::string& order_file, const std::string& folder) {
+  namespace fs = std::filesystem;
+  nlohmann::json document = *scenario.document;
+  nlohmann::json schedule{
+      {"file", fs::proximate(order_file, folder.empty() ? "." : folder).generic_string()}};
+  if (scenario.schedule.samples_per_microbatch) {
+    schedule["samples_per_microbatch"] = *scenario.schedule.samples_per_microbatch;
+  }
+  document["schedule"] = std::move(schedule);
+  document.erase("expect");
+  if (const auto& lists = result.run.layout.recompute.microbatches; !lists.empty()) {
+    write_choice(lists, scenario.model.by_kind(), document["recompute"]);
+  }
+  document["parallel"]["pipeline"] = result.order.ranks();
+  document["parallel"]["chunks"] = result.run.layout.placement.stage_count() / result.order.ranks();
+  if (document.contains("partition")) document["partition"].erase("ranks");
+  for (const char* section : {"model", "hardware", "partition"}) {
+    move_path(document, section, "file", scenario.folder, folder);
+  }
+  move_path(document, "hardware", "profile", scenario.folder, folder);
+  return document.dump(2) + "\n";
+}
+
+}  // namespace penstock

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "experiments/input/scenario/scenario.hpp"
+#include "experiments/plan/order_search/named_orders.hpp"
+#include "experiments/run/run_result.hpp"
+#include "sim/base/time.hpp"
+
+namespace penstock {
+
+/// How far a hunt is.
+struct HuntState {
+  double share = 0;  // of the budget
+  Time best{};
+  Time bound{};
+};
+
+struct HuntOptions {
+  std::uint64_t seed = 1;
+  double budget_s = 4;
+  std::uint64_t evaluations = 0;  // instead of seconds, for equal results on every machine; 0: none
+  bool chooses_recomputation = false;  // of what the scenario recomputes, only some activations
+  bool keeps_placement = false;        // only the scenario's own placement of stages on ranks
+  std::function<void(const HuntState&)> on_progress = {};
+  /// Called when named orders have been run and priced: from then on the hunt asks whether to stop.
+  std::function<void()> on_prepared = {};
+  std::function<bool()> asked_to_stop = {};
+};
+
+/// The best order found for a scenario, and what it was compared with.
+struct HuntResult {
+  std::vector<ComparedOrder> named;  // the shortest that fit first
+  RunResult run;                     // of the best order
+  Schedule order;
+  std::string origin;  // what it was found from
+  Time bound{};        // no order of the searched placements is shorter
+  bool proven = false;
+  bool fits = false;  // it stays within the capacity
+  std::uint64_t evaluations = 0;
+  double seconds = 0;
+  bool interrupted = false;
+
+  /// The shortest named order that fits, if any.
+  const ComparedOrder* best_named() const {
+    return named.empty() || !named.front().fits ? nullptr : &named.front();
+  }
+  /// The makespan above the bound, as a share of the bound.
+  double gap() const;
+};
+
+/// Searches for an order with a shorter step than every named one, for the stages, ranks and
+/// microbatches of a scenario, within its memory capacity. The engine judges every result, so what
+/// is returned is never longer than a named order that fits. Throws InputError for a scenario whose
+/// orders it does not search: asynchronous, sliced, bidirectional or without a backward; or which
+/// recomputes nothing of which some could be chosen.
+HuntResult hunt_order(const Scenario& scenario, const HuntOptions& options);
+
+}  // namespace penstock

@@ -1,0 +1,278 @@
+#include "experiments/plan/planner/best_first.hpp"
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+#include "experiments/input/long_work/parallel.hpp"
+#include "experiments/plan/planner/space/with_choice.hpp"
+
+namespace penstock {
+namespace {
+
+/// Items that are worked on at a time, however many threads there are.
+constexpr std::size_t batch = 32;
+
+}  // namespace
+
+BestFirst::BestFirst(const PlanBase& base, const LayoutSpace& space, const PlannerOptions& options)
+    : base_(base), space_(space), options_(options), frames_(base, space, options.space.only) {}
+
+bool BestFirst::may_fit(double bytes) const {
+  const auto& capacity = base_.settled.memory.capacity_bytes;
+  return options_.simulates_all || !capacity || bytes <= static_cast<double>(*capacity) + 1;
+}
+
+bool BestFirst::may_fit(const LayoutFrame& frame, std::uint32_t zero) const {
+  return options_.simulates_all || ((frame.may_fit >> zero) & 1U) != 0;
+}
+
+/// Whether a codec encodes the activations of all layouts.
+bool BestFirst::encodes() const { return base_.scenario.codec.encodes(); }
+
+/// Activations that a rank keeps; 0: all.
+std::uint32_t BestFirst::kept_of(const Item& item) const {
+  const auto& all = base_.scenario.offload;
+  return item.offload.value_or(all ? all->keep : 0);
+}
+
+void BestFirst::start() {
+  all_ = frames_.all(options_.jobs);
+  for (std::uint32_t number = 0; number < all_.size(); ++number) {
+    if (all_[number].refusal != nullptr) {
+      refuse(all_[number].refusal, layouts_in(all_[number]));
+      continue;
+    }
+    queue_.push({.bound_us = all_[number].bound_us,
+                 .number = std::uint64_t{number} << 24U,
+                 .frame = number});
+  }
+}
+
+double BestFirst::threshold() const {
+  const bool open = options_.simulates_all || best_us_.size() < options_.best;
+  return open ? std::numeric_limits<double>::infinity() : best_us_[options_.best - 1];
+}
+
+/// A plan has one layout at least, if any fits. The time is that of the processor, so that other
+/// programs do not change what is found.
+bool BestFirst::has_time() const {
+  if (!options_.most_seconds || plan_.fitting.empty()) return true;
+  const double seconds = static_cast<double>(std::clock() - begin_) / CLOCKS_PER_SEC;
+  const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
+  return seconds < *options_.most_seconds * static_cast<double>(std::min(cores, options_.jobs));
+}
+
+std::vector<BestFirst::Item> BestFirst::next_items() {
+  std::vector<Item> items;
+  while (items.size() < batch && !queue_.empty() && queue_.top().bound_us <= threshold()) {
+    items.push_back(queue_.top());
+    queue_.pop();
+  }
+  return items;
+}
+
+LayoutChoice BestFirst::choice_of(const Item& item) const {
+  const LayoutFrame& frame = all_[item.frame];
+  LayoutChoice choice =
+      layout_of(space_.degrees[frame.degrees], frame.sequence,
+                space_.recomputations[frame.recomputation], space_.partitions[frame.partition],
+                space_.orders[item.order], item.zero, space_.links[item.link]);
+  if (item.stash > 0) choice.stash = space_.stashes[item.stash - 1];
+  choice.offload = item.offload;
+  return choice;
+}
+
+OrderShape BestFirst::shape_of(const Item& item) const {
+  const LayoutFrame& frame = all_[item.frame];
+  const OrderChoice& order = space_.orders[item.order];
+  return {.cells = double(space_.degrees[frame.degrees].microbatches) * order.slices,
+          .splits = order.splits,
+          .joins = order.joins,
+          .gathers = item.zero == 3,
+          .spares_last = space_.recomputations[frame.recomputation].mode == "except_last",
+          .early = base_.scenario.recompute.early};
+}
+
+/// Codecs and offloading cost time, so they wait until a layout does not fit without.
+void BestFirst::save_memory(const Item& item, std::vector<Item>& items) const {
+  if (item.stash > 0 || item.offload) return;
+  std::uint64_t number = item.number;
+  for (std::uint8_t codec = 0; codec < space_.stashes.size(); ++codec) {
+    Item other = item;
+    other.least_bytes = 0;
+    other.number = ++number;
+    other.stash = static_cast<std::uint8_t>(codec + 1);
+    items.push_back(other);
+  }
+  const LayoutChoice choice = choice_of(item);
+  const std::uint32_t most = choice.microbatches * choice.chunks;
+  for (const std::uint32_t keep : space_.offloads) {
+    if (keep >= most) continue;
+    Item other = item;
+    other.least_bytes = 0;
+    other.number = ++number;
+    other.offload = keep;
+    items.push_back(std::move(other));
+  }
+}
+
+/// Whether a layout needs more memory than there is, or takes longer than known so far: then it is
+/// counted, or waits for a later turn.
+bool BestFirst::waits(Item& item, const OrderHolding& holding, Outcome& outcome) const {
+  const LayoutFrame& frame = all_[item.frame];
+  const std::uint32_t ranks = space_.degrees[frame.degrees].pipeline;
+  const Placement& placement = *frames_.placement(frame.group, ranks);
+  const bool plain = item.stash == 0;  // codecs make what is kept smaller
+  if (plain) {
+    item.least_bytes = std::max(item.least_bytes, least_bytes_of(placement, *item.prices, holding));
+  }
+  if (!may_fit(item.least_bytes)) {
+    if (!item.offload) outcome.without_memory = 1;
+    outcome.least_bytes = item.least_bytes;
+    save_memory(item, outcome.items);
+    return true;
+  }
+  double least_us = plain ? eviction_us(placement, *item.prices, holding) : 0;
+  if (plain && item.zero != 3) {  // passes of ZeRO-3 may share gathers
+    least_us =
+        std::max(least_us, walked_us(holding.walk, placement, item.prices->times, shape_of(item)));
+  }
+  least_us *= bound_rounding;
+  if (least_us <= item.bound_us) return false;
+  outcome.items.push_back(item);
+  outcome.items.back().bound_us = least_us;
+  return true;
+}
+
+/// Simulates a layout unless its order alone says that it does not fit.
+void BestFirst::judge(Item item, Outcome& outcome) {
+  const LayoutFrame& frame = all_[item.frame];
+  const LayoutChoice& degrees = space_.degrees[frame.degrees];
+  const auto holding =
+      holdings_.of(space_.orders[item.order], *frames_.placement(frame.group, degrees.pipeline),
+                   degrees.microbatches, kept_of(item));
+  if (!holding->refusal.empty()) {
+    outcome.refused = item.offload ? 0 : 1;
+    outcome.refusal = holding->refusal;
+    return;
+  }
+  const bool priced = !item.prices->times.empty();
+  if (!priced || !waits(item, *holding, outcome)) simulate(item, outcome);
+}
+
+void BestFirst::simulate(const Item& item, Outcome& outcome) {
+  const LayoutChoice choice = choice_of(item);
+  const Trial trial =
+      try_layout(with_choice(base_.scenario, base_.task, choice), base_.catalogue, clusters_);
+  if (!trial.refusal.empty()) {
+    outcome.refused = 1;
+    outcome.refusal = trial.refusal;
+    return;
+  }
+  outcome.judged = JudgedLayout{choice, item.bound_us, item.least_bytes, trial, item.number};
+  check_bounds(*outcome.judged);
+  if (!trial.fits()) save_memory(item, outcome.items);
+}
+
+BestFirst::Outcome BestFirst::work(const Item& item) {
+  Outcome outcome;
+  switch (item.holds) {
+    case Holds::frame:
+      weigh_orders(item, outcome);
+      break;
+    case Holds::order:
+      take_apart(item, outcome);
+      break;
+    case Holds::layout:
+      judge(item, outcome);
+      break;
+  }
+  return outcome;
+}
+
+void BestFirst::refuse(const std::string& why, std::uint64_t layouts) {
+  const auto known = std::find_if(plan_.refused.begin(), plan_.refused.end(),
+                                  [&](const Exclusion& one) { return one.rule == why; });
+  if (known != plan_.refused.end()) {
+    known->layouts += layouts;
+  } else {
+    plan_.refused.push_back({why, layouts});
+  }
+}
+
+void BestFirst::take(const Item& item, Outcome outcome) {
+  for (Item& one : outcome.items) queue_.push(std::move(one));
+  if (outcome.refused > 0) refuse(outcome.refusal, outcome.refused);
+  plan_.without_memory += outcome.without_memory;
+  if (outcome.without_memory > 0 &&
+      (!plan_.least || outcome.least_bytes < plan_.least->least_bytes)) {
+    const LayoutChoice choice =
+        item.holds != Holds::layout ? frames_.choice(all_[item.frame]) : choice_of(item);
+    plan_.least = TooLarge{choice, outcome.least_bytes};
+  }
+  if (!outcome.judged) return;
+  ++plan_.simulated;
+  if (!outcome.judged->trial.fits()) {
+    plan_.too_large.push_back(std::move(*outcome.judged));
+    return;
+  }
+  keep(std::move(*outcome.judged));
+}
+
+/// Equal layouts are kept once, by the first name of the space.
+void BestFirst::keep(JudgedLayout judged) {
+  const auto [first, last] = known_.equal_range(judged.trial.timeline_hash);
+  const auto known = std::find_if(
+      first, last, [&](const auto& one) { return are_equal(plan_.fitting[one.second], judged); });
+  if (known != last) {
+    ++plan_.repeated;
+    JudgedLayout& same = plan_.fitting[known->second];
+    if (judged.number < same.number) same = std::move(judged);
+    return;
+  }
+  known_.emplace(judged.trial.timeline_hash, plan_.fitting.size());
+  const double us = to_us(judged.trial.makespan);
+  best_us_.insert(std::upper_bound(best_us_.begin(), best_us_.end(), us), us);
+  plan_.fitting.push_back(std::move(judged));
+}
+
+void BestFirst::finish() {
+  std::stable_sort(plan_.fitting.begin(), plan_.fitting.end(), is_better);
+  std::stable_sort(plan_.too_large.begin(), plan_.too_large.end(),
+                   [](const JudgedLayout& a, const JudgedLayout& b) {
+                     return std::tie(a.trial.peak_bytes, a.number) <
+                            std::tie(b.trial.peak_bytes, b.number);
+                   });
+  std::stable_sort(plan_.refused.begin(), plan_.refused.end(),
+                   [](const Exclusion& a, const Exclusion& b) { return a.layouts > b.layouts; });
+  if (!queue_.empty()) {
+    plan_.slower_bound_us = queue_.top().bound_us;
+    plan_.stopped = plan_.slower_bound_us <= threshold();
+  }
+  std::uint64_t others = plan_.without_memory + plan_.simulated;
+  for (const Exclusion& one : plan_.refused) others += one.layouts;
+  plan_.slower = plan_.legal > others ? plan_.legal - others : 0;
+}
+
+LayoutPlan BestFirst::run() {
+  plan_.task = base_.task;
+  const auto& confidence = base_.settled.hardware.confidence;
+  if (confidence) plan_.spread = confidence->spread;
+  plan_.excluded = space_.excluded;
+  plan_.legal = space_.legal;
+  start();
+  while (has_time()) {
+    const std::vector<Item> items = next_items();
+    if (items.empty()) break;
+    std::vector<Outcome> outcomes(items.size());
+    in_parallel(
+        items.size(), [&](std::size_t i) { outcomes[i] = work(items[i]); }, {}, options_.jobs);
+    for (std::size_t i = 0; i < items.size(); ++i) take(items[i], std::move(outcomes[i]));
+    if (options_.on_progress) options_.on_progress("layouts", plan_.simulated, queue_.size());
+  }
+  finish();
+  return std::move(plan_);
+}
+
+}  // namespace penstock

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <array>
+#include <optional>
+#include <vector>
+
+#include "experiments/run/layout/layout.hpp"
+#include "sim/costs/hardware_model.hpp"
+
+namespace penstock {
+
+/// Times of one layer in microseconds by pass, and the parameters that a device holds of it.
+struct LayerTimes {
+  std::array<std::optional<double>, 5> us;  // F, B, I, W, R
+  double dense_bytes = 0;
+  double expert_bytes = 0;
+  double copies = 1;  // devices of a rank's group that hold the same dense parameters
+  double expert_copies = 1;
+  // Of one cell.
+  double kept_bytes = 0;       // from F to the end of B or W
+  double freed_bytes = 0;      // of them, until the end of I
+  double pending_bytes = 0;    // between I and W
+  double workspace_bytes = 0;  // of each action
+};
+
+/// Of each layer of a model on one rank.
+std::vector<LayerTimes> layer_times(const ModelGraph& model, const HardwareModel& hardware);
+
+/// The times of the same layers with another recomputation: only R and what is kept differ.
+std::vector<LayerTimes> with_recomputation(std::vector<LayerTimes> times, const ModelGraph& model,
+                                           const HardwareModel& hardware);
+
+/// Hardware whose layer times are known. Asks `inner` for everything else. Layers are told by their
+/// index in `model`.
+class KnownLayers final : public HardwareModel {
+ public:
+  /// `times` is by entry of `reduced_layer`, which is by layer. All must outlive it.
+  KnownLayers(const HardwareModel& inner, const ModelGraph& model,
+              const std::vector<LayerTimes>& times, const std::vector<std::uint32_t>& reduced_layer)
+      : inner_(inner), model_(model), times_(times), reduced_layer_(reduced_layer) {}
+
+  std::optional<double> compute_us(const Layer& layer, Pass pass) const override;
+  TransferTime transfer(double bytes, Rank from, Rank to) const override {
+    return inner_.transfer(bytes, from, to);
+  }
+  std::optional<TransferTime> collective(CollectiveKind kind, double bytes,
+                                         const Holders& holders) const override {
+    return inner_.collective(kind, bytes, holders);
+  }
+
+ private:
+  const HardwareModel& inner_;
+  const ModelGraph& model_;
+  const std::vector<LayerTimes>& times_;
+  const std::vector<std::uint32_t>& reduced_layer_;
+};
+
+}  // namespace penstock

@@ -1,0 +1,131 @@
+#include "experiments/plan/planner/bounds/plan_base.hpp"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "experiments/plan/planner/space/layout_document.hpp"
+#include "experiments/plan/planner/space/with_choice.hpp"
+#include "experiments/run/layout/layout_model.hpp"
+#include "experiments/run/layout/spread_ranks.hpp"
+#include "hardware_models/registry.hpp"
+#include "sim/base/named.hpp"
+
+namespace penstock {
+namespace {
+
+std::string_view without_number(std::string_view name) {
+  const std::size_t last = name.find_last_not_of("0123456789");
+  return last == std::string_view::npos ? name : name.substr(0, last + 1);
+}
+
+bool alike(const LayerSpec& one, const LayerSpec& other) {
+  return one.kind == other.kind && one.numbers == other.numbers;
+}
+
+bool alike(const BlockSpec& one, const BlockSpec& other) {
+  return one.cut_evenly == other.cut_evenly && one.predicts_further == other.predicts_further &&
+         without_number(one.name) == without_number(other.name) &&
+         std::equal(one.parts.begin(), one.parts.end(), other.parts.begin(), other.parts.end(),
+                    [](const LayerSpec& a, const LayerSpec& b) { return alike(a, b); });
+}
+
+/// Keeps each different block once.
+void reduce_blocks(PlanBase& base) {
+  std::vector<BlockSpec> different;
+  for (const BlockSpec& block : base.scenario.model.spec.blocks) {
+    const auto known = std::find_if(different.begin(), different.end(),
+                                    [&](const BlockSpec& one) { return alike(one, block); });
+    base.reduced_layer.push_back(static_cast<std::uint32_t>(known - different.begin()));
+    if (known == different.end()) different.push_back(block);
+  }
+  base.reduced.model.spec.blocks = std::move(different);
+}
+
+/// What placing a second embedding asks for.
+ModelSpec only_heads(ModelSpec spec) {
+  for (BlockSpec& block : spec.blocks) {
+    const bool head = std::any_of(block.parts.begin(), block.parts.end(),
+                                  [](const LayerSpec& part) { return part.kind == "head"; });
+    if (!head) block.parts.clear();
+  }
+  return spec;
+}
+
+/// Pricing needs the kernels of a layer only once; plans ask whether there are any.
+void leave_marks_of_kernels(Layer& layer) {
+  const bool any = !layer.work.kernels.empty();
+  const bool selective = std::any_of(layer.work.kernels.begin(), layer.work.kernels.end(),
+                                     [](const Kernel& kernel) { return kernel.selective; });
+  layer.work.kernels.clear();
+  layer.work.collectives.clear();
+  layer.key.parts.clear();
+  if (any) layer.work.kernels.push_back({.selective = selective});
+}
+
+}  // namespace
+
+PlanBase plan_base(const TrainingTask& task, Catalogue catalogue) {
+  PlanBase base;
+  base.task = task;
+  base.catalogue = std::move(catalogue);
+  const LayoutChoice simple{.data = task.devices, .microbatch = task.microbatch};
+  base.scenario = parse_scenario(layout_document(task, simple), task.source);
+  base.heads = only_heads(base.scenario.model.spec);
+  base.reduced = base.scenario;
+  if (task.by_kind) {
+    reduce_blocks(base);
+  } else {
+    for (std::uint32_t i = 0; i < base.scenario.model.graph.layers.size(); ++i) {
+      base.reduced_layer.push_back(i);
+    }
+  }
+  base.settled = settle(base.reduced, {.catalogue = &base.catalogue});
+  base.sharded = base.settled.hardware;
+  if (!task.by_kind) return base;  // without a stack
+  LayoutChoice sharded = simple;
+  sharded.zero = 3;
+  base.sharded =
+      settle(with_choice(base.reduced, task, sharded), {.catalogue = &base.catalogue}).hardware;
+  return base;
+}
+
+Layout with_shape(const PlanBase& base, const LayoutChoice& choice, std::uint32_t slices) {
+  const Scenario scenario = with_choice(base.reduced, base.task, choice);
+  Layout layout = base.settled;
+  if (runs_sharded(choice.zero)) layout.hardware = base.sharded;
+  layout.degrees = settle_degrees(scenario);
+  layout.batch = settle_batch(scenario, layout.degrees);
+  layout.microbatches = choice.microbatches;
+  layout.slices = slices;
+  layout.recompute = scenario.recompute;
+  layout.codec = scenario.codec;
+  layout.memory.zero = choice.zero;
+  spread_ranks(base.scenario, layout);
+  layout.shape = shape_of(scenario.model, layout);
+  layout.model = model_of(scenario, layout.batch, layout.shape);
+  return layout;
+}
+
+ModelGraph whole_model(const PlanBase& base, const ModelGraph& reduced) {
+  ModelGraph model;
+  for (const std::uint32_t number : base.reduced_layer) {
+    model.layers.push_back(reduced.layers[number]);
+    leave_marks_of_kernels(model.layers.back());
+  }
+  if (base.task.by_kind) {
+    model.connect_as_chain();
+  } else {
+    model.edges = reduced.edges;
+  }
+  return model;
+}
+
+std::unique_ptr<HardwareModel> hardware_without_links(const Layout& layout) {
+  HardwareSpec spec = layout.hardware.spec;
+  if (spec.machine && spec.machine->topology) spec.topology.reset();
+  return find_named(cost_model_entries(), layout.hardware.cost_model)->make(spec);
+}
+
+}  // namespace penstock

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "experiments/input/catalogue/catalogue.hpp"
+#include "experiments/input/scenario/scenario.hpp"
+#include "experiments/plan/planner/space/layout_choice.hpp"
+#include "experiments/plan/planner/space/training_task.hpp"
+#include "experiments/run/layout/layout.hpp"
+
+namespace penstock {
+
+/// What all layouts of a task share. Blocks that differ in their number alone are one, so that
+/// their cells are priced once.
+struct PlanBase {
+  TrainingTask task;
+  Catalogue catalogue;
+  Scenario scenario;                         // of some layout
+  Scenario reduced;                          // each different block once
+  std::vector<std::uint32_t> reduced_layer;  // by layer of the model
+  ModelSpec heads;                           // all blocks, those without a head without their parts
+  Layout settled;                            // of `reduced`, on one rank
+  Hardware sharded;                          // with the stack that ZeRO-2 and -3 run on by default
+};
+
+/// Whether layouts of a ZeRO level run on the hardware with sharded gradients.
+constexpr bool runs_sharded(std::uint32_t zero) { return zero >= 2; }
+
+/// Throws InputError for what scenarios refuse.
+PlanBase plan_base(const TrainingTask& task, Catalogue catalogue);
+
+/// Degrees, batch and different layers of a layout, on one rank. Cells are 1 / `slices` of a
+/// microbatch. Throws InputError without a file's name.
+Layout with_shape(const PlanBase& base, const LayoutChoice& choice, std::uint32_t slices);
+
+/// All layers of a model from the different ones.
+ModelGraph whole_model(const PlanBase& base, const ModelGraph& reduced);
+
+/// The hardware of a layout that knows its ranks, without the links between them where the machine
+/// has a topology: laying these takes milliseconds. Layers and collectives take the same times;
+/// transfers between ranks take none.
+std::unique_ptr<HardwareModel> hardware_without_links(const Layout& layout);
+
+}  // namespace penstock

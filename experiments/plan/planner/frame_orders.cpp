@@ -1,0 +1,244 @@
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "experiments/plan/planner/best_first.hpp"
+#include "experiments/plan/planner/bounds/laid_links.hpp"
+#include "experiments/run/stage_formats.hpp"
+#include "sim/base/error.hpp"
+
+namespace penstock {
+namespace {
+
+/// Cells of the orders that are made before their frame is priced.
+constexpr std::uint64_t most_weighed_cells = 8192;
+
+/// Slices of a microbatch share gathers and reductions of ZeRO-3 in ways that prices by cell do not
+/// show.
+bool shares_gathers(const OrderChoice& order, std::uint32_t zero) {
+  return zero == 3 && order.slices > 1;
+}
+
+/// Leaves what a codec of all layouts does not make smaller: how small it makes the rest is known
+/// once the order is.
+void leave_uncoded(StagePrices& prices) {
+  for (StageBounds& stage : prices.times) {
+    stage.send_forward = stage.send_backward = 0;
+    stage.occupies_forward = stage.occupies_backward = 0;
+  }
+  for (auto* list : {&prices.kept_bytes, &prices.input_bytes, &prices.pending_bytes,
+                     &prices.recomputed_bytes, &prices.evict_us}) {
+    std::fill(list->begin(), list->end(), 0.0);
+  }
+  prices.least_bytes = *std::max_element(prices.held_bytes.begin(), prices.held_bytes.end());
+}
+
+}  // namespace
+
+/// Layouts of one order of a frame.
+std::uint64_t BestFirst::layouts_in(const LayoutFrame& frame, std::uint32_t order) const {
+  const LayoutChoice& degrees = space_.degrees[frame.degrees];
+  if (why_no_order(base_.task, degrees, space_.orders[order]) != nullptr) return 0;
+  const auto zeros = std::count_if(
+      space_.zeros.begin(), space_.zeros.end(),
+      [&](std::uint32_t zero) { return takes_zero(degrees, space_.orders[order], zero); });
+  const std::uint64_t links = degrees.pipeline > 1 ? space_.links.size() : 1;
+  return static_cast<std::uint64_t>(zeros) * links;
+}
+
+std::uint64_t BestFirst::layouts_in(const LayoutFrame& frame) const {
+  std::uint64_t layouts = 0;
+  for (const std::uint32_t order : frames_.groups()[frame.group].orders) {
+    layouts += layouts_in(frame, order);
+  }
+  return layouts;
+}
+
+/// Whether an order is made quickly enough to make it before the frame is priced, and its cut is
+/// known then.
+bool BestFirst::is_small(const LayoutFrame& frame, const OrderChoice& order) const {
+  const LayoutChoice& degrees = space_.degrees[frame.degrees];
+  const std::uint64_t cells = std::uint64_t{degrees.pipeline} * order.chunks * order.slices *
+                              std::uint64_t{degrees.microbatches};
+  return frame.bound_by == BoundBy::even_cut && cells <= most_weighed_cells;
+}
+
+/// Each order of a frame, with a bound from its layers.
+void BestFirst::weigh_orders(const Item& item, Outcome& outcome) {
+  const LayoutFrame& frame = all_[item.frame];
+  std::vector<StagePrices> prices;  // by ZeRO level of the space
+  const auto shared = std::make_shared<FramePrices>();
+  for (const std::uint32_t number : frames_.groups()[frame.group].orders) {
+    if (layouts_in(frame, number) == 0) continue;
+    Item one{.bound_us = item.bound_us,
+             .number = item.number + number * space_.zeros.size() * space_.links.size() * 16,
+             .frame = item.frame,
+             .holds = Holds::order,
+             .order = number,
+             .of_frame = shared};
+    if (!is_small(frame, space_.orders[number])) {
+      outcome.items.push_back(std::move(one));
+      continue;
+    }
+    for (const std::uint32_t zero : space_.zeros) {
+      if (prices.size() < space_.zeros.size()) prices.push_back(frames_.layer_prices(frame, zero));
+    }
+    weigh_order(std::move(one), prices, outcome);
+  }
+}
+
+/// An order is left out if it fits at no ZeRO level, whatever codecs and offloading save. Its bound
+/// is that of the levels that fit.
+void BestFirst::weigh_order(Item one, const std::vector<StagePrices>& prices, Outcome& outcome) {
+  const LayoutFrame& frame = all_[one.frame];
+  const LayoutChoice& degrees = space_.degrees[frame.degrees];
+  const OrderChoice& order = space_.orders[one.order];
+  const Placement& placement = *frames_.placement(frame.group, degrees.pipeline);
+  const auto holding = holdings_.of(order, placement, degrees.microbatches, kept_of(one));
+  const bool saves = !space_.stashes.empty() || !space_.offloads.empty();
+  if (!holding->refusal.empty()) {
+    outcome.items.push_back(std::move(one));
+    return;
+  }
+  double least_us = std::numeric_limits<double>::infinity();
+  one.least_bytes = least_us;
+  for (std::size_t i = 0; i < space_.zeros.size(); ++i) {
+    one.zero = space_.zeros[i];
+    if (!takes_zero(degrees, order, one.zero)) continue;
+    const double bytes =
+        encodes() ? 0 : bound_rounding * least_bytes_of(placement, prices[i], *holding);
+    one.least_bytes = std::min(one.least_bytes, bytes);
+    if (!may_fit(bytes) && !saves) continue;
+    least_us =
+        std::min(least_us, walked_us(holding->walk, placement, prices[i].times, shape_of(one)));
+  }
+  if (!may_fit(one.least_bytes) && !saves) {
+    outcome.without_memory += layouts_in(frame, one.order);
+    outcome.least_bytes =
+        outcome.least_bytes > 0 ? std::min(outcome.least_bytes, one.least_bytes) : one.least_bytes;
+    return;
+  }
+  one.bound_us = std::max(one.bound_us, bound_rounding * least_us);
+  outcome.items.push_back(std::move(one));
+}
+
+/// A layout of an order, unless its stages alone are too large.
+void BestFirst::add_layout(const Item& item, const FramePrices::One& one, Outcome& outcome) const {
+  const LayoutFrame& frame = all_[item.frame];
+  const OrderChoice& order = space_.orders[item.order];
+  const LayoutChoice& degrees = space_.degrees[frame.degrees];
+  if (!takes_zero(degrees, order, one.zero)) return;
+  const bool priced = one.prices->least_bytes < std::numeric_limits<double>::infinity();
+  if (!may_fit(one.prices->least_bytes) && (!priced || space_.stashes.empty())) {
+    ++outcome.without_memory;
+    const double least = priced ? one.prices->least_bytes : frame.least_bytes;
+    outcome.least_bytes = outcome.least_bytes > 0 ? std::min(outcome.least_bytes, least) : least;
+    return;
+  }
+  Item layout{.bound_us = item.bound_us,
+              .number = item.number + (one.zero * space_.links.size() + one.link) * 16,
+              .frame = item.frame,
+              .holds = Holds::layout,
+              .order = item.order,
+              .zero = one.zero,
+              .link = one.link,
+              .least_bytes = std::max(item.least_bytes, one.prices->least_bytes),
+              .prices = one.prices};
+  if (!one.prices->times.empty() && !shares_gathers(order, one.zero)) {
+    const double bound = step_bound_us(*frames_.placement(frame.group, degrees.pipeline),
+                                       one.prices->times, shape_of(layout));
+    layout.bound_us = std::max(layout.bound_us, bound_rounding * bound);
+  }
+  outcome.items.push_back(std::move(layout));
+}
+
+/// Prices one ZeRO level and link codec of a frame.
+BestFirst::FramePrices::One BestFirst::priced(const Layout& laid, const Item& item,
+                                              std::uint8_t link, std::uint32_t zero,
+                                              const HardwareModel& hardware) const {
+  const LayoutFrame& frame = all_[item.frame];
+  Layout layout = laid;
+  layout.memory.zero = zero;
+  auto prices = std::make_shared<StagePrices>(stage_prices(
+      base_, layout, *frames_.groups()[frame.group].like, *frames_.times(frame, zero), hardware));
+  if (encodes()) leave_uncoded(*prices);
+  return {link, zero, std::move(prices)};
+}
+
+/// Prices ZeRO levels of one stack with every link codec.
+void BestFirst::price_levels(const Item& item, const std::vector<std::uint32_t>& levels,
+                             FramePrices& prices) {
+  const LayoutFrame& frame = all_[item.frame];
+  const OrderGroup& group = frames_.groups()[frame.group];
+  LayoutChoice choice = frames_.choice(frame);
+  choice.zero = levels.front();
+  Layout plain =
+      placed_layout(base_, with_shape(base_, choice, group.like->slices), group.like->splits,
+                    *frames_.placement(frame.group, choice.pipeline));
+  const auto hardware = hardware_over(clusters_, plain);
+  cut_layout(base_, choice.partition, *frames_.times(frame, choice.zero), *hardware, plain);
+  for (std::uint8_t link = 0; link < space_.links.size(); ++link) {
+    if (space_.links[link] && choice.pipeline == 1) continue;
+    Layout layout = plain;
+    if (space_.links[link]) {
+      layout.codec.link = *space_.links[link];
+      layout = with_codecs(std::move(layout));
+    }
+    for (const std::uint32_t zero : levels) {
+      prices.all.push_back(priced(layout, item, link, zero, *hardware));
+    }
+  }
+}
+
+/// Layouts without stage prices have the bounds of their frame.
+void BestFirst::price_nothing(const Item& item, const std::vector<std::uint32_t>& levels,
+                              FramePrices& prices) const {
+  const LayoutFrame& frame = all_[item.frame];
+  for (std::uint8_t link = 0; link < space_.links.size(); ++link) {
+    if (space_.links[link] && space_.degrees[frame.degrees].pipeline == 1) continue;
+    for (const std::uint32_t zero : levels) {
+      const double bytes = may_fit(frame, zero) ? 0 : std::numeric_limits<double>::infinity();
+      prices.all.push_back(
+          {link, zero, std::make_shared<StagePrices>(StagePrices{.least_bytes = bytes})});
+    }
+  }
+}
+
+/// Prices the ZeRO levels and link codecs of a frame. Each stack has times and a cut of its own.
+void BestFirst::price_frame(const Item& item, FramePrices& prices) {
+  const LayoutFrame& frame = all_[item.frame];
+  const bool priced = frame.bound_by == BoundBy::even_cut || frame.bound_by == BoundBy::priced_cut;
+  for (const bool sharded : {false, true}) {
+    std::vector<std::uint32_t> levels, others;
+    for (const std::uint32_t zero : space_.zeros) {
+      const bool takes =
+          takes_zero(space_.degrees[frame.degrees], *frames_.groups()[frame.group].like, zero);
+      if (!takes || runs_sharded(zero) != sharded) continue;
+      (priced && may_fit(frame, zero) ? levels : others).push_back(zero);
+    }
+    if (!levels.empty()) price_levels(item, levels, prices);
+    price_nothing(item, others, prices);
+  }
+}
+
+/// The layouts of an order.
+void BestFirst::take_apart(const Item& item, Outcome& outcome) {
+  FramePrices& prices = *item.of_frame;
+  std::call_once(prices.once, [&] {
+    try {
+      price_frame(item, prices);
+    } catch (const InputError& error) {
+      prices.refusal = error.what();
+    } catch (const RuleError& error) {
+      prices.refusal = error.what();
+    }
+  });
+  if (!prices.refusal.empty()) {
+    outcome.refused = layouts_in(all_[item.frame], item.order);
+    outcome.refusal = prices.refusal;
+    return;
+  }
+  for (const FramePrices::One& one : prices.all) add_layout(item, one, outcome);
+}
+
+}  // namespace penstock

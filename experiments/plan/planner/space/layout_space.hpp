@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "experiments/plan/planner/space/layout_choice.hpp"
+#include "experiments/plan/planner/space/orders.hpp"
+#include "experiments/plan/planner/space/restrictions.hpp"
+#include "experiments/plan/planner/space/training_task.hpp"
+
+namespace penstock {
+
+struct RecomputeChoice {
+  std::string mode;
+  bool stages = false;  // whole stages, not layers
+};
+
+/// A rule, and how many layouts it excludes.
+struct Exclusion {
+  std::string rule;
+  std::uint64_t layouts = 0;
+};
+
+/// All layouts of a task: each combination of degrees with each option that is legal for it.
+struct LayoutSpace {
+  std::vector<LayoutChoice> degrees;  // legal ones, with the microbatches set
+  std::vector<RecomputeChoice> recomputations;
+  std::vector<OrderChoice> orders;
+  std::vector<std::uint32_t> zeros;
+  std::vector<std::optional<CodecSpec>> links;
+  std::vector<std::string> partitions;
+  // Only for layouts that do not fit without: they cost time and save memory.
+  std::vector<CodecSpec> stashes;
+  std::vector<std::uint32_t> offloads;  // activations that a rank keeps
+
+  std::vector<Exclusion> excluded;
+  std::uint64_t legal = 0;  // layouts, without those of `stashes` and `offloads`
+};
+
+struct SpaceOptions {
+  Restrictions only;
+  bool lossy = false;     // codecs too
+  bool offloads = false;  // offloading too
+  std::vector<std::string> partitions = {"even"};
+};
+
+/// Empty if the restrictions leave no legal layout.
+LayoutSpace space_of(const TrainingTask& task, const SpaceOptions& options);
+
+/// Whether norms and dropout may be sharded or not under these degrees, the sharded one first.
+std::vector<bool> sequence_choices(const TrainingTask& task, const LayoutChoice& degrees,
+                                   const Restrictions& only);
+/// The rule that excludes an order under these degrees; nullptr if it is legal.
+const char* why_no_order(const TrainingTask& task, const LayoutChoice& degrees,
+                         const OrderChoice& order);
+/// Whether a ZeRO level shards anything.
+bool takes_zero(const LayoutChoice& degrees, const OrderChoice& order, std::uint32_t zero);
+
+/// The layout of these choices; `degrees` has the degrees and the batch.
+LayoutChoice layout_of(LayoutChoice degrees, bool sequence, const RecomputeChoice& recompute,
+                       const std::string& partition, const OrderChoice& order, std::uint32_t zero,
+                       const std::optional<CodecSpec>& link);
+
+}  // namespace penstock

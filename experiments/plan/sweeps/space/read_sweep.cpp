@@ -1,0 +1,182 @@
+#include "experiments/plan/sweeps/space/read_sweep.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "experiments/input/files/error_place.hpp"
+#include "experiments/input/files/files.hpp"
+#include "experiments/input/files/json_input.hpp"
+#include "experiments/input/files/plain_text.hpp"
+#include "experiments/input/files/setting.hpp"
+#include "experiments/plan/sweeps/space/axis.hpp"
+#include "sim/base/error.hpp"
+
+namespace penstock {
+namespace {
+
+using nlohmann::json;
+
+bool is_sweep(const json& document) {
+  return document.is_object() && !document.contains("model") &&
+         (document.contains("vary") || document.contains("scenario"));
+}
+
+ValueList read_values(const json& values, const std::string& place) {
+  if (values.is_array()) {
+    ValueList read;
+    for (const json& value : values) read.list.push_back(value.dump());
+    return read;
+  }
+  ProgressionText text{.from = values["from"], .to = values["to"]};
+  take(values, "step", text.step);
+  take(values, "factor", text.factor);
+  take(values, "points", text.points);
+  take(values, "whole", text.whole);
+  text.logarithmic = values.value("scale", "linear") == "log";
+  try {
+    return {.list = {}, .progression = progression_of(text)};
+  } catch (const InputError& error) {
+    throw InputError(place, error.what());
+  }
+}
+
+void read_axes(const json& vary, SweepRequest& request) {
+  for (std::size_t i = 0; i < vary.size(); ++i) {
+    Axis axis;
+    for (const auto& [pointer, values] : vary[i].items()) {
+      const std::string place = fmt::format("/vary/{}{}", i, pointer_step(pointer));
+      check_pointer(pointer, place);
+      axis.pointers.push_back(pointer);
+      axis.values.push_back(read_values(values, place));
+    }
+    request.axes.push_back(std::move(axis));
+  }
+}
+
+void read_sample(const json& section, SweepRequest& request) {
+  Sample sample{.count = section["count"]};
+  sample.method = sample_method_of(section.value("method", "sobol"));
+  take(section, "seed", sample.seed);
+  request.sample = sample;
+}
+
+/// The base scenario of a sweep file and where it came from.
+void read_base(const json& document, const std::string& path, SweepRequest& request) {
+  const json& scenario = document["scenario"];
+  json base = scenario;
+  request.source = path;
+  if (scenario.is_string()) {
+    const std::string folder =
+        path == "-" ? "." : std::filesystem::path(path).parent_path().string();
+    request.source = resolve(folder, scenario.get<std::string>());
+    const std::string content = read_file(request.source);
+    try {
+      base = parse_json(content);
+    } catch (const InputError& error) {
+      throw in_file(request.source, error);
+    }
+  }
+  const json settings = document.value("set", json::object());
+  for (const auto& [pointer, value] : settings.items()) {
+    const std::string place = "/set" + pointer_step(pointer);
+    check_pointer(pointer, place);
+    below(place,
+          [&, &pointer = pointer, &value = value] { set_value(base, pointer, value.dump()); });
+  }
+  request.base = std::make_shared<const json>(std::move(base));
+}
+
+void read_document(const json& document, const std::string& path, SweepRequest& request) {
+  static const Schema schema(json::parse(sweep_schema()));
+  schema.check(document);
+  read_base(document, path, request);
+  if (document.contains("vary")) read_axes(document["vary"], request);
+  if (document.contains("sample")) read_sample(document["sample"], request);
+  for (const json& pointer : document.value("results", json::array())) {
+    request.results.push_back(pointer);
+    check_pointer(request.results.back(), "/results");
+  }
+}
+
+void read_conditions(const json& document, SweepRequest& request) {
+  const json conditions = document.value("where", json::array());
+  for (std::size_t i = 0; i < conditions.size(); ++i) {
+    try {
+      request.conditions.push_back(condition_of(conditions[i], request.axes));
+    } catch (const InputError& error) {
+      throw InputError(fmt::format("/where/{}", i), error.what());
+    }
+  }
+}
+
+/// What the command line adds.
+void add_arguments(const SweepArguments& arguments, SweepRequest& request) {
+  json base = *request.base;
+  apply_settings(base, arguments.settings);
+  request.base = std::make_shared<const json>(std::move(base));
+  for (const std::string& text : arguments.axes) {
+    for (Axis& axis : axes_of(text)) request.axes.push_back(std::move(axis));
+  }
+  for (const std::string& pointer : arguments.results) {
+    try {
+      check_depth(pointer);
+    } catch (const InputError& error) {
+      throw UsageError(fmt::format("--result {}: {}", shortened(pointer), error.what()));
+    }
+    try {
+      check_pointer(pointer, "");
+    } catch (const InputError&) {
+      throw UsageError(
+          fmt::format("--result {}: expected a pointer into the document of run "
+                      "--json, such as /ranks/0/idle_us",
+                      shortened(pointer)));
+    }
+    request.results.push_back(pointer);
+  }
+  if (arguments.sample) request.sample = arguments.sample;
+  for (const std::string& text : arguments.conditions) {
+    try {
+      request.conditions.push_back(condition_of(text, request.axes));
+    } catch (const InputError& error) {
+      throw UsageError(fmt::format("--where {}: {}", text, error.what()));
+    }
+  }
+}
+
+}  // namespace
+
+SweepRequest read_sweep_base(const SweepArguments& arguments) {
+  const std::string content = read_file(arguments.file);
+  SweepRequest request;
+  try {
+    const json document = parse_json(content);
+    const bool sweep = is_sweep(document);
+    if (sweep) {
+      read_document(document, arguments.file, request);
+    } else {
+      request.source = arguments.file;
+      request.base = std::make_shared<const json>(document);
+    }
+    add_arguments(arguments, request);
+    if (sweep) read_conditions(document, request);
+  } catch (const InputError& error) {
+    throw in_file(arguments.file, error);
+  }
+  return request;
+}
+
+SweepRequest read_sweep(const SweepArguments& arguments) {
+  SweepRequest request = read_sweep_base(arguments);
+  if (request.axes.empty()) {
+    throw UsageError(
+        fmt::format("{}: nothing varies; give --vary /POINTER=A,B,…, or a sweep with \"vary\"",
+                    arguments.file));
+  }
+  return request;
+}
+
+}  // namespace penstock

@@ -1,0 +1,237 @@
+#include "experiments/plan/sweeps/space/sweep_space.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
+
+#include "experiments/input/files/files.hpp"
+#include "experiments/input/files/json_input.hpp"
+#include "experiments/input/files/table.hpp"
+#include "sim/base/error.hpp"
+
+namespace penstock {
+namespace {
+
+constexpr std::uint64_t most_configurations = 1'000'000'000;
+constexpr std::uint64_t most_candidates = 50'000'000;  // with conditions
+constexpr std::uint64_t most_coordinates = 50'000'000;
+
+/// Keys of a scenario that name files.
+constexpr std::array file_pointers{"/model/file", "/partition/file", "/schedule/file",
+                                   "/hardware/file", "/hardware/profile"};
+
+void check_pointers_differ(const SweepRequest& request) {
+  std::set<std::string> pointers;
+  for (const Axis& axis : request.axes) {
+    for (const std::string& pointer : axis.pointers) {
+      if (pointers.insert(pointer).second) continue;
+      const std::string what = pointer + " varies twice; give all its values together";
+      if (!axis.option.empty()) throw UsageError(axis.option + ": " + what);
+      throw InputError("/vary", what);
+    }
+  }
+}
+
+void check_axes(const SweepRequest& request) {
+  if (request.axes.empty()) throw InputError("/vary", "nothing varies; give at least one axis");
+  check_pointers_differ(request);
+  for (const Axis& axis : request.axes) {
+    if (!request.sample && axis.is_continuous()) {
+      throw InputError("/vary", fmt::format("{} has no steps; give \"step\", \"points\" or "
+                                            "\"factor\", or a \"sample\"",
+                                            axis.pointers.front()));
+    }
+    for (std::size_t i = 1; i < axis.values.size(); ++i) {
+      if (axis.values[i].size() == axis.size()) continue;
+      throw InputError(
+          "/vary",
+          fmt::format("{} has {} values and {} has {}; those that go together have "
+                      "equally many",
+                      axis.pointers.front(), axis.size(), axis.pointers[i], axis.values[i].size()));
+    }
+  }
+}
+
+std::uint64_t count_of(const SweepRequest& request) {
+  const std::uint64_t most = request.conditions.empty() ? most_configurations : most_candidates;
+  const auto refuse = [&] {
+    throw InputError("/vary", fmt::format("there are more than {} configurations{}", most,
+                                          request.conditions.empty() ? "" : " to choose from"));
+  };
+  if (request.sample) {
+    if (request.sample->count > most) refuse();
+    if (request.sample->count * request.axes.size() > most_coordinates) {
+      throw InputError("/sample/count",
+                       fmt::format("count times axes is above {}", most_coordinates));
+    }
+    return request.sample->count;
+  }
+  std::uint64_t count = 1;
+  for (const Axis& axis : request.axes) {
+    if (axis.size() > most || count * axis.size() > most) refuse();
+    count *= axis.size();
+  }
+  return count;
+}
+
+/// Contents of the files that a scenario names: another model is another sweep.
+void add_file(const std::string& source, const std::string& path, std::vector<std::string>& texts) {
+  const std::size_t slash = source.rfind('/');
+  try {
+    texts.push_back(
+        read_file(resolve(slash == std::string::npos ? "." : source.substr(0, slash), path)));
+  } catch (const InputError&) {
+    texts.emplace_back();  // a configuration without its file is a row with its reason
+  }
+}
+
+void add_axis(const Axis& axis, const std::string& source, std::vector<std::string>& texts) {
+  for (std::size_t i = 0; i < axis.pointers.size(); ++i) {
+    const ValueList& values = axis.values[i];
+    texts.push_back(axis.pointers[i]);
+    for (const std::string& value : values.list) texts.push_back(value);
+    if (values.progression) {
+      const Progression& all = *values.progression;
+      texts.push_back(
+          fmt::format("{}..{} {} {} {}", all.from, all.to, all.count, all.logarithmic, all.whole));
+    }
+    for (const char* pointer : file_pointers) {
+      if (axis.pointers[i] != pointer) continue;
+      for (const std::string& value : values.list) {
+        const auto path = parse_json(value);
+        if (path.is_string()) add_file(source, path.get<std::string>(), texts);
+      }
+    }
+  }
+  texts.emplace_back("/");
+}
+
+std::string hash_of(const SweepRequest& request, const std::string& base_hash) {
+  std::vector<std::string> texts{base_hash};
+  for (const Axis& axis : request.axes) add_axis(axis, request.source, texts);
+  for (const Condition& one : request.conditions) {
+    texts.push_back(fmt::format("{} {} {} {} {} {} {}", one.left.value, one.left.text,
+                                one.left.factor, static_cast<int>(one.relation), one.right.value,
+                                one.right.text, one.right.factor));
+  }
+  if (request.sample) {
+    // The second set of Sobol points: a sweep that was begun with the first goes on as no other.
+    const int method = request.sample->method == SampleMethod::sobol ? 2 : 0;
+    texts.push_back(fmt::format("{} {} {}", method, request.sample->count, request.sample->seed));
+  }
+  for (const std::string& result : request.results) texts.push_back(result);
+  return hash_of_texts(texts);
+}
+
+/// The condition that no configuration fulfils, or with which those before leave none.
+std::string emptying_text(const std::vector<Condition>& conditions, std::uint64_t candidates,
+                          const std::function<std::vector<std::string>(std::uint64_t)>& values) {
+  std::vector<std::uint64_t> alone(conditions.size()), so_far(conditions.size());
+  for (std::uint64_t number = 0; number < candidates; ++number) {
+    const std::vector<std::string> one = values(number);
+    bool all = true;
+    for (std::size_t i = 0; i < conditions.size(); ++i) {
+      const bool holds = conditions[i].holds(one);
+      all = all && holds;
+      alone[i] += holds ? 1 : 0;
+      so_far[i] += all ? 1 : 0;
+    }
+  }
+  for (std::size_t i = 0; i < conditions.size(); ++i) {
+    if (alone[i] > 0) continue;
+    return fmt::format("none of {} fulfils {}", counted(candidates, "configuration"),
+                       conditions[i].source);
+  }
+  const auto last =
+      static_cast<std::size_t>(std::find(so_far.begin(), so_far.end(), 0) - so_far.begin());
+  return fmt::format("{} fulfil {}, but none of them the conditions before it", alone[last],
+                     conditions[last].source);
+}
+
+bool all_hold(const std::vector<Condition>& conditions, const std::vector<std::string>& values) {
+  for (const Condition& condition : conditions) {
+    if (!condition.holds(values)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::string hash_of_base(const SweepRequest& request) {
+  std::vector<std::string> texts{request.base->dump()};
+  for (const char* pointer : file_pointers) {
+    const nlohmann::json::json_pointer place(pointer);
+    if (!request.base->contains(place) || !request.base->at(place).is_string()) continue;
+    add_file(request.source, request.base->at(place).get<std::string>(), texts);
+  }
+  return hash_of_texts(texts);
+}
+
+std::string hash_of_texts(const std::vector<std::string>& texts) {
+  std::uint64_t hash = 0xcbf2'9ce4'8422'2325U;
+  const auto add = [&](unsigned char byte) { hash = (hash ^ byte) * 0x100000001b3U; };
+  for (const std::string& text : texts) {
+    for (const char byte : text) add(static_cast<unsigned char>(byte));
+    add(0xff);  // in no UTF-8 text
+  }
+  return fmt::format("{:016x}", hash);
+}
+
+std::vector<std::string> pointers_of(const SweepRequest& request) {
+  std::vector<std::string> pointers;
+  for (const Axis& axis : request.axes) {
+    pointers.insert(pointers.end(), axis.pointers.begin(), axis.pointers.end());
+  }
+  return pointers;
+}
+
+SweepSpace::SweepSpace(SweepRequest request)
+    : request_(std::move(request)), pointers_(pointers_of(request_)) {
+  check_axes(request_);
+  candidates_ = size_ = count_of(request_);
+  if (request_.sample) points_ = SamplePoints(*request_.sample, request_.axes.size());
+  if (!request_.conditions.empty()) keep_fitting();
+  base_hash_ = hash_of_base(request_);
+  hash_ = hash_of(request_, base_hash_);
+}
+
+void SweepSpace::keep_fitting() {
+  for (std::uint64_t number = 0; number < candidates_; ++number) {
+    if (all_hold(request_.conditions, candidate(number))) {
+      kept_.push_back(static_cast<std::uint32_t>(number));
+    }
+  }
+  size_ = kept_.size();
+  if (size_ > 0) return;
+  throw InputError("/where",
+                   emptying_text(request_.conditions, candidates_,
+                                 [&](std::uint64_t number) { return candidate(number); }));
+}
+
+std::vector<std::string> SweepSpace::values(std::uint64_t number) const {
+  return candidate(kept_.empty() ? number : kept_[number]);
+}
+
+std::vector<std::string> SweepSpace::candidate(std::uint64_t number) const {
+  std::vector<std::string> values(pointers_.size());
+  std::size_t end = values.size();
+  std::uint64_t rest = number;
+  for (std::size_t a = request_.axes.size(); a-- > 0;) {
+    const Axis& axis = request_.axes[a];
+    const std::size_t first = end - axis.pointers.size();
+    for (std::size_t i = 0; i < axis.values.size(); ++i) {
+      values[first + i] = request_.sample ? axis.values[i].text_at(points_.share(number, a))
+                                          : axis.values[i].text(rest % axis.size());
+    }
+    if (!request_.sample) rest /= axis.size();
+    end = first;
+  }
+  return values;
+}
+
+}  // namespace penstock

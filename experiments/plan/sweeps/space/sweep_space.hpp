@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "experiments/plan/sweeps/space/axis.hpp"
+#include "experiments/plan/sweeps/space/condition.hpp"
+#include "experiments/plan/sweeps/space/sample.hpp"
+
+namespace penstock {
+
+/// What a user asked of a sweep.
+struct SweepRequest {
+  std::string source;                          // file of the base scenario; its folder is theirs
+  std::shared_ptr<const nlohmann::json> base;  // the base scenario, with settings applied
+  std::vector<Axis> axes;                      // the last one varies first
+  std::vector<Condition> conditions;           // all must hold
+  std::optional<Sample> sample;                // drawn points instead of all
+  std::vector<std::string> results;            // further values, as pointers into `run --json`
+};
+
+/// The pointers that vary, axis by axis: the order of a configuration's values.
+std::vector<std::string> pointers_of(const SweepRequest& request);
+
+/// The hash of the base scenario and the files it names: 16 hexadecimal digits.
+std::string hash_of_base(const SweepRequest& request);
+
+/// The configurations of a sweep, numbered from 0. Thread-safe.
+class SweepSpace {
+ public:
+  /// Throws InputError for axes that do not fit a sample, or the other way round, and for more
+  /// configurations than supported.
+  explicit SweepSpace(SweepRequest request);
+
+  const SweepRequest& request() const { return request_; }
+  const std::vector<std::string>& pointers() const { return pointers_; }
+  std::uint64_t size() const { return size_; }
+  /// JSON texts of the values of a configuration, in the order of `pointers`.
+  std::vector<std::string> values(std::uint64_t number) const;
+  /// Of the base scenario and the files it names: 16 hexadecimal digits.
+  const std::string& base_hash() const { return base_hash_; }
+  /// Of these, the axes, the conditions, the sample and the results.
+  const std::string& hash() const { return hash_; }
+
+ private:
+  std::vector<std::string> candidate(std::uint64_t number) const;
+  void keep_fitting();
+
+  SweepRequest request_;
+  std::vector<std::string> pointers_;
+  SamplePoints points_;
+  std::uint64_t candidates_ = 0;  // before conditions
+  std::uint64_t size_ = 0;
+  std::vector<std::uint32_t> kept_;  // numbers of candidates, with conditions
+  std::string base_hash_;
+  std::string hash_;
+};
+
+/// FNV-1a of texts, 16 hexadecimal digits. Ends of texts count.
+std::string hash_of_texts(const std::vector<std::string>& texts);
+
+}  // namespace penstock

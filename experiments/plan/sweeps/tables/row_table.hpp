@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "experiments/input/files/own_file.hpp"
+
+namespace penstock {
+
+/// A value of a table: a number as it was written, a text, or nothing.
+struct TableCell {
+  bool is_number = false;
+  std::string text;
+
+  bool empty() const { return text.empty() && !is_number; }
+  std::optional<double> number() const;
+  friend bool operator==(const TableCell&, const TableCell&) = default;
+};
+
+/// The rows of a sweep as a table: number and hash, the configuration by pointer, the result by
+/// names such as "bubble.of_makespan", and the first finding.
+struct RowTable {
+  std::vector<std::string> columns;
+  std::vector<std::vector<TableCell>> rows;  // as many cells as columns each
+
+  /// The column of this name, or the only one that ends in it: "microbatches" is
+  /// "/schedule/microbatches". Throws UsageError with the columns; `option` is whose value it is.
+  std::size_t column(const std::string& option, const std::string& name) const;
+  /// Columns of the configuration whose values differ.
+  std::vector<std::size_t> varied() const;
+};
+
+/// Reads results of a sweep: .csv, .sqlite or .db, and any other file as JSON Lines. Throws
+/// InputError with the file's name in front.
+RowTable read_row_table(const std::string& path);
+
+/// The same of the text of JSON Lines.
+RowTable row_table_of(std::string_view lines);
+
+/// The table as CSV: one header line, a quoted text where it has commas or quotes.
+std::string csv_of(const RowTable& table);
+
+/// Writes a SQLite database with the table "rows"; whole or not at all.
+void write_sqlite(const RowTable& table, const std::string& path,
+                  Existing replaced = Existing::own);
+
+}  // namespace penstock

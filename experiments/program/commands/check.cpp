@@ -1,0 +1,169 @@
+#include <fmt/format.h>
+
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+#include "experiments/input/files/files.hpp"
+#include "experiments/input/files/json_output.hpp"
+#include "experiments/input/orders/order_check.hpp"
+#include "experiments/program/commands/registry.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/limits.hpp"
+
+namespace penstock {
+namespace {
+
+struct Options {
+  std::string order;
+  std::string chains;
+  bool json = false;
+};
+
+/// "0,1;2,3" as two chains of two stages.
+std::vector<std::vector<Stage>> parse_chains(const std::string& text) {
+  std::vector<std::vector<Stage>> chains;
+  if (text.empty()) return chains;
+  chains.emplace_back();
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  while (true) {
+    std::uint32_t stage = 0;
+    const auto [rest, error] = std::from_chars(at, end, stage);
+    if (error != std::errc{} || stage >= Limits::stages ||
+        (rest != end && *rest != ',' && *rest != ';')) {
+      throw UsageError(
+          fmt::format("--chains \"{}\": it must read like \"0,1;2,3\": the stages of each "
+                      "copy of the model",
+                      text));
+    }
+    chains.back().push_back(Stage{stage});
+    if (rest == end) return chains;
+    if (*rest == ';') chains.emplace_back();
+    at = rest + 1;
+  }
+}
+
+ordered_json fault_json(const CellFault& fault) {
+  return {{"penstock", 1},
+          {"ok", false},
+          {"fault", {{"rank", fault.rank}, {"column", fault.column}, {"text", fault.text}}}};
+}
+
+ordered_json facts_json(const OrderFacts& facts) {
+  ordered_json versions = ordered_json::array();
+  for (const TorchVersion version : facts.torch) versions.push_back(name(version));
+  return {{"penstock", 1},
+          {"ok", true},
+          {"ranks", facts.ranks},
+          {"stages", facts.stages},
+          {"microbatches", facts.microbatches},
+          {"placement", facts.placement},
+          {"communication", facts.with_communication},
+          {"peak_activations", facts.peak_activations},
+          {"torch", std::move(versions)},
+          {"torch_note", facts.torch_note},
+          {"timing_note", facts.timing_note}};
+}
+
+ordered_json check_json(const OrderCheck& check) {
+  ordered_json document = check.fault ? fault_json(*check.fault) : facts_json(*check.facts);
+  if (check.inferred_chains.empty()) return document;
+  document["inferred_chains"] = ordered_json::array();
+  for (const auto& chain : check.inferred_chains) {
+    ordered_json& stages = document["inferred_chains"].emplace_back(ordered_json::array());
+    for (const Stage stage : chain) stages.push_back(index(stage));
+  }
+  return document;
+}
+
+std::string facts_text(const OrderFacts& facts) {
+  return fmt::format("fine: p {}, v {:.4g}, m {}; placement {}; {}; peak activations {}\n",
+                     facts.ranks, static_cast<double>(facts.stages) / facts.ranks,
+                     facts.microbatches, facts.placement,
+                     facts.with_communication ? "with communication" : "compute-only",
+                     fmt::join(facts.peak_activations, " "));
+}
+
+/// "loads in PyTorch 2.9, 2.14, 2.15".
+std::string torch_text(const OrderFacts& facts) {
+  std::vector<std::string_view> versions;
+  for (const TorchVersion version : facts.torch) versions.push_back(name(version));
+  const std::string loads = versions.empty()
+                                ? "no release of PyTorch trains it"
+                                : fmt::format("loads in PyTorch {}", fmt::join(versions, ", "));
+  return loads + (facts.torch_note.empty() ? "\n" : fmt::format(": {}\n", facts.torch_note));
+}
+
+/// Names ranks without actions, which may come from an accidental empty last line.
+std::string idle_text(const OrderFacts& facts) {
+  std::vector<std::size_t> idle;
+  for (std::size_t rank = 0; rank < facts.peak_activations.size(); ++rank) {
+    if (facts.peak_activations[rank] == 0) idle.push_back(rank);
+  }
+  return idle.empty() ? "" : fmt::format("ranks without actions: {}\n", fmt::join(idle, ", "));
+}
+
+std::string timing_text(const OrderFacts& facts) {
+  return facts.timing_note.empty() ? "" : "when timed: " + facts.timing_note + "\n";
+}
+
+/// "0,1;2,3", as for --chains.
+std::string chains_text(const std::vector<std::vector<Stage>>& chains) {
+  std::string text;
+  for (const auto& chain : chains) {
+    std::vector<std::uint32_t> stages;
+    for (const Stage stage : chain) stages.push_back(index(stage));
+    text += fmt::format("{}{}", text.empty() ? "" : ";", fmt::join(stages, ","));
+  }
+  return text;
+}
+
+std::string check_text(const std::string& file, const OrderCheck& check) {
+  const auto& fault = check.fault;
+  std::string text = fault ? fmt::format("{}: row {}, column {}: {}\n", file, fault->rank,
+                                         fault->column, fault->text)
+                           : facts_text(*check.facts) + torch_text(*check.facts) +
+                                 idle_text(*check.facts) + timing_text(*check.facts);
+  if (check.inferred_chains.empty()) return text;
+  return text + fmt::format(
+                    "chains inferred: \"{}\", {} copies of the model, since no microbatch "
+                    "runs in both; --chains overrides this\n",
+                    chains_text(check.inferred_chains), check.inferred_chains.size());
+}
+
+OrderCheck checked(const std::string& text, const std::vector<std::vector<Stage>>& chains) {
+  try {
+    return check_order(text, chains);
+  } catch (const InputError& error) {
+    throw UsageError(fmt::format("--chains: {}", error.what()));
+  }
+}
+
+int check(const Options& options) {
+  const auto chains = parse_chains(options.chains);
+  const OrderCheck result = checked(read_file(options.order), chains);
+  show(options.json ? printed(check_json(result)) : check_text(options.order, result));
+  return result.fault ? ExitCode::finding : ExitCode::done;
+}
+
+Runner declare(CommandLine& line) {
+  auto options = std::make_shared<Options>();
+  line.required("ORDER", options->order,
+                "an order in PyTorch's CSV notation, - for standard input");
+  line.option("--chains", options->chains,
+              "stages of each copy of the model; inferred for bidirectional orders", "\"0,1;2,3\"");
+  line.flag("--json", options->json, "print the result as JSON");
+  return [options] { return check(*options); };
+}
+
+}  // namespace
+
+constinit extern const CommandEntry check_entry{
+    .name = "check",
+    .summary = "check an order: complete, consistent, free of deadlock",
+    .group = CommandGroup::plan,
+    .example = "penstock schedule 1f1b --ranks 4 --microbatches 8 | penstock check -",
+    .declare = declare,
+};
+
+}  // namespace penstock

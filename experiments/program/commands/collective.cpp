@@ -1,0 +1,130 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "experiments/input/catalogue/catalogue.hpp"
+#include "experiments/input/catalogue/machine_option.hpp"
+#include "experiments/input/files/json_output.hpp"
+#include "experiments/input/files/quantity.hpp"
+#include "experiments/input/files/table.hpp"
+#include "experiments/plan/studies/collective_timing.hpp"
+#include "experiments/program/commands/line/suggestions.hpp"
+#include "experiments/program/commands/registry.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/limits.hpp"
+
+namespace penstock {
+namespace {
+
+struct Options {
+  std::string kind, bytes, hardware, algorithm;
+  std::optional<std::uint32_t> devices, stride;
+  bool json = false;
+  bool formula = false;
+};
+
+double bytes_given(const std::string& text) {
+  if (text.empty()) throw UsageError("--bytes is missing");
+  double bytes = 0;
+  try {
+    bytes = quantity_of(text, QuantityKind::bytes);
+  } catch (const InputError& error) {
+    throw UsageError(fmt::format("--bytes: {}", error.what()));
+  }
+  if (bytes >= 1 && bytes <= Limits::bytes) return bytes;
+  throw UsageError(fmt::format("--bytes is {}: expected 1 to {:g}", text, Limits::bytes));
+}
+
+CollectiveQuestion question_of(const Options& options) {
+  const std::uint32_t devices = within(
+      "--devices", options.devices, options.formula ? most_calculated_devices : most_timed_devices);
+  if (devices == 1) throw UsageError("--devices is 1; a group has 2 at least");
+  return {*collective_kind(options.kind), bytes_given(options.bytes), devices,
+          within("--stride", options.stride.value_or(1), Limits::network_links), !options.formula};
+}
+
+double bandwidth(const CollectiveCall& call, double us) { return bus_bytes(call) / us * 1e6; }
+
+std::string timings_text(const std::string& machine, const CollectiveTimings& timings) {
+  const CollectiveCall& call = timings.call;
+  double longest_us = 0;
+  for (const AlgorithmTiming& one : timings.algorithms) {
+    longest_us = std::max(longest_us, one.formula_us);
+  }
+  const TimeUnit unit = unit_for(from_us(longest_us));
+  std::vector<std::vector<std::string>> rows{{"algorithm", "formula", "as flows", "bus GB/s"}};
+  for (const AlgorithmTiming& one : timings.algorithms) {
+    rows.push_back({std::string(one.algorithm->name), time_text(from_us(one.formula_us), unit),
+                    one.flows_us ? time_text(from_us(*one.flows_us), unit) : "-",
+                    number_text(bandwidth(call, one.formula_us) * 1e-9)});
+  }
+  return fmt::format("{} of {:g} bytes, {} devices on {} × {}: {} (times in {})\n{}",
+                     name(call.kind), call.bytes, call.members.count, call.members.machines(),
+                     machine, timings.seats, unit.name, aligned(rows, {0}));
+}
+
+ordered_json timings_json(const std::string& machine, const CollectiveTimings& timings) {
+  const CollectiveCall& call = timings.call;
+  ordered_json all = ordered_json::array();
+  for (const AlgorithmTiming& one : timings.algorithms) {
+    all.push_back({{"name", one.algorithm->name},
+                   {"formula_us", one.formula_us},
+                   {"flows_us", nullptr},
+                   {"bus_bandwidth_bytes_per_s", bandwidth(call, one.formula_us)},
+                   {"flows_bus_bandwidth_bytes_per_s", nullptr}});
+    if (!one.flows_us) continue;
+    all.back()["flows_us"] = *one.flows_us;
+    all.back()["flows_bus_bandwidth_bytes_per_s"] = bandwidth(call, *one.flows_us);
+  }
+  return {{"penstock", 1},
+          {"kind", name(call.kind)},
+          {"bytes", call.bytes},
+          {"hardware", machine},
+          {"devices", call.members.count},
+          {"machines", call.members.machines()},
+          {"devices_in_each_machine", call.members.per_machine},
+          {"seats", timings.seats},
+          {"quickest", quickest(call).name},
+          {"algorithms", std::move(all)}};
+}
+
+int print_timings(const Options& options) {
+  const CollectiveQuestion question = question_of(options);
+  const CollectiveTimings timings = time_collective(
+      machine_of_option(read_catalogue(), options.hardware), question, options.algorithm);
+  show(options.json ? printed(timings_json(options.hardware, timings))
+                    : timings_text(options.hardware, timings));
+  return ExitCode::done;
+}
+
+Runner declare(CommandLine& line) {
+  auto options = std::make_shared<Options>();
+  line.required_choice(
+      "KIND", options->kind,
+      {"all_reduce", "reduce_scatter", "all_gather", "all_to_all", "broadcast", "ring_exchange"},
+      "what the devices do together");
+  line.option("--bytes", options->bytes,
+              "of the whole tensor; of all_to_all and ring_exchange those of one device", "BYTES");
+  line.option("--hardware", options->hardware, "a machine (penstock list hardware), or its file",
+              "NAME|FILE");
+  line.suggest("--hardware", suggested_machines);
+  line.option("--devices", options->devices, "of the group");
+  line.option("--stride", options->stride, "from one of its devices to the next, otherwise 1");
+  line.option("--algorithm", options->algorithm, "only this one", "NAME");
+  line.flag("--formula", options->formula, "without flows; up to 65536 devices");
+  line.flag("--json", options->json, "print it as JSON");
+  return [options] { return print_timings(*options); };
+}
+
+}  // namespace
+
+constinit extern const CommandEntry collective_entry{
+    .name = "collective",
+    .summary = "time a collective on a machine, by formula and as flows",
+    .group = CommandGroup::plan,
+    .example = "penstock collective all_reduce --bytes 1e9 --hardware dgx-a100 --devices 16",
+    .declare = declare,
+};
+
+}  // namespace penstock

@@ -1,0 +1,97 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <optional>
+
+#include "experiments/input/long_work/progress.hpp"
+#include "experiments/measure/comparison/comparison.hpp"
+#include "experiments/program/commands/line/suggestions.hpp"
+#include "experiments/program/commands/registry.hpp"
+#include "experiments/run/recordings.hpp"
+#include "sim/base/error.hpp"
+
+namespace penstock {
+namespace {
+
+struct Options {
+  std::string a;
+  std::string b;
+  std::vector<std::string> settings;
+  std::string alignment = "start";
+  std::string tolerance = "0";
+  bool json = false;
+};
+
+double parse_tolerance(const std::string& text) {
+  double value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc{} || rest != end || !(value >= 0 && value <= 1)) {
+    throw UsageError(fmt::format(
+        "--tolerance {}: expected a share of A's makespan from 0 to 1, such as 0.005", text));
+  }
+  return value;
+}
+
+CompareOptions compare_options(const Options& options) {
+  CompareOptions result{.tolerance = parse_tolerance(options.tolerance)};
+  if (options.alignment == "first-op") result.alignment = Alignment::first_op;
+  if (options.alignment == "makespan") result.alignment = Alignment::makespan;
+  return result;
+}
+
+int compare_runs(const Options& options) {
+  CompareOptions how = compare_options(options);
+  if (options.a == "-" && options.b == "-") {
+    throw UsageError("standard input can be A or B, but not both");
+  }
+  std::optional<Waiting> waiting("simulating");
+  const ComparedRun a{options.a, recording_of(options.a)};
+  const ComparedRun b{options.b, recording_of(options.b, options.settings)};
+  how.resolution =
+      std::max(resolution_of(a.recording.timeline), resolution_of(b.recording.timeline));
+  const Comparison comparison =
+      compare(a.recording.plan, a.recording.timeline, b.recording.plan, b.recording.timeline, how);
+  waiting.reset();
+  if (comparison.ops.empty()) {
+    throw InputError(
+        fmt::format("{}: none of its {} ops is among the {} ops of {}; compare runs whose plans "
+                    "share stages and microbatches",
+                    options.b, b.recording.plan.tasks(), a.recording.plan.tasks(), options.a));
+  }
+  const std::string text =
+      options.json ? comparison_json(a, b, comparison) : comparison_text(a, b, comparison);
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  return comparison.same() ? ExitCode::done : ExitCode::finding;
+}
+
+Runner declare(CommandLine& line) {
+  auto options = std::make_shared<Options>();
+  line.required("A", options->a, "a .timeline file, or a scenario to run; - for standard input");
+  line.required("B", options->b, "the same, compared with A");
+  line.option("--set", options->settings, "change the scenario B first", "/POINTER=VALUE");
+  line.suggest("--set", suggested_settings);
+  line.choice(
+      "--align", options->alignment, {"start", "first-op", "makespan"},
+      "what to align: the starts of the runs, their first ops, or starts and ends, with the "
+      "times of B scaled");
+  line.option("--tolerance", options->tolerance,
+              "how far times may differ, as a share of A's makespan; default 0", "SHARE");
+  line.flag("--json", options->json, "print everything as JSON, every op included");
+  return [options] { return compare_runs(*options); };
+}
+
+}  // namespace
+
+constinit extern const CommandEntry compare_entry{
+    .name = "compare",
+    .summary = "compare two runs, simulated or measured, op by op",
+    .group = CommandGroup::explain,
+    .on_first_screen = true,
+    .example = "penstock compare a.timeline experiments/scenarios/first_run.json",
+    .declare = declare,
+};
+
+}  // namespace penstock

@@ -1,0 +1,122 @@
+#include "experiments/show/explanation/explain.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "experiments/input/files/files.hpp"
+#include "experiments/input/files/json_output.hpp"
+#include "experiments/input/files/output_file.hpp"
+#include "experiments/input/long_work/progress.hpp"
+#include "experiments/program/commands/line/suggestions.hpp"
+#include "experiments/program/commands/picture_files.hpp"
+#include "experiments/program/commands/registry.hpp"
+#include "experiments/run/recordings.hpp"
+#include "experiments/show/explanation/memory_explanation.hpp"
+#include "experiments/show/explanation/recorded_run.hpp"
+#include "experiments/show/explanation/step_changes.hpp"
+#include "experiments/show/results/result_json.hpp"
+#include "experiments/show/results/result_table.hpp"
+#include "sim/base/error.hpp"
+
+namespace penstock {
+namespace {
+
+struct Options {
+  std::string scenario;
+  std::vector<std::string> settings;
+  bool json = false;
+  bool memory = false;
+  PictureFiles pictures;
+  Existing replaced = Existing::own;
+};
+
+void print_memory(const Options& options, const Scenario& scenario, const RunResult& result) {
+  std::optional<Waiting> waiting("trying changes");
+  const MemoryExplanation explanation = explain_memory(scenario, result);
+  waiting.reset();
+  show(options.json ? printed(memory_explanation_json(result, explanation))
+                    : memory_explanation_text(result, explanation));
+}
+
+/// Of a run that a `.timeline` file has.
+int explain_recording(const Options& options, const std::string& content) {
+  if (!options.settings.empty() || options.memory) {
+    throw UsageError(fmt::format("{}: {} is a timeline; it goes with a scenario",
+                                 options.memory ? "--memory" : "--set " + options.settings.front(),
+                                 options.scenario));
+  }
+  const RunResult run = run_of_recording(parse_recording(options.scenario, content));
+  const Explanation explanation = explain_recorded(run);
+  OutputSet outputs(options.replaced);
+  write_pictures(options.pictures, run, outputs,
+                 {explanation.gaps, tasks_of(run.report->critical_path)});
+  outputs.publish();
+  if (on_standard_output(options.pictures)) return ExitCode::done;
+  show(options.json ? printed(explanation_json(run, explanation))
+                    : explanation_text(run, explanation));
+  return ExitCode::done;
+}
+
+int explain_run(const Options& options) {
+  check(options.pictures);
+  const std::string content = read_file(options.scenario);
+  check_outputs({options.pictures.svg, options.pictures.png, options.pictures.pdf},
+                {options.scenario}, options.replaced);
+  if (is_recording(options.scenario, content)) return explain_recording(options, content);
+  const Scenario scenario = parse_scenario(content, options.scenario, options.settings);
+  std::optional<Waiting> waiting("simulating");
+  const RunResult result = options.memory ? run_for_memory(scenario) : run(scenario);
+  waiting.reset();
+  const int code = result.findings.empty() ? ExitCode::done : ExitCode::finding;
+  if (!result.report) {  // a deadlock: its finding is the explanation
+    show(options.json ? printed(result_json(result)) : result_table(result));
+    return code;
+  }
+  if (options.memory && !on_standard_output(options.pictures)) {
+    print_memory(options, scenario, result);
+  }
+  if (options.memory && !any(options.pictures)) return code;
+  waiting.emplace("explaining");
+  Explanation explanation = explain(result);
+  const bool prints = !options.memory && !on_standard_output(options.pictures);
+  if (prints) explanation.changes = faster_changes(scenario, result);
+  waiting.reset();
+  OutputSet outputs(options.replaced);
+  write_pictures(options.pictures, result, outputs,
+                 {explanation.gaps, tasks_of(result.report->critical_path)});
+  outputs.publish();
+  if (!prints) return code;
+  show(options.json ? printed(explanation_json(result, explanation))
+                    : explanation_text(result, explanation));
+  return code;
+}
+
+Runner declare(CommandLine& line) {
+  auto options = std::make_shared<Options>();
+  line.required("RUN", options->scenario,
+                "scenario file (JSON) or .timeline file, - for standard input");
+  line.option("--set", options->settings, "change the scenario first", "/POINTER=VALUE");
+  line.suggest("--set", suggested_settings);
+  line.flag("--json", options->json, "print everything as JSON");
+  line.flag("--memory", options->memory,
+            "explain memory instead: the worst rank, why, and changes that help");
+  declare(line, options->pictures);
+  line.replaces(options->replaced);
+  return [options] { return explain_run(*options); };
+}
+
+}  // namespace
+
+constinit extern const CommandEntry explain_entry{
+    .name = "explain",
+    .summary = "show where the time goes and what to change first",
+    .group = CommandGroup::explain,
+    .on_first_screen = true,
+    .example = "penstock explain experiments/scenarios/first_run.json",
+    .declare = declare,
+};
+
+}  // namespace penstock

@@ -1,0 +1,78 @@
+#include "experiments/plan/studies/gallery.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "experiments/input/files/files.hpp"
+#include "experiments/input/files/output_file.hpp"
+#include "experiments/input/long_work/progress.hpp"
+#include "experiments/program/commands/picture_files.hpp"
+#include "experiments/program/commands/registry.hpp"
+#include "experiments/show/results/run_picture.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/limits.hpp"
+
+namespace penstock {
+namespace {
+
+struct Options {
+  std::string output;
+  std::optional<std::uint32_t> ranks;
+  std::optional<std::uint32_t> microbatches;
+  PictureLook look;
+  Existing replaced = Existing::own;
+};
+
+/// Draws all pictures, or none.
+void draw_exhibits(const Options& options, const std::vector<Exhibit>& exhibits, OutputSet& files) {
+  ProgressBar bar;
+  const OnProgress on_progress = bar.callback();
+  for (const Exhibit& exhibit : exhibits) {
+    files.write(resolve(options.output, exhibit.name + ".svg"),
+                draw_run(PictureFormat::svg, *exhibit.result.plan, exhibit.result.timeline,
+                         exhibit.result.title, options_of(options.look)));
+    if (on_progress) on_progress("pictures", files.size(), exhibits.size());
+  }
+  files.publish();
+}
+
+int print_gallery(const Options& options) {
+  options_of(options.look);
+  OutputSet files(options.replaced);
+  if (!options.output.empty()) files.make_folder(options.output);
+  const Gallery all =
+      gallery(within("--ranks", options.ranks.value_or(4), Limits::ranks / 4),
+              within("--microbatches", options.microbatches.value_or(8), Limits::microbatches / 2));
+  for (const std::string& why : all.left_out) say("left out: " + why);
+  if (all.exhibits.empty()) throw UsageError("no schedule suits these sizes");
+  show(gallery_table(all.exhibits));
+  if (!options.output.empty()) draw_exhibits(options, all.exhibits, files);
+  return ExitCode::done;
+}
+
+Runner declare(CommandLine& line) {
+  auto options = std::make_shared<Options>();
+  line.option("--ranks", options->ranks, "pipeline ranks, default 4");
+  line.option("--microbatches", options->microbatches, "default 8");
+  line.option("-o,--output", options->output, "draw each into this folder as SVG", "FOLDER");
+  declare(line, options->look);
+  line.replaces(options->replaced);
+  return [options] { return print_gallery(*options); };
+}
+
+}  // namespace
+
+constinit extern const CommandEntry gallery_entry{
+    .name = "gallery",
+    .summary = "compare all schedules on one example, with pictures",
+    .group = CommandGroup::plan,
+    .example = "penstock gallery -o gallery",
+    .declare = declare,
+};
+
+}  // namespace penstock

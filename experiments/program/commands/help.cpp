@@ -1,0 +1,120 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "experiments/input/files/nearest.hpp"
+#include "experiments/input/files/output_file.hpp"
+#include "experiments/program/commands/registry.hpp"
+#include "experiments/program/help/man_page.hpp"
+#include "experiments/program/help/page_text.hpp"
+#include "experiments/program/help/pages.hpp"
+#include "sim/base/error.hpp"
+
+namespace penstock {
+namespace {
+
+/// The blocks of a page behind its title and the line under it.
+std::string_view body_of(const HelpPage& page) {
+  const std::size_t end = page.text.find("\n\n");
+  return end == std::string_view::npos ? std::string_view() : page.text.substr(end + 2);
+}
+
+std::string guide_list() {
+  std::string text = "Guides\n";
+  for (const HelpPage& guide : guides()) {
+    text += fmt::format("  {:<13} {}\n", guide.name, title_of(guide));
+  }
+  return text;
+}
+
+std::vector<std::string> topics() {
+  std::vector<std::string> names;
+  for (const CommandEntry* entry : command_entries()) names.emplace_back(entry->name);
+  for (const HelpPage& guide : guides()) names.emplace_back(guide.name);
+  return names;
+}
+
+const CommandEntry* find_command_entry(const std::string& name) {
+  for (const CommandEntry* entry : command_entries()) {
+    if (entry->name == name) return entry;
+  }
+  return nullptr;
+}
+
+HelpPage page_of(const CommandEntry& entry) {
+  const auto page = find_page(command_pages(), entry.name);
+  return page ? *page : HelpPage{entry.name, ""};
+}
+
+std::string topic_text(const std::string& topic) {
+  if (const CommandEntry* entry = find_command_entry(topic)) {
+    const std::string body = page_text(body_of(page_of(*entry)));
+    return help_text(help_of(*entry)) + (body.empty() ? "" : "\n" + body);
+  }
+  if (const auto guide = find_page(guides(), topic)) return page_text(guide->text);
+  throw UsageError(unknown_text(fmt::format("topic \"{}\"", topic), topic, topics()));
+}
+
+/// Every man page of the program, into a folder.
+void write_man_pages(const std::string& folder, OutputSet& files) {
+  std::string index = man_page(CommandHelp{.name = "penstock",
+                                           .summary = "simulate pipeline-parallel training",
+                                           .example = "",
+                                           .arguments = {},
+                                           .subcommands = {}},
+                               HelpPage{"penstock", ""});
+  index += ".SH COMMANDS\n";
+  for (const CommandEntry* entry : command_entries()) {
+    const CommandHelp help = help_of(*entry);
+    files.write(fmt::format("{}/penstock-{}.1", folder, entry->name),
+                man_page(help, page_of(*entry)));
+    index += fmt::format(".TP\n\\fBpenstock\\-{}\\fR(1)\n{}\n", entry->name, entry->summary);
+  }
+  index += ".SH GUIDES\n";
+  for (const HelpPage& guide : guides()) {
+    files.write(fmt::format("{}/penstock-{}.7", folder, guide.name), man_page(guide));
+    index += fmt::format(".TP\n\\fBpenstock\\-{}\\fR(7)\n{}\n", guide.name, title_of(guide));
+  }
+  files.write(folder + "/penstock.1", index);
+  files.publish();
+}
+
+struct Options {
+  std::string topic;
+  std::string man;
+  Existing replaced = Existing::own;
+};
+
+int show_help(const Options& options) {
+  if (!options.man.empty()) {
+    OutputSet files(options.replaced);
+    files.make_folder(options.man);
+    write_man_pages(options.man, files);
+  } else if (options.topic.empty()) {
+    show(fmt::format("{}\n{}", first_screen(), guide_list()));
+  } else {
+    show(topic_text(options.topic));
+  }
+  return ExitCode::done;
+}
+
+Runner declare(CommandLine& line) {
+  auto options = std::make_shared<Options>();
+  line.optional("TOPIC", options->topic, "a command or a guide");
+  line.suggest("TOPIC", [](std::string_view) { return topics(); });
+  line.option("--man", options->man, "write all man pages into this folder", "FOLDER");
+  line.replaces(options->replaced);
+  return [options] { return show_help(*options); };
+}
+
+}  // namespace
+
+constinit extern const CommandEntry help_entry{
+    .name = "help",
+    .summary = "print the page of a command, or a guide",
+    .group = CommandGroup::help,
+    .example = "penstock help run",
+    .declare = declare,
+};
+
+}  // namespace penstock

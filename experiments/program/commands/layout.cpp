@@ -1,0 +1,199 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "experiments/input/catalogue/catalogue.hpp"
+#include "experiments/input/files/files.hpp"
+#include "experiments/input/files/json_output.hpp"
+#include "experiments/input/files/nearest.hpp"
+#include "experiments/input/files/output_file.hpp"
+#include "experiments/input/files/plain_text.hpp"
+#include "experiments/input/long_work/progress.hpp"
+#include "experiments/plan/planner/plan_files.hpp"
+#include "experiments/plan/planner/plan_report.hpp"
+#include "experiments/plan/planner/planner.hpp"
+#include "experiments/program/commands/line/suggestions.hpp"
+#include "experiments/program/commands/registry.hpp"
+#include "experiments/program/commands/training_flags.hpp"
+#include "schedules/partitioners/registry.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/named.hpp"
+
+namespace penstock {
+namespace {
+
+constexpr const char* all_rules = "rules";
+
+struct Options {
+  TrainingFlags training;
+  std::optional<std::uint32_t> best, jobs;
+  std::vector<std::string> only, settings, whys, changes;
+  std::string uncertainty, partitions, folder, svg, png;
+  bool lossy = false, offload = false, json = false;
+  Existing replaced = Existing::own;
+};
+
+std::optional<double> share_of(const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  double value = -1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error == std::errc{} && end == text.data() + text.size() && value >= 0 && value < 1) {
+    return value;
+  }
+  throw UsageError(
+      fmt::format("--uncertainty {}: it must be from 0 to below 1, such as 0.03", text));
+}
+
+TrainingRequest request_of(const Options& options) {
+  const TrainingFlags& training = options.training;
+  if (training.hardware.empty() || !training.devices) {
+    throw UsageError(fmt::format("{} is missing; give MODEL, --hardware and --devices",
+                                 training.hardware.empty() ? "--hardware" : "--devices"));
+  }
+  TrainingRequest request = request_of(training);
+  request.settings = options.settings;
+  request.writer = "penstock layout";
+  return request;
+}
+
+/// Names of partitioners, separated by commas.
+std::vector<std::string> partitions_of(const std::string& names) {
+  std::vector<std::string> partitions;
+  const std::string list = names + ",";
+  for (std::string_view rest = list; !rest.empty();) {
+    const auto& name = partitions.emplace_back(trimmed(take_until(rest, ',')));
+    if (find_named(partitioner_entries(), name) != nullptr) continue;
+    throw UsageError(fmt::format("--partitions {}: {}", names,
+                                 unknown_text(fmt::format("partitioner \"{}\"", name), name,
+                                              names_of(partitioner_entries()))));
+  }
+  return partitions;
+}
+
+PlannerOptions planner_options(const Options& options, ProgressBar& progress) {
+  PlannerOptions planner{.space = {.only = Restrictions(options.only),
+                                   .lossy = options.lossy,
+                                   .offloads = options.offload},
+                         .best = options.best ? within("--best", options.best, 10'000) : 10,
+                         .jobs = options.jobs ? within("--jobs", options.jobs, 1024) : SIZE_MAX,
+                         .on_progress = progress.callback()};
+  if (!options.partitions.empty()) planner.space.partitions = partitions_of(options.partitions);
+  return planner;
+}
+
+/// Of all changes, so that a mistake shows before anything is simulated.
+std::vector<TrainingTask> changed_tasks(const Options& options, const Catalogue& catalogue) {
+  std::vector<TrainingTask> tasks;
+  for (const std::string& change : options.changes) {
+    TrainingRequest request = request_of(options);
+    request.changes = {change};
+    tasks.push_back(read_training_task(request, catalogue));
+  }
+  return tasks;
+}
+
+/// Of each --why but for rules; the same.
+std::vector<Restrictions> asked_whys(const Options& options) {
+  std::vector<Restrictions> whys;
+  for (const std::string& why : options.whys) {
+    if (why == all_rules) continue;
+    if (!why.starts_with('/')) {
+      throw UsageError(fmt::format("--why {}: expected {} or /POINTER=VALUES", why, all_rules));
+    }
+    whys.push_back(Restrictions({why}, "--why"));
+  }
+  return whys;
+}
+
+/// What was asked besides the plan, as text.
+std::string answers(const Options& options, const Catalogue& catalogue, const LayoutPlan& plan,
+                    const std::vector<Restrictions>& whys, const std::vector<TrainingTask>& changed,
+                    const PlannerOptions& planner) {
+  std::string text;
+  for (const Restrictions& why : whys) {
+    PlannerOptions restricted = planner;
+    restricted.best = 1;
+    restricted.space.only = planner.space.only.with(why);
+    text += why_text(plan, plan_layouts(plan.task, catalogue, restricted), why.text());
+  }
+  for (std::size_t i = 0; i < changed.size(); ++i) {
+    text += change_text(plan, plan_layouts(changed[i], catalogue, planner), options.changes[i]);
+  }
+  return text;
+}
+
+void write_outputs(const Options& options, const LayoutPlan& plan, std::size_t best) {
+  OutputSet outputs(options.replaced);
+  if (!options.svg.empty()) outputs.write(options.svg, draw_plan(PictureFormat::svg, plan, {}));
+  if (!options.png.empty()) outputs.write(options.png, draw_plan(PictureFormat::png, plan, {}));
+  if (!options.folder.empty()) write_layouts(plan, best, options.folder, outputs);
+  outputs.publish();
+}
+
+int plan_and_report(const Options& options) {
+  check_outputs({options.svg, options.png}, {options.training.model}, options.replaced);
+  read_file(options.training.model);  // errors of the file itself come before those of layouts
+  refuse_axes("--set", options.settings);
+  refuse_axes("--change", options.changes);
+  const std::optional<double> uncertainty = share_of(options.uncertainty);
+  const Catalogue catalogue = read_catalogue();
+  ProgressBar progress;
+  const PlannerOptions planner = planner_options(options, progress);
+  const TrainingTask task = read_training_task(request_of(options), catalogue);
+  const std::vector<Restrictions> whys = asked_whys(options);
+  const std::vector<TrainingTask> changed = changed_tasks(options, catalogue);
+  const LayoutPlan plan = plan_layouts(task, catalogue, planner);
+  const std::string more = answers(options, catalogue, plan, whys, changed, planner);
+  progress.erase();
+  const bool rules =
+      std::find(options.whys.begin(), options.whys.end(), all_rules) != options.whys.end();
+  const StepInterval known = known_to(plan, uncertainty);
+  show(options.json ? printed(plan_json(plan, planner.best, known))
+                    : plan_text(plan, planner.best, known, rules));
+  if (!options.json) show(more);
+  write_outputs(options, plan, planner.best);
+  return plan.fitting.empty() ? ExitCode::finding : ExitCode::done;
+}
+
+Runner declare(CommandLine& line) {
+  auto options = std::make_shared<Options>();
+  line.required("MODEL", options->training.model, "a model's file");
+  declare(line, options->training);
+  line.group("Layouts");
+  line.option("--only", options->only, "only layouts with these values", "/POINTER=VALUE,…");
+  line.option("--set", options->settings, "change every scenario", "/POINTER=VALUE");
+  line.suggest("--set", suggested_settings);
+  line.option("--partitions", options->partitions, "partitioners to try, default even", "NAMES");
+  line.flag("--lossy", options->lossy, "codecs too: 8 bits for links and kept activations");
+  line.flag("--offload", options->offload, "offloading to host memory too, where memory is short");
+  line.group("Answers");
+  line.option("--best", options->best, "layouts to list, default 10");
+  line.option("--why", options->whys,
+              "rules: what excluded the others; /POINTER=VALUE,…: why that lost", "WHAT");
+  line.option("--change", options->changes, "how the best layout moves", "/POINTER=VALUE,…");
+  line.option("--uncertainty", options->uncertainty,
+              "of step times, for ties; default: as run reports", "SHARE");
+  line.flag("--json", options->json, "print the layouts as JSON");
+  line.option("-o,--output", options->folder, "write a scenario for each into a folder", "FOLDER");
+  line.replaces(options->replaced);
+  line.option("-j,--jobs", options->jobs, "threads, default one per core");
+  line.option("--svg", options->svg, "draw memory over step time as SVG", "FILE");
+  line.option("--png", options->png, "draw it as PNG", "FILE");
+  return [options] { return plan_and_report(*options); };
+}
+
+}  // namespace
+
+constinit extern const CommandEntry layout_entry{
+    .name = "layout",
+    .summary = "find the best layout of a model on a machine by simulation",
+    .group = CommandGroup::plan,
+    .on_first_screen = true,
+    .example = "penstock layout config.json --hardware dgx-h100 --devices 64 -o layouts",
+    .declare = declare,
+};
+
+}  // namespace penstock

@@ -1,0 +1,161 @@
+#include "experiments/program/commands/line/suggestions.hpp"
+
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "experiments/input/catalogue/catalogue.hpp"
+#include "experiments/input/formats/registry.hpp"
+#include "experiments/input/formats/transformers/hf_architectures.hpp"
+#include "experiments/input/scenario/scenario.hpp"
+#include "hardware_models/codecs/registry.hpp"
+#include "hardware_models/registry.hpp"
+#include "schedules/partitioners/registry.hpp"
+#include "schedules/policies/registry.hpp"
+#include "schedules/registry.hpp"
+
+namespace penstock {
+namespace {
+
+using nlohmann::json;
+
+template <class Entry>
+std::vector<std::string> names_of(std::span<const Entry* const> entries) {
+  std::vector<std::string> names;
+  for (const Entry* entry : entries) names.emplace_back(entry->name);
+  return names;
+}
+
+std::vector<std::string> policies(std::string_view) { return names_of(policy_entries()); }
+std::vector<std::string> codecs(std::string_view) {
+  std::vector<std::string> names = names_of(codec_entries());
+  names.insert(names.end(), {"none", "auto"});
+  return names;
+}
+
+using Suggested = std::vector<std::string> (*)(std::string_view typed);
+
+/// Keys whose values are names of things that are registered.
+const std::map<std::string, Suggested, std::less<>>& values_by_pointer() {
+  static const std::map<std::string, Suggested, std::less<>> values{
+      {"/schedule/name", suggested_schedules},
+      {"/schedule/policy", policies},
+      {"/hardware/name", suggested_hardware},
+      {"/partition/name", suggested_partitioners},
+      {"/codec/stash", codecs},
+      {"/codec/link", codecs},
+      {"/model/arch", suggested_architectures}};
+  return values;
+}
+
+/// The schema that a "$ref" stands for, or the schema itself.
+const json& resolved(const json& schema, const json& root) {
+  const auto reference = schema.find("$ref");
+  if (reference == schema.end()) return schema;
+  return root.at(json::json_pointer(reference->get<std::string>().substr(1)));
+}
+
+/// Adds the pointer of every key below a schema, with its schema. Lists have no keys.
+void add_keys(const json& schema, const json& root, const std::string& pointer,
+              std::map<std::string, json>& keys) {
+  const auto properties = schema.find("properties");
+  if (properties == schema.end()) return;
+  for (const auto& [key, value] : properties->items()) {
+    const json& of_key = resolved(value, root);
+    const std::string place = pointer + "/" + key;
+    keys[place] = of_key;
+    add_keys(of_key, root, place, keys);
+  }
+}
+
+std::map<std::string, json> scenario_keys() {
+  const json schema = json::parse(scenario_schema());
+  std::map<std::string, json> keys;
+  add_keys(schema, schema, "", keys);
+  return keys;
+}
+
+std::string value_text(const json& value) {
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+/// What a key can be set to, where that is known.
+std::vector<std::string> values_of(const std::string& pointer, const json& schema) {
+  const auto named = values_by_pointer().find(pointer);
+  if (named != values_by_pointer().end()) return named->second("");
+  std::vector<std::string> values;
+  for (const json& value : schema.value("enum", json::array())) values.push_back(value_text(value));
+  if (schema.value("type", json()) == "boolean") values = {"false", "true"};
+  return values;
+}
+
+}  // namespace
+
+std::vector<std::string> suggested_schedules(std::string_view) {
+  return names_of(schedule_entries());
+}
+
+std::vector<std::string> suggested_schedule_lists(std::string_view typed) {
+  const std::size_t comma = typed.rfind(',');
+  const std::string front(comma == std::string_view::npos ? "" : typed.substr(0, comma + 1));
+  std::vector<std::string> lists = names_of(schedule_entries());
+  for (std::string& list : lists) list.insert(0, front);
+  return lists;
+}
+
+std::vector<std::string> suggested_schedules_or_all(std::string_view typed) {
+  std::vector<std::string> lists = suggested_schedule_lists(typed);
+  if (typed.find(',') == std::string_view::npos) lists.emplace_back("all");
+  return lists;
+}
+
+std::vector<std::string> suggested_machines(std::string_view) {
+  std::vector<std::string> names;
+  for (const auto& [name, item] : read_catalogue()) {
+    if (item.is != "link") names.push_back(name);
+  }
+  return names;
+}
+
+std::vector<std::string> suggested_hardware(std::string_view typed) {
+  std::vector<std::string> names = names_of(cost_model_entries());
+  const std::vector<std::string> machines = suggested_machines(typed);
+  names.insert(names.end(), machines.begin(), machines.end());
+  return names;
+}
+
+std::vector<std::string> suggested_model_formats(std::string_view) {
+  std::vector<std::string> names;
+  for (const FormatEntry* entry : format_entries()) {
+    if (entry->read_model != nullptr) names.emplace_back(entry->name);
+  }
+  return names;
+}
+
+std::vector<std::string> suggested_architectures(std::string_view) {
+  std::vector<std::string> names;
+  for (const HfArchitecture& architecture : hf_architectures()) {
+    names.emplace_back(architecture.name);
+  }
+  return names;
+}
+
+std::vector<std::string> suggested_settings(std::string_view typed) {
+  std::vector<std::string> settings;
+  const std::size_t equals = typed.find('=');
+  for (const auto& [pointer, schema] : scenario_keys()) {
+    if (equals == std::string_view::npos) {
+      settings.push_back(pointer + "=");
+    } else if (typed.substr(0, equals) == pointer) {
+      for (const std::string& value : values_of(pointer, schema)) {
+        settings.push_back(pointer + "=" + value);
+      }
+    }
+  }
+  return settings;
+}
+
+std::vector<std::string> suggested_partitioners(std::string_view) {
+  return names_of(partitioner_entries());
+}
+
+}  // namespace penstock

@@ -1,0 +1,78 @@
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "experiments/input/files/files.hpp"
+#include "experiments/input/files/output_file.hpp"
+#include "experiments/input/long_work/progress.hpp"
+#include "experiments/plan/starter/small_starter.hpp"
+#include "experiments/plan/starter/starter.hpp"
+#include "experiments/program/commands/line/suggestions.hpp"
+#include "experiments/program/commands/registry.hpp"
+#include "experiments/program/commands/training_flags.hpp"
+#include "sim/base/error.hpp"
+
+namespace penstock {
+namespace {
+
+struct Options {
+  TrainingFlags training;
+  std::string output;
+  Existing replaced = Existing::own;
+};
+
+/// Model, machine and devices must be given together; the other options need them.
+bool asks_for_layout(const TrainingFlags& options) {
+  const bool all = !options.model.empty() && !options.hardware.empty() && options.devices;
+  if (all) return true;
+  const bool any = !options.model.empty() || !options.hardware.empty() || options.devices ||
+                   options.sequence || options.microbatch || options.global_batch;
+  if (!any) return false;
+  const char* missing = options.model.empty()      ? "--model"
+                        : options.hardware.empty() ? "--hardware"
+                                                   : "--devices";
+  throw UsageError(fmt::format(
+      "{} is missing; give --model, --hardware and --devices, or none of them", missing));
+}
+
+int write_starter(const Options& options) {
+  const std::string path = options.output.empty() ? "-" : options.output;
+  const TrainingFlags& training = options.training;
+  check_outputs({path}, {training.model, training.hardware}, options.replaced);
+  if (!asks_for_layout(training)) {
+    write_file(path, small_starter(), options.replaced);
+    return ExitCode::done;
+  }
+  read_file(training.model);  // errors of the file itself come before those of layouts
+  ProgressBar progress;
+  TrainingRequest request = request_of(training);
+  request.output = options.output;
+  const Starter starter = find_starter(request, progress.callback());
+  progress.erase();
+  if (starter.found()) write_file(path, starter.text, options.replaced);
+  for (const std::string& line : summary_of(starter)) say(line);
+  return starter.found() ? ExitCode::done : ExitCode::finding;
+}
+
+Runner declare(CommandLine& line) {
+  auto options = std::make_shared<Options>();
+  line.option("--model", options->training.model, "a model's file", "FILE");
+  declare(line, options->training);
+  line.option("-o,--output", options->output, "write the scenario here, not to standard output",
+              "FILE");
+  line.replaces(options->replaced);
+  return [options] { return write_starter(*options); };
+}
+
+}  // namespace
+
+constinit extern const CommandEntry new_scenario_entry{
+    .name = "new",
+    .summary = "write a scenario to start from, for a model if one is given",
+    .group = CommandGroup::simulate,
+    .on_first_screen = true,
+    .example = "penstock new --model config.json --hardware dgx-h100 --devices 64 -o my.json",
+    .declare = declare,
+};
+
+}  // namespace penstock

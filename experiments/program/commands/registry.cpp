@@ -1,0 +1,203 @@
+#include "experiments/program/commands/registry.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <exception>
+#include <sstream>
+#include <system_error>
+
+#include "experiments/input/files/nearest.hpp"
+#include "experiments/version.hpp"
+#include "sim/base/error.hpp"
+
+namespace penstock {
+namespace {
+
+constexpr std::string_view what_it_is =
+    "Penstock simulates pipeline-parallel training and shows where the time goes.";
+
+int report_error(const std::string& text, int code) {
+  std::fflush(stdout);
+  say("error: " + text);
+  return code;
+}
+
+/// The same error as for other outputs that cannot be written.
+std::string output_error(const std::system_error& error) {
+  return fmt::format("standard output: cannot write: {}", error.code().message());
+}
+
+/// CLI11 appends advice to its messages; the first line is enough.
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+std::vector<std::string> command_names() {
+  std::vector<std::string> names;
+  for (const CommandEntry* entry : command_entries()) names.emplace_back(entry->name);
+  return names;
+}
+
+void add_option_names(const CLI::App& command, std::vector<std::string>& names) {
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+}
+
+std::string question(const std::optional<std::string>& near) {
+  return near ? fmt::format("did you mean \"{}\"? ", *near) : "";
+}
+
+/// Names arguments that no command takes, and suggests what was probably meant.
+std::string unexpected_text(const CLI::App& app) {
+  const std::vector<CLI::App*> given = app.get_subcommands();
+  if (given.empty()) {
+    const std::string word = app.remaining().empty() ? "" : app.remaining().front();
+    const auto near = nearest(word, command_names());
+    return fmt::format("unknown command \"{}\"; {}see penstock help", word, question(near));
+  }
+  const CLI::App& command = *given.front();
+  if (command.remaining().empty() && !app.remaining().empty()) {
+    return fmt::format("\"{0}\" goes behind the command: penstock {1} {0}", app.remaining().front(),
+                       command.get_name());
+  }
+  const std::string word = command.remaining().empty() ? "" : command.remaining().front();
+  std::vector<std::string> names;
+  const bool is_option = word.starts_with('-');
+  if (is_option) add_option_names(command, names);
+  for (const CLI::App* sub : command.get_subcommands({})) {
+    if (is_option && sub->parsed()) add_option_names(*sub, names);
+    if (!is_option) names.push_back(sub->get_name());
+  }
+  const auto near = nearest(word.substr(0, word.find('=')), names);
+  return fmt::format("{} does not take \"{}\"; {}see penstock {} --help", command.get_name(), word,
+                     question(near), command.get_name());
+}
+
+int parse_and_run(CLI::App& app, int argc, const char* const* argv,
+                  std::vector<std::pair<CLI::App*, Runner>>& commands) {
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& request) {  // --help, --version
+    std::ostringstream answer;
+    const int code = app.exit(request, answer, answer);
+    show(answer.str());
+    return code;
+  } catch (const CLI::ExtrasError&) {
+    return report_error(unexpected_text(app), ExitCode::wrong_usage);
+  } catch (const CLI::ParseError& error) {
+    const std::vector<CLI::App*> given = app.get_subcommands();
+    const bool unknown_subcommand = !given.empty() && !given.front()->remaining().empty() &&
+                                    given.front()->get_subcommands().empty() &&
+                                    !given.front()->get_subcommands({}).empty();
+    if (unknown_subcommand) return report_error(unexpected_text(app), ExitCode::wrong_usage);
+    const std::string where = given.empty() ? "" : given.front()->get_name() + " ";
+    return report_error(fmt::format("{}; see penstock {}--help", first_line(error.what()), where),
+                        ExitCode::wrong_usage);
+  }
+  for (auto& [command, runner] : commands) {
+    if (command->parsed()) return runner();
+  }
+  show(first_screen());
+  return ExitCode::done;
+}
+
+struct GroupTitle {
+  CommandGroup group;
+  const char* title;
+};
+constexpr std::array group_titles{
+    GroupTitle{CommandGroup::simulate, "Simulate"}, GroupTitle{CommandGroup::explain, "Explain"},
+    GroupTitle{CommandGroup::plan, "Plan"},         GroupTitle{CommandGroup::validate, "Validate"},
+    GroupTitle{CommandGroup::files, "Files"},       GroupTitle{CommandGroup::help, "Help"}};
+
+/// The commands selected by `wanted`, under the titles of their groups.
+template <class Wanted>
+std::string commands_text(Wanted wanted) {
+  std::string text;
+  for (const auto& [group, title] : group_titles) {
+    std::string lines;
+    for (const CommandEntry* entry : command_entries()) {
+      if (entry->group != group || !wanted(*entry)) continue;
+      lines += fmt::format("  {:<11} {}\n", entry->name, entry->summary);
+    }
+    if (!lines.empty()) text += fmt::format("{}\n{}", title, lines);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::uint32_t within(const char* option, std::optional<std::uint32_t> value, std::uint32_t limit) {
+  if (!value) throw UsageError(fmt::format("{} is missing", option));
+  if (*value == 0 || *value > limit) {
+    throw UsageError(fmt::format("{} is {}: expected 1 to {}", option, *value, limit));
+  }
+  return *value;
+}
+
+CommandHelp help_of(const CommandEntry& entry) {
+  CLI::App app(std::string(entry.summary), std::string(entry.name));
+  app.footer(std::string(entry.example));
+  CommandLine line(app);
+  const Runner keeps_variables_alive = entry.declare(line);
+  line.answer_help("penstock");
+  return line.help("penstock");
+}
+
+std::string command_list() {
+  return commands_text([](const CommandEntry&) { return true; });
+}
+
+std::string first_screen() {
+  return fmt::format(
+      "{}\n\n{}\n"
+      "penstock --help          all commands\n"
+      "penstock COMMAND --help  options and an example\n"
+      "penstock help            guides: one page a question\n",
+      what_it_is, commands_text([](const CommandEntry& entry) { return entry.on_first_screen; }));
+}
+
+int run_program(int argc, const char* const* argv) {
+  try {
+    CLI::App app(std::string(what_it_is), "penstock");
+    app.set_version_flag("--version", fmt::format("penstock {}", version));
+    app.formatter_fn([](const CLI::App*, const std::string&, CLI::AppFormatMode) {
+      return fmt::format(
+          "{}\n\nUsage: penstock COMMAND [ARGUMENTS]\n\n{}\n"
+          "penstock COMMAND --help  options and an example\n"
+          "penstock help TOPIC      the page of a command, or a guide\n\n"
+          "Exit codes: 0 done; 1 found a problem; 2 wrong usage; 3 wrong input;\n"
+          "4 not possible on this machine; 130 interrupted\n",
+          what_it_is, command_list());
+    });
+    // One command: all words after it are its arguments, even names of commands.
+    app.require_subcommand(0, 1);
+    std::vector<std::pair<CLI::App*, Runner>> commands;
+    for (const CommandEntry* entry : command_entries()) {
+      CLI::App* command = app.add_subcommand(std::string(entry->name), std::string(entry->summary));
+      command->footer(std::string(entry->example));
+      CommandLine line(*command);
+      commands.emplace_back(command, entry->declare(line));
+      line.answer_help("penstock");
+    }
+    const int code = parse_and_run(app, argc, argv, commands);
+    if (std::fflush(stdout) != 0) throw std::system_error(errno, std::generic_category());
+    return code;
+  } catch (const UsageError& error) {
+    return report_error(error.what(), ExitCode::wrong_usage);
+  } catch (const InputError& error) {
+    return report_error(error.what(), ExitCode::wrong_input);
+  } catch (const std::bad_alloc&) {
+    return report_error("there is not enough memory for this", ExitCode::machine_cannot);
+  } catch (const std::system_error& error) {
+    return report_error(std::ferror(stdout) == 0 ? error.what() : output_error(error),
+                        ExitCode::machine_cannot);
+  } catch (const std::exception& error) {
+    return report_error(error.what(), ExitCode::machine_cannot);
+  }
+}
+
+}  // namespace penstock

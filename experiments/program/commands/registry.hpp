@@ -1,0 +1,59 @@
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string_view>
+
+#include "experiments/input/long_work/messages.hpp"
+#include "experiments/program/commands/line/command_line.hpp"
+#include "experiments/program/help/command_help.hpp"
+
+namespace penstock {
+
+/// Runs a parsed subcommand and returns the exit code.
+using Runner = std::function<int()>;
+
+/// Groups of subcommands: the headings in the list of commands, in this order.
+enum class CommandGroup { simulate, explain, plan, validate, files, help };
+
+/// One subcommand, that is, one .cpp in this folder. experiments/guides/commands has a page for
+/// each, shown by `penstock help NAME` and its man page.
+struct CommandEntry {
+  std::string_view name;
+  std::string_view summary;
+  CommandGroup group;
+  bool on_first_screen = false;  // one of the commands that most people need
+  std::string_view example;      // for --help
+  /// Declares the arguments and returns the function to run after parsing.
+  Runner (*declare)(CommandLine& line);
+};
+
+/// All subcommands, by name.
+std::span<const CommandEntry* const> command_entries();
+
+/// The value of an option, which must be from 1 to `limit`; else throws UsageError.
+std::uint32_t within(const char* option, std::optional<std::uint32_t> value, std::uint32_t limit);
+
+/// The exit codes of the program.
+struct ExitCode {
+  static constexpr int done = 0;
+  static constexpr int finding = 1;
+  static constexpr int wrong_usage = 2;
+  static constexpr int wrong_input = 3;
+  static constexpr int machine_cannot = 4;
+};
+
+/// The subcommand for help and completion.
+CommandHelp help_of(const CommandEntry& entry);
+
+/// The output of `penstock` alone: one sentence, and the commands that most people need.
+std::string first_screen();
+
+/// Every subcommand with its summary, by group.
+std::string command_list();
+
+/// Parses the program's arguments, runs the subcommand, reports errors on stderr and returns the
+/// exit code.
+int run_program(int argc, const char* const* argv);
+
+}  // namespace penstock

@@ -1,0 +1,109 @@
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "experiments/input/files/files.hpp"
+#include "experiments/input/files/output_file.hpp"
+#include "experiments/input/long_work/progress.hpp"
+#include "experiments/plan/sweeps/space/read_sweep.hpp"
+#include "experiments/program/commands/line/suggestions.hpp"
+#include "experiments/program/commands/registry.hpp"
+#include "experiments/program/pages/sweep_page.hpp"
+#include "sim/base/error.hpp"
+
+namespace penstock {
+namespace {
+
+constexpr std::uint32_t usual_rows = 10'000, most_rows = 100'000;
+constexpr std::uint32_t usual_details = 100;
+
+struct Options {
+  std::string results;
+  std::string base;
+  std::string output;
+  std::vector<std::string> settings;
+  std::optional<std::uint32_t> rows, details;
+  Existing replaced = Existing::own;
+};
+
+/// Checks before any work. Throws UsageError.
+void check_options(const Options& options) {
+  if (options.output.empty()) throw UsageError("-o is missing: the page, such as report.html");
+  if (options.base.empty() && (options.details || !options.settings.empty())) {
+    throw UsageError("--details and --set go with SWEEP: the sweep or scenario of the rows");
+  }
+  check_outputs({options.output}, {options.results, options.base}, options.replaced);
+}
+
+SweepReport report_of(const Options& options) {
+  SweepReport report{
+      .name = std::filesystem::path(options.results).stem().string(),
+      .rows = {},
+      .sweep = {},
+      .details = options.details ? within("--details", options.details, most_rows) : usual_details};
+  const std::uint32_t rows = options.rows ? within("--rows", options.rows, most_rows) : usual_rows;
+  if (!options.base.empty()) {
+    report.sweep = read_sweep_base({.file = options.base,
+                                    .settings = options.settings,
+                                    .axes = {},
+                                    .conditions = {},
+                                    .results = {},
+                                    .sample = {}});
+  }
+  const Waiting waiting("reading");
+  report.rows = read_reported_rows(options.results, rows);
+  return report;
+}
+
+ResultPage page_of(const Options& options, const SweepReport& report) {
+  try {
+    return sweep_page(report);
+  } catch (const InputError& error) {
+    throw in_file(options.results, error);
+  }
+}
+
+int report(const Options& options) {
+  check_options(options);
+  SweepReport report = report_of(options);
+  ProgressBar bar;
+  report.on_progress = bar.callback();
+  const ResultPage page = page_of(options, report);
+  OutputFile file(options.output, options.replaced);
+  write_page(page, [&](std::string_view piece) { file.write(piece); });
+  file.publish();
+  return ExitCode::done;
+}
+
+Runner declare(CommandLine& line) {
+  auto options = std::make_shared<Options>();
+  line.required("RESULTS", options->results, "rows of penstock sweep, .jsonl");
+  line.optional("SWEEP", options->base,
+                "the sweep or scenario of the rows: for explanations and timelines");
+  line.option("-o,--output", options->output, "the page", "FILE.html");
+  line.option("--set", options->settings, "as the sweep was given", "/POINTER=VALUE");
+  line.suggest("--set", suggested_settings);
+  line.option("--rows", options->rows, "rows on the page at most, default 10000");
+  line.option("--details", options->details,
+              "rows with explanation and timeline at most, default 100");
+  line.replaces(options->replaced);
+  return [options] { return report(*options); };
+}
+
+}  // namespace
+
+constinit extern const CommandEntry report_entry{
+    .name = "report",
+    .summary = "write the results of a sweep as one HTML page",
+    .group = CommandGroup::files,
+    .example = "penstock report sweep.jsonl base.json -o report.html",
+    .declare = declare,
+};
+
+}  // namespace penstock

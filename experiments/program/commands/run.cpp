@@ -1,0 +1,223 @@
+#include "experiments/run/run.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "experiments/input/files/files.hpp"
+#include "experiments/input/files/json_output.hpp"
+#include "experiments/input/files/output_file.hpp"
+#include "experiments/input/files/table.hpp"
+#include "experiments/input/formats/chrome_trace.hpp"
+#include "experiments/input/formats/torch_csv.hpp"
+#include "experiments/input/long_work/progress.hpp"
+#include "experiments/program/commands/line/suggestions.hpp"
+#include "experiments/program/commands/picture_files.hpp"
+#include "experiments/program/commands/registry.hpp"
+#include "experiments/program/pages/run_page.hpp"
+#include "experiments/show/results/chakra_files.hpp"
+#include "experiments/show/results/result_json.hpp"
+#include "experiments/show/results/result_table.hpp"
+#include "sim/base/error.hpp"
+#include "sim/report/memory.hpp"
+#include "sim/timeline/timeline_file.hpp"
+
+namespace penstock {
+namespace {
+
+struct Options {
+  std::string scenario;
+  std::vector<std::string> settings;
+  std::string engine = "auto";
+  std::optional<std::uint32_t> repeat;
+  bool json = false;
+  ReportOptions report;
+  bool allow_stale = false;
+  std::string order;
+  std::string trace;
+  std::string timeline;
+  std::string chakra;
+  std::string html;
+  PictureFiles pictures;
+  Existing replaced = Existing::own;
+};
+
+/// Throws UsageError if the prefix of traces is invalid or matches another output.
+void check_chakra_prefix(const std::string& prefix, const std::vector<std::string>& others) {
+  if (prefix.empty()) return;
+  if (prefix == "-") {
+    throw UsageError("--chakra -: several files cannot go to standard output; give a PREFIX");
+  }
+  if (prefix.ends_with('/')) {
+    throw UsageError(
+        fmt::format("--chakra {}: it is a folder; give the beginning of names in it", prefix));
+  }
+  for (const std::string& path : others) {
+    if (!is_chakra_path(prefix, path)) continue;
+    throw UsageError(
+        fmt::format("{}: two outputs cannot be one file; --chakra {} may take it", path, prefix));
+  }
+}
+
+/// The output files, without traces. Throws UsageError if two are the same.
+std::vector<std::string> outputs_of(const Options& options) {
+  std::vector<std::string> paths{options.order,        options.trace,        options.timeline,
+                                 options.pictures.svg, options.pictures.png, options.pictures.pdf,
+                                 options.html};
+  std::erase(paths, "");
+  std::sort(paths.begin(), paths.end());
+  const auto twice = std::adjacent_find(paths.begin(), paths.end());
+  if (twice != paths.end()) {
+    throw UsageError(fmt::format("{}: two outputs cannot be one file", *twice));
+  }
+  check_outputs(paths, {options.scenario}, options.replaced);
+  check_chakra_prefix(options.chakra, paths);
+  check(options.pictures);
+  return paths;
+}
+
+void write_order(const std::string& path, const Schedule& order, OutputSet& outputs) {
+  const TorchCsv csv = write_torch_csv(order);
+  if (!csv.left_out.empty()) {
+    say(fmt::format("left out {}, since the notation cannot carry them: {} …",
+                    counted(csv.left_out.size(), "action"), csv.left_out.front()));
+  }
+  outputs.write(path, csv.text);
+}
+
+void write_trace(const std::string& path, const RunResult& result, const OnProgress& on_progress,
+                 OutputSet& outputs) {
+  OutputFile& file = outputs.add(path);
+  write_chrome_trace(
+      *result.plan, result.costs, result.timeline, result.title,
+      [&](std::string_view piece) { file.write(piece); }, on_progress);
+  file.close();
+}
+
+void write_chakra(const std::string& prefix, const RunResult& result, ProgressBar& bar,
+                  OutputSet& outputs) {
+  const std::vector<std::string> all_missing =
+      write_chakra_files(prefix, result, outputs, bar.callback());
+  bar.erase();
+  for (const std::string& missing : all_missing) say("Chakra traces: " + missing);
+}
+
+void write_html(const std::string& path, const Scenario& scenario, const RunResult& result,
+                OutputSet& outputs) {
+  OutputFile& file = outputs.add(path);
+  write_page(run_page(scenario, result), [&](std::string_view piece) { file.write(piece); });
+  file.close();
+}
+
+/// An unfinished run has nothing to draw.
+void write_outputs(const Options& options, const Scenario& scenario, RunResult& result,
+                   ProgressBar& bar) {
+  if (!result.plan) {
+    if (!outputs_of(options).empty() || !options.chakra.empty()) {
+      say("the run did not finish: nothing was drawn or written");
+    }
+    return;
+  }
+  OutputSet outputs(options.replaced);
+  if (!options.order.empty()) write_order(options.order, result.layout.schedule, outputs);
+  if (!options.trace.empty() || !options.timeline.empty()) {
+    memory_peaks(*result.plan, result.costs, result.timeline, &result.timeline.memory);
+  }
+  if (!options.trace.empty()) {
+    write_trace(options.trace, result, bar.callback(), outputs);
+  }
+  if (!options.timeline.empty()) {
+    bar.erase();
+    const Waiting waiting("writing the timeline");
+    outputs.write(options.timeline, write_timeline(*result.plan, result.timeline, result.title));
+  }
+  if (!options.chakra.empty()) write_chakra(options.chakra, result, bar, outputs);
+  bar.erase();
+  const Waiting waiting("drawing");
+  write_pictures(options.pictures, result, outputs);
+  if (!options.html.empty()) write_html(options.html, scenario, result, outputs);
+  outputs.publish();
+}
+
+/// An output on standard output would be mixed with the report.
+bool report_wanted(const Options& options) {
+  return options.order != "-" && options.trace != "-" && options.timeline != "-" &&
+         options.html != "-" && !on_standard_output(options.pictures);
+}
+
+Engine engine_of(const Options& options) {
+  if (options.engine == "relax") return Engine::relax;
+  return options.engine == "events" ? Engine::events : Engine::automatic;
+}
+
+/// Draws report their own progress.
+RunResult simulated(const Options& options, const Scenario& scenario, std::uint32_t repeat,
+                    ProgressBar& bar) {
+  std::optional<Waiting> waiting;
+  if (repeat == 0) waiting.emplace("simulating");
+  return run(settle(scenario, {.allows_stale = options.allow_stale}),
+             {.engine = engine_of(options), .repeat = repeat, .on_progress = bar.callback()});
+}
+
+int run_scenario(const Options& options) {
+  outputs_of(options);  // refuses conflicting outputs before any work
+  const std::uint32_t repeat = options.repeat ? within("--repeat", options.repeat, most_draws) : 0;
+  const Scenario scenario = read_scenario(options.scenario, options.settings);
+  if (repeat > 0 && !scenario.chance.varies()) {
+    say("--repeat: all draws are equal, since nothing varies; add --set /chance/jitter=0.05");
+  }
+  ProgressBar bar;
+  RunResult result = simulated(options, scenario, repeat, bar);
+  for (Finding& finding : unmet_expectations(scenario.expect, result)) {
+    result.findings.push_back(std::move(finding));
+  }
+  write_outputs(options, scenario, result, bar);
+  bar.erase();
+  if (report_wanted(options)) {
+    show(options.json ? printed(result_json(result)) : result_table(result, options.report));
+  }
+  return result.findings.empty() ? ExitCode::done : ExitCode::finding;
+}
+
+Runner declare(CommandLine& line) {
+  auto options = std::make_shared<Options>();
+  line.required("SCENARIO", options->scenario, "scenario file (JSON), - for standard input");
+  line.option("--set", options->settings, "change the scenario first", "/POINTER=VALUE");
+  line.suggest("--set", suggested_settings);
+  line.flag("--json", options->json, "print the result as JSON");
+  line.flag("--all", options->report.all, "show every rank, also where there are more than ten");
+  line.flag("--verbose", options->report.verbose, "show what ranks hold that run out of memory");
+  line.flag("--allow-stale", options->allow_stale,
+            "use rows of a profile store that are suspect, too");
+  line.choice(
+      "--engine", options->engine, {"auto", "relax", "events"},
+      "how to simulate: by longest path, event by event, or by the first where it is right");
+  line.option("--repeat", options->repeat,
+              "simulate N draws of chance, and tell how the makespan is distributed");
+  line.option("--write-order", options->order, "write the order that was run as PyTorch CSV",
+              "FILE");
+  line.option("--timeline", options->timeline, "write the timeline", "FILE");
+  line.option("--trace", options->trace, "write a Chrome trace (.json or .json.gz)", "FILE");
+  line.option("--chakra", options->chakra,
+              "write Chakra traces and a configuration for ASTRA-sim: PREFIX.0.et, …", "PREFIX");
+  line.option("--html", options->html, "write a page: summary, timeline, explanation", "FILE");
+  declare(line, options->pictures);
+  line.replaces(options->replaced);
+  return [options] { return run_scenario(*options); };
+}
+
+}  // namespace
+
+constinit extern const CommandEntry run_entry{
+    .name = "run",
+    .summary = "simulate a scenario: step time, bubble, memory",
+    .group = CommandGroup::simulate,
+    .on_first_screen = true,
+    .example = "penstock run experiments/scenarios/first_run.json --set /schedule/name=zb-h1",
+    .declare = declare,
+};
+
+}  // namespace penstock

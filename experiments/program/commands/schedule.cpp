@@ -1,0 +1,122 @@
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "experiments/input/files/json_input.hpp"
+#include "experiments/input/files/nearest.hpp"
+#include "experiments/input/files/setting.hpp"
+#include "experiments/input/formats/orders/torch_comms.hpp"
+#include "experiments/input/formats/torch_csv.hpp"
+#include "experiments/program/commands/line/suggestions.hpp"
+#include "experiments/program/commands/registry.hpp"
+#include "schedules/registry.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/limits.hpp"
+#include "sim/base/named.hpp"
+
+namespace penstock {
+namespace {
+
+struct Options {
+  std::string name;
+  std::optional<std::uint32_t> ranks;
+  std::optional<std::uint32_t> chunks;
+  std::optional<std::uint32_t> microbatches;
+  std::vector<std::string> settings;
+  std::string torch;
+  bool comms = false;
+  bool fsdp = false;
+};
+
+ScheduleOptions schedule_options(const Options& options) {
+  ScheduleOptions all;
+  all.microbatch_count = within("--microbatches", options.microbatches, Limits::microbatches);
+  for (const std::string& setting : options.settings) {
+    const auto [key, value] = option_setting(setting, "schedule");
+    const auto parsed = parse_json(value);
+    all.settings[key] = parsed.is_string() ? parsed.get<std::string>() : value;
+  }
+  return all;
+}
+
+TorchVersion torch_of(const Options& options) {
+  if (options.torch.empty()) return newest_torch;
+  const auto version = torch_version(options.torch);
+  if (version) return *version;
+  throw UsageError(
+      fmt::format("--torch {}: no lowering is known for this release of PyTorch; "
+                  "known: 2.9, 2.14, 2.15; compute-only orders load in all",
+                  options.torch));
+}
+
+/// Says what PyTorch would not load, or train otherwise. With --torch, such orders are refused.
+void say_support(const Options& options, const ScheduleEntry& entry, const Schedule& schedule,
+                 const Placement& placement, const ScheduleOptions& rule) {
+  const std::uint32_t slices = entry.slices_for == nullptr ? 1 : entry.slices_for(rule);
+  std::string why = why_not_loadable(schedule, placement);
+  if (why.empty()) why = why_trained_otherwise(slices, entry.weights);
+  if (why.empty()) return;
+  const std::string text =
+      fmt::format("PyTorch {} cannot train this order: {}", name(torch_of(options)), why);
+  if (!options.torch.empty()) throw RuleError(text);
+  say(text);
+}
+
+int print_schedule(const Options& options) {
+  const ScheduleEntry* entry = find_named(schedule_entries(), options.name);
+  if (entry == nullptr) {
+    throw UsageError(unknown_text(fmt::format("schedule \"{}\"", options.name),
+                                  meant_schedule(options.name), names_of(schedule_entries())));
+  }
+  const std::uint32_t ranks = within("--ranks", options.ranks, Limits::ranks);
+  try {
+    const ScheduleOptions rule_options = schedule_options(options);
+    const std::uint32_t chunks =
+        within("--chunks", options.chunks.value_or(usual_chunks(*entry, rule_options)),
+               Limits::stages / ranks);
+    const Placement placement =
+        place_stages(*entry, ranks, chunks, rule_options, ": give --chunks ");
+    const Lowering lowering{torch_of(options), options.fsdp};
+    const TorchOrder order = torch_order(make_schedule(*entry, placement, rule_options));
+    say_support(options, *entry, order.schedule, placement, rule_options);
+    const bool with_comms = options.comms || options.fsdp;
+    show(with_comms ? write_torch_comms(order.schedule, placement, lowering)
+                    : write_torch_csv(order.schedule).text);
+    for (const std::string& action : order.left_out) {
+      say("left out, since the notation cannot carry it: " + action);
+    }
+  } catch (const RuleError& error) {
+    throw UsageError(fmt::format("{}: {}", entry->name, error.what()));
+  }
+  return ExitCode::done;
+}
+
+Runner declare(CommandLine& line) {
+  auto options = std::make_shared<Options>();
+  line.required("NAME", options->name, "a schedule; see penstock list schedules");
+  line.suggest("NAME", suggested_schedules);
+  line.option("--ranks", options->ranks, "pipeline ranks");
+  line.option("--chunks", options->chunks, "stages a rank, where the rule leaves a choice");
+  line.option("--microbatches", options->microbatches, "microbatches of one iteration");
+  line.option("--set", options->settings, "an option of the rule", "KEY=VALUE");
+  line.flag("--comms", options->comms,
+            "with sends, receives and reductions, as PyTorch lowers an order");
+  line.flag("--fsdp", options->fsdp, "with gathering and freeing of weights too; implies --comms");
+  line.option("--torch", options->torch, "the release of PyTorch that loads it; default 2.15",
+              "VERSION");
+  return [options] { return print_schedule(*options); };
+}
+
+}  // namespace
+
+constinit extern const CommandEntry schedule_entry{
+    .name = "schedule",
+    .summary = "print the order of a schedule as PyTorch CSV",
+    .group = CommandGroup::plan,
+    .example = "penstock schedule 1f1b --ranks 4 --microbatches 8 > order.csv",
+    .declare = declare,
+};
+
+}  // namespace penstock

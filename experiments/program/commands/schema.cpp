@@ -1,0 +1,46 @@
+#include <fmt/format.h>
+
+#include <array>
+
+#include "experiments/input/catalogue/catalogue.hpp"
+#include "experiments/input/formats/graphs/profile_model.hpp"
+#include "experiments/input/scenario/scenario.hpp"
+#include "experiments/measure/reproduction/paper.hpp"
+#include "experiments/plan/sweeps/space/read_sweep.hpp"
+#include "experiments/program/commands/registry.hpp"
+
+namespace penstock {
+namespace {
+
+struct Schema {
+  const char* kind;
+  std::string_view (*text)();
+};
+constexpr std::array schemas{Schema{"scenario", scenario_schema}, Schema{"profile", profile_schema},
+                             Schema{"paper", paper_schema}, Schema{"catalogue", catalogue_schema},
+                             Schema{"sweep", sweep_schema}};
+
+Runner declare(CommandLine& line) {
+  auto kind = std::make_shared<std::string>();
+  std::vector<std::string> kinds;
+  for (const Schema& schema : schemas) kinds.emplace_back(schema.kind);
+  line.required_choice("KIND", *kind, kinds, "the kind of file");
+  return [kind] {
+    for (const Schema& schema : schemas) {
+      if (*kind == schema.kind) show(schema.text());
+    }
+    return ExitCode::done;
+  };
+}
+
+}  // namespace
+
+constinit extern const CommandEntry schema_entry{
+    .name = "schema",
+    .summary = "print the JSON schema of a kind of file",
+    .group = CommandGroup::help,
+    .example = "penstock schema scenario > scenario.schema.json",
+    .declare = declare,
+};
+
+}  // namespace penstock

@@ -1,0 +1,155 @@
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cstdio>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "experiments/input/files/files.hpp"
+#include "experiments/input/files/json_output.hpp"
+#include "experiments/input/files/output_file.hpp"
+#include "experiments/input/formats/torch_csv.hpp"
+#include "experiments/input/long_work/interruption.hpp"
+#include "experiments/input/long_work/progress.hpp"
+#include "experiments/plan/order_search/hunt_report.hpp"
+#include "experiments/plan/order_search/order_hunt.hpp"
+#include "experiments/program/commands/line/suggestions.hpp"
+#include "experiments/program/commands/registry.hpp"
+#include "sim/base/error.hpp"
+
+namespace penstock {
+namespace {
+
+constexpr int interrupted = 130;
+constexpr double longest_budget_s = 1e6;
+
+struct Options {
+  std::string scenario;
+  std::vector<std::string> settings;
+  std::string memory, budget;
+  std::optional<std::uint32_t> seed, evaluations;
+  std::string order, scenario_out;
+  bool keeps_placement = false;
+  bool chooses_recomputation = false;
+  bool json = false;
+  Existing replaced = Existing::own;
+};
+
+double budget_of(const std::string& text) {
+  double seconds = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, seconds);
+  const bool valid =
+      error == std::errc{} && rest == end && seconds > 0 && seconds <= longest_budget_s;
+  if (valid) return seconds;
+  throw UsageError(
+      fmt::format("--budget \"{}\": it must be a number of seconds above 0 and up to {:.0f}", text,
+                  longest_budget_s));
+}
+
+HuntOptions hunt_options(const Options& options) {
+  HuntOptions hunt;
+  hunt.seed = options.seed.value_or(1);
+  if (!options.budget.empty()) hunt.budget_s = budget_of(options.budget);
+  hunt.evaluations = options.evaluations.value_or(0);
+  hunt.keeps_placement = options.keeps_placement;
+  hunt.chooses_recomputation = options.chooses_recomputation;
+  return hunt;
+}
+
+std::string folder_of_file(const std::string& path) {
+  return std::filesystem::path(path).parent_path().generic_string();
+}
+
+void write_outputs(const Options& options, const Scenario& scenario, const HuntResult& result) {
+  if (!result.fits) return;
+  OutputSet outputs(options.replaced);
+  if (!options.order.empty()) {
+    const TorchCsv csv = write_torch_csv(result.order);
+    outputs.write(options.order, csv.text);
+    for (const std::string& action : csv.left_out) {
+      say("left out, since the notation cannot carry it: " + action);
+    }
+  }
+  if (!options.scenario_out.empty()) {
+    outputs.write(options.scenario_out, scenario_with_order(scenario, result, options.order,
+                                                            folder_of_file(options.scenario_out)));
+  }
+  outputs.publish();
+}
+
+void check_options(const Options& options) {
+  check_outputs({options.order, options.scenario_out}, {options.scenario}, options.replaced);
+  if (options.scenario_out.empty()) return;
+  if (options.order.empty() || options.order == "-") {
+    throw UsageError("--scenario needs the file of the order that it names: -o ORDER.csv");
+  }
+}
+
+HuntResult hunt(const Scenario& scenario, const Options& options) {
+  HuntOptions asked = hunt_options(options);
+  std::optional<InterruptRequest> interrupt;  // before there is anything to keep, it ends at once
+  ProgressBar bar;
+  asked.on_prepared = [&] { interrupt.emplace(); };
+  asked.asked_to_stop = [&] { return interrupt && interrupt->asked(); };
+  if (const auto show = bar.text_callback()) {
+    asked.on_progress = [show](const HuntState& state) { show(state.share, hunt_line(state)); };
+  }
+  return hunt_order(scenario, asked);
+}
+
+int search(const Options& options) {
+  check_options(options);
+  std::vector<std::string> settings = options.settings;
+  if (!options.memory.empty()) {
+    settings.push_back("/memory/capacity_bytes=" + options.memory);
+  }
+  const Scenario scenario = read_scenario(options.scenario, settings);
+  const HuntResult result = hunt(scenario, options);
+  write_outputs(options, scenario, result);
+  const bool to_output = options.order == "-" || options.scenario_out == "-";
+  if (!to_output) {
+    show(options.json ? printed(hunt_json(result)) : hunt_text(result));
+  }
+  if (result.interrupted) {
+    say("interrupted; this is the best order found so far");
+    return interrupted;
+  }
+  return result.fits ? ExitCode::done : ExitCode::finding;
+}
+
+Runner declare(CommandLine& line) {
+  auto options = std::make_shared<Options>();
+  line.required("SCENARIO", options->scenario, "scenario file (JSON), - for standard input");
+  line.option("-o,--output", options->order, "write the order found as PyTorch CSV", "ORDER.csv");
+  line.option("--scenario", options->scenario_out, "write a scenario that runs that order", "FILE");
+  line.flag("--json", options->json, "print everything as JSON");
+  line.replaces(options->replaced);
+  line.group("What to search");
+  line.option("--memory", options->memory, "capacity of a rank, in bytes or with a unit", "BYTES");
+  line.option("--set", options->settings, "change the scenario first", "/POINTER=VALUE");
+  line.suggest("--set", suggested_settings);
+  line.flag("--keep-placement", options->keeps_placement,
+            "only the scenario's own placement of stages on ranks");
+  line.flag("--recompute", options->chooses_recomputation,
+            "choose which of the recomputed activations are kept");
+  line.group("For how long");
+  line.option("--budget", options->budget, "time for the search, 4 by default", "SECONDS");
+  line.option("--evaluations", options->evaluations,
+              "orders to time instead, for the same result everywhere");
+  line.option("--seed", options->seed, "of the random numbers, 1 by default");
+  return [options] { return search(*options); };
+}
+
+}  // namespace
+
+constinit extern const CommandEntry search_entry{
+    .name = "search",
+    .summary = "find a better order than any named schedule, within the memory",
+    .group = CommandGroup::plan,
+    .example = "penstock search experiments/scenarios/first_run.json --budget 2 -o order.csv",
+    .declare = declare,
+};
+
+}  // namespace penstock

@@ -1,0 +1,267 @@
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include "experiments/input/files/files.hpp"
+#include "experiments/input/files/output_file.hpp"
+#include "experiments/input/files/table.hpp"
+#include "experiments/input/long_work/interruption.hpp"
+#include "experiments/input/long_work/progress.hpp"
+#include "experiments/plan/sweeps/configured.hpp"
+#include "experiments/plan/sweeps/merge.hpp"
+#include "experiments/plan/sweeps/result_log.hpp"
+#include "experiments/plan/sweeps/run_sweep.hpp"
+#include "experiments/plan/sweeps/shard.hpp"
+#include "experiments/plan/sweeps/space/read_sweep.hpp"
+#include "experiments/plan/sweeps/sweep_result.hpp"
+#include "experiments/plan/sweeps/tables/row_table.hpp"
+#include "experiments/plan/sweeps/tables/table_plots.hpp"
+#include "experiments/program/cluster/dealing.hpp"
+#include "experiments/program/commands/line/suggestions.hpp"
+#include "experiments/program/commands/registry.hpp"
+#include "sim/base/error.hpp"
+
+namespace penstock {
+namespace {
+
+constexpr int interrupted = 130;
+
+struct Options {
+  std::vector<std::string> files;
+  std::vector<std::string> axes, conditions, settings, results;
+  std::optional<std::uint32_t> sample, seed, jobs;
+  std::string method = "sobol";
+  std::string output, shard, plot;
+  Existing replaced = Existing::own;
+  bool dealt = false;  // over the processes of an MPI job
+};
+
+/// What a sweep's rows go to, and what they come to.
+struct Totals {
+  std::uint64_t rows = 0;         // there now
+  std::uint64_t with_result = 0;  // of them
+  std::uint64_t before = 0;       // there at the start
+  bool stopped = false;
+  std::string first_without;  // a row without a result
+};
+
+SweepArguments arguments_of(const Options& options) {
+  SweepArguments arguments{.file = options.files.front(),
+                           .settings = options.settings,
+                           .axes = options.axes,
+                           .conditions = options.conditions,
+                           .results = options.results,
+                           .sample = {}};
+  if (options.sample) {
+    constexpr std::uint32_t most = 50'000'000;
+    arguments.sample = Sample{.method = sample_method_of(options.method),
+                              .count = within("--sample", options.sample, most),
+                              .seed = options.seed.value_or(1)};
+  }
+  return arguments;
+}
+
+Shard shard_in(const Options& options) {
+  if (!options.shard.empty()) return shard_of(options.shard);
+  const auto found =
+      shard_from_environment([](const char* name) -> const char* { return std::getenv(name); });
+  if (!found) return {};
+  say(fmt::format("shard {}/{}, from {}", found->shard.number, found->shard.count, found->from));
+  return found->shard;
+}
+
+/// Checks before any work. Throws UsageError.
+void check_options(const Options& options) {
+  if (options.files.size() > 1) {
+    throw UsageError(fmt::format(
+        "\"{}\" is one file too many; several go with penstock sweep merge", options.files[1]));
+  }
+  if (options.output.empty() && options.plot.empty()) {
+    throw UsageError("-o is missing: the file of results, such as sweep.jsonl; or --plot FILE");
+  }
+  if (!options.sample && options.seed) throw UsageError("--seed goes with --sample");
+  if (!options.plot.empty()) picture_format(options.plot);
+  // Rows are added to, not replaced.
+  check_outputs({options.output, options.plot}, {options.files.front()}, Existing::any);
+  check_replaced(options.plot, options.replaced);
+}
+
+SweepCount run_with(const SweepSpace& space, const Options& options, const Shard& shard,
+                    std::uint64_t done, const TakeRows& take) {
+  const InterruptRequest interrupt;
+  ProgressBar bar;
+  const OnProgress on_terminal = bar.callback();
+  SweepRun run{.shard = shard,
+               .done = done,
+               .jobs = options.jobs ? within("--jobs", options.jobs, 1024) : SIZE_MAX,
+               .asked_to_stop = [&] { return interrupt.asked(); },
+               .on_progress = on_terminal ? on_terminal : progress_log()};
+  return options.dealt ? deal_sweep(space, run, take)
+                       : run_sweep(space, read_catalogue(), run, take);
+}
+
+Totals run_into_file(const SweepSpace& space, const Options& options, const Shard& shard) {
+  ResultLog log(file_of_shard(options.output, shard));
+  const std::uint64_t total = shard.size(space.size());
+  const ResumedRows there = log.resume([&](std::uint64_t place) {
+    if (place >= total) return std::string();
+    const std::uint64_t number = shard.configuration(place);
+    return row_head(space, number, space.values(number));
+  });
+  if (there.repaired) say(fmt::format("{}: removed a torn last line", options.output));
+  const SweepCount count =
+      run_with(space, options, shard, there.rows, [&](std::string_view rows) { log.append(rows); });
+  return {there.rows + count.rows, there.with_result + count.with_result, there.rows, count.stopped,
+          count.first_without};
+}
+
+Totals run_into(const SweepSpace& space, const Options& options, const Shard& shard,
+                const TakeRows& take) {
+  const SweepCount count = run_with(space, options, shard, 0, take);
+  return {count.rows, count.with_result, 0, count.stopped, count.first_without};
+}
+
+void draw(const Options& options, const RowTable& table) {
+  BubblePlot plot = lines_of_table(table, {});
+  plot.title = std::filesystem::path(options.files.front()).stem().string();
+  write_file(options.plot, draw_bubble_plot(picture_format(options.plot), plot), options.replaced);
+}
+
+std::string totals_text(const Totals& totals, std::uint64_t total, const std::string& where) {
+  std::string text = counted(totals.rows, "configuration");
+  if (totals.rows < total) text += fmt::format(" of {}", total);
+  text += fmt::format(": {} with a result, {} without", totals.with_result,
+                      totals.rows - totals.with_result);
+  if (totals.before > 0) text += fmt::format("; {} were there", totals.before);
+  return text + (where.empty() ? "" : "; " + where);
+}
+
+SweepSpace space_of(const Options& options) {
+  SweepRequest request = read_sweep(arguments_of(options));
+  try {
+    SweepSpace space(std::move(request));
+    check_pointers(space);
+    return space;
+  } catch (const InputError& error) {
+    throw in_file(options.files.front(), error);
+  }
+}
+
+int run(const Options& options) {
+  check_options(options);
+  const SweepSpace space = space_of(options);
+  if (options.dealt && !is_dealer()) {
+    run_dealt(space, read_catalogue());
+    return ExitCode::done;
+  }
+  const Shard shard = options.dealt ? Shard{} : shard_in(options);
+  const bool to_file = !options.output.empty() && options.output != "-";
+  std::string rows;
+  Totals totals;
+  if (to_file) {
+    totals = run_into_file(space, options, shard);
+  } else {
+    totals = run_into(space, options, shard, [&](std::string_view text) {
+      if (options.output == "-") show(text);
+      if (!options.plot.empty()) rows += text;
+    });
+  }
+  const std::string summary = totals_text(totals, shard.size(space.size()),
+                                          to_file ? file_of_shard(options.output, shard) : "");
+  if (totals.stopped) {
+    say("interrupted: " + summary + (to_file ? "; the same command goes on from there" : ""));
+    return interrupted;
+  }
+  if (!options.plot.empty()) {
+    draw(options,
+         to_file ? read_row_table(file_of_shard(options.output, shard)) : row_table_of(rows));
+  }
+  options.output == "-" ? say(summary) : show(fmt::format("{}\n", summary));
+  if (!totals.first_without.empty()) {
+    say("the first without a result: " + reason_of_row(totals.first_without));
+  }
+  return totals.with_result > 0 || totals.rows == 0 ? ExitCode::done : ExitCode::finding;
+}
+
+int merge(const Options& options) {
+  const std::vector<std::string> shards(options.files.begin() + 1, options.files.end());
+  if (shards.empty() || options.output.empty()) {
+    throw UsageError(
+        "penstock sweep merge OUT… -o ALL.jsonl: expected the files of all shards, and "
+        "-o");
+  }
+  check_outputs({options.output}, shards, options.replaced);
+  const MergedRows merged = merge_rows(shards, options.output, options.replaced);
+  if (options.output != "-") {
+    show(fmt::format("{}; {}\n", totals_text({merged.rows, merged.with_result}, merged.rows, ""),
+                     options.output));
+  }
+  return ExitCode::done;
+}
+
+int export_rows(const Options& options) {
+  const bool to_sqlite = options.output.ends_with(".sqlite") || options.output.ends_with(".db");
+  if (options.files.size() != 2 || options.output.empty()) {
+    throw UsageError(
+        "penstock sweep export OUT.jsonl -o FILE: expected one file of results, and a "
+        ".csv, .sqlite or .db file");
+  }
+  if (!to_sqlite && options.output != "-" && !options.output.ends_with(".csv")) {
+    throw UsageError(fmt::format("-o {}: expected a .csv, .sqlite or .db file", options.output));
+  }
+  check_outputs({options.output}, {options.files[1]}, options.replaced);
+  const RowTable table = read_row_table(options.files[1]);
+  if (to_sqlite) {
+    write_sqlite(table, options.output, options.replaced);
+  } else {
+    write_file(options.output, csv_of(table), options.replaced);
+  }
+  return ExitCode::done;
+}
+
+Runner declare(CommandLine& line) {
+  auto options = std::make_shared<Options>();
+  line.required("SWEEP", options->files,
+                "a sweep or a scenario; or merge and shards; or export and results");
+  line.option("-o,--output", options->output, "file of results, JSON Lines; goes on where it ends",
+              "OUT.jsonl");
+  line.option("-j,--jobs", options->jobs, "threads, default one per core");
+  line.option("--shard", options->shard,
+              "only part I of N; default: from a Slurm job array or Open MPI", "I/N");
+  line.option("--plot", options->plot, "draw the bubble: .svg, .png or .pdf", "FILE");
+  line.replaces(options->replaced);
+  line.group("Configurations");
+  line.option("--vary", options->axes, "an axis: A,B,C, FROM..TO:STEP or FROM..TO*FACTOR",
+              "/POINTER=VALUES");
+  line.suggest("--vary", suggested_settings);
+  line.option("--where", options->conditions, "only those that fulfil it", "/POINTER<=2*/POINTER");
+  line.option("--set", options->settings, "change every scenario", "/POINTER=VALUE");
+  line.suggest("--set", suggested_settings);
+  line.option("--sample", options->sample, "draw this many points instead of all combinations");
+  line.choice("--method", options->method, {"random", "sobol"}, "how to draw; default sobol");
+  line.option("--seed", options->seed, "of random points, default 1");
+  line.option("--result", options->results, "a further value, out of run --json", "/POINTER");
+  return [options] {
+    if (options->files.front() == "merge") return merge(*options);
+    if (options->files.front() == "export") return export_rows(*options);
+    options->dealt = options->shard.empty() && is_dealt();
+    return run(*options);
+  };
+}
+
+}  // namespace
+
+constinit extern const CommandEntry sweep_entry{
+    .name = "sweep",
+    .summary = "run many configurations of a scenario; goes on where it was stopped",
+    .group = CommandGroup::simulate,
+    .example =
+        "penstock sweep base.json --vary /schedule/name=gpipe,1f1b,zb-h1 "
+        "--vary /schedule/microbatches=8..64:8 -o sweep.jsonl",
+    .declare = declare,
+};
+
+}  // namespace penstock

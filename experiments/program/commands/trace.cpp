@@ -1,0 +1,311 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "experiments/input/files/files.hpp"
+#include "experiments/input/files/json_output.hpp"
+#include "experiments/input/files/nearest.hpp"
+#include "experiments/input/files/output_file.hpp"
+#include "experiments/input/files/table.hpp"
+#include "experiments/input/formats/torch_csv.hpp"
+#include "experiments/input/orders/comms_check.hpp"
+#include "experiments/measure/measured_runs/measured_run.hpp"
+#include "experiments/measure/measured_runs/merged_times.hpp"
+#include "experiments/measure/measured_runs/outputs.hpp"
+#include "experiments/program/commands/line/suggestions.hpp"
+#include "experiments/program/commands/registry.hpp"
+#include "schedules/registry.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/limits.hpp"
+#include "sim/base/named.hpp"
+#include "sim/timeline/timeline_file.hpp"
+
+namespace penstock {
+namespace {
+
+struct Options {
+  std::vector<std::string> files;
+  std::vector<std::string> patterns;
+  std::string schedule;
+  std::optional<std::uint32_t> microbatches;
+  std::optional<std::uint32_t> chunks;
+  std::string pipeline_ranks;
+  std::optional<std::uint32_t> step;
+  std::optional<std::uint32_t> samples;
+  bool gaps = false;
+  bool preview = false;
+  bool json = false;
+  std::string timeline;
+  std::string profile;
+  std::string scenario;
+  std::string order;
+  Existing replaced = Existing::own;
+};
+
+// ---- input ----
+
+std::vector<OpPattern> patterns_of(const Options& options) {
+  std::vector<OpPattern> patterns;
+  for (const std::string& text : options.patterns) patterns.emplace_back(text);
+  if (!patterns.empty()) return patterns;
+  for (const KnownPattern& known : known_patterns()) patterns.emplace_back(known.text);
+  return patterns;
+}
+
+/// "0,8,16": one rank per file, each once.
+std::vector<std::uint32_t> pipeline_ranks_of(const Options& options) {
+  std::vector<std::uint32_t> ranks;
+  const char* at = options.pipeline_ranks.data();
+  const char* const end = at + options.pipeline_ranks.size();
+  const auto refuse = [&] {
+    throw UsageError(
+        fmt::format("--pipeline-ranks \"{}\": expected a list like \"0,8,16\": a rank of "
+                    "the job for each of the {} files, from the first stage on",
+                    options.pipeline_ranks, options.files.size()));
+  };
+  while (at != end) {
+    std::uint32_t rank = 0;
+    const auto [rest, error] = std::from_chars(at, end, rank);
+    const bool twice = std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
+    if (error != std::errc{} || twice || (rest != end && (*rest != ',' || rest + 1 == end)))
+      refuse();
+    ranks.push_back(rank);
+    at = rest == end ? end : rest + 1;
+  }
+  if (!ranks.empty() && ranks.size() != options.files.size()) refuse();
+  return ranks;
+}
+
+NamedOrder order_by_rule(const Options& options, const ScheduleEntry& entry) {
+  const auto ranks = static_cast<std::uint32_t>(options.files.size());
+  ScheduleOptions how;
+  how.microbatch_count = within("--microbatches", options.microbatches, Limits::microbatches);
+  try {
+    const std::uint32_t chunks = within(
+        "--chunks", options.chunks.value_or(usual_chunks(entry, how)), Limits::stages / ranks);
+    Placement placement = place_stages(entry, ranks, chunks, how, ": give --chunks ");
+    Schedule schedule = make_schedule(entry, placement, how);
+    return {std::string(entry.name), std::move(placement), std::move(schedule)};
+  } catch (const RuleError& error) {
+    throw UsageError(fmt::format("--schedule {}: {}", entry.name, error.what()));
+  }
+}
+
+NamedOrder order_from_file(const Options& options) {
+  try {
+    OrderFile order = read_torch_csv(read_file(options.schedule));
+    if (order.schedule.ranks() != options.files.size()) {
+      throw InputError(fmt::format("it has {}, a row a rank, for {}",
+                                   counted(order.schedule.ranks(), "row"),
+                                   counted(options.files.size(), "trace")));
+    }
+    Placement placement = placement_of(order, {});
+    require_sound_comms(order, placement);
+    return {options.schedule, std::move(placement), std::move(order.schedule)};
+  } catch (const InputError& error) {
+    throw in_file(options.schedule, error);
+  }
+}
+
+std::optional<NamedOrder> named_order(const Options& options) {
+  if (options.schedule.empty()) {
+    if (options.microbatches || options.chunks) {
+      throw UsageError("--microbatches and --chunks go with --schedule");
+    }
+    return std::nullopt;
+  }
+  const ScheduleEntry* const entry = find_named(schedule_entries(), options.schedule);
+  if (entry != nullptr) return order_by_rule(options, *entry);
+  if (options.schedule.ends_with(".csv")) return order_from_file(options);
+  throw UsageError(unknown_text(fmt::format("schedule \"{}\"", options.schedule),
+                                meant_schedule(options.schedule), names_of(schedule_entries())) +
+                   ", or a file that ends in .csv");
+}
+
+TraceReading reading_of(const Options& options) {
+  if (options.files.size() > Limits::ranks) throw UsageError("there are too many files");
+  if (options.gaps && options.schedule.empty()) {
+    throw UsageError(
+        "--gaps needs --schedule: between messages, ops are told by their order alone");
+  }
+  return {.files = options.files,
+          .pipeline_ranks = pipeline_ranks_of(options),
+          .patterns = patterns_of(options),
+          .order = options.preview ? std::nullopt : named_order(options),
+          .by_gaps = options.gaps};
+}
+
+// ---- output ----
+
+/// The path of a file as seen from the folder of another.
+std::string seen_from(const std::string& file, const std::string& other) {
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::absolute(other).parent_path();
+  return fs::absolute(file)
+      .lexically_normal()
+      .lexically_proximate(folder.lexically_normal())
+      .string();
+}
+
+void check_files(const Options& options) {
+  const std::vector<std::string> outputs{options.timeline, options.profile, options.scenario,
+                                         options.order};
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (outputs[i].empty()) continue;
+    const auto same = std::count(outputs.begin(), outputs.end(), outputs[i]);
+    if (same > 1) throw UsageError(fmt::format("{}: two outputs cannot be one file", outputs[i]));
+    if (options.preview) throw UsageError("--preview writes no files");
+  }
+  check_outputs(outputs, options.files, options.replaced);
+  if (!options.scenario.empty() && options.profile.empty()) {
+    throw UsageError("--scenario needs --profile, the file that its model is read from");
+  }
+  if (options.scenario == "-" || (!options.scenario.empty() && options.profile == "-")) {
+    throw UsageError("a scenario and its profile must be files: one names the other");
+  }
+}
+
+using FileLists = std::vector<std::vector<std::string>>;
+
+/// The files of each run. If several folders hold several files each, as many in all of them, each
+/// folder is a run of its own.
+FileLists runs_of(const std::vector<std::string>& files) {
+  FileLists runs;
+  std::vector<std::filesystem::path> folders;
+  for (const std::string& file : files) {
+    const auto folder = std::filesystem::path(file).parent_path();
+    const auto known = std::find(folders.begin(), folders.end(), folder);
+    if (known == folders.end()) {
+      folders.push_back(folder);
+      runs.push_back({file});
+    } else {
+      runs[static_cast<std::size_t>(known - folders.begin())].push_back(file);
+    }
+  }
+  const bool alike = std::all_of(runs.begin(), runs.end(), [&](const auto& run) {
+    return run.size() > 1 && run.size() == runs.front().size();
+  });
+  return alike ? runs : FileLists{files};
+}
+
+/// The scenario's references to the written files, if a scenario is requested.
+ScenarioParts scenario_parts(const Options& options, const MeasuredRun& run) {
+  if (options.scenario.empty()) return {};
+  ScenarioParts parts{.profile = seen_from(options.profile, options.scenario), .order = ""};
+  const ScheduleEntry* const entry =
+      run.schedule ? find_named(schedule_entries(), *run.schedule) : nullptr;
+  if (entry != nullptr) {
+    if (entry->default_chunks != run.chunks) parts.chunks = run.chunks;
+    return parts;
+  }
+  if (options.order.empty() || options.order == "-") {
+    throw UsageError(
+        "--scenario: the order is that of no schedule; --write-order FILE.csv writes it");
+  }
+  parts.order = seen_from(options.order, options.scenario);
+  return parts;
+}
+
+void write_outputs(const Options& options, const std::vector<MeasuredRun>& runs,
+                   const MergedTimes& merged) {
+  const MeasuredRun& run = runs.front();
+  const double examples = options.samples.value_or(1);
+  const ScenarioParts parts = scenario_parts(options, run);
+  OutputSet outputs(options.replaced);
+  const auto write = [&](const std::string& path, const std::string& content) {
+    if (!path.empty()) outputs.write(path, content);
+  };
+  write(options.timeline, write_timeline(run.job.priced.plan, run.timeline, run.title));
+  write(options.profile, profile_text(runs, merged, examples));
+  write(options.order, write_torch_csv(run.order.schedule).text);
+  if (!options.scenario.empty()) {
+    outputs.write(options.scenario, scenario_text(run, merged, parts, examples));
+  }
+  outputs.publish();
+}
+
+bool prints(const Options& options) {
+  return options.timeline != "-" && options.profile != "-" && options.order != "-";
+}
+
+int print_preview(const Options& options, const std::vector<TracedRank>& ranks,
+                  const TraceReading& reading) {
+  show(options.json ? printed(preview_json(ranks, reading.patterns))
+                    : preview_text(ranks, reading.patterns));
+  return ExitCode::done;
+}
+
+void print_runs(const Options& options, const std::vector<MeasuredRun>& runs,
+                const MergedTimes& merged) {
+  if (options.json) return show(printed(measured_run_json(runs.front())));
+  for (const MeasuredRun& run : runs) {
+    show(fmt::format("{}{}", &run == &runs.front() ? "" : "\n", measured_run_text(run)));
+  }
+  show(merged_text(merged));
+}
+
+int read_traces(const Options& options) {
+  check_files(options);
+  if (options.samples) within("--samples", options.samples, 1'000'000'000);
+  const auto files = options.preview ? FileLists{options.files} : runs_of(options.files);
+  if (files.size() > 1 && options.json) {
+    throw UsageError("--json goes with the traces of one run");
+  }
+  std::vector<MeasuredRun> runs;
+  for (const std::vector<std::string>& of_run : files) {
+    Options one = options;
+    one.files = of_run;
+    const TraceReading reading = reading_of(one);
+    std::vector<std::string> notes;
+    std::vector<TracedRank> ranks = read_rank_traces(reading, !options.preview, notes);
+    for (const std::string& note : notes) say(note);
+    if (options.preview) return print_preview(options, ranks, reading);
+    runs.push_back(measured_run(std::move(ranks), reading.order, options.step));
+  }
+  const MergedTimes merged = merged_times(runs);
+  write_outputs(options, runs, merged);
+  if (prints(options)) print_runs(options, runs, merged);
+  const bool as_named =
+      std::all_of(runs.begin(), runs.end(), [](const MeasuredRun& run) { return run.as_named; });
+  return as_named ? ExitCode::done : ExitCode::finding;
+}
+
+Runner declare(CommandLine& line) {
+  auto options = std::make_shared<Options>();
+  line.required("FILE", options->files, "traces of PyTorch's profiler, one a rank; a folder a run");
+  line.flag("--preview", options->preview, "only tell which names are ops and which are not");
+  line.option("--pattern", options->patterns,
+              "how names of annotations read, such as \"mb{microbatch} {pass} s{stage}\"", "TEXT");
+  line.option("--schedule", options->schedule,
+              "the order that ran: a schedule, or a .csv file of PyTorch's notation", "NAME");
+  line.suggest("--schedule", suggested_schedules);
+  line.option("--microbatches", options->microbatches, "with --schedule: of one iteration");
+  line.option("--chunks", options->chunks, "with --schedule: stages a rank");
+  line.flag("--gaps", options->gaps, "tell ops by messages, even where annotations match");
+  line.option("--pipeline-ranks", options->pipeline_ranks,
+              "the job's ranks that form the pipeline, from the first stage on", "\"0,8,16\"");
+  line.option("--step", options->step, "the step for order and timeline; else the last whole one");
+  line.option("--samples", options->samples, "for the profile: of a microbatch, default 1");
+  line.option("--timeline", options->timeline, "write the step as a timeline", "FILE");
+  line.option("--profile", options->profile, "write medians by stage as a profile", "FILE");
+  line.option("--scenario", options->scenario, "write a scenario that simulates it", "FILE");
+  line.option("--write-order", options->order, "write the order as PyTorch CSV", "FILE");
+  line.replaces(options->replaced);
+  line.flag("--json", options->json, "print the result as JSON");
+  return [options] { return read_traces(*options); };
+}
+
+}  // namespace
+
+constinit extern const CommandEntry trace_entry{
+    .name = "trace",
+    .summary = "read traces of the PyTorch profiler",
+    .group = CommandGroup::files,
+    .example = "penstock trace rank*.json.gz --timeline run.timeline --scenario run.json",
+    .declare = declare,
+};
+
+}  // namespace penstock

@@ -1,0 +1,325 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "experiments/input/files/files.hpp"
+#include "experiments/input/files/json_output.hpp"
+#include "experiments/input/files/output_file.hpp"
+#include "experiments/input/files/plain_text.hpp"
+#include "experiments/input/long_work/interruption.hpp"
+#include "experiments/measure/validation/gpu_program.hpp"
+#include "experiments/measure/validation/schedule_ranking.hpp"
+#include "experiments/measure/validation/torch_validation.hpp"
+#include "experiments/measure/validation/validation.hpp"
+#include "experiments/program/commands/line/suggestions.hpp"
+#include "experiments/program/commands/registry.hpp"
+#include "experiments/program/commands/torch_flags.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/named.hpp"
+#include "sim/timeline/timeline_file.hpp"
+#include "validate/launch/launch_environment.hpp"
+
+namespace penstock {
+namespace {
+
+constexpr std::uint32_t least_iterations = 20;
+constexpr std::uint32_t most_iterations = 10'000;
+constexpr int interrupted = 130;
+
+struct Options {
+  std::string scenario;
+  std::vector<std::string> settings;
+  std::string backend = "cpu_logical";
+  std::optional<std::uint32_t> iterations;
+  std::string schedules;
+  std::optional<std::uint32_t> action_us;
+  std::optional<std::uint32_t> processes;
+  std::string bodies = "auto";
+  std::string links;
+  std::vector<std::string> nccl;
+  std::string gpu_program;
+  std::string keep;
+  TorchFlags torch;
+  std::string timeline;
+  std::string simulated;
+  bool json = false;
+  Existing replaced = Existing::own;
+};
+
+void check_files(const Options& options) {
+  if (!options.schedules.empty() && !(options.timeline.empty() && options.simulated.empty())) {
+    throw UsageError("--timeline and --simulated write one run; --schedules makes several");
+  }
+  if (options.timeline == "-" && options.simulated == "-") {
+    throw UsageError("-: two outputs cannot be one file");
+  }
+  check_outputs({options.timeline, options.simulated, options.gpu_program}, {options.scenario},
+                options.replaced);
+}
+
+std::uint32_t iterations_of(const Options& options) {
+  if (!options.iterations) return least_iterations;
+  if (*options.iterations < least_iterations) {
+    throw UsageError(fmt::format("--iterations is {}: expected at least {}", *options.iterations,
+                                 least_iterations));
+  }
+  return within("--iterations", options.iterations, most_iterations);
+}
+
+std::optional<std::uint32_t> action_us_of(const Options& options) {
+  constexpr std::uint32_t most_us = 1'000'000;
+  if (!options.action_us) return std::nullopt;
+  if (*options.action_us == 0) throw UsageError("--action-us 0: there is nothing to measure");
+  return within("--action-us", options.action_us, most_us);
+}
+
+std::uint32_t processes_of(const Options& options) {
+  constexpr std::uint32_t most_processes = 16;  // every process connects to every other
+  return within("--processes", options.processes.value_or(1), most_processes);
+}
+
+Bodies bodies_of(const Options& options) {
+  if (options.bodies == "busy") return Bodies::busy;
+  if (options.bodies == "sleep") return Bodies::sleep;
+  return options.bodies == "layers" ? Bodies::layers : Bodies::automatic;
+}
+
+/// Refuses options that the backend does not have.
+void check_torch_options(const Options& options, const BackendEntry& backend) {
+  if (!backend.torch.group.empty()) {
+    if (options.processes) throw UsageError("--processes: in PyTorch each rank is a process");
+    return;
+  }
+  const char* wrong = options.bodies == "sleep" ? "--bodies sleep" : nullptr;
+  if (!options.keep.empty()) wrong = "--keep";
+  if (const char* const flag = given(options.torch)) wrong = flag;
+  if (wrong == nullptr) return;
+  throw UsageError(fmt::format("{} goes with --backend torch_gloo or torch_nccl", wrong));
+}
+
+/// What actions do on a GPU, by name.
+constexpr std::pair<std::string_view, ActionWork> device_works[] = {
+    {"spin", ActionWork::spin},
+    {"flops", ActionWork::flops},
+    {"bytes", ActionWork::bytes},
+    {"products", ActionWork::products},
+    {"transformer", ActionWork::transformer},
+    {"gated_transformer", ActionWork::gated_transformer},
+    {"convolution", ActionWork::convolution},
+    {"conditional_convolution", ActionWork::conditional_convolution},
+};
+
+std::optional<ActionWork> device_work(const std::string& bodies) {
+  for (const auto& [name, work] : device_works) {
+    if (name == bodies) return work;
+  }
+  return std::nullopt;
+}
+
+/// The values of --bodies.
+std::vector<std::string> body_names() {
+  std::vector<std::string> names = {"auto", "busy", "layers", "sleep"};
+  for (const auto& [name, work] : device_works) names.emplace_back(name);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+/// Of "min_ctas=2", "max_ctas=8" and "split_share=1".
+CommResources comms_of(const std::vector<std::string>& settings) {
+  CommResources comms;
+  for (const std::string& setting : settings) {
+    const std::size_t equals = setting.find('=');
+    const std::string key = setting.substr(0, equals);
+    const auto number =
+        plain_number(equals == std::string::npos ? std::string_view() : &setting[equals + 1]);
+    const bool is_share = key == "split_share";
+    const double most = is_share ? 1 : 64;
+    if ((!is_share && key != "min_ctas" && key != "max_ctas") || !number ||
+        std::floor(*number) != *number || *number < (is_share ? 0 : 1) || *number > most) {
+      throw UsageError(fmt::format(
+          "--nccl {}: expected min_ctas=N or max_ctas=N, from 1 to 64, or split_share=0 or 1",
+          setting));
+    }
+    const auto whole = static_cast<std::uint32_t>(*number);
+    if (is_share) comms.shared = whole == 1;
+    if (key == "min_ctas") comms.least_blocks = whole;
+    if (key == "max_ctas") comms.most_blocks = whole;
+  }
+  if (comms.most_blocks > 0 && comms.least_blocks > comms.most_blocks) {
+    throw UsageError(fmt::format("--nccl min_ctas={}: it is above max_ctas={}", comms.least_blocks,
+                                 comms.most_blocks));
+  }
+  return comms;
+}
+
+/// Refuses options that the backend does not have.
+DeviceOptions device_of(const Options& options, const BackendEntry& backend) {
+  const std::optional<ActionWork> work = device_work(options.bodies);
+  if (work && !backend.one_gpu && !backend.many_gpus) {
+    throw UsageError(
+        fmt::format("--bodies {} goes with --backend cuda_single, cuda_single_graph, cuda_multi or "
+                    "cuda_multi_pairs",
+                    options.bodies));
+  }
+  if (!options.links.empty() && !backend.one_gpu) {
+    throw UsageError("--links goes with --backend cuda_single or cuda_single_graph");
+  }
+  if (!options.nccl.empty() && !backend.many_gpus) {
+    throw UsageError("--nccl goes with --backend cuda_multi or cuda_multi_pairs");
+  }
+  return {.work = work.value_or(ActionWork::spin),
+          .links = options.links == "host" ? DeviceLinks::host : DeviceLinks::paced,
+          .comms = comms_of(options.nccl)};
+}
+
+TorchOptions torch_of(const Options& options) {
+  TorchOptions torch = torch_options(options.torch);
+  torch.keep = options.keep;
+  return torch;
+}
+
+void write_outputs(const Options& options, const Validation& validation) {
+  if (options.timeline.empty() && options.simulated.empty()) return;
+  if (validation.measured.iterations.empty()) {
+    return say("there is no clean iteration: no timeline was written");
+  }
+  const Plan& plan = validation.job.priced.plan;
+  OutputSet outputs(options.replaced);
+  if (!options.timeline.empty()) {
+    outputs.write(options.timeline, write_timeline(plan, validation.typical, validation.title));
+  }
+  if (!options.simulated.empty()) {
+    outputs.write(options.simulated, write_timeline(plan, validation.simulated, validation.title));
+  }
+  outputs.publish();
+}
+
+int exit_code(const Validation& validation) {
+  if (validation.fault) return ExitCode::finding;
+  if (validation.verdict == Verdict::pass) return ExitCode::done;
+  if (validation.verdict == Verdict::fail) return ExitCode::finding;
+  if (!validation.why_no_score.empty()) {
+    say(fmt::format("inconclusive: {}", validation.why_no_score));
+    return ExitCode::machine_cannot;
+  }
+  const std::string retest =
+      validation.measured.iterations.empty()
+          ? ""
+          : fmt::format("retest error {:.1f} %; ", 100 * validation.errors.retest);
+  say(fmt::format("inconclusive: {}; {}this machine is too noisy", clean_text(validation), retest));
+  return ExitCode::machine_cannot;
+}
+
+int exit_code(Verdict verdict) {
+  if (verdict == Verdict::pass) return ExitCode::done;
+  return verdict == Verdict::fail ? ExitCode::finding : ExitCode::machine_cannot;
+}
+
+/// Where schedules run one by one, those that are done are kept.
+ScheduleRanking interruptible_ranking(const Scenario& scenario,
+                                      const std::vector<std::string>& names,
+                                      const BackendEntry& backend, ValidationOptions measuring) {
+  if (!backend.torch.group.empty()) return rank_schedules(scenario, names, backend, measuring);
+  const InterruptRequest interrupt;
+  measuring.measuring.asked_to_stop = [&] { return interrupt.asked(); };
+  return rank_schedules(scenario, names, backend, measuring);
+}
+
+int run_ranking(const Options& options, const Scenario& scenario, const BackendEntry& backend,
+                const ValidationOptions& measuring) {
+  if (backend.serve != nullptr && launch_of()) {
+    throw UsageError(fmt::format("--schedules: start penstock once, not by {}", launch_of()->by));
+  }
+  const auto names = schedules_named(options.schedules);
+  const ScheduleRanking ranking = interruptible_ranking(scenario, names, backend, measuring);
+  show(options.json ? printed(ranking_json(ranking)) : ranking_text(ranking));
+  if (ranking.interrupted) {
+    say(fmt::format("interrupted; {} of {} schedules were done", ranking.schedules.size(),
+                    names.size()));
+    return interrupted;
+  }
+  if (ranking.verdict == Verdict::inconclusive) {
+    say(fmt::format("inconclusive: {}", why_inconclusive(ranking)));
+  }
+  return exit_code(ranking.verdict);
+}
+
+int run_validation(const Options& options) {
+  check_files(options);
+  const BackendEntry& backend = *find_named(backend_entries(), options.backend);
+  check_torch_options(options, backend);
+  const ValidationOptions measuring{.measuring = {.iterations = iterations_of(options)},
+                                    .action_us = action_us_of(options),
+                                    .processes = processes_of(options),
+                                    .bodies = bodies_of(options),
+                                    .torch = torch_of(options),
+                                    .device = device_of(options, backend)};
+  const Scenario scenario = read_scenario(options.scenario, options.settings);
+  if (!options.gpu_program.empty()) {
+    write_file(options.gpu_program, gpu_program_file(scenario), options.replaced);
+    return ExitCode::done;
+  }
+  if (!options.schedules.empty()) return run_ranking(options, scenario, backend, measuring);
+  const Validation validation = backend.torch.group.empty()
+                                    ? validate(scenario, backend, measuring)
+                                    : validate_alone_in_torch(scenario, backend, measuring);
+  if (validation.served) return ExitCode::done;
+  write_outputs(options, validation);
+  if (options.timeline != "-" && options.simulated != "-") {
+    show(options.json ? printed(validation_json(validation)) : validation_text(validation));
+  }
+  return exit_code(validation);
+}
+
+Runner declare(CommandLine& line) {
+  auto options = std::make_shared<Options>();
+  std::vector<std::string> backends;
+  for (const BackendEntry* entry : backend_entries()) backends.emplace_back(entry->name);
+  line.required("SCENARIO", options->scenario, "scenario file (JSON), - for standard input");
+  line.option("--set", options->settings, "change the scenario first", "/POINTER=VALUE");
+  line.suggest("--set", suggested_settings);
+  line.choice("--backend", options->backend, backends, "what runs the plan");
+  line.option("--iterations", options->iterations, "how many clean iterations to measure, from 20");
+  line.option("--schedules", options->schedules,
+              "run it with each of these, and say whether simulation puts them in the right order",
+              "all|NAME,NAME...");
+  line.suggest("--schedules", suggested_schedules_or_all);
+  line.option("--action-us", options->action_us,
+              "how long an action is to take on average, in microseconds");
+  line.option("--processes", options->processes,
+              "over how many processes to spread the ranks, which then talk by TCP; 1 by default");
+  line.choice("--bodies", options->bodies, body_names(), "what actions do");
+  line.choice("--links", options->links, {"host", "paced"},
+              "cuda_single*: copies through host memory, or as fast as links; default paced");
+  line.option(
+      "--nccl", options->nccl,
+      "cuda_multi*: min_ctas and max_ctas bound the blocks of NCCL's kernels, split_share=1 "
+      "shares resources of communicators",
+      "KEY=N");
+  line.option("--gpu-program", options->gpu_program,
+              "only write what a GPU would run, for penstock_gpu_check", "FILE");
+  declare(line, options->torch);
+  line.option("--keep", options->keep, "torch_*: keep scripts, orders and traces here", "FOLDER");
+  line.option("--timeline", options->timeline, "write the timeline of the median iteration",
+              "FILE");
+  line.option("--simulated", options->simulated,
+              "write the timeline that was simulated with profiled lengths", "FILE");
+  line.replaces(options->replaced);
+  line.flag("--json", options->json, "print the result as JSON");
+  return [options] { return run_validation(*options); };
+}
+
+}  // namespace
+
+constinit extern const CommandEntry validate_entry{
+    .name = "validate",
+    .summary = "run the plan for real and compare it with the simulation",
+    .group = CommandGroup::validate,
+    .on_first_screen = true,
+    .example = "penstock validate experiments/scenarios/first_run.json --backend cpu_logical",
+    .declare = declare,
+};
+
+}  // namespace penstock

@@ -1,0 +1,108 @@
+#include "experiments/program/help/markdown.hpp"
+
+#include <md4c.h>
+
+namespace penstock {
+namespace {
+
+/// Builds the blocks from the calls of the parser.
+class PageBuilder {
+ public:
+  void enter(MD_BLOCKTYPE type, void* detail) {
+    switch (type) {
+      case MD_BLOCK_H:
+        begin(PageBlock::Kind::heading, static_cast<MD_BLOCK_H_DETAIL*>(detail)->level);
+        break;
+      case MD_BLOCK_P:
+        begin(PageBlock::Kind::paragraph);
+        break;
+      case MD_BLOCK_LI:
+        begin(PageBlock::Kind::item);
+        break;
+      case MD_BLOCK_CODE:
+        begin(PageBlock::Kind::code);
+        break;
+      case MD_BLOCK_TABLE:
+        begin(PageBlock::Kind::table);
+        break;
+      case MD_BLOCK_TR:
+        blocks_.back().rows.emplace_back();
+        break;
+      case MD_BLOCK_TH:
+      case MD_BLOCK_TD:
+        blocks_.back().rows.back().emplace_back();
+        break;
+      default:
+        break;
+    }
+  }
+
+  void enter(MD_SPANTYPE type) {
+    if (type == MD_SPAN_CODE) style_ = TextRun::Style::code;
+    if (type == MD_SPAN_STRONG) style_ = TextRun::Style::bold;
+  }
+  void leave_span() { style_ = TextRun::Style::plain; }
+
+  void add(MD_TEXTTYPE type, std::string_view text) {
+    if (blocks_.empty()) return;
+    if (type == MD_TEXT_SOFTBR || type == MD_TEXT_BR) text = " ";
+    PageBlock& block = blocks_.back();
+    if (block.kind == PageBlock::Kind::table) {
+      block.rows.back().back() += text;
+      return;
+    }
+    if (block.runs.empty() || block.runs.back().style != style_) block.runs.push_back({style_, ""});
+    block.runs.back().text += text;
+  }
+
+  std::vector<PageBlock> blocks() && { return std::move(blocks_); }
+
+ private:
+  void begin(PageBlock::Kind kind, unsigned level = 0) {
+    // A paragraph in front of which its item just began is that item's text.
+    const bool in_item = kind == PageBlock::Kind::paragraph && !blocks_.empty() &&
+                         blocks_.back().kind == PageBlock::Kind::item &&
+                         blocks_.back().runs.empty();
+    if (!in_item) blocks_.push_back({kind, level, {}, {}});
+  }
+
+  std::vector<PageBlock> blocks_;
+  TextRun::Style style_ = TextRun::Style::plain;
+};
+
+PageBuilder& builder(void* data) { return *static_cast<PageBuilder*>(data); }
+
+}  // namespace
+
+std::vector<PageBlock> parse_markdown(std::string_view text) {
+  PageBuilder blocks;
+  MD_PARSER parser{};
+  parser.flags = MD_FLAG_TABLES | MD_FLAG_NOHTML;
+  parser.enter_block = [](MD_BLOCKTYPE type, void* detail, void* data) {
+    builder(data).enter(type, detail);
+    return 0;
+  };
+  parser.leave_block = [](MD_BLOCKTYPE, void*, void*) { return 0; };
+  parser.enter_span = [](MD_SPANTYPE type, void*, void* data) {
+    builder(data).enter(type);
+    return 0;
+  };
+  parser.leave_span = [](MD_SPANTYPE, void*, void* data) {
+    builder(data).leave_span();
+    return 0;
+  };
+  parser.text = [](MD_TEXTTYPE type, const MD_CHAR* piece, MD_SIZE size, void* data) {
+    builder(data).add(type, {piece, size});
+    return 0;
+  };
+  md_parse(text.data(), static_cast<MD_SIZE>(text.size()), &parser, &blocks);
+  return std::move(blocks).blocks();
+}
+
+std::string plain_text(const std::vector<TextRun>& runs) {
+  std::string text;
+  for (const TextRun& run : runs) text += run.text;
+  return text;
+}
+
+}  // namespace penstock

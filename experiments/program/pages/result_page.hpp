@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "experiments/input/files/output_file.hpp"
+
+namespace penstock {
+
+struct PageColumn {
+  std::string label;
+  std::string title;  // its whole name
+  bool number = false;
+};
+
+struct PageCell {
+  std::string text;
+  std::string value = {};  // of a number: all of its digits; empty: the text
+};
+
+/// A text of a page, with its line ends.
+struct PageText {
+  std::string heading;
+  std::string text;
+};
+
+struct PageFigure {
+  std::string label;
+  std::string svg;  // a whole SVG file
+};
+
+/// What opens below a row.
+struct PageDetail {
+  std::vector<PageText> texts;
+  std::vector<PageFigure> figures;
+};
+
+/// A page: summary, pictures, texts and a table.
+struct ResultPage {
+  std::string title;
+  std::string summary;
+  std::vector<std::string> notes;  // of what the page leaves out
+  std::vector<PageFigure> figures;
+  std::vector<PageText> texts;
+  std::string table_heading;
+  std::vector<PageColumn> columns;
+  std::vector<std::vector<PageCell>> rows;  // as many cells as columns each
+  /// What opens below a row; called once for each, in order, as it is written. Empty: rows do not
+  /// open.
+  std::function<PageDetail(std::size_t row)> detail;
+};
+
+/// Writes the page as HTML that needs nothing else.
+void write_page(const ResultPage& page, const TextSink& sink);
+
+}  // namespace penstock

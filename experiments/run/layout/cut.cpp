@@ -1,0 +1,150 @@
+#include "experiments/run/layout/cut.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+
+#include "experiments/input/files/table.hpp"
+#include "experiments/run/layout/cut_problem.hpp"
+#include "experiments/run/layout/pipeline_ranks.hpp"
+#include "hardware_models/registry.hpp"
+#include "schedules/partitioners/registry.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/named.hpp"
+
+namespace penstock {
+namespace {
+
+void check_stages(const Scenario& scenario, const Placement& placement, std::size_t stages) {
+  if (const auto given = stages_given(scenario); given && *given != stages) {
+    throw InputError(
+        scenario.partition.stated     ? "/partition/stages"
+        : scenario.model.stages_given ? "/model/stages"
+                                      : "/model/file",
+        fmt::format("it has {}, but the schedule has {} on {}", counted(*given, "stage"),
+                    counted(stages, "model stage"), counted(placement.ranks(), "rank")));
+  }
+}
+
+/// The link between the first two ranks, as one bandwidth and latency. Between others it may
+/// differ; the simulation of the result has them all.
+void add_link(const HardwareModel& hardware, CutProblem& problem) {
+  constexpr double bytes = 64 * 1024 * 1024;
+  if (problem.ranks < 2) return;
+  const TransferTime time = hardware.transfer(bytes, Rank{0}, Rank{1});
+  problem.latency_s = time.latency_us / 1e6;
+  if (time.occupies_us > 0) problem.bandwidth_bytes_per_s = bytes / time.occupies_us * 1e6;
+}
+
+CutTransfers transfers_of(const CutProblem& problem) {
+  const bool known = problem.bandwidth_bytes_per_s.has_value();
+  return problem.settings.transfers.value_or(known ? CutTransfers::overlap : CutTransfers::none);
+}
+
+/// Adds what the layout knows beside the layers.
+void add_layout(const Layout& layout, std::uint32_t stages, CutProblem& problem) {
+  problem.stages = stages;
+  problem.ranks = layout.placement.ranks();
+  problem.chunks = std::max(1U, stages / problem.ranks);
+  problem.microbatches = layout.microbatches * layout.slices;
+  const BytesPerParameter& kept = layout.memory.kept;
+  if (kept.parameter > 0) {
+    problem.state_factor = 1 + kept.gradient / kept.parameter + kept.optimizer_factor();
+  }
+  if (layout.memory.capacity_bytes) {
+    const double usable = double(*layout.memory.capacity_bytes) * (1 - layout.memory.reserve) -
+                          layout.memory.context_bytes;
+    problem.memory_bytes = std::max(0.0, usable) / problem.chunks;
+  }
+  // Under a policy the schedule lists actions in no order.
+  if (layout.policy != nullptr) return;
+  problem.schedule = &layout.schedule;
+  problem.placement = &layout.placement;
+}
+
+/// Times of layers; what is recomputed comes before the backward.
+PassTimes times_of(const HardwareModel& hardware, const RecomputeSection& recompute) {
+  return [&hardware, recompute](const Layer& layer, Pass pass) {
+    std::optional<double> time = hardware.compute_us(layer, pass);
+    const bool again = recompute.mode != RecomputeMode::none &&
+                       (recompute.mode.has_value() || layer.recompute_us > 0);
+    if (time && again && gives_gradient(pass)) {
+      *time += hardware.compute_us(layer, Pass::recompute).value_or(0);
+    }
+    return time;
+  };
+}
+
+/// Rules of schedules may not allow the problem's sizes.
+Cut cut_of(const PartitionerEntry& entry, const CutProblem& problem) {
+  try {
+    return entry.cut(problem);
+  } catch (const RuleError& error) {
+    throw InputError("/partition/name", fmt::format("{}: {}", entry.name, error.what()));
+  }
+}
+
+/// `hardware` may be null.
+Partition cut_by_name(const PartitionSection& section, const Layout& layout, std::uint32_t stages,
+                      const HardwareModel* hardware) {
+  const PartitionerEntry* entry = find_named(partitioner_entries(), section.name);
+  std::unique_ptr<HardwareModel> own;
+  PassTimes times;
+  if (entry->needs_costs) {
+    if (hardware == nullptr) {
+      own =
+          find_named(cost_model_entries(), layout.hardware.cost_model)->make(layout.hardware.spec);
+      hardware = own.get();
+    }
+    times = times_of(*hardware, layout.recompute);
+  }
+  ModelToCut model = model_to_cut(layout.model, times);
+  add_layout(layout, stages, model.problem);
+  model.problem.settings = section.settings;
+  // The placement of the order decides which rank runs a stage.
+  model.problem.settings.keep_order = true;
+  model.problem.settings.contiguous = true;
+  if (entry->needs_costs) add_link(*hardware, model.problem);
+  model.problem.transfers = transfers_of(model.problem);
+  Cut cut = cut_of(*entry, model.problem);
+  if (!cut.finding.empty()) {
+    // The run reports what does not fit, rank by rank.
+    model.problem.memory_bytes.reset();
+    model.problem.settings.memories.clear();
+    cut = cut_of(*entry, model.problem);
+  }
+  if (cut.stages.size() == stages) return partition_of(cut, model);
+  throw InputError("/partition/name",
+                   fmt::format("{} makes {} here, but the schedule has {}", entry->name,
+                               counted(cut.stages.size(), "stage"), stages));
+}
+
+Partition cut_into(const Scenario& scenario, const Layout& layout, std::uint32_t stages,
+                   const HardwareModel* hardware) {
+  Partition partition;
+  if (!scenario.partition.stages.empty()) {
+    partition.stages = scenario.partition.stages;
+    check_partition(layout.model, partition);
+    return partition;
+  }
+  if (scenario.model.stages_given) {
+    for (LayerIndex layer : Numbers<LayerIndex>(stages)) partition.stages.push_back({layer});
+    return partition;
+  }
+  return cut_by_name(scenario.partition, layout, stages, hardware);
+}
+
+}  // namespace
+
+Partition cut_model(const Scenario& scenario, const Layout& layout, const HardwareModel* hardware) {
+  const Placement& placement = layout.placement;
+  const auto stages = static_cast<std::uint32_t>(placement.chains().front().size());
+  check_stages(scenario, placement, stages);
+  Partition partition = cut_into(scenario, layout, stages, hardware);
+  partition.ranks = scenario.partition.ranks;
+  return partition;
+}
+
+}  // namespace penstock

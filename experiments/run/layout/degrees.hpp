@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+
+#include "experiments/input/scenario/scenario.hpp"
+
+namespace penstock {
+
+/// How many devices a pipeline rank and its replicas use.
+struct Degrees {
+  std::uint32_t tensor = 1;
+  std::uint32_t data = 1;
+  std::uint32_t context = 1;
+  std::uint32_t expert = 1;
+  bool sequence_parallel = false;
+  bool overlaps_sums = true;             // overlap gradient reduction with compute
+  std::optional<bool> overlaps_gathers;  // of new weights with the next forwards, where stated
+  std::optional<double> bucket_bytes;    // of gradients reduced at once, where stated
+  bool overlaps_experts = false;         // overlap all-to-alls of experts with compute
+  bool scatters = false;                 // each device of a tensor group sends its share only
+
+  /// Devices that act as one pipeline rank.
+  std::uint64_t group() const { return std::uint64_t{tensor} * context * expert; }
+};
+
+/// Settles the degrees. An open number of data replicas uses all remaining devices. Throws
+/// InputError with a pointer into the scenario.
+Degrees settle_degrees(const Scenario& scenario);
+
+/// Devices that act as one pipeline rank, times the data replicas. Throws as above.
+std::uint64_t devices_per_rank(const Degrees& degrees);
+
+}  // namespace penstock

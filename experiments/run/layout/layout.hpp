@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "experiments/input/scenario/scenario.hpp"
+#include "experiments/input/scenario/settle_hardware.hpp"
+#include "experiments/run/layout/batch.hpp"
+#include "experiments/run/layout/degrees.hpp"
+#include "experiments/run/layout/device_memory.hpp"
+#include "experiments/run/layout/stage_coding.hpp"
+#include "schedules/policies/registry.hpp"
+#include "schedules/registry.hpp"
+#include "sim/costs/conditions.hpp"
+#include "sim/model/partition.hpp"
+#include "sim/order/placement.hpp"
+#include "sim/order/schedule.hpp"
+
+namespace penstock {
+
+/// A scenario settled before lowering: which rank holds which layers, which action runs when, on
+/// which hardware. It is complete; nothing refers back to the scenario.
+struct Layout {
+  std::string source;  // the scenario's file, for error texts
+  std::string name;    // of the schedule, or of the order's file
+  Placement placement;
+  ModelGraph model;  // with its costs in this layout
+  ModelSpec spec;    // kinds of layers; empty where layers state their times
+  CellShape shape;   // sizes of the cells
+  Partition partition;
+  Schedule schedule;
+  Overlap overlap = Overlap::serial;
+  std::uint32_t microbatches = 0;
+  std::uint32_t slices = 1;          // cells per microbatch
+  double tied_embedding_bytes = 0;   // gradient exchanged by first and last stage
+  std::vector<StageCoding> codings;  // by model stage; empty before encoding
+
+  const ScheduleEntry* rule = nullptr;  // rule that made the order, if any
+  // Decides the order at run time; the schedule then lists only the actions.
+  const PolicyEntry* policy = nullptr;
+  ScheduleOptions options;  // of the rule or policy
+
+  Degrees degrees;
+  Batch batch;
+  Hardware hardware;
+  bool allows_stale = false;  // also uses suspect rows of a profile
+  RecomputeSection recompute;
+  CodecChoice codec;  // as requested; `codings` has the effect
+  DeviceMemory memory;
+  OverheadsSection overheads;
+  Conditions conditions;  // except network and memory capacity
+  Chance chance;
+  std::vector<std::string> notes;  // assumptions
+};
+
+/// Options for settling a scenario.
+struct SettleOptions {
+  const Catalogue* catalogue = nullptr;  // nullptr: read it
+  bool allows_stale = false;
+};
+
+/// Settles the degrees, hardware, placement, order and partition of a scenario. Throws InputError
+/// that starts with the faulty file: the scenario or one that it names.
+Layout settle(const Scenario& scenario, const SettleOptions& options = {});
+
+/// "1f1b, 4 ranks, 8 microbatches".
+std::string title_of(const Layout& layout);
+
+}  // namespace penstock

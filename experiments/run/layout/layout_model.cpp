@@ -1,0 +1,236 @@
+#include "experiments/run/layout/layout_model.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "experiments/input/files/table.hpp"
+#include "hardware_models/model/model_layers.hpp"
+#include "sim/base/error.hpp"
+
+namespace penstock {
+namespace {
+
+/// Changes the costs of a layer to those with selective recomputation.
+void make_selective(Layer& layer) {
+  layer.recompute_us = layer.selective.recompute_us.value_or(layer.recompute_us);
+  layer.stash_bytes = layer.selective.stash_bytes.value_or(layer.stash_bytes);
+  layer.recomputed_bytes = layer.selective.recomputed_bytes.value_or(layer.recomputed_bytes);
+}
+
+RecomputeScope recompute_scope_of(const RecomputeSection& recompute) {
+  switch (recompute.mode.value_or(RecomputeMode::none)) {
+    case RecomputeMode::none:
+      return RecomputeScope::nothing;
+    case RecomputeMode::selective:
+      return RecomputeScope::selected;
+    case RecomputeMode::full:
+      return recompute.unit == RecomputeUnit::stage ? RecomputeScope::whole_stages
+                                                    : RecomputeScope::blocks;
+    case RecomputeMode::except_last:
+      return RecomputeScope::whole_stages;
+  }
+  return RecomputeScope::nothing;
+}
+
+void check_unit(const RecomputeSection& recompute, bool by_kind) {
+  if (!recompute.unit) return;
+  const char* why = nullptr;
+  if (recompute.mode.value_or(RecomputeMode::none) == RecomputeMode::none) {
+    why = "nothing is made again; it goes with a \"mode\"";
+  } else if (!by_kind) {
+    why =
+        "layers that state what they cost state what is made again; a unit goes with layers by "
+        "kind";
+  } else if (recompute.mode == RecomputeMode::selective && recompute.unit == RecomputeUnit::stage) {
+    why = "selective recomputation goes layer by layer";
+  } else if (recompute.mode == RecomputeMode::except_last &&
+             recompute.unit == RecomputeUnit::layer) {
+    why = "except_last makes whole stages again";
+  }
+  if (why != nullptr) throw InputError("/recompute/unit", why);
+}
+
+/// Microbatches that are recomputed are listed for every stage of the order.
+void check_recomputed_microbatches(const Layout& layout) {
+  const auto& lists = layout.recompute.microbatches;
+  const std::string pointer = "/recompute/microbatches";
+  if (lists.empty()) return;
+  if (layout.slices > 1) {
+    throw InputError(pointer, "slices of a sequence are recomputed all or not at all");
+  }
+  if (lists.size() != layout.placement.stage_count()) {
+    throw InputError(pointer,
+                     fmt::format("it needs {}, one per stage; got {}",
+                                 counted(layout.placement.stage_count(), "list"), lists.size()));
+  }
+  for (std::size_t s = 0; s < lists.size(); ++s) {
+    if (lists[s].empty() || lists[s].back() < layout.microbatches) continue;
+    throw InputError(fmt::format("{}/{}", pointer, s),
+                     fmt::format("microbatch {} of {}: they are numbered from 0", lists[s].back(),
+                                 layout.microbatches));
+  }
+}
+
+/// Whether one rank runs both the first and the last stage of each copy of the model.
+bool ends_share_a_rank(const Placement& placement) {
+  const auto& chains = placement.chains();
+  return std::all_of(chains.begin(), chains.end(), [&](const std::vector<Stage>& chain) {
+    return placement.rank_of(chain.front(), Microbatch{0}) ==
+           placement.rank_of(chain.back(), Microbatch{0});
+  });
+}
+
+/// The second copy of the embedding weights, on the last stage: for a tied head, or for layers that
+/// predict further tokens.
+struct SecondEmbedding {
+  std::size_t layer = 0;  // layer that holds it, or reads the copy of another layer on its rank
+  double parameters = 0;  // on one device; 0: none
+  bool in_layer = false;  // already counted in the layer's parameters
+};
+
+bool has_head(const BlockSpec& block) {
+  return std::any_of(block.parts.begin(), block.parts.end(),
+                     [](const LayerSpec& part) { return part.kind == "head"; });
+}
+
+SecondEmbedding second_embedding(const ModelSpec& spec, const CellShape& shape) {
+  SecondEmbedding second;
+  const auto& blocks = spec.blocks;
+  for (std::size_t i = blocks.size(); i-- > 0;) {
+    if (!has_head(blocks[i])) continue;
+    const double tied = work_of(blocks[i], shape).tied_parameters;
+    if (tied > 0 && !second.in_layer) second = {i, tied, !blocks[i].predicts_further};
+  }
+  return second;
+}
+
+/// Only a split I and W frees part of an activation early. An offloaded activation moves as a
+/// whole.
+void keep_whole_stash(Layout& layout) {
+  if (layout.schedule.has(Pass::backward_weight) && !layout.schedule.has(Pass::evict)) return;
+  for (Layer& layer : layout.model.layers) layer.freed_by_input_bytes = 0;
+}
+
+/// If both ends are on one rank, they share one copy. Otherwise each end holds a copy, and they
+/// exchange gradients.
+void place_second_embedding(Layout& layout) {
+  const SecondEmbedding second = second_embedding(layout.spec, layout.shape);
+  const double bytes = second.parameters * layout.shape.parameter_size;
+  if (bytes == 0) return;
+  if (layout.tied_embedding_bytes > 0) {
+    throw InputError("/model/tied_embedding_bytes",
+                     "the model has a head that is tied to its embedding, which says as much");
+  }
+  const bool apart = !ends_share_a_rank(layout.placement);
+  double& held = layout.model.layers[second.layer].parameter_bytes;
+  if (second.in_layer && !apart) held -= bytes;
+  if (!second.in_layer && apart) held += bytes;
+  if (apart) layout.tied_embedding_bytes = bytes * layout.memory.kept.gradient_factor();
+}
+
+/// A tensor group that sends each activation in shares gathers it where it arrives: before F of a
+/// stage's first layer, and before the backward of its last one.
+void gather_received(Layout& layout) {
+  if (!layout.degrees.scatters) return;
+  const auto& stages = layout.partition.stages;
+  std::vector<Layer>& layers = layout.model.layers;
+  const auto gather = [&](Layer& layer, Pass pass, double bytes) {
+    layer.work.collectives.push_back(
+        {.pass = pass, .kind = CollectiveKind::all_gather, .group = Group::tensor, .bytes = bytes});
+  };
+  for (std::size_t stage = 0; stage + 1 < stages.size(); ++stage) {
+    Layer& last = layers[index(stages[stage].back())];
+    gather(layers[index(stages[stage + 1].front())], Pass::forward, last.activation_bytes);
+    gather(last, Pass::backward_input, last.activation_bytes);
+  }
+}
+
+/// Refuses shares that would split a token.
+void check_shares(const CellShape& shape) {
+  const double cells = shape.context * shape.slices;
+  if (std::fmod(shape.sequence, cells) == 0) return;
+  throw InputError(
+      shape.context > 1 ? "/parallel/context" : "/schedule/slices",
+      fmt::format("a sequence of {} tokens does not divide by context {} times slices {}",
+                  shape.sequence, shape.context, shape.slices));
+}
+
+/// Errors about layers from a file name the place inside that file, below "/model/file".
+std::vector<ModelGraph> graphs_of_file(const ModelSpec& spec, const CellShape& shape,
+                                       const std::vector<RecomputeScope>& scopes,
+                                       const Operators& operators) {
+  try {
+    std::vector<ModelGraph> models = graphs_of(spec, shape, scopes, operators);
+    for (ModelGraph& model : models) {
+      for (Layer& layer : model.layers) layer.source = "/model/file";
+    }
+    return models;
+  } catch (const InputError& error) {
+    const std::string place = error.where().empty() ? "" : error.where() + ": ";
+    throw InputError("/model/file", place + error.what());
+  }
+}
+
+std::vector<ModelGraph> graphs_by_kinds(const Scenario& scenario,
+                                        const std::vector<RecomputeSection>& recomputations,
+                                        const Batch& batch, const CellShape& shape) {
+  std::vector<RecomputeScope> scopes;
+  for (const RecomputeSection& one : recomputations) scopes.push_back(recompute_scope_of(one));
+  if (batch.sequence) check_shares(shape);
+  const Operators& operators = scenario.recompute.operators;
+  if (scenario.model.from_file) {
+    return graphs_of_file(scenario.model.spec, shape, scopes, operators);
+  }
+  return graphs_of(scenario.model.spec, shape, scopes, operators);
+}
+
+}  // namespace
+
+CellShape shape_of(const ModelSection& model, const Layout& layout) {
+  const bool wide = model.dtype == "fp32" || model.dtype == "tf32";
+  const Degrees& degrees = layout.degrees;
+  return {.sequence = layout.batch.sequence.value_or(1),
+          .microbatch = layout.batch.microbatch.value_or(1),
+          .slices = double(layout.slices),
+          .activation_size = wide ? 4.0 : 2.0,
+          .parameter_size = layout.memory.kept.parameter,
+          .tensor = double(degrees.tensor),
+          .context = double(degrees.context),
+          .expert = double(degrees.expert),
+          .sequence_parallel = degrees.sequence_parallel};
+}
+
+ModelGraph model_of(const Scenario& scenario, const Batch& batch, const CellShape& shape) {
+  return std::move(models_of(scenario, {scenario.recompute}, batch, shape).front());
+}
+
+std::vector<ModelGraph> models_of(const Scenario& scenario,
+                                  const std::vector<RecomputeSection>& recomputations,
+                                  const Batch& batch, const CellShape& shape) {
+  const bool by_kind = scenario.model.by_kind();
+  for (const RecomputeSection& one : recomputations) check_unit(one, by_kind);
+  if (by_kind) return graphs_by_kinds(scenario, recomputations, batch, shape);
+  std::vector<ModelGraph> models;
+  for (const RecomputeSection& one : recomputations) {
+    models.push_back(scenario.model.graph);
+    if (one.mode != RecomputeMode::selective) continue;
+    for (Layer& layer : models.back().layers) make_selective(layer);
+  }
+  return models;
+}
+
+void fit_model(Layout& layout) {
+  check_recomputed_microbatches(layout);
+  if (layout.spec.blocks.empty()) return;
+  keep_whole_stash(layout);
+  if (recompute_scope_of(layout.recompute) == RecomputeScope::whole_stages) {
+    keep_inputs_of_stages(layout.model, layout.partition);
+  }
+  place_second_embedding(layout);
+  gather_received(layout);
+}
+
+}  // namespace penstock

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <vector>
+
+#include "experiments/input/scenario/scenario.hpp"
+#include "experiments/run/layout/batch.hpp"
+#include "experiments/run/layout/layout.hpp"
+#include "hardware_models/spec/model_spec.hpp"
+#include "sim/model/model_graph.hpp"
+
+namespace penstock {
+
+/// Sizes of a cell, and the devices that share it. Needs the layout's degrees, batch, memory and
+/// slices.
+CellShape shape_of(const ModelSection& model, const Layout& layout);
+
+/// The layers of a scenario with their costs under its recomputation mode. Throws InputError with a
+/// pointer into the scenario.
+ModelGraph model_of(const Scenario& scenario, const Batch& batch, const CellShape& shape);
+/// The same under other recomputations; the work of each layer is computed once.
+std::vector<ModelGraph> models_of(const Scenario& scenario,
+                                  const std::vector<RecomputeSection>& recomputations,
+                                  const Batch& batch, const CellShape& shape);
+
+/// Adjusts the model to its partition: the stash of a fully recomputed stage, and tied weights of
+/// the first and last stage. Throws as above.
+void fit_model(Layout& layout);
+
+}  // namespace penstock

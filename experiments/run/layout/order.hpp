@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "experiments/input/scenario/scenario.hpp"
+#include "experiments/run/layout/batch.hpp"
+#include "experiments/run/layout/degrees.hpp"
+#include "schedules/policies/registry.hpp"
+#include "schedules/registry.hpp"
+#include "sim/order/placement.hpp"
+#include "sim/order/schedule.hpp"
+
+namespace penstock {
+
+/// Which action runs when, and the source of that order.
+struct Order {
+  std::string name;  // of the schedule, the policy or the order's file
+  Placement placement;
+  Schedule schedule;
+  std::uint32_t microbatches = 0;
+  std::uint32_t slices = 1;
+  const ScheduleEntry* rule = nullptr;
+  const PolicyEntry* policy = nullptr;
+  ScheduleOptions options;  // of the rule or policy
+  std::string note;         // what of it is not simulated; empty: nothing
+};
+
+/// The order of a schedule rule. Throws InputError with a pointer into the scenario.
+Order order_by_rule(const Scenario& scenario, const Degrees& degrees, std::uint32_t microbatches);
+
+/// The actions that a policy has to order. Throws as above.
+Order order_by_policy(const Scenario& scenario, const Degrees& degrees, std::uint32_t microbatches);
+
+/// The order from the scenario's file. Throws InputError that starts with the faulty file.
+Order order_by_file(const Scenario& scenario);
+
+/// Refuses a scenario that contradicts its order's file.
+void check_against_order(const Scenario& scenario, const Degrees& degrees, const Batch& batch,
+                         const Order& order);
+
+/// JSON pointer of a schedule option.
+std::string option_pointer(const std::string& name);
+
+}  // namespace penstock

@@ -1,0 +1,94 @@
+#include "experiments/run/layout/pipeline_ranks.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "experiments/input/files/table.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/limits.hpp"
+
+namespace penstock {
+namespace {
+
+std::uint32_t ranks_by_devices(const Scenario& scenario, const Degrees& degrees) {
+  const std::uint64_t each = devices_per_rank(degrees);
+  if (*scenario.hardware.devices % each != 0) {
+    throw InputError("/hardware/devices",
+                     fmt::format("{} cannot be divided by the {} that one pipeline rank takes",
+                                 counted(*scenario.hardware.devices, "device"), each));
+  }
+  return static_cast<std::uint32_t>(*scenario.hardware.devices / each);
+}
+
+}  // namespace
+
+std::optional<std::uint32_t> stages_given(const Scenario& scenario) {
+  if (!scenario.partition.stages.empty()) {
+    return static_cast<std::uint32_t>(scenario.partition.stages.size());
+  }
+  if (scenario.model.stages_given)
+    return static_cast<std::uint32_t>(scenario.model.graph.layers.size());
+  return std::nullopt;
+}
+
+std::uint32_t ranks_for(const Scenario& scenario, const Degrees& degrees, std::uint32_t chunks,
+                        std::uint32_t copies) {
+  if (scenario.parallel.pipeline) return *scenario.parallel.pipeline;
+  if (scenario.hardware.devices) return ranks_by_devices(scenario, degrees);
+  if (!scenario.partition.ranks.empty()) {
+    std::uint32_t highest = 0;
+    for (const auto& replicas : scenario.partition.ranks) {
+      for (Rank rank : replicas) highest = std::max(highest, index(rank));
+    }
+    return highest + 1;
+  }
+  const auto stages = stages_given(scenario);
+  if (!stages) {
+    throw InputError("/parallel/pipeline",
+                     "it is missing; a model given by layers needs the number "
+                     "of pipeline ranks, or \"devices\" under /hardware");
+  }
+  const std::uint64_t all = std::uint64_t{*stages} * copies;
+  if (all % chunks != 0) {
+    throw InputError("/parallel/chunks", fmt::format("{} cannot be divided by {} chunks a rank",
+                                                     counted(all, "stage"), chunks));
+  }
+  return static_cast<std::uint32_t>(all / chunks);
+}
+
+void check_devices(const Scenario& scenario, const Degrees& degrees, std::uint32_t ranks) {
+  const std::uint64_t needed = ranks * devices_per_rank(degrees);
+  if (!scenario.hardware.devices || *scenario.hardware.devices == needed) return;
+  throw InputError(
+      "/hardware/devices",
+      fmt::format("it is {}, but {} times the other degrees of /parallel take {}",
+                  *scenario.hardware.devices, counted(ranks, "pipeline rank"), needed));
+}
+
+void check_sizes(std::uint32_t ranks, std::uint64_t chunks) {
+  if (ranks > Limits::ranks) {
+    throw InputError("/parallel/pipeline",
+                     fmt::format("{} ranks are too many; at most {}", ranks, Limits::ranks));
+  }
+  if (ranks * chunks > Limits::stages) {
+    throw InputError("/parallel/chunks",
+                     fmt::format("{} ranks times {} chunks are too many stages; "
+                                 "at most {}",
+                                 ranks, chunks, Limits::stages));
+  }
+}
+
+Placement given_placement(const Scenario& scenario, std::uint32_t ranks) {
+  std::vector<Stage> chain;
+  for (Stage stage : Numbers<Stage>(static_cast<std::uint32_t>(scenario.partition.ranks.size()))) {
+    chain.push_back(stage);
+  }
+  try {
+    return Placement::given(ranks, scenario.partition.ranks, {chain});
+  } catch (const InputError& error) {
+    throw InputError("/partition/ranks", error.what());
+  }
+}
+
+}  // namespace penstock

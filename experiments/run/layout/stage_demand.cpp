@@ -1,0 +1,164 @@
+#include "experiments/run/layout/stage_demand.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace penstock {
+namespace {
+
+constexpr std::array computing_passes{Pass::forward, Pass::backward, Pass::backward_input,
+                                      Pass::backward_weight, Pass::recompute};
+
+/// The ranks that hold each model stage, in all chains and replicas, ascending.
+std::vector<std::vector<Rank>> ranks_by_stage(const Plan& plan, std::size_t stages) {
+  std::vector<std::vector<Rank>> all(stages);
+  for (const BufferClass& buffer : plan.buffers) {
+    if (buffer.kind != BufferKind::parameters) continue;
+    all[plan.model_stage[index(buffer.stage)]].push_back(buffer.rank);
+  }
+  for (std::vector<Rank>& ranks : all) {
+    std::sort(ranks.begin(), ranks.end());
+    ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+  }
+  return all;
+}
+
+/// Parameter bytes of a stage that one device keeps: all, or its share.
+class KeptParameters {
+ public:
+  KeptParameters(const StageSizes& sizes, const std::vector<Rank>& ranks, const Training& training)
+      : whole_(sizes.parameter_bytes), zero_(training.zero) {
+    for (const SharedParameters& one : sizes.parameters) {
+      const Holders holders{one.copies, static_cast<double>(training.data), ranks};
+      share_ += one.bytes / holders.count();
+    }
+  }
+
+  /// Sharded from this ZeRO level on.
+  double sharded_from(std::uint32_t level) const { return zero_ >= level ? share_ : whole_; }
+
+ private:
+  double whole_;
+  double share_ = 0;
+  std::uint32_t zero_;
+};
+
+/// Temporary memory for gathered parameters, in addition to the permanent share.
+double gathered_bytes(const StageSizes& sizes, const Training& training) {
+  if (training.zero < 3) return 0;
+  return training.gathered_bytes.value_or(sizes.largest_parameter_bytes);
+}
+
+void set_held_bytes(const StageSizes& sizes, const KeptParameters& kept, const Training& training,
+                    StageDemand& stage) {
+  const auto set = [&](BufferKind kind, double bytes) {
+    stage.held_bytes[static_cast<std::size_t>(kind)] = bytes;
+  };
+  set(BufferKind::parameters, kept.sharded_from(3));
+  set(BufferKind::versions, kept.sharded_from(3));
+  set(BufferKind::weight_gradients, kept.sharded_from(2) * training.gradient_factor);
+  set(BufferKind::optimizer, kept.sharded_from(1) * training.optimizer_factor);
+  set(BufferKind::stash, sizes.stash_bytes);
+  set(BufferKind::input_stash, sizes.input_stash_bytes);
+  set(BufferKind::recomputed, sizes.recomputed_bytes);
+  set(BufferKind::pending_weight, sizes.pending_weight_bytes);
+  set(BufferKind::workspace, sizes.workspace_bytes + gathered_bytes(sizes, training));
+  set(BufferKind::context, training.context_bytes);
+  set(BufferKind::reserve, training.reserve_bytes);
+  set(BufferKind::receive, sizes.activation_bytes * training.received_share);
+  set(BufferKind::gradient, sizes.activation_bytes * training.received_share);
+}
+
+/// Time of U: the stated time, plus the memory time of gradients, parameters and optimizer state.
+/// Optimizer state moves twice. Counts only the share that this device updates.
+double update_us(const KeptParameters& kept, const Training& training) {
+  if (training.update_bytes_per_s == 0) return training.optimizer_us;
+  const double moved =
+      kept.sharded_from(1) * (1 + training.gradient_factor + 2 * training.optimizer_factor);
+  return training.optimizer_us + moved / training.update_bytes_per_s * 1e6;
+}
+
+/// Adds encoding and decoding. The B or I after R decodes what R needs.
+void add_codec_times(const CodecTimes& times, StageDemand& stage) {
+  stage.of(Pass::forward).extra_us += times.forward_us;
+  stage.of(Pass::backward).extra_us += times.backward_us;
+  stage.of(Pass::backward_input).extra_us += times.backward_us;
+  stage.of(Pass::backward_weight).extra_us += times.backward_weight_us;
+}
+
+/// Whether a pass gathers the weights of its stage. A layer that is recomputed right before its
+/// backward is gathered once for both.
+bool gathers_weights(Pass pass, const Training& training) {
+  if (pass == Pass::recompute) return !training.recomputes_gathered;
+  return pass == Pass::forward || reads_activation(pass);
+}
+
+/// Adds the gradient reduction: the last of some buckets follows a weight gradient, those before
+/// it start with it.
+void add_reduction(const StageCollective& whole, std::uint32_t buckets, StageDemand& stage) {
+  StageCollective one = whole;
+  one.factor /= buckets;
+  stage.of(Pass::reduce_gradient).collectives = {buckets == 1 ? whole : one};
+  if (buckets == 1) return;
+  one.times = buckets - 1;
+  stage.of(Pass::reduce_early).collectives = {one};
+}
+
+/// Adds the collectives of the tail and of the passes.
+void add_collectives(const Training& training, std::uint32_t buckets, StageDemand& stage) {
+  const StageCollective gather{CollectiveKind::all_gather};
+  const StageCollective scatter{CollectiveKind::reduce_scatter, training.gradient_factor};
+  const StageCollective reduce{CollectiveKind::all_reduce, training.gradient_factor};
+  add_reduction(training.zero > 0 ? scatter : reduce, buckets, stage);
+  stage.of(Pass::gather_weights).collectives = {gather};
+  const bool gathers = training.zero == 3;
+  const bool sums = gathers || (training.zero == 2 && !training.overlaps_sums);
+  for (const Pass pass : computing_passes) {
+    std::vector<StageCollective>& all = stage.of(pass).collectives;
+    if (gathers && gathers_weights(pass, training)) all.push_back(gather);
+    if (sums && ends_activation(pass)) all.push_back(scatter);
+  }
+}
+
+StageDemand demand_of_stage(const StageSizes& sizes, std::vector<Rank> ranks, std::uint32_t buckets,
+                            const Training& training) {
+  const KeptParameters kept(sizes, ranks, training);
+  StageDemand stage{.parameter_bytes = sizes.parameter_bytes,
+                    .parameters = sizes.parameters,
+                    .ranks = std::move(ranks)};
+  set_held_bytes(sizes, kept, training, stage);
+  stage.of(Pass::update).extra_us = update_us(kept, training);
+  stage.of(Pass::tie_gradient).sent_bytes = training.tied_embedding_bytes;
+  add_collectives(training, buckets, stage);
+  return stage;
+}
+
+}  // namespace
+
+Demand demand_of(const Plan& plan, const ModelGraph& model, const Partition& partition,
+                 const Training& training) {
+  Demand demand{.stages = {},
+                .data = training.data,
+                .extra_overlaps = training.codecs_overlap,
+                .collectives_overlap = training.overlaps_sums,
+                .gathers_overlap = training.overlaps_gathers,
+                .slows = training.slows,
+                .layers_ahead = training.layers_ahead};
+  const std::vector<StageSizes> sizes =
+      stage_sizes(model, partition, training.layers_ahead.value_or(1) + 1);
+  std::vector<std::vector<Rank>> ranks = ranks_by_stage(plan, sizes.size());
+  for (std::size_t s = 0; s < sizes.size(); ++s) {
+    const std::uint32_t buckets = training.buckets.empty() ? 1 : training.buckets[s];
+    demand.stages.push_back(demand_of_stage(sizes[s], std::move(ranks[s]), buckets, training));
+    if (!training.codecs.empty()) add_codec_times(training.codecs[s], demand.stages[s]);
+  }
+  return demand;
+}
+
+Costs price(const Plan& plan, const ModelGraph& model, const Partition& partition,
+            const HardwareModel& hardware, const Training& training) {
+  return price(plan, model, partition, hardware, demand_of(plan, model, partition, training));
+}
+
+}  // namespace penstock

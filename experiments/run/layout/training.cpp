@@ -1,0 +1,240 @@
+#include "experiments/run/layout/training.hpp"
+
+#include <algorithm>
+
+#include "experiments/run/layout/gradient_buckets.hpp"
+#include "sim/base/error.hpp"
+#include "sim/order/placement.hpp"
+
+namespace penstock {
+namespace {
+
+/// Replicas of a layer, or of part of it, within a rank's group.
+double copies_in_group(const Layer& layer) {
+  const bool dense = layer.parameter_bytes > layer.expert_parameter_bytes;
+  const bool experts = layer.expert_parameter_bytes > 0;
+  return std::max(dense ? layer.copies : 1, experts ? layer.expert_copies : 1);
+}
+
+/// Whether there are replicas, within a group or data parallel.
+bool shares_beyond_ranks(const Layout& layout) {
+  const std::vector<Layer>& layers = layout.model.layers;
+  return layout.degrees.data > 1 ||
+         std::any_of(layers.begin(), layers.end(),
+                     [](const Layer& layer) { return copies_in_group(layer) > 1; });
+}
+
+/// By model stage: whether its replicas reduce gradients.
+std::vector<bool> summed_stages(const Layout& layout) {
+  const auto ranks = ranks_by_model_stage(layout.placement);
+  std::vector<bool> sums;
+  for (std::size_t stage = 0; stage < ranks.size(); ++stage) {
+    const auto& layers = layout.partition.stages[stage];
+    const double others = layout.degrees.data * static_cast<double>(ranks[stage].size());
+    sums.push_back(std::any_of(layers.begin(), layers.end(), [&](LayerIndex number) {
+      const Layer& layer = layout.model.layers[index(number)];
+      return layer.parameter_bytes > 0 && copies_in_group(layer) * others > 1;
+    }));
+  }
+  return sums;
+}
+
+bool any_of(const std::vector<bool>& flags) {
+  return std::find(flags.begin(), flags.end(), true) != flags.end();
+}
+
+/// By model stage: whether `test` holds for any of its layers.
+template <class Test>
+std::vector<bool> stages_with(const ModelGraph& model, const Partition& partition, Test test) {
+  std::vector<bool> stages;
+  for (const std::vector<LayerIndex>& layers : partition.stages) {
+    stages.push_back(std::any_of(layers.begin(), layers.end(), [&](LayerIndex layer) {
+      return test(model.layers[index(layer)]);
+    }));
+  }
+  return stages;
+}
+
+/// Whether a layer is recomputed. With a mode, a layer without a stated time counts too: by its
+/// recomputed bytes or its kernels.
+bool made_again(const RecomputeSection& recompute, const Layer& layer) {
+  if (layer.recompute_us > 0) return true;
+  if (!recompute.mode) return false;
+  if (recompute.mode != RecomputeMode::selective) {
+    return layer.recomputed_bytes > 0 || !layer.work.kernels.empty();
+  }
+  return layer.recomputed_bytes > 0 ||
+         std::any_of(layer.work.kernels.begin(), layer.work.kernels.end(),
+                     [](const Kernel& kernel) { return kernel.selective; });
+}
+
+Recomputing recomputing_of(const Layout& layout) {
+  if (layout.recompute.mode == RecomputeMode::none) return {};
+  const auto again = [&](const Layer& layer) { return made_again(layout.recompute, layer); };
+  return {.stages = stages_with(layout.model, layout.partition, again),
+          .early = layout.recompute.early,
+          .except_last = layout.recompute.mode == RecomputeMode::except_last,
+          .microbatches = layout.recompute.microbatches};
+}
+
+/// Without replicas there is nothing to shard.
+std::uint32_t zero_level(const Layout& layout) {
+  return shares_weights(layout) ? layout.memory.zero : 0;
+}
+
+/// Memory traffic of the update in bytes per second; 0: the update takes the stated time.
+double update_bytes_per_s(const Layout& layout) {
+  const auto& machine = layout.hardware.spec.machine;
+  if (layout.overheads.optimizer_us || !machine || layout.memory.kept.optimizer == 0) return 0;
+  constexpr double large = 1e9;  // MB; large enough to stream
+  const Device& device = machine->device;
+  return device.memory_bandwidth_bytes_per_s * efficiency_at(device.memory_efficiency, large);
+}
+
+/// Layers by kind are gathered one ahead, as FSDP does; layers that state their times may each
+/// stand for many.
+std::optional<std::uint32_t> layers_ahead(const Layout& layout) {
+  if (layout.memory.prefetch_layers || layout.spec.blocks.empty()) {
+    return layout.memory.prefetch_layers;
+  }
+  return 1;
+}
+
+/// Whether each layer is recomputed right before its backward, or nothing that needs weights is.
+bool recomputes_gathered(const Layout& layout) {
+  const bool by_layer =
+      layout.recompute.unit.value_or(RecomputeUnit::layer) == RecomputeUnit::layer;
+  return by_layer && !layout.spec.blocks.empty() &&
+         layout.recompute.mode != RecomputeMode::except_last;
+}
+
+/// Without gradients there is no reduction and no update.
+bool trains(const Layout& layout) {
+  return layout.schedule.has(Pass::backward) || layout.schedule.has(Pass::backward_weight);
+}
+
+Summing summing_of(const Layout& layout, std::uint32_t zero) {
+  if (zero == 2) return layout.degrees.overlaps_sums ? Summing::behind_each : Summing::in_passes;
+  // With sharded parameters, each pass gathers parameters and reduces gradients itself.
+  if (zero == 3) return Summing::in_passes;
+  return layout.degrees.overlaps_sums ? Summing::behind_stage : Summing::behind_row;
+}
+
+Tail tail_of(const Layout& layout) {
+  Tail tail;
+  if (!trains(layout)) return tail;
+  const std::uint32_t zero = zero_level(layout);
+  if (zero < 3 && shares_weights(layout)) {
+    tail.reduces = summed_stages(layout);
+    for (const std::uint32_t buckets : gradient_buckets(layout)) tail.early.push_back(buckets > 1);
+  }
+  tail.summing = summing_of(layout, zero);
+  tail.gathers = zero == 1 || zero == 2;
+  tail.across_ranks = layout.degrees.data == 1;
+  // New weights are gathered after an update, even if the update takes no time.
+  tail.updates = layout.overheads.optimizer_us.value_or(0) > 0 || update_bytes_per_s(layout) > 0 ||
+                 tail.gathers;
+  tail.ties = layout.tied_embedding_bytes > 0;
+  return tail;
+}
+
+/// Throws InputError for settings that a schedule without flushes would ignore.
+void check_no_tail(const Layout& layout) {
+  if (layout.degrees.data > 1 && has_weights(layout.model)) {
+    throw InputError("/parallel/data",
+                     "an asynchronous order has no point at which data replicas could reduce their "
+                     "gradients; set it to 1, and replicate stages by /partition/ranks");
+  }
+  if (shares_beyond_ranks(layout) && has_weights(layout.model)) {
+    throw InputError(
+        "/parallel",
+        "an asynchronous order has no point at which the devices of a rank could reduce "
+        "the gradients of shared weights; set \"context\" and \"expert\" to 1");
+  }
+  if (layout.tied_embedding_bytes > 0) {
+    throw InputError("/model/tied_embedding_bytes",
+                     "an asynchronous order has no point at which first and last stage could "
+                     "exchange gradients; each must have an embedding of its own");
+  }
+}
+
+std::vector<CodecTimes> codec_times(const Layout& layout) {
+  std::vector<CodecTimes> times;
+  for (const StageCoding& coding : layout.codings) times.push_back(coding.times);
+  return times;
+}
+
+/// Adds the kinds of buffers beyond the usual ones.
+void hold_kinds(const Layout& layout, Extras& extras) {
+  const auto hold = [&](BufferKind kind, bool holds) {
+    if (holds) extras.holds[static_cast<std::size_t>(kind)] = true;
+  };
+  const BytesPerParameter kept = layout.memory.kept;
+  hold(BufferKind::weight_gradients, kept.gradient > 0 && trains(layout));
+  hold(BufferKind::optimizer, kept.optimizer > 0 && trains(layout));
+  hold(BufferKind::context, layout.memory.context_bytes > 0);
+  hold(BufferKind::reserve, layout.memory.reserve > 0);
+  hold(BufferKind::workspace, zero_level(layout) == 3);
+  for (const Layer& layer : layout.model.layers) {
+    hold(BufferKind::input_stash, layer.freed_by_input_bytes > 0);
+    hold(BufferKind::pending_weight, layer.pending_weight_bytes > 0);
+    hold(BufferKind::workspace, layer.workspace_bytes > 0);
+    hold(BufferKind::recomputed, layer.recomputed_bytes > 0);
+  }
+}
+
+}  // namespace
+
+bool has_weights(const ModelGraph& model) {
+  return std::any_of(model.layers.begin(), model.layers.end(),
+                     [](const Layer& layer) { return layer.parameter_bytes > 0; });
+}
+
+bool shares_weights(const Layout& layout) {
+  // Copies on several ranks that update as they run each hold their own weights.
+  if (shares_beyond_ranks(layout)) return true;
+  return !layout.schedule.has(Pass::update) && any_of(summed_stages(layout));
+}
+
+bool overlaps_gathers(const Layout& layout) {
+  const auto& machine = layout.hardware.spec.machine;
+  return layout.degrees.overlaps_gathers.value_or(machine &&
+                                                  machine->device.stack.overlaps_gathers);
+}
+
+Extras extras_of(const Layout& layout) {
+  Extras extras{recomputing_of(layout), {}, {}};
+  if (layout.schedule.has(Pass::update)) {
+    check_no_tail(layout);
+  } else {
+    extras.tail = tail_of(layout);
+  }
+  hold_kinds(layout, extras);
+  return extras;
+}
+
+Training training_of(const Layout& layout) {
+  const BytesPerParameter kept = layout.memory.kept;
+  return {.data = layout.degrees.data,
+          .gradient_factor = kept.gradient_factor(),
+          .optimizer_factor = kept.optimizer_factor(),
+          .zero = zero_level(layout),
+          .gathered_bytes = layout.memory.gathered_bytes,
+          .layers_ahead = layers_ahead(layout),
+          .recomputes_gathered = recomputes_gathered(layout),
+          .buckets = gradient_buckets(layout),
+          .received_share = layout.degrees.scatters ? 1.0 / layout.degrees.tensor : 1,
+          .overlaps_sums = layout.degrees.overlaps_sums,
+          .overlaps_gathers = overlaps_gathers(layout),
+          .slows = {layout.conditions.compute_slowdown, layout.conditions.transfer_slowdown},
+          .optimizer_us = layout.overheads.optimizer_us.value_or(0),
+          .update_bytes_per_s = update_bytes_per_s(layout),
+          .tied_embedding_bytes = layout.tied_embedding_bytes,
+          .context_bytes = layout.memory.context_bytes,
+          .codecs = codec_times(layout),
+          .codecs_overlap = layout.codec.overlappable,
+          .reserve_bytes = layout.memory.reserve *
+                           static_cast<double>(layout.memory.capacity_bytes.value_or(0))};
+}
+
+}  // namespace penstock

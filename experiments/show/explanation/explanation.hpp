@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "experiments/show/explanation/sensitivity.hpp"
+#include "experiments/show/explanation/tried_changes.hpp"
+#include "sim/report/critical_path.hpp"
+#include "sim/report/idle.hpp"
+
+namespace penstock {
+
+/// A stretch of the critical path on one rank or link, waits included.
+struct PathStretch {
+  std::uint32_t resource;
+  TaskId first;
+  TaskId last;
+  std::uint32_t tasks = 0;
+  Time begin{};
+  Time end{};
+  PathWaits waits{};
+};
+
+/// Critical-path time of one pass of one stage, without waits.
+struct PathShare {
+  Pass pass;
+  Stage stage;
+  Time time{};
+  std::uint32_t tasks = 0;
+};
+
+/// Where the time of a finished run goes.
+struct Explanation {
+  std::vector<PathStretch> path;
+  std::vector<PathShare> shares;  // of the critical path, largest first
+  PathWaits waits;                // of the path; shares and waits add up to the makespan
+  std::vector<Sensitivity> sensitivity;
+  std::vector<IdleGap> gaps;         // longest first
+  IdleCauses idle;                   // of all ranks
+  std::vector<TriedChange> changes;  // that make the step shorter, fastest first, if tried
+  std::vector<std::string> advice;   // what to change first
+  std::vector<std::string> notes;    // what is left out
+};
+
+}  // namespace penstock

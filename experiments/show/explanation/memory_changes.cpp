@@ -1,0 +1,227 @@
+#include "experiments/show/explanation/memory_changes.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
+
+#include "experiments/run/layout/training.hpp"
+#include "schedules/registry.hpp"
+#include "sim/base/named.hpp"
+
+namespace penstock {
+namespace {
+
+std::uint32_t most_held(const Report& report) {
+  std::uint32_t most = 0;
+  for (const RankReport& rank : report.ranks) most = std::max(most, rank.peak_activations);
+  return most;
+}
+
+/// Collects changes of a scenario.
+class Proposals {
+ public:
+  Proposals(const Scenario& scenario, const RunResult& result)
+      : scenario_(scenario), layout_(result.layout), report_(*result.report) {}
+
+  void add_zero();
+  void add_recomputation();
+  void add_offload();
+  void add_codecs();
+  void add_chunks();
+  void add_schedules();
+  void add_interleaving();
+  std::vector<ScenarioChange> take() { return std::move(all_); }
+
+ private:
+  void add(std::string setting) { all_.push_back({.settings = {std::move(setting)}}); }
+  bool coding_has_time() const;
+  bool comparable(const ScheduleEntry& entry) const;
+  bool takes_chunks(const ScheduleEntry& entry, std::uint32_t chunks) const;
+  std::uint32_t chunks_under(const ScheduleEntry& entry) const;
+  std::vector<std::uint32_t> other_chunks() const;
+  void add_schedule(const ScheduleEntry& entry, std::uint32_t chunks);
+  std::string schedule_setting(const ScheduleEntry& entry) const;
+  std::uint32_t chunks() const {
+    return layout_.placement.stage_count() / layout_.placement.ranks();
+  }
+  ScheduleOptions options_without_settings() const {
+    return {.microbatch_count = layout_.microbatches, .settings = {}};
+  }
+
+  const Scenario& scenario_;
+  const Layout& layout_;
+  const Report& report_;
+  std::vector<ScenarioChange> all_;
+};
+
+void Proposals::add_zero() {
+  if (!shares_weights(layout_)) return;
+  for (std::uint32_t zero = 0; zero <= 3; ++zero) {
+    if (zero != layout_.memory.zero) add(fmt::format("/memory/zero={}", zero));
+  }
+}
+
+void Proposals::add_recomputation() {
+  constexpr std::array<std::pair<const char*, RecomputeMode>, 4> modes{
+      {{"none", RecomputeMode::none},
+       {"selective", RecomputeMode::selective},
+       {"full", RecomputeMode::full},
+       {"except_last", RecomputeMode::except_last}}};
+  for (const auto& [name, mode] : modes) {
+    if (layout_.recompute.mode != mode) add(fmt::format("/recompute/mode={}", name));
+  }
+}
+
+/// Ranks keep half of their activations, or one.
+void Proposals::add_offload() {
+  if (scenario_.offload) {
+    all_.push_back({.left_out = {"offload"}});
+    return;
+  }
+  const std::uint32_t most = most_held(report_);
+  std::uint32_t before = most;
+  for (const std::uint32_t keep : {(most + 1) / 2, 1U}) {
+    if (keep == 0 || keep >= before) continue;
+    before = keep;
+    add(fmt::format("/offload/keep={}", keep));
+  }
+}
+
+/// Whether the speed of codecs is known.
+bool Proposals::coding_has_time() const {
+  const CodecChoice& codec = layout_.codec;
+  return layout_.hardware.spec.machine || (codec.encode_bytes_per_s && codec.decode_bytes_per_s);
+}
+
+/// Stashes with 8 and 4 bits, or unencoded. Not for formats that change during training.
+void Proposals::add_codecs() {
+  const CodecChoice& asked = scenario_.codec;
+  if (!layout_.schedule.has_backward() || !asked.phases.empty()) return;
+  if (asked.stash.index() != 0) add("/codec/stash=none");
+  if (!coding_has_time()) return;
+  for (const double bits : {8.0, 4.0}) {
+    const CodecSpec codec{"bfp", {{"bits", bits}}};
+    const auto* present = std::get_if<CodecSpec>(&asked.stash);
+    if (present != nullptr && *present == codec) continue;
+    add(fmt::format("/codec/stash={}", encoding_json(codec).dump()));
+  }
+}
+
+/// Other chunk counts, if the model leaves them open: a few small ones, half and twice the present
+/// count, and the most that the layers allow.
+std::vector<std::uint32_t> Proposals::other_chunks() const {
+  if (scenario_.model.stages_given) return {};
+  const auto most = static_cast<std::uint32_t>(layout_.model.layers.size()) /
+                    std::max(layout_.placement.ranks(), 1U);
+  std::set<std::uint32_t> counts{1, 2, 3, 4, 6, 8, chunks() / 2, 2 * chunks(), most};
+  std::erase_if(
+      counts, [&](std::uint32_t count) { return count == 0 || count > most || count == chunks(); });
+  return {counts.begin(), counts.end()};
+}
+
+/// The present order with other chunk counts.
+void Proposals::add_chunks() {
+  if (layout_.rule == nullptr && layout_.policy == nullptr) return;
+  for (const std::uint32_t count : other_chunks()) {
+    all_.push_back({.settings = {fmt::format("/parallel/chunks={}", count)},
+                    .left_out = {},
+                    .keeps_pipeline = true});
+  }
+}
+
+/// Whether another rule trains the same way on cells of the same size.
+bool Proposals::comparable(const ScheduleEntry& entry) const {
+  const bool slices = layout_.rule != nullptr && layout_.rule->slices_for != nullptr;
+  return !slices && &entry != layout_.rule && entry.slices_for == nullptr &&
+         entry.weights == layout_.schedule.weights().use;
+}
+
+bool Proposals::takes_chunks(const ScheduleEntry& entry, std::uint32_t chunks) const {
+  try {
+    entry.place(layout_.placement.ranks(), chunks);
+    return true;
+  } catch (const RuleError&) {
+    return false;
+  }
+}
+
+/// The present chunk count if the other rule accepts it, else that rule's default.
+std::uint32_t Proposals::chunks_under(const ScheduleEntry& entry) const {
+  return takes_chunks(entry, chunks()) ? chunks() : usual_chunks(entry, options_without_settings());
+}
+
+/// A schedule given by name alone would keep the present options, order or policy.
+std::string Proposals::schedule_setting(const ScheduleEntry& entry) const {
+  if (layout_.rule != nullptr && layout_.options.settings.empty()) {
+    return fmt::format("/schedule/name={}", entry.name);
+  }
+  return fmt::format("/schedule={{\"name\":\"{}\",\"microbatches\":{}}}", entry.name,
+                     layout_.microbatches);
+}
+
+void Proposals::add_schedule(const ScheduleEntry& entry, std::uint32_t chunks) {
+  ScenarioChange change{
+      .settings = {schedule_setting(entry)}, .left_out = {}, .keeps_pipeline = true};
+  const std::uint32_t otherwise = scenario_.parallel.chunks.value_or(
+      scenario_.model.stages_given ? chunks : usual_chunks(entry, options_without_settings()));
+  if (chunks != otherwise) change.settings.push_back(fmt::format("/parallel/chunks={}", chunks));
+  all_.push_back(std::move(change));
+}
+
+/// Other schedules, also instead of a given order.
+void Proposals::add_schedules() {
+  for (const ScheduleEntry* entry : schedule_entries()) {
+    if (comparable(*entry)) add_schedule(*entry, chunks_under(*entry));
+  }
+}
+
+/// Other schedules with other chunk counts.
+void Proposals::add_interleaving() {
+  for (const ScheduleEntry* entry : schedule_entries()) {
+    if (!comparable(*entry)) continue;
+    std::set<std::uint32_t> counts;
+    for (const std::uint32_t count : other_chunks()) counts.insert(count);
+    counts.insert(chunks());
+    counts.erase(chunks_under(*entry));
+    for (const std::uint32_t count : counts) {
+      if (takes_chunks(*entry, count)) add_schedule(*entry, count);
+    }
+  }
+}
+
+}  // namespace
+
+std::string ScenarioChange::text() const {
+  std::string text = fmt::format("{}", fmt::join(settings, " "));
+  for (const std::string& section : left_out) text += "without /" + section;
+  return text;
+}
+
+std::vector<ScenarioChange> memory_changes(const Scenario& scenario, const RunResult& result) {
+  Proposals proposals(scenario, result);
+  proposals.add_zero();
+  proposals.add_recomputation();
+  proposals.add_offload();
+  proposals.add_codecs();
+  proposals.add_chunks();
+  proposals.add_schedules();
+  proposals.add_interleaving();
+  return proposals.take();
+}
+
+std::vector<ScenarioChange> order_changes(const Scenario& scenario, const RunResult& result) {
+  Proposals proposals(scenario, result);
+  proposals.add_schedules();
+  proposals.add_chunks();
+  proposals.add_recomputation();
+  proposals.add_zero();
+  proposals.add_interleaving();
+  return proposals.take();
+}
+
+}  // namespace penstock

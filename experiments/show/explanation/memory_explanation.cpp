@@ -1,0 +1,123 @@
+#include "experiments/show/explanation/memory_explanation.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "experiments/run/layout/layout.hpp"
+#include "experiments/show/explanation/memory_changes.hpp"
+#include "sim/base/error.hpp"
+
+namespace penstock {
+namespace {
+
+std::vector<std::vector<Stage>> stages_of_ranks(const Plan& plan) {
+  std::vector<std::vector<Stage>> stages(plan.ranks);
+  for (const BufferClass& buffer : plan.buffers) {
+    if (buffer.kind == BufferKind::parameters) stages[index(buffer.rank)].push_back(buffer.stage);
+  }
+  return stages;
+}
+
+const MemoryPeak& peak_of(const Report& report, Rank rank) {
+  return report.ranks[index(rank)].memory;
+}
+
+template <class Bytes>
+double mean_over_ranks(const Report& report, Bytes bytes) {
+  double sum = 0;
+  for (const RankReport& rank : report.ranks) sum += static_cast<double>(bytes(rank.memory));
+  return sum / static_cast<double>(report.ranks.size());
+}
+
+std::vector<KindAboveMean> above_mean(const Report& report, Rank worst) {
+  std::vector<KindAboveMean> all;
+  for (std::uint8_t kind = 0; kind < buffer_kinds; ++kind) {
+    const auto of_kind = [&](const MemoryPeak& peak) { return peak.by_kind[kind]; };
+    const double above =
+        static_cast<double>(of_kind(peak_of(report, worst))) - mean_over_ranks(report, of_kind);
+    if (above != 0) all.push_back({BufferKind{kind}, above});
+  }
+  std::stable_sort(all.begin(), all.end(), [](const KindAboveMean& a, const KindAboveMean& b) {
+    return a.bytes > b.bytes;
+  });
+  return all;
+}
+
+MemoryAim aim_of(const std::optional<std::uint64_t>& capacity, std::uint64_t peak) {
+  if (!capacity) return MemoryAim::hold;
+  return peak > *capacity ? MemoryAim::fit : MemoryAim::buy;
+}
+
+bool helps(const TriedChange& change, MemoryAim aim, std::uint64_t peak, Time makespan) {
+  if (aim == MemoryAim::buy) return change.fits == true && change.makespan < makespan;
+  return change.peak_bytes < peak;
+}
+
+void add_changes(const Scenario& scenario, const RunResult& result, MemoryExplanation& all) {
+  const std::uint64_t peak = peak_of(*result.report, all.worst).bytes;
+  const TriedChanges tried = try_changes(scenario, result, memory_changes(scenario, result));
+  all.tried = static_cast<std::uint32_t>(tried.changes.size());
+  all.not_tried = tried.not_tried;
+  for (const TriedChange& change : tried.changes) {
+    if (helps(change, all.aim, peak, result.report->makespan)) all.changes.push_back(change);
+  }
+  std::stable_sort(all.changes.begin(), all.changes.end(),
+                   [](const TriedChange& a, const TriedChange& b) {
+                     const bool a_fits = a.fits.value_or(true), b_fits = b.fits.value_or(true);
+                     if (a_fits != b_fits) return a_fits;
+                     if (a.makespan != b.makespan) return a.makespan < b.makespan;
+                     return a.peak_bytes < b.peak_bytes;
+                   });
+}
+
+/// Whether any rank holds buffers of a kind at its peak.
+bool held(const Report& report, BufferKind kind) {
+  return std::any_of(report.ranks.begin(), report.ranks.end(), [&](const RankReport& rank) {
+    return rank.memory.by_kind[static_cast<std::size_t>(kind)] != 0;
+  });
+}
+
+std::vector<std::string> not_modelled(std::uint32_t zero, const Report& report) {
+  std::vector<std::string> texts;
+  const auto unless = [&](bool modelled, const char* text) {
+    if (!modelled) texts.emplace_back(text);
+  };
+  unless(held(report, BufferKind::context),
+         "device context and communication buffers: /memory/context_bytes is 0");
+  unless(held(report, BufferKind::reserve), "allocator fragmentation: /memory/reserve is 0");
+  unless(held(report, BufferKind::weight_gradients),
+         "weight gradients: /memory/optimizer is \"none\"");
+  unless(held(report, BufferKind::optimizer), "optimizer state: /memory/optimizer has none");
+  unless(held(report, BufferKind::stash), "activations: no stage states how much it keeps");
+  unless(held(report, BufferKind::workspace),
+         "temporary memory inside a pass: no layer states how much it needs");
+  unless(zero < 2, "gradients that ZeRO is still reducing");
+  unless(false, "received gradients that are not read yet");
+  return texts;
+}
+
+}  // namespace
+
+RunResult run_for_memory(const Scenario& scenario) {
+  RunResult result = run(scenario);
+  if (result.report || scenario.memory.policy != MemoryPolicy::stall) return result;
+  RunResult instead = run(changed(scenario, {"/memory/policy=finding"}));
+  instead.findings.insert(instead.findings.begin(), result.findings.begin(), result.findings.end());
+  return instead;
+}
+
+MemoryExplanation explain_memory(const Scenario& scenario, const RunResult& result) {
+  const Report& report = *result.report;
+  MemoryExplanation all;
+  all.capacity = result.layout.memory.capacity_bytes;
+  all.stages = stages_of_ranks(*result.plan);
+  all.worst = worst_of(report);
+  all.mean_bytes = mean_over_ranks(report, [](const MemoryPeak& peak) { return peak.bytes; });
+  all.above_mean = above_mean(report, all.worst);
+  all.aim = aim_of(all.capacity, peak_of(report, all.worst).bytes);
+  add_changes(scenario, result, all);
+  all.not_modelled = not_modelled(result.layout.memory.zero, report);
+  return all;
+}
+
+}  // namespace penstock

@@ -1,0 +1,151 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "experiments/input/files/table.hpp"
+#include "experiments/show/explanation/memory_explanation.hpp"
+#include "experiments/show/results/findings_text.hpp"
+
+namespace penstock {
+namespace {
+
+/// The most lines of the table of changes; --json has all.
+constexpr std::size_t most_changes = 16;
+
+/// A number of bytes that may be negative.
+std::string difference_text(double bytes) {
+  const std::string size = bytes_text(static_cast<std::uint64_t>(std::llrint(std::abs(bytes))));
+  return bytes < 0 ? "-" + size : size;
+}
+
+std::string stages_text(const std::vector<Stage>& stages) {
+  std::vector<std::uint32_t> numbers;
+  for (const Stage stage : stages) numbers.push_back(index(stage));
+  return fmt::format("{}", fmt::join(numbers, " "));
+}
+
+std::vector<BufferKind> kinds_held(const Report& report) {
+  std::vector<BufferKind> kinds;
+  for (std::uint8_t kind = 0; kind < buffer_kinds; ++kind) {
+    const bool held =
+        std::any_of(report.ranks.begin(), report.ranks.end(),
+                    [&](const RankReport& rank) { return rank.memory.by_kind[kind] != 0; });
+    if (held) kinds.push_back(BufferKind{kind});
+  }
+  return kinds;
+}
+
+std::string ranks_text(const RunResult& result, const MemoryExplanation& explanation,
+                       TimeUnit unit) {
+  const std::vector<BufferKind> kinds = kinds_held(*result.report);
+  std::vector<std::string> heads{"stages", "peak"};
+  if (explanation.capacity) heads.emplace_back("headroom");
+  heads.insert(heads.end(), {"at", "action"});
+  for (const BufferKind kind : kinds) heads.emplace_back(name(kind));
+  return table_of_ranks(result.report->ranks.size(), heads, [&](std::size_t r) {
+    const MemoryPeak& peak = result.report->ranks[r].memory;
+    std::vector<std::string> row{stages_text(explanation.stages[r]), bytes_text(peak.bytes)};
+    if (explanation.capacity) {
+      row.push_back(difference_text(static_cast<double>(*explanation.capacity) -
+                                    static_cast<double>(peak.bytes)));
+    }
+    row.push_back(short_time_text(peak.time, unit));
+    row.push_back(peak.task == no_task ? "-" : task_text(*result.plan, peak.task));
+    for (const BufferKind kind : kinds) {
+      row.push_back(bytes_text(peak.by_kind[static_cast<std::size_t>(kind)]));
+    }
+    return row;
+  });
+}
+
+/// "stash +15 B, parameters -3 B"
+std::string above_text(const std::vector<KindAboveMean>& above) {
+  std::string text;
+  for (const KindAboveMean& one : above) {
+    text += fmt::format("{}{} {}{}", text.empty() ? "" : ", ", name(one.kind),
+                        one.bytes > 0 ? "+" : "", difference_text(one.bytes));
+  }
+  return text;
+}
+
+std::string worst_text(const RunResult& result, const MemoryExplanation& explanation) {
+  const std::uint32_t worst = index(explanation.worst);
+  const std::vector<Stage>& stages = explanation.stages[worst];
+  const auto peak = result.report->ranks[worst].memory.bytes;
+  const double above = static_cast<double>(peak) - explanation.mean_bytes;
+  if (above <= 0) return fmt::format("every rank holds {}\n", bytes_text(peak));
+  return fmt::format(
+      "worst rank: {} ({} {}), {}, {} above the mean\n"
+      "difference from the mean: {}\n",
+      worst, stages.size() == 1 ? "stage" : "stages", stages_text(stages), bytes_text(peak),
+      percent_text(above / explanation.mean_bytes), above_text(explanation.above_mean));
+}
+
+const char* heading(MemoryAim aim) {
+  switch (aim) {
+    case MemoryAim::fit:
+      return "it does not fit; changes that reduce the peak";
+    case MemoryAim::hold:
+      return "changes that reduce the peak";
+    case MemoryAim::buy:
+      break;
+  }
+  return "everything fits; faster changes that still fit";
+}
+
+std::string change_text(Time makespan, Time present) {
+  if (present == Time{}) return "";
+  return signed_percent_text(to_us(makespan) / to_us(present) - 1);
+}
+
+std::string changes_text(const RunResult& result, const MemoryExplanation& explanation,
+                         TimeUnit unit) {
+  std::string text =
+      fmt::format("{}, one at a time, as --set takes them\n", heading(explanation.aim));
+  std::vector<std::vector<std::string>> rows{
+      {"change", "fits", "worst rank", "peak", "makespan", "vs now"}};
+  for (const TriedChange& change : explanation.changes) {
+    if (rows.size() > most_changes) break;
+    rows.push_back({change.change,
+                    !change.fits   ? "-"
+                    : *change.fits ? "yes"
+                                   : "no",
+                    fmt::format("{}", index(change.worst)), bytes_text(change.peak_bytes),
+                    short_time_text(change.makespan, unit),
+                    change_text(change.makespan, result.report->makespan)});
+  }
+  text += rows.size() == 1 ? fmt::format("none of {} tried\n", counted(explanation.tried, "change"))
+                           : aligned(rows, {0, 1});
+  if (explanation.changes.size() > most_changes) {
+    text += fmt::format("({} left out; --json has all)\n",
+                        counted(explanation.changes.size() - most_changes, "change"));
+  }
+  if (explanation.not_tried > 0) {
+    text += fmt::format("({} not tried, since the run is large)\n",
+                        counted(explanation.not_tried, "more change"));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string memory_explanation_text(const RunResult& result, const MemoryExplanation& explanation) {
+  const TimeUnit unit = unit_for(result.report->makespan);
+  std::string text =
+      fmt::format("{}: {} {} (times in {})\n", result.title,
+                  short_time_text(result.report->makespan, unit), unit.name, unit.name);
+  if (explanation.capacity) {
+    text += fmt::format("capacity per rank: {}\n", bytes_text(*explanation.capacity));
+  }
+  text += "\npeak memory by rank\n" + ranks_text(result, explanation, unit);
+  text += "\n" + worst_text(result, explanation);
+  text += findings_text(result, {});
+  text += "\n" + changes_text(result, explanation, unit);
+  text += "\nnot modelled, so a device holds more than this\n";
+  for (const std::string& one : explanation.not_modelled) text += "- " + one + "\n";
+  return text;
+}
+
+}  // namespace penstock

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <vector>
+
+#include "experiments/show/pictures/marks.hpp"
+
+// Declared as in Cairo, whose header only the sources include.
+struct _cairo;  // NOLINT(bugprone-reserved-identifier)
+using cairo_t = _cairo;
+
+namespace penstock {
+
+/// Disables font hinting, so that a text has the same shape and width in every format and scale.
+void set_plain_fonts(cairo_t* context);
+
+void set_font(cairo_t* context, const TextStyle& style);
+
+/// Draws marks in order. Throws std::runtime_error with Cairo's message.
+void draw_marks(cairo_t* context, const std::vector<Mark>& marks);
+
+}  // namespace penstock

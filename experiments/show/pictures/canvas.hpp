@@ -1,0 +1,54 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "experiments/show/pictures/colour.hpp"
+#include "experiments/show/pictures/marks.hpp"
+
+// Declared as in Cairo, whose header only the sources include.
+struct _cairo;  // NOLINT(bugprone-reserved-identifier)
+using cairo_t = _cairo;
+
+namespace penstock {
+
+/// Collects the marks of a picture and measures its texts with Cairo. Throws std::runtime_error
+/// with Cairo's message.
+class Canvas {
+ public:
+  Canvas();
+
+  void fill(const Rectangle& rectangle, Colour colour);
+  /// Many boxes of one colour take far less room in a file than single ones.
+  void fill(std::span<const Rectangle> rectangles, Colour colour);
+  void hatch(std::span<const Rectangle> rectangles, double spacing, double width, Colour colour);
+  void outline(std::span<const Rectangle> rectangles, double width, Colour colour);
+  void line(Point from, Point to, double width, Colour colour);
+  void line(std::span<const Point> points, double width, Colour colour);
+  void polygon(std::span<const Point> corners, Colour colour, double outline_width, Colour outline);
+
+  /// The advance width of a text.
+  double text_width(const std::string& text, const TextStyle& style);
+  /// Adds one line of text. `at` is its start, middle or end, vertically centred on its digits.
+  void text(Point at, const std::string& text, const TextStyle& style);
+  /// The same, in a smaller size if wider than `width`.
+  void text_within(double width, Point at, const std::string& text, TextStyle style);
+  /// The lines of a text, wrapped at blanks to `width`; a longer word has its own line.
+  std::vector<std::string> wrapped(const std::string& text, double width, const TextStyle& style);
+
+  const std::vector<Mark>& marks() const { return marks_; }
+
+ private:
+  struct Destroy {
+    void operator()(cairo_t* context) const;
+  };
+
+  void check(const char* doing) const;
+
+  std::unique_ptr<cairo_t, Destroy> ruler_;  // only measures
+  std::vector<Mark> marks_;
+};
+
+}  // namespace penstock

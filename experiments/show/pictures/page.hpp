@@ -1,0 +1,43 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "experiments/show/pictures/axis.hpp"
+#include "experiments/show/pictures/canvas.hpp"
+#include "experiments/show/pictures/marks.hpp"
+#include "experiments/show/pictures/palette.hpp"
+#include "experiments/show/pictures/picture.hpp"
+
+namespace penstock {
+
+// Margins, headings, text styles and axis labels for all pictures.
+
+constexpr double page_margin = 28;
+constexpr TextStyle label_style{11, ink};
+constexpr TextStyle tick_style{10.5, faint_ink};
+
+constexpr TextStyle aligned(TextStyle style, Align align) {
+  style.align = align;
+  return style;
+}
+
+/// Margin and inner width of a page; narrow pages have narrow margins.
+double margin_of(const Page& page);
+double inner_width(const Page& page);
+
+/// Draws the title and the subtitle below it, wrapped, and returns where the picture begins. An
+/// empty title or subtitle takes no room.
+double draw_heading(Page& page, const std::string& title, const std::string& subtitle);
+
+/// Draws texts below each other from `top`, wrapped at the page width; returns where they end.
+double draw_notes(Page& page, double top, const std::vector<std::string>& notes);
+
+/// Whether tick labels fit next to each other with a gap, if one unit of `Tick::at` is `per_unit`
+/// wide.
+bool labels_fit(Canvas& canvas, const std::vector<Tick>& ticks, double per_unit);
+
+/// Round ticks from 0 to `end` along `length`, as many as have room for their labels.
+std::vector<Tick> fitting_ticks(Canvas& canvas, double end, double length);
+
+}  // namespace penstock

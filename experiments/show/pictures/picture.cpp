@@ -1,0 +1,164 @@
+#include "experiments/show/pictures/picture.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <memory>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "experiments/input/files/own_file.hpp"
+#include "experiments/show/pictures/cairo.hpp"
+#include "experiments/show/pictures/cairo_pen.hpp"
+#include "experiments/show/pictures/marks.hpp"
+#include "experiments/show/pictures/palette.hpp"
+#include "experiments/show/pictures/svg_writer.hpp"
+#include "sim/base/error.hpp"
+
+namespace penstock {
+namespace {
+
+constexpr double png_scale = 2;
+constexpr double pdf_scale = 72.0 / 96;  // points
+constexpr double usual_font_size = 11;
+constexpr double smallest_font = 4;
+constexpr double largest_font = 72;
+constexpr double narrowest_layout = 180;
+constexpr double largest_side = 16'000;  // Cairo supports 32,767 pixels
+
+struct Destroy {
+  void operator()(cairo_surface_t* surface) const { cairo().surface_destroy(surface); }
+};
+using Surface = std::unique_ptr<cairo_surface_t, Destroy>;
+
+void check(cairo_status_t status, const char* doing) {
+  if (status == CAIRO_STATUS_SUCCESS) return;
+  throw std::runtime_error(fmt::format("{} failed: {}", doing, cairo().status_to_string(status)));
+}
+
+/// Cairo calls this with each piece of a file. No exception may pass through Cairo.
+cairo_status_t append(void* bytes, const unsigned char* data, unsigned int length) noexcept {
+  try {
+    static_cast<std::string*>(bytes)->append(reinterpret_cast<const char*>(data), length);
+    return CAIRO_STATUS_SUCCESS;
+  } catch (const std::bad_alloc&) {
+    return CAIRO_STATUS_NO_MEMORY;
+  }
+}
+
+Surface open_surface(PictureFormat format, double width, double height, std::string& bytes) {
+  if (format == PictureFormat::pdf) {
+    Surface surface(cairo().pdf_surface_create_for_stream(append, &bytes, width * pdf_scale,
+                                                          height * pdf_scale));
+    cairo().surface_set_device_scale(surface.get(), pdf_scale, pdf_scale);
+    // A creation date would make equal drawings differ.
+    cairo().pdf_surface_set_metadata(surface.get(), CAIRO_PDF_METADATA_CREATE_DATE, "");
+    return surface;
+  }
+  Surface surface(cairo().image_surface_create(CAIRO_FORMAT_RGB24,
+                                               static_cast<int>(std::ceil(width * png_scale)),
+                                               static_cast<int>(std::ceil(height * png_scale))));
+  cairo().surface_set_device_scale(surface.get(), png_scale, png_scale);
+  return surface;
+}
+
+std::string render_on_cairo(PictureFormat format, double width, double height, double scale,
+                            const std::vector<Mark>& marks) {
+  std::string bytes;  // outlives the surface that writes to it
+  const Surface surface = open_surface(format, width, height, bytes);
+  check(cairo().surface_status(surface.get()), "opening a picture");
+  cairo_t* const context = cairo().create(surface.get());
+  const std::unique_ptr<cairo_t, void (*)(cairo_t*)> owner(context, cairo().destroy);
+  cairo().scale(context, scale, scale);
+  draw_marks(context, marks);
+  if (format == PictureFormat::png) {
+    check(cairo().surface_write_to_png_stream(surface.get(), append, &bytes), "writing a PNG");
+  }
+  cairo().surface_finish(surface.get());
+  check(cairo().surface_status(surface.get()), "writing a picture");
+  return bytes;
+}
+
+void check_side(const char* side, double length) {
+  if (length <= largest_side) return;
+  throw UsageError(
+      fmt::format("a picture {:.6g} {}; at most {} is possible", length, side, largest_side));
+}
+
+}  // namespace
+
+PictureFormat picture_format(const std::string& path) {
+  std::string suffix = std::filesystem::path(path).extension().string();
+  std::transform(suffix.begin(), suffix.end(), suffix.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
+  if (suffix == ".svg") return PictureFormat::svg;
+  if (suffix == ".png") return PictureFormat::png;
+  if (suffix == ".pdf") return PictureFormat::pdf;
+  throw UsageError(
+      fmt::format("{}: unknown picture format; the name must end in .svg, .png or .pdf",
+                  path.empty() ? "\"\"" : path));
+}
+
+double Page::snapped(double place) const { return std::round(place * scale * 2) / (scale * 2); }
+
+Page open_page(const PictureOptions& options, double own_width) {
+  const double font_size = options.font_size.value_or(usual_font_size);
+  if (!(font_size >= smallest_font && font_size <= largest_font)) {
+    throw UsageError(fmt::format("a font size of {}; {} to {} is possible", font_size,
+                                 smallest_font, largest_font));
+  }
+  Page page;
+  page.scale = font_size / usual_font_size;
+  const double width = options.width.value_or(std::max(own_width, narrowest_layout * page.scale));
+  check_side("wide", width);
+  if (!(width >= narrowest_layout * page.scale)) {
+    throw UsageError(fmt::format(
+        "a picture {:.6g} wide has no room for text of size {}; at least {:.0f} is needed, or a "
+        "smaller font size",
+        width, font_size, std::ceil(narrowest_layout * page.scale)));
+  }
+  page.width = width / page.scale;
+  page.height = options.height.value_or(0) / page.scale;
+  page.theme = options.theme;
+  return page;
+}
+
+void check_height(const Page& page, double least) {
+  if (page.height >= least) return;
+  throw UsageError(
+      fmt::format("a picture {:.6g} high has no room for what is in it; it takes {:.0f}",
+                  page.height * page.scale, std::ceil(least * page.scale)));
+}
+
+std::string render(PictureFormat format, const Page& page) {
+  // Layout heights may be fractions; file heights are whole.
+  const double width = std::round(page.width * page.scale * 1000) / 1000;
+  const double height = std::ceil(page.height * page.scale - 1e-6);
+  check_side("high", height);
+  std::vector<Mark> marks{FilledBoxes{{{0, 0, page.width + 1, page.height + 1}}, paper}};
+  marks.insert(marks.end(), page.canvas.marks().begin(), page.canvas.marks().end());
+  marks = in_theme(std::move(marks), page.theme);
+  return marked(format, format == PictureFormat::svg
+                            ? svg_of(marks, width, height, page.scale)
+                            : render_on_cairo(format, width, height, page.scale, marks));
+}
+
+std::string marked(PictureFormat format, std::string bytes) {
+  if (format == PictureFormat::pdf) return bytes + fmt::format("%{}\n", own_mark);
+  if (format == PictureFormat::svg) {
+    return bytes.insert(bytes.find('\n') + 1, fmt::format("<!-- {} -->\n", own_mark));
+  }
+  constexpr std::size_t behind_header = 33;
+  constexpr std::string_view length("\0\0\0\x2f", 4), key("tEXtComment\0", 12);
+  constexpr std::string_view checksum("\x33\x04\x35\x7c");  // of key and mark
+  return bytes.insert(behind_header, fmt::format("{}{}{}{}", length, key, own_mark, checksum));
+}
+
+}  // namespace penstock

@@ -1,0 +1,90 @@
+#include "experiments/show/pictures/plots/front_plot.hpp"
+
+#include <algorithm>
+
+#include "experiments/show/pictures/axis.hpp"
+#include "experiments/show/pictures/legend.hpp"
+#include "experiments/show/pictures/markers.hpp"
+#include "experiments/show/pictures/page.hpp"
+#include "experiments/show/pictures/palette.hpp"
+
+namespace penstock {
+namespace {
+
+constexpr double front_width = 760;
+constexpr double front_height = 480;
+constexpr double front_foot = 96;  // axis and legend
+constexpr double front_head = 30;  // label of y
+constexpr double front_aspect = 0.6;
+constexpr double front_left = 64;
+constexpr double front_joint = 2;
+constexpr double front_halo = 0.75;
+
+/// Axes of a front plot, both from 0.
+struct FrontAxes {
+  Scale x;
+  Scale y;
+};
+
+FrontAxes front_axes(const FrontPlot& plot, Page& page, double top) {
+  if (page.height == 0) {
+    page.height = std::min(front_height, top + front_head + front_aspect * page.width + front_foot);
+  }
+  check_height(page, top + front_foot + 80);
+  double seconds = 0, gibibytes = 0;
+  for (const FrontPoint& point : plot.points) {
+    seconds = std::max(seconds, point.seconds);
+    gibibytes = std::max(gibibytes, point.gibibytes);
+  }
+  const double left = margin_of(page) + front_left;
+  return {{0, std::max(seconds, 1e-9) * 1.05, left, page.width - margin_of(page)},
+          {0, std::max(gibibytes, 1e-9) * 1.05, page.height - front_foot, top + front_head}};
+}
+
+void draw_front_axes(const FrontAxes& axes, Page& page) {
+  Canvas& canvas = page.canvas;
+  for (const Tick& tick : round_ticks(axes.y.last, 6)) {
+    const double y = axes.y(tick.at);
+    canvas.line({axes.x.from, y}, {axes.x.to, y}, 1, tick.at == 0 ? axis_line : grid_line);
+    canvas.text({axes.x.from - 10, y}, tick.text, aligned(tick_style, Align::right));
+  }
+  for (const Tick& tick : fitting_ticks(canvas, axes.x.last, axes.x.to - axes.x.from)) {
+    canvas.text({axes.x(tick.at), axes.y.from + 15}, tick.text, aligned(tick_style, Align::centre));
+  }
+  canvas.text({margin_of(page), axes.y.to - 16}, "memory of the fullest rank, GiB", label_style);
+  canvas.text({(axes.x.from + axes.x.to) / 2, axes.y.from + 36}, "step time, s",
+              aligned(label_style, Align::centre));
+}
+
+void draw_front_points(const FrontPlot& plot, const FrontAxes& axes, Page& page) {
+  std::vector<Point> front;
+  for (const FrontPoint& point : plot.points) {
+    if (point.on_front) front.push_back({axes.x(point.seconds), axes.y(point.gibibytes)});
+  }
+  page.canvas.line(front, front_joint, joining_colour(1));
+  // The front lies above the others.
+  for (const bool on_front : {false, true}) {
+    const std::size_t series = on_front ? 1 : 0;
+    for (const FrontPoint& point : plot.points) {
+      if (point.on_front != on_front) continue;
+      page.canvas.polygon(marker(series, {axes.x(point.seconds), axes.y(point.gibibytes)}),
+                          series_colour(series), front_halo, paper);
+    }
+  }
+}
+
+}  // namespace
+
+std::string draw_front_plot(PictureFormat format, const FrontPlot& plot) {
+  Page page = open_page(plot.options, front_width);
+  const double top = draw_heading(page, plot.options.title.value_or(plot.title), "");
+  const FrontAxes axes = front_axes(plot, page, top);
+  draw_front_axes(axes, page);
+  draw_front_points(plot, axes, page);
+  const std::vector<LegendEntry> legend{series_entry(1, front_joint, "Pareto front"),
+                                        series_entry(0, 0, plot.others)};
+  draw_legend(page.canvas, {margin_of(page), page.height - 30}, inner_width(page), legend);
+  return render(format, page);
+}
+
+}  // namespace penstock

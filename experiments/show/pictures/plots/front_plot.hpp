@@ -1,0 +1,28 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "experiments/show/pictures/picture.hpp"
+
+namespace penstock {
+
+/// A layout in a plot of memory over step time.
+struct FrontPoint {
+  double seconds = 0;
+  double gibibytes = 0;
+  bool on_front = false;  // none is both as fast and smaller
+};
+
+struct FrontPlot {
+  std::string title;
+  std::vector<FrontPoint> points;                  // ascending in seconds
+  std::string others = "other simulated layouts";  // points that are not on the front
+  PictureOptions options = {};
+};
+
+/// A picture file of layouts: those on the Pareto front are joined. Throws UsageError if the plot
+/// is too small.
+std::string draw_front_plot(PictureFormat format, const FrontPlot& plot);
+
+}  // namespace penstock

@@ -1,0 +1,170 @@
+#include "experiments/show/results/chakra_files.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "experiments/input/files/table.hpp"
+#include "experiments/input/formats/chakra.hpp"
+#include "experiments/show/results/astra_sim.hpp"
+#include "sim/base/error.hpp"
+
+namespace penstock {
+namespace {
+
+void check_number_of_files(const ExecutionTrace& trace) {
+  const std::uint64_t files = std::uint64_t{trace.replicas} * trace.ranks.size();
+  if (files <= most_chakra_files) return;
+  throw UsageError(fmt::format(
+      "--chakra: {} ranks in {} data replicas need {} files, more than {}; use fewer data "
+      "replicas",
+      trace.ranks.size(), trace.replicas, files, most_chakra_files));
+}
+
+/// Whether chance makes any transfer differ from the cost of its class.
+bool chance_moves_transfers(const Plan& plan, const Costs& costs) {
+  if (costs.task_duration.empty() && costs.task_latency.empty()) return false;
+  for (TaskId task = 0; task < plan.tasks(); ++task) {
+    const std::uint32_t work = plan.work[task];
+    if (!plan.is_link(plan.classes[work].resource)) continue;
+    if (costs.duration_of(plan, task) != costs.duration[work] ||
+        costs.latency_of(plan, task) != costs.latency[work]) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/// Whether any stage that reduces gradients satisfies `test`.
+template <class Test>
+bool any_summed(const RunResult& result, Test test) {
+  const Plan& plan = *result.plan;
+  return std::any_of(plan.classes.begin(), plan.classes.end(), [&](const WorkClass& work) {
+    return reduces_gradient(work.pass) &&
+           test(result.demand.stages[plan.model_stage[index(work.stage)]]);
+  });
+}
+
+bool summed_in_groups(const RunResult& result) {
+  return any_summed(result, [](const StageDemand& stage) {
+    const auto& parts = stage.parameters;
+    return std::any_of(parts.begin(), parts.end(),
+                       [](const SharedParameters& part) { return part.copies > 1; });
+  });
+}
+
+bool summed_along_pipeline(const RunResult& result) {
+  return any_summed(result, [](const StageDemand& stage) { return stage.ranks.size() > 1; });
+}
+
+}  // namespace
+
+std::string chakra_path(std::string_view prefix, std::uint64_t device) {
+  return fmt::format("{}.{}.et", prefix, device);
+}
+
+std::string chakra_groups_path(std::string_view prefix) {
+  return fmt::format("{}.groups.json", prefix);
+}
+
+std::string astra_network_path(std::string_view prefix) {
+  return fmt::format("{}.network.yml", prefix);
+}
+
+std::string astra_system_path(std::string_view prefix) {
+  return fmt::format("{}.system.json", prefix);
+}
+
+bool is_chakra_path(std::string_view prefix, std::string_view path) {
+  if (path == chakra_groups_path(prefix) || path == astra_network_path(prefix) ||
+      path == astra_system_path(prefix)) {
+    return true;
+  }
+  constexpr std::string_view end = ".et";
+  if (path.size() <= prefix.size() + 1 + end.size() || !path.starts_with(prefix) ||
+      path[prefix.size()] != '.' || !path.ends_with(end)) {
+    return false;
+  }
+  path.remove_prefix(prefix.size() + 1);
+  path.remove_suffix(end.size());
+  return path.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+std::vector<std::string> not_in_traces(const RunResult& result, const ExecutionTrace& trace) {
+  const Conditions& conditions = result.conditions;
+  std::vector<std::string> all;
+  const auto say_if = [&](bool holds, std::string what) {
+    if (holds) all.push_back(std::move(what));
+  };
+  const auto idle = static_cast<std::uint64_t>(
+      std::count_if(trace.ranks.begin(), trace.ranks.end(),
+                    [](const RankTrace& rank) { return rank.nodes.empty(); }));
+  say_if(idle > 0, fmt::format("{} nothing: a trace without nodes, which ASTRA-sim refuses",
+                               counted(idle, "rank does", "ranks do")));
+  say_if(trace.empty_messages > 0,
+         fmt::format("{} no bytes: sent as one byte, for none cannot be sent",
+                     counted(trace.empty_messages, "transfer has", "transfers have")));
+  say_if(
+      trace.questions > 0,
+      fmt::format("{} another rank for what it keeps or has summed: a message of one byte, which "
+                  "the plan does not have",
+                  counted(trace.questions, "action asks", "actions ask")));
+  say_if(trace.memory_moves > 0,
+         fmt::format("{} to or from the memory of a host: memory nodes, for which ASTRA-sim needs "
+                     "a remote memory",
+                     counted(trace.memory_moves, "move of an activation", "moves of activations")));
+  say_if(result.costs.has_launches(), "what the host takes to launch actions is left out");
+  say_if(conditions.stall_above_bytes.has_value(), "waiting for memory is left out");
+  say_if(conditions.compute_slowdown != 1 || conditions.transfer_slowdown != 1,
+         "how actions and transfers slow each other down is left out");
+  say_if(conditions.blocking_sends || conditions.rendezvous || conditions.sends_in_flight > 1 ||
+             conditions.receives_in_flight > 0,
+         "sends hold nothing up: blocking sends, rendezvous and limits in flight are left out");
+  say_if(chance_moves_transfers(*result.plan, result.costs),
+         "what chance and slow links make of transfers is left out");
+  say_if(trace.lone_sums > 0,
+         fmt::format(
+             "{} left out: without data replicas they are among the devices of one rank",
+             counted(trace.lone_sums, "collective of the tail is", "collectives of the tail are")));
+  say_if(result.training.data > 1 && summed_in_groups(result),
+         "sums over the devices of one rank, which is one device of the traces, are left out");
+  say_if(result.training.data > 1 && summed_along_pipeline(result),
+         "sums over copies of a stage on several ranks go over the data replicas of each alone");
+  say_if(result.training.data == 1 && summed_along_pipeline(result),
+         "what copies of a stage on several ranks sum is one message from each to the next, with "
+         "one latency");
+  const bool in_passes =
+      result.training.zero == 3 || (result.training.zero == 2 && !result.training.overlaps_sums);
+  say_if(in_passes, fmt::format("what ZeRO-{} gathers and sums in passes is a part of their "
+                                "durations",
+                                result.training.zero));
+  say_if(result.training.data > 1 && result.chance_among_replicas,
+         "chance makes data replicas differ; all are written as the first");
+  const std::vector<std::string> changed = changed_by_astra(result, trace);
+  all.insert(all.end(), changed.begin(), changed.end());
+  return all;
+}
+
+std::vector<std::string> write_chakra_files(const std::string& prefix, const RunResult& result,
+                                            OutputSet& outputs, const OnProgress& on_progress) {
+  const ExecutionTrace trace = execution_trace(*result.plan, result.costs, result.demand);
+  check_number_of_files(trace);
+  const std::uint64_t devices = std::uint64_t{trace.replicas} * trace.ranks.size();
+  std::uint64_t files = 0;
+  const auto add = [&](const std::string& path, const std::string& content) {
+    outputs.write(path, content);
+    if (on_progress) on_progress("files", ++files, devices);
+  };
+  for (std::uint32_t replica = 0; replica < trace.replicas; ++replica) {
+    for (Rank rank : Numbers<Rank>(result.plan->ranks)) {
+      add(chakra_path(prefix, trace_device(trace, replica, rank)),
+          chakra_trace(*result.plan, trace, replica, rank));
+    }
+  }
+  if (trace.has_collectives()) add(chakra_groups_path(prefix), chakra_groups(trace));
+  add(astra_network_path(prefix), astra_network(result, devices));
+  add(astra_system_path(prefix), astra_system());
+  return not_in_traces(result, trace);
+}
+
+}  // namespace penstock

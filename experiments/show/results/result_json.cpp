@@ -1,0 +1,286 @@
+#include "experiments/show/results/result_json.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "experiments/input/files/json_output.hpp"
+#include "experiments/run/codec_report.hpp"
+#include "experiments/run/layout/sizes.hpp"
+#include "experiments/show/results/uncertainty.hpp"
+
+namespace penstock {
+namespace {
+
+ordered_json rank_json(const Plan& plan, std::size_t number, const RankReport& rank) {
+  return {{"rank", number},
+          {"start_us", to_us(rank.start)},
+          {"end_us", to_us(rank.end)},
+          {"busy_us", to_us(rank.busy)},
+          {"idle_us", to_us(rank.idle)},
+          {"idle_by_cause_us", causes_json(rank.idle_by_cause)},
+          {"peak_activations", rank.peak_activations},
+          {"peak_memory_bytes", rank.memory.bytes},
+          {"peak_memory_time_us", to_us(rank.memory.time)},
+          {"peak_memory_action", rank.memory.task == no_task
+                                     ? ordered_json()
+                                     : ordered_json(task_text(plan, rank.memory.task))},
+          {"memory_by_kind_bytes", memory_json(rank.memory.by_kind)},
+          {"weight_versions", rank.weights.versions},
+          {"staleness", rank.weights.staleness}};
+}
+
+/// The number of a rank, or the name of another end.
+ordered_json end_json(Rank end) {
+  return is_rank(end) ? ordered_json(index(end)) : ordered_json(end_text(end));
+}
+
+/// The rank of an action or of a transfer's sender; for a transfer from outside, its receiver.
+std::uint32_t rank_of(const Plan& plan, std::uint32_t resource) {
+  if (!plan.is_link(resource)) return resource;
+  const Link& link = plan.link(resource);
+  return index(is_rank(link.from) ? link.from : link.to);
+}
+
+ordered_json link_json(const LinkReport& link) {
+  return {{"from", end_json(link.link.from)},
+          {"to", end_json(link.link.to)},
+          {"transfers", link.transfers},
+          {"bytes", link.bytes},
+          {"busy_us", to_us(link.busy)}};
+}
+
+ordered_json network_link_json(const NetworkLinkUse& link) {
+  return {{"name", link.name},
+          {"transfers", link.transfers},
+          {"bytes", link.bytes},
+          {"utilization", link.utilization}};
+}
+
+ordered_json profile_row_json(const MeasuredRow& row) {
+  return {{"id", row.id},         {"state", row.suspect ? "suspect" : "valid"},
+          {"kernel", row.kernel}, {"pass", row.pass},
+          {"shape", row.shape},   {"measured_at", row.measured_at}};
+}
+
+template <class Items, class Make>
+ordered_json list_json(const Items& items, Make make) {
+  ordered_json all = ordered_json::array();
+  for (const auto& item : items) all.push_back(make(item));
+  return all;
+}
+
+/// A model given by times has neither tokens nor FLOPs.
+ordered_json throughput_json(const Throughput& throughput) {
+  return {{"samples_per_s", throughput.samples_per_s},
+          {"tokens_per_s", number_or_null(throughput.tokens_per_s)},
+          {"tokens_per_s_per_device", number_or_null(throughput.tokens_per_s_per_device)},
+          {"model_tflops_per_device", number_or_null(throughput.model_tflops_per_device)},
+          {"model_flops_utilization", number_or_null(throughput.model_flops_utilization)},
+          {"hardware_flops_utilization", number_or_null(throughput.hardware_flops_utilization)}};
+}
+
+bool close(double value, double wanted, double within) {
+  return std::abs(value - wanted) <= within * std::abs(wanted);
+}
+
+/// Whether a value meets an expectation.
+bool meets(const ordered_json& value, const nlohmann::json& wanted, double within) {
+  if (value.is_number() && wanted.is_number()) {
+    return close(value.get<double>(), wanted.get<double>(), within);
+  }
+  return nlohmann::json(value) == wanted;
+}
+
+std::optional<std::string> unmet(const std::string& key, const nlohmann::json& expected,
+                                 const ordered_json& result) {
+  const bool with_tolerance = expected.is_object() && expected.contains("value");
+  const nlohmann::json& wanted = with_tolerance ? expected["value"] : expected;
+  const double within = with_tolerance ? expected.value("within", 1e-9) : 1e-9;
+  const ordered_json::json_pointer pointer =
+      key.starts_with('/') ? ordered_json::json_pointer(key) : ordered_json::json_pointer() / key;
+  try {
+    const ordered_json& value = result.at(pointer);
+    if (meets(value, wanted, within)) return std::nullopt;
+    return fmt::format("{} is {}, expected {} within {}", pointer.to_string(), value.dump(),
+                       wanted.dump(), within);
+  } catch (const ordered_json::exception&) {
+    return fmt::format("{} is not in the result", pointer.to_string());
+  }
+}
+
+}  // namespace
+
+ordered_json memory_json(const BytesByKind& bytes) {
+  const auto of = [&](BufferKind kind) { return bytes[static_cast<std::size_t>(kind)]; };
+  return {
+      {"parameters", of(BufferKind::parameters)},
+      {"gradients", of(BufferKind::weight_gradients)},
+      {"optimizer", of(BufferKind::optimizer)},
+      {"stash", of(BufferKind::stash) + of(BufferKind::input_stash) + of(BufferKind::recomputed)},
+      {"pending_weight", of(BufferKind::pending_weight)},
+      {"receive", of(BufferKind::receive) + of(BufferKind::gradient)},
+      {"versions", of(BufferKind::versions)},
+      {"workspace", of(BufferKind::workspace)},
+      {"context", of(BufferKind::context)},
+      {"reserve", of(BufferKind::reserve)}};
+}
+
+ordered_json causes_json(const IdleCauses& causes) {
+  return {{"warmup", to_us(causes.warmup)},         {"drain", to_us(causes.drain)},
+          {"dependency", to_us(causes.dependency)}, {"contention", to_us(causes.contention)},
+          {"transfer", to_us(causes.transfer)},     {"memory", to_us(causes.memory)},
+          {"launch", to_us(causes.launch)}};
+}
+
+ordered_json critical_path_json(const Plan& plan, const Timeline& timeline,
+                                const std::vector<PathStep>& path) {
+  ordered_json steps = ordered_json::array();
+  for (const PathStep& step : path) {
+    const TaskId task = step.task;
+    const std::uint32_t resource = plan.class_of(task).resource;
+    const bool transfer = plan.is_link(resource);
+    const bool moves = transfer || moves_stash(plan.class_of(task).pass);
+    if (moves && timeline.begin[task] == timeline.end[task]) continue;
+    steps.push_back({{"rank", rank_of(plan, resource)},
+                     {"action", task_text(plan, task)},
+                     {"start_us", to_us(timeline.begin[task])},
+                     {"end_us", to_us(timeline.end[task])}});
+  }
+  return steps;
+}
+
+ordered_json findings_json(const std::vector<Finding>& findings) {
+  ordered_json all = ordered_json::array();
+  for (const Finding& finding : findings) {
+    all.push_back({{"kind", finding.kind},
+                   {"rank", finding.rank ? ordered_json(index(*finding.rank)) : ordered_json()},
+                   {"time_us", finding.time ? ordered_json(to_us(*finding.time)) : ordered_json()},
+                   {"text", finding.text}});
+  }
+  return all;
+}
+
+namespace {
+
+ordered_json bubble_json(const Bubble& bubble) {
+  return {{"of_makespan", bubble.of_makespan},
+          {"over_ideal", bubble.over_ideal},
+          {"of_longest_span", bubble.of_longest_span}};
+}
+
+/// Prints a whole number as an integer, like other counts.
+ordered_json count_json(double count) {
+  const bool whole = count == std::floor(count) && count < 1e15;
+  return whole ? ordered_json(static_cast<std::int64_t>(count)) : ordered_json(count);
+}
+
+ordered_json layout_json(const RunResult& result) {
+  const Layout& layout = result.layout;
+  return {{"devices", devices_of(layout)},
+          {"pipeline", layout.placement.ranks()},
+          {"chunks", chunks_of(layout)},
+          {"tensor", layout.degrees.tensor},
+          {"data", layout.degrees.data},
+          {"context", layout.degrees.context},
+          {"expert", layout.degrees.expert},
+          {"microbatches", layout.microbatches},
+          {"global_batch", count_json(global_batch_of(layout))}};
+}
+
+ordered_json ranks_json(const RunResult& result) {
+  const std::vector<RankReport>& ranks = result.report->ranks;
+  ordered_json all = ordered_json::array();
+  for (std::size_t r = 0; r < ranks.size(); ++r) {
+    all.push_back(rank_json(*result.plan, r, ranks[r]));
+  }
+  return all;
+}
+
+/// A key of the document. An unfinished run has only keys with `any_run`.
+struct Key {
+  const char* name;
+  ordered_json (*value)(const RunResult& result);
+  bool (*is_there)(const RunResult& result);
+};
+
+bool any_run(const RunResult&) { return true; }
+bool finished(const RunResult& result) { return result.report.has_value(); }
+
+constexpr std::array keys{
+    Key{"penstock", [](const RunResult&) { return ordered_json(1); }, any_run},
+    Key{"title", [](const RunResult& r) { return ordered_json(r.title); }, any_run},
+    Key{"schedule", [](const RunResult& r) { return ordered_json(r.layout.name); }, any_run},
+    Key{"layout", layout_json, any_run},
+    Key{"makespan_us",
+        [](const RunResult& r) {
+          return r.report ? ordered_json(to_us(r.report->makespan)) : ordered_json();
+        },
+        any_run},
+    Key{"uncertainty", uncertainty_json, has_uncertainty},
+    Key{"first_iteration_us",
+        [](const RunResult& r) { return number_or_null(r.first_iteration_us); }, finished},
+    Key{"bubble", [](const RunResult& r) { return bubble_json(r.report->bubble); }, finished},
+    Key{"throughput", [](const RunResult& r) { return throughput_json(r.throughput); }, finished},
+    Key{"ranks", ranks_json, finished},
+    // Null for synchronous schedules, which have no steady state beyond one iteration.
+    Key{"steady_interval_us",
+        [](const RunResult& r) { return number_or_null(r.steady_interval_us); }, finished},
+    Key{"links", [](const RunResult& r) { return list_json(r.report->links, link_json); },
+        finished},
+    Key{"network",
+        [](const RunResult& r) { return list_json(r.report->network, network_link_json); },
+        [](const RunResult& r) { return finished(r) && !r.conditions.network.links.empty(); }},
+    Key{"critical_path",
+        [](const RunResult& r) {
+          return critical_path_json(*r.plan, r.timeline, r.report->critical_path);
+        },
+        finished},
+    Key{"codec", [](const RunResult& r) { return codec_json(codec_report(r.layout)); },
+        [](const RunResult& r) { return finished(r) && !r.layout.codings.empty(); }},
+    Key{"codec_training", [](const RunResult& r) { return codec_training_json(*r.codec_training); },
+        [](const RunResult& r) { return finished(r) && r.codec_training.has_value(); }},
+    Key{"repeat", [](const RunResult& r) { return distribution_json(*r.repeated); },
+        [](const RunResult& r) { return finished(r) && r.repeated.has_value(); }},
+    Key{"profile_rows",
+        [](const RunResult& r) { return list_json(r.profile_rows, profile_row_json); },
+        [](const RunResult& r) { return finished(r) && !r.profile_rows.empty(); }},
+    Key{"notes", [](const RunResult& r) { return ordered_json(r.notes); }, finished},
+    Key{"findings", [](const RunResult& r) { return findings_json(r.findings); }, any_run}};
+
+void add(ordered_json& document, const Key& key, const RunResult& result) {
+  if (key.is_there(result)) document[key.name] = key.value(result);
+}
+
+}  // namespace
+
+ordered_json result_json(const RunResult& result) {
+  ordered_json document;
+  for (const Key& key : keys) add(document, key, result);
+  return document;
+}
+
+ordered_json result_json(const RunResult& result, const std::set<std::string>& wanted) {
+  ordered_json document;
+  for (const Key& key : keys) {
+    if (wanted.contains(key.name)) add(document, key, result);
+  }
+  return document;
+}
+
+std::vector<Finding> unmet_expectations(const std::string& expect, const RunResult& result) {
+  std::vector<Finding> findings;
+  if (expect.empty()) return findings;
+  const ordered_json document = result_json(result);
+  const nlohmann::json wanted = nlohmann::json::parse(expect);
+  for (const auto& [key, expected] : wanted.items()) {
+    if (const auto fault = unmet(key, expected, document)) {
+      findings.push_back({"expectation", std::nullopt, std::nullopt, *fault});
+    }
+  }
+  return findings;
+}
+
+}  // namespace penstock

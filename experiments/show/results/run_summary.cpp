@@ -1,0 +1,120 @@
+#include "experiments/show/results/run_summary.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "experiments/input/files/table.hpp"
+#include "experiments/run/layout/sizes.hpp"
+#include "experiments/show/results/uncertainty.hpp"
+
+namespace penstock {
+namespace {
+
+std::string line(const char* name, const std::string& text) {
+  return fmt::format("{:<12} {}\n", name, text);
+}
+
+void append(std::string& text, const std::string& item) {
+  text += (text.empty() ? "" : ", ") + item;
+}
+
+/// A schedule without flushes has no steps: its run is an epoch.
+bool has_steps(const RunResult& result) {
+  return result.layout.schedule.weights().use == WeightUse::flushed;
+}
+
+std::string times_text(const RunResult& result, TimeUnit unit) {
+  const auto in_unit = [&](double us) {
+    return fmt::format("{} {}", time_text(from_us(us), unit), unit.name);
+  };
+  std::string text =
+      line(has_steps(result) ? "step time" : "makespan",
+           fmt::format("{} {}", time_text(result.report->makespan, unit), unit.name));
+  if (result.steady_interval_us) {
+    text += line("steady", in_unit(*result.steady_interval_us) + " per microbatch");
+  }
+  return text;
+}
+
+std::string throughput_text(const Throughput& throughput) {
+  std::string text;
+  if (throughput.tokens_per_s_per_device) {
+    append(text, number_text(*throughput.tokens_per_s_per_device) + " tokens/s/device");
+    append(text, number_text(*throughput.tokens_per_s) + " tokens/s");
+  }
+  append(text, number_text(throughput.samples_per_s) + " samples/s");
+  return line("throughput", text);
+}
+
+std::string utilization_text(const Throughput& throughput) {
+  if (!throughput.model_tflops_per_device) return "";
+  std::string text = number_text(*throughput.model_tflops_per_device) + " TFLOP/s/device";
+  if (throughput.model_flops_utilization) {
+    text += fmt::format(", {} MFU, {} HFU (with recomputation)",
+                        percent_text(*throughput.model_flops_utilization),
+                        percent_text(*throughput.hardware_flops_utilization));
+  }
+  return line("utilization", text);
+}
+
+/// The rank with the highest peak, and the rest of its capacity.
+std::string memory_text(const RunResult& result) {
+  const auto& ranks = result.report->ranks;
+  const auto worst = std::max_element(ranks.begin(), ranks.end(), [](const auto& a, const auto& b) {
+    return a.memory.bytes < b.memory.bytes;
+  });
+  if (worst == ranks.end() || worst->memory.bytes == 0) return "";
+  const std::uint64_t peak = worst->memory.bytes;
+  std::string text = bytes_text(peak);
+  const auto& capacity = result.layout.memory.capacity_bytes;
+  if (capacity) {
+    const bool over = peak > *capacity;
+    text +=
+        fmt::format(" of {}, {} {}", bytes_text(*capacity),
+                    bytes_text(over ? peak - *capacity : *capacity - peak), over ? "over" : "left");
+  }
+  return line("memory", fmt::format("{} (worst rank: {})", text, worst - ranks.begin()));
+}
+
+std::string bubble_text(const RunResult& result) {
+  const Bubble& bubble = result.report->bubble;
+  return line(
+      "bubble",
+      fmt::format("{} of {}, {} over ideal, {} of the longest span",
+                  percent_text(bubble.of_makespan), has_steps(result) ? "step time" : "makespan",
+                  percent_text(bubble.over_ideal), percent_text(bubble.of_longest_span)));
+}
+
+std::string layout_text(const Layout& layout) {
+  const std::uint32_t chunks = chunks_of(layout);
+  const Degrees& degrees = layout.degrees;
+  const std::string each = chunks > 1 ? fmt::format(" ({} chunks each)", chunks) : "";
+  return line("layout",
+              fmt::format("{}: {} pipeline{} × {} tensor × {} data × {} context × {} expert",
+                          counted(devices_of(layout), "device"), layout.placement.ranks(), each,
+                          degrees.tensor, degrees.data, degrees.context, degrees.expert)) +
+         line("batch", fmt::format("{}, global batch {}",
+                                   counted(layout.microbatches, "microbatch", "microbatches"),
+                                   number_text(global_batch_of(layout))));
+}
+
+}  // namespace
+
+std::string run_summary(const RunResult& result) {
+  const TimeUnit unit = unit_for(result.report->makespan);
+  return times_text(result, unit) + uncertainty_text(result) + throughput_text(result.throughput) +
+         utilization_text(result.throughput) + memory_text(result) + bubble_text(result) +
+         layout_text(result.layout);
+}
+
+std::string numbered_notes(const RunResult& result) {
+  if (result.notes.empty()) return "";
+  std::string text = "notes\n";
+  for (std::size_t i = 0; i < result.notes.size(); ++i) {
+    text += fmt::format("{:>2}. {}\n", i + 1, result.notes[i]);
+  }
+  return text;
+}
+
+}  // namespace penstock

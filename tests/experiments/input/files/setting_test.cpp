@@ -1,0 +1,149 @@
+#include "experiments/input/files/setting.hpp"
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "experiments/input/files/json_input.hpp"
+#include "experiments/input/files/plain_text.hpp"
+#include "sim/base/error.hpp"
+
+namespace penstock::testing {
+namespace {
+
+using nlohmann::json;
+
+/// "/a=1,2 & /b=3": the settings of a text, with their values as JSON.
+std::string read(const std::string& text) {
+  std::string all;
+  for (const Setting& setting : settings_of("--vary", text)) {
+    if (!all.empty()) all += setting.joined ? " & " : " ";
+    all += setting.pointer + "=";
+    for (std::uint64_t i = 0; i < setting.values.size(); ++i) {
+      all += (i == 0 ? "" : ",") + setting.values.text(i);
+    }
+  }
+  return all;
+}
+
+template <class Read>
+std::string error_of(Read read) {
+  try {
+    read();
+  } catch (const UsageError& error) {
+    return error.what();
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "none";
+}
+
+}  // namespace
+
+TEST_CASE("settings: a text has several of them, and each its values") {
+  CHECK(read("/a=1,2,/b=3") == "/a=1,2 /b=3");
+  CHECK(read("/a=1,2&/b=3,4,/c=5") == "/a=1,2 & /b=3,4 /c=5");
+  CHECK(read("/model/file=/data/a.json,/data/b.json") ==
+        R"(/model/file="/data/a.json","/data/b.json")");
+  CHECK(read(R"(/a={"x": [1, 2], "y": "&,/b=1"},2)") == R"(/a={"x":[1,2],"y":"&,/b=1"},2)");
+  CHECK(read(R"(/a="say \"1,2\"")") == R"(/a="say \"1,2\"")");
+}
+
+TEST_CASE("settings: what is none is refused with the option, its text and the reason") {
+  for (const char* text : {"",
+                           "m=1,2",
+                           "/m",
+                           "/",
+                           "/=1",
+                           "=1",
+                           "/m=",
+                           "/m=1,,2",
+                           "/m=1,",
+                           "/m=,1",
+                           "/m=1&",
+                           "/m=1&2",
+                           "/m=1&n=2",
+                           "/m=5..2",
+                           "/m=1..4:0",
+                           "/m=1..4:-1",
+                           "/m=1..4*1",
+                           "/m=0..4*2",
+                           "/m=1..4:x",
+                           "/m=1..",
+                           "/m=1..x",
+                           "/m=1..4:2:2",
+                           "/m=1..4/2",
+                           "/m=4x..8",
+                           "/m=1,0.5..1.5,2",
+                           "/m=[1,2",
+                           "/m=1]",
+                           "/m={1}",
+                           "/m=\"a",
+                           "/m=a\"b\"",
+                           "/m='a'",
+                           "/m=[a]",
+                           "/m={\"a\":1,\"a\":2}",
+                           "/a=1,/a=2",
+                           "/a~b=1",
+                           "/m=\xff",
+                           "/m=1..1000000000,2"}) {
+    CAPTURE(text);
+    const std::string error = error_of([&] { settings_of("--vary", text); });
+    CHECK(error.starts_with(fmt::format("--vary {}: ", shortened(text))));
+  }
+  std::string deep;
+  for (int i = 0; i < 65; ++i) deep += "/a";
+  CHECK_THROWS_AS(settings_of("--vary", deep + "=1"), UsageError);
+  CHECK_THROWS_AS(settings_of("--set", "/a=" + std::string(100'000, '[')), UsageError);
+  CHECK_THROWS_AS(settings_of("--set", "/a=" + std::string(100, '[') + std::string(100, ']')),
+                  UsageError);
+}
+
+TEST_CASE("settings: one value each where several make no sense") {
+  const auto set = [](const std::string& text) {
+    json document = json::object();
+    apply_settings(document, {text});
+    return document.dump();
+  };
+  CHECK(set("/a=1,/b=x y") == R"({"a":1,"b":"x y"})");
+  CHECK(set("/a=[1, 2]") == R"({"a":[1,2]})");
+  CHECK(set(R"(/a="1,2")") == R"({"a":"1,2"})");
+  CHECK(error_of([&] { set("/a=1,2"); }) ==
+        "--set /a=1,2: /a takes one value, got 2; a list has brackets, a text with a comma is "
+        "given in quotes");
+  CHECK(error_of([&] { set("/a=1..4"); }) ==
+        "--set /a=1..4: /a takes one value; --vary takes a range");
+  CHECK(error_of([&] { set("/a=1&/b=2"); }) ==
+        "--set /a=1&/b=2: & goes with --vary alone; , stands between settings");
+}
+
+TEST_CASE("settings: an option is set by its key, or by its pointer in a scenario") {
+  using Pair = std::pair<std::string, std::string>;
+  CHECK(option_setting("group=2", "schedule") == Pair{"group", "2"});
+  CHECK(option_setting("/schedule/group=2", "schedule") == Pair{"group", "2"});
+  CHECK(option_setting("order=ascending", "schedule") == Pair{"order", "\"ascending\""});
+  CHECK(option_setting("order=\"ascending\"", "schedule") == Pair{"order", "\"ascending\""});
+  CHECK(option_setting("speeds=[1,2]", "partition") == Pair{"speeds", "[1,2]"});
+  for (const char* text : {"group", "=2", "/schedule/=2", "group=2,3", "group=2,/a=3", "group="}) {
+    CAPTURE(text);
+    CHECK_THROWS_AS(option_setting(text, "schedule"), UsageError);
+  }
+}
+
+TEST_CASE("conditions: two sides and a comparison, and nothing else") {
+  const ConditionText read = condition_text_of("/a/*/b <= 2.5 * /c");
+  CHECK(read.left.pointer == "/a/*/b");
+  CHECK(read.relation == Relation::at_most);
+  CHECK(read.right.pointer == "/c");
+  CHECK(read.right.factor == 2.5);
+  CHECK(condition_text_of("/a!=\"<=\"").right.value == "\"<=\"");
+  for (const char* text :
+       {"", "/a", "/a <=", "<= 1", "/a = 1", "/a => 1", "/a =< 1", "/a <> 1", "/a === 1",
+        "1 < /a < 3", "/a < 1 && /b > 2", "/a < x*/b", "/a < [1", "/a < nan*/b", "/a == 'x'"}) {
+    CAPTURE(text);
+    CHECK_THROWS_AS(condition_text_of(text), InputError);
+  }
+}
+
+}  // namespace penstock::testing

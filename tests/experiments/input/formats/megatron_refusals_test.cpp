@@ -1,0 +1,175 @@
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include "experiments/input/formats/reading/read_model_file.hpp"
+#include "experiments/input/model_files/model_file.hpp"
+#include "hardware_models/layers/registry.hpp"
+#include "sim/base/error.hpp"
+#include "tests/support/megatron_arguments.hpp"
+
+namespace penstock::testing {
+
+TEST_CASE("the optimizer is the command's; one that is not known keeps what Adam keeps") {
+  const auto optimizer = [](const std::string& arguments) {
+    return megatron_args_model(least + arguments).command.optimizer;
+  };
+  CHECK(optimizer("") == Optimizer::adam);
+  CHECK(optimizer("--optimizer adam") == Optimizer::adam);
+  CHECK(optimizer("--optimizer sgd") == Optimizer::momentum);  // 0.9 by default
+  CHECK(optimizer("--optimizer sgd --sgd-momentum 0.0") == Optimizer::sgd);
+  CHECK(optimizer("--optimizer muon") == Optimizer::adam);
+  CHECK(has_note(megatron_args_model(least + "--optimizer muon"),
+                 "--optimizer muon: two moments per parameter are assumed, as for Adam"));
+}
+
+TEST_CASE("a number that does not go with a degree is told by the kind of its layer") {
+  const ModelFile file = megatron_args_model(least);
+  const LayerSpec attention = layer(file, "attention");
+  CHECK_THROWS_WITH_AS((void)work_of(attention, CellShape{.tensor = 3}),
+                       "a layer of kind \"attention\", heads: 8 is not divisible among 3 devices "
+                       "of tensor parallelism; it must be a multiple of that",
+                       InputError);
+}
+
+TEST_CASE("what only a run would tell is refused where it matters, with its line") {
+  const std::string rest = "\npython x.py " + least + "--micro-batch-size $MBS";
+  const auto refused_for = [&](const std::string& first_line, const char* why) {
+    CAPTURE(first_line);
+    CHECK(megatron_args_refusal(first_line + rest).find(why) != std::string::npos);
+  };
+  CHECK(megatron_args_refusal("MBS=$((8/X))" + rest) ==
+        "line 2: --micro-batch-size: $((8/X)) in line 1: X has no value here; nothing is run, so "
+        "write the value out");
+  CHECK(megatron_args_refusal("X=0\nMBS=$((8/X))\npython x.py " + least) ==
+        "accepted");  // nobody needs it
+  refused_for("X=0; MBS=$((8/X))", "$((8/X)) in line 1: it divides by zero");
+  refused_for("MBS=`nproc`", "`…` is not run here");
+  refused_for("MBS=$(nproc)", "$(…) is not run here");
+  refused_for("MBS=$1", "$1 is only known when the script runs");
+  refused_for("true", "$MBS has no value here");
+  refused_for("if true; then MBS=4; fi", "$MBS changes in a condition in line 1");
+  refused_for("true && MBS=4", "$MBS changes in a condition in line 1");
+  refused_for("for MBS in 1 2; do true; done", "$MBS changes in a loop in line 1");
+  refused_for("MBS=4\nf() { MBS=8; }", "$MBS changes in a condition in line 2");
+  refused_for("MBS=4\nfunction f { MBS=8; }", "$MBS changes in a condition in line 2");
+  CHECK(megatron_args_refusal("MBS=8" + rest) == "accepted");
+  CHECK(megatron_args_refusal("f() { X=8; }\nMBS=8" + rest) == "accepted");
+  CHECK(megatron_args_refusal("X=$(nproc)\npython x.py " + least + " --lr $X") == "accepted");
+}
+
+TEST_CASE("an argument of the model with a bad value is refused with its line") {
+  CHECK(megatron_args_refusal(
+            "python x.py \\\n --num-layers 4 \\\n --hidden-size many --num-attention-heads 8") ==
+        "line 3: --hidden-size: \"many\" is not a whole number from 1 to "
+        "10000000");
+  for (const char* wrong : {"0", "-1", "1.5", "1e99", "nan", "inf", "''", "0x10", "1000000000"}) {
+    CAPTURE(wrong);
+    CHECK(megatron_args_refusal(least + "--num-layers " + wrong)
+              .starts_with("line 1: --num-layers: "));
+  }
+  CHECK(megatron_args_refusal(least + "--num-layers") ==
+        "line 1: --num-layers: its value is missing");
+  CHECK(megatron_args_refusal(least + "--num-layers --bf16") ==
+        "line 1: --num-layers: its value is missing");
+  CHECK(megatron_args_refusal(least + "--normalization BatchNorm") ==
+        "line 1: --normalization: \"BatchNorm\" is not known; known: LayerNorm, RMSNorm");
+  CHECK(megatron_args_refusal(least + "--hidden-size 65").find("add --kv-channels") !=
+        std::string::npos);
+  CHECK(megatron_args_refusal("--num-layers 4 --num-attention-heads 8")
+            .starts_with("--hidden-size is missing"));
+}
+
+TEST_CASE("a misspelt argument is named with the one that it was meant for") {
+  CHECK(megatron_args_refusal("python x.py \\\n --num-layers 4 --num-attention-heads 8 \\\n "
+                              "--hiden-size 64") ==
+        "line 3: --hiden-size is not known; did you mean --hidden-size?");
+  const auto notes_of = [](const std::string& arguments) {
+    std::string all;
+    for (const std::string& note : parse_model_file(least + arguments).notes) all += note + "\n";
+    return all;
+  };
+  // Also one that has a default.
+  CHECK(megatron_args_refusal(least + " --micro-batchsize 4") ==
+        "line 1: --micro-batchsize is not known; did you mean --micro-batch-size?");
+  const std::string others =
+      notes_of(" --lr 1 --train-iters 2 --num-workers 8 --min-lr 0 --fp8-format e4m3");
+  CHECK(others.find("did you mean") == std::string::npos);
+  CHECK(others.find("arguments that are not read: --lr, --min-lr, --num-workers, --train-iters") !=
+        std::string::npos);
+}
+
+TEST_CASE("a command that lacks one of its sizes is recognised, and the error names the flag") {
+  const auto refusal = [](const std::string& text) {
+    try {
+      parse_model_file(text);
+    } catch (const InputError& error) {
+      return std::string(error.what());
+    }
+    return std::string("accepted");
+  };
+  const std::string heads = "--num-attention-heads 8 --max-position-embeddings 128 ";
+  for (const std::string start :
+       {"", "#!/bin/bash\ntorchrun --nproc-per-node 8 pretrain_gpt.py "}) {
+    CAPTURE(start);
+    CHECK(refusal(start + "--num-layers 4 " + heads).starts_with("--hidden-size is missing"));
+    CHECK(refusal(start + "--hidden-size 64 " + heads).starts_with("--num-layers is missing"));
+    CHECK(refusal(start + "--num-layers 4 --hidden-size 64")
+              .starts_with("--num-attention-heads is missing"));
+  }
+  CHECK(refusal("A=(--num-layers 4 " + heads + ")\ntorchrun x.py ${A[@]}")
+            .starts_with("--hidden-size is missing"));
+  // Another command that happens to take one of them does not stand for the arrays.
+  CHECK(refusal("python plan.py --num-layers 9\nA=(" + least + ")\n$RUN") == "accepted");
+}
+
+TEST_CASE(
+    "an argument that changes the cost and is not read is a note that says what is simulated") {
+  const auto file = [](const std::string& arguments) {
+    return megatron_args_model("python x.py " + least + arguments);
+  };
+  CHECK(has_note(file("--bf16 --fp8-format hybrid"),
+                 "--fp8-format hybrid is not read: products are simulated at the speed and size of "
+                 "/model/dtype"));
+  CHECK(has_note(file("--overlap-grad-reduce --bf16"), "--overlap-grad-reduce is not read: "));
+  CHECK_FALSE(has_note(file("--bf16 --fp8-format hybrid"), "arguments that are not read"));
+}
+
+TEST_CASE("a command without a precision trains in fp32, with a note") {
+  const ModelFile file = megatron_args_model(least);
+  CHECK(file.command.dtype == "fp32");
+  CHECK(has_note(file, "neither --bf16 nor --fp16: the command trains in fp32"));
+  CHECK_FALSE(has_note(megatron_args_model(least + "--bf16"), "fp32"));
+  CHECK_FALSE(has_note(megatron_args_model(least + "--fp16"), "fp32"));
+}
+
+TEST_CASE("hostile scripts end with a line, soon and small") {
+  CHECK(megatron_args_refusal("A='" + least)
+            .starts_with("line 1: the quote ' that opens here never closes"));
+  CHECK(megatron_args_refusal("\n\nA=\"" + least)
+            .starts_with("line 3: the quote \" that opens here never"));
+  CHECK(megatron_args_refusal("A=(" + least)
+            .starts_with("line 1: the array that opens here never closes"));
+  CHECK(megatron_args_refusal("A=${B" + least)
+            .starts_with("line 1: the ${ that opens here never closes"));
+  CHECK(megatron_args_refusal("A=(|&;#" + least)
+            .starts_with("line 1: the array that opens here never"));
+  CHECK(megatron_args_refusal(std::string("\0--num-layers", 13)).find("bytes that no text has") !=
+        std::string::npos);
+  std::string doubling = "A=xxxxxxxxxxxxxxxx\n";
+  for (int i = 0; i < 60; ++i) doubling += "A=$A$A\n";
+  CHECK(megatron_args_refusal(doubling + least).find("expands to more than 1048576 characters") !=
+        std::string::npos);
+  std::string arrays = "A=(x)\n";
+  for (int i = 0; i < 60; ++i) arrays += "A=(\"${A[@]}\" \"${A[@]}\")\n";
+  CHECK(megatron_args_refusal(arrays + least).find("expands to more than") != std::string::npos);
+  std::string many = "A=" + std::string(1'000'000, 'x') + "\n";
+  for (int i = 0; i < 1000; ++i) many += fmt::format("B{}=$A\n", i);
+  CHECK(megatron_args_refusal(many + least).find("the script expands to more than") !=
+        std::string::npos);
+  std::string nested;
+  for (int i = 0; i < 10'000; ++i) nested += "${A:-";
+  CHECK(megatron_args_refusal("A=" + nested + std::string(10'000, '}') + "\n" + least)
+            .find("nested more than 16 deep") != std::string::npos);
+}
+
+}  // namespace penstock::testing

@@ -1,0 +1,93 @@
+#include "experiments/input/scenario/take_stack.hpp"
+
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "experiments/run/run.hpp"
+#include "experiments/show/results/uncertainty.hpp"
+#include "sim/base/error.hpp"
+
+namespace penstock::testing {
+namespace {
+
+const std::string small = R"({
+  "model":    { "layers": [ { "parts": [ {"kind": "attention", "hidden": 1024, "heads": 8},
+                                         {"kind": "mlp", "hidden": 1024, "intermediate": 4096} ],
+                              "repeat": 2 } ], "sequence": 512, "microbatch": 1 },
+  "hardware": { "name": "dgx-a100" },
+  "parallel": { "pipeline": 1 },
+  "schedule": { "name": "1f1b", "microbatches": 1 } })";
+
+Layout stack_layout(const std::vector<std::string>& settings) {
+  return settle(parse_scenario(small, "s.json", settings));
+}
+
+std::string stack_with(const std::vector<std::string>& settings) {
+  return stack_layout(settings).hardware.spec.machine->device.stack.name;
+}
+
+}  // namespace
+
+TEST_CASE("the usual stack is fsdp-eager where weights are sharded, otherwise megatron") {
+  CHECK(stack_with({}) == "megatron");
+  CHECK(stack_with({"/memory/zero=1"}) == "megatron");
+  CHECK(stack_with({"/memory/zero=3", "/parallel/data=8"}) == "fsdp-eager");
+  CHECK(stack_with({"/hardware/stack=fsdp-compiled"}) == "fsdp-compiled");
+}
+
+TEST_CASE("no stack where none is wanted, constants are stated, or no stack lists the device") {
+  CHECK(stack_with({"/hardware/stack=none"}).empty());
+  CHECK(stack_with({"/hardware/efficiency=0.5"}).empty());
+  CHECK(stack_with({"/hardware/name=dgx-1"}).empty());
+  CHECK(stack_with({"/hardware/name=dgx-1", "/hardware/stack=megatron"}) == "megatron");
+}
+
+TEST_CASE("the note says which stack prices kernels; an unknown one is refused") {
+  const Layout layout = stack_layout({});
+  REQUIRE_FALSE(layout.notes.empty());
+  CHECK(layout.notes.front().starts_with("stack megatron (the default with zero 0)"));
+  try {
+    stack_with({"/hardware/stack=megatorn"});
+    FAIL("accepted");
+  } catch (const InputError& error) {
+    CHECK(std::string(error.what()).find("did you mean \"megatron\"") != std::string::npos);
+  }
+}
+
+TEST_CASE("a scenario may state constants of a stack itself") {
+  const Layout layout = stack_layout(
+      {R"(/hardware/stack={"name": "megatron", "matrix_share": 0.5, "vector_passes": 2})"});
+  const StackConstants& stack = layout.hardware.spec.machine->device.stack;
+  CHECK(stack.name == "megatron");
+  CHECK(stack.matrix_share == 0.5);
+  CHECK(stack.fp8_share == 0.5);
+  CHECK(stack.vector_passes == 2);
+}
+
+TEST_CASE("devices of one chip share the constants of a stack") {
+  const auto share = [&](const char* machine) {
+    return stack_layout({std::string("/hardware/name=") + machine})
+        .hardware.spec.machine->device.stack.matrix_share;
+  };
+  CHECK(share("dgx-h200") == share("dgx-h100"));
+  CHECK(share("grand-teton-h100") == share("dgx-h100"));
+  CHECK(share("dgx-a100") != share("dgx-h100"));
+}
+
+TEST_CASE("the interval of a step time holds it, by the spread of the stack") {
+  const RunResult result = run(stack_layout({}));
+  REQUIRE(has_uncertainty(result));
+  const nlohmann::ordered_json told = uncertainty_json(result);
+  const double us = to_us(result.report->makespan);
+  const double spread = told["spread"];
+  CHECK(told["least_us"].get<double>() == doctest::Approx(us * std::exp(-1.645 * spread)));
+  CHECK(told["most_us"].get<double>() == doctest::Approx(us * std::exp(1.645 * spread)));
+  CHECK_FALSE(told["measured"].empty());
+  CHECK_FALSE(told["fitted"].empty());
+  const RunResult without = run(stack_layout({"/hardware/stack=none"}));
+  CHECK_FALSE(has_uncertainty(without));
+  CHECK(uncertainty_text(without).empty());
+}
+
+}  // namespace penstock::testing

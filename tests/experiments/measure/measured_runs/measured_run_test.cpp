@@ -1,0 +1,336 @@
+#include "experiments/measure/measured_runs/measured_run.hpp"
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "experiments/input/scenario/scenario.hpp"
+#include "experiments/measure/measured_runs/outputs.hpp"
+#include "experiments/program/commands/registry.hpp"
+#include "experiments/run/run.hpp"
+#include "schedules/registry.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/named.hpp"
+#include "sim/timeline/timeline_file.hpp"
+#include "tests/support/traced_runs.hpp"
+
+// Each test simulates a scenario, writes what PyTorch's profiler would have traced of it, and reads
+// that back: so what must come out is known to the nanosecond.
+
+namespace penstock::testing {
+namespace {
+
+/// Every action began and ended when it did in the run, to the nanosecond; how many were compared.
+std::size_t check_spans(const MeasuredRun& measured, const RunResult& made) {
+  const Plan& plan = measured.job.priced.plan;
+  REQUIRE(plan_hash(plan) == plan_hash(*made.plan));
+  std::size_t count = 0;
+  for (TaskId task = 0; task < plan.tasks(); ++task) {
+    if (plan.is_link(plan.class_of(task).resource)) continue;
+    CAPTURE(task_text(plan, task));
+    CHECK(measured.timeline.begin[task].picoseconds == whole_ns(made.timeline.begin[task]) * 1000);
+    CHECK(measured.timeline.end[task].picoseconds == whole_ns(made.timeline.end[task]) * 1000);
+    ++count;
+  }
+  return count;
+}
+
+double median_us(const MeasuredRun& run, std::uint32_t stage, Pass pass) {
+  for (const OpTimes& op : run.times) {
+    if (op.model_stage == stage && op.pass == pass) return op.median_ns / 1e3;
+  }
+  return -1;
+}
+
+}  // namespace
+
+// 1F1B with 6 microbatches on 3 ranks: 36 actions.
+TEST_CASE("traces: annotations and launches give every op back to the nanosecond") {
+  const RunResult made = run_of(three_stages(steady_order));
+  Traces traces({made}, {});
+  const MeasuredRun run = traces.read();
+  CHECK(check_spans(run, made) == 36);
+  CHECK(run.title == "1f1b, 3 ranks, 6 microbatches");
+  CHECK(run.timeline.iteration == 3);
+  CHECK(run.timeline.environment.at("times_of") == "kernels launched in annotations");
+  CHECK(run.timeline.environment.at("device") == "Made GPU");
+  CHECK(median_us(run, 1, Pass::forward) == 4);
+  CHECK(median_us(run, 2, Pass::backward) == 10);
+  CHECK(run.transfer_us == 0.25);
+  CHECK(run.clock_error_ns == 0);
+  REQUIRE(run.errors);
+  CHECK(run.errors->structure == 0);
+  CHECK(run.errors->profile == 0);
+  CHECK(run.errors->simulated == makespan(*made.plan, made.timeline));
+}
+
+TEST_CASE("traces: clocks with bases of their own and headers behind the events change nothing") {
+  const RunResult made = run_of(three_stages(steady_order));
+  Traces traces({made}, {.info_last = true, .base_step_ns = 123'456'789});
+  CHECK(check_spans(traces.read(), made) == 36);
+}
+
+TEST_CASE("traces: annotations of the device are enough, and those on its other streams no ops") {
+  const RunResult made = run_of(three_stages(steady_order));
+  Traces traces({made}, {.annotations = false, .device_annotations = true, .launches = false});
+  const MeasuredRun run = traces.read();
+  CHECK(check_spans(run, made) == 36);
+  CHECK(run.timeline.environment.at("times_of") == "annotations of the device");
+}
+
+// Without a device, an op is as long as its annotation on the host.
+TEST_CASE("traces: of a training without devices, annotations of the host are the ops") {
+  const RunResult made = run_of(three_stages(steady_order));
+  Traces traces({made}, {.launches = false, .kernels = false});
+  const MeasuredRun run = traces.read();
+  CHECK(check_spans(run, made) == 36);
+  CHECK(run.timeline.environment.at("times_of") == "annotations of the host");
+}
+
+TEST_CASE("traces: kernels that nothing ties to annotations are refused, not guessed") {
+  Traces traces({run_of(three_stages(steady_order))}, {.launches = false});
+  CHECK(traces.refusal().find("nothing ties the device's kernels to them") != std::string::npos);
+}
+
+TEST_CASE("traces: without annotations, messages and threads part the ops of a known order") {
+  const RunResult made = run_of(three_stages(steady_order));
+  for (const bool named : {true, false}) {
+    CAPTURE(named);
+    Traces traces({made}, {.annotations = false, .named_messages = named, .optimizer = true});
+    traces.name("1f1b", 6);
+    const MeasuredRun run = traces.read();
+    CHECK(check_spans(run, made) == 36);
+    CHECK(run.schedule == "1f1b");
+    CHECK(run.timeline.environment.at("times_of") == "kernels between messages");
+  }
+}
+
+TEST_CASE("traces: messages part ops also where times vary and steps are not marked") {
+  const std::vector<RunResult> made = varied_runs(three_stages(steady_order), 3);
+  Traces traces(made, {.annotations = false, .steps = false});
+  traces.name("1f1b", 6);
+  const MeasuredRun run = traces.read();
+  CHECK(run.numbers == std::vector<std::uint32_t>{0, 1, 2});
+  CHECK(check_spans(run, made.back()) == 36);
+}
+
+// 6 microbatches were run, and 8 are said. On rank 0, 2 F, then 4 times F B, then 2 B: the last 3 B
+// are parted by gradients that come, all else by what leaves or by threads: 10 bursts for 12
+// actions, and by the same count 14 for 16.
+TEST_CASE("traces: bursts that are not those of the order are refused with both numbers") {
+  Traces traces({run_of(three_stages(steady_order))}, {.annotations = false});
+  traces.name("1f1b", 8);
+  CHECK(traces.refusal().find("10 bursts of kernels, where the order has 14 (16 actions)") !=
+        std::string::npos);
+  traces.name("gpipe", 6);
+  CHECK(traces.refusal().find("the thread that launched burst ") != std::string::npos);
+}
+
+// Between a B and an F of rank 0 in 1F1B, nothing is sent or received; I and W share a thread.
+TEST_CASE("traces: actions that nothing tells apart are refused by name") {
+  Traces no_threads({run_of(three_stages(steady_order))},
+                    {.annotations = false, .launches = false});
+  no_threads.name("1f1b", 6);
+  CHECK(no_threads.refusal().find("0B0 and 0F3 of rank 0 cannot be told apart: no message lies "
+                                  "between them, and the launches") != std::string::npos);
+  Traces zero_bubble({run_of(three_stages(steady_order))}, {.annotations = false});
+  zero_bubble.name("zb-h1", 6);
+  CHECK(zero_bubble.refusal().find("cannot be told apart: no message lies between them; a trace "
+                                   "with annotations") != std::string::npos);
+}
+
+// The median of five steps whose ops differ by chance is between the least and the most.
+TEST_CASE("traces: a trace of several ranks without messages is not cut by threads alone") {
+  Traces traces({run_of(three_stages(steady_order))}, {.annotations = false, .messages = false});
+  traces.name("1f1b", 6);
+  CHECK(traces.refusal().find("it has no messages between ranks") != std::string::npos);
+}
+
+TEST_CASE("traces: all whole steps are samples, and the step that is asked for is the timeline") {
+  const std::vector<RunResult> made = varied_runs(three_stages(steady_order), 5);
+  Traces traces(made, {});
+  CHECK(check_spans(traces.read(), made[4]) == 36);
+  const MeasuredRun run = traces.read(5);
+  CHECK(check_spans(run, made[2]) == 36);
+  CHECK(run.numbers == std::vector<std::uint32_t>{3, 4, 5, 6, 7});
+  CHECK(run.measured.iterations.size() == 5);
+  CHECK(run.times.size() == 6);
+  for (const OpTimes& op : run.times) {
+    CHECK(op.count == 30);
+    CHECK(op.lower_ns < op.median_ns);
+    CHECK(op.median_ns < op.upper_ns);
+  }
+  REQUIRE(run.errors);
+  CHECK(run.errors->structure < 0.02);  // transfers are told from gaps, to a nanosecond or two
+  CHECK(run.errors->retest > 0);
+  CHECK_THROWS_WITH_AS(traces.read(9), "--step 9: not all ranks have ops of that step", InputError);
+}
+
+TEST_CASE("traces: a step that lost an op is left out, and said to be") {
+  const std::vector<RunResult> made = varied_runs(three_stages(steady_order), 3);
+  Traces traces(made, {});
+  // The last B of the first step on rank 1, which no other op needs there, is renamed.
+  std::string text = content_of(traces.reading.files[1]);
+  const std::size_t at = text.find("PP:1B5");
+  REQUIRE(at != std::string::npos);
+  text.replace(at, 6, "PP:xxx");
+  const Scratch scratch;
+  traces.reading.files[1] = scratch.file("rank1.json", text);
+  const MeasuredRun run = traces.read();
+  CHECK(run.numbers == std::vector<std::uint32_t>{4, 5});
+  REQUIRE(run.left_out.size() == 1);
+  CHECK(run.left_out.front().starts_with("step 3: "));
+  CHECK_THROWS_AS(traces.read(3), InputError);
+}
+
+TEST_CASE("traces: a pattern of one's own reads other names, and missing numbers are counted") {
+  const RunResult made = run_of(three_stages(steady_order));
+  Traces spelled({made}, {.format = "my {pass} of mb {microbatch} (s{stage})"});
+  spelled.reading.patterns = {OpPattern("my {pass} of mb {microbatch} (s{stage})")};
+  CHECK(check_spans(spelled.read(), made) == 36);
+  Traces counted({made}, {.format = "step_{pass}"});
+  counted.reading.patterns = {OpPattern("step_{pass}")};
+  CHECK(check_spans(counted.read(), made) == 36);
+}
+
+TEST_CASE("traces: names that match nothing are listed with what to do") {
+  Traces traces({run_of(three_stages(steady_order))}, {.format = "op {stage}"});
+  CHECK(traces.refusal().find("no annotation of it matches; its most frequent ones are \"op 0\"") !=
+        std::string::npos);
+  std::vector<std::string> notes;
+  const auto ranks = read_rank_traces(traces.reading, false, notes);
+  CHECK(ranks[0].names.unmatched == std::vector<NameCount>{{"op 0", 12}});
+  CHECK(preview_text(ranks, traces.reading.patterns).find("no op: 12 x \"op 0\"") !=
+        std::string::npos);
+}
+
+TEST_CASE("traces: the order of files counts where they do not say their rank") {
+  const RunResult made = run_of(three_stages(steady_order));
+  Traces known({made}, {});
+  std::swap(known.reading.files[0], known.reading.files[2]);
+  CHECK(check_spans(known.read(), made) == 36);
+  CHECK(known.notes.empty());
+  Traces unknown({made}, {.rank_known = false});
+  CHECK(check_spans(unknown.read(), made) == 36);
+  CHECK(unknown.notes.size() == 1);
+}
+
+TEST_CASE("traces: a rank that is missing, twice or of another job is refused") {
+  const RunResult made = run_of(three_stages(steady_order));
+  Traces missing({made}, {});
+  missing.reading.files.pop_back();
+  CHECK(missing.refusal().find("the job has 3 ranks, and rank 2 is missing") != std::string::npos);
+  Traces twice({made}, {});
+  twice.reading.files[2] = twice.reading.files[1];
+  CHECK(twice.refusal().find("it is of rank 1, as is ") != std::string::npos);
+  Traces other({made}, {});
+  std::string text = content_of(other.reading.files[1]);
+  text.replace(text.find("\"world_size\": 3"), 15, "\"world_size\": 8");
+  const Scratch scratch;
+  other.reading.files[1] = scratch.file("rank1.json", text);
+  CHECK(other.refusal().find("its job has 8 ranks, that of ") != std::string::npos);
+}
+
+// A job of 6 ranks of which 4, 2 and 0 hold the stages in that order.
+TEST_CASE("traces: some ranks of a larger job can be the pipeline") {
+  const RunResult made = run_of(three_stages(steady_order));
+  Traces traces({made}, {});
+  const Scratch scratch;
+  for (std::uint32_t rank = 0; rank < 3; ++rank) {
+    std::string text = content_of(traces.reading.files[rank]);
+    const std::string info = fmt::format("\"rank\": {}, \"world_size\": 3", rank);
+    text.replace(text.find(info), info.size(),
+                 fmt::format("\"rank\": {}, \"world_size\": 6", 4 - 2 * rank));
+    traces.reading.files[rank] = scratch.file(fmt::format("{}.json", rank), text);
+  }
+  CHECK_FALSE(traces.refusal().empty());
+  traces.reading.pipeline_ranks = {4, 2, 0};
+  CHECK(check_spans(traces.read(), made) == 36);
+}
+
+// Two chunks a rank and a split backward; V-shaped placement, seen from the trace alone.
+TEST_CASE("traces: orders of several stages a rank are found out and named") {
+  for (const std::string name : {"interleaved-1f1b", "zb-v", "gpipe", "looped-bfs", "zb-h1"}) {
+    CAPTURE(name);
+    const bool twice = name == "interleaved-1f1b" || name == "zb-v" || name == "looped-bfs";
+    std::string stages;
+    for (int s = 0; s < (twice ? 4 : 2); ++s) {
+      stages +=
+          fmt::format(R"({}{{"forward_us": {}, "backward_input_us": 3, "backward_weight_us": 2}})",
+                      s == 0 ? "" : ",", 2 + s);
+    }
+    const RunResult made = run_of(fmt::format(
+        R"({{"penstock": 1, "model": {{"stages": [{}]}}, "parallel": {{"chunks": {}}},
+           "hardware": {{"name": "ideal", "devices": 2, "transfer_us": 0.5}},
+           "schedule": {{"name": "{}", "microbatches": 4}}}})",
+        stages, twice ? 2 : 1, name));
+    Traces traces({made}, {});
+    const MeasuredRun run = traces.read();
+    check_spans(run, made);
+    CHECK(run.schedule == name);
+    CHECK(run.chunks == (twice ? 2 : 1));
+  }
+}
+
+// DualPipe's two copies of the model are known by its name alone.
+TEST_CASE("traces: an order of two directions is read when it is named") {
+  const RunResult made = run_of(R"({"penstock": 1, "model": {"stages": [
+    {"forward_us": 3, "backward_input_us": 3, "backward_weight_us": 2},
+    {"forward_us": 3, "backward_input_us": 3, "backward_weight_us": 2}]},
+    "hardware": {"name": "ideal", "devices": 2},
+    "schedule": {"name": "chimera", "microbatches": 4}})");
+  Traces traces({made}, {});
+  traces.name("chimera", 4, 2);
+  const MeasuredRun run = traces.read();
+  check_spans(run, made);
+  CHECK(run.schedule == "chimera");
+  CHECK(run.times.size() == 4);  // F and B of two model stages, both copies together
+}
+
+TEST_CASE("traces: an order that is not the one named is said to be another") {
+  const RunResult made = run_of(three_stages(R"({"name": "gpipe", "microbatches": 6})"));
+  Traces traces({made}, {});
+  traces.name("1f1b", 6);
+  const MeasuredRun run = traces.read();
+  CHECK(run.schedule == "gpipe");
+  REQUIRE(run.notes.size() == 1);
+  CHECK(run.notes[0] ==
+        "the order is not that of 1f1b: rank 0 ran 0F3 as action 3, where it has 0B0");
+}
+
+// The clocks of ranks 1 and 2 are 5 and 10 us behind what their traces say: an op begins 4.75 us
+// before the one it needs has ended, since the transfer takes 0.25.
+TEST_CASE("traces: clocks that contradict each other are measured and told") {
+  const RunResult made = run_of(three_stages(steady_order));
+  Traces traces({made}, {});
+  const Scratch scratch;
+  for (std::uint32_t rank = 1; rank < 3; ++rank) {
+    std::string text = content_of(traces.reading.files[rank]);
+    const std::string base = "\"baseTimeNanoseconds\": 1743521598000000000";
+    text.replace(text.find(base), base.size(),
+                 fmt::format("\"baseTimeNanoseconds\": {}", 1743521598000000000 - 5000 * rank));
+    traces.reading.files[rank] = scratch.file(fmt::format("{}.json", rank), text);
+  }
+  const MeasuredRun run = traces.read();
+  CHECK(run.clock_error_ns == 4750);
+  CHECK(measured_run_text(run).find("an op began 4.75 µs before what it needs had ended") !=
+        std::string::npos);
+  CHECK(read_timeline(write_timeline(run.job.priced.plan, run.timeline, run.title)).title ==
+        run.title);
+}
+
+TEST_CASE("traces: clocks that are not one are refused") {
+  Traces traces({run_of(three_stages(steady_order))}, {});
+  const Scratch scratch;
+  std::string text = content_of(traces.reading.files[2]);
+  const std::string base = "\"baseTimeNanoseconds\": 1743521598000000000";
+  text.replace(text.find(base), base.size(), "\"baseTimeNanoseconds\": 0");
+  traces.reading.files[2] = scratch.file("2.json", text);
+  CHECK(traces.refusal().find("the clocks of all traces must be one") != std::string::npos);
+}
+
+// The last of them: 3000 ops, each of another stage and microbatch, where 9 million would be
+// needed.
+}  // namespace penstock::testing

@@ -1,0 +1,103 @@
+#include "experiments/measure/measured_runs/op_spans.hpp"
+
+#include <doctest/doctest.h>
+
+#include <optional>
+#include <vector>
+
+namespace penstock::testing {
+namespace {
+
+constexpr std::uint32_t main_thread = 0;
+constexpr std::uint32_t other_thread = 1;
+
+KinetoAnnotation annotation_from_to(std::int64_t begin_ns, std::int64_t end_ns) {
+  return {{begin_ns, end_ns}, 0, main_thread, false};
+}
+
+}  // namespace
+
+TEST_CASE("op spans: an op begins at its first operator, and what is ahead of it is its lead") {
+  KinetoTrace trace;
+  trace.operators = {{{70, 80}, main_thread}, {{60, 95}, main_thread}, {{20, 30}, other_thread}};
+  const std::vector<KinetoAnnotation> annotations{annotation_from_to(10, 100),
+                                                  annotation_from_to(130, 150)};
+  const auto spans = spans_of_operators(trace, annotations);
+  REQUIRE(spans.size() == 2);
+  CHECK(spans[0]->whole == KinetoSpan{60, 100});
+  CHECK(spans[0]->lead_ns == 50);
+  CHECK(spans[0]->host_ns == 0);
+  // The second one does nothing: it has no length, and the host took 30 ns to get there.
+  CHECK(spans[1]->whole == KinetoSpan{150, 150});
+  CHECK(spans[1]->host_ns == 30);
+  CHECK(spans[1]->lead_ns == 0);
+}
+
+TEST_CASE("op spans: operators that most annotations lack were not traced") {
+  KinetoTrace trace;
+  trace.operators = {{{20, 30}, main_thread}};
+  const std::vector<KinetoAnnotation> annotations{
+      annotation_from_to(10, 40), annotation_from_to(50, 60), annotation_from_to(70, 80)};
+  CHECK(spans_of_operators(trace, annotations).empty());
+}
+
+TEST_CASE("op spans: autograd's operators part an overlap cell") {
+  KinetoTrace trace;
+  trace.operators = {{{20, 30}, main_thread, false},
+                     {{50, 90}, main_thread, true},
+                     {{55, 60}, main_thread, false}};  // inside of a backward: no new part
+  const auto spans = spans_of_operators(trace, {annotation_from_to(10, 100)});
+  REQUIRE(spans.size() == 1);
+  CHECK(spans[0]->of_part(0, 2) == KinetoSpan{20, 50});
+  CHECK(spans[0]->of_part(1, 2) == KinetoSpan{50, 100});
+}
+
+TEST_CASE("op spans: another thread launches the backward of an overlap cell") {
+  KinetoTrace trace;
+  trace.works = {{{100, 140}, 1, 7}, {{140, 200}, 2, 7}};
+  trace.launches = {{20, 1, main_thread}, {40, 2, other_thread}};
+  const auto spans = spans_of_works(trace, {annotation_from_to(10, 60)});
+  REQUIRE(spans.front().has_value());
+  CHECK(spans.front()->of_part(0, 1) == KinetoSpan{100, 200});
+  CHECK(spans.front()->of_part(0, 2) == KinetoSpan{100, 140});
+  CHECK(spans.front()->of_part(1, 2) == KinetoSpan{140, 200});
+}
+
+/// Annotations side by side, each with many works, launched from two threads; in no order.
+struct ManyWorks {
+  ManyWorks() {
+    constexpr std::int64_t count = 200'000;
+    for (std::int64_t i = 0; i < 100; ++i) {
+      annotations.push_back(annotation_from_to(i * 10'000, i * 10'000 + 9'000));
+    }
+    for (std::int64_t i = 0; i < count; ++i) {
+      const std::int64_t mixed = i * 77'773 % count;
+      const auto correlation = static_cast<std::uint64_t>(mixed + 1);
+      const std::int64_t at = mixed * 5;
+      trace.works.push_back({{at + 3'000'000, at + 3'000'007}, correlation, 1});
+      trace.launches.push_back({at, correlation, mixed % 3 == 0 ? other_thread : main_thread});
+      trace.operators.push_back({{at, at + mixed % 5}, main_thread, mixed % 2000 > 1500});
+    }
+  }
+  KinetoTrace trace;
+  std::vector<KinetoAnnotation> annotations;
+};
+
+TEST_CASE("op spans: works and operators that lie on disk give what those in memory give") {
+  const ManyWorks many;
+  REQUIRE(many.trace.works.blocks() > 2);
+  const auto of_works = spans_of_works(many.trace, many.annotations);
+  const auto of_operators = spans_of_operators(many.trace, many.annotations);
+  REQUIRE(of_works.size() == 100);
+  REQUIRE(of_operators.size() == 100);
+  for (std::size_t i = 0; i < 100; ++i) {
+    const auto begin = static_cast<std::int64_t>(i) * 10'000;
+    REQUIRE(of_works[i]);
+    CHECK(of_works[i]->whole == KinetoSpan{begin + 3'000'000, begin + 3'009'007});
+    REQUIRE(of_operators[i]);
+    CHECK(of_operators[i]->lead_ns == 0);
+    CHECK(of_operators[i]->turn_ns == begin + 7'505);
+  }
+}
+
+}  // namespace penstock::testing

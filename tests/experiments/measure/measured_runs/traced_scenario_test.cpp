@@ -1,0 +1,136 @@
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "experiments/measure/measured_runs/measured_run.hpp"
+#include "experiments/measure/measured_runs/outputs.hpp"
+#include "experiments/program/commands/registry.hpp"
+#include "tests/support/traced_runs.hpp"
+
+// Scenarios, profiles and JSON of traced runs, and traces that cannot be one.
+
+namespace penstock::testing {
+
+TEST_CASE("traces: numbers of stages and microbatches that cannot be are refused at once") {
+  std::vector<std::vector<std::string>> traces{
+      {"PP:999999999F0"}, {"PP:0F999999999"}, {"PP:65535F16777215"}, {}};
+  for (int i = 0; i < 3000; ++i) traces.back().push_back(fmt::format("PP:{0}F{0}", i));
+  const Scratch scratch;
+  for (const std::vector<std::string>& names : traces) {
+    CAPTURE(names.front());
+    std::string events;
+    for (const std::string& name : names) {
+      events +=
+          fmt::format(R"({}{{"ph":"X","cat":"user_annotation","name":"{}","ts":{}.5,"dur":0.1}})",
+                      events.empty() ? "" : ",", name, events.size());
+    }
+    TraceReading reading;
+    reading.files = {scratch.file("t.json", "{\"traceEvents\": [" + events + "]}")};
+    reading.patterns = {OpPattern("PP:{stage}{pass}{microbatch}")};
+    std::vector<std::string> notes;
+    std::string refusal;
+    try {
+      measured_run(read_rank_traces(reading, true, notes), {}, {});
+    } catch (const InputError& error) {
+      refusal = error.what();
+    }
+    CHECK(refusal.find("too few for all") != std::string::npos);
+  }
+}
+
+TEST_CASE("traces: annotations that match inside each other are refused") {
+  const Scratch scratch;
+  TraceReading reading;
+  reading.files = {scratch.file("t.json", R"({"traceEvents": [
+    {"ph":"X","cat":"user_annotation","name":"F 0","ts":1,"dur":5},
+    {"ph":"X","cat":"user_annotation","name":"F 1","ts":2,"dur":1}]})")};
+  reading.patterns = {OpPattern("{pass} {microbatch}")};
+  std::vector<std::string> notes;
+  const auto read = [&] { read_rank_traces(reading, true, notes); };
+  CHECK_THROWS_WITH_AS(read(),
+                       (reading.files[0] + ": the annotations \"F 0\" and \"F 1\" overlap and both "
+                                           "match; a pattern that tells ops apart is needed")
+                           .c_str(),
+                       InputError);
+}
+
+TEST_CASE("traces: a scenario from the profile of a traced run takes as long as the run") {
+  for (const char* schedule : {steady_order, R"({"name": "gpipe", "microbatches": 5})",
+                               R"({"name": "zb-h1", "microbatches": 6})"}) {
+    CAPTURE(schedule);
+    std::string scenario = three_stages(schedule);
+    if (scenario.find("zb-h1") != std::string::npos) {
+      for (const char* us : {"6", "8", "10"}) {
+        const std::string whole = fmt::format("\"backward_us\": {}", us);
+        scenario.replace(
+            scenario.find(whole), whole.size(),
+            fmt::format("\"backward_input_us\": {}, \"backward_weight_us\": 1.001", us));
+      }
+    }
+    const RunResult made = run_of(scenario);
+    Traces traces({made}, {});
+    const MeasuredRun measured = traces.read();
+    const Scratch scratch;
+    const MergedTimes merged = merged_times({measured});
+    scratch.file("profile.json", profile_text({measured}, merged, 4));
+    const std::string again =
+        scratch.file("scenario.json",
+                     scenario_text(measured, merged, {.profile = "profile.json", .order = ""}, 4));
+    const RunResult simulated = run(read_scenario(again));
+    REQUIRE(simulated.report);
+    CHECK(simulated.report->makespan == made.report->makespan);
+    CHECK(plan_hash(*simulated.plan) == plan_hash(*made.plan));
+  }
+}
+
+// The files stand in folders apart: a scenario names others as they are seen from its own.
+TEST_CASE("traces: the command writes a scenario that finds its profile and its order") {
+  const RunResult made = run_of(three_stages(steady_order));
+  Traces traces({made}, {});
+  const Scratch scratch;
+  std::filesystem::create_directories(scratch.path("a/b"));
+  std::filesystem::create_directories(scratch.path("c"));
+  // An order that no rule makes: rank 2 runs its first two forwards before its first backward.
+  const std::string order = scratch.file(
+      "own.csv", "0F0,0F1,0F2,0B0,0B1,0B2\n1F0,1F1,1F2,1B0,1B1,1B2\n2F0,2F1,2B0,2F2,2B1,2B2\n");
+  const RunResult own = run_of(three_stages(fmt::format(R"({{"file": "{}"}})", order)));
+  Traces own_traces({own}, {});
+  const auto command = [&](const std::vector<std::string>& files, std::vector<std::string> more) {
+    std::vector<std::string> words{"penstock", "trace"};
+    words.insert(words.end(), files.begin(), files.end());
+    words.insert(words.end(), more.begin(), more.end());
+    std::vector<const char*> arguments;
+    for (const std::string& word : words) arguments.push_back(word.c_str());
+    return run_program(static_cast<int>(arguments.size()), arguments.data());
+  };
+  const std::string scenario = scratch.path("a/b/s.json");
+  const std::string profile = scratch.path("c/p.json");
+  const std::vector<std::string> both{"--profile", profile, "--scenario", scenario};
+  REQUIRE(command(traces.reading.files, both) == 0);
+  CHECK(run(read_scenario(scenario)).report->makespan == made.report->makespan);
+  CHECK(command(own_traces.reading.files, both) == 2);
+  std::vector<std::string> all = both;
+  all.insert(all.end(), {"--write-order", scratch.path("c/o.csv"), "--force"});
+  REQUIRE(command(own_traces.reading.files, all) == 0);
+  CHECK(run(read_scenario(scenario)).report->makespan == own.report->makespan);
+}
+
+TEST_CASE("traces: the JSON has what was found, by rank and by stage") {
+  const RunResult made = run_of(three_stages(steady_order));
+  Traces traces({made}, {});
+  const auto document = measured_run_json(traces.read());
+  CHECK(document["penstock"] == 1);
+  CHECK(document["schedule"] == "1f1b");
+  CHECK(document["microbatches"] == 6);
+  CHECK(document["makespan_us"] == to_us(made.report->makespan));
+  CHECK(document["structure_error"] == 0.0);
+  CHECK(document["ranks"].size() == 3);
+  CHECK(document["ranks"][1]["busy_us"] == 6 * 12.0);
+  CHECK(document["ranks"][1]["ops"] == 12);
+  CHECK(document["times"][0]["pass"] == "F");
+  CHECK(document["times"][0]["median_us"] == 3.0);
+}
+
+}  // namespace penstock::testing

@@ -1,0 +1,45 @@
+#include "experiments/measure/reproduction/formula.hpp"
+
+#include <doctest/doctest.h>
+
+#include "sim/base/error.hpp"
+
+namespace penstock::testing {
+namespace {
+
+std::string refusal(const std::string& formula) {
+  try {
+    value_of(formula, {{"m", 4}, {"b", 2}});
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+bool says(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("formula: arithmetic over names, with rounding and conditions") {
+  const Names names{{"m", 4}, {"b", 2.5}};
+  CHECK(value_of("m*b + 1", names) == 11);
+  CHECK(value_of("ceil(b) + floor(b)", names) == 5);
+  CHECK(value_of("m == 4 && b > 2", names) == 1);
+  CHECK(value_of("m != 4 || b > 3", names) == 0);
+  CHECK(value_of("m > 3 ? 10 : 20", names) == 10);
+  CHECK(value_of("max(m, 7)^2", names) == 49);
+}
+
+TEST_CASE("formula: errors name what is known") {
+  CHECK(says(refusal("m * speed"), "speed"));
+  CHECK(says(refusal("m * speed"), "b, m"));
+  CHECK(says(refusal("m +"), "is invalid"));
+  CHECK(says(refusal(""), "is invalid"));
+  CHECK(says(refusal("m / 0"), "not a finite number"));
+  CHECK(says(refusal("sqrt(-m)"), "not a finite number"));
+  CHECK(says(refusal(std::string(100000, '(')), "is invalid"));
+}
+
+}  // namespace penstock::testing

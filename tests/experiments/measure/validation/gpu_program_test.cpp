@@ -1,0 +1,133 @@
+#include "experiments/measure/validation/gpu_program.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "experiments/input/files/files.hpp"
+#include "sim/base/error.hpp"
+#include "tests/support/fake_gpu.hpp"
+#include "validate/backends/cuda/check/check_steps.hpp"
+#include "validate/backends/gpu/gpu_backend.hpp"
+#include "validate/job/replay.hpp"
+
+namespace penstock::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path calibration = fs::path(PENSTOCK_ROOT) / "experiments/calibration";
+
+std::string content_of(const fs::path& file) {
+  std::ifstream in(file);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+std::vector<fs::path> files_in(const fs::path& folder, const std::string& extension) {
+  std::vector<fs::path> files;
+  if (!fs::exists(folder)) return files;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    if (entry.path().extension() == extension) files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+Job job_of_file(const std::string& stem) {
+  return gpu_job(read_scenario((calibration / "gpu_programs" / (stem + ".json")).string()));
+}
+
+/// The structure error of each run of a recording, with the job of its program.
+std::vector<double> replayed(const std::string& text, const Job& job) {
+  std::vector<double> errors;
+  for (Timeline& run : read_gpu_recording(text, job).runs) {
+    errors.push_back(replayed_structure_error({job.priced.plan, std::move(run), ""}));
+  }
+  return errors;
+}
+
+std::string program_of(const std::string& recording) {
+  const std::size_t at = recording.find("program ") + 8;
+  return recording.substr(at, recording.find('\n', at) - at);
+}
+
+}  // namespace
+
+// `penstock validate FILE.json --gpu-program FILE.program` writes them.
+TEST_CASE("gpu programs: the files are those of their scenarios") {
+  const auto files = files_in(calibration / "gpu_programs", ".json");
+  CHECK(files.size() == 7);
+  for (const fs::path& file : files) {
+    CAPTURE(file.stem().string());
+    fs::path program = file;
+    program.replace_extension(".program");
+    const bool same = content_of(program) == gpu_program_file(read_scenario(file.string()));
+    CHECK(same);
+  }
+}
+
+// What a GPU with its program leaves is read again as runs of the plan.
+TEST_CASE("gpu programs: a recording of each replays without a structure error") {
+  const fs::path folder = fs::temp_directory_path() / "penstock_gpu_recordings";
+  fs::remove_all(folder);
+  const FakeGpu gpu;
+  const GpuCalls calls = gpu.calls();
+  const CheckOutput output(folder.string());
+  for (const fs::path& file : files_in(calibration / "gpu_programs", ".program")) {
+    NamedProgram named = read_program(content_of(file));
+    for (GpuTask& task : named.program.tasks) task.bytes = std::min<std::uint64_t>(task.bytes, 256);
+    check_programs({calls, output, {std::move(named)}, true});
+  }
+  std::size_t recordings = 0;
+  for (const fs::path& file : files_in(folder / "runs", ".txt")) {
+    CAPTURE(file.filename().string());
+    const std::string text = content_of(file);
+    const std::vector<double> errors = replayed(text, job_of_file(program_of(text)));
+    CHECK(errors.size() == 2);
+    for (const double error : errors) CHECK(error == 0);
+    ++recordings;
+  }
+  CHECK(recordings == 7 * 3);
+  fs::remove_all(folder);
+}
+
+TEST_CASE("gpu programs: a recording that is not one of its plan is refused") {
+  const Job job = job_of_file("1f1b");
+  const auto fault = [&](const std::string& text) {
+    try {
+      read_gpu_recording(text, job);
+    } catch (const InputError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  const std::string head = "penstock gpu recording 1\nprogram 1f1b\n";
+  CHECK(fault("x") == "line 1: expected \"penstock gpu recording 1\"");
+  CHECK(fault(head + "speed 1\n") == "line 3: expected program, ordering, links, bodies or run");
+  CHECK(fault(head + "run 5 5\n0 a\n") == "line 4: expected begin and end in nanoseconds");
+  CHECK(fault(head + "run 5 5\n0 1\n") == "line 1: a run has 1 tasks, the plan 112");
+}
+
+// Recordings of GPUs stand in experiments/calibration/DEVICE/runs, as penstock_gpu_check writes
+// them. There are none yet: no GPU has run this.
+TEST_CASE("recorded runs: those of GPUs replay with a structure error below 0.5 %") {
+  std::size_t recordings = 0;
+  for (const auto& device : fs::directory_iterator(calibration)) {
+    for (const fs::path& file : files_in(device.path() / "runs", ".txt")) {
+      const std::string text = content_of(file);
+      const std::string scenario = program_of(text) + ".json";
+      if (!fs::exists(calibration / "gpu_programs" / scenario)) continue;  // has no plan
+      CAPTURE(file.string());
+      for (const double error : replayed(text, job_of_file(program_of(text)))) {
+        CHECK(error < 0.005);
+      }
+      ++recordings;
+    }
+  }
+  if (recordings == 0) MESSAGE("skipped: there is no recording of a GPU yet");
+}
+
+}  // namespace penstock::testing

@@ -1,0 +1,123 @@
+#include "experiments/measure/validation/schedule_ranking.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "sim/base/error.hpp"
+#include "sim/base/named.hpp"
+
+namespace penstock::testing {
+namespace {
+
+const char* const two_stages = R"({
+  "penstock": 1,
+  "model": { "stages": [
+    { "forward_us": 1, "backward_us": 2 }, { "forward_us": 1, "backward_us": 2 } ] },
+  "schedule": { "name": "1f1b", "microbatches": 8 } })";
+
+ScheduleRanking ranked(const std::string& names) {
+  return rank_schedules(parse_scenario(two_stages, "two.json"), schedules_named(names),
+                        *find_named(backend_entries(), "cpu_logical"),
+                        {.measuring = {.steady = 100}});
+}
+
+bool has(const std::vector<std::string>& names, const char* name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+/// cpu_logical, whose first backends of a process fail as a GPU does.
+std::uint32_t backends_to_fail = 0;
+BackendEntry failing() {
+  BackendEntry entry = *find_named(backend_entries(), "cpu_logical");
+  entry.make = [](const Job& job) {
+    if (backends_to_fail == 0) return find_named(backend_entries(), "cpu_logical")->make(job);
+    --backends_to_fail;
+    throw std::runtime_error("out of memory");
+  };
+  return entry;
+}
+
+}  // namespace
+
+TEST_CASE("schedule ranking: an interrupt keeps the schedules that are done") {
+  std::uint32_t asked = 0;
+  const ValidationOptions options{
+      .measuring = {.steady = 100, .asked_to_stop = [&] { return ++asked > 30; }}};
+  const ScheduleRanking ranking =
+      rank_schedules(parse_scenario(two_stages, "two.json"), schedules_named("naive,gpipe,1f1b"),
+                     *find_named(backend_entries(), "cpu_logical"), options);
+  CHECK(ranking.interrupted);
+  REQUIRE(ranking.ran == 1);
+  CHECK(ranking.schedules.size() == 1);
+  CHECK(ranking.schedules[0].name == "naive");
+  CHECK(ranking_json(ranking)["interrupted"] == true);
+}
+
+TEST_CASE("schedule ranking: the error of one schedule does not lose the others") {
+  const BackendEntry entry = failing();
+  const auto rank = [&] {
+    return rank_schedules(parse_scenario(two_stages, "two.json"), schedules_named("naive,1f1b"),
+                          entry, {.measuring = {.steady = 100}});
+  };
+  backends_to_fail = 1;
+  const ScheduleRanking ranking = rank();
+  REQUIRE(ranking.ran == 1);
+  CHECK(ranking.schedules[0].name == "1f1b");
+  CHECK(ranking.schedules[1].left_out == "out of memory");
+  CHECK(ranking.verdict == Verdict::fail);
+  backends_to_fail = 2;
+  CHECK_THROWS_WITH_AS(rank(), "out of memory", std::runtime_error);
+}
+
+TEST_CASE("schedule ranking: all are those that train, others are named") {
+  const auto all = schedules_named("all");
+  CHECK(has(all, "zb-v"));
+  CHECK_FALSE(has(all, "forward-only"));
+  CHECK(schedules_named("gpipe,1f1b,gpipe") == std::vector<std::string>{"gpipe", "1f1b"});
+  CHECK_THROWS_AS(schedules_named(""), UsageError);
+  CHECK_THROWS_AS(schedules_named("gpipe,,1f1b"), UsageError);
+  CHECK_THROWS_WITH(
+      schedules_named("gpip"),
+      doctest::Contains(
+          "--schedules: unknown schedule \"gpip\"; did you mean \"gpipe\"? known: all, "));
+}
+
+// 1F1B and GPipe take (8 + 1)(1 + 2) = 27 us, the naive order 8 * 2 * 3 = 48: far enough apart to
+// be told on any machine. A V needs two chunks a rank, and the model has two stages in all.
+TEST_CASE("schedule ranking: schedules come in the order of their time, and misfits are left out") {
+  const ScheduleRanking ranking = ranked("naive,zb-v,1f1b");
+  REQUIRE(ranking.schedules.size() == 3);
+  REQUIRE(ranking.ran == 2);
+  CHECK(ranking.schedules[0].name == "1f1b");
+  CHECK(ranking.schedules[1].name == "naive");
+  CHECK(ranking.schedules[0].measured_us < ranking.schedules[1].measured_us);
+  CHECK(ranking.schedules[0].simulated_us < ranking.schedules[1].simulated_us);
+  CHECK(ranking.correlation == 1);
+  CHECK(ranking.regret == 0);
+  CHECK(ranking.schedules[2].left_out ==
+        "/schedule: zb-v: needs 2 chunks per rank, got 1: set /parallel/chunks=2");
+  const auto document = ranking_json(ranking);
+  CHECK(document["schedules"][0]["structure_error"] == 0.0);
+  CHECK(document["schedules"][2]["left_out"] == ranking.schedules[2].left_out);
+  CHECK(document["rank_correlation"] == 1.0);
+  CHECK(ranking_json(ranking)["mean_retest_error"] == ranking.retests.mean);
+  const double retests =
+      ranking.schedules[0].validation.errors.retest + ranking.schedules[1].validation.errors.retest;
+  CHECK(ranking.retests.mean == doctest::Approx(retests / 2));
+  CHECK(ranking_text(ranking).find("measured against itself, half against half: mean ") !=
+        std::string::npos);
+  CHECK(ranking_text(ranking).find("the quickest by simulation is the quickest: 1f1b") !=
+        std::string::npos);
+}
+
+TEST_CASE("schedule ranking: where none fits, nothing is said of an order") {
+  const ScheduleRanking ranking = ranked("zb-v");
+  CHECK(ranking.ran == 0);
+  CHECK_FALSE(ranking.correlation);
+  CHECK(ranking.verdict == Verdict::inconclusive);
+  CHECK(ranking_json(ranking)["rank_correlation"].is_null());
+}
+
+}  // namespace penstock::testing

@@ -1,0 +1,196 @@
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "experiments/measure/validation/validation.hpp"
+#include "sim/base/named.hpp"
+
+namespace penstock::testing {
+namespace {
+
+const char* const tied_layers = R"({
+  "penstock": 1,
+  "model": { "sequence": 4, "microbatch": 1, "layers": [
+    { "kind": "embedding", "vocab": 8, "hidden": 4 },
+    { "name": "block", "repeat": 2, "kind": "mlp", "hidden": 4, "intermediate": 8 },
+    { "kind": "head", "hidden": 4, "vocab": 8, "tied": 1 } ] },
+  "hardware": { "name": "roofline", "device": "a100-sxm4-80gb", "link": "nvlink-3", "devices": 2 },
+  "schedule": { "name": "1f1b", "microbatches": 4 } })";
+
+const char* const two_mlps = R"({
+  "penstock": 1,
+  "model": { "sequence": 4, "microbatch": 1, "layers": [
+    { "kind": "mlp", "hidden": 4, "intermediate": 8 },
+    { "kind": "mlp", "hidden": 4, "intermediate": 8 } ] },
+  "hardware": { "name": "roofline", "device": "a100-sxm4-80gb", "link": "nvlink-3", "devices": 2 },
+  "schedule": { "name": "1f1b", "microbatches": 2 } })";
+
+const char* const four_blocks = R"({
+  "penstock": 1,
+  "model": { "sequence": 8, "microbatch": 1, "layers": [
+    { "kind": "embedding", "vocab": 8, "hidden": 8 },
+    { "name": "block", "repeat": 4, "parts": [
+      { "kind": "norm", "hidden": 8 },
+      { "kind": "attention", "hidden": 8, "heads": 2, "flash": 0 },
+      { "kind": "mlp", "hidden": 8, "intermediate": 12 } ] },
+    { "kind": "head", "hidden": 8, "vocab": 8 } ] },
+  "hardware": { "name": "roofline", "device": "a100-sxm4-80gb", "link": "nvlink-3", "devices": 4 },
+  "schedule": { "name": "1f1b", "microbatches": 8 } })";
+
+Validation trained(const char* text, const std::vector<std::string>& settings) {
+  return validate(parse_scenario(text, "small.json", settings),
+                  *find_named(backend_entries(), "cpu_logical"), {});
+}
+
+}  // namespace
+
+// The first and the last stage hold the same table. On two ranks they exchange their gradients; of
+// zb-v one rank holds both; of two replicas each sums what all send.
+TEST_CASE("validation: both ends of a tied model step their table as the model in one piece does") {
+  for (const char* optimizer : {"sgd", "adam"}) {
+    for (const char* change : {"/schedule/name=1f1b", "/schedule/name=zb-v", "/parallel/data=2",
+                               "/parallel/pipeline=1"}) {
+      CAPTURE(optimizer);
+      CAPTURE(change);
+      std::vector<std::string> settings{std::string("/memory/optimizer=") + optimizer, change};
+      if (std::string(change) == "/parallel/data=2") settings.emplace_back("/hardware/devices=4");
+      if (std::string(change) == "/parallel/pipeline=1")
+        settings.emplace_back("/hardware/devices=1");
+      const Validation result = trained(tied_layers, settings);
+      REQUIRE_FALSE(result.fault);
+      CHECK(result.why_busy.empty());
+      REQUIRE(result.job.layers);
+      CHECK(result.numbers.of_weights);
+      CHECK(result.numbers.error.value_or(1) < most_numbers_error);
+      if (!result.measured.iterations.empty()) CHECK(result.errors.structure == 0);
+    }
+  }
+}
+
+Validation check_tied(const std::vector<std::string>& settings) {
+  const Validation result = trained(tied_layers, settings);
+  REQUIRE_FALSE(result.fault);
+  CHECK(result.why_busy == "");
+  CHECK(result.numbers.of_weights);
+  CHECK(result.numbers.error.value_or(1) < most_numbers_error);
+  if (!result.measured.iterations.empty()) CHECK(result.errors.structure == 0);
+  return result;
+}
+
+// Of two directions each rank holds both ends, and so does rank 0 of a V in each replica: the later
+// update has the sums of both.
+TEST_CASE("validation: all copies of a tied table step with the gradients of all copies") {
+  for (const char* name : {"chimera", "dualpipe", "zb-v", "dualpipev", "interleaved-1f1b"}) {
+    for (const char* data : {"1", "2"}) {
+      for (const char* optimizer : {"sgd", "adam"}) {
+        CAPTURE(name);
+        CAPTURE(data);
+        const Validation result = check_tied(
+            {std::string("/memory/optimizer=") + optimizer, std::string("/schedule/name=") + name,
+             std::string("/parallel/data=") + data,
+             std::string("/hardware/devices=") + (*data == '1' ? "2" : "4")});
+        CHECK(result.job.priced.plan.ranks == (*data == '1' ? 2 : 4));
+      }
+    }
+  }
+}
+
+// Both ends have two copies: each sends its gradient to its partner, and its partner's neighbour
+// needs it too.
+TEST_CASE("validation: replicas of the ends of a tied model step with the gradients of all") {
+  check_tied({"/schedule/name=gpipe",
+              "/partition={\"stages\": [[0, 1], [2, 3]], \"ranks\": [[0, 1], [2, 3]]}",
+              "/hardware/devices=4", "/memory/optimizer=adam"});
+}
+
+// The model in one piece drops the same values, whatever recomputes or slices them.
+TEST_CASE("validation: an order with dropout trains the same model") {
+  for (const char* change : {"/schedule/name=zb-h1", "/recompute/mode=full",
+                             "/recompute/mode=selective", "/schedule/name=seq-1f1b"}) {
+    CAPTURE(change);
+    const Validation result =
+        trained(four_blocks, {"/model/layers/0/dropout=0.2", "/model/layers/1/parts/1/dropout=0.2",
+                              "/model/layers/1/parts/2/dropout=0.2", change});
+    REQUIRE_FALSE(result.fault);
+    CHECK(result.why_busy == "");
+    CHECK(result.numbers.error.value_or(1) < most_numbers_error);
+  }
+}
+
+// What a stage keeps and what it sends goes through the reference codec; the model in one piece
+// does the same, so that both come to the same numbers.
+TEST_CASE("validation: activations are really encoded, and the report has the errors") {
+  const char* codec =
+      "/codec={\"stash\": {\"name\": \"bfp\", \"bits\": 5}, \"link\": {\"name\": \"bfp\", "
+      "\"bits\": 8}, \"encode_bytes_per_s\": 1e12, \"decode_bytes_per_s\": 1e12}";
+  for (const char* schedule : {"1f1b", "zb-h1"}) {
+    const Validation result = trained(two_mlps, {codec, std::string("/schedule/name=") + schedule});
+    REQUIRE_FALSE(result.fault);
+    CHECK(result.why_busy.empty());
+    CHECK(result.numbers.error.value_or(1) < most_numbers_error);
+    REQUIRE(result.coding);
+    CHECK(result.coding->stash.bits_per_value() >= 5);
+    CHECK(result.coding->stash.sqnr_db() > 15);
+    CHECK(result.coding->stash.sqnr_db() < 35);
+    CHECK(result.coding->link.sqnr_db() > result.coding->stash.sqnr_db());
+    CHECK(validation_text(result).find("stash encoded: 5") != std::string::npos);
+    CHECK(validation_json(result)["coding"]["links"]["values"] == result.coding->link.values);
+    if (result.measured.iterations.empty()) continue;
+    CHECK(result.errors.structure == 0);
+    REQUIRE(result.stash_peaks.size() == 2);
+    CHECK(result.stash_peaks[0].counted_bytes > 0);
+  }
+}
+
+// Blocks whose attention keeps its scores, so that there is something to recompute selectively.
+TEST_CASE("validation: what is encoded may be recomputed, offloaded, or a slice of a sequence") {
+  const char* codec =
+      "/codec={\"stash\": {\"name\": \"bfp\", \"bits\": 6}, \"encode_bytes_per_s\": 1e12, "
+      "\"decode_bytes_per_s\": 1e12}";
+  for (const std::vector<std::string>& change : std::vector<std::vector<std::string>>{
+           {"/recompute/mode=full"},
+           {"/recompute/mode=selective"},
+           {"/recompute/mode=except_last", "/schedule/name=zb-h1"},
+           {"/recompute/mode=full", "/recompute/early=true"},
+           {"/schedule/name=bpipe"},
+           {"/schedule/name=bpipe", "/recompute/mode=full"},
+           {"/schedule/name=seq-1f1b"},
+           {"/schedule/name=seq-1f1b", "/recompute/mode=full"},
+           {"/schedule/name=seq-1f1b", "/recompute/mode=selective"},
+           {"/schedule/name=seq-1f1b", "/recompute/mode=full", "/recompute/early=true"}}) {
+    CAPTURE(change.front());
+    std::vector<std::string> settings{codec};
+    settings.insert(settings.end(), change.begin(), change.end());
+    const Validation result = trained(four_blocks, settings);
+    REQUIRE_FALSE(result.fault);
+    CHECK(result.why_busy == "");
+    CHECK(result.numbers.error.value_or(1) < most_numbers_error);
+    REQUIRE(result.coding);
+    CHECK(result.coding->stash.values > 0);
+    CHECK(result.coding->stash.sqnr_db() > 15);
+    if (!result.measured.iterations.empty()) CHECK(result.errors.structure == 0);
+  }
+}
+
+// What selective recomputation drops is not encoded: the scores of each attention.
+TEST_CASE(
+    "validation: what is encoded is what is kept, and counted in one run however many follow") {
+  const char* codec =
+      "/codec={\"stash\": {\"name\": \"bfp\", \"bits\": 6}, \"encode_bytes_per_s\": 1e12, "
+      "\"decode_bytes_per_s\": 1e12}";
+  const Validation whole = trained(four_blocks, {codec});
+  const Validation selective = trained(four_blocks, {codec, "/recompute/mode=selective"});
+  REQUIRE(whole.coding);
+  REQUIRE(selective.coding);
+  // 4 blocks of 2 heads score 8 tokens against 8, in 8 microbatches.
+  CHECK(whole.coding->stash.values - selective.coding->stash.values == 4 * 2 * 8 * 8 * 8);
+  const auto backend = find_named(backend_entries(), "cpu_logical")->make(whole.job);
+  for (int run = 0; run < 3; ++run) {
+    REQUIRE(std::holds_alternative<Timeline>(backend->run()));
+    CHECK(backend->coding().value().stash.values == whole.coding->stash.values);
+  }
+}
+
+}  // namespace penstock::testing

@@ -1,0 +1,161 @@
+#include "experiments/plan/cuts/partitioning.hpp"
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "experiments/run/layout/cut_problem.hpp"
+#include "hardware_models/times/stated_times.hpp"
+#include "tests/support/scratch.hpp"
+
+namespace penstock {
+namespace {
+
+using nlohmann::json;
+
+std::string oracles() {
+  const char* folder = std::getenv("PENSTOCK_ORACLES");
+  return folder == nullptr || *folder == '\0' ? "" : std::string(folder) + "/partition/";
+}
+
+/// Recorded optima; empty where nobody says where they are.
+json recorded() {
+  if (oracles().empty()) {
+    MESSAGE("skipped: PENSTOCK_ORACLES does not name a folder with partition/optima.json");
+    return {
+        {"chain", json::object()}, {"ideals", json::array()}, {"simulated_1f1b", json::array()}};
+  }
+  std::ifstream in(oracles() + "optima.json", std::ios::binary);
+  return json::parse(in);
+}
+
+PartitionRequest request_for(const std::string& model, std::uint32_t ranks) {
+  PartitionRequest request;
+  request.model.path = oracles() + "pipedream/" + model + "/graph.txt";
+  request.ranks = ranks;
+  return request;
+}
+
+double value(const PartitionRequest& request) { return partition_model(request).cut.value; }
+
+bool close(double a, double b, double within = 1e-9) { return std::abs(a - b) <= within * b; }
+
+void set_transfers(const json& entry, CutTransfers transfers, PartitionRequest& request) {
+  if (!entry.contains("bandwidth") || entry["bandwidth"].is_null()) return;
+  request.bandwidth_bytes_per_s = entry["bandwidth"].get<double>();
+  request.settings.transfers = transfers;
+}
+
+void check_chain_case(const std::string& model, const json& entry) {
+  const std::string cost = entry["cost"];
+  CAPTURE(entry.dump());
+  PartitionRequest request = request_for(model, entry["k"]);
+  if (cost.starts_with("D7") || cost.starts_with("D8")) request.method = "memory";
+  request.microbatches = entry.value("microbatches", 1U);
+  set_transfers(entry, cost.starts_with("D2") ? CutTransfers::serial : CutTransfers::overlap,
+                request);
+  if (entry.contains("memory_cap")) request.memory_bytes = entry["memory_cap"].get<double>();
+  const Cut cut = partition_model(request).cut;
+  const bool in_bytes = entry.contains("value_bytes");
+  CHECK(cut.value_in_bytes == in_bytes);
+  CHECK(close(cut.value, entry[in_bytes ? "value_bytes" : "value_s"]));
+}
+
+const char* const diamond =
+    "node1 -- Input0 -- forward_compute_time=0.5, backward_compute_time=0, activation_size=1, "
+    "parameter_size=0\n"
+    "node2 -- Linear -- forward_compute_time=1, backward_compute_time=2, activation_size=10, "
+    "parameter_size=100\n"
+    "node4 -- ReLU -- forward_compute_time=1, backward_compute_time=2, activation_size=20, "
+    "parameter_size=0\n"
+    "node3 -- Linear -- forward_compute_time=2, backward_compute_time=4, activation_size=[3; 4], "
+    "parameter_size=50\n"
+    "node5 -- __getitem__(0) -- forward_compute_time=0, backward_compute_time=0, "
+    "activation_size=1, parameter_size=0\n"
+    "\tnode1 -- node2\n\tnode2 -- node3\n\tnode2 -- node4\n\tnode3 -- node4\n\tnode4 -- node5\n";
+
+}  // namespace
+
+TEST_CASE("partition: recorded optima of chains are met in every case") {
+  const json optima = recorded();
+  for (const auto& [model, own] : optima["chain"].items()) {
+    CAPTURE(model);
+    for (const json& entry : own["cases"]) check_chain_case(model, entry);
+  }
+}
+
+TEST_CASE("partition: recorded optima over all down-closed sets are met in every case") {
+  const json optima = recorded();
+  for (const json& entry : optima["ideals"]) {
+    CAPTURE(entry.dump());
+    for (const char* method : {"ideals", "pipedream"}) {
+      PartitionRequest request = request_for(entry["model"], entry["machines"]);
+      request.method = method;
+      request.exactly = true;
+      if (!entry["straight"]) request.devices = entry["machines"].get<std::uint32_t>();
+      set_transfers(entry, entry["comm"] ? CutTransfers::overlap : CutTransfers::none, request);
+      CHECK(close(value(request), entry["value_s"]));
+      request.settings.counts_first_output = true;
+      CHECK(close(value(request), entry["value_with_first_stage_output_s"]));
+      request.settings.counts_first_output = false;
+      request.settings.published = true;
+      CHECK(value(request) >= entry["value_s"].get<double>() * (1 - 1e-9));
+    }
+  }
+}
+
+TEST_CASE("partition: recorded fastest cuts by simulation are met in every case") {
+  const json optima = recorded();
+  for (const json& entry : optima["simulated_1f1b"]) {
+    CAPTURE(entry.dump());
+    PartitionRequest request = request_for(entry["model"], entry["k"]);
+    request.method = "simulated";
+    request.microbatches = entry["microbatches"];
+    set_transfers(entry, CutTransfers::overlap, request);
+    // Transfers without a bandwidth were recorded over a very fast link.
+    const double within = entry["bandwidth"].is_null() ? 1e-8 : 1e-9;
+    CHECK(close(value(request), entry["sim_optimum_s"], within));
+  }
+}
+
+TEST_CASE("partition: a profile of PipeDream is planned without inputs and unpacked outputs") {
+  const testing::Scratch scratch;
+  const std::string path = scratch.file("graph.txt", diamond);
+  PartitionRequest request;
+  request.model.path = path;
+  request.ranks = 3;
+  request.exactly = true;
+  const PartitionResult result = partition_model(request);
+  REQUIRE(result.model.to_cut.problem.size() == 3);
+  CHECK(result.cut.cuts == std::vector<std::uint32_t>{0, 1, 2, 3});
+  CHECK(result.cut.value == doctest::Approx(6e-3));
+  // Behind node2 its 10 bytes; behind node3 these, which node4 reads too, and its own 7.
+  CHECK(result.cut.stages[0].output_bytes == 10);
+  CHECK(result.cut.stages[1].output_bytes == 17);
+  // All five layers are in a stage: the input with its reader, the output with what it reads.
+  const ordered_json document = partition_json(result);
+  CHECK(document["stages"][0]["layers"] == json({0, 1}));
+  CHECK(document["stages"][1]["layers"] == json({2}));
+  CHECK(document["stages"][2]["layers"] == json({3, 4}));
+  CHECK(document["value_s"] == doctest::Approx(6e-3));
+}
+
+TEST_CASE("partition: a finding has no value, no cuts and no stages") {
+  const testing::Scratch scratch;
+  PartitionRequest request;
+  request.model.path = scratch.file("graph.txt", diamond);
+  request.ranks = 2;
+  request.method = "memory";
+  request.memory_bytes = 10;
+  const ordered_json document = partition_json(partition_model(request));
+  CHECK(document["value_s"].is_null());
+  CHECK(document["cuts"].empty());
+  CHECK(document["stages"].empty());
+  CHECK(document["findings"][0]["kind"] == "out_of_memory");
+}
+
+}  // namespace penstock

@@ -1,0 +1,110 @@
+#include "experiments/plan/studies/description.hpp"
+
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "experiments/input/formats/reading/read_model_file.hpp"
+
+namespace penstock {
+namespace {
+
+// h 64, 4 heads of 16 and 2 of keys, f 128, V 1000, two blocks.
+const std::string config = R"({ "model_type": "llama", "hidden_size": 64, "num_hidden_layers": 2,
+  "num_attention_heads": 4, "num_key_value_heads": 2, "intermediate_size": 128, "vocab_size": 1000,
+  "max_position_embeddings": 512, "tie_word_embeddings": false })";
+
+nlohmann::ordered_json described(const std::string& text, const DescriptionOptions& options = {}) {
+  return description_json(describe(parse_model_file(text), options));
+}
+
+}  // namespace
+
+TEST_CASE("describe: parameters and FLOPs of a small model by hand") {
+  // A block: 64 * 16 * 8 + 64 * 64 + 3 * 64 * 128 products and 2 * 64 norms.
+  const double products = 64 * 16 * 8 + 64 * 64 + 3 * 64 * 128;
+  const auto model = described(config, {.sequence = 256});
+  CHECK(model["parameters"] == 2 * (products + 128) + 2 * 64000 + 64);
+  CHECK(model["active_parameters"] == model["parameters"]);
+  // Two FLOPs a weight and token, logits too, and half the square of scores and values: 2 * s * a *
+  // d.
+  const double linear = 2 * (2 * products + 64000);
+  CHECK(model["forward_flops_per_token"].get<double>() ==
+        doctest::Approx(linear + 2 * 2 * 256 * 64));
+  CHECK(model["forward_flops_per_token_full_attention"].get<double>() ==
+        doctest::Approx(linear + 2 * 4 * 256 * 64));
+  CHECK(model["layers"].size() == 4);
+  CHECK(model["layers"][1]["kinds"] == "norm, attention, norm, mlp");
+}
+
+TEST_CASE("describe: without a sequence it is the most that the model was made for, up to 4096") {
+  CHECK(described(config)["sequence"] == 512);
+  std::string longer = config;
+  longer.replace(longer.find("512"), 3, "131072");
+  CHECK(described(longer)["sequence"] == 4096);
+}
+
+TEST_CASE("describe: a tensor group shares weights, a microbatch multiplies what is kept") {
+  const auto one = described(config, {.sequence = 256});
+  const auto two = described(config, {.sequence = 256, .tensor = 2});
+  const auto four = described(config, {.sequence = 256, .microbatch = 4});
+  CHECK(two["parameters"] == one["parameters"]);
+  CHECK(two["layers"][0]["parameter_bytes"].get<double>() * 2 ==
+        one["layers"][0]["parameter_bytes"]);
+  CHECK(four["layers"][1]["kept_bytes"] == 4 * one["layers"][1]["kept_bytes"].get<double>());
+  CHECK(four["forward_flops_per_token"] == one["forward_flops_per_token"]);
+}
+
+TEST_CASE("describe: what predicts further tokens is counted apart") {
+  const std::string with =
+      R"({ "model_type": "deepseek_v3", "hidden_size": 64, "num_hidden_layers": 2,
+    "num_attention_heads": 4, "intermediate_size": 128, "vocab_size": 1000, "kv_lora_rank": 16,
+    "q_lora_rank": null, "qk_nope_head_dim": 8, "qk_rope_head_dim": 8, "v_head_dim": 8,
+    "n_routed_experts": 8, "num_experts_per_tok": 2, "moe_intermediate_size": 32, "n_shared_experts": 1,
+    "first_k_dense_replace": 1, "moe_layer_freq": 1, "num_nextn_predict_layers": 1 })";
+  std::string without = with;
+  without.replace(without.find("\"num_nextn_predict_layers\": 1"), 29,
+                  "\"num_nextn_predict_layers\": 0");
+  CHECK(described(with)["parameters"] == described(without)["parameters"]);
+  CHECK(described(with)["active_parameters"] < described(with)["parameters"]);
+  CHECK(described(with)["further_parameters"] > 0);
+  CHECK(described(without)["further_parameters"] == 0);
+}
+
+TEST_CASE("describe: layers that are alike share a row, and a model by times has sums of times") {
+  const std::string text = description_text(describe(parse_model_file(config), {.sequence = 256}));
+  CHECK(text.find("block 0 … block 1") != std::string::npos);
+  CHECK(text.find("x 2") != std::string::npos);
+  const std::string graph =
+      "node1 -- a -- forward_compute_time=1.5, backward_compute_time=2, activation_size=4, "
+      "parameter_size=8\nnode2 -- b -- forward_compute_time=0.5, backward_compute_time=3, "
+      "activation_size=4, parameter_size=0\n\tnode1 -- node2\n";
+  const auto model = described(graph);
+  CHECK(model["forward_us"] == 2000);
+  CHECK(model["backward_us"] == 5000);
+  CHECK(model["parameter_bytes"] == 8);
+  CHECK(model["edges"] == 1);
+  CHECK_FALSE(model.contains("parameters"));
+}
+
+TEST_CASE("describe: a script with any bytes is described as JSON, its excerpts whole") {
+  std::string accents;
+  for (int i = 0; i < 40; ++i) accents += "é";
+  const std::string script =
+      "A=\"--save /donn\xE9"
+      "es/" +
+      accents + " --" + accents + " --x" + accents +
+      " --\xFF\xFE 1\"\n"
+      "torchrun x.py --num-layers 2 --hidden-size 64 --num-attention-heads 4 --vocab-size 1000 "
+      "--max-position-embeddings 64 --optimizer \xE9 ${" +
+      accents + "} $A";
+  const auto model = described(script);
+  CHECK(model["format"] == "megatron-args");
+  const std::string text = model.dump();  // would throw for half a character
+  CHECK(text.find("--" + accents.substr(0, 58) + "…") != std::string::npos);
+  CHECK(text.find("--x" + accents.substr(0, 56) + "…") != std::string::npos);
+  CHECK(text.find("--��") != std::string::npos);
+  CHECK(text.find("--optimizer �: ") != std::string::npos);
+}
+
+}  // namespace penstock

@@ -1,0 +1,204 @@
+#include "experiments/plan/sweeps/evaluator.hpp"
+
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
+
+#include "experiments/plan/sweeps/configured.hpp"
+#include "experiments/plan/sweeps/row_memory.hpp"
+#include "experiments/plan/sweeps/run_sweep.hpp"
+#include "experiments/plan/sweeps/space/axis.hpp"
+#include "experiments/run/run.hpp"
+#include "experiments/show/results/result_json.hpp"
+#include "sim/base/error.hpp"
+#include "tests/support/scratch.hpp"
+
+namespace penstock::testing {
+namespace {
+
+using nlohmann::json;
+
+json stage() {
+  return {{"forward_us", 100},           {"backward_input_us", 120}, {"backward_weight_us", 80},
+          {"activation_bytes", 1 << 20}, {"stash_bytes", 1 << 24},   {"parameter_bytes", 1 << 22}};
+}
+
+/// Four stages on ideal links.
+json four_stages() {
+  return {{"model", {{"stages", {stage(), stage(), stage(), stage()}}}},
+          {"hardware",
+           {{"name", "ideal"}, {"devices", 4}, {"latency_us", 2}, {"bandwidth_bytes_per_s", 25e9}}},
+          {"schedule", {{"name", "1f1b"}, {"microbatches", 8}}}};
+}
+
+SweepSpace space_of(const json& base, const std::vector<std::string>& axes) {
+  SweepRequest request{.source = "s.json", .base = std::make_shared<json>(base)};
+  for (const std::string& axis : axes) request.axes.push_back(axes_of(axis).front());
+  return SweepSpace(std::move(request));
+}
+
+const Catalogue& catalogue() {
+  static const Catalogue all = read_catalogue();
+  return all;
+}
+
+/// The row of a configuration, run in full.
+std::string alone(const SweepSpace& space, std::uint64_t number) {
+  RowMemory room(UINT64_MAX);
+  return Evaluator(space, catalogue(), room).row(number);
+}
+
+std::string rows_of(const SweepSpace& space, std::size_t jobs, Shard shard = {}) {
+  std::string rows;
+  run_sweep(space, catalogue(),
+            {.shard = shard, .done = 0, .jobs = jobs, .asked_to_stop = {}, .on_progress = {}},
+            [&](std::string_view text) { rows += text; });
+  return rows;
+}
+
+}  // namespace
+
+TEST_CASE("sweep: prices in place give the rows of whole runs, whatever ran before") {
+  const std::vector<std::vector<std::string>> cases{
+      {"/model/stages/1/forward_us=50,100,333.3,0", "/model/stages/*/backward_input_us=120,7"},
+      {"/schedule/name=1f1b,gpipe,zb-h1,naive", "/model/stages/2/activation_bytes=0,1e6,1e9"},
+      {"/hardware/bandwidth_bytes_per_s=1e8..1e11*10", "/hardware/latency_us=0,1,500"},
+      {"/hardware/bandwidth_bytes_per_s=2GB/s,2e9,400Gb/s,3parsec,\"5\",5,1e13,1e19",
+       "/model/stages/1/forward_us=1ms,10us,10"},
+      {"/schedule/microbatches=4,8", "/model/stages/*/stash_bytes=1e7,3e7",
+       "/model/stages/0/backward_weight_us=1..201:100"},
+      {"/model/stages/0/forward_us=-1,100,1e13,100", "/model/stages/0/backward_us=1,2"}};
+  for (const auto& axes : cases) {
+    CAPTURE(axes.front());
+    json base = four_stages();
+    for (const bool capped : {false, true}) {
+      if (capped) base["memory"] = {{"capacity_bytes", 60'000'000}};
+      const SweepSpace space = space_of(base, axes);
+      RowMemory room(UINT64_MAX);
+      Evaluator evaluator(space, catalogue(), room);
+      for (std::uint64_t i = 0; i < space.size(); ++i) {
+        CHECK(evaluator.row(i) == alone(space, i));
+      }
+    }
+  }
+}
+
+TEST_CASE("sweep: files and costs of layers that are kept give the rows of whole runs") {
+  const std::string source = PENSTOCK_ROOT "/experiments/scenarios/llama_8b_on_a_dgx_h100.json";
+  const json base = json::parse(content_of(source));
+  const std::vector<std::vector<std::string>> cases{
+      {"/hardware/efficiency=0.4,0.7", "/hardware/nic_efficiency=0.5,0.9"},
+      {"/hardware/name=dgx-h100,dgx-a100,nonsense,dgx-h100", "/schedule/name=1f1b,zb-h1"},
+      {"/parallel/tensor=1,2&/parallel/pipeline=8,4", "/recompute/mode=none,selective,full"},
+      {"/model/sequence=4096,8192,-1", "/model/microbatch=1,2"},
+      {"/model/file=../models/llama-3.1-8b.json,nothing.json,../models/llama-3.1-8b.json",
+       "/model/dtype=bf16,fp32"}};
+  for (const auto& axes : cases) {
+    CAPTURE(axes.front());
+    SweepRequest request = space_of(base, axes).request();
+    request.source = source;
+    const SweepSpace space(std::move(request));
+    RowMemory room(UINT64_MAX);
+    Evaluator evaluator(space, catalogue(), room);
+    for (std::uint64_t i = 0; i < space.size(); ++i) {
+      CHECK(evaluator.row(i) == alone(space, i));
+    }
+  }
+}
+
+TEST_CASE("sweep: a configuration too large for the memory is a row, and others are as ever") {
+  const SweepSpace space = space_of(four_stages(), {"/schedule/microbatches=4,20000,8"});
+  RowMemory room(10'000'000);  // for 25,000 actions
+  Evaluator evaluator(space, catalogue(), room);
+  CHECK(evaluator.row(0) == alone(space, 0));
+  const json row = json::parse(evaluator.row(1));
+  CHECK_FALSE(row.contains("result"));
+  CHECK(row["findings"][0]["text"] == "the simulation needs more memory than this process may use");
+  CHECK(evaluator.row(2) == alone(space, 2));
+}
+
+TEST_CASE("sweep: memory is handed out once, and never more than there is") {
+  RowMemory room(100);
+  CHECK(room.take(101) == nullptr);
+  auto most = room.take(70);
+  std::atomic<bool> all = false;
+  std::thread waiting([&] {
+    const auto everything = room.take_all();
+    all = true;
+  });
+  auto rest = room.take(30);
+  CHECK_FALSE(all);
+  rest.reset();
+  most.reset();
+  waiting.join();
+  CHECK(all);
+}
+
+TEST_CASE("sweep: a row has the figures of run --json") {
+  const SweepSpace space = space_of(four_stages(), {"/schedule/name=1f1b,zb-h1"});
+  for (std::uint64_t i = 0; i < 2; ++i) {
+    const json row = json::parse(alone(space, i));
+    const json document =
+        result_json(run(scenario_from(configured(space, space.values(i)), "s.json")));
+    CHECK(row["configuration"]["/schedule/name"] == document["schedule"]);
+    CHECK(row["result"]["makespan_us"] == document["makespan_us"]);
+    CHECK(row["result"]["bubble"] == document["bubble"]);
+    CHECK(row["result"]["throughput"]["samples_per_s"] == document["throughput"]["samples_per_s"]);
+    const std::size_t worst = row["result"]["peak_memory_rank"];
+    CHECK(row["result"]["peak_memory_bytes"] == document["ranks"][worst]["peak_memory_bytes"]);
+    CHECK(row["item"] == i);
+    CHECK(row["of"] == 2);
+  }
+}
+
+TEST_CASE("sweep: further results are values of run --json, null where it has none") {
+  SweepRequest request = space_of(four_stages(), {"/schedule/microbatches=4,8"}).request();
+  request.results = {"/ranks/3/idle_by_cause_us/warmup", "/ranks/9/idle_us"};
+  const json row = json::parse(alone(SweepSpace(request), 0));
+  CHECK(row["result"]["/ranks/3/idle_by_cause_us/warmup"].get<double>() > 300);
+  CHECK(row["result"]["/ranks/9/idle_us"].is_null());
+}
+
+TEST_CASE("sweep: a configuration that cannot be is a row with its reason") {
+  const SweepSpace space = space_of(four_stages(), {"/schedule/name=1f1b,zb-v,nonsense"});
+  const json refused = json::parse(alone(space, 1));
+  CHECK(!refused.contains("result"));
+  CHECK(refused["findings"][0]["kind"] == "refused");
+  // Without the name of the scenario's file, which is another elsewhere.
+  CHECK(refused["findings"][0]["text"].get<std::string>().starts_with("/"));
+  CHECK(json::parse(alone(space, 2))["findings"][0]["text"].get<std::string>().find("nonsense") !=
+        std::string::npos);
+}
+
+TEST_CASE("sweep: out of memory is a result with findings") {
+  json base = four_stages();
+  base["memory"] = {{"capacity_bytes", 60'000'000}};
+  const json row = json::parse(alone(space_of(base, {"/schedule/name=1f1b"}), 0));
+  CHECK(row["result"]["peak_memory_rank"] == 0);
+  CHECK(row["findings"][0]["kind"] == "out_of_memory");
+}
+
+TEST_CASE("sweep: rows do not depend on the number of threads, and shards have their share") {
+  const SweepSpace space = space_of(
+      four_stages(), {"/schedule/name=1f1b,gpipe,zb-v", "/model/stages/0/forward_us=1..50"});
+  const std::string all = rows_of(space, 1);
+  CHECK(std::count(all.begin(), all.end(), '\n') == 150);
+  CHECK(rows_of(space, 2) == all);
+  std::string expected;
+  for (std::uint64_t i = 1; i < 150; i += 4) expected += alone(space, i);
+  CHECK(rows_of(space, 2, {2, 4}) == expected);
+}
+
+TEST_CASE("sweep: a mistyped pointer is an error, a wrong value is not") {
+  CHECK_THROWS_AS(check_pointers(space_of(four_stages(), {"/hardware/latencyus=1"})), InputError);
+  CHECK_THROWS_AS(check_pointers(space_of(four_stages(), {"/model/layers/*/forward_us=1"})),
+                  InputError);
+  CHECK_THROWS_AS(check_pointers(space_of(four_stages(), {"/model/stages/*/forwad_us=1"})),
+                  InputError);
+  CHECK_NOTHROW(check_pointers(space_of(four_stages(), {"/schedule/microbatches=-1,4"})));
+}
+
+}  // namespace penstock::testing

@@ -1,0 +1,123 @@
+#include "experiments/plan/sweeps/result_log.hpp"
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include "experiments/plan/sweeps/merge.hpp"
+#include "sim/base/error.hpp"
+#include "tests/support/scratch.hpp"
+
+namespace penstock::testing {
+namespace {
+
+/// The beginning of row `item` of 4.
+std::string head(std::uint64_t item, const std::string& sweep = "aa",
+                 const std::string& version = "0.1.0") {
+  return fmt::format(
+      R"({{"item":{},"of":4,"sweep":"{}","hash":"x","version":"{}","configuration":{{"/m":{}}})",
+      item, sweep, version, item);
+}
+std::string row(std::uint64_t item, const std::string& sweep = "aa",
+                const std::string& version = "0.1.0") {
+  return head(item, sweep, version) + ",\"result\":{\"makespan_us\":1}}\n";
+}
+
+/// Rows 0 to 3.
+std::string expected_row(std::uint64_t place) { return place < 4 ? head(place) : ""; }
+
+std::string error_of(const std::string& path) {
+  ResultLog log(path);
+  try {
+    log.resume(expected_row);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+std::string merge_error(const std::vector<std::string>& shards, const std::string& output) {
+  try {
+    merge_rows(shards, output);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("result file: it goes on behind its last whole row, and a torn one is removed") {
+  const Scratch scratch;
+  const std::string whole = row(0) + row(1);
+  for (const std::string& torn :
+       {std::string(), head(2), std::string(R"({"it)"), row(2).substr(0, row(2).size() - 1)}) {
+    const std::string path = scratch.file("out.jsonl", whole + torn);
+    ResultLog log(path);
+    const ResumedRows there = log.resume(expected_row);
+    CHECK(there.rows == 2);
+    CHECK(there.with_result == 2);
+    CHECK(there.repaired == !torn.empty());
+    log.append(row(2));
+    log.append(row(3));
+    CHECK(log.appended() == 2);
+    CHECK(content_of(path) == whole + row(2) + row(3));
+  }
+}
+
+TEST_CASE("result file: another sweep, version or shard is refused with both named") {
+  const Scratch scratch;
+  CHECK(error_of(scratch.file("a", row(0, "bb"))).find("the sweep bb, this is aa") !=
+        std::string::npos);
+  CHECK(error_of(scratch.file("a", row(0, "aa", "0.0.9"))).find("penstock 0.0.9, this is 0.1.0") !=
+        std::string::npos);
+  CHECK(error_of(scratch.file("a", row(1))).find("configuration 1, expected 0") !=
+        std::string::npos);
+  CHECK(error_of(scratch.file("a", "hello\n")).find("no row of a sweep") != std::string::npos);
+  CHECK(error_of(scratch.file("a", row(0) + row(1) + row(2) + row(3) + row(3)))
+            .find("line 5 is behind the last") != std::string::npos);
+}
+
+TEST_CASE("result file: a second one of the same name is refused while the first is open") {
+  const Scratch scratch;
+  const std::string path = scratch.path("out.jsonl");
+  {
+    const ResultLog first(path);
+    CHECK_THROWS_AS(ResultLog{path}, UsageError);
+  }
+  CHECK_NOTHROW(ResultLog{path});
+}
+
+TEST_CASE("result file: a full disk keeps whole rows alone") {
+  const Scratch scratch;
+  ResultLog log("/dev/full");
+  CHECK_THROWS_AS(log.append(row(0)), std::runtime_error);
+}
+
+TEST_CASE("merge: the rows of shards are those of the whole, in order") {
+  const Scratch scratch;
+  const std::string one = scratch.file("1", row(0) + row(2)),
+                    two = scratch.file("2", row(1) + row(3));
+  const std::string all = scratch.path("all");
+  CHECK(merge_rows({two, one}, all).rows == 4);
+  CHECK(content_of(all) == row(0) + row(1) + row(2) + row(3));
+  // Rows that several files have count once.
+  merge_rows({one, all}, scratch.path("again"));
+  CHECK(content_of(scratch.path("again")) == content_of(all));
+}
+
+TEST_CASE("merge: a missing row, a different one and another sweep are refused") {
+  const Scratch scratch;
+  const std::string one = scratch.file("1", row(0) + row(2)), output = scratch.path("all");
+  CHECK(merge_error({one}, output).find("configuration 1 of 4 is in none") != std::string::npos);
+  CHECK(merge_error({one, scratch.file("2", row(1, "bb"))}, output).find("sweep bb") !=
+        std::string::npos);
+  CHECK(merge_error({one, scratch.file("2", row(1, "aa", "9"))}, output).find("penstock 9") !=
+        std::string::npos);
+  CHECK(merge_error({one, scratch.file("2", head(0) + "}\n")}, output).find("differs") !=
+        std::string::npos);
+  CHECK(merge_error({scratch.file("2", "")}, output).find("no row") != std::string::npos);
+  CHECK(merge_error({scratch.file("2", row(0) + row(1) + row(0))}, output).find("behind 1") !=
+        std::string::npos);
+}
+
+}  // namespace penstock::testing

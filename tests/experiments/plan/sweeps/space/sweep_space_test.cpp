@@ -1,0 +1,188 @@
+#include "experiments/plan/sweeps/space/sweep_space.hpp"
+
+#include <doctest/doctest.h>
+#include <fmt/ranges.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "experiments/plan/sweeps/space/axis.hpp"
+#include "experiments/plan/sweeps/space/read_sweep.hpp"
+#include "sim/base/error.hpp"
+#include "tests/support/scratch.hpp"
+
+namespace penstock::testing {
+namespace {
+
+SweepRequest request_with(const std::vector<std::string>& axes) {
+  SweepRequest request{.source = "s.json", .base = std::make_shared<nlohmann::json>()};
+  for (const std::string& axis : axes) request.axes.push_back(axes_of(axis).front());
+  return request;
+}
+
+/// "1 3 / 2 3": the values of each configuration.
+std::string all_text(const SweepSpace& space) {
+  std::string text;
+  for (std::uint64_t i = 0; i < space.size(); ++i) {
+    text += fmt::format("{}{}", i == 0 ? "" : " / ", fmt::join(space.values(i), " "));
+  }
+  return text;
+}
+
+SweepRequest with_condition(const std::string& condition) {
+  SweepRequest request = request_with({"/p=2,4", "/m=1..4"});
+  request.conditions.push_back(condition_of(condition, request.axes));
+  return request;
+}
+
+}  // namespace
+
+TEST_CASE("sweep space: the last axis varies first, and pointers of one axis together") {
+  CHECK(all_text(SweepSpace(request_with({"/a=1,2", "/b=3,4&/c=5,6"}))) ==
+        "1 3 5 / 1 4 6 / 2 3 5 / 2 4 6");
+}
+
+TEST_CASE("sweep space: conditions leave configurations out") {
+  CHECK(all_text(SweepSpace(with_condition("/m >= /p"))) == "2 2 / 2 3 / 2 4 / 4 4");
+  CHECK(all_text(SweepSpace(with_condition("/m<0.5*/p"))) == "4 1");
+  CHECK(all_text(SweepSpace(with_condition("/m == 3"))) == "2 3 / 4 3");
+  CHECK_THROWS_AS(SweepSpace(with_condition("/m > 4")), InputError);
+  CHECK_THROWS_AS(with_condition("/m > /q"), InputError);
+  CHECK_THROWS_AS(with_condition("/m"), InputError);
+}
+
+TEST_CASE(
+    "sweep space: a condition compares numbers with numbers and a text with those there are") {
+  SweepRequest request = request_with({"/n=gpipe,1f1b", "/m=1..4", "/l=2,4", "/b=true,false"});
+  const auto kept = [&](const std::string& condition) {
+    request.conditions = {condition_of(condition, request.axes)};
+    return SweepSpace(request).size();
+  };
+  CHECK(kept("/n != gpipe") == 16);
+  CHECK(kept("\"1f1b\" == /n") == 16);
+  CHECK(kept("/b == true") == 16);
+  CHECK(kept("/m <= 4.0") == 32);
+  CHECK(kept("/l == /m") == 8);
+  for (const char* text :
+       {"/m <= (4)", "/m <= four", "/m != 4.0.0", "/m == \"4\"", "/l != four", "/m > 4GB",
+        "/m <= 1e999", "/m <= nan", "/m <= /n", "/n < gpipe", "/n >= 1f1b", "/n != gpip", "/n == 4",
+        "/n == /m", "2*/n == 4", "/b > 0", "/b == yes", "1 < 2", "/m*2 > 4"}) {
+    CAPTURE(text);
+    CHECK_THROWS_AS(condition_of(text, request.axes), InputError);
+  }
+}
+
+TEST_CASE("sweep space: where no configuration is left, the condition that leaves none is named") {
+  const auto error_of = [](const std::vector<std::string>& conditions) -> std::string {
+    SweepRequest request = request_with({"/p=2,4", "/m=1..4"});
+    for (const std::string& text : conditions) {
+      request.conditions.push_back(condition_of(text, request.axes));
+    }
+    try {
+      SweepSpace{request};
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "none";
+  };
+  CHECK(error_of({"/p > 1", "/m > 4"}) == "none of 8 configurations fulfils /m > 4");
+  CHECK(error_of({"/p > 2", "/m > 1", "/p < 4"}) ==
+        "4 fulfil /p < 4, but none of them the conditions before it");
+}
+
+TEST_CASE("sweep space: a pointer varies once") {
+  CHECK_THROWS_AS(SweepSpace(request_with({"/a=1,2", "/a=3"})), UsageError);
+}
+
+TEST_CASE("sweep space: settings with & between them vary together, others by themselves") {
+  const std::vector<Axis> axes = axes_of("/p=2,4&/t=4,2,/m=1..3");
+  REQUIRE(axes.size() == 2);
+  CHECK(axes[0].pointers == std::vector<std::string>{"/p", "/t"});
+  CHECK(axes[0].values[1].text(0) == "4");
+  CHECK(axes[1].size() == 3);
+}
+
+TEST_CASE("sweep space: conditions compare values with units") {
+  SweepRequest request =
+      request_with({"/a_bytes_per_s=800MB/s,2GB/s,3000000000", "/b_us=1,2", "/c_ms=1"});
+  const auto kept = [&](const std::string& condition) {
+    request.conditions = {condition_of(condition, request.axes)};
+    return SweepSpace(request).size();
+  };
+  CHECK(kept("/a_bytes_per_s >= 1GB/s") == 4);
+  CHECK(kept("8Gb/s > /a_bytes_per_s") == 2);
+  CHECK(kept("/a_bytes_per_s == 2000MB/s") == 2);
+  CHECK(kept("/b_us < 0.0015ms") == 3);
+  CHECK(kept("/a_bytes_per_s > 1000000000*/b_us") == 3);
+  CHECK_THROWS_AS(kept("/b_us < 2GB/s"), InputError);
+  CHECK_THROWS_AS(kept("/b_us < /c_ms"), InputError);
+  CHECK(kept("/b_us <= 1.5*/c_ms") == 3);
+}
+
+TEST_CASE("sweep space: a sample draws the same points each time, others with another seed") {
+  SweepRequest request = request_with({"/name=gpipe,1f1b", "/x=0.5..1.5"});
+  request.sample = Sample{.method = SampleMethod::random, .count = 8, .seed = 1};
+  const std::string first = all_text(SweepSpace(request));
+  CHECK(first == all_text(SweepSpace(request)));
+  request.sample->seed = 2;
+  CHECK(first != all_text(SweepSpace(request)));
+}
+
+TEST_CASE("sweep space: the first 64 Sobol points fall into different 64ths of each axis") {
+  SweepRequest request = request_with({"/x=0.0..1.0", "/y=0.0..1.0", "/z=0.0..1.0"});
+  for (Axis& axis : request.axes) axis.values.front().progression = Progression{.to = 1};
+  request.sample = Sample{.method = SampleMethod::sobol, .count = 64};
+  const SweepSpace space(request);
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    std::set<int> cells;
+    for (std::uint64_t i = 0; i < 64; ++i) {
+      cells.insert(static_cast<int>(std::stod(space.values(i)[axis]) * 64));
+    }
+    CHECK(cells.size() == 64);
+  }
+}
+
+TEST_CASE("sweep space: a range without steps needs a sample, and unequal partners are refused") {
+  CHECK_THROWS_AS(SweepSpace(request_with({"/x=0.5..1.5"})), InputError);
+  CHECK_THROWS_AS(SweepSpace(request_with({"/a=1,2&/b=3"})), InputError);
+  CHECK_THROWS_AS(SweepSpace(request_with({"/a=1..1000000", "/b=1..1000000"})), InputError);
+}
+
+TEST_CASE("sweep space: its hash changes with a value, a condition and a named file") {
+  const Scratch scratch;
+  SweepRequest request = request_with({"/a=1,2"});
+  const std::string hash = SweepSpace(request).hash();
+  CHECK(hash.size() == 16);
+  CHECK(hash == SweepSpace(request).hash());
+  CHECK(hash != SweepSpace(request_with({"/a=1,3"})).hash());
+  CHECK(SweepSpace(with_condition("/m > 1")).hash() != SweepSpace(with_condition("/m > 2")).hash());
+  request.source = scratch.file("s.json", "{}");
+  request.base =
+      std::make_shared<nlohmann::json>(nlohmann::json{{"model", {{"file", "config.json"}}}});
+  scratch.file("config.json", "1");
+  const std::string of_one = SweepSpace(request).hash();
+  scratch.file("config.json", "2");
+  CHECK(of_one != SweepSpace(request).hash());
+}
+
+TEST_CASE("sweep file: axes, conditions, a sample and settings, and the command line behind them") {
+  const Scratch scratch;
+  scratch.file("base.json", R"({"schedule": {"name": "gpipe"}})");
+  const std::string file = scratch.file("sweep.json", R"({
+    "scenario": "base.json",
+    "set": {"/schedule/microbatches": 8},
+    "vary": [{"/p": [2, 4]}, {"/a": [1, 2], "/b": {"from": 10, "to": 20, "step": 10}}],
+    "where": ["/p > /a"],
+    "results": ["/ranks/0/idle_us"]})");
+  const SweepRequest request = read_sweep({.file = file,
+                                           .settings = {"/schedule/name=1f1b"},
+                                           .axes = {"/m=1..2"},
+                                           .conditions = {},
+                                           .results = {}});
+  CHECK(request.base->dump() == R"({"schedule":{"microbatches":8,"name":"1f1b"}})");
+  CHECK(all_text(SweepSpace(request)) ==
+        "2 1 10 1 / 2 1 10 2 / 4 1 10 1 / 4 1 10 2 / 4 2 20 1 / 4 2 20 2");
+  CHECK(request.results == std::vector<std::string>{"/ranks/0/idle_us"});
+}
+
+}  // namespace penstock::testing

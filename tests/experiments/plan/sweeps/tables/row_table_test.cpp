@@ -1,0 +1,147 @@
+#include "experiments/plan/sweeps/tables/row_table.hpp"
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include "experiments/plan/sweeps/tables/shown_axis.hpp"
+#include "experiments/plan/sweeps/tables/table_plots.hpp"
+#include "experiments/show/pictures/plots/plot_data.hpp"
+#include "sim/base/error.hpp"
+#include "tests/support/scratch.hpp"
+
+namespace penstock::testing {
+namespace {
+
+/// Two schedules with 4 and 8 microbatches; gpipe with 8 has no result.
+constexpr const char* four_rows =
+    R"({"item":0,"hash":"a","configuration":{"/schedule/name":"1f1b","/m":4},"result":{"makespan_us":2000.5,"bubble":{"of_makespan":0.5},"throughput":{"samples_per_s":10},"peak_memory_bytes":2147483648}}
+{"item":1,"hash":"b","configuration":{"/schedule/name":"1f1b","/m":8},"result":{"makespan_us":1000,"bubble":{"of_makespan":0.25},"throughput":{"samples_per_s":30},"peak_memory_bytes":4294967296}}
+{"item":2,"hash":"c","configuration":{"/schedule/name":"gpipe","/m":4},"result":{"makespan_us":3000,"bubble":{"of_makespan":0.75},"throughput":{"samples_per_s":9},"peak_memory_bytes":3221225472}}
+{"item":3,"hash":"d","configuration":{"/schedule/name":"gpipe","/m":8},"findings":[{"kind":"refused","text":"too \"many\", it is"}]}
+)";
+
+}  // namespace
+
+TEST_CASE("tables: rows become columns by pointer and by name, with their digits") {
+  const RowTable table = row_table_of(four_rows);
+  CHECK(table.columns == std::vector<std::string>{"item", "hash", "/schedule/name", "/m",
+                                                  "makespan_us", "bubble.of_makespan",
+                                                  "throughput.samples_per_s", "peak_memory_bytes",
+                                                  "finding", "finding_text"});
+  CHECK(table.rows[0][4] == TableCell{true, "2000.5"});
+  CHECK(table.rows[3][4].empty());
+  CHECK(table.rows[3][9].text == "too \"many\", it is");
+  CHECK(table.varied() == std::vector<std::size_t>{2, 3});
+  CHECK(table.column("--x", "name") == 2);
+  CHECK(table.column("--y", "of_makespan") == 5);
+  CHECK_THROWS_AS(table.column("--y", "nothing"), UsageError);
+}
+
+TEST_CASE("tables: CSV and SQLite have the same table") {
+  const Scratch scratch;
+  const RowTable table = row_table_of(four_rows);
+  const std::string csv = scratch.file("rows.csv", csv_of(table));
+  const std::string sqlite = scratch.path("rows.sqlite");
+  write_sqlite(table, sqlite);
+  write_sqlite(table, sqlite);  // replaces it
+  const std::string lines = scratch.file("rows.jsonl", four_rows);
+  for (const std::string& path : {csv, sqlite, lines}) {
+    CAPTURE(path);
+    const RowTable read = read_row_table(path);
+    CHECK(read.columns == table.columns);
+    for (std::size_t r = 0; r < table.rows.size(); ++r) {
+      for (std::size_t c = 0; c < table.columns.size(); ++c) {
+        CHECK(read.rows[r][c].text == table.rows[r][c].text);
+        CHECK(read.rows[r][c].is_number == table.rows[r][c].is_number);
+      }
+    }
+  }
+  CHECK_THROWS_AS(read_row_table(scratch.file("x.jsonl", "{}\n")), InputError);
+  CHECK_THROWS_AS(read_row_table(scratch.file("x.sqlite", "no database")), InputError);
+  CHECK_THROWS_AS(read_row_table(scratch.file("x.csv", "a,b\n1\n")), InputError);
+}
+
+TEST_CASE("plots of tables: a line for each value of what varies besides, without missing points") {
+  const RowTable table = row_table_of(four_rows);
+  const BubblePlot plot = lines_of_table(table, {.x = {}, .y = "makespan_us", .by = {}});
+  CHECK(plot.x_label == "m");
+  CHECK(plot.y_label == "step time, ms");
+  CHECK(!plot.percent);
+  REQUIRE(plot.series.size() == 2);
+  CHECK(plot.series[0].name == "1f1b");
+  CHECK(plot.series[0].simulated == std::vector<std::pair<double, double>>{{4, 2.0005}, {8, 1}});
+  CHECK(plot.series[1].simulated.size() == 1);
+  CHECK(plot.series[1].missing.front().second == "too \"many\", it is");
+  // Both schedules at 4 microbatches have one place.
+  CHECK_THROWS_AS(lines_of_table(table, {.x = "m", .y = {}, .by = "m"}), UsageError);
+}
+
+TEST_CASE("plots of tables: scaling has the first point in proportion beside it") {
+  const BubblePlot plot =
+      scaling_of_table(row_table_of(four_rows), {.x = "m", .y = {}, .by = "name"});
+  CHECK(plot.series[0].closed_form == std::vector<std::pair<double, double>>{{4, 10}, {8, 20}});
+}
+
+TEST_CASE("plots of tables: a time scales with as much work for each device") {
+  // 8 samples in 2 s, 16 in 1.5 s on twice the devices; then 16 in 2.5 s: weak scaling.
+  const auto row = [](int devices, double us, double samples) {
+    return fmt::format(
+        R"({{"item":0,"hash":"a","configuration":{{"/hardware/devices":{}}},"result":{{"makespan_us":{},"bubble":{{"of_makespan":0}},"throughput":{{"samples_per_s":{}}}}}}})"
+        "\n",
+        devices, us, samples / us * 1e6);
+  };
+  const PlottedColumns columns{.x = {}, .y = "makespan_us", .by = {}};
+  const BubblePlot strong =
+      scaling_of_table(row_table_of(row(8, 2e6, 8) + row(16, 1.5e6, 8)), columns);
+  CHECK(strong.title.starts_with("Strong scaling: "));
+  CHECK(strong.series[0].closed_form[1].second == doctest::Approx(1000));
+  const BubblePlot weak =
+      scaling_of_table(row_table_of(row(8, 2e6, 8) + row(16, 2.5e6, 16)), columns);
+  CHECK(weak.title.starts_with("Weak scaling: "));
+  CHECK(weak.series[0].closed_form[1].second == doctest::Approx(2000));
+}
+
+TEST_CASE("tables: texts with a unit are numbers, and axes have units") {
+  const auto row = [](const char* speed) {
+    return fmt::format(
+        R"({{"item":0,"hash":"a","configuration":{{"/hardware/bandwidth_bytes_per_s":{},"/model/stages/0/forward_us":"2ms"}},"result":{{"makespan_us":{},"bubble":{{"of_makespan":0.5}}}}}})"
+        "\n",
+        speed, 1);
+  };
+  const RowTable table = row_table_of(row("\"2GB/s\"") + row("4000000000") + row("\"3 parsecs\""));
+  CHECK(table.rows[0][2] == TableCell{true, "2000000000"});
+  CHECK(table.rows[2][2] == TableCell{false, "3 parsecs"});  // refused by the scenario, too
+  CHECK(shown_axis(table, 2).label() == "bandwidth, GB/s");
+  CHECK(shown_axis(table, 2).named_text(table.rows[0][2]) == "bandwidth 2 GB/s");
+  CHECK(shown_axis(table, 3).label() == "forward, \u00b5s");
+  CHECK(table.rows[0][3] == TableCell{true, "2000"});
+  const RowTable numbers = row_table_of(row("\"2GB/s\"") + row("4000000000"));
+  const BubblePlot plot =
+      lines_of_table(numbers, {.x = "bandwidth_bytes_per_s", .y = {}, .by = {}});
+  CHECK(plot.series[0].simulated == std::vector<std::pair<double, double>>{{2, 0.5}, {4, 0.5}});
+  CHECK(bubble_csv(plot).starts_with("series,\"bandwidth, GB/s\",result,simulated,"));
+}
+
+TEST_CASE("plots of tables: a heat map has an empty cell where there is no result") {
+  const HeatMap map = heat_map_of_table(row_table_of(four_rows), {});
+  CHECK(map.columns == std::vector<std::string>{"4", "8"});
+  CHECK(map.rows == std::vector<std::string>{"1f1b", "gpipe"});
+  CHECK(map.cells[0][1] == 0.25);
+  CHECK(!map.cells[1][1]);
+  CHECK(map.percent);
+  const std::string svg = draw_heat_map(PictureFormat::svg, map);
+  CHECK(svg.find("25.0%") != std::string::npos);
+  CHECK(svg.find("no result") != std::string::npos);
+}
+
+TEST_CASE("plots of tables: the front has what none beats in time and memory") {
+  const FrontPlot plot = front_of_table(row_table_of(four_rows));
+  REQUIRE(plot.points.size() == 3);
+  // 1 ms with 4 GiB, 2 ms with 2 GiB; 3 ms with 3 GiB is slower and larger.
+  CHECK(plot.points[0].on_front);
+  CHECK(plot.points[1].gibibytes == 2);
+  CHECK(plot.points[1].on_front);
+  CHECK(!plot.points[2].on_front);
+}
+
+}  // namespace penstock::testing

@@ -1,0 +1,190 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "experiments/program/commands/registry.hpp"
+#include "experiments/program/help/pages.hpp"
+#include "tests/support/program.hpp"
+#include "tests/support/scratch.hpp"
+
+namespace penstock::testing {
+namespace {
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+bool has_line_beginning(const std::string& text, const std::string& beginning) {
+  const std::vector<std::string> lines = lines_of(text);
+  return std::any_of(lines.begin(), lines.end(),
+                     [&](const std::string& line) { return line.starts_with(beginning); });
+}
+
+}  // namespace
+
+TEST_CASE("first screen: the program alone shows the eight commands that most people need") {
+  const ProgramRun alone = run_penstock({}, ".");
+  CHECK(alone.code == 0);
+  CHECK(alone.output == first_screen());
+  CHECK(lines_of(alone.output).size() <= 24);
+  int commands = 0;
+  for (const CommandEntry* entry : command_entries()) {
+    commands += has_line_beginning(alone.output, "  " + std::string(entry->name) + " ") ? 1 : 0;
+  }
+  CHECK(commands == 8);
+}
+
+TEST_CASE("describe: --dtype takes every type that a scenario's model does") {
+  const auto schema = nlohmann::json::parse(run_penstock({"schema", "scenario"}, ".").output);
+  const std::string help = run_penstock({"describe", "--help"}, ".").output;
+  for (const std::string type : schema["properties"]["model"]["properties"]["dtype"]["enum"]) {
+    CHECK(help.find(type) != std::string::npos);
+  }
+}
+
+TEST_CASE("help: --help lists every command, help every guide") {
+  const ProgramRun all = run_penstock({"--help"}, ".");
+  const ProgramRun help = run_penstock({"help"}, ".");
+  CHECK(help.code == 0);
+  for (const CommandEntry* entry : command_entries()) {
+    CAPTURE(entry->name);
+    CHECK(has_line_beginning(all.output, "  " + std::string(entry->name) + " "));
+  }
+  for (const HelpPage& guide : guides()) {
+    CAPTURE(guide.name);
+    CHECK(has_line_beginning(help.output, "  " + std::string(guide.name) + " "));
+  }
+}
+
+TEST_CASE("--help: at most 45 lines of 80 columns, with an example") {
+  const auto fits = [](const std::vector<std::string>& arguments) {
+    const ProgramRun run = run_penstock(arguments, ".");
+    CAPTURE(run.output);
+    CHECK(run.code == 0);
+    const std::vector<std::string> lines = lines_of(run.output);
+    CHECK(lines.size() <= 45);
+    CHECK(has_line_beginning(run.output, "Usage: penstock "));
+    return lines;
+  };
+  fits({"--help"});
+  for (const CommandEntry* entry : command_entries()) {
+    CAPTURE(entry->name);
+    const std::string name(entry->name);
+    const std::vector<std::string> lines = fits({name, "--help"});
+    CHECK(std::find(lines.begin(), lines.end(), "Example:") != lines.end());
+    for (const CommandHelp& sub : help_of(*entry).subcommands) {
+      fits({name, sub.name.substr(sub.name.rfind(' ') + 1), "--help"});
+    }
+  }
+}
+
+TEST_CASE("help: a command's page comes behind its options, a guide as it is") {
+  const ProgramRun page = run_penstock({"help", "run"}, ".");
+  CHECK(page.code == 0);
+  CHECK(page.output.starts_with(help_text(
+      help_of(**std::find_if(command_entries().begin(), command_entries().end(),
+                             [](const CommandEntry* entry) { return entry->name == "run"; })))));
+  CHECK(page.output.find("of_makespan") != std::string::npos);
+  const ProgramRun unknown = run_penstock({"help", "rnu"}, ".");
+  CHECK(unknown.code == 2);
+  CHECK(unknown.errors.starts_with(
+      "penstock: error: unknown topic \"rnu\"; did you mean \"run\"? known: "));
+}
+
+TEST_CASE("help: every command has a page, and every page a command") {
+  CHECK(command_pages().size() == command_entries().size());
+  for (const CommandEntry* entry : command_entries()) {
+    CAPTURE(entry->name);
+    const auto page = find_page(command_pages(), entry->name);
+    REQUIRE(page);
+    CHECK(title_of(*page) == "penstock " + std::string(entry->name));
+    CHECK(std::count(page->text.begin(), page->text.end(), '\n') >= 8);
+  }
+}
+
+TEST_CASE("did you mean: a mistyped command or option names the nearest one") {
+  const ProgramRun command = run_penstock({"rn", "s.json"}, ".");
+  CHECK(command.code == 2);
+  CHECK(command.errors ==
+        "penstock: error: unknown command \"rn\"; did you mean \"run\"? see penstock help\n");
+  const ProgramRun option = run_penstock({"run", "s.json", "--enigne", "relax"}, ".");
+  CHECK(option.code == 2);
+  CHECK(option.errors ==
+        "penstock: error: run does not take \"--enigne\"; did you mean \"--engine\"? see penstock "
+        "run "
+        "--help\n");
+  const ProgramRun far = run_penstock({"frobnicate"}, ".");
+  CHECK(far.code == 2);
+  CHECK(far.errors == "penstock: error: unknown command \"frobnicate\"; see penstock help\n");
+}
+
+TEST_CASE("schema: each kind is printed as JSON") {
+  for (const char* kind : {"scenario", "profile", "paper", "catalogue"}) {
+    CAPTURE(kind);
+    const ProgramRun run = run_penstock({"schema", kind}, ".");
+    CHECK(run.code == 0);
+    CHECK(nlohmann::json::parse(run.output).contains("$schema"));
+  }
+}
+
+TEST_CASE("man pages: one a command and one a guide, from the same texts") {
+  const Scratch scratch;
+  CHECK(run_penstock({"help", "--man", scratch.path("")}, ".").code == 0);
+  for (const CommandEntry* entry : command_entries()) {
+    const std::string text =
+        content_of(scratch.path("penstock-" + std::string(entry->name) + ".1"));
+    CHECK(text.starts_with(".TH "));
+    CHECK(text.find(".SH DESCRIPTION\n") != std::string::npos);
+  }
+  for (const HelpPage& guide : guides()) {
+    CHECK(
+        content_of(scratch.path("penstock-" + std::string(guide.name) + ".7")).starts_with(".TH "));
+  }
+  CHECK(content_of(scratch.path("penstock.1")).find("penstock\\-run") != std::string::npos);
+}
+
+TEST_CASE("completion: commands, options and the values that are known") {
+  const auto candidates = [](std::vector<std::string> words) {
+    std::vector<std::string> arguments{"completion", "fish", "--"};
+    arguments.insert(arguments.end(), words.begin(), words.end());
+    return lines_of(run_penstock(arguments, ".").output);
+  };
+  const auto offers = [&](const std::vector<std::string>& words, const std::string& text) {
+    return has_line_beginning(
+        [&] {
+          std::string all;
+          for (const std::string& line : candidates(words)) all += line + "\n";
+          return all;
+        }(),
+        text + "\t");
+  };
+  CHECK(offers({"ru"}, "run"));
+  CHECK(!offers({"ru"}, "explain"));
+  CHECK(offers({"run", "--eng"}, "--engine"));
+  CHECK(offers({"run", "--engine", ""}, "relax"));
+  CHECK(offers({"run", "s.json", "--set", "/schedule/m"}, "/schedule/microbatches="));
+  CHECK(offers({"run", "s.json", "--set", "/schedule/name=zb"}, "/schedule/name=zb-h1"));
+  CHECK(offers({"run", "s.json", "--set", "/recompute/mode="}, "/recompute/mode=full"));
+  CHECK(offers({"collective", "all_reduce", "--hardware", "dgx"}, "dgx-h100"));
+  CHECK(offers({"describe", "m", "--arch", "lla"}, "llama"));
+  CHECK(offers({"describe", "m", "--format", "hf"}, "hf-config"));
+  CHECK(offers({"validate", "s", "--schedules", "1f1b,gp"}, "1f1b,gpipe"));
+  CHECK(offers({"validate", "s", "--schedules", "al"}, "all"));
+  CHECK(offers({"plot", "--schedules", "1f1b,zb-"}, "1f1b,zb-h2"));
+  CHECK(!offers({"plot", "--schedules", "al"}, "all"));
+  CHECK(offers({"plot", "--bubble", "over"}, "over_ideal"));
+  CHECK(offers({"run", "s.json", "--set=/schedule/m"}, "--set=/schedule/microbatches="));
+  CHECK(offers({"run", "s.json", "--set=/schedule/name=zb"}, "--set=/schedule/name=zb-h1"));
+  CHECK(offers({"run", "s.json", "--engine=re"}, "--engine=relax"));
+  CHECK(candidates({"run", "s.json", "--trace=x"}).empty());  // files
+  CHECK(offers({"profile", "ch"}, "check"));
+  CHECK(offers({"profile", "check", "--bud"}, "--budget"));
+  CHECK(candidates({"run", ""}).empty());  // files
+}
+
+}  // namespace penstock::testing

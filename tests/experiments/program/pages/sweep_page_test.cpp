@@ -1,0 +1,149 @@
+#include "experiments/program/pages/sweep_page.hpp"
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "experiments/plan/sweeps/space/read_sweep.hpp"
+#include "experiments/program/pages/html.hpp"
+#include "experiments/program/pages/run_page.hpp"
+#include "experiments/run/run.hpp"
+#include "sim/base/error.hpp"
+#include "tests/support/program.hpp"
+#include "tests/support/scratch.hpp"
+
+namespace penstock::testing {
+namespace {
+
+constexpr const char* small_scenario = R"({
+  "model": { "stages": [ { "forward_us": 100, "backward_us": 200 },
+                         { "forward_us": 100, "backward_us": 200 } ] },
+  "schedule": { "name": "1f1b", "microbatches": 4 }
+})";
+
+/// The page of a report as text.
+std::string text_of(const ResultPage& page) {
+  std::string text;
+  write_page(page, [&](std::string_view piece) { text += piece; });
+  return text;
+}
+
+std::size_t count_in(std::string_view text, std::string_view part) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(part); at != std::string_view::npos; at = text.find(part, at + 1))
+    ++count;
+  return count;
+}
+
+/// The first tag that does not close the one that is open; empty for a well-formed page. Style and
+/// script are left out.
+std::string tag_fault(std::string_view page) {
+  std::vector<std::string> open;
+  for (std::size_t at = page.find('<'); at != std::string_view::npos; at = page.find('<', at + 1)) {
+    const std::size_t end = page.find('>', at);
+    if (end == std::string_view::npos) return "torn tag";
+    const std::string tag(page.substr(at + 1, end - at - 1));
+    if (tag.starts_with('!') || tag.ends_with('/')) continue;
+    const bool closes = tag.starts_with('/');
+    const std::string name = tag.substr(closes ? 1 : 0, tag.find(' '));
+    if (closes) {
+      if (open.empty() || open.back() != name) return tag;
+      open.pop_back();
+    } else {
+      open.push_back(name);
+      if (name == "style" || name == "script") at = page.find("</" + name, end) - 1;
+    }
+  }
+  return open.empty() ? "" : open.back();
+}
+
+/// A file of six rows: three schedules, one of them unknown, with 4 and 8 microbatches.
+std::string swept(const Scratch& scratch) {
+  const std::string scenario = scratch.file("base.json", small_scenario);
+  const std::string sweep = scratch.file("sweep.json", R"({
+    "scenario": "base.json",
+    "vary": [ { "/schedule/name": ["1f1b", "gpipe", "<b>x\"&y"] },
+              { "/schedule/microbatches": [4, 8] } ] })");
+  const ProgramRun run =
+      run_penstock({"sweep", sweep, "-o", scratch.path("rows.jsonl")}, scratch.path(""));
+  REQUIRE(run.code == 0);
+  return scenario;
+}
+
+}  // namespace
+
+TEST_CASE("pages: the page of a sweep has each row once, with its text escaped") {
+  const Scratch scratch;
+  const std::string scenario = swept(scratch);
+  SweepReport report{.name = "a <title> & more", .details = 3};
+  report.rows = read_reported_rows(scratch.path("rows.jsonl"), 100);
+  report.sweep = read_sweep_base({.file = scenario});
+  const std::string page = text_of(sweep_page(report));
+  CHECK(tag_fault(page) == "");
+  for (int row = 0; row < 6; ++row) {
+    CHECK(count_in(page, fmt::format("aria-expanded=\"false\">{}</button>", row)) == 1);
+  }
+  CHECK(count_in(page, "<tbody>") == 6);
+  CHECK(count_in(page, "Where the time goes") == 3);
+  CHECK(count_in(page, "<tr class=\"more\"") == 6);
+  CHECK(page.find("<title>a &lt;title&gt; &amp; more</title>") != std::string::npos);
+  CHECK(page.find("&lt;b&gt;x&quot;&amp;y") != std::string::npos);
+  CHECK(page.find("<b>") == std::string::npos);
+  CHECK(page.find("http:") == std::string::npos);
+  CHECK(page.find("https:") == std::string::npos);
+  CHECK(page.find("The 3 rows with the most samples per second") != std::string::npos);
+}
+
+TEST_CASE("pages: of a large file the rows with the most samples per second are kept") {
+  const Scratch scratch;
+  swept(scratch);
+  const ReportedRows rows = read_reported_rows(scratch.path("rows.jsonl"), 2);
+  CHECK(rows.rows == 6);
+  CHECK(rows.with_result == 4);
+  REQUIRE(rows.lines.size() == 2);
+  // 8 microbatches amortize the bubble better, with either schedule.
+  CHECK(rows.table.rows[0].front().text == "1");
+  CHECK(rows.table.rows[1].front().text == "3");
+  const SweepReport report{.name = "rows", .rows = rows};
+  const std::string page = text_of(sweep_page(report));
+  CHECK(page.find("left out: 4") != std::string::npos);
+  CHECK(page.find("made without the scenario") != std::string::npos);
+  CHECK_THROWS_AS(read_reported_rows(scratch.file("empty.jsonl", ""), 2), InputError);
+  CHECK_THROWS_AS(read_reported_rows(scratch.file("no.jsonl", "{}\n"), 2), InputError);
+}
+
+TEST_CASE("pages: rows of another scenario are refused") {
+  const Scratch scratch;
+  const std::string scenario = swept(scratch);
+  SweepReport report{.name = "rows", .details = 3};
+  report.rows = read_reported_rows(scratch.path("rows.jsonl"), 100);
+  report.sweep =
+      read_sweep_base({.file = scenario, .settings = {"/model/stages/0/forward_us=101"}});
+  CHECK_THROWS_AS(sweep_page(report), InputError);
+}
+
+TEST_CASE("pages: the page of a run has its ranks and is well-formed") {
+  const Scenario scenario = parse_scenario(small_scenario, "small.json");
+  const std::string page = text_of(run_page(scenario, run(scenario)));
+  CHECK(tag_fault(page) == "");
+  CHECK(count_in(page, "<tbody>") == 2);
+  CHECK(count_in(page, "<svg ") == 1);
+  CHECK(page.find("http:") == std::string::npos);
+  CHECK(page.find("critical path") != std::string::npos);
+}
+
+TEST_CASE("pages: pictures of one page have names of their own") {
+  const std::string svg =
+      "<?xml version=\"1.0\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\"><pattern "
+      "id=\"hatch-1\"/><path fill=\"url(#hatch-1)\"/></svg>\n";
+  const std::string element = inline_svg(svg, 7, "a \"b\"");
+  CHECK(element ==
+        "<svg role=\"img\" aria-label=\"a &quot;b&quot;\"><pattern id=\"p7-hatch-1\"/><path "
+        "fill=\"url(#p7-hatch-1)\"/></svg>\n");
+  CHECK(html_text("a<b>'\x01\xff") == "a&lt;b&gt;&#39;\xef\xbf\xbd\xef\xbf\xbd");
+}
+
+}  // namespace penstock::testing

@@ -1,0 +1,109 @@
+#include "experiments/run/layout/assumptions.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "experiments/input/scenario/scenario.hpp"
+#include "experiments/run/layout/sizes.hpp"
+#include "sim/base/error.hpp"
+#include "tests/support/scratch.hpp"
+
+namespace penstock::testing {
+namespace {
+
+const std::string small_command =
+    "python pretrain_gpt.py --num-layers 4 --hidden-size 64 --num-attention-heads 4 "
+    "--seq-length 32 --max-position-embeddings 32 --micro-batch-size 1 --global-batch-size 8 "
+    "--pipeline-model-parallel-size 2 --tensor-model-parallel-size 1 --vocab-size 128 --bf16\n";
+
+Layout layout_by_command(const std::vector<std::string>& settings) {
+  const Scratch scratch;
+  const std::string path = scratch.file("train.sh", small_command);
+  const std::string text = R"({"model": {"file": ")" + path + R"("}})";
+  return settle(parse_scenario(text, "s.json", settings));
+}
+
+std::string all_notes(const Layout& layout) {
+  std::string text;
+  for (const std::string& note : layout.notes) text += note + "\n";
+  return text;
+}
+
+/// A dense model on a machine.
+Layout dense_on(const std::string& hardware, const std::vector<std::string>& settings = {}) {
+  const std::string text = R"({
+    "model": {"sequence": 32, "layers": [{"kind": "mlp", "hidden": 64, "intermediate": 128, "repeat": 2}]},
+    "hardware": )" + hardware +
+                           R"(,
+    "parallel": {"pipeline": 2}, "schedule": {"name": "1f1b", "microbatches": 4}})";
+  return settle(parse_scenario(text, "s.json", settings));
+}
+
+bool notes_have(const Layout& layout, const std::string& text) {
+  return all_notes(layout).find(text) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("data replicas that a command leaves open follow from the devices, or are one") {
+  const std::string hardware = R"(/hardware={"name": "dgx-a100", "devices": 8})";
+  const Layout eight = layout_by_command({hardware});
+  CHECK(eight.degrees.data == 4);
+  CHECK(notes_have(eight, "data = 4: 8 devices over 2 per copy of the pipeline"));
+  CHECK(notes_have(layout_by_command({R"(/hardware={"name": "dgx-a100"})"}),
+                   "data = 1 is assumed, since the command states no number of devices; set "
+                   "/hardware/devices or /parallel/data"));
+  CHECK_FALSE(notes_have(layout_by_command({hardware, "/parallel/data=4"}), "data = "));
+}
+
+TEST_CASE("the sizes of a layout count all degrees") {
+  const Layout layout = layout_by_command({R"(/hardware={"name": "dgx-a100", "devices": 8})"});
+  CHECK(devices_of(layout) == 8);
+  CHECK(chunks_of(layout) == 1);
+  CHECK(layout.microbatches == 2);
+  CHECK(global_batch_of(layout) == 8);
+}
+
+TEST_CASE("experts of a dense model are refused") {
+  CHECK_THROWS_WITH_AS(
+      dense_on(R"({"name": "dgx-a100"})", {"/parallel/expert=8"}),
+      "s.json: /parallel/expert: it is 8, but no layer of the model has experts; set it "
+      "to 1, and add replicas by /parallel/data",
+      InputError);
+}
+
+TEST_CASE("experts of layers that state their costs are noted as replicas") {
+  const auto timed = [](const std::vector<std::string>& settings) {
+    return settle(parse_scenario(R"({"model": {"stages": [{"forward_us": 1, "backward_us": 2}]},
+      "schedule": {"name": "1f1b", "microbatches": 2}})",
+                                 "s.json", settings));
+  };
+  CHECK(
+      notes_have(timed({"/parallel/expert=4"}),
+                 "expert = 4: layers that state their costs have no experts, so the devices of an "
+                 "expert group act as data replicas"));
+  CHECK_FALSE(notes_have(timed({}), "expert"));
+}
+
+TEST_CASE("a device without units of the model's precision is noted with the peak that counts") {
+  CHECK(notes_have(dense_on(R"({"name": "dgx-1"})"),
+                   "v100-sxm2-16gb has no bf16 units: matrix products are priced, and MFU is "
+                   "counted, at its fp16 peak of 120 TFLOP/s"));
+  CHECK(notes_have(dense_on(R"({"name": "dgx-1-p100"})"), "p100-sxm2-16gb has no bf16 units: "));
+  CHECK_FALSE(notes_have(dense_on(R"({"name": "dgx-a100"})"), "has no bf16 units"));
+}
+
+TEST_CASE("a device without an efficiency is noted as priced at its full peak") {
+  const Scratch scratch;
+  const std::string path = scratch.file("mine.json", R"({"penstock": 1, "is": "device",
+    "name": "mine", "summary": "one", "memory_bytes": {"value": 1e10, "source": "x"},
+    "memory_bandwidth_bytes_per_s": {"value": 1e12, "source": "x"},
+    "peak_flops": {"bf16": {"value": 1e14, "source": "x"}}})");
+  const std::string hardware = R"({"file": ")" + path + R"(", "bandwidth_bytes_per_s": "1GB/s"})";
+  const std::string note = "mine has no matrix_efficiency: ";
+  CHECK(notes_have(dense_on(hardware), note));
+  CHECK_FALSE(notes_have(dense_on(hardware, {"/hardware/efficiency=0.5"}), note));
+}
+
+}  // namespace penstock::testing

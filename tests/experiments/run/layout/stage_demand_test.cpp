@@ -1,0 +1,166 @@
+#include "experiments/run/layout/stage_demand.hpp"
+
+#include <doctest/doctest.h>
+
+#include "tests/support/system.hpp"
+
+namespace penstock::testing {
+namespace {
+
+/// How long a task of a system holds its rank, in microseconds.
+double task_us(const System& system, const char* task) {
+  const Plan plan = lowered(system);
+  return to_us(priced(system, plan).duration[plan.work[task_of(plan, task)]]);
+}
+
+}  // namespace
+
+TEST_CASE(
+    "with ZeRO-3 a pass takes as long as its work or its own collectives, if they are longer") {
+  // 8 bytes on 4 devices, 1 us a byte: 6 us to gather them, and as much to sum gradients of the
+  // same size. F and R gather, I gathers, W sums, B does both, all beside their work.
+  Layer stage = stage_of(7, 1, 2);
+  stage.parameter_bytes = 8;
+  stage.recompute_us = 4;
+  System system{Placement::loop(1, 1), order_of("0F0,0I0,0W0"), {stage}};
+  system.extras.recomputing.stages = {true};
+  system.hardware = link(0, 1e6);
+  system.training = {.data = 4, .zero = 3};
+  CHECK(task_us(system, "0F0") == 7);
+  CHECK(task_us(system, "0R0") == 6);
+  CHECK(task_us(system, "0I0") == 6);
+  CHECK(task_us(system, "0W0") == 6);
+  system.schedule = order_of("0F0,(0F1;0B0)OVERLAP_F_B,0B1");
+  CHECK(task_us(system, "0B1") == 12);
+  CHECK(task_us(system, "0B0") == 18);  // with R inside
+  // Three steps of a ring, each with a latency of 1.
+  system.hardware = link(1, 1e6);
+  CHECK(task_us(system, "0R1") == 9);
+  CHECK(task_us(system, "0F0") == 9);
+}
+
+TEST_CASE("collectives of a pass slow its work down, and its work slows them down") {
+  // As above: 6 us to gather, 6 us to sum. F computes 3 us at half its speed while 6 are gathered,
+  // and 4 more; I 1 us within its 6; the sum takes 6 * 1.5 beside W.
+  Layer stage = stage_of(7, 1, 2);
+  stage.parameter_bytes = 8;
+  System system{Placement::loop(1, 1), order_of("0F0,0I0,0W0"), {stage}, link(0, 1e6)};
+  system.training = {.data = 4, .zero = 3, .slows = {.compute = 2}};
+  CHECK(task_us(system, "0F0") == 6 + 4);
+  CHECK(task_us(system, "0I0") == 6);
+  system.training.slows = {.transfer = 1.5};
+  CHECK(task_us(system, "0F0") == 9);
+  CHECK(task_us(system, "0W0") == 9);
+  // What follows a pass meets nobody.
+  system.training.overlaps_sums = false;
+  CHECK(task_us(system, "0F0") == 7 + 6);
+}
+
+TEST_CASE("a pass that does not overlap its own collectives takes as long as both") {
+  // As above: 6 us to gather, 6 us to sum; F takes 7 us, I 1 and W 2.
+  Layer stage = stage_of(7, 1, 2);
+  stage.parameter_bytes = 8;
+  System system{Placement::loop(1, 1), order_of("0F0,0I0,0W0"), {stage}, link(0, 1e6)};
+  system.training = {.data = 4, .zero = 3, .overlaps_sums = false};
+  CHECK(task_us(system, "0F0") == 7 + 6);
+  CHECK(task_us(system, "0I0") == 1 + 6);
+  CHECK(task_us(system, "0W0") == 2 + 6);
+  // With ZeRO-2 weights are whole, and only sums are waited for.
+  system.training.zero = 2;
+  CHECK(task_us(system, "0F0") == 7);
+  CHECK(task_us(system, "0I0") == 1);
+  CHECK(task_us(system, "0W0") == 2 + 6);
+}
+
+TEST_CASE("a pass encodes and decodes beside its layers, or in front of and behind them") {
+  // Encoding takes 2 us, decoding 3 for B and I each, 5 for W.
+  System system{Placement::loop(1, 1), order_of("0F0,0I0,0W0,0F1,0B1"), {stage_of(7, 1, 2)}};
+  system.training.codecs = {{.forward_us = 2, .backward_us = 3, .backward_weight_us = 5}};
+  CHECK(task_us(system, "0F0") == 7 + 2);
+  CHECK(task_us(system, "0I0") == 1 + 3);
+  CHECK(task_us(system, "0W0") == 2 + 5);
+  CHECK(task_us(system, "0B1") == 1 + 2 + 3);
+  system.training.codecs_overlap = true;
+  CHECK(task_us(system, "0F0") == 7);
+  CHECK(task_us(system, "0I0") == 3);
+  CHECK(task_us(system, "0W0") == 5);
+  CHECK(task_us(system, "0B1") == 3);
+}
+
+TEST_CASE("an update takes what is stated and moves the share of the optimizer through memory") {
+  // 8 bytes; gradients as large, the optimizer twice that: 8 * (1 + 1 + 2 * 2) = 48 bytes at 1 us
+  // each. With ZeRO-1 over 4 data replicas, a quarter of them.
+  Layer stage = stage_of(1, 1);
+  stage.parameter_bytes = 8;
+  System system{Placement::loop(1, 1), order_of("0F0,0B0"), {stage}};
+  system.extras.tail.updates = true;
+  system.training = {.optimizer_factor = 2, .optimizer_us = 3};
+  CHECK(task_us(system, "0U0") == 3);
+  system.training.update_bytes_per_s = 1e6;
+  CHECK(task_us(system, "0U0") == 3 + 48);
+  system.training.data = 4;
+  CHECK(task_us(system, "0U0") == 3 + 48);
+  system.training.zero = 1;
+  CHECK(task_us(system, "0U0") == 3 + 12);
+}
+
+TEST_CASE(
+    "of 10 bytes of parameters, gradients twice and an optimiser six times that, ZeRO shares") {
+  // Four data replicas: level 1 keeps 60 / 4 of the optimizer, 2 also 20 / 4 of gradients, 3 also
+  // 10 / 4 = 2.5 of parameters, rounded to 2, and the stage of one layer whole while it runs.
+  Layer stage = stage_of(1, 1);
+  stage.parameter_bytes = 10;
+  System system{Placement::loop(1, 1), order_of("0F0,0B0"), {stage}};
+  for (const BufferKind kind :
+       {BufferKind::weight_gradients, BufferKind::optimizer, BufferKind::workspace}) {
+    system.extras.holds[static_cast<std::size_t>(kind)] = true;
+  }
+  const auto peak = [&](std::uint32_t data, std::uint32_t zero) {
+    system.training = {.data = data, .gradient_factor = 2, .optimizer_factor = 6, .zero = zero};
+    return simulated(system).report.ranks[0].memory.bytes;
+  };
+  CHECK(peak(1, 0) == 10 + 20 + 60);
+  CHECK(peak(4, 0) == 10 + 20 + 60);
+  CHECK(peak(4, 1) == 10 + 20 + 15);
+  CHECK(peak(4, 2) == 10 + 5 + 15);
+  CHECK(peak(4, 3) == 2 + 5 + 15 + 10);
+  system.training.gathered_bytes = 7;
+  CHECK(simulated(system).report.ranks[0].memory.bytes == 2 + 5 + 15 + 7);
+}
+
+TEST_CASE("dense parameters and experts are shared by as many devices as hold the same ones") {
+  // 80 bytes of which 60 of experts. The dense 20 lie on 2 devices of each of 2 data replicas, the
+  // experts on 1 of each: the optimizer, once as large, keeps 20 / 4 + 60 / 2 = 35.
+  Layer stage = stage_of(1, 1);
+  stage.parameter_bytes = 80;
+  stage.expert_parameter_bytes = 60;
+  stage.copies = 2;
+  System system{Placement::loop(1, 1), order_of("0F0,0B0"), {stage}};
+  system.extras.holds[static_cast<std::size_t>(BufferKind::optimizer)] = true;
+  system.training = {.data = 2, .optimizer_factor = 1, .zero = 1};
+  const MemoryPeak peak = simulated(system).report.ranks[0].memory;
+  CHECK(peak.by_kind[static_cast<std::size_t>(BufferKind::parameters)] == 80);
+  CHECK(peak.by_kind[static_cast<std::size_t>(BufferKind::optimizer)] == 35);
+}
+
+TEST_CASE("a further version of the weights is shared as they are, by the same devices") {
+  // 1F meets the weights before and its B those after the first update: two versions. With ZeRO-3
+  // over 4 data replicas each holds a quarter of the 40 bytes of either, and while an action runs
+  // 40 of them are whole.
+  Layer stage = stage_of(1, 1);
+  stage.parameter_bytes = 40;
+  Schedule schedule = order_of("0F0,0F1,0B0,0B1");
+  auto& row = schedule.on(Rank{0});
+  row.insert(row.begin() + 3, {Pass::update, Stage{0}, Microbatch{0}});
+  row.emplace_back(Pass::update, Stage{0}, Microbatch{1});
+  schedule.set_weights({WeightUse::newest});
+  System system{Placement::loop(1, 1), schedule, {stage}};
+  system.extras.holds[static_cast<std::size_t>(BufferKind::workspace)] = true;
+  system.training = {.data = 4, .zero = 3};
+  const MemoryPeak peak = simulated(system).report.ranks[0].memory;
+  CHECK(peak.by_kind[static_cast<std::size_t>(BufferKind::parameters)] == 10);
+  CHECK(peak.by_kind[static_cast<std::size_t>(BufferKind::versions)] == 10);
+  CHECK(peak.by_kind[static_cast<std::size_t>(BufferKind::workspace)] == 40);
+}
+
+}  // namespace penstock::testing

@@ -1,0 +1,119 @@
+#include "experiments/run/layout/training.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "experiments/input/model_files/optimizer.hpp"
+#include "sim/base/error.hpp"
+
+namespace penstock::testing {
+namespace {
+
+double all_of(const BytesPerParameter& bytes) {
+  return bytes.parameter + bytes.gradient + bytes.optimizer;
+}
+
+/// Two stages of one layer each, the second with the copies of a context group of 4.
+Layout two_stages(const std::string& schedule = "1f1b") {
+  Layout layout = settle(parse_scenario(
+      R"({ "model": { "stages": [ {"forward_us": 1, "backward_us": 2, "parameter_bytes": 8},
+                                  {"forward_us": 1, "backward_us": 2, "parameter_bytes": 8} ] },
+           "schedule": { "name": "1f1b", "microbatches": 2 } })",
+      "s.json", {"/schedule/name=" + schedule}));
+  layout.model.layers[1].copies = 4;
+  return layout;
+}
+
+/// A layer whose recomputation costs what its kernels do.
+Layout with_kernel(bool selective) {
+  Layout layout = two_stages();
+  layout.model.layers[0].work.kernels = {
+      {.pass = Pass::forward, .flops = 1, .selective = selective}};
+  return layout;
+}
+
+std::vector<bool> made_again(Layout layout, std::optional<RecomputeMode> mode) {
+  layout.recompute.mode = mode;
+  return extras_of(layout).recomputing.stages;
+}
+
+}  // namespace
+
+TEST_CASE("with Adam a parameter takes 18 bytes in bf16, 20 in fp16 and 16 in fp32") {
+  CHECK(all_of(bytes_per_parameter(Precision::bf16, Optimizer::adam)) == 2 + 4 + 12);
+  CHECK(all_of(bytes_per_parameter(Precision::fp16, Optimizer::adam)) == 2 + 2 + 16);
+  CHECK(all_of(bytes_per_parameter(Precision::fp32, Optimizer::adam)) == 4 + 4 + 8);
+}
+
+TEST_CASE("SGD keeps fp32 weights where there are none, and momentum one fp32 number more") {
+  // fp16 keeps the gradients in fp32 too.
+  CHECK(bytes_per_parameter(Precision::bf16, Optimizer::sgd).optimizer == 4);
+  CHECK(bytes_per_parameter(Precision::fp16, Optimizer::sgd).optimizer == 8);
+  CHECK(bytes_per_parameter(Precision::fp32, Optimizer::sgd).optimizer == 0);
+  for (const Precision precision : {Precision::bf16, Precision::fp16, Precision::fp32}) {
+    CHECK(bytes_per_parameter(precision, Optimizer::momentum).optimizer ==
+          bytes_per_parameter(precision, Optimizer::sgd).optimizer + 4);
+    CHECK(bytes_per_parameter(precision, Optimizer::none).optimizer == 0);
+    CHECK(bytes_per_parameter(precision, Optimizer::none).gradient_factor() == 1);
+  }
+}
+
+TEST_CASE("stages sum where a group holds their weights several times, without data replicas too") {
+  Layout layout = two_stages();
+  CHECK(extras_of(layout).tail.reduces == std::vector<bool>{false, true});
+  layout.degrees.data = 2;
+  CHECK(extras_of(layout).tail.reduces == std::vector<bool>{true, true});
+  layout.degrees.data = 1;
+  layout.model.layers[1].copies = 1;
+  CHECK(extras_of(layout).tail.reduces.empty());
+}
+
+TEST_CASE("copies of experts count only where there are experts, and those of the rest likewise") {
+  Layout layout = two_stages();
+  Layer& layer = layout.model.layers[1];
+  layer.expert_parameter_bytes = 8;  // all of them are experts, each held once
+  CHECK(extras_of(layout).tail.reduces.empty());
+  layer.expert_copies = 2;
+  CHECK(extras_of(layout).tail.reduces == std::vector<bool>{false, true});
+}
+
+TEST_CASE("levels of ZeRO decide when gradients are summed and weights gathered") {
+  Layout layout = two_stages();
+  const auto tail_at = [&](std::uint32_t zero) {
+    layout.memory.zero = zero;
+    return extras_of(layout).tail;
+  };
+  CHECK(!tail_at(0).gathers);
+  CHECK(tail_at(1).gathers);
+  CHECK(tail_at(1).summing == Summing::behind_stage);
+  CHECK(tail_at(2).gathers);
+  CHECK(tail_at(2).summing == Summing::behind_each);
+  // Each pass does it by itself.
+  CHECK(tail_at(3).empty());
+  CHECK(extras_of(layout).has(BufferKind::workspace));
+  // Alone there is nothing to share.
+  layout.model.layers[1].copies = 1;
+  CHECK(training_of(layout).zero == 0);
+}
+
+TEST_CASE("an order that updates as it goes is refused where a group would have to sum") {
+  try {
+    extras_of(two_stages("pipedream"));
+    FAIL("it was accepted");
+  } catch (const InputError& error) {
+    CHECK(error.where() == "/parallel");
+  }
+}
+
+TEST_CASE("a layer known by its kernels is made again where a mode asks for it") {
+  const std::vector<bool> first{true, false}, none{false, false};
+  CHECK(made_again(with_kernel(false), std::nullopt) == none);
+  CHECK(made_again(with_kernel(false), RecomputeMode::none).empty());
+  CHECK(made_again(with_kernel(false), RecomputeMode::full) == first);
+  CHECK(made_again(with_kernel(false), RecomputeMode::except_last) == first);
+  CHECK(made_again(with_kernel(false), RecomputeMode::selective) == none);
+  CHECK(made_again(with_kernel(true), RecomputeMode::selective) == first);
+}
+
+}  // namespace penstock::testing

@@ -1,0 +1,189 @@
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "experiments/show/explanation/memory_explanation.hpp"
+#include "experiments/show/explanation/sensitivity.hpp"
+#include "experiments/show/explanation/step_changes.hpp"
+#include "sim/base/error.hpp"
+#include "tests/support/random_scenario.hpp"
+
+namespace penstock::testing {
+namespace {
+
+/// The scenario that a user has with an offered change: settings with spaces between them, or
+/// "without /SECTION".
+Scenario as_offered(const Scenario& scenario, const std::string& offer) {
+  const std::string without = "without /";
+  if (offer.starts_with(without)) {
+    nlohmann::json document = *scenario.document;
+    document.erase(offer.substr(without.size()));
+    return scenario_from(std::move(document), scenario.source);
+  }
+  std::istringstream words(offer);
+  std::vector<std::string> settings;
+  for (std::string word; words >> word;) settings.push_back(word);
+  return scenario_from(*scenario.document, scenario.source, settings);
+}
+
+std::uint64_t worst_held(const RunResult& result) {
+  std::uint64_t worst = 0;
+  for (const RankReport& rank : result.report->ranks) worst = std::max(worst, rank.memory.bytes);
+  return worst;
+}
+
+void check_offer(const Scenario& scenario, const TriedChange& offer) {
+  CAPTURE(offer.change);
+  const RunResult result = run(as_offered(scenario, offer.change));
+  REQUIRE(result.report);
+  CHECK(worst_held(result) == offer.peak_bytes);
+  CHECK(result.report->makespan == offer.makespan);
+  if (offer.fits) CHECK(*offer.fits == (worst_held(result) <= result.layout.memory.capacity_bytes));
+}
+
+/// Checks all that `explain --memory` offers for a scenario. Returns how much that is.
+std::size_t check_memory_offers(const Scenario& scenario) {
+  const RunResult result = run_for_memory(scenario);
+  if (!result.report) return 0;
+  const MemoryExplanation explanation = explain_memory(scenario, result);
+  for (const TriedChange& offer : explanation.changes) check_offer(scenario, offer);
+  return explanation.changes.size();
+}
+
+/// Checks the changes that `explain` offers. Returns how many they are.
+std::size_t check_step_offers(const Scenario& scenario) {
+  const RunResult result = run(scenario);
+  if (!result.report || result.plan->tasks() > 20'000) return 0;
+  const std::vector<TriedChange> offers = faster_changes(scenario, result);
+  for (const TriedChange& offer : offers) {
+    check_offer(scenario, offer);
+    CHECK(to_us(offer.makespan) <= 0.99 * to_us(result.report->makespan));
+    CHECK(offer.fits != false);
+  }
+  return offers.size();
+}
+
+/// Whether a stage's times stand in the document, for nothing but its passes, and these take
+/// nothing else: with ZeRO-2 and -3 they may wait for collectives of their own.
+bool states_times_of_stages(const Layout& layout) {
+  return layout.rule != nullptr && layout.rule->copies == 1 && !layout.codec.encodes() &&
+         layout.chance.changes_nothing() && !layout.overheads.optimizer_us &&
+         layout.memory.zero < 2;
+}
+
+/// The scenario with all times of a stage 1 % shorter.
+Scenario with_faster_stage(const Scenario& scenario, const std::string& stage) {
+  const auto place = nlohmann::json::json_pointer("/model/stages") / std::stoul(stage);
+  std::vector<std::string> settings;
+  for (const auto& [key, value] : scenario.document->at(place).items()) {
+    if (!key.ends_with("_us")) continue;
+    settings.push_back(fmt::format("{}={}", (place / key).to_string(), 0.99 * value.get<double>()));
+  }
+  return scenario_from(*scenario.document, scenario.source, settings);
+}
+
+/// Checks what `explain` says that 1 % less of a stage would gain. Returns for how many stages.
+std::size_t check_stage_gains(const Scenario& scenario) {
+  if (!scenario.model.stages_given) return 0;
+  const RunResult result = run(scenario);
+  if (!result.report || !states_times_of_stages(result.layout)) return 0;
+  // A shorter forward hides less of the gathers of new weights, which costs of the run hold.
+  if (scenario.parallel.overlap_gathers.value_or(false)) return 0;
+  std::size_t checked = 0;
+  for (const Sensitivity& one : sensitivities(result, SIZE_MAX)) {
+    if (!one.what.starts_with("stage ") || !one.gain) continue;
+    CAPTURE(one.what);
+    const RunResult faster = run(with_faster_stage(scenario, one.what.substr(6)));
+    REQUIRE(faster.report);
+    CHECK(result.report->makespan - faster.report->makespan == *one.gain);
+    ++checked;
+  }
+  return checked;
+}
+
+std::vector<std::string> bundled_scenarios() {
+  std::vector<std::string> paths;
+  for (const char* folder : {"experiments/scenarios", "tests/scenarios"}) {
+    const std::filesystem::path root = std::filesystem::path(PENSTOCK_ROOT) / folder;
+    for (const auto& entry : std::filesystem::directory_iterator(root)) {
+      if (entry.path().extension() == ".json") paths.push_back(entry.path().string());
+    }
+  }
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+/// A random scenario; nothing where it is refused as it is.
+std::optional<Scenario> accepted(const nlohmann::json& document) {
+  try {
+    Scenario scenario = scenario_from(document, "random.json");
+    run(scenario);
+    return scenario;
+  } catch (const InputError&) {
+    return std::nullopt;
+  }
+}
+
+/// Calls `check(scenario)` for so many random scenarios.
+template <class Check>
+void for_random_scenarios(std::size_t count, Check check) {
+  std::uint64_t seed = 0;
+  for (std::size_t runs = 0; runs < count; ++seed) {
+    REQUIRE(seed < 10 * count);
+    const nlohmann::json document = random_scenario(seed);
+    const std::optional<Scenario> scenario = accepted(document);
+    if (!scenario) continue;
+    CAPTURE(document.dump());
+    check(*scenario);
+    ++runs;
+  }
+}
+
+}  // namespace
+
+TEST_SUITE("slow") {
+  TEST_CASE("what explain offers for bundled scenarios runs as a user's and keeps its promise") {
+    std::size_t offers = 0, faster = 0, gains = 0;
+    for (const std::string& path : bundled_scenarios()) {
+      CAPTURE(path);
+      const Scenario scenario = read_scenario(path);
+      offers += check_memory_offers(scenario);
+      faster += check_step_offers(scenario);
+      gains += check_stage_gains(scenario);
+    }
+    CHECK(offers > 100);
+    CHECK(faster > 100);
+    CHECK(gains > 50);
+  }
+
+  TEST_CASE("what explain offers for random scenarios runs as a user's and keeps its promise") {
+    std::size_t offers = 0, gains = 0;
+    for_random_scenarios(500, [&](const Scenario& scenario) {
+      offers += check_memory_offers(scenario);
+      gains += check_stage_gains(scenario);
+    });
+    CHECK(offers > 1000);
+    CHECK(gains > 100);
+  }
+}
+
+TEST_CASE("what a section refuses is not offered") {
+  // Bytes gathered at a time go with ZeRO-3 alone.
+  const Scenario scenario = scenario_from(nlohmann::json::parse(R"({
+        "model": { "stages": [ {"forward_us": 1, "backward_us": 2, "parameter_bytes": 1000} ] },
+        "parallel": { "data": 4 },
+        "memory": { "zero": 3, "gathered_bytes": 1000, "optimizer": "adam" },
+        "schedule": { "name": "1f1b", "microbatches": 2 } })"),
+                                          "s.json");
+  const RunResult result = run_for_memory(scenario);
+  for (const TriedChange& offer : explain_memory(scenario, result).changes) {
+    CAPTURE(offer.change);
+    CHECK(offer.change.find("/memory/zero") == std::string::npos);
+  }
+}
+
+}  // namespace penstock::testing

@@ -1,0 +1,87 @@
+#include "experiments/show/explanation/recorded_run.hpp"
+
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "experiments/show/explanation/explain.hpp"
+#include "tests/support/finished_run.hpp"
+#include "tests/support/program.hpp"
+#include "tests/support/scratch.hpp"
+
+namespace penstock::testing {
+namespace {
+
+/// f = 1, b = 2 on three ranks, transfers of 3 us of which 1 is latency: they queue on their links
+/// and overlap by the latency.
+RunResult queued_on_links() {
+  System system{Placement::loop(3, 1),
+                order_of("0F0,0F1,0B0,0B1\n1F0,1F1,1B0,1B1\n2F0,2B0,2F1,2B1"),
+                {stage_of(1, 2), stage_of(1, 2), stage_of(1, 2)},
+                link(1, 1e9)};
+  for (Layer& stage : system.stages) stage.activation_bytes = 2000;
+  return finished(system);
+}
+
+RunResult recorded(const RunResult& run) {
+  return run_of_recording({*run.plan, run.timeline, "recorded"});
+}
+
+}  // namespace
+
+TEST_CASE("a recorded run has the critical path and the gaps of the run itself") {
+  const RunResult run = queued_on_links();
+  const RunResult again = recorded(run);
+  const Explanation expected = explain_times(run), read = explain_recorded(again);
+  CHECK(tasks_of(again.report->critical_path) == tasks_of(run.report->critical_path));
+  CHECK(again.report->makespan == run.report->makespan);
+  REQUIRE(read.gaps.size() == expected.gaps.size());
+  for (std::size_t i = 0; i < read.gaps.size(); ++i) {
+    CHECK(read.gaps[i].begin == expected.gaps[i].begin);
+    CHECK(read.gaps[i].causes.total() == expected.gaps[i].causes.total());
+    CHECK(read.gaps[i].producer == expected.gaps[i].producer);
+  }
+  CHECK(read.idle.dependency == expected.idle.dependency);
+  CHECK(read.sensitivity.empty());
+  CHECK(read.changes.empty());
+  REQUIRE(read.notes.size() == 1);
+  CHECK(explanation_text(again, read).find("\nnotes\n1. gains ") != std::string::npos);
+}
+
+TEST_CASE("a recorded run that does not say which input came last is told by ends") {
+  const RunResult run = queued_on_links();
+  RunResult measured = run;
+  measured.timeline.last_input.assign(run.plan->tasks(), no_task);
+  const RunResult again = recorded(measured);
+  CHECK(tasks_of(again.report->critical_path) == tasks_of(run.report->critical_path));
+  CHECK(explain_recorded(again).notes.size() == 2);
+}
+
+TEST_CASE("explain: a timeline, simulated or measured, as text and as JSON") {
+  const Scratch scratch;
+  scratch.file("s.json", R"({"model": {"stages": [{"forward_us": 100, "backward_us": 200},
+                                                  {"forward_us": 100, "backward_us": 200}]},
+                             "schedule": {"name": "1f1b", "microbatches": 4}})");
+  const auto run = [&](const std::vector<std::string>& arguments) {
+    return run_penstock(arguments, scratch.path(""));
+  };
+  REQUIRE(run({"run", "s.json", "--timeline", "s.timeline"}).code == 0);
+  REQUIRE(
+      run({"validate", "s.json", "--backend", "cpu_logical", "--timeline", "m.timeline"}).code ==
+      0);
+  const auto of_scenario = nlohmann::json::parse(run({"explain", "s.json", "--json"}).output);
+  for (const char* file : {"s.timeline", "m.timeline"}) {
+    CAPTURE(file);
+    const ProgramRun text = run({"explain", file});
+    CHECK(text.code == 0);
+    CHECK(text.output.find("\ncritical path\n") != std::string::npos);
+    const auto json = nlohmann::json::parse(run({"explain", file, "--json"}).output);
+    if (file == std::string_view("s.timeline")) {  // the other has the times of this machine
+      CHECK(json["critical_path_by_stage"] == of_scenario["critical_path_by_stage"]);
+      CHECK(json["idle_by_cause_us"] == of_scenario["idle_by_cause_us"]);
+    }
+    CHECK(json["notes"].size() == 1);
+  }
+}
+
+}  // namespace penstock::testing
