@@ -38,8 +38,8 @@ void add_microbatch(std::vector<std::vector<Slotted>>& rows, Microbatch microbat
 }
 
 [[noreturn]] void refuse(std::uint32_t ranks, std::uint32_t microbatches, const char* needs) {
-  throw RuleError(fmt::format("{} ranks and {} microbatches do not fit: p must be even and {}",
-                              ranks, microbatches, needs));
+  throw RuleError(fmt::format("p = {} and m = {} do not fit: p must be even and {}", ranks,
+                              microbatches, needs));
 }
 
 /// Units of p microbatches, half in each direction, each injected two slots after the previous one;

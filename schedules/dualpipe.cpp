@@ -17,10 +17,8 @@ Schedule make(const Placement& placement, const ScheduleOptions& options) {
   const std::uint32_t ranks = placement.ranks();
   const std::uint32_t microbatches = options.microbatch_count;
   if (ranks % 2 != 0 || microbatches % 2 != 0 || microbatches < 2 * ranks) {
-    throw RuleError(
-        fmt::format("{} ranks and {} microbatches do not fit: both must be even and m at "
-                    "least 2p",
-                    ranks, microbatches));
+    throw RuleError(fmt::format("p = {} and m = {} do not fit: both must be even and m at least 2p",
+                                ranks, microbatches));
   }
   Schedule schedule(ranks);
   for (Rank rank : Numbers<Rank>(ranks)) {

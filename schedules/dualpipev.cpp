@@ -14,7 +14,7 @@ Schedule make(const Placement& placement, const ScheduleOptions& options) {
   require_vee("dualpipev", placement);
   const std::uint32_t ranks = placement.ranks();
   if (options.microbatch_count < 2 * ranks) {
-    throw RuleError(fmt::format("{} microbatches are too few for {} ranks: needs at least 2p",
+    throw RuleError(fmt::format("m = {} is too small for p = {}: it must be at least 2p",
                                 options.microbatch_count, ranks));
   }
   Schedule schedule(ranks);

@@ -41,10 +41,8 @@ struct Mixture {
 
 Mixture mixture_of(const LayerNumbers& numbers, const CellShape& shape) {
   if (numbers["chosen"] > numbers["experts"]) {
-    throw InputError("/chosen",
-                     fmt::format("{} experts per token, but only {} experts; chosen must "
-                                 "be at most experts",
-                                 numbers["chosen"], numbers["experts"]));
+    throw InputError("/chosen", fmt::format("it is {}; it must be at most experts, {}",
+                                            numbers["chosen"], numbers["experts"]));
   }
   const double hidden = numbers["hidden"];
   const bool gated = numbers.is("gated");

@@ -23,7 +23,7 @@ std::vector<Device> devices_of(const CutProblem& problem, std::uint32_t stages) 
   const auto check = [&](std::size_t count, const char* key) {
     if (count <= stages) return;
     throw InputError(fmt::format("/partition/{}", key),
-                     fmt::format("there are {} of them for {} stages", count, stages));
+                     fmt::format("it needs at most one per stage, {}; got {}", stages, count));
   };
   check(settings.speeds.size(), "speeds");
   check(settings.memories.size(), "memories_bytes");

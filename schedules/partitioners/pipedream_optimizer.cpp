@@ -33,8 +33,8 @@ Cut flattened(const CutProblem& problem, const IdealSpace& space, const TwoLevel
 Cut cut_by_groups(const CutProblem& problem, std::uint32_t devices) {
   const CutSettings& settings = problem.settings;
   if (devices % settings.servers != 0) {
-    throw InputError("/partition/servers", fmt::format("{} devices do not divide by {} servers",
-                                                       devices, settings.servers));
+    throw InputError("/partition/servers", fmt::format("it is {}; it must divide the devices, {}",
+                                                       settings.servers, devices));
   }
   CutProblem limited = problem;
   limited.settings.most_ideals = std::min<std::uint64_t>(settings.most_ideals, 2'000);
@@ -48,7 +48,8 @@ Cut cut_by_groups(const CutProblem& problem, std::uint32_t devices) {
   if (settings.published) levels.between.single_stage_share = levels.devices;
   Cut cut = flattened(problem, sets.space, two_level_cut(sets.space, levels));
   cut.notes = sets.notes;
-  cut.notes.push_back(fmt::format("{} servers of {} devices", settings.servers, levels.devices));
+  cut.notes.push_back(
+      fmt::format("servers: {}, devices of each: {}", settings.servers, levels.devices));
   return cut;
 }
 

@@ -143,7 +143,7 @@ std::vector<Action> offloaded_row(const std::vector<Action>& row, Rank rank, Off
     if (auto moved = walk.run()) return *std::move(moved);
     if (trial.ahead > 0) continue;
     throw RuleError(
-        fmt::format("rank {} cannot run with {} activations: at {} all that it holds is in use or "
+        fmt::format("rank {} cannot run with keep = {}: at {} all that it holds is in use or "
                     "has been evicted before; keep more",
                     index(rank), offload.keep, text(walk.stuck_at())));
   }

@@ -41,11 +41,11 @@ RankSequences reversed(RankSequences sequences) {
   return sequences;
 }
 
-class Search {
+class Search : SearchBudget {
  public:
   Search(const OrderProblem& problem, const OrderSearchOptions& options)
-      : problem_(problem),
-        options_(options),
+      : SearchBudget(options),
+        problem_(problem),
         draws_(options.seed),
         scheduler_(problem),
         times_(problem),
@@ -65,13 +65,6 @@ class Search {
   FoundOrder result();
 
  private:
-  /// Whether there is something left to find and budget below a share.
-  bool open(double share) const { return state_.best > state_.bound && spent_ < share; }
-  void count() {
-    ++state_.evaluations;
-    if (options_.spent) spent_ = options_.spent(state_);
-  }
-
   void keep(SearchTime makespan, double sum, const RankSequences& sequences,
             const std::string& origin);
   void try_seed(const OrderSeed& seed);
@@ -87,14 +80,11 @@ class Search {
   void improve(std::size_t number, double end);
 
   const OrderProblem& problem_;
-  const OrderSearchOptions& options_;
   Draws draws_;
   ListScheduler scheduler_;
   SequenceTimes times_;
   GapFiller gaps_, backwards_;
   LocalSearch local_;
-  OrderSearchState state_;
-  double spent_ = 0;
   std::vector<Kept> kept_;                 // the shortest first
   std::vector<PriorityPattern> patterns_;  // the best
 };

@@ -32,6 +32,23 @@ struct OrderSearchOptions {
   std::function<double(const OrderSearchState&)> spent;
 };
 
+/// A search's state, and the share of its budget that is spent.
+class SearchBudget {
+ protected:
+  explicit SearchBudget(const OrderSearchOptions& options) : options_(options) {}
+
+  /// Whether there is something left to find and budget below a share.
+  bool open(double share) const { return state_.best > state_.bound && spent_ < share; }
+  void count() {
+    ++state_.evaluations;
+    if (options_.spent) spent_ = options_.spent(state_);
+  }
+
+  const OrderSearchOptions& options_;
+  OrderSearchState state_;
+  double spent_ = 0;
+};
+
 struct FoundOrder {
   std::optional<RankSequences> sequences;  // none: nothing found fits the memory
   ActivationForms forms;                   // where the problem leaves the choice

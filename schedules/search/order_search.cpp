@@ -38,11 +38,11 @@ struct Candidate {
   }
 };
 
-class FormSearch {
+class FormSearch : SearchBudget {
  public:
   FormSearch(const OrderProblem& problem, const OrderSearchOptions& options)
-      : problem_(problem),
-        options_(options),
+      : SearchBudget(options),
+        problem_(problem),
         draws_(options.seed),
         times_(problem),
         local_(problem),
@@ -55,11 +55,6 @@ class FormSearch {
   FoundOrder result();
 
  private:
-  bool open(double share) const { return state_.best > state_.bound && spent_ < share; }
-  void count() {
-    ++state_.evaluations;
-    if (options_.spent) spent_ = options_.spent(state_);
-  }
   void branch(double end, std::uint64_t nodes);
   void search_fixed(double end);
   void search(const OrderProblem& fixed, ActivationForm form, double end);
@@ -71,13 +66,10 @@ class FormSearch {
   void improve(double end);
 
   const OrderProblem& problem_;
-  const OrderSearchOptions& options_;
   Draws draws_;
   SequenceTimes times_;
   LocalSearch local_;
-  bool recomputes_, joins_;  // what is left to choose
-  OrderSearchState state_;
-  double spent_ = 0;
+  bool recomputes_, joins_;      // what is left to choose
   std::vector<Candidate> kept_;  // the shortest first
 };
 

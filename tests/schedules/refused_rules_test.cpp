@@ -64,18 +64,16 @@ TEST_CASE("rules of one stage a rank, or two, take no other number of chunks") {
 
 TEST_CASE("bidirectional rules state the ranks and microbatches that they need") {
   const auto dualpipe = [](std::uint32_t p, std::uint32_t m) {
-    return fmt::format(
-        "{} ranks and {} microbatches do not fit: both must be even and m at least 2p", p, m);
+    return fmt::format("p = {} and m = {} do not fit: both must be even and m at least 2p", p, m);
   };
   CHECK(catalogue_refusal("dualpipe", {3, 2, 8}) == dualpipe(3, 8));
   CHECK(catalogue_refusal("dualpipe", {4, 2, 9}) == dualpipe(4, 9));
   CHECK(catalogue_refusal("dualpipe", {4, 2, 6}) == dualpipe(4, 6));
   CHECK(catalogue_refusal("dualpipev", {3, 2, 6}) == "allowed");
   CHECK(catalogue_refusal("dualpipev", {4, 2, 7}) ==
-        "7 microbatches are too few for 4 ranks: needs at least 2p");
+        "m = 7 is too small for p = 4: it must be at least 2p");
   const auto chimera = [](std::uint32_t p, std::uint32_t m, const char* needs) {
-    return fmt::format("{} ranks and {} microbatches do not fit: p must be even and {}", p, m,
-                       needs);
+    return fmt::format("p = {} and m = {} do not fit: p must be even and {}", p, m, needs);
   };
   CHECK(catalogue_refusal("chimera", {3, 2, 6}) == chimera(3, 6, "m a multiple of p, or p/2"));
   CHECK(catalogue_refusal("chimera", {4, 2, 6}) == chimera(4, 6, "m a multiple of p, or p/2"));

@@ -74,7 +74,7 @@ void judge_alone(const StoredRow& stored, RowJudgement& judgement) {
   const std::size_t samples = stored.row.samples_ns.size();
   if (samples < Rules::least_samples) {
     find_fault(judgement,
-               fmt::format("it has {} samples, fewer than {}", samples, Rules::least_samples));
+               fmt::format("it has fewer than {} samples: {}", Rules::least_samples, samples));
   }
   const double spread = spread_of(stored.row);
   const bool is_pass = !stored.row.point.pass.empty();

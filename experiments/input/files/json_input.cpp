@@ -7,6 +7,7 @@
 #include <set>
 
 #include "experiments/input/files/plain_text.hpp"
+#include "experiments/input/files/table.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {
@@ -129,6 +130,10 @@ void check_text(std::string_view text) {
 
 }  // namespace
 
+bool is_json(std::string_view text) {
+  return text.size() <= JsonLimits::document_bytes && json::accept(text);
+}
+
 json parse_json(std::string_view text) {
   check_text(text);
   return json::parse(text);
@@ -157,7 +162,8 @@ void check_indices(const json& document, const json::json_pointer& pointer) {
     const std::size_t size = document.at(above).size();
     const std::string last = place.back();
     if (last == "-" || last == std::to_string(size) || document.contains(place)) continue;
-    throw InputError(fmt::format("the list has {} items; the next is {} or -", size, size));
+    throw InputError(
+        fmt::format("the list has {}; the next is {} or -", counted(size, "item"), size));
   }
 }
 

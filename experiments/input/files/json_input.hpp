@@ -17,6 +17,9 @@ struct JsonLimits {
   static constexpr std::size_t document_bytes = std::size_t{1} << 28;  // of any other
 };
 
+/// Whether a text is JSON, so that parse_json says what else is wrong with it.
+bool is_json(std::string_view text);
+
 /// Parses JSON strictly: no comments, no NaN, no duplicate keys, within JsonLimits. Throws
 /// InputError whose place is a line and column, or a pointer.
 nlohmann::json parse_json(std::string_view text);

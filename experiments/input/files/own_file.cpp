@@ -25,8 +25,9 @@ constexpr std::size_t head_bytes = 512;
 constexpr long tail_bytes = 128;
 
 /// The heads of tables as CSV, which has no place for a mark.
-constexpr std::array<std::string_view, 6> own_tables{"item,hash,",
+constexpr std::array<std::string_view, 7> own_tables{"item,hash,",
                                                      "series,",
+                                                     "quantity,",
                                                      "rank,link,pass,stage,",
                                                      "rank,time_us,bytes",
                                                      "panel,series,unit,",

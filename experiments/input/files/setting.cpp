@@ -62,7 +62,7 @@ bool is_setting(std::string_view text) {
 std::string json_of(std::string_view text) {
   const std::string value(trimmed(text));
   if (value.empty()) throw InputError("a value is empty");
-  if (json::accept(value)) return parse_json(value).dump();
+  if (is_json(value)) return parse_json(value).dump();
   if (valid_text(value) != value) throw InputError("a value is not UTF-8 text");
   if (value.find_first_of("\"[]{}") != std::string::npos || value.front() == '\'') {
     throw InputError(fmt::format("{} is not JSON; a text with brackets or quotes is given as {}",
@@ -239,13 +239,15 @@ std::vector<SingleSetting> single_settings_of(std::string_view option, const std
   return of_option(option, text, [&] { return read_single_settings(text); });
 }
 
-void apply_settings(json& document, const std::vector<std::string>& settings) {
+void apply_settings(json& document, const std::vector<std::string>& settings,
+                    std::string_view option) {
   for (const std::string& text : settings) {
-    for (const auto& [pointer, value] : single_settings_of("--set", text)) {
+    for (const auto& [pointer, value] : single_settings_of(option, text)) {
       try {
         set_value(document, pointer, value);
       } catch (const InputError& error) {
-        throw UsageError(fmt::format("--set {}: {}", shortened(text, longest_shown), error.what()));
+        throw UsageError(
+            fmt::format("{} {}: {}", option, shortened(text, longest_shown), error.what()));
       }
     }
   }

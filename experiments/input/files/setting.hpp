@@ -45,8 +45,9 @@ std::vector<Setting> settings_of(std::string_view option, const std::string& tex
 /// The same where each key has one value and is named once.
 std::vector<SingleSetting> single_settings_of(std::string_view option, const std::string& text);
 
-/// Applies the texts of --set in order, Throws UsageError.
-void apply_settings(nlohmann::json& document, const std::vector<std::string>& settings);
+/// Applies the texts of an option in order. Throws UsageError.
+void apply_settings(nlohmann::json& document, const std::vector<std::string>& settings,
+                    std::string_view option = "--set");
 
 /// Key and value, as JSON text, of a --set "key=value", or of a scenario's "/section/key=value".
 /// Throws UsageError.

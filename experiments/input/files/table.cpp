@@ -103,8 +103,8 @@ std::string table_of_ranks(std::size_t ranks, std::vector<std::string> heads,
   }
   std::string text = aligned(rows);
   if (ranks > most_rows) {
-    text +=
-        fmt::format("({} ranks in the middle are left out; --json has all)\n", ranks - most_rows);
+    text += fmt::format("({} in the middle left out; --json has all)\n",
+                        counted(ranks - most_rows, "rank"));
   }
   return text;
 }

@@ -5,6 +5,7 @@
 
 #include "experiments/input/files/json_input.hpp"
 #include "experiments/input/files/json_view.hpp"
+#include "experiments/input/files/table.hpp"
 #include "experiments/input/formats/graphs/dnn_graph.hpp"
 #include "experiments/input/formats/registry.hpp"
 
@@ -94,15 +95,14 @@ void add_notes(const DnnGraph& graph, std::vector<std::string>& notes) {
   for (const DnnNode& node : graph.nodes) on_host += node.on_host ? 1 : 0;
   for (const DnnEdge& edge : graph.edges) by_cost += edge.by_cost ? 1 : 0;
   if (on_host > 0) {
-    notes.push_back(fmt::format(
-        "{} nodes run on CPUs only; they take their cpuLatency, on whatever they are put",
-        on_host));
+    notes.push_back(fmt::format("{} on CPUs only; cpuLatency is taken, whatever the device",
+                                counted(on_host, "node runs", "nodes run")));
   }
   if (by_cost > 0) {
     notes.push_back(
-        fmt::format("{} edges have a cost and no size; it is assumed to be that of "
+        fmt::format("{} a cost and no size; it is assumed to be that of "
                     "2 GiB/s, as in the published operator graphs",
-                    by_cost));
+                    counted(by_cost, "edge has", "edges have")));
   }
 }
 

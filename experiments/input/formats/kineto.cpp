@@ -8,6 +8,7 @@
 #include "experiments/input/files/byte_stream.hpp"
 #include "experiments/input/files/decimal_time.hpp"
 #include "experiments/input/files/files.hpp"
+#include "experiments/input/files/json_input.hpp"
 #include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/formats/registry.hpp"
 #include "experiments/input/formats/traces/kineto_events.hpp"
@@ -17,8 +18,6 @@ namespace penstock {
 namespace {
 
 using nlohmann::json;
-
-constexpr std::size_t deepest = 64;
 
 /// The part of the document being read.
 enum class Section : std::uint8_t { other, events, distributed, devices };
@@ -81,8 +80,8 @@ class Reader {
 
 bool Reader::enter(bool is_object) {
   stream_.mark();
-  if (++depth_ > deepest) {
-    throw InputError(fmt::format("it is nested more than {} levels deep", deepest));
+  if (++depth_ > JsonLimits::levels) {
+    throw InputError(fmt::format("it is nested more than {} levels deep", JsonLimits::levels));
   }
   if (depth_ == 1 && !is_object) {
     throw InputError(

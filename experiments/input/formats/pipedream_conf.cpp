@@ -40,7 +40,7 @@ json parsed(std::string_view text, std::vector<std::string>& notes) {
     return parse_json(text);
   } catch (const InputError&) {
     const std::string quoted = with_quoted_keys(text);
-    if (quoted == text || !json::accept(quoted)) throw;
+    if (quoted == text || !is_json(quoted)) throw;
     notes.emplace_back("numbers stand as keys without quotes, which is no JSON; read as if quoted");
     return parse_json(quoted);
   }

@@ -5,6 +5,7 @@
 
 #include "experiments/input/files/json_input.hpp"
 #include "experiments/input/files/json_view.hpp"
+#include "experiments/input/files/table.hpp"
 #include "experiments/input/formats/graphs/json_graph.hpp"
 #include "experiments/input/formats/registry.hpp"
 #include "sim/base/limits.hpp"
@@ -99,9 +100,9 @@ void add_notes(const std::vector<Node>& nodes, std::vector<std::string>& notes) 
   });
   if (assumed > 0) {
     notes.push_back(
-        fmt::format("of {} layers the forward pass is assumed to take a third of the "
+        fmt::format("of {} the forward pass is assumed to take a third of the "
                     "time: no variant tells it apart",
-                    assumed));
+                    counted(std::uint64_t(assumed), "layer")));
   }
   notes.emplace_back(
       "memoryUsageB counts parameters and their gradients; here memory.optimizer says what comes "

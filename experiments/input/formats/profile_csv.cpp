@@ -5,6 +5,7 @@
 
 #include "experiments/input/files/csv_cells.hpp"
 #include "experiments/input/files/plain_text.hpp"
+#include "experiments/input/files/table.hpp"
 #include "experiments/input/formats/graphs/profile_model.hpp"
 #include "experiments/input/formats/registry.hpp"
 #include "sim/base/error.hpp"
@@ -81,8 +82,8 @@ struct Row {
 
 Row row_of(std::vector<CsvCell> cells, const std::vector<CsvCell>& header) {
   if (cells.size() != header.size()) {
-    cells.back().fail(
-        fmt::format("the row has {} cells; row 0 names {} columns", cells.size(), header.size()));
+    cells.back().fail(fmt::format("the row has {}; row 0 names {}", counted(cells.size(), "cell"),
+                                  counted(header.size(), "column")));
   }
   Row row;
   for (std::size_t i = 0; i < cells.size(); ++i) {

@@ -206,9 +206,9 @@ LayerProfile layer_profile(const JudgedRows& judged, std::optional<std::int64_t>
   LayerProfile layers{profile_of(rows)};
   if (layers.profile.entries.empty()) {
     throw InputError(fmt::format(
-        "{}: none of its {} rows can be used for the forward pass of a layer{}; penstock profile "
+        "{}: none of its {} can be used for the forward pass of a layer{}; penstock profile "
         "check {} says why, penstock calibrate -o {} --layers-of SCENARIO measures layers",
-        judged.source, judged.rows.size(),
+        judged.source, counted(judged.rows.size(), "row"),
         environment ? fmt::format(" in environment {}", *environment) : std::string(),
         judged.source, judged.source));
   }

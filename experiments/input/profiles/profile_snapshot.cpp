@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "experiments/input/files/json_output.hpp"
+#include "experiments/input/files/table.hpp"
 
 namespace penstock {
 namespace {
@@ -60,9 +61,10 @@ ordered_json snapshot_json(const JudgedRows& judged, const Profile& profile,
   for (const MeasuredRow& row : profile.rows) inside["rows"].push_back(row_json(row));
   inside["layers"] = ordered_json::array();
   for (const ProfileEntry& entry : profile.entries) inside["layers"].push_back(entry_json(entry));
-  return {{"penstock", 1},
-          {"description", fmt::format("{} rows of {}", profile.rows.size(), judged.source)},
-          {"profile", inside}};
+  return {
+      {"penstock", 1},
+      {"description", fmt::format("{} of {}", counted(profile.rows.size(), "row"), judged.source)},
+      {"profile", inside}};
 }
 
 }  // namespace penstock

@@ -161,7 +161,8 @@ std::string kinds_text(const ComparisonWords& words) {
   }
   std::string text = "\nops by their own change, B - A in all\n" + aligned(rows, {0, 1});
   if (kinds.size() > most_rows) {
-    text += fmt::format("({} more kinds; --json has every op)\n", kinds.size() - most_rows);
+    text +=
+        fmt::format("({}; --json has every op)\n", counted(kinds.size() - most_rows, "more kind"));
   }
   return text;
 }

@@ -12,7 +12,7 @@ namespace {
 
 std::string shared_text(const ComparisonWords& words) {
   const TaskMatch& tasks = words.comparison.tasks;
-  std::string text = fmt::format("shared      {} ops", tasks.shared.size());
+  std::string text = "shared      " + counted(tasks.shared.size(), "op");
   if (tasks.only_a.empty() && tasks.only_b.empty()) {
     return text + (words.comparison.same_plan ? ", same plan\n" : ", all ops of both\n");
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <span>
 
+#include "experiments/input/files/table.hpp"
 #include "experiments/measure/measured_runs/kernel_cuts.hpp"
 #include "experiments/measure/measured_runs/partings.hpp"
 #include "sim/base/error.hpp"
@@ -24,8 +25,8 @@ bool has_messages(const KinetoTrace& trace) {
 }
 
 std::string too_few(const Expected& expected, std::size_t bursts) {
-  return fmt::format("{} bursts of kernels, where the order has {} ({} actions)", bursts,
-                     expected.groups.size(), expected.actions.size());
+  return fmt::format("{} of kernels, where the order has {} ({})", counted(bursts, "burst"),
+                     expected.groups.size(), counted(expected.actions.size(), "action"));
 }
 
 /// Adds the ops of a group if its burst has the same number of parts. A group of a single op takes
@@ -38,10 +39,9 @@ std::string take_group(const Expected& expected, const ActionGroup& group, const
     return "";
   }
   if (burst.parts.size() != group.count) {
-    return fmt::format(
-        "messages part {} bursts of kernels, where the order has the {} actions {} to {}",
-        burst.parts.size(), group.count, text(first),
-        text(expected.actions[group.first + group.count - 1]));
+    return fmt::format("messages part {} of kernels, where the order has the {} actions {} to {}",
+                       counted(burst.parts.size(), "burst"), group.count, text(first),
+                       text(expected.actions[group.first + group.count - 1]));
   }
   for (std::uint32_t i = 0; i < group.count; ++i) {
     ops.push_back({expected.actions[group.first + i], burst.parts[i], step});

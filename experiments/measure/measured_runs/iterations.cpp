@@ -7,6 +7,7 @@
 #include <set>
 #include <tuple>
 
+#include "experiments/input/files/table.hpp"
 #include "experiments/input/formats/torch_csv.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/limits.hpp"
@@ -73,9 +74,9 @@ void check_numbers(const RunIteration& iteration) {
                       stages * microbatches <= ops * Limits::chains;
   if (can_be) return;
   throw InputError(
-      fmt::format("it has {} ops, and among them stage {} and microbatch {}: too few for all; both "
+      fmt::format("it has {}, and among them stage {} and microbatch {}: too few for all; both "
                   "count from 0 without gaps",
-                  ops, stages - 1, microbatches - 1));
+                  counted(ops, "op"), stages - 1, microbatches - 1));
 }
 
 Schedule schedule_of(const RunIteration& iteration) {
@@ -92,8 +93,8 @@ void check_stages(const Schedule& schedule, const Placement& placement) {
   for (Rank rank : Numbers<Rank>(schedule.ranks())) {
     for (const Action& action : schedule.on(rank)) {
       if (index(action.stage) < placement.stage_count()) continue;
-      throw InputError(fmt::format("{} ran on rank {}, and there are {} stages", text(action),
-                                   index(rank), placement.stage_count()));
+      throw InputError(fmt::format("{} ran on rank {}, but the run has {}", text(action),
+                                   index(rank), counted(placement.stage_count(), "stage")));
     }
   }
 }

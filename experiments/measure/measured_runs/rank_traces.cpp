@@ -6,6 +6,7 @@
 
 #include "experiments/input/files/files.hpp"
 #include "experiments/input/files/plain_text.hpp"
+#include "experiments/input/files/table.hpp"
 #include "experiments/measure/measured_runs/bursts.hpp"
 #include "sim/base/error.hpp"
 
@@ -62,8 +63,8 @@ std::uint32_t RankFinder::place(const KinetoTrace& trace, std::size_t argument) 
   says_rank_ = trace.rank.has_value();
   if (trace.world_size && world_size_ && *world_size_ != *trace.world_size) {
     throw InputError("/distributedInfo/world_size",
-                     fmt::format("its job has {} ranks, that of {} has {}", *trace.world_size,
-                                 sized_by_, *world_size_));
+                     fmt::format("its job has {}, that of {} has {}",
+                                 counted(*trace.world_size, "rank"), sized_by_, *world_size_));
   }
   if (trace.world_size && !world_size_) {
     world_size_ = trace.world_size;

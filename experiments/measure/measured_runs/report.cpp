@@ -215,7 +215,7 @@ std::string preview_text(const std::vector<TracedRank>& ranks,
   std::string text;
   for (const OpPattern& pattern : patterns) text += fmt::format("pattern \"{}\"\n", pattern.text());
   for (const TracedRank& rank : ranks) {
-    text += fmt::format("\n{}: {} events{}\n", rank.source, rank.events,
+    text += fmt::format("\n{}: {}{}\n", rank.source, counted(rank.events, "event"),
                         rank.job_rank ? fmt::format(", rank {}", *rank.job_rank) : "");
     text += names_text("  op   ", rank.names.matched) + names_text("  no op", rank.names.unmatched);
     if (rank.names.matched.empty()) text += "  no name is an op's\n";

@@ -12,6 +12,7 @@
 #include "experiments/input/files/files.hpp"
 #include "experiments/input/files/json_input.hpp"
 #include "experiments/input/files/json_output.hpp"
+#include "experiments/input/files/table.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {
@@ -167,8 +168,9 @@ PaperCell cell_of(const json& value) {
 
 PaperRow row_of(const json& row, const PaperTable& table) {
   if (row.size() != table.columns.size()) {
-    throw InputError("", fmt::format("the row has {} cells; there are {} columns", row.size(),
-                                     table.columns.size()));
+    throw InputError("",
+                     fmt::format("the row has {}; the table has {}", counted(row.size(), "cell"),
+                                 counted(table.columns.size(), "column")));
   }
   PaperRow cells;
   for (const json& value : row) cells.push_back(cell_of(value));

@@ -8,6 +8,7 @@
 #include "experiments/input/files/csv_cells.hpp"
 #include "experiments/input/files/files.hpp"
 #include "experiments/input/files/plain_text.hpp"
+#include "experiments/input/files/table.hpp"
 #include "experiments/measure/reproduction/paper.hpp"
 #include "sim/base/error.hpp"
 
@@ -48,8 +49,8 @@ std::vector<PaperRow> rows_of(std::string_view text, const PaperTable& table) {
       continue;
     }
     if (cells.size() != width) {
-      cells.back().fail(
-          fmt::format("the row has {} cells; the first one names {} columns", cells.size(), width));
+      cells.back().fail(fmt::format("the row has {}; the first one names {}",
+                                    counted(cells.size(), "cell"), counted(width, "column")));
     }
     PaperRow& row = rows.emplace_back();
     for (const std::size_t place : places) row.push_back(cell_of(cells[place]));

@@ -142,8 +142,8 @@ std::string judgement_text(const Paper& paper, const PaperTable& table, const Ju
   for (const ReproducedRow* row : rows) cells.push_back(cells_of(*row));
   text += aligned(cells, {cells.front().size() - 1});
   if (rows.size() < judged.rows.size()) {
-    text += fmt::format("({} rows that are less far off are left out; -o and --json have all)\n",
-                        judged.rows.size() - rows.size());
+    text += fmt::format("({} less far off left out; -o and --json have all)\n",
+                        counted(judged.rows.size() - rows.size(), "row"));
   }
   return text + verdict_of(judgement, judged) + "\n";
 }

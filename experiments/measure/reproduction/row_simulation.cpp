@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "experiments/input/files/files.hpp"
+#include "experiments/input/files/table.hpp"
 #include "experiments/run/run.hpp"
 #include "experiments/show/results/result_json.hpp"
 #include "sim/base/error.hpp"
@@ -69,9 +70,10 @@ void check_lists(const json& scenario, json::json_pointer place) {
     const json::json_pointer list = place.parent_pointer();
     if (!scenario.contains(list) || !scenario.at(list).is_array()) continue;
     if (!scenario.contains(place)) {
-      throw InputError("", fmt::format("\"{}\" under \"set\" leads nowhere in the scenario: the "
-                                       "list has {} items",
-                                       place.to_string(), scenario.at(list).size()));
+      throw InputError("",
+                       fmt::format("\"{}\" under \"set\" leads nowhere in the scenario: the "
+                                   "list has {}",
+                                   place.to_string(), counted(scenario.at(list).size(), "item")));
     }
   }
 }

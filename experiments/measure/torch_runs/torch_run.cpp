@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "experiments/input/files/files.hpp"
+#include "experiments/input/files/json_input.hpp"
 #include "experiments/input/files/json_output.hpp"
 #include "experiments/input/files/output_file.hpp"
 #include "experiments/input/long_work/interruption.hpp"
@@ -94,8 +95,9 @@ std::string last_line(const std::string& path) {
 }
 
 void say_progress(const std::string& line, const OnProgress& on_progress) {
-  const auto report = nlohmann::json::parse(line, nullptr, false);
-  if (!on_progress || !report.is_object()) return;
+  if (!on_progress || !is_json(line)) return;
+  const auto report = parse_json(line);
+  if (!report.is_object()) return;
   on_progress("turns in PyTorch", report.value("done", 0U), report.value("total", 0U));
 }
 
@@ -178,7 +180,7 @@ void check_faults(const nlohmann::json& seen, const TorchModel& model) {
 TorchRun run_in_torch(const TorchJob& job, TorchFolder& folder) {
   write_job(job, folder);
   run_script(folder);
-  const auto seen = nlohmann::json::parse(read_file(folder.path("results.json")));
+  const auto seen = parse_json(read_file(folder.path("results.json")));
   check_faults(seen, job.model);
   TorchRun run{.version = seen["torch"],
                .device = seen["device"],

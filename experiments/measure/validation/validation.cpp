@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "experiments/input/files/files.hpp"
+#include "experiments/input/files/table.hpp"
 #include "experiments/run/layout/layout.hpp"
 #include "experiments/run/simulation.hpp"
 #include "experiments/run/stage_formats.hpp"
@@ -185,8 +186,8 @@ void check_replicas(const BackendEntry& backend, const Layout& layout) {
 void check_processes(const BackendEntry& backend, const PricedPlan& priced,
                      std::uint32_t processes) {
   if (processes > priced.plan.ranks) {
-    throw UsageError(
-        fmt::format("{} processes are too many for {} ranks", processes, priced.plan.ranks));
+    throw UsageError(fmt::format("{} processes are too many for {}", processes,
+                                 counted(priced.plan.ranks, "rank")));
   }
   if (processes == 1) return;
   if (needs_steps(priced.conditions)) {

@@ -15,6 +15,11 @@ auto degrees_of(const LayoutChoice& choice) {
 
 }  // namespace
 
+bool lacks_memory(const LayoutPlan& plan) {
+  const std::uint64_t refused = plan.refused.empty() ? 0 : plan.refused.front().layouts;
+  return !plan.too_large.empty() || plan.without_memory > refused;
+}
+
 bool is_better(const JudgedLayout& one, const JudgedLayout& other) {
   return std::tie(one.trial.makespan, one.trial.peak_bytes, one.number) <
          std::tie(other.trial.makespan, other.trial.peak_bytes, other.number);

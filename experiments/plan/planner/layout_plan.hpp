@@ -62,6 +62,8 @@ struct LayoutPlan {
   double slower_bound_us = std::numeric_limits<double>::infinity();  // the lowest bound of those
 };
 
+/// Whether layouts are too large for memory, and no rule refuses more of them.
+bool lacks_memory(const LayoutPlan& plan);
 /// Whether a layout is listed before another.
 bool is_better(const JudgedLayout& one, const JudgedLayout& other);
 /// Whether two layouts of the same degrees do the same at the same times in the same memory.

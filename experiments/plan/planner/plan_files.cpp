@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "experiments/input/files/table.hpp"
 #include "experiments/plan/planner/plan_report.hpp"
 #include "experiments/plan/planner/space/layout_document.hpp"
 #include "experiments/show/pictures/plots/front_plot.hpp"
@@ -23,9 +24,9 @@ void write_layouts(const LayoutPlan& plan, std::size_t best, const std::string& 
 }
 
 std::string draw_plan(PictureFormat format, const LayoutPlan& plan, const PictureOptions& options) {
-  FrontPlot plot{.title = fmt::format("Layouts of {} on {} devices of {}",
+  FrontPlot plot{.title = fmt::format("Layouts of {} on {} of {}",
                                       std::filesystem::path(plan.task.model).filename().string(),
-                                      plan.task.devices, plan.task.hardware),
+                                      counted(plan.task.devices, "device"), plan.task.hardware),
                  .options = options};
   const std::vector<bool> front = pareto_front(plan.fitting);
   for (std::size_t i = 0; i < plan.fitting.size(); ++i) {

@@ -83,7 +83,7 @@ std::string ties_text(const LayoutPlan& plan, std::size_t ties, const StepInterv
 
 std::string least_text(const LayoutPlan& plan) {
   if (plan.legal == 0) return fmt::format("no layout is legal: {}\n", plan.none_because);
-  if (plan.too_large.empty() && !plan.least && !plan.refused.empty()) {
+  if (!lacks_memory(plan)) {
     return fmt::format("no layout runs: {}\n", plan.refused.front().rule);
   }
   const std::string closest = closest_text(plan);

@@ -19,10 +19,11 @@ namespace {
   if (!plan.refused.empty()) throw InputError(plan.refused.front().rule);
   const TrainingTask& task = plan.task;
   throw UsageError(
-      fmt::format("no layout of {} devices divides a global batch of {} into "
+      fmt::format("no layout of {} divides a global batch of {} into "
                   "microbatches of {}, {} of them per replica at most; give another "
                   "--global-batch",
-                  task.devices, task.global_batch, task.microbatch, most_replica_microbatches));
+                  counted(task.devices, "device"), task.global_batch, task.microbatch,
+                  most_replica_microbatches));
 }
 
 std::string fastest_text(const Trial& trial, const LayoutChoice& choice) {
@@ -46,7 +47,7 @@ Starter find_starter(const TrainingRequest& request, const OnProgress& on_progre
   const LayoutPlan& plan = starter.plan;
   if (!plan.fitting.empty()) {
     starter.text = layout_document(task, plan.fitting.front().choice);
-  } else if (plan.too_large.empty() && !plan.least) {
+  } else if (!lacks_memory(plan)) {
     refuse(plan);
   }
   return starter;
@@ -55,10 +56,8 @@ Starter find_starter(const TrainingRequest& request, const OnProgress& on_progre
 std::vector<std::string> summary_of(const Starter& starter) {
   const LayoutPlan& plan = starter.plan;
   if (!starter.found()) {
-    std::vector<std::string> lines{"nothing written: no layout fits in memory", closest_text(plan),
-                                   "try more devices, or devices with more memory"};
-    if (!plan.refused.empty()) lines.push_back(plan.refused.front().rule);
-    return lines;
+    return {"nothing written: no layout fits in memory", closest_text(plan),
+            "try more devices, or devices with more memory"};
   }
   const JudgedLayout& fastest = plan.fitting.front();
   std::vector<std::string> lines{counts_text(plan), fastest_text(fastest.trial, fastest.choice)};

@@ -194,7 +194,7 @@ ordered_json lists_json(const std::vector<std::vector<Number>>& lists) {
 std::string description_text(const ModelDescription& model) {
   std::string text = model.format;
   if (!model.architecture.empty()) text += ", " + model.architecture;
-  if (!model.layers.empty()) text += fmt::format(", {} layers", model.layers.size());
+  if (!model.layers.empty()) text += ", " + counted(model.layers.size(), "layer");
   text += "\n";
   if (model.by_kind) text += facts_by_kind(model);
   if (!model.by_kind && !model.layers.empty()) text += facts_by_times(model);

@@ -8,14 +8,19 @@
 #include "experiments/input/catalogue/catalogue.hpp"
 #include "experiments/input/files/files.hpp"
 #include "experiments/input/files/json_output.hpp"
+#include "experiments/input/files/nearest.hpp"
 #include "experiments/input/files/output_file.hpp"
+#include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/long_work/progress.hpp"
 #include "experiments/plan/planner/plan_files.hpp"
 #include "experiments/plan/planner/plan_report.hpp"
 #include "experiments/plan/planner/planner.hpp"
 #include "experiments/program/commands/line/suggestions.hpp"
 #include "experiments/program/commands/registry.hpp"
+#include "experiments/program/commands/training_flags.hpp"
+#include "schedules/partitioners/registry.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/named.hpp"
 
 namespace penstock::layout_file {
 namespace {
@@ -23,8 +28,8 @@ namespace {
 constexpr const char* all_rules = "rules";
 
 struct Options {
-  std::string model, hardware;
-  std::optional<std::uint32_t> devices, sequence, microbatch, global_batch, best, jobs;
+  TrainingFlags training;
+  std::optional<std::uint32_t> best, jobs;
   std::vector<std::string> only, settings, whys, changes;
   std::string uncertainty, partitions, folder, svg, png;
   bool lossy = false, offload = false, json = false;
@@ -43,28 +48,29 @@ std::optional<double> share_of(const std::string& text) {
 }
 
 TrainingRequest request_of(const Options& options) {
-  constexpr std::uint32_t most_devices = 16'384, most = 1'000'000'000;
-  if (options.hardware.empty() || !options.devices) {
+  const TrainingFlags& training = options.training;
+  if (training.hardware.empty() || !training.devices) {
     throw UsageError(fmt::format("{} is missing; give MODEL, --hardware and --devices",
-                                 options.hardware.empty() ? "--hardware" : "--devices"));
+                                 training.hardware.empty() ? "--hardware" : "--devices"));
   }
-  const auto checked = [](const char* name, std::optional<std::uint32_t> value) {
-    return value ? std::optional(within(name, value, most)) : std::nullopt;
-  };
-  return {.model = options.model,
-          .hardware = options.hardware,
-          .devices = within("--devices", options.devices, most_devices),
-          .sequence = checked("--sequence", options.sequence),
-          .microbatch = checked("--microbatch", options.microbatch),
-          .global_batch = checked("--global-batch", options.global_batch),
-          .settings = options.settings,
-          .writer = "penstock layout"};
+  TrainingRequest request = request_of(training);
+  request.settings = options.settings;
+  request.writer = "penstock layout";
+  return request;
 }
 
 /// Names of partitioners, separated by commas.
 std::vector<std::string> partitions_of(const std::string& names) {
-  constexpr const char* pointer = "/partition/name";
-  return *Restrictions({fmt::format("{}={}", pointer, names)}, "--partitions").values_of(pointer);
+  std::vector<std::string> partitions;
+  const std::string list = names + ",";
+  for (std::string_view rest = list; !rest.empty();) {
+    const auto& name = partitions.emplace_back(trimmed(take_until(rest, ',')));
+    if (find_named(partitioner_entries(), name) != nullptr) continue;
+    throw UsageError(fmt::format("--partitions {}: {}", names,
+                                 unknown_text(fmt::format("partitioner \"{}\"", name), name,
+                                              names_of(partitioner_entries()))));
+  }
+  return partitions;
 }
 
 PlannerOptions planner_options(const Options& options, ProgressBar& progress) {
@@ -83,7 +89,7 @@ std::vector<TrainingTask> changed_tasks(const Options& options, const Catalogue&
   std::vector<TrainingTask> tasks;
   for (const std::string& change : options.changes) {
     TrainingRequest request = request_of(options);
-    request.settings.push_back(change);
+    request.changes = {change};
     tasks.push_back(read_training_task(request, catalogue));
   }
   return tasks;
@@ -128,8 +134,8 @@ void write_outputs(const Options& options, const LayoutPlan& plan, std::size_t b
 }
 
 int plan_and_report(const Options& options) {
-  check_outputs({options.svg, options.png}, {options.model}, options.replaced);
-  read_file(options.model);  // errors of the file itself come before those of layouts
+  check_outputs({options.svg, options.png}, {options.training.model}, options.replaced);
+  read_file(options.training.model);  // errors of the file itself come before those of layouts
   refuse_axes("--set", options.settings);
   refuse_axes("--change", options.changes);
   const std::optional<double> uncertainty = share_of(options.uncertainty);
@@ -154,18 +160,8 @@ int plan_and_report(const Options& options) {
 
 Runner declare(CommandLine& line) {
   auto options = std::make_shared<Options>();
-  line.required("MODEL", options->model, "a model's file");
-  line.option("--hardware", options->hardware, "a machine; see penstock list hardware", "NAME");
-  line.suggest("--hardware", suggested_machines);
-  line.option("--devices", options->devices, "devices to lay the model out on");
-  line.option("--sequence", options->sequence, "tokens of an example; default 4096 or the file's");
-  line.option("--microbatch", options->microbatch,
-              "examples that a device works on at a time; default: that of a script, else tries 1, "
-              "2, 4, 8");
-  line.option("--global-batch", options->global_batch,
-              "examples of an iteration; default: that of a training script, else 8 per device, "
-              "fewer above "
-              "128 devices");
+  line.required("MODEL", options->training.model, "a model's file");
+  declare(line, options->training);
   line.group("Layouts");
   line.option("--only", options->only, "only layouts with these values", "/POINTER=VALUE,…");
   line.option("--set", options->settings, "change every scenario", "/POINTER=VALUE");

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <cstdio>
-#include <optional>
 
 #include "experiments/input/files/files.hpp"
 #include "experiments/input/files/output_file.hpp"
@@ -10,21 +9,20 @@
 #include "experiments/plan/starter/starter.hpp"
 #include "experiments/program/commands/line/suggestions.hpp"
 #include "experiments/program/commands/registry.hpp"
+#include "experiments/program/commands/training_flags.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock::new_scenario_file {
 namespace {
 
 struct Options {
-  std::string model;
-  std::string hardware;
-  std::optional<std::uint32_t> devices, sequence, microbatch, global_batch;
+  TrainingFlags training;
   std::string output;
   Existing replaced = Existing::own;
 };
 
 /// Model, machine and devices must be given together; the other options need them.
-bool asks_for_layout(const Options& options) {
+bool asks_for_layout(const TrainingFlags& options) {
   const bool all = !options.model.empty() && !options.hardware.empty() && options.devices;
   if (all) return true;
   const bool any = !options.model.empty() || !options.hardware.empty() || options.devices ||
@@ -37,33 +35,19 @@ bool asks_for_layout(const Options& options) {
       "{} is missing; give --model, --hardware and --devices, or none of them", missing));
 }
 
-std::optional<std::uint32_t> checked(const char* option, std::optional<std::uint32_t> value) {
-  constexpr std::uint32_t most = 1'000'000'000;
-  if (!value) return std::nullopt;
-  return within(option, value, most);
-}
-
-TrainingRequest request_of(const Options& options) {
-  constexpr std::uint32_t most_devices = 16'384;
-  return {.model = options.model,
-          .hardware = options.hardware,
-          .devices = within("--devices", options.devices, most_devices),
-          .sequence = checked("--sequence", options.sequence),
-          .microbatch = checked("--microbatch", options.microbatch),
-          .global_batch = checked("--global-batch", options.global_batch),
-          .output = options.output};
-}
-
 int write_starter(const Options& options) {
   const std::string path = options.output.empty() ? "-" : options.output;
-  check_outputs({path}, {options.model, options.hardware}, options.replaced);
-  if (!asks_for_layout(options)) {
+  const TrainingFlags& training = options.training;
+  check_outputs({path}, {training.model, training.hardware}, options.replaced);
+  if (!asks_for_layout(training)) {
     write_file(path, small_starter(), options.replaced);
     return ExitCode::done;
   }
-  read_file(options.model);  // errors of the file itself come before those of layouts
+  read_file(training.model);  // errors of the file itself come before those of layouts
   ProgressBar progress;
-  const Starter starter = find_starter(request_of(options), progress.callback());
+  TrainingRequest request = request_of(training);
+  request.output = options.output;
+  const Starter starter = find_starter(request, progress.callback());
   progress.erase();
   if (starter.found()) write_file(path, starter.text, options.replaced);
   for (const std::string& line : summary_of(starter)) say(line);
@@ -72,16 +56,8 @@ int write_starter(const Options& options) {
 
 Runner declare(CommandLine& line) {
   auto options = std::make_shared<Options>();
-  line.option("--model", options->model, "a model's file", "FILE");
-  line.option("--hardware", options->hardware, "a machine (penstock list hardware), or its file",
-              "NAME|FILE");
-  line.suggest("--hardware", suggested_machines);
-  line.option("--devices", options->devices, "devices to lay the model out on");
-  line.option("--sequence", options->sequence, "tokens of an example; default 4096 or the file's");
-  line.option("--microbatch", options->microbatch,
-              "examples that a device works on at a time; default: tries 1, 2, 4 and 8");
-  line.option("--global-batch", options->global_batch,
-              "examples of an iteration; default 8 per device, fewer above 128 devices");
+  line.option("--model", options->training.model, "a model's file", "FILE");
+  declare(line, options->training);
   line.option("-o,--output", options->output, "write the scenario here, not to standard output",
               "FILE");
   line.replaces(options->replaced);

@@ -171,7 +171,7 @@ std::string usual_kind(const std::string& results) {
   }
   const std::string content = read_file(results);
   if (is_recording(results, content)) return "timeline";
-  const bool runs = nlohmann::json::accept(content) && parse_json(content).contains("model");
+  const bool runs = is_json(content) && parse_json(content).contains("model");
   return runs ? "timeline" : "";
 }
 

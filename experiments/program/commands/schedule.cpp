@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "experiments/input/files/json_input.hpp"
 #include "experiments/input/files/nearest.hpp"
 #include "experiments/input/files/setting.hpp"
 #include "experiments/input/formats/orders/torch_comms.hpp"
@@ -34,7 +35,7 @@ ScheduleOptions schedule_options(const Options& options) {
   all.microbatch_count = within("--microbatches", options.microbatches, Limits::microbatches);
   for (const std::string& setting : options.settings) {
     const auto [key, value] = option_setting(setting, "schedule");
-    const auto parsed = nlohmann::json::parse(value);
+    const auto parsed = parse_json(value);
     all.settings[key] = parsed.is_string() ? parsed.get<std::string>() : value;
   }
   return all;

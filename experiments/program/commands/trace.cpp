@@ -9,6 +9,7 @@
 #include "experiments/input/files/json_output.hpp"
 #include "experiments/input/files/nearest.hpp"
 #include "experiments/input/files/output_file.hpp"
+#include "experiments/input/files/table.hpp"
 #include "experiments/input/formats/torch_csv.hpp"
 #include "experiments/input/orders/comms_check.hpp"
 #include "experiments/measure/measured_runs/measured_run.hpp"
@@ -97,8 +98,9 @@ NamedOrder order_from_file(const Options& options) {
   try {
     OrderFile order = read_torch_csv(read_file(options.schedule));
     if (order.schedule.ranks() != options.files.size()) {
-      throw InputError(fmt::format("it has {} rows, a row a rank, for {} traces",
-                                   order.schedule.ranks(), options.files.size()));
+      throw InputError(fmt::format("it has {}, a row a rank, for {}",
+                                   counted(order.schedule.ranks(), "row"),
+                                   counted(options.files.size(), "trace")));
     }
     Placement placement = placement_of(order, {});
     require_sound_comms(order, placement);

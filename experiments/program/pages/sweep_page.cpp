@@ -122,7 +122,7 @@ void add_notes(const SweepReport& report, std::size_t detailed, ResultPage& page
   const ReportedRows& rows = report.rows;
   if (rows.lines.size() < rows.rows) {
     page.notes.push_back(
-        fmt::format("The page has the {} rows with the most samples per second; {} are left out.",
+        fmt::format("The page has the {} rows with the most samples per second; left out: {}.",
                     rows.lines.size(), rows.rows - rows.lines.size()));
   }
   if (!report.sweep) {

@@ -16,8 +16,8 @@ std::string data_note(const Scenario& scenario, const Layout& layout) {
   const ParallelSection& parallel = scenario.parallel;
   const std::uint32_t data = layout.degrees.data;
   if (scenario.hardware.devices && parallel.pipeline) {
-    return fmt::format("data = {}: {} devices over {} per copy of the pipeline", data,
-                       *scenario.hardware.devices, devices_of(layout) / data);
+    return fmt::format("data = {}: {} over {} per copy of the pipeline", data,
+                       counted(*scenario.hardware.devices, "device"), devices_of(layout) / data);
   }
   return "data = 1 is assumed, since the command states no number of devices; set "
          "/hardware/devices or /parallel/data";

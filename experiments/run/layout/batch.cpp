@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "experiments/input/files/table.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/limits.hpp"
 
@@ -35,9 +36,9 @@ std::optional<double> examples_of(const Scenario& scenario) {
   const double examples = samples.value_or(members) / members;
   if (has_tokens(scenario.model.spec) && examples != std::floor(examples)) {
     throw InputError("/schedule/samples_per_microbatch",
-                     fmt::format("{} do not divide by the {} devices of an expert group, each of "
-                                 "which has examples of its own",
-                                 *samples, members));
+                     fmt::format("{} cannot be divided by the expert group's {}, each of which has "
+                                 "examples of its own",
+                                 *samples, counted(std::uint64_t(members), "device")));
   }
   return examples;
 }

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 
+#include "experiments/input/files/table.hpp"
 #include "experiments/run/layout/cut_problem.hpp"
 #include "experiments/run/layout/pipeline_ranks.hpp"
 #include "hardware_models/registry.hpp"
@@ -18,12 +19,12 @@ namespace {
 
 void check_stages(const Scenario& scenario, const Placement& placement, std::size_t stages) {
   if (const auto given = stages_given(scenario); given && *given != stages) {
-    throw InputError(scenario.partition.stated     ? "/partition/stages"
-                     : scenario.model.stages_given ? "/model/stages"
-                                                   : "/model/file",
-                     fmt::format("there are {} stages, but the schedule has {} model stages on {} "
-                                 "ranks",
-                                 *given, stages, placement.ranks()));
+    throw InputError(
+        scenario.partition.stated     ? "/partition/stages"
+        : scenario.model.stages_given ? "/model/stages"
+                                      : "/model/file",
+        fmt::format("it has {}, but the schedule has {} on {}", counted(*given, "stage"),
+                    counted(stages, "model stage"), counted(placement.ranks(), "rank")));
   }
 }
 
@@ -116,8 +117,8 @@ Partition cut_by_name(const PartitionSection& section, const Layout& layout, std
   }
   if (cut.stages.size() == stages) return partition_of(cut, model);
   throw InputError("/partition/name",
-                   fmt::format("{} makes {} stages here, but the schedule has {}", entry->name,
-                               cut.stages.size(), stages));
+                   fmt::format("{} makes {} here, but the schedule has {}", entry->name,
+                               counted(cut.stages.size(), "stage"), stages));
 }
 
 Partition cut_into(const Scenario& scenario, const Layout& layout, std::uint32_t stages,

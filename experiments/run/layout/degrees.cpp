@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "experiments/input/files/table.hpp"
 #include "hardware_models/spec/model_spec.hpp"
 #include "sim/base/error.hpp"
 
@@ -17,10 +18,10 @@ std::uint32_t replicas_by_devices(const Scenario& scenario) {
   const std::uint64_t others =
       std::uint64_t{*parallel.pipeline} * parallel.tensor * parallel.context * parallel.expert;
   if (others == 0 || *devices % others != 0) {
-    throw InputError("/hardware/devices",
-                     fmt::format("{} devices do not divide by the {} that one copy of the pipeline "
-                                 "takes",
-                                 *devices, others));
+    throw InputError(
+        "/hardware/devices",
+        fmt::format("{} cannot be divided by the {} that one copy of the pipeline takes",
+                    counted(*devices, "device"), others));
   }
   return static_cast<std::uint32_t>(*devices / others);
 }

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "experiments/input/files/table.hpp"
 #include "hardware_models/model/model_layers.hpp"
 #include "sim/base/error.hpp"
 
@@ -61,8 +62,9 @@ void check_recomputed_microbatches(const Layout& layout) {
     throw InputError(pointer, "slices of a sequence are recomputed all or not at all");
   }
   if (lists.size() != layout.placement.stage_count()) {
-    throw InputError(pointer, fmt::format("a list for each of the {} stages is needed, got {}",
-                                          layout.placement.stage_count(), lists.size()));
+    throw InputError(pointer,
+                     fmt::format("it needs {}, one per stage; got {}",
+                                 counted(layout.placement.stage_count(), "list"), lists.size()));
   }
   for (std::size_t s = 0; s < lists.size(); ++s) {
     if (lists[s].empty() || lists[s].back() < layout.microbatches) continue;
@@ -150,10 +152,10 @@ void gather_received(Layout& layout) {
 void check_shares(const CellShape& shape) {
   const double cells = shape.context * shape.slices;
   if (std::fmod(shape.sequence, cells) == 0) return;
-  throw InputError(shape.context > 1 ? "/parallel/context" : "/schedule/slices",
-                   fmt::format("a sequence of {} tokens does not divide by {} devices of a context "
-                               "group times {} slices",
-                               shape.sequence, shape.context, shape.slices));
+  throw InputError(
+      shape.context > 1 ? "/parallel/context" : "/schedule/slices",
+      fmt::format("a sequence of {} tokens does not divide by context {} times slices {}",
+                  shape.sequence, shape.context, shape.slices));
 }
 
 /// Errors about layers from a file name the place inside that file, below "/model/file".

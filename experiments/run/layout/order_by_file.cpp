@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "experiments/input/files/files.hpp"
+#include "experiments/input/files/table.hpp"
 #include "experiments/input/formats/torch_csv.hpp"
 #include "experiments/input/orders/comms_check.hpp"
 #include "experiments/input/scenario/named_file.hpp"
@@ -64,19 +65,20 @@ void check_against_order(const Scenario& scenario, const Degrees& degrees, const
                          const Order& order) {
   const std::uint32_t ranks = order.schedule.ranks();
   if (scenario.parallel.pipeline && *scenario.parallel.pipeline != ranks) {
-    throw InputError("/parallel/pipeline", fmt::format("it is {}, but the order has {} rows",
-                                                       *scenario.parallel.pipeline, ranks));
+    throw InputError("/parallel/pipeline",
+                     fmt::format("it is {}, but the order has {}", *scenario.parallel.pipeline,
+                                 counted(ranks, "row")));
   }
   const std::uint32_t stages = order.placement.stage_count();
   if (scenario.parallel.chunks && std::uint64_t{*scenario.parallel.chunks} * ranks != stages) {
-    throw InputError("/parallel/chunks", fmt::format("it is {}, but the order has {} stages on {} "
-                                                     "ranks",
-                                                     *scenario.parallel.chunks, stages, ranks));
+    throw InputError("/parallel/chunks",
+                     fmt::format("it is {}, but the order has {} on {}", *scenario.parallel.chunks,
+                                 counted(stages, "stage"), counted(ranks, "rank")));
   }
   if (batch.microbatches && *batch.microbatches != order.microbatches) {
     throw InputError("/schedule/microbatches",
-                     fmt::format("it is {}, but the order has {} microbatches", *batch.microbatches,
-                                 order.microbatches));
+                     fmt::format("it is {}, but the order has {}", *batch.microbatches,
+                                 counted(order.microbatches, "microbatch", "microbatches")));
   }
   if (!scenario.schedule.settings.empty()) {
     throw InputError(option_pointer(scenario.schedule.settings.begin()->first),

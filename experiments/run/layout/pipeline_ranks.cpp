@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "experiments/input/files/table.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/limits.hpp"
 
@@ -14,8 +15,8 @@ std::uint32_t ranks_by_devices(const Scenario& scenario, const Degrees& degrees)
   const std::uint64_t each = devices_per_rank(degrees);
   if (*scenario.hardware.devices % each != 0) {
     throw InputError("/hardware/devices",
-                     fmt::format("{} devices do not divide by the {} that one pipeline rank takes",
-                                 *scenario.hardware.devices, each));
+                     fmt::format("{} cannot be divided by the {} that one pipeline rank takes",
+                                 counted(*scenario.hardware.devices, "device"), each));
   }
   return static_cast<std::uint32_t>(*scenario.hardware.devices / each);
 }
@@ -50,8 +51,8 @@ std::uint32_t ranks_for(const Scenario& scenario, const Degrees& degrees, std::u
   }
   const std::uint64_t all = std::uint64_t{*stages} * copies;
   if (all % chunks != 0) {
-    throw InputError("/parallel/chunks",
-                     fmt::format("{} stages do not divide by {} chunks a rank", all, chunks));
+    throw InputError("/parallel/chunks", fmt::format("{} cannot be divided by {} chunks a rank",
+                                                     counted(all, "stage"), chunks));
   }
   return static_cast<std::uint32_t>(all / chunks);
 }
@@ -61,9 +62,8 @@ void check_devices(const Scenario& scenario, const Degrees& degrees, std::uint32
   if (!scenario.hardware.devices || *scenario.hardware.devices == needed) return;
   throw InputError(
       "/hardware/devices",
-      fmt::format("there are {} devices, but {} pipeline ranks times the other degrees "
-                  "of /parallel take {}",
-                  *scenario.hardware.devices, ranks, needed));
+      fmt::format("it is {}, but {} times the other degrees of /parallel take {}",
+                  *scenario.hardware.devices, counted(ranks, "pipeline rank"), needed));
 }
 
 void check_sizes(std::uint32_t ranks, std::uint64_t chunks) {

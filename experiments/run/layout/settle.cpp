@@ -88,9 +88,9 @@ void note_seating(Layout& layout) {
   const HardwareSpec& spec = layout.hardware.spec;
   if (!spec.machine || !spec.machine->seating) return;
   const Seating& seating = *spec.machine->seating;
-  layout.notes.push_back(fmt::format("{} devices on {} × {}: {}",
-                                     spec.ranks * spec.devices_per_rank, seating.machines,
-                                     spec.machine->name, seating_text(seating)));
+  layout.notes.push_back(fmt::format("{} on {} × {}: {}",
+                                     counted(spec.ranks * spec.devices_per_rank, "device"),
+                                     seating.machines, spec.machine->name, seating_text(seating)));
 }
 
 /// Settles everything that does not depend on the order.

@@ -123,8 +123,8 @@ std::string changes_text(const RunResult& result, const MemoryExplanation& expla
                         counted(explanation.changes.size() - most_changes, "change"));
   }
   if (explanation.not_tried > 0) {
-    text += fmt::format("({} more changes were not tried, since the run is large)\n",
-                        explanation.not_tried);
+    text += fmt::format("({} not tried, since the run is large)\n",
+                        counted(explanation.not_tried, "more change"));
   }
   return text;
 }

@@ -4,6 +4,7 @@
 #include <QFileDialog>
 #include <QFileInfo>
 #include <QMenu>
+#include <QMessageBox>
 #include <QPointer>
 #include <QRegularExpression>
 #include <QSettings>
@@ -12,6 +13,7 @@
 
 #include "experiments/input/files/files.hpp"
 #include "experiments/input/files/output_file.hpp"
+#include "experiments/input/files/table.hpp"
 #include "experiments/input/formats/torch_csv.hpp"
 #include "experiments/input/scenario/document.hpp"
 #include "experiments/plan/starter/small_starter.hpp"
@@ -275,7 +277,13 @@ void ViewerWindow::save_scenario(const std::string& path) {
   }
   const std::string setting = "/schedule/file=" + order.filename().string();
   const std::string text = document_text(changed(*run.scenario, {setting}, {"schedule"}));
-  OutputSet files(Existing::any);  // the dialog has asked
+  const QString beside = qt_text(order.filename().string());
+  if (std::filesystem::exists(order) &&
+      QMessageBox::question(this, "Save as scenario", beside + " exists. Replace it?") !=
+          QMessageBox::Yes) {
+    return show_message("Not written, as " + beside + " exists");
+  }
+  OutputSet files(Existing::any);  // the user was asked
   files.write(order.string(), csv.text);
   files.write(path, text);
   files.publish();
@@ -292,9 +300,9 @@ void ViewerWindow::save_order(const std::string& path) {
   const TorchCsv order = write_torch_csv(now()->run->layout->schedule);
   write_file(path, order.text, Existing::any);
   if (!order.left_out.empty()) {
-    show_message(QString("The notation has no %1; left out with %2 others")
+    show_message(QString("The notation has no %1; left out with %2")
                      .arg(QString::fromStdString(order.left_out.front()))
-                     .arg(order.left_out.size() - 1));
+                     .arg(qt_text(counted(order.left_out.size() - 1, "other"))));
   }
 }
 

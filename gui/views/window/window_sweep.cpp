@@ -1,6 +1,7 @@
 #include <QFile>
 #include <QFileInfo>
 
+#include "experiments/input/files/table.hpp"
 #include "experiments/input/scenario/document.hpp"
 #include "gui/views/panels/tables.hpp"
 #include "gui/views/window/viewer_window.hpp"
@@ -11,9 +12,9 @@ void ViewerWindow::open_sweep(const QString& path) {
   swept_ = read_row_table(QFile::encodeName(path).toStdString());
   fill_sweep(*sweep_, swept_);
   raise_dock("Sweep");
-  show_message(QString("%1: %2 rows; Enter opens one as a change of the scenario in front")
+  show_message(QString("%1: %2; Enter opens one as a change of the scenario in front")
                    .arg(QFileInfo(path).fileName())
-                   .arg(swept_.rows.size()));
+                   .arg(qt_text(counted(swept_.rows.size(), "row"))));
 }
 
 /// Rows hold only what was varied, so the scenario in front is the base.

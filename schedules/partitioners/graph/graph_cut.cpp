@@ -31,9 +31,8 @@ ChainCut best_chain(const CutProblem& problem, const ReplicaPrices& prices, std:
 
 void check_stages(const CutProblem& problem, std::uint32_t devices, bool replicas) {
   if (replicas || problem.size() >= devices) return;
-  throw InputError("/model", fmt::format("{} layers cannot fill {} stages: each stage needs at "
-                                         "least one layer",
-                                         problem.size(), devices));
+  throw InputError("/model", fmt::format("{} stages need at least one layer each, got {}", devices,
+                                         problem.size()));
 }
 
 std::string chains_note(const CutProblem& problem) {

@@ -90,9 +90,8 @@ Cut cut_at(const CutProblem& problem, const CutChain& chain, std::vector<std::ui
 std::uint32_t stages_to_fill(const CutProblem& problem) {
   if (problem.size() >= problem.stages) return problem.stages;
   if (!problem.exactly && problem.size() > 0) return problem.size();
-  throw InputError("/model", fmt::format("{} layers cannot fill {} stages: each stage needs at "
-                                         "least one layer",
-                                         problem.size(), problem.stages));
+  throw InputError("/model", fmt::format("{} stages need at least one layer each, got {}",
+                                         problem.stages, problem.size()));
 }
 
 }  // namespace penstock

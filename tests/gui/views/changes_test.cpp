@@ -1,10 +1,14 @@
 #include <doctest/doctest.h>
 
+#include <QAbstractButton>
 #include <QDialog>
 #include <QListWidget>
+#include <QMessageBox>
 #include <QProgressBar>
 #include <QSlider>
+#include <QTimer>
 #include <algorithm>
+#include <filesystem>
 
 #include "experiments/input/scenario/document.hpp"
 #include "gui/views/canvas/look.hpp"
@@ -120,6 +124,26 @@ TEST_CASE("order: a changed order is saved beside its scenario, and both open ag
   opened.settle();
   CHECK(order_of(opened.run(), 0) == moved);
   CHECK(opened.run().span() == span);
+}
+
+TEST_CASE("order: an existing file beside the scenario is replaced only if the user agrees") {
+  Opened opened;
+  opened.canvas().select(opened.op("0F4"), true);
+  opened.press(QKeySequence("Alt+Up"));
+  const testing::Scratch folder;
+  const std::string csv = folder.file("moved.csv", "another"), json = folder.path("moved.json");
+  for (const auto button : {QMessageBox::No, QMessageBox::Yes}) {
+    QTimer timer;
+    QObject::connect(&timer, &QTimer::timeout, [button] {
+      if (auto* box = qobject_cast<QMessageBox*>(QApplication::activeModalWidget())) {
+        box->button(button)->click();
+      }
+    });
+    timer.start(20);
+    opened.window.save_scenario(json);
+    CHECK((testing::content_of(csv) == "another") == (button == QMessageBox::No));
+    CHECK(std::filesystem::exists(json) == (button == QMessageBox::Yes));
+  }
 }
 
 TEST_CASE("layers: the line between two ranks, dragged, moves layers; Ctrl+Z brings them back") {

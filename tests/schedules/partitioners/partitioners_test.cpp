@@ -45,8 +45,7 @@ TEST_CASE("even cuts into as many layers each, the first stages taking what is l
   CHECK(cut(4, 2) == Cuts{0, 2, 4});
   CHECK(cut(7, 3) == Cuts{0, 3, 5, 7});
   CHECK(cut(3, 3) == Cuts{0, 1, 2, 3});
-  CHECK_THROWS_WITH_AS(
-      cut(2, 3), "2 layers cannot fill 3 stages: each stage needs at least one layer", InputError);
+  CHECK_THROWS_WITH_AS(cut(2, 3), "3 stages need at least one layer each, got 2", InputError);
 }
 
 TEST_CASE("every partitioner cuts into as many stages as asked, with each layer in one") {

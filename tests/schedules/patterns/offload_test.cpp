@@ -100,7 +100,7 @@ TEST_CASE("an activation between I and W cannot leave, and too many of them are 
   const char* csv = "0F0,0F1,0I0,0F2,0I1,0W0,0W1,0I2,0W2";
   CHECK(moved(csv, {.keep = 2}) == "0F0 0F1 0I0 0E1 0F2 0E2 0L1 0I1 0W0 0W1 0L2 0I2 0W2");
   CHECK(moved(csv, {.keep = 1}) ==
-        "rank 0 cannot run with 1 activations: at 0F2 all that it holds is in use or has been "
+        "rank 0 cannot run with keep = 1: at 0F2 all that it holds is in use or has been "
         "evicted before; keep more");
 }
 

@@ -292,7 +292,7 @@ TEST_CASE("spot check: of what was judged, faults of a row are written with thei
   CHECK(recorded() == 1);
   CHECK(stored.state(1) == RowState::valid);
   CHECK(stored.state(2) == RowState::retired);
-  CHECK(stored.last_verdict(2) == "it has 2 samples, fewer than 5");
+  CHECK(stored.last_verdict(2) == "it has fewer than 5 samples: 2");
   CHECK(recorded() == 0);
   CHECK(stored.store.verdicts(RowId{2}).size() == 2);
 }

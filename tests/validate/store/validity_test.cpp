@@ -58,7 +58,7 @@ TEST_CASE("validity: what is determined invalid is retired, each for its reason"
         "retired 0: it was written in version 0 of the schema, this is 1");
   CHECK(after([](StoredRow& row, Today&) {
           row.row.samples_ns = {1, 1, 1, 1};
-        }) == "retired 0: it has 4 samples, fewer than 5");
+        }) == "retired 0: it has fewer than 5 samples: 4");
   // The median is 100; three of the five are 12 off it, so half of all are at least that.
   CHECK(after([](StoredRow& row, Today&) {
           row.row.samples_ns = {88, 88, 100, 112, 100};

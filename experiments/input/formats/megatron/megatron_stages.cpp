@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "experiments/input/files/table.hpp"
 #include "experiments/input/formats/megatron/megatron_patterns.hpp"
 #include "experiments/input/formats/transformers/transformer_shape.hpp"
 #include "sim/base/error.hpp"
@@ -104,9 +105,9 @@ class Cutter {
   MegatronStages with_ranks(const std::vector<double>& ranks, double chunks) const {
     for (const double layers : ranks) {
       if (std::fmod(layers, chunks) == 0) continue;
-      command_.fail(
-          command_.has(per_rank_name) ? per_rank_name : per_stage_name,
-          fmt::format("{} layers of a rank do not divide into {} chunks", layers, chunks));
+      command_.fail(command_.has(per_rank_name) ? per_rank_name : per_stage_name,
+                    fmt::format("a rank's {} cannot be divided into {} chunks",
+                                penstock::counted(std::uint64_t(layers), "layer"), chunks));
     }
     std::vector<std::size_t> counts;
     for (double chunk = 0; chunk < chunks; ++chunk) {
@@ -124,7 +125,8 @@ class Cutter {
     const double stages = pipeline_ * chunks;
     if (stages > Limits::stages || std::fmod(all, stages) != 0) {
       command_.fail(command_.has(pipeline_name) ? pipeline_name : "--num-layers",
-                    fmt::format("{} layers do not divide into {} stages", all, stages));
+                    fmt::format("{} cannot be divided into {} stages",
+                                penstock::counted(std::uint64_t(all), "layer"), stages));
     }
     if (embedding + loss == 0) return result(chunks);
     std::vector<std::size_t> counts(static_cast<std::size_t>(stages),

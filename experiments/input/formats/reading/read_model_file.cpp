@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "experiments/input/files/files.hpp"
+#include "experiments/input/files/json_input.hpp"
 #include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/formats/registry.hpp"
 #include "sim/base/error.hpp"
@@ -24,7 +25,8 @@ std::string known_formats() {
 
 /// Whether a text is a scenario of ours, which names its model.
 bool is_scenario(std::string_view text) {
-  const auto document = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!is_json(text)) return false;
+  const auto document = parse_json(text);
   return document.is_object() && document.contains("penstock") && document.contains("model");
 }
 

@@ -64,7 +64,7 @@ std::string of_one(const TrainingTask& task, const SpaceOptions& options,
   const std::string pointer = restriction.pointers().front();
   const auto values = values_in(space_with(task, options, {}), pointer);
   std::string text = fmt::format("{} leaves none", restriction.text());
-  if (!values.empty()) text += fmt::format("; there are {}", fmt::join(values, ", "));
+  if (!values.empty()) text += fmt::format("; legal: {}", fmt::join(values, ", "));
   return text + (pointer == "/partition/name" ? "; --partitions adds others" : "");
 }
 
@@ -85,8 +85,7 @@ std::string why_no_layout(const TrainingTask& task, const SpaceOptions& options)
   for (std::size_t i = 0; i < each.size(); ++i) {
     const std::uint64_t legal = space_with(task, options, rest[i]).legal;
     if (legal == 0) continue;
-    without.push_back(
-        fmt::format("without {} there are {}", each[i].text(), counted(legal, "layout")));
+    without.push_back(fmt::format("without {}: {}", each[i].text(), counted(legal, "layout")));
   }
   return fmt::format("{} leave none together{}{}", options.only.text(), without.empty() ? "" : "; ",
                      fmt::join(without, ", "));

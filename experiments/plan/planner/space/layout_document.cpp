@@ -9,6 +9,7 @@
 #include "experiments/input/files/json_input.hpp"
 #include "experiments/input/files/json_output.hpp"
 #include "experiments/input/files/setting.hpp"
+#include "experiments/input/files/table.hpp"
 #include "experiments/input/scenario/codec_choice.hpp"
 
 namespace penstock {
@@ -37,10 +38,10 @@ ordered_json hardware_section(const TrainingTask& task) {
 
 ordered_json parallel_section(const TrainingTask& task, const LayoutChoice& choice) {
   return {{"description",
-           fmt::format("degrees of parallelism; pipeline x tensor x data x context x expert = {} "
-                       "devices. chunks: stages per pipeline rank; sequence: shards norms and "
-                       "dropout along the sequence",
-                       task.devices)},
+           fmt::format("degrees of parallelism; pipeline x tensor x data x context x expert = {}. "
+                       "chunks: stages per pipeline rank; sequence: shards norms and dropout along "
+                       "the sequence",
+                       counted(task.devices, "device"))},
           {"pipeline", choice.pipeline},
           {"chunks", choice.chunks},
           {"tensor", choice.tensor},
@@ -61,11 +62,10 @@ ordered_json option_value(const std::string& text) {
 ordered_json schedule_section(const TrainingTask& task, const LayoutChoice& choice) {
   const std::string experts = choice.expert > 1 ? fmt::format(" x expert {}", choice.expert) : "";
   ordered_json section{
-      {"description",
-       fmt::format("the order of work (penstock list schedules). Global batch: {} examples = "
-                   "microbatches {} x microbatch {} x data {}{}",
-                   task.global_batch, choice.microbatches, choice.microbatch, choice.data,
-                   experts)},
+      {"description", fmt::format("the order of work (penstock list schedules). Global batch: {} = "
+                                  "microbatches {} x microbatch {} x data {}{}",
+                                  counted(task.global_batch, "example"), choice.microbatches,
+                                  choice.microbatch, choice.data, experts)},
       {"name", choice.schedule},
       {"microbatches", choice.microbatches}};
   for (const auto& [name, value] : choice.options) section[name] = option_value(value);
@@ -110,14 +110,14 @@ ordered_json partition_section(const LayoutChoice& choice) {
 }
 
 /// Applies settings and keeps the order of the sections.
-void add_settings(const std::vector<std::string>& settings, ordered_json& document) {
+void add_settings(std::string_view option, const std::vector<std::string>& settings,
+                  ordered_json& document) {
   if (settings.empty()) return;
-  nlohmann::json changed = nlohmann::json::parse(document.dump());
-  apply_settings(changed, settings);
+  nlohmann::json checked = nlohmann::json::parse(document.dump());
+  apply_settings(checked, settings, option);
   for (const std::string& text : settings) {
-    for (const SingleSetting& setting : single_settings_of("--set", text)) {
-      const nlohmann::json::json_pointer place(setting.pointer);
-      document[ordered_json::json_pointer(setting.pointer)] = changed.at(place);
+    for (const SingleSetting& setting : single_settings_of(option, text)) {
+      document[ordered_json::json_pointer(setting.pointer)] = ordered_json::parse(setting.value);
     }
   }
 }
@@ -126,18 +126,20 @@ void add_settings(const std::vector<std::string>& settings, ordered_json& docume
 
 std::string layout_document(const TrainingTask& task, const LayoutChoice& choice) {
   const std::string model = std::filesystem::path(task.model).filename().string();
-  ordered_json document{{"penstock", 1},
-                        {"description", fmt::format("{} on {} devices of {}, written by {}", model,
-                                                    task.devices, task.hardware, task.writer)},
-                        {"model", model_section(task, choice)},
-                        {"hardware", hardware_section(task)},
-                        {"partition", partition_section(choice)},
-                        {"parallel", parallel_section(task, choice)},
-                        {"schedule", schedule_section(task, choice)},
-                        {"recompute", recompute_section(choice)},
-                        {"memory", memory_section(choice)}};
+  ordered_json document{
+      {"penstock", 1},
+      {"description", fmt::format("{} on {} of {}, written by {}", model,
+                                  counted(task.devices, "device"), task.hardware, task.writer)},
+      {"model", model_section(task, choice)},
+      {"hardware", hardware_section(task)},
+      {"partition", partition_section(choice)},
+      {"parallel", parallel_section(task, choice)},
+      {"schedule", schedule_section(task, choice)},
+      {"recompute", recompute_section(choice)},
+      {"memory", memory_section(choice)}};
   add_rare_sections(choice, document);
-  add_settings(task.settings, document);
+  add_settings("--set", task.settings, document);
+  add_settings("--change", task.changes, document);
   return printed(document);
 }
 

@@ -96,6 +96,7 @@ TrainingTask read_training_task(const TrainingRequest& request, const Catalogue&
       .microbatch = request.microbatch.value_or(1),
       .states_microbatch = request.microbatch.has_value(),
       .settings = request.settings,
+      .changes = request.changes,
       .writer = request.writer};
   const Scenario scenario = parse_scenario(layout_document(task, {}), task.source);
   task.by_kind = scenario.model.by_kind();

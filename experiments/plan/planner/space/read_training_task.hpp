@@ -20,6 +20,7 @@ struct TrainingRequest {
   std::optional<std::uint32_t> global_batch = {};
   std::string output = {};  // the file that the scenario goes to; empty or "-": standard output
   std::vector<std::string> settings = {};  // of every scenario, as for --set
+  std::vector<std::string> changes = {};   // behind these, as for --change
   std::string writer = "penstock new";     // named in scenarios
 };
 

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "experiments/input/files/json_input.hpp"
 #include "experiments/input/files/nearest.hpp"
 #include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/files/setting.hpp"
@@ -58,7 +59,7 @@ const LayoutAxis& axis_at(const std::string& pointer) {
 
 /// A value as layouts name theirs: 4, 1f1b.
 std::string checked_value(const LayoutAxis& axis, const std::string& json_text) {
-  const auto parsed = nlohmann::json::parse(json_text);
+  const auto parsed = parse_json(json_text);
   const std::string value = parsed.is_string() ? parsed.get<std::string>() : json_text;
   if (axis.names.empty()) {
     const auto number = parsed.is_string() ? std::nullopt : plain_number(value);

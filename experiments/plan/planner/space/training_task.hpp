@@ -25,6 +25,7 @@ struct TrainingTask {
   bool states_microbatch = false;  // the scenario has the key
   std::uint32_t global_batch = 1;
   std::vector<std::string> settings = {};  // of every scenario, as for --set
+  std::vector<std::string> changes = {};   // behind these, as for --change
   std::string writer = "penstock new";     // named in scenarios
 };
 

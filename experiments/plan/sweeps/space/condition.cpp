@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "experiments/input/files/json_input.hpp"
 #include "experiments/input/files/nearest.hpp"
 #include "experiments/input/files/plain_text.hpp"
 #include "sim/base/error.hpp"
@@ -123,7 +124,7 @@ void check_numbers(const Operand& side, const std::vector<Varied>& varied) {
 
 /// A JSON value as a user types it: a text without its quotes.
 std::string shown(const std::string& value) {
-  const auto parsed = nlohmann::json::parse(value);
+  const auto parsed = parse_json(value);
   return parsed.is_string() ? parsed.get<std::string>() : value;
 }
 

@@ -106,13 +106,12 @@ std::string calibration_csv(const CalibrationPlot& plot) {
 }
 
 std::string heat_map_csv(const HeatMap& map) {
-  std::string csv =
-      fmt::format("{},{},{}\n", cell(map.x_label), cell(map.y_label), cell(map.value_label));
+  std::string csv = fmt::format("quantity,{},{},value\n", cell(map.x_label), cell(map.y_label));
   for (std::size_t row = 0; row < map.rows.size(); ++row) {
     for (std::size_t column = 0; column < map.columns.size(); ++column) {
       const auto& value = map.cells[row][column];
-      csv += fmt::format("{},{},{}\n", cell(map.columns[column]), cell(map.rows[row]),
-                         value ? fmt::format("{}", *value) : "");
+      csv += fmt::format("{},{},{},{}\n", cell(map.value_label), cell(map.columns[column]),
+                         cell(map.rows[row]), value ? fmt::format("{}", *value) : "");
     }
   }
   return csv;

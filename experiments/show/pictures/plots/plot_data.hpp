@@ -31,7 +31,7 @@ std::string memory_csv(const Timeline& timeline, const std::vector<BytesByKind>&
 /// only with intervals.
 std::string calibration_csv(const CalibrationPlot& plot);
 
-/// x,y,value: one line per cell; `value` is empty without a result.
+/// quantity,x,y,value: one line per cell; `value` is empty without a result.
 std::string heat_map_csv(const HeatMap& map);
 
 /// seconds,gibibytes,on_front.

@@ -143,14 +143,14 @@ TEST_CASE("dnn-partitioning: what accelerators cannot run takes its time on a CP
   const ModelFile file =
       parse_model_file(replaced(training, "\"supportedOnFpga\": 1", "\"supportedOnFpga\": false"));
   CHECK(file.graph.layers[2].forward_us == 20000);
-  CHECK(notes_say(file, "1 nodes run on CPUs only"));
+  CHECK(notes_say(file, "1 node runs on CPUs only"));
 }
 
 TEST_CASE("dnn-partitioning: an edge without a size has that of its cost at 2 GiB/s") {
   const ModelFile file =
       parse_model_file(replaced(training, R"("cost": 1, "size": 64)", R"("cost": 500)"));
   CHECK(file.graph.layers[0].activation_bytes == doctest::Approx(1073741824));
-  CHECK(notes_say(file, "1 edges have a cost and no size"));
+  CHECK(notes_say(file, "1 edge has a cost and no size"));
 }
 
 TEST_CASE("dnn-partitioning: what does not fit is refused with its pointer") {

@@ -117,7 +117,7 @@ TEST_CASE("the other ways to cut unevenly give the same kind of stages") {
             least + "--pipeline-model-parallel-size 3 --decoder-first-pipeline-num-layers 1")
             .starts_with("line 1: --decoder-first-pipeline-num-layers: the other 3 layers"));
   CHECK(megatron_args_refusal(least + "--pipeline-model-parallel-size 3") ==
-        "line 1: --pipeline-model-parallel-size: 4 layers do not divide into 3 stages");
+        "line 1: --pipeline-model-parallel-size: 4 layers cannot be divided into 3 stages");
   CHECK(megatron_args_model(
             least + "--pipeline-model-parallel-size 2 --num-layers-per-virtual-pipeline-stage 1")
             .command.chunks == 2);

@@ -58,7 +58,7 @@ TEST_CASE("piper: the forward pass is what making activations again adds, else a
   CHECK(*file.graph.layers[0].backward_us == doctest::Approx(8000));
   CHECK(*file.graph.layers[1].forward_us == doctest::Approx(2000));
   CHECK(*file.graph.layers[1].backward_us == doctest::Approx(4000));
-  CHECK(notes_say(file, "of 1 layers the forward pass is assumed to take a third"));
+  CHECK(notes_say(file, "of 1 layer the forward pass is assumed to take a third"));
   CHECK(notes_say(file, "taken for seconds"));
 }
 

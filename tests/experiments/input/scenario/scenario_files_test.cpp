@@ -49,9 +49,8 @@ TEST_CASE("an order from a file lies beside its scenario, and its faults name th
       "belongs to one rank");
   CHECK(outcome("hello").starts_with("order.csv: row 0, column 0: \"hello\" is no cell"));
   CHECK(outcome("") == "order.csv: the file is empty; an order has one row per rank");
-  CHECK(
-      outcome("0F0,0B0\n") ==
-      "s.json: /model/stages: there are 2 stages, but the schedule has 1 model stages on 1 ranks");
+  CHECK(outcome("0F0,0B0\n") ==
+        "s.json: /model/stages: it has 2 stages, but the schedule has 1 model stage on 1 rank");
   CHECK(outcome(good, {"/schedule/file=missing.csv"}) ==
         "missing.csv: cannot open: No such file or directory; \"missing.csv\" of /schedule/file is "
         "relative to the folder of " +
@@ -59,10 +58,10 @@ TEST_CASE("an order from a file lies beside its scenario, and its faults name th
   CHECK(outcome(good, {"/parallel/pipeline=3"}) ==
         "s.json: /parallel/pipeline: it is 3, but the order has 2 rows");
   CHECK(outcome(good, {"/hardware/devices=3"}) ==
-        "s.json: /hardware/devices: there are 3 devices, but 2 pipeline ranks times the other "
+        "s.json: /hardware/devices: it is 3, but 2 pipeline ranks times the other "
         "degrees of /parallel take 2");
   CHECK(outcome(good, {"/schedule/microbatches=2"}) ==
-        "s.json: /schedule/microbatches: it is 2, but the order has 1 microbatches");
+        "s.json: /schedule/microbatches: it is 2, but the order has 1 microbatch");
   CHECK(outcome(good, {"/parallel/chunks=2"}) ==
         "s.json: /parallel/chunks: it is 2, but the order has 2 stages on 2 ranks");
   CHECK(outcome(good, {"/schedule/group=2"}) ==

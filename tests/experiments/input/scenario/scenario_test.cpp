@@ -174,26 +174,25 @@ TEST_CASE("numbers beyond the limits are refused before anything is allocated") 
 }
 
 TEST_CASE("sizes that contradict each other are refused at the one to change") {
-  CHECK(
-      scenario_with("/hardware/devices=3") ==
-      "s.json: /model/stages: there are 2 stages, but the schedule has 3 model stages on 3 ranks");
+  CHECK(scenario_with("/hardware/devices=3") ==
+        "s.json: /model/stages: it has 2 stages, but the schedule has 3 model stages on 3 ranks");
   CHECK(scenario_with("/hardware/devices=4", "/parallel/pipeline=2") ==
-        "s.json: /hardware/devices: there are 4 devices, but 2 pipeline ranks times the other "
+        "s.json: /hardware/devices: it is 4, but 2 pipeline ranks times the other "
         "degrees of /parallel take 2");
   CHECK(scenario_with("/hardware/devices=4", "/parallel/tensor=2") == "makespan 15");
   CHECK(scenario_with("/hardware/devices=5", "/parallel/tensor=2") ==
-        "s.json: /hardware/devices: 5 devices do not divide by the 2 that one pipeline rank takes");
-  CHECK(
-      scenario_with("/parallel/pipeline=3") ==
-      "s.json: /model/stages: there are 2 stages, but the schedule has 3 model stages on 3 ranks");
+        "s.json: /hardware/devices: 5 devices cannot be divided by the 2 that one pipeline rank "
+        "takes");
+  CHECK(scenario_with("/parallel/pipeline=3") ==
+        "s.json: /model/stages: it has 2 stages, but the schedule has 3 model stages on 3 ranks");
   CHECK(scenario_with("/parallel/chunks=3", "/schedule/name=interleaved-1f1b") ==
-        "s.json: /parallel/chunks: 2 stages do not divide by 3 chunks a rank");
+        "s.json: /parallel/chunks: 2 stages cannot be divided by 3 chunks a rank");
   CHECK(outcome_of(layered, {"/parallel/pipeline=2", "/hardware={}"}) == "makespan 30");
   CHECK(outcome_of(layered, {"/hardware={}"}) ==
         "s.json: /parallel/pipeline: it is missing; a model given by layers needs the number of "
         "pipeline ranks, or \"devices\" under /hardware");
   CHECK(outcome_of(layered, {"/hardware/devices=5"}) ==
-        "s.json: /model: 4 layers cannot fill 5 stages: each stage needs at least one layer");
+        "s.json: /model: 5 stages need at least one layer each, got 4");
   CHECK(scenario_with("/hardware/transfer_us=1", "/hardware/latency_us=1") ==
         "s.json: /hardware: transfer_us conflicts with latency_us or bandwidth_bytes_per_s; give a "
         "pure delay, or a latency with a bandwidth");
@@ -214,9 +213,8 @@ TEST_CASE("stages over ranks are chunks, and stages over chunks are ranks") {
   CHECK(interleaved({"/hardware/devices=2"}) == "makespan 39");
   CHECK(interleaved({"/parallel/chunks=3"}) == "makespan 39");
   CHECK(interleaved({"/schedule/group=4"}) == "makespan 30");
-  CHECK(
-      interleaved({"/parallel/pipeline=4"}) ==
-      "s.json: /model/stages: there are 6 stages, but the schedule has 8 model stages on 4 ranks");
+  CHECK(interleaved({"/parallel/pipeline=4"}) ==
+        "s.json: /model/stages: it has 6 stages, but the schedule has 8 model stages on 4 ranks");
 }
 
 TEST_CASE("a partition that does not fit the model or the schedule is refused") {
@@ -224,7 +222,7 @@ TEST_CASE("a partition that does not fit the model or the schedule is refused") 
   CHECK(outcome_of(layered, {"/partition/stages=[[0,1],[2]]"}) ==
         "s.json: /partition/stages: layer 3 is in no stage");
   CHECK(outcome_of(layered, {"/partition/stages=[[0],[1],[2,3]]"}) ==
-        "s.json: /partition/stages: there are 3 stages, but the schedule has 2 model stages on 2 "
+        "s.json: /partition/stages: it has 3 stages, but the schedule has 2 model stages on 2 "
         "ranks");
   CHECK(outcome_of(layered, {"/partition={\"name\":\"even\",\"stages\":[[0,1],[2,3]]}"}) ==
         "s.json: /partition: it must have at most one of \"name\", \"stages\" and \"file\"; it has "
@@ -248,7 +246,7 @@ TEST_CASE("stages of a model may be joined, or listed once more beside their ran
   CHECK(scenario_with("/partition/stages=[[0],[1]]") == "makespan 15");
   CHECK(scenario_with("/partition={\"stages\":[[0],[1]],\"ranks\":[[1],[0]]}") == "makespan 15");
   CHECK(scenario_with("/partition/stages=[[0,1]]", "/parallel/pipeline=2") ==
-        "s.json: /partition/stages: there are 1 stages, but the schedule has 2 model stages on 2 "
+        "s.json: /partition/stages: it has 1 stage, but the schedule has 2 model stages on 2 "
         "ranks");
   CHECK(scenario_with("/partition/stages=[[1],[0]]") ==
         "s.json: /partition/stages: layer 0 of stage 1 feeds layer 1 of stage 0; activations go to "
@@ -264,9 +262,8 @@ TEST_CASE("given ranks must fit the stages and the rule") {
         "s.json: /schedule: 1f1b: stage 1 has 2 replicas; 1f1b supports one");
   CHECK(scenario_with(gpipe, "/partition/ranks=[[0],[0]]") ==
         "s.json: /schedule: gpipe: rank 0 holds several stages; gpipe needs one per rank");
-  CHECK(
-      scenario_with(gpipe, "/partition/ranks=[[0],[1],[2]]") ==
-      "s.json: /model/stages: there are 2 stages, but the schedule has 3 model stages on 3 ranks");
+  CHECK(scenario_with(gpipe, "/partition/ranks=[[0],[1],[2]]") ==
+        "s.json: /model/stages: it has 2 stages, but the schedule has 3 model stages on 3 ranks");
   CHECK(scenario_with(gpipe, "/partition/ranks=[[0],[3]]", "/parallel/pipeline=2") ==
         "s.json: /partition/ranks: stage 1 is on rank 3; ranks are 0 to 1");
   CHECK(

@@ -368,12 +368,12 @@ TEST_CASE("planner: where restrictions leave no layout, it says which, and what 
     return why_no_layout(task, {.only = Restrictions(only)});
   };
   CHECK(why({"/parallel/tensor=3", "/schedule/name=1f1b"}) ==
-        "/parallel/tensor=3 leaves none; there are 1, 2, 4, 8");
+        "/parallel/tensor=3 leaves none; legal: 1, 2, 4, 8");
   CHECK(why({"/partition/name=balanced"}) ==
-        "/partition/name=balanced leaves none; there are even; --partitions adds others");
+        "/partition/name=balanced leaves none; legal: even; --partitions adds others");
   CHECK(why({"/parallel/tensor=4", "/parallel/pipeline=4"})
             .starts_with("/parallel/pipeline=4 /parallel/tensor=4 leave none together; without "
-                         "/parallel/pipeline=4 there are "));
+                         "/parallel/pipeline=4: "));
 }
 
 }  // namespace

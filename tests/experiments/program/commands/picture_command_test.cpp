@@ -1,9 +1,11 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
 #include <vector>
 
+#include "tests/support/pictures.hpp"
 #include "tests/support/program.hpp"
 #include "tests/support/scratch.hpp"
 
@@ -88,6 +90,19 @@ TEST_CASE("gallery: it makes its folder") {
   const ProgramRun file = desk.run({"gallery", "-o", "s.json"});
   CHECK(file.code == 2);
   CHECK(file.errors.find("s.json: cannot make this folder: ") != std::string::npos);
+}
+
+TEST_CASE("gallery: the committed pictures have the titles that it draws") {
+  const Desk desk;
+  REQUIRE(desk.run({"gallery", "-o", "drawn"}).code == 0);
+  for (const auto& file :
+       std::filesystem::directory_iterator(PENSTOCK_ROOT "/experiments/gallery")) {
+    const std::string name = file.path().filename();
+    CAPTURE(name);
+    const auto committed = texts_in(content_of(file.path()));
+    const auto now = texts_in(content_of(desk.scratch.path("drawn/" + name)));
+    CHECK(std::equal(now.begin(), now.begin() + 2, committed.begin()));
+  }
 }
 
 TEST_CASE("plot: the data of each kind are CSV, with a picture or without") {

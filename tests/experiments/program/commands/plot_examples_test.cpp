@@ -136,8 +136,7 @@ TEST_CASE("every kind of plot has an example with its axes, light and dark, on 8
     std::vector<std::size_t> texts;
     for (const std::string theme : {"light", "dark"}) {
       CAPTURE(theme);
-      const Words look{"--width", "85mm", "--theme", theme, "--csv", scratch.path(name + ".csv"),
-                       "--force"};
+      const Words look{"--width", "85mm", "--theme", theme, "--csv", scratch.path(name + ".csv")};
       const std::string svg = drawn_example(command, scratch.path(name + ".svg"), look);
       CHECK(overlap_in(svg) == "");
       for (const std::string& text : axes_of_examples().at(name)) {

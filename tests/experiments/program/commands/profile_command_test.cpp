@@ -112,15 +112,15 @@ TEST_CASE("profile: check is a finding where a row is not valid, and writes only
   const json document = json::parse(run.output);
   CHECK(ids_of(document["not_valid"]) == std::vector<std::int64_t>{2, 3});
   CHECK(document["not_valid"][0]["state"] == "suspect");
-  CHECK(document["not_valid"][1]["reasons"][0] == "it has 3 samples, fewer than 5");
+  CHECK(document["not_valid"][1]["reasons"][0] == "it has fewer than 5 samples: 3");
   CHECK(workplace.store().row(RowId{3})->state == RowState::valid);
   CHECK(workplace.run({"profile", "check", "machine.profile", "--record"}).code == 1);
   CHECK(workplace.store().row(RowId{3})->state == RowState::retired);
-  CHECK(workplace.store().verdicts(RowId{3}).back().why == "it has 3 samples, fewer than 5");
+  CHECK(workplace.store().verdicts(RowId{3}).back().why == "it has fewer than 5 samples: 3");
   // Once it is written, it is what was said last that speaks against it.
   const ProgramRun again = workplace.run({"profile", "check", "machine.profile", "--json"});
   CHECK(json::parse(again.output)["not_valid"][1]["reasons"][0] ==
-        "it has 3 samples, fewer than 5");
+        "it has fewer than 5 samples: 3");
   CHECK(Workplace().run({"profile", "check", "machine.profile"}).code == 0);
 }
 

@@ -109,7 +109,7 @@ TEST_CASE("pages: of a large file the rows with the most samples per second are 
   CHECK(rows.table.rows[1].front().text == "3");
   const SweepReport report{.name = "rows", .rows = rows};
   const std::string page = text_of(sweep_page(report));
-  CHECK(page.find("4 are left out") != std::string::npos);
+  CHECK(page.find("left out: 4") != std::string::npos);
   CHECK(page.find("made without the scenario") != std::string::npos);
   CHECK_THROWS_AS(read_reported_rows(scratch.file("empty.jsonl", ""), 2), InputError);
   CHECK_THROWS_AS(read_reported_rows(scratch.file("no.jsonl", "{}\n"), 2), InputError);

@@ -132,8 +132,7 @@ TEST_CASE("moe: a tensor group sums once where it has all tokens, and gathers wh
 TEST_CASE(
     "moe: more chosen experts than there are, or a group that does not divide them, is wrong") {
   CHECK_THROWS_WITH_AS(work_of("moe", mixture_with({{"chosen", 9}})),
-                       "9 experts per token, but only 8 experts; chosen must be at most experts",
-                       InputError);
+                       "it is 9; it must be at most experts, 8", InputError);
   CHECK_THROWS_AS(work_of("moe", mixture, CellShape{.expert = 3}), InputError);
 }
 
