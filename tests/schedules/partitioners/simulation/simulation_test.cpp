@@ -116,8 +116,7 @@ TEST_CASE("simulated refuses times that the clock cannot hold") {
   const PartitionerEntry& simulated = *find_named(partitioner_entries(), "simulated");
   CHECK_THROWS_WITH_AS(
       simulated.cut(problem),
-      "/model: the times of all actions add up to more than 104 days, the range of the clock",
-      InputError);
+      "the times of all actions add up to more than 104 days, the range of the clock", InputError);
 }
 
 TEST_CASE("local search finds a cut as good as the best of all where all can be tried") {
