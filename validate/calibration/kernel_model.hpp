@@ -10,7 +10,7 @@
 #include "validate/calibration/link_pieces.hpp"
 #include "validate/calibration/monotone_curve.hpp"
 #include "validate/calibration/term_model.hpp"
-#include "validate/statistics/error_summary.hpp"
+#include "validate/statistics/summary.hpp"
 
 namespace penstock {
 

@@ -9,7 +9,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
 #include "validate/machine/work_clock.hpp"
-#include "validate/statistics/median_interval.hpp"
+#include "validate/statistics/summary.hpp"
 #include "validate/training/stage_trial.hpp"
 
 namespace penstock {

@@ -8,7 +8,7 @@
 
 #include "validate/calibration/in_situ.hpp"
 #include "validate/job/run_errors.hpp"
-#include "validate/statistics/error_summary.hpp"
+#include "validate/statistics/summary.hpp"
 
 namespace penstock {
 

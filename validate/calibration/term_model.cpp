@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "validate/calibration/nonnegative.hpp"
-#include "validate/statistics/median.hpp"
+#include "validate/statistics/summary.hpp"
 
 namespace penstock {
 namespace {

@@ -10,7 +10,7 @@
 #include "validate/machine/busy_kernel.hpp"
 #include "validate/machine/host.hpp"
 #include "validate/machine/wall_clock.hpp"
-#include "validate/statistics/median.hpp"
+#include "validate/statistics/summary.hpp"
 
 namespace penstock {
 

@@ -9,7 +9,7 @@
 #include "experiments/input/files/table.hpp"
 #include "sim/base/error.hpp"
 #include "validate/calibration/kernel_sweep.hpp"
-#include "validate/statistics/median.hpp"
+#include "validate/statistics/summary.hpp"
 
 namespace penstock {
 namespace {

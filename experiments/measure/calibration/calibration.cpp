@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "experiments/measure/calibration/calibration_pipelines.hpp"
-#include "validate/statistics/median.hpp"
+#include "validate/statistics/summary.hpp"
 
 namespace penstock {
 namespace {

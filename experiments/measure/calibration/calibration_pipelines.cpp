@@ -13,7 +13,7 @@
 #include "sim/plan/lower.hpp"
 #include "validate/calibration/kernel_terms.hpp"
 #include "validate/statistics/bootstrap.hpp"
-#include "validate/statistics/median.hpp"
+#include "validate/statistics/summary.hpp"
 #include "validate/store/layer_point.hpp"
 
 namespace penstock {

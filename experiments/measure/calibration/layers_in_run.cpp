@@ -18,8 +18,7 @@
 #include "validate/calibration/term_model.hpp"
 #include "validate/probes/timing/probe_timing.hpp"
 #include "validate/statistics/bootstrap.hpp"
-#include "validate/statistics/median.hpp"
-#include "validate/statistics/median_interval.hpp"
+#include "validate/statistics/summary.hpp"
 #include "validate/store/layer_point.hpp"
 #include "validate/store/validity.hpp"
 

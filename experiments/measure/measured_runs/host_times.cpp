@@ -5,7 +5,7 @@
 #include <map>
 #include <tuple>
 
-#include "validate/statistics/median.hpp"
+#include "validate/statistics/summary.hpp"
 
 namespace penstock {
 namespace {

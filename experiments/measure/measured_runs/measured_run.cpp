@@ -17,7 +17,7 @@
 #include "sim/base/limits.hpp"
 #include "sim/engines/events.hpp"
 #include "sim/plan/lower.hpp"
-#include "validate/statistics/median.hpp"
+#include "validate/statistics/summary.hpp"
 
 namespace penstock {
 namespace {

@@ -20,7 +20,7 @@
 #include "sim/base/error.hpp"
 #include "validate/processes/program.hpp"
 #include "validate/processes/python.hpp"
-#include "validate/statistics/median.hpp"
+#include "validate/statistics/summary.hpp"
 
 namespace penstock {
 namespace {

@@ -16,7 +16,7 @@
 #include "sim/base/error.hpp"
 #include "sim/engines/relax.hpp"
 #include "validate/machine/cores.hpp"
-#include "validate/statistics/median.hpp"
+#include "validate/statistics/summary.hpp"
 
 namespace penstock {
 namespace {

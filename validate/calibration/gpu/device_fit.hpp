@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "validate/calibration/gpu/device_probe.hpp"
-#include "validate/statistics/error_summary.hpp"
+#include "validate/statistics/summary.hpp"
 
 namespace penstock {
 

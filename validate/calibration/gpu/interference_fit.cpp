@@ -7,7 +7,7 @@
 
 #include "validate/calibration/gpu/device_fits.hpp"
 #include "validate/calibration/gpu/fitting.hpp"
-#include "validate/statistics/median.hpp"
+#include "validate/statistics/summary.hpp"
 
 namespace penstock {
 namespace {
