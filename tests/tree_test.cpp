@@ -59,7 +59,6 @@ const std::map<std::string, Rooms>& rooms() {
       {"validate",
        {{"wire",
          "statistics",
-         "clocks",
          "kernels/steps",
          "kernels/images",
          "kernels",

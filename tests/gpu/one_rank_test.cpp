@@ -4,7 +4,7 @@
 
 #include "validate/backends/multi/rank_executor.hpp"
 #include "validate/backends/nccl/nccl_library.hpp"
-#include "validate/machine/wall_clock.hpp"
+#include "validate/machine/clock.hpp"
 
 // NCCL with one rank on a real GPU: no links, but the library, a communicator and its calls.
 

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "sim/engines/relax.hpp"
-#include "validate/statistics/rank_correlation.hpp"
 #include "validate/statistics/summary.hpp"
 
 namespace penstock {

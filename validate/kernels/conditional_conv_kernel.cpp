@@ -1,8 +1,8 @@
 #include <cmath>
 
-#include "validate/kernels/images/convolution_steps.hpp"
+#include "validate/kernels/images/convolution.hpp"
 #include "validate/kernels/registry.hpp"
-#include "validate/kernels/steps/matrix.hpp"
+#include "validate/kernels/steps/tensor.hpp"
 
 namespace penstock::conditional_conv_kernel_file {
 namespace {

@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
 #include "validate/kernels/registry.hpp"
-#include "validate/kernels/steps/dropout.hpp"
-#include "validate/kernels/steps/matrix.hpp"
+#include "validate/kernels/steps/layer_steps.hpp"
+#include "validate/kernels/steps/tensor.hpp"
 
 namespace penstock::embedding_kernel_file {
 namespace {

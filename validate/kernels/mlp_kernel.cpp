@@ -1,7 +1,6 @@
 #include "validate/kernels/registry.hpp"
-#include "validate/kernels/steps/dropout.hpp"
-#include "validate/kernels/steps/feed_forward.hpp"
-#include "validate/kernels/steps/matrix.hpp"
+#include "validate/kernels/steps/layer_steps.hpp"
+#include "validate/kernels/steps/tensor.hpp"
 
 namespace penstock::mlp_kernel_file {
 namespace {

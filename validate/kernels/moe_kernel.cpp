@@ -3,8 +3,8 @@
 #include <numeric>
 
 #include "validate/kernels/registry.hpp"
-#include "validate/kernels/steps/feed_forward.hpp"
-#include "validate/kernels/steps/matrix.hpp"
+#include "validate/kernels/steps/layer_steps.hpp"
+#include "validate/kernels/steps/tensor.hpp"
 
 namespace penstock::moe_kernel_file {
 namespace {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "validate/machine/rank_threads.hpp"
+#include "validate/machine/cores.hpp"
 #include "validate/ranks/rank_clocks.hpp"
 
 namespace penstock {

@@ -1,7 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
+
+#include "sim/base/time.hpp"
 
 namespace penstock {
 
@@ -33,5 +36,15 @@ struct ErrorSummary {
 
 /// From errors predicted / measured - 1.
 ErrorSummary summarize_errors(const std::vector<double>& errors);
+
+/// An item at two moments.
+struct TwoMoments {
+  Time a;
+  Time b;
+};
+
+/// Kendall's tau-b: 1 when all pairs have the same order in both, -1 when all have the opposite
+/// order; ties count for neither. Nothing when all items of one side are tied.
+std::optional<double> rank_correlation(std::vector<TwoMoments> moments);
 
 }  // namespace penstock

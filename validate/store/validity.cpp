@@ -16,10 +16,9 @@
 #include "validate/statistics/summary.hpp"
 #include "validate/store/environment_keys.hpp"
 #include "validate/store/layer_point.hpp"
+#include "validate/store/row_content.hpp"
 #include "validate/store/shape_curve.hpp"
 #include "validate/store/stored_row.hpp"
-#include "validate/store/today.hpp"
-#include "validate/store/utc.hpp"
 
 namespace penstock {
 namespace {

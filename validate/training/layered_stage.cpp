@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "validate/kernels/steps/drawn.hpp"
-#include "validate/kernels/steps/stacking.hpp"
+#include "validate/kernels/steps/tensor.hpp"
 
 namespace penstock {
 namespace {

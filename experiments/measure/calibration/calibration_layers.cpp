@@ -9,7 +9,7 @@
 #include "experiments/input/files/files.hpp"
 #include "experiments/run/layout/layout.hpp"
 #include "sim/base/error.hpp"
-#include "validate/calibration/layer_sampler.hpp"
+#include "validate/calibration/kernel_sweep.hpp"
 
 namespace penstock {
 namespace {

@@ -5,7 +5,7 @@
 #include "experiments/input/scenario/scenario.hpp"
 #include "sim/model/model_graph.hpp"
 #include "validate/store/layer_point.hpp"
-#include "validate/store/profile_row.hpp"
+#include "validate/store/stored_row.hpp"
 
 namespace penstock {
 

@@ -11,7 +11,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
 #include "sim/plan/lower.hpp"
-#include "validate/calibration/kernel_terms.hpp"
+#include "validate/calibration/term_model.hpp"
 #include "validate/statistics/bootstrap.hpp"
 #include "validate/statistics/summary.hpp"
 #include "validate/store/layer_point.hpp"

@@ -1,6 +1,6 @@
 #include "experiments/measure/calibration/calibration_rows.hpp"
 
-#include "validate/store/build_hash.hpp"
+#include "validate/store/stored_row.hpp"
 
 namespace penstock {
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "experiments/measure/calibration/calibration.hpp"
-#include "validate/store/profile_row.hpp"
+#include "validate/store/stored_row.hpp"
 
 namespace penstock {
 

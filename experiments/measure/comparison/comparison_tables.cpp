@@ -5,7 +5,7 @@
 #include "experiments/input/files/table.hpp"
 #include "experiments/measure/comparison/comparison_words.hpp"
 #include "sim/report/idle_cause.hpp"
-#include "validate/comparison/clock_arithmetic.hpp"
+#include "validate/comparison/readiness.hpp"
 
 namespace penstock {
 namespace {

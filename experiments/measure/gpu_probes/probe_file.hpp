@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "validate/store/profile_row.hpp"
+#include "validate/store/stored_row.hpp"
 
 namespace penstock {
 

@@ -24,7 +24,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
 #include "validate/store/profile_store.hpp"
-#include "validate/store/utc.hpp"
+#include "validate/store/row_content.hpp"
 
 namespace penstock::calibrate_file {
 namespace {

@@ -3,9 +3,9 @@
 #include <vector>
 
 #include "sim/timeline/timeline.hpp"
+#include "validate/backends/multi/aligned_clock.hpp"
 #include "validate/backends/multi/rank_executor.hpp"
 #include "validate/backends/nccl/comm_meetings.hpp"
-#include "validate/clocks/causality.hpp"
 
 namespace penstock {
 

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "validate/backends/multi/aligned_clock.hpp"
 #include "validate/backends/multi/merged_run.hpp"
 #include "validate/backends/multi/multi_calls.hpp"
 #include "validate/backends/multi/rank_work.hpp"
-#include "validate/clocks/aligned_clock.hpp"
 #include "validate/job/backend.hpp"
 #include "validate/job/rank_group.hpp"
 #include "validate/launch/launch_environment.hpp"

@@ -8,8 +8,8 @@
 #include "validate/backends/multi/gpu_count.hpp"
 #include "validate/backends/multi/multi_backend.hpp"
 #include "validate/backends/nccl/nccl_library.hpp"
+#include "validate/machine/clock.hpp"
 #include "validate/machine/host.hpp"
-#include "validate/machine/wall_clock.hpp"
 
 namespace penstock {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "validate/backends/cuda/gpu_device.hpp"
 #include "validate/backends/cuda/gpu_owners.hpp"
+#include "validate/backends/multi/aligned_clock.hpp"
 #include "validate/backends/multi/multi_calls.hpp"
-#include "validate/clocks/clock_anchor.hpp"
 
 namespace penstock {
 

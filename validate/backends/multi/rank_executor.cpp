@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "validate/backends/cuda/gpu_error.hpp"
+#include "validate/backends/multi/aligned_clock.hpp"
 #include "validate/backends/nccl/nccl_error.hpp"
-#include "validate/clocks/aligned_clock.hpp"
 
 namespace penstock {
 namespace {

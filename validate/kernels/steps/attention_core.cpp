@@ -2,8 +2,7 @@
 
 #include <cmath>
 
-#include "validate/kernels/steps/matrix.hpp"
-#include "validate/kernels/steps/stacking.hpp"
+#include "validate/kernels/steps/tensor.hpp"
 
 namespace penstock {
 namespace {
