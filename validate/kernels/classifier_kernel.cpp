@@ -1,7 +1,7 @@
 #include "validate/kernels/registry.hpp"
 #include "validate/kernels/steps/drawn.hpp"
 #include "validate/kernels/steps/layer_steps.hpp"
-#include "validate/kernels/steps/tensor.hpp"
+#include "validate/kernels/steps/matrix.hpp"
 
 namespace penstock::classifier_kernel_file {
 namespace {

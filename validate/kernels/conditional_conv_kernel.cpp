@@ -2,7 +2,7 @@
 
 #include "validate/kernels/images/convolution.hpp"
 #include "validate/kernels/registry.hpp"
-#include "validate/kernels/steps/tensor.hpp"
+#include "validate/kernels/steps/matrix.hpp"
 
 namespace penstock::conditional_conv_kernel_file {
 namespace {

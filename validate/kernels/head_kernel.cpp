@@ -2,7 +2,7 @@
 #include "validate/kernels/registry.hpp"
 #include "validate/kernels/steps/drawn.hpp"
 #include "validate/kernels/steps/layer_steps.hpp"
-#include "validate/kernels/steps/tensor.hpp"
+#include "validate/kernels/steps/matrix.hpp"
 
 namespace penstock::head_kernel_file {
 namespace {

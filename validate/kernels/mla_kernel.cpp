@@ -4,7 +4,7 @@
 #include "validate/kernels/registry.hpp"
 #include "validate/kernels/steps/attention_core.hpp"
 #include "validate/kernels/steps/layer_steps.hpp"
-#include "validate/kernels/steps/tensor.hpp"
+#include "validate/kernels/steps/matrix.hpp"
 
 namespace penstock::mla_kernel_file {
 namespace {

@@ -1,7 +1,7 @@
 #include "validate/training/distance.hpp"
 
 #include "validate/kernels/steps/drawn.hpp"
-#include "validate/kernels/steps/tensor.hpp"
+#include "validate/kernels/steps/matrix.hpp"
 
 namespace penstock {
 namespace {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "validate/kernels/steps/drawn.hpp"
-#include "validate/kernels/steps/tensor.hpp"
+#include "validate/kernels/steps/matrix.hpp"
 
 namespace penstock {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "validate/kernels/steps/tensor.hpp"
+#include "validate/kernels/steps/matrix.hpp"
 
 namespace penstock {
 namespace {

@@ -4,6 +4,7 @@
 
 #include "validate/kernels/steps/layer_steps.hpp"
 #include "validate/kernels/steps/tensor.hpp"
+#include "validate/kernels/steps/matrix.hpp"
 
 namespace penstock {
 namespace {

@@ -4,6 +4,7 @@
 #include <numbers>
 
 #include "validate/kernels/steps/drawn.hpp"
+#include "validate/kernels/steps/matrix.hpp"
 #include "validate/kernels/steps/tensor.hpp"
 
 namespace penstock {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "validate/kernels/steps/layer_run.hpp"
+#include "validate/kernels/steps/matrix.hpp"
 #include "validate/kernels/steps/tensor.hpp"
 
 namespace penstock {

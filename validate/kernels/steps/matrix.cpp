@@ -1,4 +1,4 @@
-#include "validate/kernels/steps/tensor.hpp"
+#include "validate/kernels/steps/matrix.hpp"
 
 #include <algorithm>
 

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <Eigen/Core>
+#include <initializer_list>
+#include <span>
+
+#include "validate/kernels/steps/tensor.hpp"
+
+namespace penstock {
+
+using Matrix = Eigen::Map<Eigen::MatrixXd>;
+using ConstMatrix = Eigen::Map<const Eigen::MatrixXd>;
+
+/// A number of rows or columns in Eigen's type.
+inline Eigen::Index eigen_index(std::size_t number) { return static_cast<Eigen::Index>(number); }
+
+/// An Eigen view of a tensor; valid while the tensor keeps its size.
+inline Matrix matrix(Tensor& tensor) {
+  return {tensor.values.data(), eigen_index(tensor.rows), eigen_index(tensor.columns)};
+}
+
+inline ConstMatrix matrix(const Tensor& tensor) {
+  return {tensor.values.data(), eigen_index(tensor.rows), eigen_index(tensor.columns)};
+}
+
+/// Tensors of equal columns, one below the other.
+Tensor stacked(std::span<const Tensor* const> parts);
+inline Tensor stacked(const Tensor& upper, const Tensor& lower) {
+  const Tensor* const parts[] = {&upper, &lower};
+  return stacked(parts);
+}
+
+/// Some rows of a tensor.
+Tensor rows_of(const Tensor& all, std::size_t first, std::size_t count);
+
+/// Adds values of the same shape.
+void add_values(const Tensor& numbers, Tensor& sum);
+
+}  // namespace penstock
