@@ -10,7 +10,7 @@
 #include <cstring>
 #include <filesystem>
 
-#include "experiments/input/files/gzip.hpp"
+#include "experiments/input/files/byte_stream.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/limits.hpp"
 

@@ -6,7 +6,6 @@
 
 #include "experiments/input/formats/registry.hpp"
 #include "experiments/input/formats/traces/trace_events.hpp"
-#include "experiments/input/formats/traces/trace_writer.hpp"
 
 namespace penstock {
 namespace {

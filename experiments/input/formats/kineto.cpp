@@ -6,12 +6,11 @@
 #include <nlohmann/json.hpp>
 
 #include "experiments/input/files/byte_stream.hpp"
-#include "experiments/input/files/decimal_time.hpp"
 #include "experiments/input/files/files.hpp"
 #include "experiments/input/files/json_input.hpp"
 #include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/formats/registry.hpp"
-#include "experiments/input/formats/traces/kineto_events.hpp"
+#include "experiments/input/formats/traces/kineto_trace.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {

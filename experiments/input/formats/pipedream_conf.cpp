@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 
 #include "experiments/input/files/json_input.hpp"
-#include "experiments/input/files/json_view.hpp"
 #include "experiments/input/formats/registry.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/limits.hpp"

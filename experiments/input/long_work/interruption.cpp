@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "experiments/input/long_work/messages.hpp"
+#include "experiments/input/long_work/progress.hpp"
 
 namespace penstock {
 

@@ -10,9 +10,8 @@
 #include <utility>
 #include <variant>
 
-#include "experiments/measure/measured_runs/host_times.hpp"
-#include "experiments/measure/measured_runs/order_names.hpp"
-#include "experiments/measure/measured_runs/transfer_times.hpp"
+#include "experiments/measure/measured_runs/iterations.hpp"
+#include "experiments/measure/measured_runs/run_times.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/limits.hpp"
 #include "sim/engines/events.hpp"

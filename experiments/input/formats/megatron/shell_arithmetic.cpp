@@ -1,5 +1,3 @@
-#include "experiments/input/formats/megatron/shell_arithmetic.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include <optional>
 
 #include "experiments/input/files/plain_text.hpp"
+#include "experiments/input/formats/megatron/shell_words.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {

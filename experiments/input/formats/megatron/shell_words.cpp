@@ -6,7 +6,6 @@
 #include <charconv>
 
 #include "experiments/input/files/plain_text.hpp"
-#include "experiments/input/formats/megatron/shell_arithmetic.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {

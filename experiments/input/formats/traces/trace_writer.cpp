@@ -1,5 +1,3 @@
-#include "experiments/input/formats/traces/trace_writer.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,7 +5,8 @@
 #include <optional>
 #include <vector>
 
-#include "experiments/input/files/own_file.hpp"
+#include "experiments/input/files/output_file.hpp"
+#include "experiments/input/formats/traces/trace_events.hpp"
 #include "sim/base/time.hpp"
 
 namespace penstock {

@@ -10,8 +10,7 @@
 #include <string>
 
 #include "experiments/input/files/byte_stream.hpp"
-#include "experiments/input/files/decimal_time.hpp"
-#include "experiments/input/files/gzip.hpp"
+#include "experiments/input/files/plain_text.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/scratch.hpp"
 

@@ -1,4 +1,4 @@
-#include "experiments/input/formats/orders/torch_comms.hpp"
+#include "experiments/input/orders/torch_comms.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -8,7 +8,6 @@
 #include <optional>
 #include <set>
 
-#include "experiments/input/formats/orders/python_set.hpp"
 #include "experiments/input/formats/torch_csv.hpp"
 #include "experiments/input/orders/order_check.hpp"
 #include "schedules/registry.hpp"

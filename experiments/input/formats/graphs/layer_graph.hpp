@@ -1,15 +1,26 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
-#include "experiments/input/files/json_view.hpp"
+#include "experiments/input/files/json_input.hpp"
 #include "experiments/input/model_files/model_file.hpp"
+#include "sim/model/model_graph.hpp"
 
 namespace penstock {
+
+/// The number of an edge on a cycle; nothing for an acyclic graph. Every edge must join existing
+/// layers.
+std::optional<std::size_t> edge_on_cycle(const ModelGraph& graph);
+
+/// Sorts the layers of an acyclic graph topologically, as close to their original order as
+/// possible, and renumbers the edges. Returns the new index of each layer.
+std::vector<LayerIndex> put_in_order(ModelGraph& graph);
 
 /// The ids of the nodes of a JSON graph.
 class NodeIds {

@@ -1,4 +1,4 @@
-#include "experiments/input/formats/orders/torch_version.hpp"
+#include "experiments/input/orders/torch_version.hpp"
 
 #include <fmt/format.h>
 

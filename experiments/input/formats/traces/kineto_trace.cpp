@@ -1,10 +1,10 @@
-#include "experiments/input/formats/traces/kineto_events.hpp"
+#include "experiments/input/formats/traces/kineto_trace.hpp"
 
 #include <fmt/format.h>
 
 #include <charconv>
 
-#include "experiments/input/files/decimal_time.hpp"
+#include "experiments/input/files/plain_text.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {
