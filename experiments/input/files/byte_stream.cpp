@@ -19,6 +19,14 @@
 #include "sim/base/error.hpp"
 
 namespace penstock {
+
+/// A block of content as raw deflate data that depends on no other block.
+struct PackedBlock {
+  std::string data;
+  uLong checksum = 0;
+  std::size_t size = 0;  // unpacked
+};
+
 namespace {
 
 constexpr std::size_t block_bytes = std::size_t{1} << 18;
@@ -42,7 +50,7 @@ GzipReader::Source source_behind(std::string start, std::FILE* file) {
 }
 
 constexpr int gzip_window = MAX_WBITS + 16;  // asks zlib for a gzip frame
-constexpr std::size_t block = std::size_t{1} << 18;
+constexpr std::size_t gzip_block = std::size_t{1} << 18;
 
 // zlib does not write to its input, but its type lacks const.
 Bytef* bytes_of(const char* text) { return reinterpret_cast<Bytef*>(const_cast<char*>(text)); }
@@ -139,13 +147,6 @@ void ByteStream::take_in(std::size_t got) {
   }
 }
 
-/// A block of content as raw deflate data that depends on no other block.
-struct PackedBlock {
-  std::string data;
-  uLong checksum = 0;
-  std::size_t size = 0;  // unpacked
-};
-
 struct GzipWriter::State {
   bool begun = false;
   std::string content;  // not yet being packed
@@ -200,7 +201,7 @@ std::string gzip(std::string_view content) {
 
 struct GzipReader::State {
   z_stream stream{};
-  std::vector<char> packed = std::vector<char>(block);
+  std::vector<char> packed = std::vector<char>(gzip_block);
   bool ended = false;
 };
 
@@ -218,7 +219,7 @@ GzipReader::GzipReader(Source source, std::string name)
 void GzipReader::fill() {
   if (state_->stream.avail_in != 0) return;
   state_->stream.next_in = bytes_of(state_->packed.data());
-  state_->stream.avail_in = static_cast<uInt>(source_(state_->packed.data(), block));
+  state_->stream.avail_in = static_cast<uInt>(source_(state_->packed.data(), gzip_block));
 }
 
 void GzipReader::fail() const {
@@ -260,10 +261,10 @@ std::string gunzip(std::string_view file, std::uint64_t max_bytes) {
     return size;
   });
   std::string content;
-  for (std::size_t got = block; got == block;) {
+  for (std::size_t got = gzip_block; got == gzip_block;) {
     const std::size_t before = content.size();
-    content.resize(before + block);
-    got = reader.read(content.data() + before, block);
+    content.resize(before + gzip_block);
+    got = reader.read(content.data() + before, gzip_block);
     content.resize(before + got);
     if (content.size() > max_bytes) {
       throw InputError(fmt::format("it is larger than {} bytes when unpacked", max_bytes));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -32,6 +33,15 @@ std::string_view without_byte_order_mark(std::string_view text);
 
 /// The number that the whole text spells; empty for infinities and NaN.
 std::optional<double> plain_number(std::string_view text);
+
+/// The whole number that the whole text spells; empty also for one that the type cannot hold.
+template <class Whole>
+std::optional<Whole> whole_number(std::string_view text) {
+  Whole value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
 
 /// Removes and returns the first line, without its line end (Unix or Windows).
 std::string_view take_line(std::string_view& rest);

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -75,12 +74,9 @@ double sum(std::size_t line, std::string_view name, std::string_view text, doubl
 
 std::uint32_t stage_number(std::size_t line, std::string_view text) {
   constexpr std::string_view key = "stage_id=";
-  std::uint32_t stage = 0;
   if (text.starts_with(key)) {
-    const std::string_view digits = trimmed(text.substr(key.size()));
-    const char* end = digits.data() + digits.size();
-    const auto result = std::from_chars(digits.data(), end, stage);
-    if (result.ec == std::errc{} && result.ptr == end && stage < Limits::stages) return stage;
+    const auto stage = whole_number<std::uint32_t>(trimmed(text.substr(key.size())));
+    if (stage && *stage < Limits::stages) return *stage;
   }
   fail(line, fmt::format("\"{}\" is no stage; stage_id=N is one, N from 0 to {}", shortened(text),
                          Limits::stages - 1));
@@ -124,12 +120,8 @@ PipedreamNode node_of(std::size_t line, std::string_view text, std::size_t numbe
 
 PipedreamEdge edge_of(std::size_t line, std::string_view text) {
   const std::size_t end = text.find(separator);
-  if (end == std::string_view::npos) {
-    fail(line, fmt::format("\"{}\" is neither node nor edge; {}; {}", shortened(trimmed(text)),
-                           node_help, edge_help));
-  }
-  const PipedreamEdge edge{trimmed(text.substr(0, end)),
-                           trimmed(text.substr(end + separator.size())), line};
+  PipedreamEdge edge{.from = trimmed(text.substr(0, end)), .to = {}, .line = line};
+  if (end != std::string_view::npos) edge.to = trimmed(text.substr(end + separator.size()));
   if (edge.from.empty() || edge.to.empty() || edge.to.find(separator) != std::string_view::npos) {
     fail(line, fmt::format("\"{}\" is neither node nor edge; {}; {}", shortened(trimmed(text)),
                            node_help, edge_help));
@@ -165,16 +157,10 @@ PipedreamLines read_pipedream_lines(std::string_view text) {
   return lines;
 }
 
-[[noreturn]] void fail(std::size_t line, const std::string& what) {
-  throw InputError(fmt::format("line {}", line), what);
-}
-
 /// The number at the end of an id: 12 of "node12".
 std::uint64_t number_of_id(std::string_view id) {
   const std::size_t digits = id.find_last_not_of("0123456789") + 1;  // npos + 1 is 0
-  std::uint64_t value = 0;
-  const auto result = std::from_chars(id.data() + digits, id.data() + id.size(), value);
-  return result.ec == std::errc{} ? value : UINT64_MAX;
+  return whole_number<std::uint64_t>(id.substr(digits)).value_or(UINT64_MAX);
 }
 
 /// Files list nodes in arbitrary order; their numbers follow the model.

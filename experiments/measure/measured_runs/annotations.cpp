@@ -114,7 +114,25 @@ class Collector {
     }
   }
   /// Sorts ops, drops those outside of steps, and counts microbatches if names do not number them.
-  void finish(bool has_steps);
+
+  void finish(bool has_steps) {
+    std::vector<MeasuredOp>& ops = result_.ops;
+    std::stable_sort(ops.begin(), ops.end(), [](const MeasuredOp& a, const MeasuredOp& b) {
+      return a.span.begin_ns < b.span.begin_ns;
+    });
+    if (has_steps) {
+      const std::size_t all = ops.size();
+      ops.erase(
+          std::remove_if(ops.begin(), ops.end(), [](const MeasuredOp& op) { return !op.step; }),
+          ops.end());
+      result_.outside_steps = all - ops.size();
+    }
+    std::map<std::tuple<std::optional<std::uint32_t>, Pass, Stage>, std::uint32_t> counts;
+    for (MeasuredOp& op : ops) {
+      if (op.action.microbatch != no_microbatch) continue;
+      op.action.microbatch = Microbatch{counts[{op.step, op.action.pass, op.action.stage}]++};
+    }
+  }
 
  private:
   static constexpr Microbatch no_microbatch{UINT32_MAX};
@@ -123,24 +141,6 @@ class Collector {
   Stage stage_;
   RankOps& result_;
 };
-
-void Collector::finish(bool has_steps) {
-  std::vector<MeasuredOp>& ops = result_.ops;
-  std::stable_sort(ops.begin(), ops.end(), [](const MeasuredOp& a, const MeasuredOp& b) {
-    return a.span.begin_ns < b.span.begin_ns;
-  });
-  if (has_steps) {
-    const std::size_t all = ops.size();
-    ops.erase(std::remove_if(ops.begin(), ops.end(), [](const MeasuredOp& op) { return !op.step; }),
-              ops.end());
-    result_.outside_steps = all - ops.size();
-  }
-  std::map<std::tuple<std::optional<std::uint32_t>, Pass, Stage>, std::uint32_t> counts;
-  for (MeasuredOp& op : ops) {
-    if (op.action.microbatch != no_microbatch) continue;
-    op.action.microbatch = Microbatch{counts[{op.step, op.action.pass, op.action.stage}]++};
-  }
-}
 
 /// Adds the ops of a trace whose launches identify the kernels of an annotation, or that has no
 /// device. Nothing otherwise.

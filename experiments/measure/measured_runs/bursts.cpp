@@ -169,10 +169,33 @@ struct Cut {
 /// The cuts of messages: a time or two each.
 class Cuts {
  public:
-  explicit Cuts(const KinetoTrace& trace);
+  Cuts(const KinetoTrace& trace) {
+    for (const KinetoWork& work : trace.works) {
+      if (work.kind == KinetoWorkKind::send) {
+        op_ends_.push_back(work.span.begin_ns);
+      } else if (is_point_to_point(work.kind)) {
+        op_begins_.push_back(work.span.end_ns);
+        if (work.kind == KinetoWorkKind::exchange) op_begins_.push_back(work.span.begin_ns);
+      }
+    }
+    std::sort(op_ends_.begin(), op_ends_.end());
+    std::sort(op_begins_.begin(), op_begins_.end());
+  }
 
   /// Before this kernel; to be asked for all in turn, by their begins.
-  Cut before(const KinetoSpan& kernel);
+
+  Cut before(const KinetoSpan& kernel) {
+    Cut cut;
+    for (; next_end_ < op_ends_.size() && op_ends_[next_end_] < kernel.end_ns; ++next_end_) {
+      cut.surely = true;
+    }
+    while (next_begin_ < op_begins_.size() && op_begins_[next_begin_] <= kernel.begin_ns) {
+      const std::int64_t begin_ns = op_begins_[next_begin_++];
+      if (!idle_from_ || *idle_from_ <= begin_ns) cut.maybe = true;
+    }
+    idle_from_ = kernel.end_ns;
+    return cut;
+  }
 
  private:
   std::vector<std::int64_t> op_ends_;  // a kernel that is still running belongs to a later op
@@ -181,32 +204,6 @@ class Cuts {
   std::size_t next_begin_ = 0;
   std::optional<std::int64_t> idle_from_;
 };
-
-Cuts::Cuts(const KinetoTrace& trace) {
-  for (const KinetoWork& work : trace.works) {
-    if (work.kind == KinetoWorkKind::send) {
-      op_ends_.push_back(work.span.begin_ns);
-    } else if (is_point_to_point(work.kind)) {
-      op_begins_.push_back(work.span.end_ns);
-      if (work.kind == KinetoWorkKind::exchange) op_begins_.push_back(work.span.begin_ns);
-    }
-  }
-  std::sort(op_ends_.begin(), op_ends_.end());
-  std::sort(op_begins_.begin(), op_begins_.end());
-}
-
-Cut Cuts::before(const KinetoSpan& kernel) {
-  Cut cut;
-  for (; next_end_ < op_ends_.size() && op_ends_[next_end_] < kernel.end_ns; ++next_end_) {
-    cut.surely = true;
-  }
-  while (next_begin_ < op_begins_.size() && op_begins_[next_begin_] <= kernel.begin_ns) {
-    const std::int64_t begin_ns = op_begins_[next_begin_++];
-    if (!idle_from_ || *idle_from_ <= begin_ns) cut.maybe = true;
-  }
-  idle_from_ = kernel.end_ns;
-  return cut;
-}
 
 void add(const DeviceKernel& kernel, bool goes_on, bool maybe_cut, std::vector<Burst>& bursts) {
   if (!goes_on) {

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "experiments/input/formats/kineto.hpp"
+#include "experiments/input/formats/traces/kineto_trace.hpp"
 #include "sim/order/schedule.hpp"
 
 namespace penstock {

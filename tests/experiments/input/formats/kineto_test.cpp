@@ -1,4 +1,4 @@
-#include "experiments/input/formats/kineto.hpp"
+#include "experiments/input/formats/traces/kineto_trace.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
