@@ -13,6 +13,16 @@
 namespace penstock {
 namespace {
 
+/// Consecutive actions of a rank that only messages from other ranks, or of unknown direction,
+/// separate. Such messages may arrive too early to be seen, or while an op pauses.
+struct ActionGroup {
+  std::uint32_t first = 0;
+  std::uint32_t count = 0;
+};
+
+/// Forwards run on one thread, all other passes on another.
+constexpr bool is_forward(const Action& action) { return action.pass == Pass::forward; }
+
 /// The expected bursts of a rank.
 struct Expected {
   const std::vector<Action>& actions;
@@ -109,6 +119,28 @@ InputError told_apart_by_nothing(const Action& before, const Action& after, Rank
       is_forward(before) == is_forward(after)
           ? ""
           : ", and the launches that would tell their threads are not in it"));
+}
+
+/// The actions of a rank, split where any trace with these facts shows a message to another rank or
+/// a change of threads. Throws InputError if two consecutive actions have neither these nor any
+/// message between them.
+std::vector<ActionGroup> action_groups(const Schedule& schedule, const Placement& placement,
+                                       Rank rank, PartingFacts facts) {
+  const std::vector<Action>& actions = schedule.on(rank);
+  std::vector<ActionGroup> groups;
+  for (std::uint32_t i = 0; i < actions.size(); ++i) {
+    const bool sent = i > 0 && sends(placement, actions[i - 1]);
+    const bool other_thread =
+        i > 0 && facts.threads_known && is_forward(actions[i - 1]) != is_forward(actions[i]);
+    if (i == 0 || (sent && facts.sends_named) || other_thread) {
+      groups.push_back({i, 1});
+    } else if (sent || receives(placement, actions[i])) {
+      ++groups.back().count;
+    } else {
+      throw told_apart_by_nothing(actions[i - 1], actions[i], rank);
+    }
+  }
+  return groups;
 }
 
 /// A kernel of the compute stream.
@@ -249,25 +281,6 @@ RankOps ops_of_bursts(const KinetoTrace& trace, const Schedule& schedule,
                                                  : result.broken_steps.front());
   }
   return result;
-}
-
-std::vector<ActionGroup> action_groups(const Schedule& schedule, const Placement& placement,
-                                       Rank rank, PartingFacts facts) {
-  const std::vector<Action>& actions = schedule.on(rank);
-  std::vector<ActionGroup> groups;
-  for (std::uint32_t i = 0; i < actions.size(); ++i) {
-    const bool sent = i > 0 && sends(placement, actions[i - 1]);
-    const bool other_thread =
-        i > 0 && facts.threads_known && is_forward(actions[i - 1]) != is_forward(actions[i]);
-    if (i == 0 || (sent && facts.sends_named) || other_thread) {
-      groups.push_back({i, 1});
-    } else if (sent || receives(placement, actions[i])) {
-      ++groups.back().count;
-    } else {
-      throw told_apart_by_nothing(actions[i - 1], actions[i], rank);
-    }
-  }
-  return groups;
 }
 
 KernelBursts kernel_bursts(const KinetoTrace& trace) {

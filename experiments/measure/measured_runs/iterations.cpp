@@ -26,15 +26,15 @@ bool has_steps(const TracedRank& rank) {
 /// A rank's ops by iteration.
 OpsByNumber by_number(const TracedRank& rank) {
   OpsByNumber all;
-  std::set<std::tuple<Pass, Stage, Microbatch>> seen;
+  std::set<ActionKey> seen;
   std::uint32_t count = 0;
   for (const MeasuredOp& op : rank.ops.ops) {
     if (op.step) {
       all[*op.step].push_back(op);
       continue;
     }
-    if (!seen.insert({op.action.pass, op.action.stage, op.action.microbatch}).second) {
-      seen = {{op.action.pass, op.action.stage, op.action.microbatch}};
+    if (!seen.insert(key_of(op.action)).second) {
+      seen = {key_of(op.action)};
       ++count;
     }
     all[count].push_back(op);

@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -12,6 +13,12 @@
 #include "sim/order/schedule.hpp"
 
 namespace penstock {
+
+/// What an action does, however it is joined with others.
+using ActionKey = std::tuple<Pass, Stage, Microbatch>;
+inline ActionKey key_of(const Action& action) {
+  return {action.pass, action.stage, action.microbatch};
+}
 
 /// An op in a trace.
 struct MeasuredOp {

@@ -3,17 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <tuple>
 #include <utility>
 
 #include "validate/statistics/median.hpp"
 
 namespace penstock {
 namespace {
-
-using ActionKey = std::tuple<Pass, Stage, Microbatch>;
-
-ActionKey key_of(const Action& action) { return {action.pass, action.stage, action.microbatch}; }
 
 /// The tasks of actions, and the tensors that these send and receive.
 struct ActionTasks {
