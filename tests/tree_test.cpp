@@ -378,13 +378,13 @@ TEST_CASE("tree: the result of every property is checked") {
   }
 }
 
-TEST_CASE("tree: JSON of unknown origin is read by json_input alone, and long traces by kineto") {
+TEST_CASE("tree: JSON of unknown origin is read by json_input alone, and long traces by kineto_trace") {
   for (const fs::directory_entry& entry : fs::recursive_directory_iterator(root / "experiments")) {
     if (entry.path().extension() != ".cpp" || entry.path().stem() == "json_input") continue;
     const std::string text = read(entry.path());
     CAPTURE(entry.path());
     CHECK(text.find("json::accept(") == std::string::npos);
-    CHECK((entry.path().stem() == "kineto" || text.find("sax_parse(") == std::string::npos));
+    CHECK((entry.path().stem() == "kineto_trace" || text.find("sax_parse(") == std::string::npos));
     CHECK(!std::regex_search(text, std::regex(R"(json::parse\([^;]*(read_file|nullptr))")));
   }
 }

@@ -17,6 +17,7 @@
 
 #include "experiments/input/long_work/interruption.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/limits.hpp"
 
 namespace penstock {
 
@@ -37,6 +38,18 @@ std::size_t read_block(std::FILE* file, char* to, std::size_t most) {
     throw InputError(fmt::format("cannot read: {}", std::strerror(errno)));
   }
   return got;
+}
+
+std::string read_all(std::FILE* file) {
+  std::string content;
+  std::string block(std::size_t{1} << 20, '\0');
+  while (const std::size_t got = read_block(file, block.data(), block.size())) {
+    content.append(block, 0, got);
+    if (content.size() > Limits::input_file_bytes) {
+      throw InputError(fmt::format("it is larger than {} bytes", Limits::input_file_bytes));
+    }
+  }
+  return content;
 }
 
 /// Continues a file whose first block has already been read.
@@ -271,6 +284,17 @@ std::string gunzip(std::string_view file, std::uint64_t max_bytes) {
     }
   }
   return content;
+}
+
+std::string read_file(const std::string& path) {
+  try {
+    const InputFile file = open_input(path);
+    std::string content = read_all(file.get());
+    if (path.ends_with(".gz")) return gunzip(content, Limits::input_file_bytes);
+    return content;
+  } catch (const InputError& error) {
+    throw in_file(path, error);
+  }
 }
 
 }  // namespace penstock

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <map>
 #include <set>
-#include <tuple>
 
 #include "experiments/input/files/table.hpp"
 #include "experiments/input/formats/torch_csv.hpp"

@@ -106,7 +106,7 @@ Measured measure(const Options& options, const CalibrationRequest& request) {
   std::optional<InterruptNote> note;
   if (!options.profile.empty()) {
     note.emplace(fmt::format("kernels were not measured to the end; nothing was added to {}",
-                             options.profile));
+                             printable(options.profile)));
   }
   CalibrationWatch watch{.on_progress = bar.callback()};
   if (!options.profile.empty()) {
@@ -114,7 +114,8 @@ Measured measure(const Options& options, const CalibrationRequest& request) {
       bar.erase();
       rows = keep_rows(options.profile, so_far);
       if (store) store->keep();
-      note->set(fmt::format("the {} rows added to {} are kept", rows.size(), options.profile));
+      note->set(
+          fmt::format("the {} rows added to {} are kept", rows.size(), printable(options.profile)));
     };
   }
   Calibration calibration =
