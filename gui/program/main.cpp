@@ -9,7 +9,7 @@
 #include <stdexcept>
 
 #include "experiments/input/long_work/interruption.hpp"
-#include "experiments/input/long_work/messages.hpp"
+#include "experiments/input/long_work/progress.hpp"
 #include "experiments/version.hpp"
 #include "gui/views/canvas/look.hpp"
 #include "gui/views/output/view_picture.hpp"

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "experiments/input/fields/fields.hpp"
-#include "experiments/input/model_files/optimizer.hpp"
+#include "experiments/input/model_files/model_file.hpp"
 
 namespace penstock {
 

@@ -9,7 +9,7 @@
 #include "experiments/input/files/json_input.hpp"
 #include "experiments/input/files/quantity.hpp"
 #include "experiments/input/files/setting.hpp"
-#include "experiments/input/model_files/placed_layers.hpp"
+#include "experiments/input/model_files/model_file.hpp"
 #include "experiments/input/scenario/one_of.hpp"
 #include "schedules/partitioners/registry.hpp"
 #include "sim/base/error.hpp"

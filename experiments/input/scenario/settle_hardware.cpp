@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "experiments/input/formats/reading/profile_file.hpp"
+#include "experiments/input/formats/reading/read_model_file.hpp"
 #include "experiments/input/scenario/hardware_checks.hpp"
 #include "experiments/input/scenario/hardware_items.hpp"
 #include "experiments/input/scenario/known_machine.hpp"

@@ -3,7 +3,7 @@
 #include <functional>
 #include <string>
 
-#include "experiments/input/files/json_view.hpp"
+#include "experiments/input/files/json_input.hpp"
 
 namespace penstock {
 

@@ -8,8 +8,8 @@
 
 #include "experiments/input/files/files.hpp"
 #include "experiments/input/files/output_file.hpp"
-#include "experiments/measure/measured_runs/host_times.hpp"
 #include "experiments/measure/measured_runs/outputs.hpp"
+#include "experiments/measure/measured_runs/run_times.hpp"
 #include "experiments/run/simulation.hpp"
 #include "schedules/registry.hpp"
 #include "sim/base/error.hpp"

@@ -8,7 +8,7 @@
 
 #include "experiments/input/files/files.hpp"
 #include "experiments/input/formats/reading/read_model_file.hpp"
-#include "experiments/input/model_files/graph_at.hpp"
+#include "experiments/input/model_files/model_file.hpp"
 #include "experiments/run/layout/layout.hpp"
 #include "hardware_models/registry.hpp"
 #include "hardware_models/times/stated_times.hpp"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "experiments/input/model_files/graph_at.hpp"
+#include "experiments/input/model_files/model_file.hpp"
 #include "hardware_models/model/model_layers.hpp"
 #include "sim/base/error.hpp"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "experiments/input/files/own_file.hpp"
+#include "experiments/input/files/output_file.hpp"
 
 namespace penstock {
 

@@ -10,11 +10,10 @@
 #include "experiments/input/files/table.hpp"
 #include "experiments/input/long_work/interruption.hpp"
 #include "experiments/input/long_work/progress.hpp"
-#include "experiments/input/profiles/added_rows.hpp"
+#include "experiments/input/profiles/profile_standing.hpp"
 #include "experiments/measure/calibration/calibration.hpp"
-#include "experiments/measure/calibration/calibration_layers.hpp"
 #include "experiments/measure/calibration/calibration_picture.hpp"
-#include "experiments/measure/calibration/calibration_rows.hpp"
+#include "experiments/measure/calibration/layers_in_run.hpp"
 #include "experiments/measure/gpu_probes/device_report.hpp"
 #include "experiments/measure/gpu_probes/probe_file.hpp"
 #include "experiments/measure/validation/schedule_ranking.hpp"
@@ -107,7 +106,7 @@ Measured measure(const Options& options, const CalibrationRequest& request) {
   std::optional<InterruptNote> note;
   if (!options.profile.empty()) {
     note.emplace(fmt::format("kernels were not measured to the end; nothing was added to {}",
-                             options.profile));
+                             printable(options.profile)));
   }
   CalibrationWatch watch{.on_progress = bar.callback()};
   if (!options.profile.empty()) {
@@ -115,7 +114,8 @@ Measured measure(const Options& options, const CalibrationRequest& request) {
       bar.erase();
       rows = keep_rows(options.profile, so_far);
       if (store) store->keep();
-      note->set(fmt::format("the {} rows added to {} are kept", rows.size(), options.profile));
+      note->set(
+          fmt::format("the {} rows added to {} are kept", rows.size(), printable(options.profile)));
     };
   }
   Calibration calibration =

@@ -12,7 +12,6 @@
 #include "experiments/input/files/table.hpp"
 #include "experiments/input/profiles/profile_check.hpp"
 #include "experiments/input/profiles/profile_report.hpp"
-#include "experiments/input/profiles/profile_snapshot.hpp"
 #include "experiments/measure/gpu_probes/device_report.hpp"
 #include "experiments/program/commands/registry.hpp"
 #include "sim/base/error.hpp"

@@ -4,7 +4,7 @@
 #include <span>
 #include <string_view>
 
-#include "experiments/input/long_work/messages.hpp"
+#include "experiments/input/long_work/progress.hpp"
 #include "experiments/program/commands/line/command_line.hpp"
 #include "experiments/program/help/command_help.hpp"
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include "experiments/input/files/own_file.hpp"
+#include "experiments/input/files/output_file.hpp"
 #include "experiments/input/files/table.hpp"
 #include "experiments/program/help/markdown.hpp"
 #include "experiments/version.hpp"

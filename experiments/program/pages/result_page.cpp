@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "experiments/input/files/own_file.hpp"
+#include "experiments/input/files/output_file.hpp"
 #include "experiments/program/pages/html.hpp"
 #include "experiments/program/pages/page_parts.hpp"
 

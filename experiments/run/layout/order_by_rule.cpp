@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "experiments/input/files/error_place.hpp"
+#include "experiments/input/files/files.hpp"
 #include "experiments/input/files/nearest.hpp"
 #include "experiments/run/layout/order.hpp"
 #include "experiments/run/layout/pipeline_ranks.hpp"

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "experiments/input/files/own_file.hpp"
+#include "experiments/input/files/output_file.hpp"
 #include "experiments/show/pictures/cairo.hpp"
 #include "experiments/show/pictures/cairo_pen.hpp"
 #include "experiments/show/pictures/marks.hpp"

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "experiments/input/files/own_file.hpp"
+#include "experiments/input/files/output_file.hpp"
 #include "gui/views/canvas/canvas.hpp"
 
 namespace penstock {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "experiments/input/files/value_list.hpp"
+#include "experiments/input/files/setting.hpp"
 
 namespace penstock {
 

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "experiments/input/files/own_file.hpp"
+#include "experiments/input/files/output_file.hpp"
 #include "experiments/program/help/command_help.hpp"
 
 namespace CLI {

@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "experiments/input/files/own_file.hpp"
+#include "experiments/input/files/output_file.hpp"
 #include "experiments/show/pictures/lanes/timeline_cells.hpp"
 #include "experiments/show/pictures/picture.hpp"
 #include "experiments/show/pictures/plots/bubble_plot.hpp"
