@@ -10,6 +10,7 @@
 
 #include "experiments/measure/calibration/calibration_pipelines.hpp"
 #include "validate/statistics/median.hpp"
+#include "validate/store/build_hash.hpp"
 
 namespace penstock {
 namespace {
@@ -142,6 +143,22 @@ Calibration calibrate(const BackendEntry& backend, const CalibrationRequest& req
   result.retest = median_retest(result.pipelines.predictions);
   result.noise = noise_of(result);
   return result;
+}
+
+std::vector<ProfileRow> profile_rows(const Calibration& calibration, const std::string& at) {
+  std::vector<ProfileRow> rows;
+  for (const auto* points :
+       {&calibration.swept.points, &calibration.layers, &calibration.in_run.points}) {
+    for (const SweptPoint& point : *points) {
+      rows.push_back({.point = point.point.kernel,
+                      .build = std::string(kernels_build()),
+                      .environment = calibration.environment,
+                      .canary_ns = calibration.canary.median,
+                      .samples_ns = point.samples_ns,
+                      .measured_at = at});
+    }
+  }
+  return rows;
 }
 
 }  // namespace penstock

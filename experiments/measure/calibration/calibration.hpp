@@ -16,6 +16,7 @@
 #include "validate/calibration/kernel_model.hpp"
 #include "validate/calibration/pipeline_calibration.hpp"
 #include "validate/statistics/bootstrap.hpp"
+#include "validate/store/profile_row.hpp"
 
 namespace penstock {
 
@@ -67,5 +68,9 @@ nlohmann::ordered_json calibration_json(const Calibration& calibration);
 
 /// The report for a terminal.
 std::string calibration_text(const Calibration& calibration);
+
+/// The kernel measurements of a calibration as rows of a store, one per point with all samples.
+/// `at` is the time in UTC: "2026-11-21T18:40:00Z".
+std::vector<ProfileRow> profile_rows(const Calibration& calibration, const std::string& at);
 
 }  // namespace penstock

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include "experiments/program/help/page_text.hpp"
+#include "experiments/program/help/markdown.hpp"
 
 namespace penstock {
 namespace {

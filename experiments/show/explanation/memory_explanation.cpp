@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "experiments/run/layout/layout.hpp"
-#include "experiments/show/explanation/memory_changes.hpp"
+#include "experiments/show/explanation/scenario_changes.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {

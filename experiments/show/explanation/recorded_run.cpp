@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "experiments/show/explanation/explain.hpp"
+#include "experiments/show/explanation/explanation.hpp"
 #include "sim/report/report.hpp"
 
 namespace penstock {

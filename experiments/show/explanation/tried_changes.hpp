@@ -7,7 +7,7 @@
 
 #include "experiments/input/scenario/scenario.hpp"
 #include "experiments/run/run_result.hpp"
-#include "experiments/show/explanation/scenario_change.hpp"
+#include "experiments/show/explanation/scenario_changes.hpp"
 
 namespace penstock {
 

@@ -9,7 +9,7 @@
 #include "experiments/input/files/json_output.hpp"
 #include "experiments/run/codec_report.hpp"
 #include "experiments/run/layout/sizes.hpp"
-#include "experiments/show/results/uncertainty.hpp"
+#include "experiments/show/results/run_summary.hpp"
 
 namespace penstock {
 namespace {

@@ -1,9 +1,8 @@
-#include "experiments/measure/calibration/published_picture.hpp"
-
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
 
+#include "experiments/measure/calibration/calibration_plots.hpp"
 #include "experiments/show/pictures/plots/plot_data.hpp"
 #include "sim/base/error.hpp"
 

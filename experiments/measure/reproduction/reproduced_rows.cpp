@@ -1,4 +1,4 @@
-#include "experiments/measure/reproduction/judging.hpp"
+#include "experiments/measure/reproduction/reproduced_rows.hpp"
 
 #include <algorithm>
 #include <cmath>
