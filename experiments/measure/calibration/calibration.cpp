@@ -49,7 +49,7 @@ PipelineRuns run_pipelines(const BackendEntry& backend, const std::vector<Pipeli
     if (watch.on_progress) watch.on_progress("pipelines", count - left, count);
   }
   if (runs.environment.empty() && watch.on_kernels) watch.on_kernels(so_far);
-  std::sort(runs.runs.begin(), runs.runs.end(), [](const PipelineRun& a, const PipelineRun& b) {
+  std::ranges::sort(runs.runs, [](const PipelineRun& a, const PipelineRun& b) {
     return std::tie(a.pipeline.part, a.pipeline.name) < std::tie(b.pipeline.part, b.pipeline.name);
   });
   return runs;
@@ -115,9 +115,8 @@ void sweep_kernels(const std::vector<PipelineCase>& cases, Calibration& result,
 }
 
 std::size_t trained_on(const std::vector<PipelineRun>& runs) {
-  return static_cast<std::size_t>(std::count_if(
-      runs.begin(), runs.end(),
-      [](const PipelineRun& run) { return run.pipeline.part == PipelinePart::training; }));
+  return static_cast<std::size_t>(std::ranges::count_if(
+      runs, [](const PipelineRun& run) { return run.pipeline.part == PipelinePart::training; }));
 }
 
 }  // namespace

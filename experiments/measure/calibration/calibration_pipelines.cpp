@@ -179,7 +179,7 @@ Costs priced(const Plan& plan, const PipelineSetting& setting, std::uint32_t sta
 }
 
 std::uint32_t model_stages(const Plan& plan) {
-  return *std::max_element(plan.model_stage.begin(), plan.model_stage.end()) + 1;
+  return *std::ranges::max_element(plan.model_stage) + 1;
 }
 
 /// Fills in the isolated duration of each work class; links as in the job.
@@ -273,9 +273,8 @@ std::vector<SweepPoint> layer_passes_of(const std::vector<PipelineCase>& cases) 
       const NamedNumbers sizes = cell_sizes(layer);
       for (const char* pass : {"forward", "backward_input", "backward_weight"}) {
         KernelPoint point{layer.kind, pass, shape_text(sizes), std::string(solo_condition)};
-        const auto known = std::find_if(points.begin(), points.end(), [&](const SweepPoint& each) {
-          return each.kernel == point;
-        });
+        const auto known = std::ranges::find_if(
+            points, [&](const SweepPoint& each) { return each.kernel == point; });
         if (known == points.end()) points.push_back({.kernel = std::move(point), .sizes = sizes});
       }
     }
@@ -320,7 +319,7 @@ std::vector<PipelineCase> pipeline_cases(std::uint64_t seed, std::uint32_t most_
   }
   for (const std::string_view family : transferred_families) {
     // The first in a shuffled order.
-    const auto one = std::find_if(inside.begin(), inside.end(), [&](const PipelineCase& each) {
+    const auto one = std::ranges::find_if(inside, [&](const PipelineCase& each) {
       return each.setting.family == family && each.part == PipelinePart::training;
     });
     if (one == inside.end()) continue;

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 
 #include "experiments/input/files/table.hpp"
@@ -9,16 +10,14 @@
 namespace penstock {
 namespace {
 
-using Rows = std::vector<std::vector<std::string>>;
-
-std::vector<std::string> errors_cells(const ErrorSummary& errors) {
+TableRow errors_cells(const ErrorSummary& errors) {
   if (errors.count == 0) return {"0", "", "", "", ""};
   return {fmt::format("{}", errors.count), percent_text(errors.mean), percent_text(errors.median),
           percent_text(errors.most), signed_percent_text(errors.bias)};
 }
 
-std::vector<std::string> row_of(std::vector<std::string> names, const ErrorSummary& errors) {
-  for (std::string& cell : errors_cells(errors)) names.push_back(std::move(cell));
+TableRow row_of(TableRow names, const ErrorSummary& errors) {
+  std::ranges::move(errors_cells(errors), std::back_inserter(names));
   return names;
 }
 
@@ -26,10 +25,7 @@ std::vector<std::string> row_of(std::vector<std::string> names, const ErrorSumma
 std::string terms_text(const TermModel& model) {
   std::string text;
   for (std::size_t i = 0; i < model.names.size(); ++i) {
-    if (std::find(model.dropped.begin(), model.dropped.end(), model.names[i]) !=
-        model.dropped.end()) {
-      continue;
-    }
+    if (std::ranges::count(model.dropped, model.names[i]) > 0) continue;
     text += fmt::format("{}{} {:.4g} ({:.4g} to {:.4g})", text.empty() ? "" : ", ", model.names[i],
                         model.coefficients[i], model.intervals[i].low, model.intervals[i].high);
   }
@@ -37,12 +33,16 @@ std::string terms_text(const TermModel& model) {
 }
 
 std::string pieces_text(const LinkPieces& pieces) {
-  std::string text;
-  for (const LinkPiece& piece : pieces) {
-    text += fmt::format("{}from {} bytes {:.4g} and {:.4g} a byte", text.empty() ? "" : ", ",
-                        number_text(piece.from_bytes), piece.latency_ns, piece.ns_per_byte);
-  }
-  return text;
+  return joined(pieces, [](const LinkPiece& piece) {
+    return fmt::format("from {} bytes {:.4g} and {:.4g} a byte", number_text(piece.from_bytes),
+                       piece.latency_ns, piece.ns_per_byte);
+  });
+}
+
+/// "; dropped start; condition 3.2".
+std::string fit_text(const TermModel& model) {
+  return fmt::format("{}{}; condition {:.3g}\n", model.dropped.empty() ? "" : "; dropped ",
+                     fmt::join(model.dropped, ", "), model.condition);
 }
 
 /// "gemm", "mlp backward_input".
@@ -51,23 +51,16 @@ std::string title_of(const KernelModel& model) {
 }
 
 std::string form_text(const KernelModel& model) {
-  std::string text = title_of(model) + ": ";
-  if (model.curve) {
-    text += fmt::format("a curve through its points; as terms {}", terms_text(model.terms));
-  } else if (!model.pieces.empty()) {
-    text += pieces_text(model.pieces);
-  } else {
-    text += terms_text(model.terms);
-  }
-  if (!model.terms.dropped.empty()) {
-    text += fmt::format("; dropped {}", fmt::join(model.terms.dropped, ", "));
-  }
-  return text + fmt::format("; condition {:.3g}\n", model.terms.condition);
+  const std::string form = model.curve
+                               ? "a curve through its points; as terms " + terms_text(model.terms)
+                           : model.pieces.empty() ? terms_text(model.terms)
+                                                  : pieces_text(model.pieces);
+  return fmt::format("{}: {}{}", title_of(model), form, fit_text(model.terms));
 }
 
 std::string kernels_text(const std::vector<KernelCalibration>& kernels) {
   std::string text = "kernels, in ns (95 % of the draws)\n";
-  Rows rows{{"kernel", "points", "count", "mean", "median", "most", "bias"}};
+  TableRows rows{{"kernel", "points", "count", "mean", "median", "most", "bias"}};
   for (const KernelCalibration& kernel : kernels) {
     text += form_text(kernel.model);
     for (const Part part : {Part::training, Part::interpolation, Part::extrapolation}) {
@@ -98,7 +91,7 @@ std::string noisy_text(const std::vector<KernelCalibration>& kernels) {
 }
 
 /// Time in a run, its deviation, and its factor over the time alone; empty cells if not measured.
-std::vector<std::string> in_run_cells(const LayersInRun& in_run, const SweptPoint& alone) {
+TableRow in_run_cells(const LayersInRun& in_run, const SweptPoint& alone) {
   for (const SweptPoint& point : in_run.points) {
     KernelPoint same = point.point.kernel;
     same.condition = alone.point.kernel.condition;
@@ -112,15 +105,13 @@ std::vector<std::string> in_run_cells(const LayersInRun& in_run, const SweptPoin
 
 std::string layers_text(const Calibration& calibration) {
   if (calibration.layers.empty()) return "";
-  Rows rows{
+  TableRows rows{
       {"layer", "pass", "shape", "µs alone", "deviation", "µs in a run", "deviation", "factor"}};
   for (const SweptPoint& layer : calibration.layers) {
     const SampleSpread spread = spread_of(layer.samples_ns);
     rows.push_back({layer.point.kernel.kernel, layer.point.kernel.pass, layer.point.kernel.shape,
                     fmt::format("{:.4g}", spread.median / 1e3), percent_text(spread.deviation)});
-    for (std::string& cell : in_run_cells(calibration.in_run, layer)) {
-      rows.back().push_back(std::move(cell));
-    }
+    std::ranges::move(in_run_cells(calibration.in_run, layer), std::back_inserter(rows.back()));
   }
   const LayersInRun& in_run = calibration.in_run;
   return "\nlayers of the scenario\n" + aligned(rows, {0, 1, 2}) +
@@ -130,8 +121,8 @@ std::string layers_text(const Calibration& calibration) {
 }
 
 std::string parts_text(const PipelineCalibration& pipelines) {
-  Rows rows{{"pipelines", "predicted by", "count", "mean", "median", "most", "bias", "covered",
-             "starts", "bubbles"}};
+  TableRows rows{{"pipelines", "predicted by", "count", "mean", "median", "most", "bias", "covered",
+                  "starts", "bubbles"}};
   for (const PartErrors& part : pipelines.parts) {
     const std::string of(name(part.part));
     rows.push_back(row_of({of, "calibrated simulation"}, part.simulated));
@@ -146,14 +137,18 @@ std::string parts_text(const PipelineCalibration& pipelines) {
 }
 
 std::string rankings_text(const std::vector<SettingRanking>& rankings) {
-  Rows rows{{"setting", "schedules", "Kendall's tau", "fastest predicted", "fastest measured",
-             "lost by it"}};
-  for (const SettingRanking& one : rankings) {
-    rows.push_back({one.setting, fmt::format("{}", one.schedules),
-                    one.correlation ? fmt::format("{:.2f}", *one.correlation) : "",
-                    one.predicted_best, one.measured_best, percent_text(one.regret)});
-  }
-  return aligned(rows, {0, 3, 4});
+  const auto cells = [](const SettingRanking& one) -> TableRow {
+    return {one.setting,
+            fmt::format("{}", one.schedules),
+            one.correlation ? fmt::format("{:.2f}", *one.correlation) : "",
+            one.predicted_best,
+            one.measured_best,
+            percent_text(one.regret)};
+  };
+  return aligned(table_rows({"setting", "schedules", "Kendall's tau", "fastest predicted",
+                             "fastest measured", "lost by it"},
+                            rankings, cells),
+                 {0, 3, 4});
 }
 
 std::string left_out_text(const std::vector<LeftOut>& all) {
@@ -173,11 +168,7 @@ std::string pipelines_text(const PipelineCalibration& pipelines) {
   if (pipelines.predictions.empty()) return "";
   std::string text = "\nin a run, in ns and times the isolated duration\n";
   for (const auto& [work, in_situ] : pipelines.in_situ) {
-    const TermModel& model = in_situ.model;
-    text += fmt::format(
-        "{}: {}{}; condition {:.3g}\n", work, terms_text(model),
-        model.dropped.empty() ? "" : fmt::format("; dropped {}", fmt::join(model.dropped, ", ")),
-        model.condition);
+    text += fmt::format("{}: {}{}", work, terms_text(in_situ.model), fit_text(in_situ.model));
   }
   return text + "\n" + parts_text(pipelines) + "\n" + rankings_text(pipelines.rankings);
 }

@@ -53,7 +53,7 @@ Scenario under_1f1b(const Scenario& scenario) {
 std::vector<LayerPoint> layers_in_order(const Layout& layout) {
   std::vector<LayerPoint> layers;
   for (std::vector<LayerIndex> stage : layout.partition.stages) {
-    std::sort(stage.begin(), stage.end());
+    std::ranges::sort(stage);
     for (const LayerIndex layer : stage) {
       const std::vector<LayerPoint> own = points_of_layer(layout.model.layers[index(layer)]);
       layers.insert(layers.end(), own.begin(), own.end());
@@ -107,7 +107,7 @@ class Samples {
   /// Whether all layers have enough samples that agree.
   bool are_steady() const {
     const std::vector<SweptPoint> points = taken();
-    return !points.empty() && std::all_of(points.begin(), points.end(), [](const auto& point) {
+    return !points.empty() && std::ranges::all_of(points, [](const auto& point) {
       return point.samples_ns.size() >= least_samples &&
              (spread_of(point.samples_ns).deviation <= steady_deviation ||
               median_is_known(point.samples_ns));
@@ -200,7 +200,7 @@ void add(const Scenario& scenario, const Layer& layer, LayerPoint point,
   for (const char* pass : {"forward", "backward_input", "backward_weight"}) {
     point.pass = pass;
     KernelPoint kernel = kernel_point(point);
-    if (std::find(points.begin(), points.end(), kernel) != points.end()) continue;
+    if (std::ranges::find(points, kernel) != points.end()) continue;
     if (!layer_sampler(point)) {
       refuse(scenario, layer,
              fmt::format("no kernel here runs {} of the kind \"{}\" at {}", pass, point.kind,

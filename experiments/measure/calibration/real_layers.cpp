@@ -19,8 +19,8 @@ constexpr double most_bytes = 1 << 30;
 std::optional<std::string> why_not_model(const Layout& layout) {
   if (layout.spec.blocks.empty()) return "the model states times, not kinds of layers";
   const auto& blocks = layout.spec.blocks;
-  const bool further = std::any_of(blocks.begin(), blocks.end(),
-                                   [](const BlockSpec& block) { return block.predicts_further; });
+  const bool further =
+      std::ranges::any_of(blocks, [](const BlockSpec& block) { return block.predicts_further; });
   if (further) return "kernels predict one token, not further ones";
   return std::nullopt;
 }
@@ -80,7 +80,7 @@ TiedEnd tied_end(const Plan& plan, std::uint32_t model_stage) {
 /// Whether each update of an end of the model gets the gradients of all copies of the other end:
 /// on its own rank, or in one transfer each.
 bool ties_all_copies(const Plan& plan) {
-  const std::uint32_t last = *std::max_element(plan.model_stage.begin(), plan.model_stage.end());
+  const std::uint32_t last = *std::ranges::max_element(plan.model_stage);
   const std::array ends{tied_end(plan, 0), tied_end(plan, last)};
   for (TaskId task = 0; task < plan.tasks(); ++task) {
     const WorkClass& work = plan.class_of(task);
@@ -100,9 +100,8 @@ bool ties_all_copies(const Plan& plan) {
 /// Both ends of a tied model step with the gradients of both.
 std::optional<std::string> why_not_tied(const JobLayers& layers, const Schedule& order,
                                         const Plan& plan) {
-  const bool exchanges = std::any_of(plan.classes.begin(), plan.classes.end(), [](const auto& one) {
-    return one.pass == Pass::tie_gradient;
-  });
+  const bool exchanges = std::ranges::any_of(
+      plan.classes, [](const auto& one) { return one.pass == Pass::tie_gradient; });
   if (!has_tied_head(layers)) {
     if (exchanges) return "the model states bytes of tied weights, but has no tied head";
     return std::nullopt;
@@ -130,7 +129,7 @@ JobLayers layers_of(const Layout& layout, const Schedule& order) {
   layers.weights = order.weights();
   layers.codecs = codecs_of(layout);
   for (std::vector<LayerIndex> stage : layout.partition.stages) {
-    std::sort(stage.begin(), stage.end());
+    std::ranges::sort(stage);
     std::vector<LayerSpec>& own = layers.stages.emplace_back();
     for (const LayerIndex layer : stage) {
       const auto& parts = layout.spec.blocks[index(layer)].parts;

@@ -25,14 +25,6 @@ void add_missing_causes(const char* run, bool known, std::vector<std::string>& n
 
 bool is_moved(const OpDifference& op) { return op.reason == Reason::place; }
 
-/// "after 1F0 instead of 1B0"
-std::string order_reason(const ComparisonWords& words, const TaskPair& by) {
-  const auto op = [](const Plan& plan, TaskId task) {
-    return task == no_task ? "nothing" : task_text(plan, task);
-  };
-  return fmt::format("after {} instead of {}", op(words.plan_b(), by.b), op(words.plan_a(), by.a));
-}
-
 }  // namespace
 
 std::vector<std::string> plan_differences(const Plan& a, const Plan& b) {
@@ -57,7 +49,7 @@ std::vector<std::string> comparison_notes(const ComparedRun& a, const ComparedRu
   if (!comparison.same_plan) notes.emplace_back("different plans are compared on their common ops");
   add_counts("iteration", a.recording.timeline.iteration, b.recording.timeline.iteration, "",
              notes);
-  const auto moved = std::count_if(comparison.ops.begin(), comparison.ops.end(), is_moved);
+  const auto moved = std::ranges::count_if(comparison.ops, is_moved);
   if (moved > 0)
     notes.push_back(fmt::format("{} on another rank or link in B",
                                 counted(static_cast<std::uint64_t>(moved), "op")));
@@ -87,49 +79,9 @@ Time resolution_of(const Timeline& timeline) {
   }
 }
 
-std::string place_text(const Plan& plan, std::uint32_t resource) {
-  if (!plan.is_link(resource)) return fmt::format("rank {}", resource);
-  return "link " + text(plan.link(resource));
-}
-
 double share_of_makespan(const Comparison& comparison, Time difference) {
   const double makespan = static_cast<double>(comparison.use_a.makespan.picoseconds);
   return makespan == 0 ? 0 : static_cast<double>(difference.picoseconds) / makespan;
-}
-
-std::string ComparisonWords::time(Time time) const { return short_time_text(time, unit); }
-
-std::string ComparisonWords::change(Time time) const {
-  return (time > Time{} ? "+" : "") + short_time_text(time, unit);
-}
-
-std::string ComparisonWords::where(const OpDifference& op) const {
-  return place_text(plan_a(), plan_a().class_of(op.task.a).resource);
-}
-
-std::string ComparisonWords::reason(const OpDifference& op) const {
-  const bool later = op.by.b != no_task;
-  const auto by = [&] {
-    return later ? task_text(plan_b(), op.by.b) : task_text(plan_a(), op.by.a);
-  };
-  const char* const when = later ? "later" : "earlier";
-  switch (op.reason) {
-    case Reason::none:
-      return "";
-    case Reason::duration:
-      return "its own duration";
-    case Reason::wait:
-      return "its own wait";
-    case Reason::input:
-      return fmt::format("its input {} came {}", by(), when);
-    case Reason::before:
-      return fmt::format("{}, the op before it, ended {}", by(), when);
-    case Reason::order:
-      return order_reason(*this, op.by);
-    case Reason::place:
-      break;
-  }
-  return fmt::format("on {} in B", place_text(plan_b(), plan_b().class_of(op.task.b).resource));
 }
 
 std::string signed_percent(double share) {

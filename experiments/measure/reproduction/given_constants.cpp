@@ -49,8 +49,8 @@ std::vector<GivenSet> sets_of(const std::string& text) {
 }
 
 bool has_all(const GivenSet& set, const std::vector<std::string>& names) {
-  return std::all_of(names.begin(), names.end(),
-                     [&](const std::string& name) { return set.values.contains(name); });
+  return std::ranges::all_of(names,
+                             [&](const std::string& name) { return set.values.contains(name); });
 }
 
 /// The sets with all constants of a judgement: of the judgement, else of its tables, else all.
@@ -73,8 +73,8 @@ Sets candidates(const GivenConstants& given, const PaperTable& table, const Judg
 }
 
 const GivenSet* set_of(const Sets& sets, const std::string& apart) {
-  const auto found = std::find_if(sets.begin(), sets.end(),
-                                  [&](const GivenSet* set) { return set->apart == apart; });
+  const auto found =
+      std::ranges::find_if(sets, [&](const GivenSet* set) { return set->apart == apart; });
   return found == sets.end() ? nullptr : *found;
 }
 
@@ -96,7 +96,7 @@ Names geometric_mean(const Sets& sets, const std::vector<std::string>& names) {
     if (!set.apart.empty()) {
       text += fmt::format(" ({})", set.apart.starts_with(of_one_row) ? "single rows" : set.apart);
     }
-    if (std::find(known.begin(), known.end(), text) == known.end()) known.push_back(text);
+    if (std::ranges::find(known, text) == known.end()) known.push_back(text);
   }
   throw in_file(
       given.source_file,
@@ -158,10 +158,9 @@ FoundConstants constants_for(const GivenConstants& given, const PaperTable& tabl
                              const std::vector<std::string>& label) {
   const std::string group_text = fmt::format("{}", fmt::join(group, " "));
   const Sets sets = candidates(given, table, judgement);
-  const bool by_row =
-      !sets.empty() && std::all_of(sets.begin(), sets.end(), [](const GivenSet* set) {
-        return set->apart.starts_with(of_one_row);
-      });
+  const bool by_row = !sets.empty() && std::ranges::all_of(sets, [](const GivenSet* set) {
+    return set->apart.starts_with(of_one_row);
+  });
   const GivenSet* set = set_of(sets, fmt::format("{}{}", of_one_row, fmt::join(label, " ")));
   if (set == nullptr) set = set_of(sets, group_text);
   if (set == nullptr && sets.size() == 1) set = sets.front();

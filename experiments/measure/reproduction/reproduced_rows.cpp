@@ -8,7 +8,7 @@ namespace {
 
 bool agree(const PaperTable& table, const PaperRow& a, const PaperRow& b,
            const std::vector<std::string>& columns) {
-  return std::all_of(columns.begin(), columns.end(), [&](const std::string& name) {
+  return std::ranges::all_of(columns, [&](const std::string& name) {
     const std::size_t column = column_of(table, name);
     return a[column] == b[column];
   });

@@ -52,10 +52,9 @@ std::vector<PaperRow> chosen_of(const std::vector<PaperRow>& all, const TableCas
 std::vector<FitRange> ranges_of(const Paper& paper, const PaperFit& choice) {
   std::vector<FitRange> ranges;
   for (const std::string& name : choice.constants) {
-    ranges.push_back(
-        std::find_if(paper.constants.begin(), paper.constants.end(),
-                     [&](const PaperConstant& constant) { return constant.name == name; })
-            ->range);
+    ranges.push_back(std::ranges::find_if(paper.constants, [&](const PaperConstant& constant) {
+                       return constant.name == name;
+                     })->range);
   }
   return ranges;
 }
@@ -78,9 +77,8 @@ double misfit_of(const TableCase& of, const RowValues& values) {
 const PaperTable* fitted_table(const Paper& paper, const PaperTable& judged,
                                const Judgement& judgement) {
   if (!judgement.fit || judgement.fit->table.empty()) return &judged;
-  const auto found =
-      std::find_if(paper.tables.begin(), paper.tables.end(),
-                   [&](const PaperTable& table) { return table.name == judgement.fit->table; });
+  const auto found = std::ranges::find_if(
+      paper.tables, [&](const PaperTable& table) { return table.name == judgement.fit->table; });
   return found == paper.tables.end() ? nullptr : &*found;
 }
 
@@ -131,7 +129,7 @@ FoundConstants fit_constants(const TableCase& judged_case, const Judgement& judg
 using RowIndices = std::vector<std::size_t>;
 
 bool is_among(const std::vector<PaperRow>& rows, const PaperRow& row) {
-  return std::find(rows.begin(), rows.end(), row) != rows.end();
+  return std::ranges::find(rows, row) != rows.end();
 }
 
 /// One judgement of a table, over its judged rows.
@@ -176,7 +174,7 @@ class Judging {
   std::vector<RowIndices> groups() const {
     std::vector<RowIndices> groups;
     for (std::size_t row = 0; row < rows_.size(); ++row) {
-      const auto found = std::find_if(groups.begin(), groups.end(), [&](const RowIndices& group) {
+      const auto found = std::ranges::find_if(groups, [&](const RowIndices& group) {
         return group_of(group.front()) == group_of(row);
       });
       if (found == groups.end()) {
@@ -219,7 +217,7 @@ class Judging {
       for (const std::string& name : judgement_.fit->constants) values[name] = found.values[name];
       found.values = std::move(values);
       auto& all = judged_.constants;
-      const auto known = std::find_if(all.begin(), all.end(), [&](const FoundConstants& one) {
+      const auto known = std::ranges::find_if(all, [&](const FoundConstants& one) {
         return one.apart == found.apart && one.values == found.values;
       });
       const auto place = static_cast<std::size_t>(known - all.begin());
@@ -238,8 +236,8 @@ class Judging {
 
   void judge_by_others(std::size_t row) {
     std::vector<PaperRow> others = rows_to_fit(of_, judgement_, group_of(row), rows_, &rows_[row]);
-    const auto known = std::find_if(fits_.begin(), fits_.end(),
-                                    [&](const auto& fit) { return fit.first == others; });
+    const auto known =
+        std::ranges::find_if(fits_, [&](const auto& fit) { return fit.first == others; });
     if (known != fits_.end()) return fill_in({row}, known->second);
     FoundConstants found = fit_constants(of_, judgement_, group_of(row), rows_, &rows_[row]);
     fill_in({row}, found.values);

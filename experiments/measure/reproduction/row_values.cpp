@@ -40,7 +40,7 @@ NeededRows needed_rows(const TableCase& of, const Rows& rows, const Rows& others
   if (!of.table.reference) return needed;
   for (const PaperRow& row : rows) {
     const PaperRow& reference = reference_of(of, row, others);
-    const auto found = std::find(needed.rows.begin(), needed.rows.end(), reference);
+    const auto found = std::ranges::find(needed.rows, reference);
     needed.reference.push_back(static_cast<std::size_t>(found - needed.rows.begin()));
     if (found == needed.rows.end()) needed.rows.push_back(reference);
   }

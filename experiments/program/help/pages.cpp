@@ -64,16 +64,15 @@ std::span<const HelpPage> guides() {
   static const std::vector<HelpPage> all = [] {
     std::vector<HelpPage> pages(guide_files().begin(), guide_files().end());
     pages.push_back({"scenario", scenario_page()});
-    std::sort(pages.begin(), pages.end(),
-              [](const HelpPage& a, const HelpPage& b) { return a.name < b.name; });
+    std::ranges::sort(pages, [](const HelpPage& a, const HelpPage& b) { return a.name < b.name; });
     return pages;
   }();
   return all;
 }
 
 std::optional<HelpPage> find_page(std::span<const HelpPage> pages, std::string_view name) {
-  const auto found = std::find_if(pages.begin(), pages.end(),
-                                  [&](const HelpPage& page) { return page.name == name; });
+  const auto found =
+      std::ranges::find_if(pages, [&](const HelpPage& page) { return page.name == name; });
   return found == pages.end() ? std::nullopt : std::optional(*found);
 }
 

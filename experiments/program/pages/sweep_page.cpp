@@ -84,8 +84,8 @@ struct ShownColumn {
 };
 
 bool holds_numbers(const RowTable& table, std::size_t column) {
-  return std::all_of(table.rows.begin(), table.rows.end(),
-                     [&](const auto& row) { return row[column].is_number || row[column].empty(); });
+  return std::ranges::all_of(
+      table.rows, [&](const auto& row) { return row[column].is_number || row[column].empty(); });
 }
 
 ShownColumn shown_column(const RowTable& table, std::size_t column) {
@@ -122,7 +122,7 @@ std::vector<ShownColumn> shown_columns(const RowTable& table) {
   for (std::size_t c = 0; c < table.columns.size(); ++c) {
     const std::string& name = table.columns[c];
     results = results || name == "makespan_us";
-    const bool varies = std::find(varied.begin(), varied.end(), c) != varied.end();
+    const bool varies = std::ranges::find(varied, c) != varied.end();
     const bool further = results && name.starts_with('/');
     if (varies || further || always.count(name) > 0) shown.push_back(shown_column(table, c));
   }
@@ -138,7 +138,7 @@ PageCell page_cell(const TableCell& cell, const ShownColumn& column) {
 
 /// "configuration 3: 120.5": the row that is best in a column.
 std::string best_text(const RowTable& table, const std::string& name, bool highest) {
-  const auto found = std::find(table.columns.begin(), table.columns.end(), name);
+  const auto found = std::ranges::find(table.columns, name);
   if (found == table.columns.end()) return "";
   const auto column = static_cast<std::size_t>(found - table.columns.begin());
   std::size_t best = table.rows.size();
@@ -197,7 +197,7 @@ void add_notes(const SweepReport& report, std::size_t detailed, ResultPage& page
 PageDetail brief_detail(const SweepReport& report, std::size_t row) {
   PageDetail detail{{settings_of_row(report.rows.lines[row])}, {}};
   const RowTable& table = report.rows.table;
-  const auto found = std::find(table.columns.begin(), table.columns.end(), finding_column);
+  const auto found = std::ranges::find(table.columns, finding_column);
   if (found == table.columns.end()) return detail;
   const TableCell& cell = table.rows[row][static_cast<std::size_t>(found - table.columns.begin())];
   if (!cell.empty()) detail.texts.push_back({"What was found", cell.text});
@@ -232,8 +232,7 @@ using Kept = std::priority_queue<RankedRow, std::vector<RankedRow>, std::greater
 std::vector<RankedRow> in_file_order(Kept kept) {
   std::vector<RankedRow> rows;
   for (; !kept.empty(); kept.pop()) rows.push_back(kept.top());
-  std::sort(rows.begin(), rows.end(),
-            [](const RankedRow& a, const RankedRow& b) { return a.place < b.place; });
+  std::ranges::sort(rows, [](const RankedRow& a, const RankedRow& b) { return a.place < b.place; });
   return rows;
 }
 
@@ -250,8 +249,8 @@ std::vector<std::size_t> quickest_of(const std::vector<RankedRow>& rows) {
   for (std::size_t r = 0; r < rows.size(); ++r) {
     if (rows[r].rate >= 0) quickest.push_back(r);
   }
-  std::stable_sort(quickest.begin(), quickest.end(),
-                   [&](std::size_t a, std::size_t b) { return rows[a].rate > rows[b].rate; });
+  std::ranges::stable_sort(
+      quickest, [&](std::size_t a, std::size_t b) { return rows[a].rate > rows[b].rate; });
   return quickest;
 }
 

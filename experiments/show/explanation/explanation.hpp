@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "experiments/run/run.hpp"
+#include "experiments/show/explanation/scenario_changes.hpp"
 #include "experiments/show/explanation/sensitivity.hpp"
-#include "experiments/show/explanation/tried_changes.hpp"
 #include "sim/report/critical_path.hpp"
 #include "sim/report/idle.hpp"
 

@@ -7,46 +7,47 @@
 #include "experiments/input/files/table.hpp"
 #include "experiments/show/explanation/explanation.hpp"
 #include "experiments/show/results/result_json.hpp"
+#include "experiments/show/results/run_summary.hpp"
 #include "sim/report/idle_cause.hpp"
 
 namespace penstock {
 namespace {
 
 ordered_json gap_json(const Plan& plan, const IdleGap& gap) {
-  const auto name = [&](TaskId task) {
-    return task == no_task ? ordered_json() : ordered_json(task_text(plan, task));
-  };
   ordered_json all{{"rank", index(gap.rank)},
                    {"start_us", to_us(gap.begin)},
                    {"end_us", to_us(gap.end)},
                    {"idle_by_cause_us", causes_json(gap.causes)},
-                   {"next", name(gap.next)},
-                   {"waits_for", name(gap.producer)},
+                   {"next", task_json(plan, gap.next)},
+                   {"waits_for", task_json(plan, gap.producer)},
                    {"waits_for_rank", nullptr},
-                   {"transfer", gap.input == gap.producer ? ordered_json() : name(gap.input)}};
+                   {"transfer", task_json(plan, gap.input == gap.producer ? no_task : gap.input)}};
   if (gap.producer != no_task) all["waits_for_rank"] = plan.class_of(gap.producer).resource;
   return all;
 }
 
 ordered_json sensitivity_json(const Sensitivity& one, double makespan_us) {
-  const auto share = [&](double us) { return makespan_us > 0 ? us / makespan_us : 0; };
+  const auto share = [&](Time gain) { return makespan_us > 0 ? to_us(gain) / makespan_us : 0; };
   return {{"what", one.what},
           {"on_path_us", to_us(one.on_path)},
           {"predicted_us", to_us(one.predicted)},
-          {"rerun_us", one.gain ? ordered_json(to_us(*one.gain)) : ordered_json()},
-          {"predicted_share", share(to_us(one.predicted))},
-          {"rerun_share", one.gain ? ordered_json(share(to_us(*one.gain))) : ordered_json()}};
+          {"rerun_us", or_null(one.gain, to_us)},
+          {"predicted_share", share(one.predicted)},
+          {"rerun_share", or_null(one.gain, share)}};
 }
 
-ordered_json changes_json(const std::vector<TriedChange>& changes) {
-  ordered_json all = ordered_json::array();
-  for (const TriedChange& change : changes) {
-    all.push_back({{"change", change.change},
-                   {"makespan_us", to_us(change.makespan)},
-                   {"peak_bytes", change.peak_bytes},
-                   {"fits", change.fits ? ordered_json(*change.fits) : ordered_json()}});
-  }
-  return all;
+ordered_json change_json(const TriedChange& change) {
+  return {{"change", change.change},
+          {"makespan_us", to_us(change.makespan)},
+          {"peak_bytes", change.peak_bytes},
+          {"fits", or_null(change.fits)}};
+}
+
+ordered_json share_json(const PathShare& share) {
+  return {{"pass", letters(share.pass)},
+          {"stage", index(share.stage)},
+          {"time_us", to_us(share.time)},
+          {"count", share.tasks}};
 }
 
 /// The most lines of a table; --json has all.
@@ -57,32 +58,23 @@ std::string lines_left_out(std::size_t all, const char* what) {
   return fmt::format("({} more {}; --json has all)\n", all - most_lines, what);
 }
 
-std::string resource_text(const Plan& plan, std::uint32_t resource) {
-  if (!plan.is_link(resource)) return fmt::format("rank {}", resource);
-  return "link " + text(plan.link(resource));
+using NamedTimes = std::vector<std::pair<const char*, Time>>;
+
+/// "dependency 7.7, transfer 0.34": the times that are not zero.
+std::string times_text(const NamedTimes& times, TimeUnit unit) {
+  return joined(times, [&](const auto& one) {
+    const auto& [name, time] = one;
+    return time == Time{} ? "" : fmt::format("{} {}", name, short_time_text(time, unit));
+  });
 }
 
-/// "dependency 7.7, transfer 0.34": the causes that are not zero.
 std::string causes_text(const IdleCauses& idle, TimeUnit unit) {
-  std::string text;
+  NamedTimes times;
   for (std::size_t c = 0; c < idle_cause_count; ++c) {
     const auto cause = static_cast<IdleCause>(c);
-    const Time time = time_of(idle, cause);
-    if (time == Time{}) continue;
-    text +=
-        fmt::format("{}{} {}", text.empty() ? "" : ", ", name(cause), short_time_text(time, unit));
+    times.emplace_back(name(cause), time_of(idle, cause));
   }
-  return text;
-}
-
-/// The waits that are not zero, with their names.
-std::vector<std::pair<const char*, Time>> named(const PathWaits& waits) {
-  std::vector<std::pair<const char*, Time>> all{{"waiting for memory", waits.memory},
-                                                {"waiting for launch", waits.launch},
-                                                {"contention on links", waits.contention},
-                                                {"actions slowed by transfers", waits.slowdown}};
-  std::erase_if(all, [](const auto& wait) { return wait.second == Time{}; });
-  return all;
+  return times_text(times, unit);
 }
 
 /// "0F0 … 0F3 (4 actions), of it memory 2.5"
@@ -91,72 +83,62 @@ std::string stretch_text(const Plan& plan, const PathStretch& stretch, TimeUnit 
   if (stretch.tasks > 1) {
     text += fmt::format(" … {} ({} actions)", task_text(plan, stretch.last), stretch.tasks);
   }
-  std::string waits;
-  const auto add = [&](const char* name, Time time) {
-    if (time == Time{}) return;
-    waits += fmt::format("{}{} {}", waits.empty() ? ", of it " : ", ", name,
-                         short_time_text(time, unit));
-  };
-  add("memory", stretch.waits.memory);
-  add("launch", stretch.waits.launch);
-  add("contention", stretch.waits.contention);
-  add("slowdown", stretch.waits.slowdown);
-  return text + waits;
+  const std::string waits = times_text({{"memory", stretch.waits.memory},
+                                        {"launch", stretch.waits.launch},
+                                        {"contention", stretch.waits.contention},
+                                        {"slowdown", stretch.waits.slowdown}},
+                                       unit);
+  return waits.empty() ? text : text + ", of it " + waits;
 }
 
 std::string path_text(const RunResult& result, const Explanation& explanation, TimeUnit unit) {
-  const Plan& plan = *result.plan;
-  std::vector<std::vector<std::string>> rows{{"from", "to", "length", "where", "what"}};
-  for (const PathStretch& stretch : explanation.path) {
-    if (rows.size() > most_lines) break;
-    rows.push_back({short_time_text(stretch.begin, unit), short_time_text(stretch.end, unit),
-                    short_time_text(stretch.end - stretch.begin, unit),
-                    resource_text(plan, stretch.resource), stretch_text(plan, stretch, unit)});
-  }
-  return "critical path\n" + aligned(rows, {3, 4}) +
+  const auto cells = [&](const PathStretch& stretch) -> TableRow {
+    return {short_time_text(stretch.begin, unit), short_time_text(stretch.end, unit),
+            short_time_text(stretch.end - stretch.begin, unit),
+            place_text(*result.plan, stretch.resource), stretch_text(*result.plan, stretch, unit)};
+  };
+  return "critical path\n" +
+         aligned(table_rows({"from", "to", "length", "where", "what"}, explanation.path, cells,
+                            most_lines),
+                 {3, 4}) +
          lines_left_out(explanation.path.size(), "stretches");
 }
 
 std::string shares_text(const RunResult& result, const Explanation& explanation, TimeUnit unit) {
-  std::vector<std::vector<std::string>> rows{{"time", "share", "op", "count"}};
-  for (const PathShare& share : explanation.shares) {
-    if (rows.size() > most_lines) break;
-    rows.push_back({short_time_text(share.time, unit),
-                    percent_text(to_us(share.time) / to_us(result.report->makespan)),
-                    fmt::format("{} of stage {}", letters(share.pass), index(share.stage)),
-                    fmt::format("{}", share.tasks)});
-  }
-  for (const auto& [name, time] : named(explanation.waits)) {
-    rows.push_back({short_time_text(time, unit),
-                    percent_text(to_us(time) / to_us(result.report->makespan)), name});
+  const auto cells = [&](Time time, std::string what) -> TableRow {
+    return {short_time_text(time, unit), percent_text(to_us(time) / to_us(result.report->makespan)),
+            std::move(what)};
+  };
+  const auto of_share = [&](const PathShare& share) {
+    TableRow row =
+        cells(share.time, fmt::format("{} of stage {}", letters(share.pass), index(share.stage)));
+    row.push_back(fmt::format("{}", share.tasks));
+    return row;
+  };
+  TableRows rows =
+      table_rows({"time", "share", "op", "count"}, explanation.shares, of_share, most_lines);
+  const PathWaits& waits = explanation.waits;
+  for (const auto& [name, time] : NamedTimes{{"waiting for memory", waits.memory},
+                                             {"waiting for launch", waits.launch},
+                                             {"contention on links", waits.contention},
+                                             {"actions slowed by transfers", waits.slowdown}}) {
+    if (time != Time{}) rows.push_back(cells(time, name));
   }
   return "critical path by op\n" + aligned(rows, {2}) +
          lines_left_out(explanation.shares.size(), "kinds");
 }
 
-/// A gain with its share of the run.
-std::vector<std::string> gain_columns(Time gain, const RunResult& result, TimeUnit unit) {
-  return {short_time_text(gain, unit),
-          fmt::format("{:.3f} %", 100 * to_us(gain) / to_us(result.report->makespan))};
-}
-
 std::string sensitivity_text(const RunResult& result, const Explanation& explanation,
                              TimeUnit unit) {
-  std::vector<std::vector<std::string>> rows{
-      {"what", "on path", "predicted", "of run", "simulated", "of run"}};
+  TableRows rows{{"what", "on path", "predicted", "of run", "simulated", "of run"}};
   for (const Sensitivity& one : explanation.sensitivity) {
     if (one.predicted == Time{} && one.gain == Time{}) continue;
-    std::vector<std::string> row{one.what, short_time_text(one.on_path, unit)};
-    const auto add = [&](Time gain) {
-      for (std::string& column : gain_columns(gain, result, unit)) row.push_back(std::move(column));
-    };
-    add(one.predicted);
-    if (one.gain) {
-      add(*one.gain);
-    } else {
-      row.emplace_back("deadlock");
+    TableRow& row = rows.emplace_back(TableRow{one.what, short_time_text(one.on_path, unit)});
+    for (const auto& gain : {std::optional(one.predicted), one.gain}) {
+      row.push_back(gain ? short_time_text(*gain, unit) : "deadlock");
+      if (!gain) continue;
+      row.push_back(fmt::format("{:.3f} %", 100 * to_us(*gain) / to_us(result.report->makespan)));
     }
-    rows.push_back(std::move(row));
   }
   if (rows.size() == 1) return "";
   return "gain from 1 % less time\n" + aligned(rows, {0}) + "\n";
@@ -165,15 +147,13 @@ std::string sensitivity_text(const RunResult& result, const Explanation& explana
 /// "for 0F0 on rank 0, through 0SEND_F0"
 std::string awaited_text(const Plan& plan, const IdleGap& gap) {
   const WorkClass& input = plan.class_of(gap.input);
-  const bool by_link = gap.input != gap.producer;
   const bool handed_on = input.pass == Pass::send_activation || input.pass == Pass::send_gradient;
   if (handed_on && plan.link(input.resource).from == gap.rank) {
     return fmt::format("for its own {} to leave", task_text(plan, gap.input));
   }
-  std::string text = fmt::format("for {} on rank {}", task_text(plan, gap.producer),
-                                 plan.class_of(gap.producer).resource);
-  if (by_link) text += fmt::format(", through {}", task_text(plan, gap.input));
-  return text;
+  const std::string text = fmt::format("for {} on rank {}", task_text(plan, gap.producer),
+                                       plan.class_of(gap.producer).resource);
+  return gap.input == gap.producer ? text : text + ", through " + task_text(plan, gap.input);
 }
 
 /// What a gap waited for: "1F0 waited for 0F0 on rank 0, through 0SEND_F0, and for memory".
@@ -190,31 +170,32 @@ std::string waited_for(const Plan& plan, const IdleGap& gap) {
 }
 
 std::string gaps_text(const RunResult& result, const Explanation& explanation, TimeUnit unit) {
-  std::vector<std::vector<std::string>> rows{{"rank", "from", "to", "length", "causes", "why"}};
-  for (const IdleGap& gap : explanation.gaps) {
-    if (rows.size() > most_lines) break;
-    rows.push_back({fmt::format("{}", index(gap.rank)), short_time_text(gap.begin, unit),
-                    short_time_text(gap.end, unit), short_time_text(gap.end - gap.begin, unit),
-                    causes_text(gap.causes, unit), waited_for(*result.plan, gap)});
-  }
+  const auto cells = [&](const IdleGap& gap) -> TableRow {
+    return {fmt::format("{}", index(gap.rank)), short_time_text(gap.begin, unit),
+            short_time_text(gap.end, unit),     short_time_text(gap.end - gap.begin, unit),
+            causes_text(gap.causes, unit),      waited_for(*result.plan, gap)};
+  };
   const Time idle = explanation.idle.total();
   std::string text =
       fmt::format("idle gaps, longest first: {} in all\n", short_time_text(idle, unit));
-  if (idle != Time{}) text += causes_text(explanation.idle, unit) + "\n" + aligned(rows, {4, 5});
+  if (idle != Time{}) {
+    text += causes_text(explanation.idle, unit) + "\n" +
+            aligned(table_rows({"rank", "from", "to", "length", "causes", "why"}, explanation.gaps,
+                               cells, most_lines),
+                    {4, 5});
+  }
   return text + lines_left_out(explanation.gaps.size(), "gaps");
 }
 
 std::string changes_text(const RunResult& result, const Explanation& explanation, TimeUnit unit) {
   if (explanation.changes.empty()) return "";
-  std::vector<std::vector<std::string>> rows{{"change", "step", "vs now", "peak"}};
-  const double now_us = to_us(result.report->makespan);
-  for (const TriedChange& change : explanation.changes) {
-    rows.push_back({change.change, short_time_text(change.makespan, unit),
-                    signed_percent_text(to_us(change.makespan) / now_us - 1),
-                    bytes_text(change.peak_bytes)});
-  }
+  const auto cells = [&](const TriedChange& change) -> TableRow {
+    return {change.change, short_time_text(change.makespan, unit),
+            signed_percent_text(to_us(change.makespan) / to_us(result.report->makespan) - 1),
+            bytes_text(change.peak_bytes)};
+  };
   return "\nchanges that make the step shorter, each simulated alone, as --set takes them\n" +
-         aligned(rows, {0});
+         aligned(table_rows({"change", "step", "vs now", "peak"}, explanation.changes, cells), {0});
 }
 
 /// The lines under a heading; empty without any.
@@ -227,35 +208,26 @@ std::string numbered_text(std::string text, const std::vector<std::string>& line
 
 ordered_json explanation_json(const RunResult& result, const Explanation& explanation) {
   const Plan& plan = *result.plan;
-  ordered_json shares = ordered_json::array();
-  for (const PathShare& share : explanation.shares) {
-    shares.push_back({{"pass", letters(share.pass)},
-                      {"stage", index(share.stage)},
-                      {"time_us", to_us(share.time)},
-                      {"count", share.tasks}});
-  }
-  ordered_json sensitivity = ordered_json::array();
-  for (const Sensitivity& one : explanation.sensitivity) {
-    sensitivity.push_back(sensitivity_json(one, to_us(result.report->makespan)));
-  }
-  ordered_json gaps = ordered_json::array();
-  for (const IdleGap& gap : explanation.gaps) gaps.push_back(gap_json(plan, gap));
+  const auto of_sensitivity = [&](const Sensitivity& one) {
+    return sensitivity_json(one, to_us(result.report->makespan));
+  };
+  const auto of_gap = [&](const IdleGap& gap) { return gap_json(plan, gap); };
   return {
       {"penstock", 1},
       {"title", result.title},
       {"schedule", result.layout.name},
       {"makespan_us", to_us(result.report->makespan)},
       {"critical_path", critical_path_json(plan, result.timeline, result.report->critical_path)},
-      {"critical_path_by_stage", std::move(shares)},
+      {"critical_path_by_stage", list_json(explanation.shares, share_json)},
       {"critical_path_memory_us", to_us(explanation.waits.memory)},
       {"critical_path_launch_us", to_us(explanation.waits.launch)},
       {"critical_path_contention_us", to_us(explanation.waits.contention)},
       {"critical_path_slowdown_us", to_us(explanation.waits.slowdown)},
-      {"sensitivity", std::move(sensitivity)},
+      {"sensitivity", list_json(explanation.sensitivity, of_sensitivity)},
       {"idle_us", to_us(explanation.idle.total())},
       {"idle_by_cause_us", causes_json(explanation.idle)},
-      {"gaps", std::move(gaps)},
-      {"changes", changes_json(explanation.changes)},
+      {"gaps", list_json(explanation.gaps, of_gap)},
+      {"changes", list_json(explanation.changes, change_json)},
       {"advice", explanation.advice},
       {"notes", explanation.notes},
       {"findings", findings_json(result.findings)}};

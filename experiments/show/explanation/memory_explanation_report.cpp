@@ -14,31 +14,29 @@
 namespace penstock {
 namespace {
 
-ordered_json stages_json(const std::vector<Stage>& stages) {
-  ordered_json all = ordered_json::array();
-  for (const Stage stage : stages) all.push_back(index(stage));
-  return all;
+std::vector<std::uint32_t> numbers_of(const std::vector<Stage>& stages) {
+  std::vector<std::uint32_t> numbers;
+  for (const Stage stage : stages) numbers.push_back(index(stage));
+  return numbers;
 }
 
 /// Negative if a rank exceeds the capacity.
-ordered_json headroom_json(const std::optional<std::uint64_t>& capacity, std::uint64_t peak) {
-  if (!capacity) return ordered_json();
-  return static_cast<std::int64_t>(*capacity) - static_cast<std::int64_t>(peak);
+std::int64_t headroom(std::uint64_t capacity, std::uint64_t peak) {
+  return static_cast<std::int64_t>(capacity) - static_cast<std::int64_t>(peak);
 }
 
 ordered_json ranks_json(const RunResult& result, const MemoryExplanation& explanation) {
   ordered_json all = ordered_json::array();
   for (std::size_t r = 0; r < explanation.stages.size(); ++r) {
     const MemoryPeak& peak = result.report->ranks[r].memory;
-    all.push_back(
-        {{"rank", r},
-         {"stages", stages_json(explanation.stages[r])},
-         {"peak_memory_bytes", peak.bytes},
-         {"headroom_bytes", headroom_json(explanation.capacity, peak.bytes)},
-         {"peak_memory_time_us", to_us(peak.time)},
-         {"peak_memory_action",
-          peak.task == no_task ? ordered_json() : ordered_json(task_text(*result.plan, peak.task))},
-         {"memory_by_kind_bytes", memory_json(peak.by_kind)}});
+    all.push_back({{"rank", r},
+                   {"stages", numbers_of(explanation.stages[r])},
+                   {"peak_memory_bytes", peak.bytes},
+                   {"headroom_bytes", or_null(explanation.capacity,
+                                              [&](auto all) { return headroom(all, peak.bytes); })},
+                   {"peak_memory_time_us", to_us(peak.time)},
+                   {"peak_memory_action", task_json(*result.plan, peak.task)},
+                   {"memory_by_kind_bytes", memory_json(peak.by_kind)}});
   }
   return all;
 }
@@ -49,7 +47,7 @@ ordered_json worst_json(const RunResult& result, const MemoryExplanation& explan
   ordered_json above = ordered_json::object();
   for (const KindAboveMean& one : explanation.above_mean) above[name(one.kind)] = one.bytes;
   return {{"rank", worst},
-          {"stages", stages_json(explanation.stages[worst])},
+          {"stages", numbers_of(explanation.stages[worst])},
           {"peak_memory_bytes", result.report->ranks[worst].memory.bytes},
           {"mean_bytes", explanation.mean_bytes},
           {"hidden_by_mean", bytes > 0 ? 1 - explanation.mean_bytes / bytes : 0},
@@ -61,7 +59,7 @@ ordered_json change_json(const TriedChange& change, Time present) {
   return {{"change", change.change},
           {"rank", index(change.worst)},
           {"peak_memory_bytes", change.peak_bytes},
-          {"fits", change.fits ? ordered_json(*change.fits) : ordered_json()},
+          {"fits", or_null(change.fits)},
           {"makespan_us", to_us(change.makespan)},
           {"makespan_ratio", ratio}};
 }
@@ -80,20 +78,7 @@ std::string difference_text(double bytes) {
 }
 
 std::string stages_text(const std::vector<Stage>& stages) {
-  std::vector<std::uint32_t> numbers;
-  for (const Stage stage : stages) numbers.push_back(index(stage));
-  return fmt::format("{}", fmt::join(numbers, " "));
-}
-
-std::vector<BufferKind> kinds_held(const Report& report) {
-  std::vector<BufferKind> kinds;
-  for (std::uint8_t kind = 0; kind < buffer_kinds; ++kind) {
-    const bool held =
-        std::any_of(report.ranks.begin(), report.ranks.end(),
-                    [&](const RankReport& rank) { return rank.memory.by_kind[kind] != 0; });
-    if (held) kinds.push_back(BufferKind{kind});
-  }
-  return kinds;
+  return fmt::format("{}", fmt::join(numbers_of(stages), " "));
 }
 
 std::string ranks_text(const RunResult& result, const MemoryExplanation& explanation,
@@ -107,8 +92,8 @@ std::string ranks_text(const RunResult& result, const MemoryExplanation& explana
     const MemoryPeak& peak = result.report->ranks[r].memory;
     std::vector<std::string> row{stages_text(explanation.stages[r]), bytes_text(peak.bytes)};
     if (explanation.capacity) {
-      row.push_back(difference_text(static_cast<double>(*explanation.capacity) -
-                                    static_cast<double>(peak.bytes)));
+      row.push_back(
+          difference_text(static_cast<double>(headroom(*explanation.capacity, peak.bytes))));
     }
     row.push_back(short_time_text(peak.time, unit));
     row.push_back(peak.task == no_task ? "-" : task_text(*result.plan, peak.task));
@@ -121,12 +106,10 @@ std::string ranks_text(const RunResult& result, const MemoryExplanation& explana
 
 /// "stash +15 B, parameters -3 B"
 std::string above_text(const std::vector<KindAboveMean>& above) {
-  std::string text;
-  for (const KindAboveMean& one : above) {
-    text += fmt::format("{}{} {}{}", text.empty() ? "" : ", ", name(one.kind),
-                        one.bytes > 0 ? "+" : "", difference_text(one.bytes));
-  }
-  return text;
+  return joined(above, [](const KindAboveMean& one) {
+    return fmt::format("{} {}{}", name(one.kind), one.bytes > 0 ? "+" : "",
+                       difference_text(one.bytes));
+  });
 }
 
 std::string worst_text(const RunResult& result, const MemoryExplanation& explanation) {
@@ -154,27 +137,22 @@ const char* heading(MemoryAim aim) {
   return "everything fits; faster changes that still fit";
 }
 
-std::string change_text(Time makespan, Time present) {
-  if (present == Time{}) return "";
-  return signed_percent_text(to_us(makespan) / to_us(present) - 1);
-}
-
 std::string changes_text(const RunResult& result, const MemoryExplanation& explanation,
                          TimeUnit unit) {
   std::string text =
       fmt::format("{}, one at a time, as --set takes them\n", heading(explanation.aim));
-  std::vector<std::vector<std::string>> rows{
-      {"change", "fits", "worst rank", "peak", "makespan", "vs now"}};
-  for (const TriedChange& change : explanation.changes) {
-    if (rows.size() > most_changes) break;
-    rows.push_back({change.change,
-                    !change.fits   ? "-"
-                    : *change.fits ? "yes"
-                                   : "no",
-                    fmt::format("{}", index(change.worst)), bytes_text(change.peak_bytes),
-                    short_time_text(change.makespan, unit),
-                    change_text(change.makespan, result.report->makespan)});
-  }
+  const Time now = result.report->makespan;
+  const auto cells = [&](const TriedChange& change) -> TableRow {
+    const char* const fits = !change.fits ? "-" : *change.fits ? "yes" : "no";
+    return {change.change,
+            fits,
+            fmt::format("{}", index(change.worst)),
+            bytes_text(change.peak_bytes),
+            short_time_text(change.makespan, unit),
+            now == Time{} ? "" : signed_percent_text(to_us(change.makespan) / to_us(now) - 1)};
+  };
+  const TableRows rows = table_rows({"change", "fits", "worst rank", "peak", "makespan", "vs now"},
+                                    explanation.changes, cells, most_changes);
   text += rows.size() == 1 ? fmt::format("none of {} tried\n", counted(explanation.tried, "change"))
                            : aligned(rows, {0, 1});
   if (explanation.changes.size() > most_changes) {
@@ -192,20 +170,18 @@ std::string changes_text(const RunResult& result, const MemoryExplanation& expla
 
 ordered_json memory_explanation_json(const RunResult& result,
                                      const MemoryExplanation& explanation) {
-  ordered_json changes = ordered_json::array();
-  for (const TriedChange& change : explanation.changes) {
-    changes.push_back(change_json(change, result.report->makespan));
-  }
+  const auto of_change = [&](const TriedChange& change) {
+    return change_json(change, result.report->makespan);
+  };
   return {{"penstock", 1},
           {"title", result.title},
           {"schedule", result.layout.name},
           {"makespan_us", to_us(result.report->makespan)},
-          {"capacity_bytes",
-           explanation.capacity ? ordered_json(*explanation.capacity) : ordered_json()},
+          {"capacity_bytes", or_null(explanation.capacity)},
           {"ranks", ranks_json(result, explanation)},
           {"worst", worst_json(result, explanation)},
           {"aim", aim_name(explanation.aim)},
-          {"changes", std::move(changes)},
+          {"changes", list_json(explanation.changes, of_change)},
           {"changes_tried", explanation.tried},
           {"changes_not_tried", explanation.not_tried},
           {"not_modelled", explanation.not_modelled},

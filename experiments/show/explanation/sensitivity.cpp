@@ -68,8 +68,8 @@ std::vector<Promise> promises_of(const RunResult& result, const Changes& changes
     promise.gain = from_us(promise.gain_us);
     promises.push_back(promise);
   }
-  std::stable_sort(promises.begin(), promises.end(),
-                   [](const Promise& a, const Promise& b) { return a.gain > b.gain; });
+  std::ranges::stable_sort(promises,
+                           [](const Promise& a, const Promise& b) { return a.gain > b.gain; });
   return promises;
 }
 
@@ -79,8 +79,8 @@ std::vector<Promise> best_of(const std::vector<Promise>& promises, std::size_t m
       promises.begin(),
       promises.begin() + static_cast<std::ptrdiff_t>(std::min(most, promises.size())));
   const auto is_link = [](const Promise& promise) { return promise.change.is_link(); };
-  const auto link = std::find_if(promises.begin(), promises.end(), is_link);
-  if (link != promises.end() && std::none_of(best.begin(), best.end(), is_link)) {
+  const auto link = std::ranges::find_if(promises, is_link);
+  if (link != promises.end() && std::ranges::none_of(best, is_link)) {
     best.push_back(*link);
   }
   return best;
@@ -140,7 +140,7 @@ bool Changes::crosses(const Change& change, std::uint32_t work) const {
   const std::uint32_t resource = plan_.classes[work].resource;
   if (change.kind != Change::Kind::network_link || !plan_.is_link(resource)) return false;
   const Route& route = result_.conditions.network.routes[resource - plan_.ranks];
-  return std::find(route.begin(), route.end(), change.number) != route.end();
+  return std::ranges::find(route, change.number) != route.end();
 }
 
 /// Whether a change shortens the tasks of a class when they run alone.
@@ -203,7 +203,7 @@ std::vector<Change> Changes::of_class(std::uint32_t work) const {
       }
     }
   }
-  std::sort(changes.begin(), changes.end());
+  std::ranges::sort(changes);
   changes.erase(std::unique(changes.begin(), changes.end()), changes.end());
   return changes;
 }

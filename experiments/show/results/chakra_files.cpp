@@ -72,8 +72,8 @@ std::uint64_t overlapping_sends(const Plan& plan, const Timeline& timeline) {
   }
   std::uint64_t overlapping = 0;
   for (std::vector<TaskId>& tasks : sent) {
-    std::stable_sort(tasks.begin(), tasks.end(),
-                     [&](TaskId a, TaskId b) { return timeline.begin[a] < timeline.begin[b]; });
+    std::ranges::stable_sort(
+        tasks, [&](TaskId a, TaskId b) { return timeline.begin[a] < timeline.begin[b]; });
     Time arrived{};
     for (const TaskId task : tasks) {
       overlapping += timeline.begin[task] < arrived;
@@ -86,8 +86,8 @@ std::uint64_t overlapping_sends(const Plan& plan, const Timeline& timeline) {
 std::uint64_t without_length(const ExecutionTrace& trace) {
   std::uint64_t count = 0;
   for (const RankTrace& rank : trace.ranks) {
-    count += static_cast<std::uint64_t>(
-        std::count_if(rank.nodes.begin(), rank.nodes.end(), [](const TraceNode& node) {
+    count +=
+        static_cast<std::uint64_t>(std::ranges::count_if(rank.nodes, [](const TraceNode& node) {
           return node.kind == TraceNodeKind::compute && node.amount == 0;
         }));
   }
@@ -182,7 +182,7 @@ bool chance_moves_transfers(const Plan& plan, const Costs& costs) {
 template <class Test>
 bool any_summed(const RunResult& result, Test test) {
   const Plan& plan = *result.plan;
-  return std::any_of(plan.classes.begin(), plan.classes.end(), [&](const WorkClass& work) {
+  return std::ranges::any_of(plan.classes, [&](const WorkClass& work) {
     return reduces_gradient(work.pass) &&
            test(result.demand.stages[plan.model_stage[index(work.stage)]]);
   });
@@ -191,8 +191,7 @@ bool any_summed(const RunResult& result, Test test) {
 bool summed_in_groups(const RunResult& result) {
   return any_summed(result, [](const StageDemand& stage) {
     const auto& parts = stage.parameters;
-    return std::any_of(parts.begin(), parts.end(),
-                       [](const SharedParameters& part) { return part.copies > 1; });
+    return std::ranges::any_of(parts, [](const SharedParameters& part) { return part.copies > 1; });
   });
 }
 
@@ -240,8 +239,7 @@ std::vector<std::string> not_in_traces(const RunResult& result, const ExecutionT
     if (holds) all.push_back(std::move(what));
   };
   const auto idle = static_cast<std::uint64_t>(
-      std::count_if(trace.ranks.begin(), trace.ranks.end(),
-                    [](const RankTrace& rank) { return rank.nodes.empty(); }));
+      std::ranges::count_if(trace.ranks, [](const RankTrace& rank) { return rank.nodes.empty(); }));
   say_if(idle > 0, fmt::format("{} nothing: a trace without nodes, which ASTRA-sim refuses",
                                counted(idle, "rank does", "ranks do")));
   say_if(trace.empty_messages > 0,

@@ -1,10 +1,11 @@
 #pragma once
 
+#include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <vector>
 
 #include "experiments/run/run.hpp"
-#include "experiments/run/run_result.hpp"
 
 namespace penstock {
 
@@ -14,6 +15,16 @@ std::string run_summary(const RunResult& result);
 
 /// The notes of a run, numbered; empty without notes.
 std::string numbered_notes(const RunResult& result);
+
+/// "rank 2" or "link 0>1".
+std::string place_text(const Plan& plan, std::uint32_t resource);
+
+/// The rank with the highest peak, the first of equals; of those that are busy, the busiest.
+Rank worst_of(const Report& report);
+Rank busiest_of(const Report& report);
+
+/// The kinds of memory that any rank holds at its peak.
+std::vector<BufferKind> kinds_held(const Report& report);
 
 /// How sure a step time is, if a stack priced its kernels: "interval" and "constants" lines of the
 /// summary; empty otherwise.
