@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "experiments/input/files/files.hpp"
 #include "experiments/input/files/json_input.hpp"
+#include "experiments/input/files/plain_text.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/portable_math.hpp"
 
@@ -47,8 +49,8 @@ std::vector<GivenSet> sets_of(const std::string& text) {
 }
 
 bool has_all(const GivenSet& set, const std::vector<std::string>& names) {
-  return std::all_of(names.begin(), names.end(),
-                     [&](const std::string& name) { return set.values.contains(name); });
+  return std::ranges::all_of(names,
+                             [&](const std::string& name) { return set.values.contains(name); });
 }
 
 /// The sets with all constants of a judgement: of the judgement, else of its tables, else all.
@@ -71,8 +73,8 @@ Sets candidates(const GivenConstants& given, const PaperTable& table, const Judg
 }
 
 const GivenSet* set_of(const Sets& sets, const std::string& apart) {
-  const auto found = std::find_if(sets.begin(), sets.end(),
-                                  [&](const GivenSet* set) { return set->apart == apart; });
+  const auto found =
+      std::ranges::find_if(sets, [&](const GivenSet* set) { return set->apart == apart; });
   return found == sets.end() ? nullptr : *found;
 }
 
@@ -94,7 +96,7 @@ Names geometric_mean(const Sets& sets, const std::vector<std::string>& names) {
     if (!set.apart.empty()) {
       text += fmt::format(" ({})", set.apart.starts_with(of_one_row) ? "single rows" : set.apart);
     }
-    if (std::find(known.begin(), known.end(), text) == known.end()) known.push_back(text);
+    if (std::ranges::find(known, text) == known.end()) known.push_back(text);
   }
   throw in_file(
       given.source_file,
@@ -103,6 +105,39 @@ Names geometric_mean(const Sets& sets, const std::vector<std::string>& names) {
                           fmt::join(judgement.fit->constants, ", "), table.name,
                           group.empty() ? "" : ", group ", group,
                           known.empty() ? "no table" : fmt::format("{}", fmt::join(known, ", ")))));
+}
+
+/// The rest of a line after its beginning.
+std::optional<std::string_view> after(std::string_view line, std::string_view beginning) {
+  if (!line.starts_with(beginning)) return std::nullopt;
+  return line.substr(beginning.size());
+}
+
+/// Adds "name = 1.2 unit" to a set, and what is in front of the name to its group.
+void take_constant(std::string_view text, GivenSet& set) {
+  const std::size_t equals = text.find(" = ");
+  if (equals == std::string_view::npos) return;
+  std::string_view name = text.substr(0, equals);
+  if (const std::size_t colon = name.rfind(": "); colon != std::string_view::npos) {
+    set.apart = name.substr(0, colon);
+    name.remove_prefix(colon + 2);
+  }
+  const std::string_view value = text.substr(equals + 3);
+  if (const auto number = plain_number(value.substr(0, value.find(' ')))) {
+    set.values[std::string(name)] = *number;
+  }
+}
+
+/// "- group: one = 1.2 unit, two = 3 (fitted to 5 rows, 1 % off)".
+GivenSet set_of_line(std::string_view line, std::string_view table, std::string_view judgement) {
+  GivenSet set{std::string(table), std::string(judgement), {}, {}};
+  line = line.substr(0, line.rfind(" (fitted to "));
+  while (!line.empty()) {
+    const std::size_t comma = line.find(", ");
+    take_constant(line.substr(0, comma), set);
+    line.remove_prefix(comma == std::string_view::npos ? line.size() : comma + 2);
+  }
+  return set;
 }
 
 }  // namespace
@@ -123,10 +158,9 @@ FoundConstants constants_for(const GivenConstants& given, const PaperTable& tabl
                              const std::vector<std::string>& label) {
   const std::string group_text = fmt::format("{}", fmt::join(group, " "));
   const Sets sets = candidates(given, table, judgement);
-  const bool by_row =
-      !sets.empty() && std::all_of(sets.begin(), sets.end(), [](const GivenSet* set) {
-        return set->apart.starts_with(of_one_row);
-      });
+  const bool by_row = !sets.empty() && std::ranges::all_of(sets, [](const GivenSet* set) {
+    return set->apart.starts_with(of_one_row);
+  });
   const GivenSet* set = set_of(sets, fmt::format("{}{}", of_one_row, fmt::join(label, " ")));
   if (set == nullptr) set = set_of(sets, group_text);
   if (set == nullptr && sets.size() == 1) set = sets.front();
@@ -136,6 +170,21 @@ FoundConstants constants_for(const GivenConstants& given, const PaperTable& tabl
   found.values = set == nullptr ? geometric_mean(sets, judgement.fit->constants) : set->values;
   if (set != nullptr && !set->apart.empty()) found.apart = {set->apart};
   return found;
+}
+
+std::vector<GivenSet> sets_of_markdown(std::string_view text) {
+  std::vector<GivenSet> sets;
+  std::string_view table, judgement;
+  while (!text.empty()) {
+    const std::string_view line = take_line(text);
+    if (const auto title = after(line, "## ")) table = title->substr(0, title->find(": "));
+    if (const auto name = after(line, "### ")) judgement = *name;
+    const auto item = after(line, "- ");
+    if (!item || item->find(" (fitted to ") == std::string_view::npos) continue;
+    GivenSet set = set_of_line(*item, table, judgement);
+    if (!set.values.empty()) sets.push_back(std::move(set));
+  }
+  return sets;
 }
 
 }  // namespace penstock

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "experiments/measure/reproduction/formula.hpp"
+#include "experiments/measure/reproduction/paper.hpp"
 
 namespace penstock {
 
@@ -72,5 +73,9 @@ struct Reproduction {
 
   bool met() const;
 };
+
+/// Fills in the totals over the judged rows of a table, and whether its targets are met.
+void sum_up(const Judgement& judgement, const PaperTable& table, const std::vector<PaperRow>& rows,
+            JudgedTable& judged);
 
 }  // namespace penstock

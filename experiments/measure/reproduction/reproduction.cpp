@@ -4,20 +4,132 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
+#include <vector>
 
 #include "experiments/input/files/files.hpp"
-#include "experiments/measure/reproduction/constants_fit.hpp"
-#include "experiments/measure/reproduction/judging.hpp"
+#include "experiments/measure/reproduction/paper.hpp"
+#include "experiments/measure/reproduction/reproduced_rows.hpp"
 #include "experiments/measure/reproduction/row_values.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/portable_math.hpp"
+#include "validate/calibration/fit.hpp"
 
 namespace penstock {
 namespace {
 
+/// The table to whose rows the constants of a judgement are fitted; null if the paper lacks it.
+const PaperTable* fitted_table(const Paper& paper, const PaperTable& judged,
+                               const Judgement& judgement);
+
+InputError in_table(const TableCase& of, const std::string& what) {
+  return in_file(of.paper.source_file, InputError(of.table.name, what));
+}
+
+TableCase fitted_case(const TableCase& judged, const Judgement& judgement) {
+  const PaperTable* table = fitted_table(judged.paper, judged.table, judgement);
+  if (table == nullptr) {
+    throw in_table(judged, fmt::format("there is no table \"{}\" to fit \"{}\" to; give its "
+                                       "constants with --constants",
+                                       judgement.fit->table, judgement.name));
+  }
+  return {judged.paper, *table, judged.catalogue, judged.progress};
+}
+
+/// The rows of a group to which constants are fitted, without `without`.
+std::vector<PaperRow> chosen_of(const std::vector<PaperRow>& all, const TableCase& of,
+                                const PaperFit& choice, const std::vector<std::string>& group,
+                                const PaperRow* without) {
+  std::vector<PaperRow> rows;
+  for (const PaperRow& row : all) {
+    if (without != nullptr && row == *without) continue;
+    if (cells_of(of.table, row, choice.apart) != group) continue;
+    if (!is_reference(of, row) && holds(of, row, choice.rows)) rows.push_back(row);
+  }
+  return rows;
+}
+
+std::vector<FitRange> ranges_of(const Paper& paper, const PaperFit& choice) {
+  std::vector<FitRange> ranges;
+  for (const std::string& name : choice.constants) {
+    ranges.push_back(std::ranges::find_if(paper.constants, [&](const PaperConstant& constant) {
+                       return constant.name == name;
+                     })->range);
+  }
+  return ranges;
+}
+
+/// The paper's constants, with these values for the fitted ones.
+Names named(const Paper& paper, const PaperFit& choice, const Constants& values) {
+  Names names = start_constants(paper);
+  for (std::size_t i = 0; i < values.size(); ++i) names[choice.constants[i]] = values[i];
+  return names;
+}
+
+double misfit_of(const TableCase& of, const RowValues& values) {
+  const double ratio = values.simulated / values.published;
+  if (std::isnormal(ratio) && ratio > 0) return portable_log(ratio);
+  throw in_table(of, fmt::format("constants are fitted to values above zero; published {}, "
+                                 "simulated {}",
+                                 values.published, values.simulated));
+}
+
+const PaperTable* fitted_table(const Paper& paper, const PaperTable& judged,
+                               const Judgement& judgement) {
+  if (!judgement.fit || judgement.fit->table.empty()) return &judged;
+  const auto found = std::ranges::find_if(
+      paper.tables, [&](const PaperTable& table) { return table.name == judgement.fit->table; });
+  return found == paper.tables.end() ? nullptr : &*found;
+}
+
+/// The rows of one group to which the constants of a judgement are fitted, except `without`: rows
+/// of the table that it names, or of `judged` if it names none and is the judged table.
+std::vector<PaperRow> rows_to_fit(const TableCase& of, const Judgement& judgement,
+                                  const std::vector<std::string>& group,
+                                  const std::vector<PaperRow>& judged, const PaperRow* without) {
+  if (!judgement.fit) return {};
+  const TableCase fitted = fitted_case(of, judgement);
+  std::vector<PaperRow> rows = chosen_of(fitted.table.rows, fitted, *judgement.fit, group, without);
+  if (!rows.empty() || &fitted.table != &of.table) return rows;
+  return chosen_of(judged, fitted, *judgement.fit, group, without);
+}
+
+/// Fits the constants of a judgement to the rows of one group. Without a fit they keep their start
+/// values. Throws InputError if there is no such row or table.
+FoundConstants fit_constants(const TableCase& judged_case, const Judgement& judgement,
+                             const std::vector<std::string>& group,
+                             const std::vector<PaperRow>& judged, const PaperRow* without) {
+  FoundConstants found{.apart = group, .values = start_constants(judged_case.paper)};
+  if (!judgement.fit) return found;
+  const PaperFit& choice = *judgement.fit;
+  const TableCase of = fitted_case(judged_case, judgement);
+  const std::vector<PaperRow> rows = rows_to_fit(judged_case, judgement, group, judged, without);
+  if (rows.empty()) {
+    throw in_table(of, fmt::format("there is no row to fit \"{}\" to{}{}", judgement.name,
+                                   group.empty() ? "" : ", for ", fmt::join(group, " ")));
+  }
+  const std::vector<PaperRow>& others =
+      &of.table == &judged_case.table ? judged : of.table.rows;  // where references are found
+  const Fit best = fit(ranges_of(of.paper, choice), [&](const std::vector<Constants>& choices) {
+    std::vector<Names> names;
+    for (const Constants& values : choices) names.push_back(named(of.paper, choice, values));
+    std::vector<std::vector<double>> misfits;
+    for (const auto& of_choice : row_values(of, rows, others, names)) {
+      std::vector<double>& row_misfits = misfits.emplace_back();
+      for (const RowValues& values : of_choice) row_misfits.push_back(misfit_of(of, values));
+    }
+    return misfits;
+  });
+  found.values = named(of.paper, choice, best.constants);
+  found.misfit = best.misfit;
+  found.rows = rows.size();
+  return found;
+}
+
 using RowIndices = std::vector<std::size_t>;
 
 bool is_among(const std::vector<PaperRow>& rows, const PaperRow& row) {
-  return std::find(rows.begin(), rows.end(), row) != rows.end();
+  return std::ranges::find(rows, row) != rows.end();
 }
 
 /// One judgement of a table, over its judged rows.
@@ -62,7 +174,7 @@ class Judging {
   std::vector<RowIndices> groups() const {
     std::vector<RowIndices> groups;
     for (std::size_t row = 0; row < rows_.size(); ++row) {
-      const auto found = std::find_if(groups.begin(), groups.end(), [&](const RowIndices& group) {
+      const auto found = std::ranges::find_if(groups, [&](const RowIndices& group) {
         return group_of(group.front()) == group_of(row);
       });
       if (found == groups.end()) {
@@ -105,7 +217,7 @@ class Judging {
       for (const std::string& name : judgement_.fit->constants) values[name] = found.values[name];
       found.values = std::move(values);
       auto& all = judged_.constants;
-      const auto known = std::find_if(all.begin(), all.end(), [&](const FoundConstants& one) {
+      const auto known = std::ranges::find_if(all, [&](const FoundConstants& one) {
         return one.apart == found.apart && one.values == found.values;
       });
       const auto place = static_cast<std::size_t>(known - all.begin());
@@ -124,8 +236,8 @@ class Judging {
 
   void judge_by_others(std::size_t row) {
     std::vector<PaperRow> others = rows_to_fit(of_, judgement_, group_of(row), rows_, &rows_[row]);
-    const auto known = std::find_if(fits_.begin(), fits_.end(),
-                                    [&](const auto& fit) { return fit.first == others; });
+    const auto known =
+        std::ranges::find_if(fits_, [&](const auto& fit) { return fit.first == others; });
     if (known != fits_.end()) return fill_in({row}, known->second);
     FoundConstants found = fit_constants(of_, judgement_, group_of(row), rows_, &rows_[row]);
     fill_in({row}, found.values);
@@ -182,19 +294,6 @@ class Judging {
   std::vector<std::pair<std::vector<PaperRow>, Names>> fits_;  // rows, constants fitted to them
 };
 
-}  // namespace
-
-bool Reproduction::met() const {
-  for (const ReproducedTable& table : tables) {
-    for (const JudgedTable& judged : table.judgements) {
-      if (!judged.met) return false;
-    }
-  }
-  return true;
-}
-
-namespace {
-
 /// The rows to judge; none for a table that is left out.
 const std::vector<PaperRow>* judged_rows(const PaperTable& table,
                                          const std::optional<OtherRows>& other) {
@@ -215,7 +314,22 @@ RowProgress expected_rows(const Paper& paper, const ReproduceOptions& options) {
   return progress;
 }
 
+std::string label_of(const PaperTable& table, const PaperRow& row) {
+  std::string label;
+  for (const std::string& name : table.label) label += " " + text_of(row[column_of(table, name)]);
+  return label;
+}
+
 }  // namespace
+
+bool Reproduction::met() const {
+  for (const ReproducedTable& table : tables) {
+    for (const JudgedTable& judged : table.judgements) {
+      if (!judged.met) return false;
+    }
+  }
+  return true;
+}
 
 Reproduction reproduce(const Paper& paper, const ReproduceOptions& options) {
   const Catalogue catalogue = read_catalogue();
@@ -232,6 +346,19 @@ Reproduction reproduce(const Paper& paper, const ReproduceOptions& options) {
     }
   }
   return reproduction;
+}
+
+Paper anchored(Paper paper, const std::string& table, const std::vector<PaperRow>& rows,
+               std::size_t row, bool has_constants) {
+  std::erase_if(paper.tables, [&](const PaperTable& one) { return one.name != table; });
+  if (paper.tables.empty()) throw InputError(fmt::format("there is no table \"{}\"", table));
+  PaperTable& only = paper.tables.front();
+  Judgement judgement;
+  judgement.name = fmt::format("scaled by row {}:{}", row + 1, label_of(only, rows[row]));
+  judgement.anchor = row;
+  if (has_constants) judgement.fit = only.judgements.front().fit;
+  only.judgements = {judgement};
+  return paper;
 }
 
 }  // namespace penstock

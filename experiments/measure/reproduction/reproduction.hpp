@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,5 +26,12 @@ struct ReproduceOptions {
 
 /// Fits constants, simulates every row and judges it. Throws InputError.
 Reproduction reproduce(const Paper& paper, const ReproduceOptions& options = {});
+
+/// A paper with one table, of which one row is given: it scales the simulated values of all others,
+/// and these are judged. Nothing is fitted; the first judgement's constants may be given. `rows`
+/// are those to judge, `row` is one of them, from 0. Throws InputError for a table that the paper
+/// lacks.
+Paper anchored(Paper paper, const std::string& table, const std::vector<PaperRow>& rows,
+               std::size_t row, bool has_constants);
 
 }  // namespace penstock

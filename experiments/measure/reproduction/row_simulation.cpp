@@ -131,14 +131,13 @@ class Dependence {
 
   /// Whether any of these names occurs in a formula. A part of another name counts too.
   bool of(const std::string& formula) const {
-    return std::any_of(names_.begin(), names_.end(), [&](const std::string& name) {
-      return formula.find(name) != std::string::npos;
-    });
+    return std::ranges::any_of(
+        names_, [&](const std::string& name) { return formula.find(name) != std::string::npos; });
   }
   /// Whether a text anywhere in a document begins with "=" and is such a formula.
   bool in(const json& value) const {
     if (value.is_structured()) {
-      return std::any_of(value.begin(), value.end(), [&](const json& part) { return in(part); });
+      return std::ranges::any_of(value, [&](const json& part) { return in(part); });
     }
     return value.is_string() && value.get_ref<const std::string&>().starts_with('=') &&
            of(value.get_ref<const std::string&>());
@@ -199,7 +198,8 @@ std::string take_results(const RowCase& row, const json& scenario, Names& names)
   if (!result.report) {
     throw InputError("", fmt::format("its run does not finish: {}", result.findings.front().text));
   }
-  const nlohmann::ordered_json document = result_json(result, keys_of(row.table));
+  const std::set<std::string> keys = keys_of(row.table);
+  const nlohmann::ordered_json document = result_json(result, &keys);
   for (const auto& [name, pointer] : row.table.results) {
     try {
       names[name] = result_at(document, name, pointer);

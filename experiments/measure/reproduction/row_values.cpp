@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "experiments/input/files/files.hpp"
 #include "experiments/input/long_work/parallel.hpp"
@@ -39,7 +40,7 @@ NeededRows needed_rows(const TableCase& of, const Rows& rows, const Rows& others
   if (!of.table.reference) return needed;
   for (const PaperRow& row : rows) {
     const PaperRow& reference = reference_of(of, row, others);
-    const auto found = std::find(needed.rows.begin(), needed.rows.end(), reference);
+    const auto found = std::ranges::find(needed.rows, reference);
     needed.reference.push_back(static_cast<std::size_t>(found - needed.rows.begin()));
     if (found == needed.rows.end()) needed.rows.push_back(reference);
   }
@@ -115,6 +116,24 @@ std::vector<std::vector<RowValues>> row_values(const TableCase& table, const Row
     values = seen_from_references(table, needed, std::move(values));
   }
   return all;
+}
+
+void RowProgress::expect(const Judgement& judgement, std::size_t rows) {
+  constexpr std::uint64_t usual_steps = 8;
+  constexpr std::uint64_t dampings = 6;  // tried by each step of a fit
+  if (!judgement.fit) return expected_.push_back(rows);
+  const std::uint64_t of_fit = usual_steps * (judgement.fit->constants.size() + dampings) * rows;
+  expected_.push_back((judgement.fit->on_others ? rows : 1) * of_fit + rows);
+}
+
+void RowProgress::begin_judgement() { end_ = done_ + expected_[next_++]; }
+
+void RowProgress::of_batch(std::size_t done) {
+  if (!on_progress_) return;
+  const std::uint64_t so_far = done_ + done;
+  on_progress_("rows", so_far,
+               std::accumulate(expected_.begin() + static_cast<std::ptrdiff_t>(next_),
+                               expected_.end(), std::max(end_, so_far)));
 }
 
 }  // namespace penstock

@@ -67,7 +67,7 @@ std::vector<std::pair<std::string, std::string>> wanted_values(
   std::set<std::string> keys;
   for (const std::string& pointer : pointers)
     keys.insert(pointer.substr(1, pointer.find('/', 1) - 1));
-  const nlohmann::ordered_json document = result_json(result, keys);
+  const nlohmann::ordered_json document = result_json(result, &keys);
   std::vector<std::pair<std::string, std::string>> values;
   for (const std::string& pointer : pointers) {
     const nlohmann::ordered_json::json_pointer place(pointer);

@@ -1,5 +1,3 @@
-#include "experiments/show/explanation/explain.hpp"
-
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -14,9 +12,10 @@
 #include "experiments/program/commands/picture_files.hpp"
 #include "experiments/program/commands/registry.hpp"
 #include "experiments/run/recordings.hpp"
+#include "experiments/show/explanation/explanation.hpp"
 #include "experiments/show/explanation/memory_explanation.hpp"
 #include "experiments/show/explanation/recorded_run.hpp"
-#include "experiments/show/explanation/step_changes.hpp"
+#include "experiments/show/explanation/scenario_changes.hpp"
 #include "experiments/show/results/result_json.hpp"
 #include "experiments/show/results/result_table.hpp"
 #include "sim/base/error.hpp"

@@ -6,7 +6,7 @@
 #include "experiments/input/files/output_file.hpp"
 #include "experiments/program/commands/registry.hpp"
 #include "experiments/program/help/man_page.hpp"
-#include "experiments/program/help/page_text.hpp"
+#include "experiments/program/help/markdown.hpp"
 #include "experiments/program/help/pages.hpp"
 #include "sim/base/error.hpp"
 

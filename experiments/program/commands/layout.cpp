@@ -148,8 +148,7 @@ int plan_and_report(const Options& options) {
   const LayoutPlan plan = plan_layouts(task, catalogue, planner);
   const std::string more = answers(options, catalogue, plan, whys, changed, planner);
   progress.erase();
-  const bool rules =
-      std::find(options.whys.begin(), options.whys.end(), all_rules) != options.whys.end();
+  const bool rules = std::ranges::find(options.whys, all_rules) != options.whys.end();
   const StepInterval known = known_to(plan, uncertainty);
   show(options.json ? printed(plan_json(plan, planner.best, known))
                     : plan_text(plan, planner.best, known, rules));

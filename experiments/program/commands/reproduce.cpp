@@ -9,8 +9,8 @@
 #include "experiments/input/files/output_file.hpp"
 #include "experiments/input/files/table.hpp"
 #include "experiments/input/long_work/progress.hpp"
-#include "experiments/measure/reproduction/anchor.hpp"
 #include "experiments/measure/reproduction/report.hpp"
+#include "experiments/measure/reproduction/reproduction.hpp"
 #include "experiments/measure/reproduction/row_simulation.hpp"
 #include "experiments/measure/reproduction/row_values.hpp"
 #include "experiments/program/commands/registry.hpp"
@@ -42,8 +42,8 @@ std::string name_of(const std::string& paper) {
 
 const PaperTable& table_named(const Paper& paper, const std::string& name) {
   if (name.empty()) return paper.tables.front();
-  const auto found = std::find_if(paper.tables.begin(), paper.tables.end(),
-                                  [&](const PaperTable& table) { return table.name == name; });
+  const auto found = std::ranges::find_if(
+      paper.tables, [&](const PaperTable& table) { return table.name == name; });
   if (found != paper.tables.end()) return *found;
   std::vector<std::string> names;
   for (const PaperTable& table : paper.tables) names.push_back(table.name);

@@ -68,7 +68,7 @@ std::vector<std::string> outputs_of(const Options& options) {
                                  options.pictures.svg, options.pictures.png, options.pictures.pdf,
                                  options.html};
   std::erase(paths, "");
-  std::sort(paths.begin(), paths.end());
+  std::ranges::sort(paths);
   const auto twice = std::adjacent_find(paths.begin(), paths.end());
   if (twice != paths.end()) {
     throw UsageError(fmt::format("{}: two outputs cannot be one file", *twice));

@@ -69,7 +69,7 @@ std::vector<std::uint32_t> pipeline_ranks_of(const Options& options) {
   while (at != end) {
     std::uint32_t rank = 0;
     const auto [rest, error] = std::from_chars(at, end, rank);
-    const bool twice = std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
+    const bool twice = std::ranges::find(ranks, rank) != ranks.end();
     if (error != std::errc{} || twice || (rest != end && (*rest != ',' || rest + 1 == end)))
       refuse();
     ranks.push_back(rank);
@@ -155,7 +155,7 @@ void check_files(const Options& options) {
                                          options.order};
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     if (outputs[i].empty()) continue;
-    const auto same = std::count(outputs.begin(), outputs.end(), outputs[i]);
+    const auto same = std::ranges::count(outputs, outputs[i]);
     if (same > 1) throw UsageError(fmt::format("{}: two outputs cannot be one file", outputs[i]));
     if (options.preview) throw UsageError("--preview writes no files");
   }
@@ -177,7 +177,7 @@ FileLists runs_of(const std::vector<std::string>& files) {
   std::vector<std::filesystem::path> folders;
   for (const std::string& file : files) {
     const auto folder = std::filesystem::path(file).parent_path();
-    const auto known = std::find(folders.begin(), folders.end(), folder);
+    const auto known = std::ranges::find(folders, folder);
     if (known == folders.end()) {
       folders.push_back(folder);
       runs.push_back({file});
@@ -185,9 +185,8 @@ FileLists runs_of(const std::vector<std::string>& files) {
       runs[static_cast<std::size_t>(known - folders.begin())].push_back(file);
     }
   }
-  const bool alike = std::all_of(runs.begin(), runs.end(), [&](const auto& run) {
-    return run.size() > 1 && run.size() == runs.front().size();
-  });
+  const bool alike = std::ranges::all_of(
+      runs, [&](const auto& run) { return run.size() > 1 && run.size() == runs.front().size(); });
   return alike ? runs : FileLists{files};
 }
 
@@ -269,7 +268,7 @@ int read_traces(const Options& options) {
   write_outputs(options, runs, merged);
   if (prints(options)) print_runs(options, runs, merged);
   const bool as_named =
-      std::all_of(runs.begin(), runs.end(), [](const MeasuredRun& run) { return run.as_named; });
+      std::ranges::all_of(runs, [](const MeasuredRun& run) { return run.as_named; });
   return as_named ? ExitCode::done : ExitCode::finding;
 }
 

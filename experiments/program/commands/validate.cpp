@@ -122,7 +122,7 @@ std::optional<ActionWork> device_work(const std::string& bodies) {
 std::vector<std::string> body_names() {
   std::vector<std::string> names = {"auto", "busy", "layers", "sleep"};
   for (const auto& [name, work] : device_works) names.emplace_back(name);
-  std::sort(names.begin(), names.end());
+  std::ranges::sort(names);
   return names;
 }
 

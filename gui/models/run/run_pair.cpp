@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "experiments/input/files/table.hpp"
-#include "experiments/measure/comparison/comparison_words.hpp"
+#include "experiments/measure/comparison/comparison.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {

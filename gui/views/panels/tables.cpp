@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "experiments/input/files/table.hpp"
-#include "experiments/measure/comparison/comparison.hpp"
+#include "experiments/show/results/run_summary.hpp"
 #include "gui/models/view/time_axis.hpp"
 #include "gui/views/canvas/look.hpp"
 #include "sim/report/idle_cause.hpp"

@@ -67,7 +67,7 @@ void CommandLine::declare_choice(const std::string& name, std::string& value,
                                  const std::map<std::string, std::string>& meant) {
   // CLI11's own IsMember would repeat the values after the type name.
   const auto is_known = [words, meant](const std::string& word) {
-    if (std::find(words.begin(), words.end(), word) != words.end()) return std::string();
+    if (std::ranges::find(words, word) != words.end()) return std::string();
     const auto other = meant.find(word);
     if (other == meant.end()) return unknown_text(fmt::format("\"{}\"", word), word, words);
     return fmt::format("unknown \"{}\"; did you mean \"{}\"? known: {}", word, other->second,

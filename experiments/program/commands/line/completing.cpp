@@ -9,9 +9,8 @@ namespace {
 std::string last_word(const std::string& name) { return name.substr(name.rfind(' ') + 1); }
 
 const CommandHelp* find_command(const std::vector<CommandHelp>& commands, const std::string& name) {
-  const auto found =
-      std::find_if(commands.begin(), commands.end(),
-                   [&](const CommandHelp& command) { return last_word(command.name) == name; });
+  const auto found = std::ranges::find_if(
+      commands, [&](const CommandHelp& command) { return last_word(command.name) == name; });
   return found == commands.end() ? nullptr : &*found;
 }
 
@@ -33,7 +32,7 @@ void add_values(const ArgumentInfo& argument, const std::string& typed,
 const ArgumentInfo* option_with_value(const CommandHelp& command, const std::string& name) {
   for (const ArgumentInfo& argument : command.arguments) {
     const auto& names = argument.names;
-    const bool is_it = std::find(names.begin(), names.end(), name) != names.end();
+    const bool is_it = std::ranges::find(names, name) != names.end();
     if (is_it && argument.takes_value) return &argument;
   }
   return nullptr;

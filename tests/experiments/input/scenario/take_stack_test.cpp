@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "experiments/run/run.hpp"
-#include "experiments/show/results/uncertainty.hpp"
+#include "experiments/show/results/run_summary.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock::testing {

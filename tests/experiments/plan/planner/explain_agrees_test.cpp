@@ -6,7 +6,7 @@
 #include "experiments/input/scenario/scenario.hpp"
 #include "experiments/plan/planner/trial.hpp"
 #include "experiments/run/run.hpp"
-#include "experiments/show/explanation/step_changes.hpp"
+#include "experiments/show/explanation/scenario_changes.hpp"
 
 namespace penstock::testing {
 namespace {

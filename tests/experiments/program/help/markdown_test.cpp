@@ -3,7 +3,6 @@
 #include <doctest/doctest.h>
 
 #include "experiments/program/help/man_page.hpp"
-#include "experiments/program/help/page_text.hpp"
 
 namespace penstock::testing {
 namespace {

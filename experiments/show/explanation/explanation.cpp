@@ -1,11 +1,14 @@
-#include "experiments/show/explanation/advice.hpp"
+#include "experiments/show/explanation/explanation.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <set>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "experiments/input/files/table.hpp"
 
@@ -27,9 +30,7 @@ struct Advice {
 
 /// Work of the busiest rank above the mean.
 Advice imbalance(const Report& report) {
-  const auto busiest =
-      std::max_element(report.ranks.begin(), report.ranks.end(),
-                       [](const RankReport& a, const RankReport& b) { return a.busy < b.busy; });
+  const auto busiest = std::ranges::max_element(report.ranks, {}, &RankReport::busy);
   double mean_us = 0;
   for (const RankReport& rank : report.ranks) mean_us += to_us(rank.busy);
   mean_us /= static_cast<double>(report.ranks.size());
@@ -40,12 +41,19 @@ Advice imbalance(const Report& report) {
                       busiest - report.ranks.begin(), 100 * above)};
 }
 
-Advice transfers(const Explanation& explanation, const Report& report) {
+/// The share of the critical path that some passes take.
+template <class Those>
+double share_of_passes(const Explanation& explanation, const Report& report, Those those) {
   Time time{};
   for (const PathShare& share : explanation.shares) {
-    if (is_transfer(share.pass) && !is_tail(share.pass)) time += share.time;
+    if (those(share.pass)) time += share.time;
   }
-  const double share = of_makespan(time, report);
+  return of_makespan(time, report);
+}
+
+Advice transfers(const Explanation& explanation, const Report& report) {
+  const double share = share_of_passes(
+      explanation, report, [](Pass pass) { return is_transfer(pass) && !is_tail(pass); });
   return {share, fmt::format("transfers take {} of the critical path: use faster links, smaller "
                              "activations, or an order with a longer warm-up",
                              percent_text(share))};
@@ -53,11 +61,7 @@ Advice transfers(const Explanation& explanation, const Report& report) {
 
 /// The tail runs after the pipeline, so it overlaps with nothing.
 Advice tail(const Explanation& explanation, const Report& report) {
-  Time time{};
-  for (const PathShare& share : explanation.shares) {
-    if (is_tail(share.pass)) time += share.time;
-  }
-  const double share = of_makespan(time, report);
+  const double share = share_of_passes(explanation, report, is_tail);
   return {share,
           fmt::format("gradient reduction and weight gathering take {} of the critical path: "
                       "use faster links between replicas, fewer replicas, or "
@@ -105,9 +109,7 @@ std::string busiest_link(const RunResult& result) {
                        percent_text(shared->utilization));
   }
   const Report& report = *result.report;
-  const auto link =
-      std::max_element(report.links.begin(), report.links.end(),
-                       [](const LinkReport& a, const LinkReport& b) { return a.busy < b.busy; });
+  const auto link = std::ranges::max_element(report.links, {}, &LinkReport::busy);
   return fmt::format("link {} is busy {} of the run", text(link->link),
                      percent_text(of_makespan(link->busy, report)));
 }
@@ -124,10 +126,8 @@ Advice contention(const RunResult& result, const Explanation& explanation) {
 }
 
 Advice memory(const Explanation& explanation, const Report& report) {
-  const auto longest = std::max_element(report.ranks.begin(), report.ranks.end(),
-                                        [](const RankReport& a, const RankReport& b) {
-                                          return a.idle_by_cause.memory < b.idle_by_cause.memory;
-                                        });
+  const auto longest = std::ranges::max_element(
+      report.ranks, {}, [](const RankReport& rank) { return rank.idle_by_cause.memory; });
   const TimeUnit unit = unit_for(report.makespan);
   const double idle = of_all_ranks(explanation.idle.memory, report);
   const double on_path = of_makespan(explanation.waits.memory, report);
@@ -157,9 +157,9 @@ std::vector<double> slowness_of_ranks(const Plan& plan, const Costs& costs) {
 Advice straggler(const RunResult& result) {
   const std::vector<double> slowness = slowness_of_ranks(*result.plan, result.costs);
   std::vector<double> sorted = slowness;
-  std::sort(sorted.begin(), sorted.end());
+  std::ranges::sort(sorted);
   const double usual = sorted[(sorted.size() - 1) / 2];
-  const auto slowest = std::max_element(slowness.begin(), slowness.end());
+  const auto slowest = std::ranges::max_element(slowness);
   const auto rank = static_cast<std::size_t>(slowest - slowness.begin());
   const double lost =
       *slowest > usual ? to_us(result.report->ranks[rank].busy) * (1 - usual / *slowest) : 0;
@@ -169,8 +169,8 @@ Advice straggler(const RunResult& result) {
                       rank, *slowest, usual)};
 }
 
-}  // namespace
-
+/// What to change first, one sentence each, largest share of the run first; nothing below 1 %. Uses
+/// only the critical path and idle time of the explanation.
 std::vector<std::string> advice_for(const RunResult& result, const Explanation& explanation) {
   const Report& report = *result.report;
   if (report.makespan == Time{}) return {};
@@ -183,13 +183,73 @@ std::vector<std::string> advice_for(const RunResult& result, const Explanation& 
                           contention(result, explanation),
                           memory(explanation, report),
                           straggler(result)};
-  std::stable_sort(all.begin(), all.end(),
-                   [](const Advice& a, const Advice& b) { return a.share > b.share; });
+  std::ranges::stable_sort(all, std::greater{}, &Advice::share);
   std::vector<std::string> texts;
   for (const Advice& one : all) {
     if (one.share >= worth_saying) texts.push_back(one.text);
   }
   return texts;
+}
+
+/// The number of predictions to check by simulation.
+constexpr std::size_t most_sensitivities = 8;
+
+std::vector<PathStretch> stretches_of(const Plan& plan, const std::vector<PathStep>& path) {
+  std::vector<PathStretch> stretches;
+  for (const PathStep& step : path) {
+    const std::uint32_t resource = plan.class_of(step.task).resource;
+    const bool opens = stretches.empty() || stretches.back().resource != resource;
+    // Leaves out free transfers and steps without duration.
+    const bool moves = plan.is_link(resource) || moves_stash(plan.class_of(step.task).pass);
+    if (step.begin == step.end && (opens || moves)) continue;
+    if (opens) stretches.push_back({resource, step.task, step.task, 0, step.begin, step.end});
+    PathStretch& stretch = stretches.back();
+    stretch.last = step.task;
+    stretch.end = step.end;
+    stretch.waits += step.waits;
+    ++stretch.tasks;
+  }
+  return stretches;
+}
+
+std::vector<PathShare> shares_of(const Plan& plan, const std::vector<PathStep>& path) {
+  std::map<std::pair<Pass, Stage>, PathShare> by_work;
+  for (const PathStep& step : path) {
+    const WorkClass& work = plan.class_of(step.task);
+    const PathShare none{work.pass, work.stage};
+    PathShare& share = by_work.try_emplace({work.pass, work.stage}, none).first->second;
+    share.time += step.work();
+    ++share.tasks;
+  }
+  std::vector<PathShare> shares;
+  for (const auto& [key, share] : by_work) {
+    if (share.time > Time{}) shares.push_back(share);
+  }
+  std::ranges::stable_sort(shares, std::greater{}, &PathShare::time);
+  return shares;
+}
+
+}  // namespace
+
+Explanation explain_times(const RunResult& result) {
+  const Plan& plan = *result.plan;
+  const std::vector<PathStep>& path = result.report->critical_path;
+  Explanation explanation;
+  explanation.path = stretches_of(plan, path);
+  explanation.shares = shares_of(plan, path);
+  for (const PathStep& step : path) explanation.waits += step.waits;
+  explanation.gaps = idle_gaps(plan, result.timeline);
+  std::ranges::stable_sort(explanation.gaps, std::greater{},
+                           [](const IdleGap& gap) { return gap.end - gap.begin; });
+  for (const IdleGap& gap : explanation.gaps) explanation.idle += gap.causes;
+  explanation.advice = advice_for(result, explanation);
+  return explanation;
+}
+
+Explanation explain(const RunResult& result) {
+  Explanation explanation = explain_times(result);
+  explanation.sensitivity = sensitivities(result, most_sensitivities);
+  return explanation;
 }
 
 }  // namespace penstock

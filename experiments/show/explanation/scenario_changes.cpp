@@ -1,4 +1,4 @@
-#include "experiments/show/explanation/memory_changes.hpp"
+#include "experiments/show/explanation/scenario_changes.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -9,8 +9,13 @@
 #include <set>
 #include <utility>
 
+#include "experiments/input/catalogue/catalogue.hpp"
+#include "experiments/run/layout/layout.hpp"
+#include "experiments/run/layout/sizes.hpp"
 #include "experiments/run/layout/training.hpp"
+#include "experiments/run/run.hpp"
 #include "schedules/registry.hpp"
+#include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
 
 namespace penstock {
@@ -194,6 +199,97 @@ void Proposals::add_interleaving() {
   }
 }
 
+struct Degree {
+  const char* key;
+  std::uint32_t now;
+};
+
+std::string microbatches_setting(std::uint32_t count) {
+  return fmt::format("/schedule/microbatches={}", count);
+}
+
+/// One degree doubled, another halved; nothing if the batch cannot follow.
+std::vector<std::string> moved(const Degree& more, const Degree& less, std::uint32_t microbatches) {
+  std::vector<std::string> settings{fmt::format("/parallel/{}={}", more.key, 2 * more.now),
+                                    fmt::format("/parallel/{}={}", less.key, less.now / 2)};
+  const std::string_view data = "data";
+  if (more.key == data) {
+    if (microbatches % 2 != 0) return {};
+    settings.push_back(microbatches_setting(microbatches / 2));
+  } else if (less.key == data) {
+    settings.push_back(microbatches_setting(2 * microbatches));
+  }
+  return settings;
+}
+
+void add_degrees(const Layout& layout, std::vector<ScenarioChange>& changes) {
+  const std::array<Degree, 4> degrees{{{"pipeline", layout.placement.ranks()},
+                                       {"tensor", layout.degrees.tensor},
+                                       {"data", layout.degrees.data},
+                                       {"context", layout.degrees.context}}};
+  for (const Degree& more : degrees) {
+    for (const Degree& less : degrees) {
+      if (&more == &less || less.now % 2 != 0) continue;
+      auto settings = moved(more, less, layout.microbatches);
+      if (!settings.empty()) changes.push_back({.settings = std::move(settings), .left_out = {}});
+    }
+  }
+}
+
+void add_microbatches(const Layout& layout, std::vector<ScenarioChange>& changes) {
+  const std::uint32_t count = layout.microbatches;
+  const double size = layout.batch.microbatch.value_or(1);
+  const auto add = [&](double of_size, std::uint32_t many) {
+    changes.push_back(
+        {.settings = {fmt::format("/model/microbatch={}", of_size), microbatches_setting(many)},
+         .left_out = {}});
+  };
+  if (count % 2 == 0) add(2 * size, count / 2);
+  if (size >= 2) add(size / 2, 2 * count);
+}
+
+constexpr std::uint32_t most_runs = 64;
+constexpr std::uint32_t fewest_runs = 4;
+
+/// A simulated change, and the size of its run.
+struct SizedChange {
+  TriedChange change;
+  std::uint64_t tasks = 0;
+};
+
+bool same_pipeline(const Layout& one, const Layout& other) {
+  return one.placement.ranks() == other.placement.ranks() && one.microbatches == other.microbatches;
+}
+
+bool trains_alike(const Layout& one, const Layout& other) {
+  return devices_of(one) == devices_of(other) && global_batch_of(one) == global_batch_of(other) &&
+         one.schedule.has_backward() == other.schedule.has_backward();
+}
+
+/// Runs the scenario with the change, as a user would; nothing if it is refused or the run
+/// deadlocks.
+std::optional<SizedChange> simulated(const Scenario& scenario, const ScenarioChange& wanted,
+                                     const Layout& present, const SettleOptions& options) {
+  try {
+    Layout layout = settle(changed(scenario, wanted.settings, wanted.left_out), options);
+    if (wanted.keeps_pipeline && !same_pipeline(layout, present)) return {};
+    const RunResult result = run(std::move(layout));
+    if (!result.report || !trains_alike(result.layout, present)) return {};
+    TriedChange change{.change = wanted.text(),
+                       .worst = worst_of(*result.report),
+                       .makespan = result.report->makespan};
+    change.peak_bytes = result.report->ranks[index(change.worst)].memory.bytes;
+    if (const auto capacity = result.layout.memory.capacity_bytes) {
+      change.fits = change.peak_bytes <= *capacity;
+    }
+    return SizedChange{change, result.plan->tasks()};
+  } catch (const InputError&) {
+    return {};
+  } catch (const RuleError&) {
+    return {};
+  }
+}
+
 }  // namespace
 
 std::string ScenarioChange::text() const {
@@ -222,6 +318,61 @@ std::vector<ScenarioChange> order_changes(const Scenario& scenario, const RunRes
   proposals.add_zero();
   proposals.add_interleaving();
   return proposals.take();
+}
+
+std::vector<ScenarioChange> step_changes(const Scenario& scenario, const RunResult& result) {
+  std::vector<ScenarioChange> changes;
+  const Layout& layout = result.layout;
+  const bool is_named = layout.rule != nullptr || layout.policy != nullptr;
+  if (is_named && layout.hardware.spec.machine && !scenario.model.stages_given) {
+    add_degrees(layout, changes);
+    add_microbatches(layout, changes);
+  }
+  for (ScenarioChange& change : order_changes(scenario, result)) {
+    changes.push_back(std::move(change));
+  }
+  return changes;
+}
+
+std::vector<TriedChange> faster_changes(const Scenario& scenario, const RunResult& result) {
+  constexpr std::uint64_t most_tasks = std::uint64_t{1} << 21;
+  constexpr double worth_saying = 0.99;
+  constexpr std::size_t most = 5;
+  const double most_us = worth_saying * to_us(result.report->makespan);
+  std::vector<TriedChange> changes =
+      try_changes(scenario, result, step_changes(scenario, result), most_tasks).changes;
+  std::erase_if(changes, [&](const TriedChange& change) {
+    return change.fits == false || to_us(change.makespan) > most_us;
+  });
+  std::ranges::stable_sort(changes, [](const TriedChange& a, const TriedChange& b) {
+    return a.makespan != b.makespan ? a.makespan < b.makespan : a.peak_bytes < b.peak_bytes;
+  });
+  if (changes.size() > most) changes.resize(most);
+  return changes;
+}
+
+TriedChanges try_changes(const Scenario& scenario, const RunResult& result,
+                         const std::vector<ScenarioChange>& changes, std::uint64_t most_tasks) {
+  TriedChanges all;
+  std::uint64_t tasks = 0;
+  Catalogue catalogue;  // read once for all runs, if used
+  SettleOptions options;
+  if (result.layout.hardware.spec.machine) {
+    catalogue = read_catalogue();
+    options.catalogue = &catalogue;
+  }
+  for (const ScenarioChange& candidate : changes) {
+    const std::size_t runs = all.changes.size();
+    if (runs == most_runs || (runs >= fewest_runs && tasks >= most_tasks)) {
+      ++all.not_tried;
+      continue;
+    }
+    const auto tried = simulated(scenario, candidate, result.layout, options);
+    if (!tried) continue;
+    tasks += tried->tasks;
+    all.changes.push_back(tried->change);
+  }
+  return all;
 }
 
 }  // namespace penstock

@@ -1,4 +1,4 @@
-#include "experiments/measure/reproduction/judging.hpp"
+#include "experiments/measure/reproduction/reproduced_rows.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -8,7 +8,7 @@ namespace {
 
 bool agree(const PaperTable& table, const PaperRow& a, const PaperRow& b,
            const std::vector<std::string>& columns) {
-  return std::all_of(columns.begin(), columns.end(), [&](const std::string& name) {
+  return std::ranges::all_of(columns, [&](const std::string& name) {
     const std::size_t column = column_of(table, name);
     return a[column] == b[column];
   });
