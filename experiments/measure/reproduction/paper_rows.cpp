@@ -73,6 +73,13 @@ std::string text_of(const PaperCell& cell) {
   return value.is_string() ? value.get<std::string>() : cell.json;
 }
 
+std::vector<std::string> cells_of(const PaperTable& table, const PaperRow& row,
+                                  const std::vector<std::string>& columns) {
+  std::vector<std::string> cells;
+  for (const std::string& name : columns) cells.push_back(text_of(row[column_of(table, name)]));
+  return cells;
+}
+
 std::vector<PaperRow> read_paper_rows(const std::string& path, const PaperTable& table) {
   const std::string text = read_file(path);
   try {

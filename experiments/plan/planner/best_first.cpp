@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "experiments/input/long_work/parallel.hpp"
-#include "experiments/plan/planner/space/with_choice.hpp"
+#include "experiments/plan/planner/space/layout_choice.hpp"
 
 namespace penstock {
 namespace {

@@ -98,13 +98,11 @@ int show_help(const Options& options) {
   return ExitCode::done;
 }
 
-Runner declare(CommandLine& line) {
-  auto options = std::make_shared<Options>();
-  line.optional("TOPIC", options->topic, "a command or a guide");
+void declare(CommandLine& line, Options& options) {
+  line.optional("TOPIC", options.topic, "a command or a guide");
   line.suggest("TOPIC", [](std::string_view) { return topics(); });
-  line.option("--man", options->man, "write all man pages into this folder", "FOLDER");
-  line.replaces(options->replaced);
-  return [options] { return show_help(*options); };
+  line.option("--man", options.man, "write all man pages into this folder", "FOLDER");
+  line.replaces(options.replaced);
 }
 
 }  // namespace
@@ -114,7 +112,7 @@ constinit extern const CommandEntry help_entry{
     .summary = "print the page of a command, or a guide",
     .group = CommandGroup::help,
     .example = "penstock help run",
-    .declare = declare,
+    .declare = command<Options, declare, show_help>,
 };
 
 }  // namespace penstock::help_file

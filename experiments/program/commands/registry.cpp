@@ -130,14 +130,6 @@ std::string commands_text(Wanted wanted) {
 
 }  // namespace
 
-std::uint32_t within(const char* option, std::optional<std::uint32_t> value, std::uint32_t limit) {
-  if (!value) throw UsageError(fmt::format("{} is missing", option));
-  if (*value == 0 || *value > limit) {
-    throw UsageError(fmt::format("{} is {}: expected 1 to {}", option, *value, limit));
-  }
-  return *value;
-}
-
 CommandHelp help_of(const CommandEntry& entry) {
   CLI::App app(std::string(entry.summary), std::string(entry.name));
   app.footer(std::string(entry.example));

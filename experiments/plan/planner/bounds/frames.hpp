@@ -6,8 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "experiments/plan/planner/bounds/bound_by.hpp"
-#include "experiments/plan/planner/bounds/layer_shapes.hpp"
+#include "experiments/plan/planner/bounds/layer_times.hpp"
 #include "experiments/plan/planner/bounds/plan_base.hpp"
 #include "experiments/plan/planner/bounds/stage_prices.hpp"
 #include "experiments/plan/planner/bounds/step_bound.hpp"

@@ -1,4 +1,4 @@
-#include "experiments/plan/planner/space/read_training_task.hpp"
+#include "experiments/plan/planner/space/training_task.hpp"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 #include "experiments/input/catalogue/machine_option.hpp"
 #include "experiments/input/model_files/model_file.hpp"
 #include "experiments/input/scenario/scenario.hpp"
-#include "experiments/plan/planner/space/layout_document.hpp"
+#include "experiments/plan/planner/space/layout_choice.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {
