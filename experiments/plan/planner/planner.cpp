@@ -7,9 +7,7 @@
 #include <tuple>
 #include <variant>
 
-#include "experiments/plan/planner/best_first.hpp"
 #include "experiments/plan/planner/bounds/laid_links.hpp"
-#include "experiments/plan/planner/space/layout_space.hpp"
 #include "experiments/run/layout/layout.hpp"
 #include "experiments/run/layout/training.hpp"
 #include "experiments/run/priced_layout.hpp"
@@ -137,15 +135,6 @@ void check_bounds(const JudgedLayout& layout) {
                     "the fullest rank of {}; please report it",
                     layout.least_bytes, bytes, text_of(layout.choice)));
   }
-}
-
-LayoutPlan plan_layouts(const TrainingTask& task, const Catalogue& catalogue,
-                        const PlannerOptions& options) {
-  const PlanBase base = plan_base(task, catalogue);
-  const LayoutSpace space = space_of(task, options.space);
-  LayoutPlan plan = BestFirst(base, space, options).run();
-  if (space.legal == 0) plan.none_because = why_no_layout(task, options.space);
-  return plan;
 }
 
 }  // namespace penstock

@@ -5,8 +5,6 @@
 #include <optional>
 #include <string>
 
-#include "experiments/input/scenario/scenario.hpp"
-#include "experiments/plan/planner/space/training_task.hpp"
 #include "hardware_models/codecs/registry.hpp"
 
 namespace penstock {
@@ -39,13 +37,5 @@ struct LayoutChoice {
 
 /// "tensor 2, pipeline 4, data 8, 1f1b, 64 microbatches of 1, full recomputation, ZeRO-1".
 std::string text_of(const LayoutChoice& choice);
-
-/// The scenario of a layout, made from that of another layout of the task: what reading its
-/// document gives, without the document.
-Scenario with_choice(Scenario scenario, const TrainingTask& task, const LayoutChoice& choice);
-
-/// The scenario of a layout as JSON text, with a description in each section and the settings of
-/// the task applied.
-std::string layout_document(const TrainingTask& task, const LayoutChoice& choice);
 
 }  // namespace penstock

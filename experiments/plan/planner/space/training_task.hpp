@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "experiments/input/catalogue/catalogue.hpp"
+#include "experiments/input/scenario/scenario.hpp"
+#include "experiments/plan/planner/space/layout_choice.hpp"
 
 namespace penstock {
 
@@ -48,6 +50,14 @@ struct TrainingRequest {
 /// Reads the model and looks up the machine. Throws UsageError for an unknown machine, a model on
 /// standard input and an output without a folder, InputError for a model that a scenario refuses.
 TrainingTask read_training_task(const TrainingRequest& request, const Catalogue& catalogue);
+
+/// The scenario of a layout, made from that of another layout of the task: what reading its
+/// document gives, without the document.
+Scenario with_choice(Scenario scenario, const TrainingTask& task, const LayoutChoice& choice);
+
+/// The scenario of a layout as JSON text, with a description in each section and the settings of
+/// the task applied.
+std::string layout_document(const TrainingTask& task, const LayoutChoice& choice);
 
 /// The path of a file relative to `folder`; unchanged if it is absolute or `folder` is the working
 /// folder.
