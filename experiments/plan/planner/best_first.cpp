@@ -84,14 +84,7 @@ LayoutChoice BestFirst::choice_of(const Item& item) const {
 }
 
 OrderShape BestFirst::shape_of(const Item& item) const {
-  const LayoutFrame& frame = all_[item.frame];
-  const OrderChoice& order = space_.orders[item.order];
-  return {.cells = double(space_.degrees[frame.degrees].microbatches) * order.slices,
-          .splits = order.splits,
-          .joins = order.joins,
-          .gathers = item.zero == 3,
-          .spares_last = space_.recomputations[frame.recomputation].mode == "except_last",
-          .early = base_.scenario.recompute.early};
+  return frames_.shape(all_[item.frame], space_.orders[item.order], item.zero == 3);
 }
 
 /// Codecs and offloading cost time, so they wait until a layout does not fit without.

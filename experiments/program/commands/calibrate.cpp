@@ -19,6 +19,7 @@
 #include "experiments/measure/gpu_probes/probe_file.hpp"
 #include "experiments/measure/validation/schedule_ranking.hpp"
 #include "experiments/program/commands/line/shared_options.hpp"
+#include "experiments/program/commands/line/suggestions.hpp"
 #include "experiments/program/commands/registry.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
@@ -254,9 +255,7 @@ int run_calibration(const Options& options) {
 }
 
 void declare(CommandLine& line, Options& options) {
-  std::vector<std::string> backends;
-  for (const BackendEntry* entry : backend_entries()) backends.emplace_back(entry->name);
-  line.choice("--backend", options.backend, backends, "what runs the pipelines");
+  line.choice("--backend", options.backend, words_of(backend_entries()), "what runs the pipelines");
   line.option("-o,--output", options.profile,
               "the profile store to add what was measured to; made where there is none", "FILE");
   line.option("--layers-of", options.layers_of,

@@ -14,6 +14,7 @@
 #include "experiments/input/files/setting.hpp"
 #include "experiments/input/files/table.hpp"
 #include "experiments/input/scenario/codec_choice.hpp"
+#include "experiments/program/commands/line/suggestions.hpp"
 #include "experiments/program/commands/registry.hpp"
 #include "hardware_models/codecs/coding/distribution.hpp"
 #include "hardware_models/codecs/reference/codec_error.hpp"
@@ -186,10 +187,9 @@ int show_codec(const Options& options) {
 }
 
 void declare(CommandLine& line, Options& options) {
-  std::vector<std::string> codecs, looks;
-  for (const CodecEntry* entry : codec_entries()) codecs.emplace_back(entry->name);
+  std::vector<std::string> looks;
   for (const NamedDistribution& one : named_distributions()) looks.emplace_back(one.name);
-  line.required_choice("NAME", options.name, codecs, "a codec");
+  line.required_choice("NAME", options.name, words_of(codec_entries()), "a codec");
   line.option("--set", options.settings, "one of its options (penstock list codecs)", "KEY=VALUE");
   line.choice("--distribution", options.distribution, looks, "try it on these values alone");
   line.option("--values", options.values, "how many values to try it on, 32768 otherwise");

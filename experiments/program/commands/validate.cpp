@@ -270,10 +270,8 @@ int run_validation(const Options& options) {
 }
 
 void declare(CommandLine& line, Options& options) {
-  std::vector<std::string> backends;
-  for (const BackendEntry* entry : backend_entries()) backends.emplace_back(entry->name);
   line.scenario(options.scenario, options.settings);
-  line.choice("--backend", options.backend, backends, "what runs the plan");
+  line.choice("--backend", options.backend, words_of(backend_entries()), "what runs the plan");
   line.option("--iterations", options.iterations, "how many clean iterations to measure, from 20");
   line.option("--schedules", options.schedules,
               "run it with each of these, and say whether simulation puts them in the right order",

@@ -61,16 +61,6 @@ std::optional<double> KnownLayers::compute_us(const Layer& layer, Pass pass) con
   return times_[reduced_layer_[number]].us[static_cast<std::size_t>(pass)];
 }
 
-LayerShapeKey shape_key(const LayoutChoice& choice, std::uint32_t slices, bool sharded) {
-  return {.tensor = choice.tensor,
-          .context = choice.context,
-          .expert = choice.expert,
-          .microbatch = choice.microbatch,
-          .sequence = choice.sequence_parallel,
-          .slices = slices,
-          .sharded = sharded};
-}
-
 LayerShapes::LayerShapes(const PlanBase& base, const LayoutSpace& space)
     : base_(base), space_(space) {
   for (const RecomputeChoice& one : space.recomputations) {

@@ -73,8 +73,6 @@ struct LayerShapeKey {
   friend auto operator<=>(const LayerShapeKey&, const LayerShapeKey&) = default;
 };
 
-LayerShapeKey shape_key(const LayoutChoice& choice, std::uint32_t slices, bool sharded);
-
 /// Layers priced once for each shape of cells. Recomputation changes what is kept and R alone.
 class LayerShapes {
  public:
