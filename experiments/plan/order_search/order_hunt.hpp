@@ -8,7 +8,7 @@
 
 #include "experiments/input/scenario/scenario.hpp"
 #include "experiments/plan/order_search/named_orders.hpp"
-#include "experiments/run/run_result.hpp"
+#include "experiments/run/run.hpp"
 #include "sim/base/time.hpp"
 
 namespace penstock {
