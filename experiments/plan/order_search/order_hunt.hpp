@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "experiments/input/scenario/scenario.hpp"
-#include "experiments/run/run_result.hpp"
+#include "experiments/run/run.hpp"
 #include "sim/base/time.hpp"
 
 namespace penstock {

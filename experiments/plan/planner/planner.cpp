@@ -9,13 +9,10 @@
 
 #include "experiments/plan/planner/bounds/laid_links.hpp"
 #include "experiments/run/layout/layout.hpp"
-#include "experiments/run/layout/training.hpp"
-#include "experiments/run/priced_layout.hpp"
+#include "experiments/run/simulation.hpp"
 #include "experiments/run/stage_formats.hpp"
 #include "experiments/run/throughput.hpp"
 #include "sim/base/error.hpp"
-#include "sim/engines/events.hpp"
-#include "sim/engines/replicas.hpp"
 #include "sim/report/memory.hpp"
 #include "sim/report/report.hpp"
 
@@ -56,8 +53,8 @@ std::uint64_t hash_of(const Plan& plan, const Timeline& timeline) {
   return sum;
 }
 
-Trial measured(const Layout& layout, const PricedPlan& priced, const Timeline& timeline,
-               const HardwareModel& hardware) {
+Trial measured(const Layout& layout, const Simulated& run) {
+  const auto& [priced, timeline, peak_flops] = run;
   Trial trial;
   trial.makespan = makespan(priced.plan, timeline);
   trial.capacity_bytes = layout.memory.capacity_bytes;
@@ -65,23 +62,18 @@ Trial measured(const Layout& layout, const PricedPlan& priced, const Timeline& t
   for (const MemoryPeak& peak : memory_peaks(priced.plan, priced.costs, timeline)) {
     trial.peak_bytes = std::max(trial.peak_bytes, peak.bytes);
   }
-  const Throughput throughput =
-      throughput_of(layout, priced.plan, trial.makespan, hardware.peak_flops());
+  const Throughput throughput = throughput_of(layout, priced.plan, trial.makespan, peak_flops);
   trial.samples_per_s = throughput.samples_per_s;
   trial.tokens_per_s = throughput.tokens_per_s;
   return trial;
 }
 
-Trial trial_of(const Layout& layout, const HardwareModel& hardware) {
-  auto priced = price_layout(layout, layout.schedule, extras_of(layout), hardware);
+Trial trial_of(const Layout& layout, const Simulation& simulation) {
+  auto priced = simulation.price_order(layout.schedule);
   if (const auto* finding = std::get_if<Finding>(&priced)) return refused(finding->text);
-  const auto drawn = draw_among_replicas(std::get<PricedPlan>(std::move(priced)), layout.chance, 0,
-                                         layout.degrees.data);
-  if (const auto* halt = std::get_if<Standstill>(&drawn)) return refused(halt->text);
-  const PricedPlan& plan = std::get<PricedPlan>(drawn);
-  const RunOutcome outcome = simulate(plan);
-  if (const auto* halt = std::get_if<Standstill>(&outcome)) return refused(halt->text);
-  return measured(layout, plan, std::get<Timeline>(outcome), hardware);
+  const auto run = simulation.simulate(std::get<PricedPlan>(std::move(priced)));
+  if (const auto* finding = std::get_if<Finding>(&run)) return refused(finding->text);
+  return measured(layout, std::get<Simulated>(run));
 }
 
 auto degrees_of(const LayoutChoice& choice) {
@@ -94,10 +86,7 @@ auto degrees_of(const LayoutChoice& choice) {
 Trial try_layout(const Scenario& scenario, const Catalogue& catalogue, Clusters& clusters) {
   try {
     const Layout layout = with_codecs(settle(scenario, {.catalogue = &catalogue}));
-    check_profile(layout);
-    const auto hardware = hardware_over(clusters, layout);
-    check_conditions(layout);
-    return trial_of(layout, *hardware);
+    return trial_of(layout, Simulation(layout, hardware_over(clusters, layout)));
   } catch (const InputError& error) {
     return refused(error.where().empty() ? error.what() : error.where() + ": " + error.what());
   }

@@ -9,7 +9,7 @@
 
 #include "experiments/plan/sweeps/space/sweep_space.hpp"
 #include "experiments/run/brief_run.hpp"
-#include "experiments/run/finding.hpp"
+#include "experiments/run/simulation.hpp"
 #include "experiments/run/layout/layout.hpp"
 #include "experiments/run/throughput.hpp"
 #include "sim/report/peak_bytes.hpp"

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "experiments/input/scenario/scenario.hpp"
-#include "experiments/run/run_result.hpp"
+#include "experiments/run/run.hpp"
 #include "experiments/show/explanation/tried_changes.hpp"
 
 namespace penstock {

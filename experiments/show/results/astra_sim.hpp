@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "experiments/input/formats/traces/execution_trace.hpp"
-#include "experiments/run/run_result.hpp"
+#include "experiments/run/run.hpp"
 
 namespace penstock {
 

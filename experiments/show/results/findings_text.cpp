@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "experiments/input/files/table.hpp"
-#include "experiments/run/memory_findings.hpp"
+#include "experiments/run/run.hpp"
 
 namespace penstock {
 namespace {

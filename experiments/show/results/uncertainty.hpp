@@ -3,7 +3,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-#include "experiments/run/run_result.hpp"
+#include "experiments/run/run.hpp"
 
 namespace penstock {
 
