@@ -23,7 +23,19 @@ Layout Chain::layout(const Scenario& scenario, bool allows_stale) {
                            .layers = &layers_});
 }
 
-Chain::Outcome Chain::simulate(Layout& layout, std::shared_ptr<const HardwareModel> hardware) {
+/// A known plan, or a new one, which is known from now on.
+std::variant<Plan, Finding> Chain::plan(const Layout& layout) {
+  PlanInputs inputs = plan_inputs(layout);
+  if (const auto known = plans_.find(inputs)) return *known;
+  auto lowered = lower(inputs);
+  if (const auto* plan = std::get_if<Plan>(&lowered)) {
+    plans_.keep(std::move(inputs), std::make_shared<const Plan>(*plan), plan->tasks());
+  }
+  return lowered;
+}
+
+std::variant<Simulated, Finding> Chain::simulate(Layout& layout,
+                                                 std::shared_ptr<const HardwareModel> hardware) {
   layout = with_codecs(std::move(layout));
   try {
     if (hardware == nullptr) hardware = hardware_of(layout);
@@ -33,23 +45,9 @@ Chain::Outcome Chain::simulate(Layout& layout, std::shared_ptr<const HardwareMod
       if (auto* finding = std::get_if<Finding>(&decided)) return std::move(*finding);
       layout.schedule = std::get<Schedule>(std::move(decided));
     }
-    PlanInputs inputs = plan_inputs(layout);
-    const auto known = plans_.find(inputs);
-    std::variant<Plan, Finding> plan;
-    if (known != nullptr) {
-      plan = *known;
-    } else {
-      plan = lower(inputs);
-    }
-    if (auto* finding = std::get_if<Finding>(&plan)) return std::move(*finding);
-    auto outcome = simulation.simulate(simulation.price(std::get<Plan>(std::move(plan))));
-    if (auto* finding = std::get_if<Finding>(&outcome)) return std::move(*finding);
-    auto run = std::make_shared<const Simulated>(std::get<Simulated>(std::move(outcome)));
-    if (known == nullptr) {
-      const Plan& own = run->priced.plan;
-      plans_.keep(std::move(inputs), std::shared_ptr<const Plan>(run, &own), own.tasks());
-    }
-    return run;
+    auto lowered = plan(layout);
+    if (auto* finding = std::get_if<Finding>(&lowered)) return std::move(*finding);
+    return simulation.simulate(simulation.price(std::get<Plan>(std::move(lowered))));
   } catch (const InputError& error) {
     throw in_file(layout.source, error);
   }

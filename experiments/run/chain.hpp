@@ -17,15 +17,13 @@
 namespace penstock {
 
 /// The way from a document to an outcome, for many of them: what follows from equal inputs is made
-/// once. Each step has one structure of inputs, which is its key; results never change and are
-/// shared. Costs and timelines are not kept: no two runs have the same. Each thread has its own.
+/// once. Each step has one structure of inputs, which is its key; what is kept never changes. Costs
+/// and timelines are not kept: no two runs have the same. Each thread has its own.
 ///
 ///     document ─ Scenario ─ Layout ─ Plan ─ Simulated
 ///        files, codecs │ machines, layers │ plans
 class Chain {
  public:
-  using Outcome = std::variant<std::shared_ptr<const Simulated>, Finding>;
-
   /// The catalogue is that of all layouts and must outlive this; nullptr: each layout that needs it
   /// reads it. Keeps plans of at most this many tasks together.
   explicit Chain(const Catalogue* catalogue = nullptr, std::size_t most_tasks = 250'000)
@@ -39,14 +37,18 @@ class Chain {
   /// Runs the first draw of a settled layout, which is then as run: with its activations encoded,
   /// and with the order that its policy decided. Returns why it cannot finish. Throws InputError
   /// that starts with the layout's file. `hardware`: null, or that of the layout.
-  Outcome simulate(Layout& layout, std::shared_ptr<const HardwareModel> hardware = nullptr);
+  std::variant<Simulated, Finding> simulate(
+      Layout& layout, std::shared_ptr<const HardwareModel> hardware = nullptr);
 
   /// Whether the plan of the order of a layout is there.
   bool knows_plan(const Layout& layout) { return plans_.find(plan_inputs(layout)) != nullptr; }
+  std::size_t known_plans() const { return plans_.count(); }
   /// Keeps the plan of the order of a layout, which was made elsewhere.
   void keep_plan(const Layout& layout, std::shared_ptr<const Plan> plan);
 
  private:
+  std::variant<Plan, Finding> plan(const Layout& layout);
+
   const Catalogue* catalogue_;
   KnownSections sections_;
   Machines machines_{8};

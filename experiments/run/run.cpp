@@ -109,7 +109,8 @@ std::optional<Finding> simulate(const RunOptions& options, RunResult& result) {
   auto lowered = simulation.price_order(order);
   if (auto* finding = std::get_if<Finding>(&lowered)) return std::move(*finding);
   PricedPlan& priced = std::get<PricedPlan>(lowered);
-  auto first = options.repeat > 0 ? simulation.simulate(priced) : simulation.simulate(std::move(priced));
+  auto first =
+      options.repeat > 0 ? simulation.simulate(priced) : simulation.simulate(std::move(priced));
   if (auto* finding = std::get_if<Finding>(&first)) return std::move(*finding);
   auto& [drawn, timeline, peak_flops] = std::get<Simulated>(first);
   if (options.repeat > 0) {

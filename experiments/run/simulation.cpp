@@ -182,8 +182,7 @@ std::variant<Timeline, Finding> Simulation::run(const PricedPlan& drawn) const {
           fmt::format("--engine relax does not apply: {}; auto or events is right", *why_not));
     }
   }
-  RunOutcome outcome = engine_ == Engine::events ? run_events(drawn)
-                                                  : penstock::simulate(drawn);
+  RunOutcome outcome = engine_ == Engine::events ? run_events(drawn) : penstock::simulate(drawn);
   if (auto* halt = std::get_if<Standstill>(&outcome)) return finding_of(std::move(*halt));
   return std::get<Timeline>(std::move(outcome));
 }
