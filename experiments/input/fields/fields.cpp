@@ -11,6 +11,17 @@ using Schema = nlohmann::ordered_json;
 
 }  // namespace
 
+Field cost(Field field) {
+  field.of_costs = true;
+  return field;
+}
+
+const Field* find_field(const Fields& fields, std::string_view key) {
+  const auto found = std::find_if(fields.fields.begin(), fields.fields.end(),
+                                  [&](const Field& field) { return field.key == key; });
+  return found == fields.fields.end() ? nullptr : &*found;
+}
+
 Fields with(Fields fields, std::initializer_list<const std::vector<Field>*> more) {
   for (const std::vector<Field>* some : more) {
     fields.fields.insert(fields.fields.end(), some->begin(), some->end());
@@ -50,9 +61,7 @@ void read_fields(const Fields& fields, const json& object, void* section) {
 std::vector<std::string> other_keys(const Fields& fields, const json& object) {
   std::vector<std::string> others;
   for (const auto& [key, value] : object.items()) {
-    const bool known = std::any_of(fields.fields.begin(), fields.fields.end(),
-                                   [&](const Field& field) { return field.key == key; });
-    if (!known) others.push_back(key);
+    if (find_field(fields, key) == nullptr) others.push_back(key);
   }
   return others;
 }

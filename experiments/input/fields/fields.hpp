@@ -20,6 +20,7 @@ struct Field {
   std::string_view about;
   /// Stores a value that was checked; empty for a key that is read elsewhere.
   std::function<void(const nlohmann::json& value, void* section)> read = {};
+  bool of_costs = false;  // see `cost`
 };
 
 /// The keys of an object in a file: from this table follow its schema and its reading, and from the
@@ -39,6 +40,12 @@ Takes object_of(const Fields& fields);
 
 /// The schema of files with these keys.
 nlohmann::ordered_json schema_of(const Fields& fields, const char* title = "");
+
+/// A number that changes prices of a plan, and nothing else of a run.
+Field cost(Field field);
+
+/// The field of a key; nullptr if there is none.
+const Field* find_field(const Fields& fields, std::string_view key);
 
 /// "description", which nothing reads.
 Field note();
@@ -112,6 +119,18 @@ Field field(std::string_view key, const Takes& takes, std::string_view about = "
   return {key, takes, about, [takes](const nlohmann::json& value, void* section) {
             read_value(value, takes, ((static_cast<Section*>(section)->*member).*....*inner));
           }};
+}
+
+/// The keys of a member, as keys of its section.
+template <auto member>
+std::vector<Field> within(std::vector<Field> fields) {
+  using Section = decltype(class_of_member(member));
+  for (Field& field : fields) {
+    field.read = [read = field.read](const nlohmann::json& value, void* section) {
+      read(value, &(static_cast<Section*>(section)->*member));
+    };
+  }
+  return fields;
 }
 
 /// A key whose value is read by a function.

@@ -53,6 +53,17 @@ Json definition_of(const Quantity& quantity, bool bounded) {
 
 Takes::Takes(Json schema) : schema_(std::make_shared<const Json>(std::move(schema))) {}
 
+std::pair<double, double> Takes::bounds() const {
+  const Json* schema = schema_.get();
+  if (schema->contains("$ref")) {
+    const auto name = schema->at("$ref").get<std::string>();
+    schema = &quantity_definitions().at(name.substr(name.rfind('/') + 1));
+  }
+  return {schema->value("minimum", -unbounded), schema->value("maximum", unbounded)};
+}
+
+std::vector<std::string> Takes::words() const { return schema_->at("enum"); }
+
 Takes meaning(const Takes& takes, std::string_view about) {
   Json schema = takes.schema();
   if (!about.empty()) schema["description"] = about;

@@ -5,7 +5,10 @@
 #include <limits>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
+#include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace penstock {
 
@@ -15,6 +18,11 @@ class Takes {
   Takes(nlohmann::ordered_json schema);  // NOLINT(google-explicit-constructor)
 
   const nlohmann::ordered_json& schema() const { return *schema_; }
+
+  /// Of a number, its bounds as the schema states them.
+  std::pair<double, double> bounds() const;
+  /// Of words, all of them.
+  std::vector<std::string> words() const;
 
  private:
   std::shared_ptr<const nlohmann::ordered_json> schema_;

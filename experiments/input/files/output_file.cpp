@@ -269,6 +269,9 @@ void write_file(const std::string& path, std::string_view content, Existing repl
 void check_outputs(const std::vector<std::string>& outputs, const std::vector<std::string>& inputs,
                    Existing replaced) {
   for (auto output = outputs.begin(); output != outputs.end(); ++output) {
+    if (*output == "-" && std::count(std::next(output), outputs.end(), "-") > 0) {
+      throw UsageError("-: two outputs cannot be one file");
+    }
     if (!is_file(*output)) continue;
     const auto is_output = [&](const std::string& path) {
       return is_file(path) && are_one_file(path, *output);

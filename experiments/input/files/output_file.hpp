@@ -108,7 +108,8 @@ void write_file(const std::string& path, std::string_view content,
                 Existing replaced = Existing::own);
 
 /// Throws UsageError if two outputs, or an output and an input, are the same file, even under
-/// different names, and for an output that must not be replaced. Ignores empty names and "-".
+/// different names, and for an output that must not be replaced. Ignores empty names, and "-" but
+/// for two outputs.
 void check_outputs(const std::vector<std::string>& outputs, const std::vector<std::string>& inputs,
                    Existing replaced);
 

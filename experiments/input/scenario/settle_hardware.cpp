@@ -7,7 +7,6 @@
 #include "experiments/input/formats/reading/read_model_file.hpp"
 #include "experiments/input/scenario/hardware_checks.hpp"
 #include "experiments/input/scenario/hardware_items.hpp"
-#include "experiments/input/scenario/known_machine.hpp"
 #include "experiments/input/scenario/named_file.hpp"
 #include "experiments/input/scenario/take_stack.hpp"
 #include "sim/base/error.hpp"
@@ -105,20 +104,9 @@ bool uses_catalogue(const HardwareSection& hardware) {
          !is_cost_model(hardware.name);
 }
 
-/// The machine of a catalogue's item. `kept` may be null.
-Machine kept_machine_of(const Catalogue& catalogue, const CatalogueItem& item, KnownMachine* kept) {
-  if (kept == nullptr) return machine_of(catalogue, item);
-  if (kept->name != item.name) {
-    kept->name.clear();
-    kept->machine = machine_of(catalogue, item);
-    kept->name = item.name;
-  }
-  return kept->machine;
-}
-
 /// Looks up the catalogue items that the scenario names. Returns the name of its hardware, which
-/// may come from its own file. `kept` may be null.
-std::string take_named(const Scenario& scenario, const Catalogue* known, KnownMachine* kept,
+/// may come from its own file.
+std::string take_named(const Scenario& scenario, const Catalogue* known, Machines* machines,
                        Hardware& hardware) {
   HardwareSpec& spec = hardware.spec;
   std::string name = scenario.hardware.name;
@@ -128,12 +116,13 @@ std::string take_named(const Scenario& scenario, const Catalogue* known, KnownMa
   if (!scenario.hardware.file.empty()) {
     if (known != nullptr) own = *known;
     name = add_own_item(scenario, own);
-    known = nullptr;
-    kept = nullptr;  // a file may have another machine of this name
+    known = nullptr;  // a file may have another machine of this name
   }
   const Catalogue& catalogue = known != nullptr ? *known : own;
   if (const CatalogueItem* item = machine_item(scenario, name, catalogue)) {
-    spec.machine = kept_machine_of(catalogue, *item, kept);
+    const auto make = [&] { return machine_of(catalogue, *item); };
+    spec.machine =
+        known != nullptr && machines != nullptr ? *machines->get(item->name, make) : make();
   }
   take_link(scenario, catalogue, spec);
   take_topology(scenario, spec);
@@ -175,8 +164,9 @@ std::string cost_model_of(const std::string& name, const HardwareSpec& spec) {
   return spec.profile ? "measured" : "roofline";
 }
 
-/// `known` and `kept` may be null.
-Hardware settled_hardware(const Scenario& scenario, const Catalogue* known, KnownMachine* kept) {
+}  // namespace
+
+Hardware settle_hardware(const Scenario& scenario, const Catalogue* known, Machines* machines) {
   check_names(scenario);
   Hardware hardware;
   hardware.spec = scenario.hardware.stated;
@@ -184,23 +174,12 @@ Hardware settled_hardware(const Scenario& scenario, const Catalogue* known, Know
   if (!profile.empty())
     hardware.spec.profile =
         read_profile(named_file(scenario.source, scenario.folder, "/hardware/profile", profile));
-  const std::string name = take_named(scenario, known, kept, hardware);
+  const std::string name = take_named(scenario, known, machines, hardware);
   check_differences(scenario, hardware.spec.machine);
   if (hardware.spec.machine) take_device_settings(scenario.hardware, *hardware.spec.machine);
   hardware.cost_model = cost_model_of(name, hardware.spec);
   note_prices(scenario, hardware);
   return hardware;
-}
-
-}  // namespace
-
-Hardware settle_hardware(const Scenario& scenario, const Catalogue* known) {
-  return settled_hardware(scenario, known, nullptr);
-}
-
-Hardware settle_hardware(const Scenario& scenario, const Catalogue& catalogue,
-                         KnownMachine& known) {
-  return settled_hardware(scenario, &catalogue, &known);
 }
 
 }  // namespace penstock

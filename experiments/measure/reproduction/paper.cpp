@@ -195,9 +195,9 @@ PaperFit fit_of(const json& entry, const Paper& paper) {
   PaperFit fit;
   read_fields(fit_fields(), entry, &fit);
   for (std::size_t i = 0; i < fit.constants.size(); ++i) {
-    const bool known = std::ranges::any_of(paper.constants, [&](const PaperConstant& constant) {
-      return constant.name == fit.constants[i];
-    });
+    const bool known = std::any_of(
+        paper.constants.begin(), paper.constants.end(),
+        [&](const PaperConstant& constant) { return constant.name == fit.constants[i]; });
     if (known) continue;
     throw InputError(fmt::format("/constants/{}", i),
                      fmt::format("there is no constant \"{}\"", fit.constants[i]));
@@ -294,8 +294,8 @@ void check_fitted_tables(const Paper& paper) {
       if (!judgements[j].fit || judgements[j].fit->table.empty()) continue;
       const std::string& name = judgements[j].fit->table;
       const std::string where = fmt::format("/tables/{}/judgements/{}/fit", t, j);
-      const auto found = std::ranges::find_if(
-          paper.tables, [&](const PaperTable& table) { return table.name == name; });
+      const auto found = std::find_if(paper.tables.begin(), paper.tables.end(),
+                                      [&](const PaperTable& table) { return table.name == name; });
       if (found == paper.tables.end()) continue;  // its constants may be given
       below(where + "/apart", [&] { check_columns(judgements[j].fit->apart, *found); });
     }
@@ -330,7 +330,7 @@ std::string_view paper_schema() {
 }
 
 std::size_t column_of(const PaperTable& table, std::string_view name) {
-  const auto found = std::ranges::find(table.columns, name);
+  const auto found = std::find(table.columns.begin(), table.columns.end(), name);
   if (found != table.columns.end()) {
     return static_cast<std::size_t>(found - table.columns.begin());
   }

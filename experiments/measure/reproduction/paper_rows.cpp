@@ -23,8 +23,8 @@ PaperCell cell_of(const CsvCell& cell) {
 std::vector<std::size_t> places_of(const std::vector<CsvCell>& header, const PaperTable& table) {
   std::vector<std::size_t> places;
   for (const std::string& name : table.columns) {
-    const auto found =
-        std::ranges::find_if(header, [&](const CsvCell& cell) { return cell.text == name; });
+    const auto found = std::find_if(header.begin(), header.end(),
+                                    [&](const CsvCell& cell) { return cell.text == name; });
     if (found == header.end()) {
       throw InputError("row 0", fmt::format("the column \"{}\" is missing; table \"{}\" has {}",
                                             name, table.name, fmt::join(table.columns, ", ")));
@@ -70,6 +70,13 @@ PaperCell number_cell(double value) {
 std::string text_of(const PaperCell& cell) {
   const nlohmann::json value = nlohmann::json::parse(cell.json);
   return value.is_string() ? value.get<std::string>() : cell.json;
+}
+
+std::vector<std::string> cells_of(const PaperTable& table, const PaperRow& row,
+                                  const std::vector<std::string>& columns) {
+  std::vector<std::string> cells;
+  for (const std::string& name : columns) cells.push_back(text_of(row[column_of(table, name)]));
+  return cells;
 }
 
 std::vector<PaperRow> read_paper_rows(const std::string& path, const PaperTable& table) {

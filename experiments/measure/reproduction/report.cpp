@@ -3,16 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <functional>
 #include <nlohmann/json.hpp>
 
-#include "experiments/input/files/json_output.hpp"
 #include "experiments/input/files/table.hpp"
 
 namespace penstock {
 namespace {
+
+using Cells = std::vector<std::string>;
 
 std::string mark_of(const ReproducedRow& row) {
   if (row.predicted) return row.finding.empty() ? "predicted" : "predicted; " + row.finding;
@@ -21,15 +20,15 @@ std::string mark_of(const ReproducedRow& row) {
   return mark;
 }
 
-TableRow heads_of(const PaperTable& table) {
-  TableRow heads = table.label;
+Cells heads_of(const PaperTable& table) {
+  Cells heads = table.label;
   for (const auto& [name, formula] : table.shown) heads.push_back(name);
   for (const char* head : {"published", "simulated", "error", ""}) heads.emplace_back(head);
   return heads;
 }
 
-TableRow cells_of(const ReproducedRow& row) {
-  TableRow cells = row.label;
+Cells cells_of(const ReproducedRow& row) {
+  Cells cells = row.label;
   for (const double value : row.shown) cells.push_back(fmt::format("{:.4g}", value));
   cells.push_back(row.predicted ? "-" : fmt::format("{:.4g}", row.published));
   cells.push_back(fmt::format("{:.4g}", row.simulated));
@@ -39,7 +38,7 @@ TableRow cells_of(const ReproducedRow& row) {
 }
 
 std::string target_of(const Judgement& judgement) {
-  TableRow targets;
+  Cells targets;
   if (judgement.each) targets.push_back("each within " + percent_text(*judgement.each));
   if (judgement.mean) targets.push_back("mean within " + percent_text(*judgement.mean));
   if (judgement.ranking)
@@ -85,9 +84,10 @@ std::string verdict_of(const Judgement& judgement, const JudgedTable& judged) {
 /// Each constant with its value and meaning.
 std::string constants_text(const Paper& paper, const Judgement& judgement,
                            const FoundConstants& found) {
-  TableRow parts;
+  Cells parts;
   for (const std::string& name : judgement.fit->constants) {
-    const auto constant = std::ranges::find(paper.constants, name, &PaperConstant::name);
+    const auto constant = std::find_if(paper.constants.begin(), paper.constants.end(),
+                                       [&](const PaperConstant& one) { return one.name == name; });
     const double value = found.values.at(name);
     const FitRange& range = constant->range;
     const bool at_bound = value <= range.least * 1.0001 || value >= range.most * 0.9999;
@@ -106,7 +106,8 @@ std::string constants_text(const Paper& paper, const Judgement& judgement,
 std::string meanings(const Paper& paper, const Judgement& judgement, const char* bullet) {
   std::string text;
   for (const PaperConstant& constant : paper.constants) {
-    if (std::ranges::count(judgement.fit->constants, constant.name) == 0) continue;
+    const auto& fitted = judgement.fit->constants;
+    if (std::find(fitted.begin(), fitted.end(), constant.name) == fitted.end()) continue;
     text += fmt::format("{}{}: {}\n", bullet, constant.name, constant.is);
   }
   return text;
@@ -122,74 +123,58 @@ std::vector<const ReproducedRow*> shown_rows(const JudgedTable& judged) {
     const bool counts = row.judged || (judged.tells_unjudged && std::isfinite(row.error));
     return counts ? std::abs(row.error) : 0;
   };
-  std::ranges::stable_sort(rows, std::greater{}, [&](const auto* row) { return size(*row); });
+  std::stable_sort(rows.begin(), rows.end(),
+                   [&](const auto* a, const auto* b) { return size(*a) > size(*b); });
   rows.resize(worst);
   return rows;
 }
 
-std::string markdown_row(const TableRow& cells) {
+std::string judgement_text(const Paper& paper, const PaperTable& table, const Judgement& judgement,
+                           const JudgedTable& judged) {
+  std::string text = fmt::format("\n{}\n", judgement.name);
+  if (judgement.fit) {
+    text += meanings(paper, judgement, "  ");
+    for (const FoundConstants& found : judged.constants) {
+      text += fmt::format("  {}\n", constants_text(paper, judgement, found));
+    }
+  }
+  std::vector<Cells> cells{heads_of(table)};
+  const auto rows = shown_rows(judged);
+  for (const ReproducedRow* row : rows) cells.push_back(cells_of(*row));
+  text += aligned(cells, {cells.front().size() - 1});
+  if (rows.size() < judged.rows.size()) {
+    text += fmt::format("({} less far off left out; -o and --json have all)\n",
+                        counted(judged.rows.size() - rows.size(), "row"));
+  }
+  return text + verdict_of(judgement, judged) + "\n";
+}
+
+std::string title_of(const PaperTable& table) {
+  return fmt::format("{}: {}{}", table.name, table.is,
+                     table.unit.empty() ? "" : ", in " + table.unit);
+}
+
+std::string markdown_row(const Cells& cells) {
   return fmt::format("| {} |\n", fmt::join(cells, " | "));
 }
 
-/// For a terminal: aligned, and of a long table only the rows that are furthest off.
-std::string rows_text(const PaperTable& table, const JudgedTable& judged) {
-  const auto rows = shown_rows(judged);
-  const TableRow heads = heads_of(table);
-  const auto cells = [](const ReproducedRow* row) { return cells_of(*row); };
-  const std::string text = aligned(table_rows(heads, rows, cells), {heads.size() - 1});
-  if (rows.size() == judged.rows.size()) return text;
-  return text + fmt::format("({} less far off left out; -o and --json have all)\n",
-                            counted(judged.rows.size() - rows.size(), "row"));
-}
-
-std::string rows_markdown(const PaperTable& table, const JudgedTable& judged) {
-  const TableRow heads = heads_of(table);
-  std::string text = markdown_row(heads) + markdown_row(TableRow(heads.size(), "---"));
-  for (const ReproducedRow& row : judged.rows) text += markdown_row(cells_of(row));
-  return text + "\n";
-}
-
-/// How the parts of a reproduction are set apart.
-struct Style {
-  std::array<const char*, 3> heading;  // of the paper, a table, a judgement
-  const char* apart;                   // between paragraphs, headings and lists
-  const char* bullet;                  // of a constant
-  std::string (*rows)(const PaperTable& table, const JudgedTable& judged);
-};
-
-constexpr Style terminal{{"", "", ""}, "", "  ", rows_text};
-constexpr Style markdown{{"# ", "## ", "### "}, "\n", "- ", rows_markdown};
-
-std::string judgement_text(const Paper& paper, const PaperTable& table, const Judgement& judgement,
-                           const JudgedTable& judged, const Style& style) {
-  std::string text = fmt::format("\n{}{}\n{}", style.heading[2], judgement.name, style.apart);
+std::string judgement_markdown(const Paper& paper, const PaperTable& table,
+                               const Judgement& judgement, const JudgedTable& judged) {
+  std::string text = fmt::format("\n### {}\n\n", judgement.name);
   if (judgement.fit) {
-    text += meanings(paper, judgement, style.bullet) + style.apart;
+    text += meanings(paper, judgement, "- ") + "\n";
     for (const FoundConstants& found : judged.constants) {
-      text += fmt::format("{}{}\n", style.bullet, constants_text(paper, judgement, found));
+      text += fmt::format("- {}\n", constants_text(paper, judgement, found));
     }
-    text += style.apart;
+    text += "\n";
   }
-  return text + style.rows(table, judged) + verdict_of(judgement, judged) + "\n";
+  const Cells heads = heads_of(table);
+  text += markdown_row(heads) + markdown_row(Cells(heads.size(), "---"));
+  for (const ReproducedRow& row : judged.rows) text += markdown_row(cells_of(row));
+  return text + "\n" + verdict_of(judgement, judged) + "\n";
 }
 
-std::string text_in(const Paper& paper, const Reproduction& reproduction, const Style& style) {
-  std::string text =
-      fmt::format("{}{}\n{}{}\n", style.heading[0], paper.title, style.apart, paper.source);
-  for (const std::string& note : paper.notes) text += style.apart + note + "\n";
-  for (std::size_t t = 0; t < paper.tables.size(); ++t) {
-    const PaperTable& table = paper.tables[t];
-    const auto& judgements = reproduction.tables[t].judgements;
-    if (judgements.empty()) continue;
-    text += fmt::format("\n{}{}: {}{}\n", style.heading[1], table.name, table.is,
-                        table.unit.empty() ? "" : ", in " + table.unit);
-    if (!table.note.empty()) text += style.apart + table.note + "\n";
-    for (std::size_t j = 0; j < judgements.size(); ++j) {
-      text += judgement_text(paper, table, table.judgements[j], judgements[j], style);
-    }
-  }
-  return text;
-}
+using nlohmann::ordered_json;
 
 ordered_json json_of(const FoundConstants& found) {
   ordered_json values;
@@ -229,20 +214,46 @@ ordered_json json_of(const JudgedTable& judged) {
     document["pairs"] = judged.ranked_pairs;
     document["pairs_in_order"] = judged.pairs_in_order;
   }
-  const auto any_json = [](const auto& one) { return json_of(one); };
-  document["constants"] = list_json(judged.constants, any_json);
-  document["rows"] = list_json(judged.rows, any_json);
+  document["constants"] = ordered_json::array();
+  for (const FoundConstants& found : judged.constants)
+    document["constants"].push_back(json_of(found));
+  document["rows"] = ordered_json::array();
+  for (const ReproducedRow& row : judged.rows) document["rows"].push_back(json_of(row));
   return document;
 }
 
 }  // namespace
 
 std::string reproduction_text(const Paper& paper, const Reproduction& reproduction) {
-  return text_in(paper, reproduction, terminal);
+  std::string text = fmt::format("{}\n{}\n", paper.title, paper.source);
+  for (const std::string& note : paper.notes) text += note + "\n";
+  for (std::size_t t = 0; t < paper.tables.size(); ++t) {
+    const PaperTable& table = paper.tables[t];
+    const auto& judgements = reproduction.tables[t].judgements;
+    if (judgements.empty()) continue;
+    text += fmt::format("\n{}\n", title_of(table));
+    if (!table.note.empty()) text += table.note + "\n";
+    for (std::size_t j = 0; j < judgements.size(); ++j) {
+      text += judgement_text(paper, table, table.judgements[j], judgements[j]);
+    }
+  }
+  return text;
 }
 
 std::string reproduction_markdown(const Paper& paper, const Reproduction& reproduction) {
-  return text_in(paper, reproduction, markdown);
+  std::string text = fmt::format("# {}\n\n{}\n", paper.title, paper.source);
+  for (const std::string& note : paper.notes) text += fmt::format("\n{}\n", note);
+  for (std::size_t t = 0; t < paper.tables.size(); ++t) {
+    const PaperTable& table = paper.tables[t];
+    const auto& judgements = reproduction.tables[t].judgements;
+    if (judgements.empty()) continue;
+    text += fmt::format("\n## {}\n", title_of(table));
+    if (!table.note.empty()) text += fmt::format("\n{}\n", table.note);
+    for (std::size_t j = 0; j < judgements.size(); ++j) {
+      text += judgement_markdown(paper, table, table.judgements[j], judgements[j]);
+    }
+  }
+  return text;
 }
 
 std::vector<std::string> summary_heads() {
@@ -251,7 +262,7 @@ std::vector<std::string> summary_heads() {
 
 std::vector<std::vector<std::string>> summary_rows(const std::string& name, const Paper& paper,
                                                    const Reproduction& reproduction) {
-  TableRows rows;
+  std::vector<Cells> rows;
   for (std::size_t t = 0; t < paper.tables.size(); ++t) {
     const auto& judgements = reproduction.tables[t].judgements;
     for (std::size_t j = 0; j < judgements.size(); ++j) {
@@ -275,11 +286,12 @@ ordered_json reproduction_json(const Paper& paper, const Reproduction& reproduct
                         {"met", reproduction.met()}};
   document["tables"] = ordered_json::array();
   for (std::size_t t = 0; t < paper.tables.size(); ++t) {
-    const auto judged_json = [](const JudgedTable& judged) { return json_of(judged); };
-    document["tables"].push_back(
-        {{"name", paper.tables[t].name},
-         {"unit", paper.tables[t].unit},
-         {"judgements", list_json(reproduction.tables[t].judgements, judged_json)}});
+    ordered_json table{{"name", paper.tables[t].name}, {"unit", paper.tables[t].unit}};
+    table["judgements"] = ordered_json::array();
+    for (const JudgedTable& judged : reproduction.tables[t].judgements) {
+      table["judgements"].push_back(json_of(judged));
+    }
+    document["tables"].push_back(std::move(table));
   }
   return document;
 }

@@ -4,132 +4,91 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string>
-#include <vector>
 
 #include "experiments/input/files/files.hpp"
-#include "experiments/measure/reproduction/paper.hpp"
-#include "experiments/measure/reproduction/reproduced_rows.hpp"
+#include "experiments/measure/reproduction/constants.hpp"
 #include "experiments/measure/reproduction/row_values.hpp"
 #include "sim/base/error.hpp"
-#include "sim/base/portable_math.hpp"
-#include "validate/calibration/fit.hpp"
 
 namespace penstock {
 namespace {
 
-/// The table to whose rows the constants of a judgement are fitted; null if the paper lacks it.
-const PaperTable* fitted_table(const Paper& paper, const PaperTable& judged,
-                               const Judgement& judgement);
-
-InputError in_table(const TableCase& of, const std::string& what) {
-  return in_file(of.paper.source_file, InputError(of.table.name, what));
-}
-
-TableCase fitted_case(const TableCase& judged, const Judgement& judgement) {
-  const PaperTable* table = fitted_table(judged.paper, judged.table, judgement);
-  if (table == nullptr) {
-    throw in_table(judged, fmt::format("there is no table \"{}\" to fit \"{}\" to; give its "
-                                       "constants with --constants",
-                                       judgement.fit->table, judgement.name));
-  }
-  return {judged.paper, *table, judged.catalogue, judged.progress};
-}
-
-/// The rows of a group to which constants are fitted, without `without`.
-std::vector<PaperRow> chosen_of(const std::vector<PaperRow>& all, const TableCase& of,
-                                const PaperFit& choice, const std::vector<std::string>& group,
-                                const PaperRow* without) {
-  std::vector<PaperRow> rows;
-  for (const PaperRow& row : all) {
-    if (without != nullptr && row == *without) continue;
-    if (cells_of(of.table, row, choice.apart) != group) continue;
-    if (!is_reference(of, row) && holds(of, row, choice.rows)) rows.push_back(row);
-  }
-  return rows;
-}
-
-std::vector<FitRange> ranges_of(const Paper& paper, const PaperFit& choice) {
-  std::vector<FitRange> ranges;
-  for (const std::string& name : choice.constants) {
-    ranges.push_back(std::ranges::find_if(paper.constants, [&](const PaperConstant& constant) {
-                       return constant.name == name;
-                     })->range);
-  }
-  return ranges;
-}
-
-/// The paper's constants, with these values for the fitted ones.
-Names named(const Paper& paper, const PaperFit& choice, const Constants& values) {
-  Names names = start_constants(paper);
-  for (std::size_t i = 0; i < values.size(); ++i) names[choice.constants[i]] = values[i];
-  return names;
-}
-
-double misfit_of(const TableCase& of, const RowValues& values) {
-  const double ratio = values.simulated / values.published;
-  if (std::isnormal(ratio) && ratio > 0) return portable_log(ratio);
-  throw in_table(of, fmt::format("constants are fitted to values above zero; published {}, "
-                                 "simulated {}",
-                                 values.published, values.simulated));
-}
-
-const PaperTable* fitted_table(const Paper& paper, const PaperTable& judged,
-                               const Judgement& judgement) {
-  if (!judgement.fit || judgement.fit->table.empty()) return &judged;
-  const auto found = std::ranges::find_if(
-      paper.tables, [&](const PaperTable& table) { return table.name == judgement.fit->table; });
-  return found == paper.tables.end() ? nullptr : &*found;
-}
-
-/// The rows of one group to which the constants of a judgement are fitted, except `without`: rows
-/// of the table that it names, or of `judged` if it names none and is the judged table.
-std::vector<PaperRow> rows_to_fit(const TableCase& of, const Judgement& judgement,
-                                  const std::vector<std::string>& group,
-                                  const std::vector<PaperRow>& judged, const PaperRow* without) {
-  if (!judgement.fit) return {};
-  const TableCase fitted = fitted_case(of, judgement);
-  std::vector<PaperRow> rows = chosen_of(fitted.table.rows, fitted, *judgement.fit, group, without);
-  if (!rows.empty() || &fitted.table != &of.table) return rows;
-  return chosen_of(judged, fitted, *judgement.fit, group, without);
-}
-
-/// Fits the constants of a judgement to the rows of one group. Without a fit they keep their start
-/// values. Throws InputError if there is no such row or table.
-FoundConstants fit_constants(const TableCase& judged_case, const Judgement& judgement,
-                             const std::vector<std::string>& group,
-                             const std::vector<PaperRow>& judged, const PaperRow* without) {
-  FoundConstants found{.apart = group, .values = start_constants(judged_case.paper)};
-  if (!judgement.fit) return found;
-  const PaperFit& choice = *judgement.fit;
-  const TableCase of = fitted_case(judged_case, judgement);
-  const std::vector<PaperRow> rows = rows_to_fit(judged_case, judgement, group, judged, without);
-  if (rows.empty()) {
-    throw in_table(of, fmt::format("there is no row to fit \"{}\" to{}{}", judgement.name,
-                                   group.empty() ? "" : ", for ", fmt::join(group, " ")));
-  }
-  const std::vector<PaperRow>& others =
-      &of.table == &judged_case.table ? judged : of.table.rows;  // where references are found
-  const Fit best = fit(ranges_of(of.paper, choice), [&](const std::vector<Constants>& choices) {
-    std::vector<Names> names;
-    for (const Constants& values : choices) names.push_back(named(of.paper, choice, values));
-    std::vector<std::vector<double>> misfits;
-    for (const auto& of_choice : row_values(of, rows, others, names)) {
-      std::vector<double>& row_misfits = misfits.emplace_back();
-      for (const RowValues& values : of_choice) row_misfits.push_back(misfit_of(of, values));
-    }
-    return misfits;
+bool agree(const PaperTable& table, const PaperRow& a, const PaperRow& b,
+           const std::vector<std::string>& columns) {
+  return std::all_of(columns.begin(), columns.end(), [&](const std::string& name) {
+    const std::size_t column = column_of(table, name);
+    return a[column] == b[column];
   });
-  found.values = named(of.paper, choice, best.constants);
-  found.misfit = best.misfit;
-  found.rows = rows.size();
-  return found;
+}
+
+int sign(double value) { return (value > 0) - (value < 0); }
+
+/// Whether one value is more than exp(`least`) times the other; values of other signs are apart.
+bool are_apart(double a, double b, double least) {
+  return least == 0 || a / b <= 0 || std::abs(std::log(a / b)) > least;
+}
+
+/// Kendall's tau: of all pairs with published values far enough apart, those in the same order in
+/// simulation minus those in the opposite order, over all of them.
+void rank(const Judgement& judgement, const PaperTable& table, const std::vector<PaperRow>& rows,
+          JudgedTable& judged) {
+  double agreement = 0;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    for (std::size_t k = 0; k < i; ++k) {
+      const ReproducedRow &a = judged.rows[i], &b = judged.rows[k];
+      if (!a.ranked || !b.ranked || !agree(table, rows[i], rows[k], judgement.ranked_by)) continue;
+      const int published = sign(a.published - b.published);
+      if (published == 0 || !are_apart(a.published, b.published, judgement.apart)) continue;
+      const int agreed = published * sign(a.simulated - b.simulated);
+      ++judged.ranked_pairs;
+      if (agreed > 0) ++judged.pairs_in_order;
+      agreement += agreed;
+    }
+  }
+  if (judged.ranked_pairs == 0) return;
+  judged.ranking = agreement / static_cast<double>(judged.ranked_pairs);
+}
+
+/// The errors of some rows; those that are not finite do not count.
+template <class Chosen>
+ErrorTotals totals_of(const std::vector<ReproducedRow>& rows, Chosen chosen) {
+  ErrorTotals totals;
+  for (const ReproducedRow& row : rows) {
+    if (!chosen(row) || !std::isfinite(row.error)) continue;
+    ++totals.rows;
+    totals.mean += std::abs(row.error);
+    totals.bias += row.error;
+    if (std::abs(row.error) > std::abs(totals.worst)) totals.worst = row.error;
+  }
+  const double count = std::max<double>(1, static_cast<double>(totals.rows));
+  totals.mean /= count;
+  totals.bias /= count;
+  return totals;
+}
+
+/// Fills in the totals over the judged rows of a table, and whether its targets are met.
+void sum_up(const Judgement& judgement, const PaperTable& table, const std::vector<PaperRow>& rows,
+            JudgedTable& judged) {
+  judged.judged = totals_of(judged.rows, [](const ReproducedRow& row) { return row.judged; });
+  judged.unjudged = totals_of(judged.rows, [](const ReproducedRow& row) {
+    return !row.judged && !row.fitted && !row.anchor && !row.reference;
+  });
+  const bool has_target =
+      judgement.each || judgement.mean || judgement.ranking || judgement.in_order;
+  judged.met = !has_target || judged.judged.rows > 0;
+  if (judgement.each) judged.met = judged.met && std::abs(judged.judged.worst) <= *judgement.each;
+  if (judgement.mean) judged.met = judged.met && judged.judged.mean <= *judgement.mean;
+  if (!judgement.ranking && !judgement.in_order) return;
+  rank(judgement, table, rows, judged);
+  judged.met = judged.met && judged.ranked_pairs > 0;
+  if (judgement.ranking) judged.met = judged.met && *judged.ranking >= *judgement.ranking;
+  if (judgement.in_order) judged.met = judged.met && share_in_order(judged) >= *judgement.in_order;
 }
 
 using RowIndices = std::vector<std::size_t>;
 
 bool is_among(const std::vector<PaperRow>& rows, const PaperRow& row) {
-  return std::ranges::find(rows, row) != rows.end();
+  return std::find(rows.begin(), rows.end(), row) != rows.end();
 }
 
 /// One judgement of a table, over its judged rows.
@@ -174,7 +133,7 @@ class Judging {
   std::vector<RowIndices> groups() const {
     std::vector<RowIndices> groups;
     for (std::size_t row = 0; row < rows_.size(); ++row) {
-      const auto found = std::ranges::find_if(groups, [&](const RowIndices& group) {
+      const auto found = std::find_if(groups.begin(), groups.end(), [&](const RowIndices& group) {
         return group_of(group.front()) == group_of(row);
       });
       if (found == groups.end()) {
@@ -217,7 +176,7 @@ class Judging {
       for (const std::string& name : judgement_.fit->constants) values[name] = found.values[name];
       found.values = std::move(values);
       auto& all = judged_.constants;
-      const auto known = std::ranges::find_if(all, [&](const FoundConstants& one) {
+      const auto known = std::find_if(all.begin(), all.end(), [&](const FoundConstants& one) {
         return one.apart == found.apart && one.values == found.values;
       });
       const auto place = static_cast<std::size_t>(known - all.begin());
@@ -236,8 +195,8 @@ class Judging {
 
   void judge_by_others(std::size_t row) {
     std::vector<PaperRow> others = rows_to_fit(of_, judgement_, group_of(row), rows_, &rows_[row]);
-    const auto known =
-        std::ranges::find_if(fits_, [&](const auto& fit) { return fit.first == others; });
+    const auto known = std::find_if(fits_.begin(), fits_.end(),
+                                    [&](const auto& fit) { return fit.first == others; });
     if (known != fits_.end()) return fill_in({row}, known->second);
     FoundConstants found = fit_constants(of_, judgement_, group_of(row), rows_, &rows_[row]);
     fill_in({row}, found.values);
@@ -314,21 +273,27 @@ RowProgress expected_rows(const Paper& paper, const ReproduceOptions& options) {
   return progress;
 }
 
-std::string label_of(const PaperTable& table, const PaperRow& row) {
-  std::string label;
-  for (const std::string& name : table.label) label += " " + text_of(row[column_of(table, name)]);
-  return label;
-}
-
 }  // namespace
 
+Paper anchored(Paper paper, const std::string& table, const std::vector<PaperRow>& rows,
+               std::size_t row, bool has_constants) {
+  std::erase_if(paper.tables, [&](const PaperTable& one) { return one.name != table; });
+  if (paper.tables.empty()) throw InputError(fmt::format("there is no table \"{}\"", table));
+  PaperTable& only = paper.tables.front();
+  Judgement judgement;
+  judgement.name = fmt::format("scaled by row {}: {}", row + 1,
+                               fmt::join(cells_of(only, rows[row], only.label), " "));
+  judgement.anchor = row;
+  if (has_constants) judgement.fit = only.judgements.front().fit;
+  only.judgements = {judgement};
+  return paper;
+}
+
 bool Reproduction::met() const {
-  for (const ReproducedTable& table : tables) {
-    for (const JudgedTable& judged : table.judgements) {
-      if (!judged.met) return false;
-    }
-  }
-  return true;
+  return std::all_of(tables.begin(), tables.end(), [](const ReproducedTable& table) {
+    return std::all_of(table.judgements.begin(), table.judgements.end(),
+                       [](const JudgedTable& judged) { return judged.met; });
+  });
 }
 
 Reproduction reproduce(const Paper& paper, const ReproduceOptions& options) {
@@ -346,19 +311,6 @@ Reproduction reproduce(const Paper& paper, const ReproduceOptions& options) {
     }
   }
   return reproduction;
-}
-
-Paper anchored(Paper paper, const std::string& table, const std::vector<PaperRow>& rows,
-               std::size_t row, bool has_constants) {
-  std::erase_if(paper.tables, [&](const PaperTable& one) { return one.name != table; });
-  if (paper.tables.empty()) throw InputError(fmt::format("there is no table \"{}\"", table));
-  PaperTable& only = paper.tables.front();
-  Judgement judgement;
-  judgement.name = fmt::format("scaled by row {}:{}", row + 1, label_of(only, rows[row]));
-  judgement.anchor = row;
-  if (has_constants) judgement.fit = only.judgements.front().fit;
-  only.judgements = {judgement};
-  return paper;
 }
 
 }  // namespace penstock

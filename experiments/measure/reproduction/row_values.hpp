@@ -8,8 +8,7 @@
 
 #include "experiments/input/catalogue/catalogue.hpp"
 #include "experiments/input/long_work/progress.hpp"
-#include "experiments/measure/reproduction/formula.hpp"
-#include "experiments/measure/reproduction/paper.hpp"
+#include "experiments/measure/reproduction/row_simulation.hpp"
 
 namespace penstock {
 
@@ -41,21 +40,6 @@ struct TableCase {
   const Catalogue& catalogue;
   RowProgress* progress = nullptr;
 };
-
-/// Both values of a row, as compared.
-struct RowValues {
-  double published = 0;
-  double simulated = 0;
-  std::string finding;
-  std::vector<double> shown;
-};
-
-/// The start values of the paper's constants.
-Names start_constants(const Paper& paper);
-
-/// Some cells of a row as text without quotes.
-std::vector<std::string> cells_of(const PaperTable& table, const PaperRow& row,
-                                  const std::vector<std::string>& columns);
 
 /// Whether a formula over columns and names is true for a row of the table, whatever the constants.
 bool holds(const TableCase& table, const PaperRow& row, const std::string& formula);

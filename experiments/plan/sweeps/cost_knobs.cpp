@@ -1,10 +1,11 @@
 #include "experiments/plan/sweeps/cost_knobs.hpp"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <nlohmann/json.hpp>
 #include <string_view>
+
+#include "experiments/input/files/quantity.hpp"
 
 namespace penstock {
 namespace {
@@ -14,86 +15,58 @@ using nlohmann::json;
 constexpr std::string_view stages_pointer = "/model/stages/";
 constexpr std::string_view link_pointer = "/hardware/";
 
-struct StageKey {
-  std::string_view name;
-  void (*set)(Layer& layer, double value);
-  bool bytes;
-};
-constexpr std::array stage_keys{
-    StageKey{"forward_us", [](Layer& layer, double us) { layer.forward_us = us; }, false},
-    StageKey{"backward_us", [](Layer& layer, double us) { layer.backward_us = us; }, false},
-    StageKey{"backward_input_us", [](Layer& layer, double us) { layer.backward_input_us = us; },
-             false},
-    StageKey{"backward_weight_us", [](Layer& layer, double us) { layer.backward_weight_us = us; },
-             false},
-    StageKey{"activation_bytes", [](Layer& layer, double bytes) { layer.activation_bytes = bytes; },
-             true},
-    StageKey{"stash_bytes", [](Layer& layer, double bytes) { layer.stash_bytes = bytes; }, true}};
-
-struct LinkKey {
-  std::string_view name;
-  void (*set)(HardwareSpec& spec, double value);
-};
-constexpr std::array link_keys{
-    LinkKey{"transfer_us", [](HardwareSpec& spec, double us) { spec.transfer_us = us; }},
-    LinkKey{"latency_us", [](HardwareSpec& spec, double us) { spec.latency_us = us; }},
-    LinkKey{"bandwidth_bytes_per_s",
-            [](HardwareSpec& spec, double speed) { spec.bandwidth_bytes_per_s = speed; }}};
-
-template <class Keys>
-auto find_key(const Keys& keys, std::string_view name) {
-  return std::find_if(keys.begin(), keys.end(), [&](const auto& key) { return key.name == name; });
-}
-
-std::optional<CostKnob> stage_knob(std::string_view rest) {
-  const std::size_t slash = rest.find('/');
-  if (slash == std::string_view::npos) return std::nullopt;
-  CostKnob knob{.key = std::string(rest.substr(slash + 1))};
-  if (find_key(stage_keys, knob.key) == stage_keys.end()) return std::nullopt;
-  const std::string_view stage = rest.substr(0, slash);
-  if (stage == "*") return knob;
-  const auto [end, error] = std::from_chars(stage.data(), stage.data() + slash, knob.stage);
-  if (error != std::errc{} || end != stage.data() + slash) return std::nullopt;
-  return knob;
-}
-
-/// Whether a document states a number for a knob, everywhere.
-bool is_stated(const json& document, const CostKnob& knob) {
-  const auto states = [&](const json& object) {
-    return object.contains(knob.key) && object[knob.key].is_number();
-  };
-  if (knob.of_link) return document.contains("hardware") && states(document["hardware"]);
-  const json& stages = document["model"]["stages"];
-  if (knob.stage != CostKnob::every_stage) {
-    return knob.stage < stages.size() && states(stages[knob.stage]);
-  }
-  return std::all_of(stages.begin(), stages.end(), states);
+/// The number of a stage, or all of them.
+std::optional<std::size_t> stage_in(std::string_view text) {
+  if (text == "*") return CostKnob::every_stage;
+  std::size_t stage = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), stage);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return stage;
 }
 
 }  // namespace
 
-bool CostKnob::changes_bytes() const { return !of_link && find_key(stage_keys, key)->bytes; }
+CostKnob::CostKnob(const Field& field, std::size_t stage)
+    : field_(&field),
+      stage_(stage),
+      bounds_(field.takes.bounds()),
+      changes_bytes_(!of_link() && measure_of_key(field.key) == QuantityKind::bytes) {}
 
-bool CostKnob::takes(double value) const {
-  const bool is_speed = key == "bandwidth_bytes_per_s";
-  return value >= (is_speed ? 1 : 0) && value <= (is_speed ? 1e18 : 1e12);
+std::optional<CostKnob> CostKnob::at(std::string_view pointer) {
+  const std::string_view key = pointer.substr(pointer.rfind('/') + 1);
+  const std::string_view before = pointer.substr(0, pointer.size() - key.size());
+  const Fields* fields = nullptr;
+  std::optional<std::size_t> stage;
+  if (before == link_pointer) {
+    fields = &fields_of(HardwareSpec{});
+    stage = no_stage;
+  } else if (before.starts_with(stages_pointer)) {
+    fields = &fields_of(Layer{});
+    const std::size_t begin = stages_pointer.size();
+    stage = stage_in(before.substr(begin, before.size() - begin - 1));
+  }
+  const Field* field = stage ? find_field(*fields, key) : nullptr;
+  if (field == nullptr || !field->of_costs) return std::nullopt;
+  return CostKnob(*field, *stage);
+}
+
+bool CostKnob::is_stated(const json& document) const {
+  const auto states = [&](const json& object) {
+    const auto value = object.find(field_->key);
+    return value != object.end() && value->is_number();
+  };
+  if (of_link()) return document.contains("hardware") && states(document["hardware"]);
+  const json& stages = document["model"]["stages"];
+  if (stage_ != every_stage) return stage_ < stages.size() && states(stages[stage_]);
+  return std::all_of(stages.begin(), stages.end(), states);
 }
 
 void CostKnob::set(Layout& layout, double value) const {
-  if (of_link) return find_key(link_keys, key)->set(layout.hardware.spec, value);
-  const auto change = find_key(stage_keys, key)->set;
+  const json number = value;
+  if (of_link()) return field_->read(number, &layout.hardware.spec);
   std::vector<Layer>& layers = layout.model.layers;
-  if (stage != every_stage) return change(layers[stage], value);
-  for (Layer& layer : layers) change(layer, value);
-}
-
-std::optional<CostKnob> cost_knob(const std::string& pointer) {
-  const std::string_view text(pointer);
-  if (text.starts_with(stages_pointer)) return stage_knob(text.substr(stages_pointer.size()));
-  if (!text.starts_with(link_pointer)) return std::nullopt;
-  CostKnob knob{.key = std::string(text.substr(link_pointer.size())), .of_link = true};
-  if (find_key(link_keys, knob.key) == link_keys.end()) return std::nullopt;
-  return knob;
+  if (stage_ != every_stage) return field_->read(number, &layers[stage_]);
+  for (Layer& layer : layers) field_->read(number, &layer);
 }
 
 bool knobs_decide(const json& document, const Layout& layout, const std::vector<CostKnob>& knobs) {
@@ -107,7 +80,7 @@ bool knobs_decide(const json& document, const Layout& layout, const std::vector<
   }
   if (layout.policy != nullptr || layout.hardware.cost_model != "ideal") return false;
   return std::all_of(knobs.begin(), knobs.end(),
-                     [&](const CostKnob& knob) { return is_stated(document, knob); });
+                     [&](const CostKnob& knob) { return knob.is_stated(document); });
 }
 
 }  // namespace penstock

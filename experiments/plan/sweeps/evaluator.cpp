@@ -12,7 +12,6 @@
 #include "experiments/input/scenario/scenario.hpp"
 #include "experiments/plan/sweeps/configured.hpp"
 #include "experiments/run/run.hpp"
-#include "experiments/run/stage_formats.hpp"
 #include "experiments/show/results/result_json.hpp"
 #include "sim/base/error.hpp"
 
@@ -22,12 +21,10 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t no_knob = SIZE_MAX;
-constexpr std::size_t most_known_tasks = 500'000;  // some 60 MB
-constexpr std::size_t most_known = 4096;
 constexpr std::uint64_t bytes_per_action = 400;  // three times what runs take
 
 /// The number of a JSON text, with the unit that its key allows: 2e9 of "2GB/s".
-std::optional<double> number_in(const std::string& text, const std::string& key) {
+std::optional<double> number_in(const std::string& text, std::string_view key) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error == std::errc{} && end == text.data() + text.size()) return value;
@@ -99,15 +96,10 @@ bool exceeds_memory(const Layout& layout, const SweepResult& result) {
 
 }  // namespace
 
-/// What is known of the configurations of one structure.
-struct Evaluator::Known {
-  std::unique_ptr<PreparedRun> prepared;  // null where costs alone do not decide
-};
-
 Evaluator::Evaluator(const SweepSpace& space, const Catalogue& catalogue, RowMemory& room)
-    : space_(space), catalogue_(catalogue), room_(room) {
+    : space_(space), room_(room), chain_(&catalogue) {
   for (const std::string& pointer : space.pointers()) {
-    const auto knob = cost_knob(pointer);
+    const auto knob = CostKnob::at(pointer);
     knob_of_.push_back(knob ? knobs_.size() : no_knob);
     if (knob) knobs_.push_back(*knob);
   }
@@ -116,14 +108,12 @@ Evaluator::Evaluator(const SweepSpace& space, const Catalogue& catalogue, RowMem
   if (!space.request().results.empty()) knobs_.clear();
 }
 
-Evaluator::~Evaluator() = default;
-
 /// Whether the knobs take their values as they are.
 bool Evaluator::read_knobs(const std::vector<std::string>& values) {
   if (knobs_.empty()) return false;
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (knob_of_[i] == no_knob) continue;
-    const auto number = number_in(values[i], knobs_[knob_of_[i]].key);
+    const auto number = number_in(values[i], knobs_[knob_of_[i]].key());
     if (!number || !knobs_[knob_of_[i]].takes(*number)) return false;
     knob_values_[knob_of_[i]] = *number;
   }
@@ -131,7 +121,7 @@ bool Evaluator::read_knobs(const std::vector<std::string>& values) {
 }
 
 std::string Evaluator::structure_of(const std::vector<std::string>& values) const {
-  std::string structure;
+  std::string structure = "\n";  // never empty
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (knob_of_[i] == no_knob) structure += values[i] + '\n';
   }
@@ -144,8 +134,7 @@ SweepOutcome Evaluator::run(const std::vector<std::string>& values) {
   } catch (const std::bad_alloc&) {
     // Others that run beside it may be why.
   }
-  known_.clear();
-  known_tasks_ = 0;
+  cost_steps_.clear();
   return run_alone(values);
 }
 
@@ -153,7 +142,7 @@ SweepOutcome Evaluator::run_alone(const std::vector<std::string>& values) {
   const auto everything = room_.take_all();
   alone_ = true;
   try {
-    SweepOutcome outcome = run_whole(values, nullptr);
+    SweepOutcome outcome = run_whole(values, {});
     alone_ = false;
     return outcome;
   } catch (const std::bad_alloc&) {
@@ -163,23 +152,41 @@ SweepOutcome Evaluator::run_alone(const std::vector<std::string>& values) {
 }
 
 SweepOutcome Evaluator::run_known(const std::vector<std::string>& values) {
-  if (!read_knobs(values)) return run_whole(values, nullptr);
-  auto& known = known_[structure_of(values)];
-  if (known == nullptr) {
-    known = std::make_unique<Known>();
-    return run_whole(values, known.get());
+  if (!read_knobs(values)) return run_whole(values, {});
+  std::string structure = structure_of(values);
+  const auto known = cost_steps_.find(structure);
+  if (known == nullptr) return run_whole(values, std::move(structure));
+  if (known->step) {
+    if (auto result = run_step(*known)) return {std::move(*result), {}, {}};
   }
-  if (known->prepared == nullptr) return run_whole(values, nullptr);
-  if (auto result = known->prepared->with(knobs_, knob_values_)) {
-    return {.result = std::move(*result), .more = {}, .findings = {}};
-  }
-  return run_whole(values, nullptr);
+  return run_whole(values, {});
 }
 
-SweepOutcome Evaluator::run_whole(const std::vector<std::string>& values, Known* known) {
+/// The figures with the costs at hand; nothing if the run has findings or refuses them, so that a
+/// whole run must say why.
+std::optional<SweepResult> Evaluator::run_step(KnownRun& known) const {
+  Layout& layout = known.step->layout();
+  bool links = false, bytes = false;
+  for (std::size_t i = 0; i < knobs_.size(); ++i) {
+    knobs_[i].set(layout, knob_values_[i]);
+    links = links || knobs_[i].of_link();
+    bytes = bytes || knobs_[i].changes_bytes();
+  }
+  try {
+    const Simulated* run = known.step->run(links, bytes);
+    if (run == nullptr) return std::nullopt;
+    SweepResult result = sweep_result(layout, *run, *known.peaks);
+    if (exceeds_memory(layout, result)) return std::nullopt;
+    return result;
+  } catch (const InputError&) {
+    return std::nullopt;
+  }
+}
+
+SweepOutcome Evaluator::run_whole(const std::vector<std::string>& values, std::string structure) {
   const std::string& source = space_.request().source;
   try {
-    return run_document(configured(space_, values), known);
+    return run_document(configured(space_, values), std::move(structure));
   } catch (const InputError& error) {
     return {.result = {}, .more = {}, .findings = {refusal(error, source)}};
   } catch (const UsageError& error) {
@@ -187,41 +194,38 @@ SweepOutcome Evaluator::run_whole(const std::vector<std::string>& values, Known*
   }
 }
 
-SweepOutcome Evaluator::run_document(const json& document, Known* known) {
-  const Scenario scenario = reader_.read(document, space_.request().source);
-  Layout layout = settle(scenario, {.catalogue = &catalogue_}, known_parts_);
+SweepOutcome Evaluator::run_document(json document, std::string structure) {
+  const Scenario scenario = chain_.scenario(std::move(document), space_.request().source);
+  Layout layout = chain_.layout(scenario);
   const auto use = alone_ ? nullptr : room_.take(layout.schedule.actions() * bytes_per_action);
   if (!alone_ && use == nullptr) return lacks_memory();
   const std::vector<std::string>& results = space_.request().results;
   if (!results.empty() || !layout.codec.phases.empty()) {
     return outcome_of(penstock::run(std::move(layout)), results);
   }
-  layout = with_codecs(std::move(layout));
-  auto outcome = brief_run(layout);
-  if (auto* finding = std::get_if<Finding>(&outcome)) {
-    return {.result = {}, .more = {}, .findings = {std::move(*finding)}};
-  }
-  BriefRun& run = std::get<BriefRun>(outcome);
+  auto outcome = chain_.simulate(layout);
+  if (auto* finding = std::get_if<Finding>(&outcome)) return {{}, {}, {std::move(*finding)}};
+  Simulated& run = std::get<Simulated>(outcome);
   PeakBytes peaks(run.priced.plan);
   SweepResult result = sweep_result(layout, run, peaks);
   // The report says which rank lacks memory from when on.
   if (exceeds_memory(layout, result)) {
-    return outcome_of(penstock::run(settle(scenario, {.catalogue = &catalogue_}, known_parts_)),
-                      results);
+    return outcome_of(penstock::run(chain_.layout(scenario)), results);
   }
-  if (known != nullptr && knobs_decide(*scenario.document, layout, knobs_)) {
-    known->prepared =
-        std::make_unique<PreparedRun>(std::move(layout), std::move(run), std::move(peaks), knobs_);
-    known_tasks_ += known->prepared->tasks();
+  if (!structure.empty()) {
+    auto known = std::make_shared<KnownRun>();
+    std::size_t tasks = 1;
+    if (knobs_decide(*scenario.document, layout, knobs_)) {
+      tasks = run.priced.plan.tasks();
+      known->step.emplace(std::move(layout), std::move(run));
+      known->peaks.emplace(std::move(peaks));
+    }
+    cost_steps_.keep(std::move(structure), std::move(known), tasks);
   }
-  return {.result = std::move(result), .more = {}, .findings = {}};
+  return {std::move(result), {}, {}};
 }
 
 std::string Evaluator::row(std::uint64_t number) {
-  if (known_tasks_ > most_known_tasks || known_.size() > most_known) {
-    known_.clear();
-    known_tasks_ = 0;
-  }
   const std::vector<std::string> values = space_.values(number);
   return row_head(space_, number, values) + row_end(run(values));
 }

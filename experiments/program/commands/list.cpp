@@ -233,39 +233,40 @@ const std::map<std::string, std::string> other_kinds{
     {"catalogue", "hardware"},    {"models", "layers"},     {"orders", "schedules"},
     {"algorithms", "collectives"}};
 
-Runner declare(CommandLine& line) {
-  struct Options {
-    std::string kind;
-    std::string name;
-    bool json = false;
-  };
-  auto options = std::make_shared<Options>();
+struct Options {
+  std::string kind;
+  std::string name;
+  bool json = false;
+};
+
+int print_list(const Options& options) {
+  const auto kind = std::find_if(kinds.begin(), kinds.end(),
+                                 [&](const Kind& k) { return options.kind == k.name; });
+  ordered_json entries = kind->list();
+  if (!options.name.empty()) {
+    entries = named(entries, options.kind, options.name);
+    print_one(options.kind, options.name, options.json, entries);
+  } else if (options.json) {
+    show(printed(ordered_json{{"penstock", 1}, {options.kind, entries}}));
+  } else {
+    print_lines(entries);
+  }
+  return ExitCode::done;
+}
+
+void declare(CommandLine& line, Options& options) {
   std::vector<std::string> names;
   names.reserve(kinds.size());
   for (const Kind& kind : kinds) names.emplace_back(kind.name);
-  line.required_choice("KIND", options->kind, names, "what to list", other_kinds);
-  line.optional("NAME", options->name, "only this one; of hardware, all its facts");
+  line.required_choice("KIND", options.kind, names, "what to list", other_kinds);
+  line.optional("NAME", options.name, "only this one; of hardware, all its facts");
   line.suggest("NAME", [](std::string_view) {
     std::vector<std::string> known;
     for (const auto& [name, item] : read_catalogue()) known.push_back(name);
     for (const ScheduleEntry* entry : schedule_entries()) known.emplace_back(entry->name);
     return known;
   });
-  line.flag("--json", options->json, "print it as JSON; NAME of hardware: a file for --hardware");
-  return [options] {
-    const auto kind =
-        std::ranges::find_if(kinds, [&](const Kind& k) { return options->kind == k.name; });
-    ordered_json entries = kind->list();
-    if (!options->name.empty()) {
-      entries = named(entries, options->kind, options->name);
-      print_one(options->kind, options->name, options->json, entries);
-    } else if (options->json) {
-      show(printed(ordered_json{{"penstock", 1}, {options->kind, entries}}));
-    } else {
-      print_lines(entries);
-    }
-    return ExitCode::done;
-  };
+  line.json(options.json, "print it as JSON; NAME of hardware: a file for --hardware");
 }
 
 }  // namespace
@@ -275,7 +276,7 @@ constinit extern const CommandEntry list_entry{
     .summary = "show schedules, hardware, layers, codecs, formats and more",
     .group = CommandGroup::help,
     .example = "penstock list schedules",
-    .declare = declare,
+    .declare = command<Options, declare, print_list>,
 };
 
 }  // namespace penstock::list_file

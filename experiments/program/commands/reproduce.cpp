@@ -120,25 +120,24 @@ int print_all(const Options& options) {
   return met ? ExitCode::done : ExitCode::finding;
 }
 
-Runner declare(CommandLine& line) {
-  auto options = std::make_shared<Options>();
-  line.required("PAPER", options->papers, "folders with a paper.json, or such files");
-  line.option("--rows", options->rows, "other rows of a table to judge, with its columns",
+int judge_papers(const Options& options) {
+  if (!options.scenario_of_row) return print_all(options);
+  return print_scenario(options, read_paper(file_of(options.papers.front())));
+}
+
+void declare(CommandLine& line, Options& options) {
+  line.required("PAPER", options.papers, "folders with a paper.json, or such files");
+  line.option("--rows", options.rows, "other rows of a table to judge, with its columns",
               "FILE.csv");
-  line.option("--table", options->table, "the table that is meant; otherwise the first", "NAME");
-  line.option("--constants", options->constants, "constants instead of a fit, as -o writes them",
+  line.option("--table", options.table, "the table that is meant; otherwise the first", "NAME");
+  line.option("--constants", options.constants, "constants instead of a fit, as -o writes them",
               "FILE");
-  line.option("--anchor", options->anchor, "only scale by this row of the table, from 1");
-  line.option("--scenario", options->scenario_of_row, "only print the scenario of a row, from 1");
-  line.option("-o,--output", options->output, "write all tables as Markdown or JSON",
-              "F.md|F.json");
-  line.flag("--summary", options->summary, "only a line for each judgement");
-  line.flag("--json", options->json, "print it as JSON");
-  line.replaces(options->replaced);
-  return [options] {
-    if (!options->scenario_of_row) return print_all(*options);
-    return print_scenario(*options, read_paper(file_of(options->papers.front())));
-  };
+  line.option("--anchor", options.anchor, "only scale by this row of the table, from 1");
+  line.option("--scenario", options.scenario_of_row, "only print the scenario of a row, from 1");
+  line.option("-o,--output", options.output, "write all tables as Markdown or JSON", "F.md|F.json");
+  line.flag("--summary", options.summary, "only a line for each judgement");
+  line.json(options.json);
+  line.replaces(options.replaced);
 }
 
 }  // namespace
@@ -148,7 +147,7 @@ constinit extern const CommandEntry reproduce_entry{
     .summary = "compare published numbers of a paper with simulation",
     .group = CommandGroup::validate,
     .example = "penstock reproduce experiments/papers/gpipe -o gpipe.md",
-    .declare = declare,
+    .declare = command<Options, declare, judge_papers>,
 };
 
 }  // namespace penstock::reproduce_file

@@ -153,13 +153,10 @@ std::string seen_from(const std::string& file, const std::string& other) {
 void check_files(const Options& options) {
   const std::vector<std::string> outputs{options.timeline, options.profile, options.scenario,
                                          options.order};
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    if (outputs[i].empty()) continue;
-    const auto same = std::ranges::count(outputs, outputs[i]);
-    if (same > 1) throw UsageError(fmt::format("{}: two outputs cannot be one file", outputs[i]));
-    if (options.preview) throw UsageError("--preview writes no files");
-  }
   check_outputs(outputs, options.files, options.replaced);
+  const bool writes = std::any_of(outputs.begin(), outputs.end(),
+                                  [](const std::string& path) { return !path.empty(); });
+  if (options.preview && writes) throw UsageError("--preview writes no files");
   if (!options.scenario.empty() && options.profile.empty()) {
     throw UsageError("--scenario needs --profile, the file that its model is read from");
   }
@@ -272,29 +269,27 @@ int read_traces(const Options& options) {
   return as_named ? ExitCode::done : ExitCode::finding;
 }
 
-Runner declare(CommandLine& line) {
-  auto options = std::make_shared<Options>();
-  line.required("FILE", options->files, "traces of PyTorch's profiler, one a rank; a folder a run");
-  line.flag("--preview", options->preview, "only tell which names are ops and which are not");
-  line.option("--pattern", options->patterns,
+void declare(CommandLine& line, Options& options) {
+  line.required("FILE", options.files, "traces of PyTorch's profiler, one a rank; a folder a run");
+  line.flag("--preview", options.preview, "only tell which names are ops and which are not");
+  line.option("--pattern", options.patterns,
               "how names of annotations read, such as \"mb{microbatch} {pass} s{stage}\"", "TEXT");
-  line.option("--schedule", options->schedule,
+  line.option("--schedule", options.schedule,
               "the order that ran: a schedule, or a .csv file of PyTorch's notation", "NAME");
   line.suggest("--schedule", suggested_schedules);
-  line.option("--microbatches", options->microbatches, "with --schedule: of one iteration");
-  line.option("--chunks", options->chunks, "with --schedule: stages a rank");
-  line.flag("--gaps", options->gaps, "tell ops by messages, even where annotations match");
-  line.option("--pipeline-ranks", options->pipeline_ranks,
+  line.option("--microbatches", options.microbatches, "with --schedule: of one iteration");
+  line.option("--chunks", options.chunks, "with --schedule: stages a rank");
+  line.flag("--gaps", options.gaps, "tell ops by messages, even where annotations match");
+  line.option("--pipeline-ranks", options.pipeline_ranks,
               "the job's ranks that form the pipeline, from the first stage on", "\"0,8,16\"");
-  line.option("--step", options->step, "the step for order and timeline; else the last whole one");
-  line.option("--samples", options->samples, "for the profile: of a microbatch, default 1");
-  line.option("--timeline", options->timeline, "write the step as a timeline", "FILE");
-  line.option("--profile", options->profile, "write medians by stage as a profile", "FILE");
-  line.option("--scenario", options->scenario, "write a scenario that simulates it", "FILE");
-  line.option("--write-order", options->order, "write the order as PyTorch CSV", "FILE");
-  line.replaces(options->replaced);
-  line.flag("--json", options->json, "print the result as JSON");
-  return [options] { return read_traces(*options); };
+  line.option("--step", options.step, "the step for order and timeline; else the last whole one");
+  line.option("--samples", options.samples, "for the profile: of a microbatch, default 1");
+  line.option("--timeline", options.timeline, "write the step as a timeline", "FILE");
+  line.option("--profile", options.profile, "write medians by stage as a profile", "FILE");
+  line.option("--scenario", options.scenario, "write a scenario that simulates it", "FILE");
+  line.option("--write-order", options.order, "write the order as PyTorch CSV", "FILE");
+  line.replaces(options.replaced);
+  line.json(options.json, "print the result as JSON");
 }
 
 }  // namespace
@@ -304,7 +299,7 @@ constinit extern const CommandEntry trace_entry{
     .summary = "read traces of the PyTorch profiler",
     .group = CommandGroup::files,
     .example = "penstock trace rank*.json.gz --timeline run.timeline --scenario run.json",
-    .declare = declare,
+    .declare = command<Options, declare, read_traces>,
 };
 
 }  // namespace penstock::trace_file

@@ -7,7 +7,7 @@
 #include "experiments/input/scenario/scenario.hpp"
 #include "experiments/plan/sweeps/space/sweep_space.hpp"
 #include "experiments/program/pages/result_page.hpp"
-#include "experiments/run/run_result.hpp"
+#include "experiments/run/run.hpp"
 
 namespace penstock {
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "experiments/input/long_work/memo.hpp"
 #include "experiments/input/scenario/scenario.hpp"
 #include "experiments/input/scenario/settle_hardware.hpp"
 #include "experiments/run/layout/batch.hpp"
@@ -18,6 +19,9 @@
 #include "sim/order/schedule.hpp"
 
 namespace penstock {
+
+struct LayerInputs;
+using LayerGraphs = Memo<LayerInputs, const std::vector<ModelGraph>>;
 
 /// A scenario settled before lowering: which rank holds which layers, which action runs when, on
 /// which hardware. It is complete; nothing refers back to the scenario.
@@ -58,6 +62,9 @@ struct Layout {
 struct SettleOptions {
   const Catalogue* catalogue = nullptr;  // nullptr: read it
   bool allows_stale = false;
+  // What other layouts made, or nullptr. The machines are of `catalogue`.
+  Machines* machines = nullptr;
+  LayerGraphs* layers = nullptr;
 };
 
 /// Settles the degrees, hardware, placement, order and partition of a scenario. Throws InputError

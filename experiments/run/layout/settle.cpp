@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "experiments/input/files/files.hpp"
@@ -9,7 +8,6 @@
 #include "experiments/run/layout/assumptions.hpp"
 #include "experiments/run/layout/cut.hpp"
 #include "experiments/run/layout/idle_keys.hpp"
-#include "experiments/run/layout/known_parts.hpp"
 #include "experiments/run/layout/layout.hpp"
 #include "experiments/run/layout/layout_model.hpp"
 #include "experiments/run/layout/measured_stages.hpp"
@@ -94,7 +92,7 @@ void note_seating(Layout& layout) {
 }
 
 /// Settles everything that does not depend on the order.
-Layout without_order(const Scenario& scenario, const SettleOptions& options, KnownParts* known) {
+Layout without_order(const Scenario& scenario, const SettleOptions& options) {
   Layout layout;
   layout.source = scenario.source;
   about(scenario, [&] {
@@ -102,9 +100,7 @@ Layout without_order(const Scenario& scenario, const SettleOptions& options, Kno
     layout.batch = settle_batch(scenario, layout.degrees);
   });
   // Errors name its own files.
-  layout.hardware = known != nullptr && options.catalogue != nullptr
-                        ? settle_hardware(scenario, *options.catalogue, known->machine)
-                        : settle_hardware(scenario, options.catalogue);
+  layout.hardware = settle_hardware(scenario, options.catalogue, options.machines);
   const auto& machine = layout.hardware.spec.machine;
   about(scenario, [&] { layout.memory = settle_memory(scenario.memory, machine); });
   layout.allows_stale = options.allows_stale;
@@ -127,33 +123,10 @@ Order order_of(const Scenario& scenario, const Degrees& degrees, const Batch& ba
   return order_by_rule(scenario, degrees, *batch.microbatches);
 }
 
-/// What the costs of layers by kind follow from. Their files are as the scenario names them.
-std::string key_of_model(const Scenario& scenario, const Layout& layout) {
-  const nlohmann::json& document = *scenario.document;
-  const CellShape& shape = layout.shape;
-  return fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {}", scenario.source,
-                     document["model"].dump(), document.value("recompute", nlohmann::json()).dump(),
-                     layout.batch.sequence.has_value(), shape.sequence, shape.microbatch,
-                     shape.slices, shape.activation_size, shape.parameter_size, shape.tensor,
-                     shape.context, shape.expert, shape.sequence_parallel);
-}
+}  // namespace
 
-ModelGraph known_model_of(const Scenario& scenario, const Layout& layout, KnownModel* known) {
-  if (known == nullptr || !scenario.model.by_kind()) {
-    return model_of(scenario, layout.batch, layout.shape);
-  }
-  std::string key = key_of_model(scenario, layout);
-  if (known->key != key) {
-    known->key.clear();
-    known->model = model_of(scenario, layout.batch, layout.shape);
-    known->key = std::move(key);
-  }
-  return known->model;
-}
-
-/// `known` may be null.
-Layout settle_with(const Scenario& scenario, const SettleOptions& options, KnownParts* known) {
-  Layout layout = without_order(scenario, options, known);
+Layout settle(const Scenario& scenario, const SettleOptions& options) {
+  Layout layout = without_order(scenario, options);
   const bool by_file = !scenario.schedule.file.empty();
   Order order;
   if (by_file) order = order_by_file(scenario);  // errors name the order's file
@@ -170,7 +143,7 @@ Layout settle_with(const Scenario& scenario, const SettleOptions& options, Known
     check_partitioner(scenario);
     layout.shape = shape_of(scenario.model, layout);
     layout.spec = scenario.model.spec;
-    layout.model = known_model_of(scenario, layout, known != nullptr ? &known->model : nullptr);
+    layout.model = model_of(scenario, layout.batch, layout.shape, options.layers);
     check_measured_stages(scenario, layout);
     layout.partition = cut_model(scenario, layout);
     layout.tied_embedding_bytes = scenario.model.tied_embedding_bytes;
@@ -182,16 +155,6 @@ Layout settle_with(const Scenario& scenario, const SettleOptions& options, Known
     layout.notes.push_back(std::move(note));
   }
   return layout;
-}
-
-}  // namespace
-
-Layout settle(const Scenario& scenario, const SettleOptions& options) {
-  return settle_with(scenario, options, nullptr);
-}
-
-Layout settle(const Scenario& scenario, const SettleOptions& options, KnownParts& known) {
-  return settle_with(scenario, options, &known);
 }
 
 std::string title_of(const Layout& layout) {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "experiments/input/scenario/scenario.hpp"
-#include "experiments/run/run_result.hpp"
+#include "experiments/run/run.hpp"
 
 namespace penstock {
 

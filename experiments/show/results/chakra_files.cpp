@@ -11,7 +11,7 @@
 #include "experiments/input/files/table.hpp"
 #include "experiments/input/formats/chakra.hpp"
 #include "experiments/input/formats/traces/execution_trace.hpp"
-#include "experiments/run/run_result.hpp"
+#include "experiments/run/run.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {

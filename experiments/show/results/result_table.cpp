@@ -14,7 +14,7 @@
 #include "experiments/input/files/table.hpp"
 #include "experiments/input/profiles/profile_rows.hpp"
 #include "experiments/run/codec_report.hpp"
-#include "experiments/run/memory_findings.hpp"
+#include "experiments/run/run.hpp"
 #include "experiments/show/results/run_summary.hpp"
 
 namespace penstock {

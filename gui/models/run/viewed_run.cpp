@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "experiments/input/files/table.hpp"
+#include "experiments/run/chain.hpp"
 #include "experiments/run/run.hpp"
-#include "experiments/run/run_after.hpp"
 #include "experiments/show/results/result_table.hpp"
 #include "sim/base/error.hpp"
 
@@ -75,27 +75,27 @@ ViewedRunPtr viewed(Layout layout, std::shared_ptr<const Scenario> scenario) {
 }
 
 ViewedRunPtr viewed_after(const Scenario& scenario, const ViewedRun& before) {
-  if (before.layout == nullptr) return viewed(scenario);
-  Layout layout = settle(scenario);
-  std::optional<std::variant<BriefRun, Finding>> outcome;
-  try {
-    outcome = run_after(layout, *before.layout, before.plan);
-  } catch (const InputError& error) {
-    throw in_file(layout.source, error);
-  }
   auto kept = std::make_shared<const Scenario>(scenario);
-  if (!outcome || std::holds_alternative<Finding>(*outcome)) {
+  Chain chain(nullptr, before.plan.tasks());
+  if (before.layout != nullptr) {
+    // It stays as long as this call.
+    chain.keep_plan(*before.layout, {std::shared_ptr<const Plan>(), &before.plan});
+  }
+  Layout layout = chain.layout(scenario);
+  if (!layout.codec.phases.empty() || !chain.knows_plan(layout)) {
     return viewed(std::move(layout), std::move(kept));
   }
-  BriefRun& brief = std::get<BriefRun>(*outcome);
+  auto outcome = chain.simulate(layout);
+  if (std::holds_alternative<Finding>(outcome)) return viewed(scenario);
+  auto& [priced, timeline, peak_flops] = std::get<Simulated>(outcome);
   auto run = std::make_shared<ViewedRun>();
   run->brief = true;
   run->source = layout.source;
   run->title = title_of(layout);
-  run->plan = std::move(brief.priced.plan);
-  run->costs = std::move(brief.priced.costs);
-  run->conditions = std::move(brief.priced.conditions);
-  run->timeline = std::move(brief.timeline);
+  run->plan = std::move(priced.plan);
+  run->costs = std::move(priced.costs);
+  run->conditions = std::move(priced.conditions);
+  run->timeline = std::move(timeline);
   run->report = summarize_times(run->plan, run->timeline);
   run->capacity_bytes = layout.memory.capacity_bytes;
   run->scenario = std::move(kept);

@@ -7,7 +7,7 @@
 
 #include "experiments/input/scenario/scenario.hpp"
 #include "experiments/run/layout/layout.hpp"
-#include "experiments/run/run_result.hpp"
+#include "experiments/run/run.hpp"
 #include "sim/costs/conditions.hpp"
 #include "sim/costs/costs.hpp"
 #include "sim/plan/plan.hpp"

@@ -16,7 +16,7 @@
 #include "experiments/input/files/table.hpp"
 #include "experiments/input/formats/torch_csv.hpp"
 #include "experiments/input/scenario/document.hpp"
-#include "experiments/plan/starter/small_starter.hpp"
+#include "experiments/plan/starter/starter.hpp"
 #include "gui/models/change/order_move.hpp"
 #include "gui/models/run/open_files.hpp"
 #include "gui/views/canvas/look.hpp"

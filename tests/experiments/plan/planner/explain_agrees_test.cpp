@@ -4,7 +4,7 @@
 #include <sstream>
 
 #include "experiments/input/scenario/scenario.hpp"
-#include "experiments/plan/planner/trial.hpp"
+#include "experiments/plan/planner/planner.hpp"
 #include "experiments/run/run.hpp"
 #include "experiments/show/explanation/scenario_changes.hpp"
 

@@ -1,8 +1,9 @@
-#include "experiments/measure/reproduction/given_constants.hpp"
+#include "experiments/measure/reproduction/constants.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -11,6 +12,7 @@
 #include "experiments/input/files/plain_text.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/portable_math.hpp"
+#include "validate/calibration/fit.hpp"
 
 namespace penstock {
 namespace {
@@ -49,8 +51,8 @@ std::vector<GivenSet> sets_of(const std::string& text) {
 }
 
 bool has_all(const GivenSet& set, const std::vector<std::string>& names) {
-  return std::ranges::all_of(names,
-                             [&](const std::string& name) { return set.values.contains(name); });
+  return std::all_of(names.begin(), names.end(),
+                     [&](const std::string& name) { return set.values.contains(name); });
 }
 
 /// The sets with all constants of a judgement: of the judgement, else of its tables, else all.
@@ -73,8 +75,8 @@ Sets candidates(const GivenConstants& given, const PaperTable& table, const Judg
 }
 
 const GivenSet* set_of(const Sets& sets, const std::string& apart) {
-  const auto found =
-      std::ranges::find_if(sets, [&](const GivenSet* set) { return set->apart == apart; });
+  const auto found = std::find_if(sets.begin(), sets.end(),
+                                  [&](const GivenSet* set) { return set->apart == apart; });
   return found == sets.end() ? nullptr : *found;
 }
 
@@ -96,7 +98,7 @@ Names geometric_mean(const Sets& sets, const std::vector<std::string>& names) {
     if (!set.apart.empty()) {
       text += fmt::format(" ({})", set.apart.starts_with(of_one_row) ? "single rows" : set.apart);
     }
-    if (std::ranges::find(known, text) == known.end()) known.push_back(text);
+    if (std::find(known.begin(), known.end(), text) == known.end()) known.push_back(text);
   }
   throw in_file(
       given.source_file,
@@ -105,6 +107,59 @@ Names geometric_mean(const Sets& sets, const std::vector<std::string>& names) {
                           fmt::join(judgement.fit->constants, ", "), table.name,
                           group.empty() ? "" : ", group ", group,
                           known.empty() ? "no table" : fmt::format("{}", fmt::join(known, ", ")))));
+}
+
+InputError in_table(const TableCase& of, const std::string& what) {
+  return in_file(of.paper.source_file, InputError(of.table.name, what));
+}
+
+TableCase fitted_case(const TableCase& judged, const Judgement& judgement) {
+  const PaperTable* table = fitted_table(judged.paper, judged.table, judgement);
+  if (table == nullptr) {
+    throw in_table(judged, fmt::format("there is no table \"{}\" to fit \"{}\" to; give its "
+                                       "constants with --constants",
+                                       judgement.fit->table, judgement.name));
+  }
+  return {judged.paper, *table, judged.catalogue, judged.progress};
+}
+
+/// The rows of a group to which constants are fitted, without `without`.
+std::vector<PaperRow> chosen_of(const std::vector<PaperRow>& all, const TableCase& of,
+                                const PaperFit& choice, const std::vector<std::string>& group,
+                                const PaperRow* without) {
+  std::vector<PaperRow> rows;
+  for (const PaperRow& row : all) {
+    if (without != nullptr && row == *without) continue;
+    if (cells_of(of.table, row, choice.apart) != group) continue;
+    if (!is_reference(of, row) && holds(of, row, choice.rows)) rows.push_back(row);
+  }
+  return rows;
+}
+
+std::vector<FitRange> ranges_of(const Paper& paper, const PaperFit& choice) {
+  std::vector<FitRange> ranges;
+  for (const std::string& name : choice.constants) {
+    ranges.push_back(
+        std::find_if(paper.constants.begin(), paper.constants.end(),
+                     [&](const PaperConstant& constant) { return constant.name == name; })
+            ->range);
+  }
+  return ranges;
+}
+
+/// The paper's constants, with these values for the fitted ones.
+Names named(const Paper& paper, const PaperFit& choice, const Constants& values) {
+  Names names = start_constants(paper);
+  for (std::size_t i = 0; i < values.size(); ++i) names[choice.constants[i]] = values[i];
+  return names;
+}
+
+double misfit_of(const TableCase& of, const RowValues& values) {
+  const double ratio = values.simulated / values.published;
+  if (std::isnormal(ratio) && ratio > 0) return portable_log(ratio);
+  throw in_table(of, fmt::format("constants are fitted to values above zero; published {}, "
+                                 "simulated {}",
+                                 values.published, values.simulated));
 }
 
 /// The rest of a line after its beginning.
@@ -158,9 +213,10 @@ FoundConstants constants_for(const GivenConstants& given, const PaperTable& tabl
                              const std::vector<std::string>& label) {
   const std::string group_text = fmt::format("{}", fmt::join(group, " "));
   const Sets sets = candidates(given, table, judgement);
-  const bool by_row = !sets.empty() && std::ranges::all_of(sets, [](const GivenSet* set) {
-    return set->apart.starts_with(of_one_row);
-  });
+  const bool by_row =
+      !sets.empty() && std::all_of(sets.begin(), sets.end(), [](const GivenSet* set) {
+        return set->apart.starts_with(of_one_row);
+      });
   const GivenSet* set = set_of(sets, fmt::format("{}{}", of_one_row, fmt::join(label, " ")));
   if (set == nullptr) set = set_of(sets, group_text);
   if (set == nullptr && sets.size() == 1) set = sets.front();
@@ -169,6 +225,55 @@ FoundConstants constants_for(const GivenConstants& given, const PaperTable& tabl
   found.source_file = given.source_file;
   found.values = set == nullptr ? geometric_mean(sets, judgement.fit->constants) : set->values;
   if (set != nullptr && !set->apart.empty()) found.apart = {set->apart};
+  return found;
+}
+
+const PaperTable* fitted_table(const Paper& paper, const PaperTable& judged,
+                               const Judgement& judgement) {
+  if (!judgement.fit || judgement.fit->table.empty()) return &judged;
+  const auto found =
+      std::find_if(paper.tables.begin(), paper.tables.end(),
+                   [&](const PaperTable& table) { return table.name == judgement.fit->table; });
+  return found == paper.tables.end() ? nullptr : &*found;
+}
+
+std::vector<PaperRow> rows_to_fit(const TableCase& of, const Judgement& judgement,
+                                  const std::vector<std::string>& group,
+                                  const std::vector<PaperRow>& judged, const PaperRow* without) {
+  if (!judgement.fit) return {};
+  const TableCase fitted = fitted_case(of, judgement);
+  std::vector<PaperRow> rows = chosen_of(fitted.table.rows, fitted, *judgement.fit, group, without);
+  if (!rows.empty() || &fitted.table != &of.table) return rows;
+  return chosen_of(judged, fitted, *judgement.fit, group, without);
+}
+
+FoundConstants fit_constants(const TableCase& judged_case, const Judgement& judgement,
+                             const std::vector<std::string>& group,
+                             const std::vector<PaperRow>& judged, const PaperRow* without) {
+  FoundConstants found{.apart = group, .values = start_constants(judged_case.paper)};
+  if (!judgement.fit) return found;
+  const PaperFit& choice = *judgement.fit;
+  const TableCase of = fitted_case(judged_case, judgement);
+  const std::vector<PaperRow> rows = rows_to_fit(judged_case, judgement, group, judged, without);
+  if (rows.empty()) {
+    throw in_table(of, fmt::format("there is no row to fit \"{}\" to{}{}", judgement.name,
+                                   group.empty() ? "" : ", for ", fmt::join(group, " ")));
+  }
+  const std::vector<PaperRow>& others =
+      &of.table == &judged_case.table ? judged : of.table.rows;  // where references are found
+  const Fit best = fit(ranges_of(of.paper, choice), [&](const std::vector<Constants>& choices) {
+    std::vector<Names> names;
+    for (const Constants& values : choices) names.push_back(named(of.paper, choice, values));
+    std::vector<std::vector<double>> misfits;
+    for (const auto& of_choice : row_values(of, rows, others, names)) {
+      std::vector<double>& row_misfits = misfits.emplace_back();
+      for (const RowValues& values : of_choice) row_misfits.push_back(misfit_of(of, values));
+    }
+    return misfits;
+  });
+  found.values = named(of.paper, choice, best.constants);
+  found.misfit = best.misfit;
+  found.rows = rows.size();
   return found;
 }
 
