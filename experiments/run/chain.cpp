@@ -11,6 +11,11 @@
 #include "sim/engines/events.hpp"
 
 namespace penstock {
+namespace {
+
+constexpr std::size_t most_seen = 10'000;
+
+}  // namespace
 
 Scenario Chain::scenario(nlohmann::json document, const std::string& source) {
   return scenario_from(std::move(document), source, sections_);
@@ -23,12 +28,15 @@ Layout Chain::layout(const Scenario& scenario, bool allows_stale) {
                            .layers = &layers_});
 }
 
-/// A known plan, or a new one, which is known from now on.
+/// A known plan, or a new one. It is kept when its inputs come a second time: most sweeps never
+/// have them again, and to copy a plan takes a tenth of a short run.
 std::variant<Plan, Finding> Chain::plan(const Layout& layout) {
   PlanInputs inputs = plan_inputs(layout);
   if (const auto known = plans_.find(inputs)) return *known;
   auto lowered = lower(inputs);
-  if (const auto* plan = std::get_if<Plan>(&lowered)) {
+  if (seen_.size() >= most_seen) seen_.clear();
+  const bool again = !seen_.insert(hash_of(inputs)).second;
+  if (const auto* plan = std::get_if<Plan>(&lowered); plan != nullptr && again) {
     plans_.keep(std::move(inputs), std::make_shared<const Plan>(*plan), plan->tasks());
   }
   return lowered;

@@ -4,6 +4,7 @@
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <unordered_set>
 #include <variant>
 
 #include "experiments/input/catalogue/catalogue.hpp"
@@ -54,6 +55,7 @@ class Chain {
   Machines machines_{8};
   LayerGraphs layers_{8};
   Memo<PlanInputs, const Plan> plans_;
+  std::unordered_set<std::size_t> seen_;  // hashes of inputs of plans
 };
 
 /// A finished run whose costs change: its plan and memory serve again. Only for layouts of ideal
