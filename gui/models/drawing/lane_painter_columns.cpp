@@ -12,42 +12,39 @@ double bytes_at_top(double most, double capacity) {
   return capacity > 0 && capacity < 2 * most ? std::max(most, capacity) : most;
 }
 
-double total_bytes(const MemorySteps& steps, std::size_t step, std::size_t kinds) {
-  double sum = 0;
-  for (std::size_t k = 0; k < kinds; ++k) sum += static_cast<double>(steps.bytes[step * kinds + k]);
-  return sum;
-}
-
 }  // namespace
 
 void LanePainter::draw_memory(const LaneRow& row, const PaintedRun& run, const Strip& strip) {
   pixels_.fill(0, strip.top, pixels_.width, strip.top + strip.height, lane_colour());
   if (run.memory == nullptr || row.rank >= run.memory->ranks.size()) return;
   const RunMemory& memory = *run.memory;
-  const MemorySteps& steps = memory.ranks[row.rank];
-  const std::size_t kinds = memory.kinds.size();
+  const std::vector<HeldMemory>& held = memory.ranks[row.rank].held;
   const double capacity = static_cast<double>(run.run->capacity_bytes.value_or(0));
   const double top = bytes_at_top(static_cast<double>(memory.most), capacity);
   const double scale = (strip.height - 1) / top;
-  const auto after = std::upper_bound(steps.time.begin(), steps.time.end(), scene_->axis.origin);
-  auto step = static_cast<std::size_t>(std::max<std::ptrdiff_t>(0, after - steps.time.begin() - 1));
-  const std::int64_t span = run.lanes->span;
-  for (int x = 0; x < pixels_.width; ++x) {
+  const auto fill = [&](int x, double from, double until, Colour colour) {
+    const int bottom = strip.top + strip.height;
+    pixels_.fill(x, bottom - static_cast<int>(std::lround(until * scale)), x + 1,
+                 bottom - static_cast<int>(std::lround(from * scale)), muted(colour, strip));
+  };
+  auto piece = std::upper_bound(
+      held.begin(), held.end(), scene_->axis.origin,
+      [](std::int64_t time, const HeldMemory& each) { return time < each.begin.picoseconds; });
+  if (piece != held.begin()) --piece;
+  for (int x = 0; x < pixels_.width && piece != held.end(); ++x) {
     const std::int64_t until = scene_->axis.time_at(x + 1);
     if (until <= 0) continue;
-    if (scene_->axis.time_at(x) >= span) break;
-    std::size_t largest = step;
-    while (step + 1 < steps.time.size() && steps.time[step + 1] < until) {
-      ++step;
-      if (total_bytes(steps, step, kinds) > total_bytes(steps, largest, kinds)) largest = step;
+    if (scene_->axis.time_at(x) >= run.lanes->span) break;
+    auto largest = piece;
+    while (piece + 1 != held.end() && piece[1].begin.picoseconds < until) {
+      if ((++piece)->bytes > largest->bytes) largest = piece;
     }
+    if (memory.kinds.empty()) fill(x, 0, static_cast<double>(largest->bytes), series_colour(0));
     double sum = 0;
-    for (std::size_t k = 0; k < kinds; ++k) {
-      const int low = static_cast<int>(std::lround(sum * scale));
-      sum += static_cast<double>(steps.bytes[largest * kinds + k]);
-      const int high = static_cast<int>(std::lround(sum * scale));
-      const int bottom = strip.top + strip.height;
-      pixels_.fill(x, bottom - high, x + 1, bottom - low, muted(series_colour(k), strip));
+    for (const BufferKind kind : memory.kinds) {
+      const double below = sum;
+      sum += static_cast<double>(largest->by_kind[static_cast<std::size_t>(kind)]);
+      fill(x, below, sum, memory_colour(kind));
     }
     ++counts_.boxes;
   }

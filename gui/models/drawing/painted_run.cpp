@@ -4,6 +4,9 @@
 #include <array>
 #include <utility>
 
+#include "sim/report/memory.hpp"
+#include "sim/report/memory_kinds.hpp"
+
 namespace penstock {
 namespace {
 
@@ -98,6 +101,22 @@ std::size_t bytes_of(const std::vector<Pyramid>& pyramids) {
 }
 
 }  // namespace
+
+RunMemory memory_of_run(const ViewedRun& run, std::size_t most_steps) {
+  std::vector<MemorySample> samples = run.timeline.memory;
+  std::vector<BytesByKind> kinds;
+  const bool weighs = std::any_of(run.costs.bytes.begin(), run.costs.bytes.end(),
+                                  [](std::uint64_t bytes) { return bytes > 0; });
+  if (weighs) {
+    memory_peaks(run.plan, run.costs, run.timeline, &samples);
+    kinds = memory_kinds(run.plan, run.costs, run.timeline);
+  }
+  const bool many = samples.size() / std::max(1U, run.plan.ranks) > most_steps;
+  const Time shortest{many ? run.span().picoseconds / static_cast<std::int64_t>(most_steps) + 1
+                           : 0};
+  RunMemory memory = run_memory(run.plan, samples, run.span(), shortest, kinds);
+  return memory.most == 0 ? RunMemory{} : memory;
+}
 
 std::size_t PaintedRun::bytes() const {
   std::size_t sum = lanes->bytes();

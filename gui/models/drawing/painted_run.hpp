@@ -4,9 +4,9 @@
 #include <memory>
 #include <vector>
 
+#include "experiments/show/pictures/lanes/memory_lanes.hpp"
 #include "gui/models/lanes/colouring.hpp"
 #include "gui/models/lanes/link_lanes.hpp"
-#include "gui/models/lanes/memory_steps.hpp"
 #include "gui/models/lanes/run_lanes.hpp"
 #include "gui/models/run/viewed_run.hpp"
 #include "gui/models/tracks/pyramid.hpp"
@@ -49,6 +49,10 @@ struct PaintedRun {
   std::size_t bytes() const;
 };
 using PaintedRunPtr = std::shared_ptr<const PaintedRun>;
+
+/// With more than `most_steps` changes on a rank, those of each of as many stretches of time are
+/// one, at their largest total. Empty if nothing is known of the memory.
+RunMemory memory_of_run(const ViewedRun& run, std::size_t most_steps = 16384);
 
 PaintedRunPtr painted(ViewedRunPtr run, ColourBy by);
 /// The same as `painted`; quicker for a run of the plan of another one.

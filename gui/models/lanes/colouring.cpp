@@ -1,36 +1,13 @@
 #include "gui/models/lanes/colouring.hpp"
 
-#include <algorithm>
 #include <array>
 #include <set>
 
+#include "experiments/show/pictures/lanes/timeline_cells.hpp"
 #include "experiments/show/pictures/palette.hpp"
 
 namespace penstock {
 namespace {
-
-/// By class: the position of its stage among the stages of its rank or link, and how many there
-/// are.
-struct Chunk {
-  std::uint32_t number, count;
-};
-std::vector<Chunk> chunks_of(const Plan& plan) {
-  std::vector<std::vector<Stage>> stages(plan.resources());
-  for (const WorkClass& work : plan.classes) stages[work.resource].push_back(work.stage);
-  for (auto& held : stages) {
-    std::sort(held.begin(), held.end());
-    held.erase(std::unique(held.begin(), held.end()), held.end());
-  }
-  std::vector<Chunk> chunks;
-  for (const WorkClass& work : plan.classes) {
-    const auto& held = stages[work.resource];
-    const auto at = std::lower_bound(held.begin(), held.end(), work.stage) - held.begin();
-    const bool shaded = !is_transfer(work.pass);
-    chunks.push_back({shaded ? static_cast<std::uint32_t>(at) : 0,
-                      shaded ? static_cast<std::uint32_t>(held.size()) : 1});
-  }
-  return chunks;
-}
 
 constexpr Colour working_grey{150, 156, 165};
 
@@ -43,7 +20,7 @@ std::string_view name(ColourBy by) {
 }
 
 Colouring::Colouring(const Plan& plan, ColourBy by) : plan_(plan), by_(by) {
-  const std::vector<Chunk> chunks = chunks_of(plan);
+  const std::vector<ChunkPlace> places = chunks_of(plan);
   for (std::size_t c = 0; c < plan.classes.size(); ++c) {
     const WorkClass& work = plan.classes[c];
     std::uint8_t category = 0;
@@ -52,9 +29,9 @@ Colouring::Colouring(const Plan& plan, ColourBy by) : plan_(plan), by_(by) {
       category = static_cast<std::uint8_t>(index(work.stage) % series_colours);
     }
     category_of_class_.push_back(category);
-    of_class_.push_back(by == ColourBy::pass
-                            ? pass_colour(work.pass, chunks[c].number, chunks[c].count)
-                            : category_colour(category));
+    const auto [chunk, chunks] = is_transfer(work.pass) ? ChunkPlace{0, 1} : places[c];
+    of_class_.push_back(by == ColourBy::pass ? pass_colour(work.pass, chunk, chunks)
+                                             : category_colour(category));
   }
 }
 

@@ -1,8 +1,8 @@
 #include "gui/models/lanes/run_lanes.hpp"
 
 #include <algorithm>
-#include <array>
 
+#include "experiments/show/pictures/lanes/timeline_cells.hpp"
 #include "gui/models/tracks/stacked_boxes.hpp"
 #include "sim/report/idle.hpp"
 
@@ -52,21 +52,6 @@ std::vector<TasksOfRank> tasks_by_rank(const Plan& plan, const Timeline& timelin
   return ranks;
 }
 
-/// The causes of a gap one after the other.
-void add_pieces(const IdleGap& gap, Track& idle) {
-  const IdleCauses& own = gap.causes;
-  // By name: this runs for every gap.
-  const std::array<Time, idle_cause_count> lengths{
-      own.warmup, own.dependency, own.contention, own.transfer, own.memory, own.launch, own.drain};
-  std::int64_t at = gap.begin.picoseconds;
-  for (std::size_t c = 0; c < idle_cause_count; ++c) {
-    const std::int64_t length = lengths[c].picoseconds;
-    if (length == 0) continue;
-    idle.add(at, at + length, idle_tag(static_cast<IdleCause>(c), gap.next));
-    at += length;
-  }
-}
-
 void add_idle_time(const Plan& plan, const Timeline& timeline, RunLanes& lanes) {
   // Tags of waits have no room for more tasks.
   const bool by_next = plan.tasks() < no_next;
@@ -75,7 +60,12 @@ void add_idle_time(const Plan& plan, const Timeline& timeline, RunLanes& lanes) 
     rank.idle.waits = by_next;
   }
   GapFinder finder(plan, timeline);
-  const auto add = [&](const IdleGap& gap) { add_pieces(gap, lanes.ranks[index(gap.rank)].idle); };
+  const auto add = [&](const IdleGap& gap) {
+    Track& idle = lanes.ranks[index(gap.rank)].idle;
+    for_each_cause(gap, [&](IdleCause cause, Time begin, Time end) {
+      idle.add(begin.picoseconds, end.picoseconds, idle_tag(cause, gap.next));
+    });
+  };
   const std::vector<std::uint32_t> resources = resources_of(plan);
   for (TaskId task = 0; task < plan.tasks(); ++task) {
     const std::uint32_t resource = resources[plan.work[task]];

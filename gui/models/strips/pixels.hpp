@@ -40,19 +40,6 @@ struct Pixels {
       std::fill(row(y) + left, row(y) + right, colour);
     }
   }
-  /// The same with slanted lines over it, five pixels apart.
-  void hatch(int left, int top, int right, int bottom, std::uint32_t ground,
-             std::uint32_t line) const {
-    fill(left, top, right, bottom, ground);
-    left = std::max(left, 0);
-    right = std::min(right, width);
-    for (int y = std::max(top, 0); y < std::min(bottom, height); ++y) {
-      constexpr int apart = 6;
-      for (int x = left + (apart - (left + y) % apart) % apart; x < right; x += apart) {
-        row(y)[x] = line;
-      }
-    }
-  }
 };
 
 }  // namespace penstock

@@ -5,20 +5,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "experiments/show/pictures/axis.hpp"
 #include "sim/base/time.hpp"
 
 namespace penstock {
 namespace {
-
-/// The smallest of 1, 2, 5 times a power of ten that reaches a value of at least 1.
-std::int64_t round_up(double value) {
-  std::int64_t power = 1;
-  while (static_cast<double>(power) * 10 < value) power *= 10;
-  for (const std::int64_t mantissa : {1, 2, 5, 10}) {
-    if (static_cast<double>(power * mantissa) >= value) return power * mantissa;
-  }
-  return power * 10;
-}
 
 std::string digits(double value, int decimals) {
   std::string text = fmt::format("{:.{}f}", value, decimals);
@@ -58,7 +49,8 @@ TimeAxis panned(const TimeAxis& axis, double pixels, std::int64_t span, double w
 }
 
 std::vector<RulerTick> ruler_ticks(const TimeAxis& axis, double width, double apart) {
-  const std::int64_t step = round_up(std::max(1.0, apart * axis.picoseconds_per_pixel));
+  const RoundStep round = round_step(std::max(1.0, apart * axis.picoseconds_per_pixel), 1);
+  const auto step = static_cast<std::int64_t>(round.times(1));
   const std::int64_t last = axis.time_at(width);
   const TimeUnit unit = unit_for({std::max(std::llabs(last), std::llabs(axis.origin))});
   const double in_unit = static_cast<double>(unit.picoseconds);

@@ -164,22 +164,21 @@ QString TimelineCanvas::text_of_link(const LaneRow& row, std::int64_t time) cons
 QString TimelineCanvas::text_of_memory(const LaneRow& row, std::int64_t time) const {
   const PaintedRun& of = run(row.run);
   if (of.memory == nullptr || row.rank >= of.memory->ranks.size()) return {};
-  const RunMemory& memory = *of.memory;
-  const MemorySteps& steps = memory.ranks[row.rank];
-  const auto after = std::upper_bound(steps.time.begin(), steps.time.end(), time);
-  if (after == steps.time.begin()) return {};
-  const auto step = static_cast<std::size_t>(after - steps.time.begin() - 1);
-  std::uint64_t total = 0;
+  const std::vector<HeldMemory>& held = of.memory->ranks[row.rank].held;
+  const auto after = std::upper_bound(
+      held.begin(), held.end(), time,
+      [](std::int64_t moment, const HeldMemory& each) { return moment < each.begin.picoseconds; });
+  if (after == held.begin()) return {};
+  const HeldMemory& now = after[-1];
   QStringList kinds;
-  for (std::size_t k = 0; k < memory.kinds.size(); ++k) {
-    const std::uint64_t bytes = steps.bytes[step * memory.kinds.size() + k];
-    total += bytes;
-    if (bytes == 0 || !memory.by_kind) continue;
-    kinds << qt_text(name(memory.kinds[k])) + " " + qt_text(bytes_text(bytes));
+  for (const BufferKind kind : of.memory->kinds) {
+    const std::uint64_t bytes = now.by_kind[static_cast<std::size_t>(kind)];
+    if (bytes > 0) kinds << qt_text(name(kind)) + " " + qt_text(bytes_text(bytes));
   }
-  QString text = QString("rank %1%2 at %3 holds %4")
-                     .arg(row.rank)
-                     .arg(of_run(row.run), qt_text(short_time(time)), qt_text(bytes_text(total)));
+  QString text =
+      QString("rank %1%2 at %3 holds %4")
+          .arg(row.rank)
+          .arg(of_run(row.run), qt_text(short_time(time)), qt_text(bytes_text(now.bytes)));
   const auto capacity = of.run->capacity_bytes;
   if (capacity) text += " of " + qt_text(bytes_text(*capacity));
   return kinds.isEmpty() ? text : text + ": " + kinds.join(", ");

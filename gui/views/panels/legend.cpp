@@ -3,6 +3,7 @@
 #include <QPainter>
 #include <set>
 
+#include "experiments/show/pictures/lanes/timeline_legend.hpp"
 #include "experiments/show/pictures/palette.hpp"
 #include "gui/views/canvas/look.hpp"
 
@@ -10,26 +11,6 @@ namespace penstock {
 namespace {
 
 constexpr int legend_line = 20;
-
-QString pass_phrase(Pass pass) {
-  constexpr std::array<const char*, pass_count> words{"forward",
-                                                      "backward",
-                                                      "backward, input gradient",
-                                                      "backward, weight gradient",
-                                                      "recomputation",
-                                                      "optimiser step",
-                                                      "evict",
-                                                      "load",
-                                                      "send activation",
-                                                      "send gradient",
-                                                      "send evicted activation",
-                                                      "send loaded activation",
-                                                      "reduce gradients",
-                                                      "gather weights",
-                                                      "tied embedding gradient",
-                                                      "reduce early buckets"};
-  return words[static_cast<std::size_t>(pass)];
-}
 
 /// What has a colour in some runs.
 struct Seen {
@@ -71,7 +52,7 @@ void RunLegend::show_runs(const std::vector<PaintedRunPtr>& runs, ThemeName name
   const auto [categories, causes] = seen_in(runs);
   for (const std::uint8_t category : categories) {
     QString text = "ops";
-    if (run.by == ColourBy::pass) text = pass_phrase(static_cast<Pass>(category));
+    if (run.by == ColourBy::pass) text = qt_text(pass_name(static_cast<Pass>(category)));
     if (run.by == ColourBy::stage || run.by == ColourBy::microbatch) {
       text = QString("%1 %2, %3, …")
                  .arg(qt_text(name(run.by)))
@@ -85,10 +66,11 @@ void RunLegend::show_runs(const std::vector<PaintedRunPtr>& runs, ThemeName name
                         QString("idle: ") + name(static_cast<IdleCause>(cause))});
   }
   if (memory && run.memory != nullptr) {
-    for (std::size_t k = 0; k < run.memory->kinds.size(); ++k) {
-      const QString kind =
-          run.memory->by_kind ? qt_text(name(run.memory->kinds[k])) : QString("all kinds");
-      entries_.push_back({qt_colour(series_colour(k)), {}, "memory: " + kind});
+    for (const BufferKind kind : run.memory->kinds) {
+      entries_.push_back({qt_colour(memory_colour(kind)), {}, "memory: " + qt_text(name(kind))});
+    }
+    if (run.memory->kinds.empty()) {
+      entries_.push_back({qt_colour(series_colour(0)), {}, "memory: all kinds"});
     }
   }
   if (runs.size() > 1) {

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "experiments/show/pictures/palette.hpp"
-#include "gui/models/lanes/memory_steps.hpp"
 #include "gui/models/view/time_axis.hpp"
 #include "gui/views/canvas/look.hpp"
 #include "sim/report/idle_cause.hpp"
@@ -80,19 +79,13 @@ TEST_CASE("memory: kinds stand one over the other in their order, as high as the
   opened.press(QKeySequence("N"));
   REQUIRE(opened.canvas().first()->memory != nullptr);
   const RunMemory& memory = *opened.canvas().first()->memory;
+  const std::vector<HeldMemory>& held = memory.ranks.front().held;
+  const HeldMemory& fullest =
+      *std::max_element(held.begin(), held.end() - 1,
+                        [](const HeldMemory& a, const HeldMemory& b) { return a.bytes < b.bytes; });
   const std::size_t kinds = memory.kinds.size();
-  const MemorySteps& steps = memory.ranks.front();
-  std::size_t fullest = 0;
-  const auto total = [&](std::size_t step) {
-    std::uint64_t sum = 0;
-    for (std::size_t k = 0; k < kinds; ++k) sum += steps.bytes[step * kinds + k];
-    return sum;
-  };
-  for (std::size_t s = 0; s + 1 < steps.time.size(); ++s) {
-    if (total(s) > total(fullest)) fullest = s;
-  }
   REQUIRE(kinds > 1);
-  const auto middle = (steps.time[fullest] + steps.time[fullest + 1]) / 2;
+  const auto middle = (fullest.begin.picoseconds + fullest.end.picoseconds) / 2;
   const int x = static_cast<int>(TimelineCanvas::gutter + opened.canvas().view().axis.x_of(middle));
   const QImage image = opened.canvas().grab().toImage();
   const QRectF lane = opened.canvas().place_of_memory(0);
@@ -101,7 +94,7 @@ TEST_CASE("memory: kinds stand one over the other in their order, as high as the
   std::size_t last = 0;
   for (int y = static_cast<int>(lane.bottom()) - 1; y >= static_cast<int>(lane.top()); --y) {
     for (std::size_t k = 0; k < kinds; ++k) {
-      if (image.pixelColor(x, y) != qt_colour(series_colour(k))) continue;
+      if (image.pixelColor(x, y) != qt_colour(memory_colour(memory.kinds[k]))) continue;
       ++heights[k];
       CHECK(k >= last);
       last = k;
@@ -109,11 +102,13 @@ TEST_CASE("memory: kinds stand one over the other in their order, as high as the
   }
   const auto first_held = std::find_if(heights.begin(), heights.end(), [](int h) { return h > 0; });
   CHECK(image.pixelColor(x, static_cast<int>(lane.bottom()) - 1) ==
-        qt_colour(series_colour(static_cast<std::size_t>(first_held - heights.begin()))));
+        qt_colour(
+            memory_colour(memory.kinds[static_cast<std::size_t>(first_held - heights.begin())])));
   const double all = lane.height() - 1;
   for (std::size_t k = 0; k < kinds; ++k) {
-    const double share =
-        static_cast<double>(steps.bytes[fullest * kinds + k]) / static_cast<double>(memory.most);
+    const double bytes =
+        static_cast<double>(fullest.by_kind[static_cast<std::size_t>(memory.kinds[k])]);
+    const double share = bytes / static_cast<double>(memory.most);
     CHECK(std::abs(heights[k] - share * all) <= 1.5);
   }
 }

@@ -9,16 +9,6 @@
 namespace penstock {
 namespace {
 
-void add_causes(Lane& lane, const IdleGap& gap) {
-  Time at = gap.begin;
-  for (std::size_t i = 0; i < idle_cause_count; ++i) {
-    const auto cause = static_cast<IdleCause>(i);
-    const Time length = time_of(gap.causes, cause);
-    if (length > Time{}) lane.push_back({at, at + length, cause, 0, 1, {}});
-    at = at + length;
-  }
-}
-
 /// In the path, the first part of a fused cell represents both.
 Time end_of(const Plan& plan, const Timeline& timeline, TaskId task) {
   const bool fused = plan.class_of(task).partner != UINT32_MAX;
@@ -33,7 +23,10 @@ void add_idle(std::vector<Lane>& lanes, const std::vector<IdleGap>& gaps) {
       throw InputError(fmt::format("an idle gap is of rank {}, and the plan has {} ranks",
                                    index(gap.rank), lanes.size()));
     }
-    add_causes(lanes[index(gap.rank)], gap);
+    Lane& lane = lanes[index(gap.rank)];
+    for_each_cause(gap, [&](IdleCause cause, Time begin, Time end) {
+      lane.push_back({begin, end, cause, 0, 1, {}});
+    });
   }
   for (Lane& lane : lanes) {
     std::stable_sort(lane.begin(), lane.end(),

@@ -37,24 +37,24 @@ std::vector<BufferKind> kinds_in(const std::vector<BytesByKind>& samples) {
   return always;
 }
 
-std::vector<MemoryLane> memory_lanes(const Plan& plan, const Timeline& timeline, Time end,
-                                     Time shortest, const std::vector<BytesByKind>& kinds) {
-  std::vector<MemoryLane> lanes(plan.ranks);
-  const std::vector<MemorySample>& samples = timeline.memory;
+RunMemory run_memory(const Plan& plan, const std::vector<MemorySample>& samples, Time end,
+                     Time shortest, const std::vector<BytesByKind>& kinds) {
+  RunMemory memory{kinds_in(kinds), std::vector<MemoryLane>(plan.ranks)};
   for (std::size_t i = 0; i < samples.size(); ++i) {
     const MemorySample& sample = samples[i];
-    if (index(sample.rank) >= lanes.size()) {
+    if (index(sample.rank) >= plan.ranks) {
       throw InputError(fmt::format("a memory sample is of rank {}, and the plan has {} ranks",
-                                   index(sample.rank), lanes.size()));
+                                   index(sample.rank), plan.ranks));
     }
     const bool goes_on = i + 1 < samples.size() && samples[i + 1].rank == sample.rank;
     const HeldMemory piece{sample.time, goes_on ? samples[i + 1].time : std::max(end, sample.time),
                            sample.bytes, kinds.empty() ? BytesByKind{} : kinds[i]};
-    MemoryLane& lane = lanes[index(sample.rank)];
+    MemoryLane& lane = memory.ranks[index(sample.rank)];
     if (piece.bytes > lane.peak.bytes) lane.peak = piece;
     add_piece(piece, shortest, lane.held);
+    memory.most = std::max(memory.most, sample.bytes);
   }
-  return lanes;
+  return memory;
 }
 
 }  // namespace penstock

@@ -25,13 +25,20 @@ struct MemoryLane {
   HeldMemory peak{};  // the first maximum
 };
 
+/// The memory of all ranks of a run.
+struct RunMemory {
+  std::vector<BufferKind> kinds;  // that occur, in the order of stacking; empty: not known
+  std::vector<MemoryLane> ranks;
+  std::uint64_t most = 0;  // of any rank at any time
+};
+
 /// The kinds that occur, in the order in which they are stacked: what is there all the time first.
 std::vector<BufferKind> kinds_in(const std::vector<BytesByKind>& samples);
 
 /// The memory samples of each rank up to `end`, in pieces not shorter than `shortest`; faster
 /// changes keep their maximum. `kinds`: of each sample, or none. Throws InputError for samples of a
 /// rank that is not in the plan.
-std::vector<MemoryLane> memory_lanes(const Plan& plan, const Timeline& timeline, Time end,
-                                     Time shortest, const std::vector<BytesByKind>& kinds = {});
+RunMemory run_memory(const Plan& plan, const std::vector<MemorySample>& samples, Time end,
+                     Time shortest, const std::vector<BytesByKind>& kinds = {});
 
 }  // namespace penstock

@@ -39,7 +39,7 @@ class MemoryDrawing {
   void lay_out(double top);
   std::vector<LegendEntry> legend() const;
   double share(std::uint64_t bytes) const {
-    return static_cast<double>(bytes) / static_cast<double>(most_);
+    return static_cast<double>(bytes) / static_cast<double>(memory_.most);
   }
   Rectangle box_of(std::size_t shown, const HeldMemory& held, double height) const;
   void draw_areas();
@@ -51,9 +51,7 @@ class MemoryDrawing {
   const MemoryPicture& picture_;
   Page& page_;
   Time end_;
-  std::vector<MemoryLane> lanes_;
-  std::vector<BufferKind> kinds_;
-  std::uint64_t most_ = 0;
+  RunMemory memory_;
   std::optional<LaneFrame> frame_;
 };
 
@@ -62,10 +60,8 @@ MemoryDrawing::MemoryDrawing(const Plan& plan, const Timeline& timeline,
     : plan_(plan), picture_(picture), page_(page), end_(makespan(plan, timeline)) {
   const double width = (page.width - 2 * margin_of(page)) * page.scale;
   const double shortest = narrowest_step * static_cast<double>(end_.picoseconds) / width;
-  lanes_ = memory_lanes(plan, timeline, end_, {std::llround(shortest)}, picture.kinds);
-  kinds_ = kinds_in(picture.kinds);
-  for (const MemoryLane& lane : lanes_) most_ = std::max(most_, lane.peak.bytes);
-  if (most_ == 0) {
+  memory_ = run_memory(plan, timeline.memory, end_, {std::llround(shortest)}, picture.kinds);
+  if (memory_.most == 0) {
     throw InputError(
         "no rank holds memory in this run; a model with sizes (layers, or stages with "
         "activation_bytes, stash_bytes or parameter_bytes) has memory to draw");
@@ -76,15 +72,15 @@ void MemoryDrawing::draw() {
   const double top = draw_top();
   lay_out(top);
   // Lanes that are too low to show kinds show their sum.
-  if (!kinds_.empty() && frame_->lane_height() < lowest_area) {
-    kinds_.clear();
+  if (!memory_.kinds.empty() && frame_->lane_height() < lowest_area) {
+    memory_.kinds.clear();
     lay_out(top);
   }
   draw_legend(page_.canvas, {margin_of(page_), top + legend_row / 2}, inner_width(page_), legend());
   if (frame_->lane_height() < lowest_area) {
     draw_shades();
   } else {
-    kinds_.empty() ? draw_areas() : draw_kinds();
+    memory_.kinds.empty() ? draw_areas() : draw_kinds();
   }
   draw_peaks();
   frame_->draw_names();
@@ -98,13 +94,13 @@ void MemoryDrawing::lay_out(double top) {
 
 std::vector<LegendEntry> MemoryDrawing::legend() const {
   std::vector<LegendEntry> entries;
-  for (const BufferKind kind : kinds_) {
+  for (const BufferKind kind : memory_.kinds) {
     entries.push_back(legend_entry({{memory_colour(kind)}}, std::string(name(kind))));
   }
   if (entries.empty()) {
     Swatch swatch;
     for (int i = 0; i <= 4; ++i) swatch.colours.push_back(share_colour(i / 4.0));
-    entries.push_back(legend_entry(swatch, "0 to " + bytes_text(most_)));
+    entries.push_back(legend_entry(swatch, "0 to " + bytes_text(memory_.most)));
   }
   entries.push_back(legend_entry({{peak_colour}}, "peak of the rank"));
   return entries;
@@ -112,7 +108,7 @@ std::vector<LegendEntry> MemoryDrawing::legend() const {
 
 double MemoryDrawing::peak_room() {
   double widest = 0;
-  for (const MemoryLane& lane : lanes_) {
+  for (const MemoryLane& lane : memory_.ranks) {
     widest = std::max(widest, page_.canvas.text_width(bytes_text(lane.peak.bytes), tick_style));
   }
   return peak_gap + widest;
@@ -120,10 +116,11 @@ double MemoryDrawing::peak_room() {
 
 double MemoryDrawing::draw_top() {
   const auto largest = std::max_element(
-      lanes_.begin(), lanes_.end(),
+      memory_.ranks.begin(), memory_.ranks.end(),
       [](const MemoryLane& a, const MemoryLane& b) { return a.peak.bytes < b.peak.bytes; });
-  const std::string subtitle = fmt::format("memory of each rank; largest peak {}, on rank {}",
-                                           bytes_text(most_), largest - lanes_.begin());
+  const std::string subtitle =
+      fmt::format("memory of each rank; largest peak {}, on rank {}", bytes_text(memory_.most),
+                  largest - memory_.ranks.begin());
   return draw_heading(page_, picture_.options.title.value_or(picture_.title), subtitle) +
          memory_air;
 }
@@ -143,7 +140,7 @@ void MemoryDrawing::draw_areas() {
   std::map<int, std::vector<Rectangle>> boxes;
   for (std::size_t shown = 0; shown < frame_->ranks().size(); ++shown) {
     grounds.push_back(box_of(shown, {Time{}, end_, 0}, 1));
-    for (const HeldMemory& held : lanes_[frame_->ranks()[shown]].held) {
+    for (const HeldMemory& held : memory_.ranks[frame_->ranks()[shown]].held) {
       const double height = share(held.bytes);
       boxes[static_cast<int>(height * shade_levels)].push_back(box_of(shown, held, height));
     }
@@ -160,9 +157,9 @@ void MemoryDrawing::draw_kinds() {
   std::map<BufferKind, std::vector<Rectangle>> boxes;
   for (std::size_t shown = 0; shown < frame_->ranks().size(); ++shown) {
     grounds.push_back(box_of(shown, {Time{}, end_, 0}, 1));
-    for (const HeldMemory& held : lanes_[frame_->ranks()[shown]].held) {
+    for (const HeldMemory& held : memory_.ranks[frame_->ranks()[shown]].held) {
       std::uint64_t below = 0;
-      for (const BufferKind kind : kinds_) {
+      for (const BufferKind kind : memory_.kinds) {
         const std::uint64_t bytes = held.by_kind[static_cast<std::size_t>(kind)];
         if (bytes == 0) continue;
         Rectangle box = box_of(shown, held, share(bytes));
@@ -182,7 +179,7 @@ void MemoryDrawing::draw_peaks() {
   std::vector<Rectangle> lines;
   const bool low = frame_->lane_height() < lowest_area;
   for (std::size_t shown = 0; shown < frame_->ranks().size(); ++shown) {
-    const HeldMemory& peak = lanes_[frame_->ranks()[shown]].peak;
+    const HeldMemory& peak = memory_.ranks[frame_->ranks()[shown]].peak;
     Rectangle line = box_of(shown, peak, low ? 1 : share(peak.bytes));
     if (!low) line = {line.x, line.y - 1, std::max(line.width, 2.0), 2};
     if (low) line.width = 1.5;
@@ -198,7 +195,7 @@ void MemoryDrawing::draw_peaks() {
 void MemoryDrawing::draw_shades() {
   std::map<int, std::vector<Rectangle>> boxes;
   for (std::size_t shown = 0; shown < frame_->ranks().size(); ++shown) {
-    for (const HeldMemory& held : lanes_[frame_->ranks()[shown]].held) {
+    for (const HeldMemory& held : memory_.ranks[frame_->ranks()[shown]].held) {
       boxes[static_cast<int>(share(held.bytes) * shade_levels)].push_back(box_of(shown, held, 1));
     }
   }

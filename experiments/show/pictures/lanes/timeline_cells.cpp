@@ -10,24 +10,6 @@
 namespace penstock {
 namespace {
 
-/// By class: the position of its stage among the stages of its rank.
-std::vector<std::uint32_t> chunk_of_class(const Plan& plan) {
-  std::vector<std::vector<Stage>> stages(plan.resources());
-  for (const WorkClass& work : plan.classes) stages[work.resource].push_back(work.stage);
-  for (auto& held : stages) {
-    std::sort(held.begin(), held.end());
-    held.erase(std::unique(held.begin(), held.end()), held.end());
-  }
-  std::vector<std::uint32_t> chunks;
-  chunks.reserve(plan.classes.size());
-  for (const WorkClass& work : plan.classes) {
-    const auto& held = stages[work.resource];
-    const auto place = std::lower_bound(held.begin(), held.end(), work.stage);
-    chunks.push_back(static_cast<std::uint32_t>(place - held.begin()));
-  }
-  return chunks;
-}
-
 bool has_length(const Timeline& timeline, TaskId task) {
   return timeline.end[task] > timeline.begin[task];
 }
@@ -43,11 +25,29 @@ std::pair<double, double> height_of(const Plan& plan, const Timeline& timeline, 
 
 }  // namespace
 
+std::vector<ChunkPlace> chunks_of(const Plan& plan) {
+  std::vector<std::vector<Stage>> stages(plan.resources());
+  for (const WorkClass& work : plan.classes) stages[work.resource].push_back(work.stage);
+  for (auto& held : stages) {
+    std::sort(held.begin(), held.end());
+    held.erase(std::unique(held.begin(), held.end()), held.end());
+  }
+  std::vector<ChunkPlace> chunks;
+  chunks.reserve(plan.classes.size());
+  for (const WorkClass& work : plan.classes) {
+    const auto& held = stages[work.resource];
+    const auto place = std::lower_bound(held.begin(), held.end(), work.stage);
+    chunks.push_back({static_cast<std::uint32_t>(place - held.begin()),
+                      static_cast<std::uint32_t>(held.size())});
+  }
+  return chunks;
+}
+
 std::uint32_t most_chunks(const Plan& plan) {
   std::uint32_t most = 0;
-  const std::vector<std::uint32_t> chunks = chunk_of_class(plan);
-  for (std::size_t c = 0; c < chunks.size(); ++c) {
-    if (!plan.is_link(plan.classes[c].resource)) most = std::max(most, chunks[c] + 1);
+  const std::vector<ChunkPlace> places = chunks_of(plan);
+  for (std::size_t c = 0; c < places.size(); ++c) {
+    if (!plan.is_link(plan.classes[c].resource)) most = std::max(most, places[c].chunks);
   }
   return most;
 }
@@ -61,14 +61,14 @@ std::vector<Lane> lanes(const Plan& plan, const Timeline& timeline) {
                     "drawn with the plan that it was made from",
                     timeline.begin.size(), plan.tasks()));
   }
-  const std::vector<std::uint32_t> chunks = chunk_of_class(plan);
+  const std::vector<ChunkPlace> places = chunks_of(plan);
   for (TaskId task = 0; task < plan.tasks(); ++task) {
     const WorkClass& work = plan.class_of(task);
     if (plan.is_link(work.resource) || !has_length(timeline, task)) continue;
     const auto [top, bottom] = height_of(plan, timeline, task);
     lanes[work.resource].push_back({timeline.begin[task], timeline.end[task],
-                                    ActionKind{work.pass, chunks[plan.work[task]]}, top, bottom,
-                                    plan.microbatch[task]});
+                                    ActionKind{work.pass, places[plan.work[task]].chunk}, top,
+                                    bottom, plan.microbatch[task]});
   }
   return lanes;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <compare>
 #include <cstdint>
 #include <optional>
@@ -8,6 +9,7 @@
 
 #include "sim/base/time.hpp"
 #include "sim/plan/plan.hpp"
+#include "sim/report/idle.hpp"
 #include "sim/report/idle_cause.hpp"
 #include "sim/timeline/timeline.hpp"
 
@@ -37,8 +39,29 @@ struct Cell {
 /// The cells of one rank, ordered by begin.
 using Lane = std::vector<Cell>;
 
+/// The place of a work class among the stages of its rank or link, and how many these are.
+struct ChunkPlace {
+  std::uint32_t chunk, chunks;
+};
+/// By work class.
+std::vector<ChunkPlace> chunks_of(const Plan& plan);
 /// The largest number of stages on one rank.
 std::uint32_t most_chunks(const Plan& plan);
+
+/// Calls `visit(cause, begin, end)` for the causes of a gap, one after the other.
+template <class Visitor>
+void for_each_cause(const IdleGap& gap, Visitor&& visit) {
+  const IdleCauses& own = gap.causes;
+  // By name: the viewer has a gap for every other op.
+  const std::array<Time, idle_cause_count> lengths{
+      own.warmup, own.dependency, own.contention, own.transfer, own.memory, own.launch, own.drain};
+  Time at = gap.begin;
+  for (std::size_t c = 0; c < idle_cause_count; ++c) {
+    if (lengths[c] == Time{}) continue;
+    visit(static_cast<IdleCause>(c), at, at + lengths[c]);
+    at = at + lengths[c];
+  }
+}
 
 /// The actions of each rank as cells. Spans without length are left out; the two parts of a fused
 /// cell have half the height each. A timeline without spans gives empty lanes. Throws InputError
