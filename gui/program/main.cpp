@@ -12,7 +12,7 @@
 #include "experiments/input/long_work/messages.hpp"
 #include "experiments/version.hpp"
 #include "gui/views/canvas/look.hpp"
-#include "gui/views/output/view_picture.hpp"
+#include "gui/views/output/run_output.hpp"
 #include "gui/views/window/viewer_window.hpp"
 #include "sim/base/error.hpp"
 

@@ -11,7 +11,7 @@
 #include "experiments/program/commands/line/command_line.hpp"
 #include "experiments/program/commands/registry.hpp"
 #include "experiments/run/run.hpp"
-#include "experiments/show/pictures/lengths.hpp"
+#include "experiments/show/pictures/picture.hpp"
 #include "experiments/show/results/run_picture.hpp"
 #include "sim/base/error.hpp"
 

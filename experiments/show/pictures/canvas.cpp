@@ -9,7 +9,7 @@
 
 #include "experiments/input/files/plain_text.hpp"
 #include "experiments/show/pictures/cairo.hpp"
-#include "experiments/show/pictures/cairo_pen.hpp"
+#include "experiments/show/pictures/mark_writers.hpp"
 
 namespace penstock {
 namespace {

@@ -8,9 +8,7 @@
 #include "gui/models/drawing/lane_rows.hpp"
 #include "gui/models/drawing/painted_run.hpp"
 #include "gui/models/drawing/theme.hpp"
-#include "gui/models/strips/glyphs.hpp"
 #include "gui/models/strips/pixels.hpp"
-#include "gui/models/strips/share_columns.hpp"
 #include "gui/models/strips/strip_lines.hpp"
 #include "gui/models/view/time_axis.hpp"
 

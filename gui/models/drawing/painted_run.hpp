@@ -1,12 +1,12 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <memory>
 #include <vector>
 
 #include "experiments/show/pictures/lanes/memory_lanes.hpp"
 #include "gui/models/lanes/colouring.hpp"
-#include "gui/models/lanes/link_lanes.hpp"
 #include "gui/models/lanes/run_lanes.hpp"
 #include "gui/models/run/viewed_run.hpp"
 #include "gui/models/tracks/pyramid.hpp"
@@ -63,5 +63,8 @@ PaintedRunPtr with_memory(const PaintedRun& run);
 /// With the use of links, in the order of those of a plan; links that the run lacks are empty.
 PaintedRunPtr with_links(const PaintedRun& run, const Plan& order);
 PaintedRunPtr with_differences(const PaintedRun& run, std::vector<double> differences);
+
+/// The mean idle share of all ranks by cause in each of some columns over a whole run.
+std::vector<std::array<float, idle_cause_count>> idle_over_time(const PaintedRun& run, int columns);
 
 }  // namespace penstock

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "gui/models/run/same_ops.hpp"
+#include "gui/models/run/run_pair.hpp"
 
 namespace penstock {
 namespace {

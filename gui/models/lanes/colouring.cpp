@@ -3,7 +3,7 @@
 #include <array>
 #include <set>
 
-#include "experiments/show/pictures/lanes/timeline_cells.hpp"
+#include "experiments/show/pictures/lanes/lane_cells.hpp"
 #include "experiments/show/pictures/palette.hpp"
 
 namespace penstock {

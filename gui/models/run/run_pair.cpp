@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "experiments/input/files/table.hpp"
+#include "experiments/measure/comparison/comparison.hpp"
 #include "experiments/measure/comparison/comparison_words.hpp"
 #include "sim/base/error.hpp"
 
@@ -100,6 +101,17 @@ std::uint64_t most_memory(const Report& report) {
   return most;
 }
 
+bool is_alike(const WorkClass& one, const WorkClass& other) {
+  return one.pass == other.pass && one.stage == other.stage && one.resource == other.resource;
+}
+
+/// Whether each task number is the same op in both, as when only costs have changed.
+bool number_alike(const Plan& one, const Plan& other) {
+  return one.work == other.work && one.microbatch == other.microbatch &&
+         std::equal(one.classes.begin(), one.classes.end(), other.classes.begin(),
+                    other.classes.end(), is_alike);
+}
+
 }  // namespace
 
 RunPair pair_of(const ViewedRunPtr& first, const ViewedRunPtr& given, PairAlignment alignment,
@@ -143,6 +155,17 @@ std::string headline(const Report& a, const Report& now, bool brief) {
   const double memory = static_cast<double>(most_memory(now)) - static_cast<double>(most_memory(a));
   return text + fmt::format(", bubble {:+.1f} points, memory {:+.2f} GiB",
                             100 * (now.bubble.of_makespan - a.bubble.of_makespan), memory / gib);
+}
+
+std::vector<TaskId> same_ops(const Plan& from, const std::vector<TaskId>& tasks, const Plan& to) {
+  if (tasks.empty() || &from == &to || number_alike(from, to)) return tasks;
+  std::vector<TaskId> there(from.tasks(), no_task);
+  for (const TaskPair& pair : match_tasks(from, to).shared) there[pair.a] = pair.b;
+  std::vector<TaskId> found;
+  for (const TaskId task : tasks) {
+    if (there[task] != no_task) found.push_back(there[task]);
+  }
+  return found;
 }
 
 }  // namespace penstock

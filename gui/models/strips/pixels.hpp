@@ -1,11 +1,3 @@
-#pragma once
-
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-
-#include "experiments/show/pictures/colour.hpp"
-
 // For loops over whole rows: compiled once more for wider vectors, which are taken where the
 // processor has them. Results are the same. Sanitizers cannot choose that early.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
@@ -14,6 +6,17 @@
 #else
 #define PENSTOCK_WIDE_VECTORS
 #endif
+
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "experiments/show/pictures/colour.hpp"
 
 namespace penstock {
 
@@ -40,6 +43,22 @@ struct Pixels {
       std::fill(row(y) + left, row(y) + right, colour);
     }
   }
+};
+
+/// The letters of one font as masks, so that thousands of labels cost little.
+struct Glyphs {
+  struct Glyph {
+    int width = 0;                    // of the mask and to the next letter
+    std::vector<std::uint8_t> alpha;  // by row
+  };
+  int height = 0;
+  int digits_top = 0;     // of the digits within the height
+  int digits_height = 0;  // 0 without a font
+  std::array<Glyph, 128> glyphs;
+
+  int width_of(std::string_view text) const;
+  /// Draws a text with its digits centred on a row; what lies outside of the picture is cut off.
+  void draw(const Pixels& pixels, int left, int middle, std::string_view text, Colour colour) const;
 };
 
 }  // namespace penstock

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "gui/models/run/same_ops.hpp"
+#include "gui/models/run/run_pair.hpp"
 #include "gui/views/canvas/canvas_drawing.hpp"
 #include "gui/views/canvas/look.hpp"
 

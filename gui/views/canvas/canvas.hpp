@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "gui/models/drawing/lane_painter.hpp"
-#include "gui/models/drawing/shown_op.hpp"
-#include "gui/models/lanes/area.hpp"
+#include "gui/models/drawing/lane_rows.hpp"
+#include "gui/models/lanes/run_lanes.hpp"
 #include "gui/models/view/op_steps.hpp"
-#include "gui/models/view/view_history.hpp"
+#include "gui/models/view/time_axis.hpp"
 
 namespace penstock {
 

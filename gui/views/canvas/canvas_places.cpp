@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "experiments/input/files/table.hpp"
-#include "gui/models/drawing/lane_hits.hpp"
+#include "gui/models/drawing/lane_rows.hpp"
 #include "gui/views/canvas/canvas.hpp"
 #include "gui/views/canvas/look.hpp"
 

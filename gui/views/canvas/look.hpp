@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "gui/models/drawing/theme.hpp"
-#include "gui/models/strips/glyphs.hpp"
+#include "gui/models/strips/pixels.hpp"
 
 namespace penstock {
 

@@ -9,7 +9,6 @@
 #include <QVBoxLayout>
 
 #include "experiments/input/scenario/document.hpp"
-#include "gui/models/change/scenario_keys.hpp"
 #include "gui/models/change/text_place.hpp"
 #include "gui/views/canvas/look.hpp"
 

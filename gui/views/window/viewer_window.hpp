@@ -20,10 +20,8 @@
 #include "gui/models/drawing/runs_on_axis.hpp"
 #include "gui/models/view/op_search.hpp"
 #include "gui/views/canvas/canvas.hpp"
-#include "gui/views/panels/heat_map.hpp"
-#include "gui/views/panels/legend.hpp"
+#include "gui/views/panels/indicators.hpp"
 #include "gui/views/panels/scenario_panel.hpp"
-#include "gui/views/panels/text_line.hpp"
 #include "gui/views/panels/what_if_panel.hpp"
 #include "gui/views/window/background.hpp"
 

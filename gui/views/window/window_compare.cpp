@@ -3,7 +3,7 @@
 #include <QFileDialog>
 #include <algorithm>
 
-#include "gui/models/run/same_ops.hpp"
+#include "gui/models/run/run_pair.hpp"
 #include "gui/views/canvas/look.hpp"
 #include "gui/views/window/viewer_window.hpp"
 #include "sim/base/error.hpp"

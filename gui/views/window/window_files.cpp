@@ -17,11 +17,10 @@
 #include "experiments/input/formats/torch_csv.hpp"
 #include "experiments/input/scenario/document.hpp"
 #include "experiments/plan/starter/small_starter.hpp"
-#include "gui/models/change/order_move.hpp"
+#include "gui/models/change/moves.hpp"
 #include "gui/models/run/open_files.hpp"
 #include "gui/views/canvas/look.hpp"
-#include "gui/views/output/run_file.hpp"
-#include "gui/views/output/view_picture.hpp"
+#include "gui/views/output/run_output.hpp"
 #include "gui/views/window/viewer_window.hpp"
 #include "sim/base/error.hpp"
 

@@ -1,9 +1,8 @@
 #include <algorithm>
 
 #include "experiments/input/files/table.hpp"
-#include "gui/models/change/boundary_move.hpp"
-#include "gui/models/change/order_move.hpp"
-#include "gui/models/run/slack.hpp"
+#include "gui/models/change/moves.hpp"
+#include "gui/models/run/viewed_run.hpp"
 #include "gui/views/canvas/look.hpp"
 #include "gui/views/window/viewer_window.hpp"
 #include "sim/base/error.hpp"

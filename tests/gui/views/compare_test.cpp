@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "experiments/input/scenario/document.hpp"
-#include "gui/views/panels/heat_map.hpp"
+#include "gui/views/panels/indicators.hpp"
 #include "sim/base/error.hpp"
 #include "tests/gui/views/opened.hpp"
 #include "tests/support/scratch.hpp"

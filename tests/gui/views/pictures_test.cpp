@@ -7,8 +7,7 @@
 #include <cmath>
 
 #include "gui/views/canvas/look.hpp"
-#include "gui/views/output/run_file.hpp"
-#include "gui/views/output/view_picture.hpp"
+#include "gui/views/output/run_output.hpp"
 #include "sim/base/error.hpp"
 #include "tests/gui/views/allocations.hpp"
 #include "tests/gui/views/opened.hpp"

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "experiments/show/pictures/lanes/timeline_cells.hpp"
+#include "experiments/show/pictures/lanes/lane_cells.hpp"
 #include "experiments/show/pictures/palette.hpp"
 
 namespace penstock {

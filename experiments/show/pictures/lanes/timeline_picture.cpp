@@ -15,12 +15,9 @@
 #include <vector>
 
 #include "experiments/show/pictures/axis.hpp"
-#include "experiments/show/pictures/lanes/explanation_cells.hpp"
+#include "experiments/show/pictures/lanes/lane_cells.hpp"
 #include "experiments/show/pictures/lanes/lane_frame.hpp"
-#include "experiments/show/pictures/lanes/merge_short.hpp"
-#include "experiments/show/pictures/lanes/mixed_cells.hpp"
 #include "experiments/show/pictures/lanes/path_strokes.hpp"
-#include "experiments/show/pictures/lanes/timeline_cells.hpp"
 #include "experiments/show/pictures/lanes/timeline_legend.hpp"
 #include "experiments/show/pictures/legend.hpp"
 #include "experiments/show/pictures/page.hpp"

@@ -5,8 +5,6 @@
 #include <rapidcheck.h>
 
 #include "gui/models/drawing/painted_run.hpp"
-#include "gui/models/lanes/area.hpp"
-#include "gui/models/lanes/link_lanes.hpp"
 #include "gui/models/run/viewed_run.hpp"
 #include "sim/report/idle.hpp"
 #include "tests/support/finished_run.hpp"

@@ -11,8 +11,7 @@
 #include <array>
 
 #include "experiments/input/scenario/document.hpp"
-#include "gui/views/output/run_file.hpp"
-#include "gui/views/output/view_picture.hpp"
+#include "gui/views/output/run_output.hpp"
 #include "sim/base/error.hpp"
 #include "tests/gui/views/monkey/hands.hpp"
 #include "tests/gui/views/monkey/journal.hpp"

@@ -1,11 +1,8 @@
-#include "experiments/show/pictures/lanes/explanation_cells.hpp"
-
 #include <doctest/doctest.h>
 
 #include <vector>
 
-#include "experiments/show/pictures/lanes/merge_short.hpp"
-#include "experiments/show/pictures/lanes/timeline_cells.hpp"
+#include "experiments/show/pictures/lanes/lane_cells.hpp"
 #include "sim/report/report.hpp"
 #include "tests/support/pictures.hpp"
 

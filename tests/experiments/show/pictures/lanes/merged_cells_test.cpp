@@ -3,9 +3,7 @@
 #include <cmath>
 #include <vector>
 
-#include "experiments/show/pictures/lanes/merge_short.hpp"
-#include "experiments/show/pictures/lanes/mixed_cells.hpp"
-#include "experiments/show/pictures/lanes/timeline_cells.hpp"
+#include "experiments/show/pictures/lanes/lane_cells.hpp"
 #include "experiments/show/pictures/palette.hpp"
 #include "sim/report/report.hpp"
 #include "tests/support/pictures.hpp"

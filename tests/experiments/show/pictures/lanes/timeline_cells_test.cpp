@@ -1,10 +1,9 @@
-#include "experiments/show/pictures/lanes/timeline_cells.hpp"
-
 #include <doctest/doctest.h>
 
 #include <variant>
 #include <vector>
 
+#include "experiments/show/pictures/lanes/lane_cells.hpp"
 #include "sim/base/error.hpp"
 #include "sim/costs/costs.hpp"
 #include "sim/engines/relax.hpp"

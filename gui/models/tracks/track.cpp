@@ -1,4 +1,4 @@
-#include "gui/models/tracks/stacked_boxes.hpp"
+#include "gui/models/tracks/track.hpp"
 
 #include <algorithm>
 #include <utility>

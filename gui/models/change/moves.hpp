@@ -30,4 +30,12 @@ std::size_t place_at(const ViewedRun& run, TaskId task, std::int64_t time);
 /// Whether a hand changed the order of a run.
 bool has_changed_order(const ViewedRun& run);
 
+/// The scenario of a run with layers moved over the boundary between the stage of a rank and that
+/// of the next rank: `layers` to this rank, or from it if negative. Each stage keeps a layer.
+/// Throws InputError where no layers can be moved so, and what reading a scenario throws.
+Scenario with_moved_boundary(const ViewedRun& run, std::uint32_t rank, int layers);
+
+/// How many layers the stages of a rank have.
+int layers_on(const ViewedRun& run, std::uint32_t rank);
+
 }  // namespace penstock

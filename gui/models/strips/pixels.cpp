@@ -1,4 +1,4 @@
-#include "gui/models/strips/glyphs.hpp"
+#include "gui/models/strips/pixels.hpp"
 
 namespace penstock {
 namespace {

@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "experiments/show/pictures/colour.hpp"
 #include "sim/base/time.hpp"
 #include "sim/plan/plan.hpp"
 #include "sim/report/idle.hpp"
@@ -78,5 +79,25 @@ std::vector<Lane> stash_moves(const Plan& plan, const Timeline& timeline);
 
 /// The end of the last cell; 0 if there is none.
 Time last_end(const std::vector<Lane>& lanes);
+
+/// Inserts idle gaps, given in any order, between the cells of the lanes: one cell for each cause
+/// of a gap, in chronological order. Throws InputError for a gap of a rank without a lane.
+void add_idle(std::vector<Lane>& lanes, const std::vector<IdleGap>& gaps);
+
+/// Merges closely consecutive cells shorter than `shortest` into bands. A band stacks its kinds
+/// from the bottom up, each as high as its share of the area; the rest at the top is idle. Longer
+/// cells, and gaps of at least `shortest`, stay unchanged. A band is at least `least` times
+/// `shortest` long and covers whole periods of a repeating pattern where possible.
+Lane merge_short(const Lane& lane, Time shortest, int least = 4);
+
+/// A cell of full lane height in one colour.
+struct MixedCell {
+  Cell cell;
+  Colour colour;
+};
+
+/// Merges stacked cells of a lane into one, their colours mixed in proportion to their heights;
+/// free height counts as idle. Indistinguishable mixtures get the same colour.
+std::vector<MixedCell> mixed_cells(const Lane& lane, std::uint32_t chunks);
 
 }  // namespace penstock
