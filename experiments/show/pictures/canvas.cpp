@@ -9,7 +9,6 @@
 
 #include "experiments/input/files/plain_text.hpp"
 #include "experiments/show/pictures/cairo.hpp"
-#include "experiments/show/pictures/mark_writers.hpp"
 
 namespace penstock {
 namespace {
@@ -66,7 +65,7 @@ void Canvas::polygon(std::span<const Point> corners, Colour colour, double outli
 }
 
 double Canvas::text_width(const std::string& text, const TextStyle& style) {
-  set_font(ruler_.get(), style);
+  set_font(ruler_.get(), style.size, style.bold);
   cairo_text_extents_t extents;
   cairo().text_extents(ruler_.get(), valid_text(text).c_str(), &extents);
   check("measuring a text");

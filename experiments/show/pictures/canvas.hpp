@@ -1,7 +1,3 @@
-// Declared as in Cairo, whose header only the sources include.
-struct _cairo;  // NOLINT(bugprone-reserved-identifier)
-using cairo_t = _cairo;
-
 #pragma once
 
 #include <cstdint>
@@ -13,6 +9,10 @@ using cairo_t = _cairo;
 
 #include "experiments/show/pictures/colour.hpp"
 #include "experiments/show/pictures/palette.hpp"
+
+// Declared as in Cairo, whose header only the sources include.
+struct _cairo;  // NOLINT(bugprone-reserved-identifier)
+using cairo_t = _cairo;
 
 namespace penstock {
 

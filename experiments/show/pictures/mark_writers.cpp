@@ -50,7 +50,7 @@ class CairoPen {
     cairo().fill(context_);
   }
   void operator()(const Writing& mark) const {
-    set_font(context_, mark.style);
+    set_font(context_, mark.style.size, mark.style.bold);
     set_colour(mark.style.colour);
     cairo().move_to(context_, mark.start.x, mark.start.y);
     cairo().show_text(context_, mark.text.c_str());
@@ -208,21 +208,6 @@ void SvgPen::operator()(const Writing& mark) {
 }
 
 }  // namespace
-
-void set_plain_fonts(cairo_t* context) {
-  cairo_font_options_t* options = cairo().font_options_create();
-  cairo().font_options_set_antialias(options, CAIRO_ANTIALIAS_GRAY);
-  cairo().font_options_set_hint_style(options, CAIRO_HINT_STYLE_NONE);
-  cairo().font_options_set_hint_metrics(options, CAIRO_HINT_METRICS_OFF);
-  cairo().set_font_options(context, options);
-  cairo().font_options_destroy(options);
-}
-
-void set_font(cairo_t* context, const TextStyle& style) {
-  cairo().select_font_face(context, "sans-serif", CAIRO_FONT_SLANT_NORMAL,
-                           style.bold ? CAIRO_FONT_WEIGHT_BOLD : CAIRO_FONT_WEIGHT_NORMAL);
-  cairo().set_font_size(context, style.size);
-}
 
 void draw_marks(cairo_t* context, const std::vector<Mark>& marks) {
   set_plain_fonts(context);

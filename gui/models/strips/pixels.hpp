@@ -1,12 +1,3 @@
-// For loops over whole rows: compiled once more for wider vectors, which are taken where the
-// processor has them. Results are the same. Sanitizers cannot choose that early.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
-    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define PENSTOCK_WIDE_VECTORS [[gnu::target_clones("avx2", "default")]]
-#else
-#define PENSTOCK_WIDE_VECTORS
-#endif
-
 #pragma once
 
 #include <algorithm>
@@ -17,6 +8,15 @@
 #include <vector>
 
 #include "experiments/show/pictures/colour.hpp"
+
+// For loops over whole rows: compiled once more for wider vectors, which are taken where the
+// processor has them. Results are the same. Sanitizers cannot choose that early.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
+    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define PENSTOCK_WIDE_VECTORS [[gnu::target_clones("avx2", "default")]]
+#else
+#define PENSTOCK_WIDE_VECTORS
+#endif
 
 namespace penstock {
 

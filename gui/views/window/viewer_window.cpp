@@ -10,7 +10,7 @@
 
 #include "experiments/input/files/table.hpp"
 #include "gui/models/run/open_files.hpp"
-#include "gui/views/canvas/canvas_access.hpp"
+#include "gui/views/canvas/canvas.hpp"
 #include "gui/views/canvas/look.hpp"
 #include "gui/views/panels/tables.hpp"
 #include "gui/views/window/viewer_action.hpp"
