@@ -52,8 +52,9 @@ TEST_CASE("hands: a press on the map of the whole run goes there") {
 
 TEST_CASE("compare: B is a strip of pale colours at the bottom of each lane of A") {
   Opened opened;
-  opened.window.freeze_reference();
-  opened.window.set_scenario(changed(*opened.run().scenario, {"/model/stages/0/forward_us=3000"}));
+  opened.window.comparison().freeze_reference();
+  opened.window.changes().set_scenario(
+      changed(*opened.run().scenario, {"/model/stages/0/forward_us=3000"}));
   opened.settle();
   REQUIRE(opened.canvas().choice().style == PairStyle::ghost);
   const QImage image = opened.canvas().grab().toImage();
@@ -115,7 +116,7 @@ TEST_CASE("memory: kinds stand one over the other in their order, as high as the
 
 TEST_CASE("legend: each text stands beside the colour that the lanes have for it") {
   Opened opened;
-  opened.window.freeze_reference();
+  opened.window.comparison().freeze_reference();
   RunLegend* legend = nullptr;
   for (auto* widget : opened.window.findChildren<QWidget*>()) {
     if (legend == nullptr) legend = dynamic_cast<RunLegend*>(widget);
@@ -145,13 +146,13 @@ TEST_CASE("legend: each text stands beside the colour that the lanes have for it
     CHECK(pixels > 9);
   }
   CHECK(!words.contains("backward, weight gradient"));
-  opened.window.set_scenario(changed(*opened.run().scenario, {"/schedule/name=zb-h1"}));
+  opened.window.changes().set_scenario(changed(*opened.run().scenario, {"/schedule/name=zb-h1"}));
   opened.settle();
   CHECK(legend->accessibleDescription().contains("weight gradient"));
-  opened.window.swap_runs();
+  opened.window.comparison().swap_runs();
   // B has them now.
   CHECK(legend->accessibleDescription().contains("weight gradient"));
-  opened.window.drop_reference();
+  opened.window.comparison().drop_reference();
   CHECK(!legend->accessibleDescription().contains("weight gradient"));
   CHECK(!legend->accessibleDescription().contains("later"));
 }
@@ -238,7 +239,7 @@ TEST_CASE("idle time: the list has each cause of each rank under its heading") {
 TEST_CASE("undo: a new change ends what could be done again") {
   Opened opened;
   const auto turn = [&](const char* setting) {
-    opened.window.set_scenario(changed(*opened.run().scenario, {setting}));
+    opened.window.changes().set_scenario(changed(*opened.run().scenario, {setting}));
     opened.settle();
   };
   turn("/hardware/latency_us=500");
@@ -274,13 +275,13 @@ TEST_CASE("opening: what is cancelled is read no further") {
   }
   const std::uint64_t size = std::filesystem::file_size(path);
   const std::uint64_t before = bytes_read();
-  opened.window.open_files_later({QString::fromStdString(path)});
-  opened.window.cancel_opening();
+  opened.window.files().open_files_later({QString::fromStdString(path)});
+  opened.window.files().cancel_opening();
   opened.settle();
   CHECK(bytes_read() - before < size / 2);
   CHECK(opened.window.count() == 1);
   const std::uint64_t again = bytes_read();
-  opened.window.open_files_later({QString::fromStdString(path)});
+  opened.window.files().open_files_later({QString::fromStdString(path)});
   opened.settle();
   CHECK(bytes_read() - again > size * 9 / 10);
 }
@@ -289,8 +290,8 @@ TEST_CASE("compare: a bad file gives its message, and what was compared stays") 
   Opened opened;
   const testing::Scratch folder;
   const QString bad = QString::fromStdString(folder.file("bad.json", "{\"penstock\": 1}"));
-  opened.window.compare_with({testing::first_scenario});
-  CHECK_THROWS_WITH(opened.window.compare_with({bad}), doctest::Contains("bad.json"));
+  opened.window.files().compare_with({testing::first_scenario});
+  CHECK_THROWS_WITH(opened.window.files().compare_with({bad}), doctest::Contains("bad.json"));
   CHECK(opened.canvas().others().size() == 1);
   CHECK(opened.window.now()->others.size() == 1);
 }

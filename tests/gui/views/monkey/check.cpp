@@ -4,7 +4,7 @@
 #include <cmath>
 #include <string>
 
-#include "gui/views/window/viewer_action.hpp"
+#include "gui/views/window/viewer_window.hpp"
 #include "tests/gui/views/monkey/journal.hpp"
 #include "tests/gui/views/monkey/monkey.hpp"
 

@@ -1,82 +1,88 @@
+#include "gui/views/window/run_comparison.hpp"
+
 #include <fmt/format.h>
 
-#include <QFileDialog>
 #include <algorithm>
+#include <array>
 
 #include "gui/models/run/run_pair.hpp"
 #include "gui/views/canvas/look.hpp"
-#include "gui/views/window/viewer_window.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {
 
-bool ViewerWindow::has_second() {
+RunComparison::RunComparison(OpenRuns& runs, RunChanges& changes)
+    : RunController(runs), changes_(changes) {
+  QObject::connect(&blink_, &QTimer::timeout, &blink_, [this] {
+    if (now() == nullptr || now()->others.empty()) return blink_.stop();
+    const LaneChoice& choice = canvas()->choice();
+    const bool was_last =
+        choice.style == PairStyle::only_other && choice.other >= now()->others.size();
+    was_last ? pair_style(PairStyle::only_first) : show_other_alone();
+  });
+}
+
+bool RunComparison::has_second() {
   if (!now()->others.empty()) return true;
   show_message("There is no B: Ctrl+D freezes this run as A, Ctrl+Shift+O opens one as B");
   return false;
 }
 
-void ViewerWindow::freeze_reference() {
+void RunComparison::freeze_reference() {
   OpenRun& open = *now();
-  complete_now(open);
+  changes_.complete_now(open);
   std::vector<ViewedRunPtr> others = open.others;
   if (others.empty()) others.emplace_back();
   others.front() = open.run;
-  show_against(open, std::move(others), true);
-  refresh_panels();
+  runs_.show_against(open, std::move(others), true);
+  runs_.on_change();
   show_message("Frozen as A: changes make B, which is held against it");
 }
 
-void ViewerWindow::drop_reference() {
+void RunComparison::drop_reference() {
   OpenRun& open = *now();
   blink_.stop();
-  show_against(open, {}, false);
-  refresh_panels();
+  runs_.show_against(open, {}, false);
+  runs_.on_change();
 }
 
 /// Replaces the runs beside the open one.
-void ViewerWindow::hold_against(std::vector<ViewedRunPtr> others, bool frozen) {
+void RunComparison::hold_against(std::vector<ViewedRunPtr> others, bool frozen) {
   OpenRun& open = *now();
   if (others.size() >= most_runs) {
     throw UsageError(fmt::format("{} runs are more than fit on one axis: at most {}",
                                  others.size() + 1, most_runs));
   }
-  show_against(open, std::move(others), frozen);
+  runs_.show_against(open, std::move(others), frozen);
   LaneChoice choice = open.canvas->choice();
   choice.style = PairStyle::above;
   open.canvas->set_choice(choice);
   open.canvas->leave_out_what_does_not_fit();
-  refresh_panels();
-  raise_dock("Comparison");
-}
-
-void ViewerWindow::compare_dialog() {
-  const QStringList paths = QFileDialog::getOpenFileNames(this, "Compare with", {}, "Runs (*)");
-  if (!paths.isEmpty()) compare_with(paths);
+  runs_.on_change();
+  on_held();
 }
 
 /// The run in front against those of all other tabs.
-void ViewerWindow::stack_tabs() {
-  if (runs_.size() < 2) return show_message("Open another run first: each tab is one");
-  for (const OpenRun& each : runs_) complete_now(each);
+void RunComparison::stack_tabs() {
+  if (runs_.all().size() < 2) return show_message("Open another run first: each tab is one");
+  for (const OpenRun& each : runs_.all()) changes_.complete_now(each);
   std::vector<ViewedRunPtr> others;
-  for (const OpenRun& each : runs_) {
+  for (const OpenRun& each : runs_.all()) {
     if (each.canvas != canvas()) others.push_back(each.run);
   }
   hold_against(std::move(others), false);
-  show_message(QString("%1 runs on one axis; Ctrl+Shift+D drops them").arg(runs_.size()));
+  show_message(QString("%1 runs on one axis; Ctrl+Shift+D drops them").arg(runs_.all().size()));
 }
 
-void ViewerWindow::swap_runs() {
+void RunComparison::swap_runs() {
   OpenRun& open = *now();
   if (!has_second()) return;
   std::swap(open.run, open.others.front());
-  open.base = open.run->scenario;
-  what_if_->show_scenario(open.base);
-  replace_run(open, open.run);
+  changes_.begin_at(open);
+  runs_.replace(open, open.run);
 }
 
-void ViewerWindow::pair_style(PairStyle style) {
+void RunComparison::pair_style(PairStyle style) {
   OpenRun& open = *now();
   if (!has_second()) return;
   LaneChoice choice = open.canvas->choice();
@@ -87,7 +93,7 @@ void ViewerWindow::pair_style(PairStyle style) {
 }
 
 /// B alone; once more, the next one.
-void ViewerWindow::show_other_alone() {
+void RunComparison::show_other_alone() {
   if (!has_second()) return;
   LaneChoice choice = canvas()->choice();
   const bool next = choice.style == PairStyle::only_other && choice.other < now()->others.size();
@@ -96,13 +102,13 @@ void ViewerWindow::show_other_alone() {
   pair_style(PairStyle::only_other);
 }
 
-void ViewerWindow::cycle_pair_style() {
+void RunComparison::cycle_pair_style() {
   const PairStyle now_shown = canvas()->choice().style;
   if (now_shown == PairStyle::ghost) return pair_style(PairStyle::above);
   pair_style(now_shown == PairStyle::above ? PairStyle::mirrored : PairStyle::ghost);
 }
 
-void ViewerWindow::cycle_alignment() {
+void RunComparison::cycle_alignment() {
   OpenRun& open = *now();
   if (!has_second()) return;
   constexpr std::array<const char*, 4> words{"start", "first op",
@@ -111,13 +117,13 @@ void ViewerWindow::cycle_alignment() {
   open.alignment = static_cast<PairAlignment>(next);
   open.anchor.reset();
   try {
-    refresh_pair(open);
+    runs_.refresh_pair(open);
   } catch (const InputError& error) {
     open.alignment = PairAlignment::start;
-    refresh_pair(open);
+    runs_.refresh_pair(open);
     return show_message(QString::fromUtf8(error.what()) + "; aligned by start");
   }
-  refresh_panels();
+  runs_.on_change();
   QString how = words[next];
   if (open.alignment == PairAlignment::iteration) {
     how += QString(" %1").arg(open.pairs.front().second->timeline.iteration);
@@ -125,22 +131,7 @@ void ViewerWindow::cycle_alignment() {
   show_message("Aligned by " + how);
 }
 
-/// With B aligned by iteration, both go on.
-void ViewerWindow::step_iteration(bool forward) {
-  OpenRun& open = *now();
-  if (open.run->iterations == nullptr) return show_message("This run is one iteration");
-  const std::vector<std::uint32_t>& numbers = open.run->iterations->numbers;
-  const auto at = std::find(numbers.begin(), numbers.end(), open.run->timeline.iteration);
-  const bool is_last = forward ? at + 1 >= numbers.end() : at == numbers.begin();
-  if (is_last) return show_message(forward ? "This is the last iteration" : "This is the first");
-  replace_run(open, at_iteration(*open.run, forward ? *(at + 1) : *(at - 1)));
-  show_message(QString("Iteration %1, of %2 to %3")
-                   .arg(now()->run->timeline.iteration)
-                   .arg(numbers.front())
-                   .arg(numbers.back()));
-}
-
-void ViewerWindow::align_by_op() {
+void RunComparison::align_by_op() {
   OpenRun& open = *now();
   if (!has_second()) return;
   const ShownOp& op = open.canvas->selected();
@@ -150,17 +141,17 @@ void ViewerWindow::align_by_op() {
   const std::optional<TaskId> before = open.anchor;
   open.anchor = here.front();
   try {
-    refresh_pair(open);
+    runs_.refresh_pair(open);
   } catch (const InputError& error) {
     open.anchor = before;
     return show_message(QString::fromUtf8(error.what()));
   }
-  refresh_panels();
+  runs_.on_change();
   show_message("Aligned by " + qt_text(task_text(open.run->plan, *open.anchor)));
 }
 
 /// Shows A and B in turn.
-void ViewerWindow::blink() {
+void RunComparison::blink() {
   if (!has_second()) return;
   if (blink_.isActive()) {
     blink_.stop();
@@ -171,23 +162,27 @@ void ViewerWindow::blink() {
   show_message("A and the others in turn; K ends it");
 }
 
-void ViewerWindow::first_difference() {
+void RunComparison::first_difference() {
   OpenRun& open = *now();
   if (!has_second()) return;
   const std::optional<TaskId> first = open.pairs.front().first;
   if (!first) return show_message("A and B do not differ");
-  select(*first);
+  runs_.select(*first);
 }
 
-/// The report of each pair. In each, the run that is held against A is called B.
-QString ViewerWindow::comparison_text(const OpenRun& open) const {
-  QStringList texts;
-  for (std::size_t i = 0; i < open.pairs.size(); ++i) {
-    const QString heading =
-        i == 0 ? QString() : QString("%1 − A, below as B\n").arg(QChar(letter_of_run(i + 1)));
-    texts << heading + QString::fromStdString(open.pairs[i].text);
-  }
-  return texts.join("\n");
+/// With B aligned by iteration, both go on.
+void RunComparison::step_iteration(bool forward) {
+  OpenRun& open = *now();
+  if (open.run->iterations == nullptr) return show_message("This run is one iteration");
+  const std::vector<std::uint32_t>& numbers = open.run->iterations->numbers;
+  const auto at = std::find(numbers.begin(), numbers.end(), open.run->timeline.iteration);
+  const bool is_last = forward ? at + 1 >= numbers.end() : at == numbers.begin();
+  if (is_last) return show_message(forward ? "This is the last iteration" : "This is the first");
+  runs_.replace(open, at_iteration(*open.run, forward ? *(at + 1) : *(at - 1)));
+  show_message(QString("Iteration %1, of %2 to %3")
+                   .arg(now()->run->timeline.iteration)
+                   .arg(numbers.front())
+                   .arg(numbers.back()));
 }
 
 }  // namespace penstock

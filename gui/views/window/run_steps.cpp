@@ -1,8 +1,9 @@
+#include "gui/views/window/run_steps.hpp"
+
 #include <algorithm>
 
 #include "experiments/input/files/table.hpp"
 #include "gui/views/canvas/look.hpp"
-#include "gui/views/window/viewer_window.hpp"
 
 namespace penstock {
 namespace {
@@ -22,35 +23,44 @@ Area area_of(const OpenRun& open, const ShownOp& op, std::uint32_t first_rank,
 
 }  // namespace
 
-void ViewerWindow::step_in_lane(bool forward) {
+RunSteps::RunSteps(OpenRuns& runs) : RunController(runs), search_(new QLineEdit) {
+  search_->setPlaceholderText("Search: stage:3 kind:B mb:12 dur>2ms");
+  search_->setAccessibleName("Search ops");
+  search_->setClearButtonEnabled(true);
+  search_->setMaximumWidth(330);
+  QObject::connect(search_, &QLineEdit::returnPressed, search_,
+                   [this] { runs_.guarded([this] { run_search(); }); });
+}
+
+void RunSteps::step_in_lane(bool forward) {
   OpenRun& open = *now();
   const ShownOp from = open.canvas->selected();
   if (!from.is_none()) {
-    return select({steps_of(open, from.run).in_lane(from.task, forward), from.run});
+    return runs_.select({steps_of(open, from.run).in_lane(from.task, forward), from.run});
   }
   const std::uint8_t run = open.canvas->run_in_hand();
-  select({steps_of(open, run).on_rank(0, open.canvas->view().axis.origin), run});
+  runs_.select({steps_of(open, run).on_rank(0, open.canvas->view().axis.origin), run});
 }
 
-void ViewerWindow::step_to_cause() {
+void RunSteps::step_to_cause() {
   const ShownOp from = canvas()->selected();
   if (from.is_none()) return step_in_lane(true);
-  select({steps_of(*now(), from.run).cause(from.task), from.run});
+  runs_.select({steps_of(*now(), from.run).cause(from.task), from.run});
 }
 
-void ViewerWindow::step_to_effect() {
+void RunSteps::step_to_effect() {
   const ShownOp from = canvas()->selected();
   if (from.is_none()) return step_in_lane(true);
-  select({steps_of(*now(), from.run).effect(from.task), from.run});
+  runs_.select({steps_of(*now(), from.run).effect(from.task), from.run});
 }
 
-void ViewerWindow::step_in_microbatch(bool forward) {
+void RunSteps::step_in_microbatch(bool forward) {
   const ShownOp from = canvas()->selected();
   if (from.is_none()) return step_in_lane(true);
-  select({steps_of(*now(), from.run).in_microbatch(from.task, forward), from.run});
+  runs_.select({steps_of(*now(), from.run).in_microbatch(from.task, forward), from.run});
 }
 
-void ViewerWindow::step_rank(bool down) {
+void RunSteps::step_rank(bool down) {
   OpenRun& open = *now();
   const ShownOp from = open.canvas->selected();
   if (from.is_none()) return step_in_lane(true);
@@ -59,10 +69,10 @@ void ViewerWindow::step_rank(bool down) {
   if (!down && rank == 0) return;
   const std::int64_t middle =
       (steps.timeline.begin[from.task].picoseconds + steps.timeline.end[from.task].picoseconds) / 2;
-  select({steps.on_rank(down ? rank + 1 : rank - 1, middle), from.run});
+  runs_.select({steps.on_rank(down ? rank + 1 : rank - 1, middle), from.run});
 }
 
-void ViewerWindow::step_idle(bool forward) {
+void RunSteps::step_idle(bool forward) {
   OpenRun& open = *now();
   const std::uint8_t run = open.canvas->run_in_hand();
   if (open.idle.empty() || open.idle_run != run) {
@@ -91,12 +101,12 @@ void ViewerWindow::step_idle(bool forward) {
                         name(piece.cause)));
 }
 
-void ViewerWindow::start_search() {
+void RunSteps::start_search() {
   search_->setFocus();
   search_->selectAll();
 }
 
-void ViewerWindow::run_search() {
+void RunSteps::run_search() {
   OpenRun* const open = now();
   if (open == nullptr) return;
   if (search_->text().trimmed().isEmpty()) return clear_all();
@@ -112,21 +122,21 @@ void ViewerWindow::run_search() {
     return show_message("No op fits");
   }
   open->canvas->set_bright(open->found, true);
-  select({open->found.tasks.front(), run});
+  runs_.select({open->found.tasks.front(), run});
   const bool one = open->found.size() == 1;
   show_message(qt_text(counted(open->found.size(), "op")) + (one ? " fits" : " fit"));
 }
 
-void ViewerWindow::step_found(bool forward) {
+void RunSteps::step_found(bool forward) {
   OpenRun& open = *now();
   if (open.found.empty()) return show_message("Search first: /");
   const std::size_t count = open.found.size();
   open.found_at = (open.found_at + (forward ? 1 : count - 1)) % count;
-  select({open.found.tasks[open.found_at], open.found.run});
+  runs_.select({open.found.tasks[open.found_at], open.found.run});
   show_message(QString("match %1 of %2").arg(open.found_at + 1).arg(count));
 }
 
-void ViewerWindow::fit_selection() {
+void RunSteps::fit_selection() {
   OpenRun& open = *now();
   if (open.canvas->area()) return open.canvas->fit_area(*open.canvas->area());
   const ShownOp& op = open.canvas->selected();
@@ -135,7 +145,7 @@ void ViewerWindow::fit_selection() {
   open.canvas->fit_area(area_of(open, op, rank, rank + 1));
 }
 
-void ViewerWindow::follow_microbatch() {
+void RunSteps::follow_microbatch() {
   OpenRun& open = *now();
   const ShownOp& op = open.canvas->selected();
   if (op.is_none() || !open.canvas->bright().empty()) return open.canvas->set_bright({}, false);
@@ -145,28 +155,23 @@ void ViewerWindow::follow_microbatch() {
   open.canvas->set_bright({find_ops(query, run.plan, run.timeline), op.run}, true);
 }
 
-void ViewerWindow::toggle_path() {
+void RunSteps::toggle_path() {
   OpenRun& open = *now();
   if (!open.canvas->path().empty()) return open.canvas->set_path({});
-  show_path(open, open.canvas->run_in_hand());
+  runs_.show_path(open, open.canvas->run_in_hand());
 }
 
-void ViewerWindow::show_path(OpenRun& open, std::uint8_t run) {
-  const Report& report = open.canvas->run(run).run->report;
-  open.canvas->set_path({tasks_of(report.critical_path), run});
-}
-
-void ViewerWindow::area_from_selection() {
+void RunSteps::area_from_selection() {
   OpenRun& open = *now();
   const ShownOp& op = open.canvas->selected();
   if (op.is_none()) return show_message("Select an op first");
   const Area area = area_of(open, op, 0, open.canvas->run(op.run).run->plan.ranks);
   open.canvas->select(no_task, false);
   open.canvas->set_area(area);
-  refresh_ops();
+  if (on_area) on_area();
 }
 
-void ViewerWindow::add_mark() {
+void RunSteps::add_mark() {
   OpenRun& open = *now();
   const ShownOp& op = open.canvas->selected();
   std::vector<std::int64_t> marks = open.canvas->marks();
@@ -180,7 +185,7 @@ void ViewerWindow::add_mark() {
   open.canvas->set_marks(std::move(marks));
 }
 
-void ViewerWindow::clear_all() {
+void RunSteps::clear_all() {
   OpenRun& open = *now();
   open.found = {};
   open.idle_at.reset();
@@ -194,7 +199,7 @@ void ViewerWindow::clear_all() {
   show_message({});
 }
 
-void ViewerWindow::go_back(bool forward) {
+void RunSteps::go_back(bool forward) {
   if (forward) {
     canvas()->history().forward();
   } else {
@@ -203,10 +208,35 @@ void ViewerWindow::go_back(bool forward) {
   canvas()->view_changed();
 }
 
-void ViewerWindow::toggle_docks() {
-  const bool any = std::any_of(docks_.begin(), docks_.end(),
-                               [](const QDockWidget* dock) { return !dock->isHidden(); });
-  for (QDockWidget* dock : docks_) dock->setVisible(!any);
+void RunSteps::toggle_slack() {
+  OpenRun& open = *now();
+  if (open.canvas->shows_slack()) return open.canvas->set_slack(nullptr);
+  runs_.show_slack(open);
+  show_message("Pale ops have slack; those that set the step time are in full colour");
+}
+
+void RunSteps::pin_lane() {
+  OpenRun& open = *now();
+  const ShownOp& op = open.canvas->selected();
+  std::uint32_t rank = 0;
+  if (!op.is_none()) {
+    rank = rank_of_task(open.canvas->run(op.run).run->plan, op.task);
+  } else if (open.canvas->area()) {
+    rank = open.canvas->area()->first_rank;
+  } else {
+    return show_message("Select an op of the lane first");
+  }
+  LaneChoice choice = open.canvas->choice();
+  const auto pinned = std::find(choice.pinned.begin(), choice.pinned.end(), rank);
+  const bool was_pinned = pinned != choice.pinned.end();
+  if (was_pinned) {
+    choice.pinned.erase(pinned);
+  } else {
+    choice.pinned.push_back(rank);
+  }
+  open.canvas->set_choice(choice);
+  show_message(
+      QString(was_pinned ? "rank %1 stands in its place" : "rank %1 stands on top").arg(rank));
 }
 
 }  // namespace penstock

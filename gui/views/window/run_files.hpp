@@ -1,0 +1,71 @@
+#pragma once
+
+#include <QMenu>
+#include <QProgressBar>
+#include <QPushButton>
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "experiments/plan/sweeps/tables/row_table.hpp"
+#include "gui/views/window/run_comparison.hpp"
+
+namespace penstock {
+
+/// Opening and saving.
+class RunFiles : RunController {
+ public:
+  RunFiles(QWidget& window, OpenRuns& runs, RunChanges& changes, RunComparison& comparison);
+  ~RunFiles();
+  // Of the status bar and the menu.
+  QProgressBar& progress() { return *progress_; }
+  QPushButton& cancel() { return *cancel_; }
+  QMenu& recent() { return *recent_; }
+
+  // Opening throws what reading throws. That in a second thread says what was wrong.
+  void open_files_later(const QStringList& all);
+  void open_files_now(const QStringList& paths);
+  void open_compared(const QStringList& paths);
+  void compare_with(const QStringList& paths);
+  void open_sweep(const QString& path);
+  void open_row(std::size_t row);
+  void open_dialog();
+  void compare_dialog();
+  void open_example();
+  void reload();
+  void cancel_opening();
+  void export_dialog();
+  void export_whole_dialog();
+  void export_area_dialog();
+  void save_scenario_dialog();
+  void save_order_dialog();
+  void save_scenario(const std::string& path);
+  void save_order(const std::string& path);
+  /// Waits for the second thread.
+  void finish() { opening_.finish(); }
+
+  std::function<void(const RowTable&)> on_sweep;
+
+ private:
+  Background::Done opened_in_background(const QStringList& paths,
+                                        const std::shared_ptr<std::atomic<bool>>& cancelled);
+  void show_opening(bool is_opening);
+  void add_recent(const QString& path);
+  void show_recent();
+  void save_as(const QString& title, const QString& kinds,
+               const std::function<void(const std::string& path)>& write);
+
+  QWidget& window_;
+  RunChanges& changes_;
+  RunComparison& comparison_;
+  QProgressBar* progress_;
+  QPushButton* cancel_;
+  QMenu* recent_;
+  Background opening_;
+  std::shared_ptr<std::atomic<bool>> cancelled_;  // of the opening that runs
+  QStringList opened_next_;
+  RowTable swept_;
+};
+
+}  // namespace penstock
