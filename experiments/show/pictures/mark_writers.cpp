@@ -27,7 +27,26 @@ class CairoPen {
     add_boxes(mark.boxes);
     cairo().fill(context_);
   }
-  void operator()(const HatchedBoxes& mark) const;
+
+  void operator()(const HatchedBoxes& mark) const {
+    cairo().save(context_);
+    add_boxes(mark.boxes);
+    cairo().clip(context_);
+    double left = 0, top = 0, right = 0, bottom = 0;
+    cairo().clip_extents(context_, &left, &top, &right, &bottom);
+    const double rise = bottom - top;
+    const int lines = static_cast<int>((right - left + rise) / mark.spacing);
+    for (int i = 0; i <= lines; ++i) {
+      const double x = left - rise + i * mark.spacing;
+      cairo().move_to(context_, x, bottom);
+      cairo().line_to(context_, x + rise, top);
+    }
+    set_colour(mark.colour);
+    cairo().set_line_width(context_, mark.width);
+    cairo().stroke(context_);
+    cairo().restore(context_);
+  }
+
   void operator()(const OutlinedBoxes& mark) const {
     set_colour(mark.colour);
     add_boxes(mark.boxes);
@@ -70,25 +89,6 @@ class CairoPen {
 
   cairo_t* context_;
 };
-
-void CairoPen::operator()(const HatchedBoxes& mark) const {
-  cairo().save(context_);
-  add_boxes(mark.boxes);
-  cairo().clip(context_);
-  double left = 0, top = 0, right = 0, bottom = 0;
-  cairo().clip_extents(context_, &left, &top, &right, &bottom);
-  const double rise = bottom - top;
-  const int lines = static_cast<int>((right - left + rise) / mark.spacing);
-  for (int i = 0; i <= lines; ++i) {
-    const double x = left - rise + i * mark.spacing;
-    cairo().move_to(context_, x, bottom);
-    cairo().line_to(context_, x + rise, top);
-  }
-  set_colour(mark.colour);
-  cairo().set_line_width(context_, mark.width);
-  cairo().stroke(context_);
-  cairo().restore(context_);
-}
 
 std::string hex(Colour colour) {
   return fmt::format("#{:02x}{:02x}{:02x}", colour.red, colour.green, colour.blue);
@@ -142,7 +142,18 @@ class SvgPen {
     add_path(mark.corners);
     text_ += "z\"/>\n";
   }
-  void operator()(const Writing& mark);
+
+  void operator()(const Writing& mark) {
+    const auto& [size, colour, align, bold] = mark.style;
+    const double share = align == Align::left ? 0 : align == Align::centre ? 0.5 : 1;
+    const char* const anchor = align == Align::left     ? ""
+                               : align == Align::centre ? R"( text-anchor="middle")"
+                                                        : R"( text-anchor="end")";
+    add(R"(<text x="{}" y="{}" font-size="{}" fill="{}"{}{}>{}</text>)",
+        length(mark.start.x + share * mark.width), length(mark.start.y), length(size), hex(colour),
+        anchor, bold ? R"( font-weight="bold")" : "", escaped(mark.text));
+    text_ += '\n';
+  }
 
   const std::string& text() const { return text_; }
   const std::string& patterns() const { return patterns_; }
@@ -170,42 +181,30 @@ class SvgPen {
       command = 'L';
     }
   }
-  std::string pattern(const HatchedBoxes& mark);
+
+  /// The name of a hatch pattern. It depends only on the pattern, so several pictures in one page
+  /// can share it.
+  std::string pattern(const HatchedBoxes& mark) {
+    const double s = length(mark.spacing);
+    const double width = length(mark.width);
+    const std::string name = fmt::format("hatch-{}-{}-{}", s, width, hex(mark.colour).substr(1));
+    if (!defined_.insert(name).second) return name;
+    // The corners of a tile contain parts of the lines of its neighbours.
+    fmt::format_to(std::back_inserter(patterns_),
+                   R"(<pattern id="{}" width="{}" height="{}" patternUnits="userSpaceOnUse">)"
+                   R"(<path fill="none" stroke="{}" stroke-width="{}" d="M{} {}L{} {}M{} {}L{} {})"
+                   R"(M{} {}L{} {}"/></pattern>)"
+                   "\n",
+                   name, s, s, hex(mark.colour), width, 0, s, s, 0, -s, s, s, -s, 0, 2 * s, 2 * s,
+                   0);
+    return name;
+  }
 
   double scale_;
   std::string text_;
   std::string patterns_;
   std::set<std::string> defined_;
 };
-
-/// The name of a hatch pattern. It depends only on the pattern, so several pictures in one page can
-/// share it.
-std::string SvgPen::pattern(const HatchedBoxes& mark) {
-  const double s = length(mark.spacing);
-  const double width = length(mark.width);
-  const std::string name = fmt::format("hatch-{}-{}-{}", s, width, hex(mark.colour).substr(1));
-  if (!defined_.insert(name).second) return name;
-  // The corners of a tile contain parts of the lines of its neighbours.
-  fmt::format_to(std::back_inserter(patterns_),
-                 R"(<pattern id="{}" width="{}" height="{}" patternUnits="userSpaceOnUse">)"
-                 R"(<path fill="none" stroke="{}" stroke-width="{}" d="M{} {}L{} {}M{} {}L{} {})"
-                 R"(M{} {}L{} {}"/></pattern>)"
-                 "\n",
-                 name, s, s, hex(mark.colour), width, 0, s, s, 0, -s, s, s, -s, 0, 2 * s, 2 * s, 0);
-  return name;
-}
-
-void SvgPen::operator()(const Writing& mark) {
-  const auto& [size, colour, align, bold] = mark.style;
-  const double share = align == Align::left ? 0 : align == Align::centre ? 0.5 : 1;
-  const char* const anchor = align == Align::left     ? ""
-                             : align == Align::centre ? R"( text-anchor="middle")"
-                                                      : R"( text-anchor="end")";
-  add(R"(<text x="{}" y="{}" font-size="{}" fill="{}"{}{}>{}</text>)",
-      length(mark.start.x + share * mark.width), length(mark.start.y), length(size), hex(colour),
-      anchor, bold ? R"( font-weight="bold")" : "", escaped(mark.text));
-  text_ += '\n';
-}
 
 }  // namespace
 

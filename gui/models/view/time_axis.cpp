@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "experiments/input/files/table.hpp"
 #include "experiments/show/pictures/axis.hpp"
 #include "sim/base/time.hpp"
 
@@ -70,9 +71,7 @@ std::vector<RulerTick> ruler_ticks(const TimeAxis& axis, double width, double ap
 std::string short_time(std::int64_t picoseconds) {
   if (picoseconds == 0) return "0";
   const TimeUnit unit = unit_for({std::llabs(picoseconds)});
-  const double value = static_cast<double>(picoseconds) / static_cast<double>(unit.picoseconds);
-  const int before = static_cast<int>(std::floor(std::log10(std::fabs(value)))) + 1;
-  return fmt::format("{} {}", digits(value, std::max(0, 4 - before)), unit.name);
+  return fmt::format("{} {}", short_time_text({picoseconds}, unit), unit.name);
 }
 
 void ViewHistory::move(const CanvasView& view, ViewMove kind) {

@@ -63,128 +63,124 @@ void for_each_arrow(const CanvasScene& scene, const ShownOp& op,
 class CanvasOverlay {
  public:
   CanvasOverlay(const CanvasScene& scene, QPainter& painter) : scene_(scene), painter_(painter) {}
-  void paint();
-  void paint_marks();
+
+  void paint() {
+    const Theme& colours = scene_.colours();
+    painter_.save();
+    painter_.setClipRect(QRect(CanvasScene::gutter, CanvasScene::header,
+                               scene_.widget().width() - CanvasScene::gutter,
+                               scene_.widget().height() - CanvasScene::header));
+    if (scene_.kept_height() > 0) {
+      painter_.setPen(qt_colour(colours.grid));
+      const double end = CanvasScene::header + scene_.kept_height() - 1;
+      painter_.drawLine(QPointF(CanvasScene::gutter, end), QPointF(scene_.widget().width(), end));
+    }
+    if (scene_.area()) paint_area();
+    if (!scene_.path().empty()) paint_path();
+    const auto frame = [&](const ShownOp& op, const QPen& pen) {
+      const QRectF place = scene_.place_of_task(op);
+      if (place.isNull()) return;
+      const std::uint32_t rank = rank_of_task(scene_.run(op.run).run->plan, op.task);
+      painter_.setPen(pen);
+      painter_.setBrush(Qt::NoBrush);
+      painter_.save();
+      painter_.setClipRect(scene_.room_of(scene_.is_pinned(rank)), Qt::IntersectClip);
+      painter_.drawRect(place.adjusted(0, 0, -1, -1));
+      painter_.restore();
+      paint_arrows(op);
+    };
+    if (scene_.hovered() != scene_.selected()) frame(scene_.hovered(), {qt_colour(colours.ink), 1});
+    frame(scene_.selected(), {qt_colour(colours.accent), 2});
+    painter_.restore();
+  }
+
+  void paint_marks() {
+    painter_.setPen(qt_colour(scene_.colours().accent));
+    for (std::size_t i = 0; i < scene_.marks().size(); ++i) {
+      const double x = CanvasScene::gutter + scene_.view().axis.x_of(scene_.marks()[i]);
+      if (x < CanvasScene::gutter) continue;
+      painter_.drawLine(QPointF(x, CanvasScene::map_height), QPointF(x, scene_.widget().height()));
+      painter_.drawText(QPointF(x + 3, scene_.widget().height() - 5), QString::number(i + 1));
+    }
+  }
 
  private:
-  void paint_area();
-  void paint_path();
-  void paint_arrows(const ShownOp& op);
+  void paint_area() {
+    const Theme& colours = scene_.colours();
+    const double left = CanvasScene::gutter + scene_.view().axis.x_of(scene_.area()->begin);
+    const double right = CanvasScene::gutter + scene_.view().axis.x_of(scene_.area()->end);
+    QColor shade = qt_colour(colours.accent);
+    shade.setAlpha(36);
+    const auto put = [&](std::uint32_t first_rank, std::uint32_t last_rank, const QRectF& room) {
+      const QRectF box(
+          QPointF(left, scene_.place_of_lane(first_rank, scene_.area()->run).top()),
+          QPointF(right, scene_.place_of_lane(last_rank, scene_.area()->run).bottom()));
+      painter_.fillRect(box.intersected(room), shade);
+    };
+    const QRectF first = scene_.place_of_lane(scene_.area()->first_rank, scene_.area()->run);
+    if (scene_.choice().pinned.empty()) {
+      put(scene_.area()->first_rank, scene_.area()->end_rank - 1, scene_.room_of(false));
+    } else {
+      // Pinned ranks stand elsewhere.
+      for (std::uint32_t rank = scene_.area()->first_rank; rank < scene_.area()->end_rank; ++rank) {
+        put(rank, rank, scene_.room_of(scene_.is_pinned(rank)));
+      }
+    }
+    painter_.setPen(QPen(qt_colour(colours.accent), 1));
+    painter_.drawLine(QPointF(left, CanvasScene::header), QPointF(left, scene_.widget().height()));
+    painter_.drawLine(QPointF(right, CanvasScene::header),
+                      QPointF(right, scene_.widget().height()));
+    painter_.drawText(QPointF(left + 4, std::max(first.top() - 3, CanvasScene::header + 12.0)),
+                      qt_text(short_time(scene_.area()->end - scene_.area()->begin)));
+  }
+
+  void paint_path() {
+    const Theme& colours = scene_.colours();
+    painter_.setRenderHint(QPainter::Antialiasing);
+    QPainterPath line;
+    const QColor stroke = qt_colour(mix(colours.ink, peak_colour, 0.25));
+    painter_.setPen(QPen(stroke, 1.6));
+    painter_.setBrush(Qt::NoBrush);
+    double last_x = -1e9;
+    // Below the labels.
+    const auto low = [](const QRectF& place) { return place.top() + place.height() * 0.85; };
+    const Plan& plan = scene_.run(scene_.path().run).run->plan;
+    for (const TaskId task : scene_.path().tasks) {
+      const QRectF place = scene_.place_of_task({task, scene_.path().run});
+      if (place.isNull()) return;
+      const bool is_action = !is_transfer(plan.class_of(task).pass);
+      if (place.left() > scene_.widget().width() + 5000) break;
+      if (place.right() < CanvasScene::gutter - 5000) continue;
+      if (line.elementCount() == 0) line.moveTo(place.left(), low(place));
+      if (place.right() - last_x >= 1) {
+        line.lineTo(place.left(), low(place));
+        line.lineTo(place.right(), low(place));
+        last_x = place.right();
+      }
+      if (is_action && place.width() >= 4) {
+        painter_.drawRect(place.adjusted(0.8, 0.8, -0.8, -0.8));
+      }
+    }
+    painter_.drawPath(line);
+    painter_.setRenderHint(QPainter::Antialiasing, false);
+  }
+
+  void paint_arrows(const ShownOp& op) {
+    painter_.setRenderHint(QPainter::Antialiasing);
+    for_each_arrow(scene_, op, [&](const QPointF& start, const QPointF& end) {
+      QPainterPath path(start);
+      const double bend = std::max(8.0, std::abs(end.x() - start.x()) / 2);
+      path.cubicTo(start + QPointF(bend, 0), end - QPointF(bend, 0), end);
+      painter_.drawPath(path);
+      painter_.drawLine(end, end + QPointF(-6, -4));
+      painter_.drawLine(end, end + QPointF(-6, 4));
+    });
+    painter_.setRenderHint(QPainter::Antialiasing, false);
+  }
 
   const CanvasScene& scene_;
   QPainter& painter_;
 };
-
-void CanvasOverlay::paint() {
-  const Theme& colours = scene_.colours();
-  painter_.save();
-  painter_.setClipRect(QRect(CanvasScene::gutter, CanvasScene::header,
-                             scene_.widget().width() - CanvasScene::gutter,
-                             scene_.widget().height() - CanvasScene::header));
-  if (scene_.kept_height() > 0) {
-    painter_.setPen(qt_colour(colours.grid));
-    const double end = CanvasScene::header + scene_.kept_height() - 1;
-    painter_.drawLine(QPointF(CanvasScene::gutter, end), QPointF(scene_.widget().width(), end));
-  }
-  if (scene_.area()) paint_area();
-  if (!scene_.path().empty()) paint_path();
-  const auto frame = [&](const ShownOp& op, const QPen& pen) {
-    const QRectF place = scene_.place_of_task(op);
-    if (place.isNull()) return;
-    const std::uint32_t rank = rank_of_task(scene_.run(op.run).run->plan, op.task);
-    painter_.setPen(pen);
-    painter_.setBrush(Qt::NoBrush);
-    painter_.save();
-    painter_.setClipRect(scene_.room_of(scene_.is_pinned(rank)), Qt::IntersectClip);
-    painter_.drawRect(place.adjusted(0, 0, -1, -1));
-    painter_.restore();
-    paint_arrows(op);
-  };
-  if (scene_.hovered() != scene_.selected()) frame(scene_.hovered(), {qt_colour(colours.ink), 1});
-  frame(scene_.selected(), {qt_colour(colours.accent), 2});
-  painter_.restore();
-}
-
-void CanvasOverlay::paint_marks() {
-  painter_.setPen(qt_colour(scene_.colours().accent));
-  for (std::size_t i = 0; i < scene_.marks().size(); ++i) {
-    const double x = CanvasScene::gutter + scene_.view().axis.x_of(scene_.marks()[i]);
-    if (x < CanvasScene::gutter) continue;
-    painter_.drawLine(QPointF(x, CanvasScene::map_height), QPointF(x, scene_.widget().height()));
-    painter_.drawText(QPointF(x + 3, scene_.widget().height() - 5), QString::number(i + 1));
-  }
-}
-
-void CanvasOverlay::paint_area() {
-  const Theme& colours = scene_.colours();
-  const double left = CanvasScene::gutter + scene_.view().axis.x_of(scene_.area()->begin);
-  const double right = CanvasScene::gutter + scene_.view().axis.x_of(scene_.area()->end);
-  QColor shade = qt_colour(colours.accent);
-  shade.setAlpha(36);
-  const auto put = [&](std::uint32_t first_rank, std::uint32_t last_rank, const QRectF& room) {
-    const QRectF box(QPointF(left, scene_.place_of_lane(first_rank, scene_.area()->run).top()),
-                     QPointF(right, scene_.place_of_lane(last_rank, scene_.area()->run).bottom()));
-    painter_.fillRect(box.intersected(room), shade);
-  };
-  const QRectF first = scene_.place_of_lane(scene_.area()->first_rank, scene_.area()->run);
-  if (scene_.choice().pinned.empty()) {
-    put(scene_.area()->first_rank, scene_.area()->end_rank - 1, scene_.room_of(false));
-  } else {
-    // Pinned ranks stand elsewhere.
-    for (std::uint32_t rank = scene_.area()->first_rank; rank < scene_.area()->end_rank; ++rank) {
-      put(rank, rank, scene_.room_of(scene_.is_pinned(rank)));
-    }
-  }
-  painter_.setPen(QPen(qt_colour(colours.accent), 1));
-  painter_.drawLine(QPointF(left, CanvasScene::header), QPointF(left, scene_.widget().height()));
-  painter_.drawLine(QPointF(right, CanvasScene::header), QPointF(right, scene_.widget().height()));
-  painter_.drawText(QPointF(left + 4, std::max(first.top() - 3, CanvasScene::header + 12.0)),
-                    qt_text(short_time(scene_.area()->end - scene_.area()->begin)));
-}
-
-void CanvasOverlay::paint_path() {
-  const Theme& colours = scene_.colours();
-  painter_.setRenderHint(QPainter::Antialiasing);
-  QPainterPath line;
-  const QColor stroke = qt_colour(mix(colours.ink, peak_colour, 0.25));
-  painter_.setPen(QPen(stroke, 1.6));
-  painter_.setBrush(Qt::NoBrush);
-  double last_x = -1e9;
-  // Below the labels.
-  const auto low = [](const QRectF& place) { return place.top() + place.height() * 0.85; };
-  const Plan& plan = scene_.run(scene_.path().run).run->plan;
-  for (const TaskId task : scene_.path().tasks) {
-    const QRectF place = scene_.place_of_task({task, scene_.path().run});
-    if (place.isNull()) return;
-    const bool is_action = !is_transfer(plan.class_of(task).pass);
-    if (place.left() > scene_.widget().width() + 5000) break;
-    if (place.right() < CanvasScene::gutter - 5000) continue;
-    if (line.elementCount() == 0) line.moveTo(place.left(), low(place));
-    if (place.right() - last_x >= 1) {
-      line.lineTo(place.left(), low(place));
-      line.lineTo(place.right(), low(place));
-      last_x = place.right();
-    }
-    if (is_action && place.width() >= 4) {
-      painter_.drawRect(place.adjusted(0.8, 0.8, -0.8, -0.8));
-    }
-  }
-  painter_.drawPath(line);
-  painter_.setRenderHint(QPainter::Antialiasing, false);
-}
-
-void CanvasOverlay::paint_arrows(const ShownOp& op) {
-  painter_.setRenderHint(QPainter::Antialiasing);
-  for_each_arrow(scene_, op, [&](const QPointF& start, const QPointF& end) {
-    QPainterPath path(start);
-    const double bend = std::max(8.0, std::abs(end.x() - start.x()) / 2);
-    path.cubicTo(start + QPointF(bend, 0), end - QPointF(bend, 0), end);
-    painter_.drawPath(path);
-    painter_.drawLine(end, end + QPointF(-6, -4));
-    painter_.drawLine(end, end + QPointF(-6, 4));
-  });
-  painter_.setRenderHint(QPainter::Antialiasing, false);
-}
 
 }  // namespace
 

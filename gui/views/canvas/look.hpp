@@ -22,6 +22,9 @@ QPalette palette_of(const Theme& theme);
 /// Sets style, palette and font of the application. No text is smaller than 9 pt.
 void apply_theme(ThemeName name);
 
+/// Of texts to read and write.
+QFont fixed_font();
+
 /// The theme that the system asks for.
 ThemeName system_theme();
 

@@ -129,6 +129,12 @@ void ResidualMap::show_residuals(std::vector<std::vector<double>> residuals,
   update();
 }
 
+std::pair<double, double> ResidualMap::cell_size() const {
+  return {
+      static_cast<double>(width() - map_left - 4) / static_cast<double>(residuals_.front().size()),
+      static_cast<double>(height() - map_bottom) / static_cast<double>(residuals_.size())};
+}
+
 void ResidualMap::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   painter.setPen(palette().color(QPalette::WindowText));
@@ -136,10 +142,7 @@ void ResidualMap::paintEvent(QPaintEvent*) {
     painter.drawText(rect(), Qt::AlignCenter, without_);
     return;
   }
-  const double wide =
-      static_cast<double>(width() - map_left - 4) / static_cast<double>(residuals_.front().size());
-  const double high =
-      static_cast<double>(height() - map_bottom) / static_cast<double>(residuals_.size());
+  const auto [wide, high] = cell_size();
   for (std::size_t s = 0; s < residuals_.size(); ++s) {
     for (std::size_t m = 0; m < residuals_[s].size(); ++m) {
       const double value = residuals_[s][m] / largest_;
@@ -168,10 +171,7 @@ void ResidualMap::paintEvent(QPaintEvent*) {
 bool ResidualMap::event(QEvent* event) {
   if (event->type() == QEvent::ToolTip && !residuals_.empty() && !residuals_.front().empty()) {
     const auto* help = static_cast<QHelpEvent*>(event);
-    const double wide = static_cast<double>(width() - map_left - 4) /
-                        static_cast<double>(residuals_.front().size());
-    const double high =
-        static_cast<double>(height() - map_bottom) / static_cast<double>(residuals_.size());
+    const auto [wide, high] = cell_size();
     const auto s = static_cast<std::size_t>(std::max(0.0, help->pos().y() / high));
     const auto m = static_cast<std::size_t>(std::max(0.0, (help->pos().x() - map_left) / wide));
     if (s < residuals_.size() && m < residuals_[s].size()) {

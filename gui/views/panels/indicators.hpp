@@ -43,6 +43,8 @@ class ResidualMap : public QWidget {
   bool event(QEvent* event) override;
 
  private:
+  std::pair<double, double> cell_size() const;
+
   std::vector<std::vector<double>> residuals_;
   QString without_ = "No second run";
   double largest_ = 0;

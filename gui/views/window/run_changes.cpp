@@ -102,8 +102,8 @@ void RunChanges::complete_run(const OpenRun& open) {
       open, [run = open.run] { return viewed(*run->scenario); }, Origin::knobs);
 }
 
-void RunChanges::remember(OpenRun& open) {
-  open.past.push_back({open.run, open.base});
+void RunChanges::remember(OpenRun& open, RunBefore before) {
+  open.past.push_back(std::move(before));
   if (open.past.size() > most_undone) open.past.erase(open.past.begin());
   open.future.clear();
 }
@@ -117,7 +117,7 @@ void RunChanges::turn_knobs() {
   } catch (const InputError& error) {
     return what_if_->show_problem(QString::fromUtf8(error.what()));
   }
-  if (!turning_) remember(*open);
+  if (!turning_) remember(*open, {open->run, open->base});
   turning_ = true;
   rest_.start();
   change_run(
@@ -131,7 +131,7 @@ void RunChanges::turn_knobs() {
 void RunChanges::set_scenario(const Scenario& scenario) {
   OpenRun* const open = now();
   if (open == nullptr || !open->run->scenario) return;
-  remember(*open);
+  remember(*open, {open->run, open->base});
   open->base = std::make_shared<const Scenario>(scenario);
   what_if_->show_scenario(open->base);
   change_run(
@@ -163,7 +163,7 @@ void RunChanges::move_op(bool later) {
   if (const auto* refused = std::get_if<MoveRefused>(&moved)) {
     return show_message("Not moved: " + QString::fromStdString(refused->text));
   }
-  remember(open);
+  remember(open, {open.run, open.base});
   runs_.replace(open, std::get<ViewedRunPtr>(moved));
   show_message(later ? "Moved one place later" : "Moved one place earlier");
 }
@@ -200,8 +200,7 @@ void RunChanges::carry(OpenRun& open, std::int64_t time, bool released) {
   changing_.finish();
   const bool moved = open.run != from && runs_.message().isEmpty();
   if (moved) {
-    open.past.push_back(open.grabbed);
-    open.future.clear();
+    remember(open, open.grabbed);
     show_message("Moved; Ctrl+Z undoes it");
   } else if (open.run != from) {
     runs_.replace(open, from);
@@ -227,8 +226,7 @@ void RunChanges::move_boundary(OpenRun& open, std::uint32_t rank, int layers, bo
   const bool refused = !runs_.message().isEmpty();
   const int gained = refused ? 0 : layers_on(*open.run, rank) - layers_on(*from, rank);
   if (gained != 0) {
-    open.past.push_back(open.grabbed);
-    open.future.clear();
+    remember(open, open.grabbed);
     begin_at(open);
     show_message(QString("%1 moved %2 rank %3; Ctrl+Z undoes it")
                      .arg(qt_text(counted(static_cast<std::uint64_t>(std::abs(gained)), "layer")))

@@ -47,7 +47,7 @@ class RunChanges : RunController {
   void change_run(const OpenRun& open, std::function<ViewedRunPtr()> make, Origin origin);
   void show_change_problem(const QString& problem, Origin origin);
   void complete_run(const OpenRun& open);
-  void remember(OpenRun& open);
+  void remember(OpenRun& open, RunBefore before);
 
   WhatIfPanel* what_if_;
   ScenarioPanel* scenario_panel_;

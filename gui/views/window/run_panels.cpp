@@ -1,6 +1,5 @@
 #include "gui/views/window/run_panels.hpp"
 
-#include <QFontDatabase>
 #include <QHBoxLayout>
 #include <QScrollArea>
 #include <QScrollBar>
@@ -31,10 +30,7 @@ QString area_text(const Area& area, const PaintedRun& run) {
 
 QPlainTextEdit* make_text(const QString& accessible_name, const QString& placeholder) {
   auto* text = new QPlainTextEdit;
-  QFont font = QFontDatabase::systemFont(QFontDatabase::FixedFont);
-  font.setFamilies({"DejaVu Sans Mono", font.family()});
-  font.setPointSizeF(9.5);
-  text->setFont(font);
+  text->setFont(fixed_font());
   text->setReadOnly(true);
   text->setLineWrapMode(QPlainTextEdit::NoWrap);
   text->setAccessibleName(accessible_name);
@@ -83,14 +79,13 @@ QString comparison_text(const OpenRun& open) {
 
 RunPanels::RunPanels(QMainWindow& window, OpenRuns& runs, RunChanges& changes)
     : RunController(runs), window_(window), use_(new TextLine("Selection")) {
-  const auto go = [this](TaskId task) { runs_.select(task); };
   report_ = make_text("Report", "The report of the open run");
   comparison_ = make_text("Comparison", "Freeze a reference (Ctrl+D) or compare with a file");
   residuals_ = new ResidualMap;
-  idle_ = make_table(idle_columns(), "Idle time by cause", {});
-  path_ = make_table(path_columns(), "Critical path", go);
-  memory_ = make_table(memory_columns(), "Memory by rank", go);
-  links_ = make_table(link_columns(), "Links", {});
+  for (const RunTable& each : run_tables()) {
+    tables_.push_back(make_table(each.columns, each.accessible_name,
+                                 [this](TaskId task) { runs_.select(task); }));
+  }
   sweep_ = make_table({}, "Rows of a sweep", {});
   ops_ = make_table(op_columns(), "Ops of the selected rank", [this](TaskId task) {
     runs_.select({task, ops_run_});
@@ -113,16 +108,13 @@ void RunPanels::build_docks(RunChanges& changes) {
   column->addWidget(residuals_, 2);
 
   QDockWidget* report = add_dock("Report", report_, Qt::BottomDockWidgetArea);
-  for (const auto& [title, widget] :
-       std::initializer_list<std::pair<QString, QWidget*>>{{"Idle time", idle_},
-                                                           {"Critical path", path_},
-                                                           {"Memory", memory_},
-                                                           {"Links", links_},
-                                                           {"Ops", ops_},
-                                                           {"Sweep", sweep_},
-                                                           {"Comparison", compared}}) {
-    window_.tabifyDockWidget(report, add_dock(title, widget, Qt::BottomDockWidgetArea));
-  }
+  const auto add_beside = [&](const QString& title, QWidget* content) {
+    window_.tabifyDockWidget(report, add_dock(title, content, Qt::BottomDockWidgetArea));
+  };
+  for (std::size_t t = 0; t < tables_.size(); ++t) add_beside(run_tables()[t].title, tables_[t]);
+  add_beside("Ops", ops_);
+  add_beside("Sweep", sweep_);
+  add_beside("Comparison", compared);
   report->raise();
   QDockWidget* knobs = add_dock("What if", turned, Qt::RightDockWidgetArea);
   window_.tabifyDockWidget(
@@ -162,16 +154,14 @@ void RunPanels::refresh() {
   if (open == nullptr) {
     report_->clear();
     comparison_->clear();
-    for (QTreeWidget* table : {idle_, path_, memory_, links_, ops_}) table->clear();
+    for (QTreeWidget* table : tables_) table->clear();
+    ops_->clear();
     use_->set_text({});
     return;
   }
   const ViewedRun& run = *open->run;
   report_->setPlainText(QString::fromStdString(run.text));
-  fill_idle(*idle_, run);
-  fill_path(*path_, run);
-  fill_memory(*memory_, run);
-  fill_links(*links_, run);
+  for (std::size_t t = 0; t < tables_.size(); ++t) run_tables()[t].fill(*tables_[t], run);
   refresh_ops();
   refresh_legend();
   comparison_->setPlainText(comparison_text(*open));

@@ -41,10 +41,7 @@ class RunPanels : RunController {
   QPlainTextEdit* report_;
   QPlainTextEdit* comparison_;
   ResidualMap* residuals_;
-  QTreeWidget* idle_;
-  QTreeWidget* path_;
-  QTreeWidget* memory_;
-  QTreeWidget* links_;
+  std::vector<QTreeWidget*> tables_;  // see `run_tables`
   QTreeWidget* ops_;
   std::uint8_t ops_run_ = 0;  // whose they are
   QTreeWidget* sweep_;

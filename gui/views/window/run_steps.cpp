@@ -42,22 +42,23 @@ void RunSteps::step_in_lane(bool forward) {
   runs_.select({steps_of(open, run).on_rank(0, open.canvas->view().axis.origin), run});
 }
 
-void RunSteps::step_to_cause() {
+/// Where a step leads from the selected op; without one, the first op in sight.
+void RunSteps::step(const std::function<TaskId(const OpSteps&, TaskId)>& next) {
   const ShownOp from = canvas()->selected();
   if (from.is_none()) return step_in_lane(true);
-  runs_.select({steps_of(*now(), from.run).cause(from.task), from.run});
+  runs_.select({next(steps_of(*now(), from.run), from.task), from.run});
+}
+
+void RunSteps::step_to_cause() {
+  step([](const OpSteps& steps, TaskId task) { return steps.cause(task); });
 }
 
 void RunSteps::step_to_effect() {
-  const ShownOp from = canvas()->selected();
-  if (from.is_none()) return step_in_lane(true);
-  runs_.select({steps_of(*now(), from.run).effect(from.task), from.run});
+  step([](const OpSteps& steps, TaskId task) { return steps.effect(task); });
 }
 
 void RunSteps::step_in_microbatch(bool forward) {
-  const ShownOp from = canvas()->selected();
-  if (from.is_none()) return step_in_lane(true);
-  runs_.select({steps_of(*now(), from.run).in_microbatch(from.task, forward), from.run});
+  step([&](const OpSteps& steps, TaskId task) { return steps.in_microbatch(task, forward); });
 }
 
 void RunSteps::step_rank(bool down) {

@@ -36,6 +36,8 @@ class RunSteps : RunController {
   std::function<void()> on_area;  // was made from the selection
 
  private:
+  void step(const std::function<TaskId(const OpSteps&, TaskId)>& next);
+
   QLineEdit* search_;
 };
 
