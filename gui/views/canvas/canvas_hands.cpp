@@ -1,5 +1,3 @@
-#include "gui/views/canvas/canvas_hands.hpp"
-
 #include <QMouseEvent>
 #include <QPainter>
 #include <algorithm>
@@ -29,7 +27,7 @@ void CanvasHands::start_drag(const QMouseEvent& event) {
   const QPointF at = event.position();
   const bool left = event.button() == Qt::LeftButton;
   const auto boundary = canvas_.boundary_at(at);
-  if (at.y() < CanvasScene::map_height) {
+  if (at.y() < map_height) {
     drag_ = Drag::map;
     move_map(at.x());
   } else if (event.button() == Qt::MiddleButton ||
@@ -41,7 +39,7 @@ void CanvasHands::start_drag(const QMouseEvent& event) {
     boundary_ = *boundary;
   } else if (left && is_movable(canvas_.task_at(at)) && canvas_.on_grab) {
     drag_ = Drag::op;
-  } else if (left && at.x() >= CanvasScene::gutter) {
+  } else if (left && at.x() >= gutter) {
     drag_ = Drag::area;
   }
 }
@@ -71,8 +69,7 @@ bool CanvasHands::drag_to(const QMouseEvent& event) {
   } else if (drag_ == Drag::area && dragged_) {
     drag_area(event.position(), !(event.modifiers() & Qt::AltModifier));
   } else if (drag_ == Drag::op && dragged_) {
-    canvas_.on_carry(canvas_.view().axis.time_at(event.position().x() - CanvasScene::gutter),
-                     false);
+    canvas_.on_carry(canvas_.view().axis.time_at(event.position().x() - gutter), false);
     canvas_.update();
   } else if (drag_ == Drag::boundary && dragged_) {
     canvas_.on_boundary(boundary_,
@@ -110,7 +107,7 @@ void CanvasHands::drag_area(QPointF to, bool snap) {
   const auto reach =
       static_cast<std::int64_t>(snap_reach * canvas_.view().axis.picoseconds_per_pixel);
   const auto edge = [&](double x) {
-    const std::int64_t time = canvas_.view().axis.time_at(x - CanvasScene::gutter);
+    const std::int64_t time = canvas_.view().axis.time_at(x - gutter);
     const auto near = nearest_edge(lanes, area.first_rank, area.end_rank, time, reach);
     return snap && near ? *near : std::clamp<std::int64_t>(time, 0, lanes.span);
   };
@@ -125,7 +122,7 @@ void CanvasHands::release(const QMouseEvent& event) {
     if (canvas_.selected().is_none()) canvas_.set_area(std::nullopt);
   }
   if (drag_ == Drag::op && dragged_) {
-    canvas_.on_carry(canvas_.view().axis.time_at(event.position().x() - CanvasScene::gutter), true);
+    canvas_.on_carry(canvas_.view().axis.time_at(event.position().x() - gutter), true);
   }
   if (drag_ == Drag::boundary && dragged_) {
     const double way = event.position().y() - drag_from_.y();
@@ -138,7 +135,7 @@ void CanvasHands::release(const QMouseEvent& event) {
 }
 
 void CanvasHands::click_twice(const QMouseEvent& event) {
-  if (canvas_.first() == nullptr || event.position().x() < CanvasScene::gutter) return;
+  if (canvas_.first() == nullptr || event.position().x() < gutter) return;
   const ShownOp op = canvas_.task_at(event.position());
   if (!op.is_none()) {
     const Timeline& timeline = canvas_.run(op.run).run->timeline;
@@ -147,11 +144,11 @@ void CanvasHands::click_twice(const QMouseEvent& event) {
     const double pixel = canvas_.view().axis.picoseconds_per_pixel;
     if (static_cast<double>(end - begin) > 3 * pixel) return canvas_.fit_stretch(begin, end);
   }
-  canvas_.zoom_at(event.position().x() - CanvasScene::gutter, 1.0 / 16);
+  canvas_.zoom_at(event.position().x() - gutter, 1.0 / 16);
 }
 
 void CanvasHands::move_map(double x) {
-  const double share = (x - CanvasScene::gutter) / canvas_.lanes_width();
+  const double share = (x - gutter) / canvas_.lanes_width();
   CanvasView next = canvas_.view();
   const auto middle =
       static_cast<std::int64_t>(share * static_cast<double>(canvas_.first()->lanes->span));
@@ -169,7 +166,7 @@ void CanvasHands::paint_drag(QPainter& painter) {
     painter.drawLine(QPointF(pointer_.x(), strip.top() - 3),
                      QPointF(pointer_.x(), strip.bottom() + 3));
   } else if (drag_ == Drag::boundary) {
-    painter.drawLine(QPointF(0, pointer_.y()), QPointF(CanvasScene::gutter, pointer_.y()));
+    painter.drawLine(QPointF(0, pointer_.y()), QPointF(gutter, pointer_.y()));
   }
 }
 

@@ -60,20 +60,19 @@ void for_each_arrow(const CanvasScene& scene, const ShownOp& op,
 }
 
 /// Paints what is marked over the lanes.
-class CanvasOverlay {
+class CanvasOverlay : CanvasParts {
  public:
   CanvasOverlay(const CanvasScene& scene, QPainter& painter) : scene_(scene), painter_(painter) {}
 
   void paint() {
     const Theme& colours = scene_.colours();
     painter_.save();
-    painter_.setClipRect(QRect(CanvasScene::gutter, CanvasScene::header,
-                               scene_.widget().width() - CanvasScene::gutter,
-                               scene_.widget().height() - CanvasScene::header));
+    painter_.setClipRect(
+        QRect(gutter, header, scene_.widget().width() - gutter, scene_.widget().height() - header));
     if (scene_.kept_height() > 0) {
       painter_.setPen(qt_colour(colours.grid));
-      const double end = CanvasScene::header + scene_.kept_height() - 1;
-      painter_.drawLine(QPointF(CanvasScene::gutter, end), QPointF(scene_.widget().width(), end));
+      const double end = header + scene_.kept_height() - 1;
+      painter_.drawLine(QPointF(gutter, end), QPointF(scene_.widget().width(), end));
     }
     if (scene_.area()) paint_area();
     if (!scene_.path().empty()) paint_path();
@@ -97,9 +96,9 @@ class CanvasOverlay {
   void paint_marks() {
     painter_.setPen(qt_colour(scene_.colours().accent));
     for (std::size_t i = 0; i < scene_.marks().size(); ++i) {
-      const double x = CanvasScene::gutter + scene_.view().axis.x_of(scene_.marks()[i]);
-      if (x < CanvasScene::gutter) continue;
-      painter_.drawLine(QPointF(x, CanvasScene::map_height), QPointF(x, scene_.widget().height()));
+      const double x = gutter + scene_.view().axis.x_of(scene_.marks()[i]);
+      if (x < gutter) continue;
+      painter_.drawLine(QPointF(x, map_height), QPointF(x, scene_.widget().height()));
       painter_.drawText(QPointF(x + 3, scene_.widget().height() - 5), QString::number(i + 1));
     }
   }
@@ -107,8 +106,8 @@ class CanvasOverlay {
  private:
   void paint_area() {
     const Theme& colours = scene_.colours();
-    const double left = CanvasScene::gutter + scene_.view().axis.x_of(scene_.area()->begin);
-    const double right = CanvasScene::gutter + scene_.view().axis.x_of(scene_.area()->end);
+    const double left = gutter + scene_.view().axis.x_of(scene_.area()->begin);
+    const double right = gutter + scene_.view().axis.x_of(scene_.area()->end);
     QColor shade = qt_colour(colours.accent);
     shade.setAlpha(36);
     const auto put = [&](std::uint32_t first_rank, std::uint32_t last_rank, const QRectF& room) {
@@ -127,10 +126,9 @@ class CanvasOverlay {
       }
     }
     painter_.setPen(QPen(qt_colour(colours.accent), 1));
-    painter_.drawLine(QPointF(left, CanvasScene::header), QPointF(left, scene_.widget().height()));
-    painter_.drawLine(QPointF(right, CanvasScene::header),
-                      QPointF(right, scene_.widget().height()));
-    painter_.drawText(QPointF(left + 4, std::max(first.top() - 3, CanvasScene::header + 12.0)),
+    painter_.drawLine(QPointF(left, header), QPointF(left, scene_.widget().height()));
+    painter_.drawLine(QPointF(right, header), QPointF(right, scene_.widget().height()));
+    painter_.drawText(QPointF(left + 4, std::max(first.top() - 3, header + 12.0)),
                       qt_text(short_time(scene_.area()->end - scene_.area()->begin)));
   }
 
@@ -150,7 +148,7 @@ class CanvasOverlay {
       if (place.isNull()) return;
       const bool is_action = !is_transfer(plan.class_of(task).pass);
       if (place.left() > scene_.widget().width() + 5000) break;
-      if (place.right() < CanvasScene::gutter - 5000) continue;
+      if (place.right() < gutter - 5000) continue;
       if (line.elementCount() == 0) line.moveTo(place.left(), low(place));
       if (place.right() - last_x >= 1) {
         line.lineTo(place.left(), low(place));
@@ -196,8 +194,8 @@ void paint_empty(const CanvasScene& scene, QPainter& painter) {
 }
 
 void paint_frame(const CanvasScene& scene, const CanvasFrame& frame, bool fits, QPainter& painter) {
-  const QRectF target(CanvasScene::gutter, CanvasScene::header, scene.lanes_width(),
-                      std::max(1, scene.widget().height() - CanvasScene::header));
+  const QRectF target(CanvasParts::gutter, CanvasParts::header, scene.lanes_width(),
+                      std::max(1, scene.widget().height() - CanvasParts::header));
   if (fits) {
     painter.drawImage(target, frame.image);
     return;
@@ -212,7 +210,7 @@ void paint_frame(const CanvasScene& scene, const CanvasFrame& frame, bool fits, 
     painter.save();
     painter.setClipRect(room);
     painter.drawImage(
-        QRectF(CanvasScene::gutter + left, CanvasScene::header + up, right - left, high),
+        QRectF(CanvasParts::gutter + left, CanvasParts::header + up, right - left, high),
         frame.image);
     painter.restore();
   };
@@ -244,7 +242,7 @@ void CanvasChrome::paint(QPainter& painter) {
     return paint_map(painter);
   }
   draw_chrome();
-  painter.drawImage(QPointF(0, CanvasScene::header), pictures_.gutter);
+  painter.drawImage(QPointF(0, header), pictures_.gutter);
   painter.drawImage(QPointF(0, 0), pictures_.header);
 }
 
@@ -264,42 +262,39 @@ void CanvasChrome::draw_chrome() {
     image.setDevicePixelRatio(wanted.ratio);
     return image;
   };
-  pictures_.header = picture({scene_.widget().width(), CanvasScene::header});
+  pictures_.header = picture({scene_.widget().width(), header});
   QPainter above(&pictures_.header);
   above.setFont(scene_.widget().font());
   paint_header(above);
   paint_map(above);
-  pictures_.gutter =
-      picture({CanvasScene::gutter, std::max(1, scene_.widget().height() - CanvasScene::header)});
+  pictures_.gutter = picture({gutter, std::max(1, scene_.widget().height() - header)});
   QPainter beside(&pictures_.gutter);
   beside.setFont(scene_.widget().font());
-  beside.translate(0, -CanvasScene::header);
+  beside.translate(0, -header);
   paint_gutter(beside);
 }
 
 void CanvasChrome::paint_header(QPainter& painter) {
   const Theme& colours = scene_.colours();
-  painter.fillRect(QRect(0, CanvasScene::map_height, scene_.widget().width(),
-                         CanvasScene::header - CanvasScene::map_height),
+  painter.fillRect(QRect(0, map_height, scene_.widget().width(), header - map_height),
                    qt_colour(colours.panel));
   const QFontMetrics metrics(scene_.widget().font());
   const double apart = metrics.horizontalAdvance("000.000 ms") + 16;
-  painter.setClipRect(QRect(CanvasScene::gutter, CanvasScene::map_height,
-                            scene_.widget().width() - CanvasScene::gutter,
-                            scene_.widget().height() - CanvasScene::map_height));
+  painter.setClipRect(QRect(gutter, map_height, scene_.widget().width() - gutter,
+                            scene_.widget().height() - map_height));
   for (const RulerTick& tick : ruler_ticks(scene_.view().axis, scene_.lanes_width(), apart)) {
-    const double x = CanvasScene::gutter + tick.x;
+    const double x = gutter + tick.x;
     painter.setPen(qt_colour(colours.grid));
-    painter.drawLine(QPointF(x, CanvasScene::header - 7), QPointF(x, CanvasScene::header));
+    painter.drawLine(QPointF(x, header - 7), QPointF(x, header));
     const QString text = qt_text(tick.text);
     const double half = metrics.horizontalAdvance(text) / 2.0;
     painter.setPen(qt_colour(colours.faint_ink));
-    const double left = std::max<double>(CanvasScene::gutter + 2, x - half);
-    painter.drawText(QPointF(left, CanvasScene::header - 10), text);
+    const double left = std::max<double>(gutter + 2, x - half);
+    painter.drawText(QPointF(left, header - 10), text);
   }
   painter.setClipping(false);
   painter.setPen(qt_colour(colours.grid));
-  painter.drawLine(0, CanvasScene::header - 1, scene_.widget().width(), CanvasScene::header - 1);
+  painter.drawLine(0, header - 1, scene_.widget().width(), header - 1);
 }
 
 void CanvasChrome::draw_map() {
@@ -307,16 +302,16 @@ void CanvasChrome::draw_map() {
   const int wide = static_cast<int>(scene_.lanes_width());
   if (map_generation_ == scene_.generation() && map_.width() == wide) return;
   map_generation_ = scene_.generation();
-  map_ = QImage(wide, CanvasScene::map_height, QImage::Format_RGB32);
+  map_ = QImage(wide, map_height, QImage::Format_RGB32);
   map_.fill(qt_colour(mix(colours.panel, colours.ink, 0.35)));
   const auto shares = idle_over_time(*scene_.first(), wide);
-  const Pixels pixels{reinterpret_cast<std::uint32_t*>(map_.bits()), wide, CanvasScene::map_height,
+  const Pixels pixels{reinterpret_cast<std::uint32_t*>(map_.bits()), wide, map_height,
                       static_cast<std::size_t>(map_.bytesPerLine()) / 4};
   for (int x = 0; x < wide; ++x) {
     float end = 0;
     int done = 0;
     for (std::size_t c = 0; c < idle_cause_count; ++c) {
-      end += shares[static_cast<std::size_t>(x)][c] * CanvasScene::map_height;
+      end += shares[static_cast<std::size_t>(x)][c] * map_height;
       const int until = static_cast<int>(std::lround(end));
       pixels.fill(x, done, x + 1, until, packed(colours.idle[c]));
       done = until;
@@ -327,21 +322,18 @@ void CanvasChrome::draw_map() {
 void CanvasChrome::paint_map(QPainter& painter) {
   const Theme& colours = scene_.colours();
   draw_map();
-  painter.fillRect(QRect(0, 0, scene_.widget().width(), CanvasScene::map_height),
-                   qt_colour(colours.panel));
-  painter.drawImage(CanvasScene::gutter, 0, map_);
+  painter.fillRect(QRect(0, 0, scene_.widget().width(), map_height), qt_colour(colours.panel));
+  painter.drawImage(gutter, 0, map_);
   painter.setPen(qt_colour(colours.faint_ink));
-  painter.drawText(QRect(4, 0, CanvasScene::gutter - 8, CanvasScene::map_height),
-                   Qt::AlignVCenter | Qt::AlignLeft, "idle share");
+  painter.drawText(QRect(4, 0, gutter - 8, map_height), Qt::AlignVCenter | Qt::AlignLeft,
+                   "idle share");
   const double span = std::max(1.0, static_cast<double>(scene_.first()->lanes->span));
   const double scale = scene_.lanes_width() / span;
-  const double left = CanvasScene::gutter + static_cast<double>(scene_.view().axis.origin) * scale;
+  const double left = gutter + static_cast<double>(scene_.view().axis.origin) * scale;
   const double right =
-      CanvasScene::gutter +
-      static_cast<double>(scene_.view().axis.time_at(scene_.lanes_width())) * scale;
-  QRectF window(left, 1, std::max(3.0, right - left), CanvasScene::map_height - 2);
-  window = window.intersected(
-      QRectF(CanvasScene::gutter, 1, scene_.lanes_width() - 1, CanvasScene::map_height - 2));
+      gutter + static_cast<double>(scene_.view().axis.time_at(scene_.lanes_width())) * scale;
+  QRectF window(left, 1, std::max(3.0, right - left), map_height - 2);
+  window = window.intersected(QRectF(gutter, 1, scene_.lanes_width() - 1, map_height - 2));
   painter.setBrush(Qt::NoBrush);
   painter.setPen(QPen(qt_colour(colours.accent), 2));
   painter.drawRect(window);
@@ -354,13 +346,13 @@ double CanvasChrome::paint_name(QPainter& painter, const LaneRow& row, QColor in
   const double high = row.height / scene_.widget().devicePixelRatioF();
   const double needed = QFontMetrics(scene_.widget().font()).height() * 0.9;
   double middle = scene_.top_of(row) + high / 2;
-  if (row.top == 0) middle = std::max(middle, CanvasScene::header + needed / 2 - scene_.view().top);
+  if (row.top == 0) middle = std::max(middle, header + needed / 2 - scene_.view().top);
   const bool is_main = row.kind == LaneKind::compute;
   if (!is_main && row.kind != LaneKind::link && high < needed) return free_from;
   if (middle - needed / 2 < free_from || middle + needed / 2 > scene_.widget().height())
     return free_from;
   painter.setPen(ink);
-  painter.drawText(QRectF(6, middle - needed, CanvasScene::gutter - 12, 2 * needed),
+  painter.drawText(QRectF(6, middle - needed, gutter - 12, 2 * needed),
                    Qt::AlignVCenter | (is_main ? Qt::AlignLeft : Qt::AlignRight),
                    name_of(scene_, row));
   return middle + needed / 2;
@@ -368,20 +360,18 @@ double CanvasChrome::paint_name(QPainter& painter, const LaneRow& row, QColor in
 
 void CanvasChrome::paint_gutter(QPainter& painter) {
   const Theme& colours = scene_.colours();
-  painter.fillRect(QRect(0, CanvasScene::header, CanvasScene::gutter,
-                         scene_.widget().height() - CanvasScene::header),
+  painter.fillRect(QRect(0, header, gutter, scene_.widget().height() - header),
                    qt_colour(colours.panel));
-  double free_from = CanvasScene::header;
-  painter.setClipRect(QRect(0, CanvasScene::header, CanvasScene::gutter,
-                            scene_.widget().height() - CanvasScene::header));
+  double free_from = header;
+  painter.setClipRect(QRect(0, header, gutter, scene_.widget().height() - header));
   const auto [selected_rank, selected_run] = selected_lane(scene_);
   const double kept = scene_.kept_height();
   for (const LaneRow& row : scene_.rows()) {
     if (row.ghost) continue;
     if (kept > 0 && !row.pinned) {
-      free_from = std::max(free_from, CanvasScene::header + kept);
-      painter.setClipRect(QRectF(0, CanvasScene::header + kept, CanvasScene::gutter,
-                                 scene_.widget().height() - CanvasScene::header - kept));
+      free_from = std::max(free_from, header + kept);
+      painter.setClipRect(
+          QRectF(0, header + kept, gutter, scene_.widget().height() - header - kept));
     }
     if (row.pinned) {
       const double high = row.height / scene_.widget().devicePixelRatioF();
@@ -395,8 +385,7 @@ void CanvasChrome::paint_gutter(QPainter& painter) {
   painter.setClipping(false);
   if (kept == 0) return;
   painter.setPen(qt_colour(colours.grid));
-  painter.drawLine(QPointF(0, CanvasScene::header + kept - 1),
-                   QPointF(CanvasScene::gutter, CanvasScene::header + kept - 1));
+  painter.drawLine(QPointF(0, header + kept - 1), QPointF(gutter, header + kept - 1));
 }
 
 }  // namespace penstock

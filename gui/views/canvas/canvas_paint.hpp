@@ -22,7 +22,7 @@ void paint_overlay(const CanvasScene& scene, QPainter& painter);
 QRect reach_of(const CanvasScene& scene, const ShownOp& op);
 
 /// Ruler, map and names of the lanes. Kept as pictures: while the pointer moves, they stay.
-class CanvasChrome {
+class CanvasChrome : CanvasParts {
  public:
   explicit CanvasChrome(const CanvasScene& scene) : scene_(scene) {}
   void paint(QPainter& painter);

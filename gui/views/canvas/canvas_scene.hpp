@@ -25,14 +25,17 @@ struct CanvasMarks {
   std::vector<std::int64_t> times;
 };
 
-/// What is seen of runs on one axis, and where it stands on a widget. Painters read it; only the
-/// canvas, which is one, changes it.
-class CanvasScene {
- public:
+/// The parts of a canvas around the lanes.
+struct CanvasParts {
   static constexpr int gutter = 96;
   static constexpr int header = 54;  // the small map and the ruler
   static constexpr int map_height = 28;
+};
 
+/// What is seen of runs on one axis, and where it stands on a widget. Painters read it; only the
+/// canvas, which is one, changes it.
+class CanvasScene : public CanvasParts {
+ public:
   const QWidget& widget() const { return widget_; }
   const PaintedRunPtr& first() const { return first_; }
   const std::vector<PaintedRunPtr>& others() const { return others_; }
