@@ -9,17 +9,13 @@
 #include <memory>
 #include <new>
 #include <stdexcept>
-#include <string>
 #include <string_view>
 #include <utility>
 #include <variant>
-#include <vector>
 
 #include "experiments/input/files/own_file.hpp"
 #include "experiments/input/files/plain_text.hpp"
 #include "experiments/show/pictures/cairo.hpp"
-#include "experiments/show/pictures/canvas.hpp"
-#include "experiments/show/pictures/mark_writers.hpp"
 #include "experiments/show/pictures/palette.hpp"
 #include "sim/base/error.hpp"
 

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <string>
-#include <vector>
 
 #include "experiments/input/scenario/known_keys.hpp"
 #include "experiments/program/commands/line/suggestions.hpp"

@@ -73,7 +73,6 @@ class LanePainter {
   void draw_box(double from, double to, TaskId task, const PaintedRun& run, const Strip& strip);
   void label(const Label& label, const PaintedRun& run, const Strip& strip);
   void draw_bright(const LaneRow& row, const PaintedRun& run, const Strip& strip);
-  bool stands_in(TaskId task, const LaneRow& row, const Plan& plan) const;
   void draw_memory(const LaneRow& row, const PaintedRun& run, const Strip& strip);
   void draw_differences(const LaneRow& row, const PaintedRun& run, const Strip& strip);
   Colour colour_of(TaskId task, const PaintedRun& run) const;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstddef>
 
 namespace penstock {
 namespace {
@@ -185,6 +184,15 @@ TaskId op_in(const LaneRow& row, const PaintedRun& run, double y, std::int64_t t
     if (box < (*tracks)[t].size()) return (*tracks)[t].tag[box];
   }
   return no_task;
+}
+
+bool shows(const LaneRow& row, TaskId task, const Plan& plan) {
+  const std::uint32_t resource = plan.class_of(task).resource;
+  if (!plan.is_link(resource)) return resource == row.rank && row.kind == LaneKind::compute;
+  if (row.kind == LaneKind::link) return resource == plan.ranks + row.rank;
+  const Link& link = plan.link(resource);
+  return (row.kind == LaneKind::send && index(link.from) == row.rank) ||
+         (row.kind == LaneKind::receive && index(link.to) == row.rank);
 }
 
 const LaneRow* row_of(const std::vector<LaneRow>& rows, const PaintedRun& run, std::uint8_t number,

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "experiments/show/pictures/lanes/lane_cells.hpp"
-#include "gui/models/tracks/track.hpp"
 #include "sim/report/idle.hpp"
 
 namespace penstock {

@@ -3,12 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdint>
 #include <cstdlib>
 #include <utility>
 
 #include "experiments/input/files/table.hpp"
-#include "experiments/measure/comparison/comparison.hpp"
 #include "experiments/measure/comparison/comparison_words.hpp"
 #include "sim/base/error.hpp"
 

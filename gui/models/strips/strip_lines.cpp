@@ -1,6 +1,5 @@
 #include "gui/models/strips/strip_lines.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <tuple>

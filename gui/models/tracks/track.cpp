@@ -1,6 +1,5 @@
 #include "gui/models/tracks/track.hpp"
 
-#include <algorithm>
 #include <utility>
 
 namespace penstock {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "gui/views/canvas/canvas_frames.hpp"
@@ -36,6 +37,7 @@ class CanvasHands : CanvasParts {
 
   void start_drag(const QMouseEvent& event);
   bool drag_to(const QMouseEvent& event);
+  bool carry(QPointF to, bool released);
   void point_at(QPointF point);
   bool is_movable(const ShownOp& op) const;
   void drag_area(QPointF to, bool snap);
@@ -79,6 +81,12 @@ class TimelineCanvas : public QWidget, public CanvasScene {
   void view_changed();
 
   void set_choice(LaneChoice choice);
+  template <class Change>
+  void change_choice(Change change) {
+    LaneChoice choice = choice_;
+    change(choice);
+    set_choice(std::move(choice));
+  }
   /// Without transfers, if all ranks would not fit with them.
   void leave_out_what_does_not_fit();
   void set_theme(ThemeName name);

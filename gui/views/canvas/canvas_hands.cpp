@@ -68,17 +68,22 @@ bool CanvasHands::drag_to(const QMouseEvent& event) {
     canvas_.move_to(next, ViewMove::pan);
   } else if (drag_ == Drag::area && dragged_) {
     drag_area(event.position(), !(event.modifiers() & Qt::AltModifier));
-  } else if (drag_ == Drag::op && dragged_) {
-    canvas_.on_carry(canvas_.view().axis.time_at(event.position().x() - gutter), false);
-    canvas_.update();
-  } else if (drag_ == Drag::boundary && dragged_) {
-    canvas_.on_boundary(boundary_,
-                        static_cast<int>(std::lround(way.y() / TimelineCanvas::pixels_per_layer)),
-                        false);
-    canvas_.update();
   } else {
-    return false;
+    return carry(event.position(), false);
   }
+  return true;
+}
+
+/// Whether an op or a boundary is dragged.
+bool CanvasHands::carry(QPointF to, bool released) {
+  if (!dragged_ || (drag_ != Drag::op && drag_ != Drag::boundary)) return false;
+  if (drag_ == Drag::op) {
+    canvas_.on_carry(canvas_.view().axis.time_at(to.x() - gutter), released);
+  } else {
+    const double layers = (to.y() - drag_from_.y()) / TimelineCanvas::pixels_per_layer;
+    canvas_.on_boundary(boundary_, static_cast<int>(std::lround(layers)), released);
+  }
+  canvas_.update();
   return true;
 }
 
@@ -121,14 +126,7 @@ void CanvasHands::release(const QMouseEvent& event) {
     canvas_.select(canvas_.task_at(event.position()), false);
     if (canvas_.selected().is_none()) canvas_.set_area(std::nullopt);
   }
-  if (drag_ == Drag::op && dragged_) {
-    canvas_.on_carry(canvas_.view().axis.time_at(event.position().x() - gutter), true);
-  }
-  if (drag_ == Drag::boundary && dragged_) {
-    const double way = event.position().y() - drag_from_.y();
-    canvas_.on_boundary(
-        boundary_, static_cast<int>(std::lround(way / TimelineCanvas::pixels_per_layer)), true);
-  }
+  carry(event.position(), true);
   drag_ = Drag::none;
   canvas_.unsetCursor();
   canvas_.update();

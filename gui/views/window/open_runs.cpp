@@ -75,7 +75,7 @@ void OpenRuns::add(ViewedRunPtr run) {
   open.canvas->set_theme(theme_);
   if (on_canvas) on_canvas(*open.canvas);
   open.run = run;
-  open.base = run->scenario;
+  open.changes.base = run->scenario;
   if (runs_.empty()) {
     QWidget* const empty = tabs_.widget(0);
     tabs_.removeTab(0);
@@ -116,9 +116,7 @@ void OpenRuns::replace(OpenRun& open, ViewedRunPtr run) {
 
 void OpenRuns::replace(OpenRun& open, RunsOnAxis runs) {
   open.run = runs.first->run;
-  open.idle.clear();
-  open.idle_at.reset();
-  open.found = {};
+  open.steps = {};
   const bool slack = open.canvas->shows_slack();
   show_on_axis(open, std::move(runs));
   if (slack) show_slack(open);
@@ -144,8 +142,8 @@ void OpenRuns::show_on_axis(OpenRun& open, RunsOnAxis runs) {
   open.pairs = std::move(runs.pairs);
   open.canvas->show_runs(std::move(runs.first), std::move(runs.others), true);
   const std::size_t count = open.canvas->runs();
-  if (open.idle_run >= count) open.idle.clear();
-  if (open.found.run >= count) open.found = {};
+  if (open.steps.idle_run >= count) open.steps.idle.clear();
+  if (open.steps.found.run >= count) open.steps.found = {};
   if (!path.empty() && path.run < count) show_path(open, path.run);
 }
 
@@ -168,9 +166,7 @@ void OpenRuns::colour_by(ColourBy by) {
 }
 
 void OpenRuns::toggle_transfers() {
-  LaneChoice choice = canvas()->choice();
-  choice.transfers = !choice.transfers;
-  canvas()->set_choice(choice);
+  canvas()->change_choice([](LaneChoice& choice) { choice.transfers = !choice.transfers; });
 }
 
 void OpenRuns::toggle_memory() {

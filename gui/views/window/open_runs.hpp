@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "gui/models/drawing/runs_on_axis.hpp"
+#include "gui/models/drawing/painted_run.hpp"
 #include "gui/models/view/op_search.hpp"
 #include "gui/views/canvas/canvas.hpp"
 
@@ -18,24 +18,34 @@ struct RunBefore {
   std::shared_ptr<const Scenario> base;
 };
 
+/// What was changed of a run; see RunChanges.
+struct ChangesOfRun {
+  std::shared_ptr<const Scenario> base;  // before the knobs were turned
+  std::vector<RunBefore> past, future;
+  RunBefore grabbed;         // when a drag began
+  TaskId carried = no_task;  // the op of it that is dragged
+};
+
+/// Where steps through a run have come; see RunSteps.
+struct StepsOfRun {
+  ShownOps found;  // by the last search
+  std::size_t found_at = 0;
+  std::vector<IdlePiece> idle;  // longest first; empty: not looked for
+  std::uint8_t idle_run = 0;    // whose they are
+  std::optional<std::size_t> idle_at;
+};
+
 /// An open run, and maybe others beside it. The open one is A, unless the first of the others was
 /// frozen: then that is A, and the open one is B.
 struct OpenRun {
   TimelineCanvas* canvas = nullptr;
   ViewedRunPtr run;
-  std::vector<ViewedRunPtr> others;      // as opened
-  std::vector<RunPair> pairs;            // see RunsOnAxis
-  std::shared_ptr<const Scenario> base;  // before the knobs were turned
+  std::vector<ViewedRunPtr> others;  // as opened
+  std::vector<RunPair> pairs;        // see RunsOnAxis
   PairAlignment alignment = PairAlignment::start;
-  std::optional<TaskId> anchor;         // of the run: both are aligned by this op
-  std::vector<RunBefore> past, future;  // of changes
-  RunBefore grabbed;                    // when a drag began
-  TaskId carried = no_task;             // the op of it that is dragged
-  ShownOps found;                       // by the last search
-  std::size_t found_at = 0;
-  std::vector<IdlePiece> idle;  // longest first; empty: not looked for
-  std::uint8_t idle_run = 0;    // whose they are
-  std::optional<std::size_t> idle_at;
+  std::optional<TaskId> anchor;  // of the run: both are aligned by this op
+  ChangesOfRun changes;
+  StepsOfRun steps;
 };
 
 /// The open runs, a tab each, and what is shown beside them and of them.
@@ -54,10 +64,12 @@ class OpenRuns {
   /// Opens a tab in front.
   void add(ViewedRunPtr run);
   void close();
-  void replace(OpenRun& open, RunsOnAxis runs);
+  /// Shows another run in the place of an open one, with the same beside it.
   void replace(OpenRun& open, ViewedRunPtr run);
+  void replace(OpenRun& open, RunsOnAxis runs);
   /// Holds a run against others. Leaves all as it was if they cannot be compared.
   void show_against(OpenRun& open, std::vector<ViewedRunPtr> others, bool frozen);
+  /// After another alignment.
   void refresh_pair(OpenRun& open);
   static ShownWith shown_with(const OpenRun& open);
 

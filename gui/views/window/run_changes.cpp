@@ -1,7 +1,5 @@
 #include "gui/views/window/run_changes.hpp"
 
-#include <algorithm>
-
 #include "experiments/input/files/table.hpp"
 #include "gui/models/change/moves.hpp"
 #include "gui/views/canvas/look.hpp"
@@ -51,8 +49,8 @@ void RunChanges::show_text() {
 }
 
 void RunChanges::begin_at(OpenRun& open) {
-  open.base = open.run->scenario;
-  what_if_->show_scenario(open.base);
+  open.changes.base = open.run->scenario;
+  what_if_->show_scenario(open.changes.base);
 }
 
 void RunChanges::finish() {
@@ -103,26 +101,26 @@ void RunChanges::complete_run(const OpenRun& open) {
 }
 
 void RunChanges::remember(OpenRun& open, RunBefore before) {
-  open.past.push_back(std::move(before));
-  if (open.past.size() > most_undone) open.past.erase(open.past.begin());
-  open.future.clear();
+  open.changes.past.push_back(std::move(before));
+  if (open.changes.past.size() > most_undone) open.changes.past.erase(open.changes.past.begin());
+  open.changes.future.clear();
 }
 
 void RunChanges::turn_knobs() {
   OpenRun* const open = now();
-  if (open == nullptr || !open->base) return;
+  if (open == nullptr || !open->changes.base) return;
   std::vector<std::string> settings;
   try {
     settings = what_if_->settings();
   } catch (const InputError& error) {
     return what_if_->show_problem(QString::fromUtf8(error.what()));
   }
-  if (!turning_) remember(*open, {open->run, open->base});
+  if (!turning_) remember(*open, {open->run, open->changes.base});
   turning_ = true;
   rest_.start();
   change_run(
       *open,
-      [base = open->base, settings = std::move(settings), before = open->run] {
+      [base = open->changes.base, settings = std::move(settings), before = open->run] {
         return viewed_after(changed(*base, settings), *before);
       },
       Origin::knobs);
@@ -131,24 +129,24 @@ void RunChanges::turn_knobs() {
 void RunChanges::set_scenario(const Scenario& scenario) {
   OpenRun* const open = now();
   if (open == nullptr || !open->run->scenario) return;
-  remember(*open, {open->run, open->base});
-  open->base = std::make_shared<const Scenario>(scenario);
-  what_if_->show_scenario(open->base);
+  remember(*open, {open->run, open->changes.base});
+  open->changes.base = std::make_shared<const Scenario>(scenario);
+  what_if_->show_scenario(open->changes.base);
   change_run(
-      *open, [base = open->base] { return viewed(*base); }, Origin::editor);
+      *open, [base = open->changes.base] { return viewed(*base); }, Origin::editor);
 }
 
 void RunChanges::undo(bool forward) {
   OpenRun& open = *now();
-  std::vector<RunBefore>& from = forward ? open.future : open.past;
-  std::vector<RunBefore>& to = forward ? open.past : open.future;
+  std::vector<RunBefore>& from = forward ? open.changes.future : open.changes.past;
+  std::vector<RunBefore>& to = forward ? open.changes.past : open.changes.future;
   if (from.empty()) return show_message(forward ? "Nothing was undone" : "Nothing was changed");
-  to.push_back({open.run, open.base});
+  to.push_back({open.run, open.changes.base});
   const RunBefore before = std::move(from.back());
   from.pop_back();
   changing_.cancel();
-  open.base = before.base;
-  what_if_->show_scenario(open.base);
+  open.changes.base = before.base;
+  what_if_->show_scenario(open.changes.base);
   runs_.replace(open, before.run);
   if (before.run->brief) rest_.start();
   show_message(forward ? "Done again" : "Undone");
@@ -163,7 +161,7 @@ void RunChanges::move_op(bool later) {
   if (const auto* refused = std::get_if<MoveRefused>(&moved)) {
     return show_message("Not moved: " + QString::fromStdString(refused->text));
   }
-  remember(open, {open.run, open.base});
+  remember(open, {open.run, open.changes.base});
   runs_.replace(open, std::get<ViewedRunPtr>(moved));
   show_message(later ? "Moved one place later" : "Moved one place earlier");
 }
@@ -181,17 +179,17 @@ void RunChanges::complete_now(const OpenRun& open) {
 
 void RunChanges::grab_op(OpenRun& open) {
   complete_now(open);
-  open.grabbed = {open.run, open.base};
-  open.carried = open.canvas->selected().task;
+  open.changes.grabbed = {open.run, open.changes.base};
+  open.changes.carried = open.canvas->selected().task;
 }
 
 /// Puts the op that is dragged at a moment of the run as it was when the drag began.
 void RunChanges::carry(OpenRun& open, std::int64_t time, bool released) {
-  const ViewedRunPtr from = open.grabbed.run;
-  if (from == nullptr || open.carried == no_task) return;
+  const ViewedRunPtr from = open.changes.grabbed.run;
+  if (from == nullptr || open.changes.carried == no_task) return;
   change_run(
       open,
-      [from, task = open.carried, time] {
+      [from, task = open.changes.carried, time] {
         const bool changes = from->layout != nullptr;
         return run_of(with_op_at(*from, task, changes ? place_at(*from, task, time) : 0));
       },
@@ -200,21 +198,21 @@ void RunChanges::carry(OpenRun& open, std::int64_t time, bool released) {
   changing_.finish();
   const bool moved = open.run != from && runs_.message().isEmpty();
   if (moved) {
-    remember(open, open.grabbed);
+    remember(open, open.changes.grabbed);
     show_message("Moved; Ctrl+Z undoes it");
   } else if (open.run != from) {
     runs_.replace(open, from);
   }
-  open.grabbed = {};
-  open.carried = no_task;
+  open.changes.grabbed = {};
+  open.changes.carried = no_task;
 }
 
 void RunChanges::move_boundary(OpenRun& open, std::uint32_t rank, int layers, bool released) {
-  if (open.grabbed.run == nullptr) {
+  if (open.changes.grabbed.run == nullptr) {
     complete_now(open);
-    open.grabbed = {open.run, open.base};
+    open.changes.grabbed = {open.run, open.changes.base};
   }
-  const ViewedRunPtr from = open.grabbed.run;
+  const ViewedRunPtr from = open.changes.grabbed.run;
   change_run(
       open,
       [from, rank, layers] {
@@ -226,7 +224,7 @@ void RunChanges::move_boundary(OpenRun& open, std::uint32_t rank, int layers, bo
   const bool refused = !runs_.message().isEmpty();
   const int gained = refused ? 0 : layers_on(*open.run, rank) - layers_on(*from, rank);
   if (gained != 0) {
-    remember(open, open.grabbed);
+    remember(open, open.changes.grabbed);
     begin_at(open);
     show_message(QString("%1 moved %2 rank %3; Ctrl+Z undoes it")
                      .arg(qt_text(counted(static_cast<std::uint64_t>(std::abs(gained)), "layer")))
@@ -236,7 +234,7 @@ void RunChanges::move_boundary(OpenRun& open, std::uint32_t rank, int layers, bo
     if (open.run != from) runs_.replace(open, from);
     if (!refused && layers != 0) show_message("Not moved: each stage keeps a layer");
   }
-  open.grabbed = {};
+  open.changes.grabbed = {};
 }
 
 }  // namespace penstock

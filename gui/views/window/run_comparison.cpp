@@ -46,7 +46,6 @@ void RunComparison::drop_reference() {
   runs_.on_change();
 }
 
-/// Replaces the runs beside the open one.
 void RunComparison::hold_against(std::vector<ViewedRunPtr> others, bool frozen) {
   OpenRun& open = *now();
   if (others.size() >= most_runs) {
@@ -54,15 +53,12 @@ void RunComparison::hold_against(std::vector<ViewedRunPtr> others, bool frozen) 
                                  others.size() + 1, most_runs));
   }
   runs_.show_against(open, std::move(others), frozen);
-  LaneChoice choice = open.canvas->choice();
-  choice.style = PairStyle::above;
-  open.canvas->set_choice(choice);
+  open.canvas->change_choice([](LaneChoice& choice) { choice.style = PairStyle::above; });
   open.canvas->leave_out_what_does_not_fit();
   runs_.on_change();
   on_held();
 }
 
-/// The run in front against those of all other tabs.
 void RunComparison::stack_tabs() {
   if (runs_.all().size() < 2) return show_message("Open another run first: each tab is one");
   for (const OpenRun& each : runs_.all()) changes_.complete_now(each);
@@ -83,16 +79,12 @@ void RunComparison::swap_runs() {
 }
 
 void RunComparison::pair_style(PairStyle style) {
-  OpenRun& open = *now();
   if (!has_second()) return;
-  LaneChoice choice = open.canvas->choice();
-  choice.style = style;
-  open.canvas->set_choice(choice);
-  const QString other = QString("only ") + QChar(letter_of_run(choice.other));
+  canvas()->change_choice([&](LaneChoice& choice) { choice.style = style; });
+  const QString other = QString("only ") + QChar(letter_of_run(canvas()->choice().other));
   show_message("Shown: " + (style == PairStyle::only_other ? other : qt_text(name(style))));
 }
 
-/// B alone; once more, the next one.
 void RunComparison::show_other_alone() {
   if (!has_second()) return;
   LaneChoice choice = canvas()->choice();
@@ -150,7 +142,6 @@ void RunComparison::align_by_op() {
   show_message("Aligned by " + qt_text(task_text(open.run->plan, *open.anchor)));
 }
 
-/// Shows A and B in turn.
 void RunComparison::blink() {
   if (!has_second()) return;
   if (blink_.isActive()) {
@@ -170,7 +161,6 @@ void RunComparison::first_difference() {
   runs_.select(*first);
 }
 
-/// With B aligned by iteration, both go on.
 void RunComparison::step_iteration(bool forward) {
   OpenRun& open = *now();
   if (open.run->iterations == nullptr) return show_message("This run is one iteration");

@@ -132,7 +132,7 @@ void RunFiles::open_sweep(const QString& path) {
 /// Rows hold only what was varied, so the scenario in front is the base.
 void RunFiles::open_row(std::size_t row) {
   if (row >= swept_.rows.size()) return;
-  if (now() == nullptr || now()->base == nullptr) {
+  if (now() == nullptr || now()->changes.base == nullptr) {
     throw UsageError("Open the scenario that was swept first: rows hold only what was varied");
   }
   std::vector<std::string> settings;
@@ -141,7 +141,7 @@ void RunFiles::open_row(std::size_t row) {
     if (!swept_.columns[c].starts_with("/") || cell.empty()) continue;
     settings.push_back(swept_.columns[c] + "=" + cell.text);
   }
-  const Scenario scenario = changed(*now()->base, settings);
+  const Scenario scenario = changed(*now()->changes.base, settings);
   runs_.add(viewed(scenario));
   runs_.add_to_name(QString(" row %1").arg(row));
 }

@@ -23,11 +23,15 @@ class RunFiles : RunController {
   QPushButton& cancel() { return *cancel_; }
   QMenu& recent() { return *recent_; }
 
-  // Opening throws what reading throws. That in a second thread says what was wrong.
+  /// Opens in a second thread, which says what was wrong; everything else throws what reading
+  /// throws.
   void open_files_later(const QStringList& all);
   void open_files_now(const QStringList& paths);
+  /// Opens runs, and holds the first one against the others. Throws UsageError for less than two.
   void open_compared(const QStringList& paths);
+  /// Adds runs to those that the open one is held against.
   void compare_with(const QStringList& paths);
+  /// Shows the rows of a sweep; an activated row opens its scenario.
   void open_sweep(const QString& path);
   void open_row(std::size_t row);
   void open_dialog();
@@ -48,11 +52,13 @@ class RunFiles : RunController {
   std::function<void(const RowTable&)> on_sweep;
 
  private:
+  /// Runs in the second thread, where reading ends soon after `cancelled` was set.
   Background::Done opened_in_background(const QStringList& paths,
                                         const std::shared_ptr<std::atomic<bool>>& cancelled);
   void show_opening(bool is_opening);
   void add_recent(const QString& path);
   void show_recent();
+  /// Asks for a file, writes it and says so. The first kind of file is the default.
   void save_as(const QString& title, const QString& kinds,
                const std::function<void(const std::string& path)>& write);
 

@@ -76,27 +76,27 @@ void RunSteps::step_rank(bool down) {
 void RunSteps::step_idle(bool forward) {
   OpenRun& open = *now();
   const std::uint8_t run = open.canvas->run_in_hand();
-  if (open.idle.empty() || open.idle_run != run) {
-    open.idle = longest_idle(*open.canvas->run(run).lanes, 10000);
-    open.idle_run = run;
-    open.idle_at.reset();
+  if (open.steps.idle.empty() || open.steps.idle_run != run) {
+    open.steps.idle = longest_idle(*open.canvas->run(run).lanes, 10000);
+    open.steps.idle_run = run;
+    open.steps.idle_at.reset();
   }
-  if (open.idle.empty()) return show_message("No rank is ever idle");
-  if (!open.idle_at) {
-    open.idle_at = 0;
+  if (open.steps.idle.empty()) return show_message("No rank is ever idle");
+  if (!open.steps.idle_at) {
+    open.steps.idle_at = 0;
   } else if (forward) {
-    open.idle_at = std::min(*open.idle_at + 1, open.idle.size() - 1);
-  } else if (*open.idle_at > 0) {
-    open.idle_at = *open.idle_at - 1;
+    open.steps.idle_at = std::min(*open.steps.idle_at + 1, open.steps.idle.size() - 1);
+  } else if (*open.steps.idle_at > 0) {
+    open.steps.idle_at = *open.steps.idle_at - 1;
   }
-  const IdlePiece& piece = open.idle[*open.idle_at];
+  const IdlePiece& piece = open.steps.idle[*open.steps.idle_at];
   open.canvas->select(no_task, false);
   const Area area{piece.begin, piece.end, piece.rank, piece.rank + 1, run};
   open.canvas->set_area(area);
   open.canvas->fit_area(area, (piece.end - piece.begin) * 2);
   show_message(QString("bubble %1 of %2: rank %3%4, %5, %6")
-                   .arg(*open.idle_at + 1)
-                   .arg(open.idle.size())
+                   .arg(*open.steps.idle_at + 1)
+                   .arg(open.steps.idle.size())
                    .arg(piece.rank)
                    .arg(open.canvas->of_run(run), qt_text(short_time(piece.end - piece.begin)),
                         name(piece.cause)));
@@ -115,26 +115,26 @@ void RunSteps::run_search() {
   const std::uint8_t run = open->canvas->run_in_hand();
   const ViewedRun& of = *open->canvas->run(run).run;
   ShownOps found{find_ops(query, of.plan, of.timeline), run};
-  if (found == open->found && !found.empty()) return step_found(true);
-  open->found = std::move(found);
-  open->found_at = 0;
-  if (open->found.empty()) {
+  if (found == open->steps.found && !found.empty()) return step_found(true);
+  open->steps.found = std::move(found);
+  open->steps.found_at = 0;
+  if (open->steps.found.empty()) {
     open->canvas->set_bright({}, false);
     return show_message("No op fits");
   }
-  open->canvas->set_bright(open->found, true);
-  runs_.select({open->found.tasks.front(), run});
-  const bool one = open->found.size() == 1;
-  show_message(qt_text(counted(open->found.size(), "op")) + (one ? " fits" : " fit"));
+  open->canvas->set_bright(open->steps.found, true);
+  runs_.select({open->steps.found.tasks.front(), run});
+  const bool one = open->steps.found.size() == 1;
+  show_message(qt_text(counted(open->steps.found.size(), "op")) + (one ? " fits" : " fit"));
 }
 
 void RunSteps::step_found(bool forward) {
   OpenRun& open = *now();
-  if (open.found.empty()) return show_message("Search first: /");
-  const std::size_t count = open.found.size();
-  open.found_at = (open.found_at + (forward ? 1 : count - 1)) % count;
-  runs_.select({open.found.tasks[open.found_at], open.found.run});
-  show_message(QString("match %1 of %2").arg(open.found_at + 1).arg(count));
+  if (open.steps.found.empty()) return show_message("Search first: /");
+  const std::size_t count = open.steps.found.size();
+  open.steps.found_at = (open.steps.found_at + (forward ? 1 : count - 1)) % count;
+  runs_.select({open.steps.found.tasks[open.steps.found_at], open.steps.found.run});
+  show_message(QString("match %1 of %2").arg(open.steps.found_at + 1).arg(count));
 }
 
 void RunSteps::fit_selection() {
@@ -188,8 +188,8 @@ void RunSteps::add_mark() {
 
 void RunSteps::clear_all() {
   OpenRun& open = *now();
-  open.found = {};
-  open.idle_at.reset();
+  open.steps.found = {};
+  open.steps.idle_at.reset();
   open.canvas->set_bright({}, false);
   open.canvas->set_marks({});
   open.canvas->set_path({});

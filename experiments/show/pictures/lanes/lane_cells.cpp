@@ -6,8 +6,6 @@
 #include <cmath>
 #include <span>
 #include <utility>
-#include <variant>
-#include <vector>
 
 #include "experiments/show/pictures/palette.hpp"
 #include "sim/base/error.hpp"

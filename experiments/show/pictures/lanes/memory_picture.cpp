@@ -6,7 +6,6 @@
 #include <cmath>
 #include <map>
 #include <optional>
-#include <vector>
 
 #include "experiments/input/files/table.hpp"
 #include "experiments/show/pictures/lanes/lane_frame.hpp"

@@ -9,10 +9,8 @@
 #include <map>
 #include <optional>
 #include <set>
-#include <string>
 #include <utility>
 #include <variant>
-#include <vector>
 
 #include "experiments/show/pictures/axis.hpp"
 #include "experiments/show/pictures/lanes/lane_cells.hpp"

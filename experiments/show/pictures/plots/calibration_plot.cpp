@@ -6,8 +6,6 @@
 #include <array>
 #include <cmath>
 #include <limits>
-#include <string>
-#include <vector>
 
 #include "experiments/show/pictures/axis.hpp"
 #include "experiments/show/pictures/legend.hpp"
