@@ -27,16 +27,6 @@ std::vector<Pyramid> pyramids_of(const std::vector<Track>& tracks, const Colouri
   return pyramids;
 }
 
-bool same_tasks(const Plan& one, const Plan& other) {
-  const auto alike = [](const WorkClass& a, const WorkClass& b) {
-    return a.resource == b.resource && a.pass == b.pass && a.stage == b.stage;
-  };
-  return one.work == other.work && one.microbatch == other.microbatch && one.links == other.links &&
-         one.ranks == other.ranks &&
-         std::equal(one.classes.begin(), one.classes.end(), other.classes.begin(),
-                    other.classes.end(), alike);
-}
-
 /// The causes of idle time that a track has.
 std::vector<std::uint8_t> causes_in(const Track& idle) {
   std::array<bool, UINT8_MAX + 1> seen{};
@@ -213,7 +203,8 @@ PaintedRunPtr painted(ViewedRunPtr run, ColourBy by) {
 PaintedRunPtr painted_after(ViewedRunPtr run, const PaintedRun& before) {
   const Plan& plan = run->plan;
   const Plan& other = before.run->plan;
-  if (!same_tasks(plan, other)) return painted(std::move(run), before.by);
+  const bool same = number_alike(plan, other) && plan.links == other.links;
+  if (!same || plan.ranks != other.ranks) return painted(std::move(run), before.by);
   auto lanes = std::make_shared<const RunLanes>(lanes_after(*before.lanes, plan, run->timeline));
   return coloured(std::move(run), std::move(lanes), before.by);
 }

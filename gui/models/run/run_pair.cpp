@@ -99,17 +99,6 @@ std::uint64_t most_memory(const Report& report) {
   return most;
 }
 
-bool is_alike(const WorkClass& one, const WorkClass& other) {
-  return one.pass == other.pass && one.stage == other.stage && one.resource == other.resource;
-}
-
-/// Whether each task number is the same op in both, as when only costs have changed.
-bool number_alike(const Plan& one, const Plan& other) {
-  return one.work == other.work && one.microbatch == other.microbatch &&
-         std::equal(one.classes.begin(), one.classes.end(), other.classes.begin(),
-                    other.classes.end(), is_alike);
-}
-
 }  // namespace
 
 RunPair pair_of(const ViewedRunPtr& first, const ViewedRunPtr& given, PairAlignment alignment,
@@ -153,6 +142,15 @@ std::string headline(const Report& a, const Report& now, bool brief) {
   const double memory = static_cast<double>(most_memory(now)) - static_cast<double>(most_memory(a));
   return text + fmt::format(", bubble {:+.1f} points, memory {:+.2f} GiB",
                             100 * (now.bubble.of_makespan - a.bubble.of_makespan), memory / gib);
+}
+
+bool number_alike(const Plan& one, const Plan& other) {
+  const auto alike = [](const WorkClass& a, const WorkClass& b) {
+    return a.resource == b.resource && a.pass == b.pass && a.stage == b.stage;
+  };
+  return one.work == other.work && one.microbatch == other.microbatch &&
+         std::equal(one.classes.begin(), one.classes.end(), other.classes.begin(),
+                    other.classes.end(), alike);
 }
 
 std::vector<TaskId> same_ops(const Plan& from, const std::vector<TaskId>& tasks, const Plan& to) {

@@ -44,6 +44,9 @@ RunPair pair_against(const ViewedRunPtr& first, const ViewedRunPtr& second, Pair
 /// +1.3 points, memory +0.20 GiB". Of runs that are brief only the time is known.
 std::string headline(const Report& a, const Report& now, bool brief);
 
+/// Whether each task number is the same op in both, as when only costs have changed.
+bool number_alike(const Plan& one, const Plan& other);
+
 /// The tasks of the same ops in another plan; ops that it lacks are left out.
 std::vector<TaskId> same_ops(const Plan& from, const std::vector<TaskId>& tasks, const Plan& to);
 
