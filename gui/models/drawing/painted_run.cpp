@@ -6,8 +6,6 @@
 
 #include "experiments/show/pictures/lanes/lane_cells.hpp"
 #include "experiments/show/pictures/palette.hpp"
-#include "sim/report/memory.hpp"
-#include "sim/report/memory_kinds.hpp"
 
 namespace penstock {
 namespace {
@@ -171,18 +169,13 @@ std::vector<RunPair> pairs_of(const ViewedRunPtr& first, const ShownWith& with) 
 }  // namespace
 
 RunMemory memory_of_run(const ViewedRun& run, std::size_t most_steps) {
-  std::vector<MemorySample> samples = run.timeline.memory;
-  std::vector<BytesByKind> kinds;
   const bool weighs = std::any_of(run.costs.bytes.begin(), run.costs.bytes.end(),
                                   [](std::uint64_t bytes) { return bytes > 0; });
-  if (weighs) {
-    memory_peaks(run.plan, run.costs, run.timeline, &samples);
-    kinds = memory_kinds(run.plan, run.costs, run.timeline);
-  }
-  const bool many = samples.size() / std::max(1U, run.plan.ranks) > most_steps;
-  const Time shortest{many ? run.span().picoseconds / static_cast<std::int64_t>(most_steps) + 1
-                           : 0};
-  RunMemory memory = run_memory(run.plan, samples, run.span(), shortest, kinds);
+  const bool many = run.plan.tasks() / std::max(1U, run.plan.ranks) > most_steps;
+  const Time end = run.span();
+  const Time shortest{many ? end.picoseconds / static_cast<std::int64_t>(most_steps) + 1 : 0};
+  RunMemory memory = weighs ? run_memory(run.plan, run.costs, run.timeline, end, shortest)
+                            : run_memory(run.plan, run.timeline.memory, end, shortest);
   return memory.most == 0 ? RunMemory{} : memory;
 }
 

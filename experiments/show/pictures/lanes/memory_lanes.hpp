@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "sim/base/time.hpp"
+#include "sim/costs/costs.hpp"
 #include "sim/plan/plan.hpp"
 #include "sim/report/memory.hpp"
 #include "sim/timeline/timeline.hpp"
@@ -40,5 +41,9 @@ std::vector<BufferKind> kinds_in(const std::vector<BytesByKind>& samples);
 /// rank that is not in the plan.
 RunMemory run_memory(const Plan& plan, const std::vector<MemorySample>& samples, Time end,
                      Time shortest, const std::vector<BytesByKind>& kinds = {});
+
+/// The same from the costs of a run, by kind.
+RunMemory run_memory(const Plan& plan, const Costs& costs, const Timeline& timeline, Time end,
+                     Time shortest);
 
 }  // namespace penstock
