@@ -308,7 +308,7 @@ void LanePainter::draw_memory(const LaneRow& row, const PaintedRun& run, const S
   pixels_.fill(0, strip.top, pixels_.width, strip.top + strip.height, lane_colour());
   if (run.memory == nullptr || row.rank >= run.memory->ranks.size()) return;
   const RunMemory& memory = *run.memory;
-  const std::vector<HeldMemory>& held = memory.ranks[row.rank].held;
+  const MemoryLane& lane = memory.ranks[row.rank];
   const double capacity = static_cast<double>(run.run->capacity_bytes.value_or(0));
   const double top = bytes_at_top(static_cast<double>(memory.most), capacity);
   const double scale = (strip.height - 1) / top;
@@ -317,16 +317,15 @@ void LanePainter::draw_memory(const LaneRow& row, const PaintedRun& run, const S
     pixels_.fill(x, bottom - static_cast<int>(std::lround(until * scale)), x + 1,
                  bottom - static_cast<int>(std::lround(from * scale)), muted(colour, strip));
   };
-  auto piece = std::upper_bound(
-      held.begin(), held.end(), scene_->axis.origin,
-      [](std::int64_t time, const HeldMemory& each) { return time < each.begin.picoseconds; });
-  if (piece != held.begin()) --piece;
-  for (int x = 0; x < pixels_.width && piece != held.end(); ++x) {
+  const HeldMemory* const end = lane.held.data() + lane.held.size();
+  const HeldMemory* piece = lane.at({scene_->axis.origin});
+  if (piece == nullptr) piece = lane.held.data();
+  for (int x = 0; x < pixels_.width && piece != end; ++x) {
     const std::int64_t until = scene_->axis.time_at(x + 1);
     if (until <= 0) continue;
     if (scene_->axis.time_at(x) >= run.lanes->span) break;
-    auto largest = piece;
-    while (piece + 1 != held.end() && piece[1].begin.picoseconds < until) {
+    const HeldMemory* largest = piece;
+    while (piece + 1 != end && piece[1].begin.picoseconds < until) {
       if ((++piece)->bytes > largest->bytes) largest = piece;
     }
     if (memory.kinds.empty()) fill(x, 0, static_cast<double>(largest->bytes), series_colour(0));

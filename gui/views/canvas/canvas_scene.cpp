@@ -36,21 +36,17 @@ QString text_of_link(const CanvasScene& scene, const LaneRow& row, std::int64_t 
 QString text_of_memory(const CanvasScene& scene, const LaneRow& row, std::int64_t time) {
   const PaintedRun& of = scene.run(row.run);
   if (of.memory == nullptr || row.rank >= of.memory->ranks.size()) return {};
-  const std::vector<HeldMemory>& held = of.memory->ranks[row.rank].held;
-  const auto after = std::upper_bound(
-      held.begin(), held.end(), time,
-      [](std::int64_t moment, const HeldMemory& each) { return moment < each.begin.picoseconds; });
-  if (after == held.begin()) return {};
-  const HeldMemory& now = after[-1];
+  const HeldMemory* const now = of.memory->ranks[row.rank].at({time});
+  if (now == nullptr) return {};
   QStringList kinds;
   for (const BufferKind kind : of.memory->kinds) {
-    const std::uint64_t bytes = now.by_kind[static_cast<std::size_t>(kind)];
+    const std::uint64_t bytes = now->by_kind[static_cast<std::size_t>(kind)];
     if (bytes > 0) kinds << qt_text(name(kind)) + " " + qt_text(bytes_text(bytes));
   }
   QString text =
       QString("rank %1%2 at %3 holds %4")
           .arg(row.rank)
-          .arg(scene.of_run(row.run), qt_text(short_time(time)), qt_text(bytes_text(now.bytes)));
+          .arg(scene.of_run(row.run), qt_text(short_time(time)), qt_text(bytes_text(now->bytes)));
   const auto capacity = of.run->capacity_bytes;
   if (capacity) text += " of " + qt_text(bytes_text(*capacity));
   return kinds.isEmpty() ? text : text + ": " + kinds.join(", ");

@@ -31,6 +31,13 @@ void find_most(RunMemory& memory) {
 
 }  // namespace
 
+const HeldMemory* MemoryLane::at(Time time) const {
+  const auto after =
+      std::upper_bound(held.begin(), held.end(), time,
+                       [](Time moment, const HeldMemory& each) { return moment < each.begin; });
+  return after == held.begin() ? nullptr : &after[-1];
+}
+
 std::vector<BufferKind> kinds_in(const std::vector<BytesByKind>& samples) {
   std::vector<BufferKind> always, passing;
   for (std::size_t k = 0; k < buffer_kinds; ++k) {

@@ -24,6 +24,9 @@ struct HeldMemory {
 struct MemoryLane {
   std::vector<HeldMemory> held;
   HeldMemory peak{};  // the first maximum
+
+  /// The piece at a moment, or before it where none is; nullptr: all are later.
+  const HeldMemory* at(Time time) const;
 };
 
 /// The memory of all ranks of a run.
