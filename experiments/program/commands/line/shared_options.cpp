@@ -7,7 +7,7 @@
 
 #include "experiments/input/files/files.hpp"
 #include "experiments/program/commands/line/suggestions.hpp"
-#include "experiments/show/pictures/lengths.hpp"
+#include "experiments/show/pictures/picture.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {
