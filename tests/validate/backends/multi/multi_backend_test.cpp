@@ -15,8 +15,8 @@
 #include "sim/base/named.hpp"
 #include "tests/support/fake_cluster.hpp"
 #include "tests/support/jobs.hpp"
+#include "validate/backends/cuda/nccl_calls.hpp"
 #include "validate/backends/gpu/gpu_backend.hpp"
-#include "validate/backends/nccl/nccl_config.hpp"
 #include "validate/job/replica_ranks.hpp"
 #include "validate/job/run_errors.hpp"
 
