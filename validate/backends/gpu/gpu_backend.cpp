@@ -8,7 +8,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/engines/events.hpp"
-#include "validate/backends/cuda/gpu_error.hpp"
+#include "validate/backends/cuda/gpu_owners.hpp"
 #include "validate/backends/cuda/gpu_queues.hpp"
 #include "validate/backends/cuda/measuring/gpu_amounts.hpp"
 #include "validate/backends/cuda/measuring/gpu_probes.hpp"
@@ -148,7 +148,7 @@ class GpuBackend : public Backend {
   /// All lanes and the conductor.
   std::uint32_t streams() const { return device_.lanes() + 1; }
   std::uint32_t shared_sms() const {
-    return executor_ ? sms_in_several_ranks(executor_->sms_seen()) : 0;
+    return executor_ ? sms_in_several_ranks(executor_->actions().sms_seen()) : 0;
   }
 
   const Job& job_;
@@ -265,9 +265,9 @@ void GpuBackend::add_measures(std::map<std::string, std::string>& all) const {
   all["links"] = job_.real_links ? "copies to pinned host memory and back"
                                  : fmt::format("paced copies, at {:.1f} % of their rate or more",
                                                100 * rates_.least());
-  if (executor_ && executor_->algorithms() != 0) {
+  if (executor_ && executor_->actions().algorithms() != 0) {
     all["cublaslt"] = cublaslt_version_text(device_.calls().product_library());
-    all["algorithms"] = fmt::format("{:016x}", executor_->algorithms());
+    all["algorithms"] = fmt::format("{:016x}", executor_->actions().algorithms());
   }
   all["stamp_overhead"] = fmt::format("{:.2f} %", 100 * overheads_.stamps);
   all["host_effect"] = overheads_.host_effect

@@ -1,4 +1,4 @@
-#include "validate/backends/multi/gpu_count.hpp"
+#include "validate/backends/multi/multi_calls.hpp"
 
 #include <doctest/doctest.h>
 

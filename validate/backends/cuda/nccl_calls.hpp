@@ -1,8 +1,11 @@
 #pragma once
 
 #include <array>
+#include <climits>
 #include <cstddef>
 #include <cstdint>
+#include <stdexcept>
+#include <string>
 
 #include "validate/backends/cuda/gpu_calls.hpp"
 
@@ -22,6 +25,27 @@ constexpr int nccl_bfloat16 = 9;
 constexpr int nccl_sum = 0;
 constexpr int nccl_no_color = -1;
 constexpr int nccl_in_progress = 7;
+
+/// `ncclConfig_t` as of NCCL 2.18, the oldest version that does. Newer ones read no further than
+/// `size`, and take what is newer than `version` as unset.
+struct NcclConfig {
+  static constexpr int unset = INT_MIN;
+
+  std::size_t size = sizeof(NcclConfig);
+  unsigned int magic = 0xcafebeef;
+  unsigned int version = 21801;
+  int blocking = unset;
+  int cluster_size = unset;
+  int least_blocks = unset;  // minCTAs
+  int most_blocks = unset;   // maxCTAs
+  const char* network = nullptr;
+  int split_share = unset;
+  int newer = unset;  // where later versions have something else
+};
+
+/// What a call between ranks does.
+enum class CommKind : std::uint8_t { send, receive, all_reduce, reduce_scatter, all_gather };
+constexpr bool is_collective(CommKind kind) { return kind >= CommKind::all_reduce; }
 
 /// The calls to NCCL, replaceable in tests. Those that return an int return 0 or an error number.
 struct NcclCalls {
@@ -50,5 +74,16 @@ struct NcclCalls {
   int (*all_gather)(const void* from, void* to, std::size_t count_of_one, int type, NcclComm comm,
                     GpuStream stream);
 };
+
+/// A failed NCCL call.
+struct NcclError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// Throws NcclError unless a call returned 0, or is still in progress: "splitting a communicator:
+/// unhandled cuda error (1): …". `comm` may be null.
+void check(const NcclCalls& calls, int error, const char* doing, NcclComm comm);
+/// "unhandled cuda error (1): …", with what NCCL says of `comm`.
+std::string error_text(const NcclCalls& calls, int error, NcclComm comm);
 
 }  // namespace penstock
