@@ -196,7 +196,8 @@ std::string take_results(const RowCase& row, const json& scenario, Names& names)
   if (!result.report) {
     throw InputError("", fmt::format("its run does not finish: {}", result.findings.front().text));
   }
-  const nlohmann::ordered_json document = result_json(result, keys_of(row.table));
+  const std::set<std::string> keys = keys_of(row.table);
+  const nlohmann::ordered_json document = result_json(result, &keys);
   for (const auto& [name, pointer] : row.table.results) {
     try {
       names[name] = result_at(document, name, pointer);
