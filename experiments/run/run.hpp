@@ -7,9 +7,9 @@
 
 #include "experiments/input/long_work/progress.hpp"
 #include "experiments/input/scenario/scenario.hpp"
-#include "experiments/run/codec_training.hpp"
+#include "experiments/run/codec_report.hpp"
 #include "experiments/run/layout/layout.hpp"
-#include "experiments/run/layout/training_step.hpp"
+#include "experiments/run/layout/stage_demand.hpp"
 #include "experiments/run/repeat.hpp"
 #include "experiments/run/simulation.hpp"
 #include "experiments/run/throughput.hpp"

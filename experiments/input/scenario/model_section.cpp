@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "experiments/input/model_files/model_file.hpp"
-#include "experiments/input/scenario/one_of.hpp"
+#include "experiments/input/scenario/section_parts.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {

@@ -10,7 +10,7 @@
 #include "experiments/input/files/quantity.hpp"
 #include "experiments/input/files/setting.hpp"
 #include "experiments/input/model_files/model_file.hpp"
-#include "experiments/input/scenario/one_of.hpp"
+#include "experiments/input/scenario/section_parts.hpp"
 #include "schedules/partitioners/registry.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"

@@ -10,8 +10,8 @@
 #include "experiments/input/files/setting.hpp"
 #include "experiments/input/formats/reading/read_model_file.hpp"
 #include "experiments/input/scenario/chance_section.hpp"
-#include "experiments/input/scenario/named_file.hpp"
 #include "experiments/input/scenario/scenario.hpp"
+#include "experiments/input/scenario/section_parts.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {

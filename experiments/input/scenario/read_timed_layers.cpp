@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "experiments/input/scenario/model_section.hpp"
-#include "experiments/input/scenario/repeats.hpp"
+#include "experiments/input/scenario/section_parts.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {

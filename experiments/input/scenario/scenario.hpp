@@ -11,13 +11,9 @@
 #include "experiments/input/scenario/chance_section.hpp"
 #include "experiments/input/scenario/codec_choice.hpp"
 #include "experiments/input/scenario/hardware_section.hpp"
-#include "experiments/input/scenario/memory_section.hpp"
 #include "experiments/input/scenario/model_section.hpp"
-#include "experiments/input/scenario/overheads_section.hpp"
-#include "experiments/input/scenario/parallel_section.hpp"
 #include "experiments/input/scenario/partition_section.hpp"
-#include "experiments/input/scenario/recompute_section.hpp"
-#include "experiments/input/scenario/schedule_section.hpp"
+#include "experiments/input/scenario/sections.hpp"
 #include "sim/costs/chance.hpp"
 
 namespace penstock {

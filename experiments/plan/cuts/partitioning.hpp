@@ -8,7 +8,7 @@
 
 #include "experiments/input/files/json_output.hpp"
 #include "experiments/input/model_files/model_file.hpp"
-#include "experiments/run/layout/cut_problem.hpp"
+#include "experiments/run/layout/cut.hpp"
 #include "experiments/show/pictures/picture.hpp"
 
 namespace penstock {

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "experiments/input/catalogue/catalogue.hpp"
-#include "experiments/input/catalogue/machine_option.hpp"
+#include "experiments/input/catalogue/catalogue_list.hpp"
 #include "experiments/input/files/json_output.hpp"
 #include "experiments/input/files/quantity.hpp"
 #include "experiments/input/files/table.hpp"

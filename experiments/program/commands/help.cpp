@@ -6,7 +6,6 @@
 #include "experiments/input/files/output_file.hpp"
 #include "experiments/program/commands/line/suggestions.hpp"
 #include "experiments/program/commands/registry.hpp"
-#include "experiments/program/help/man_page.hpp"
 #include "experiments/program/help/markdown.hpp"
 #include "experiments/program/help/pages.hpp"
 #include "sim/base/error.hpp"

@@ -11,7 +11,6 @@
 #include "experiments/input/long_work/interruption.hpp"
 #include "experiments/input/long_work/progress.hpp"
 #include "experiments/plan/sweeps/configured.hpp"
-#include "experiments/plan/sweeps/merge.hpp"
 #include "experiments/plan/sweeps/result_log.hpp"
 #include "experiments/plan/sweeps/run_sweep.hpp"
 #include "experiments/plan/sweeps/shard.hpp"

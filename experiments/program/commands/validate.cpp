@@ -19,7 +19,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
 #include "sim/timeline/timeline_file.hpp"
-#include "validate/launch/launch_environment.hpp"
+#include "validate/launch/rendezvous.hpp"
 
 namespace penstock::validate_file {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "experiments/input/long_work/memo.hpp"
 #include "experiments/input/scenario/scenario.hpp"
-#include "experiments/run/layout/batch.hpp"
+#include "experiments/run/layout/degrees.hpp"
 #include "experiments/run/layout/layout.hpp"
 #include "hardware_models/model/model_layers.hpp"
 #include "hardware_models/spec/model_spec.hpp"

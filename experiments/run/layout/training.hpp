@@ -2,7 +2,7 @@
 
 #include "experiments/input/model_files/model_file.hpp"
 #include "experiments/run/layout/layout.hpp"
-#include "experiments/run/layout/training_step.hpp"
+#include "experiments/run/layout/stage_demand.hpp"
 #include "sim/plan/extras.hpp"
 
 namespace penstock {

@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "experiments/input/catalogue/catalogue.hpp"
+#include "experiments/run/layout/assumptions.hpp"
 #include "experiments/run/layout/layout.hpp"
-#include "experiments/run/layout/sizes.hpp"
 #include "experiments/run/layout/training.hpp"
 #include "experiments/run/run.hpp"
 #include "schedules/registry.hpp"

@@ -7,7 +7,6 @@
 #include <variant>
 #include <vector>
 
-#include "experiments/show/pictures/colour.hpp"
 #include "experiments/show/pictures/palette.hpp"
 
 // Declared as in Cairo, whose header only the sources include.

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "experiments/show/pictures/canvas.hpp"
-#include "experiments/show/pictures/colour.hpp"
+#include "experiments/show/pictures/palette.hpp"
 
 namespace penstock {
 

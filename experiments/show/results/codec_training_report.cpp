@@ -4,7 +4,7 @@
 
 #include "experiments/input/files/json_output.hpp"
 #include "experiments/input/files/table.hpp"
-#include "experiments/run/codec_training.hpp"
+#include "experiments/run/codec_report.hpp"
 
 namespace penstock {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "experiments/input/files/json_output.hpp"
 #include "experiments/run/codec_report.hpp"
-#include "experiments/run/layout/sizes.hpp"
+#include "experiments/run/layout/assumptions.hpp"
 #include "experiments/show/results/run_summary.hpp"
 
 namespace penstock {

@@ -8,8 +8,8 @@
 
 #include "experiments/input/files/json_output.hpp"
 #include "experiments/input/files/table.hpp"
-#include "experiments/run/layout/sizes.hpp"
-#include "experiments/run/step_interval.hpp"
+#include "experiments/run/layout/assumptions.hpp"
+#include "experiments/run/throughput.hpp"
 
 namespace penstock {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "experiments/input/scenario/known_keys.hpp"
+#include "experiments/input/scenario/document.hpp"
 #include "experiments/program/commands/line/suggestions.hpp"
 
 namespace penstock {

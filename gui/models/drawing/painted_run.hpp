@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "experiments/show/pictures/colour.hpp"
 #include "experiments/show/pictures/lanes/memory_lanes.hpp"
+#include "experiments/show/pictures/palette.hpp"
 #include "gui/models/lanes/run_lanes.hpp"
 #include "gui/models/run/run_pair.hpp"
 #include "gui/models/run/viewed_run.hpp"

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "experiments/show/pictures/colour.hpp"
+#include "experiments/show/pictures/palette.hpp"
 
 // For loops over whole rows: compiled once more for wider vectors, which are taken where the
 // processor has them. Results are the same. Sanitizers cannot choose that early.

@@ -16,7 +16,7 @@
 #include "validate/backends/cuda/gpu_device.hpp"
 #include "validate/backends/multi/rank_program.hpp"
 #include "validate/backends/nccl/nccl_library.hpp"
-#include "validate/launch/launch_environment.hpp"
+#include "validate/launch/rendezvous.hpp"
 #include "validate/machine/clock.hpp"
 #include "validate/machine/host.hpp"
 #include "validate/wire/bytes.hpp"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "validate/calibration/gpu/device_fits.hpp"
+#include "validate/calibration/gpu/device_fit.hpp"
 #include "validate/calibration/gpu/fitting.hpp"
 #include "validate/statistics/summary.hpp"
 

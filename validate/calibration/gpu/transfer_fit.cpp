@@ -3,7 +3,7 @@
 #include <map>
 
 #include "validate/calibration/curves.hpp"
-#include "validate/calibration/gpu/device_fits.hpp"
+#include "validate/calibration/gpu/device_fit.hpp"
 #include "validate/calibration/gpu/fitting.hpp"
 
 namespace penstock {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "experiments/input/long_work/parallel.hpp"
-#include "experiments/run/layout/cut_problem.hpp"
+#include "experiments/run/layout/cut.hpp"
 #include "experiments/run/layout/training.hpp"
 #include "schedules/partitioners/registry.hpp"
 #include "sim/base/error.hpp"

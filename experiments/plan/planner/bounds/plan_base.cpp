@@ -7,7 +7,7 @@
 
 #include "experiments/plan/planner/space/layout_choice.hpp"
 #include "experiments/run/layout/layout_model.hpp"
-#include "experiments/run/layout/spread_ranks.hpp"
+#include "experiments/run/layout/pipeline_ranks.hpp"
 #include "hardware_models/registry.hpp"
 #include "schedules/partitioners/registry.hpp"
 #include "sim/base/named.hpp"

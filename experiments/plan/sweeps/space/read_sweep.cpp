@@ -13,7 +13,7 @@
 #include "experiments/input/files/json_output.hpp"
 #include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/files/setting.hpp"
-#include "experiments/plan/sweeps/space/axis.hpp"
+#include "experiments/plan/sweeps/space/condition.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {

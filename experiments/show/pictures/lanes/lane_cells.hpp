@@ -7,7 +7,7 @@
 #include <variant>
 #include <vector>
 
-#include "experiments/show/pictures/colour.hpp"
+#include "experiments/show/pictures/palette.hpp"
 #include "sim/base/time.hpp"
 #include "sim/plan/plan.hpp"
 #include "sim/report/idle.hpp"

@@ -1,4 +1,4 @@
-#include "experiments/run/layout/device_memory.hpp"
+#include "experiments/run/layout/layout.hpp"
 
 #include <cmath>
 
