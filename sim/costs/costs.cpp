@@ -10,9 +10,8 @@
 
 #include "sim/base/error.hpp"
 #include "sim/costs/collective_times.hpp"
-#include "sim/costs/demand.hpp"
+#include "sim/costs/hardware_model.hpp"
 #include "sim/costs/layer_turns.hpp"
-#include "sim/costs/next_forwards.hpp"
 #include "sim/order/placement.hpp"
 
 namespace penstock {

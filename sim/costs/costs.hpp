@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "sim/base/time.hpp"
-#include "sim/costs/demand.hpp"
 #include "sim/costs/hardware_model.hpp"
 #include "sim/model/model_graph.hpp"
 #include "sim/model/partition.hpp"

@@ -7,8 +7,8 @@
 
 #include "experiments/input/model_files/optimizer.hpp"
 #include "experiments/input/model_files/recompute_mode.hpp"
+#include "hardware_models/spec/hardware_spec.hpp"
 #include "hardware_models/spec/model_spec.hpp"
-#include "hardware_models/spec/profile.hpp"
 #include "sim/base/numbers.hpp"
 #include "sim/model/model_graph.hpp"
 

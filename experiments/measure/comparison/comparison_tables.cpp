@@ -4,7 +4,7 @@
 
 #include "experiments/input/files/table.hpp"
 #include "experiments/measure/comparison/comparison_words.hpp"
-#include "sim/report/idle_cause.hpp"
+#include "sim/report/idle.hpp"
 #include "validate/comparison/clock_arithmetic.hpp"
 
 namespace penstock {

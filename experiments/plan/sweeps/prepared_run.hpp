@@ -8,7 +8,6 @@
 #include "experiments/plan/sweeps/sweep_result.hpp"
 #include "experiments/run/brief_run.hpp"
 #include "experiments/run/layout/layout.hpp"
-#include "sim/costs/demand.hpp"
 #include "sim/costs/hardware_model.hpp"
 #include "sim/report/peak_bytes.hpp"
 

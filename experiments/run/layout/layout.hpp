@@ -12,7 +12,7 @@
 #include "experiments/run/layout/stage_coding.hpp"
 #include "schedules/policies/registry.hpp"
 #include "schedules/registry.hpp"
-#include "sim/costs/conditions.hpp"
+#include "sim/costs/priced_plan.hpp"
 #include "sim/model/partition.hpp"
 #include "sim/order/placement.hpp"
 #include "sim/order/schedule.hpp"

@@ -8,8 +8,8 @@
 #include "experiments/run/layout/order.hpp"
 #include "experiments/run/layout/pipeline_ranks.hpp"
 #include "sim/base/error.hpp"
-#include "sim/order/microbatch_columns.hpp"
 #include "sim/order/order_fault.hpp"
+#include "sim/order/schedule.hpp"
 
 namespace penstock {
 namespace {

@@ -16,7 +16,7 @@
 #include "experiments/run/layout/order.hpp"
 #include "experiments/run/layout/slow_machines.hpp"
 #include "experiments/run/layout/spread_ranks.hpp"
-#include "hardware_models/spec/seating.hpp"
+#include "hardware_models/spec/machine.hpp"
 #include "schedules/partitioners/registry.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"

@@ -1,6 +1,6 @@
 #include "experiments/run/layout/spread_ranks.hpp"
 
-#include "hardware_models/spec/seating.hpp"
+#include "hardware_models/spec/machine.hpp"
 
 namespace penstock {
 namespace {

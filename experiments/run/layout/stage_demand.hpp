@@ -2,7 +2,6 @@
 
 #include "experiments/run/layout/training_step.hpp"
 #include "sim/costs/costs.hpp"
-#include "sim/costs/demand.hpp"
 #include "sim/costs/hardware_model.hpp"
 #include "sim/model/model_graph.hpp"
 #include "sim/model/partition.hpp"

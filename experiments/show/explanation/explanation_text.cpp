@@ -3,7 +3,7 @@
 
 #include "experiments/input/files/table.hpp"
 #include "experiments/show/explanation/explain.hpp"
-#include "sim/report/idle_cause.hpp"
+#include "sim/report/idle.hpp"
 
 namespace penstock {
 namespace {

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "gui/models/lanes/run_lanes.hpp"
-#include "sim/report/idle_cause.hpp"
+#include "sim/report/idle.hpp"
 
 namespace penstock {
 

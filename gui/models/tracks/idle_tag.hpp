@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "sim/plan/plan.hpp"
-#include "sim/report/idle_cause.hpp"
+#include "sim/report/idle.hpp"
 
 namespace penstock {
 

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "schedules/policies/choosing/stage_prices.hpp"
+#include "schedules/policies/registry.hpp"
 
 namespace penstock {
 

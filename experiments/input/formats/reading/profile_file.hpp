@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "hardware_models/spec/profile.hpp"
+#include "hardware_models/spec/hardware_spec.hpp"
 
 namespace penstock {
 

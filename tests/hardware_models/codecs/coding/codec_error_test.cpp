@@ -1,10 +1,9 @@
-#include "hardware_models/codecs/reference/codec_error.hpp"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <cmath>
 
+#include "hardware_models/codecs/coding/codec_search.hpp"
 #include "hardware_models/codecs/coding/distribution.hpp"
 
 namespace penstock::testing {
