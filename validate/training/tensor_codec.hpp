@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "hardware_models/codecs/coding/codec.hpp"
+#include "hardware_models/codecs/reference/codec.hpp"
 #include "validate/job/coding_sums.hpp"
 #include "validate/training/layered_stage.hpp"
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "experiments/input/fields/fields.hpp"
-#include "hardware_models/codecs/coding/codec_search.hpp"
 #include "hardware_models/codecs/coding/distribution.hpp"
+#include "hardware_models/codecs/reference/codec_search.hpp"
 #include "hardware_models/codecs/registry.hpp"
 
 namespace penstock {

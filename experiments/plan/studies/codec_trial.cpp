@@ -9,7 +9,7 @@
 #include "experiments/input/files/json_output.hpp"
 #include "experiments/input/files/table.hpp"
 #include "experiments/input/scenario/codec_choice.hpp"
-#include "hardware_models/codecs/coding/codec_search.hpp"
+#include "hardware_models/codecs/reference/codec_search.hpp"
 
 namespace penstock {
 namespace {

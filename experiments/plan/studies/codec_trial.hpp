@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "hardware_models/codecs/coding/codec_search.hpp"
 #include "hardware_models/codecs/coding/distribution.hpp"
+#include "hardware_models/codecs/reference/codec_search.hpp"
 #include "hardware_models/codecs/registry.hpp"
 
 namespace penstock {

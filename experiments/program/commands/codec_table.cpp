@@ -7,7 +7,7 @@
 #include "experiments/input/files/setting.hpp"
 #include "experiments/plan/studies/codec_trial.hpp"
 #include "experiments/program/commands/registry.hpp"
-#include "hardware_models/codecs/coding/codec_search.hpp"
+#include "hardware_models/codecs/reference/codec_search.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock::codec_table_file {

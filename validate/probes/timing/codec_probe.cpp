@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "hardware_models/codecs/coding/codec.hpp"
 #include "hardware_models/codecs/coding/distribution.hpp"
+#include "hardware_models/codecs/reference/codec.hpp"
 #include "validate/machine/busy_kernel.hpp"
 #include "validate/probes/timing/probe_timing.hpp"
 

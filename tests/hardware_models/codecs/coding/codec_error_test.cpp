@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "hardware_models/codecs/coding/codec_search.hpp"
 #include "hardware_models/codecs/coding/distribution.hpp"
+#include "hardware_models/codecs/reference/codec_search.hpp"
 
 namespace penstock::testing {
 namespace {

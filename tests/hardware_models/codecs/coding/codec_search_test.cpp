@@ -1,4 +1,4 @@
-#include "hardware_models/codecs/coding/codec_search.hpp"
+#include "hardware_models/codecs/reference/codec_search.hpp"
 
 #include <doctest/doctest.h>
 

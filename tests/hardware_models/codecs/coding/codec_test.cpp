@@ -1,4 +1,4 @@
-#include "hardware_models/codecs/coding/codec.hpp"
+#include "hardware_models/codecs/reference/codec.hpp"
 
 #include <doctest/doctest.h>
 

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "hardware_models/codecs/coding/bits.hpp"
-#include "hardware_models/codecs/coding/codec.hpp"
 #include "hardware_models/codecs/coding/distribution.hpp"
+#include "hardware_models/codecs/reference/codec.hpp"
 
 // What codecs pack, held bit by bit against another way to get there: text of 0s and 1s, and a
 // search through all mantissas.

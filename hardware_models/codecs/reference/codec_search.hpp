@@ -4,8 +4,8 @@
 #include <string_view>
 #include <vector>
 
-#include "hardware_models/codecs/coding/codec.hpp"
 #include "hardware_models/codecs/coding/distribution.hpp"
+#include "hardware_models/codecs/reference/codec.hpp"
 #include "hardware_models/codecs/registry.hpp"
 
 namespace penstock {
