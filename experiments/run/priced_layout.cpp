@@ -10,7 +10,7 @@
 #include "experiments/run/layout/training.hpp"
 #include "hardware_models/times/profile_lookup.hpp"
 #include "sim/base/error.hpp"
-#include "sim/costs/hardware_model.hpp"
+#include "sim/costs/costs.hpp"
 #include "sim/plan/lower.hpp"
 
 namespace penstock {

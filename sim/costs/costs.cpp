@@ -348,4 +348,11 @@ void check_clock(const Plan& plan, const Costs& costs, const std::string& where,
   if (picoseconds > most_picoseconds) too_long(where);
 }
 
+Network network_of(const Plan& plan, const HardwareModel& hardware) {
+  Network network = hardware.network();
+  if (network.links.empty()) return network;
+  for (const Link& link : plan.links) network.routes.push_back(hardware.route(link));
+  return network;
+}
+
 }  // namespace penstock

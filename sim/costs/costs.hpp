@@ -48,4 +48,8 @@ Costs price(const Plan& plan, const ModelGraph& model, const Partition& partitio
 void check_clock(const Plan& plan, const Costs& costs, const std::string& where,
                  double stretch = 1);
 
+/// The network of some hardware with a route for each link of a plan; empty when no links are
+/// shared. Throws InputError for a link without a route.
+Network network_of(const Plan& plan, const HardwareModel& hardware);
+
 }  // namespace penstock

@@ -124,8 +124,4 @@ struct Demand {
   std::optional<std::uint32_t> layers_ahead = {};
 };
 
-/// The network of some hardware with a route for each link of a plan; empty when no links are
-/// shared. Throws InputError for a link without a route.
-Network network_of(const Plan& plan, const HardwareModel& hardware);
-
 }  // namespace penstock

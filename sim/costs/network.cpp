@@ -3,9 +3,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "sim/costs/hardware_model.hpp"
-#include "sim/plan/plan.hpp"
-
 namespace penstock {
 
 double occupied_us(double bytes, const std::vector<NetworkLink>& links, const Route& route) {
@@ -14,13 +11,6 @@ double occupied_us(double bytes, const std::vector<NetworkLink>& links, const Ro
     bandwidth = std::min(bandwidth, links[link].bandwidth_bytes_per_s);
   }
   return bytes / bandwidth * 1e6;
-}
-
-Network network_of(const Plan& plan, const HardwareModel& hardware) {
-  Network network = hardware.network();
-  if (network.links.empty()) return network;
-  for (const Link& link : plan.links) network.routes.push_back(hardware.route(link));
-  return network;
 }
 
 }  // namespace penstock

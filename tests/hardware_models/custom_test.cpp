@@ -3,7 +3,7 @@
 #include "hardware_models/registry.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
-#include "sim/costs/hardware_model.hpp"
+#include "sim/costs/costs.hpp"
 #include "sim/costs/network.hpp"
 #include "tests/support/system.hpp"
 
