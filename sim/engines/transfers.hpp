@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "sim/base/fifo.hpp"
-#include "sim/costs/conditions.hpp"
 #include "sim/costs/costs.hpp"
+#include "sim/costs/priced_plan.hpp"
 #include "sim/engines/arrival_order.hpp"
 #include "sim/engines/event_queue.hpp"
 #include "sim/engines/fair_share.hpp"
