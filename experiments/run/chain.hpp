@@ -52,7 +52,7 @@ class Chain {
 
   const Catalogue* catalogue_;
   KnownSections sections_;
-  Machines machines_{8};
+  MachinesByName machines_{8};
   LayerGraphs layers_{8};
   Memo<PlanInputs, const Plan> plans_;
   std::unordered_set<std::size_t> seen_;  // hashes of inputs of plans

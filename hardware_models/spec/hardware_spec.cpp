@@ -8,9 +8,10 @@ namespace penstock {
 namespace {
 
 using Value = std::optional<double> ProfilePoint::*;
-constexpr Value values[] = {&ProfilePoint::forward_us,        &ProfilePoint::backward_us,
-                            &ProfilePoint::backward_input_us, &ProfilePoint::backward_weight_us,
-                            &ProfilePoint::activation_bytes,  &ProfilePoint::stash_bytes};
+constexpr Value point_values[] = {
+    &ProfilePoint::forward_us,        &ProfilePoint::backward_us,
+    &ProfilePoint::backward_input_us, &ProfilePoint::backward_weight_us,
+    &ProfilePoint::activation_bytes,  &ProfilePoint::stash_bytes};
 
 /// The line through two neighbouring points. Outside the points it never falls with more examples,
 /// and below the first point it is at least proportional.
@@ -47,7 +48,7 @@ std::span<const ProfilePoint> points_at(const ProfileEntry& entry, double exampl
 ProfilePoint at(const ProfileEntry& entry, double examples) {
   const std::span<const ProfilePoint> points = points_at(entry, examples);
   ProfilePoint point{.examples = examples};
-  for (const Value value : values) {
+  for (const Value value : point_values) {
     if (points.size() == 1 && points[0].*value) {
       point.*value = *(points[0].*value) * examples / points[0].examples;
     } else if (points.size() == 2 && points[0].*value && points[1].*value) {

@@ -24,7 +24,6 @@ using DeviceCost = std::function<double(std::uint32_t begin, std::uint32_t end, 
 struct DeviceClasses {
   std::vector<std::uint32_t> counts;  // devices of each class
 
-  std::uint32_t devices() const;
   /// Ways to use some of them: the product of the counts, each plus one. At most UINT64_MAX.
   std::uint64_t states() const;
 };
@@ -204,12 +203,6 @@ class ReachProbes {
   std::vector<std::uint32_t> kinds_;
   double next_ = no_cut;
 };
-
-std::uint32_t DeviceClasses::devices() const {
-  std::uint32_t all = 0;
-  for (const std::uint32_t count : counts) all += count;
-  return all;
-}
 
 std::uint64_t DeviceClasses::states() const {
   double states = 1;

@@ -107,7 +107,7 @@ bool uses_catalogue(const HardwareSection& hardware) {
 
 /// Looks up the catalogue items that the scenario names. Returns the name of its hardware, which
 /// may come from its own file.
-std::string take_named(const Scenario& scenario, const Catalogue* known, Machines* machines,
+std::string take_named(const Scenario& scenario, const Catalogue* known, MachinesByName* machines,
                        Hardware& hardware) {
   HardwareSpec& spec = hardware.spec;
   std::string name = scenario.hardware.name;
@@ -228,7 +228,8 @@ void take_own(const StackChoice& own, StackConstants& constants) {
 
 }  // namespace
 
-Hardware settle_hardware(const Scenario& scenario, const Catalogue* known, Machines* machines) {
+Hardware settle_hardware(const Scenario& scenario, const Catalogue* known,
+                         MachinesByName* machines) {
   check_names(scenario);
   Hardware hardware;
   hardware.spec = scenario.hardware.stated;

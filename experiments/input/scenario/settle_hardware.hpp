@@ -29,12 +29,12 @@ struct Hardware {
 };
 
 /// Machines of one catalogue by their names.
-using Machines = Memo<std::string, const Machine>;
+using MachinesByName = Memo<std::string, const Machine>;
 
 /// Looks up the hardware of a scenario. Reads the catalogue if none is given; `machines`, if given,
 /// are of this one. Throws InputError that starts with the name of the faulty file.
 Hardware settle_hardware(const Scenario& scenario, const Catalogue* known = nullptr,
-                         Machines* machines = nullptr);
+                         MachinesByName* machines = nullptr);
 
 /// Throws InputError at a key of "hardware", with the scenario's file name in front.
 [[noreturn]] void refuse_hardware(const Scenario& scenario, const char* key,

@@ -80,7 +80,7 @@ struct SettleOptions {
   const Catalogue* catalogue = nullptr;  // nullptr: read it
   bool allows_stale = false;
   // What other layouts made, or nullptr. The machines are of `catalogue`.
-  Machines* machines = nullptr;
+  MachinesByName* machines = nullptr;
   LayerGraphs* layers = nullptr;
 };
 

@@ -29,14 +29,15 @@ ordered_json ranks_json(const RunResult& result, const MemoryExplanation& explan
   ordered_json all = ordered_json::array();
   for (std::size_t r = 0; r < explanation.stages.size(); ++r) {
     const MemoryPeak& peak = result.report->ranks[r].memory;
-    all.push_back({{"rank", r},
-                   {"stages", numbers_of(explanation.stages[r])},
-                   {"peak_memory_bytes", peak.bytes},
-                   {"headroom_bytes", or_null(explanation.capacity,
-                                              [&](auto all) { return headroom(all, peak.bytes); })},
-                   {"peak_memory_time_us", to_us(peak.time)},
-                   {"peak_memory_action", task_json(*result.plan, peak.task)},
-                   {"memory_by_kind_bytes", memory_json(peak.by_kind)}});
+    all.push_back(
+        {{"rank", r},
+         {"stages", numbers_of(explanation.stages[r])},
+         {"peak_memory_bytes", peak.bytes},
+         {"headroom_bytes",
+          or_null(explanation.capacity, [&](auto bytes) { return headroom(bytes, peak.bytes); })},
+         {"peak_memory_time_us", to_us(peak.time)},
+         {"peak_memory_action", task_json(*result.plan, peak.task)},
+         {"memory_by_kind_bytes", memory_json(peak.by_kind)}});
   }
   return all;
 }
