@@ -1,5 +1,5 @@
 # cmake -DSOURCES="a;b" -DFLAGS=… -DOUTPUT=build_hash.cpp -P BuildHash.cmake: writes the function of
-# validate/store/build_hash.hpp. The hash covers file names without folder, and file contents. An
+# validate/store/stored_row.hpp. The hash covers file names without folder, and file contents. An
 # unchanged output is not rewritten, so that nothing is rebuilt for it.
 set(all "")
 foreach(source ${SOURCES})
@@ -11,7 +11,7 @@ list(SORT all)
 # Warning flags do not affect the kernels.
 string(REGEX REPLACE "(^|[ ;])-W[^ ;]*" "" flags "${FLAGS}")
 string(SHA256 hash "${all};${flags}")
-set(text "#include \"validate/store/build_hash.hpp\"
+set(text "#include \"validate/store/stored_row.hpp\"
 
 namespace penstock {
 

@@ -139,7 +139,7 @@ TEST_CASE("tree rules: a library away from home is a fault, whichever way it is 
             "experiments/input/scenario/scenario.cpp"},
            {"muParser.h", "experiments/measure/reproduction/formula.cpp",
             "experiments/run/run.cpp"},
-           {"zlib.h", "experiments/input/files/gzip.cpp", "experiments/input/files/files.cpp"},
+           {"zlib.h", "experiments/input/files/byte_stream.cpp", "experiments/input/files/files.cpp"},
            {"protozero/pbf_builder.hpp", "experiments/input/formats/chakra.cpp",
             "experiments/input/formats/chakra.hpp"},
            {"sqlite3.h", "validate/store/database.cpp", "validate/store/profile_store.cpp"},

@@ -59,7 +59,6 @@ const std::map<std::string, Rooms>& rooms() {
       {"validate",
        {{"wire",
          "statistics",
-         "clocks",
          "kernels/steps",
          "kernels/images",
          "kernels",
@@ -101,7 +100,6 @@ const std::map<std::string, Rooms>& rooms() {
          "input/formats/megatron",
          "input/formats/traces",
          "input/formats",
-         "input/formats/orders",
          "input/formats/reading",
          "input/scenario",
          "input/orders",
@@ -140,7 +138,7 @@ const std::map<std::string, Rooms>& rooms() {
         {{"measure", "plan"}}}},
       {"gui",
        {{"models/run", "models/tracks", "models/lanes", "models/view", "models/strips",
-         "models/drawing", "models/change", "views/canvas", "views/panels", "views/dialogs",
+         "models/drawing", "models/change", "views/canvas", "views/panels",
          "views/output", "views/window", "program", "bench"}}},
   };
   return table;
@@ -169,7 +167,7 @@ const std::vector<Home>& homes() {
       {std::regex("md4c\\.h"), std::regex("experiments/program/help/markdown\\.cpp")},
       {std::regex("muParser.*"), std::regex("experiments/measure/reproduction/formula\\.cpp")},
       {std::regex("zlib\\.h"),
-       std::regex("experiments/input/files/gzip\\.cpp|tests/support/png\\.cpp")},
+       std::regex("experiments/input/files/byte_stream\\.cpp|tests/support/png\\.cpp")},
       {std::regex("protozero/.*"), std::regex("experiments/input/formats/chakra\\.cpp")},
       {std::regex("sqlite3.*"), std::regex("validate/store/database\\.cpp")},
       {std::regex("benchmark/.*"), std::regex("(experiments/program|gui)/bench/.*")},
@@ -379,13 +377,13 @@ TEST_CASE("tree: the result of every property is checked") {
   }
 }
 
-TEST_CASE("tree: JSON of unknown origin is read by json_input alone, and long traces by kineto") {
+TEST_CASE("tree: JSON of unknown origin is read by json_input alone, and long traces by kineto_trace") {
   for (const fs::directory_entry& entry : fs::recursive_directory_iterator(root / "experiments")) {
     if (entry.path().extension() != ".cpp" || entry.path().stem() == "json_input") continue;
     const std::string text = read(entry.path());
     CAPTURE(entry.path());
     CHECK(text.find("json::accept(") == std::string::npos);
-    CHECK((entry.path().stem() == "kineto" || text.find("sax_parse(") == std::string::npos));
+    CHECK((entry.path().stem() == "kineto_trace" || text.find("sax_parse(") == std::string::npos));
     CHECK(!std::regex_search(text, std::regex(R"(json::parse\([^;]*(read_file|nullptr))")));
   }
 }

@@ -1,11 +1,238 @@
 #include "experiments/run/run.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <utility>
 
-#include "experiments/run/run_in_phases.hpp"
-#include "experiments/run/run_once.hpp"
+#include "experiments/input/files/files.hpp"
+#include "experiments/input/files/table.hpp"
+#include "experiments/input/profiles/profile_rows.hpp"
+#include "experiments/run/codec_report.hpp"
+#include "experiments/run/layout/codec_costs.hpp"
+#include "experiments/run/layout/stage_demand.hpp"
+#include "experiments/run/layout/training.hpp"
+#include "experiments/run/stage_formats.hpp"
+#include "sim/base/error.hpp"
+#include "sim/engines/replicas.hpp"
+#include "sim/order/weight_versions.hpp"
+#include "sim/report/steady_interval.hpp"
 
 namespace penstock {
+namespace {
+
+/// Notes that gradient reduction does not overlap with compute.
+void note_sums(RunResult& result) {
+  const Layout& layout = result.layout;
+  const bool sums = shares_weights(layout) && layout.schedule.has_backward();
+  if (layout.degrees.overlaps_sums || !sums) return;
+  result.notes.emplace_back(
+      layout.memory.zero < 2
+          ? "gradients are reduced after a rank's last backward (/parallel/overlap_sums)"
+          : "each pass waits for its own collectives (/parallel/overlap_sums)");
+}
+
+/// Notes which differences among data replicas are not simulated.
+void note_replicas(RunResult& result) {
+  const Layout& layout = result.layout;
+  if (layout.degrees.data == 1 || !layout.chance.differs_among_replicas()) return;
+  result.chance_among_replicas = true;
+  const bool in_passes =
+      layout.memory.zero == 3 || (layout.memory.zero == 2 && !result.training.overlaps_sums);
+  if (in_passes) {
+    result.notes.push_back(
+        fmt::format("with ZeRO-{} passes of data replicas would wait for each other; this is not "
+                    "simulated",
+                    layout.memory.zero));
+  } else if (layout.degrees.data > most_drawn_replicas) {
+    result.notes.push_back(
+        fmt::format("gradient reduction waits for the slowest of {} data replicas that are "
+                    "drawn; of {} one may be slower still",
+                    most_drawn_replicas, layout.degrees.data));
+  }
+}
+
+/// Notes whether layer times are those of a run.
+void note_conditions(RunResult& result) {
+  const auto in_run =
+      std::count_if(result.profile_rows.begin(), result.profile_rows.end(), was_in_run);
+  if (result.profile_rows.empty()) return;
+  if (in_run == std::ssize(result.profile_rows)) {
+    result.notes.emplace_back("layer times were measured in runs of 1f1b");
+    return;
+  }
+  result.notes.emplace_back(fmt::format(
+      "{} layer times were measured alone; a run takes longer where cores share caches (penstock "
+      "calibrate --layers-of measures both)",
+      in_run == 0 ? "all" : "some"));
+}
+
+/// Adds weight versions, and the steady interval of a pipeline without flushes.
+void add_weights(RunResult& result) {
+  const Layout& layout = result.layout;
+  if (layout.schedule.weights().use == WeightUse::flushed) return;
+  const auto weights = weight_versions_by_rank(layout.schedule, layout.placement);
+  for (std::size_t r = 0; r < weights.size(); ++r) result.report->ranks[r].weights = weights[r];
+  result.steady_interval_us = steady_interval_us(*result.plan, result.timeline);
+}
+
+/// The finding for a rank that runs out of memory, and when it first did.
+Finding out_of_memory(const RunResult& result, Rank rank, Time first, std::uint64_t capacity) {
+  const std::uint64_t peak = result.report->ranks[index(rank)].memory.bytes;
+  const TimeUnit unit = unit_for(result.report->makespan);
+  return {"out_of_memory", rank, first,
+          fmt::format("rank {} needs {} of {}: {} over from {} {} on", index(rank),
+                      bytes_of_rank_text(peak, capacity), bytes_of_rank_text(capacity, capacity),
+                      bytes_of_rank_text(peak - capacity, capacity), time_text(first, unit),
+                      unit.name)};
+}
+
+/// Adds a finding for each rank of a finished run that needs more memory than it has.
+void add_memory_findings(RunResult& result) {
+  const auto& capacity = result.layout.memory.capacity_bytes;
+  if (!capacity) return;
+  const auto first = first_above(*result.plan, result.costs, result.timeline, *capacity);
+  for (Rank rank : Numbers<Rank>(result.plan->ranks)) {
+    if (!first[index(rank)]) continue;
+    result.findings.push_back(out_of_memory(result, rank, *first[index(rank)], *capacity));
+  }
+}
+
+/// Simulates the layout of a result. Returns why the run cannot finish.
+std::optional<Finding> simulate(const RunOptions& options, RunResult& result) {
+  Layout& layout = result.layout;
+  const Simulation simulation(layout, options.engine);
+  result.peak_flops = simulation.hardware().peak_flops();
+  auto decided = simulation.order();
+  if (auto* finding = std::get_if<Finding>(&decided)) return std::move(*finding);
+  Schedule& order = std::get<Schedule>(decided);
+  auto lowered = simulation.price_order(order);
+  if (auto* finding = std::get_if<Finding>(&lowered)) return std::move(*finding);
+  PricedPlan& priced = std::get<PricedPlan>(lowered);
+  auto first =
+      options.repeat > 0 ? simulation.simulate(priced) : simulation.simulate(std::move(priced));
+  if (auto* finding = std::get_if<Finding>(&first)) return std::move(*finding);
+  auto& [drawn, timeline, peak_flops] = std::get<Simulated>(first);
+  if (options.repeat > 0) {
+    result.repeated = distribution_of(makespans_of_draws(
+        options.repeat, layout.chance.varies(),
+        [&](std::uint32_t draw) { return simulation.makespan_of_draw(priced, draw); },
+        options.on_progress));
+  }
+  result.timeline = std::move(timeline);
+  result.plan = std::move(drawn.plan);
+  result.costs = std::move(drawn.costs);
+  result.conditions = std::move(drawn.conditions);
+  layout.schedule = std::move(order);
+  return std::nullopt;
+}
+
+void add_report(RunResult& result) {
+  const Layout& layout = result.layout;
+  const Plan& plan = *result.plan;
+  result.training = training_of(layout);
+  result.demand = demand_of(plan, layout.model, layout.partition, result.training);
+  result.report = summarize(plan, result.costs, result.timeline, result.conditions);
+  const Time makespan = result.report->makespan;
+  result.report->network = network_use(plan, result.costs, result.conditions.network, makespan);
+  result.throughput = throughput_of(layout, plan, makespan, result.peak_flops);
+  result.notes = layout.notes;
+  if (layout.hardware.spec.profile) {
+    result.profile_rows = rows_used(*layout.hardware.spec.profile, layout.model);
+    note_conditions(result);
+  }
+  note_sums(result);
+  note_replicas(result);
+  if (layout.overheads.warm_up_us.value_or(0) > 0) {
+    result.first_iteration_us = to_us(makespan) + *layout.overheads.warm_up_us;
+  }
+  add_weights(result);
+  add_memory_findings(result);
+}
+
+/// Runs a layout with one stash encoding throughout.
+RunResult run_once(Layout layout, const RunOptions& options) {
+  RunResult result;
+  result.title = title_of(layout);
+  result.layout = with_codecs(std::move(layout));
+  try {
+    if (auto finding = simulate(options, result)) {
+      result.findings.push_back(std::move(*finding));
+      return result;
+    }
+  } catch (const InputError& error) {
+    throw in_file(result.layout.source, error);
+  }
+  add_report(result);
+  return result;
+}
+
+Layout with_stash(const Layout& layout, const Encoding& stash) {
+  Layout one = layout;
+  one.codec.phases.clear();
+  one.codec.stash = stash;
+  return one;
+}
+
+CodedIteration iteration_of(const RunResult& result) {
+  CodedIteration iteration;
+  iteration.stash = result.layout.codec.stash;
+  iteration.bits_per_value = 8 * plain_value_bytes(result.layout);
+  if (!result.report) return iteration;
+  if (!result.layout.codings.empty()) {
+    iteration.bits_per_value = stash_bits(codec_report(result.layout));
+  }
+  iteration.makespan = result.report->makespan;
+  const auto& ranks = result.report->ranks;
+  const auto worst = std::max_element(ranks.begin(), ranks.end(), [](const auto& a, const auto& b) {
+    return a.memory.bytes < b.memory.bytes;
+  });
+  iteration.peak_bytes = worst->memory.bytes;
+  iteration.peak_rank = static_cast<std::uint32_t>(worst - ranks.begin());
+  return iteration;
+}
+
+/// Adds the findings of a phase that the training reaches, with its number in front.
+void add_findings(std::size_t phase, const CodecPhase& made_of, const RunResult& result,
+                  std::vector<Finding>& findings) {
+  if (made_of.iterations == 0) return;
+  for (Finding finding : result.findings) {
+    finding.text =
+        fmt::format("phase {} ({}): {}", phase, encoding_text(made_of.stash), finding.text);
+    findings.push_back(std::move(finding));
+  }
+}
+
+/// Runs a layout whose stash is encoded in phases: once for each phase and once without a codec.
+/// The result is that of the first phase, with the findings of all and `codec_training`.
+RunResult run_in_phases(const Layout& layout, const RunOptions& options) {
+  const RunOptions once{.engine = options.engine};
+  CodecTraining training;
+  training.capacity_bytes = layout.memory.capacity_bytes;
+  RunResult first;
+  std::vector<Finding> findings;
+  std::uint64_t begin = 0;
+  for (std::size_t p = 0; p < layout.codec.phases.size(); ++p) {
+    const CodecPhase& phase = layout.codec.phases[p];
+    RunResult result = run_once(with_stash(layout, phase.stash), p == 0 ? options : once);
+    add_findings(p, phase, result, findings);
+    training.phases.push_back({begin, phase.iterations, iteration_of(result)});
+    begin += phase.iterations;
+    if (p == 0) first = std::move(result);
+  }
+  training.plain = iteration_of(run_once(with_stash(layout, {}), once));
+  first.findings = std::move(findings);
+  first.codec_training = std::move(training);
+  return first;
+}
+
+}  // namespace
+
+std::string bytes_of_rank_text(std::uint64_t bytes, std::uint64_t capacity) {
+  constexpr double gib = 1073741824.0;
+  if (static_cast<double>(capacity) < gib) return bytes_text(bytes);
+  return number_text(static_cast<double>(bytes) / gib) + " GiB";
+}
 
 RunResult run(Layout layout, const RunOptions& options) {
   if (!layout.codec.phases.empty()) return run_in_phases(layout, options);

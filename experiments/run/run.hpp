@@ -1,11 +1,59 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "experiments/input/long_work/progress.hpp"
 #include "experiments/input/scenario/scenario.hpp"
+#include "experiments/run/codec_report.hpp"
 #include "experiments/run/layout/layout.hpp"
-#include "experiments/run/run_options.hpp"
-#include "experiments/run/run_result.hpp"
+#include "experiments/run/layout/stage_demand.hpp"
+#include "experiments/run/repeat.hpp"
+#include "experiments/run/simulation.hpp"
+#include "experiments/run/throughput.hpp"
+#include "hardware_models/times/profile_lookup.hpp"
+#include "sim/costs/conditions.hpp"
+#include "sim/costs/costs.hpp"
+#include "sim/costs/demand.hpp"
+#include "sim/plan/plan.hpp"
+#include "sim/report/report.hpp"
+#include "sim/timeline/timeline.hpp"
 
 namespace penstock {
+
+/// How to run a scenario.
+struct RunOptions {
+  Engine engine = Engine::automatic;
+  std::uint32_t repeat = 0;     // number of draws for a distribution; 0: none
+  OnProgress on_progress = {};  // of these draws
+};
+
+/// A finished run, or why it could not finish.
+struct RunResult {
+  std::string title;  // "1f1b, 4 ranks, 8 microbatches"
+  Layout layout;      // as run; a policy's order is that of the first draw
+  std::vector<Finding> findings;
+
+  // Empty if the run cannot finish.
+  std::optional<Plan> plan;
+  Costs costs;
+  Conditions conditions;
+  Training training;
+  Demand demand;  // as priced
+  Timeline timeline;
+  std::optional<Report> report;
+  std::vector<MeasuredRow> profile_rows;  // rows that layers take their times from
+  std::optional<double> peak_flops;       // per device, if known
+  Throughput throughput;
+  std::optional<double> first_iteration_us;  // with its warm-up, if known
+  bool chance_among_replicas = false;        // chance makes data replicas differ
+  std::vector<std::string> notes;            // assumptions and omissions
+  std::optional<double> steady_interval_us;  // of an asynchronous schedule, if it settles
+  std::optional<Distribution> repeated;
+  std::optional<CodecTraining> codec_training;  // if it encodes in phases
+};
 
 /// A whole run: settle, encode, lower, price, draw, simulate, summarize. Command line, viewer and
 /// tests all call it. With several draws, the first one is reported. If formats change over a
@@ -15,5 +63,8 @@ RunResult run(const Scenario& scenario, const RunOptions& options = {});
 
 /// Runs a settled layout.
 RunResult run(Layout layout, const RunOptions& options = {});
+
+/// Bytes for ranks of this capacity: in GiB if the capacity is at least one GiB.
+std::string bytes_of_rank_text(std::uint64_t bytes, std::uint64_t capacity);
 
 }  // namespace penstock

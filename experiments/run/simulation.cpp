@@ -5,39 +5,135 @@
 #include <algorithm>
 #include <utility>
 
+#include "experiments/input/long_work/memo.hpp"
+#include "experiments/input/profiles/profile_rows.hpp"
+#include "experiments/run/layout/stage_demand.hpp"
 #include "experiments/run/layout/training.hpp"
-#include "experiments/run/priced_layout.hpp"
 #include "hardware_models/registry.hpp"
+#include "hardware_models/times/profile_lookup.hpp"
 #include "schedules/policies/registry.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
 #include "sim/costs/chance.hpp"
+#include "sim/costs/plan_network.hpp"
 #include "sim/engines/events.hpp"
 #include "sim/engines/order_by_policy.hpp"
 #include "sim/engines/replicas.hpp"
+#include "sim/plan/lower.hpp"
 
 namespace penstock {
 namespace {
 
-std::unique_ptr<HardwareModel> hardware_of(const Layout& layout) {
+/// Refuses a profile that matches no layer.
+void check_profile(const Layout& layout) {
+  const auto& profile = layout.hardware.spec.profile;
+  if (!profile) return;
+  const ProfileLookup lookup(*profile);
+  const auto& layers = layout.model.layers;
+  const bool speaks = std::any_of(layers.begin(), layers.end(),
+                                  [&](const Layer& layer) { return !lookup.find(layer).empty(); });
+  if (speaks) return check_rows(*profile, layout.model, layout.allows_stale);
+  throw InputError("/hardware/profile",
+                   fmt::format("{} has times of none of the model's layers; the first of these is "
+                               "\"{}\", of the kind \"{}\"{}",
+                               profile->source, layout.model.layers.front().name,
+                               layout.model.layers.front().key.kind, unused_text(*profile)));
+}
+
+void check_replicas(const Layout& layout) {
+  const auto& stragglers = layout.chance.stragglers;
+  for (std::size_t i = 0; i < stragglers.size(); ++i) {
+    const std::uint32_t replica = stragglers[i].replica.value_or(0);
+    if (replica < layout.degrees.data) continue;
+    throw InputError(fmt::format("/chance/stragglers/{}/replica", i),
+                     fmt::format("there is no data replica {}; replicas are 0 to {}", replica,
+                                 layout.degrees.data - 1));
+  }
+}
+
+/// Behind each action of a rank, time of the host that runs it.
+void add_host_time(double host_us, PricedPlan& priced) {
+  if (host_us == 0) return;
+  for (std::size_t i = 0; i < priced.plan.classes.size(); ++i) {
+    const WorkClass& work = priced.plan.classes[i];
+    if (priced.plan.is_link(work.resource) || work.follows_partner) continue;
+    priced.costs.duration[i] += from_us(host_us);
+  }
+  check_clock(priced.plan, priced.costs, "/overheads/host_us");
+}
+
+/// A time that is missing may stand in rows of a profile that are not used: the error says so.
+Costs priced_costs(const Plan& plan, const Layout& layout, const HardwareModel& hardware) {
+  try {
+    return price(plan, layout.model, layout.partition, hardware, training_of(layout));
+  } catch (const InputError& error) {
+    const auto& profile = layout.hardware.spec.profile;
+    const std::string unused = profile ? unused_text(*profile) : "";
+    const std::string what = error.what();
+    if (unused.empty() || what.find(unused) != std::string::npos) throw;
+    throw InputError(error.where(), what + unused);
+  }
+}
+
+/// What a plan of a layout runs under.
+Conditions conditions_for(const Layout& layout, const Plan& plan, const HardwareModel& hardware) {
+  Conditions conditions = layout.conditions;
+  conditions.network = network_of(plan, hardware);
+  if (layout.memory.policy == MemoryPolicy::stall) {
+    conditions.stall_above_bytes = layout.memory.capacity_bytes;
+  }
+  return conditions;
+}
+
+}  // namespace
+
+std::size_t hash_of(const PlanInputs& inputs) {
+  std::size_t hash = hash_of_all(inputs.order.actions(), inputs.placement.stage_count(),
+                                 inputs.overlap, inputs.extras.tail.summing);
+  for (const Rank rank : Numbers<Rank>(inputs.order.ranks())) {
+    // Some of them: keys with one hash are compared.
+    const auto& row = inputs.order.on(rank);
+    for (std::size_t i = 0; i < row.size(); i += 1 + row.size() / 8) {
+      hash = hash_of_all(hash, row[i].pass, index(row[i].stage), index(row[i].microbatch));
+    }
+  }
+  return hash;
+}
+
+PlanInputs plan_inputs(const Layout& layout) {
+  return {layout.schedule, layout.placement, layout.overlap, extras_of(layout)};
+}
+
+std::variant<Plan, Finding> lower(const PlanInputs& inputs) {
+  auto lowered = lower(inputs.order, inputs.placement, inputs.overlap, inputs.extras);
+  if (const auto* deadlock = std::get_if<Deadlock>(&lowered)) {
+    return Finding{"deadlock", deadlock->circle.front().rank, {}, text(*deadlock)};
+  }
+  return std::get<Plan>(std::move(lowered));
+}
+
+std::shared_ptr<const HardwareModel> hardware_of(const Layout& layout) {
   check_profile(layout);
   const CostModelEntry* entry = find_named(cost_model_entries(), layout.hardware.cost_model);
   return entry->make(layout.hardware.spec);
 }
 
-}  // namespace
-
-Simulation::Simulation(const Layout& layout, Engine engine)
-    : layout_(layout), engine_(engine), hardware_(hardware_of(layout)) {
-  check_conditions(layout);
+Simulation::Simulation(const Layout& layout, std::shared_ptr<const HardwareModel> hardware,
+                       Engine engine)
+    : layout_(layout), engine_(engine), hardware_(std::move(hardware)) {
+  check_replicas(layout);
+  if (layout.memory.policy == MemoryPolicy::stall && !layout.memory.capacity_bytes) {
+    throw InputError("/memory/policy", "to stall needs a capacity; give \"capacity_bytes\" too");
+  }
 }
 
-std::variant<Schedule, Finding> Simulation::decide(std::uint32_t number) const {
+std::variant<Schedule, Finding> Simulation::order(std::uint32_t number) const {
+  if (layout_.policy == nullptr) return layout_.schedule;
   // A policy orders forwards and backwards only; rules place the rest.
-  Extras extras = extras_of(layout_);
-  extras.tail = {};
-  extras.recomputing.early = false;
-  auto all = price_with(layout_.schedule, extras);
+  PlanInputs inputs = plan_inputs(layout_);
+  inputs.extras.tail = {};
+  inputs.extras.recomputing.early = false;
+  auto all = price(inputs);
   if (auto* finding = std::get_if<Finding>(&all)) return std::move(*finding);
   PricedPlan& work = std::get<PricedPlan>(all);
   const auto policy = make_policy(*layout_.policy, layout_.placement, layout_.options,
@@ -49,12 +145,28 @@ std::variant<Schedule, Finding> Simulation::decide(std::uint32_t number) const {
 }
 
 std::variant<PricedPlan, Finding> Simulation::price_order(const Schedule& order) const {
-  return price_with(order, extras_of(layout_));
+  return price({order, layout_.placement, layout_.overlap, extras_of(layout_)});
 }
 
-std::variant<PricedPlan, Finding> Simulation::price_with(const Schedule& order,
-                                                         const Extras& extras) const {
-  return price_layout(layout_, order, extras, *hardware_);
+std::variant<PricedPlan, Finding> Simulation::price(const PlanInputs& inputs) const {
+  auto lowered = lower(inputs);
+  if (auto* finding = std::get_if<Finding>(&lowered)) return std::move(*finding);
+  return price(std::get<Plan>(std::move(lowered)));
+}
+
+PricedPlan Simulation::price(Plan plan) const {
+  PricedPlan priced{.plan = std::move(plan), .costs = {}, .conditions = {}};
+  priced.plan.schedule = layout_.name;
+  priced.costs = priced_costs(priced.plan, layout_, *hardware_);
+  priced.costs.launch = from_us(layout_.overheads.launch_us);
+  priced.costs.issue = from_us(layout_.overheads.issue_us);
+  add_host_time(layout_.overheads.host_us, priced);
+  priced.conditions = conditions_for(layout_, priced.plan, *hardware_);
+  const double stretch = priced.conditions.compute_slowdown * priced.conditions.transfer_slowdown;
+  if (priced.costs.has_launches() || stretch != 1) {
+    check_clock(priced.plan, priced.costs, "/overheads", stretch);
+  }
+  return priced;
 }
 
 std::variant<PricedPlan, Finding> Simulation::draw(PricedPlan priced, std::uint32_t number) const {
@@ -70,9 +182,21 @@ std::variant<Timeline, Finding> Simulation::run(const PricedPlan& drawn) const {
           fmt::format("--engine relax does not apply: {}; auto or events is right", *why_not));
     }
   }
-  RunOutcome outcome = engine_ == Engine::events ? run_events(drawn) : simulate(drawn);
+  RunOutcome outcome = engine_ == Engine::events ? run_events(drawn) : penstock::simulate(drawn);
   if (auto* halt = std::get_if<Standstill>(&outcome)) return finding_of(std::move(*halt));
   return std::get<Timeline>(std::move(outcome));
+}
+
+std::variant<Simulated, Finding> Simulation::simulate(PricedPlan priced) const {
+  auto drawn = draw(std::move(priced), 0);
+  if (auto* finding = std::get_if<Finding>(&drawn)) return std::move(*finding);
+  Simulated all{.priced = std::get<PricedPlan>(std::move(drawn)),
+                .timeline = {},
+                .peak_flops = hardware_->peak_flops()};
+  auto outcome = run(all.priced);
+  if (auto* finding = std::get_if<Finding>(&outcome)) return std::move(*finding);
+  all.timeline = std::get<Timeline>(std::move(outcome));
+  return all;
 }
 
 std::optional<Time> Simulation::makespan_of_draw(const PricedPlan& priced,
@@ -80,7 +204,7 @@ std::optional<Time> Simulation::makespan_of_draw(const PricedPlan& priced,
   std::variant<PricedPlan, Finding> own;
   const PricedPlan* plan = &priced;
   if (layout_.policy != nullptr) {
-    const auto decided = decide(number);
+    const auto decided = order(number);
     if (std::holds_alternative<Finding>(decided)) return std::nullopt;
     own = price_order(std::get<Schedule>(decided));
     plan = std::get_if<PricedPlan>(&own);

@@ -3,49 +3,99 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
+#include <utility>
 #include <variant>
 
-#include "experiments/run/finding.hpp"
 #include "experiments/run/layout/layout.hpp"
+#include "sim/base/numbers.hpp"
+#include "sim/base/time.hpp"
 #include "sim/costs/hardware_model.hpp"
 #include "sim/costs/priced_plan.hpp"
+#include "sim/engines/standstill.hpp"
 #include "sim/plan/extras.hpp"
 #include "sim/timeline/timeline.hpp"
 
 namespace penstock {
 
+/// A problem that the user must know about. The program exits with 1.
+struct Finding {
+  std::string kind;  // "deadlock", "out_of_memory", "expectation"
+  std::optional<Rank> rank;
+  std::optional<Time> time;
+  std::string text;
+};
+
+/// The finding for a standstill.
+inline Finding finding_of(Standstill halt) {
+  return {std::move(halt.kind), halt.rank, halt.time, std::move(halt.text)};
+}
+
 /// The engine that runs a plan; automatic: relax where it applies.
 enum class Engine : std::uint8_t { automatic, relax, events };
 
-/// State shared by all runs of one layout. Throws InputError without a file's name in front, and
-/// UsageError if the requested engine does not apply.
+/// All that lowering an order depends on.
+struct PlanInputs {
+  Schedule order;
+  Placement placement;
+  Overlap overlap = Overlap::serial;
+  Extras extras;
+
+  friend bool operator==(const PlanInputs&, const PlanInputs&) = default;
+};
+std::size_t hash_of(const PlanInputs& inputs);
+
+/// Those of the order of a layout.
+PlanInputs plan_inputs(const Layout& layout);
+/// The plan, without a name, or the deadlock.
+std::variant<Plan, Finding> lower(const PlanInputs& inputs);
+
+/// A run without its report: the first draw.
+struct Simulated {
+  PricedPlan priced;
+  Timeline timeline;
+  std::optional<double> peak_flops;  // per device, if known
+};
+
+/// The hardware of a layout, as its cost model makes it. Throws InputError for a profile that
+/// matches none of its layers, and for what the cost model refuses.
+std::shared_ptr<const HardwareModel> hardware_of(const Layout& layout);
+
+/// The runs of one layout. Throws InputError without a file's name in front, and UsageError if the
+/// requested engine does not apply.
 class Simulation {
  public:
-  /// The activations of the layout are already encoded. The layout must outlive this object.
-  Simulation(const Layout& layout, Engine engine);
+  /// The activations of the layout are encoded already. The layout must outlive this object.
+  /// Refuses stragglers among replicas that do not exist, and stalling without a capacity.
+  explicit Simulation(const Layout& layout, Engine engine = Engine::automatic)
+      : Simulation(layout, hardware_of(layout), engine) {}
+  Simulation(const Layout& layout, std::shared_ptr<const HardwareModel> hardware,
+             Engine engine = Engine::automatic);
 
   const HardwareModel& hardware() const { return *hardware_; }
 
-  /// The order that the layout's policy decides while a draw runs.
-  std::variant<Schedule, Finding> decide(std::uint32_t draw) const;
+  /// The order of the layout, or that which its policy decides while a draw runs.
+  std::variant<Schedule, Finding> order(std::uint32_t draw = 0) const;
   /// Lowers and prices an order, without chance.
   std::variant<PricedPlan, Finding> price_order(const Schedule& order) const;
-  /// A plan with the costs of one draw. Its reductions wait for the slowest data replica of that
-  /// draw.
-  std::variant<PricedPlan, Finding> draw(PricedPlan priced, std::uint32_t draw) const;
-  /// Runs a drawn plan with the requested engine.
-  std::variant<Timeline, Finding> run(const PricedPlan& drawn) const;
-
+  /// Prices a plan that was lowered from an order of this layout, without chance.
+  PricedPlan price(Plan plan) const;
+  /// Runs the first draw of a priced plan.
+  std::variant<Simulated, Finding> simulate(PricedPlan priced) const;
   /// The makespan of a draw; empty if it does not finish. `priced` is the plan of an order that all
   /// draws share.
   std::optional<Time> makespan_of_draw(const PricedPlan& priced, std::uint32_t draw) const;
 
+  /// Runs a drawn plan with the requested engine.
+  std::variant<Timeline, Finding> run(const PricedPlan& drawn) const;
+
  private:
-  std::variant<PricedPlan, Finding> price_with(const Schedule& order, const Extras& extras) const;
+  std::variant<PricedPlan, Finding> price(const PlanInputs& inputs) const;
+  std::variant<PricedPlan, Finding> draw(PricedPlan priced, std::uint32_t draw) const;
 
   const Layout& layout_;
   Engine engine_;
-  std::unique_ptr<HardwareModel> hardware_;
+  std::shared_ptr<const HardwareModel> hardware_;
 };
 
 }  // namespace penstock

@@ -6,7 +6,6 @@
 #include "experiments/run/layout/codec_costs.hpp"
 #include "experiments/run/simulation.hpp"
 #include "sim/base/error.hpp"
-#include "sim/costs/chance.hpp"
 #include "sim/report/memory.hpp"
 
 namespace penstock {
@@ -21,20 +20,15 @@ std::size_t stages_of(const Layout& layout) { return layout.partition.stages.siz
 std::optional<Peaks> simulated_peaks(const StageFormats& formats, Layout layout) {
   layout.memory.policy = MemoryPolicy::finding;  // report what is needed, do not stall
   encode_activations(formats, layout);
-  const Simulation simulation(layout, Engine::automatic);
-  if (layout.policy != nullptr) {
-    auto decided = simulation.decide(0);
-    if (std::holds_alternative<Finding>(decided)) return std::nullopt;
-    layout.schedule = std::get<Schedule>(std::move(decided));
-  }
-  auto lowered = simulation.price_order(layout.schedule);
+  const Simulation simulation(layout);
+  const auto order = simulation.order();
+  if (std::holds_alternative<Finding>(order)) return std::nullopt;
+  auto lowered = simulation.price_order(std::get<Schedule>(order));
   if (std::holds_alternative<Finding>(lowered)) return std::nullopt;
-  PricedPlan& priced = std::get<PricedPlan>(lowered);
-  priced.costs = draw(priced.plan, priced.costs, layout.chance, 0);
-  const auto outcome = simulation.run(priced);
+  const auto outcome = simulation.simulate(std::get<PricedPlan>(std::move(lowered)));
   if (std::holds_alternative<Finding>(outcome)) return std::nullopt;
   Peaks peaks;
-  const auto& timeline = std::get<Timeline>(outcome);
+  const auto& [priced, timeline, peak_flops] = std::get<Simulated>(outcome);
   for (const MemoryPeak& peak : memory_peaks(priced.plan, priced.costs, timeline)) {
     peaks.push_back(peak.bytes);
   }
@@ -132,7 +126,7 @@ bool pays(bool overlappable, const HardwareModel& hardware, const Coded& sent, R
 }
 
 Formats links_that_pay(const Layout& layout, const CodecSpec& codec) {
-  const Simulation simulation(layout, Engine::automatic);
+  const auto hardware = hardware_of(layout);
   const std::vector<StageSizes> sizes = stage_sizes(layout.model, layout.partition);
   const std::vector<bool> sends = stages_that_send(layout);
   Formats formats(stages_of(layout));
@@ -143,7 +137,7 @@ Formats links_that_pay(const Layout& layout, const CodecSpec& codec) {
     const Rank from = layout.placement.rank_of(stage, Microbatch{0});
     const Rank to = layout.placement.rank_of(*next, Microbatch{0});
     const Coded sent = coded(layout, codec, sizes[position].activation_bytes);
-    if (from != to && pays(layout.codec.overlappable, simulation.hardware(), sent, from, to)) {
+    if (from != to && pays(layout.codec.overlappable, *hardware, sent, from, to)) {
       formats[position] = codec;
     }
   }
@@ -168,7 +162,7 @@ StageFormats stage_formats(const Layout& layout) {
 }
 
 Layout with_codecs(Layout layout) {
-  if (!layout.codec.encodes()) return layout;
+  if (!layout.codec.encodes() || !layout.codings.empty()) return layout;
   try {
     encode_activations(stage_formats(layout), layout);
     return layout;

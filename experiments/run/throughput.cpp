@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "experiments/run/layout/sizes.hpp"
+#include "experiments/run/layout/assumptions.hpp"
+#include "sim/base/portable_math.hpp"
 
 namespace penstock {
 namespace {
@@ -87,6 +88,12 @@ Throughput throughput_of(const Layout& layout, const Plan& plan, Time makespan,
   throughput.model_flops_utilization = flops.model / possible;
   throughput.hardware_flops_utilization = (flops.model + flops.again) / possible;
   return throughput;
+}
+
+StepInterval step_interval(double spread) {
+  constexpr double deviations = 1.645;  // of a normal distribution, on each side of the level
+  const double factor = portable_exp(deviations * spread);
+  return {1 / factor, factor};
 }
 
 }  // namespace penstock

@@ -9,10 +9,10 @@
 #include <stdexcept>
 
 #include "experiments/input/long_work/interruption.hpp"
-#include "experiments/input/long_work/messages.hpp"
+#include "experiments/input/long_work/progress.hpp"
 #include "experiments/version.hpp"
 #include "gui/views/canvas/look.hpp"
-#include "gui/views/output/view_picture.hpp"
+#include "gui/views/output/run_output.hpp"
 #include "gui/views/window/viewer_window.hpp"
 #include "sim/base/error.hpp"
 
@@ -91,14 +91,14 @@ ViewerOptions options_of(const QApplication& application) {
 
 void prepare(ViewerWindow& window, const ViewerOptions& options) {
   if (options.compare) {
-    window.open_compared(options.files);
+    window.files().open_compared(options.files);
   } else {
-    window.open_files_now(options.files);
+    window.files().open_files_now(options.files);
   }
   if (window.now() == nullptr) return;
   if (!options.select.isEmpty()) {
-    window.search_field().setText(options.select);
-    window.run_search();
+    window.steps().search_field().setText(options.select);
+    window.steps().run_search();
   }
 }
 
@@ -119,10 +119,10 @@ int interactive(const ViewerOptions& options) {
   window.resize(options.size);
   window.show();
   QSettings settings;
-  if (options.files.isEmpty() && !settings.value("started").toBool()) window.open_example();
+  if (options.files.isEmpty() && !settings.value("started").toBool()) window.files().open_example();
   settings.setValue("started", true);
   if (!options.compare && options.select.isEmpty()) {
-    window.open_files_later(options.files);
+    window.files().open_files_later(options.files);
   } else {
     prepare(window, options);
   }

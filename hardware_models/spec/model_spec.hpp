@@ -13,6 +13,8 @@ struct LayerSpec {
   std::map<std::string, double, std::less<>> numbers;
   // JSON pointer of its source, for error texts; empty: error texts name the kind.
   std::string source;
+
+  friend bool operator==(const LayerSpec&, const LayerSpec&) = default;
 };
 
 /// Layers that are never split across stages: a transformer block, or a single layer.
@@ -23,11 +25,15 @@ struct BlockSpec {
   // join a neighbour and are not recomputed.
   bool cut_evenly = true;
   bool predicts_further = false;  // multi-token prediction: excluded from the model's parameters
+
+  friend bool operator==(const BlockSpec&, const BlockSpec&) = default;
 };
 
 /// A model as a chain of blocks.
 struct ModelSpec {
   std::vector<BlockSpec> blocks;
+
+  friend bool operator==(const ModelSpec&, const ModelSpec&) = default;
 };
 
 /// The cell of a schedule that a layer runs for, and the degrees of parallelism.
@@ -41,6 +47,8 @@ struct CellShape {
   double context = 1;
   double expert = 1;
   bool sequence_parallel = false;  // shards norms and dropout along the sequence
+
+  friend bool operator==(const CellShape&, const CellShape&) = default;
 
   /// Tokens of a cell on one device, before tensor parallelism.
   double tokens() const { return sequence * microbatch / slices / context; }

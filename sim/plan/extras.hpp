@@ -18,6 +18,8 @@ struct Recomputing {
   // By stage of the order, ascending: of `stages`, only these microbatches; empty: all of them.
   std::vector<std::vector<std::uint32_t>> microbatches = {};
 
+  friend bool operator==(const Recomputing&, const Recomputing&) = default;
+
   bool of_stage(std::uint32_t model_stage) const {
     return model_stage < stages.size() && stages[model_stage];
   }
@@ -51,6 +53,8 @@ struct Tail {
   // replicas.
   bool across_ranks = false;
 
+  friend bool operator==(const Tail&, const Tail&) = default;
+
   bool of_stage(std::uint32_t model_stage) const {
     return model_stage < reduces.size() && reduces[model_stage];
   }
@@ -67,6 +71,8 @@ struct Extras {
   Recomputing recomputing;
   Tail tail;
   std::array<bool, buffer_kinds> holds{};  // kinds of buffers besides the usual ones
+
+  friend bool operator==(const Extras&, const Extras&) = default;
 
   bool has(BufferKind kind) const { return holds[static_cast<std::size_t>(kind)]; }
 };

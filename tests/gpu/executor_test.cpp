@@ -66,7 +66,7 @@ TEST_CASE("on a GPU: where SMs are given to ranks, none runs actions of two") {
     GpuExecutor executor(device, program, {.ordering = ordering});
     executor.run();
     std::vector<int> ranks(most_sm_ids);
-    for (const auto& ids : executor.sms_seen()) {
+    for (const auto& ids : executor.actions().sms_seen()) {
       CHECK_FALSE(ids.empty());
       for (const std::uint32_t id : ids) ++ranks[id];
     }

@@ -2,9 +2,10 @@
 
 #include <variant>
 
-#include "validate/backends/multi/rank_executor.hpp"
+#include "validate/backends/multi/rank_communicators.hpp"
+#include "validate/backends/multi/rank_run.hpp"
 #include "validate/backends/nccl/nccl_library.hpp"
-#include "validate/machine/wall_clock.hpp"
+#include "validate/machine/clock.hpp"
 
 // NCCL with one rank on a real GPU: no links, but the library, a communicator and its calls.
 
@@ -17,11 +18,14 @@ RankItem action(TaskId task) {
   return item;
 }
 
-RankItem collective(CommKind kind, TaskId task, std::uint32_t waits) {
+RankItem collective(CommKind kind, TaskId task) {
   RankItem item;
   item.group.push_back({kind, task, 0, 1 << 20});
-  item.waits = {waits};
   return item;
+}
+
+GpuTask call(CommKind kind, std::uint32_t after) {
+  return {.lane = 1, .inputs = {after}, .calls = {{.kind = kind, .ranks = 1, .bytes = 1 << 20}}};
 }
 
 }  // namespace
@@ -34,25 +38,26 @@ TEST_CASE("on a GPU: a communicator of one rank reduces and gathers between acti
   }
   const NcclCalls& nccl = std::get<NcclLibrary>(library).calls;
   const MultiCalls calls{cuda_calls, &nccl, monotonic_ns, [] { return std::string("here"); }};
-  const RankDevice device(calls, 1);
   NcclId id;
   REQUIRE(nccl.get_unique_id(&id) == 0);
   const std::vector<Channel> channels{{"stage 0", {0}, true}};
-  const RankCommunicators communicators(device, channels, 0, 1, id);
+  const GpuDevice device = rank_device(calls, {channels, {}});
+  const RankClock clock(device, calls.host_ns);
+  const RankCommunicators communicators(device, nccl, channels, 0, 1, id);
   communicators.try_channels(channels, 0);
-  RankItem update = action(2);
-  update.waits = {1};
   constexpr std::uint64_t action_ns = 1'000'000;
-  const RankActions actions(device, ActionWork::spin, {.ranks = 1, .tasks = {{}, {}}});
-  RankExecutor executor(device, communicators, actions,
-                        {.rank = 0,
-                         .channels = channels,
-                         .items = {action(0), collective(CommKind::all_reduce, 1, 0), update,
-                                   collective(CommKind::all_gather, 3, 2)},
-                         .duration_ns = {action_ns, 0, action_ns, 0},
-                         .actions = {{{.task = 0}}, {}, {{.task = 1}}, {}}});
+  const std::vector<RankItem> items{action(0), collective(CommKind::all_reduce, 1), action(2),
+                                    collective(CommKind::all_gather, 3)};
+  GpuExecutor executor(device,
+                       {.ranks = 1,
+                        .links = 1,
+                        .tasks = {{.duration_ns = action_ns},
+                                  call(CommKind::all_reduce, 0),
+                                  {.duration_ns = action_ns, .inputs = {1}},
+                                  call(CommKind::all_gather, 2)}},
+                       {.ordering = GpuOrdering::host_issued, .comms = &communicators.comms()});
   for (int i = 0; i < 3; ++i) {
-    const RankRun run = executor.run();
+    const RankRun run = run_rank(executor, items, clock);
     REQUIRE(run.stamps.size() == 4);
     for (std::size_t at = 1; at < 4; ++at) {
       CHECK(run.stamps[at].begin_ns >= run.stamps[at - 1].end_ns);

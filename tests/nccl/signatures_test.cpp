@@ -6,8 +6,7 @@
 #include <cstddef>
 #include <type_traits>
 
-#include "validate/backends/nccl/nccl_calls.hpp"
-#include "validate/backends/nccl/nccl_config.hpp"
+#include "validate/backends/cuda/nccl_calls.hpp"
 
 namespace penstock {
 namespace {

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "experiments/input/formats/orders/torch_comms.hpp"
 #include "experiments/input/orders/order_check.hpp"
+#include "experiments/input/orders/torch_comms.hpp"
 #include "schedules/registry.hpp"
 #include "sim/base/named.hpp"
 #include "tests/oracle/recorded_file.hpp"

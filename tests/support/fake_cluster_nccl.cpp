@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "tests/support/fake_cluster_parts.hpp"
-#include "validate/backends/nccl/nccl_config.hpp"
+#include "validate/backends/cuda/nccl_calls.hpp"
 
 namespace penstock::testing::fakes {
 namespace {

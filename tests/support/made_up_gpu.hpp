@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "validate/store/profile_row.hpp"
+#include "validate/store/stored_row.hpp"
 
 namespace penstock::testing {
 

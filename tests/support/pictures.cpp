@@ -4,7 +4,7 @@
 #include <utility>
 #include <variant>
 
-#include "experiments/show/pictures/lanes/explanation_cells.hpp"
+#include "experiments/show/pictures/lanes/lane_cells.hpp"
 #include "sim/engines/relax.hpp"
 #include "sim/report/report.hpp"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "experiments/show/pictures/colour.hpp"
+#include "experiments/show/pictures/palette.hpp"
 
 namespace penstock::testing {
 

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "validate/store/profile_row.hpp"
+#include "validate/store/stored_row.hpp"
 
 namespace penstock::testing {
 

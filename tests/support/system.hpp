@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "experiments/run/layout/training_step.hpp"
+#include "experiments/run/layout/stage_demand.hpp"
 #include "hardware_models/registry.hpp"
 #include "sim/costs/priced_plan.hpp"
 #include "sim/engines/standstill.hpp"

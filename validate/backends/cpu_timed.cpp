@@ -5,7 +5,7 @@
 #include "validate/machine/host.hpp"
 #include "validate/ranks/rank_clocks.hpp"
 #include "validate/ranks/rank_runner.hpp"
-#include "validate/statistics/median.hpp"
+#include "validate/statistics/summary.hpp"
 #include "validate/transports/mailboxes.hpp"
 
 namespace penstock::cpu_timed_file {

@@ -1,5 +1,5 @@
 #include "validate/backends/registry.hpp"
-#include "validate/processes/python.hpp"
+#include "validate/processes/program.hpp"
 
 namespace penstock::torch_gloo_file {
 namespace {

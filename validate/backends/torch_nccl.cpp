@@ -1,7 +1,7 @@
 #include <unistd.h>
 
 #include "validate/backends/registry.hpp"
-#include "validate/processes/python.hpp"
+#include "validate/processes/program.hpp"
 
 namespace penstock::torch_nccl_file {
 namespace {

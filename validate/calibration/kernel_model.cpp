@@ -5,7 +5,7 @@
 #include <map>
 #include <utility>
 
-#include "validate/calibration/kernel_terms.hpp"
+#include "validate/calibration/term_model.hpp"
 
 namespace penstock {
 namespace {

@@ -6,11 +6,10 @@
 #include <string_view>
 #include <vector>
 
+#include "validate/calibration/curves.hpp"
 #include "validate/calibration/kernel_sweep.hpp"
-#include "validate/calibration/link_pieces.hpp"
-#include "validate/calibration/monotone_curve.hpp"
 #include "validate/calibration/term_model.hpp"
-#include "validate/statistics/error_summary.hpp"
+#include "validate/statistics/summary.hpp"
 
 namespace penstock {
 

@@ -3,12 +3,33 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string_view>
 #include <vector>
 
-#include "validate/calibration/sweep_points.hpp"
-#include "validate/store/profile_row.hpp"
+#include "hardware_models/spec/parameters.hpp"
+#include "validate/probes/registry.hpp"
+#include "validate/store/layer_point.hpp"
+#include "validate/store/stored_row.hpp"
 
 namespace penstock {
+
+/// Use of a point: constants are fitted to training only.
+enum class Part : std::uint8_t { training, interpolation, extrapolation };
+std::string_view name(Part part);
+
+struct SweepPoint {
+  KernelPoint kernel;
+  NamedNumbers sizes;
+  Part part = Part::training;
+};
+
+/// The points at which kernels are measured, evenly spread in the logarithm of size. The largest
+/// are held out for extrapolation. Of the others, a third is held out for interpolation, chosen by
+/// a hash of seed and point.
+std::vector<SweepPoint> sweep_points(std::uint64_t seed);
+
+/// Equal for equal splits into parts.
+std::uint64_t split_hash(const std::vector<SweepPoint>& points);
 
 /// `repeats` isolated durations of a kernel or of a pass of a layer, in nanoseconds; nothing if no
 /// kernel here runs it, or it was measured in a run. Each sample follows a warm-up run, as in a
@@ -42,5 +63,9 @@ struct SweepLimits {
 /// order, so drift affects all points alike. The first quarter of the samples is warm-up and
 /// dropped.
 Sweep sweep(const std::vector<SweepPoint>& points, std::uint64_t seed, const SweepLimits& limits);
+
+/// Runs a pass of a layer alone, as on a rank with its own device; inputs are prepared untimed.
+/// Nothing for layers that no kernel here runs, or above 1e10 FLOP or 1 GiB.
+std::optional<Sampler> layer_sampler(const LayerPoint& layer);
 
 }  // namespace penstock

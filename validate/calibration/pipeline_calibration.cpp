@@ -7,8 +7,7 @@
 #include <utility>
 
 #include "sim/engines/relax.hpp"
-#include "validate/statistics/median.hpp"
-#include "validate/statistics/rank_correlation.hpp"
+#include "validate/statistics/summary.hpp"
 
 namespace penstock {
 namespace {

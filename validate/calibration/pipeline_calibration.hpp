@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "validate/calibration/in_situ.hpp"
+#include "validate/calibration/pipeline_run.hpp"
 #include "validate/job/run_errors.hpp"
-#include "validate/statistics/error_summary.hpp"
+#include "validate/statistics/summary.hpp"
 
 namespace penstock {
 

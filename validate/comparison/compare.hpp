@@ -8,7 +8,6 @@
 
 #include "sim/plan/plan.hpp"
 #include "sim/timeline/timeline.hpp"
-#include "validate/comparison/makespan_change.hpp"
 #include "validate/comparison/task_match.hpp"
 #include "validate/comparison/time_use.hpp"
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-#include "validate/statistics/median.hpp"
+#include "validate/statistics/summary.hpp"
 
 namespace penstock {
 namespace {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "sim/engines/events.hpp"
-#include "validate/statistics/median.hpp"
+#include "validate/statistics/summary.hpp"
 
 namespace penstock {
 namespace {

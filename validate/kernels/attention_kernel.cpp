@@ -1,9 +1,8 @@
 #include "hardware_models/spec/model_spec.hpp"
 #include "validate/kernels/registry.hpp"
 #include "validate/kernels/steps/attention_core.hpp"
-#include "validate/kernels/steps/dropout.hpp"
+#include "validate/kernels/steps/layer_steps.hpp"
 #include "validate/kernels/steps/matrix.hpp"
-#include "validate/kernels/steps/norming.hpp"
 
 namespace penstock::attention_kernel_file {
 namespace {

@@ -1,6 +1,6 @@
 #include "validate/kernels/registry.hpp"
-#include "validate/kernels/steps/cross_entropy.hpp"
 #include "validate/kernels/steps/drawn.hpp"
+#include "validate/kernels/steps/layer_steps.hpp"
 #include "validate/kernels/steps/matrix.hpp"
 
 namespace penstock::classifier_kernel_file {

@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include "validate/kernels/images/convolution_steps.hpp"
+#include "validate/kernels/images/convolution.hpp"
 #include "validate/kernels/registry.hpp"
 #include "validate/kernels/steps/matrix.hpp"
 

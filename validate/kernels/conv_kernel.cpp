@@ -1,6 +1,6 @@
 #include <utility>
 
-#include "validate/kernels/images/convolution_block.hpp"
+#include "validate/kernels/images/convolution.hpp"
 #include "validate/kernels/registry.hpp"
 
 namespace penstock::conv_kernel_file {

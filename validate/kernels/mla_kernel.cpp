@@ -3,8 +3,8 @@
 
 #include "validate/kernels/registry.hpp"
 #include "validate/kernels/steps/attention_core.hpp"
+#include "validate/kernels/steps/layer_steps.hpp"
 #include "validate/kernels/steps/matrix.hpp"
-#include "validate/kernels/steps/norming.hpp"
 
 namespace penstock::mla_kernel_file {
 namespace {

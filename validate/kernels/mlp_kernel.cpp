@@ -1,6 +1,5 @@
 #include "validate/kernels/registry.hpp"
-#include "validate/kernels/steps/dropout.hpp"
-#include "validate/kernels/steps/feed_forward.hpp"
+#include "validate/kernels/steps/layer_steps.hpp"
 #include "validate/kernels/steps/matrix.hpp"
 
 namespace penstock::mlp_kernel_file {

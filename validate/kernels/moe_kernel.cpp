@@ -3,7 +3,7 @@
 #include <numeric>
 
 #include "validate/kernels/registry.hpp"
-#include "validate/kernels/steps/feed_forward.hpp"
+#include "validate/kernels/steps/layer_steps.hpp"
 #include "validate/kernels/steps/matrix.hpp"
 
 namespace penstock::moe_kernel_file {

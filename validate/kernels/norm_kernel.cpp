@@ -1,6 +1,6 @@
 #include "validate/kernels/registry.hpp"
+#include "validate/kernels/steps/layer_steps.hpp"
 #include "validate/kernels/steps/matrix.hpp"
-#include "validate/kernels/steps/norming.hpp"
 
 namespace penstock::norm_kernel_file {
 namespace {

@@ -1,14 +1,23 @@
+#ifdef __SSE3__
+#elif defined(__SSE__)
+#endif
+
 #include "validate/machine/cores.hpp"
 
 #include <fmt/format.h>
+#include <pmmintrin.h>
 #include <pthread.h>
 #include <sched.h>
+#include <xmmintrin.h>
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <exception>
 #include <filesystem>
 #include <system_error>
+#include <thread>
+#include <vector>
 
 #include "validate/machine/host.hpp"
 
@@ -69,6 +78,16 @@ std::optional<double> group_quota() {
   return quota;
 }
 
+/// Avoids slow arithmetic on denormals.
+void flush_denormals() {
+#ifdef __SSE3__
+  _MM_SET_FLUSH_ZERO_MODE(_MM_FLUSH_ZERO_ON);
+  _MM_SET_DENORMALS_ZERO_MODE(_MM_DENORMALS_ZERO_ON);
+#elif defined(__SSE__)
+  _MM_SET_FLUSH_ZERO_MODE(_MM_FLUSH_ZERO_ON);
+#endif
+}
+
 }  // namespace
 
 std::optional<double> quota_of(std::string_view cpu_max) {
@@ -115,6 +134,33 @@ void stay_on(int core) {
   if (error != 0) {
     throw std::system_error(error, std::generic_category(),
                             fmt::format("staying on core {}", core));
+  }
+}
+
+void on_all_ranks(std::uint32_t ranks, const std::function<void(std::uint32_t)>& work,
+                  const std::function<void()>& failed) {
+  std::vector<std::exception_ptr> thrown(ranks);
+  const auto guarded = [&](std::uint32_t rank) {
+    flush_denormals();
+    try {
+      work(rank);
+    } catch (...) {
+      thrown[rank] = std::current_exception();
+      failed();
+    }
+  };
+  {
+    std::vector<std::jthread> threads;  // joined on destruction
+    threads.reserve(ranks);
+    try {
+      for (std::uint32_t rank = 0; rank < ranks; ++rank) threads.emplace_back(guarded, rank);
+    } catch (...) {
+      failed();
+      throw;
+    }
+  }
+  for (const std::exception_ptr& one : thrown) {
+    if (one) std::rethrow_exception(one);
   }
 }
 

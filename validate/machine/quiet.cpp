@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "validate/machine/busy_kernel.hpp"
+#include "validate/machine/clock.hpp"
 #include "validate/machine/host.hpp"
-#include "validate/machine/wall_clock.hpp"
-#include "validate/statistics/median.hpp"
+#include "validate/statistics/summary.hpp"
 
 namespace penstock {
 

@@ -1,6 +1,6 @@
 #include <array>
 
-#include "validate/machine/rank_threads.hpp"
+#include "validate/machine/cores.hpp"
 #include "validate/probes/registry.hpp"
 #include "validate/probes/timing/probe_timing.hpp"
 

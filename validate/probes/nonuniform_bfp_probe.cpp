@@ -1,5 +1,5 @@
 #include "validate/probes/registry.hpp"
-#include "validate/probes/timing/codec_probe.hpp"
+#include "validate/probes/timing/probe_timing.hpp"
 
 namespace penstock::nonuniform_bfp_probe_file {
 namespace {

@@ -2,6 +2,8 @@
 
 #include <sys/types.h>
 
+#include <array>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -10,6 +12,7 @@
 #include <vector>
 
 #include "validate/processes/control.hpp"
+#include "validate/ranks/make_part.hpp"
 #include "validate/wire/sockets.hpp"
 
 namespace penstock {
@@ -45,5 +48,20 @@ class ChildProcess {
 /// the caller is the only thread, or when the system refuses.
 std::vector<std::unique_ptr<ChildProcess>> start_children(
     std::uint32_t count, const std::function<void(std::uint32_t, Control&)>& life);
+
+/// What every process knows about the whole job.
+struct ProcessJob {
+  const Job* job;
+  MakePart make;
+  StartLine* line;                          // in shared memory
+  std::vector<RankGroup> groups;            // by process
+  std::array<std::uint64_t, 2> token{};     // secret
+  std::chrono::milliseconds start_limit{};  // until all are connected
+  std::chrono::milliseconds wait_limit{};   // for one tensor
+};
+
+/// The main function of a process: connects with the others, then follows messages until it is told
+/// to quit or the parent is gone.
+void serve(const ProcessJob& all, std::uint32_t process, Control& control);
 
 }  // namespace penstock

@@ -10,7 +10,7 @@
 
 #include "validate/processes/round.hpp"
 #include "validate/ranks/rank_runner.hpp"
-#include "validate/statistics/median.hpp"
+#include "validate/statistics/summary.hpp"
 #include "validate/transports/link_probe.hpp"
 #include "validate/transports/tcp_frames.hpp"
 

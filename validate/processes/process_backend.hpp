@@ -11,7 +11,6 @@
 #include "validate/job/backend.hpp"
 #include "validate/job/recorder.hpp"
 #include "validate/machine/shared_memory.hpp"
-#include "validate/processes/child.hpp"
 #include "validate/processes/child_process.hpp"
 
 namespace penstock {

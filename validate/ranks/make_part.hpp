@@ -5,7 +5,7 @@
 #include "validate/job/backend.hpp"
 #include "validate/job/job.hpp"
 #include "validate/job/rank_group.hpp"
-#include "validate/machine/wall_clock.hpp"
+#include "validate/machine/clock.hpp"
 #include "validate/transports/transport.hpp"
 
 namespace penstock {

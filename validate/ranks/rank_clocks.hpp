@@ -5,8 +5,8 @@
 
 #include "validate/job/recorder.hpp"
 #include "validate/machine/busy_kernel.hpp"
+#include "validate/machine/clock.hpp"
 #include "validate/machine/quiet.hpp"
-#include "validate/machine/wall_clock.hpp"
 
 namespace penstock {
 

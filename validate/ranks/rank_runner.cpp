@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "sim/engines/run_ahead.hpp"
-#include "validate/machine/rank_threads.hpp"
+#include "validate/machine/cores.hpp"
 #include "validate/ranks/rank_clocks.hpp"
 
 namespace penstock {

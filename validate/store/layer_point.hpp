@@ -6,7 +6,7 @@
 
 #include "hardware_models/spec/model_spec.hpp"
 #include "hardware_models/spec/parameters.hpp"
-#include "validate/store/profile_row.hpp"
+#include "validate/store/stored_row.hpp"
 
 namespace penstock {
 

@@ -9,9 +9,7 @@
 #include "validate/store/environment_keys.hpp"
 #include "validate/store/row_content.hpp"
 #include "validate/store/store_file.hpp"
-#include "validate/store/store_reading.hpp"
-#include "validate/store/store_schema.hpp"
-#include "validate/store/store_writing.hpp"
+#include "validate/store/store_rows.hpp"
 
 namespace penstock {
 namespace {

@@ -9,7 +9,6 @@
 #include <string_view>
 #include <vector>
 
-#include "validate/store/store_error.hpp"
 #include "validate/store/stored_row.hpp"
 
 namespace penstock {

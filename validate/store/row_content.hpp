@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "validate/store/profile_row.hpp"
+#include "validate/store/stored_row.hpp"
 
 namespace penstock {
 
@@ -34,5 +34,11 @@ std::optional<std::vector<double>> samples_of(std::span<const std::byte> bytes);
 
 /// A checksum over all of a row.
 std::int64_t row_checksum(const ProfileRow& row);
+
+/// Seconds since 1970 of "2026-11-21T18:40:00Z"; nothing for another form or an invalid date.
+std::optional<std::int64_t> utc_seconds(std::string_view text);
+
+/// The text of such seconds, years 0 to 9999.
+std::string utc_text(std::int64_t seconds);
 
 }  // namespace penstock

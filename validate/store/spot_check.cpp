@@ -8,7 +8,7 @@
 #include <map>
 #include <utility>
 
-#include "validate/statistics/median.hpp"
+#include "validate/statistics/summary.hpp"
 #include "validate/store/environment_keys.hpp"
 
 namespace penstock {

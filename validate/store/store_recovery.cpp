@@ -11,9 +11,7 @@
 #include "sim/base/error.hpp"
 #include "validate/store/profile_store.hpp"
 #include "validate/store/store_file.hpp"
-#include "validate/store/store_reading.hpp"
-#include "validate/store/store_schema.hpp"
-#include "validate/store/store_writing.hpp"
+#include "validate/store/store_rows.hpp"
 
 namespace penstock {
 namespace {

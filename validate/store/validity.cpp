@@ -4,19 +4,139 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
 #include <utility>
+#include <vector>
 
-#include "validate/statistics/median.hpp"
-#include "validate/statistics/median_interval.hpp"
+#include "validate/statistics/summary.hpp"
 #include "validate/store/environment_keys.hpp"
 #include "validate/store/layer_point.hpp"
-#include "validate/store/newer_rows.hpp"
+#include "validate/store/row_content.hpp"
 #include "validate/store/shape_curve.hpp"
-#include "validate/store/shape_neighbours.hpp"
-#include "validate/store/utc.hpp"
+#include "validate/store/stored_row.hpp"
 
 namespace penstock {
 namespace {
+
+std::string point_text(const StoredRow& stored) {
+  const KernelPoint& point = stored.row.point;
+  return fmt::format("{}\n{}\n{}\n{}\n{}", point.kernel, point.pass, point.condition,
+                     stored.row.build, point.shape);
+}
+
+bool is_newer(const StoredRow& a, const StoredRow& b) {
+  return std::pair(a.row.measured_at, index(a.id)) > std::pair(b.row.measured_at, index(b.id));
+}
+
+/// The newest valid row among rows of one point.
+class Newest {
+ public:
+  void offer(const StoredRow& row) {
+    if (row.state != RowState::valid) return;
+    if (found_ == nullptr || is_newer(row, *found_)) found_ = &row;
+  }
+  bool stands_before(const StoredRow& row) const {
+    return found_ != nullptr && found_->id != row.id && is_newer(*found_, row);
+  }
+  RowId id() const { return found_->id; }
+
+ private:
+  const StoredRow* found_ = nullptr;
+};
+
+/// For each row the valid row that replaces it, if any: the newest of the same point, build and
+/// environment, or, for a row of this machine, of today's environment.
+std::vector<std::optional<RowId>> newer_rows(std::span<const StoredRow> rows, const Today& today) {
+  const std::string now = identity_of(today.environment);
+  std::map<std::string, std::map<std::string, Newest>> newest;  // by point and environment
+  for (const StoredRow& row : rows) {
+    newest[point_text(row)][identity_of(row.row.environment)].offer(row);
+  }
+  std::vector<std::optional<RowId>> all;
+  for (const StoredRow& row : rows) {
+    auto& of_point = newest[point_text(row)];
+    const Newest& own = of_point[identity_of(row.row.environment)];
+    const bool here = of_one_machine(row.row.environment, today.environment);
+    const Newest& other = here ? of_point[now] : own;
+    all.push_back(other.stands_before(row) ? std::optional(other.id())
+                  : own.stands_before(row) ? std::optional(own.id())
+                                           : std::nullopt);
+  }
+  return all;
+}
+
+constexpr std::size_t most_shapes = 4096;
+constexpr double apart = std::numeric_limits<double>::infinity();
+
+/// A measured shape.
+struct Place {
+  NamedNumbers sizes;
+  bool retired = true;  // all its rows are retired
+};
+
+/// Shapes with other sizes are infinitely far apart.
+double distance(const NamedNumbers& a, const NamedNumbers& b) {
+  if (a.size() != b.size()) return apart;
+  double sum = 0;
+  auto other = b.begin();
+  for (const auto& [name, size] : a) {
+    if (other->first != name || size <= 0 || other->second <= 0) {
+      if (other->first != name || size != other->second) return apart;
+    } else {
+      sum += std::abs(std::log(size / other->second));
+    }
+    ++other;
+  }
+  return sum;
+}
+
+std::map<std::string, Place> places_of(std::span<const StoredRow* const> rows) {
+  std::map<std::string, Place> places;
+  for (const StoredRow* row : rows) {
+    const auto sizes = shape_numbers(row->row.point.shape);
+    if (!sizes) continue;
+    Place& place = places[row->row.point.shape];
+    place.sizes = *sizes;
+    place.retired = place.retired && row->state == RowState::retired;
+  }
+  return places;
+}
+
+/// How many of the two nearest other shapes are retired.
+std::uint32_t retired_near(const Place& own, const std::map<std::string, Place>& places) {
+  std::vector<std::pair<double, bool>> others;
+  for (const auto& other : places) {
+    const double way = distance(own.sizes, other.second.sizes);
+    if (&other.second != &own && way < apart) others.emplace_back(way, other.second.retired);
+  }
+  const auto near = others.begin() + std::min<std::ptrdiff_t>(2, std::ssize(others));
+  std::partial_sort(others.begin(), near, others.end());
+  return static_cast<std::uint32_t>(
+      std::count_if(others.begin(), near, [](const auto& other) { return other.second; }));
+}
+
+/// For each row of one kernel: how many of the two nearest shapes, by the logarithms of their
+/// sizes, are retired and not measured again. 0 for shapes that are not made of sizes, and for all
+/// rows beyond 4096 shapes, where it would take too long.
+std::vector<std::uint32_t> retired_neighbours(std::span<const StoredRow* const> rows) {
+  std::vector<std::uint32_t> counts(rows.size(), 0);
+  const std::map<std::string, Place> places = places_of(rows);
+  const bool any = std::any_of(places.begin(), places.end(),
+                               [](const auto& place) { return place.second.retired; });
+  if (!any || places.size() > most_shapes) return counts;
+  std::map<std::string_view, std::uint32_t> by_shape;
+  for (const auto& [shape, place] : places) by_shape[shape] = retired_near(place, places);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const auto found = by_shape.find(rows[i]->row.point.shape);
+    if (found != by_shape.end()) counts[i] = found->second;
+  }
+  return counts;
+}
 
 using Rules = ValidityRules;
 using Rows = std::span<const StoredRow>;

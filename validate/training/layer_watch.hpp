@@ -1,7 +1,7 @@
 #pragma once
 
 #include "validate/job/layer_times.hpp"
-#include "validate/machine/work_clock.hpp"
+#include "validate/machine/clock.hpp"
 
 namespace penstock {
 

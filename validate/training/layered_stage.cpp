@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "validate/kernels/steps/drawn.hpp"
-#include "validate/kernels/steps/stacking.hpp"
+#include "validate/kernels/steps/matrix.hpp"
 
 namespace penstock {
 namespace {

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "validate/kernels/steps/stacking.hpp"
+#include "validate/kernels/steps/matrix.hpp"
 #include "validate/training/layered_body.hpp"
 
 namespace penstock {

@@ -6,9 +6,9 @@
 #include <stdexcept>
 #include <utility>
 
-#include "validate/machine/rank_threads.hpp"
+#include "validate/machine/cores.hpp"
 #include "validate/transports/mailboxes.hpp"
-#include "validate/transports/tcp_here.hpp"
+#include "validate/transports/tcp_peers.hpp"
 
 namespace penstock {
 namespace {

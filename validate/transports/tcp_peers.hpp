@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
+#include "validate/transports/tcp.hpp"
 #include "validate/transports/tcp_frames.hpp"
 #include "validate/wire/sockets.hpp"
 
@@ -28,5 +30,11 @@ std::optional<Greeting> greeting_of_arrival(const Descriptor& socket, const Gree
 std::vector<Descriptor> connect_peers(const Listener& listener,
                                       const std::vector<std::uint16_t>& ports, const Greeting& own,
                                       Moment end);
+
+/// Connected ends of several processes, all in this process; each is used by its own threads. For
+/// measuring and testing connections.
+std::vector<std::unique_ptr<TcpLinks>> tcp_links_here(
+    const std::vector<BoxSpec>& boxes, const std::vector<RankGroup>& groups,
+    std::chrono::milliseconds patience = std::chrono::seconds(30));
 
 }  // namespace penstock

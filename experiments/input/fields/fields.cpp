@@ -1,7 +1,11 @@
 #include "experiments/input/fields/fields.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
 
 namespace penstock {
 namespace {
@@ -9,7 +13,58 @@ namespace {
 using nlohmann::json;
 using Schema = nlohmann::ordered_json;
 
+using Json = nlohmann::ordered_json;
+
+Takes of_type(const char* type) { return Json{{"type", type}}; }
+
+Takes quantity(const char* name) { return Json{{"$ref", std::string("#/definitions/") + name}}; }
+
+Json counted(Json schema, std::int64_t least, std::int64_t most) {
+  if (least > 0) schema["minItems"] = least;
+  if (most != any_count) schema["maxItems"] = most;
+  return schema;
+}
+
+/// A quantity: a number, or a text with one of the units.
+struct Quantity {
+  const char* name;
+  const char* any_name;  // without bounds; may be null
+  double least, most;
+  const char* units;  // a regular expression
+  const char* example;
+};
+constexpr const char* byte_units = "([kKMGTP]?B|[KMGTP]iB)";
+constexpr std::array quantities{
+    Quantity{"time_us", "any_time", 0, 1e12, "(ps|ns|us|µs|ms|s|min|h)", "2ms"},
+    Quantity{"bytes", "any_bytes", 0, 1e18, byte_units, "64GiB"},
+    Quantity{"bandwidth", "any_bandwidth", 1, 1e18, "(([kKMGT]?B|[KMGT]iB|[kMGT]?b|[kMGT]bit)/s)",
+             "25GB/s"},
+    Quantity{"megabytes", nullptr, 0, 1e9, byte_units, "64MB"}};
+
+Json definition_of(const Quantity& quantity, bool bounded) {
+  Json schema{{"type", {"number", "string"}}};
+  if (bounded) {
+    schema["minimum"] = quantity.least;
+    schema["maximum"] = quantity.most;
+  }
+  schema["pattern"] =
+      std::string("^([0-9]+\\.?[0-9]*|\\.[0-9]+)([eE][-+]?[0-9]+)?\\s*") + quantity.units + "\\s*$";
+  schema["examples"] = {quantity.example};
+  return schema;
+}
+
 }  // namespace
+
+Field cost(Field field) {
+  field.of_costs = true;
+  return field;
+}
+
+const Field* find_field(const Fields& fields, std::string_view key) {
+  const auto found = std::find_if(fields.fields.begin(), fields.fields.end(),
+                                  [&](const Field& field) { return field.key == key; });
+  return found == fields.fields.end() ? nullptr : &*found;
+}
 
 Fields with(Fields fields, std::initializer_list<const std::vector<Field>*> more) {
   for (const std::vector<Field>* some : more) {
@@ -50,9 +105,7 @@ void read_fields(const Fields& fields, const json& object, void* section) {
 std::vector<std::string> other_keys(const Fields& fields, const json& object) {
   std::vector<std::string> others;
   for (const auto& [key, value] : object.items()) {
-    const bool known = std::any_of(fields.fields.begin(), fields.fields.end(),
-                                   [&](const Field& field) { return field.key == key; });
-    if (!known) others.push_back(key);
+    if (find_field(fields, key) == nullptr) others.push_back(key);
   }
   return others;
 }
@@ -71,6 +124,90 @@ std::uint8_t word_number(const json& value, const Takes& takes) {
 
 void for_each_item(const json& list, const std::function<void(const json&)>& step) {
   for (const json& item : list) step(item);
+}
+
+Takes::Takes(Json schema) : schema_(std::make_shared<const Json>(std::move(schema))) {}
+
+std::pair<double, double> Takes::bounds() const {
+  const Json* schema = schema_.get();
+  if (schema->contains("$ref")) {
+    const auto name = schema->at("$ref").get<std::string>();
+    schema = &quantity_definitions().at(name.substr(name.rfind('/') + 1));
+  }
+  return {schema->value("minimum", -unbounded), schema->value("maximum", unbounded)};
+}
+
+std::vector<std::string> Takes::words() const { return schema_->at("enum"); }
+
+Takes meaning(const Takes& takes, std::string_view about) {
+  Json schema = takes.schema();
+  if (!about.empty()) schema["description"] = about;
+  return schema;
+}
+
+Takes truth() { return of_type("boolean"); }
+Takes text() { return of_type("string"); }
+Takes full_text() { return Json{{"type", "string"}, {"minLength", 1}}; }
+
+Takes words(std::initializer_list<std::string_view> all) {
+  Json schema;
+  for (const std::string_view word : all) schema["enum"].push_back(word);
+  return schema;
+}
+
+Takes number(double least, double most) {
+  Json schema{{"type", "number"}};
+  if (std::isfinite(least)) schema["minimum"] = least;
+  if (std::isfinite(most)) schema["maximum"] = most;
+  return schema;
+}
+
+Takes positive_number(double most) {
+  return Json{{"type", "number"}, {"exclusiveMinimum", 0}, {"maximum", most}};
+}
+
+Takes whole(std::int64_t least, std::int64_t most) {
+  Json schema{{"type", "integer"}};
+  if (least != -any_count) schema["minimum"] = least;
+  if (most != any_count) schema["maximum"] = most;
+  return schema;
+}
+
+Takes time_us() { return quantity("time_us"); }
+Takes bytes() { return quantity("bytes"); }
+Takes megabytes() { return quantity("megabytes"); }
+Takes bandwidth() { return quantity("bandwidth"); }
+Takes any_time() { return quantity("any_time"); }
+Takes any_bytes() { return quantity("any_bytes"); }
+Takes any_bandwidth() { return quantity("any_bandwidth"); }
+
+Takes list_of(const Takes& items, std::int64_t least, std::int64_t most) {
+  Json schema = counted(Json{{"type", "array"}}, least, most);
+  schema["items"] = items.schema();
+  return schema;
+}
+
+Takes map_of(const Takes& values) {
+  return Json{{"type", "object"}, {"minProperties", 1}, {"additionalProperties", values.schema()}};
+}
+
+Takes either(const Takes& one, const Takes& other) {
+  Json schema = one.schema();
+  schema.update(other.schema());
+  schema["type"] = {one.schema()["type"], other.schema()["type"]};
+  return schema;
+}
+
+const Json& quantity_definitions() {
+  static const Json definitions = [] {
+    Json all;
+    for (const Quantity& quantity : quantities) {
+      all[quantity.name] = definition_of(quantity, true);
+      if (quantity.any_name != nullptr) all[quantity.any_name] = definition_of(quantity, false);
+    }
+    return all;
+  }();
+  return definitions;
 }
 
 }  // namespace penstock

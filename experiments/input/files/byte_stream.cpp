@@ -1,15 +1,33 @@
 #include "experiments/input/files/byte_stream.hpp"
 
 #include <fmt/format.h>
+#include <zlib.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <deque>
 #include <filesystem>
+#include <future>
+#include <new>
+#include <system_error>
+#include <thread>
 #include <utility>
+#include <vector>
 
+#include "experiments/input/long_work/interruption.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/limits.hpp"
 
 namespace penstock {
+
+/// A block of content as raw deflate data that depends on no other block.
+struct PackedBlock {
+  std::string data;
+  uLong checksum = 0;
+  std::size_t size = 0;  // unpacked
+};
+
 namespace {
 
 constexpr std::size_t block_bytes = std::size_t{1} << 18;
@@ -22,6 +40,18 @@ std::size_t read_block(std::FILE* file, char* to, std::size_t most) {
   return got;
 }
 
+std::string read_all(std::FILE* file) {
+  std::string content;
+  std::string block(std::size_t{1} << 20, '\0');
+  while (const std::size_t got = read_block(file, block.data(), block.size())) {
+    content.append(block, 0, got);
+    if (content.size() > Limits::input_file_bytes) {
+      throw InputError(fmt::format("it is larger than {} bytes", Limits::input_file_bytes));
+    }
+  }
+  return content;
+}
+
 /// Continues a file whose first block has already been read.
 GzipReader::Source source_behind(std::string start, std::FILE* file) {
   return [start = std::move(start), file](char* to, std::size_t most) mutable {
@@ -30,6 +60,58 @@ GzipReader::Source source_behind(std::string start, std::FILE* file) {
     start.erase(0, size);
     return size;
   };
+}
+
+constexpr int gzip_window = MAX_WBITS + 16;  // asks zlib for a gzip frame
+constexpr std::size_t gzip_block = std::size_t{1} << 18;
+
+// zlib does not write to its input, but its type lacks const.
+Bytef* bytes_of(const char* text) { return reinterpret_cast<Bytef*>(const_cast<char*>(text)); }
+
+/// Limits a size to what zlib's counters hold.
+uInt part_of(std::size_t size) { return static_cast<uInt>(std::min(size, std::size_t{1} << 30)); }
+
+/// Above this level, zlib takes twice the time for a tenth of the size.
+constexpr int quick_level = 3;
+constexpr std::size_t packed_at_a_time = std::size_t{1} << 20;
+
+PackedBlock packed_block(const std::string& content, bool last) {
+  constexpr int usual_memory = 8;
+  z_stream stream{};
+  if (deflateInit2(&stream, quick_level, Z_DEFLATED, -MAX_WBITS, usual_memory,
+                   Z_DEFAULT_STRATEGY) != Z_OK) {
+    throw std::bad_alloc();
+  }
+  constexpr std::size_t flush_bytes = 16;  // an empty block after the content
+  PackedBlock packed{.checksum = crc32(0, bytes_of(content.data()), part_of(content.size())),
+                     .size = content.size()};
+  packed.data.resize(deflateBound(&stream, content.size()) + flush_bytes);
+  stream.next_in = bytes_of(content.data());
+  stream.avail_in = part_of(content.size());
+  stream.next_out = bytes_of(packed.data.data());
+  stream.avail_out = part_of(packed.data.size());
+  deflate(&stream, last ? Z_FINISH : Z_SYNC_FLUSH);
+  packed.data.resize(stream.total_out);
+  deflateEnd(&stream);
+  return packed;
+}
+
+/// Packs on another thread if there is one, else when the block is asked for.
+std::future<PackedBlock> packing(std::string content) {
+  const auto pack = [content = std::move(content)] { return packed_block(content, false); };
+  const InterruptsWait left_to_the_caller;
+  try {
+    return std::async(std::launch::async, pack);
+  } catch (const std::system_error&) {
+    return std::async(std::launch::deferred, pack);
+  }
+}
+
+/// Four bytes, the lowest first.
+std::string little_endian(uLong number) {
+  std::string bytes;
+  for (int shift = 0; shift < 32; shift += 8) bytes += static_cast<char>(number >> shift & 0xff);
+  return bytes;
 }
 
 }  // namespace
@@ -75,6 +157,143 @@ void ByteStream::take_in(std::size_t got) {
   }
   if (before_ - marked_ > most_unmarked_) {
     throw InputError(fmt::format("a single value is larger than {} bytes", most_unmarked_));
+  }
+}
+
+struct GzipWriter::State {
+  bool begun = false;
+  std::string content;  // not yet being packed
+  std::deque<std::future<PackedBlock>> blocks;
+  uLong checksum = crc32(0, nullptr, 0);
+  uLong size = 0;
+
+  void pass_on(const PackedBlock& block, const Sink& sink) {
+    if (!begun) sink({"\x1f\x8b\x08\0\0\0\0\0\0\x03", 10});  // no name, no time, Unix
+    begun = true;
+    checksum = crc32_combine(checksum, block.checksum, static_cast<z_off_t>(block.size));
+    size += block.size;
+    sink(block.data);
+  }
+  /// Waits until at most `most` blocks are being packed.
+  void pass_on_until(std::size_t most, const Sink& sink) {
+    for (; blocks.size() > most; blocks.pop_front()) pass_on(blocks.front().get(), sink);
+  }
+};
+
+void GzipWriter::Close::operator()(State* state) const { delete state; }
+
+GzipWriter::GzipWriter() : state_(new State) {}
+
+void GzipWriter::write(std::string_view content, const Sink& sink) {
+  const std::size_t at_once = std::max(1U, std::thread::hardware_concurrency());
+  while (!content.empty()) {
+    std::string& block = state_->content;
+    const std::size_t taken = std::min(content.size(), packed_at_a_time - block.size());
+    block += content.substr(0, taken);
+    content.remove_prefix(taken);
+    if (block.size() < packed_at_a_time) continue;
+    state_->blocks.push_back(packing(std::exchange(block, {})));
+    state_->pass_on_until(at_once, sink);
+  }
+}
+
+void GzipWriter::finish(const Sink& sink) {
+  state_->pass_on_until(0, sink);
+  state_->pass_on(packed_block(state_->content, true), sink);
+  sink(little_endian(state_->checksum) + little_endian(state_->size));
+}
+
+std::string gzip(std::string_view content) {
+  std::string file;
+  const auto append = [&](std::string_view packed) { file += packed; };
+  GzipWriter writer;
+  writer.write(content, append);
+  writer.finish(append);
+  return file;
+}
+
+struct GzipReader::State {
+  z_stream stream{};
+  std::vector<char> packed = std::vector<char>(gzip_block);
+  bool ended = false;
+};
+
+void GzipReader::Close::operator()(State* state) const {
+  inflateEnd(&state->stream);
+  delete state;
+}
+
+GzipReader::GzipReader(Source source, std::string name)
+    : source_(std::move(source)), name_(std::move(name)), state_(new State) {
+  if (inflateInit2(&state_->stream, gzip_window) != Z_OK) throw std::bad_alloc();
+}
+
+/// Gives zlib the next block of the file when the last one is used up.
+void GzipReader::fill() {
+  if (state_->stream.avail_in != 0) return;
+  state_->stream.next_in = bytes_of(state_->packed.data());
+  state_->stream.avail_in = static_cast<uInt>(source_(state_->packed.data(), gzip_block));
+}
+
+void GzipReader::fail() const {
+  const char* const reason = state_->stream.msg;
+  throw InputError(name_.empty()
+                       ? "corrupt gzip file"
+                       : fmt::format("corrupt gzip file: {}: {}", name_,
+                                     reason == nullptr ? "compressed data error" : reason));
+}
+
+std::size_t GzipReader::read(char* to, std::size_t most) {
+  z_stream& stream = state_->stream;
+  stream.next_out = bytes_of(to);
+  stream.avail_out = static_cast<uInt>(most);
+  while (stream.avail_out > 0 && !state_->ended) {
+    fill();
+    const bool no_more = stream.avail_in == 0;
+    const int answer = inflate(&stream, Z_NO_FLUSH);
+    if (answer == Z_MEM_ERROR) throw std::bad_alloc();
+    if (answer == Z_STREAM_END) {
+      fill();
+      state_->ended = stream.avail_in == 0;
+      inflateReset(&stream);
+    } else if (answer == Z_BUF_ERROR && no_more) {
+      throw InputError("truncated gzip file");
+    } else if (answer != Z_OK && answer != Z_BUF_ERROR) {
+      fail();
+    }
+  }
+  return most - stream.avail_out;
+}
+
+bool is_gzip(std::string_view start) { return start.starts_with("\x1f\x8b"); }
+
+std::string gunzip(std::string_view file, std::uint64_t max_bytes) {
+  GzipReader reader([&](char* to, std::size_t most) {
+    const std::size_t size = file.copy(to, most);
+    file.remove_prefix(size);
+    return size;
+  });
+  std::string content;
+  for (std::size_t got = gzip_block; got == gzip_block;) {
+    const std::size_t before = content.size();
+    content.resize(before + gzip_block);
+    got = reader.read(content.data() + before, gzip_block);
+    content.resize(before + got);
+    if (content.size() > max_bytes) {
+      throw InputError(fmt::format("it is larger than {} bytes when unpacked", max_bytes));
+    }
+  }
+  return content;
+}
+
+std::string read_file(const std::string& path) {
+  try {
+    const InputFile file = open_input(path);
+    std::string content = read_all(file.get());
+    if (path.ends_with(".gz")) return gunzip(content, Limits::input_file_bytes);
+    return content;
+  } catch (const InputError& error) {
+    throw in_file(path, error);
   }
 }
 

@@ -30,4 +30,15 @@ InputError in_file(const std::string& path, const InputError& error);
 /// `path` relative to `folder`, unless it is absolute.
 std::string resolve(const std::string& folder, const std::string& path);
 
+/// Runs a step that knows only the part of a document below `where`, and puts `where` in front of
+/// the place of its errors.
+template <class Step>
+auto below(const std::string& where, Step step) {
+  try {
+    return step();
+  } catch (const InputError& error) {
+    throw InputError(where + error.where(), error.what());
+  }
+}
+
 }  // namespace penstock

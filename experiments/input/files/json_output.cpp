@@ -8,8 +8,4 @@ std::string printed(const nlohmann::ordered_json& document) {
   return document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
-ordered_json number_or_null(const std::optional<double>& number) {
-  return number ? ordered_json(*number) : ordered_json();
-}
-
 }  // namespace penstock

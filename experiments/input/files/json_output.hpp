@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -13,7 +14,18 @@ using ordered_json = nlohmann::ordered_json;
 /// names may come from files.
 std::string printed(const ordered_json& document);
 
-/// The number, or null without one.
-ordered_json number_or_null(const std::optional<double>& number);
+/// The value, or what `make` gives for it; null without one.
+template <class Value, class Make = std::identity, class Json = ordered_json>
+Json or_null(const std::optional<Value>& value, Make make = {}) {
+  return value ? Json(std::invoke(make, *value)) : Json();
+}
+
+/// What `make` gives for each item.
+template <class Items, class Make = std::identity, class Json = ordered_json>
+Json list_json(const Items& items, Make make = {}) {
+  Json all = Json::array();
+  for (const auto& item : items) all.push_back(std::invoke(make, item));
+  return all;
+}
 
 }  // namespace penstock

@@ -10,11 +10,29 @@
 #include <string_view>
 #include <vector>
 
-#include "experiments/input/files/gzip.hpp"
-#include "experiments/input/files/own_file.hpp"
+#include "experiments/input/files/byte_stream.hpp"
 #include "experiments/input/long_work/interruption.hpp"
 
 namespace penstock {
+
+/// Pictures, pages, traces and man pages carry this near their beginning or at their end, in the
+/// way of comments of their format.
+inline constexpr std::string_view own_mark = "written by Penstock, may be overwritten";
+
+/// The application_id of SQLite files: "PENS".
+inline constexpr std::int32_t sqlite_mark = 0x50454e53;
+
+/// Which existing files an output may replace: those that Penstock alone writes, or any.
+enum class Existing : std::uint8_t { own, any };
+
+/// Whether Penstock wrote a file, as far as its content says so: it has `own_mark`, or begins as
+/// timelines, rows of sweeps and tables do, or is JSON with the key "penstock" that is no scenario,
+/// or a scenario whose description names the command that wrote it. Orders as CSV and reports as
+/// text have no place for a mark, so they never are.
+bool is_own_file(const std::string& path);
+
+/// Throws UsageError if `path` is a file with content that must not be replaced.
+void check_replaced(const std::string& path, Existing replaced);
 
 /// Takes a text piece by piece.
 using TextSink = std::function<void(std::string_view piece)>;
@@ -90,7 +108,8 @@ void write_file(const std::string& path, std::string_view content,
                 Existing replaced = Existing::own);
 
 /// Throws UsageError if two outputs, or an output and an input, are the same file, even under
-/// different names, and for an output that must not be replaced. Ignores empty names and "-".
+/// different names, and for an output that must not be replaced. Ignores empty names, and "-" but
+/// for two outputs.
 void check_outputs(const std::vector<std::string>& outputs, const std::vector<std::string>& inputs,
                    Existing replaced);
 

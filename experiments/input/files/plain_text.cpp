@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <string>
 
 #include "sim/base/error.hpp"
 
@@ -37,6 +38,65 @@ std::size_t character_size(std::string_view text) {
   return std::all_of(text.begin() + 1, text.begin() + static_cast<std::ptrdiff_t>(size), continues)
              ? size
              : 0;
+}
+
+/// The text of a cell. Inside quotes, commas are text and "" is one quote.
+std::string unquoted(std::string_view text, const CsvCell& cell) {
+  if (text.find('"') == std::string_view::npos) return std::string(text);
+  if (text.size() < 2 || text.front() != '"' || text.back() != '"') {
+    cell.fail(fmt::format("{} has quotes that do not enclose it", shortened(text)));
+  }
+  text = text.substr(1, text.size() - 2);
+  std::string plain;
+  while (!text.empty()) {
+    const std::size_t quote = text.find('"');
+    if (quote == std::string_view::npos) return plain.append(text);
+    if (text.substr(quote, 2) != "\"\"") {
+      cell.fail(fmt::format("{} has a single quote inside its quotes; write two", shortened(text)));
+    }
+    plain += text.substr(0, quote + 1);
+    text.remove_prefix(quote + 2);
+  }
+  return plain;
+}
+
+/// Where the first cell of a row ends: at a comma outside quotes, or at the end of the row.
+std::size_t cell_end(std::string_view row) {
+  bool in_quotes = false;
+  for (std::size_t at = 0; at < row.size(); ++at) {
+    if (row[at] == '"') in_quotes = !in_quotes;
+    if (row[at] == ',' && !in_quotes) return at;
+  }
+  return row.size();
+}
+
+/// A decimal number as digits and the position of its point.
+struct Decimal {
+  bool negative = false;
+  std::string digits;
+  std::int64_t point = 0;  // digits before the decimal point; may lie outside them
+};
+
+std::optional<Decimal> parse(std::string_view text) {
+  Decimal number;
+  std::size_t at = 0;
+  if (at < text.size() && text[at] == '-') number.negative = ++at > 0;
+  for (; at < text.size() && is_digit(text[at]); ++at) number.digits += text[at];
+  number.point = static_cast<std::int64_t>(number.digits.size());
+  if (at < text.size() && text[at] == '.') {
+    for (++at; at < text.size() && is_digit(text[at]); ++at) number.digits += text[at];
+  }
+  if (number.digits.empty()) return std::nullopt;
+  if (at == text.size()) return number;
+  if (text[at] != 'e' && text[at] != 'E') return std::nullopt;
+  std::int32_t exponent = 0;
+  const char* first = text.data() + at + 1;
+  const char* const end = text.data() + text.size();
+  if (first != end && *first == '+') ++first;
+  const auto [rest, error] = std::from_chars(first, end, exponent);
+  if (error != std::errc{} || rest != end) return std::nullopt;
+  number.point += exponent;
+  return number;
 }
 
 }  // namespace
@@ -111,6 +171,43 @@ std::string_view checked_text(std::string_view text) {
     rest.remove_prefix(size);
   }
   return text;
+}
+
+void CsvCell::fail(const std::string& what) const {
+  throw InputError(fmt::format("row {}, column {}", row, column), what);
+}
+
+std::vector<CsvCell> csv_cells(std::string_view line, std::size_t row) {
+  constexpr std::size_t most = 64;
+  std::vector<CsvCell> cells;
+  for (bool more = true; more;) {
+    CsvCell cell{.text = {}, .row = row, .column = cells.size()};
+    if (cell.column == most) cell.fail(fmt::format("a row has {} columns at most", most));
+    const std::size_t end = cell_end(line);
+    cell.text = unquoted(trimmed(line.substr(0, end)), cell);
+    cells.push_back(std::move(cell));
+    more = end < line.size();
+    line.remove_prefix(std::min(end + 1, line.size()));
+  }
+  return cells;
+}
+
+std::optional<std::int64_t> nanoseconds_of(std::string_view microseconds, std::int64_t most_ns) {
+  const std::optional<Decimal> number = parse(microseconds);
+  if (!number) return std::nullopt;
+  const std::int64_t places = number->point + 3;  // digits before the decimal point in ns
+  const auto count = static_cast<std::int64_t>(number->digits.size());
+  std::int64_t value = 0;
+  for (std::int64_t place = 0; place < places; ++place) {
+    const int digit = place < count ? number->digits[static_cast<std::size_t>(place)] - '0' : 0;
+    if (value == 0 && place >= count) break;
+    if (value > (most_ns - digit) / 10) return std::nullopt;
+    value = value * 10 + digit;
+  }
+  const bool up =
+      places >= 0 && places < count && number->digits[static_cast<std::size_t>(places)] >= '5';
+  if (up && value < most_ns) ++value;
+  return number->negative ? -value : value;
 }
 
 }  // namespace penstock

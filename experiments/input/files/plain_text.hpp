@@ -1,9 +1,12 @@
 #pragma once
 
+#include <charconv>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace penstock {
 
@@ -31,11 +34,39 @@ std::string_view without_byte_order_mark(std::string_view text);
 /// The number that the whole text spells; empty for infinities and NaN.
 std::optional<double> plain_number(std::string_view text);
 
+/// The whole number that the whole text spells; empty also for one that the type cannot hold.
+template <class Whole>
+std::optional<Whole> whole_number(std::string_view text) {
+  Whole value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
 /// Removes and returns the first line, without its line end (Unix or Windows).
 std::string_view take_line(std::string_view& rest);
 
 /// The text without a byte order mark. Throws InputError with the line of the first invalid UTF-8
 /// byte.
 std::string_view checked_text(std::string_view text);
+
+/// A cell of a table. Row and column count from 0.
+struct CsvCell {
+  std::string text;
+  std::size_t row = 0;
+  std::size_t column = 0;
+
+  /// Throws InputError whose place is "row R, column C".
+  [[noreturn]] void fail(const std::string& what) const;
+};
+
+/// The cells of a line, without surrounding blanks. A quoted cell may contain commas, and "" for
+/// one quote.
+std::vector<CsvCell> csv_cells(std::string_view line, std::size_t row);
+
+/// Nanoseconds of a decimal number of microseconds, "123.456" or "1.5e3". Exact: no double in
+/// between. Fractions of a nanosecond are rounded, half away from zero. Empty for text that is no
+/// number and for more than `most_ns`.
+std::optional<std::int64_t> nanoseconds_of(std::string_view microseconds, std::int64_t most_ns);
 
 }  // namespace penstock

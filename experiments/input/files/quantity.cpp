@@ -8,7 +8,7 @@
 #include <span>
 #include <string>
 
-#include "experiments/input/files/error_place.hpp"
+#include "experiments/input/files/files.hpp"
 #include "experiments/input/files/plain_text.hpp"
 #include "sim/base/error.hpp"
 

@@ -68,8 +68,7 @@ std::string bytes_text(std::uint64_t bytes) {
   return fmt::format("{:.4g} {}", value, units[unit]);
 }
 
-std::string aligned(const std::vector<std::vector<std::string>>& rows,
-                    const std::vector<std::size_t>& left) {
+std::string aligned(const TableRows& rows, const std::vector<std::size_t>& left) {
   std::vector<std::size_t> widths;
   for (const auto& row : rows) {
     widths.resize(std::max(widths.size(), row.size()));
@@ -90,12 +89,12 @@ std::string aligned(const std::vector<std::vector<std::string>>& rows,
   return text;
 }
 
-std::string table_of_ranks(std::size_t ranks, std::vector<std::string> heads,
-                           const std::function<std::vector<std::string>(std::size_t rank)>& cells) {
+std::string table_of_ranks(std::size_t ranks, TableRow heads,
+                           const std::function<TableRow(std::size_t rank)>& cells) {
   // With hundreds of ranks, the first and last ones suffice.
   constexpr std::size_t most_rows = 64;
   heads.insert(heads.begin(), "rank");
-  std::vector<std::vector<std::string>> rows{std::move(heads)};
+  TableRows rows{std::move(heads)};
   for (std::size_t r = 0; r < ranks; ++r) {
     if (ranks > most_rows && r == most_rows / 2) r = ranks - most_rows / 2;
     rows.push_back(cells(r));

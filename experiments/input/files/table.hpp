@@ -21,16 +21,39 @@ std::string percent_text(double share);
 std::string signed_percent_text(double share);
 /// "1 rank", "2 ranks"; without `many`, the plural is `one` and an s.
 std::string counted(std::uint64_t count, std::string_view one, std::string_view many = {});
+/// The texts of items, without empty ones.
+template <class Items, class Text>
+std::string joined(const Items& items, Text text, std::string_view between = ", ") {
+  std::string all;
+  for (const auto& item : items) {
+    const std::string one = std::invoke(text, item);
+    if (!one.empty()) all += (all.empty() ? "" : std::string(between)) + one;
+  }
+  return all;
+}
 /// "1.5 GiB".
 std::string bytes_text(std::uint64_t bytes);
 
+using TableRow = std::vector<std::string>;
+using TableRows = std::vector<TableRow>;
+
+/// The head of a table, and a row for each of the first `most` items.
+template <class Items, class Cells>
+TableRows table_rows(TableRow head, const Items& items, Cells cells, std::size_t most = SIZE_MAX) {
+  TableRows rows{std::move(head)};
+  for (const auto& item : items) {
+    if (rows.size() > most) break;
+    rows.push_back(std::invoke(cells, item));
+  }
+  return rows;
+}
+
 /// A table whose first row is the header. Columns are right-aligned, except for those in `left`.
-std::string aligned(const std::vector<std::vector<std::string>>& rows,
-                    const std::vector<std::size_t>& left = {});
+std::string aligned(const TableRows& rows, const std::vector<std::size_t>& left = {});
 
 /// A table with one row per rank. `cells` returns the cells after the rank's number. Of hundreds of
 /// ranks, those in the middle are left out.
-std::string table_of_ranks(std::size_t ranks, std::vector<std::string> heads,
-                           const std::function<std::vector<std::string>(std::size_t rank)>& cells);
+std::string table_of_ranks(std::size_t ranks, TableRow heads,
+                           const std::function<TableRow(std::size_t rank)>& cells);
 
 }  // namespace penstock

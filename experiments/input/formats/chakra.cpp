@@ -128,11 +128,59 @@ class Writer {
  public:
   Writer(const Plan& plan, const ExecutionTrace& trace, std::uint32_t replica, Rank rank)
       : plan_(plan), trace_(trace), replica_(replica), rank_(rank) {}
-  std::string write();
+
+  std::string write() {
+    std::string metadata;
+    protozero::pbf_builder<MetadataField>(metadata).add_string(MetadataField::version, "0.0.4");
+    std::string out;
+    append_delimited(out, metadata);
+    for (std::uint32_t node = 0; node < own().nodes.size(); ++node) {
+      append_delimited(out, node_text(node));
+    }
+    return out;
+  }
 
  private:
-  std::string node_text(std::uint32_t number) const;
-  void add_attributes(NodeMessage& message, const TraceNode& node) const;
+  std::string node_text(std::uint32_t number) const {
+    const TraceNode& node = own().nodes[number];
+    const auto needs = own().needs_of(number);
+    std::string text;
+    NodeMessage message(text);
+    message.add_uint64(NodeField::id, number);
+    message.add_string(NodeField::name, name_of(plan_, node));
+    message.add_enum(NodeField::type, static_cast<std::int32_t>(type_of(node.kind)));
+    message.add_packed_uint64(NodeField::data_deps, needs.begin(), needs.end());
+    if (node.kind == TraceNodeKind::compute) {
+      message.add_uint64(NodeField::duration_micros, node.micros);
+    }
+    add_attributes(message, node);
+    return text;
+  }
+
+  void add_attributes(NodeMessage& message, const TraceNode& node) const {
+    Attributes attributes(message);
+    attributes.add_bool("is_cpu_op", false);
+    attributes.add_int64("stage", index(plan_.class_of(node.task).stage));
+    attributes.add_int64("microbatch", index(plan_.microbatch[node.task]));
+    const bool sends = node.kind == TraceNodeKind::send;
+    if (sends || node.kind == TraceNodeKind::receive) {
+      attributes.add_int32("comm_src", device(sends ? rank_ : node.peer));
+      attributes.add_int32("comm_dst", device(sends ? node.peer : rank_));
+      attributes.add_int32("comm_tag", node.tag);
+      attributes.add_int64("comm_size", node.amount);
+    } else if (is_collective(node.kind)) {
+      attributes.add_int64("comm_type", static_cast<std::uint64_t>(collective_of(node.kind)));
+      attributes.add_int64("comm_size", node.amount);
+      attributes.add_string("pg_name", fmt::format("{}", index(rank_) + 1));
+    } else if (node.kind == TraceNodeKind::compute) {
+      // 1,000 operations a nanosecond; half a one more, since ASTRA-sim cuts off.
+      attributes.add_int64("num_ops", node.amount * 1000 + 500);
+      attributes.add_uint64("tensor_size", 1);
+    } else {
+      attributes.add_uint64("tensor_size", node.amount);
+    }
+  }
+
   std::uint64_t device(Rank rank) const { return trace_device(trace_, replica_, rank); }
   const RankTrace& own() const { return trace_.ranks[index(rank_)]; }
 
@@ -141,57 +189,6 @@ class Writer {
   std::uint32_t replica_;
   Rank rank_;
 };
-
-std::string Writer::write() {
-  std::string metadata;
-  protozero::pbf_builder<MetadataField>(metadata).add_string(MetadataField::version, "0.0.4");
-  std::string out;
-  append_delimited(out, metadata);
-  for (std::uint32_t node = 0; node < own().nodes.size(); ++node) {
-    append_delimited(out, node_text(node));
-  }
-  return out;
-}
-
-std::string Writer::node_text(std::uint32_t number) const {
-  const TraceNode& node = own().nodes[number];
-  const auto needs = own().needs_of(number);
-  std::string text;
-  NodeMessage message(text);
-  message.add_uint64(NodeField::id, number);
-  message.add_string(NodeField::name, name_of(plan_, node));
-  message.add_enum(NodeField::type, static_cast<std::int32_t>(type_of(node.kind)));
-  message.add_packed_uint64(NodeField::data_deps, needs.begin(), needs.end());
-  if (node.kind == TraceNodeKind::compute) {
-    message.add_uint64(NodeField::duration_micros, node.micros);
-  }
-  add_attributes(message, node);
-  return text;
-}
-
-void Writer::add_attributes(NodeMessage& message, const TraceNode& node) const {
-  Attributes attributes(message);
-  attributes.add_bool("is_cpu_op", false);
-  attributes.add_int64("stage", index(plan_.class_of(node.task).stage));
-  attributes.add_int64("microbatch", index(plan_.microbatch[node.task]));
-  const bool sends = node.kind == TraceNodeKind::send;
-  if (sends || node.kind == TraceNodeKind::receive) {
-    attributes.add_int32("comm_src", device(sends ? rank_ : node.peer));
-    attributes.add_int32("comm_dst", device(sends ? node.peer : rank_));
-    attributes.add_int32("comm_tag", node.tag);
-    attributes.add_int64("comm_size", node.amount);
-  } else if (is_collective(node.kind)) {
-    attributes.add_int64("comm_type", static_cast<std::uint64_t>(collective_of(node.kind)));
-    attributes.add_int64("comm_size", node.amount);
-    attributes.add_string("pg_name", fmt::format("{}", index(rank_) + 1));
-  } else if (node.kind == TraceNodeKind::compute) {
-    // 1,000 operations a nanosecond; half a one more, since ASTRA-sim cuts off.
-    attributes.add_int64("num_ops", node.amount * 1000 + 500);
-    attributes.add_uint64("tensor_size", 1);
-  } else {
-    attributes.add_uint64("tensor_size", node.amount);
-  }
-}
 
 }  // namespace
 

@@ -6,7 +6,6 @@
 
 #include "experiments/input/formats/registry.hpp"
 #include "experiments/input/formats/traces/trace_events.hpp"
-#include "experiments/input/formats/traces/trace_writer.hpp"
 
 namespace penstock {
 namespace {
@@ -31,17 +30,7 @@ void write_chrome_trace(const Plan& plan, const Costs& costs, const Timeline& ti
                         std::string_view title, const TextSink& sink,
                         const OnProgress& on_progress) {
   const TraceEvents trace(plan, timeline);
-  TraceWriter writer(plan, costs, trace, sink);
-  for (std::uint32_t rank = 0; rank < plan.ranks; ++rank) writer.write_rank(rank);
-  std::uint64_t written = 0;
-  trace.for_each([&](const TraceEvent& event) {
-    constexpr std::uint64_t reported = 4096;
-    if (++written % reported == 0 && on_progress) {
-      on_progress("events", written, trace.about_events());
-    }
-    writer.write(event);
-  });
-  writer.finish(about_json(plan, timeline, title));
+  write_trace_events(plan, costs, trace, about_json(plan, timeline, title), sink, on_progress);
 }
 
 namespace chrome_trace_file {

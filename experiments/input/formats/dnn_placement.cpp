@@ -4,7 +4,6 @@
 #include <set>
 
 #include "experiments/input/files/json_input.hpp"
-#include "experiments/input/files/json_view.hpp"
 #include "experiments/input/formats/registry.hpp"
 #include "sim/base/limits.hpp"
 

@@ -8,7 +8,6 @@
 
 #include "experiments/input/files/json_input.hpp"
 #include "experiments/input/formats/registry.hpp"
-#include "experiments/input/formats/transformers/hf_architectures.hpp"
 #include "experiments/input/formats/transformers/hf_fields.hpp"
 #include "experiments/input/formats/transformers/transformer_shape.hpp"
 #include "sim/base/error.hpp"

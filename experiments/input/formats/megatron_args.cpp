@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "experiments/input/formats/megatron/megatron_command.hpp"
-#include "experiments/input/formats/megatron/megatron_patterns.hpp"
 #include "experiments/input/formats/megatron/megatron_stages.hpp"
 #include "experiments/input/formats/megatron/megatron_training.hpp"
 #include "experiments/input/formats/registry.hpp"

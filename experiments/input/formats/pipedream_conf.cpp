@@ -1,10 +1,9 @@
 #include <fmt/format.h>
 
-#include <charconv>
 #include <nlohmann/json.hpp>
 
 #include "experiments/input/files/json_input.hpp"
-#include "experiments/input/files/json_view.hpp"
+#include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/formats/registry.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/limits.hpp"
@@ -48,11 +47,7 @@ json parsed(std::string_view text, std::vector<std::string>& notes) {
 
 /// The stage named by a key of an object.
 std::uint32_t stage_of(const std::string& key, const JsonView& value, std::size_t stages) {
-  std::uint32_t stage = 0;
-  const auto result = std::from_chars(key.data(), key.data() + key.size(), stage);
-  if (result.ec == std::errc{} && result.ptr == key.data() + key.size() && stage < stages) {
-    return stage;
-  }
+  if (const auto stage = whole_number<std::uint32_t>(key); stage && *stage < stages) return *stage;
   value.fail(fmt::format("there is no stage \"{}\"; module_to_stage_map has the stages 0 to {}",
                          key, stages - 1));
 }

@@ -1,28 +1,166 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "experiments/input/files/plain_text.hpp"
-#include "experiments/input/formats/graphs/graph_order.hpp"
-#include "experiments/input/formats/graphs/pipedream_lines.hpp"
+#include "experiments/input/formats/graphs/layer_graph.hpp"
 #include "experiments/input/formats/registry.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/limits.hpp"
 
 namespace penstock::pipedream_graph_file {
 namespace {
+
+/// A node line of a PipeDream graph. The texts point into the file's text.
+struct PipedreamNode {
+  std::string_view id;
+  std::string_view description;
+  std::size_t line = 0;  // counted from 1
+  double forward_ms = 0;
+  double backward_ms = 0;
+  double activation_bytes = 0;  // all of its outputs
+  double parameter_bytes = 0;
+  std::optional<std::uint32_t> stage;
+};
+
+/// An edge line. Its ends need not exist as nodes.
+struct PipedreamEdge {
+  std::string_view from;
+  std::string_view to;
+  std::size_t line = 0;
+};
+
+/// The lines of a file, in file order.
+struct PipedreamLines {
+  std::vector<PipedreamNode> nodes;
+  std::vector<PipedreamEdge> edges;
+};
+
+constexpr std::string_view separator = " -- ";
+constexpr std::string_view numbers_start = " -- forward_compute_time=";
+constexpr std::string_view node_help =
+    "a node reads \"ID -- DESCRIPTION -- forward_compute_time=MS, backward_compute_time=MS, "
+    "activation_size=BYTES, parameter_size=BYTES\", with \" -- stage_id=N\" behind it or not";
+constexpr std::string_view edge_help = "an edge reads \"<tab>FROM -- TO\"";
 
 [[noreturn]] void fail(std::size_t line, const std::string& what) {
   throw InputError(fmt::format("line {}", line), what);
 }
 
+double number(std::size_t line, std::string_view name, std::string_view text, double most) {
+  text = trimmed(text);
+  const auto value = plain_number(text);
+  if (value && *value >= 0 && *value <= most) return *value;
+  fail(line, fmt::format("{} is \"{}\", not a number from 0 to {}", name, shortened(text), most));
+}
+
+/// A number, or the sum of a list of them: "[4; 8]".
+double sum(std::size_t line, std::string_view name, std::string_view text, double most) {
+  if (!text.starts_with('[') || !text.ends_with(']')) return number(line, name, text, most);
+  text = text.substr(1, text.size() - 2);
+  double all = 0;
+  for (bool more = true; more;) {
+    more = text.find(';') != std::string_view::npos;
+    all += number(line, name, take_until(text, ';'), most);
+  }
+  return all;
+}
+
+std::uint32_t stage_number(std::size_t line, std::string_view text) {
+  constexpr std::string_view key = "stage_id=";
+  if (text.starts_with(key)) {
+    const auto stage = whole_number<std::uint32_t>(trimmed(text.substr(key.size())));
+    if (stage && *stage < Limits::stages) return *stage;
+  }
+  fail(line, fmt::format("\"{}\" is no stage; stage_id=N is one, N from 0 to {}", shortened(text),
+                         Limits::stages - 1));
+}
+
+/// The next number of a node. The numbers have a fixed order.
+std::string_view take_value(std::size_t line, std::string_view& rest, std::string_view name) {
+  std::string_view part = trimmed(take_until(rest, ','));
+  if (!part.starts_with(name) || !part.substr(name.size()).starts_with('=')) {
+    fail(line, fmt::format("found \"{}\" instead of {}=; {}", shortened(part), name, node_help));
+  }
+  return part.substr(name.size() + 1);
+}
+
+PipedreamNode node_of(std::size_t line, std::string_view text, std::size_t numbers_at) {
+  const std::size_t id_end = text.find(separator);
+  PipedreamNode node{.id = trimmed(text.substr(0, id_end)), .line = line};
+  if (id_end < numbers_at) {
+    const std::size_t start = id_end + separator.size();
+    node.description = trimmed(text.substr(start, numbers_at - start));
+  }
+  std::string_view rest = text.substr(numbers_at + separator.size());
+  const std::size_t stage_at = rest.find(separator);
+  if (stage_at != std::string_view::npos) {
+    node.stage = stage_number(line, trimmed(rest.substr(stage_at + separator.size())));
+    rest = rest.substr(0, stage_at);
+  }
+  const auto value = [&](std::string_view name) { return take_value(line, rest, name); };
+  constexpr double longest_ms = Limits::time_us / 1000;
+  node.forward_ms = number(line, "forward_compute_time", value("forward_compute_time"), longest_ms);
+  node.backward_ms =
+      number(line, "backward_compute_time", value("backward_compute_time"), longest_ms);
+  node.activation_bytes = sum(line, "activation_size", value("activation_size"), Limits::bytes);
+  node.parameter_bytes = number(line, "parameter_size", value("parameter_size"), Limits::bytes);
+  if (!trimmed(rest).empty()) {
+    fail(line, fmt::format("\"{}\" follows the node; {}", shortened(trimmed(rest)), node_help));
+  }
+  if (node.id.empty()) fail(line, fmt::format("the node has no id; {}", node_help));
+  return node;
+}
+
+PipedreamEdge edge_of(std::size_t line, std::string_view text) {
+  const std::size_t end = text.find(separator);
+  PipedreamEdge edge{.from = trimmed(text.substr(0, end)), .to = {}, .line = line};
+  if (end != std::string_view::npos) edge.to = trimmed(text.substr(end + separator.size()));
+  if (edge.from.empty() || edge.to.empty() || edge.to.find(separator) != std::string_view::npos) {
+    fail(line, fmt::format("\"{}\" is neither node nor edge; {}; {}", shortened(trimmed(text)),
+                           node_help, edge_help));
+  }
+  return edge;
+}
+
+/// Whether a text contains the numbers of a node.
+bool has_pipedream_node(std::string_view text) {
+  return text.find(numbers_start) != std::string_view::npos;
+}
+
+/// Reads each line on its own. Throws InputError whose place is "line N".
+// A line with the numbers of a node is a node, at any indentation; all others are edges.
+PipedreamLines read_pipedream_lines(std::string_view text) {
+  constexpr std::size_t most_edges = std::size_t{4} * Limits::layers;
+  PipedreamLines lines;
+  for (std::size_t line = 1; !text.empty(); ++line) {
+    const std::string_view content = take_line(text);
+    if (trimmed(content).empty()) continue;
+    const std::size_t numbers_at = content.rfind(numbers_start);
+    if (numbers_at == std::string_view::npos) {
+      lines.edges.push_back(edge_of(line, content));
+    } else {
+      lines.nodes.push_back(node_of(line, content, numbers_at));
+    }
+    if (lines.nodes.size() > Limits::layers || lines.edges.size() > most_edges) {
+      fail(line,
+           fmt::format("there are more than {} nodes or {} edges", Limits::layers, most_edges));
+    }
+  }
+  if (lines.nodes.empty()) throw InputError(fmt::format("there are no nodes; {}", node_help));
+  return lines;
+}
+
 /// The number at the end of an id: 12 of "node12".
 std::uint64_t number_of_id(std::string_view id) {
   const std::size_t digits = id.find_last_not_of("0123456789") + 1;  // npos + 1 is 0
-  std::uint64_t value = 0;
-  const auto result = std::from_chars(id.data() + digits, id.data() + id.size(), value);
-  return result.ec == std::errc{} ? value : UINT64_MAX;
+  return whole_number<std::uint64_t>(id.substr(digits)).value_or(UINT64_MAX);
 }
 
 /// Files list nodes in arbitrary order; their numbers follow the model.

@@ -4,9 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "experiments/input/files/json_input.hpp"
-#include "experiments/input/files/json_view.hpp"
 #include "experiments/input/files/table.hpp"
-#include "experiments/input/formats/graphs/json_graph.hpp"
+#include "experiments/input/formats/graphs/layer_graph.hpp"
 #include "experiments/input/formats/registry.hpp"
 #include "sim/base/limits.hpp"
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 
-#include "experiments/input/files/csv_cells.hpp"
 #include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/files/table.hpp"
 #include "experiments/input/formats/graphs/profile_model.hpp"

@@ -4,8 +4,7 @@
 #include <set>
 
 #include "experiments/input/files/json_input.hpp"
-#include "experiments/input/files/json_view.hpp"
-#include "experiments/input/formats/graphs/graph_order.hpp"
+#include "experiments/input/formats/graphs/layer_graph.hpp"
 #include "experiments/input/formats/graphs/profile_model.hpp"
 #include "experiments/input/formats/registry.hpp"
 #include "sim/base/error.hpp"

@@ -7,7 +7,6 @@
 #include <string_view>
 #include <utility>
 
-#include "experiments/input/long_work/messages.hpp"
 
 namespace penstock {
 
@@ -137,7 +136,7 @@ InterruptNote::InterruptNote(const std::string& text) { set(text); }
 InterruptNote::~InterruptNote() { interrupt_note = nullptr; }
 
 void InterruptNote::set(const std::string& text) {
-  interrupt_note = new std::string(": " + printable(text));
+  interrupt_note = new std::string(": " + text);
 }
 
 InterruptsWait::InterruptsWait() {

@@ -5,14 +5,37 @@
 #include <string>
 #include <vector>
 
-#include "experiments/input/model_files/optimizer.hpp"
-#include "experiments/input/model_files/recompute_mode.hpp"
 #include "hardware_models/spec/model_spec.hpp"
 #include "hardware_models/spec/profile.hpp"
 #include "sim/base/numbers.hpp"
 #include "sim/model/model_graph.hpp"
 
 namespace penstock {
+
+/// Which activations are recomputed before their backward.
+enum class RecomputeMode : std::uint8_t { none, full, selective, except_last };
+
+/// The unit of recomputation: a layer, just before its backward, or a whole stage.
+enum class RecomputeUnit : std::uint8_t { layer, stage };
+
+enum class Optimizer : std::uint8_t { none, sgd, momentum, adam };
+
+/// The precision of parameters and gradients.
+enum class Precision : std::uint8_t { bf16, fp16, fp32 };
+
+/// Memory per parameter. Only the ratios matter: layers state their parameter bytes.
+struct BytesPerParameter {
+  double parameter = 0;
+  double gradient = 0;   // 0: not kept; travels in the parameter's format
+  double optimizer = 0;  // master weights, moments, and gradients in a wider format
+
+  double gradient_factor() const { return gradient > 0 ? gradient / parameter : 1; }
+  double optimizer_factor() const { return optimizer / parameter; }
+};
+
+/// Memory in mixed-precision training as in Megatron-LM: bf16 with fp32 gradients, fp16 with fp16
+/// gradients, or fp32 throughout; with Adam 18, 20 and 16 bytes.
+BytesPerParameter bytes_per_parameter(Precision precision, Optimizer optimizer);
 
 /// How to read a model file that leaves facts open.
 struct ModelFileOptions {
@@ -67,5 +90,18 @@ double usual_sequence(std::optional<double> max_sequence);
 
 /// Whether the examples of a model are token sequences.
 bool has_tokens(const ModelSpec& spec);
+
+/// The layers of a profile as a graph, with costs for a microbatch of `examples` examples.
+ModelGraph graph_at(const ModelFile& file, double examples);
+
+/// The layers of a model by times, for the given microbatch. A profile at a single size is scaled
+/// only if that size is given, in proportion. Empty for a model by kinds.
+ModelGraph graph_by_times(const ModelFile& file, std::optional<double> microbatch,
+                          std::optional<double> profiled_microbatch = std::nullopt);
+
+/// The stages of one file as layers of a model from another file. If the model has ids, unknown ids
+/// are skipped: they are backward nodes, which belong to layers. Throws InputError for a layer in
+/// no stage and for a stage without layers.
+std::vector<std::vector<LayerIndex>> placed_layers(const ModelFile& cut, const ModelFile& model);
 
 }  // namespace penstock

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "experiments/input/formats/orders/torch_version.hpp"
-#include "experiments/input/orders/cell_fault.hpp"
+#include "experiments/input/orders/comms_check.hpp"
+#include "experiments/input/orders/torch_version.hpp"
 #include "sim/base/numbers.hpp"
 
 namespace penstock {

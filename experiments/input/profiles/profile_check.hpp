@@ -25,4 +25,9 @@ CheckedStore measured_check(const std::string& path, double budget_s);
 nlohmann::ordered_json recovery_json(const Recovery& recovery);
 std::string recovery_text(const Recovery& recovery);
 
+/// Layer times from rows, as in profile.schema.json. A snapshot stays fixed while the store
+/// changes, so that sweeps can be repeated. `at` is its time, UTC.
+nlohmann::ordered_json snapshot_json(const JudgedRows& judged, const Profile& profile,
+                                     const std::string& at);
+
 }  // namespace penstock

@@ -15,11 +15,11 @@
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
 #include "validate/machine/host.hpp"
-#include "validate/store/build_hash.hpp"
 #include "validate/store/environment_keys.hpp"
 #include "validate/store/layer_point.hpp"
+#include "validate/store/row_content.hpp"
 #include "validate/store/store_file.hpp"
-#include "validate/store/utc.hpp"
+#include "validate/store/stored_row.hpp"
 
 namespace penstock {
 namespace {

@@ -6,9 +6,8 @@
 #include <utility>
 
 #include "experiments/input/fields/fields.hpp"
-#include "experiments/input/files/error_place.hpp"
+#include "experiments/input/files/files.hpp"
 #include "experiments/input/scenario/codec_choice.hpp"
-#include "experiments/input/scenario/codec_phases.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
 

@@ -1,10 +1,48 @@
 #include "experiments/input/scenario/document.hpp"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "experiments/input/files/json_output.hpp"
+#include "experiments/input/scenario/scenario.hpp"
 
 namespace penstock {
+namespace {
+
+using nlohmann::json;
+
+/// Adds the schemas that a schema stands for: by reference, or one of several.
+void add_meant(const json& schema, const json& root, std::vector<const json*>& meant) {
+  const auto reference = schema.find("$ref");
+  if (reference != schema.end()) {
+    const json::json_pointer target(reference->get<std::string>().substr(1));
+    return add_meant(root.at(target), root, meant);
+  }
+  meant.push_back(&schema);
+  for (const char* several : {"oneOf", "anyOf", "allOf"}) {
+    const auto choices = schema.find(several);
+    if (choices == schema.end()) continue;
+    for (const json& choice : *choices) add_meant(choice, root, meant);
+  }
+}
+
+/// The schemas one step further down.
+std::vector<const json*> schemas_below(const std::vector<const json*>& schemas,
+                                       const std::string& step, const json& root) {
+  std::vector<const json*> found;
+  for (const json* schema : schemas) {
+    const auto properties = schema->find("properties");
+    if (properties != schema->end() && properties->contains(step)) {
+      add_meant(properties->at(step), root, found);
+    }
+    const auto items = schema->find("items");
+    if (items != schema->end() && items->is_object()) add_meant(*items, root, found);
+  }
+  return found;
+}
+
+}  // namespace
 
 std::string document_text(const Scenario& scenario) { return printed(*scenario.document); }
 
@@ -13,6 +51,25 @@ std::optional<std::string> value_at(const Scenario& scenario, const std::string&
   if (!scenario.document->contains(place)) return std::nullopt;
   const nlohmann::json& value = scenario.document->at(place);
   return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+std::vector<std::string> keys_below(std::string_view pointer) {
+  const json& root = scenario_schema();
+  std::vector<const json*> schemas;
+  add_meant(root, root, schemas);
+  while (!pointer.empty()) {
+    pointer.remove_prefix(1);
+    const std::size_t end = std::min(pointer.find('/'), pointer.size());
+    schemas = schemas_below(schemas, std::string(pointer.substr(0, end)), root);
+    pointer.remove_prefix(end);
+  }
+  std::set<std::string> keys;
+  for (const json* schema : schemas) {
+    const auto properties = schema->find("properties");
+    if (properties == schema->end()) continue;
+    for (const auto& [key, value] : properties->items()) keys.insert(key);
+  }
+  return {keys.begin(), keys.end()};
 }
 
 }  // namespace penstock

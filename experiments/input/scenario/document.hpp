@@ -2,6 +2,8 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "experiments/input/scenario/scenario.hpp"
 
@@ -13,5 +15,9 @@ std::string document_text(const Scenario& scenario);
 /// The value at a JSON pointer of the document: the text of a string, or JSON. Nothing if there is
 /// none.
 std::optional<std::string> value_at(const Scenario& scenario, const std::string& pointer);
+
+/// The keys that the schema knows for the object at a pointer of a scenario, sorted; of an object
+/// in a list too. Empty where it knows none.
+std::vector<std::string> keys_below(std::string_view pointer);
 
 }  // namespace penstock

@@ -196,7 +196,41 @@ const std::vector<Field>& link_settings() {
 
 }  // namespace
 
+/// The links of plain hardware: numbers.
+const Fields& fields_of(const HardwareSpec& /*spec*/) {
+  static const Fields fields{
+      "",
+      {cost(field<&S::transfer_us>("transfer_us", time_us(),
+                                   "delay of each tensor that crosses ranks; does not occupy a "
+                                   "link")),
+       cost(field<&S::latency_us>("latency_us", time_us(),
+                                  "time from sending the last byte of a tensor to its arrival")),
+       cost(field<&S::bandwidth_bytes_per_s>("bandwidth_bytes_per_s", bandwidth(),
+                                             "bandwidth of the link each way between two ranks")),
+       field<&S::host_latency_us>("host_latency_us", time_us(),
+                                  "latency between a rank and host memory; default: as between "
+                                  "ranks"),
+       field<&S::host_bandwidth_bytes_per_s>("host_bandwidth_bytes_per_s", bandwidth(),
+                                             "bandwidth each way between a rank and host memory; "
+                                             "default: as between ranks")}};
+  return fields;
+}
+
 const Fields& hardware_fields() {
+  static const auto plain_links = within<&H::stated>(fields_of(HardwareSpec{}).fields);
+  static const std::vector<Field> wiring{
+      field<H>("collectives", object_of(collective_fields()), "", read_collectives),
+      field<&H::transfers>("transfers", object_of(fields_of(TransferRules{}))),
+      field<&H::stated, &S::sharing>("sharing", words({"fifo", "fair"}),
+                                     "how transfers share physical links"),
+      field<&H::stated, &S::links>("links", list_of(object_of(fields_of(LinkSpec{})), 1, 1'000'000),
+                                   "unidirectional physical links of custom hardware"),
+      field<H>("routes", map_of(list_of(text(), 1)),
+               "links of a transfer, by its ends: \"0>1\", \"0>host\", \"0>data\"", read_routes),
+      field<H>("topology", topology(),
+               "topology of custom hardware, or one that replaces the machine's; other keys are "
+               "its parameters, see penstock list hardware",
+               read_topology)};
   static const Fields fields = with(
       {"what it runs on",
        {note(),
@@ -220,37 +254,8 @@ const Fields& hardware_fields() {
             "fsdp-eager with zero 2 and 3, otherwise megatron, on devices that these list; "
             "none where efficiency or memory_efficiency is given",
             read_stack),
-        field<&H::devices>("devices", whole(1, 1'048'576), "how many devices there are"),
-        field<&H::stated, &S::transfer_us>("transfer_us", time_us(),
-                                           "delay of each tensor that crosses ranks; does not "
-                                           "occupy a link"),
-        field<&H::stated, &S::latency_us>("latency_us", time_us(),
-                                          "time from sending the last byte of a tensor to its "
-                                          "arrival"),
-        field<&H::stated, &S::bandwidth_bytes_per_s>("bandwidth_bytes_per_s", bandwidth(),
-                                                     "bandwidth of the link each way between two "
-                                                     "ranks"),
-        field<&H::stated, &S::host_latency_us>(
-            "host_latency_us", time_us(),
-            "latency between a rank and host memory; default: as "
-            "between ranks"),
-        field<&H::stated, &S::host_bandwidth_bytes_per_s>(
-            "host_bandwidth_bytes_per_s", bandwidth(),
-            "bandwidth each way between a rank and host memory; default: as between ranks"),
-        field<H>("collectives", object_of(collective_fields()), "", read_collectives),
-        field<&H::transfers>("transfers", object_of(fields_of(TransferRules{}))),
-        field<&H::stated, &S::sharing>("sharing", words({"fifo", "fair"}),
-                                       "how transfers share physical links"),
-        field<&H::stated, &S::links>("links",
-                                     list_of(object_of(fields_of(LinkSpec{})), 1, 1'000'000),
-                                     "unidirectional physical links of custom hardware"),
-        field<H>("routes", map_of(list_of(text(), 1)),
-                 "links of a transfer, by its ends: \"0>1\", \"0>host\", \"0>data\"", read_routes),
-        field<H>("topology", topology(),
-                 "topology of custom hardware, or one that replaces the machine's; other keys are "
-                 "its parameters, see penstock list hardware",
-                 read_topology)}},
-      {&device_settings(), &link_settings()});
+        field<&H::devices>("devices", whole(1, 1'048'576), "how many devices there are")}},
+      {&plain_links, &wiring, &device_settings(), &link_settings()});
   return fields;
 }
 

@@ -61,6 +61,8 @@ struct HardwareSection {
 };
 
 const Fields& hardware_fields();
+/// Those of plain links.
+const Fields& fields_of(const HardwareSpec& spec);
 
 /// Reads the section, after the schema check. The number of devices defaults to that of the
 /// training command. Throws InputError for an unknown algorithm.

@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "experiments/input/model_files/graph_at.hpp"
-#include "experiments/input/scenario/one_of.hpp"
+#include "experiments/input/model_files/model_file.hpp"
+#include "experiments/input/scenario/section_parts.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {

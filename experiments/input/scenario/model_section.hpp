@@ -37,7 +37,8 @@ ModelSection read_model(const nlohmann::json& section, const ModelFile& file);
 
 // Parts of the section, each read in its own file.
 
-/// What a layer that states its times takes.
+/// The keys of a layer that states its times, and what it takes.
+const Fields& fields_of(const Layer& layer);
 Takes timed_layer();
 /// What a layer takes: its kind or parts, or its times.
 Takes layer_or_block();

@@ -6,10 +6,10 @@
 #include <span>
 #include <utility>
 
-#include "experiments/input/files/error_place.hpp"
+#include "experiments/input/files/files.hpp"
 #include "experiments/input/files/json_input.hpp"
 #include "experiments/input/scenario/model_section.hpp"
-#include "experiments/input/scenario/repeats.hpp"
+#include "experiments/input/scenario/section_parts.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {

@@ -10,36 +10,42 @@
 #include "experiments/input/files/setting.hpp"
 #include "experiments/input/formats/reading/read_model_file.hpp"
 #include "experiments/input/scenario/chance_section.hpp"
-#include "experiments/input/scenario/named_file.hpp"
 #include "experiments/input/scenario/scenario.hpp"
-#include "experiments/input/scenario/scenario_reader.hpp"
+#include "experiments/input/scenario/section_parts.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {
-
-/// The files that a scenario names.
-struct NamedFiles {
-  ModelFile model;
-  std::optional<ModelFile> cut;  // how its layers are cut into stages
-};
-
 namespace {
 
 using nlohmann::json;
 
-/// Reads the files that a scenario names. Errors start with the name of the faulty file.
-NamedFiles read_named_files(const json& document, const std::string& source,
-                            const std::string& folder) {
-  NamedFiles files;
+std::string folder_of_source(const std::string& source) {
+  return source == "-" ? "." : std::filesystem::path(source).parent_path().string();
+}
+
+FileNames names_of_files(const json& document, const std::string& source) {
+  FileNames names{.source = source};
   const json& model = document["model"];
   if (model.contains("file")) {
-    files.model = read_model_file(
-        named_file(source, folder, "/model/file", model["file"]),
-        {.format = model.value("format", ""), .architecture = model.value("arch", "")});
+    names.model = model["file"];
+    names.format = model.value("format", "");
+    names.architecture = model.value("arch", "");
   }
-  const json partition = document.value("partition", json::object());
-  if (partition.contains("file")) {
-    files.cut = read_model_file(named_file(source, folder, "/partition/file", partition["file"]));
+  const auto partition = document.find("partition");
+  if (partition != document.end() && partition->contains("file")) names.cut = (*partition)["file"];
+  return names;
+}
+
+/// Errors start with the name of the faulty file.
+NamedFiles read_files(const FileNames& names) {
+  const std::string folder = folder_of_source(names.source);
+  NamedFiles files;
+  if (names.model) {
+    files.model = read_model_file(named_file(names.source, folder, "/model/file", *names.model),
+                                  {.format = names.format, .architecture = names.architecture});
+  }
+  if (names.cut) {
+    files.cut = read_model_file(named_file(names.source, folder, "/partition/file", *names.cut));
   }
   return files;
 }
@@ -73,17 +79,12 @@ std::string read_expectations(const json& expect) {
   return expect.dump();
 }
 
-/// Reads the codec. Searching formats is slow, so an unchanged section reuses the result of
-/// `before`.
-CodecChoice read_codec(const json& document, const Scenario* before) {
-  const json section = document.value("codec", json::object());
-  if (before != nullptr && before->document->value("codec", json::object()) == section) {
-    return before->codec;
-  }
-  return read_codec_choice(section);
+std::string codec_text(const json& document) {
+  const auto section = document.find("codec");
+  return section == document.end() ? "{}" : section->dump();
 }
 
-Scenario read_sections(const json& document, const NamedFiles& files, const Scenario* before) {
+Scenario read_sections(const json& document, const NamedFiles& files, KnownSections& known) {
   const TrainingCommand& command = files.model.command;
   const json nothing = json::object();
   const auto has = [&](const char* name) { return document.contains(name); };
@@ -99,7 +100,8 @@ Scenario read_sections(const json& document, const NamedFiles& files, const Scen
   scenario.schedule = read_schedule(has("schedule") ? &document["schedule"] : nullptr, command);
   scenario.recompute = read_recompute(section("recompute"), command);
   if (has("offload")) read_value(document["offload"], scenario.offload);
-  scenario.codec = read_codec(document, before);
+  scenario.codec = *known.codecs.get(codec_text(document),  // searching formats is slow
+                                     [&] { return read_codec_choice(section("codec")); });
   scenario.memory = read_memory(section("memory"), usual_memory(scenario.model, command));
   read_fields(overheads_fields(), section("overheads"), &scenario.overheads);
   ChanceSection chance = read_chance(section("chance"));
@@ -150,61 +152,33 @@ void prepare_document(json& document, const std::string& source,
   });
 }
 
-std::string folder_of_source(const std::string& source) {
-  return source == "-" ? "." : std::filesystem::path(source).parent_path().string();
-}
-
-/// The scenario of a prepared document. `before` is the original scenario, if any.
-Scenario scenario_of_files(json document, const std::string& source, const NamedFiles& files,
-                           const Scenario* before) {
-  Scenario scenario = about(source, [&] { return read_sections(document, files, before); });
+/// Reads a document after settings changed it.
+Scenario read_document(json document, const std::string& source,
+                       const std::vector<std::string>& settings, KnownSections& known) {
+  prepare_document(document, source, settings);
+  const FileNames names = names_of_files(document, source);
+  const auto files = known.files.get(names, [&] { return read_files(names); });
+  Scenario scenario = about(source, [&] { return read_sections(document, *files, known); });
   scenario.source = source;
   scenario.folder = folder_of_source(source);
   scenario.document = std::make_shared<const json>(std::move(document));
   return scenario;
 }
 
-/// Reads a document after settings changed it. `before` is the original scenario, if any.
-Scenario read_document(json document, const std::string& source,
-                       const std::vector<std::string>& settings, const Scenario* before) {
-  prepare_document(document, source, settings);
-  const NamedFiles files = read_named_files(document, source, folder_of_source(source));
-  return scenario_of_files(std::move(document), source, files, before);
-}
-
-/// The files that a document names, and how they are to be read, as a text.
-std::string names_of_files(const json& document) {
-  const json& model = document["model"];
-  json names = json::array();
-  for (const char* key : {"file", "format", "arch"}) names.push_back(model.value(key, json()));
-  names.push_back(document.value("partition", json::object()).value("file", json()));
-  return names.dump();
-}
-
 }  // namespace
 
-struct ScenarioReader::Known {
-  std::string names;
-  NamedFiles files;
-};
+std::size_t hash_of(const FileNames& names) {
+  return hash_of_all(names.source, names.model, names.cut, names.format, names.architecture);
+}
 
-ScenarioReader::ScenarioReader() = default;
-ScenarioReader::~ScenarioReader() = default;
-
-Scenario ScenarioReader::read(json document, const std::string& source) {
-  prepare_document(document, source, {});
-  const std::string names = source + names_of_files(document);
-  if (known_ == nullptr || known_->names != names) {
-    known_ = nullptr;
-    NamedFiles files = read_named_files(document, source, folder_of_source(source));
-    known_ = std::make_unique<Known>(Known{names, std::move(files)});
-  }
-  return scenario_of_files(std::move(document), source, known_->files, nullptr);
+Scenario scenario_from(json document, const std::string& source, KnownSections& known) {
+  return read_document(std::move(document), source, {}, known);
 }
 
 Scenario scenario_from(json document, const std::string& source,
                        const std::vector<std::string>& settings) {
-  return read_document(std::move(document), source, settings, nullptr);
+  KnownSections known;
+  return read_document(std::move(document), source, settings, known);
 }
 
 Scenario parse_scenario(const std::string& text, const std::string& source,
@@ -220,7 +194,10 @@ Scenario changed(const Scenario& scenario, const std::vector<std::string>& setti
                  const std::vector<std::string>& left_out) {
   json document = *scenario.document;
   for (const std::string& section : left_out) document.erase(section);
-  return read_document(std::move(document), scenario.source, settings, &scenario);
+  KnownSections known;
+  known.codecs.keep(codec_text(*scenario.document),
+                    std::make_shared<const CodecChoice>(scenario.codec));
+  return read_document(std::move(document), scenario.source, settings, known);
 }
 
 }  // namespace penstock

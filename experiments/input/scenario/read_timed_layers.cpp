@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "experiments/input/scenario/model_section.hpp"
-#include "experiments/input/scenario/repeats.hpp"
+#include "experiments/input/scenario/section_parts.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {
@@ -18,13 +18,14 @@ const Fields& fields_of(const Layer& /*layer*/) {
   using S = SelectiveRecomputation;
   static const Fields fields{
       "cost of a stage or layer for one cell",
-      {field<&L::name>("name", text()), repeat(), field<&L::forward_us>("forward_us", time_us()),
-       field<&L::backward_us>("backward_us", time_us()),
-       field<&L::backward_input_us>("backward_input_us", time_us()),
-       field<&L::backward_weight_us>("backward_weight_us", time_us()),
+      {field<&L::name>("name", text()), repeat(),
+       cost(field<&L::forward_us>("forward_us", time_us())),
+       cost(field<&L::backward_us>("backward_us", time_us())),
+       cost(field<&L::backward_input_us>("backward_input_us", time_us())),
+       cost(field<&L::backward_weight_us>("backward_weight_us", time_us())),
        field<&L::recompute_us>("recompute_us", time_us()),
-       field<&L::activation_bytes>("activation_bytes", bytes()),
-       field<&L::stash_bytes>("stash_bytes", bytes()),
+       cost(field<&L::activation_bytes>("activation_bytes", bytes())),
+       cost(field<&L::stash_bytes>("stash_bytes", bytes())),
        field<&L::parameter_bytes>("parameter_bytes", bytes()),
        field<&L::recomputed_bytes>("recomputed_bytes", bytes(),
                                    "recomputed activations: held from the start of recomputation "

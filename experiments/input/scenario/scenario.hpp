@@ -7,16 +7,13 @@
 #include <string_view>
 #include <vector>
 
+#include "experiments/input/long_work/memo.hpp"
 #include "experiments/input/scenario/chance_section.hpp"
 #include "experiments/input/scenario/codec_choice.hpp"
 #include "experiments/input/scenario/hardware_section.hpp"
-#include "experiments/input/scenario/memory_section.hpp"
 #include "experiments/input/scenario/model_section.hpp"
-#include "experiments/input/scenario/overheads_section.hpp"
-#include "experiments/input/scenario/parallel_section.hpp"
 #include "experiments/input/scenario/partition_section.hpp"
-#include "experiments/input/scenario/recompute_section.hpp"
-#include "experiments/input/scenario/schedule_section.hpp"
+#include "experiments/input/scenario/sections.hpp"
 #include "sim/costs/chance.hpp"
 
 namespace penstock {
@@ -54,6 +51,30 @@ Scenario parse_scenario(const std::string& text, const std::string& source,
 /// Reads a scenario from a parsed document.
 Scenario scenario_from(nlohmann::json document, const std::string& source,
                        const std::vector<std::string>& settings = {});
+
+/// The files that a scenario names, and how they are to be read.
+struct FileNames {
+  std::string source;  // of the scenario, whose folder they are relative to
+  std::optional<std::string> model, cut;
+  std::string format, architecture;  // of the model; empty: as its file says
+
+  friend bool operator==(const FileNames&, const FileNames&) = default;
+};
+std::size_t hash_of(const FileNames& names);
+
+struct NamedFiles {
+  ModelFile model;
+  std::optional<ModelFile> cut;  // how its layers are cut into stages
+};
+
+/// What scenarios that are read one after the other share.
+struct KnownSections {
+  Memo<FileNames, const NamedFiles> files{4};
+  Memo<std::string, const CodecChoice> codecs{4};  // by the text of their section
+};
+
+/// Reads a scenario from a parsed document; files that are known are not read again.
+Scenario scenario_from(nlohmann::json document, const std::string& source, KnownSections& known);
 
 /// A changed scenario: this document without the sections `left_out`, with settings applied, read
 /// and checked like a user's file. Throws as `read_scenario`.

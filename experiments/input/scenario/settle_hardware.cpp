@@ -2,15 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
-#include "experiments/input/formats/reading/profile_file.hpp"
-#include "experiments/input/scenario/hardware_checks.hpp"
-#include "experiments/input/scenario/hardware_items.hpp"
-#include "experiments/input/scenario/known_machine.hpp"
-#include "experiments/input/scenario/named_file.hpp"
-#include "experiments/input/scenario/take_stack.hpp"
+#include "experiments/input/files/files.hpp"
+#include "experiments/input/files/nearest.hpp"
+#include "experiments/input/formats/reading/read_model_file.hpp"
+#include "experiments/input/scenario/section_parts.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/named.hpp"
 
 namespace penstock {
 namespace {
@@ -105,20 +105,9 @@ bool uses_catalogue(const HardwareSection& hardware) {
          !is_cost_model(hardware.name);
 }
 
-/// The machine of a catalogue's item. `kept` may be null.
-Machine kept_machine_of(const Catalogue& catalogue, const CatalogueItem& item, KnownMachine* kept) {
-  if (kept == nullptr) return machine_of(catalogue, item);
-  if (kept->name != item.name) {
-    kept->name.clear();
-    kept->machine = machine_of(catalogue, item);
-    kept->name = item.name;
-  }
-  return kept->machine;
-}
-
 /// Looks up the catalogue items that the scenario names. Returns the name of its hardware, which
-/// may come from its own file. `kept` may be null.
-std::string take_named(const Scenario& scenario, const Catalogue* known, KnownMachine* kept,
+/// may come from its own file.
+std::string take_named(const Scenario& scenario, const Catalogue* known, Machines* machines,
                        Hardware& hardware) {
   HardwareSpec& spec = hardware.spec;
   std::string name = scenario.hardware.name;
@@ -128,12 +117,13 @@ std::string take_named(const Scenario& scenario, const Catalogue* known, KnownMa
   if (!scenario.hardware.file.empty()) {
     if (known != nullptr) own = *known;
     name = add_own_item(scenario, own);
-    known = nullptr;
-    kept = nullptr;  // a file may have another machine of this name
+    known = nullptr;  // a file may have another machine of this name
   }
   const Catalogue& catalogue = known != nullptr ? *known : own;
   if (const CatalogueItem* item = machine_item(scenario, name, catalogue)) {
-    spec.machine = kept_machine_of(catalogue, *item, kept);
+    const auto make = [&] { return machine_of(catalogue, *item); };
+    spec.machine =
+        known != nullptr && machines != nullptr ? *machines->get(item->name, make) : make();
   }
   take_link(scenario, catalogue, spec);
   take_topology(scenario, spec);
@@ -175,8 +165,70 @@ std::string cost_model_of(const std::string& name, const HardwareSpec& spec) {
   return spec.profile ? "measured" : "roofline";
 }
 
-/// `known` and `kept` may be null.
-Hardware settled_hardware(const Scenario& scenario, const Catalogue* known, KnownMachine* kept) {
+constexpr const char* none = "none";
+
+/// The stack that a scenario means without naming one; empty: none.
+std::string usual_stack(const Scenario& scenario) {
+  const HardwareSection& hardware = scenario.hardware;
+  const bool stated = hardware.efficiency || hardware.memory_efficiency;
+  const bool profiled = !hardware.profile.empty() || hardware.name == "measured";
+  if (stated || profiled || !scenario.model.by_kind()) return "";
+  return scenario.memory.zero >= 2 ? "fsdp-eager" : "megatron";
+}
+
+const CatalogueItem* stack_item(const Scenario& scenario, const Catalogue& catalogue) {
+  const std::string& stated = scenario.hardware.stack.name;
+  if (stated == none) return nullptr;
+  if (stated.empty()) {
+    const std::string usual = usual_stack(scenario);
+    return usual.empty() ? nullptr : find_item(catalogue, "stack", usual);
+  }
+  if (const CatalogueItem* item = find_item(catalogue, "stack", stated)) return item;
+  refuse_hardware(scenario, "stack",
+                  unknown_text(fmt::format("name \"{}\"", stated), stated,
+                               std::string(none) + ", " + names_of_items(catalogue, "stack")));
+}
+
+void append(std::vector<std::string>& all, const std::vector<std::string>& more) {
+  all.insert(all.end(), more.begin(), more.end());
+}
+
+/// Where the constants of device and stack come from; those of the stack replace the device's.
+Provenance provenance_on(const CatalogueItem* device, const Stack& stack) {
+  Provenance all = stack.provenance;
+  if (device == nullptr) return all;
+  Provenance own = provenance_of(*device, stack.constants.attention);
+  if (stack.kernel_issue_us) std::erase(own.assumed, "kernel_issue_us");
+  append(all.measured, own.measured);
+  append(all.fitted, own.fitted);
+  append(all.assumed, own.assumed);
+  return all;
+}
+
+std::string note_of(const Scenario& scenario, const Stack& stack, const Device& device) {
+  std::string text = fmt::format("stack {}", stack.constants.name);
+  if (scenario.hardware.stack.name.empty()) {
+    text += fmt::format(" (the default with zero {})", scenario.memory.zero);
+  }
+  if (!stack.known_device) {
+    text += fmt::format(", with general constants: it has none of its own on {}", device.name);
+  }
+  return text + "; /hardware/stack names another, or none";
+}
+
+/// Constants that the scenario states itself.
+void take_own(const StackChoice& own, StackConstants& constants) {
+  constants.fp8_share = own.fp8_share.value_or(own.matrix_share.value_or(constants.fp8_share));
+  constants.matrix_share = own.matrix_share.value_or(constants.matrix_share);
+  constants.attention_share = own.attention_share.value_or(constants.attention_share);
+  constants.vector_passes = own.vector_passes.value_or(constants.vector_passes);
+  constants.computes_masked = own.computes_masked.value_or(constants.computes_masked);
+  constants.attention = own.attention.value_or(constants.attention);
+}
+
+}  // namespace
+
+Hardware settle_hardware(const Scenario& scenario, const Catalogue* known, Machines* machines) {
   check_names(scenario);
   Hardware hardware;
   hardware.spec = scenario.hardware.stated;
@@ -184,7 +236,7 @@ Hardware settled_hardware(const Scenario& scenario, const Catalogue* known, Know
   if (!profile.empty())
     hardware.spec.profile =
         read_profile(named_file(scenario.source, scenario.folder, "/hardware/profile", profile));
-  const std::string name = take_named(scenario, known, kept, hardware);
+  const std::string name = take_named(scenario, known, machines, hardware);
   check_differences(scenario, hardware.spec.machine);
   if (hardware.spec.machine) take_device_settings(scenario.hardware, *hardware.spec.machine);
   hardware.cost_model = cost_model_of(name, hardware.spec);
@@ -192,15 +244,107 @@ Hardware settled_hardware(const Scenario& scenario, const Catalogue* known, Know
   return hardware;
 }
 
-}  // namespace
-
-Hardware settle_hardware(const Scenario& scenario, const Catalogue* known) {
-  return settled_hardware(scenario, known, nullptr);
+void refuse_hardware(const Scenario& scenario, const char* key, const std::string& what) {
+  throw in_file(scenario.source, InputError(std::string("/hardware/") + key, what));
 }
 
-Hardware settle_hardware(const Scenario& scenario, const Catalogue& catalogue,
-                         KnownMachine& known) {
-  return settled_hardware(scenario, &catalogue, &known);
+bool is_cost_model(const std::string& name) {
+  return find_named(cost_model_entries(), name) != nullptr;
+}
+
+void check_names(const Scenario& scenario) {
+  const HardwareSection& hardware = scenario.hardware;
+  const bool stated_times = hardware.name == "ideal" || hardware.name == "custom";
+  if (!hardware.file.empty() && hardware.named) {
+    refuse_hardware(scenario, "file", "it conflicts with \"name\"; give one of them");
+  }
+  if (hardware.file.empty() && stated_times && !hardware.device.empty()) {
+    refuse_hardware(scenario, "device",
+                    fmt::format("layers on {} hardware take the times that they state; "
+                                "\"device\" goes with the name \"roofline\"",
+                                hardware.name));
+  }
+  if (hardware.profile.empty() || (!stated_times && hardware.name != "roofline") ||
+      !hardware.file.empty()) {
+    return;
+  }
+  refuse_hardware(scenario, "profile",
+                  fmt::format("{} hardware takes no times from a profile; it goes with "
+                              "the name \"measured\", or that of a machine",
+                              hardware.name));
+}
+
+void check_differences(const Scenario& scenario, const std::optional<Machine>& machine) {
+  const HardwareSection& hardware = scenario.hardware;
+  const bool stacked = !hardware.stack.name.empty() && hardware.stack.name != "none";
+  const std::string of_device = stacked ? "stack" : hardware.device_setting;
+  if (!of_device.empty() && !machine) {
+    refuse_hardware(scenario, of_device.c_str(),
+                    "it is about a device; name a machine or device of penstock list hardware");
+  }
+  if (!hardware.link_setting.empty() && !(machine && machine->topology)) {
+    refuse_hardware(scenario, hardware.link_setting.c_str(),
+                    "it is about the links that a machine brings; name a machine of penstock list "
+                    "hardware, or give links the bandwidth that they reach");
+  }
+}
+
+std::string add_own_item(const Scenario& scenario, Catalogue& catalogue) {
+  const std::string path =
+      named_file(scenario.source, scenario.folder, "/hardware/file", scenario.hardware.file);
+  const std::string name = add_catalogue_file(path, catalogue);
+  if (catalogue[name].is == "link") {
+    refuse_hardware(scenario, "file",
+                    fmt::format("\"{}\" is a link; a machine or a device is needed", name));
+  }
+  return name;
+}
+
+const CatalogueItem* machine_item(const Scenario& scenario, const std::string& name,
+                                  const Catalogue& catalogue) {
+  const std::string& device = scenario.hardware.device;
+  if (is_cost_model(name)) {
+    if (device.empty()) return nullptr;
+    if (const CatalogueItem* item = find_item(catalogue, "device", device)) return item;
+    refuse_hardware(scenario, "device",
+                    unknown_text(fmt::format("name \"{}\"", device), device,
+                                 names_of_items(catalogue, "device")));
+  }
+  if (!device.empty()) {
+    refuse_hardware(
+        scenario, "device",
+        fmt::format("it conflicts with \"{}\", which has its own device; it goes with the name "
+                    "\"roofline\" or \"measured\"",
+                    name));
+  }
+  for (const char* is : {"machine", "device"}) {
+    if (const CatalogueItem* item = find_item(catalogue, is, name)) return item;
+  }
+  const std::string models = names_of(cost_model_entries());
+  const std::string machines = names_of_items(catalogue, "machine");
+  const std::string devices = names_of_items(catalogue, "device");
+  const auto near = nearest(name, split_names(models + ", " + machines + ", " + devices));
+  refuse_hardware(scenario, "name",
+                  fmt::format("unknown name \"{}\";{} known: {}; machines: {}; devices: {}", name,
+                              near ? fmt::format(" did you mean \"{}\"?", *near) : "", models,
+                              machines, devices));
+}
+
+void take_stack(const Scenario& scenario, const Catalogue& catalogue, Hardware& hardware) {
+  if (!hardware.spec.machine) return;
+  const CatalogueItem* item = stack_item(scenario, catalogue);
+  if (item == nullptr) return;
+  Device& device = hardware.spec.machine->device;
+  const Stack stack = stack_of(*item, device.like.empty() ? device.name : device.like);
+  // The default must know the device; a named stack may be carried to others.
+  if (scenario.hardware.stack.name.empty() && !stack.known_device) return;
+  device.stack = stack.constants;
+  take_own(scenario.hardware.stack, device.stack);
+  if (stack.kernel_issue_us) device.kernel_issue_us = *stack.kernel_issue_us;
+  hardware.notes.push_back(note_of(scenario, stack, device));
+  hardware.confidence =
+      Confidence{stack.spread, stack.spread_of,
+                 provenance_on(find_item(catalogue, "device", device.name), stack)};
 }
 
 }  // namespace penstock

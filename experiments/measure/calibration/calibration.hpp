@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -11,13 +12,44 @@
 
 #include "experiments/input/long_work/progress.hpp"
 #include "experiments/measure/calibration/layers_in_run.hpp"
-#include "experiments/measure/calibration/pipeline_runs.hpp"
 #include "validate/backends/registry.hpp"
 #include "validate/calibration/kernel_model.hpp"
 #include "validate/calibration/pipeline_calibration.hpp"
+#include "validate/job/measurement.hpp"
 #include "validate/statistics/bootstrap.hpp"
+#include "validate/store/stored_row.hpp"
 
 namespace penstock {
+
+/// A pipeline that was left out, and why.
+struct LeftOut {
+  std::string name;
+  std::string why;
+};
+
+/// Runs pipelines one after the other until the time is up.
+class PipelineRuns {
+ public:
+  PipelineRuns(const BackendEntry& backend, double budget_s);
+
+  /// `left`: pipelines still to run, including this one. Each runs often enough to be clean, so
+  /// that all may take longer than the budget; after several times as long the others are left out.
+  void run(Pipeline pipeline, std::size_t left);
+
+  std::vector<PipelineRun> runs;
+  std::vector<LeftOut> left_out;
+  std::map<std::string, std::string> environment;
+
+ private:
+  std::optional<std::string> why_left_out(const Pipeline& pipeline) const;
+  std::optional<std::string> measure_within(const Pipeline& pipeline, std::size_t left,
+                                            Measurement& measured);
+  MeasuringPlan plan_for(const Job& job, std::size_t left) const;
+
+  const BackendEntry& backend_;
+  std::int64_t end_ns_;
+  std::int64_t give_up_ns_;
+};
 
 /// Options of a calibration.
 struct CalibrationRequest {
@@ -67,5 +99,9 @@ nlohmann::ordered_json calibration_json(const Calibration& calibration);
 
 /// The report for a terminal.
 std::string calibration_text(const Calibration& calibration);
+
+/// The kernel measurements of a calibration as rows of a store, one per point with all samples.
+/// `at` is the time in UTC: "2026-11-21T18:40:00Z".
+std::vector<ProfileRow> profile_rows(const Calibration& calibration, const std::string& at);
 
 }  // namespace penstock

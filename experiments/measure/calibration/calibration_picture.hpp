@@ -8,6 +8,12 @@ namespace penstock {
 
 /// The plot of a calibration document: held-out kernels, and pipelines by part. Depends only on the
 /// document. Throws InputError with a JSON pointer for any other document.
-CalibrationPlot calibration_plot(const nlohmann::ordered_json& document);
+CalibrationPlot calibration_plot(const nlohmann::json& document);
+
+/// Simulated over published values of one paper or several, as `penstock reproduce --json` prints
+/// them: a panel for each table, a series for each judgement, with the rows that it judges. Rows
+/// that constants were fitted to, and values of 0, are left out. Throws InputError with a JSON
+/// pointer for any other document.
+CalibrationPlot published_plot(const nlohmann::json& document);
 
 }  // namespace penstock

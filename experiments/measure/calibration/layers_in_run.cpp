@@ -9,17 +9,17 @@
 #include <stdexcept>
 #include <utility>
 
-#include "experiments/measure/calibration/calibration_layers.hpp"
+#include "experiments/input/files/files.hpp"
 #include "experiments/measure/calibration/real_layers.hpp"
 #include "experiments/run/layout/layout.hpp"
 #include "experiments/run/simulation.hpp"
 #include "experiments/run/stage_formats.hpp"
 #include "sim/base/error.hpp"
+#include "validate/calibration/kernel_sweep.hpp"
 #include "validate/calibration/term_model.hpp"
 #include "validate/probes/timing/probe_timing.hpp"
 #include "validate/statistics/bootstrap.hpp"
-#include "validate/statistics/median.hpp"
-#include "validate/statistics/median_interval.hpp"
+#include "validate/statistics/summary.hpp"
 #include "validate/store/layer_point.hpp"
 #include "validate/store/validity.hpp"
 
@@ -164,7 +164,7 @@ LayersInRun measured_in_run(const Job& job, const BackendEntry& entry, const Lay
 
 LayersInRun run_under_1f1b(const Scenario& scenario, const BackendEntry& backend, double seconds) {
   const Layout layout = with_codecs(settle(under_1f1b(scenario)));
-  const Simulation simulation(layout, Engine::automatic);
+  const Simulation simulation(layout);
   auto priced = simulation.price_order(layout.schedule);
   if (const auto* finding = std::get_if<Finding>(&priced)) return not_in_run(finding->text);
   if (auto obstacle = backend.obstacle(std::get<PricedPlan>(priced)))
@@ -181,6 +181,32 @@ LayersInRun run_under_1f1b(const Scenario& scenario, const BackendEntry& backend
   }
   job.layers->times_layers = true;
   return measured_in_run(job, backend, layout, seconds);
+}
+
+[[noreturn]] void refuse(const Scenario& scenario, const Layer& layer, const std::string& why) {
+  throw UsageError(
+      fmt::format("{}: layer \"{}\" cannot be measured: {}", scenario.source, layer.name, why));
+}
+
+NamedNumbers stated(const NamedNumbers& numbers) {
+  NamedNumbers all = numbers;
+  std::erase_if(all, [](const auto& number) { return std::isnan(number.second); });
+  return all;
+}
+
+void add(const Scenario& scenario, const Layer& layer, LayerPoint point,
+         std::vector<KernelPoint>& points) {
+  for (const char* pass : {"forward", "backward_input", "backward_weight"}) {
+    point.pass = pass;
+    KernelPoint kernel = kernel_point(point);
+    if (std::find(points.begin(), points.end(), kernel) != points.end()) continue;
+    if (!layer_sampler(point)) {
+      refuse(scenario, layer,
+             fmt::format("no kernel here runs {} of the kind \"{}\" at {}", pass, point.kind,
+                         kernel.shape));
+    }
+    points.push_back(std::move(kernel));
+  }
 }
 
 }  // namespace
@@ -209,6 +235,30 @@ LayersInRun layers_in_run(const Scenario& scenario, const BackendEntry& backend,
   } catch (const InputError& error) {
     return not_in_run(error.what());
   }
+}
+
+std::vector<LayerPoint> points_of_layer(const Layer& layer) {
+  std::vector<LayerPoint> points;
+  for (const LayerPart& part : layer.key.parts) {
+    points.push_back({.kind = part.kind,
+                      .pass = "",
+                      .numbers = stated(part.numbers),
+                      .amount = layer.key.examples,
+                      .sequence = layer.key.sequence});
+  }
+  return points;
+}
+
+std::vector<KernelPoint> layer_points(const Scenario& scenario) {
+  std::vector<KernelPoint> points;
+  for (const Layer& layer : settle(scenario).model.layers) {
+    if (layer.key.parts.empty()) {
+      refuse(scenario, layer,
+             layer.key.kind.empty() ? "it is known by its times" : "a group of devices shares it");
+    }
+    for (LayerPoint& part : points_of_layer(layer)) add(scenario, layer, std::move(part), points);
+  }
+  return points;
 }
 
 }  // namespace penstock

@@ -5,9 +5,12 @@
 #include <vector>
 
 #include "experiments/input/scenario/scenario.hpp"
+#include "sim/model/model_graph.hpp"
 #include "validate/backends/registry.hpp"
 #include "validate/calibration/kernel_sweep.hpp"
 #include "validate/job/layer_times.hpp"
+#include "validate/store/layer_point.hpp"
+#include "validate/store/stored_row.hpp"
 
 namespace penstock {
 
@@ -28,5 +31,13 @@ std::vector<double> samples_in_run(const std::vector<LayerSpent>& iterations);
 /// run at once, with the caches and the memory of a run, so that layers take as long as in other
 /// schedules.
 LayersInRun layers_in_run(const Scenario& scenario, const BackendEntry& backend, double seconds);
+
+/// The passes of a scenario's layers as they run in a cell, each once. Hardware "measured" needs
+/// rows of them to price the scenario. Throws UsageError for layers with given times, layers shared
+/// by several devices, and layers that no kernel here runs.
+std::vector<KernelPoint> layer_points(const Scenario& scenario);
+
+/// The parts of a layer as points to measure, without their pass; empty for a layer without parts.
+std::vector<LayerPoint> points_of_layer(const Layer& layer);
 
 }  // namespace penstock

@@ -49,7 +49,7 @@ std::vector<std::string> comparison_notes(const ComparedRun& a, const ComparedRu
   if (!comparison.same_plan) notes.emplace_back("different plans are compared on their common ops");
   add_counts("iteration", a.recording.timeline.iteration, b.recording.timeline.iteration, "",
              notes);
-  const auto moved = std::count_if(comparison.ops.begin(), comparison.ops.end(), is_moved);
+  const auto moved = std::ranges::count_if(comparison.ops, is_moved);
   if (moved > 0)
     notes.push_back(fmt::format("{} on another rank or link in B",
                                 counted(static_cast<std::uint64_t>(moved), "op")));
@@ -79,14 +79,13 @@ Time resolution_of(const Timeline& timeline) {
   }
 }
 
-std::string place_text(const Plan& plan, std::uint32_t resource) {
-  if (!plan.is_link(resource)) return fmt::format("rank {}", resource);
-  return "link " + text(plan.link(resource));
-}
-
 double share_of_makespan(const Comparison& comparison, Time difference) {
   const double makespan = static_cast<double>(comparison.use_a.makespan.picoseconds);
   return makespan == 0 ? 0 : static_cast<double>(difference.picoseconds) / makespan;
+}
+
+std::string signed_percent(double share) {
+  return share == 0 ? "0 %" : fmt::format("{:+.3g} %", share * 100);
 }
 
 }  // namespace penstock

@@ -24,9 +24,6 @@ std::vector<std::string> comparison_notes(const ComparedRun& a, const ComparedRu
 /// `resolution_key`; 0 for a simulated run.
 Time resolution_of(const Timeline& timeline);
 
-/// "rank 2" or "link 0>1".
-std::string place_text(const Plan& plan, std::uint32_t resource);
-
 /// A difference as a share of the first run's makespan; 0 where that is 0.
 double share_of_makespan(const Comparison& comparison, Time difference);
 
@@ -36,5 +33,8 @@ std::string comparison_text(const ComparedRun& a, const ComparedRun& b,
 /// Everything as JSON, one op per line, so that a million ops need no tree in memory.
 std::string comparison_json(const ComparedRun& a, const ComparedRun& b,
                             const Comparison& comparison);
+
+/// A share with its sign: "+1.5 %".
+std::string signed_percent(double share);
 
 }  // namespace penstock

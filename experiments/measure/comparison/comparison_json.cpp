@@ -7,13 +7,10 @@
 #include "experiments/input/files/json_output.hpp"
 #include "experiments/measure/comparison/comparison.hpp"
 #include "experiments/show/results/result_json.hpp"
+#include "experiments/show/results/run_summary.hpp"
 
 namespace penstock {
 namespace {
-
-ordered_json op_name(const Plan& plan, TaskId task) {
-  return task == no_task ? ordered_json() : ordered_json(task_text(plan, task));
-}
 
 ordered_json place_json(const Plan& plan, TaskId task) {
   return place_text(plan, plan.class_of(task).resource);
@@ -48,15 +45,9 @@ ordered_json spread_json(const Comparison& comparison, const Spread& spread) {
 }
 
 ordered_json alone_json(const Plan& plan, const std::vector<TaskId>& tasks) {
-  ordered_json all = ordered_json::array();
-  for (const TaskId task : tasks) {
-    all.push_back({{"op", task_text(plan, task)}, {"where", place_json(plan, task)}});
-  }
-  return all;
-}
-
-ordered_json by_json(const Plan& a, const Plan& b, const TaskPair& by) {
-  return {{"a", op_name(a, by.a)}, {"b", op_name(b, by.b)}};
+  return list_json(tasks, [&](TaskId task) -> ordered_json {
+    return {{"op", task_text(plan, task)}, {"where", place_json(plan, task)}};
+  });
 }
 
 ordered_json first_json(const Plan& a, const Plan& b, const Comparison& comparison) {
@@ -66,7 +57,7 @@ ordered_json first_json(const Plan& a, const Plan& b, const Comparison& comparis
           {"op", task_text(a, op.task.a)},
           {"where", place_json(a, op.task.a)},
           {"reason", name(op.reason)},
-          {"by", by_json(a, b, op.by)},
+          {"by", {{"a", task_json(a, op.by.a)}, {"b", task_json(b, op.by.b)}}},
           {"start_us", to_us(op.start)},
           {"wait_us", to_us(op.wait)},
           {"duration_us", to_us(op.duration())}};
@@ -77,9 +68,9 @@ ordered_json first_order_json(const Plan& a, const Plan& b, const Comparison& co
   if (!order) return {};
   return {{"time_us", to_us(order->at)},
           {"where", place_text(a, order->resource)},
-          {"behind", op_name(a, order->after.a)},
-          {"a", op_name(a, order->next.a)},
-          {"b", op_name(b, order->next.b)}};
+          {"behind", task_json(a, order->after.a)},
+          {"a", task_json(a, order->next.a)},
+          {"b", task_json(b, order->next.b)}};
 }
 
 ordered_json own_json(const OwnDifferences& own) {
@@ -90,16 +81,15 @@ ordered_json own_json(const OwnDifferences& own) {
 }
 
 ordered_json change_json(const Plan& plan, const MakespanChange& change) {
-  ordered_json parts = ordered_json::array();
-  for (const ChangePart& part : change.parts) {
+  const auto of_part = [&](const ChangePart& part) -> ordered_json {
     const WorkClass& work = plan.classes[part.work];
-    parts.push_back({{"pass", letters(work.pass)},
-                     {"stage", index(work.stage)},
-                     {"where", place_text(plan, work.resource)},
-                     {"ops", part.ops},
-                     {"change_us", to_us(part.change)}});
-  }
-  return {{"durations", std::move(parts)}, {"rest_us", to_us(change.rest)}};
+    return {{"pass", letters(work.pass)},
+            {"stage", index(work.stage)},
+            {"where", place_text(plan, work.resource)},
+            {"ops", part.ops},
+            {"change_us", to_us(part.change)}};
+  };
+  return {{"durations", list_json(change.parts, of_part)}, {"rest_us", to_us(change.rest)}};
 }
 
 ordered_json reasons_json(const Comparison& comparison) {
@@ -174,7 +164,6 @@ ordered_json document(const ComparedRun& a, const ComparedRun& b, const Comparis
   const Plan& plan_b = b.recording.plan;
   const double makespan_a = to_us(makespan(plan_a, a.recording.timeline));
   const double longer = to_us(makespan(plan_b, b.recording.timeline)) - makespan_a;
-  const auto& correlation = comparison.start_correlation;
   return {{"penstock", 1},
           {"same", comparison.same()},
           {"tolerance_us", to_us(comparison.tolerance)},
@@ -189,7 +178,7 @@ ordered_json document(const ComparedRun& a, const ComparedRun& b, const Comparis
           {"start_error", spread_json(comparison, comparison.starts)},
           {"end_error", spread_json(comparison, comparison.ends)},
           {"duration_error", spread_json(comparison, comparison.durations)},
-          {"start_rank_correlation", correlation ? ordered_json(*correlation) : ordered_json()},
+          {"start_rank_correlation", or_null(comparison.start_correlation)},
           {"first", first_json(plan_a, plan_b, comparison)},
           {"first_order", first_order_json(plan_a, plan_b, comparison)},
           {"reasons", reasons_json(comparison)},

@@ -1,12 +1,39 @@
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
+#include <vector>
 
-#include "experiments/measure/gpu_probes/probe_rows.hpp"
+#include "experiments/input/profiles/profile_rows.hpp"
 #include "validate/calibration/gpu/device_fit.hpp"
 
 namespace penstock {
+
+/// Rows that were added to a store.
+struct AddedProbes {
+  std::vector<RowId> rows;
+  std::size_t known = 0;  // were there before: the same measurement
+};
+AddedProbes add_probes(ProfileStore& store, const std::vector<ProfileRow>& rows);
+
+/// Rows judged as in a store of their own.
+JudgedRows judged_probes(const std::string& source, const std::vector<ProfileRow>& rows,
+                         const Today& today);
+
+/// The probes of one GPU.
+struct ProbeRows {
+  std::map<std::string, std::string> environment;
+  std::vector<ProfileRow> rows;  // the newest of each point, not retired
+  std::size_t suspect = 0;       // among these
+  std::size_t retired = 0;       // left out
+};
+
+/// Those of the only GPU, or of the environment of this number. Throws InputError where there are
+/// none, or several GPUs to choose from.
+ProbeRows probe_rows(const JudgedRows& judged, std::optional<std::int64_t> environment = {});
 
 /// What was fitted to the measurements of a GPU.
 struct DeviceReport {

@@ -5,7 +5,6 @@
 
 #include "experiments/input/files/files.hpp"
 #include "experiments/measure/gpu_probes/probe_file.hpp"
-#include "experiments/measure/gpu_probes/probe_lines.hpp"
 #include "sim/base/error.hpp"
 #include "validate/machine/host.hpp"
 #include "validate/store/environment_keys.hpp"

@@ -33,4 +33,14 @@ std::vector<RunIteration> iterations_of(const std::vector<TracedRank>& ranks);
 /// iteration.
 SeenOrder order_of(const RunIteration& iteration, const Placement* placement);
 
+/// The largest microbatch number plus one.
+std::uint32_t microbatches_of(const Schedule& schedule);
+
+/// The schedule that produces this order with default options. If several do, one whose default has
+/// the same number of stages per rank.
+std::optional<std::string> known_order(const SeenOrder& order);
+
+/// The first difference from the named order; "" if there is none.
+std::string order_difference(const Schedule& seen, const NamedOrder& named);
+
 }  // namespace penstock

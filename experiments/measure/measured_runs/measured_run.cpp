@@ -6,18 +6,17 @@
 #include <cmath>
 #include <map>
 #include <numeric>
-#include <tuple>
 #include <utility>
 #include <variant>
 
-#include "experiments/measure/measured_runs/host_times.hpp"
-#include "experiments/measure/measured_runs/order_names.hpp"
-#include "experiments/measure/measured_runs/transfer_times.hpp"
+#include "experiments/measure/measured_runs/iterations.hpp"
+#include "experiments/measure/measured_runs/run_times.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/limits.hpp"
 #include "sim/engines/events.hpp"
 #include "sim/plan/lower.hpp"
-#include "validate/statistics/median.hpp"
+#include "validate/statistics/bootstrap.hpp"
+#include "validate/statistics/summary.hpp"
 
 namespace penstock {
 namespace {
@@ -67,16 +66,14 @@ bool has_order(const RunIteration& iteration, const Schedule& schedule) {
 
 // ---- an iteration as a run of a plan ----
 
-using OpKey = std::tuple<Pass, Stage, Microbatch>;
-
 /// The actions of an iteration, timed from the begin of the first.
 Timeline actions_of(const Plan& plan, const RunIteration& run) {
-  std::map<OpKey, KinetoSpan> spans;
+  std::map<ActionKey, KinetoSpan> spans;
   std::int64_t first = INT64_MAX;
   std::int64_t last = INT64_MIN;
   for (const auto& rank : run.ops) {
     for (const MeasuredOp& op : rank) {
-      spans[{op.action.pass, op.action.stage, op.action.microbatch}] = op.span;
+      spans[key_of(op.action)] = op.span;
       first = std::min(first, op.span.begin_ns);
       last = std::max(last, op.span.end_ns);
     }
@@ -110,13 +107,6 @@ Plan plan_of(const SeenOrder& order) {
 
 // ---- times of ops ----
 
-double quantile(const std::vector<double>& sorted, double share) {
-  const double place = share * static_cast<double>(sorted.size() - 1);
-  const auto below = static_cast<std::size_t>(place);
-  const std::size_t above = std::min(below + 1, sorted.size() - 1);
-  return sorted[below] + (place - static_cast<double>(below)) * (sorted[above] - sorted[below]);
-}
-
 double mean(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
@@ -146,7 +136,6 @@ std::vector<OpTimes> op_times(const Plan& plan, const std::vector<Timeline>& ite
   for (const auto& [key, of_iterations] : lengths) {
     std::vector<double> values;
     for (const auto& each : of_iterations) values.insert(values.end(), each.begin(), each.end());
-    std::sort(values.begin(), values.end());
     times.push_back({key.first, key.second, values.size(),
                      on_host ? typical_length(of_iterations) : median(values),
                      quantile(values, 0.25), quantile(values, 0.75)});

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "experiments/measure/measured_runs/host_times.hpp"
 #include "experiments/measure/measured_runs/iterations.hpp"
 #include "experiments/measure/measured_runs/rank_traces.hpp"
+#include "experiments/measure/measured_runs/run_times.hpp"
 #include "sim/order/placement.hpp"
 #include "sim/order/schedule.hpp"
 #include "sim/timeline/timeline.hpp"

@@ -6,7 +6,7 @@
 #include <array>
 
 #include "sim/base/error.hpp"
-#include "validate/statistics/median.hpp"
+#include "validate/statistics/summary.hpp"
 
 namespace penstock {
 namespace {

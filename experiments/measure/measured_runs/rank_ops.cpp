@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <utility>
+
+#include "experiments/input/files/plain_text.hpp"
 
 namespace penstock {
 namespace {
@@ -13,10 +14,7 @@ std::optional<std::uint32_t> step_number(std::string_view name) {
   constexpr std::string_view prefix = "ProfilerStep#";
   if (!name.starts_with(prefix)) return std::nullopt;
   name.remove_prefix(prefix.size());
-  std::uint32_t number = 0;
-  const auto [rest, error] = std::from_chars(name.data(), name.data() + name.size(), number);
-  if (error != std::errc{} || rest != name.data() + name.size()) return std::nullopt;
-  return number;
+  return whole_number<std::uint32_t>(name);
 }
 
 }  // namespace

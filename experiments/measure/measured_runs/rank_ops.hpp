@@ -5,13 +5,20 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
-#include "experiments/input/formats/kineto.hpp"
+#include "experiments/input/formats/traces/kineto_trace.hpp"
 #include "sim/order/schedule.hpp"
 
 namespace penstock {
+
+/// What an action does, however it is joined with others.
+using ActionKey = std::tuple<Pass, Stage, Microbatch>;
+inline ActionKey key_of(const Action& action) {
+  return {action.pass, action.stage, action.microbatch};
+}
 
 /// An op in a trace.
 struct MeasuredOp {

@@ -20,13 +20,62 @@ class RankFinder {
       : reading_(reading), holder_(reading.files.size()) {}
 
   /// Throws InputError without the file's name for an unwanted or duplicate rank.
-  std::uint32_t place(const KinetoTrace& trace, std::size_t argument);
+
+  std::uint32_t place(const KinetoTrace& trace, std::size_t argument) {
+    if (says_rank_.value_or(trace.rank.has_value()) != trace.rank.has_value()) {
+      throw InputError(
+          "some of the files say of which rank they are (/distributedInfo/rank), and "
+          "some do not; all or none must");
+    }
+    says_rank_ = trace.rank.has_value();
+    if (trace.world_size && world_size_ && *world_size_ != *trace.world_size) {
+      throw InputError("/distributedInfo/world_size",
+                       fmt::format("its job has {}, that of {} has {}",
+                                   counted(*trace.world_size, "rank"), sized_by_, *world_size_));
+    }
+    if (trace.world_size && !world_size_) {
+      world_size_ = trace.world_size;
+      sized_by_ = trace.source;
+    }
+    const std::uint32_t rank = rank_of(trace, argument);
+    if (!holder_[rank].empty()) {
+      throw InputError("/distributedInfo/rank",
+                       fmt::format("it is of rank {}, as is {}", *trace.rank, holder_[rank]));
+    }
+    holder_[rank] = trace.source;
+    return rank;
+  }
+
   bool by_order() const { return !says_rank_.value_or(true); }
   /// Throws InputError if ranks of the job have no file.
-  void finish() const;
+
+  void finish() const {
+    if (!reading_.pipeline_ranks.empty() || !world_size_ || *world_size_ <= holder_.size()) return;
+    throw InputError(fmt::format(
+        "{}: /distributedInfo/world_size: the job has {} ranks, and rank {} is missing; where only "
+        "some of them are the pipeline, --pipeline-ranks says which",
+        sized_by_, *world_size_, holder_.size()));
+  }
 
  private:
-  std::uint32_t rank_of(const KinetoTrace& trace, std::size_t argument) const;
+  std::uint32_t rank_of(const KinetoTrace& trace, std::size_t argument) const {
+    if (!trace.rank) return static_cast<std::uint32_t>(argument);
+    const std::vector<std::uint32_t>& wanted = reading_.pipeline_ranks;
+    if (wanted.empty()) {
+      if (*trace.rank < holder_.size()) return *trace.rank;
+      throw InputError(
+          "/distributedInfo/rank",
+          fmt::format("it is of rank {}; {}, or --pipeline-ranks says of which", *trace.rank,
+                      holder_.size() == 1 ? std::string("one file must be of rank 0")
+                                          : fmt::format("{} files must be of ranks 0 to {}",
+                                                        holder_.size(), holder_.size() - 1)));
+    }
+    const auto found = std::find(wanted.begin(), wanted.end(), *trace.rank);
+    if (found != wanted.end()) return static_cast<std::uint32_t>(found - wanted.begin());
+    throw InputError(
+        "/distributedInfo/rank",
+        fmt::format("it is of rank {}, which --pipeline-ranks does not name", *trace.rank));
+  }
 
   const TraceReading& reading_;
   std::vector<std::string> holder_;  // by pipeline rank: its file
@@ -34,58 +83,6 @@ class RankFinder {
   std::optional<std::uint32_t> world_size_;
   std::string sized_by_;  // the file that stated it
 };
-
-std::uint32_t RankFinder::rank_of(const KinetoTrace& trace, std::size_t argument) const {
-  if (!trace.rank) return static_cast<std::uint32_t>(argument);
-  const std::vector<std::uint32_t>& wanted = reading_.pipeline_ranks;
-  if (wanted.empty()) {
-    if (*trace.rank < holder_.size()) return *trace.rank;
-    throw InputError(
-        "/distributedInfo/rank",
-        fmt::format("it is of rank {}; {}, or --pipeline-ranks says of which", *trace.rank,
-                    holder_.size() == 1 ? std::string("one file must be of rank 0")
-                                        : fmt::format("{} files must be of ranks 0 to {}",
-                                                      holder_.size(), holder_.size() - 1)));
-  }
-  const auto found = std::find(wanted.begin(), wanted.end(), *trace.rank);
-  if (found != wanted.end()) return static_cast<std::uint32_t>(found - wanted.begin());
-  throw InputError(
-      "/distributedInfo/rank",
-      fmt::format("it is of rank {}, which --pipeline-ranks does not name", *trace.rank));
-}
-
-std::uint32_t RankFinder::place(const KinetoTrace& trace, std::size_t argument) {
-  if (says_rank_.value_or(trace.rank.has_value()) != trace.rank.has_value()) {
-    throw InputError(
-        "some of the files say of which rank they are (/distributedInfo/rank), and "
-        "some do not; all or none must");
-  }
-  says_rank_ = trace.rank.has_value();
-  if (trace.world_size && world_size_ && *world_size_ != *trace.world_size) {
-    throw InputError("/distributedInfo/world_size",
-                     fmt::format("its job has {}, that of {} has {}",
-                                 counted(*trace.world_size, "rank"), sized_by_, *world_size_));
-  }
-  if (trace.world_size && !world_size_) {
-    world_size_ = trace.world_size;
-    sized_by_ = trace.source;
-  }
-  const std::uint32_t rank = rank_of(trace, argument);
-  if (!holder_[rank].empty()) {
-    throw InputError("/distributedInfo/rank",
-                     fmt::format("it is of rank {}, as is {}", *trace.rank, holder_[rank]));
-  }
-  holder_[rank] = trace.source;
-  return rank;
-}
-
-void RankFinder::finish() const {
-  if (!reading_.pipeline_ranks.empty() || !world_size_ || *world_size_ <= holder_.size()) return;
-  throw InputError(fmt::format(
-      "{}: /distributedInfo/world_size: the job has {} ranks, and rank {} is missing; where only "
-      "some of them are the pipeline, --pipeline-ranks says which",
-      sized_by_, *world_size_, holder_.size()));
-}
 
 /// Suggests what to do if nothing assigns kernels to ops.
 InputError nothing_matches(const NameUse& names) {

@@ -8,7 +8,6 @@
 #include <set>
 
 #include "experiments/input/fields/fields.hpp"
-#include "experiments/input/files/error_place.hpp"
 #include "experiments/input/files/files.hpp"
 #include "experiments/input/files/json_input.hpp"
 #include "experiments/input/files/json_output.hpp"

@@ -106,6 +106,10 @@ std::vector<PaperRow> read_paper_rows(const std::string& path, const PaperTable&
 /// The number of a column. Throws InputError with the known columns.
 std::size_t column_of(const PaperTable& table, std::string_view name);
 
+/// Some cells of a row as text without quotes.
+std::vector<std::string> cells_of(const PaperTable& table, const PaperRow& row,
+                                  const std::vector<std::string>& columns);
+
 /// What a paper.json takes, as the text of a schema.
 std::string_view paper_schema();
 

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 
-#include "experiments/input/files/csv_cells.hpp"
 #include "experiments/input/files/files.hpp"
 #include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/files/table.hpp"
@@ -71,6 +70,13 @@ PaperCell number_cell(double value) {
 std::string text_of(const PaperCell& cell) {
   const nlohmann::json value = nlohmann::json::parse(cell.json);
   return value.is_string() ? value.get<std::string>() : cell.json;
+}
+
+std::vector<std::string> cells_of(const PaperTable& table, const PaperRow& row,
+                                  const std::vector<std::string>& columns) {
+  std::vector<std::string> cells;
+  for (const std::string& name : columns) cells.push_back(text_of(row[column_of(table, name)]));
+  return cells;
 }
 
 std::vector<PaperRow> read_paper_rows(const std::string& path, const PaperTable& table) {

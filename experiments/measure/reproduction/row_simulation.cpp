@@ -18,11 +18,8 @@ namespace {
 using nlohmann::json;
 
 std::string label_of(const RowCase& row) {
-  std::string text = row.table.name + ", row";
-  for (const std::string& name : row.table.label) {
-    text += " " + text_of(row.row[column_of(row.table, name)]);
-  }
-  return text;
+  return fmt::format("{}, row {}", row.table.name,
+                     fmt::join(cells_of(row.table, row.row, row.table.label), " "));
 }
 
 /// Adds the row to the errors of a step.
@@ -199,7 +196,8 @@ std::string take_results(const RowCase& row, const json& scenario, Names& names)
   if (!result.report) {
     throw InputError("", fmt::format("its run does not finish: {}", result.findings.front().text));
   }
-  const nlohmann::ordered_json document = result_json(result, keys_of(row.table));
+  const std::set<std::string> keys = keys_of(row.table);
+  const nlohmann::ordered_json document = result_json(result, &keys);
   for (const auto& [name, pointer] : row.table.results) {
     try {
       names[name] = result_at(document, name, pointer);
@@ -211,6 +209,12 @@ std::string take_results(const RowCase& row, const json& scenario, Names& names)
 }
 
 }  // namespace
+
+Names start_constants(const Paper& paper) {
+  Names names;
+  for (const PaperConstant& constant : paper.constants) names[constant.name] = constant.range.start;
+  return names;
+}
 
 bool holds(const std::string& formula, const RowCase& row) {
   return about(row, [&] { return value_of(formula, names_of(row)) != 0; });
@@ -236,11 +240,7 @@ struct PreparedRow::Parts {
 
 PreparedRow::PreparedRow(const Paper& paper, const PaperTable& table, const PaperRow& row,
                          const Catalogue* catalogue) {
-  Names constants;
-  for (const PaperConstant& constant : paper.constants) {
-    constants[constant.name] = constant.range.start;
-  }
-  Parts parts{{paper, table, row, std::move(constants), catalogue}, {}, {}, {}, {}};
+  Parts parts{{paper, table, row, start_constants(paper), catalogue}, {}, {}, {}, {}};
   about(parts.row, [&] {
     const Dependence depends(parts.row);
     Names names = parts.row.constants;
@@ -269,28 +269,28 @@ PreparedRow::PreparedRow(const Paper& paper, const PaperTable& table, const Pape
   parts_ = std::make_shared<const Parts>(std::move(parts));
 }
 
-SimulatedRow PreparedRow::simulate(const Names& constants) const {
+RowValues PreparedRow::simulate(const Names& constants) const {
   const RowCase& row = parts_->row;
   return about(row, [&] {
-    SimulatedRow simulated;
+    RowValues values;
     Names names = row.constants;
     for (const auto& [name, value] : constants) names[name] = value;
     add_columns(row, names);
     for (const auto& [name, value] : parts_->names) names[name] = value;
     add_formulas(parts_->formulas, names);
-    simulated.published = row.table.published.empty() ? std::numeric_limits<double>::quiet_NaN()
-                                                      : value_of(row.table.published, names);
+    values.published = row.table.published.empty() ? std::numeric_limits<double>::quiet_NaN()
+                                                   : value_of(row.table.published, names);
     if (!row.table.results.empty()) {
       json scenario = parts_->scenario;
       if (parts_->has_texts) work_out(scenario, names);
       put_all(row, parts_->set, names, scenario);
-      simulated.finding = take_results(row, scenario, names);
+      values.finding = take_results(row, scenario, names);
     }
-    simulated.value = value_of(row.table.simulated, names);
+    values.simulated = value_of(row.table.simulated, names);
     for (const auto& [name, formula] : row.table.shown) {
-      simulated.shown.push_back(value_of(formula, names));
+      values.shown.push_back(value_of(formula, names));
     }
-    return simulated;
+    return values;
   });
 }
 

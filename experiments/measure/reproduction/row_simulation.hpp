@@ -18,13 +18,16 @@ struct RowCase {
   const Catalogue* catalogue = nullptr;  // read again if missing
 };
 
-/// The values of a row.
-struct SimulatedRow {
+/// Both values of a row.
+struct RowValues {
   double published = 0;
-  double value = 0;
+  double simulated = 0;
   std::vector<double> shown;  // as `PaperTable::shown`
   std::string finding;        // a finding of its run, such as out of memory
 };
+
+/// The start values of the paper's constants.
+Names start_constants(const Paper& paper);
 
 /// Whether a formula over the columns and names of a row is true.
 bool holds(const std::string& formula, const RowCase& row);
@@ -40,7 +43,7 @@ class PreparedRow {
               const Catalogue* catalogue);
 
   /// Throws InputError as the constructor does, also for a run that does not finish.
-  SimulatedRow simulate(const Names& constants) const;
+  RowValues simulate(const Names& constants) const;
 
  private:
   struct Parts;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "experiments/input/files/files.hpp"
 #include "experiments/input/long_work/parallel.hpp"
@@ -46,13 +47,11 @@ NeededRows needed_rows(const TableCase& of, const Rows& rows, const Rows& others
   return needed;
 }
 
-RowValues seen_from(const RowValues& from, const RowValues& values, bool difference) {
-  if (difference) {
-    return {values.published - from.published, values.simulated - from.simulated, values.finding,
-            values.shown};
-  }
-  return {values.published / from.published, values.simulated / from.simulated, values.finding,
-          values.shown};
+RowValues seen_from(const RowValues& from, RowValues values, bool difference) {
+  const auto seen = [&](double value, double by) { return difference ? value - by : value / by; };
+  values.published = seen(values.published, from.published);
+  values.simulated = seen(values.simulated, from.simulated);
+  return values;
 }
 
 std::vector<RowValues> seen_from_references(const TableCase& of, const NeededRows& needed,
@@ -68,17 +67,22 @@ std::vector<RowValues> seen_from_references(const TableCase& of, const NeededRow
 
 }  // namespace
 
-Names start_constants(const Paper& paper) {
-  Names names;
-  for (const PaperConstant& constant : paper.constants) names[constant.name] = constant.range.start;
-  return names;
+void RowProgress::expect(const Judgement& judgement, std::size_t rows) {
+  constexpr std::uint64_t usual_steps = 8;
+  constexpr std::uint64_t dampings = 6;  // tried by each step of a fit
+  if (!judgement.fit) return expected_.push_back(rows);
+  const std::uint64_t of_fit = usual_steps * (judgement.fit->constants.size() + dampings) * rows;
+  expected_.push_back((judgement.fit->on_others ? rows : 1) * of_fit + rows);
 }
 
-std::vector<std::string> cells_of(const PaperTable& table, const PaperRow& row,
-                                  const std::vector<std::string>& columns) {
-  std::vector<std::string> cells;
-  for (const std::string& name : columns) cells.push_back(text_of(row[column_of(table, name)]));
-  return cells;
+void RowProgress::begin_judgement() { end_ = done_ + expected_[next_++]; }
+
+void RowProgress::of_batch(std::size_t done) {
+  if (!on_progress_) return;
+  const std::uint64_t so_far = done_ + done;
+  on_progress_("rows", so_far,
+               std::accumulate(expected_.begin() + static_cast<std::ptrdiff_t>(next_),
+                               expected_.end(), std::max(end_, so_far)));
 }
 
 bool holds(const TableCase& table, const PaperRow& row, const std::string& formula) {
@@ -101,8 +105,7 @@ std::vector<std::vector<RowValues>> row_values(const TableCase& table, const Row
   }
   const auto simulate = [&](std::size_t number) {
     const std::size_t choice = number / count, row = number % count;
-    const SimulatedRow simulated = prepared[row].simulate(choices[choice]);
-    all[choice][row] = {simulated.published, simulated.value, simulated.finding, simulated.shown};
+    all[choice][row] = prepared[row].simulate(choices[choice]);
   };
   if (table.progress == nullptr) {
     in_parallel(choices.size() * count, simulate);

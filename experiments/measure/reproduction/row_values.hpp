@@ -1,14 +1,37 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "experiments/input/catalogue/catalogue.hpp"
-#include "experiments/measure/reproduction/formula.hpp"
-#include "experiments/measure/reproduction/paper.hpp"
-#include "experiments/measure/reproduction/row_progress.hpp"
+#include "experiments/input/long_work/progress.hpp"
+#include "experiments/measure/reproduction/row_simulation.hpp"
 
 namespace penstock {
+
+/// Counts simulated rows. The number that a fit needs is unknown in advance: until it ends, a
+/// typical number of steps is assumed.
+class RowProgress {
+ public:
+  explicit RowProgress(OnProgress on_progress) : on_progress_(std::move(on_progress)) {}
+
+  /// Announces a judgement.
+  void expect(const Judgement& judgement, std::size_t rows);
+  void begin_judgement();
+  /// The number of simulated rows of the current batch, so far.
+  void of_batch(std::size_t done);
+  void end_batch(std::size_t rows) { done_ += rows; }
+
+ private:
+  OnProgress on_progress_;
+  std::vector<std::uint64_t> expected_;  // of the remaining judgements
+  std::size_t next_ = 0;
+  std::uint64_t done_ = 0;
+  std::uint64_t end_ = 0;  // of the current judgement
+};
 
 /// A table of a paper, and what is needed to simulate its rows.
 struct TableCase {
@@ -17,21 +40,6 @@ struct TableCase {
   const Catalogue& catalogue;
   RowProgress* progress = nullptr;
 };
-
-/// Both values of a row, as compared.
-struct RowValues {
-  double published = 0;
-  double simulated = 0;
-  std::string finding;
-  std::vector<double> shown;
-};
-
-/// The start values of the paper's constants.
-Names start_constants(const Paper& paper);
-
-/// Some cells of a row as text without quotes.
-std::vector<std::string> cells_of(const PaperTable& table, const PaperRow& row,
-                                  const std::vector<std::string>& columns);
 
 /// Whether a formula over columns and names is true for a row of the table, whatever the constants.
 bool holds(const TableCase& table, const PaperRow& row, const std::string& formula);

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "experiments/input/formats/orders/torch_version.hpp"
 #include "experiments/input/formats/torch_csv.hpp"
+#include "experiments/input/orders/torch_version.hpp"
 
 namespace penstock {
 namespace {

@@ -19,8 +19,7 @@
 #include "experiments/measure/torch_runs/torch_scripts.hpp"
 #include "sim/base/error.hpp"
 #include "validate/processes/program.hpp"
-#include "validate/processes/python.hpp"
-#include "validate/statistics/median.hpp"
+#include "validate/statistics/summary.hpp"
 
 namespace penstock {
 namespace {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "experiments/measure/measured_runs/rank_traces.hpp"
-#include "validate/statistics/median.hpp"
+#include "validate/statistics/summary.hpp"
 
 namespace penstock {
 namespace {

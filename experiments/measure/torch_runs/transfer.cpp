@@ -8,13 +8,13 @@
 
 #include "experiments/input/files/files.hpp"
 #include "experiments/input/files/output_file.hpp"
-#include "experiments/measure/measured_runs/host_times.hpp"
 #include "experiments/measure/measured_runs/outputs.hpp"
+#include "experiments/measure/measured_runs/run_times.hpp"
 #include "experiments/run/simulation.hpp"
 #include "schedules/registry.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
-#include "validate/statistics/median.hpp"
+#include "validate/statistics/summary.hpp"
 
 namespace penstock {
 namespace {
@@ -128,7 +128,7 @@ std::variant<PricedPlan, std::string> Transfer::priced(const RuntimeOrder& order
   std::get<0>(settings).push_back(fmt::format("/overheads/host_us={}", host_.op_us + op_us_));
   try {
     const Layout layout = settle(read_scenario(folder_ + "run.json", std::get<0>(settings)));
-    const Simulation simulation(layout, Engine::automatic);
+    const Simulation simulation(layout);
     auto priced = simulation.price_order(layout.schedule);
     if (const auto* finding = std::get_if<Finding>(&priced)) return finding->text;
     move_first_inputs(layout, host_.op_us, std::get<PricedPlan>(priced));

@@ -16,9 +16,8 @@ namespace penstock {
 namespace {
 
 PricedPlan priced_order(const Layout& layout) {
-  const Simulation simulation(layout, Engine::automatic);
-  std::variant<Schedule, Finding> order = layout.schedule;
-  if (layout.policy != nullptr) order = simulation.decide(0);
+  const Simulation simulation(layout);
+  const auto order = simulation.order();
   if (const auto* finding = std::get_if<Finding>(&order)) throw UsageError(finding->text);
   auto lowered = simulation.price_order(std::get<Schedule>(order));
   if (const auto* finding = std::get_if<Finding>(&lowered)) throw UsageError(finding->text);

@@ -17,7 +17,7 @@
 #include "schedules/registry.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
-#include "validate/statistics/rank_correlation.hpp"
+#include "validate/statistics/summary.hpp"
 
 namespace penstock {
 namespace {

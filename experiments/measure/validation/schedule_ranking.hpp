@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "experiments/measure/validation/validation.hpp"
-#include "validate/statistics/error_summary.hpp"
+#include "validate/statistics/summary.hpp"
 
 namespace penstock {
 

@@ -6,7 +6,7 @@
 #include "experiments/input/files/json_output.hpp"
 #include "experiments/input/files/table.hpp"
 #include "experiments/measure/validation/schedule_ranking.hpp"
-#include "validate/statistics/median.hpp"
+#include "validate/statistics/summary.hpp"
 
 namespace penstock {
 namespace {
@@ -24,7 +24,7 @@ ordered_json schedule_json(const RankedSchedule& one) {
   return result;
 }
 
-std::vector<std::string> row_of(const RankedSchedule& one) {
+TableRow row_of(const RankedSchedule& one) {
   const RunErrors& errors = one.validation.errors;
   const bool scored = one.validation.why_no_score.empty();
   const auto error_text = [&](double error) { return scored ? percent_text(error) : "-"; };
@@ -92,16 +92,13 @@ std::string why_inconclusive(const ScheduleRanking& ranking) {
 }
 
 ordered_json ranking_json(const ScheduleRanking& ranking) {
-  ordered_json schedules = ordered_json::array();
-  for (const RankedSchedule& one : ranking.schedules) schedules.push_back(schedule_json(one));
   const auto known = [&](double value) {
     return ranking.ran > 0 && ranking.why_no_score.empty() ? ordered_json(value) : ordered_json();
   };
   return {{"penstock", 1},
           {"backend", ranking.backend},
           {"verdict", name(ranking.verdict)},
-          {"rank_correlation",
-           ranking.correlation ? ordered_json(*ranking.correlation) : ordered_json()},
+          {"rank_correlation", or_null(ranking.correlation)},
           {"mean_error", known(ranking.errors.mean)},
           {"worst_error", known(ranking.errors.most)},
           {"mean_retest_error", known(ranking.retests.mean)},
@@ -111,13 +108,12 @@ ordered_json ranking_json(const ScheduleRanking& ranking) {
           {"regret", known(ranking.regret)},
           {"why_no_score", ranking.why_no_score},
           {"interrupted", ranking.interrupted},
-          {"schedules", std::move(schedules)}};
+          {"schedules", list_json(ranking.schedules, schedule_json)}};
 }
 
 std::string ranking_text(const ScheduleRanking& ranking) {
-  std::vector<std::vector<std::string>> rows{{"schedule", "measured µs", "simulated µs",
-                                              "structure", "profile", "retest", "spread",
-                                              "verdict"}};
+  TableRows rows{{"schedule", "measured µs", "simulated µs", "structure", "profile", "retest",
+                  "spread", "verdict"}};
   for (std::size_t i = 0; i < ranking.ran; ++i) rows.push_back(row_of(ranking.schedules[i]));
   std::string text = fmt::format("on {}, in the scenario's own time\n", ranking.backend);
   if (ranking.ran > 0)

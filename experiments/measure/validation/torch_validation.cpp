@@ -16,7 +16,7 @@
 #include "sim/base/error.hpp"
 #include "sim/engines/relax.hpp"
 #include "validate/machine/cores.hpp"
-#include "validate/statistics/median.hpp"
+#include "validate/statistics/summary.hpp"
 
 namespace penstock {
 namespace {
@@ -36,9 +36,8 @@ struct Runnable {
 /// Throws InputError or UsageError where the candidate does not run.
 Runnable runnable(const TorchCandidate& candidate, std::size_t number) {
   Layout layout = with_codecs(settle(*candidate.scenario));
-  const Simulation simulation(layout, Engine::automatic);
-  std::variant<Schedule, Finding> order = layout.schedule;
-  if (layout.policy != nullptr) order = simulation.decide(0);
+  const Simulation simulation(layout);
+  const auto order = simulation.order();
   if (const auto* finding = std::get_if<Finding>(&order)) throw UsageError(finding->text);
   const auto& schedule = std::get<Schedule>(order);
   const std::string why_not = why_not_in_torch(layout, schedule);

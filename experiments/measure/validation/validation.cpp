@@ -139,12 +139,6 @@ std::optional<Finding> measure_and_compare(const Setting& setting, Validation& r
   return std::nullopt;
 }
 
-/// The order to run. A policy's decisions in simulation become the order.
-std::variant<Schedule, Finding> order_of(const Simulation& simulation, const Layout& layout) {
-  if (layout.policy != nullptr) return simulation.decide(0);
-  return layout.schedule;
-}
-
 /// Links have no time limit, so a run may wait for a long time without measuring anything.
 void check_real_time(const BackendEntry& backend, const Validation& result) {
   constexpr double most_s = 10;
@@ -199,8 +193,8 @@ void check_processes(const BackendEntry& backend, const PricedPlan& priced,
 std::optional<Finding> run_for_real(const Layout& layout, Optimizer optimizer,
                                     const BackendEntry& backend, const ValidationOptions& options,
                                     Validation& result) {
-  const Simulation simulation(layout, Engine::automatic);
-  const auto order = order_of(simulation, layout);
+  const Simulation simulation(layout);
+  const auto order = simulation.order();  // of a policy: as it decides in simulation
   if (const auto* finding = std::get_if<Finding>(&order)) return *finding;
   auto drawn = drawn_plan(simulation, layout, std::get<Schedule>(order), backend.runs_layers);
   if (auto* finding = std::get_if<Finding>(&drawn)) return std::move(*finding);

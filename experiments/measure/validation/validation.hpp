@@ -9,7 +9,7 @@
 #include "experiments/measure/calibration/real_layers.hpp"
 #include "experiments/measure/validation/coding_check.hpp"
 #include "experiments/measure/validation/numbers_check.hpp"
-#include "experiments/run/finding.hpp"
+#include "experiments/run/simulation.hpp"
 #include "sim/timeline/timeline.hpp"
 #include "validate/backends/registry.hpp"
 #include "validate/job/job.hpp"

@@ -35,8 +35,8 @@ std::string scale_text(const Validation& validation) {
 
 /// The rank with the largest error of its idle share.
 std::size_t worst_rank(const RunErrors& errors) {
-  const auto worst = std::max_element(errors.bubble.begin(), errors.bubble.end(),
-                                      [](double a, double b) { return std::abs(a) < std::abs(b); });
+  const auto worst =
+      std::ranges::max_element(errors.bubble, {}, [](double e) { return std::abs(e); });
   return static_cast<std::size_t>(worst - errors.bubble.begin());
 }
 
@@ -90,12 +90,6 @@ std::string errors_table(const Validation& validation) {
                   {"bubble error", share_text(std::abs(errors.bubble[worst])), "",
                    fmt::format("how far off the idle share of rank {} is, the furthest", worst)}},
                  {0, 3});
-}
-
-/// NaN and infinity become null; the verdict still fails.
-ordered_json numbers_json(const Validation& validation) {
-  const auto& error = validation.numbers.error;
-  return error && std::isfinite(*error) ? ordered_json(*error) : ordered_json();
 }
 
 std::string_view torch_bodies_text(std::string_view bodies) {
@@ -181,7 +175,7 @@ ordered_json actions_json(const Validation& validation) {
   if (validation.coding) coding = coding_json(*validation.coding, validation.stash_peaks);
   return {{"bodies", std::move(bodies)},
           {"bodies_reason", validation.why_busy},
-          {"numbers_error", numbers_json(validation)},
+          {"numbers_error", or_null(validation.numbers.error)},
           {"coding", std::move(coding)},
           {"memory", held_json(validation.memory)}};
 }
@@ -218,14 +212,12 @@ std::size_t quiet_steps(const Validation& validation) {
 }
 
 std::string clean_text(const Measurement& measured) {
-  std::string text =
-      fmt::format("{} clean iterations of {}", measured.iterations.size(), measured.tried);
-  std::string_view separator = "; not clean: ";
-  for (const auto& [reason, count] : measured.disturbed) {
-    text += fmt::format("{}{} {}", separator, disturbance_text(reason), count);
-    separator = ", ";
-  }
-  return text;
+  const auto of_reason = [](const auto& disturbed) {
+    return fmt::format("{} {}", disturbance_text(disturbed.first), disturbed.second);
+  };
+  return fmt::format(
+      "{} clean iterations of {}{}{}", measured.iterations.size(), measured.tried,
+      measured.disturbed.empty() ? "" : "; not clean: ", joined(measured.disturbed, of_reason));
 }
 
 std::string clean_text(const Validation& validation) {

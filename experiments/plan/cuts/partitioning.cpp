@@ -2,8 +2,22 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
 #include "experiments/input/files/files.hpp"
 #include "experiments/input/files/nearest.hpp"
+#include "experiments/input/files/plain_text.hpp"
+#include "experiments/input/files/table.hpp"
+#include "experiments/input/formats/reading/read_model_file.hpp"
+#include "experiments/input/model_files/model_file.hpp"
+#include "experiments/run/layout/layout.hpp"
+#include "experiments/show/pictures/plots/cut_picture.hpp"
+#include "hardware_models/registry.hpp"
+#include "hardware_models/times/stated_times.hpp"
 #include "schedules/partitioners/registry.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
@@ -11,11 +25,110 @@
 namespace penstock {
 namespace {
 
+using nlohmann::json;
+
+/// The id and the description of a node of PipeDream: "node12 Conv2d(…)".
+struct NodeName {
+  std::uint64_t number = UINT64_MAX;
+  std::string_view description;
+};
+
+NodeName node_name(std::string_view name) {
+  const std::size_t space = std::min(name.find(' '), name.size());
+  const std::string_view id = name.substr(0, space);
+  const std::size_t digits = id.find_last_not_of("0123456789") + 1;  // npos + 1 is 0
+  NodeName result;
+  std::from_chars(id.data() + digits, id.data() + id.size(), result.number);
+  if (space < name.size()) result.description = name.substr(space + 1);
+  return result;
+}
+
+/// Sources that are inputs, then sinks that only unpack a tuple.
+std::vector<bool> dropped_nodes(const ModelGraph& graph) {
+  const std::size_t size = graph.layers.size();
+  std::vector<bool> read(size, false), reads(size, false), dropped(size, false);
+  for (const auto& [from, to] : graph.edges) {
+    read[index(from)] = true;
+    reads[index(to)] = true;
+  }
+  for (std::size_t i = 0; i < size; ++i) {
+    const std::string_view text = node_name(graph.layers[i].name).description;
+    dropped[i] =
+        (!reads[i] && text.starts_with("Input")) || (!read[i] && text.starts_with("__getitem__"));
+  }
+  return dropped;
+}
+
+ModelToCut model_of_profile(const ModelFile& file, const ModelGraph& graph) {
+  std::vector<std::uint64_t> numbers;
+  if (file.format == "pipedream-graph") {
+    for (const Layer& layer : graph.layers) numbers.push_back(node_name(layer.name).number);
+    return model_to_cut(graph, stated_us, numbers, dropped_nodes(graph));
+  }
+  numbers.assign(file.layer_ids.begin(), file.layer_ids.end());
+  return model_to_cut(graph, stated_us, numbers);
+}
+
+json document_for(const PlannedModelRequest& request) {
+  json model = {{"file", std::filesystem::absolute(request.path).string()}};
+  if (!request.file.format.empty()) model["format"] = request.file.format;
+  if (!request.file.architecture.empty()) model["arch"] = request.file.architecture;
+  if (request.sequence) model["sequence"] = *request.sequence;
+  if (request.microbatch) model["microbatch"] = *request.microbatch;
+  return {{"penstock", 1},
+          {"model", model},
+          {"hardware", {{"name", request.hardware}}},
+          {"parallel", {{"pipeline", 1}, {"chunks", 1}, {"tensor", request.tensor}, {"data", 1}}},
+          {"schedule", {{"name", "1f1b"}, {"microbatches", 1}}}};
+}
+
+/// Prices layers by kind as a run on one rank does.
+PlannedModel model_by_kind(const PlannedModelRequest& request) {
+  if (request.hardware.empty()) {
+    throw UsageError(
+        fmt::format("{} gives layers by kind; --hardware says what runs them", request.path));
+  }
+  if (request.path == "-") {
+    throw UsageError("a model by kind is read from a file here, not from standard input");
+  }
+  const Layout layout = settle(scenario_from(document_for(request), request.path));
+  PlannedModel planned;
+  planned.graph = layout.model;
+  const auto hardware =
+      find_named(cost_model_entries(), layout.hardware.cost_model)->make(layout.hardware.spec);
+  planned.to_cut = model_to_cut(planned.graph, [&](const Layer& layer, Pass pass) {
+    return hardware->compute_us(layer, pass);
+  });
+  const BytesPerParameter& kept = layout.memory.kept;
+  if (kept.parameter > 0) {
+    planned.to_cut.problem.state_factor =
+        1 + kept.gradient / kept.parameter + kept.optimizer_factor();
+  }
+  planned.notes = layout.notes;
+  return planned;
+}
+
 const PartitionerEntry& partitioner(const std::string& name) {
   const PartitionerEntry* entry = find_named(partitioner_entries(), name);
   if (entry != nullptr) return *entry;
   throw UsageError(
       unknown_text(fmt::format("method \"{}\"", name), name, names_of(partitioner_entries())));
+}
+
+/// Reads and prices a model. Profiles of PipeDream are planned without their inputs and without the
+/// `__getitem__` nodes at their end, as in its optimizer. Throws InputError that starts with the
+/// file, and UsageError when layers by kind have no hardware.
+PlannedModel planned_model(const PlannedModelRequest& request) {
+  const ModelFile file = read_model_file(request.path, request.file);
+  if (!file.spec.blocks.empty()) return model_by_kind(request);
+  PlannedModel planned;
+  planned.graph = graph_by_times(file, request.microbatch);
+  if (planned.graph.edges.empty()) planned.graph.connect_as_chain();
+  planned.to_cut = model_of_profile(file, planned.graph);
+  planned.notes = file.notes;
+  if (!planned.to_cut.problem.layers.empty()) return planned;
+  throw InputError(
+      fmt::format("{}: a file of the format {} has no layers to cut", request.path, file.format));
 }
 
 void fill(const PartitionRequest& request, CutProblem& problem) {
@@ -36,6 +149,76 @@ void fill(const PartitionRequest& request, CutProblem& problem) {
   }
 }
 
+std::string seconds_text(double seconds) {
+  const Time time = from_us(std::min(seconds * 1e6, 9e12));
+  const TimeUnit unit = unit_for(time);
+  return fmt::format("{} {}", short_time_text(time, unit), unit.name);
+}
+
+std::string memory_text(double bytes) {
+  return bytes_text(static_cast<std::uint64_t>(std::llround(bytes)));
+}
+
+std::string value_text(const Cut& cut) {
+  return cut.value_in_bytes ? memory_text(cut.value) : seconds_text(cut.value);
+}
+
+/// The layers of a stage as planned: the first and the last.
+std::string layers_text(const PartitionResult& result, const CutStage& stage) {
+  const auto name = [&](std::uint32_t position) {
+    const LayerIndex layer = result.model.to_cut.layers[position].back();
+    const std::string& own = result.model.graph.layers[index(layer)].name;
+    return own.empty() ? fmt::format("layer {}", index(layer)) : shortened(own, 32);
+  };
+  if (stage.layers.size() == 1) return name(stage.layers.front());
+  return fmt::format("{} … {}", name(stage.layers.front()), name(stage.layers.back()));
+}
+
+double longest(const Cut& cut) {
+  double most = 0;
+  for (const CutStage& stage : cut.stages) most = std::max(most, stage.compute_s / stage.replicas);
+  return most;
+}
+
+ordered_json stage_json(const PartitionResult& result, const CutStage& stage) {
+  std::vector<std::uint32_t> layers;
+  for (const std::uint32_t position : stage.layers) {
+    for (const LayerIndex layer : result.model.to_cut.layers[position]) {
+      layers.push_back(index(layer));
+    }
+  }
+  std::sort(layers.begin(), layers.end());
+  return {{"layers", layers},
+          {"compute_s", stage.compute_s},
+          {"replicas", stage.replicas},
+          {"rank", stage.rank},
+          {"memory_bytes", stage.memory_bytes},
+          {"output_bytes", stage.output_bytes}};
+}
+
+/// The bars of one replica of a stage.
+CutBar bar_of(const PartitionResult& result, std::size_t number) {
+  const CutProblem& problem = result.model.to_cut.problem;
+  const CutStage& stage = result.cut.stages[number];
+  CutBar bar;
+  bar.name = stage.replicas == 1 ? fmt::format("{}", number)
+                                 : fmt::format("{} ×{}", number, stage.replicas);
+  for (const std::uint32_t layer : stage.layers) {
+    bar.forward_s += problem.layers[layer].forward_s / stage.replicas;
+    bar.backward_s += problem.layers[layer].backward_s / stage.replicas;
+  }
+  if (problem.transfers != CutTransfers::none && problem.bandwidth_bytes_per_s) {
+    bar.transfer_s = 2 * stage.output_bytes / *problem.bandwidth_bytes_per_s / stage.replicas;
+  }
+  bar.memory_bytes = stage.memory_bytes;
+  return bar;
+}
+
+std::string heading(const PartitionResult& result) {
+  return fmt::format("{}: {}, {}", result.method, counted(result.cut.stages.size(), "stage"),
+                     value_text(result.cut));
+}
+
 }  // namespace
 
 PartitionResult partition_model(const PartitionRequest& request) {
@@ -51,6 +234,55 @@ PartitionResult partition_model(const PartitionRequest& request) {
     throw UsageError(fmt::format("{}: {}", request.method, error.what()));
   }
   return result;
+}
+
+ordered_json partition_json(const PartitionResult& result) {
+  const Cut& cut = result.cut;
+  ordered_json document = {{"penstock", 1}, {"method", result.method}};
+  const char* key = cut.value_in_bytes ? "value_bytes" : "value_s";
+  document[key] = cut.finding.empty() ? ordered_json(cut.value) : ordered_json(nullptr);
+  document["cuts"] = cut.cuts;
+  document["stages"] = ordered_json::array();
+  for (const CutStage& stage : cut.stages) document["stages"].push_back(stage_json(result, stage));
+  document["notes"] = cut.notes;
+  document["findings"] = ordered_json::array();
+  if (!cut.finding.empty()) {
+    document["findings"].push_back({{"kind", "out_of_memory"}, {"text", cut.finding}});
+  }
+  return document;
+}
+
+std::string partition_text(const PartitionResult& result) {
+  const Cut& cut = result.cut;
+  if (!cut.finding.empty()) return cut.finding + "\n";
+  std::vector<std::vector<std::string>> rows{
+      {"stage", "rank", "replicas", "layers", "compute", "of longest", "memory", "output", ""}};
+  const double most = longest(cut);
+  for (std::size_t s = 0; s < cut.stages.size(); ++s) {
+    const CutStage& stage = cut.stages[s];
+    const double share = most > 0 ? stage.compute_s / stage.replicas / most : 0;
+    rows.push_back({fmt::format("{}", s), fmt::format("{}", stage.rank),
+                    fmt::format("{}", stage.replicas), fmt::format("{}", stage.layers.size()),
+                    seconds_text(stage.compute_s), percent_text(share),
+                    memory_text(stage.memory_bytes), memory_text(stage.output_bytes),
+                    layers_text(result, stage)});
+  }
+  std::string text = fmt::format("{}\n\n{}", heading(result), aligned(rows, {8}));
+  for (std::size_t i = 0; i < cut.notes.size(); ++i) {
+    text += fmt::format("{}note {}: {}\n", i == 0 ? "\n" : "", i + 1, cut.notes[i]);
+  }
+  return text;
+}
+
+std::string partition_picture(PictureFormat format, const PartitionResult& result) {
+  CutPicture picture{.title = heading(result),
+                     .subtitle = {},
+                     .stages = {},
+                     .capacity_bytes = result.model.to_cut.problem.memory_bytes};
+  for (std::size_t s = 0; s < result.cut.stages.size(); ++s) {
+    picture.stages.push_back(bar_of(result, s));
+  }
+  return draw_cut(format, picture);
 }
 
 }  // namespace penstock

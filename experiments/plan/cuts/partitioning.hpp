@@ -4,12 +4,32 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "experiments/input/files/json_output.hpp"
-#include "experiments/plan/cuts/planned_model.hpp"
+#include "experiments/input/model_files/model_file.hpp"
+#include "experiments/run/layout/cut.hpp"
 #include "experiments/show/pictures/picture.hpp"
 
 namespace penstock {
+
+/// A model to cut, and the size of its microbatches.
+struct PlannedModelRequest {
+  std::string path;  // "-" for standard input
+  ModelFileOptions file;
+  std::string hardware;  // a machine, for layers given by kind
+  std::optional<std::uint32_t> sequence;
+  std::optional<std::uint32_t> microbatch;
+  std::uint32_t ranks = 1;
+  std::uint32_t tensor = 1;
+};
+
+/// A model as partitioners see it.
+struct PlannedModel {
+  ModelGraph graph;
+  ModelToCut to_cut;
+  std::vector<std::string> notes;
+};
 
 /// A model to cut by one partitioner.
 struct PartitionRequest {

@@ -1,5 +1,3 @@
-#include "experiments/plan/order_search/hunt_report.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 
 #include "experiments/input/files/json_output.hpp"
 #include "experiments/input/files/table.hpp"
+#include "experiments/plan/order_search/order_hunt.hpp"
 #include "schedules/search/order_problem.hpp"
 
 namespace penstock {

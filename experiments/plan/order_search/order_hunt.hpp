@@ -2,16 +2,25 @@
 
 #include <cstdint>
 #include <functional>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "experiments/input/scenario/scenario.hpp"
-#include "experiments/plan/order_search/named_orders.hpp"
-#include "experiments/run/run_result.hpp"
+#include "experiments/run/run.hpp"
 #include "sim/base/time.hpp"
 
 namespace penstock {
+
+/// A named order for the same stages, ranks and microbatches, as the engine runs it.
+struct ComparedOrder {
+  std::string name;
+  Layout layout;
+  Time makespan{};
+  std::uint64_t peak_bytes = 0;  // of the fullest rank
+  bool fits = false;             // in memory
+};
 
 /// How far a hunt is.
 struct HuntState {
@@ -59,5 +68,19 @@ struct HuntResult {
 /// orders it does not search: asynchronous, sliced, bidirectional or without a backward; or which
 /// recomputes nothing of which some could be chosen.
 HuntResult hunt_order(const Scenario& scenario, const HuntOptions& options);
+
+/// A hunt as text: the order found, its memory, and the named orders it was compared with.
+std::string hunt_text(const HuntResult& result);
+
+/// The same as JSON.
+nlohmann::ordered_json hunt_json(const HuntResult& result);
+
+/// "best 51.0 ms, bound 50.0 ms, gap 2.0 %".
+std::string hunt_line(const HuntState& state);
+
+/// A scenario that runs the order found, as JSON text: that of the hunt with `order_file` as its
+/// schedule. Paths that the scenario names are made relative to `folder`, where it will stand.
+std::string scenario_with_order(const Scenario& scenario, const HuntResult& result,
+                                const std::string& order_file, const std::string& folder);
 
 }  // namespace penstock

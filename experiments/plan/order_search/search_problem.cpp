@@ -153,7 +153,7 @@ void check_times(const OrderProblem& problem) {
 using Stages = std::vector<bool>;
 
 OrderProblem read_problem(const Layout& layout, const Stages& split) {
-  const Simulation simulation(layout, Engine::automatic);
+  const Simulation simulation(layout);
   const PricedPlan plan = priced(simulation, plain_order(layout, split));
   OrderProblem problem = empty_problem(layout);
   StageReader(layout, plan, problem).read();

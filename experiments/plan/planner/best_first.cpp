@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "experiments/input/long_work/parallel.hpp"
-#include "experiments/plan/planner/space/with_choice.hpp"
+#include "experiments/plan/planner/space/layout_choice.hpp"
 
 namespace penstock {
 namespace {
@@ -84,14 +84,7 @@ LayoutChoice BestFirst::choice_of(const Item& item) const {
 }
 
 OrderShape BestFirst::shape_of(const Item& item) const {
-  const LayoutFrame& frame = all_[item.frame];
-  const OrderChoice& order = space_.orders[item.order];
-  return {.cells = double(space_.degrees[frame.degrees].microbatches) * order.slices,
-          .splits = order.splits,
-          .joins = order.joins,
-          .gathers = item.zero == 3,
-          .spares_last = space_.recomputations[frame.recomputation].mode == "except_last",
-          .early = base_.scenario.recompute.early};
+  return frames_.shape(all_[item.frame], space_.orders[item.order], item.zero == 3);
 }
 
 /// Codecs and offloading cost time, so they wait until a layout does not fit without.
@@ -273,6 +266,15 @@ LayoutPlan BestFirst::run() {
   }
   finish();
   return std::move(plan_);
+}
+
+LayoutPlan plan_layouts(const TrainingTask& task, const Catalogue& catalogue,
+                        const PlannerOptions& options) {
+  const PlanBase base = plan_base(task, catalogue);
+  const LayoutSpace space = space_of(task, options.space);
+  LayoutPlan plan = BestFirst(base, space, options).run();
+  if (space.legal == 0) plan.none_because = why_no_layout(task, options.space);
+  return plan;
 }
 
 }  // namespace penstock

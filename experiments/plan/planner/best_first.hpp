@@ -13,7 +13,7 @@
 #include "experiments/plan/planner/bounds/frames.hpp"
 #include "experiments/plan/planner/bounds/holdings.hpp"
 #include "experiments/plan/planner/bounds/stage_prices.hpp"
-#include "experiments/plan/planner/layout_plan.hpp"
+#include "experiments/plan/planner/planner.hpp"
 #include "hardware_models/links/wiring.hpp"
 
 namespace penstock {

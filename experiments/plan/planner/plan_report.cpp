@@ -29,9 +29,8 @@ std::string speed_text(const Trial& trial, std::uint32_t devices) {
 
 std::string table_text(const LayoutPlan& plan, std::size_t best, std::size_t ties) {
   const bool tokens = plan.fitting.front().trial.tokens_per_s.has_value();
-  std::vector<std::vector<std::string>> rows{{"", "step time", "slower",
-                                              tokens ? "tokens/s/device" : "samples/s", "memory",
-                                              "front", "tie", "layout"}};
+  TableRows rows{{"", "step time", "slower", tokens ? "tokens/s/device" : "samples/s", "memory",
+                  "front", "tie", "layout"}};
   const std::vector<bool> front = pareto_front(plan.fitting);
   for (std::size_t i = 0; i < std::min(best, plan.fitting.size()); ++i) {
     const JudgedLayout& one = plan.fitting[i];
@@ -44,7 +43,7 @@ std::string table_text(const LayoutPlan& plan, std::size_t best, std::size_t tie
 }
 
 std::string rules_text(const LayoutPlan& plan) {
-  std::vector<std::vector<std::string>> rows{{"layouts", "excluded because"}};
+  TableRows rows{{"layouts", "excluded because"}};
   for (const auto* list : {&plan.excluded, &plan.refused}) {
     for (const Exclusion& one : *list) rows.push_back({std::to_string(one.layouts), one.rule});
   }
@@ -112,7 +111,7 @@ ordered_json layout_json(const JudgedLayout& one, const LayoutPlan& plan, bool f
           {"makespan_high_us", us * known.most},
           {"bound_us", one.bound_us},
           {"samples_per_s", one.trial.samples_per_s},
-          {"tokens_per_s", number_or_null(one.trial.tokens_per_s)},
+          {"tokens_per_s", or_null(one.trial.tokens_per_s)},
           {"peak_memory_bytes", one.trial.peak_bytes},
           {"devices", plan.task.devices},
           {"on_front", front},

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "experiments/plan/planner/planner.hpp"
-#include "experiments/run/step_interval.hpp"
+#include "experiments/run/throughput.hpp"
 
 namespace penstock {
 

@@ -1,17 +1,129 @@
 #include "experiments/plan/planner/planner.hpp"
 
-#include "experiments/plan/planner/best_first.hpp"
-#include "experiments/plan/planner/space/empty_space.hpp"
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <tuple>
+#include <variant>
+
+#include "experiments/plan/planner/bounds/laid_links.hpp"
+#include "experiments/run/layout/layout.hpp"
+#include "experiments/run/simulation.hpp"
+#include "experiments/run/stage_formats.hpp"
+#include "experiments/run/throughput.hpp"
+#include "sim/base/error.hpp"
+#include "sim/report/memory.hpp"
+#include "sim/report/report.hpp"
 
 namespace penstock {
+namespace {
 
-LayoutPlan plan_layouts(const TrainingTask& task, const Catalogue& catalogue,
-                        const PlannerOptions& options) {
-  const PlanBase base = plan_base(task, catalogue);
-  const LayoutSpace space = space_of(task, options.space);
-  LayoutPlan plan = BestFirst(base, space, options).run();
-  if (space.legal == 0) plan.none_because = why_no_layout(task, options.space);
-  return plan;
+Trial refused(std::string why) {
+  Trial trial;
+  trial.refusal = std::move(why);
+  return trial;
+}
+
+std::uint64_t mixed(std::uint64_t value) {
+  value = (value ^ (value >> 30U)) * 0xbf58'476d'1ce4'e5b9U;
+  value = (value ^ (value >> 27U)) * 0x94d0'49bb'1331'11ebU;
+  return value ^ (value >> 31U);
+}
+
+/// Of all tasks that take time, whatever their numbers are.
+std::uint64_t hash_of(const Plan& plan, const Timeline& timeline) {
+  std::uint64_t sum = 0;
+  for (TaskId task = 0; task < plan.tasks(); ++task) {
+    const Time begin = timeline.begin[task], end = timeline.end[task];
+    if (begin == end) continue;
+    const WorkClass& work = plan.class_of(task);
+    std::uint64_t hash = static_cast<std::uint64_t>(work.pass);
+    const Link link = plan.is_link(work.resource) ? plan.link(work.resource)
+                                                  : Link{Rank{work.resource}, Rank{work.resource}};
+    for (const std::uint64_t part :
+         {std::uint64_t{index(work.stage)} << 32U | index(plan.microbatch[task]),
+          std::uint64_t{index(link.from)} << 32U | index(link.to),
+          static_cast<std::uint64_t>(begin.picoseconds),
+          static_cast<std::uint64_t>(end.picoseconds)}) {
+      hash = mixed(hash + part);
+    }
+    sum += hash;
+  }
+  return sum;
+}
+
+Trial measured(const Layout& layout, const Simulated& run) {
+  const auto& [priced, timeline, peak_flops] = run;
+  Trial trial;
+  trial.makespan = makespan(priced.plan, timeline);
+  trial.capacity_bytes = layout.memory.capacity_bytes;
+  trial.timeline_hash = hash_of(priced.plan, timeline);
+  for (const MemoryPeak& peak : memory_peaks(priced.plan, priced.costs, timeline)) {
+    trial.peak_bytes = std::max(trial.peak_bytes, peak.bytes);
+  }
+  const Throughput throughput = throughput_of(layout, priced.plan, trial.makespan, peak_flops);
+  trial.samples_per_s = throughput.samples_per_s;
+  trial.tokens_per_s = throughput.tokens_per_s;
+  return trial;
+}
+
+Trial trial_of(const Layout& layout, const Simulation& simulation) {
+  auto priced = simulation.price_order(layout.schedule);
+  if (const auto* finding = std::get_if<Finding>(&priced)) return refused(finding->text);
+  const auto run = simulation.simulate(std::get<PricedPlan>(std::move(priced)));
+  if (const auto* finding = std::get_if<Finding>(&run)) return refused(finding->text);
+  return measured(layout, std::get<Simulated>(run));
+}
+
+auto degrees_of(const LayoutChoice& choice) {
+  return std::tie(choice.tensor, choice.pipeline, choice.data, choice.context, choice.expert,
+                  choice.microbatch);
+}
+
+}  // namespace
+
+Trial try_layout(const Scenario& scenario, const Catalogue& catalogue, Clusters& clusters) {
+  try {
+    const Layout layout = with_codecs(settle(scenario, {.catalogue = &catalogue}));
+    return trial_of(layout, Simulation(layout, hardware_over(clusters, layout)));
+  } catch (const InputError& error) {
+    return refused(error.where().empty() ? error.what() : error.where() + ": " + error.what());
+  }
+}
+
+bool lacks_memory(const LayoutPlan& plan) {
+  const std::uint64_t refused = plan.refused.empty() ? 0 : plan.refused.front().layouts;
+  return !plan.too_large.empty() || plan.without_memory > refused;
+}
+
+bool is_better(const JudgedLayout& one, const JudgedLayout& other) {
+  return std::tie(one.trial.makespan, one.trial.peak_bytes, one.number) <
+         std::tie(other.trial.makespan, other.trial.peak_bytes, other.number);
+}
+
+bool are_equal(const JudgedLayout& one, const JudgedLayout& other) {
+  return one.trial.timeline_hash == other.trial.timeline_hash &&
+         one.trial.makespan == other.trial.makespan &&
+         one.trial.peak_bytes == other.trial.peak_bytes &&
+         degrees_of(one.choice) == degrees_of(other.choice);
+}
+
+void check_bounds(const JudgedLayout& layout) {
+  const double us = to_us(layout.trial.makespan);
+  if (layout.bound_us > us) {
+    throw std::logic_error(
+        fmt::format("fault of the planner: the bound of {:.9g} us is above the step time of {:.9g} "
+                    "us of {}; please report it",
+                    layout.bound_us, us, text_of(layout.choice)));
+  }
+  const auto bytes = static_cast<double>(layout.trial.peak_bytes);
+  if (layout.least_bytes > bytes + 1) {
+    throw std::logic_error(
+        fmt::format("fault of the planner: the bound of {:.0f} bytes is above the {:.0f} bytes of "
+                    "the fullest rank of {}; please report it",
+                    layout.least_bytes, bytes, text_of(layout.choice)));
+  }
 }
 
 }  // namespace penstock

@@ -1,8 +1,97 @@
 #pragma once
 
-#include "experiments/plan/planner/layout_plan.hpp"
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "experiments/input/catalogue/catalogue.hpp"
+#include "experiments/input/long_work/progress.hpp"
+#include "experiments/input/scenario/scenario.hpp"
+#include "experiments/plan/planner/space/layout_space.hpp"
+#include "experiments/plan/planner/space/training_task.hpp"
+#include "hardware_models/links/wiring.hpp"
+#include "sim/base/time.hpp"
 
 namespace penstock {
+
+/// What the simulation of a layout says.
+struct Trial {
+  Time makespan{};
+  std::uint64_t peak_bytes = 0;  // of the worst rank
+  std::optional<std::uint64_t> capacity_bytes;
+  std::uint64_t timeline_hash = 0;  // of what runs when and where
+  double samples_per_s = 0;
+  std::optional<double> tokens_per_s;
+  std::string refusal;  // why it cannot run; empty if it can
+
+  bool fits() const {
+    return refusal.empty() && (!capacity_bytes || peak_bytes <= *capacity_bytes);
+  }
+};
+
+/// Simulates a layout, with the result of `run` and without its report.
+/// Scenarios share the links of their machine by `clusters`.
+Trial try_layout(const Scenario& scenario, const Catalogue& catalogue, Clusters& clusters);
+
+struct PlannerOptions {
+  SpaceOptions space;
+  std::size_t best = 10;        // layouts to find
+  std::size_t jobs = SIZE_MAX;  // threads at most
+  bool simulates_all = false;   // bounds exclude nothing
+  // The search ends after this time of every core, once a layout that fits is known. Without a
+  // limit the result depends on nothing but the request.
+  std::optional<double> most_seconds = {};
+  OnProgress on_progress;
+};
+
+/// A simulated layout.
+struct JudgedLayout {
+  LayoutChoice choice;
+  double bound_us = 0;     // of the step time, from below
+  double least_bytes = 0;  // of the fullest rank, from below
+  Trial trial;
+  std::uint64_t number = 0;  // in the order of the space
+};
+
+/// A layout that is known to need more memory than there is.
+struct TooLarge {
+  LayoutChoice choice;
+  double least_bytes = 0;
+};
+
+/// All legal layouts of a task, judged.
+struct LayoutPlan {
+  TrainingTask task;
+  std::optional<double> spread;  // relative standard deviation of step times, where it is known
+  // Simulated, each once; fastest first, equal ones with less memory first.
+  std::vector<JudgedLayout> fitting;
+  std::vector<JudgedLayout> too_large;  // simulated, least memory first
+  std::optional<TooLarge> least;        // of those excluded by their memory without simulation
+
+  std::vector<Exclusion> excluded;   // by rules about degrees and options
+  std::vector<Exclusion> refused;    // by schedule rules, models and machines
+  std::string none_because;          // why no layout is legal; empty if one is
+  std::uint64_t legal = 0;           // layouts that no rule about degrees and options excludes
+  std::uint64_t without_memory = 0;  // of them: the weights alone, or with one activation, are more
+                                     // than the memory
+  std::uint64_t slower = 0;          // their bound is above the time of the last one listed
+  std::uint64_t simulated = 0;
+  std::uint64_t repeated = 0;  // of them: equal to one that is kept, under another name
+  bool stopped = false;        // by the time limit: `slower` then counts layouts that may be faster
+  double slower_bound_us = std::numeric_limits<double>::infinity();  // the lowest bound of those
+};
+
+/// Whether layouts are too large for memory, and no rule refuses more of them.
+bool lacks_memory(const LayoutPlan& plan);
+/// Whether a layout is listed before another.
+bool is_better(const JudgedLayout& one, const JudgedLayout& other);
+/// Whether two layouts of the same degrees do the same at the same times in the same memory.
+bool are_equal(const JudgedLayout& one, const JudgedLayout& other);
+/// Throws std::logic_error where a bound is above what the simulation gave: a fault of the planner,
+/// which may then have left out better layouts.
+void check_bounds(const JudgedLayout& layout);
 
 /// Finds the fastest layouts of a task that fit: bounds for all of them, then simulation in the
 /// order of the bounds until the next bound is above the time of the last layout wanted. The result

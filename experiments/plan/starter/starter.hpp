@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "experiments/input/long_work/progress.hpp"
-#include "experiments/plan/planner/layout_plan.hpp"
-#include "experiments/plan/planner/space/read_training_task.hpp"
+#include "experiments/plan/planner/planner.hpp"
+#include "experiments/plan/planner/space/training_task.hpp"
 
 namespace penstock {
 
@@ -26,5 +26,9 @@ Starter find_starter(const TrainingRequest& request, const OnProgress& on_progre
 
 /// Lines for the user: the layout and what was searched, or how much memory is missing.
 std::vector<std::string> summary_of(const Starter& starter);
+
+/// A complete scenario without files: four stages by numbers on ideal hardware, with a description
+/// in each section.
+std::string small_starter();
 
 }  // namespace penstock

@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
-#include "experiments/input/model_files/graph_at.hpp"
+#include "experiments/input/files/json_output.hpp"
+#include "experiments/input/files/table.hpp"
+#include "experiments/input/model_files/model_file.hpp"
 #include "hardware_models/model/model_layers.hpp"
 #include "sim/base/error.hpp"
 
@@ -102,6 +105,185 @@ void check_options(const ModelFile& file, const DescriptionOptions& options) {
                   file.format, scaled ? "one size that it does not tell" : "one way to run it"));
 }
 
+/// "70.6 B", as in papers.
+std::string count_text(double count) {
+  constexpr std::pair<double, const char*> units[] = {
+      {1e12, " T"}, {1e9, " B"}, {1e6, " M"}, {1e3, " K"}};
+  for (const auto& [size, name] : units) {
+    if (count >= size) return fmt::format("{:.4g}{}", count / size, name);
+  }
+  return number_text(count);
+}
+
+/// Writes whole numbers without a decimal point.
+ordered_json count_json(double count) {
+  constexpr double exact = 9e15;
+  if (count > exact || count != std::floor(count)) return count;
+  return static_cast<std::int64_t>(count);
+}
+
+std::string size_text(double bytes) { return bytes_text(static_cast<std::uint64_t>(bytes)); }
+
+bool same_but_for_name(const LayerFacts& a, const LayerFacts& b) {
+  return a.kinds == b.kinds && a.parameters == b.parameters &&
+         a.active_parameters == b.active_parameters && a.forward_flops == b.forward_flops &&
+         a.kept_bytes == b.kept_bytes && a.forward_us == b.forward_us &&
+         a.backward_us == b.backward_us && a.parameter_bytes == b.parameter_bytes &&
+         a.output_bytes == b.output_bytes && a.predicts_further == b.predicts_further;
+}
+
+/// "block 0", or "block 0 … block 31" for several identical ones.
+std::string name_of_run(const ModelDescription& model, std::size_t first, std::size_t end) {
+  const std::string& name = model.layers[first].name;
+  if (end - first == 1) return name;
+  return fmt::format("{} … {}", name, model.layers[end - 1].name);
+}
+
+using Row = std::vector<std::string>;
+
+Row row_by_kind(const LayerFacts& layer) {
+  return {count_text(layer.parameters),
+          count_text(layer.active_parameters),
+          count_text(layer.forward_flops),
+          size_text(layer.parameter_bytes),
+          size_text(layer.output_bytes),
+          size_text(layer.kept_bytes),
+          size_text(layer.kept_selective_bytes),
+          size_text(layer.kept_full_bytes),
+          layer.kinds};
+}
+
+Row row_by_times(const LayerFacts& layer) {
+  return {number_text(layer.forward_us / 1e3), number_text(layer.backward_us / 1e3),
+          size_text(layer.parameter_bytes), size_text(layer.output_bytes),
+          size_text(layer.kept_bytes)};
+}
+
+/// Identical consecutive layers share a row.
+std::string layer_table(const ModelDescription& model) {
+  std::vector<Row> rows;
+  rows.push_back(model.by_kind
+                     ? Row{"layers", "", "parameters", "active", "forward FLOPs", "weights",
+                           "output", "kept", "selective", "full", "kinds"}
+                     : Row{"layers", "", "forward ms", "backward ms", "weights", "output", "kept"});
+  for (std::size_t first = 0; first < model.layers.size();) {
+    std::size_t end = first + 1;
+    while (end < model.layers.size() && same_but_for_name(model.layers[first], model.layers[end])) {
+      ++end;
+    }
+    const LayerFacts& layer = model.layers[first];
+    Row row{name_of_run(model, first, end),
+            end - first == 1 ? "" : fmt::format("x {}", end - first)};
+    for (std::string& cell : model.by_kind ? row_by_kind(layer) : row_by_times(layer)) {
+      row.push_back(std::move(cell));
+    }
+    rows.push_back(std::move(row));
+    first = end;
+  }
+  return aligned(rows, {0, 10});
+}
+
+std::string shape_text(const ModelDescription& model) {
+  const CellShape& shape = model.shape;
+  std::string text = fmt::format("microbatch of {}", number_text(shape.microbatch));
+  if (model.has_tokens) text += fmt::format(" × {} tokens", number_text(shape.sequence));
+  for (const auto& [name, degree] :
+       {std::pair{"tensor", shape.tensor}, {"context", shape.context}, {"expert", shape.expert}}) {
+    if (degree > 1) text += fmt::format(", {} {}", name, number_text(degree));
+  }
+  return text;
+}
+
+std::string facts_by_kind(const ModelDescription& model) {
+  std::string text =
+      fmt::format("parameters       {} ({:.0f})\n", count_text(model.parameters), model.parameters);
+  if (model.active_parameters != model.parameters) {
+    text += fmt::format("active           {} ({:.0f}) for one token\n",
+                        count_text(model.active_parameters), model.active_parameters);
+  }
+  if (model.further_parameters > 0) {
+    text += fmt::format("MTP              {} more, to predict further tokens\n",
+                        count_text(model.further_parameters));
+  }
+  const double sequence = model.has_tokens ? model.shape.sequence : 1;
+  text += fmt::format("forward          {} FLOPs per {}",
+                      count_text(model.forward_flops_per_example / sequence),
+                      model.has_tokens ? "token" : "example");
+  if (model.full_attention_flops_per_example > 0) {
+    text += fmt::format(
+        ", {} with full attention",
+        count_text((model.forward_flops_per_example + model.full_attention_flops_per_example) /
+                   sequence));
+  }
+  return text + "\n";
+}
+
+std::string facts_by_times(const ModelDescription& model) {
+  return fmt::format(
+      "forward          {} ms\nbackward         {} ms\nweights          {}\n"
+      "activations      {}\nedges            {}\n",
+      number_text(model.forward_us / 1e3), number_text(model.backward_us / 1e3),
+      size_text(model.parameter_bytes), size_text(model.activation_bytes), model.edges);
+}
+
+std::string stages_text(const ModelDescription& model) {
+  std::string text;
+  for (std::size_t stage = 0; stage < model.stages.size(); ++stage) {
+    std::vector<std::uint32_t> layers;
+    for (const LayerIndex layer : model.stages[stage]) layers.push_back(index(layer));
+    text += fmt::format("stage {}: layers {}", stage, fmt::join(layers, ", "));
+    if (stage < model.ranks.size()) {
+      std::vector<std::uint32_t> ranks;
+      for (const Rank rank : model.ranks[stage]) ranks.push_back(index(rank));
+      text += fmt::format("; ranks {}", fmt::join(ranks, ", "));
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+ordered_json layer_json(const LayerFacts& layer, bool by_kind) {
+  ordered_json object{{"name", layer.name}};
+  if (by_kind) {
+    object["kinds"] = layer.kinds;
+    object["parameters"] = count_json(layer.parameters);
+    object["active_parameters"] = count_json(layer.active_parameters);
+    object["forward_flops"] = count_json(layer.forward_flops);
+    object["predicts_further"] = layer.predicts_further;
+  } else {
+    object["forward_us"] = layer.forward_us;
+    object["backward_us"] = layer.backward_us;
+  }
+  object["parameter_bytes"] = count_json(layer.parameter_bytes);
+  object["output_bytes"] = count_json(layer.output_bytes);
+  object["kept_bytes"] = count_json(layer.kept_bytes);
+  if (by_kind) {
+    object["kept_selective_bytes"] = count_json(layer.kept_selective_bytes);
+    object["kept_full_bytes"] = count_json(layer.kept_full_bytes);
+  }
+  return object;
+}
+
+void add_flops(ordered_json& document, const ModelDescription& model) {
+  const double all = model.forward_flops_per_example;
+  const double full = all + model.full_attention_flops_per_example;
+  document["forward_flops_per_example"] = count_json(all);
+  if (!model.has_tokens) return;
+  document["forward_flops_per_token"] = all / model.shape.sequence;
+  document["forward_flops_per_token_full_attention"] = full / model.shape.sequence;
+}
+
+template <class Number>
+ordered_json lists_json(const std::vector<std::vector<Number>>& lists) {
+  ordered_json all = ordered_json::array();
+  for (const auto& list : lists) {
+    ordered_json numbers = ordered_json::array();
+    for (const Number number : list) numbers.push_back(index(number));
+    all.push_back(std::move(numbers));
+  }
+  return all;
+}
+
 }  // namespace
 
 ModelDescription describe(const ModelFile& file, const DescriptionOptions& options) {
@@ -120,6 +302,49 @@ ModelDescription describe(const ModelFile& file, const DescriptionOptions& optio
   for (const Layer& layer : graph.layers) add_layer(model, layer);
   model.edges = model.by_kind ? model.layers.size() - 1 : graph.edges.size();
   return model;
+}
+
+std::string description_text(const ModelDescription& model) {
+  std::string text = model.format;
+  if (!model.architecture.empty()) text += ", " + model.architecture;
+  if (!model.layers.empty()) text += ", " + counted(model.layers.size(), "layer");
+  text += "\n";
+  if (model.by_kind) text += facts_by_kind(model);
+  if (!model.by_kind && !model.layers.empty()) text += facts_by_times(model);
+  if (model.by_kind) text += fmt::format("\nper device, {}\n", shape_text(model));
+  if (!model.layers.empty()) text += layer_table(model);
+  if (!model.stages.empty()) text += (model.layers.empty() ? "" : "\n") + stages_text(model);
+  for (const std::string& note : model.notes) text += fmt::format("\nnote: {}\n", note);
+  return text;
+}
+
+ordered_json description_json(const ModelDescription& model) {
+  ordered_json document{
+      {"penstock", 1}, {"format", model.format}, {"architecture", model.architecture}};
+  if (model.by_kind) {
+    document["parameters"] = count_json(model.parameters);
+    document["active_parameters"] = count_json(model.active_parameters);
+    document["further_parameters"] = count_json(model.further_parameters);
+    add_flops(document, model);
+    document["sequence"] = model.has_tokens ? count_json(model.shape.sequence) : ordered_json();
+    document["microbatch"] = count_json(model.shape.microbatch);
+    document["tensor"] = count_json(model.shape.tensor);
+    document["context"] = count_json(model.shape.context);
+    document["expert"] = count_json(model.shape.expert);
+  } else {
+    document["forward_us"] = model.forward_us;
+    document["backward_us"] = model.backward_us;
+  }
+  document["parameter_bytes"] = count_json(model.parameter_bytes);
+  document["activation_bytes"] = count_json(model.activation_bytes);
+  document["edges"] = model.edges;
+  ordered_json layers = ordered_json::array();
+  for (const LayerFacts& layer : model.layers) layers.push_back(layer_json(layer, model.by_kind));
+  document["layers"] = std::move(layers);
+  document["stages"] = lists_json(model.stages);
+  document["ranks"] = lists_json(model.ranks);
+  document["notes"] = model.notes;
+  return document;
 }
 
 }  // namespace penstock

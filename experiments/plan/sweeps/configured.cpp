@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
-#include "experiments/input/files/error_place.hpp"
+#include "experiments/input/files/files.hpp"
 #include "experiments/input/files/json_input.hpp"
 #include "experiments/input/files/quantity.hpp"
 #include "experiments/input/scenario/scenario.hpp"

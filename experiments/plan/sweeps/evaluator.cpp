@@ -1,10 +1,12 @@
 #include "experiments/plan/sweeps/evaluator.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <new>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
+#include <string_view>
 #include <utility>
 #include <variant>
 
@@ -12,7 +14,6 @@
 #include "experiments/input/scenario/scenario.hpp"
 #include "experiments/plan/sweeps/configured.hpp"
 #include "experiments/run/run.hpp"
-#include "experiments/run/stage_formats.hpp"
 #include "experiments/show/results/result_json.hpp"
 #include "sim/base/error.hpp"
 
@@ -22,12 +23,10 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t no_knob = SIZE_MAX;
-constexpr std::size_t most_known_tasks = 500'000;  // some 60 MB
-constexpr std::size_t most_known = 4096;
 constexpr std::uint64_t bytes_per_action = 400;  // three times what runs take
 
 /// The number of a JSON text, with the unit that its key allows: 2e9 of "2GB/s".
-std::optional<double> number_in(const std::string& text, const std::string& key) {
+std::optional<double> number_in(const std::string& text, std::string_view key) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error == std::errc{} && end == text.data() + text.size()) return value;
@@ -67,7 +66,7 @@ std::vector<std::pair<std::string, std::string>> wanted_values(
   std::set<std::string> keys;
   for (const std::string& pointer : pointers)
     keys.insert(pointer.substr(1, pointer.find('/', 1) - 1));
-  const nlohmann::ordered_json document = result_json(result, keys);
+  const nlohmann::ordered_json document = result_json(result, &keys);
   std::vector<std::pair<std::string, std::string>> values;
   for (const std::string& pointer : pointers) {
     const nlohmann::ordered_json::json_pointer place(pointer);
@@ -97,17 +96,24 @@ bool exceeds_memory(const Layout& layout, const SweepResult& result) {
   return false;
 }
 
+constexpr std::string_view stages_pointer = "/model/stages/";
+constexpr std::string_view link_pointer = "/hardware/";
+
+/// The number of a stage, or all of them.
+std::optional<std::size_t> stage_in(std::string_view text) {
+  if (text == "*") return CostKnob::every_stage;
+  std::size_t stage = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), stage);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return stage;
+}
+
 }  // namespace
 
-/// What is known of the configurations of one structure.
-struct Evaluator::Known {
-  std::unique_ptr<PreparedRun> prepared;  // null where costs alone do not decide
-};
-
 Evaluator::Evaluator(const SweepSpace& space, const Catalogue& catalogue, RowMemory& room)
-    : space_(space), catalogue_(catalogue), room_(room) {
+    : space_(space), room_(room), chain_(&catalogue) {
   for (const std::string& pointer : space.pointers()) {
-    const auto knob = cost_knob(pointer);
+    const auto knob = CostKnob::at(pointer);
     knob_of_.push_back(knob ? knobs_.size() : no_knob);
     if (knob) knobs_.push_back(*knob);
   }
@@ -116,14 +122,12 @@ Evaluator::Evaluator(const SweepSpace& space, const Catalogue& catalogue, RowMem
   if (!space.request().results.empty()) knobs_.clear();
 }
 
-Evaluator::~Evaluator() = default;
-
 /// Whether the knobs take their values as they are.
 bool Evaluator::read_knobs(const std::vector<std::string>& values) {
   if (knobs_.empty()) return false;
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (knob_of_[i] == no_knob) continue;
-    const auto number = number_in(values[i], knobs_[knob_of_[i]].key);
+    const auto number = number_in(values[i], knobs_[knob_of_[i]].key());
     if (!number || !knobs_[knob_of_[i]].takes(*number)) return false;
     knob_values_[knob_of_[i]] = *number;
   }
@@ -131,7 +135,7 @@ bool Evaluator::read_knobs(const std::vector<std::string>& values) {
 }
 
 std::string Evaluator::structure_of(const std::vector<std::string>& values) const {
-  std::string structure;
+  std::string structure = "\n";  // never empty
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (knob_of_[i] == no_knob) structure += values[i] + '\n';
   }
@@ -144,8 +148,7 @@ SweepOutcome Evaluator::run(const std::vector<std::string>& values) {
   } catch (const std::bad_alloc&) {
     // Others that run beside it may be why.
   }
-  known_.clear();
-  known_tasks_ = 0;
+  cost_steps_.clear();
   return run_alone(values);
 }
 
@@ -153,7 +156,7 @@ SweepOutcome Evaluator::run_alone(const std::vector<std::string>& values) {
   const auto everything = room_.take_all();
   alone_ = true;
   try {
-    SweepOutcome outcome = run_whole(values, nullptr);
+    SweepOutcome outcome = run_whole(values, {});
     alone_ = false;
     return outcome;
   } catch (const std::bad_alloc&) {
@@ -163,23 +166,41 @@ SweepOutcome Evaluator::run_alone(const std::vector<std::string>& values) {
 }
 
 SweepOutcome Evaluator::run_known(const std::vector<std::string>& values) {
-  if (!read_knobs(values)) return run_whole(values, nullptr);
-  auto& known = known_[structure_of(values)];
-  if (known == nullptr) {
-    known = std::make_unique<Known>();
-    return run_whole(values, known.get());
+  if (!read_knobs(values)) return run_whole(values, {});
+  std::string structure = structure_of(values);
+  const auto known = cost_steps_.find(structure);
+  if (known == nullptr) return run_whole(values, std::move(structure));
+  if (known->step) {
+    if (auto result = run_step(*known)) return {std::move(*result), {}, {}};
   }
-  if (known->prepared == nullptr) return run_whole(values, nullptr);
-  if (auto result = known->prepared->with(knobs_, knob_values_)) {
-    return {.result = std::move(*result), .more = {}, .findings = {}};
-  }
-  return run_whole(values, nullptr);
+  return run_whole(values, {});
 }
 
-SweepOutcome Evaluator::run_whole(const std::vector<std::string>& values, Known* known) {
+/// The figures with the costs at hand; nothing if the run has findings or refuses them, so that a
+/// whole run must say why.
+std::optional<SweepResult> Evaluator::run_step(KnownRun& known) const {
+  Layout& layout = known.step->layout();
+  bool links = false, bytes = false;
+  for (std::size_t i = 0; i < knobs_.size(); ++i) {
+    knobs_[i].set(layout, knob_values_[i]);
+    links = links || knobs_[i].of_link();
+    bytes = bytes || knobs_[i].changes_bytes();
+  }
+  try {
+    const Simulated* run = known.step->run(links, bytes);
+    if (run == nullptr) return std::nullopt;
+    SweepResult result = sweep_result(layout, *run, *known.peaks);
+    if (exceeds_memory(layout, result)) return std::nullopt;
+    return result;
+  } catch (const InputError&) {
+    return std::nullopt;
+  }
+}
+
+SweepOutcome Evaluator::run_whole(const std::vector<std::string>& values, std::string structure) {
   const std::string& source = space_.request().source;
   try {
-    return run_document(configured(space_, values), known);
+    return run_document(configured(space_, values), std::move(structure));
   } catch (const InputError& error) {
     return {.result = {}, .more = {}, .findings = {refusal(error, source)}};
   } catch (const UsageError& error) {
@@ -187,43 +208,97 @@ SweepOutcome Evaluator::run_whole(const std::vector<std::string>& values, Known*
   }
 }
 
-SweepOutcome Evaluator::run_document(const json& document, Known* known) {
-  const Scenario scenario = reader_.read(document, space_.request().source);
-  Layout layout = settle(scenario, {.catalogue = &catalogue_}, known_parts_);
+SweepOutcome Evaluator::run_document(json document, std::string structure) {
+  const Scenario scenario = chain_.scenario(std::move(document), space_.request().source);
+  Layout layout = chain_.layout(scenario);
   const auto use = alone_ ? nullptr : room_.take(layout.schedule.actions() * bytes_per_action);
   if (!alone_ && use == nullptr) return lacks_memory();
   const std::vector<std::string>& results = space_.request().results;
   if (!results.empty() || !layout.codec.phases.empty()) {
     return outcome_of(penstock::run(std::move(layout)), results);
   }
-  layout = with_codecs(std::move(layout));
-  auto outcome = brief_run(layout);
-  if (auto* finding = std::get_if<Finding>(&outcome)) {
-    return {.result = {}, .more = {}, .findings = {std::move(*finding)}};
-  }
-  BriefRun& run = std::get<BriefRun>(outcome);
+  auto outcome = chain_.simulate(layout);
+  if (auto* finding = std::get_if<Finding>(&outcome)) return {{}, {}, {std::move(*finding)}};
+  Simulated& run = std::get<Simulated>(outcome);
   PeakBytes peaks(run.priced.plan);
   SweepResult result = sweep_result(layout, run, peaks);
   // The report says which rank lacks memory from when on.
   if (exceeds_memory(layout, result)) {
-    return outcome_of(penstock::run(settle(scenario, {.catalogue = &catalogue_}, known_parts_)),
-                      results);
+    return outcome_of(penstock::run(chain_.layout(scenario)), results);
   }
-  if (known != nullptr && knobs_decide(*scenario.document, layout, knobs_)) {
-    known->prepared =
-        std::make_unique<PreparedRun>(std::move(layout), std::move(run), std::move(peaks), knobs_);
-    known_tasks_ += known->prepared->tasks();
+  if (!structure.empty()) {
+    auto known = std::make_shared<KnownRun>();
+    std::size_t tasks = 1;
+    if (knobs_decide(*scenario.document, layout, knobs_)) {
+      tasks = run.priced.plan.tasks();
+      known->step.emplace(std::move(layout), std::move(run));
+      known->peaks.emplace(std::move(peaks));
+    }
+    cost_steps_.keep(std::move(structure), std::move(known), tasks);
   }
-  return {.result = std::move(result), .more = {}, .findings = {}};
+  return {std::move(result), {}, {}};
 }
 
 std::string Evaluator::row(std::uint64_t number) {
-  if (known_tasks_ > most_known_tasks || known_.size() > most_known) {
-    known_.clear();
-    known_tasks_ = 0;
-  }
   const std::vector<std::string> values = space_.values(number);
   return row_head(space_, number, values) + row_end(run(values));
+}
+
+CostKnob::CostKnob(const Field& field, std::size_t stage)
+    : field_(&field),
+      stage_(stage),
+      bounds_(field.takes.bounds()),
+      changes_bytes_(!of_link() && measure_of_key(field.key) == QuantityKind::bytes) {}
+
+std::optional<CostKnob> CostKnob::at(std::string_view pointer) {
+  const std::string_view key = pointer.substr(pointer.rfind('/') + 1);
+  const std::string_view before = pointer.substr(0, pointer.size() - key.size());
+  const Fields* fields = nullptr;
+  std::optional<std::size_t> stage;
+  if (before == link_pointer) {
+    fields = &fields_of(HardwareSpec{});
+    stage = no_stage;
+  } else if (before.starts_with(stages_pointer)) {
+    fields = &fields_of(Layer{});
+    const std::size_t begin = stages_pointer.size();
+    stage = stage_in(before.substr(begin, before.size() - begin - 1));
+  }
+  const Field* field = stage ? find_field(*fields, key) : nullptr;
+  if (field == nullptr || !field->of_costs) return std::nullopt;
+  return CostKnob(*field, *stage);
+}
+
+bool CostKnob::is_stated(const json& document) const {
+  const auto states = [&](const json& object) {
+    const auto value = object.find(field_->key);
+    return value != object.end() && value->is_number();
+  };
+  if (of_link()) return document.contains("hardware") && states(document["hardware"]);
+  const json& stages = document["model"]["stages"];
+  if (stage_ != every_stage) return stage_ < stages.size() && states(stages[stage_]);
+  return std::all_of(stages.begin(), stages.end(), states);
+}
+
+void CostKnob::set(Layout& layout, double value) const {
+  const json number = value;
+  if (of_link()) return field_->read(number, &layout.hardware.spec);
+  std::vector<Layer>& layers = layout.model.layers;
+  if (stage_ != every_stage) return field_->read(number, &layers[stage_]);
+  for (Layer& layer : layers) field_->read(number, &layer);
+}
+
+bool knobs_decide(const json& document, const Layout& layout, const std::vector<CostKnob>& knobs) {
+  for (const char* section :
+       {"codec", "recompute", "offload", "chance", "partition", "overheads"}) {
+    if (document.contains(section)) return false;
+  }
+  const json& model = document["model"];
+  if (!model.contains("stages") || model["stages"].size() != layout.model.layers.size()) {
+    return false;
+  }
+  if (layout.policy != nullptr || layout.hardware.cost_model != "ideal") return false;
+  return std::all_of(knobs.begin(), knobs.end(),
+                     [&](const CostKnob& knob) { return knob.is_stated(document); });
 }
 
 }  // namespace penstock

@@ -53,7 +53,7 @@ void add_result(Text& text, const SweepOutcome& outcome) {
 
 }  // namespace
 
-SweepResult sweep_result(const Layout& layout, const BriefRun& run, PeakBytes& peaks) {
+SweepResult sweep_result(const Layout& layout, const Simulated& run, PeakBytes& peaks) {
   const auto& [priced, timeline, peak_flops] = run;
   const Report report = summarize_times(priced.plan, timeline);
   SweepResult result{.makespan = report.makespan, .bubble = report.bubble};

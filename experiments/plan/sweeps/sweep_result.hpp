@@ -8,9 +8,8 @@
 #include <vector>
 
 #include "experiments/plan/sweeps/space/sweep_space.hpp"
-#include "experiments/run/brief_run.hpp"
-#include "experiments/run/finding.hpp"
 #include "experiments/run/layout/layout.hpp"
+#include "experiments/run/simulation.hpp"
 #include "experiments/run/throughput.hpp"
 #include "sim/report/peak_bytes.hpp"
 #include "sim/report/report.hpp"
@@ -27,7 +26,7 @@ struct SweepResult {
 };
 
 /// The figures of a finished run. `peaks` is that of its plan.
-SweepResult sweep_result(const Layout& layout, const BriefRun& run, PeakBytes& peaks);
+SweepResult sweep_result(const Layout& layout, const Simulated& run, PeakBytes& peaks);
 
 /// The result of a configuration: figures, findings, or both.
 struct SweepOutcome {

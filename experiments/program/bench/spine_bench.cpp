@@ -2,15 +2,38 @@
 /// ms, 8 MiB activations and gradients, one link each way between neighbours with 25e9 bytes/s and
 /// 2 us. An op is an action or a transfer.
 #include <benchmark/benchmark.h>
+#include <malloc.h>
 
+#include <algorithm>
+#include <cstdlib>
+#include <new>
 #include <utility>
 #include <variant>
 
-#include "experiments/program/bench/heap.hpp"
 #include "experiments/program/bench/shared_case.hpp"
 #include "sim/engines/events.hpp"
 #include "sim/engines/relax.hpp"
 #include "sim/report/report.hpp"
+
+namespace {
+std::size_t heap_used = 0;  // bytes in use
+std::size_t heap_peak = 0;  // the most since the last reset
+}  // namespace
+
+void* operator new(std::size_t size) {
+  void* memory = std::malloc(size);
+  if (memory == nullptr) throw std::bad_alloc();
+  heap_used += malloc_usable_size(memory);
+  heap_peak = std::max(heap_peak, heap_used);
+  return memory;
+}
+
+void operator delete(void* memory) noexcept {
+  heap_used -= malloc_usable_size(memory);
+  std::free(memory);
+}
+
+void operator delete(void* memory, std::size_t /*size*/) noexcept { operator delete(memory); }
 
 namespace penstock {
 namespace {
@@ -71,15 +94,15 @@ void running_events(benchmark::State& state) {
   const Case of = case_of(state);
   const PricedPlan all = priced(of);
   Timeline timeline;
-  const std::size_t before = heap_used();
-  reset_heap_peak();
+  const std::size_t before = heap_used;
+  heap_peak = heap_used;
   for (auto _ : state) {
     timeline = std::get<Timeline>(run_events(all, std::move(timeline)));
     benchmark::DoNotOptimize(timeline.end.data());
   }
   count_ops(state, all.plan.tasks());
   state.counters["peak_bytes_per_op"] =
-      static_cast<double>(heap_peak() - before) / static_cast<double>(all.plan.tasks());
+      static_cast<double>(heap_peak - before) / static_cast<double>(all.plan.tasks());
   state.counters["makespan_s"] = to_us(makespan(all.plan, timeline)) * 1e-6;
 }
 
@@ -129,8 +152,8 @@ void summarizing(benchmark::State& state) {
 void all_three(benchmark::State& state) {
   const Case of = case_of(state);
   std::uint64_t ops = 0;
-  const std::size_t before = heap_used();
-  reset_heap_peak();
+  const std::size_t before = heap_used;
+  heap_peak = heap_used;
   for (auto _ : state) {
     const PricedPlan all = priced(of);
     benchmark::DoNotOptimize(relax(all));
@@ -138,7 +161,7 @@ void all_three(benchmark::State& state) {
   }
   count_ops(state, ops);
   state.counters["peak_bytes_per_op"] =
-      static_cast<double>(heap_peak() - before) / static_cast<double>(ops);
+      static_cast<double>(heap_peak - before) / static_cast<double>(ops);
 }
 
 void sizes(benchmark::internal::Benchmark* benchmark) {

@@ -13,7 +13,7 @@
 
 #include "experiments/input/catalogue/catalogue.hpp"
 #include "experiments/plan/sweeps/run_sweep.hpp"
-#include "experiments/plan/sweeps/space/axis.hpp"
+#include "experiments/plan/sweeps/space/condition.hpp"
 #include "experiments/plan/sweeps/space/sweep_space.hpp"
 #include "experiments/program/bench/shared_case.hpp"
 

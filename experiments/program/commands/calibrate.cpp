@@ -10,21 +10,20 @@
 #include "experiments/input/files/table.hpp"
 #include "experiments/input/long_work/interruption.hpp"
 #include "experiments/input/long_work/progress.hpp"
-#include "experiments/input/profiles/added_rows.hpp"
+#include "experiments/input/profiles/profile_standing.hpp"
 #include "experiments/measure/calibration/calibration.hpp"
-#include "experiments/measure/calibration/calibration_layers.hpp"
 #include "experiments/measure/calibration/calibration_picture.hpp"
-#include "experiments/measure/calibration/calibration_rows.hpp"
+#include "experiments/measure/calibration/layers_in_run.hpp"
 #include "experiments/measure/gpu_probes/device_report.hpp"
 #include "experiments/measure/gpu_probes/probe_file.hpp"
 #include "experiments/measure/validation/schedule_ranking.hpp"
-#include "experiments/program/commands/picture_files.hpp"
+#include "experiments/program/commands/line/shared_options.hpp"
+#include "experiments/program/commands/line/suggestions.hpp"
 #include "experiments/program/commands/registry.hpp"
-#include "experiments/program/commands/torch_flags.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
 #include "validate/store/profile_store.hpp"
-#include "validate/store/utc.hpp"
+#include "validate/store/row_content.hpp"
 
 namespace penstock::calibrate_file {
 namespace {
@@ -107,7 +106,7 @@ Measured measure(const Options& options, const CalibrationRequest& request) {
   std::optional<InterruptNote> note;
   if (!options.profile.empty()) {
     note.emplace(fmt::format("kernels were not measured to the end; nothing was added to {}",
-                             options.profile));
+                             printable(options.profile)));
   }
   CalibrationWatch watch{.on_progress = bar.callback()};
   if (!options.profile.empty()) {
@@ -115,7 +114,8 @@ Measured measure(const Options& options, const CalibrationRequest& request) {
       bar.erase();
       rows = keep_rows(options.profile, so_far);
       if (store) store->keep();
-      note->set(fmt::format("the {} rows added to {} are kept", rows.size(), options.profile));
+      note->set(
+          fmt::format("the {} rows added to {} are kept", rows.size(), printable(options.profile)));
     };
   }
   Calibration calibration =
@@ -254,27 +254,23 @@ int run_calibration(const Options& options) {
   return ExitCode::machine_cannot;
 }
 
-Runner declare(CommandLine& line) {
-  auto options = std::make_shared<Options>();
-  std::vector<std::string> backends;
-  for (const BackendEntry* entry : backend_entries()) backends.emplace_back(entry->name);
-  line.choice("--backend", options->backend, backends, "what runs the pipelines");
-  line.option("-o,--output", options->profile,
+void declare(CommandLine& line, Options& options) {
+  line.choice("--backend", options.backend, words_of(backend_entries()), "what runs the pipelines");
+  line.option("-o,--output", options.profile,
               "the profile store to add what was measured to; made where there is none", "FILE");
-  line.option("--layers-of", options->layers_of,
+  line.option("--layers-of", options.layers_of,
               "measure the layers of this scenario as well, for hardware \"measured\"", "SCENARIO");
-  line.option("--import", options->imported,
+  line.option("--import", options.imported,
               "read what penstock_gpu_check --all OUT measured on another machine instead", "OUT");
-  declare(line, options->torch);
-  line.option("--budget", options->budget, "how many seconds to measure, about; default 20");
-  line.option("--seed", options->seed, "of all that is drawn; default 1");
-  line.option("--report", options->report, "write the report to a file as well", "FILE");
-  line.option("--plot", options->plot, "draw predicted against measured: .svg, .png or .pdf",
+  declare(line, options.torch);
+  line.option("--budget", options.budget, "how many seconds to measure, about; default 20");
+  line.option("--seed", options.seed, "of all that is drawn; default 1");
+  line.option("--report", options.report, "write the report to a file as well", "FILE");
+  line.option("--plot", options.plot, "draw predicted against measured: .svg, .png or .pdf",
               "FILE");
-  declare(line, options->look);
-  line.replaces(options->replaced);
-  line.flag("--json", options->json, "print the result as JSON");
-  return [options] { return run_calibration(*options); };
+  declare(line, options.look);
+  line.replaces(options.replaced);
+  line.json(options.json, "print the result as JSON");
 }
 
 }  // namespace
@@ -285,7 +281,7 @@ constinit extern const CommandEntry calibrate_entry{
     .group = CommandGroup::validate,
     .on_first_screen = true,
     .example = "penstock calibrate --backend cpu_logical -o machine.profile",
-    .declare = declare,
+    .declare = command<Options, declare, run_calibration>,
 };
 
 }  // namespace penstock::calibrate_file

@@ -146,14 +146,11 @@ int check(const Options& options) {
   return result.fault ? ExitCode::finding : ExitCode::done;
 }
 
-Runner declare(CommandLine& line) {
-  auto options = std::make_shared<Options>();
-  line.required("ORDER", options->order,
-                "an order in PyTorch's CSV notation, - for standard input");
-  line.option("--chains", options->chains,
+void declare(CommandLine& line, Options& options) {
+  line.required("ORDER", options.order, "an order in PyTorch's CSV notation, - for standard input");
+  line.option("--chains", options.chains,
               "stages of each copy of the model; inferred for bidirectional orders", "\"0,1;2,3\"");
-  line.flag("--json", options->json, "print the result as JSON");
-  return [options] { return check(*options); };
+  line.json(options.json, "print the result as JSON");
 }
 
 }  // namespace
@@ -163,7 +160,7 @@ constinit extern const CommandEntry check_entry{
     .summary = "check an order: complete, consistent, free of deadlock",
     .group = CommandGroup::plan,
     .example = "penstock schedule 1f1b --ranks 4 --microbatches 8 | penstock check -",
-    .declare = declare,
+    .declare = command<Options, declare, check>,
 };
 
 }  // namespace penstock::check_file

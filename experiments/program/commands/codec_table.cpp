@@ -1,17 +1,134 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "experiments/input/files/json_output.hpp"
 #include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/files/setting.hpp"
-#include "experiments/plan/studies/codec_trial.hpp"
+#include "experiments/input/files/table.hpp"
+#include "experiments/input/scenario/codec_choice.hpp"
+#include "experiments/program/commands/line/suggestions.hpp"
 #include "experiments/program/commands/registry.hpp"
+#include "hardware_models/codecs/coding/distribution.hpp"
+#include "hardware_models/codecs/reference/codec_error.hpp"
 #include "hardware_models/codecs/reference/codec_search.hpp"
+#include "hardware_models/codecs/registry.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock::codec_table_file {
 namespace {
+
+/// A format, with its errors on values of several distributions.
+struct TriedFormat {
+  CodecSpec codec;
+  double bits_per_value = 0;
+  std::vector<CodecError> errors;  // by distribution
+
+  /// Bytes that encoding a GiB of bf16 reads and writes; decoding to a GiB moves the same.
+  double moved_bytes_per_gib() const;
+};
+
+/// The formats of a codec, compared.
+struct CodecTrial {
+  std::optional<double> bandwidth_bytes_per_s;  // of the memory used for coding
+  std::vector<NamedDistribution> distributions;
+  std::vector<TriedFormat> formats;
+};
+
+using Row = std::vector<std::string>;
+
+constexpr double gibibyte = 1U << 30;
+constexpr double plain_bits = 16;  // of bf16
+
+/// The codec with each number of bits, unless the bits are set.
+std::vector<CodecSpec> formats_of(const CodecSpec& codec) {
+  const auto& parameters = codec_entry(codec).parameters;
+  const auto bits = std::find_if(parameters.begin(), parameters.end(),
+                                 [](const Parameter& one) { return one.name == "bits"; });
+  if (bits == parameters.end() || codec.numbers.contains("bits")) return {codec};
+  std::vector<CodecSpec> formats;
+  for (double count = bits->least; count <= bits->most; ++count) {
+    formats.push_back(codec);
+    formats.back().numbers["bits"] = count;
+  }
+  return formats;
+}
+
+ordered_json errors_json(const TriedFormat& format, const CodecTrial& trial) {
+  ordered_json errors = ordered_json::object();
+  for (std::size_t d = 0; d < trial.distributions.size(); ++d) {
+    const CodecError& error = format.errors[d];
+    errors[std::string(trial.distributions[d].name)] = {{"sqnr_db", error.sqnr_db},
+                                                        {"most_half_steps", error.most_half_steps},
+                                                        {"flushed_share", error.flushed_share}};
+  }
+  return errors;
+}
+
+double TriedFormat::moved_bytes_per_gib() const {
+  return bytes_moved(gibibyte, gibibyte * bits_per_value / plain_bits);
+}
+
+/// Tries a codec on `values` values of each distribution of the trial, at each possible number of
+/// bits unless it is given. Throws InputError whose place is a pointer below the codec.
+void try_formats(const CodecSpec& codec, std::size_t values, CodecTrial& trial) {
+  for (const CodecSpec& format : formats_of(codec)) {
+    trial.formats.push_back({format, bits_per_value(format), {}});
+  }
+  for (const NamedDistribution& one : trial.distributions) {
+    const std::vector<float> drawn = draw_activations(one.values, values);
+    for (TriedFormat& format : trial.formats) {
+      format.errors.push_back(measured(fitted_to(one.values, format.codec), drawn).error);
+    }
+  }
+}
+
+std::string codec_trial_text(const CodecTrial& trial) {
+  const auto& bandwidth = trial.bandwidth_bytes_per_s;
+  Row heads{"codec", "bits a value", "ratio"};
+  heads.push_back(bandwidth ? "ms a GiB" : "moved a GiB");
+  for (const NamedDistribution& one : trial.distributions) {
+    heads.push_back(fmt::format("{} dB", one.name));
+    heads.insert(heads.end(), {"half steps", "flushed"});
+  }
+  std::vector<Row> rows{heads};
+  for (const TriedFormat& format : trial.formats) {
+    const double moved = format.moved_bytes_per_gib();
+    rows.push_back({encoding_text(format.codec), number_text(format.bits_per_value),
+                    fmt::format("{:.2f}", plain_bits / format.bits_per_value),
+                    bandwidth ? fmt::format("{:.3f}", moved / *bandwidth * 1e3)
+                              : bytes_text(static_cast<std::uint64_t>(moved))});
+    for (const CodecError& error : format.errors) {
+      rows.back().push_back(fmt::format("{:.1f}", error.sqnr_db));
+      rows.back().push_back(fmt::format("{:.2f}", error.most_half_steps));
+      rows.back().push_back(percent_text(error.flushed_share));
+    }
+  }
+  return aligned(rows, {0});
+}
+
+ordered_json codec_trial_json(const CodecTrial& trial) {
+  const auto& bandwidth = trial.bandwidth_bytes_per_s;
+  ordered_json all = ordered_json::array();
+  for (const TriedFormat& format : trial.formats) {
+    const double moved = format.moved_bytes_per_gib();
+    all.push_back(
+        {{"codec", encoding_json(format.codec)},
+         {"bits_per_value", format.bits_per_value},
+         {"ratio", plain_bits / format.bits_per_value},
+         {"moved_bytes_per_gib", moved},
+         {"us_per_gib", bandwidth ? ordered_json(moved / *bandwidth * 1e6) : ordered_json()},
+         {"errors", errors_json(format, trial)}});
+  }
+  return {{"penstock", 1}, {"formats", std::move(all)}};
+}
 
 constexpr std::uint32_t most_values = 1U << 22;
 
@@ -69,19 +186,16 @@ int show_codec(const Options& options) {
   return ExitCode::done;
 }
 
-Runner declare(CommandLine& line) {
-  auto options = std::make_shared<Options>();
-  std::vector<std::string> codecs, looks;
-  for (const CodecEntry* entry : codec_entries()) codecs.emplace_back(entry->name);
+void declare(CommandLine& line, Options& options) {
+  std::vector<std::string> looks;
   for (const NamedDistribution& one : named_distributions()) looks.emplace_back(one.name);
-  line.required_choice("NAME", options->name, codecs, "a codec");
-  line.option("--set", options->settings, "one of its options (penstock list codecs)", "KEY=VALUE");
-  line.choice("--distribution", options->distribution, looks, "try it on these values alone");
-  line.option("--values", options->values, "how many values to try it on, 32768 otherwise");
-  line.option("--bandwidth", options->bandwidth, "of the memory that coding reads and writes",
+  line.required_choice("NAME", options.name, words_of(codec_entries()), "a codec");
+  line.option("--set", options.settings, "one of its options (penstock list codecs)", "KEY=VALUE");
+  line.choice("--distribution", options.distribution, looks, "try it on these values alone");
+  line.option("--values", options.values, "how many values to try it on, 32768 otherwise");
+  line.option("--bandwidth", options.bandwidth, "of the memory that coding reads and writes",
               "BYTES_PER_S");
-  line.flag("--json", options->json, "print it as JSON");
-  return [options] { return show_codec(*options); };
+  line.json(options.json);
 }
 
 }  // namespace
@@ -91,7 +205,7 @@ constinit extern const CommandEntry codec_table_entry{
     .summary = "show what a codec saves and costs: bits, memory traffic, error",
     .group = CommandGroup::plan,
     .example = "penstock codec bfp --set block=32 --bandwidth 2e12",
-    .declare = declare,
+    .declare = command<Options, declare, show_codec>,
 };
 
 }  // namespace penstock::codec_table_file

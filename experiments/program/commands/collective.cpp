@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "experiments/input/catalogue/catalogue.hpp"
-#include "experiments/input/catalogue/machine_option.hpp"
+#include "experiments/input/catalogue/catalogue_list.hpp"
 #include "experiments/input/files/json_output.hpp"
 #include "experiments/input/files/quantity.hpp"
 #include "experiments/input/files/table.hpp"
@@ -98,23 +98,21 @@ int print_timings(const Options& options) {
   return ExitCode::done;
 }
 
-Runner declare(CommandLine& line) {
-  auto options = std::make_shared<Options>();
+void declare(CommandLine& line, Options& options) {
   line.required_choice(
-      "KIND", options->kind,
+      "KIND", options.kind,
       {"all_reduce", "reduce_scatter", "all_gather", "all_to_all", "broadcast", "ring_exchange"},
       "what the devices do together");
-  line.option("--bytes", options->bytes,
+  line.option("--bytes", options.bytes,
               "of the whole tensor; of all_to_all and ring_exchange those of one device", "BYTES");
-  line.option("--hardware", options->hardware, "a machine (penstock list hardware), or its file",
+  line.option("--hardware", options.hardware, "a machine (penstock list hardware), or its file",
               "NAME|FILE");
   line.suggest("--hardware", suggested_machines);
-  line.option("--devices", options->devices, "of the group");
-  line.option("--stride", options->stride, "from one of its devices to the next, otherwise 1");
-  line.option("--algorithm", options->algorithm, "only this one", "NAME");
-  line.flag("--formula", options->formula, "without flows; up to 65536 devices");
-  line.flag("--json", options->json, "print it as JSON");
-  return [options] { return print_timings(*options); };
+  line.option("--devices", options.devices, "of the group");
+  line.option("--stride", options.stride, "from one of its devices to the next, otherwise 1");
+  line.option("--algorithm", options.algorithm, "only this one", "NAME");
+  line.flag("--formula", options.formula, "without flows; up to 65536 devices");
+  line.json(options.json);
 }
 
 }  // namespace
@@ -124,7 +122,7 @@ constinit extern const CommandEntry collective_entry{
     .summary = "time a collective on a machine, by formula and as flows",
     .group = CommandGroup::plan,
     .example = "penstock collective all_reduce --bytes 1e9 --hardware dgx-a100 --devices 16",
-    .declare = declare,
+    .declare = command<Options, declare, print_timings>,
 };
 
 }  // namespace penstock::collective_file

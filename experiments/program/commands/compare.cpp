@@ -1,13 +1,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
 #include <optional>
 
+#include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/long_work/progress.hpp"
 #include "experiments/measure/comparison/comparison.hpp"
-#include "experiments/program/commands/line/suggestions.hpp"
 #include "experiments/program/commands/registry.hpp"
 #include "experiments/run/recordings.hpp"
 #include "sim/base/error.hpp"
@@ -25,14 +24,10 @@ struct Options {
 };
 
 double parse_tolerance(const std::string& text) {
-  double value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc{} || rest != end || !(value >= 0 && value <= 1)) {
-    throw UsageError(fmt::format(
-        "--tolerance {}: expected a share of A's makespan from 0 to 1, such as 0.005", text));
-  }
-  return value;
+  const auto value = plain_number(text);
+  if (value && *value >= 0 && *value <= 1) return *value;
+  throw UsageError(fmt::format(
+      "--tolerance {}: expected a share of A's makespan from 0 to 1, such as 0.005", text));
 }
 
 CompareOptions compare_options(const Options& options) {
@@ -67,20 +62,17 @@ int compare_runs(const Options& options) {
   return comparison.same() ? ExitCode::done : ExitCode::finding;
 }
 
-Runner declare(CommandLine& line) {
-  auto options = std::make_shared<Options>();
-  line.required("A", options->a, "a .timeline file, or a scenario to run; - for standard input");
-  line.required("B", options->b, "the same, compared with A");
-  line.option("--set", options->settings, "change the scenario B first", "/POINTER=VALUE");
-  line.suggest("--set", suggested_settings);
+void declare(CommandLine& line, Options& options) {
+  line.required("A", options.a, "a .timeline file, or a scenario to run; - for standard input");
+  line.required("B", options.b, "the same, compared with A");
+  line.settings(options.settings, "change the scenario B first");
   line.choice(
-      "--align", options->alignment, {"start", "first-op", "makespan"},
+      "--align", options.alignment, {"start", "first-op", "makespan"},
       "what to align: the starts of the runs, their first ops, or starts and ends, with the "
       "times of B scaled");
-  line.option("--tolerance", options->tolerance,
+  line.option("--tolerance", options.tolerance,
               "how far times may differ, as a share of A's makespan; default 0", "SHARE");
-  line.flag("--json", options->json, "print everything as JSON, every op included");
-  return [options] { return compare_runs(*options); };
+  line.json(options.json, "print everything as JSON, every op included");
 }
 
 }  // namespace
@@ -91,7 +83,7 @@ constinit extern const CommandEntry compare_entry{
     .group = CommandGroup::explain,
     .on_first_screen = true,
     .example = "penstock compare a.timeline experiments/scenarios/first_run.json",
-    .declare = declare,
+    .declare = command<Options, declare, compare_runs>,
 };
 
 }  // namespace penstock::compare_file

@@ -1,13 +1,108 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string>
 #include <utility>
+#include <vector>
 
-#include "experiments/program/commands/line/completing.hpp"
 #include "experiments/program/commands/registry.hpp"
+#include "experiments/program/help/command_help.hpp"
 
 namespace penstock::completion_file {
 namespace {
+
+/// A candidate for the word being typed.
+struct Completion {
+  std::string text;
+  std::string help;  // one line; may be empty
+};
+
+std::string last_word(const std::string& name) { return name.substr(name.rfind(' ') + 1); }
+
+const CommandHelp* find_command(const std::vector<CommandHelp>& commands, const std::string& name) {
+  const auto found =
+      std::find_if(commands.begin(), commands.end(),
+                   [&](const CommandHelp& command) { return last_word(command.name) == name; });
+  return found == commands.end() ? nullptr : &*found;
+}
+
+void add_commands(const std::vector<CommandHelp>& commands, std::vector<Completion>& all) {
+  for (const CommandHelp& command : commands) {
+    all.push_back({last_word(command.name), command.summary});
+  }
+}
+
+/// The values of an argument.
+void add_values(const ArgumentInfo& argument, const std::string& typed,
+                std::vector<Completion>& all) {
+  for (const std::string& word : argument.words) all.push_back({word, ""});
+  if (!argument.suggest) return;
+  for (std::string& word : argument.suggest(typed)) all.push_back({std::move(word), ""});
+}
+
+/// The option of this name if it takes a value, else nullptr.
+const ArgumentInfo* option_with_value(const CommandHelp& command, const std::string& name) {
+  for (const ArgumentInfo& argument : command.arguments) {
+    const auto& names = argument.names;
+    const bool is_it = std::find(names.begin(), names.end(), name) != names.end();
+    if (is_it && argument.takes_value) return &argument;
+  }
+  return nullptr;
+}
+
+/// "--set=/sch": the values of the option, behind its name.
+void add_values_behind(const ArgumentInfo& option, const std::string& typed, std::size_t equals,
+                       std::vector<Completion>& all) {
+  std::vector<Completion> values;
+  add_values(option, typed.substr(equals + 1), values);
+  for (Completion& value : values) {
+    all.push_back({typed.substr(0, equals + 1) + value.text, std::move(value.help)});
+  }
+}
+
+void add_arguments(const CommandHelp& command, const std::string& typed,
+                   std::vector<Completion>& all) {
+  add_commands(command.subcommands, all);
+  for (const ArgumentInfo& argument : command.arguments) {
+    if (argument.names.empty()) add_values(argument, typed, all);
+    // Options are offered only after a dash: without one, files may fit as well.
+    if (!typed.starts_with('-')) continue;
+    for (const std::string& name : argument.names) all.push_back({name, argument.help});
+  }
+}
+
+std::vector<Completion> that_fit(std::vector<Completion> all, const std::string& typed) {
+  std::erase_if(all, [&](const Completion& one) { return !one.text.starts_with(typed); });
+  return all;
+}
+
+/// The candidates for the last of the words typed after "penstock"; it may be empty or incomplete.
+/// None if only file names fit.
+std::vector<Completion> completions_for(const std::vector<std::string>& words,
+                                        const std::vector<CommandHelp>& commands) {
+  std::vector<Completion> all;
+  const std::string typed = words.empty() ? "" : words.back();
+  if (words.size() < 2) {
+    add_commands(commands, all);
+    for (const char* option : {"--help", "--version"}) all.push_back({option, ""});
+    return that_fit(std::move(all), typed);
+  }
+  const CommandHelp* command = find_command(commands, words.front());
+  if (command == nullptr) return {};
+  if (words.size() > 2) {
+    if (const CommandHelp* sub = find_command(command->subcommands, words[1])) command = sub;
+  }
+  const std::size_t equals = typed.starts_with("--") ? typed.find('=') : std::string::npos;
+  if (const ArgumentInfo* option = option_with_value(*command, words[words.size() - 2])) {
+    add_values(*option, typed, all);
+  } else if (equals != std::string::npos) {
+    const ArgumentInfo* named = option_with_value(*command, typed.substr(0, equals));
+    if (named != nullptr) add_values_behind(*named, typed, equals, all);
+  } else {
+    add_arguments(*command, typed, all);
+  }
+  return that_fit(std::move(all), typed);
+}
 
 // Each script asks the program for candidates, and offers files if there are none.
 
@@ -84,12 +179,10 @@ int complete(const Options& options) {
   return ExitCode::done;
 }
 
-Runner declare(CommandLine& line) {
-  auto options = std::make_shared<Options>();
-  line.required_choice("SHELL", options->shell, {"bash", "fish", "zsh"}, "the shell");
-  line.optional("WORD", options->words,
+void declare(CommandLine& line, Options& options) {
+  line.required_choice("SHELL", options.shell, {"bash", "fish", "zsh"}, "the shell");
+  line.optional("WORD", options.words,
                 "behind --: words typed so far; print what can stand for the last one");
-  return [options] { return complete(*options); };
 }
 
 }  // namespace
@@ -99,7 +192,7 @@ constinit extern const CommandEntry completion_entry{
     .summary = "print a completion script for bash, zsh or fish",
     .group = CommandGroup::help,
     .example = "source <(penstock completion bash)",
-    .declare = declare,
+    .declare = command<Options, declare, complete>,
 };
 
 }  // namespace penstock::completion_file

@@ -22,20 +22,14 @@ struct Options {
   bool json = false;
 };
 
-std::optional<double> degree(const char* option, std::optional<std::uint32_t> value) {
-  constexpr std::uint32_t most = 1'000'000'000;
-  if (!value) return std::nullopt;
-  return within(option, value, most);
-}
-
 int describe_model(const Options& options) {
   const ModelFile file = read_model_file(options.model, options.file);
   const DescriptionOptions shape{
-      .sequence = degree("--sequence", options.sequence),
-      .microbatch = degree("--microbatch", options.microbatch),
-      .tensor = degree("--tensor", options.tensor),
-      .context = degree("--context", options.context),
-      .expert = degree("--expert", options.expert),
+      .sequence = within_if_given("--sequence", options.sequence),
+      .microbatch = within_if_given("--microbatch", options.microbatch),
+      .tensor = within_if_given("--tensor", options.tensor),
+      .context = within_if_given("--context", options.context),
+      .expert = within_if_given("--expert", options.expert),
       .dtype = options.dtype.empty() ? std::nullopt : std::optional(options.dtype),
       .sequence_parallel = options.sequence_parallel};
   try {
@@ -47,26 +41,23 @@ int describe_model(const Options& options) {
   return ExitCode::done;
 }
 
-Runner declare(CommandLine& line) {
-  auto options = std::make_shared<Options>();
-  line.required("MODEL", options->model, "a model's file, - for standard input");
-  line.option("--sequence", options->sequence, "tokens per example");
-  line.option("--microbatch", options->microbatch, "examples per microbatch");
-  line.option("--tensor", options->tensor, "degree of tensor parallelism");
-  line.option("--context", options->context, "degree of context parallelism");
-  line.option("--expert", options->expert, "degree of expert parallelism");
-  line.flag("--sequence-parallel", options->sequence_parallel,
+void declare(CommandLine& line, Options& options) {
+  line.required("MODEL", options.model, "a model's file, - for standard input");
+  line.option("--sequence", options.sequence, "tokens per example");
+  line.option("--microbatch", options.microbatch, "examples per microbatch");
+  line.option("--tensor", options.tensor, "degree of tensor parallelism");
+  line.option("--context", options.context, "degree of context parallelism");
+  line.option("--expert", options.expert, "degree of expert parallelism");
+  line.flag("--sequence-parallel", options.sequence_parallel,
             "shard norms and dropout along the sequence");
-  line.choice("--dtype", options->dtype, {"bf16", "fp16", "fp32", "tf32", "fp8"},
+  line.choice("--dtype", options.dtype, {"bf16", "fp16", "fp32", "tf32", "fp8"},
               "of weights and activations; default: as in the file");
-  line.option("--format", options->file.format,
+  line.option("--format", options.file.format,
               "format of the file; default: recognised from its text", "NAME");
   line.suggest("--format", suggested_model_formats);
-  line.option("--arch", options->file.architecture, "architecture; default: as in the file",
-              "NAME");
+  line.option("--arch", options.file.architecture, "architecture; default: as in the file", "NAME");
   line.suggest("--arch", suggested_architectures);
-  line.flag("--json", options->json, "print it as JSON");
-  return [options] { return describe_model(*options); };
+  line.json(options.json);
 }
 
 }  // namespace
@@ -76,7 +67,7 @@ constinit extern const CommandEntry describe_entry{
     .summary = "show a model: parameters, FLOPs, memory of each layer",
     .group = CommandGroup::plan,
     .example = "penstock describe experiments/models/llama-3.1-8b.json --sequence 8192 --tensor 8",
-    .declare = declare,
+    .declare = command<Options, declare, describe_model>,
 };
 
 }  // namespace penstock::describe_file

@@ -1,5 +1,3 @@
-#include "experiments/show/explanation/explain.hpp"
-
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -10,13 +8,13 @@
 #include "experiments/input/files/json_output.hpp"
 #include "experiments/input/files/output_file.hpp"
 #include "experiments/input/long_work/progress.hpp"
-#include "experiments/program/commands/line/suggestions.hpp"
-#include "experiments/program/commands/picture_files.hpp"
+#include "experiments/program/commands/line/shared_options.hpp"
 #include "experiments/program/commands/registry.hpp"
 #include "experiments/run/recordings.hpp"
+#include "experiments/show/explanation/explanation.hpp"
 #include "experiments/show/explanation/memory_explanation.hpp"
 #include "experiments/show/explanation/recorded_run.hpp"
-#include "experiments/show/explanation/step_changes.hpp"
+#include "experiments/show/explanation/scenario_changes.hpp"
 #include "experiments/show/results/result_json.hpp"
 #include "experiments/show/results/result_table.hpp"
 #include "sim/base/error.hpp"
@@ -63,8 +61,7 @@ int explain_recording(const Options& options, const std::string& content) {
 int explain_run(const Options& options) {
   check(options.pictures);
   const std::string content = read_file(options.scenario);
-  check_outputs({options.pictures.svg, options.pictures.png, options.pictures.pdf},
-                {options.scenario}, options.replaced);
+  check_outputs(paths_of(options.pictures), {options.scenario}, options.replaced);
   if (is_recording(options.scenario, content)) return explain_recording(options, content);
   const Scenario scenario = parse_scenario(content, options.scenario, options.settings);
   std::optional<Waiting> waiting("simulating");
@@ -78,7 +75,7 @@ int explain_run(const Options& options) {
   if (options.memory && !on_standard_output(options.pictures)) {
     print_memory(options, scenario, result);
   }
-  if (options.memory && !any(options.pictures)) return code;
+  if (options.memory && paths_of(options.pictures).empty()) return code;
   waiting.emplace("explaining");
   Explanation explanation = explain(result);
   const bool prints = !options.memory && !on_standard_output(options.pictures);
@@ -94,18 +91,15 @@ int explain_run(const Options& options) {
   return code;
 }
 
-Runner declare(CommandLine& line) {
-  auto options = std::make_shared<Options>();
-  line.required("RUN", options->scenario,
+void declare(CommandLine& line, Options& options) {
+  line.required("RUN", options.scenario,
                 "scenario file (JSON) or .timeline file, - for standard input");
-  line.option("--set", options->settings, "change the scenario first", "/POINTER=VALUE");
-  line.suggest("--set", suggested_settings);
-  line.flag("--json", options->json, "print everything as JSON");
-  line.flag("--memory", options->memory,
+  line.settings(options.settings);
+  line.json(options.json, "print everything as JSON");
+  line.flag("--memory", options.memory,
             "explain memory instead: the worst rank, why, and changes that help");
-  declare(line, options->pictures);
-  line.replaces(options->replaced);
-  return [options] { return explain_run(*options); };
+  declare(line, options.pictures);
+  line.replaces(options.replaced);
 }
 
 }  // namespace
@@ -116,7 +110,7 @@ constinit extern const CommandEntry explain_entry{
     .group = CommandGroup::explain,
     .on_first_screen = true,
     .example = "penstock explain experiments/scenarios/first_run.json",
-    .declare = declare,
+    .declare = command<Options, declare, explain_run>,
 };
 
 }  // namespace penstock::explain_file

@@ -11,7 +11,7 @@
 #include "experiments/input/files/files.hpp"
 #include "experiments/input/files/output_file.hpp"
 #include "experiments/input/long_work/progress.hpp"
-#include "experiments/program/commands/picture_files.hpp"
+#include "experiments/program/commands/line/shared_options.hpp"
 #include "experiments/program/commands/registry.hpp"
 #include "experiments/show/results/run_picture.hpp"
 #include "sim/base/error.hpp"
@@ -55,14 +55,12 @@ int print_gallery(const Options& options) {
   return ExitCode::done;
 }
 
-Runner declare(CommandLine& line) {
-  auto options = std::make_shared<Options>();
-  line.option("--ranks", options->ranks, "pipeline ranks, default 4");
-  line.option("--microbatches", options->microbatches, "default 8");
-  line.option("-o,--output", options->output, "draw each into this folder as SVG", "FOLDER");
-  declare(line, options->look);
-  line.replaces(options->replaced);
-  return [options] { return print_gallery(*options); };
+void declare(CommandLine& line, Options& options) {
+  line.option("--ranks", options.ranks, "pipeline ranks, default 4");
+  line.option("--microbatches", options.microbatches, "default 8");
+  line.option("-o,--output", options.output, "draw each into this folder as SVG", "FOLDER");
+  declare(line, options.look);
+  line.replaces(options.replaced);
 }
 
 }  // namespace
@@ -72,7 +70,7 @@ constinit extern const CommandEntry gallery_entry{
     .summary = "compare all schedules on one example, with pictures",
     .group = CommandGroup::plan,
     .example = "penstock gallery -o gallery",
-    .declare = declare,
+    .declare = command<Options, declare, print_gallery>,
 };
 
 }  // namespace penstock::gallery_file

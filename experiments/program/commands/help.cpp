@@ -4,11 +4,12 @@
 
 #include "experiments/input/files/nearest.hpp"
 #include "experiments/input/files/output_file.hpp"
+#include "experiments/program/commands/line/suggestions.hpp"
 #include "experiments/program/commands/registry.hpp"
-#include "experiments/program/help/man_page.hpp"
-#include "experiments/program/help/page_text.hpp"
+#include "experiments/program/help/markdown.hpp"
 #include "experiments/program/help/pages.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/named.hpp"
 
 namespace penstock::help_file {
 namespace {
@@ -28,17 +29,9 @@ std::string guide_list() {
 }
 
 std::vector<std::string> topics() {
-  std::vector<std::string> names;
-  for (const CommandEntry* entry : command_entries()) names.emplace_back(entry->name);
+  std::vector<std::string> names = words_of(command_entries());
   for (const HelpPage& guide : guides()) names.emplace_back(guide.name);
   return names;
-}
-
-const CommandEntry* find_command_entry(const std::string& name) {
-  for (const CommandEntry* entry : command_entries()) {
-    if (entry->name == name) return entry;
-  }
-  return nullptr;
 }
 
 HelpPage page_of(const CommandEntry& entry) {
@@ -47,7 +40,7 @@ HelpPage page_of(const CommandEntry& entry) {
 }
 
 std::string topic_text(const std::string& topic) {
-  if (const CommandEntry* entry = find_command_entry(topic)) {
+  if (const CommandEntry* entry = find_named(command_entries(), topic)) {
     const std::string body = page_text(body_of(page_of(*entry)));
     return help_text(help_of(*entry)) + (body.empty() ? "" : "\n" + body);
   }
@@ -98,13 +91,11 @@ int show_help(const Options& options) {
   return ExitCode::done;
 }
 
-Runner declare(CommandLine& line) {
-  auto options = std::make_shared<Options>();
-  line.optional("TOPIC", options->topic, "a command or a guide");
+void declare(CommandLine& line, Options& options) {
+  line.optional("TOPIC", options.topic, "a command or a guide");
   line.suggest("TOPIC", [](std::string_view) { return topics(); });
-  line.option("--man", options->man, "write all man pages into this folder", "FOLDER");
-  line.replaces(options->replaced);
-  return [options] { return show_help(*options); };
+  line.option("--man", options.man, "write all man pages into this folder", "FOLDER");
+  line.replaces(options.replaced);
 }
 
 }  // namespace
@@ -114,7 +105,7 @@ constinit extern const CommandEntry help_entry{
     .summary = "print the page of a command, or a guide",
     .group = CommandGroup::help,
     .example = "penstock help run",
-    .declare = declare,
+    .declare = command<Options, declare, show_help>,
 };
 
 }  // namespace penstock::help_file

@@ -1,9 +1,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
+#include <cstddef>
 #include <cstdio>
+#include <filesystem>
 #include <nlohmann/json.hpp>
+#include <string>
 
 #include "experiments/input/catalogue/catalogue.hpp"
 #include "experiments/input/files/files.hpp"
@@ -11,19 +13,49 @@
 #include "experiments/input/files/nearest.hpp"
 #include "experiments/input/files/output_file.hpp"
 #include "experiments/input/files/plain_text.hpp"
+#include "experiments/input/files/table.hpp"
 #include "experiments/input/long_work/progress.hpp"
-#include "experiments/plan/planner/plan_files.hpp"
 #include "experiments/plan/planner/plan_report.hpp"
 #include "experiments/plan/planner/planner.hpp"
-#include "experiments/program/commands/line/suggestions.hpp"
+#include "experiments/plan/planner/space/layout_choice.hpp"
+#include "experiments/program/commands/line/shared_options.hpp"
 #include "experiments/program/commands/registry.hpp"
-#include "experiments/program/commands/training_flags.hpp"
+#include "experiments/show/pictures/picture.hpp"
+#include "experiments/show/pictures/plots/front_plot.hpp"
 #include "schedules/partitioners/registry.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
 
 namespace penstock::layout_file {
 namespace {
+
+/// Writes the scenario of each of the best layouts as layout_1.json, layout_2.json … into a folder,
+/// which is made if it is missing. Paths in the scenarios are relative to it. Throws UsageError for
+/// a folder that cannot be made or written.
+void write_layouts(const LayoutPlan& plan, std::size_t best, const std::string& folder,
+                   OutputSet& outputs) {
+  outputs.make_folder(folder);
+  TrainingTask task = plan.task;
+  task.model = path_seen_from(folder, task.model);
+  for (std::size_t i = 0; i < std::min(best, plan.fitting.size()); ++i) {
+    const auto path = std::filesystem::path(folder) / fmt::format("layout_{}.json", i + 1);
+    outputs.write(path.string(), layout_document(task, plan.fitting[i].choice));
+  }
+}
+
+/// A picture of the simulated layouts that fit: memory over step time, with their front.
+std::string draw_plan(PictureFormat format, const LayoutPlan& plan) {
+  FrontPlot plot{.title = fmt::format("Layouts of {} on {} of {}",
+                                      std::filesystem::path(plan.task.model).filename().string(),
+                                      counted(plan.task.devices, "device"), plan.task.hardware)};
+  const std::vector<bool> front = pareto_front(plan.fitting);
+  for (std::size_t i = 0; i < plan.fitting.size(); ++i) {
+    const Trial& trial = plan.fitting[i].trial;
+    plot.points.push_back({to_us(trial.makespan) * 1e-6,
+                           static_cast<double>(trial.peak_bytes) / 1073741824.0, front[i]});
+  }
+  return draw_front_plot(format, plot);
+}
 
 constexpr const char* all_rules = "rules";
 
@@ -38,11 +70,8 @@ struct Options {
 
 std::optional<double> share_of(const std::string& text) {
   if (text.empty()) return std::nullopt;
-  double value = -1;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error == std::errc{} && end == text.data() + text.size() && value >= 0 && value < 1) {
-    return value;
-  }
+  const auto value = plain_number(text);
+  if (value && *value >= 0 && *value < 1) return value;
   throw UsageError(
       fmt::format("--uncertainty {}: it must be from 0 to below 1, such as 0.03", text));
 }
@@ -127,8 +156,8 @@ std::string answers(const Options& options, const Catalogue& catalogue, const La
 
 void write_outputs(const Options& options, const LayoutPlan& plan, std::size_t best) {
   OutputSet outputs(options.replaced);
-  if (!options.svg.empty()) outputs.write(options.svg, draw_plan(PictureFormat::svg, plan, {}));
-  if (!options.png.empty()) outputs.write(options.png, draw_plan(PictureFormat::png, plan, {}));
+  if (!options.svg.empty()) outputs.write(options.svg, draw_plan(PictureFormat::svg, plan));
+  if (!options.png.empty()) outputs.write(options.png, draw_plan(PictureFormat::png, plan));
   if (!options.folder.empty()) write_layouts(plan, best, options.folder, outputs);
   outputs.publish();
 }
@@ -148,8 +177,7 @@ int plan_and_report(const Options& options) {
   const LayoutPlan plan = plan_layouts(task, catalogue, planner);
   const std::string more = answers(options, catalogue, plan, whys, changed, planner);
   progress.erase();
-  const bool rules =
-      std::find(options.whys.begin(), options.whys.end(), all_rules) != options.whys.end();
+  const bool rules = std::ranges::find(options.whys, all_rules) != options.whys.end();
   const StepInterval known = known_to(plan, uncertainty);
   show(options.json ? printed(plan_json(plan, planner.best, known))
                     : plan_text(plan, planner.best, known, rules));
@@ -158,31 +186,28 @@ int plan_and_report(const Options& options) {
   return plan.fitting.empty() ? ExitCode::finding : ExitCode::done;
 }
 
-Runner declare(CommandLine& line) {
-  auto options = std::make_shared<Options>();
-  line.required("MODEL", options->training.model, "a model's file");
-  declare(line, options->training);
+void declare(CommandLine& line, Options& options) {
+  line.required("MODEL", options.training.model, "a model's file");
+  declare(line, options.training);
   line.group("Layouts");
-  line.option("--only", options->only, "only layouts with these values", "/POINTER=VALUE,…");
-  line.option("--set", options->settings, "change every scenario", "/POINTER=VALUE");
-  line.suggest("--set", suggested_settings);
-  line.option("--partitions", options->partitions, "partitioners to try, default even", "NAMES");
-  line.flag("--lossy", options->lossy, "codecs too: 8 bits for links and kept activations");
-  line.flag("--offload", options->offload, "offloading to host memory too, where memory is short");
+  line.option("--only", options.only, "only layouts with these values", "/POINTER=VALUE,…");
+  line.settings(options.settings, "change every scenario");
+  line.option("--partitions", options.partitions, "partitioners to try, default even", "NAMES");
+  line.flag("--lossy", options.lossy, "codecs too: 8 bits for links and kept activations");
+  line.flag("--offload", options.offload, "offloading to host memory too, where memory is short");
   line.group("Answers");
-  line.option("--best", options->best, "layouts to list, default 10");
-  line.option("--why", options->whys,
+  line.option("--best", options.best, "layouts to list, default 10");
+  line.option("--why", options.whys,
               "rules: what excluded the others; /POINTER=VALUE,…: why that lost", "WHAT");
-  line.option("--change", options->changes, "how the best layout moves", "/POINTER=VALUE,…");
-  line.option("--uncertainty", options->uncertainty,
+  line.option("--change", options.changes, "how the best layout moves", "/POINTER=VALUE,…");
+  line.option("--uncertainty", options.uncertainty,
               "of step times, for ties; default: as run reports", "SHARE");
-  line.flag("--json", options->json, "print the layouts as JSON");
-  line.option("-o,--output", options->folder, "write a scenario for each into a folder", "FOLDER");
-  line.replaces(options->replaced);
-  line.option("-j,--jobs", options->jobs, "threads, default one per core");
-  line.option("--svg", options->svg, "draw memory over step time as SVG", "FILE");
-  line.option("--png", options->png, "draw it as PNG", "FILE");
-  return [options] { return plan_and_report(*options); };
+  line.json(options.json, "print the layouts as JSON");
+  line.option("-o,--output", options.folder, "write a scenario for each into a folder", "FOLDER");
+  line.replaces(options.replaced);
+  line.option("-j,--jobs", options.jobs, "threads, default one per core");
+  line.option("--svg", options.svg, "draw memory over step time as SVG", "FILE");
+  line.option("--png", options.png, "draw it as PNG", "FILE");
 }
 
 }  // namespace
@@ -193,7 +218,7 @@ constinit extern const CommandEntry layout_entry{
     .group = CommandGroup::plan,
     .on_first_screen = true,
     .example = "penstock layout config.json --hardware dgx-h100 --devices 64 -o layouts",
-    .declare = declare,
+    .declare = command<Options, declare, plan_and_report>,
 };
 
 }  // namespace penstock::layout_file

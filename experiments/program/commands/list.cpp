@@ -27,73 +27,66 @@ namespace penstock::list_file {
 namespace {
 
 /// Each kind of entry becomes a JSON array of objects with a name, a summary and more.
+/// Name and summary of what a registry or an entry has.
+template <class Named>
+ordered_json named_json(const Named& one) {
+  return {{"name", one.name}, {"summary", one.summary}};
+}
+
+/// The entries of a registry. `add` puts more into the object of each.
+template <class Entry, class Add>
+ordered_json entries_json(std::span<const Entry* const> entries, Add add) {
+  return list_json(entries, [&](const Entry* entry) {
+    ordered_json one = named_json(*entry);
+    add(*entry, one);
+    return one;
+  });
+}
 template <class Entry>
-ordered_json names_and_summaries(std::span<const Entry* const> entries) {
-  ordered_json all = ordered_json::array();
-  for (const Entry* entry : entries) {
-    all.push_back({{"name", entry->name}, {"summary", entry->summary}});
-  }
-  return all;
+ordered_json entries_json(std::span<const Entry* const> entries) {
+  return entries_json(entries, [](const Entry&, ordered_json&) {});
 }
 
 ordered_json options_of(std::span<const ScheduleOption> options) {
-  ordered_json all = ordered_json::array();
-  for (const ScheduleOption& option : options) {
-    all.push_back({{"name", option.name}, {"summary", option.summary}});
-  }
-  return all;
+  return list_json(options, named_json<ScheduleOption>);
 }
 
 ordered_json schedules() {
-  ordered_json all = ordered_json::array();
-  for (const ScheduleEntry* entry : schedule_entries()) {
-    all.push_back({{"name", entry->name},
-                   {"summary", entry->summary},
-                   {"needs", entry->needs},
-                   {"bubble", entry->bubble},
-                   {"peak_activations", entry->peak},
-                   {"weights", name(entry->weights)},
-                   {"options", options_of(entry->options)}});
-  }
-  return all;
+  return entries_json(schedule_entries(), [](const ScheduleEntry& entry, ordered_json& one) {
+    one.update({{"needs", entry.needs},
+                {"bubble", entry.bubble},
+                {"peak_activations", entry.peak},
+                {"weights", name(entry.weights)},
+                {"options", options_of(entry.options)}});
+  });
 }
 
 ordered_json policies() {
-  ordered_json all = ordered_json::array();
-  for (const PolicyEntry* entry : policy_entries()) {
-    all.push_back({{"name", entry->name},
-                   {"summary", entry->summary},
-                   {"options", options_of(options_of_policy(*entry))}});
-  }
-  return all;
+  return entries_json(policy_entries(), [](const PolicyEntry& entry, ordered_json& one) {
+    one["options"] = options_of(options_of_policy(entry));
+  });
 }
 
-ordered_json partitioners() { return names_and_summaries(partitioner_entries()); }
-ordered_json cost_models() { return names_and_summaries(cost_model_entries()); }
+ordered_json partitioners() { return entries_json(partitioner_entries()); }
+ordered_json cost_models() { return entries_json(cost_model_entries()); }
 
 /// The parameters of an entry, with their defaults.
 template <class Parameter>
 ordered_json parameters_of(std::span<const Parameter> parameters) {
-  ordered_json all = ordered_json::array();
-  for (const Parameter& parameter : parameters) {
+  return list_json(parameters, [](const Parameter& parameter) {
     // NaN means that the entry chooses the default itself, so none is shown.
     const bool shown = parameter.otherwise && !std::isnan(*parameter.otherwise);
-    all.push_back({{"name", parameter.name},
-                   {"summary", parameter.summary},
-                   {"required", !parameter.otherwise},
-                   {"default", shown ? ordered_json(*parameter.otherwise) : ordered_json()}});
-  }
-  return all;
+    ordered_json one = named_json(parameter);
+    one["required"] = !parameter.otherwise;
+    one["default"] = shown ? ordered_json(*parameter.otherwise) : ordered_json();
+    return one;
+  });
 }
 
 ordered_json layers() {
-  ordered_json all = ordered_json::array();
-  for (const LayerKindEntry* entry : layer_kind_entries()) {
-    all.push_back({{"name", entry->name},
-                   {"summary", entry->summary},
-                   {"options", parameters_of(entry->parameters)}});
-  }
-  return all;
+  return entries_json(layer_kind_entries(), [](const LayerKindEntry& entry, ordered_json& one) {
+    one["options"] = parameters_of(entry.parameters);
+  });
 }
 
 /// Cost models, the items of the catalogue, and kinds of topology.
@@ -101,60 +94,47 @@ ordered_json hardware() {
   ordered_json all = cost_models();
   for (ordered_json& model : all) model["is"] = "cost model";
   for (ordered_json& item : catalogue_json(read_catalogue())) all.push_back(std::move(item));
-  for (const TopologyEntry* entry : topology_entries()) {
-    all.push_back({{"name", entry->name},
-                   {"summary", entry->summary},
-                   {"is", "topology"},
-                   {"options", parameters_of(entry->parameters)}});
-  }
+  const auto add = [](const TopologyEntry& entry, ordered_json& one) {
+    one["is"] = "topology";
+    one["options"] = parameters_of(entry.parameters);
+  };
+  for (ordered_json& kind : entries_json(topology_entries(), add)) all.push_back(std::move(kind));
   return all;
 }
 
 /// With the error of each codec, at its defaults, on normally distributed values.
 ordered_json codecs() {
-  ordered_json all = ordered_json::array();
   const std::vector<float> values = draw_values({}, std::size_t{1} << 14, 1);
-  for (const CodecEntry* entry : codec_entries()) {
-    const CodecSpec usual{std::string(entry->name), {}};
+  return entries_json(codec_entries(), [&](const CodecEntry& entry, ordered_json& one) {
+    const CodecSpec usual{std::string(entry.name), {}};
     const double bits = bits_per_value(usual);
     const CodecError error = codec_error(make_codec(usual), values);
-    all.push_back({{"name", entry->name},
-                   {"summary", entry->summary},
-                   {"numbers",
-                    fmt::format("by default {} bits a value, {:.2f} times less than bf16; normal "
-                                "values {:.1f} dB above their error, {:.0f} % of them lost to zero",
-                                bits, 16 / bits, error.sqnr_db, 100 * error.flushed_share)},
-                   {"bits_per_value", bits},
-                   {"options", parameters_of(entry->parameters)}});
-  }
-  return all;
+    one["numbers"] = fmt::format(
+        "by default {} bits a value, {:.2f} times less than bf16; normal values {:.1f} "
+        "dB above their error, {:.0f} % of them lost to zero",
+        bits, 16 / bits, error.sqnr_db, 100 * error.flushed_share);
+    one["bits_per_value"] = bits;
+    one["options"] = parameters_of(entry.parameters);
+  });
 }
 
 ordered_json collectives() {
-  ordered_json all = ordered_json::array();
-  for (const CollectiveEntry* entry : collective_entries()) {
-    ordered_json kinds = ordered_json::array();
-    for (const ServedKind& served : entry->kinds) {
-      kinds.push_back({{"name", name(served.kind)}, {"summary", served.formula}});
-    }
-    all.push_back({{"name", entry->name}, {"summary", entry->summary}, {"kinds", kinds}});
-  }
-  return all;
+  const auto kind_json = [](const ServedKind& served) -> ordered_json {
+    return {{"name", name(served.kind)}, {"summary", served.formula}};
+  };
+  return entries_json(collective_entries(), [&](const CollectiveEntry& entry, ordered_json& one) {
+    one["kinds"] = list_json(entry.kinds, kind_json);
+  });
 }
 
 /// With the reason why a backend cannot run on this machine, if any.
 ordered_json backends() {
-  ordered_json all = ordered_json::array();
-  for (const BackendEntry* entry : backend_entries()) {
-    const auto obstacle = entry->obstacle(PricedPlan{});
-    all.push_back({{"name", entry->name},
-                   {"summary", entry->summary},
-                   {"obstacle", obstacle ? ordered_json(obstacle->text) : ordered_json()}});
-  }
-  return all;
+  return entries_json(backend_entries(), [](const BackendEntry& entry, ordered_json& one) {
+    one["obstacle"] = or_null(entry.obstacle(PricedPlan{}), &Obstacle::text);
+  });
 }
 
-ordered_json formats() { return names_and_summaries(format_entries()); }
+ordered_json formats() { return entries_json(format_entries()); }
 
 struct Kind {
   const char* name;
@@ -253,39 +233,40 @@ const std::map<std::string, std::string> other_kinds{
     {"catalogue", "hardware"},    {"models", "layers"},     {"orders", "schedules"},
     {"algorithms", "collectives"}};
 
-Runner declare(CommandLine& line) {
-  struct Options {
-    std::string kind;
-    std::string name;
-    bool json = false;
-  };
-  auto options = std::make_shared<Options>();
+struct Options {
+  std::string kind;
+  std::string name;
+  bool json = false;
+};
+
+int print_list(const Options& options) {
+  const auto kind = std::find_if(kinds.begin(), kinds.end(),
+                                 [&](const Kind& k) { return options.kind == k.name; });
+  ordered_json entries = kind->list();
+  if (!options.name.empty()) {
+    entries = named(entries, options.kind, options.name);
+    print_one(options.kind, options.name, options.json, entries);
+  } else if (options.json) {
+    show(printed(ordered_json{{"penstock", 1}, {options.kind, entries}}));
+  } else {
+    print_lines(entries);
+  }
+  return ExitCode::done;
+}
+
+void declare(CommandLine& line, Options& options) {
   std::vector<std::string> names;
   names.reserve(kinds.size());
   for (const Kind& kind : kinds) names.emplace_back(kind.name);
-  line.required_choice("KIND", options->kind, names, "what to list", other_kinds);
-  line.optional("NAME", options->name, "only this one; of hardware, all its facts");
+  line.required_choice("KIND", options.kind, names, "what to list", other_kinds);
+  line.optional("NAME", options.name, "only this one; of hardware, all its facts");
   line.suggest("NAME", [](std::string_view) {
     std::vector<std::string> known;
     for (const auto& [name, item] : read_catalogue()) known.push_back(name);
     for (const ScheduleEntry* entry : schedule_entries()) known.emplace_back(entry->name);
     return known;
   });
-  line.flag("--json", options->json, "print it as JSON; NAME of hardware: a file for --hardware");
-  return [options] {
-    const auto kind = std::find_if(kinds.begin(), kinds.end(),
-                                   [&](const Kind& k) { return options->kind == k.name; });
-    ordered_json entries = kind->list();
-    if (!options->name.empty()) {
-      entries = named(entries, options->kind, options->name);
-      print_one(options->kind, options->name, options->json, entries);
-    } else if (options->json) {
-      show(printed(ordered_json{{"penstock", 1}, {options->kind, entries}}));
-    } else {
-      print_lines(entries);
-    }
-    return ExitCode::done;
-  };
+  line.json(options.json, "print it as JSON; NAME of hardware: a file for --hardware");
 }
 
 }  // namespace
@@ -295,7 +276,7 @@ constinit extern const CommandEntry list_entry{
     .summary = "show schedules, hardware, layers, codecs, formats and more",
     .group = CommandGroup::help,
     .example = "penstock list schedules",
-    .declare = declare,
+    .declare = command<Options, declare, print_list>,
 };
 
 }  // namespace penstock::list_file

@@ -5,11 +5,9 @@
 #include "experiments/input/files/files.hpp"
 #include "experiments/input/files/output_file.hpp"
 #include "experiments/input/long_work/progress.hpp"
-#include "experiments/plan/starter/small_starter.hpp"
 #include "experiments/plan/starter/starter.hpp"
-#include "experiments/program/commands/line/suggestions.hpp"
+#include "experiments/program/commands/line/shared_options.hpp"
 #include "experiments/program/commands/registry.hpp"
-#include "experiments/program/commands/training_flags.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock::new_scenario_file {
@@ -54,14 +52,12 @@ int write_starter(const Options& options) {
   return starter.found() ? ExitCode::done : ExitCode::finding;
 }
 
-Runner declare(CommandLine& line) {
-  auto options = std::make_shared<Options>();
-  line.option("--model", options->training.model, "a model's file", "FILE");
-  declare(line, options->training);
-  line.option("-o,--output", options->output, "write the scenario here, not to standard output",
+void declare(CommandLine& line, Options& options) {
+  line.option("--model", options.training.model, "a model's file", "FILE");
+  declare(line, options.training);
+  line.option("-o,--output", options.output, "write the scenario here, not to standard output",
               "FILE");
-  line.replaces(options->replaced);
-  return [options] { return write_starter(*options); };
+  line.replaces(options.replaced);
 }
 
 }  // namespace
@@ -72,7 +68,7 @@ constinit extern const CommandEntry new_scenario_entry{
     .group = CommandGroup::simulate,
     .on_first_screen = true,
     .example = "penstock new --model config.json --hardware dgx-h100 --devices 64 -o my.json",
-    .declare = declare,
+    .declare = command<Options, declare, write_starter>,
 };
 
 }  // namespace penstock::new_scenario_file

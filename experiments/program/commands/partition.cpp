@@ -39,18 +39,12 @@ std::optional<double> quantity(const char* option, const std::string& text, Quan
   throw UsageError(fmt::format("{} {}: must be above 0 and at most 1e18", option, text));
 }
 
-std::optional<std::uint32_t> size_of(const char* option, std::optional<std::uint32_t> value) {
-  constexpr std::uint32_t most = 1'000'000'000;
-  if (!value) return std::nullopt;
-  return within(option, value, most);
-}
-
 PlannedModelRequest model_request(const Options& options) {
   return {.path = options.model,
           .file = {.format = options.format, .architecture = {}},
           .hardware = options.hardware,
-          .sequence = size_of("--sequence", options.sequence),
-          .microbatch = size_of("--microbatch", options.microbatch),
+          .sequence = within_if_given("--sequence", options.sequence),
+          .microbatch = within_if_given("--microbatch", options.microbatch),
           .tensor = within("--tensor", options.tensor.value_or(1), Limits::ranks)};
 }
 
@@ -58,7 +52,7 @@ PartitionRequest request_of(const Options& options) {
   PartitionRequest request;
   request.model = model_request(options);
   request.method = options.method;
-  request.devices = size_of("--devices", options.devices);
+  request.devices = within_if_given("--devices", options.devices);
   request.ranks = within("--ranks", options.ranks ? options.ranks : request.devices, Limits::ranks);
   request.chunks = within("--chunks", options.chunks.value_or(1), Limits::stages / request.ranks);
   request.microbatches = within("--microbatches", options.microbatches.value_or(4 * request.ranks),
@@ -89,38 +83,36 @@ int print_partition(const Options& options) {
   return result.cut.finding.empty() ? ExitCode::done : ExitCode::finding;
 }
 
-Runner declare(CommandLine& line) {
-  auto options = std::make_shared<Options>();
-  line.required("MODEL", options->model, "a model's file, - for standard input");
-  line.option("--ranks", options->ranks, "pipeline ranks; default: --devices");
-  line.option("--chunks", options->chunks, "stages a rank, default 1");
-  line.option("--method", options->method, "a partitioner; see penstock list partitioners", "NAME");
+void declare(CommandLine& line, Options& options) {
+  line.required("MODEL", options.model, "a model's file, - for standard input");
+  line.option("--ranks", options.ranks, "pipeline ranks; default: --devices");
+  line.option("--chunks", options.chunks, "stages a rank, default 1");
+  line.option("--method", options.method, "a partitioner; see penstock list partitioners", "NAME");
   line.suggest("--method", suggested_partitioners);
-  line.option("--microbatches", options->microbatches,
+  line.option("--microbatches", options.microbatches,
               "microbatches of one iteration, default 4 per rank");
-  line.option("--devices", options->devices, "devices to spread over stages as replicas");
-  line.flag("--exactly", options->exactly, "exactly ranks x chunks stages, not at most");
-  line.option("--set", options->settings, "a setting of the method; see penstock help partition",
+  line.option("--devices", options.devices, "devices to spread over stages as replicas");
+  line.flag("--exactly", options.exactly, "exactly ranks x chunks stages, not at most");
+  line.option("--set", options.settings, "a setting of the method; see penstock help partition",
               "KEY=VALUE");
-  line.flag("--json", options->json, "print it as JSON");
-  line.option("--svg", options->svg, "draw stages as bars: compute, memory", "FILE");
-  line.option("--png", options->png, "draw them as PNG", "FILE");
-  line.replaces(options->replaced);
+  line.json(options.json);
+  line.option("--svg", options.svg, "draw stages as bars: compute, memory", "FILE");
+  line.option("--png", options.png, "draw them as PNG", "FILE");
+  line.replaces(options.replaced);
   line.group("Prices");
-  line.choice("--transfers", options->transfers, {"none", "overlap", "serial"},
+  line.choice("--transfers", options.transfers, {"none", "overlap", "serial"},
               "how transfers count; default overlap with --bandwidth");
-  line.option("--bandwidth", options->bandwidth, "of a link between stages, each way",
+  line.option("--bandwidth", options.bandwidth, "of a link between stages, each way",
               "BYTES_PER_S");
-  line.option("--memory", options->memory, "capacity of a rank", "BYTES");
-  line.option("--hardware", options->hardware, "a machine, for layers given by kind", "NAME");
+  line.option("--memory", options.memory, "capacity of a rank", "BYTES");
+  line.option("--hardware", options.hardware, "a machine, for layers given by kind", "NAME");
   line.suggest("--hardware", suggested_machines);
-  line.option("--sequence", options->sequence, "tokens per example, for layers given by kind");
-  line.option("--microbatch", options->microbatch, "examples per microbatch");
-  line.option("--tensor", options->tensor, "degree of tensor parallelism");
-  line.option("--format", options->format, "format of the file; default: recognised from its text",
+  line.option("--sequence", options.sequence, "tokens per example, for layers given by kind");
+  line.option("--microbatch", options.microbatch, "examples per microbatch");
+  line.option("--tensor", options.tensor, "degree of tensor parallelism");
+  line.option("--format", options.format, "format of the file; default: recognised from its text",
               "NAME");
   line.suggest("--format", suggested_model_formats);
-  return [options] { return print_partition(*options); };
 }
 
 }  // namespace
@@ -130,7 +122,7 @@ constinit extern const CommandEntry partition_entry{
     .summary = "cut a model into pipeline stages",
     .group = CommandGroup::plan,
     .example = "penstock partition profile.txt --ranks 4 --bandwidth 12.5GB/s",
-    .declare = declare,
+    .declare = command<Options, declare, print_partition>,
 };
 
 }  // namespace penstock::partition_file

@@ -14,12 +14,11 @@
 #include "experiments/input/files/output_file.hpp"
 #include "experiments/input/long_work/progress.hpp"
 #include "experiments/measure/calibration/calibration_picture.hpp"
-#include "experiments/measure/calibration/published_picture.hpp"
 #include "experiments/plan/studies/bubble_study.hpp"
 #include "experiments/plan/sweeps/tables/row_table.hpp"
 #include "experiments/plan/sweeps/tables/table_plots.hpp"
+#include "experiments/program/commands/line/shared_options.hpp"
 #include "experiments/program/commands/line/suggestions.hpp"
-#include "experiments/program/commands/picture_files.hpp"
 #include "experiments/program/commands/registry.hpp"
 #include "experiments/run/recordings.hpp"
 #include "experiments/show/pictures/lanes/memory_picture.hpp"
@@ -213,7 +212,8 @@ void check_options(const Options& options) {
   throw UsageError("--x, --y and --by go with --kind lines, heatmap and scaling");
 }
 
-int plot(Options options) {
+int plot(const Options& given) {
+  Options options = given;
   if (options.kind.empty()) options.kind = usual_kind(options.results);
   check_options(options);
   if (options.kind == "bubble") return plot_bubble(options);
@@ -222,31 +222,29 @@ int plot(Options options) {
   return options.kind == "memory" ? plot_memory(options) : plot_predictions(options);
 }
 
-Runner declare(CommandLine& line) {
-  auto options = std::make_shared<Options>();
+void declare(CommandLine& line, Options& options) {
   line.optional(
-      "RESULTS", options->results,
+      "RESULTS", options.results,
       "a .timeline file or a scenario; results of a sweep; JSON of calibrate or reproduce");
-  line.choice("--kind", options->kind,
+  line.choice("--kind", options.kind,
               {"bubble", "timeline", "memory", "calibration", "published", "lines", "heatmap",
                "pareto", "scaling"},
               "what to draw; default: of a run timeline, of a sweep lines");
-  line.option("-o,--output", options->output, "the picture: .svg, .png or .pdf", "FILE");
-  line.option("--csv", options->csv, "write the data of the picture as CSV", "FILE");
-  line.option("--ranks", options->ranks, "bubble: pipeline ranks, default 8");
-  line.choice("--bubble", options->bubble, bubble_kinds(),
+  line.option("-o,--output", options.output, "the picture: .svg, .png or .pdf", "FILE");
+  line.option("--csv", options.csv, "write the data of the picture as CSV", "FILE");
+  line.option("--ranks", options.ranks, "bubble: pipeline ranks, default 8");
+  line.choice("--bubble", options.bubble, bubble_kinds(),
               "bubble: which definition, as in the report; default of_makespan");
-  line.option("--schedules", options->schedules,
+  line.option("--schedules", options.schedules,
               "bubble: schedules, with chunks after a colon: 1f1b,interleaved-1f1b:4", "LIST");
   line.suggest("--schedules", suggested_schedule_lists);
-  line.option("--microbatches", options->microbatches,
+  line.option("--microbatches", options.microbatches,
               "bubble: numbers of microbatches, default 1,2,4 to 256", "LIST");
-  line.option("--x", options->columns.x, "of a sweep: the axis to the right", "NAME");
-  line.option("--y", options->columns.y, "the result, default bubble.of_makespan", "NAME");
-  line.option("--by", options->columns.by, "a line, or a row of the map, for each value", "NAME");
-  declare(line, options->look);
-  line.replaces(options->replaced);
-  return [options] { return plot(*options); };
+  line.option("--x", options.columns.x, "of a sweep: the axis to the right", "NAME");
+  line.option("--y", options.columns.y, "the result, default bubble.of_makespan", "NAME");
+  line.option("--by", options.columns.by, "a line, or a row of the map, for each value", "NAME");
+  declare(line, options.look);
+  line.replaces(options.replaced);
 }
 
 }  // namespace
@@ -257,7 +255,7 @@ constinit extern const CommandEntry plot_entry{
     .group = CommandGroup::files,
     .on_first_screen = true,
     .example = "penstock plot --kind bubble --ranks 8 -o bubble.svg",
-    .declare = declare,
+    .declare = command<Options, declare, plot>,
 };
 
 }  // namespace penstock::plot_file

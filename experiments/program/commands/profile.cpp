@@ -12,7 +12,6 @@
 #include "experiments/input/files/table.hpp"
 #include "experiments/input/profiles/profile_check.hpp"
 #include "experiments/input/profiles/profile_report.hpp"
-#include "experiments/input/profiles/profile_snapshot.hpp"
 #include "experiments/measure/gpu_probes/device_report.hpp"
 #include "experiments/program/commands/registry.hpp"
 #include "sim/base/error.hpp"
@@ -35,29 +34,35 @@ void print(bool as_json, const nlohmann::ordered_json& document, const std::stri
   show(as_json ? printed(document) : text);
 }
 
-struct ListOptions {
+/// The arguments of all actions on a store.
+struct Options {
   std::string store;
+  std::vector<std::string> rows;
+  std::string row, budget, recover, why, output, environment;
+  bool record = false;
   bool json = false;
+  Existing replaced = Existing::own;
 };
 
-Runner declare_list(CommandLine& line) {
-  auto options = std::make_shared<ListOptions>();
-  line.required("STORE", options->store, "profile store");
-  line.flag("--json", options->json, "print it as JSON");
-  return [options] {
-    const JudgedRows judged = judged_rows(ProfileStore(options->store), today_here());
-    print(options->json, profile_list_json(judged), profile_list_text(judged));
-    return ExitCode::done;
-  };
+std::optional<std::int64_t> environment_of(const Options& options) {
+  if (options.environment.empty()) return std::nullopt;
+  return number_of("an environment", options.environment);
 }
 
-struct ShowOptions {
-  std::string store;
-  std::string row;
-  bool json = false;
-};
+void declare_list(CommandLine& line, Options& options) { line.json(options.json); }
 
-int show_row(const ShowOptions& options) {
+int list(const Options& options) {
+  const JudgedRows judged = judged_rows(ProfileStore(options.store), today_here());
+  print(options.json, profile_list_json(judged), profile_list_text(judged));
+  return ExitCode::done;
+}
+
+void declare_show(CommandLine& line, Options& options) {
+  line.required("ROW", options.row, "its number");
+  line.json(options.json, "print it as JSON, all samples included");
+}
+
+int show_row(const Options& options) {
   const RowId id{number_of("a row", options.row)};
   const ProfileStore store(options.store);
   if (!store.row(id)) {
@@ -70,30 +75,26 @@ int show_row(const ShowOptions& options) {
   return ExitCode::done;
 }
 
-Runner declare_show(CommandLine& line) {
-  auto options = std::make_shared<ShowOptions>();
-  line.required("STORE", options->store, "profile store");
-  line.required("ROW", options->row, "its number");
-  line.flag("--json", options->json, "print it as JSON, all samples included");
-  return [options] { return show_row(*options); };
+void declare_check(CommandLine& line, Options& options) {
+  line.flag("--record", options.record, "write to the store that faulty rows are retired");
+  line.option(
+      "--budget", options.budget,
+      "measure suspect rows again for at most this long, most doubtful first, and write the "
+      "result",
+      "SECONDS");
+  line.option("--recover", options.recover,
+              "copy the readable rows of a damaged store into a new one", "FILE");
+  line.json(options.json);
 }
 
-struct CheckOptions {
-  std::string store;
-  std::string budget;
-  std::string recover;
-  bool record = false;
-  bool json = false;
-};
-
-double budget_of(const CheckOptions& options) {
+double budget_of(const Options& options) {
   const auto seconds = plain_number(options.budget);
   if (seconds && *seconds > 0 && *seconds <= most_budget_s) return *seconds;
   throw UsageError(fmt::format("--budget {}: expected a number of seconds, above 0 and up to {}",
                                options.budget, most_budget_s));
 }
 
-int check(const CheckOptions& options) {
+int check(const Options& options) {
   if (!options.recover.empty()) {
     if (options.record || !options.budget.empty()) {
       throw UsageError("--recover goes with neither --record nor --budget");
@@ -111,28 +112,12 @@ int check(const CheckOptions& options) {
   return all_valid(checked.judged) ? ExitCode::done : ExitCode::finding;
 }
 
-Runner declare_check(CommandLine& line) {
-  auto options = std::make_shared<CheckOptions>();
-  line.required("STORE", options->store, "profile store");
-  line.flag("--record", options->record, "write to the store that faulty rows are retired");
-  line.option(
-      "--budget", options->budget,
-      "measure suspect rows again for at most this long, most doubtful first, and write the "
-      "result",
-      "SECONDS");
-  line.option("--recover", options->recover,
-              "copy the readable rows of a damaged store into a new one", "FILE");
-  line.flag("--json", options->json, "print it as JSON");
-  return [options] { return check(*options); };
+void declare_retire(CommandLine& line, Options& options) {
+  line.required("ROW", options.rows, "numbers of rows");
+  line.option("--why", options.why, "the reason, which is kept with them", "TEXT");
 }
 
-struct RetireOptions {
-  std::string store;
-  std::vector<std::string> rows;
-  std::string why;
-};
-
-int retire(const RetireOptions& options) {
+int retire(const Options& options) {
   if (trimmed(options.why).empty()) {
     throw UsageError("--why is missing: the reason, which is kept with the rows");
   }
@@ -148,31 +133,20 @@ int retire(const RetireOptions& options) {
   return ExitCode::done;
 }
 
-Runner declare_retire(CommandLine& line) {
-  auto options = std::make_shared<RetireOptions>();
-  line.required("STORE", options->store, "profile store");
-  line.required("ROW", options->rows, "numbers of rows");
-  line.option("--why", options->why, "the reason, which is kept with them", "TEXT");
-  return [options] { return retire(*options); };
+void declare_snapshot(CommandLine& line, Options& options) {
+  line.option("-o,--output", options.output, "the profile (JSON) to write, - for standard output",
+              "FILE");
+  line.option("--environment", options.environment,
+              "rows of this environment, by its number in profile list", "N");
+  line.replaces(options.replaced);
 }
 
-struct SnapshotOptions {
-  std::string store;
-  std::string output;
-  Existing replaced = Existing::own;
-  std::string environment;
-};
-
-int snapshot(const SnapshotOptions& options) {
+int snapshot(const Options& options) {
   if (options.output.empty()) throw UsageError("-o is missing; it names the file to write");
   check_outputs({options.output}, {options.store}, options.replaced);
   const Today today = today_here();
   const JudgedRows judged = judged_rows(ProfileStore(options.store), today);
-  std::optional<std::int64_t> environment;
-  if (!options.environment.empty()) {
-    environment = number_of("an environment", options.environment);
-  }
-  const LayerProfile layers = layer_profile(judged, environment);
+  const LayerProfile layers = layer_profile(judged, environment_of(options));
   write_file(options.output, printed(snapshot_json(judged, layers.profile, today.date)),
              options.replaced);
   say(fmt::format(
@@ -182,41 +156,18 @@ int snapshot(const SnapshotOptions& options) {
   return ExitCode::done;
 }
 
-Runner declare_snapshot(CommandLine& line) {
-  auto options = std::make_shared<SnapshotOptions>();
-  line.required("STORE", options->store, "profile store");
-  line.option("-o,--output", options->output, "the profile (JSON) to write, - for standard output",
-              "FILE");
-  line.option("--environment", options->environment,
-              "rows of this environment, by its number in profile list", "N");
-  line.replaces(options->replaced);
-  return [options] { return snapshot(*options); };
+void declare_fit(CommandLine& line, Options& options) {
+  line.option("--environment", options.environment,
+              "the GPU of this environment, by its number in profile list", "N");
+  line.json(options.json, "print it as JSON, all points included");
 }
 
-struct FitOptions {
-  std::string store;
-  std::string environment;
-  bool json = false;
-};
-
-int fit_gpu(const FitOptions& options) {
-  std::optional<std::int64_t> environment;
-  if (!options.environment.empty()) {
-    environment = number_of("an environment", options.environment);
-  }
+int fit_gpu(const Options& options) {
+  const auto environment = environment_of(options);
   const JudgedRows judged = judged_rows(ProfileStore(options.store), today_here());
   const DeviceReport report = device_report(probe_rows(judged, environment));
   print(options.json, device_report_json(report), device_report_text(report));
   return ExitCode::done;
-}
-
-Runner declare_fit(CommandLine& line) {
-  auto options = std::make_shared<FitOptions>();
-  line.required("STORE", options->store, "profile store");
-  line.option("--environment", options->environment,
-              "the GPU of this environment, by its number in profile list", "N");
-  line.flag("--json", options->json, "print it as JSON, all points included");
-  return [options] { return fit_gpu(*options); };
 }
 
 /// An action on a store.
@@ -224,35 +175,38 @@ struct Action {
   const char* name;
   const char* summary;
   const char* example;
-  Runner (*declare)(CommandLine& line);
+  void (*declare)(CommandLine& line, Options& options);
+  int (*run)(const Options& options);
 };
 
 constexpr std::array actions{
     Action{"list", "list what a store has, by kernel and by environment",
-           "penstock profile list machine.profile", declare_list},
+           "penstock profile list machine.profile", declare_list, list},
     Action{"show", "show one row: where and when it was measured, samples, verdicts",
-           "penstock profile show machine.profile 1", declare_show},
+           "penstock profile show machine.profile 1", declare_show, show_row},
     Action{"check", "find the rows that no longer hold, and measure them again",
-           "penstock profile check machine.profile --budget 2", declare_check},
+           "penstock profile check machine.profile --budget 2", declare_check, check},
     Action{"fit", "fit rates, launches and interference to the measurements of a GPU",
-           "penstock profile fit gpu.profile", declare_fit},
+           "penstock profile fit gpu.profile", declare_fit, fit_gpu},
     Action{"retire", "take rows out of use and keep the reason",
            "penstock profile retire machine.profile 1 2 --why \"the fan was broken\"",
-           declare_retire},
+           declare_retire, retire},
     Action{"snapshot", "write the rows of layers as a profile that does not change",
-           "penstock profile snapshot machine.profile -o machine.json", declare_snapshot},
+           "penstock profile snapshot machine.profile -o machine.json", declare_snapshot, snapshot},
 };
 
 Runner declare(CommandLine& line) {
-  std::vector<std::pair<CommandLine, Runner>> all;
+  auto options = std::make_shared<Options>();
+  std::vector<std::pair<CommandLine, const Action*>> all;
   for (const Action& action : actions) {
     CommandLine own = line.subcommand(action.name, action.summary, action.example);
-    const Runner runner = action.declare(own);
-    all.emplace_back(own, runner);
+    own.required("STORE", options->store, "profile store");
+    action.declare(own, *options);
+    all.emplace_back(own, &action);
   }
-  return [all] {
-    for (const auto& action : all) {
-      if (action.first.is_given()) return action.second();
+  return [all, options] {
+    for (const auto& [own, action] : all) {
+      if (own.is_given()) return action->run(*options);
     }
     throw UsageError("what to do with the store is missing; see penstock profile --help");
   };

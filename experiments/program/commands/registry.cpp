@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include "experiments/input/files/nearest.hpp"
+#include "experiments/program/commands/line/suggestions.hpp"
 #include "experiments/version.hpp"
 #include "sim/base/error.hpp"
 
@@ -34,12 +35,6 @@ std::string output_error(const std::system_error& error) {
 /// CLI11 appends advice to its messages; the first line is enough.
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-std::vector<std::string> command_names() {
-  std::vector<std::string> names;
-  for (const CommandEntry* entry : command_entries()) names.emplace_back(entry->name);
-  return names;
-}
-
 void add_option_names(const CLI::App& command, std::vector<std::string>& names) {
   for (const CLI::Option* option : command.get_options()) {
     for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
@@ -55,7 +50,7 @@ std::string unexpected_text(const CLI::App& app) {
   const std::vector<CLI::App*> given = app.get_subcommands();
   if (given.empty()) {
     const std::string word = app.remaining().empty() ? "" : app.remaining().front();
-    const auto near = nearest(word, command_names());
+    const auto near = nearest(word, words_of(command_entries()));
     return fmt::format("unknown command \"{}\"; {}see penstock help", word, question(near));
   }
   const CLI::App& command = *given.front();
@@ -129,14 +124,6 @@ std::string commands_text(Wanted wanted) {
 }
 
 }  // namespace
-
-std::uint32_t within(const char* option, std::optional<std::uint32_t> value, std::uint32_t limit) {
-  if (!value) throw UsageError(fmt::format("{} is missing", option));
-  if (*value == 0 || *value > limit) {
-    throw UsageError(fmt::format("{} is {}: expected 1 to {}", option, *value, limit));
-  }
-  return *value;
-}
 
 CommandHelp help_of(const CommandEntry& entry) {
   CLI::App app(std::string(entry.summary), std::string(entry.name));

@@ -1,17 +1,13 @@
 #pragma once
 
-#include <functional>
 #include <span>
 #include <string_view>
 
-#include "experiments/input/long_work/messages.hpp"
+#include "experiments/input/long_work/progress.hpp"
 #include "experiments/program/commands/line/command_line.hpp"
 #include "experiments/program/help/command_help.hpp"
 
 namespace penstock {
-
-/// Runs a parsed subcommand and returns the exit code.
-using Runner = std::function<int()>;
 
 /// Groups of subcommands: the headings in the list of commands, in this order.
 enum class CommandGroup { simulate, explain, plan, validate, files, help };
@@ -30,18 +26,6 @@ struct CommandEntry {
 
 /// All subcommands, by name.
 std::span<const CommandEntry* const> command_entries();
-
-/// The value of an option, which must be from 1 to `limit`; else throws UsageError.
-std::uint32_t within(const char* option, std::optional<std::uint32_t> value, std::uint32_t limit);
-
-/// The exit codes of the program.
-struct ExitCode {
-  static constexpr int done = 0;
-  static constexpr int finding = 1;
-  static constexpr int wrong_usage = 2;
-  static constexpr int wrong_input = 3;
-  static constexpr int machine_cannot = 4;
-};
 
 /// The subcommand for help and completion.
 CommandHelp help_of(const CommandEntry& entry);

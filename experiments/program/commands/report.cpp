@@ -12,7 +12,6 @@
 #include "experiments/input/files/output_file.hpp"
 #include "experiments/input/long_work/progress.hpp"
 #include "experiments/plan/sweeps/space/read_sweep.hpp"
-#include "experiments/program/commands/line/suggestions.hpp"
 #include "experiments/program/commands/registry.hpp"
 #include "experiments/program/pages/sweep_page.hpp"
 #include "sim/base/error.hpp"
@@ -81,19 +80,16 @@ int report(const Options& options) {
   return ExitCode::done;
 }
 
-Runner declare(CommandLine& line) {
-  auto options = std::make_shared<Options>();
-  line.required("RESULTS", options->results, "rows of penstock sweep, .jsonl");
-  line.optional("SWEEP", options->base,
+void declare(CommandLine& line, Options& options) {
+  line.required("RESULTS", options.results, "rows of penstock sweep, .jsonl");
+  line.optional("SWEEP", options.base,
                 "the sweep or scenario of the rows: for explanations and timelines");
-  line.option("-o,--output", options->output, "the page", "FILE.html");
-  line.option("--set", options->settings, "as the sweep was given", "/POINTER=VALUE");
-  line.suggest("--set", suggested_settings);
-  line.option("--rows", options->rows, "rows on the page at most, default 10000");
-  line.option("--details", options->details,
+  line.option("-o,--output", options.output, "the page", "FILE.html");
+  line.settings(options.settings, "as the sweep was given");
+  line.option("--rows", options.rows, "rows on the page at most, default 10000");
+  line.option("--details", options.details,
               "rows with explanation and timeline at most, default 100");
-  line.replaces(options->replaced);
-  return [options] { return report(*options); };
+  line.replaces(options.replaced);
 }
 
 }  // namespace
@@ -103,7 +99,7 @@ constinit extern const CommandEntry report_entry{
     .summary = "write the results of a sweep as one HTML page",
     .group = CommandGroup::files,
     .example = "penstock report sweep.jsonl base.json -o report.html",
-    .declare = declare,
+    .declare = command<Options, declare, report>,
 };
 
 }  // namespace penstock::report_file

@@ -9,8 +9,8 @@
 #include "experiments/input/files/output_file.hpp"
 #include "experiments/input/files/table.hpp"
 #include "experiments/input/long_work/progress.hpp"
-#include "experiments/measure/reproduction/anchor.hpp"
 #include "experiments/measure/reproduction/report.hpp"
+#include "experiments/measure/reproduction/reproduction.hpp"
 #include "experiments/measure/reproduction/row_simulation.hpp"
 #include "experiments/measure/reproduction/row_values.hpp"
 #include "experiments/program/commands/registry.hpp"
@@ -42,8 +42,8 @@ std::string name_of(const std::string& paper) {
 
 const PaperTable& table_named(const Paper& paper, const std::string& name) {
   if (name.empty()) return paper.tables.front();
-  const auto found = std::find_if(paper.tables.begin(), paper.tables.end(),
-                                  [&](const PaperTable& table) { return table.name == name; });
+  const auto found = std::ranges::find_if(
+      paper.tables, [&](const PaperTable& table) { return table.name == name; });
   if (found != paper.tables.end()) return *found;
   std::vector<std::string> names;
   for (const PaperTable& table : paper.tables) names.push_back(table.name);
@@ -120,25 +120,24 @@ int print_all(const Options& options) {
   return met ? ExitCode::done : ExitCode::finding;
 }
 
-Runner declare(CommandLine& line) {
-  auto options = std::make_shared<Options>();
-  line.required("PAPER", options->papers, "folders with a paper.json, or such files");
-  line.option("--rows", options->rows, "other rows of a table to judge, with its columns",
+int judge_papers(const Options& options) {
+  if (!options.scenario_of_row) return print_all(options);
+  return print_scenario(options, read_paper(file_of(options.papers.front())));
+}
+
+void declare(CommandLine& line, Options& options) {
+  line.required("PAPER", options.papers, "folders with a paper.json, or such files");
+  line.option("--rows", options.rows, "other rows of a table to judge, with its columns",
               "FILE.csv");
-  line.option("--table", options->table, "the table that is meant; otherwise the first", "NAME");
-  line.option("--constants", options->constants, "constants instead of a fit, as -o writes them",
+  line.option("--table", options.table, "the table that is meant; otherwise the first", "NAME");
+  line.option("--constants", options.constants, "constants instead of a fit, as -o writes them",
               "FILE");
-  line.option("--anchor", options->anchor, "only scale by this row of the table, from 1");
-  line.option("--scenario", options->scenario_of_row, "only print the scenario of a row, from 1");
-  line.option("-o,--output", options->output, "write all tables as Markdown or JSON",
-              "F.md|F.json");
-  line.flag("--summary", options->summary, "only a line for each judgement");
-  line.flag("--json", options->json, "print it as JSON");
-  line.replaces(options->replaced);
-  return [options] {
-    if (!options->scenario_of_row) return print_all(*options);
-    return print_scenario(*options, read_paper(file_of(options->papers.front())));
-  };
+  line.option("--anchor", options.anchor, "only scale by this row of the table, from 1");
+  line.option("--scenario", options.scenario_of_row, "only print the scenario of a row, from 1");
+  line.option("-o,--output", options.output, "write all tables as Markdown or JSON", "F.md|F.json");
+  line.flag("--summary", options.summary, "only a line for each judgement");
+  line.json(options.json);
+  line.replaces(options.replaced);
 }
 
 }  // namespace
@@ -148,7 +147,7 @@ constinit extern const CommandEntry reproduce_entry{
     .summary = "compare published numbers of a paper with simulation",
     .group = CommandGroup::validate,
     .example = "penstock reproduce experiments/papers/gpipe -o gpipe.md",
-    .declare = declare,
+    .declare = command<Options, declare, judge_papers>,
 };
 
 }  // namespace penstock::reproduce_file

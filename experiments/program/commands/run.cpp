@@ -14,8 +14,7 @@
 #include "experiments/input/formats/chrome_trace.hpp"
 #include "experiments/input/formats/torch_csv.hpp"
 #include "experiments/input/long_work/progress.hpp"
-#include "experiments/program/commands/line/suggestions.hpp"
-#include "experiments/program/commands/picture_files.hpp"
+#include "experiments/program/commands/line/shared_options.hpp"
 #include "experiments/program/commands/registry.hpp"
 #include "experiments/program/pages/run_page.hpp"
 #include "experiments/show/results/chakra_files.hpp"
@@ -62,16 +61,12 @@ void check_chakra_prefix(const std::string& prefix, const std::vector<std::strin
   }
 }
 
-/// The output files, without traces. Throws UsageError if two are the same.
+/// The output files, without traces. Refuses those that conflict, before any work.
 std::vector<std::string> outputs_of(const Options& options) {
-  std::vector<std::string> paths{options.order,        options.trace,        options.timeline,
-                                 options.pictures.svg, options.pictures.png, options.pictures.pdf,
-                                 options.html};
-  std::erase(paths, "");
-  std::sort(paths.begin(), paths.end());
-  const auto twice = std::adjacent_find(paths.begin(), paths.end());
-  if (twice != paths.end()) {
-    throw UsageError(fmt::format("{}: two outputs cannot be one file", *twice));
+  std::vector<std::string> paths = paths_of(options.pictures);
+  for (const std::string* path :
+       {&options.order, &options.trace, &options.timeline, &options.html}) {
+    if (!path->empty()) paths.push_back(*path);
   }
   check_outputs(paths, {options.scenario}, options.replaced);
   check_chakra_prefix(options.chakra, paths);
@@ -113,10 +108,10 @@ void write_html(const std::string& path, const Scenario& scenario, const RunResu
 }
 
 /// An unfinished run has nothing to draw.
-void write_outputs(const Options& options, const Scenario& scenario, RunResult& result,
+void write_outputs(const Options& options, bool any, const Scenario& scenario, RunResult& result,
                    ProgressBar& bar) {
   if (!result.plan) {
-    if (!outputs_of(options).empty() || !options.chakra.empty()) {
+    if (any) {
       say("the run did not finish: nothing was drawn or written");
     }
     return;
@@ -142,12 +137,6 @@ void write_outputs(const Options& options, const Scenario& scenario, RunResult& 
   outputs.publish();
 }
 
-/// An output on standard output would be mixed with the report.
-bool report_wanted(const Options& options) {
-  return options.order != "-" && options.trace != "-" && options.timeline != "-" &&
-         options.html != "-" && !on_standard_output(options.pictures);
-}
-
 Engine engine_of(const Options& options) {
   if (options.engine == "relax") return Engine::relax;
   return options.engine == "events" ? Engine::events : Engine::automatic;
@@ -163,7 +152,7 @@ RunResult simulated(const Options& options, const Scenario& scenario, std::uint3
 }
 
 int run_scenario(const Options& options) {
-  outputs_of(options);  // refuses conflicting outputs before any work
+  const std::vector<std::string> paths = outputs_of(options);
   const std::uint32_t repeat = options.repeat ? within("--repeat", options.repeat, most_draws) : 0;
   const Scenario scenario = read_scenario(options.scenario, options.settings);
   if (repeat > 0 && !scenario.chance.varies()) {
@@ -174,39 +163,36 @@ int run_scenario(const Options& options) {
   for (Finding& finding : unmet_expectations(scenario.expect, result)) {
     result.findings.push_back(std::move(finding));
   }
-  write_outputs(options, scenario, result, bar);
+  write_outputs(options, !paths.empty() || !options.chakra.empty(), scenario, result, bar);
   bar.erase();
-  if (report_wanted(options)) {
+  // An output on standard output would be mixed with the report.
+  if (std::find(paths.begin(), paths.end(), "-") == paths.end()) {
     show(options.json ? printed(result_json(result)) : result_table(result, options.report));
   }
   return result.findings.empty() ? ExitCode::done : ExitCode::finding;
 }
 
-Runner declare(CommandLine& line) {
-  auto options = std::make_shared<Options>();
-  line.required("SCENARIO", options->scenario, "scenario file (JSON), - for standard input");
-  line.option("--set", options->settings, "change the scenario first", "/POINTER=VALUE");
-  line.suggest("--set", suggested_settings);
-  line.flag("--json", options->json, "print the result as JSON");
-  line.flag("--all", options->report.all, "show every rank, also where there are more than ten");
-  line.flag("--verbose", options->report.verbose, "show what ranks hold that run out of memory");
-  line.flag("--allow-stale", options->allow_stale,
+void declare(CommandLine& line, Options& options) {
+  line.scenario(options.scenario, options.settings);
+  line.json(options.json, "print the result as JSON");
+  line.flag("--all", options.report.all, "show every rank, also where there are more than ten");
+  line.flag("--verbose", options.report.verbose, "show what ranks hold that run out of memory");
+  line.flag("--allow-stale", options.allow_stale,
             "use rows of a profile store that are suspect, too");
   line.choice(
-      "--engine", options->engine, {"auto", "relax", "events"},
+      "--engine", options.engine, {"auto", "relax", "events"},
       "how to simulate: by longest path, event by event, or by the first where it is right");
-  line.option("--repeat", options->repeat,
+  line.option("--repeat", options.repeat,
               "simulate N draws of chance, and tell how the makespan is distributed");
-  line.option("--write-order", options->order, "write the order that was run as PyTorch CSV",
+  line.option("--write-order", options.order, "write the order that was run as PyTorch CSV",
               "FILE");
-  line.option("--timeline", options->timeline, "write the timeline", "FILE");
-  line.option("--trace", options->trace, "write a Chrome trace (.json or .json.gz)", "FILE");
-  line.option("--chakra", options->chakra,
+  line.option("--timeline", options.timeline, "write the timeline", "FILE");
+  line.option("--trace", options.trace, "write a Chrome trace (.json or .json.gz)", "FILE");
+  line.option("--chakra", options.chakra,
               "write Chakra traces and a configuration for ASTRA-sim: PREFIX.0.et, …", "PREFIX");
-  line.option("--html", options->html, "write a page: summary, timeline, explanation", "FILE");
-  declare(line, options->pictures);
-  line.replaces(options->replaced);
-  return [options] { return run_scenario(*options); };
+  line.option("--html", options.html, "write a page: summary, timeline, explanation", "FILE");
+  declare(line, options.pictures);
+  line.replaces(options.replaced);
 }
 
 }  // namespace
@@ -217,7 +203,7 @@ constinit extern const CommandEntry run_entry{
     .group = CommandGroup::simulate,
     .on_first_screen = true,
     .example = "penstock run experiments/scenarios/first_run.json --set /schedule/name=zb-h1",
-    .declare = declare,
+    .declare = command<Options, declare, run_scenario>,
 };
 
 }  // namespace penstock::run_file

@@ -7,8 +7,8 @@
 #include "experiments/input/files/json_input.hpp"
 #include "experiments/input/files/nearest.hpp"
 #include "experiments/input/files/setting.hpp"
-#include "experiments/input/formats/orders/torch_comms.hpp"
 #include "experiments/input/formats/torch_csv.hpp"
+#include "experiments/input/orders/torch_comms.hpp"
 #include "experiments/program/commands/line/suggestions.hpp"
 #include "experiments/program/commands/registry.hpp"
 #include "schedules/registry.hpp"
@@ -93,20 +93,18 @@ int print_schedule(const Options& options) {
   return ExitCode::done;
 }
 
-Runner declare(CommandLine& line) {
-  auto options = std::make_shared<Options>();
-  line.required("NAME", options->name, "a schedule; see penstock list schedules");
+void declare(CommandLine& line, Options& options) {
+  line.required("NAME", options.name, "a schedule; see penstock list schedules");
   line.suggest("NAME", suggested_schedules);
-  line.option("--ranks", options->ranks, "pipeline ranks");
-  line.option("--chunks", options->chunks, "stages a rank, where the rule leaves a choice");
-  line.option("--microbatches", options->microbatches, "microbatches of one iteration");
-  line.option("--set", options->settings, "an option of the rule", "KEY=VALUE");
-  line.flag("--comms", options->comms,
+  line.option("--ranks", options.ranks, "pipeline ranks");
+  line.option("--chunks", options.chunks, "stages a rank, where the rule leaves a choice");
+  line.option("--microbatches", options.microbatches, "microbatches of one iteration");
+  line.option("--set", options.settings, "an option of the rule", "KEY=VALUE");
+  line.flag("--comms", options.comms,
             "with sends, receives and reductions, as PyTorch lowers an order");
-  line.flag("--fsdp", options->fsdp, "with gathering and freeing of weights too; implies --comms");
-  line.option("--torch", options->torch, "the release of PyTorch that loads it; default 2.15",
+  line.flag("--fsdp", options.fsdp, "with gathering and freeing of weights too; implies --comms");
+  line.option("--torch", options.torch, "the release of PyTorch that loads it; default 2.15",
               "VERSION");
-  return [options] { return print_schedule(*options); };
 }
 
 }  // namespace
@@ -116,7 +114,7 @@ constinit extern const CommandEntry schedule_entry{
     .summary = "print the order of a schedule as PyTorch CSV",
     .group = CommandGroup::plan,
     .example = "penstock schedule 1f1b --ranks 4 --microbatches 8 > order.csv",
-    .declare = declare,
+    .declare = command<Options, declare, print_schedule>,
 };
 
 }  // namespace penstock::schedule_file

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -9,19 +8,17 @@
 #include "experiments/input/files/files.hpp"
 #include "experiments/input/files/json_output.hpp"
 #include "experiments/input/files/output_file.hpp"
+#include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/formats/torch_csv.hpp"
 #include "experiments/input/long_work/interruption.hpp"
 #include "experiments/input/long_work/progress.hpp"
-#include "experiments/plan/order_search/hunt_report.hpp"
 #include "experiments/plan/order_search/order_hunt.hpp"
-#include "experiments/program/commands/line/suggestions.hpp"
 #include "experiments/program/commands/registry.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock::search_file {
 namespace {
 
-constexpr int interrupted = 130;
 constexpr double longest_budget_s = 1e6;
 
 struct Options {
@@ -37,12 +34,8 @@ struct Options {
 };
 
 double budget_of(const std::string& text) {
-  double seconds = 0;
-  const char* const end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, seconds);
-  const bool valid =
-      error == std::errc{} && rest == end && seconds > 0 && seconds <= longest_budget_s;
-  if (valid) return seconds;
+  const auto seconds = plain_number(text);
+  if (seconds && *seconds > 0 && *seconds <= longest_budget_s) return *seconds;
   throw UsageError(
       fmt::format("--budget \"{}\": it must be a number of seconds above 0 and up to {:.0f}", text,
                   longest_budget_s));
@@ -114,32 +107,29 @@ int search(const Options& options) {
   }
   if (result.interrupted) {
     say("interrupted; this is the best order found so far");
-    return interrupted;
+    return ExitCode::interrupted;
   }
   return result.fits ? ExitCode::done : ExitCode::finding;
 }
 
-Runner declare(CommandLine& line) {
-  auto options = std::make_shared<Options>();
-  line.required("SCENARIO", options->scenario, "scenario file (JSON), - for standard input");
-  line.option("-o,--output", options->order, "write the order found as PyTorch CSV", "ORDER.csv");
-  line.option("--scenario", options->scenario_out, "write a scenario that runs that order", "FILE");
-  line.flag("--json", options->json, "print everything as JSON");
-  line.replaces(options->replaced);
+void declare(CommandLine& line, Options& options) {
+  line.required("SCENARIO", options.scenario, "scenario file (JSON), - for standard input");
+  line.option("-o,--output", options.order, "write the order found as PyTorch CSV", "ORDER.csv");
+  line.option("--scenario", options.scenario_out, "write a scenario that runs that order", "FILE");
+  line.json(options.json, "print everything as JSON");
+  line.replaces(options.replaced);
   line.group("What to search");
-  line.option("--memory", options->memory, "capacity of a rank, in bytes or with a unit", "BYTES");
-  line.option("--set", options->settings, "change the scenario first", "/POINTER=VALUE");
-  line.suggest("--set", suggested_settings);
-  line.flag("--keep-placement", options->keeps_placement,
+  line.option("--memory", options.memory, "capacity of a rank, in bytes or with a unit", "BYTES");
+  line.settings(options.settings);
+  line.flag("--keep-placement", options.keeps_placement,
             "only the scenario's own placement of stages on ranks");
-  line.flag("--recompute", options->chooses_recomputation,
+  line.flag("--recompute", options.chooses_recomputation,
             "choose which of the recomputed activations are kept");
   line.group("For how long");
-  line.option("--budget", options->budget, "time for the search, 4 by default", "SECONDS");
-  line.option("--evaluations", options->evaluations,
+  line.option("--budget", options.budget, "time for the search, 4 by default", "SECONDS");
+  line.option("--evaluations", options.evaluations,
               "orders to time instead, for the same result everywhere");
-  line.option("--seed", options->seed, "of the random numbers, 1 by default");
-  return [options] { return search(*options); };
+  line.option("--seed", options.seed, "of the random numbers, 1 by default");
 }
 
 }  // namespace
@@ -149,7 +139,7 @@ constinit extern const CommandEntry search_entry{
     .summary = "find a better order than any named schedule, within the memory",
     .group = CommandGroup::plan,
     .example = "penstock search experiments/scenarios/first_run.json --budget 2 -o order.csv",
-    .declare = declare,
+    .declare = command<Options, declare, search>,
 };
 
 }  // namespace penstock::search_file

@@ -11,7 +11,6 @@
 #include "experiments/input/long_work/interruption.hpp"
 #include "experiments/input/long_work/progress.hpp"
 #include "experiments/plan/sweeps/configured.hpp"
-#include "experiments/plan/sweeps/merge.hpp"
 #include "experiments/plan/sweeps/result_log.hpp"
 #include "experiments/plan/sweeps/run_sweep.hpp"
 #include "experiments/plan/sweeps/shard.hpp"
@@ -26,8 +25,6 @@
 
 namespace penstock::sweep_file {
 namespace {
-
-constexpr int interrupted = 130;
 
 struct Options {
   std::vector<std::string> files;
@@ -173,7 +170,7 @@ int run(const Options& options) {
                                           to_file ? file_of_shard(options.output, shard) : "");
   if (totals.stopped) {
     say("interrupted: " + summary + (to_file ? "; the same command goes on from there" : ""));
-    return interrupted;
+    return ExitCode::interrupted;
   }
   if (!options.plot.empty()) {
     draw(options,
@@ -222,34 +219,34 @@ int export_rows(const Options& options) {
   return ExitCode::done;
 }
 
-Runner declare(CommandLine& line) {
-  auto options = std::make_shared<Options>();
-  line.required("SWEEP", options->files,
+int sweep(const Options& options) {
+  if (options.files.front() == "merge") return merge(options);
+  if (options.files.front() == "export") return export_rows(options);
+  Options own = options;
+  own.dealt = options.shard.empty() && is_dealt();
+  return run(own);
+}
+
+void declare(CommandLine& line, Options& options) {
+  line.required("SWEEP", options.files,
                 "a sweep or a scenario; or merge and shards; or export and results");
-  line.option("-o,--output", options->output, "file of results, JSON Lines; goes on where it ends",
+  line.option("-o,--output", options.output, "file of results, JSON Lines; goes on where it ends",
               "OUT.jsonl");
-  line.option("-j,--jobs", options->jobs, "threads, default one per core");
-  line.option("--shard", options->shard,
+  line.option("-j,--jobs", options.jobs, "threads, default one per core");
+  line.option("--shard", options.shard,
               "only part I of N; default: from a Slurm job array or Open MPI", "I/N");
-  line.option("--plot", options->plot, "draw the bubble: .svg, .png or .pdf", "FILE");
-  line.replaces(options->replaced);
+  line.option("--plot", options.plot, "draw the bubble: .svg, .png or .pdf", "FILE");
+  line.replaces(options.replaced);
   line.group("Configurations");
-  line.option("--vary", options->axes, "an axis: A,B,C, FROM..TO:STEP or FROM..TO*FACTOR",
+  line.option("--vary", options.axes, "an axis: A,B,C, FROM..TO:STEP or FROM..TO*FACTOR",
               "/POINTER=VALUES");
   line.suggest("--vary", suggested_settings);
-  line.option("--where", options->conditions, "only those that fulfil it", "/POINTER<=2*/POINTER");
-  line.option("--set", options->settings, "change every scenario", "/POINTER=VALUE");
-  line.suggest("--set", suggested_settings);
-  line.option("--sample", options->sample, "draw this many points instead of all combinations");
-  line.choice("--method", options->method, {"random", "sobol"}, "how to draw; default sobol");
-  line.option("--seed", options->seed, "of random points, default 1");
-  line.option("--result", options->results, "a further value, out of run --json", "/POINTER");
-  return [options] {
-    if (options->files.front() == "merge") return merge(*options);
-    if (options->files.front() == "export") return export_rows(*options);
-    options->dealt = options->shard.empty() && is_dealt();
-    return run(*options);
-  };
+  line.option("--where", options.conditions, "only those that fulfil it", "/POINTER<=2*/POINTER");
+  line.settings(options.settings, "change every scenario");
+  line.option("--sample", options.sample, "draw this many points instead of all combinations");
+  line.choice("--method", options.method, {"random", "sobol"}, "how to draw; default sobol");
+  line.option("--seed", options.seed, "of random points, default 1");
+  line.option("--result", options.results, "a further value, out of run --json", "/POINTER");
 }
 
 }  // namespace
@@ -261,7 +258,7 @@ constinit extern const CommandEntry sweep_entry{
     .example =
         "penstock sweep base.json --vary /schedule/name=gpipe,1f1b,zb-h1 "
         "--vary /schedule/microbatches=8..64:8 -o sweep.jsonl",
-    .declare = declare,
+    .declare = command<Options, declare, sweep>,
 };
 
 }  // namespace penstock::sweep_file

@@ -69,7 +69,7 @@ std::vector<std::uint32_t> pipeline_ranks_of(const Options& options) {
   while (at != end) {
     std::uint32_t rank = 0;
     const auto [rest, error] = std::from_chars(at, end, rank);
-    const bool twice = std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
+    const bool twice = std::ranges::find(ranks, rank) != ranks.end();
     if (error != std::errc{} || twice || (rest != end && (*rest != ',' || rest + 1 == end)))
       refuse();
     ranks.push_back(rank);
@@ -153,13 +153,10 @@ std::string seen_from(const std::string& file, const std::string& other) {
 void check_files(const Options& options) {
   const std::vector<std::string> outputs{options.timeline, options.profile, options.scenario,
                                          options.order};
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    if (outputs[i].empty()) continue;
-    const auto same = std::count(outputs.begin(), outputs.end(), outputs[i]);
-    if (same > 1) throw UsageError(fmt::format("{}: two outputs cannot be one file", outputs[i]));
-    if (options.preview) throw UsageError("--preview writes no files");
-  }
   check_outputs(outputs, options.files, options.replaced);
+  const bool writes = std::any_of(outputs.begin(), outputs.end(),
+                                  [](const std::string& path) { return !path.empty(); });
+  if (options.preview && writes) throw UsageError("--preview writes no files");
   if (!options.scenario.empty() && options.profile.empty()) {
     throw UsageError("--scenario needs --profile, the file that its model is read from");
   }
@@ -177,7 +174,7 @@ FileLists runs_of(const std::vector<std::string>& files) {
   std::vector<std::filesystem::path> folders;
   for (const std::string& file : files) {
     const auto folder = std::filesystem::path(file).parent_path();
-    const auto known = std::find(folders.begin(), folders.end(), folder);
+    const auto known = std::ranges::find(folders, folder);
     if (known == folders.end()) {
       folders.push_back(folder);
       runs.push_back({file});
@@ -185,9 +182,8 @@ FileLists runs_of(const std::vector<std::string>& files) {
       runs[static_cast<std::size_t>(known - folders.begin())].push_back(file);
     }
   }
-  const bool alike = std::all_of(runs.begin(), runs.end(), [&](const auto& run) {
-    return run.size() > 1 && run.size() == runs.front().size();
-  });
+  const bool alike = std::ranges::all_of(
+      runs, [&](const auto& run) { return run.size() > 1 && run.size() == runs.front().size(); });
   return alike ? runs : FileLists{files};
 }
 
@@ -269,33 +265,31 @@ int read_traces(const Options& options) {
   write_outputs(options, runs, merged);
   if (prints(options)) print_runs(options, runs, merged);
   const bool as_named =
-      std::all_of(runs.begin(), runs.end(), [](const MeasuredRun& run) { return run.as_named; });
+      std::ranges::all_of(runs, [](const MeasuredRun& run) { return run.as_named; });
   return as_named ? ExitCode::done : ExitCode::finding;
 }
 
-Runner declare(CommandLine& line) {
-  auto options = std::make_shared<Options>();
-  line.required("FILE", options->files, "traces of PyTorch's profiler, one a rank; a folder a run");
-  line.flag("--preview", options->preview, "only tell which names are ops and which are not");
-  line.option("--pattern", options->patterns,
+void declare(CommandLine& line, Options& options) {
+  line.required("FILE", options.files, "traces of PyTorch's profiler, one a rank; a folder a run");
+  line.flag("--preview", options.preview, "only tell which names are ops and which are not");
+  line.option("--pattern", options.patterns,
               "how names of annotations read, such as \"mb{microbatch} {pass} s{stage}\"", "TEXT");
-  line.option("--schedule", options->schedule,
+  line.option("--schedule", options.schedule,
               "the order that ran: a schedule, or a .csv file of PyTorch's notation", "NAME");
   line.suggest("--schedule", suggested_schedules);
-  line.option("--microbatches", options->microbatches, "with --schedule: of one iteration");
-  line.option("--chunks", options->chunks, "with --schedule: stages a rank");
-  line.flag("--gaps", options->gaps, "tell ops by messages, even where annotations match");
-  line.option("--pipeline-ranks", options->pipeline_ranks,
+  line.option("--microbatches", options.microbatches, "with --schedule: of one iteration");
+  line.option("--chunks", options.chunks, "with --schedule: stages a rank");
+  line.flag("--gaps", options.gaps, "tell ops by messages, even where annotations match");
+  line.option("--pipeline-ranks", options.pipeline_ranks,
               "the job's ranks that form the pipeline, from the first stage on", "\"0,8,16\"");
-  line.option("--step", options->step, "the step for order and timeline; else the last whole one");
-  line.option("--samples", options->samples, "for the profile: of a microbatch, default 1");
-  line.option("--timeline", options->timeline, "write the step as a timeline", "FILE");
-  line.option("--profile", options->profile, "write medians by stage as a profile", "FILE");
-  line.option("--scenario", options->scenario, "write a scenario that simulates it", "FILE");
-  line.option("--write-order", options->order, "write the order as PyTorch CSV", "FILE");
-  line.replaces(options->replaced);
-  line.flag("--json", options->json, "print the result as JSON");
-  return [options] { return read_traces(*options); };
+  line.option("--step", options.step, "the step for order and timeline; else the last whole one");
+  line.option("--samples", options.samples, "for the profile: of a microbatch, default 1");
+  line.option("--timeline", options.timeline, "write the step as a timeline", "FILE");
+  line.option("--profile", options.profile, "write medians by stage as a profile", "FILE");
+  line.option("--scenario", options.scenario, "write a scenario that simulates it", "FILE");
+  line.option("--write-order", options.order, "write the order as PyTorch CSV", "FILE");
+  line.replaces(options.replaced);
+  line.json(options.json, "print the result as JSON");
 }
 
 }  // namespace
@@ -305,7 +299,7 @@ constinit extern const CommandEntry trace_entry{
     .summary = "read traces of the PyTorch profiler",
     .group = CommandGroup::files,
     .example = "penstock trace rank*.json.gz --timeline run.timeline --scenario run.json",
-    .declare = declare,
+    .declare = command<Options, declare, read_traces>,
 };
 
 }  // namespace penstock::trace_file

@@ -13,20 +13,19 @@
 #include "experiments/measure/validation/schedule_ranking.hpp"
 #include "experiments/measure/validation/torch_validation.hpp"
 #include "experiments/measure/validation/validation.hpp"
+#include "experiments/program/commands/line/shared_options.hpp"
 #include "experiments/program/commands/line/suggestions.hpp"
 #include "experiments/program/commands/registry.hpp"
-#include "experiments/program/commands/torch_flags.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
 #include "sim/timeline/timeline_file.hpp"
-#include "validate/launch/launch_environment.hpp"
+#include "validate/launch/rendezvous.hpp"
 
 namespace penstock::validate_file {
 namespace {
 
 constexpr std::uint32_t least_iterations = 20;
 constexpr std::uint32_t most_iterations = 10'000;
-constexpr int interrupted = 130;
 
 struct Options {
   std::string scenario;
@@ -51,9 +50,6 @@ struct Options {
 void check_files(const Options& options) {
   if (!options.schedules.empty() && !(options.timeline.empty() && options.simulated.empty())) {
     throw UsageError("--timeline and --simulated write one run; --schedules makes several");
-  }
-  if (options.timeline == "-" && options.simulated == "-") {
-    throw UsageError("-: two outputs cannot be one file");
   }
   check_outputs({options.timeline, options.simulated, options.gpu_program}, {options.scenario},
                 options.replaced);
@@ -122,7 +118,7 @@ std::optional<ActionWork> device_work(const std::string& bodies) {
 std::vector<std::string> body_names() {
   std::vector<std::string> names = {"auto", "busy", "layers", "sleep"};
   for (const auto& [name, work] : device_works) names.emplace_back(name);
-  std::sort(names.begin(), names.end());
+  std::ranges::sort(names);
   return names;
 }
 
@@ -238,7 +234,7 @@ int run_ranking(const Options& options, const Scenario& scenario, const BackendE
   if (ranking.interrupted) {
     say(fmt::format("interrupted; {} of {} schedules were done", ranking.schedules.size(),
                     names.size()));
-    return interrupted;
+    return ExitCode::interrupted;
   }
   if (ranking.verdict == Verdict::inconclusive) {
     say(fmt::format("inconclusive: {}", why_inconclusive(ranking)));
@@ -273,42 +269,35 @@ int run_validation(const Options& options) {
   return exit_code(validation);
 }
 
-Runner declare(CommandLine& line) {
-  auto options = std::make_shared<Options>();
-  std::vector<std::string> backends;
-  for (const BackendEntry* entry : backend_entries()) backends.emplace_back(entry->name);
-  line.required("SCENARIO", options->scenario, "scenario file (JSON), - for standard input");
-  line.option("--set", options->settings, "change the scenario first", "/POINTER=VALUE");
-  line.suggest("--set", suggested_settings);
-  line.choice("--backend", options->backend, backends, "what runs the plan");
-  line.option("--iterations", options->iterations, "how many clean iterations to measure, from 20");
-  line.option("--schedules", options->schedules,
+void declare(CommandLine& line, Options& options) {
+  line.scenario(options.scenario, options.settings);
+  line.choice("--backend", options.backend, words_of(backend_entries()), "what runs the plan");
+  line.option("--iterations", options.iterations, "how many clean iterations to measure, from 20");
+  line.option("--schedules", options.schedules,
               "run it with each of these, and say whether simulation puts them in the right order",
               "all|NAME,NAME...");
   line.suggest("--schedules", suggested_schedules_or_all);
-  line.option("--action-us", options->action_us,
+  line.option("--action-us", options.action_us,
               "how long an action is to take on average, in microseconds");
-  line.option("--processes", options->processes,
+  line.option("--processes", options.processes,
               "over how many processes to spread the ranks, which then talk by TCP; 1 by default");
-  line.choice("--bodies", options->bodies, body_names(), "what actions do");
-  line.choice("--links", options->links, {"host", "paced"},
+  line.choice("--bodies", options.bodies, body_names(), "what actions do");
+  line.choice("--links", options.links, {"host", "paced"},
               "cuda_single*: copies through host memory, or as fast as links; default paced");
   line.option(
-      "--nccl", options->nccl,
+      "--nccl", options.nccl,
       "cuda_multi*: min_ctas and max_ctas bound the blocks of NCCL's kernels, split_share=1 "
       "shares resources of communicators",
       "KEY=N");
-  line.option("--gpu-program", options->gpu_program,
+  line.option("--gpu-program", options.gpu_program,
               "only write what a GPU would run, for penstock_gpu_check", "FILE");
-  declare(line, options->torch);
-  line.option("--keep", options->keep, "torch_*: keep scripts, orders and traces here", "FOLDER");
-  line.option("--timeline", options->timeline, "write the timeline of the median iteration",
-              "FILE");
-  line.option("--simulated", options->simulated,
+  declare(line, options.torch);
+  line.option("--keep", options.keep, "torch_*: keep scripts, orders and traces here", "FOLDER");
+  line.option("--timeline", options.timeline, "write the timeline of the median iteration", "FILE");
+  line.option("--simulated", options.simulated,
               "write the timeline that was simulated with profiled lengths", "FILE");
-  line.replaces(options->replaced);
-  line.flag("--json", options->json, "print the result as JSON");
-  return [options] { return run_validation(*options); };
+  line.replaces(options.replaced);
+  line.json(options.json, "print the result as JSON");
 }
 
 }  // namespace
@@ -319,7 +308,7 @@ constinit extern const CommandEntry validate_entry{
     .group = CommandGroup::validate,
     .on_first_screen = true,
     .example = "penstock validate experiments/scenarios/first_run.json --backend cpu_logical",
-    .declare = declare,
+    .declare = command<Options, declare, run_validation>,
 };
 
 }  // namespace penstock::validate_file

@@ -58,15 +58,13 @@ int start_viewer(const Options& options) {
   return ExitCode::machine_cannot;
 }
 
-Runner declare(CommandLine& line) {
-  auto options = std::make_shared<Options>();
-  line.optional("FILE", options->files, "scenarios, timelines, orders (.csv), traces");
-  line.flag("--compare", options->compare, "the first run against the others, on one axis");
-  line.option("--select", options->select, "select the first op that fits a search", "QUERY");
-  line.choice("--theme", options->theme, {"light", "dark", "contrast"}, "default: the system's");
-  line.option("--screenshot", options->screenshot, "write a picture, without a display", "OUT.png");
-  line.option("--size", options->size, "of the window, default 1440x900", "WxH");
-  return [options] { return start_viewer(*options); };
+void declare(CommandLine& line, Options& options) {
+  line.optional("FILE", options.files, "scenarios, timelines, orders (.csv), traces");
+  line.flag("--compare", options.compare, "the first run against the others, on one axis");
+  line.option("--select", options.select, "select the first op that fits a search", "QUERY");
+  line.choice("--theme", options.theme, {"light", "dark", "contrast"}, "default: the system's");
+  line.option("--screenshot", options.screenshot, "write a picture, without a display", "OUT.png");
+  line.option("--size", options.size, "of the window, default 1440x900", "WxH");
 }
 
 }  // namespace
@@ -76,7 +74,7 @@ constinit extern const CommandEntry view_entry{
     .summary = "open the viewer",
     .group = CommandGroup::simulate,
     .example = "penstock view experiments/scenarios/first_run.json",
-    .declare = declare,
+    .declare = command<Options, declare, start_viewer>,
 };
 
 }  // namespace penstock::view_file

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include "experiments/program/help/page_text.hpp"
+#include "experiments/program/help/markdown.hpp"
 
 namespace penstock {
 namespace {
@@ -99,7 +99,7 @@ std::vector<std::string> groups_of(const CommandHelp& help) {
   std::vector<std::string> groups;
   for (const ArgumentInfo& argument : help.arguments) {
     if (!is_option(argument)) continue;
-    if (std::find(groups.begin(), groups.end(), argument.group) == groups.end()) {
+    if (std::ranges::find(groups, argument.group) == groups.end()) {
       groups.push_back(argument.group);
     }
   }

@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "experiments/program/help/command_help.hpp"
+
 namespace penstock {
 
 /// A page of experiments/guides: what `penstock help` prints and what man pages are made of.
@@ -26,5 +28,11 @@ std::optional<HelpPage> find_page(std::span<const HelpPage> pages, std::string_v
 
 /// The text of the first heading.
 std::string title_of(const HelpPage& page);
+
+/// The man page, section 1, of a command: its options as --help knows them, then its page.
+std::string man_page(const CommandHelp& help, const HelpPage& page);
+
+/// The man page, section 7, of a guide.
+std::string man_page(const HelpPage& guide);
 
 }  // namespace penstock

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "experiments/input/files/output_file.hpp"
@@ -54,5 +55,12 @@ struct ResultPage {
 
 /// Writes the page as HTML that needs nothing else.
 void write_page(const ResultPage& page, const TextSink& sink);
+
+/// A text escaped for elements and quoted attributes of HTML. Invalid bytes and control characters
+/// other than line ends become U+FFFD.
+std::string html_text(std::string_view text);
+
+/// An SVG file as an element of a page. `number` is its own in the page: names inside it get it.
+std::string inline_svg(std::string_view svg, std::size_t number, std::string_view label);
 
 }  // namespace penstock

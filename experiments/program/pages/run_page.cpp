@@ -2,11 +2,21 @@
 
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "experiments/input/files/table.hpp"
-#include "experiments/program/pages/row_detail.hpp"
+#include "experiments/input/scenario/document.hpp"
+#include "experiments/plan/sweeps/configured.hpp"
+#include "experiments/plan/sweeps/row_text.hpp"
+#include "experiments/plan/sweeps/sweep_result.hpp"
+#include "experiments/run/run.hpp"
+#include "experiments/show/explanation/explanation.hpp"
+#include "experiments/show/results/result_table.hpp"
+#include "experiments/show/results/run_picture.hpp"
 #include "experiments/show/results/run_summary.hpp"
+#include "sim/base/error.hpp"
+#include "sim/report/critical_path.hpp"
 
 namespace penstock {
 namespace {
@@ -14,6 +24,33 @@ namespace {
 constexpr double gibibyte_of_page = 1073741824.0;
 
 PageCell number_cell(double value) { return {number_text(value), fmt::format("{}", value)}; }
+
+using nlohmann::ordered_json;
+
+constexpr double timeline_width = 900;
+
+/// A word of a command line, quoted for the shell where it needs that.
+std::string shell_word(const std::string& text) {
+  const bool plain = text.find_first_not_of(
+                         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                         "/=._-+:,%@") == std::string::npos;
+  if (plain && !text.empty()) return text;
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? "'\\''" : std::string(1, c);
+  return quoted + "'";
+}
+
+PageFigure timeline_of(const RunResult& result, const Explanation& explanation) {
+  PictureOptions options;
+  options.width = timeline_width;
+  return {"timeline; idle time by cause, the critical path outlined",
+          draw_run(PictureFormat::svg, *result.plan, result.timeline, result.title, options,
+                   {explanation.gaps, tasks_of(result.report->critical_path)})};
+}
+
+ordered_json configuration_in(std::string_view row) {
+  return row_document(row, 1)["configuration"];
+}
 
 }  // namespace
 
@@ -44,6 +81,64 @@ ResultPage run_page(const Scenario& scenario, const RunResult& result) {
                          {std::to_string(rank.actions)}});
   }
   return page;
+}
+
+PageDetail detail_of_run(const Scenario& scenario, const RunResult& result) {
+  PageDetail detail;
+  if (result.report) {
+    const Explanation explanation = explain(result);
+    detail.texts.push_back({"Where the time goes", explanation_text(result, explanation)});
+    detail.figures.push_back(timeline_of(result, explanation));
+  } else {
+    detail.texts.push_back({"What was found", result_table(result)});
+  }
+  detail.texts.push_back({"Scenario", document_text(scenario)});
+  return detail;
+}
+
+PageText settings_of_row(std::string_view row) {
+  std::string text;
+  const ordered_json configuration = configuration_in(row);
+  for (const auto& [pointer, value] : configuration.items()) {
+    const std::string word = value.is_string() ? value.get<std::string>() : value.dump();
+    text += fmt::format("{}--set {}", text.empty() ? "" : " ",
+                        shell_word(fmt::format("{}={}", pointer, word)));
+  }
+  return {"Configuration", text};
+}
+
+void check_base(std::string_view row, const SweepRequest& sweep) {
+  const ordered_json document = row_document(row, 1);
+  const std::string expected =
+      hash_of_texts({hash_of_base(sweep), std::string(configuration_text(row))});
+  const std::string hash = document.value("hash", "");
+  if (hash == expected) return;
+  throw InputError(fmt::format(
+      "row {} is of another scenario: its hash is {}, of this one it would be {}; give the "
+      "scenario or sweep file, and the --set, with which the rows were made",
+      document["item"].dump(), hash, expected));
+}
+
+PageDetail detail_of_row(std::string_view row, const SweepRequest& sweep) {
+  check_base(row, sweep);
+  std::vector<std::string> pointers, values;
+  const ordered_json configuration = configuration_in(row);
+  for (const auto& [pointer, value] : configuration.items()) {
+    pointers.push_back(pointer);
+    values.push_back(value.dump());
+  }
+  PageDetail detail;
+  try {
+    const Scenario scenario =
+        scenario_from(configured(*sweep.base, pointers, values), sweep.source);
+    detail = detail_of_run(scenario, run(scenario));
+  } catch (const InputError& error) {
+    detail.texts.push_back({"What was found", error.what()});
+  } catch (const UsageError& error) {
+    detail.texts.push_back({"What was found", error.what()});
+  }
+  detail.texts.insert(detail.texts.begin(), settings_of_row(row));
+  return detail;
 }
 
 }  // namespace penstock

@@ -3,18 +3,75 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
+#include <functional>
 #include <memory>
+#include <queue>
 #include <set>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "experiments/input/files/files.hpp"
 #include "experiments/input/files/table.hpp"
+#include "experiments/plan/sweeps/row_text.hpp"
+#include "experiments/plan/sweeps/sweep_result.hpp"
+#include "experiments/plan/sweeps/tables/row_table.hpp"
 #include "experiments/plan/sweeps/tables/table_plots.hpp"
-#include "experiments/program/pages/row_detail.hpp"
-#include "experiments/program/pages/sweep_figures.hpp"
+#include "experiments/program/pages/result_page.hpp"
+#include "experiments/program/pages/run_page.hpp"
+#include "sim/base/error.hpp"
 
 namespace penstock {
 namespace {
+
+constexpr std::size_t most_series = 14, most_map_rows = 40, most_map_columns = 60;
+constexpr double figure_width = 560;
+
+std::string lines_picture(const RowTable& table) {
+  BubblePlot plot = lines_of_table(table, {});
+  if (plot.series.size() > most_series) {
+    throw UsageError(fmt::format("{} lines are too many to read", plot.series.size()));
+  }
+  plot.options.width = figure_width;
+  return draw_bubble_plot(PictureFormat::svg, plot);
+}
+
+std::string map_picture(const RowTable& table) {
+  HeatMap map = heat_map_of_table(table, {});
+  if (map.rows.size() > most_map_rows || map.columns.size() > most_map_columns) {
+    throw UsageError(
+        fmt::format("{} by {} cells are too many to read", map.rows.size(), map.columns.size()));
+  }
+  map.options.width = figure_width;
+  return draw_heat_map(PictureFormat::svg, map);
+}
+
+std::string front_picture(const RowTable& table) {
+  FrontPlot plot = front_of_table(table);
+  plot.options.width = figure_width;
+  return draw_front_plot(PictureFormat::svg, plot);
+}
+
+/// The pictures of a sweep's rows, as `plot` draws them: bubble as lines and as a heat map, and the
+/// front of memory and step time. Those that do not fit the rows are left out, each with a note.
+std::vector<PageFigure> sweep_figures(const RowTable& table, std::vector<std::string>& notes) {
+  std::vector<PageFigure> figures;
+  const auto add = [&](const char* name, const char* kind, auto&& draw) {
+    try {
+      figures.push_back({name, draw(table)});
+    } catch (const InputError& error) {
+      notes.push_back(fmt::format("No picture of kind {}: {}.", kind, error.what()));
+    } catch (const UsageError& error) {
+      notes.push_back(fmt::format("No picture of kind {}: {}.", kind, error.what()));
+    }
+  };
+  add("bubble over the longest axis", "lines", lines_picture);
+  add("bubble over the axes", "heatmap", map_picture);
+  add("memory of the fullest rank over step time", "pareto", front_picture);
+  return figures;
+}
 
 constexpr std::string_view finding_column = "finding_text";
 
@@ -27,8 +84,8 @@ struct ShownColumn {
 };
 
 bool holds_numbers(const RowTable& table, std::size_t column) {
-  return std::all_of(table.rows.begin(), table.rows.end(),
-                     [&](const auto& row) { return row[column].is_number || row[column].empty(); });
+  return std::ranges::all_of(
+      table.rows, [&](const auto& row) { return row[column].is_number || row[column].empty(); });
 }
 
 ShownColumn shown_column(const RowTable& table, std::size_t column) {
@@ -65,7 +122,7 @@ std::vector<ShownColumn> shown_columns(const RowTable& table) {
   for (std::size_t c = 0; c < table.columns.size(); ++c) {
     const std::string& name = table.columns[c];
     results = results || name == "makespan_us";
-    const bool varies = std::find(varied.begin(), varied.end(), c) != varied.end();
+    const bool varies = std::ranges::find(varied, c) != varied.end();
     const bool further = results && name.starts_with('/');
     if (varies || further || always.count(name) > 0) shown.push_back(shown_column(table, c));
   }
@@ -81,7 +138,7 @@ PageCell page_cell(const TableCell& cell, const ShownColumn& column) {
 
 /// "configuration 3: 120.5": the row that is best in a column.
 std::string best_text(const RowTable& table, const std::string& name, bool highest) {
-  const auto found = std::find(table.columns.begin(), table.columns.end(), name);
+  const auto found = std::ranges::find(table.columns, name);
   if (found == table.columns.end()) return "";
   const auto column = static_cast<std::size_t>(found - table.columns.begin());
   std::size_t best = table.rows.size();
@@ -140,11 +197,61 @@ void add_notes(const SweepReport& report, std::size_t detailed, ResultPage& page
 PageDetail brief_detail(const SweepReport& report, std::size_t row) {
   PageDetail detail{{settings_of_row(report.rows.lines[row])}, {}};
   const RowTable& table = report.rows.table;
-  const auto found = std::find(table.columns.begin(), table.columns.end(), finding_column);
+  const auto found = std::ranges::find(table.columns, finding_column);
   if (found == table.columns.end()) return detail;
   const TableCell& cell = table.rows[row][static_cast<std::size_t>(found - table.columns.begin())];
   if (!cell.empty()) detail.texts.push_back({"What was found", cell.text});
   return detail;
+}
+
+/// A row while the best ones are chosen.
+struct RankedRow {
+  double rate = 0;  // samples per second; below 0 without a result
+  std::uint64_t place = 0;
+  std::string line;
+
+  /// Whether it is dropped later: of equal ones, the first row stays.
+  bool operator>(const RankedRow& other) const {
+    return rate != other.rate ? rate > other.rate : place < other.place;
+  }
+};
+
+/// The rate of a row, found without reading the rest of it.
+double rate_in(std::string_view row) {
+  constexpr std::string_view key = "\"samples_per_s\":";
+  const std::size_t at = row.rfind(key);
+  if (at == std::string_view::npos || !has_result(row)) return -1;
+  double rate = -1;
+  std::from_chars(row.data() + at + key.size(), row.data() + row.size(), rate);
+  return rate;
+}
+
+/// The smallest rate is on top.
+using Kept = std::priority_queue<RankedRow, std::vector<RankedRow>, std::greater<>>;
+
+std::vector<RankedRow> in_file_order(Kept kept) {
+  std::vector<RankedRow> rows;
+  for (; !kept.empty(); kept.pop()) rows.push_back(kept.top());
+  std::ranges::sort(rows, [](const RankedRow& a, const RankedRow& b) { return a.place < b.place; });
+  return rows;
+}
+
+void take_label(std::string_view line, const std::string& path, ReportedRows& all) {
+  const auto label = label_of_row(line);
+  if (!label) throw refused_file(path, "line 1 is no row of a sweep");
+  all.of = label->of;
+  all.sweep = label->sweep;
+  all.version = label->version;
+}
+
+std::vector<std::size_t> quickest_of(const std::vector<RankedRow>& rows) {
+  std::vector<std::size_t> quickest;
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    if (rows[r].rate >= 0) quickest.push_back(r);
+  }
+  std::ranges::stable_sort(
+      quickest, [&](std::size_t a, std::size_t b) { return rows[a].rate > rows[b].rate; });
+  return quickest;
 }
 
 }  // namespace
@@ -175,6 +282,32 @@ ResultPage sweep_page(const SweepReport& report) {
     return detail_of_row(report.rows.lines[row], *report.sweep);
   };
   return page;
+}
+
+ReportedRows read_reported_rows(const std::string& path, std::size_t most) {
+  RowLines lines(path);
+  ReportedRows all;
+  Kept kept;
+  for (; const auto line = lines.next(); ++all.rows) {
+    if (all.rows == 0) take_label(*line, path, all);
+    all.with_result += has_result(*line) ? 1 : 0;
+    kept.push({rate_in(*line), all.rows, std::string(*line)});
+    if (kept.size() > most) kept.pop();
+  }
+  if (all.rows == 0) throw refused_file(path, "it has no rows");
+  std::vector<RankedRow> rows = in_file_order(std::move(kept));
+  all.quickest = quickest_of(rows);
+  std::string text;
+  for (RankedRow& row : rows) {
+    text += row.line + '\n';
+    all.lines.push_back(std::move(row.line));
+  }
+  try {
+    all.table = row_table_of(text);
+  } catch (const InputError& error) {
+    throw in_file(path, error);
+  }
+  return all;
 }
 
 }  // namespace penstock

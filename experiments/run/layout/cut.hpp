@@ -1,9 +1,17 @@
 #pragma once
 
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
 #include "experiments/input/scenario/scenario.hpp"
 #include "experiments/run/layout/layout.hpp"
+#include "schedules/partitioners/problem/cut_problem.hpp"
 #include "sim/costs/hardware_model.hpp"
+#include "sim/model/model_graph.hpp"
 #include "sim/model/partition.hpp"
+#include "sim/order/schedule.hpp"
 
 namespace penstock {
 
@@ -12,5 +20,24 @@ namespace penstock {
 /// made if it is needed. Throws InputError with a pointer into the scenario.
 Partition cut_model(const Scenario& scenario, const Layout& layout,
                     const HardwareModel* hardware = nullptr);
+
+/// A model as partitioners take it, and the layers behind each position of their chain.
+struct ModelToCut {
+  CutProblem problem;
+  std::vector<std::vector<LayerIndex>> layers;  // by position
+};
+
+/// The time of a pass over a layer; nothing when unknown.
+using PassTimes = std::function<std::optional<double>(const Layer& layer, Pass pass)>;
+
+/// Orders and prices a model. `times` may be empty, for partitioners that need none. `numbers`
+/// breaks ties of the order, smallest first; empty: the order of the layers. Layers in `dropped`
+/// are not planned: a source joins its first reader, another layer the last that it reads.
+ModelToCut model_to_cut(const ModelGraph& model, const PassTimes& times,
+                        const std::vector<std::uint64_t>& numbers = {},
+                        const std::vector<bool>& dropped = {});
+
+/// The partition of a cut.
+Partition partition_of(const Cut& cut, const ModelToCut& model);
 
 }  // namespace penstock

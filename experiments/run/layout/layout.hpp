@@ -1,15 +1,17 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "experiments/input/long_work/memo.hpp"
 #include "experiments/input/scenario/scenario.hpp"
+#include "experiments/input/scenario/sections.hpp"
 #include "experiments/input/scenario/settle_hardware.hpp"
-#include "experiments/run/layout/batch.hpp"
 #include "experiments/run/layout/degrees.hpp"
-#include "experiments/run/layout/device_memory.hpp"
 #include "experiments/run/layout/stage_coding.hpp"
+#include "hardware_models/spec/machine.hpp"
 #include "schedules/policies/registry.hpp"
 #include "schedules/registry.hpp"
 #include "sim/costs/conditions.hpp"
@@ -18,6 +20,25 @@
 #include "sim/order/schedule.hpp"
 
 namespace penstock {
+
+/// Memory of a rank, and what it holds in addition to activations.
+struct DeviceMemory {
+  std::optional<std::uint64_t> capacity_bytes;  // empty: unknown
+  MemoryPolicy policy = MemoryPolicy::finding;
+  BytesPerParameter kept;
+  std::uint32_t zero = 0;
+  std::optional<double> gathered_bytes;          // of parameters at a time, with ZeRO-3
+  std::optional<std::uint32_t> prefetch_layers;  // gathered ahead, with ZeRO-3; where stated
+  double context_bytes = 0;
+  double reserve = 0;  // share of the capacity that the allocator cannot use
+};
+
+/// Values that the scenario leaves open come from the machine. Throws InputError with a pointer
+/// into the scenario.
+DeviceMemory settle_memory(const MemorySection& section, const std::optional<Machine>& machine);
+
+struct LayerInputs;
+using LayerGraphs = Memo<LayerInputs, const std::vector<ModelGraph>>;
 
 /// A scenario settled before lowering: which rank holds which layers, which action runs when, on
 /// which hardware. It is complete; nothing refers back to the scenario.
@@ -58,6 +79,9 @@ struct Layout {
 struct SettleOptions {
   const Catalogue* catalogue = nullptr;  // nullptr: read it
   bool allows_stale = false;
+  // What other layouts made, or nullptr. The machines are of `catalogue`.
+  Machines* machines = nullptr;
+  LayerGraphs* layers = nullptr;
 };
 
 /// Settles the degrees, hardware, placement, order and partition of a scenario. Throws InputError

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "experiments/input/files/table.hpp"
-#include "hardware_models/model/model_layers.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {
@@ -159,32 +158,21 @@ void check_shares(const CellShape& shape) {
 }
 
 /// Errors about layers from a file name the place inside that file, below "/model/file".
-std::vector<ModelGraph> graphs_of_file(const ModelSpec& spec, const CellShape& shape,
-                                       const std::vector<RecomputeScope>& scopes,
-                                       const Operators& operators) {
+std::vector<ModelGraph> graphs_of(const LayerInputs& inputs) {
+  if (inputs.has_sequences) check_shares(inputs.shape);
   try {
-    std::vector<ModelGraph> models = graphs_of(spec, shape, scopes, operators);
+    std::vector<ModelGraph> models =
+        graphs_of(inputs.spec, inputs.shape, inputs.scopes, inputs.operators);
+    if (!inputs.from_file) return models;
     for (ModelGraph& model : models) {
       for (Layer& layer : model.layers) layer.source = "/model/file";
     }
     return models;
   } catch (const InputError& error) {
+    if (!inputs.from_file) throw;
     const std::string place = error.where().empty() ? "" : error.where() + ": ";
     throw InputError("/model/file", place + error.what());
   }
-}
-
-std::vector<ModelGraph> graphs_by_kinds(const Scenario& scenario,
-                                        const std::vector<RecomputeSection>& recomputations,
-                                        const Batch& batch, const CellShape& shape) {
-  std::vector<RecomputeScope> scopes;
-  for (const RecomputeSection& one : recomputations) scopes.push_back(recompute_scope_of(one));
-  if (batch.sequence) check_shares(shape);
-  const Operators& operators = scenario.recompute.operators;
-  if (scenario.model.from_file) {
-    return graphs_of_file(scenario.model.spec, shape, scopes, operators);
-  }
-  return graphs_of(scenario.model.spec, shape, scopes, operators);
 }
 
 }  // namespace
@@ -203,16 +191,33 @@ CellShape shape_of(const ModelSection& model, const Layout& layout) {
           .sequence_parallel = degrees.sequence_parallel};
 }
 
-ModelGraph model_of(const Scenario& scenario, const Batch& batch, const CellShape& shape) {
-  return std::move(models_of(scenario, {scenario.recompute}, batch, shape).front());
+std::size_t hash_of(const LayerInputs& inputs) {
+  const CellShape& shape = inputs.shape;
+  return hash_of_all(inputs.spec.blocks.size(), inputs.scopes.front(), shape.sequence,
+                     shape.microbatch, shape.slices, shape.tensor, shape.context, shape.expert);
+}
+
+ModelGraph model_of(const Scenario& scenario, const Batch& batch, const CellShape& shape,
+                    LayerGraphs* known) {
+  return std::move(models_of(scenario, {scenario.recompute}, batch, shape, known).front());
 }
 
 std::vector<ModelGraph> models_of(const Scenario& scenario,
                                   const std::vector<RecomputeSection>& recomputations,
-                                  const Batch& batch, const CellShape& shape) {
+                                  const Batch& batch, const CellShape& shape, LayerGraphs* known) {
   const bool by_kind = scenario.model.by_kind();
   for (const RecomputeSection& one : recomputations) check_unit(one, by_kind);
-  if (by_kind) return graphs_by_kinds(scenario, recomputations, batch, shape);
+  if (by_kind) {
+    LayerInputs inputs{.spec = scenario.model.spec,
+                       .from_file = scenario.model.from_file,
+                       .has_sequences = batch.sequence.has_value(),
+                       .shape = shape,
+                       .scopes = {},
+                       .operators = scenario.recompute.operators};
+    for (const auto& one : recomputations) inputs.scopes.push_back(recompute_scope_of(one));
+    if (known == nullptr) return graphs_of(inputs);
+    return *known->get(inputs, [&] { return graphs_of(inputs); });
+  }
   std::vector<ModelGraph> models;
   for (const RecomputeSection& one : recomputations) {
     models.push_back(scenario.model.graph);

@@ -2,9 +2,11 @@
 
 #include <vector>
 
+#include "experiments/input/long_work/memo.hpp"
 #include "experiments/input/scenario/scenario.hpp"
-#include "experiments/run/layout/batch.hpp"
+#include "experiments/run/layout/degrees.hpp"
 #include "experiments/run/layout/layout.hpp"
+#include "hardware_models/model/model_layers.hpp"
 #include "hardware_models/spec/model_spec.hpp"
 #include "sim/model/model_graph.hpp"
 
@@ -14,13 +16,29 @@ namespace penstock {
 /// slices.
 CellShape shape_of(const ModelSection& model, const Layout& layout);
 
+/// All that the costs of layers by kind follow from.
+struct LayerInputs {
+  ModelSpec spec;
+  bool from_file = false;
+  bool has_sequences = false;  // of stated lengths, which devices and slices share
+  CellShape shape;
+  std::vector<RecomputeScope> scopes;  // a graph of each
+  Operators operators;                 // that `selected` recomputes
+
+  friend bool operator==(const LayerInputs&, const LayerInputs&) = default;
+};
+std::size_t hash_of(const LayerInputs& inputs);
+using LayerGraphs = Memo<LayerInputs, const std::vector<ModelGraph>>;
+
 /// The layers of a scenario with their costs under its recomputation mode. Throws InputError with a
 /// pointer into the scenario.
-ModelGraph model_of(const Scenario& scenario, const Batch& batch, const CellShape& shape);
+ModelGraph model_of(const Scenario& scenario, const Batch& batch, const CellShape& shape,
+                    LayerGraphs* known = nullptr);
 /// The same under other recomputations; the work of each layer is computed once.
 std::vector<ModelGraph> models_of(const Scenario& scenario,
                                   const std::vector<RecomputeSection>& recomputations,
-                                  const Batch& batch, const CellShape& shape);
+                                  const Batch& batch, const CellShape& shape,
+                                  LayerGraphs* known = nullptr);
 
 /// Adjusts the model to its partition: the stash of a fully recomputed stage, and tied weights of
 /// the first and last stage. Throws as above.

@@ -4,7 +4,6 @@
 #include <string>
 
 #include "experiments/input/scenario/scenario.hpp"
-#include "experiments/run/layout/batch.hpp"
 #include "experiments/run/layout/degrees.hpp"
 #include "schedules/policies/registry.hpp"
 #include "schedules/registry.hpp"

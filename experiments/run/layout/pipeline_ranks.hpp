@@ -5,6 +5,7 @@
 
 #include "experiments/input/scenario/scenario.hpp"
 #include "experiments/run/layout/degrees.hpp"
+#include "experiments/run/layout/layout.hpp"
 #include "sim/order/placement.hpp"
 
 namespace penstock {
@@ -25,5 +26,10 @@ void check_sizes(std::uint32_t ranks, std::uint64_t chunks);
 
 /// A placement from the user's list of ranks.
 Placement given_placement(const Scenario& scenario, std::uint32_t ranks);
+
+/// Tells the hardware of a layout its ranks, the devices per rank, and the distance between
+/// replicas; then seats devices that do not fill their machines evenly, with tensor, context and
+/// expert groups together where a machine holds them. A stated size of machines stays as it is.
+void spread_ranks(const Scenario& scenario, Layout& layout);
 
 }  // namespace penstock

@@ -1,21 +1,23 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "experiments/input/files/files.hpp"
 #include "experiments/input/files/nearest.hpp"
+#include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/files/table.hpp"
+#include "experiments/input/scenario/scenario.hpp"
 #include "experiments/run/layout/assumptions.hpp"
 #include "experiments/run/layout/cut.hpp"
-#include "experiments/run/layout/idle_keys.hpp"
-#include "experiments/run/layout/known_parts.hpp"
 #include "experiments/run/layout/layout.hpp"
 #include "experiments/run/layout/layout_model.hpp"
-#include "experiments/run/layout/measured_stages.hpp"
 #include "experiments/run/layout/order.hpp"
-#include "experiments/run/layout/slow_machines.hpp"
-#include "experiments/run/layout/spread_ranks.hpp"
+#include "experiments/run/layout/pipeline_ranks.hpp"
+#include "experiments/run/layout/training.hpp"
 #include "hardware_models/spec/seating.hpp"
 #include "schedules/partitioners/registry.hpp"
 #include "sim/base/error.hpp"
@@ -23,6 +25,133 @@
 
 namespace penstock {
 namespace {
+
+void check_stages(const Layout& layout) {
+  const std::size_t stages = layout.placement.chains().front().size();
+  const std::size_t layers = layout.model.layers.size();
+  if (layers >= stages) return;
+  throw InputError(
+      "/schedule/name",
+      fmt::format("{} has {} stages on {} ranks, and the times of the model's file are of {} "
+                  "layers; measure a run with {} stages too: penstock trace takes the traces of "
+                  "several runs",
+                  layout.name, stages, layout.placement.ranks(), layers, stages));
+}
+
+void check_split(const Layout& layout) {
+  if (!layout.schedule.has(Pass::backward_input)) return;
+  for (const Layer& layer : layout.model.layers) {
+    if (layer.backward_input_us && layer.backward_weight_us) continue;
+    throw InputError(
+        "/schedule/name",
+        fmt::format("{} splits the backward into I and W, and \"{}\" of the model's file has "
+                    "backward_us alone; measure a run that splits it too, such as zb-h1: penstock "
+                    "trace takes the traces of several runs",
+                    layout.name, shortened(layer.name)));
+  }
+}
+
+/// Refuses a named schedule that a model of measured times from a file cannot run, with the way on:
+/// more stages than there are layers, or a split backward where only B was measured.
+void check_measured_stages(const Scenario& scenario, const Layout& layout) {
+  const bool measured = scenario.model.from_file && !scenario.model.by_kind();
+  if (!measured || layout.rule == nullptr) return;
+  bool stated = true;  // layers without times are priced by their work
+  for (const Layer& layer : layout.model.layers) stated = stated && layer.forward_us.has_value();
+  if (!stated) return;
+  check_stages(layout);
+  check_split(layout);
+}
+
+/// By squaring: the same on every computer.
+double power(double base, std::uint64_t exponent) {
+  double result = 1;
+  for (; exponent > 0; exponent /= 2, base *= base) {
+    if (exponent % 2 == 1) result *= base;
+  }
+  return result;
+}
+
+/// Slows the middle rank by the expected factor of the slowest machine of the layout, which all
+/// replicas wait for, and notes it. Throws InputError where the layout has no machines.
+void expect_slow_machines(const Scenario& scenario, Layout& layout) {
+  if (!scenario.slow_machines) return;
+  const auto& [share, factor] = *scenario.slow_machines;
+  const auto& machine = layout.hardware.spec.machine;
+  if (!machine) {
+    throw InputError("/chance/slow_machines",
+                     "the hardware has no machines; name one of penstock list hardware, or use "
+                     "\"stragglers\"");
+  }
+  const std::uint64_t machines = (devices_of(layout) + machine->devices - 1) / machine->devices;
+  const double any = 1 - power(1 - share, machines);
+  const double expected = 1 + (factor - 1) * any;
+  const Rank middle{layout.placement.ranks() / 2};
+  layout.chance.stragglers.push_back({.rank = middle, .factor = expected});
+  layout.notes.push_back(
+      fmt::format("a slow machine is among {} with {:.1f} % probability: rank {} takes {:.4g} "
+                  "times as long (/chance/slow_machines)",
+                  machines, 100 * any, index(middle), expected));
+}
+
+/// Throws where the scenario states a key that does not apply.
+void check_applies(const Scenario& scenario, const std::string& pointer, bool applies,
+                   const char* instead) {
+  if (applies) return;
+  if (!scenario.document->contains(nlohmann::json::json_pointer(pointer))) return;
+  throw InputError(pointer, instead);
+}
+
+/// Layers by kind have weights, and a level of ZeRO chooses their stack even without replicas.
+void check_zero(const Scenario& scenario, const Layout& layout) {
+  if (scenario.model.by_kind() || layout.memory.zero == 0) return;
+  check_applies(
+      scenario, "/memory/zero", has_weights(layout.model),
+      "ZeRO shards weights, and no stage states any; state parameter_bytes, or set zero to 0");
+  check_applies(scenario, "/memory/zero", shares_weights(layout),
+                "ZeRO shards over replicas, and there are none; set /parallel/data, or zero to 0");
+}
+
+/// Stages that are given need no partitioner.
+void check_cut(const Scenario& scenario) {
+  if (!scenario.model.stages_given && scenario.partition.stages.empty()) return;
+  const auto section = scenario.document->value("partition", nlohmann::json::object());
+  for (const auto& [key, value] : section.items()) {
+    if (key == "description" || key == "stages" || key == "file" || key == "ranks") continue;
+    throw InputError("/partition/" + key, "the stages are given, so no partitioner cuts them");
+  }
+}
+
+/// "full" means all stages that state a time for it, if any do; a list of microbatches means more.
+void check_recompute(const Scenario& scenario, const Layout& layout) {
+  if (layout.recompute.microbatches.empty()) return;
+  const std::vector<bool> stages = extras_of(layout).recomputing.stages;
+  check_applies(scenario, "/recompute/microbatches",
+                std::find(stages.begin(), stages.end(), true) != stages.end(),
+                "no stage recomputes anything; its layers need recompute_us");
+}
+
+/// Refuses keys that a scenario states and its layout would ignore. Throws InputError without a
+/// file's name.
+void refuse_idle_keys(const Scenario& scenario, const Layout& layout) {
+  if (!scenario.document) return;
+  check_zero(scenario, layout);
+  check_cut(scenario);
+  check_recompute(scenario, layout);
+  const std::uint32_t zero = layout.memory.zero;
+  check_applies(scenario, "/parallel/overlap_gathers", zero == 1 || zero == 2,
+                "new weights are gathered after an update with /memory/zero 1 and 2 only");
+  const bool by_times = !scenario.model.by_kind();
+  check_applies(scenario, "/parallel/sequence", !(by_times && layout.degrees.sequence_parallel),
+                "layers that state their times have no norms or dropout to shard");
+  check_applies(scenario, "/parallel/overlap_experts",
+                !(layout.degrees.overlaps_experts && by_times),
+                "layers that state their times have no experts");
+  check_applies(
+      scenario, "/parallel/bucket_bytes", zero < 3 && layout.degrees.overlaps_sums,
+      "buckets fill while a backward runs; they need /parallel/overlap_sums, and /memory/zero "
+      "below 3");
+}
 
 /// Runs a step and puts the scenario's file in front of its errors.
 template <class Step>
@@ -94,7 +223,7 @@ void note_seating(Layout& layout) {
 }
 
 /// Settles everything that does not depend on the order.
-Layout without_order(const Scenario& scenario, const SettleOptions& options, KnownParts* known) {
+Layout without_order(const Scenario& scenario, const SettleOptions& options) {
   Layout layout;
   layout.source = scenario.source;
   about(scenario, [&] {
@@ -102,9 +231,7 @@ Layout without_order(const Scenario& scenario, const SettleOptions& options, Kno
     layout.batch = settle_batch(scenario, layout.degrees);
   });
   // Errors name its own files.
-  layout.hardware = known != nullptr && options.catalogue != nullptr
-                        ? settle_hardware(scenario, *options.catalogue, known->machine)
-                        : settle_hardware(scenario, options.catalogue);
+  layout.hardware = settle_hardware(scenario, options.catalogue, options.machines);
   const auto& machine = layout.hardware.spec.machine;
   about(scenario, [&] { layout.memory = settle_memory(scenario.memory, machine); });
   layout.allows_stale = options.allows_stale;
@@ -127,33 +254,10 @@ Order order_of(const Scenario& scenario, const Degrees& degrees, const Batch& ba
   return order_by_rule(scenario, degrees, *batch.microbatches);
 }
 
-/// What the costs of layers by kind follow from. Their files are as the scenario names them.
-std::string key_of_model(const Scenario& scenario, const Layout& layout) {
-  const nlohmann::json& document = *scenario.document;
-  const CellShape& shape = layout.shape;
-  return fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {}", scenario.source,
-                     document["model"].dump(), document.value("recompute", nlohmann::json()).dump(),
-                     layout.batch.sequence.has_value(), shape.sequence, shape.microbatch,
-                     shape.slices, shape.activation_size, shape.parameter_size, shape.tensor,
-                     shape.context, shape.expert, shape.sequence_parallel);
-}
+}  // namespace
 
-ModelGraph known_model_of(const Scenario& scenario, const Layout& layout, KnownModel* known) {
-  if (known == nullptr || !scenario.model.by_kind()) {
-    return model_of(scenario, layout.batch, layout.shape);
-  }
-  std::string key = key_of_model(scenario, layout);
-  if (known->key != key) {
-    known->key.clear();
-    known->model = model_of(scenario, layout.batch, layout.shape);
-    known->key = std::move(key);
-  }
-  return known->model;
-}
-
-/// `known` may be null.
-Layout settle_with(const Scenario& scenario, const SettleOptions& options, KnownParts* known) {
-  Layout layout = without_order(scenario, options, known);
+Layout settle(const Scenario& scenario, const SettleOptions& options) {
+  Layout layout = without_order(scenario, options);
   const bool by_file = !scenario.schedule.file.empty();
   Order order;
   if (by_file) order = order_by_file(scenario);  // errors name the order's file
@@ -170,7 +274,7 @@ Layout settle_with(const Scenario& scenario, const SettleOptions& options, Known
     check_partitioner(scenario);
     layout.shape = shape_of(scenario.model, layout);
     layout.spec = scenario.model.spec;
-    layout.model = known_model_of(scenario, layout, known != nullptr ? &known->model : nullptr);
+    layout.model = model_of(scenario, layout.batch, layout.shape, options.layers);
     check_measured_stages(scenario, layout);
     layout.partition = cut_model(scenario, layout);
     layout.tied_embedding_bytes = scenario.model.tied_embedding_bytes;
@@ -182,16 +286,6 @@ Layout settle_with(const Scenario& scenario, const SettleOptions& options, Known
     layout.notes.push_back(std::move(note));
   }
   return layout;
-}
-
-}  // namespace
-
-Layout settle(const Scenario& scenario, const SettleOptions& options) {
-  return settle_with(scenario, options, nullptr);
-}
-
-Layout settle(const Scenario& scenario, const SettleOptions& options, KnownParts& known) {
-  return settle_with(scenario, options, &known);
 }
 
 std::string title_of(const Layout& layout) {

@@ -1,14 +1,48 @@
 #pragma once
 
-#include "experiments/run/layout/training_step.hpp"
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "experiments/run/layout/stage_coding.hpp"
 #include "sim/costs/costs.hpp"
 #include "sim/costs/demand.hpp"
 #include "sim/costs/hardware_model.hpp"
+#include "sim/costs/layer_turns.hpp"
 #include "sim/model/model_graph.hpp"
 #include "sim/model/partition.hpp"
 #include "sim/plan/plan.hpp"
 
 namespace penstock {
+
+/// Numbers of a training step that pricing adds to a plan.
+struct Training {
+  std::uint32_t data = 1;       // data replicas of the pipeline
+  double gradient_factor = 1;   // bytes of weight gradients per byte of parameters
+  double optimizer_factor = 0;  // bytes of optimizer state per byte of parameters
+  // What the copies of a stage shard. 1: optimizer state; each copy updates its share. 2: also
+  // gradients, reduced after each backward. 3: also parameters, gathered for each pass.
+  std::uint32_t zero = 0;
+  std::optional<double> gathered_bytes;  // of parameters at a time; empty: `layers_ahead` + 1
+  // How many layers ahead ZeRO-3 gathers parameters; empty: layers state their times, and a pass
+  // overlaps with all of its collectives.
+  std::optional<std::uint32_t> layers_ahead;
+  // ZeRO-3: recomputation needs no gathering of its own, since each layer is recomputed right
+  // before its backward.
+  bool recomputes_gathered = false;
+  std::vector<std::uint32_t> buckets;  // of gradients, by model stage; empty: one each
+  double received_share = 1;           // of an activation or gradient that a device receives
+  bool overlaps_sums = true;      // false: passes of ZeRO-2 and -3 wait for their own reductions
+  bool overlaps_gathers = false;  // new weights of ZeRO-1 and -2 arrive during the next forwards
+  Interference slows = {};        // passes and their own collectives, where they overlap
+  double optimizer_us = 0;        // of the U of a stage, whatever its size
+  double update_bytes_per_s = 0;  // memory traffic of U; 0: takes no time
+  double tied_embedding_bytes = 0;
+  double context_bytes = 0;        // fixed, per rank
+  std::vector<CodecTimes> codecs;  // by model stage; empty where nothing is encoded
+  bool codecs_overlap = false;     // encoding and decoding overlap with the layers of their pass
+  double reserve_bytes = 0;        // per rank, unusable by the allocator
+};
 
 /// What each model stage of a plan holds, sends and takes in a training step. All copies of a stage
 /// take part in its collectives: its replicas in all chains, times the data replicas, times the

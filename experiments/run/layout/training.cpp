@@ -1,13 +1,43 @@
 #include "experiments/run/layout/training.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <vector>
 
-#include "experiments/run/layout/gradient_buckets.hpp"
+#include "experiments/run/layout/layout.hpp"
 #include "sim/base/error.hpp"
 #include "sim/order/placement.hpp"
 
 namespace penstock {
 namespace {
+
+constexpr double usual_bytes = 25 * 1024.0 * 1024.0;
+constexpr double most_buckets = 10'000;
+
+std::uint32_t buckets_of(const Layout& layout, const std::vector<LayerIndex>& layers) {
+  double bytes = 0, held = 0;
+  for (const LayerIndex number : layers) {
+    const double own = layout.model.layers[index(number)].parameter_bytes;
+    bytes += own * layout.memory.kept.gradient_factor();
+    if (own > 0) held += 1;
+  }
+  const auto& stated = layout.degrees.bucket_bytes;
+  const double full = std::ceil(bytes / stated.value_or(usual_bytes));
+  const double most = stated ? most_buckets : held;
+  return static_cast<std::uint32_t>(std::max(1.0, std::min(full, most)));
+}
+
+/// By model stage, how many buckets its gradients are reduced in while its last backward runs, with
+/// ZeRO-2 each. A bucket has the gradients of at least one layer, and at least 25 MiB, as in
+/// PyTorch; with `/parallel/bucket_bytes` it has these bytes. Without overlap there is one.
+std::vector<std::uint32_t> gradient_buckets(const Layout& layout) {
+  std::vector<std::uint32_t> buckets;
+  for (const std::vector<LayerIndex>& layers : layout.partition.stages) {
+    buckets.push_back(layout.degrees.overlaps_sums ? buckets_of(layout, layers) : 1);
+  }
+  return buckets;
+}
 
 /// Replicas of a layer, or of part of it, within a rank's group.
 double copies_in_group(const Layer& layer) {

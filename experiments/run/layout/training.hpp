@@ -1,8 +1,8 @@
 #pragma once
 
-#include "experiments/input/model_files/optimizer.hpp"
+#include "experiments/input/model_files/model_file.hpp"
 #include "experiments/run/layout/layout.hpp"
-#include "experiments/run/layout/training_step.hpp"
+#include "experiments/run/layout/stage_demand.hpp"
 #include "sim/plan/extras.hpp"
 
 namespace penstock {

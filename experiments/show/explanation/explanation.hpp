@@ -1,11 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
+#include "experiments/run/run.hpp"
+#include "experiments/show/explanation/scenario_changes.hpp"
 #include "experiments/show/explanation/sensitivity.hpp"
-#include "experiments/show/explanation/tried_changes.hpp"
 #include "sim/report/critical_path.hpp"
 #include "sim/report/idle.hpp"
 
@@ -42,5 +44,13 @@ struct Explanation {
   std::vector<std::string> advice;   // what to change first
   std::vector<std::string> notes;    // what is left out
 };
+
+/// The result must have a report: a deadlocked run has nothing to explain but its finding.
+Explanation explain(const RunResult& result);
+/// The same without sensitivities, which simulate the run again.
+Explanation explain_times(const RunResult& result);
+
+std::string explanation_text(const RunResult& result, const Explanation& explanation);
+nlohmann::ordered_json explanation_json(const RunResult& result, const Explanation& explanation);
 
 }  // namespace penstock

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "experiments/run/layout/layout.hpp"
-#include "experiments/show/explanation/memory_changes.hpp"
+#include "experiments/show/explanation/scenario_changes.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {
@@ -37,9 +37,7 @@ std::vector<KindAboveMean> above_mean(const Report& report, Rank worst) {
         static_cast<double>(of_kind(peak_of(report, worst))) - mean_over_ranks(report, of_kind);
     if (above != 0) all.push_back({BufferKind{kind}, above});
   }
-  std::stable_sort(all.begin(), all.end(), [](const KindAboveMean& a, const KindAboveMean& b) {
-    return a.bytes > b.bytes;
-  });
+  std::ranges::stable_sort(all, std::greater{}, &KindAboveMean::bytes);
   return all;
 }
 
@@ -61,36 +59,31 @@ void add_changes(const Scenario& scenario, const RunResult& result, MemoryExplan
   for (const TriedChange& change : tried.changes) {
     if (helps(change, all.aim, peak, result.report->makespan)) all.changes.push_back(change);
   }
-  std::stable_sort(all.changes.begin(), all.changes.end(),
-                   [](const TriedChange& a, const TriedChange& b) {
-                     const bool a_fits = a.fits.value_or(true), b_fits = b.fits.value_or(true);
-                     if (a_fits != b_fits) return a_fits;
-                     if (a.makespan != b.makespan) return a.makespan < b.makespan;
-                     return a.peak_bytes < b.peak_bytes;
-                   });
-}
-
-/// Whether any rank holds buffers of a kind at its peak.
-bool held(const Report& report, BufferKind kind) {
-  return std::any_of(report.ranks.begin(), report.ranks.end(), [&](const RankReport& rank) {
-    return rank.memory.by_kind[static_cast<std::size_t>(kind)] != 0;
+  std::ranges::stable_sort(all.changes, [](const TriedChange& a, const TriedChange& b) {
+    const bool a_fits = a.fits.value_or(true), b_fits = b.fits.value_or(true);
+    if (a_fits != b_fits) return a_fits;
+    if (a.makespan != b.makespan) return a.makespan < b.makespan;
+    return a.peak_bytes < b.peak_bytes;
   });
 }
 
 std::vector<std::string> not_modelled(std::uint32_t zero, const Report& report) {
   std::vector<std::string> texts;
+  const std::vector<BufferKind> held = kinds_held(report);
   const auto unless = [&](bool modelled, const char* text) {
     if (!modelled) texts.emplace_back(text);
   };
-  unless(held(report, BufferKind::context),
-         "device context and communication buffers: /memory/context_bytes is 0");
-  unless(held(report, BufferKind::reserve), "allocator fragmentation: /memory/reserve is 0");
-  unless(held(report, BufferKind::weight_gradients),
-         "weight gradients: /memory/optimizer is \"none\"");
-  unless(held(report, BufferKind::optimizer), "optimizer state: /memory/optimizer has none");
-  unless(held(report, BufferKind::stash), "activations: no stage states how much it keeps");
-  unless(held(report, BufferKind::workspace),
-         "temporary memory inside a pass: no layer states how much it needs");
+  const auto unless_held = [&](BufferKind kind, const char* text) {
+    unless(std::ranges::count(held, kind) > 0, text);
+  };
+  unless_held(BufferKind::context,
+              "device context and communication buffers: /memory/context_bytes is 0");
+  unless_held(BufferKind::reserve, "allocator fragmentation: /memory/reserve is 0");
+  unless_held(BufferKind::weight_gradients, "weight gradients: /memory/optimizer is \"none\"");
+  unless_held(BufferKind::optimizer, "optimizer state: /memory/optimizer has none");
+  unless_held(BufferKind::stash, "activations: no stage states how much it keeps");
+  unless_held(BufferKind::workspace,
+              "temporary memory inside a pass: no layer states how much it needs");
   unless(zero < 2, "gradients that ZeRO is still reducing");
   unless(false, "received gradients that are not read yet");
   return texts;

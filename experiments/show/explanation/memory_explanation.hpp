@@ -7,7 +7,7 @@
 
 #include "experiments/input/scenario/scenario.hpp"
 #include "experiments/run/run.hpp"
-#include "experiments/show/explanation/tried_changes.hpp"
+#include "experiments/show/explanation/scenario_changes.hpp"
 
 namespace penstock {
 

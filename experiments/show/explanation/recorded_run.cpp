@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "experiments/show/explanation/explain.hpp"
+#include "experiments/show/explanation/explanation.hpp"
 #include "sim/report/report.hpp"
 
 namespace penstock {
@@ -17,8 +17,8 @@ std::vector<std::vector<TaskId>> transfers_by_link(const Plan& plan, const Timel
     if (plan.is_link(resource)) links[resource - plan.ranks].push_back(task);
   }
   for (auto& transfers : links) {
-    std::stable_sort(transfers.begin(), transfers.end(),
-                     [&](TaskId a, TaskId b) { return timeline.begin[a] < timeline.begin[b]; });
+    std::ranges::stable_sort(
+        transfers, [&](TaskId a, TaskId b) { return timeline.begin[a] < timeline.begin[b]; });
   }
   return links;
 }
@@ -43,8 +43,7 @@ Costs costs_of_times(const Plan& plan, const Timeline& timeline) {
 }
 
 bool knows_last_inputs(const Timeline& timeline) {
-  return std::any_of(timeline.last_input.begin(), timeline.last_input.end(),
-                     [](TaskId input) { return input != no_task; });
+  return std::ranges::any_of(timeline.last_input, [](TaskId input) { return input != no_task; });
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "experiments/run/run_result.hpp"
+#include "experiments/run/run.hpp"
 #include "experiments/show/explanation/explanation.hpp"
 #include "sim/timeline/timeline_file.hpp"
 

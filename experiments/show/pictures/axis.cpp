@@ -3,11 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <initializer_list>
-#include <string>
-#include <vector>
 
 namespace penstock {
 namespace {

@@ -40,4 +40,19 @@ const Cairo& cairo() {
   return functions;
 }
 
+void set_plain_fonts(cairo_t* context) {
+  cairo_font_options_t* options = cairo().font_options_create();
+  cairo().font_options_set_antialias(options, CAIRO_ANTIALIAS_GRAY);
+  cairo().font_options_set_hint_style(options, CAIRO_HINT_STYLE_NONE);
+  cairo().font_options_set_hint_metrics(options, CAIRO_HINT_METRICS_OFF);
+  cairo().set_font_options(context, options);
+  cairo().font_options_destroy(options);
+}
+
+void set_font(cairo_t* context, double size, bool bold) {
+  cairo().select_font_face(context, "sans-serif", CAIRO_FONT_SLANT_NORMAL,
+                           bold ? CAIRO_FONT_WEIGHT_BOLD : CAIRO_FONT_WEIGHT_NORMAL);
+  cairo().set_font_size(context, size);
+}
+
 }  // namespace penstock

@@ -31,4 +31,9 @@ struct Cairo {
 /// is not installed.
 const Cairo& cairo();
 
+/// Disables font hinting, so that a text has the same shape and width in every format and scale.
+void set_plain_fonts(cairo_t* context);
+
+void set_font(cairo_t* context, double size, bool bold);
+
 }  // namespace penstock

@@ -4,12 +4,16 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <iterator>
+#include <set>
 #include <sstream>
 #include <stdexcept>
+#include <string_view>
+#include <utility>
 
 #include "experiments/input/files/plain_text.hpp"
 #include "experiments/show/pictures/cairo.hpp"
-#include "experiments/show/pictures/cairo_pen.hpp"
 
 namespace penstock {
 namespace {
@@ -21,6 +25,195 @@ cairo_t* make_ruler() {
   set_plain_fonts(context);
   return context;
 }
+
+/// Draws marks one by one.
+class CairoPen {
+ public:
+  explicit CairoPen(cairo_t* context) : context_(context) {}
+
+  void operator()(const FilledBoxes& mark) const {
+    set_colour(mark.colour);
+    add_boxes(mark.boxes);
+    cairo().fill(context_);
+  }
+
+  void operator()(const HatchedBoxes& mark) const {
+    cairo().save(context_);
+    add_boxes(mark.boxes);
+    cairo().clip(context_);
+    double left = 0, top = 0, right = 0, bottom = 0;
+    cairo().clip_extents(context_, &left, &top, &right, &bottom);
+    const double rise = bottom - top;
+    const int lines = static_cast<int>((right - left + rise) / mark.spacing);
+    for (int i = 0; i <= lines; ++i) {
+      const double x = left - rise + i * mark.spacing;
+      cairo().move_to(context_, x, bottom);
+      cairo().line_to(context_, x + rise, top);
+    }
+    set_colour(mark.colour);
+    cairo().set_line_width(context_, mark.width);
+    cairo().stroke(context_);
+    cairo().restore(context_);
+  }
+
+  void operator()(const OutlinedBoxes& mark) const {
+    set_colour(mark.colour);
+    add_boxes(mark.boxes);
+    cairo().set_line_width(context_, mark.width);
+    cairo().stroke(context_);
+  }
+  void operator()(const Polyline& mark) const {
+    set_colour(mark.colour);
+    add_path(mark.points);
+    cairo().set_line_width(context_, mark.width);
+    cairo().stroke(context_);
+  }
+  void operator()(const Polygon& mark) const {
+    add_path(mark.corners);
+    cairo().close_path(context_);
+    set_colour(mark.outline);
+    cairo().set_line_width(context_, 2 * mark.outline_width);  // the fill covers the inner half
+    cairo().stroke_preserve(context_);
+    set_colour(mark.colour);
+    cairo().fill(context_);
+  }
+  void operator()(const Writing& mark) const {
+    set_font(context_, mark.style.size, mark.style.bold);
+    set_colour(mark.style.colour);
+    cairo().move_to(context_, mark.start.x, mark.start.y);
+    cairo().show_text(context_, mark.text.c_str());
+  }
+
+ private:
+  void set_colour(Colour colour) const {
+    cairo().set_source_rgb(context_, colour.red / 255.0, colour.green / 255.0, colour.blue / 255.0);
+  }
+  void add_boxes(const std::vector<Rectangle>& boxes) const {
+    for (const auto& [x, y, w, h] : boxes) cairo().rectangle(context_, x, y, w, h);
+  }
+  void add_path(const std::vector<Point>& points) const {
+    cairo().new_path(context_);
+    for (const Point& point : points) cairo().line_to(context_, point.x, point.y);
+  }
+
+  cairo_t* context_;
+};
+
+std::string hex(Colour colour) {
+  return fmt::format("#{:02x}{:02x}{:02x}", colour.red, colour.green, colour.blue);
+}
+
+/// A text escaped for XML. Control characters, invalid in XML, become blanks.
+std::string escaped(std::string_view text) {
+  std::string safe;
+  for (const char c : text) {
+    if (c == '&') {
+      safe += "&amp;";
+    } else if (c == '<') {
+      safe += "&lt;";
+    } else if (c == '>') {
+      safe += "&gt;";
+    } else {
+      safe += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+    }
+  }
+  return safe;
+}
+
+/// Writes marks one by one.
+class SvgPen {
+ public:
+  explicit SvgPen(double scale) : scale_(scale) {}
+
+  void operator()(const FilledBoxes& mark) {
+    add(R"(<path fill="{}" d=")", hex(mark.colour));
+    add_boxes(mark.boxes);
+    text_ += "\"/>\n";
+  }
+  void operator()(const HatchedBoxes& mark) {
+    add(R"x(<path fill="url(#{})" d=")x", pattern(mark));
+    add_boxes(mark.boxes);
+    text_ += "\"/>\n";
+  }
+  void operator()(const OutlinedBoxes& mark) {
+    add_stroke(mark.colour, mark.width);
+    add_boxes(mark.boxes);
+    text_ += "\"/>\n";
+  }
+  void operator()(const Polyline& mark) {
+    add_stroke(mark.colour, mark.width);
+    add_path(mark.points);
+    text_ += "\"/>\n";
+  }
+  void operator()(const Polygon& mark) {
+    add(R"(<path fill="{}" stroke="{}" stroke-width="{}" paint-order="stroke" d=")",
+        hex(mark.colour), hex(mark.outline), length(2 * mark.outline_width));
+    add_path(mark.corners);
+    text_ += "z\"/>\n";
+  }
+
+  void operator()(const Writing& mark) {
+    const auto& [size, colour, align, bold] = mark.style;
+    const double share = align == Align::left ? 0 : align == Align::centre ? 0.5 : 1;
+    const char* const anchor = align == Align::left     ? ""
+                               : align == Align::centre ? R"( text-anchor="middle")"
+                                                        : R"( text-anchor="end")";
+    add(R"(<text x="{}" y="{}" font-size="{}" fill="{}"{}{}>{}</text>)",
+        length(mark.start.x + share * mark.width), length(mark.start.y), length(size), hex(colour),
+        anchor, bold ? R"( font-weight="bold")" : "", escaped(mark.text));
+    text_ += '\n';
+  }
+
+  const std::string& text() const { return text_; }
+  const std::string& patterns() const { return patterns_; }
+
+ private:
+  /// A length in the picture, with at most three decimals.
+  double length(double value) const { return std::round(value * scale_ * 1000) / 1000 + 0.0; }
+
+  template <class... Values>
+  void add(fmt::format_string<Values...> format, Values&&... values) {
+    fmt::format_to(std::back_inserter(text_), format, std::forward<Values>(values)...);
+  }
+  void add_stroke(Colour colour, double width) {
+    add(R"(<path fill="none" stroke="{}" stroke-width="{}" d=")", hex(colour), length(width));
+  }
+  void add_boxes(const std::vector<Rectangle>& boxes) {
+    for (const auto& [x, y, w, h] : boxes) {
+      add("M{} {}h{}v{}h{}z", length(x), length(y), length(w), length(h), length(-w));
+    }
+  }
+  void add_path(const std::vector<Point>& points) {
+    char command = 'M';
+    for (const Point& point : points) {
+      add("{}{} {}", command, length(point.x), length(point.y));
+      command = 'L';
+    }
+  }
+
+  /// The name of a hatch pattern. It depends only on the pattern, so several pictures in one page
+  /// can share it.
+  std::string pattern(const HatchedBoxes& mark) {
+    const double s = length(mark.spacing);
+    const double width = length(mark.width);
+    const std::string name = fmt::format("hatch-{}-{}-{}", s, width, hex(mark.colour).substr(1));
+    if (!defined_.insert(name).second) return name;
+    // The corners of a tile contain parts of the lines of its neighbours.
+    fmt::format_to(std::back_inserter(patterns_),
+                   R"(<pattern id="{}" width="{}" height="{}" patternUnits="userSpaceOnUse">)"
+                   R"(<path fill="none" stroke="{}" stroke-width="{}" d="M{} {}L{} {}M{} {}L{} {})"
+                   R"(M{} {}L{} {}"/></pattern>)"
+                   "\n",
+                   name, s, s, hex(mark.colour), width, 0, s, s, 0, -s, s, s, -s, 0, 2 * s, 2 * s,
+                   0);
+    return name;
+  }
+
+  double scale_;
+  std::string text_;
+  std::string patterns_;
+  std::set<std::string> defined_;
+};
 
 }  // namespace
 
@@ -66,7 +259,7 @@ void Canvas::polygon(std::span<const Point> corners, Colour colour, double outli
 }
 
 double Canvas::text_width(const std::string& text, const TextStyle& style) {
-  set_font(ruler_.get(), style);
+  set_font(ruler_.get(), style.size, style.bold);
   cairo_text_extents_t extents;
   cairo().text_extents(ruler_.get(), valid_text(text).c_str(), &extents);
   check("measuring a text");
@@ -110,6 +303,29 @@ void Canvas::check(const char* doing) const {
   if (status != CAIRO_STATUS_SUCCESS) {
     throw std::runtime_error(fmt::format("{} failed: {}", doing, cairo().status_to_string(status)));
   }
+}
+
+void draw_marks(cairo_t* context, const std::vector<Mark>& marks) {
+  set_plain_fonts(context);
+  cairo().set_line_join(context, CAIRO_LINE_JOIN_ROUND);
+  for (const Mark& mark : marks) std::visit(CairoPen(context), mark);
+  const cairo_status_t status = cairo().status(context);
+  if (status != CAIRO_STATUS_SUCCESS) {
+    throw std::runtime_error(
+        fmt::format("drawing a picture failed: {}", cairo().status_to_string(status)));
+  }
+}
+
+std::string svg_of(const std::vector<Mark>& marks, double width, double height, double scale) {
+  SvgPen pen(scale);
+  for (const Mark& mark : marks) std::visit(pen, mark);
+  return fmt::format(
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}px\" height=\"{1}px\" "
+      "viewBox=\"0 0 {0} {1}\" font-family=\"sans-serif\" stroke-linejoin=\"round\">\n"
+      "{2}{3}{4}{5}</svg>\n",
+      width, height, pen.patterns().empty() ? "" : "<defs>\n", pen.patterns(),
+      pen.patterns().empty() ? "" : "</defs>\n", pen.text());
 }
 
 }  // namespace penstock

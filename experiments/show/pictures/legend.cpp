@@ -1,9 +1,11 @@
 #include "experiments/show/pictures/legend.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
+#include <numbers>
 #include <utility>
 
-#include "experiments/show/pictures/markers.hpp"
 #include "experiments/show/pictures/palette.hpp"
 
 namespace penstock {
@@ -52,6 +54,12 @@ std::vector<double> widths_of(Canvas& canvas, const std::vector<LegendEntry>& en
   return widths;
 }
 
+std::vector<Point> places_of(Canvas& canvas, double width, const std::vector<LegendEntry>& entries,
+                             LegendFlow flow) {
+  // With width 0 each entry has its own row.
+  return legend_places(widths_of(canvas, entries), flow == LegendFlow::rows ? width : 0);
+}
+
 }  // namespace
 
 LegendEntry legend_entry(Swatch swatch, const std::string& name) {
@@ -85,16 +93,6 @@ std::vector<Point> legend_places(const std::vector<double>& widths, double width
   return places;
 }
 
-namespace {
-
-std::vector<Point> places_of(Canvas& canvas, double width, const std::vector<LegendEntry>& entries,
-                             LegendFlow flow) {
-  // With width 0 each entry has its own row.
-  return legend_places(widths_of(canvas, entries), flow == LegendFlow::rows ? width : 0);
-}
-
-}  // namespace
-
 double legend_width(Canvas& canvas, const std::vector<LegendEntry>& entries) {
   double widest = 0;
   for (const double width : widths_of(canvas, entries)) widest = std::max(widest, width);
@@ -115,6 +113,24 @@ void draw_legend(Canvas& canvas, Point at, double width, const std::vector<Legen
     if (entries[i].draw) entries[i].draw(canvas, place);
     canvas.text_within(width - offset, {place.x + offset, place.y}, entries[i].name, name_style);
   }
+}
+
+std::vector<Point> marker(std::size_t series, Point at, double scale) {
+  struct Shape {
+    int corners;
+    double turn;  // of the first corner from the vertical, as a fraction of a circle
+    double radius;
+  };
+  constexpr std::array<Shape, 6> shapes{
+      {{32, 0, 4.4}, {4, 0.125, 5.4}, {3, 0, 6.2}, {4, 0, 5.8}, {3, 0.5, 6.2}, {5, 0, 5.2}}};
+  const auto& [corners, turn, radius] = shapes[series % shapes.size()];
+  std::vector<Point> points;
+  for (int corner = 0; corner < corners; ++corner) {
+    const double angle = 2 * std::numbers::pi * (turn + static_cast<double>(corner) / corners);
+    points.push_back(
+        {at.x + scale * radius * std::sin(angle), at.y - scale * radius * std::cos(angle)});
+  }
+  return points;
 }
 
 }  // namespace penstock

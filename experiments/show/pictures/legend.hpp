@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "experiments/show/pictures/canvas.hpp"
-#include "experiments/show/pictures/marks.hpp"
 
 namespace penstock {
 
@@ -50,5 +49,9 @@ double legend_height(Canvas& canvas, double width, const std::vector<LegendEntry
 /// Draws all entries. `at` is the left end of the first row, vertically centred.
 void draw_legend(Canvas& canvas, Point at, double width, const std::vector<LegendEntry>& entries,
                  LegendFlow flow = LegendFlow::rows);
+
+/// The corners of the n-th marker around a point. Markers of different series have different shapes
+/// of about the same area, so they are distinguishable without colour.
+std::vector<Point> marker(std::size_t series, Point at, double scale = 1);
 
 }  // namespace penstock

@@ -1,8 +1,6 @@
 #include "experiments/show/pictures/page.hpp"
 
 #include <algorithm>
-#include <string>
-#include <vector>
 
 namespace penstock {
 namespace {

@@ -5,7 +5,6 @@
 
 #include "experiments/show/pictures/axis.hpp"
 #include "experiments/show/pictures/canvas.hpp"
-#include "experiments/show/pictures/marks.hpp"
 #include "experiments/show/pictures/palette.hpp"
 #include "experiments/show/pictures/picture.hpp"
 

@@ -3,22 +3,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <filesystem>
 #include <memory>
 #include <new>
 #include <stdexcept>
-#include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
+#include <variant>
 
-#include "experiments/input/files/own_file.hpp"
+#include "experiments/input/files/output_file.hpp"
+#include "experiments/input/files/plain_text.hpp"
 #include "experiments/show/pictures/cairo.hpp"
-#include "experiments/show/pictures/cairo_pen.hpp"
-#include "experiments/show/pictures/marks.hpp"
 #include "experiments/show/pictures/palette.hpp"
-#include "experiments/show/pictures/svg_writer.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {
@@ -91,6 +89,32 @@ void check_side(const char* side, double length) {
       fmt::format("a picture {:.6g} {}; at most {} is possible", length, side, largest_side));
 }
 
+/// Replaces the colours of a mark.
+struct Darkening {
+  void operator()(FilledBoxes& mark) const { mark.colour = on_dark(mark.colour); }
+  void operator()(HatchedBoxes& mark) const { mark.colour = on_dark(mark.colour); }
+  void operator()(OutlinedBoxes& mark) const { mark.colour = on_dark(mark.colour); }
+  void operator()(Polyline& mark) const { mark.colour = on_dark(mark.colour); }
+  void operator()(Polygon& mark) const {
+    mark.colour = on_dark(mark.colour);
+    mark.outline = on_dark(mark.outline);
+  }
+  void operator()(Writing& mark) const { mark.style.colour = on_dark(mark.style.colour); }
+};
+
+std::uint8_t channel_of(double share) {
+  return static_cast<std::uint8_t>(std::lround(255 * std::clamp(share, 0.0, 1.0)));
+}
+
+struct LengthUnit {
+  std::string_view name;
+  double size;  // in 1/96 inch
+};
+constexpr std::array length_units{LengthUnit{"px", 1}, LengthUnit{"mm", 96 / 25.4},
+                                  LengthUnit{"cm", 96 / 2.54}, LengthUnit{"in", 96},
+                                  LengthUnit{"pt", 96.0 / 72}};
+constexpr double longest_side = 16'000;
+
 }  // namespace
 
 PictureFormat picture_format(const std::string& path) {
@@ -159,6 +183,43 @@ std::string marked(PictureFormat format, std::string bytes) {
   constexpr std::string_view length("\0\0\0\x2f", 4), key("tEXtComment\0", 12);
   constexpr std::string_view checksum("\x33\x04\x35\x7c");  // of key and mark
   return bytes.insert(behind_header, fmt::format("{}{}{}{}", length, key, own_mark, checksum));
+}
+
+Colour on_dark(Colour colour) {
+  // invert(0.91) and hue-rotate(180deg) of CSS.
+  const auto inverted = [](std::uint8_t channel) { return 0.91 - 0.82 * channel / 255.0; };
+  const double r = inverted(colour.red), g = inverted(colour.green), b = inverted(colour.blue);
+  return {channel_of(-0.574 * r + 1.430 * g + 0.144 * b),
+          channel_of(0.426 * r + 0.430 * g + 0.144 * b),
+          channel_of(0.426 * r + 1.430 * g - 0.856 * b)};
+}
+
+std::vector<Mark> in_theme(std::vector<Mark> marks, PictureTheme theme) {
+  if (theme == PictureTheme::light) return marks;
+  for (Mark& mark : marks) std::visit(Darkening{}, mark);
+  return marks;
+}
+
+std::optional<double> length_of(const char* option, const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  std::string_view number = text;
+  double size = 1;
+  for (const LengthUnit& unit : length_units) {
+    if (!number.ends_with(unit.name)) continue;
+    number = trimmed(number.substr(0, number.size() - unit.name.size()));
+    size = unit.size;
+    break;
+  }
+  const auto length = plain_number(number);
+  if (!length) {
+    throw UsageError(
+        fmt::format("{} {}: expected a length in 1/96 inch, or one with px, mm, cm, in or pt: 85mm",
+                    option, text));
+  }
+  const double side = *length * size;
+  if (side >= 1 && side <= longest_side) return side;
+  throw UsageError(
+      fmt::format("{} is {}: expected 1 to {} (1/96 inch)", option, text, longest_side));
 }
 
 }  // namespace penstock

@@ -3,11 +3,22 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "experiments/show/pictures/canvas.hpp"
-#include "experiments/show/pictures/theme.hpp"
+#include "experiments/show/pictures/palette.hpp"
 
 namespace penstock {
+
+/// The ground of a picture: white paper, or a dark screen.
+enum class PictureTheme : std::uint8_t { light, dark };
+
+/// A colour on dark ground: its lightness turned over, its hue kept, as pages do. White becomes
+/// nearly black, and what is pale on paper is as close to the ground.
+Colour on_dark(Colour colour);
+
+/// Marks drawn for paper, with the colours of a theme.
+std::vector<Mark> in_theme(std::vector<Mark> marks, PictureTheme theme);
 
 enum class PictureFormat : std::uint8_t { svg, png, pdf };
 
@@ -50,5 +61,9 @@ std::string render(PictureFormat format, const Page& page);
 
 /// A picture file with `own_mark` as its comment.
 std::string marked(PictureFormat format, std::string bytes);
+
+/// A side of a picture in units of 1/96 inch, from a number or a text such as "85mm"; nothing for
+/// an empty one. `option` is named in errors. Throws UsageError.
+std::optional<double> length_of(const char* option, const std::string& text);
 
 }  // namespace penstock

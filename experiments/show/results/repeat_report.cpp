@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "experiments/input/files/json_output.hpp"
 #include "experiments/input/files/table.hpp"
@@ -12,11 +13,12 @@ namespace penstock {
 namespace {
 
 ordered_json quantiles_json(const Distribution& distribution) {
-  constexpr std::array<std::pair<const char*, double>, 5> shares{
-      {{"p05", 0.05}, {"p25", 0.25}, {"p50", 0.5}, {"p75", 0.75}, {"p95", 0.95}}};
-  ordered_json all = ordered_json::object();
-  for (const auto& [name, share] : shares) all[name] = quantile_us(distribution, share);
-  return all;
+  if (distribution.sorted.empty()) return {};
+  return {{"p05", quantile_us(distribution, 0.05)},
+          {"p25", quantile_us(distribution, 0.25)},
+          {"p50", quantile_us(distribution, 0.5)},
+          {"p75", quantile_us(distribution, 0.75)},
+          {"p95", quantile_us(distribution, 0.95)}};
 }
 
 /// The makespans in equal steps from shortest to longest, one bar each.
@@ -31,8 +33,8 @@ std::string histogram(const std::vector<Time>& sorted, TimeUnit unit) {
     const auto bar = static_cast<std::size_t>((time.picoseconds - shortest) / width);
     ++counts[std::min(bar, bars - 1)];
   }
-  const std::size_t most = *std::max_element(counts.begin(), counts.end());
-  std::vector<std::vector<std::string>> rows{{"from", "draws"}};
+  const std::size_t most = *std::ranges::max_element(counts);
+  TableRows rows{{"from", "draws"}};
   for (std::size_t bar = 0; bar < bars; ++bar) {
     const Time from{shortest + static_cast<std::int64_t>(bar) * width};
     const std::size_t length = (counts[bar] * longest_bar + most - 1) / most;
@@ -47,24 +49,22 @@ std::string histogram(const std::vector<Time>& sorted, TimeUnit unit) {
 ordered_json distribution_json(const Distribution& distribution) {
   constexpr std::size_t most_listed = 10'000;
   const std::vector<Time>& sorted = distribution.sorted;
-  ordered_json document{
-      {"count", distribution.makespans.size()},
-      {"unfinished", distribution.makespans.size() - sorted.size()},
-      {"mean_us", number_or_null(distribution.mean)},
-      {"stddev_us", number_or_null(distribution.standard_deviation)},
-      {"min_us", sorted.empty() ? ordered_json() : ordered_json(to_us(sorted.front()))},
-      {"max_us", sorted.empty() ? ordered_json() : ordered_json(to_us(sorted.back()))},
-      {"quantiles_us", sorted.empty() ? ordered_json() : quantiles_json(distribution)}};
-  const auto& within = distribution.mean_within;
-  document["mean_interval_95_us"] =
-      within ? ordered_json{within->first, within->second} : ordered_json();
-  ordered_json listed = ordered_json::array();
-  for (const auto& makespan : distribution.makespans) {
-    if (listed.size() == most_listed) break;
-    listed.push_back(makespan ? ordered_json(to_us(*makespan)) : ordered_json());
-  }
-  document["makespans_us"] = std::move(listed);
-  return document;
+  const auto bound_us = [&](bool last) {
+    if (sorted.empty()) return ordered_json();
+    return ordered_json(to_us(last ? sorted.back() : sorted.front()));
+  };
+  const auto pair_json = [](const auto& pair) { return ordered_json{pair.first, pair.second}; };
+  const auto us_or_null = [](const auto& time) { return or_null(time, to_us); };
+  const std::size_t listed = std::min(most_listed, distribution.makespans.size());
+  return {{"count", distribution.makespans.size()},
+          {"unfinished", distribution.makespans.size() - sorted.size()},
+          {"mean_us", or_null(distribution.mean)},
+          {"stddev_us", or_null(distribution.standard_deviation)},
+          {"min_us", bound_us(false)},
+          {"max_us", bound_us(true)},
+          {"quantiles_us", quantiles_json(distribution)},
+          {"mean_interval_95_us", or_null(distribution.mean_within, pair_json)},
+          {"makespans_us", list_json(std::span(distribution.makespans).first(listed), us_or_null)}};
 }
 
 std::string distribution_text(const Distribution& distribution) {

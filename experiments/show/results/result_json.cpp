@@ -8,8 +8,8 @@
 
 #include "experiments/input/files/json_output.hpp"
 #include "experiments/run/codec_report.hpp"
-#include "experiments/run/layout/sizes.hpp"
-#include "experiments/show/results/uncertainty.hpp"
+#include "experiments/run/layout/assumptions.hpp"
+#include "experiments/show/results/run_summary.hpp"
 
 namespace penstock {
 namespace {
@@ -24,9 +24,7 @@ ordered_json rank_json(const Plan& plan, std::size_t number, const RankReport& r
           {"peak_activations", rank.peak_activations},
           {"peak_memory_bytes", rank.memory.bytes},
           {"peak_memory_time_us", to_us(rank.memory.time)},
-          {"peak_memory_action", rank.memory.task == no_task
-                                     ? ordered_json()
-                                     : ordered_json(task_text(plan, rank.memory.task))},
+          {"peak_memory_action", task_json(plan, rank.memory.task)},
           {"memory_by_kind_bytes", memory_json(rank.memory.by_kind)},
           {"weight_versions", rank.weights.versions},
           {"staleness", rank.weights.staleness}};
@@ -65,33 +63,21 @@ ordered_json profile_row_json(const MeasuredRow& row) {
           {"shape", row.shape},   {"measured_at", row.measured_at}};
 }
 
-template <class Items, class Make>
-ordered_json list_json(const Items& items, Make make) {
-  ordered_json all = ordered_json::array();
-  for (const auto& item : items) all.push_back(make(item));
-  return all;
-}
-
 /// A model given by times has neither tokens nor FLOPs.
 ordered_json throughput_json(const Throughput& throughput) {
   return {{"samples_per_s", throughput.samples_per_s},
-          {"tokens_per_s", number_or_null(throughput.tokens_per_s)},
-          {"tokens_per_s_per_device", number_or_null(throughput.tokens_per_s_per_device)},
-          {"model_tflops_per_device", number_or_null(throughput.model_tflops_per_device)},
-          {"model_flops_utilization", number_or_null(throughput.model_flops_utilization)},
-          {"hardware_flops_utilization", number_or_null(throughput.hardware_flops_utilization)}};
-}
-
-bool close(double value, double wanted, double within) {
-  return std::abs(value - wanted) <= within * std::abs(wanted);
+          {"tokens_per_s", or_null(throughput.tokens_per_s)},
+          {"tokens_per_s_per_device", or_null(throughput.tokens_per_s_per_device)},
+          {"model_tflops_per_device", or_null(throughput.model_tflops_per_device)},
+          {"model_flops_utilization", or_null(throughput.model_flops_utilization)},
+          {"hardware_flops_utilization", or_null(throughput.hardware_flops_utilization)}};
 }
 
 /// Whether a value meets an expectation.
 bool meets(const ordered_json& value, const nlohmann::json& wanted, double within) {
-  if (value.is_number() && wanted.is_number()) {
-    return close(value.get<double>(), wanted.get<double>(), within);
-  }
-  return nlohmann::json(value) == wanted;
+  if (!value.is_number() || !wanted.is_number()) return nlohmann::json(value) == wanted;
+  const auto number = wanted.get<double>();
+  return std::abs(value.get<double>() - number) <= within * std::abs(number);
 }
 
 std::optional<std::string> unmet(const std::string& key, const nlohmann::json& expected,
@@ -112,6 +98,10 @@ std::optional<std::string> unmet(const std::string& key, const nlohmann::json& e
 }
 
 }  // namespace
+
+ordered_json task_json(const Plan& plan, TaskId task) {
+  return task == no_task ? ordered_json() : ordered_json(task_text(plan, task));
+}
 
 ordered_json memory_json(const BytesByKind& bytes) {
   const auto of = [&](BufferKind kind) { return bytes[static_cast<std::size_t>(kind)]; };
@@ -153,14 +143,12 @@ ordered_json critical_path_json(const Plan& plan, const Timeline& timeline,
 }
 
 ordered_json findings_json(const std::vector<Finding>& findings) {
-  ordered_json all = ordered_json::array();
-  for (const Finding& finding : findings) {
-    all.push_back({{"kind", finding.kind},
-                   {"rank", finding.rank ? ordered_json(index(*finding.rank)) : ordered_json()},
-                   {"time_us", finding.time ? ordered_json(to_us(*finding.time)) : ordered_json()},
-                   {"text", finding.text}});
-  }
-  return all;
+  return list_json(findings, [](const Finding& finding) -> ordered_json {
+    return {{"kind", finding.kind},
+            {"rank", or_null(finding.rank, index<Rank>)},
+            {"time_us", or_null(finding.time, to_us)},
+            {"text", finding.text}};
+  });
 }
 
 namespace {
@@ -191,10 +179,9 @@ ordered_json layout_json(const RunResult& result) {
 }
 
 ordered_json ranks_json(const RunResult& result) {
-  const std::vector<RankReport>& ranks = result.report->ranks;
   ordered_json all = ordered_json::array();
-  for (std::size_t r = 0; r < ranks.size(); ++r) {
-    all.push_back(rank_json(*result.plan, r, ranks[r]));
+  for (const RankReport& rank : result.report->ranks) {
+    all.push_back(rank_json(*result.plan, all.size(), rank));
   }
   return all;
 }
@@ -216,18 +203,18 @@ constexpr std::array keys{
     Key{"layout", layout_json, any_run},
     Key{"makespan_us",
         [](const RunResult& r) {
-          return r.report ? ordered_json(to_us(r.report->makespan)) : ordered_json();
+          return or_null(r.report, [](const Report& report) { return to_us(report.makespan); });
         },
         any_run},
     Key{"uncertainty", uncertainty_json, has_uncertainty},
-    Key{"first_iteration_us",
-        [](const RunResult& r) { return number_or_null(r.first_iteration_us); }, finished},
+    Key{"first_iteration_us", [](const RunResult& r) { return or_null(r.first_iteration_us); },
+        finished},
     Key{"bubble", [](const RunResult& r) { return bubble_json(r.report->bubble); }, finished},
     Key{"throughput", [](const RunResult& r) { return throughput_json(r.throughput); }, finished},
     Key{"ranks", ranks_json, finished},
     // Null for synchronous schedules, which have no steady state beyond one iteration.
-    Key{"steady_interval_us",
-        [](const RunResult& r) { return number_or_null(r.steady_interval_us); }, finished},
+    Key{"steady_interval_us", [](const RunResult& r) { return or_null(r.steady_interval_us); },
+        finished},
     Key{"links", [](const RunResult& r) { return list_json(r.report->links, link_json); },
         finished},
     Key{"network",
@@ -250,22 +237,13 @@ constexpr std::array keys{
     Key{"notes", [](const RunResult& r) { return ordered_json(r.notes); }, finished},
     Key{"findings", [](const RunResult& r) { return findings_json(r.findings); }, any_run}};
 
-void add(ordered_json& document, const Key& key, const RunResult& result) {
-  if (key.is_there(result)) document[key.name] = key.value(result);
-}
-
 }  // namespace
 
-ordered_json result_json(const RunResult& result) {
-  ordered_json document;
-  for (const Key& key : keys) add(document, key, result);
-  return document;
-}
-
-ordered_json result_json(const RunResult& result, const std::set<std::string>& wanted) {
+ordered_json result_json(const RunResult& result, const std::set<std::string>* wanted) {
   ordered_json document;
   for (const Key& key : keys) {
-    if (wanted.contains(key.name)) add(document, key, result);
+    if (wanted != nullptr && !wanted->contains(key.name)) continue;
+    if (key.is_there(result)) document[key.name] = key.value(result);
   }
   return document;
 }

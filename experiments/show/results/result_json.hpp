@@ -9,13 +9,14 @@
 
 namespace penstock {
 
-/// The document of `run --json`. Its keys keep their order.
-nlohmann::ordered_json result_json(const RunResult& result);
+/// The document of `run --json`; its keys keep their order. With `keys`, only these: cheaper,
+/// because the critical path has an item for each action.
+nlohmann::ordered_json result_json(const RunResult& result,
+                                   const std::set<std::string>* keys = nullptr);
 
-/// Only these keys. Cheaper, because the critical path has an item for each action.
-nlohmann::ordered_json result_json(const RunResult& result, const std::set<std::string>& keys);
-
-/// Parts shared with other documents. The path omits E, L and transfers that take no time.
+/// Parts shared with other documents. `no_task` is null; the path omits E, L and transfers that
+/// take no time.
+nlohmann::ordered_json task_json(const Plan& plan, TaskId task);
 nlohmann::ordered_json memory_json(const BytesByKind& bytes);
 nlohmann::ordered_json causes_json(const IdleCauses& causes);
 nlohmann::ordered_json critical_path_json(const Plan& plan, const Timeline& timeline,

@@ -5,13 +5,16 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <set>
 #include <string_view>
 #include <utility>
+#include <variant>
+#include <vector>
 
 #include "experiments/input/files/table.hpp"
 #include "experiments/input/profiles/profile_rows.hpp"
 #include "experiments/run/codec_report.hpp"
-#include "experiments/show/results/findings_text.hpp"
+#include "experiments/run/run.hpp"
 #include "experiments/show/results/run_summary.hpp"
 
 namespace penstock {
@@ -21,62 +24,58 @@ namespace {
 struct Column {
   const char* name;
   bool always;  // shown even if all ranks have the usual value
-  std::string (*show)(const RankReport& rank, TimeUnit unit);
+  std::variant<Time RankReport::*, Time IdleCauses::*, std::uint32_t RankReport::*,
+               std::uint32_t WeightVersions::*, std::string (*)(const RankReport& rank)>
+      value;
   std::string_view usual = "0";
+
+  std::string text_of(const RankReport& rank, TimeUnit unit) const;
 };
 
-constexpr std::array<Column, 17> columns{{
-    {"start", true, [](const RankReport& r, TimeUnit u) { return time_text(r.start, u); }},
-    {"end", true, [](const RankReport& r, TimeUnit u) { return time_text(r.end, u); }},
-    {"busy", true, [](const RankReport& r, TimeUnit u) { return time_text(r.busy, u); }},
-    {"idle", true, [](const RankReport& r, TimeUnit u) { return time_text(r.idle, u); }},
-    {"idle %", true,
-     [](const RankReport& r, TimeUnit) {
-       const double all = to_us(r.busy + r.idle);
-       return all == 0 ? std::string("0.0") : fmt::format("{:.1f}", to_us(r.idle) / all * 100);
-     }},
-    {"warm-up", false,
-     [](const RankReport& r, TimeUnit u) { return time_text(r.idle_by_cause.warmup, u); }},
-    {"drain", false,
-     [](const RankReport& r, TimeUnit u) { return time_text(r.idle_by_cause.drain, u); }},
-    {"dependency", false,
-     [](const RankReport& r, TimeUnit u) { return time_text(r.idle_by_cause.dependency, u); }},
-    {"contention", false,
-     [](const RankReport& r, TimeUnit u) { return time_text(r.idle_by_cause.contention, u); }},
-    {"transfer", false,
-     [](const RankReport& r, TimeUnit u) { return time_text(r.idle_by_cause.transfer, u); }},
-    {"memory", false,
-     [](const RankReport& r, TimeUnit u) { return time_text(r.idle_by_cause.memory, u); }},
-    {"launch", false,
-     [](const RankReport& r, TimeUnit u) { return time_text(r.idle_by_cause.launch, u); }},
-    {"actions", true, [](const RankReport& r, TimeUnit) { return fmt::format("{}", r.actions); }},
-    {"peak act.", true,
-     [](const RankReport& r, TimeUnit) { return fmt::format("{}", r.peak_activations); }},
-    {"peak mem.", false,
-     [](const RankReport& r, TimeUnit) {
-       return r.memory.bytes == 0 ? std::string("0") : bytes_text(r.memory.bytes);
-     }},
-    {"versions", false,
-     [](const RankReport& r, TimeUnit) { return fmt::format("{}", r.weights.versions); }, "1"},
-    {"staleness", false,
-     [](const RankReport& r, TimeUnit) { return fmt::format("{}", r.weights.staleness); }},
-}};
-
-/// Whether a column is always shown or has an unusual value.
-bool shown(const Column& column, const Report& report, TimeUnit unit) {
-  return column.always ||
-         std::any_of(report.ranks.begin(), report.ranks.end(), [&](const RankReport& rank) {
-           return column.show(rank, unit) != column.usual;
-         });
+std::string Column::text_of(const RankReport& rank, TimeUnit unit) const {
+  if (const auto* time = std::get_if<0>(&value)) return time_text(rank.**time, unit);
+  if (const auto* cause = std::get_if<1>(&value)) {
+    return time_text(rank.idle_by_cause.**cause, unit);
+  }
+  if (const auto* count = std::get_if<2>(&value)) return fmt::format("{}", rank.**count);
+  if (const auto* count = std::get_if<3>(&value)) return fmt::format("{}", rank.weights.**count);
+  return std::get<4>(value)(rank);
 }
+
+std::string idle_share_text(const RankReport& rank) {
+  const double all = to_us(rank.busy + rank.idle);
+  return all == 0 ? "0.0" : fmt::format("{:.1f}", to_us(rank.idle) / all * 100);
+}
+
+std::string peak_bytes_text(const RankReport& rank) {
+  return rank.memory.bytes == 0 ? "0" : bytes_text(rank.memory.bytes);
+}
+
+constexpr std::array<Column, 17> columns{{
+    {"start", true, &RankReport::start},
+    {"end", true, &RankReport::end},
+    {"busy", true, &RankReport::busy},
+    {"idle", true, &RankReport::idle},
+    {"idle %", true, idle_share_text},
+    {"warm-up", false, &IdleCauses::warmup},
+    {"drain", false, &IdleCauses::drain},
+    {"dependency", false, &IdleCauses::dependency},
+    {"contention", false, &IdleCauses::contention},
+    {"transfer", false, &IdleCauses::transfer},
+    {"memory", false, &IdleCauses::memory},
+    {"launch", false, &IdleCauses::launch},
+    {"actions", true, &RankReport::actions},
+    {"peak act.", true, &RankReport::peak_activations},
+    {"peak mem.", false, peak_bytes_text},
+    {"versions", false, &WeightVersions::versions, "1"},
+    {"staleness", false, &WeightVersions::staleness},
+}};
 
 /// Physical links, most used first; links used alike share a row.
 std::string network_table(std::vector<NetworkLinkUse> network) {
   constexpr std::size_t most_links = 16;
-  std::stable_sort(network.begin(), network.end(), [](const auto& one, const auto& other) {
-    return one.utilization > other.utilization;
-  });
-  std::vector<std::vector<std::string>> rows{{"link", "transfers", "carried", "used"}};
+  std::ranges::stable_sort(network, std::greater{}, &NetworkLinkUse::utilization);
+  TableRows rows{{"link", "transfers", "carried", "used"}};
   std::size_t next = 0;
   while (next < network.size() && rows.size() <= most_links) {
     const NetworkLinkUse& link = network[next];
@@ -106,23 +105,6 @@ struct ShownRanks {
   std::string left_out;  // how many are left out, and why these are shown
 };
 
-std::size_t busiest(const Report& report) {
-  const auto& ranks = report.ranks;
-  return static_cast<std::size_t>(
-      std::max_element(ranks.begin(), ranks.end(),
-                       [](const auto& a, const auto& b) { return a.busy < b.busy; }) -
-      ranks.begin());
-}
-
-std::size_t fullest(const Report& report) {
-  const auto& ranks = report.ranks;
-  return static_cast<std::size_t>(std::max_element(ranks.begin(), ranks.end(),
-                                                   [](const auto& a, const auto& b) {
-                                                     return a.memory.bytes < b.memory.bytes;
-                                                   }) -
-                                  ranks.begin());
-}
-
 ShownRanks shown_ranks(const Report& report, const ReportOptions& options) {
   constexpr std::size_t most_rows = 10;
   ShownRanks shown;
@@ -131,62 +113,121 @@ ShownRanks shown_ranks(const Report& report, const ReportOptions& options) {
     for (std::size_t rank = 0; rank < count; ++rank) shown.numbers.push_back(rank);
     return shown;
   }
-  shown.numbers = {0, busiest(report), fullest(report), count - 1};
-  std::sort(shown.numbers.begin(), shown.numbers.end());
-  shown.numbers.erase(std::unique(shown.numbers.begin(), shown.numbers.end()), shown.numbers.end());
+  const std::size_t busiest = index(busiest_of(report)), fullest = index(worst_of(report));
+  const std::set<std::size_t> numbers{0, busiest, fullest, count - 1};
+  shown.numbers.assign(numbers.begin(), numbers.end());
   shown.left_out = fmt::format(
       "({} ranks left out; rank {} is the busiest, rank {} holds the most memory; --all shows "
       "all)\n",
-      count - shown.numbers.size(), busiest(report), fullest(report));
+      count - numbers.size(), busiest, fullest);
   return shown;
 }
 
-std::string table_of(const ShownRanks& shown, const std::vector<std::string>& heads,
-                     const std::function<std::vector<std::string>(std::size_t rank)>& cells) {
-  std::vector<std::vector<std::string>> rows{{"rank"}};
-  rows.back().insert(rows.back().end(), heads.begin(), heads.end());
-  for (const std::size_t rank : shown.numbers) {
-    rows.push_back(cells(rank));
-    rows.back().insert(rows.back().begin(), fmt::format("{}", rank));
-  }
-  return aligned(rows) + shown.left_out;
+/// `cells` are those after the rank's number.
+template <class Cells>
+std::string table_of(const ShownRanks& shown, TableRow heads, Cells cells) {
+  heads.insert(heads.begin(), "rank");
+  const auto row = [&](std::size_t rank) {
+    TableRow all = cells(rank);
+    all.insert(all.begin(), fmt::format("{}", rank));
+    return all;
+  };
+  return aligned(table_rows(std::move(heads), shown.numbers, row)) + shown.left_out;
 }
 
 std::string rank_table(const Report& report, const ShownRanks& ranks, TimeUnit unit) {
   std::vector<const Column*> said;
-  std::vector<std::string> heads;
+  TableRow heads;
   for (const Column& column : columns) {
-    if (!shown(column, report, unit)) continue;
+    const auto unusual = [&](const RankReport& rank) {
+      return column.text_of(rank, unit) != column.usual;
+    };
+    if (!column.always && std::ranges::none_of(report.ranks, unusual)) continue;
     said.push_back(&column);
     heads.emplace_back(column.name);
   }
   return table_of(ranks, heads, [&](std::size_t rank) {
-    std::vector<std::string> row;
-    for (const Column* column : said) row.push_back(column->show(report.ranks[rank], unit));
+    TableRow row;
+    for (const Column* column : said) row.push_back(column->text_of(report.ranks[rank], unit));
     return row;
   });
 }
 
 /// Memory of ranks at their peaks, by kind; empty if there are fewer than three kinds.
 std::string memory_table(const Report& report, const ShownRanks& ranks) {
-  std::vector<std::size_t> kinds;
-  std::vector<std::string> heads;
-  for (std::uint8_t kind = 0; kind < buffer_kinds; ++kind) {
-    const bool held =
-        std::any_of(report.ranks.begin(), report.ranks.end(),
-                    [&](const RankReport& rank) { return rank.memory.by_kind[kind] != 0; });
-    if (!held) continue;
-    kinds.push_back(kind);
-    heads.emplace_back(name(BufferKind{kind}));
-  }
+  const std::vector<BufferKind> kinds = kinds_held(report);
   if (kinds.size() < 3) return "";
+  TableRow heads;
+  for (const BufferKind kind : kinds) heads.emplace_back(name(kind));
   return "\nmemory at the peak of each rank\n" + table_of(ranks, heads, [&](std::size_t rank) {
-           std::vector<std::string> row;
-           for (const std::size_t kind : kinds) {
-             row.push_back(bytes_text(report.ranks[rank].memory.by_kind[kind]));
+           TableRow row;
+           for (const BufferKind kind : kinds) {
+             const BytesByKind& bytes = report.ranks[rank].memory.by_kind;
+             row.push_back(bytes_text(bytes[static_cast<std::size_t>(kind)]));
            }
            return row;
          });
+}
+
+/// With hundreds of ranks, the worst ones suffice.
+constexpr std::size_t most_findings = 10;
+
+const MemoryPeak& peak_of(const RunResult& result, const Finding& finding) {
+  return result.report->ranks[index(*finding.rank)].memory;
+}
+
+/// Out-of-memory findings of this run. Findings of a training phase belong to another run.
+std::vector<Finding> ranks_without_memory(const RunResult& result) {
+  std::vector<Finding> ranks;
+  if (!result.report || result.codec_training) return ranks;
+  for (const Finding& finding : result.findings) {
+    if (finding.kind == "out_of_memory" && finding.rank) ranks.push_back(finding);
+  }
+  std::ranges::stable_sort(ranks, std::greater{},
+                           [&](const Finding& finding) { return peak_of(result, finding).bytes; });
+  return ranks;
+}
+
+/// When a rank reaches its peak, in which action, and what it holds: "parameters 5 GiB, stash 30
+/// GiB".
+std::string peak_text(const RunResult& result, const MemoryPeak& peak, TimeUnit unit) {
+  const std::string action =
+      peak.task == no_task ? "before any action" : "in " + task_text(*result.plan, peak.task);
+  std::string held;
+  for (std::uint8_t kind = 0; kind < buffer_kinds; ++kind) {
+    if (peak.by_kind[kind] == 0) continue;
+    held += fmt::format("{}{} {}", held.empty() ? "" : ", ", name(BufferKind{kind}),
+                        bytes_text(peak.by_kind[kind]));
+  }
+  return fmt::format("peak at {} {} {}: {}", time_text(peak.time, unit), unit.name, action, held);
+}
+
+std::string memory_rows(const RunResult& result, const std::vector<Finding>& ranks,
+                        const ReportOptions& options) {
+  const std::uint64_t capacity = *result.layout.memory.capacity_bytes;
+  const TimeUnit unit = unit_for(result.report->makespan);
+  const std::size_t shown = options.all ? ranks.size() : std::min(ranks.size(), most_findings);
+  TableRows rows;
+  for (std::size_t i = 0; i < shown; ++i) {
+    const MemoryPeak& peak = peak_of(result, ranks[i]);
+    rows.push_back({fmt::format("rank {}", index(*ranks[i].rank)),
+                    bytes_of_rank_text(peak.bytes, capacity),
+                    bytes_of_rank_text(peak.bytes - capacity, capacity) + " over",
+                    fmt::format("from {} {} on", time_text(*ranks[i].time, unit), unit.name)});
+    if (options.verbose) rows.back().push_back(peak_text(result, peak, unit));
+  }
+  std::string text = aligned(rows, {3, 4});
+  if (shown == ranks.size()) return text;
+  return text + fmt::format("({} more; --all shows them)\n", ranks.size() - shown);
+}
+
+std::string memory_text(const RunResult& result, const ReportOptions& options) {
+  const std::vector<Finding> ranks = ranks_without_memory(result);
+  if (ranks.empty()) return "";
+  return fmt::format("\nfinding: out of memory: {} of {}, with a capacity of {} each\n{}",
+                     ranks.size(), counted(result.report->ranks.size(), "rank"),
+                     bytes_text(*result.layout.memory.capacity_bytes),
+                     memory_rows(result, ranks, options));
 }
 
 }  // namespace
@@ -211,6 +252,17 @@ std::string result_table(const RunResult& result, const ReportOptions& options) 
   }
   if (!result.profile_rows.empty()) text += "\n" + rows_text(result.profile_rows);
   return text + findings_text(result, options);
+}
+
+std::string findings_text(const RunResult& result, const ReportOptions& options) {
+  std::string text = memory_text(result, options);
+  const bool in_rows = !text.empty();
+  for (const Finding& finding : result.findings) {
+    if (in_rows && finding.kind == "out_of_memory" && finding.rank) continue;
+    const bool says_kind = finding.text.starts_with(finding.kind + ":");
+    text += fmt::format("\nfinding: {}{}\n", says_kind ? "" : finding.kind + ": ", finding.text);
+  }
+  return text;
 }
 
 }  // namespace penstock

@@ -1,22 +1,21 @@
 #include "experiments/show/results/run_summary.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
+#include "experiments/input/files/json_output.hpp"
 #include "experiments/input/files/table.hpp"
-#include "experiments/run/layout/sizes.hpp"
-#include "experiments/show/results/uncertainty.hpp"
+#include "experiments/run/layout/assumptions.hpp"
+#include "experiments/run/throughput.hpp"
 
 namespace penstock {
 namespace {
 
 std::string line(const char* name, const std::string& text) {
   return fmt::format("{:<12} {}\n", name, text);
-}
-
-void append(std::string& text, const std::string& item) {
-  text += (text.empty() ? "" : ", ") + item;
 }
 
 /// A schedule without flushes has no steps: its run is an epoch.
@@ -40,11 +39,11 @@ std::string times_text(const RunResult& result, TimeUnit unit) {
 std::string throughput_text(const Throughput& throughput) {
   std::string text;
   if (throughput.tokens_per_s_per_device) {
-    append(text, number_text(*throughput.tokens_per_s_per_device) + " tokens/s/device");
-    append(text, number_text(*throughput.tokens_per_s) + " tokens/s");
+    text = fmt::format("{} tokens/s/device, {} tokens/s, ",
+                       number_text(*throughput.tokens_per_s_per_device),
+                       number_text(*throughput.tokens_per_s));
   }
-  append(text, number_text(throughput.samples_per_s) + " samples/s");
-  return line("throughput", text);
+  return line("throughput", text + number_text(throughput.samples_per_s) + " samples/s");
 }
 
 std::string utilization_text(const Throughput& throughput) {
@@ -61,11 +60,10 @@ std::string utilization_text(const Throughput& throughput) {
 /// The rank with the highest peak, and the rest of its capacity.
 std::string memory_text(const RunResult& result) {
   const auto& ranks = result.report->ranks;
-  const auto worst = std::max_element(ranks.begin(), ranks.end(), [](const auto& a, const auto& b) {
-    return a.memory.bytes < b.memory.bytes;
-  });
-  if (worst == ranks.end() || worst->memory.bytes == 0) return "";
-  const std::uint64_t peak = worst->memory.bytes;
+  if (ranks.empty()) return "";
+  const std::uint32_t worst = index(worst_of(*result.report));
+  const std::uint64_t peak = ranks[worst].memory.bytes;
+  if (peak == 0) return "";
   std::string text = bytes_text(peak);
   const auto& capacity = result.layout.memory.capacity_bytes;
   if (capacity) {
@@ -74,7 +72,7 @@ std::string memory_text(const RunResult& result) {
         fmt::format(" of {}, {} {}", bytes_text(*capacity),
                     bytes_text(over ? peak - *capacity : *capacity - peak), over ? "over" : "left");
   }
-  return line("memory", fmt::format("{} (worst rank: {})", text, worst - ranks.begin()));
+  return line("memory", fmt::format("{} (worst rank: {})", text, worst));
 }
 
 std::string bubble_text(const RunResult& result) {
@@ -99,6 +97,20 @@ std::string layout_text(const Layout& layout) {
                                    number_text(global_batch_of(layout))));
 }
 
+/// The least and the most that a step takes, in microseconds.
+StepInterval interval_of(const RunResult& result) {
+  const StepInterval factors = step_interval(result.layout.hardware.confidence->spread);
+  const double us = to_us(result.report->makespan);
+  return {us * factors.least, us * factors.most};
+}
+
+/// The number of the rank of which `value` is the highest, the first of equals.
+template <class Value>
+Rank highest(const Report& report, Value value) {
+  const auto found = std::ranges::max_element(report.ranks, {}, value);
+  return Rank{static_cast<std::uint32_t>(found - report.ranks.begin())};
+}
+
 }  // namespace
 
 std::string run_summary(const RunResult& result) {
@@ -115,6 +127,62 @@ std::string numbered_notes(const RunResult& result) {
     text += fmt::format("{:>2}. {}\n", i + 1, result.notes[i]);
   }
   return text;
+}
+
+std::string place_text(const Plan& plan, std::uint32_t resource) {
+  if (!plan.is_link(resource)) return fmt::format("rank {}", resource);
+  return "link " + text(plan.link(resource));
+}
+
+Rank worst_of(const Report& report) {
+  return highest(report, [](const RankReport& rank) { return rank.memory.bytes; });
+}
+
+Rank busiest_of(const Report& report) { return highest(report, &RankReport::busy); }
+
+std::vector<BufferKind> kinds_held(const Report& report) {
+  std::vector<BufferKind> kinds;
+  for (std::uint8_t kind = 0; kind < buffer_kinds; ++kind) {
+    const auto held = [&](const RankReport& rank) { return rank.memory.by_kind[kind] != 0; };
+    if (std::ranges::any_of(report.ranks, held)) kinds.push_back(BufferKind{kind});
+  }
+  return kinds;
+}
+
+bool has_uncertainty(const RunResult& result) {
+  return result.report && result.layout.hardware.confidence.has_value();
+}
+
+std::string uncertainty_text(const RunResult& result) {
+  if (!has_uncertainty(result)) return "";
+  const StepInterval interval = interval_of(result);
+  const TimeUnit unit = unit_for(result.report->makespan);
+  const Provenance& from = result.layout.hardware.confidence->provenance;
+  const std::vector<std::pair<const char*, const std::vector<std::string>&>> origins{
+      {"measured", from.measured}, {"fitted", from.fitted}, {"assumed", from.assumed}};
+  const auto origin_text = [](const auto& origin) {
+    const auto& [is, names] = origin;
+    return names.empty() ? "" : fmt::format("{}: {}", is, fmt::join(names, ", "));
+  };
+  return line("interval",
+              fmt::format("{} to {} {} ({:.0f} % of runs, by the spread of published ones)",
+                          time_text(from_us(interval.least), unit),
+                          time_text(from_us(interval.most), unit), unit.name,
+                          100 * interval_level)) +
+         line("constants", joined(origins, origin_text, "; "));
+}
+
+ordered_json uncertainty_json(const RunResult& result) {
+  const StepInterval interval = interval_of(result);
+  const Confidence& confidence = *result.layout.hardware.confidence;
+  return {{"level", interval_level},
+          {"least_us", interval.least},
+          {"most_us", interval.most},
+          {"spread", confidence.spread},
+          {"because", confidence.because},
+          {"measured", confidence.provenance.measured},
+          {"fitted", confidence.provenance.fitted},
+          {"assumed", confidence.provenance.assumed}};
 }
 
 }  // namespace penstock

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <vector>
 
 #include "experiments/run/run.hpp"
 
@@ -12,5 +15,25 @@ std::string run_summary(const RunResult& result);
 
 /// The notes of a run, numbered; empty without notes.
 std::string numbered_notes(const RunResult& result);
+
+/// "rank 2" or "link 0>1".
+std::string place_text(const Plan& plan, std::uint32_t resource);
+
+/// The rank with the highest peak, the first of equals; of those that are busy, the busiest.
+Rank worst_of(const Report& report);
+Rank busiest_of(const Report& report);
+
+/// The kinds of memory that any rank holds at its peak.
+std::vector<BufferKind> kinds_held(const Report& report);
+
+/// How sure a step time is, if a stack priced its kernels: "interval" and "constants" lines of the
+/// summary; empty otherwise.
+std::string uncertainty_text(const RunResult& result);
+
+/// The same as JSON: the interval, the spread behind it, and the constants by their origin.
+nlohmann::ordered_json uncertainty_json(const RunResult& result);
+
+/// Whether the step time of a run has an interval.
+bool has_uncertainty(const RunResult& result);
 
 }  // namespace penstock

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <charconv>
-#include <string>
-#include <vector>
+
+#include "experiments/input/scenario/document.hpp"
+#include "experiments/program/commands/line/suggestions.hpp"
 
 namespace penstock {
 namespace {
@@ -172,6 +173,16 @@ TextPlace place_at_position(std::string_view text, std::size_t position) {
   }
   if (!open.empty() && open.back().is_object && open.back().at_value) place.key = open.back().key;
   return place;
+}
+
+std::vector<std::string> words_at(const TextPlace& place) {
+  if (place.key.empty()) return keys_below(place.pointer);
+  const std::string setting = place.pointer + "/" + place.key + "=";
+  std::vector<std::string> values;
+  for (const std::string& known : suggested_settings(setting)) {
+    values.push_back(known.substr(setting.size()));
+  }
+  return values;
 }
 
 }  // namespace penstock

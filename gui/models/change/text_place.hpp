@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace penstock {
 
@@ -22,5 +23,9 @@ struct TextPlace {
   std::string key;      // whose value is written there; empty where a key is
 };
 TextPlace place_at_position(std::string_view text, std::size_t position);
+
+/// What may be written at a place of a scenario: the keys of its object, sorted, or the known
+/// values of its key. Empty where nothing is known.
+std::vector<std::string> words_at(const TextPlace& place);
 
 }  // namespace penstock

@@ -31,6 +31,11 @@ Pixels below(const Pixels& pixels, int rows) {
   return {pixels.row(rows), pixels.width, pixels.height - rows, pixels.stride};
 }
 
+/// The bytes at the top of the strip: those of the capacity if they are not far above the most.
+double bytes_at_top(double most, double capacity) {
+  return capacity > 0 && capacity < 2 * most ? std::max(most, capacity) : most;
+}
+
 }  // namespace
 
 PaintCounts LanePainter::draw(const LaneScene& scene, const Pixels& pixels) {
@@ -92,23 +97,22 @@ void LanePainter::draw_row(const LaneRow& row) {
   const double mute = row.ghost ? 0.45 : scene_->dimmed ? 0.8 : 0;
   const Strip strip{top_ + row.top, row.height, row.flipped, mute};
   lines_.start(lane_colour());
+  const auto draw = [&](const std::vector<Track>& tracks, const std::vector<Pyramid>& pyramids) {
+    draw_tracks(tracks, pyramids, run, strip, nullptr);
+  };
   switch (row.kind) {
     case LaneKind::compute:
       draw_compute(row, run, strip);
       break;
     case LaneKind::send:
-      draw_tracks(run.lanes->ranks[row.rank].send, run.pyramids[row.rank].send, run, strip,
-                  nullptr);
+      draw(run.lanes->ranks[row.rank].send, run.pyramids[row.rank].send);
       break;
     case LaneKind::receive:
-      draw_tracks(run.lanes->ranks[row.rank].receive, run.pyramids[row.rank].receive, run, strip,
-                  nullptr);
+      draw(run.lanes->ranks[row.rank].receive, run.pyramids[row.rank].receive);
       break;
-    case LaneKind::link: {
-      const PaintedLink& link = (*run.links)[row.rank];
-      draw_tracks(link.tracks, link.pyramids, run, strip, nullptr);
+    case LaneKind::link:
+      draw((*run.links)[row.rank].tracks, (*run.links)[row.rank].pyramids);
       break;
-    }
     case LaneKind::memory:
       draw_memory(row, run, strip);
       break;
@@ -300,13 +304,74 @@ void LanePainter::label(const Label& label, const PaintedRun& run, const Strip& 
   }
 }
 
-bool LanePainter::stands_in(TaskId task, const LaneRow& row, const Plan& plan) const {
-  const std::uint32_t resource = plan.class_of(task).resource;
-  if (!plan.is_link(resource)) return resource == row.rank && row.kind == LaneKind::compute;
-  if (row.kind == LaneKind::link) return resource == plan.ranks + row.rank;
-  const Link& link = plan.link(resource);
-  return (row.kind == LaneKind::send && index(link.from) == row.rank) ||
-         (row.kind == LaneKind::receive && index(link.to) == row.rank);
+void LanePainter::draw_memory(const LaneRow& row, const PaintedRun& run, const Strip& strip) {
+  pixels_.fill(0, strip.top, pixels_.width, strip.top + strip.height, lane_colour());
+  if (run.memory == nullptr || row.rank >= run.memory->ranks.size()) return;
+  const RunMemory& memory = *run.memory;
+  const MemoryLane& lane = memory.ranks[row.rank];
+  const double capacity = static_cast<double>(run.run->capacity_bytes.value_or(0));
+  const double top = bytes_at_top(static_cast<double>(memory.most), capacity);
+  const double scale = (strip.height - 1) / top;
+  const auto fill = [&](int x, double from, double until, Colour colour) {
+    const int bottom = strip.top + strip.height;
+    pixels_.fill(x, bottom - static_cast<int>(std::lround(until * scale)), x + 1,
+                 bottom - static_cast<int>(std::lround(from * scale)), muted(colour, strip));
+  };
+  const HeldMemory* const end = lane.held.data() + lane.held.size();
+  const HeldMemory* piece = lane.at({scene_->axis.origin});
+  if (piece == nullptr) piece = lane.held.data();
+  for (int x = 0; x < pixels_.width && piece != end; ++x) {
+    const std::int64_t until = scene_->axis.time_at(x + 1);
+    if (until <= 0) continue;
+    if (scene_->axis.time_at(x) >= run.lanes->span) break;
+    const HeldMemory* largest = piece;
+    while (piece + 1 != end && piece[1].begin.picoseconds < until) {
+      if ((++piece)->bytes > largest->bytes) largest = piece;
+    }
+    if (memory.kinds.empty()) fill(x, 0, static_cast<double>(largest->bytes), series_colour(0));
+    double sum = 0;
+    for (const BufferKind kind : memory.kinds) {
+      const double below = sum;
+      sum += static_cast<double>(largest->by_kind[static_cast<std::size_t>(kind)]);
+      fill(x, below, sum, memory_colour(kind));
+    }
+    ++counts_.boxes;
+  }
+  if (capacity > 0 && capacity <= top) {
+    const int y = strip.top + strip.height - 1 - static_cast<int>(std::lround(capacity * scale));
+    pixels_.fill(0, y, pixels_.width, y + 1, packed(peak_colour));
+  }
+}
+
+/// Over the ops of A, by how much another run differs.
+void LanePainter::draw_differences(const LaneRow& row, const PaintedRun& run, const Strip& strip) {
+  pixels_.fill(0, strip.top, pixels_.width, strip.top + strip.height, lane_colour());
+  const std::vector<RankTracks>& ranks = scene_->runs[scene_->baseline()]->lanes->ranks;
+  if (run.differences.empty() || row.rank >= ranks.size()) return;
+  const TimeAxis& axis = scene_->axis;
+  std::fill(extremes_.begin(), extremes_.end(), 0.0F);
+  const std::int64_t end = axis.time_at(pixels_.width);
+  for (const Track& track : ranks[row.rank].compute) {
+    for (std::size_t i = track.first_ending_after(axis.origin); i < track.size(); ++i) {
+      if (track.begin_at(i) >= end) break;
+      const auto difference = static_cast<float>(run.differences[track.tag[i]]);
+      const int left = std::max(0, static_cast<int>(axis.x_of(track.begin_at(i))));
+      const int right = static_cast<int>(std::ceil(axis.x_of(track.end_at(i))));
+      for (int x = left; x < std::min(pixels_.width, std::max(right, left + 1)); ++x) {
+        float& extreme = extremes_[static_cast<std::size_t>(x)];
+        if (std::fabs(difference) > std::fabs(extreme)) extreme = difference;
+      }
+    }
+  }
+  for (int x = 0; x < pixels_.width; ++x) {
+    const double difference = extremes_[static_cast<std::size_t>(x)];
+    if (difference == 0) continue;
+    const double share = 0.25 + 0.75 * std::min(1.0, std::fabs(difference));
+    pixels_.fill(
+        x, strip.top, x + 1, strip.top + strip.height,
+        packed(mix(scene_->theme->lane, difference > 0 ? later_colour : earlier_colour, share)));
+    ++counts_.boxes;
+  }
 }
 
 void LanePainter::draw_bright(const LaneRow& row, const PaintedRun& run, const Strip& strip) {
@@ -314,7 +379,7 @@ void LanePainter::draw_bright(const LaneRow& row, const PaintedRun& run, const S
   const Plan& plan = run.run->plan;
   const Timeline& timeline = run.run->timeline;
   for (const TaskId task : scene_->bright) {
-    if (!stands_in(task, row, plan)) continue;
+    if (!shows(row, task, plan)) continue;
     const double from = scene_->axis.x_of(timeline.begin[task].picoseconds);
     const Time end = row.kind == LaneKind::link ? left_link_at(*run.run, task) : timeline.end[task];
     const double to = scene_->axis.x_of(end.picoseconds);

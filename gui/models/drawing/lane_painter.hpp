@@ -8,9 +8,7 @@
 #include "gui/models/drawing/lane_rows.hpp"
 #include "gui/models/drawing/painted_run.hpp"
 #include "gui/models/drawing/theme.hpp"
-#include "gui/models/strips/glyphs.hpp"
 #include "gui/models/strips/pixels.hpp"
-#include "gui/models/strips/share_columns.hpp"
 #include "gui/models/strips/strip_lines.hpp"
 #include "gui/models/view/time_axis.hpp"
 
@@ -75,7 +73,6 @@ class LanePainter {
   void draw_box(double from, double to, TaskId task, const PaintedRun& run, const Strip& strip);
   void label(const Label& label, const PaintedRun& run, const Strip& strip);
   void draw_bright(const LaneRow& row, const PaintedRun& run, const Strip& strip);
-  bool stands_in(TaskId task, const LaneRow& row, const Plan& plan) const;
   void draw_memory(const LaneRow& row, const PaintedRun& run, const Strip& strip);
   void draw_differences(const LaneRow& row, const PaintedRun& run, const Strip& strip);
   Colour colour_of(TaskId task, const PaintedRun& run) const;

@@ -5,6 +5,9 @@
 #include <string_view>
 #include <vector>
 
+#include "gui/models/drawing/painted_run.hpp"
+#include "sim/plan/plan.hpp"
+
 namespace penstock {
 
 enum class LaneKind : std::uint8_t { compute, send, receive, memory, difference, link };
@@ -62,5 +65,37 @@ int pinned_height(const std::vector<LaneRow>& rows);
 int height_of(const std::vector<LaneRow>& rows);
 /// The largest height, from 9 to 90, with which all strips fit into a room; 9 if none does.
 int fitting_lane_height(const LaneChoice& choice, int room);
+
+/// The tracks of ops that a strip shows of a run; nullptr: it shows something else.
+const std::vector<Track>* tracks_in(const LaneRow& row, const PaintedRun& run);
+
+/// The op of a run at a moment, `y` pixels below the top of a strip; no_task: none.
+TaskId op_in(const LaneRow& row, const PaintedRun& run, double y, std::int64_t time);
+
+/// Whether a strip is one of those in which a task stands.
+bool shows(const LaneRow& row, TaskId task, const Plan& plan);
+
+/// The strip in which a task of a run stands: a transfer in that of its sender, else of its link,
+/// else of its rank; nullptr: the run has none there.
+const LaneRow* row_of(const std::vector<LaneRow>& rows, const PaintedRun& run, std::uint8_t number,
+                      TaskId task);
+
+/// An op of one of the runs on an axis; a task alone is one of the first run.
+struct ShownOp {
+  TaskId task;
+  std::uint8_t run;
+  constexpr ShownOp(TaskId of = no_task, std::uint8_t in = 0) : task(of), run(in) {}
+  constexpr bool is_none() const { return task == no_task; }
+  friend bool operator==(const ShownOp&, const ShownOp&) = default;
+};
+
+/// Ops of one of the runs on an axis.
+struct ShownOps {
+  std::vector<TaskId> tasks{};
+  std::uint8_t run = 0;
+  bool empty() const { return tasks.empty(); }
+  std::size_t size() const { return tasks.size(); }
+  friend bool operator==(const ShownOps&, const ShownOps&) = default;
+};
 
 }  // namespace penstock

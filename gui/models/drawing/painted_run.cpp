@@ -1,8 +1,11 @@
 #include "gui/models/drawing/painted_run.hpp"
 
 #include <algorithm>
-#include <array>
+#include <set>
 #include <utility>
+
+#include "experiments/show/pictures/lanes/lane_cells.hpp"
+#include "experiments/show/pictures/palette.hpp"
 
 namespace penstock {
 namespace {
@@ -20,16 +23,6 @@ std::vector<Pyramid> pyramids_of(const std::vector<Track>& tracks, const Colouri
         track, [&](std::uint32_t tag) { return colouring.category(tag); }, boxes_per_bin);
   }
   return pyramids;
-}
-
-bool same_tasks(const Plan& one, const Plan& other) {
-  const auto alike = [](const WorkClass& a, const WorkClass& b) {
-    return a.resource == b.resource && a.pass == b.pass && a.stage == b.stage;
-  };
-  return one.work == other.work && one.microbatch == other.microbatch && one.links == other.links &&
-         one.ranks == other.ranks &&
-         std::equal(one.classes.begin(), one.classes.end(), other.classes.begin(),
-                    other.classes.end(), alike);
 }
 
 /// The causes of idle time that a track has.
@@ -97,7 +90,94 @@ std::size_t bytes_of(const std::vector<Pyramid>& pyramids) {
   return sum;
 }
 
+using Shares = std::vector<std::array<float, idle_cause_count>>;
+
+/// Adds stretches of idle time to columns.
+class ShareAdder {
+ public:
+  ShareAdder(const PaintedRun& run, Shares& shares)
+      : shares_(shares),
+        per_picosecond_(static_cast<double>(shares.size()) /
+                        static_cast<double>(std::max<std::int64_t>(1, run.lanes->span))),
+        per_rank_(1 / static_cast<double>(run.lanes->ranks.size())) {}
+
+  void add(std::int64_t begin, std::int64_t length, std::size_t cause) {
+    const double from = static_cast<double>(begin) * per_picosecond_;
+    const double to = from + static_cast<double>(length) * per_picosecond_;
+    const auto first = static_cast<std::size_t>(from);
+    if (first < shares_.size() && to <= static_cast<double>(first + 1)) {
+      shares_[first][cause] += static_cast<float>((to - from) * per_rank_);
+      return;
+    }
+    for (std::size_t x = first; x < shares_.size(); ++x) {
+      const auto left = static_cast<double>(x);
+      if (left >= to) return;
+      const double part = std::min(to, left + 1) - std::max(from, left);
+      shares_[x][cause] += static_cast<float>(part * per_rank_);
+    }
+  }
+  double picoseconds_per_column() const { return 1 / per_picosecond_; }
+
+ private:
+  Shares& shares_;
+  double per_picosecond_;
+  double per_rank_;
+};
+
+/// The time of a bin may lie anywhere in it: it is put at its begin.
+void add_level(const Pyramid& pyramid, const Pyramid::Level& level, ShareAdder& adder) {
+  const std::size_t rows = pyramid.categories().size();
+  for (std::size_t bin = 0; bin < level.bins; ++bin) {
+    for (std::size_t row = 0; row < rows; ++row) {
+      const std::int64_t idle = level.busy(bin * rows + row);
+      if (idle == 0) continue;
+      adder.add(level.bin * static_cast<std::int64_t>(bin), idle, pyramid.categories()[row]);
+    }
+  }
+}
+
+/// Waiting at the ends of a rank is in no pyramid.
+void add_ends(const Track& idle, ShareAdder& adder) {
+  for (std::size_t piece = 0; piece < idle.size();
+       piece += std::max<std::size_t>(1, idle.size() - 1)) {
+    if (idle_category(idle.tag[piece]) != Pyramid::left_out) continue;
+    const std::int64_t begin = idle.begin_at(piece);
+    adder.add(begin, idle.end_at(piece) - begin,
+              static_cast<std::size_t>(cause_of(idle.tag[piece])));
+  }
+}
+
+constexpr Colour working_grey{150, 156, 165};
+
+/// Pairs each run with A.
+std::vector<RunPair> pairs_of(const ViewedRunPtr& first, const ShownWith& with) {
+  std::vector<RunPair> pairs;
+  ViewedRunPtr baseline = first;
+  std::optional<TaskId> anchor = with.anchor;
+  for (const ViewedRunPtr& run : with.others) {
+    if (!with.frozen || !pairs.empty()) {
+      pairs.push_back(pair_of(baseline, run, with.alignment, anchor));
+      continue;
+    }
+    pairs.push_back(pair_against(first, run, with.alignment, anchor));
+    baseline = pairs.front().second;
+    if (anchor) anchor = same_ops(first->plan, {*anchor}, baseline->plan).front();
+  }
+  return pairs;
+}
+
 }  // namespace
+
+RunMemory memory_of_run(const ViewedRun& run, std::size_t most_steps) {
+  const bool weighs = std::any_of(run.costs.bytes.begin(), run.costs.bytes.end(),
+                                  [](std::uint64_t bytes) { return bytes > 0; });
+  const bool many = run.plan.tasks() / std::max(1U, run.plan.ranks) > most_steps;
+  const Time end = run.span();
+  const Time shortest{many ? end.picoseconds / static_cast<std::int64_t>(most_steps) + 1 : 0};
+  RunMemory memory = weighs ? run_memory(run.plan, run.costs, run.timeline, end, shortest)
+                            : run_memory(run.plan, run.timeline.memory, end, shortest);
+  return memory.most == 0 ? RunMemory{} : memory;
+}
 
 std::size_t PaintedRun::bytes() const {
   std::size_t sum = lanes->bytes();
@@ -116,7 +196,8 @@ PaintedRunPtr painted(ViewedRunPtr run, ColourBy by) {
 PaintedRunPtr painted_after(ViewedRunPtr run, const PaintedRun& before) {
   const Plan& plan = run->plan;
   const Plan& other = before.run->plan;
-  if (!same_tasks(plan, other)) return painted(std::move(run), before.by);
+  const bool same = number_alike(plan, other) && plan.links == other.links;
+  if (!same || plan.ranks != other.ranks) return painted(std::move(run), before.by);
   auto lanes = std::make_shared<const RunLanes>(lanes_after(*before.lanes, plan, run->timeline));
   return coloured(std::move(run), std::move(lanes), before.by);
 }
@@ -155,6 +236,95 @@ PaintedRunPtr with_differences(const PaintedRun& run, std::vector<double> differ
   auto changed = std::make_shared<PaintedRun>(run);
   changed->differences = std::move(differences);
   return changed;
+}
+
+Shares idle_over_time(const PaintedRun& run, int columns) {
+  Shares shares(static_cast<std::size_t>(columns));
+  ShareAdder adder(run, shares);
+  for (std::size_t r = 0; r < run.pyramids.size(); ++r) {
+    const Pyramid& pyramid = run.pyramids[r].idle;
+    const Track& idle = run.lanes->ranks[r].idle;
+    if (const auto* level = pyramid.level_for(adder.picoseconds_per_column())) {
+      add_level(pyramid, *level, adder);
+      add_ends(idle, adder);
+      continue;
+    }
+    idle.for_each([&](std::int64_t begin, std::int64_t end, std::uint32_t tag) {
+      adder.add(begin, end - begin, static_cast<std::size_t>(cause_of(tag)));
+    });
+  }
+  return shares;
+}
+
+std::string_view name(ColourBy by) {
+  constexpr std::array<std::string_view, colour_by_count> names{"pass", "microbatch", "stage",
+                                                                "cause of idle time"};
+  return names[static_cast<std::size_t>(by)];
+}
+
+Colouring::Colouring(const Plan& plan, ColourBy by) : plan_(plan), by_(by) {
+  const std::vector<ChunkPlace> places = chunks_of(plan);
+  for (std::size_t c = 0; c < plan.classes.size(); ++c) {
+    const WorkClass& work = plan.classes[c];
+    std::uint8_t category = 0;
+    if (by == ColourBy::pass) category = static_cast<std::uint8_t>(work.pass);
+    if (by == ColourBy::stage) {
+      category = static_cast<std::uint8_t>(index(work.stage) % series_colours);
+    }
+    category_of_class_.push_back(category);
+    const auto [chunk, chunks] = is_transfer(work.pass) ? ChunkPlace{0, 1} : places[c];
+    of_class_.push_back(by == ColourBy::pass ? pass_colour(work.pass, chunk, chunks)
+                                             : category_colour(category));
+  }
+}
+
+std::uint8_t Colouring::category_of_microbatch(TaskId task) const {
+  return static_cast<std::uint8_t>(index(plan_.microbatch[task]) % series_colours);
+}
+
+std::vector<std::uint8_t> Colouring::categories(bool transfers) const {
+  std::set<std::uint8_t> found;
+  for (std::size_t c = 0; c < plan_.classes.size(); ++c) {
+    if (is_transfer(plan_.classes[c].pass) == transfers) found.insert(category_of_class_[c]);
+  }
+  for (std::size_t c = 0; by_ == ColourBy::microbatch && c < series_colours; ++c) {
+    found.insert(static_cast<std::uint8_t>(c));
+  }
+  return {found.begin(), found.end()};
+}
+
+Colour Colouring::category_colour(std::uint8_t category) const {
+  if (by_ == ColourBy::pass) return pass_colour(static_cast<Pass>(category));
+  if (by_ == ColourBy::cause) return working_grey;
+  return series_colour(category);
+}
+
+Colour Colouring::colour(TaskId task) const {
+  if (by_ == ColourBy::microbatch) return category_colour(category(task));
+  return of_class_[plan_.work[task]];
+}
+
+RunsOnAxis on_one_axis(PaintedRunPtr first, const ShownWith& with) {
+  if (with.memory && first->memory == nullptr) first = with_memory(*first);
+  const Plan& plan = first->run->plan;
+  if (with.links) first = with_links(*first, plan);
+  RunsOnAxis all;
+  all.pairs = pairs_of(first->run, with);
+  for (std::size_t i = 0; i < all.pairs.size(); ++i) {
+    const RunPair& pair = all.pairs[i];
+    PaintedRunPtr other = painted(pair.second, first->by);
+    if (!with.frozen || i > 0) other = with_differences(*other, pair.differences);
+    if (with.memory) other = with_memory(*other);
+    if (with.links) other = with_links(*other, plan);
+    all.others.push_back(std::move(other));
+  }
+  const bool is_held = with.frozen && !all.pairs.empty();
+  if (is_held || !first->differences.empty()) {
+    first =
+        with_differences(*first, is_held ? all.pairs.front().differences : std::vector<double>());
+  }
+  all.first = std::move(first);
+  return all;
 }
 
 }  // namespace penstock

@@ -1,17 +1,57 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <optional>
+#include <string_view>
 #include <vector>
 
-#include "gui/models/lanes/colouring.hpp"
-#include "gui/models/lanes/link_lanes.hpp"
-#include "gui/models/lanes/memory_steps.hpp"
+#include "experiments/show/pictures/lanes/memory_lanes.hpp"
+#include "experiments/show/pictures/palette.hpp"
 #include "gui/models/lanes/run_lanes.hpp"
+#include "gui/models/run/run_pair.hpp"
 #include "gui/models/run/viewed_run.hpp"
 #include "gui/models/tracks/pyramid.hpp"
+#include "sim/plan/plan.hpp"
 
 namespace penstock {
+
+/// What the colour of an op says.
+enum class ColourBy : std::uint8_t { pass, microbatch, stage, cause };
+constexpr std::size_t colour_by_count = 4;
+/// "pass", "microbatch", "stage", "cause of idle time".
+std::string_view name(ColourBy by);
+
+/// The colours of the ops of a plan, those of the command line's pictures. The plan must outlive
+/// it.
+class Colouring {
+ public:
+  Colouring(const Plan& plan, ColourBy by);
+
+  /// Below `most_categories`.
+  std::uint8_t category(TaskId task) const {
+    return by_ == ColourBy::microbatch ? category_of_microbatch(task)
+                                       : category_of_class_[plan_.work[task]];
+  }
+  /// Of all tasks of a work class; not where microbatches are coloured.
+  std::uint8_t category_of_class(std::size_t work) const { return category_of_class_[work]; }
+  /// Those of all actions, or of all transfers.
+  std::vector<std::uint8_t> categories(bool transfers) const;
+  /// Of many ops together; chunks of a rank share one.
+  Colour category_colour(std::uint8_t category) const;
+  /// Of one op; chunks have shades.
+  Colour colour(TaskId task) const;
+
+ private:
+  std::uint8_t category_of_microbatch(TaskId task) const;
+
+  const Plan& plan_;
+  ColourBy by_;
+  std::vector<Colour> of_class_;
+  std::vector<std::uint8_t> category_of_class_;
+};
 
 /// The pyramids of the tracks of a rank.
 struct RankPyramids {
@@ -50,6 +90,10 @@ struct PaintedRun {
 };
 using PaintedRunPtr = std::shared_ptr<const PaintedRun>;
 
+/// With more than `most_steps` changes on a rank, those of each of as many stretches of time are
+/// one, at their largest total. Empty if nothing is known of the memory.
+RunMemory memory_of_run(const ViewedRun& run, std::size_t most_steps = 16384);
+
 PaintedRunPtr painted(ViewedRunPtr run, ColourBy by);
 /// The same as `painted`; quicker for a run of the plan of another one.
 PaintedRunPtr painted_after(ViewedRunPtr run, const PaintedRun& before);
@@ -59,5 +103,30 @@ PaintedRunPtr with_memory(const PaintedRun& run);
 /// With the use of links, in the order of those of a plan; links that the run lacks are empty.
 PaintedRunPtr with_links(const PaintedRun& run, const Plan& order);
 PaintedRunPtr with_differences(const PaintedRun& run, std::vector<double> differences);
+
+/// The mean idle share of all ranks by cause in each of some columns over a whole run.
+std::vector<std::array<float, idle_cause_count>> idle_over_time(const PaintedRun& run, int columns);
+
+/// What a run is shown with.
+struct ShownWith {
+  std::vector<ViewedRunPtr> others;  // that it is held against, as opened
+  PairAlignment alignment = PairAlignment::start;
+  std::optional<TaskId> anchor;  // of the run: all are aligned by this op
+  bool memory = false;
+  bool links = false;
+  bool frozen = false;  // the first of the others is A: the run is held against it
+  friend bool operator==(const ShownWith&, const ShownWith&) = default;
+};
+
+/// A run and those that it is held against, on its time axis.
+struct RunsOnAxis {
+  PaintedRunPtr first;
+  std::vector<PaintedRunPtr> others;
+  std::vector<RunPair> pairs;  // of each of them with the first; where the first of them is A, of
+                               // the rest with that
+};
+
+/// Compares and paints, which may take long. Throws what `pair_of` throws.
+RunsOnAxis on_one_axis(PaintedRunPtr first, const ShownWith& with);
 
 }  // namespace penstock

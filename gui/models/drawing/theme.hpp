@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "experiments/show/pictures/colour.hpp"
+#include "experiments/show/pictures/palette.hpp"
 #include "sim/report/idle_cause.hpp"
 
 namespace penstock {

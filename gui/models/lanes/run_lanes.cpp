@@ -1,9 +1,10 @@
 #include "gui/models/lanes/run_lanes.hpp"
 
 #include <algorithm>
-#include <array>
+#include <cstdlib>
+#include <utility>
 
-#include "gui/models/tracks/stacked_boxes.hpp"
+#include "experiments/show/pictures/lanes/lane_cells.hpp"
 #include "sim/report/idle.hpp"
 
 namespace penstock {
@@ -52,21 +53,6 @@ std::vector<TasksOfRank> tasks_by_rank(const Plan& plan, const Timeline& timelin
   return ranks;
 }
 
-/// The causes of a gap one after the other.
-void add_pieces(const IdleGap& gap, Track& idle) {
-  const IdleCauses& own = gap.causes;
-  // By name: this runs for every gap.
-  const std::array<Time, idle_cause_count> lengths{
-      own.warmup, own.dependency, own.contention, own.transfer, own.memory, own.launch, own.drain};
-  std::int64_t at = gap.begin.picoseconds;
-  for (std::size_t c = 0; c < idle_cause_count; ++c) {
-    const std::int64_t length = lengths[c].picoseconds;
-    if (length == 0) continue;
-    idle.add(at, at + length, idle_tag(static_cast<IdleCause>(c), gap.next));
-    at += length;
-  }
-}
-
 void add_idle_time(const Plan& plan, const Timeline& timeline, RunLanes& lanes) {
   // Tags of waits have no room for more tasks.
   const bool by_next = plan.tasks() < no_next;
@@ -75,7 +61,12 @@ void add_idle_time(const Plan& plan, const Timeline& timeline, RunLanes& lanes) 
     rank.idle.waits = by_next;
   }
   GapFinder finder(plan, timeline);
-  const auto add = [&](const IdleGap& gap) { add_pieces(gap, lanes.ranks[index(gap.rank)].idle); };
+  const auto add = [&](const IdleGap& gap) {
+    Track& idle = lanes.ranks[index(gap.rank)].idle;
+    for_each_cause(gap, [&](IdleCause cause, Time begin, Time end) {
+      idle.add(begin.picoseconds, end.picoseconds, idle_tag(cause, gap.next));
+    });
+  };
   const std::vector<std::uint32_t> resources = resources_of(plan);
   for (TaskId task = 0; task < plan.tasks(); ++task) {
     const std::uint32_t resource = resources[plan.work[task]];
@@ -119,6 +110,15 @@ std::size_t bytes_of(const std::vector<Track>& tracks) {
   std::size_t sum = 0;
   for (const Track& track : tracks) sum += track.bytes();
   return sum;
+}
+
+/// Calls `visit(tag, length)` for the part of each box that lies between two moments.
+template <class Visitor>
+void for_each_part(const Track& track, std::int64_t begin, std::int64_t end, Visitor visit) {
+  for (std::size_t i = track.first_ending_after(begin); i < track.size(); ++i) {
+    if (track.begin_at(i) >= end) break;
+    visit(track.tag[i], std::min(end, track.end_at(i)) - std::max(begin, track.begin_at(i)));
+  }
 }
 
 }  // namespace
@@ -172,6 +172,77 @@ RunLanes lanes_after(const RunLanes& before, const Plan& plan, const Timeline& t
   }
   add_idle_time(plan, timeline, lanes);
   return lanes;
+}
+
+Time left_link_at(const ViewedRun& run, TaskId transfer) {
+  const Time end = run.timeline.end[transfer] - run.costs.latency_of(run.plan, transfer);
+  return std::max(run.timeline.begin[transfer], end);
+}
+
+std::vector<std::vector<Track>> link_lanes(const ViewedRun& run) {
+  const Plan& plan = run.plan;
+  std::vector<std::vector<TaskId>> transfers(plan.links.size());
+  for (TaskId task = 0; task < plan.tasks(); ++task) {
+    const std::uint32_t resource = plan.class_of(task).resource;
+    if (!plan.is_link(resource) || left_link_at(run, task) <= run.timeline.begin[task]) continue;
+    transfers[resource - plan.ranks].push_back(task);
+  }
+  std::vector<std::vector<Track>> lanes;
+  for (std::vector<TaskId>& of_link : transfers) {
+    std::stable_sort(of_link.begin(), of_link.end(), [&](TaskId a, TaskId b) {
+      return run.timeline.begin[a] < run.timeline.begin[b];
+    });
+    StackedBoxes boxes(nullptr);
+    for (const TaskId task : std::exchange(of_link, {})) {
+      boxes.add(run.timeline.begin[task].picoseconds, left_link_at(run, task).picoseconds, task);
+    }
+    lanes.push_back(boxes.take());
+  }
+  return lanes;
+}
+
+AreaUse use_of(const Area& area, const RunLanes& lanes, const Plan& plan) {
+  AreaUse use;
+  const std::int64_t begin = std::max<std::int64_t>(0, area.begin);
+  const std::int64_t end = std::min(lanes.span, area.end);
+  if (end <= begin) return use;
+  const auto known = static_cast<std::uint32_t>(lanes.ranks.size());
+  for (std::uint32_t rank = area.first_rank; rank < std::min(area.end_rank, known); ++rank) {
+    const RankTracks& tracks = lanes.ranks[rank];
+    for (const Track& track : tracks.compute) {
+      for_each_part(track, begin, end, [&](TaskId task, std::int64_t length) {
+        ++use.ops;
+        use.by_pass[static_cast<std::size_t>(plan.class_of(task).pass)] += length;
+      });
+    }
+    std::int64_t idle = 0;
+    for_each_part(tracks.idle, begin, end, [&](std::uint32_t tag, std::int64_t length) {
+      use.by_cause[static_cast<std::size_t>(cause_of(tag))] += length;
+      idle += length;
+    });
+    use.busy += end - begin - idle;
+  }
+  return use;
+}
+
+std::optional<std::int64_t> nearest_edge(const RunLanes& lanes, std::uint32_t first_rank,
+                                         std::uint32_t end_rank, std::int64_t time,
+                                         std::int64_t at_most) {
+  std::optional<std::int64_t> best;
+  const auto offer = [&](std::int64_t edge) {
+    const std::int64_t distance = std::llabs(edge - time);
+    if (distance <= at_most && (!best || distance < std::llabs(*best - time))) best = edge;
+  };
+  for (std::uint32_t rank = first_rank; rank < end_rank && rank < lanes.ranks.size(); ++rank) {
+    for (const Track& track : lanes.ranks[rank].compute) {
+      const std::size_t box = track.first_ending_after(time);
+      if (box > 0) offer(track.end_at(box - 1));
+      if (box == track.size()) continue;
+      offer(track.begin_at(box));
+      offer(track.end_at(box));
+    }
+  }
+  return best;
 }
 
 }  // namespace penstock

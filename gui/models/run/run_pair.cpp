@@ -3,12 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdint>
 #include <cstdlib>
 #include <utility>
 
 #include "experiments/input/files/table.hpp"
-#include "experiments/measure/comparison/comparison_words.hpp"
+#include "experiments/measure/comparison/comparison.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {
@@ -143,6 +142,26 @@ std::string headline(const Report& a, const Report& now, bool brief) {
   const double memory = static_cast<double>(most_memory(now)) - static_cast<double>(most_memory(a));
   return text + fmt::format(", bubble {:+.1f} points, memory {:+.2f} GiB",
                             100 * (now.bubble.of_makespan - a.bubble.of_makespan), memory / gib);
+}
+
+bool number_alike(const Plan& one, const Plan& other) {
+  const auto alike = [](const WorkClass& a, const WorkClass& b) {
+    return a.resource == b.resource && a.pass == b.pass && a.stage == b.stage;
+  };
+  return one.work == other.work && one.microbatch == other.microbatch &&
+         std::equal(one.classes.begin(), one.classes.end(), other.classes.begin(),
+                    other.classes.end(), alike);
+}
+
+std::vector<TaskId> same_ops(const Plan& from, const std::vector<TaskId>& tasks, const Plan& to) {
+  if (tasks.empty() || &from == &to || number_alike(from, to)) return tasks;
+  std::vector<TaskId> there(from.tasks(), no_task);
+  for (const TaskPair& pair : match_tasks(from, to).shared) there[pair.a] = pair.b;
+  std::vector<TaskId> found;
+  for (const TaskId task : tasks) {
+    if (there[task] != no_task) found.push_back(there[task]);
+  }
+  return found;
 }
 
 }  // namespace penstock

@@ -7,6 +7,7 @@
 
 #include "experiments/measure/comparison/comparison.hpp"
 #include "gui/models/run/viewed_run.hpp"
+#include "sim/plan/plan.hpp"
 
 namespace penstock {
 
@@ -42,5 +43,11 @@ RunPair pair_against(const ViewedRunPtr& first, const ViewedRunPtr& second, Pair
 /// What a run has become against A, as `penstock compare` writes it: "time +0.5 ms (+2 %), bubble
 /// +1.3 points, memory +0.20 GiB". Of runs that are brief only the time is known.
 std::string headline(const Report& a, const Report& now, bool brief);
+
+/// Whether each task number is the same op in both, as when only costs have changed.
+bool number_alike(const Plan& one, const Plan& other);
+
+/// The tasks of the same ops in another plan; ops that it lacks are left out.
+std::vector<TaskId> same_ops(const Plan& from, const std::vector<TaskId>& tasks, const Plan& to);
 
 }  // namespace penstock

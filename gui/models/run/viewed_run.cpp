@@ -3,11 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <utility>
 
 #include "experiments/input/files/table.hpp"
+#include "experiments/run/chain.hpp"
 #include "experiments/run/run.hpp"
-#include "experiments/run/run_after.hpp"
 #include "experiments/show/results/result_table.hpp"
 #include "sim/base/error.hpp"
 
@@ -75,27 +76,27 @@ ViewedRunPtr viewed(Layout layout, std::shared_ptr<const Scenario> scenario) {
 }
 
 ViewedRunPtr viewed_after(const Scenario& scenario, const ViewedRun& before) {
-  if (before.layout == nullptr) return viewed(scenario);
-  Layout layout = settle(scenario);
-  std::optional<std::variant<BriefRun, Finding>> outcome;
-  try {
-    outcome = run_after(layout, *before.layout, before.plan);
-  } catch (const InputError& error) {
-    throw in_file(layout.source, error);
-  }
   auto kept = std::make_shared<const Scenario>(scenario);
-  if (!outcome || std::holds_alternative<Finding>(*outcome)) {
+  Chain chain(nullptr, before.plan.tasks());
+  if (before.layout != nullptr) {
+    // It stays as long as this call.
+    chain.keep_plan(*before.layout, {std::shared_ptr<const Plan>(), &before.plan});
+  }
+  Layout layout = chain.layout(scenario);
+  if (!layout.codec.phases.empty() || !chain.knows_plan(layout)) {
     return viewed(std::move(layout), std::move(kept));
   }
-  BriefRun& brief = std::get<BriefRun>(*outcome);
+  auto outcome = chain.simulate(layout);
+  if (std::holds_alternative<Finding>(outcome)) return viewed(scenario);
+  auto& [priced, timeline, peak_flops] = std::get<Simulated>(outcome);
   auto run = std::make_shared<ViewedRun>();
   run->brief = true;
   run->source = layout.source;
   run->title = title_of(layout);
-  run->plan = std::move(brief.priced.plan);
-  run->costs = std::move(brief.priced.costs);
-  run->conditions = std::move(brief.priced.conditions);
-  run->timeline = std::move(brief.timeline);
+  run->plan = std::move(priced.plan);
+  run->costs = std::move(priced.costs);
+  run->conditions = std::move(priced.conditions);
+  run->timeline = std::move(timeline);
   run->report = summarize_times(run->plan, run->timeline);
   run->capacity_bytes = layout.memory.capacity_bytes;
   run->scenario = std::move(kept);
@@ -134,6 +135,34 @@ ViewedRunPtr at_iteration(const ViewedRun& run, std::uint32_t number) {
   recording.timeline.iteration = number;
   recording.timeline.environment = run.timeline.environment;
   return viewed(std::move(recording), run.source, run.iterations);
+}
+
+std::vector<float> slack_of(const Plan& plan, const Timeline& timeline) {
+  const std::int64_t end_of_run = makespan(plan, timeline).picoseconds;
+  std::vector<std::int64_t> slack(plan.tasks());
+  for (TaskId task = 0; task < plan.tasks(); ++task) {
+    slack[task] = end_of_run - timeline.end[task].picoseconds;
+  }
+  std::vector<TaskId> behind(plan.resources(), no_task);
+  for (TaskId task = plan.tasks(); task-- > 0;) {
+    const auto through = [&](TaskId before, TaskId after) {
+      const std::int64_t wait =
+          std::max<std::int64_t>(0, (timeline.begin[after] - timeline.end[before]).picoseconds);
+      slack[before] = std::min(slack[before], wait + slack[after]);
+    };
+    TaskId& next = behind[plan.class_of(task).resource];
+    if (next != no_task) through(task, next);
+    next = task;
+    // The slack of a task is known here: all that follow it have higher numbers.
+    plan.for_each_input(task, [&](TaskId input) { through(input, task); });
+  }
+  std::vector<float> shares;
+  shares.reserve(slack.size());
+  const double whole = std::max(1.0, static_cast<double>(end_of_run));
+  for (const std::int64_t own : slack) {
+    shares.push_back(static_cast<float>(static_cast<double>(own) / whole));
+  }
+  return shares;
 }
 
 }  // namespace penstock

@@ -7,7 +7,7 @@
 
 #include "experiments/input/scenario/scenario.hpp"
 #include "experiments/run/layout/layout.hpp"
-#include "experiments/run/run_result.hpp"
+#include "experiments/run/run.hpp"
 #include "sim/costs/conditions.hpp"
 #include "sim/costs/costs.hpp"
 #include "sim/plan/plan.hpp"
@@ -62,5 +62,9 @@ ViewedRunPtr viewed(Recording recording, std::string source,
 
 /// Another iteration of a run that has several. Throws InputError if it has none of this number.
 ViewedRunPtr at_iteration(const ViewedRun& run, std::uint32_t number);
+
+/// By how much each task could end later without a longer run, as a share of the makespan: the
+/// shortest sum of waits on a way from its end to that of the run. 0 on the critical path.
+std::vector<float> slack_of(const Plan& plan, const Timeline& timeline);
 
 }  // namespace penstock

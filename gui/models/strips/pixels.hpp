@@ -1,10 +1,13 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
+#include <vector>
 
-#include "experiments/show/pictures/colour.hpp"
+#include "experiments/show/pictures/palette.hpp"
 
 // For loops over whole rows: compiled once more for wider vectors, which are taken where the
 // processor has them. Results are the same. Sanitizers cannot choose that early.
@@ -40,19 +43,22 @@ struct Pixels {
       std::fill(row(y) + left, row(y) + right, colour);
     }
   }
-  /// The same with slanted lines over it, five pixels apart.
-  void hatch(int left, int top, int right, int bottom, std::uint32_t ground,
-             std::uint32_t line) const {
-    fill(left, top, right, bottom, ground);
-    left = std::max(left, 0);
-    right = std::min(right, width);
-    for (int y = std::max(top, 0); y < std::min(bottom, height); ++y) {
-      constexpr int apart = 6;
-      for (int x = left + (apart - (left + y) % apart) % apart; x < right; x += apart) {
-        row(y)[x] = line;
-      }
-    }
-  }
+};
+
+/// The letters of one font as masks, so that thousands of labels cost little.
+struct Glyphs {
+  struct Glyph {
+    int width = 0;                    // of the mask and to the next letter
+    std::vector<std::uint8_t> alpha;  // by row
+  };
+  int height = 0;
+  int digits_top = 0;     // of the digits within the height
+  int digits_height = 0;  // 0 without a font
+  std::array<Glyph, 128> glyphs;
+
+  int width_of(std::string_view text) const;
+  /// Draws a text with its digits centred on a row; what lies outside of the picture is cut off.
+  void draw(const Pixels& pixels, int left, int middle, std::string_view text, Colour colour) const;
 };
 
 }  // namespace penstock

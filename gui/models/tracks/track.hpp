@@ -6,10 +6,21 @@
 #include <limits>
 #include <vector>
 
-#include "gui/models/tracks/idle_tag.hpp"
+#include "sim/plan/plan.hpp"
+#include "sim/report/idle_cause.hpp"
 #include "sim/timeline/timeline.hpp"
 
 namespace penstock {
+
+/// Idle time of one cause, and the op behind it.
+constexpr std::uint32_t no_next = 0x1fff'ffffU;
+constexpr std::uint32_t idle_tag(IdleCause cause, TaskId next) {
+  return static_cast<std::uint32_t>(cause) << 29 | (next < no_next ? next : no_next);
+}
+constexpr IdleCause cause_of(std::uint32_t tag) { return static_cast<IdleCause>(tag >> 29); }
+constexpr TaskId next_of(std::uint32_t tag) {
+  return (tag & no_next) == no_next ? no_task : tag & no_next;
+}
 
 /// Boxes side by side in time that never overlap, in order; times in picoseconds. The tag of an op
 /// is its task; see `idle_tag` for idle time. Most tracks keep no times that a timeline has: that
@@ -177,6 +188,21 @@ struct Track {
       } while (++box < count && at < end);
     }
   }
+};
+
+/// Boxes, sorted by begin, in as few tracks as they need: each goes into the first that is free.
+class StackedBoxes {
+ public:
+  /// Of tracks that look up times; nullptr: they have their own.
+  explicit StackedBoxes(const Timeline* times) : times_(times) {}
+
+  void add(std::int64_t begin, std::int64_t end, std::uint32_t tag);
+  std::vector<Track> take();
+
+ private:
+  const Timeline* times_;
+  std::vector<Track> tracks_;
+  std::vector<std::int64_t> free_from_;  // by track
 };
 
 }  // namespace penstock

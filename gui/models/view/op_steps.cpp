@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "experiments/measure/comparison/comparison.hpp"
+#include "experiments/show/results/run_summary.hpp"
 #include "gui/models/view/time_axis.hpp"
 
 namespace penstock {

@@ -5,20 +5,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "experiments/input/files/table.hpp"
+#include "experiments/show/pictures/axis.hpp"
 #include "sim/base/time.hpp"
 
 namespace penstock {
 namespace {
-
-/// The smallest of 1, 2, 5 times a power of ten that reaches a value of at least 1.
-std::int64_t round_up(double value) {
-  std::int64_t power = 1;
-  while (static_cast<double>(power) * 10 < value) power *= 10;
-  for (const std::int64_t mantissa : {1, 2, 5, 10}) {
-    if (static_cast<double>(power * mantissa) >= value) return power * mantissa;
-  }
-  return power * 10;
-}
 
 std::string digits(double value, int decimals) {
   std::string text = fmt::format("{:.{}f}", value, decimals);
@@ -58,7 +50,8 @@ TimeAxis panned(const TimeAxis& axis, double pixels, std::int64_t span, double w
 }
 
 std::vector<RulerTick> ruler_ticks(const TimeAxis& axis, double width, double apart) {
-  const std::int64_t step = round_up(std::max(1.0, apart * axis.picoseconds_per_pixel));
+  const RoundStep round = round_step(std::max(1.0, apart * axis.picoseconds_per_pixel), 1);
+  const auto step = static_cast<std::int64_t>(round.times(1));
   const std::int64_t last = axis.time_at(width);
   const TimeUnit unit = unit_for({std::max(std::llabs(last), std::llabs(axis.origin))});
   const double in_unit = static_cast<double>(unit.picoseconds);
@@ -78,9 +71,31 @@ std::vector<RulerTick> ruler_ticks(const TimeAxis& axis, double width, double ap
 std::string short_time(std::int64_t picoseconds) {
   if (picoseconds == 0) return "0";
   const TimeUnit unit = unit_for({std::llabs(picoseconds)});
-  const double value = static_cast<double>(picoseconds) / static_cast<double>(unit.picoseconds);
-  const int before = static_cast<int>(std::floor(std::log10(std::fabs(value)))) + 1;
-  return fmt::format("{} {}", digits(value, std::max(0, 4 - before)), unit.name);
+  return fmt::format("{} {}", short_time_text({picoseconds}, unit), unit.name);
+}
+
+void ViewHistory::move(const CanvasView& view, ViewMove kind) {
+  if (view == now()) return;
+  const bool goes_on = kind != ViewMove::jump && kind == last_ && at_ > 0;
+  views_.resize(at_ + 1);
+  if (goes_on) {
+    views_.back() = view;
+  } else {
+    views_.push_back(view);
+    if (views_.size() > most_views) views_.erase(views_.begin());
+  }
+  at_ = views_.size() - 1;
+  last_ = kind;
+}
+
+void ViewHistory::back() {
+  if (can_go_back()) --at_;
+  last_ = ViewMove::jump;
+}
+
+void ViewHistory::forward() {
+  if (can_go_forward()) ++at_;
+  last_ = ViewMove::jump;
 }
 
 }  // namespace penstock

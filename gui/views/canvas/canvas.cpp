@@ -1,28 +1,27 @@
 #include "gui/views/canvas/canvas.hpp"
 
 #include <QAccessible>
-#include <QThreadPool>
+#include <QNativeGestureEvent>
+#include <QPaintEvent>
+#include <QPainter>
+#include <QWheelEvent>
 #include <algorithm>
 #include <cmath>
 
-#include "gui/models/run/same_ops.hpp"
-#include "gui/views/canvas/canvas_drawing.hpp"
+#include "gui/models/run/run_pair.hpp"
 #include "gui/views/canvas/look.hpp"
 
 namespace penstock {
 
 TimelineCanvas::TimelineCanvas(QWidget* parent)
-    : QWidget(parent), drawing_(std::make_shared<CanvasDrawing>()) {
+    : QWidget(parent), CanvasScene(static_cast<const QWidget&>(*this)) {
   setMouseTracking(true);
   setFocusPolicy(Qt::StrongFocus);
   setMinimumSize(320, 160);
   setAttribute(Qt::WA_OpaquePaintEvent);
   setAccessibleName("Timeline");
   setAccessibleDescription("No run is open");
-}
-
-TimelineCanvas::~TimelineCanvas() {
-  if (at_work_) QThreadPool::globalInstance()->waitForDone();
+  frames_.on_drawn = [this] { update(); };
 }
 
 void TimelineCanvas::show_runs(PaintedRunPtr first, std::vector<PaintedRunPtr> others,
@@ -43,14 +42,14 @@ void TimelineCanvas::show_runs(PaintedRunPtr first, std::vector<PaintedRunPtr> o
   choice_.runs = static_cast<std::uint8_t>(runs());
   choice_.frozen = runs() > 1 && !first_->differences.empty();
   choice_.link_count = static_cast<std::uint32_t>(first_->run->plan.links.size());
-  path_ = {};
-  slack_.reset();
-  if (area_ && area_->run >= runs()) area_.reset();
+  marked_.path = {};
+  marked_.slack.reset();
+  if (marked_.area && marked_.area->run >= runs()) marked_.area.reset();
   setAccessibleDescription(qt_text(first_->run->title));
   invalidate();
   if (!keeps) {
-    area_.reset();
-    marks_.clear();
+    marked_.area.reset();
+    marked_.times.clear();
     history_ = ViewHistory({axis_for(0, first_->lanes->span, lanes_width()), 0, 0});
   }
   view_changed();
@@ -66,49 +65,18 @@ ShownOps TimelineCanvas::kept(const ShownOps& ops, const std::vector<const Plan*
 }
 
 void TimelineCanvas::keep_ops(const std::vector<const Plan*>& next) {
-  hovered_ = {};
-  if (!selected_.is_none()) {
-    const ShownOps same = kept({{selected_.task}, selected_.run}, next);
-    selected_ = same.empty() ? ShownOp() : ShownOp(same.tasks.front(), same.run);
+  marked_.hovered = {};
+  if (!marked_.selected.is_none()) {
+    const ShownOps same = kept({{marked_.selected.task}, marked_.selected.run}, next);
+    marked_.selected = same.empty() ? ShownOp() : ShownOp(same.tasks.front(), same.run);
   }
-  bright_ = kept(bright_, next);
-  dims_ = dims_ && !bright_.empty();
+  marked_.bright = kept(marked_.bright, next);
+  marked_.dims = marked_.dims && !marked_.bright.empty();
 }
 
 void TimelineCanvas::invalidate() {
   ++generation_;
   update();
-}
-
-double TimelineCanvas::lanes_width() const { return std::max(1, width() - gutter); }
-
-int TimelineCanvas::lane_height() const {
-  const double ratio = devicePixelRatioF();
-  const double given = view().lane_height;
-  if (given > 0) return static_cast<int>(std::lround(given * ratio));
-  const int room = static_cast<int>((height() - header - 4) * ratio);
-  return std::max(static_cast<int>(9 * ratio), fitting_lane_height(choice_, room));
-}
-
-const std::vector<LaneRow>& TimelineCanvas::rows() const {
-  const int wanted = lane_height();
-  if (rows_height_ != wanted || !(rows_choice_ == choice_)) {
-    rows_ = lane_rows(choice_, wanted);
-    rows_height_ = wanted;
-    rows_choice_ = choice_;
-  }
-  return rows_;
-}
-
-double TimelineCanvas::content_height() const { return height_of(rows()) / devicePixelRatioF(); }
-
-double TimelineCanvas::kept_height() const {
-  const double pinned = pinned_height(rows()) / devicePixelRatioF();
-  return 3 * pinned <= 2 * (height() - header) ? pinned : 0;
-}
-
-double TimelineCanvas::clamped_top(double top) const {
-  return std::clamp(top, 0.0, std::max(0.0, content_height() - (height() - header) + 8));
 }
 
 void TimelineCanvas::set_choice(LaneChoice choice) {
@@ -133,7 +101,7 @@ void TimelineCanvas::set_theme(ThemeName name) {
 
 void TimelineCanvas::select(ShownOp op, bool reveals) {
   if (first_ == nullptr) return;
-  selected_ = op;
+  marked_.selected = op;
   if (!op.is_none()) {
     const ViewedRun& of = *run(op.run).run;
     setAccessibleDescription(
@@ -146,31 +114,204 @@ void TimelineCanvas::select(ShownOp op, bool reveals) {
   if (on_selection) on_selection();
 }
 
+void TimelineCanvas::hover(const ShownOp& op) {
+  if (op == marked_.hovered) return;
+  update(reach_of(*this, marked_.hovered));
+  marked_.hovered = op;
+  update(reach_of(*this, op));
+}
+
 void TimelineCanvas::set_area(std::optional<Area> area) {
-  area_ = area;
+  marked_.area = area;
   update();
   if (on_selection) on_selection();
 }
 
 void TimelineCanvas::set_bright(ShownOps ops, bool dims) {
-  bright_ = std::move(ops);
-  dims_ = dims;
+  marked_.bright = std::move(ops);
+  marked_.dims = dims;
   invalidate();
 }
 
 void TimelineCanvas::set_path(ShownOps path) {
-  path_ = std::move(path);
+  marked_.path = std::move(path);
   update();
 }
 
 void TimelineCanvas::set_slack(std::shared_ptr<const std::vector<float>> slack) {
-  slack_ = std::move(slack);
+  marked_.slack = std::move(slack);
   invalidate();
 }
 
 void TimelineCanvas::set_marks(std::vector<std::int64_t> marks) {
-  marks_ = std::move(marks);
+  marked_.times = std::move(marks);
   update();
+}
+
+std::uint8_t TimelineCanvas::run_in_hand() const {
+  if (first_ == nullptr) return 0;
+  const LaneRow* const at =
+      rect().contains(hands_.pointer().toPoint()) && hands_.pointer().y() >= header
+          ? row_at(hands_.pointer().y())
+          : nullptr;
+  if (at != nullptr && hands_.pointer().y() < top_of(*at) + at->height / devicePixelRatioF()) {
+    return run_of(*at);
+  }
+  if (!marked_.selected.is_none()) return marked_.selected.run;
+  const bool alone =
+      choice_.style == PairStyle::only_first || choice_.style == PairStyle::only_other;
+  return alone && !rows().empty() ? rows().front().run : 0;
+}
+
+void TimelineCanvas::move_to(const CanvasView& view, ViewMove kind) {
+  if (first_ == nullptr) return;
+  history_.move(view, kind);
+  view_changed();
+}
+
+void TimelineCanvas::view_changed() {
+  update();
+  if (on_view) on_view();
+}
+
+void TimelineCanvas::fit() {
+  if (first_ == nullptr) return;
+  move_to({axis_for(0, span(), lanes_width()), 0, 0}, ViewMove::jump);
+}
+
+void TimelineCanvas::fit_stretch(std::int64_t begin, std::int64_t end) {
+  move_to(fitted(begin, end), ViewMove::jump);
+}
+
+void TimelineCanvas::fit_area(const Area& area, std::int64_t around) {
+  show_run(area.run);
+  CanvasView next = fitted(area.begin - around, area.end + around);
+  const QRectF first = place_of_lane(area.first_rank, area.run);
+  const QRectF all = first | place_of_lane(area.end_rank - 1, area.run);
+  const bool fits = all.height() <= room_of(false).height();
+  next.top = top_showing(fits ? all : first, is_pinned(area.first_rank));
+  move_to(next, ViewMove::jump);
+}
+
+void TimelineCanvas::show_run(std::uint8_t run) {
+  const bool shown =
+      std::any_of(rows().begin(), rows().end(), [&](const LaneRow& row) { return row.run == run; });
+  if (shown) return;
+  choice_.style = PairStyle::above;
+  invalidate();
+}
+
+void TimelineCanvas::reveal(const ShownOp& op) {
+  show_run(op.run);
+  const QRectF place = place_of_task(op);
+  const double seen =
+      std::min<double>(place.right(), width()) - std::max<double>(place.left(), gutter);
+  CanvasView next = view();
+  if (seen < std::min(place.width(), lanes_width()) / 2) {
+    const double x = place.left() - gutter;
+    next.axis.origin = next.axis.time_at(x - lanes_width() / 2);
+  }
+  const ViewedRun& of = *run(op.run).run;
+  next.top = top_showing(place, is_pinned(rank_of_task(of.plan, op.task)));
+  if (!(next == view())) move_to(next, ViewMove::pan);
+}
+
+void TimelineCanvas::zoom(double factor) {
+  const bool inside = rect().contains(hands_.pointer().toPoint()) && hands_.pointer().x() > gutter;
+  zoom_at(inside ? hands_.pointer().x() - gutter : lanes_width() / 2, factor);
+}
+
+void TimelineCanvas::zoom_at(double x, double factor) {
+  if (first_ == nullptr) return;
+  CanvasView next = view();
+  next.axis = zoomed(next.axis, x, factor, span(), lanes_width());
+  move_to(next, ViewMove::zoom);
+}
+
+void TimelineCanvas::pan(double share_of_width) {
+  if (first_ == nullptr) return;
+  CanvasView next = view();
+  next.axis = panned(next.axis, share_of_width * lanes_width(), span(), lanes_width());
+  move_to(next, ViewMove::pan);
+}
+
+void TimelineCanvas::scroll(double pixels) {
+  CanvasView next = view();
+  next.top = clamped_top(next.top + pixels);
+  move_to(next, ViewMove::scroll);
+}
+
+void TimelineCanvas::scale_lanes(double factor) {
+  CanvasView next = view();
+  const double now = lane_height() / devicePixelRatioF();
+  next.lane_height = std::clamp(now * factor, 9.0, 200.0);
+  move_to(next, ViewMove::zoom);
+  CanvasView in_range = view();
+  in_range.top = clamped_top(in_range.top);
+  move_to(in_range, ViewMove::zoom);
+}
+
+void TimelineCanvas::resizeEvent(QResizeEvent* event) {
+  if (first_ != nullptr && event->oldSize().width() > gutter) {
+    // The same stretch of time on the new width.
+    const double before = std::max(1, event->oldSize().width() - gutter);
+    history_.change_all([&](CanvasView& seen) {
+      seen.axis.picoseconds_per_pixel =
+          std::max(1.0, seen.axis.picoseconds_per_pixel * before / lanes_width());
+    });
+  }
+  QWidget::resizeEvent(event);
+}
+
+bool TimelineCanvas::event(QEvent* event) {
+  if (event->type() == QEvent::NativeGesture) {
+    const auto* gesture = static_cast<QNativeGestureEvent*>(event);
+    if (gesture->gestureType() == Qt::ZoomNativeGesture) {
+      zoom_at(gesture->position().x() - gutter, std::exp(-gesture->value()));
+      return true;
+    }
+  }
+  return QWidget::event(event);
+}
+
+void TimelineCanvas::wheelEvent(QWheelEvent* event) {
+  const QPoint turn = event->angleDelta();
+  const double steps = (turn.y() != 0 ? turn.y() : turn.x()) / 120.0;
+  const bool scrolls = content_height() > height() - header;
+  if (event->modifiers() & Qt::ShiftModifier || turn.x() != 0) {
+    pan(-0.1 * steps);
+  } else if (event->modifiers() & Qt::AltModifier) {
+    scale_lanes(std::pow(1.15, steps));
+  } else if (event->modifiers() & Qt::ControlModifier || !scrolls) {
+    zoom_at(event->position().x() - gutter, std::pow(1.25, -steps));
+  } else {
+    scroll(-60 * steps);
+  }
+  event->accept();
+}
+
+void TimelineCanvas::leaveEvent(QEvent* event) {
+  hands_.leave();
+  marked_.hovered = {};
+  if (on_hover) on_hover({});
+  update();
+  QWidget::leaveEvent(event);
+}
+
+void TimelineCanvas::paintEvent(QPaintEvent* event) {
+  QPainter painter(this);
+  painter.setClipRegion(event->region());
+  if (first_ == nullptr) return paint_empty(*this, painter);
+  frames_.want();
+  paint_frame(*this, frames_.last(), frames_.fits(frames_.last()), painter);
+  paint_overlay(*this, painter);
+  chrome_.paint(painter);
+  if (hands_.dragged()) hands_.paint_drag(painter);
+  if (hasFocus()) {
+    painter.setPen(qt_colour(colours().accent));
+    painter.setBrush(Qt::NoBrush);
+    painter.drawRect(rect().adjusted(0, 0, -1, -1));
+  }
 }
 
 }  // namespace penstock

@@ -1,5 +1,3 @@
-#include "gui/views/canvas/canvas_access.hpp"
-
 #include <QAccessibleWidget>
 #include <QPointer>
 #include <algorithm>

@@ -1,10 +1,10 @@
 #include <QMouseEvent>
-#include <QNativeGestureEvent>
-#include <QWheelEvent>
+#include <QPainter>
 #include <algorithm>
 #include <cmath>
 
 #include "gui/views/canvas/canvas.hpp"
+#include "gui/views/canvas/look.hpp"
 
 namespace penstock {
 namespace {
@@ -14,193 +14,158 @@ constexpr double snap_reach = 9;
 
 }  // namespace
 
-void TimelineCanvas::resizeEvent(QResizeEvent* event) {
-  if (first_ != nullptr && event->oldSize().width() > gutter) {
-    // The same stretch of time on the new width.
-    const double before = std::max(1, event->oldSize().width() - gutter);
-    history_.change_all([&](CanvasView& seen) {
-      seen.axis.picoseconds_per_pixel =
-          std::max(1.0, seen.axis.picoseconds_per_pixel * before / lanes_width());
-    });
-  }
-  QWidget::resizeEvent(event);
-}
-
-void TimelineCanvas::wheelEvent(QWheelEvent* event) {
-  const QPoint turn = event->angleDelta();
-  const double steps = (turn.y() != 0 ? turn.y() : turn.x()) / 120.0;
-  const bool scrolls = content_height() > height() - header;
-  if (event->modifiers() & Qt::ShiftModifier || turn.x() != 0) {
-    pan(-0.1 * steps);
-  } else if (event->modifiers() & Qt::AltModifier) {
-    scale_lanes(std::pow(1.15, steps));
-  } else if (event->modifiers() & Qt::ControlModifier || !scrolls) {
-    zoom_at(event->position().x() - gutter, std::pow(1.25, -steps));
-  } else {
-    scroll(-60 * steps);
-  }
-  event->accept();
-}
-
-bool TimelineCanvas::event(QEvent* event) {
-  if (event->type() == QEvent::NativeGesture) {
-    const auto* gesture = static_cast<QNativeGestureEvent*>(event);
-    if (gesture->gestureType() == Qt::ZoomNativeGesture) {
-      zoom_at(gesture->position().x() - gutter, std::exp(-gesture->value()));
-      return true;
-    }
-  }
-  return QWidget::event(event);
-}
-
-void TimelineCanvas::mousePressEvent(QMouseEvent* event) {
-  if (first_ == nullptr) return;
-  setFocus(Qt::MouseFocusReason);
-  pointer_ = drag_from_ = event->position();
-  drag_view_ = view();
+void CanvasHands::press(const QMouseEvent& event) {
+  if (canvas_.first() == nullptr) return;
+  canvas_.setFocus(Qt::MouseFocusReason);
+  pointer_ = drag_from_ = event.position();
+  drag_view_ = canvas_.view();
   dragged_ = false;
-  start_drag(*event);
+  start_drag(event);
 }
 
-void TimelineCanvas::start_drag(const QMouseEvent& event) {
+void CanvasHands::start_drag(const QMouseEvent& event) {
   const QPointF at = event.position();
   const bool left = event.button() == Qt::LeftButton;
-  const auto boundary = boundary_at(at);
+  const auto boundary = canvas_.boundary_at(at);
   if (at.y() < map_height) {
     drag_ = Drag::map;
     move_map(at.x());
   } else if (event.button() == Qt::MiddleButton ||
              (left && event.modifiers() & Qt::ShiftModifier)) {
     drag_ = Drag::pan;
-    setCursor(Qt::ClosedHandCursor);
-  } else if (left && boundary && on_boundary) {
+    canvas_.setCursor(Qt::ClosedHandCursor);
+  } else if (left && boundary && canvas_.on_boundary) {
     drag_ = Drag::boundary;
     boundary_ = *boundary;
-  } else if (left && is_movable(task_at(at)) && on_grab) {
+  } else if (left && is_movable(canvas_.task_at(at)) && canvas_.on_grab) {
     drag_ = Drag::op;
   } else if (left && at.x() >= gutter) {
     drag_ = Drag::area;
   }
 }
 
-void TimelineCanvas::mouseMoveEvent(QMouseEvent* event) {
-  pointer_ = event->position();
-  if (first_ == nullptr) return;
-  const QPointF way = event->position() - drag_from_;
+void CanvasHands::move(const QMouseEvent& event) {
+  pointer_ = event.position();
+  if (canvas_.first() == nullptr) return;
+  const QPointF way = event.position() - drag_from_;
   if (!dragged_ && way.manhattanLength() > click_reach) {
     dragged_ = true;
-    if (drag_ == Drag::op) on_grab();
+    if (drag_ == Drag::op) canvas_.on_grab();
   }
-  if (!drag_to(*event)) point_at(event->position());
-  if (on_hover) on_hover(text_at(event->position()));
+  if (!drag_to(event)) point_at(event.position());
+  if (canvas_.on_hover) canvas_.on_hover(canvas_.text_at(event.position()));
 }
 
 /// Whether something is dragged.
-bool TimelineCanvas::drag_to(const QMouseEvent& event) {
+bool CanvasHands::drag_to(const QMouseEvent& event) {
   const QPointF way = event.position() - drag_from_;
   if (drag_ == Drag::map) {
     move_map(event.position().x());
   } else if (drag_ == Drag::pan) {
     CanvasView next = drag_view_;
-    next.axis = panned(next.axis, -way.x(), span(), lanes_width());
-    next.top = clamped_top(next.top - way.y());
-    move_to(next, ViewMove::pan);
+    next.axis = panned(next.axis, -way.x(), canvas_.span(), canvas_.lanes_width());
+    next.top = canvas_.clamped_top(next.top - way.y());
+    canvas_.move_to(next, ViewMove::pan);
   } else if (drag_ == Drag::area && dragged_) {
     drag_area(event.position(), !(event.modifiers() & Qt::AltModifier));
-  } else if (drag_ == Drag::op && dragged_) {
-    on_carry(view().axis.time_at(event.position().x() - gutter), false);
-    update();
-  } else if (drag_ == Drag::boundary && dragged_) {
-    on_boundary(boundary_, static_cast<int>(std::lround(way.y() / pixels_per_layer)), false);
-    update();
   } else {
-    return false;
+    return carry(event.position(), false);
   }
   return true;
 }
 
-void TimelineCanvas::point_at(QPointF point) {
-  const ShownOp op = task_at(point);
-  if (drag_ == Drag::none) {
-    setCursor(boundary_at(point) ? Qt::SplitVCursor
-              : is_movable(op)   ? Qt::SizeHorCursor
-                                 : Qt::ArrowCursor);
+/// Whether an op or a boundary is dragged.
+bool CanvasHands::carry(QPointF to, bool released) {
+  if (!dragged_ || (drag_ != Drag::op && drag_ != Drag::boundary)) return false;
+  if (drag_ == Drag::op) {
+    canvas_.on_carry(canvas_.view().axis.time_at(to.x() - gutter), released);
+  } else {
+    const double layers = (to.y() - drag_from_.y()) / TimelineCanvas::pixels_per_layer;
+    canvas_.on_boundary(boundary_, static_cast<int>(std::lround(layers)), released);
   }
-  if (op == hovered_) return;
-  update(reach_of(hovered_));
-  hovered_ = op;
-  update(reach_of(hovered_));
+  canvas_.update();
+  return true;
+}
+
+void CanvasHands::point_at(QPointF point) {
+  const ShownOp op = canvas_.task_at(point);
+  if (drag_ == Drag::none) {
+    canvas_.setCursor(canvas_.boundary_at(point) ? Qt::SplitVCursor
+                      : is_movable(op)           ? Qt::SizeHorCursor
+                                                 : Qt::ArrowCursor);
+  }
+  canvas_.hover(op);
 }
 
 /// Whether a drag would move an op: the others are of runs that do not change.
-bool TimelineCanvas::is_movable(const ShownOp& op) const {
-  return !op.is_none() && op == selected_ && op.run == 0;
+bool CanvasHands::is_movable(const ShownOp& op) const {
+  return !op.is_none() && op == canvas_.selected() && op.run == 0;
 }
 
-void TimelineCanvas::drag_area(QPointF to, bool snap) {
-  const LaneRow* const from = row_at(drag_from_.y());
-  const std::uint8_t of = from == nullptr ? 0 : run_of(*from);
-  const RunLanes& lanes = *run(of).lanes;
-  const std::uint32_t one = rank_at(drag_from_.y());
-  const std::uint32_t other = rank_at(to.y());
+void CanvasHands::drag_area(QPointF to, bool snap) {
+  const LaneRow* const from = canvas_.row_at(drag_from_.y());
+  const std::uint8_t of = from == nullptr ? 0 : canvas_.run_of(*from);
+  const RunLanes& lanes = *canvas_.run(of).lanes;
+  const std::uint32_t one = canvas_.rank_at(drag_from_.y());
+  const std::uint32_t other = canvas_.rank_at(to.y());
   Area area{.first_rank = std::min(one, other), .end_rank = std::max(one, other) + 1, .run = of};
-  const auto reach = static_cast<std::int64_t>(snap_reach * view().axis.picoseconds_per_pixel);
+  const auto reach =
+      static_cast<std::int64_t>(snap_reach * canvas_.view().axis.picoseconds_per_pixel);
   const auto edge = [&](double x) {
-    const std::int64_t time = view().axis.time_at(x - gutter);
+    const std::int64_t time = canvas_.view().axis.time_at(x - gutter);
     const auto near = nearest_edge(lanes, area.first_rank, area.end_rank, time, reach);
     return snap && near ? *near : std::clamp<std::int64_t>(time, 0, lanes.span);
   };
   area.begin = edge(std::min(drag_from_.x(), to.x()));
   area.end = edge(std::max(drag_from_.x(), to.x()));
-  set_area(area);
+  canvas_.set_area(area);
 }
 
-void TimelineCanvas::mouseReleaseEvent(QMouseEvent* event) {
+void CanvasHands::release(const QMouseEvent& event) {
   if (drag_ == Drag::area && !dragged_) {
-    select(task_at(event->position()), false);
-    if (selected_.is_none()) set_area(std::nullopt);
+    canvas_.select(canvas_.task_at(event.position()), false);
+    if (canvas_.selected().is_none()) canvas_.set_area(std::nullopt);
   }
-  if (drag_ == Drag::op && dragged_) {
-    on_carry(view().axis.time_at(event->position().x() - gutter), true);
-  }
-  if (drag_ == Drag::boundary && dragged_) {
-    const double way = event->position().y() - drag_from_.y();
-    on_boundary(boundary_, static_cast<int>(std::lround(way / pixels_per_layer)), true);
-  }
+  carry(event.position(), true);
   drag_ = Drag::none;
-  unsetCursor();
-  update();
+  canvas_.unsetCursor();
+  canvas_.update();
 }
 
-void TimelineCanvas::mouseDoubleClickEvent(QMouseEvent* event) {
-  if (first_ == nullptr || event->position().x() < gutter) return;
-  const ShownOp op = task_at(event->position());
+void CanvasHands::click_twice(const QMouseEvent& event) {
+  if (canvas_.first() == nullptr || event.position().x() < gutter) return;
+  const ShownOp op = canvas_.task_at(event.position());
   if (!op.is_none()) {
-    const Timeline& timeline = run(op.run).run->timeline;
+    const Timeline& timeline = canvas_.run(op.run).run->timeline;
     const std::int64_t begin = timeline.begin[op.task].picoseconds;
     const std::int64_t end = timeline.end[op.task].picoseconds;
-    const double pixel = view().axis.picoseconds_per_pixel;
-    if (static_cast<double>(end - begin) > 3 * pixel) return fit_stretch(begin, end);
+    const double pixel = canvas_.view().axis.picoseconds_per_pixel;
+    if (static_cast<double>(end - begin) > 3 * pixel) return canvas_.fit_stretch(begin, end);
   }
-  zoom_at(event->position().x() - gutter, 1.0 / 16);
+  canvas_.zoom_at(event.position().x() - gutter, 1.0 / 16);
 }
 
-void TimelineCanvas::leaveEvent(QEvent* event) {
-  pointer_ = {-1, -1};
-  hovered_ = {};
-  if (on_hover) on_hover({});
-  update();
-  QWidget::leaveEvent(event);
+void CanvasHands::move_map(double x) {
+  const double share = (x - gutter) / canvas_.lanes_width();
+  CanvasView next = canvas_.view();
+  const auto middle =
+      static_cast<std::int64_t>(share * static_cast<double>(canvas_.first()->lanes->span));
+  next.axis.origin = middle - static_cast<std::int64_t>(canvas_.lanes_width() / 2 *
+                                                        next.axis.picoseconds_per_pixel);
+  next.axis = panned(next.axis, 0, canvas_.first()->lanes->span, canvas_.lanes_width());
+  canvas_.move_to(next, ViewMove::pan);
 }
 
-void TimelineCanvas::move_map(double x) {
-  const double share = (x - gutter) / lanes_width();
-  CanvasView next = view();
-  const auto middle = static_cast<std::int64_t>(share * static_cast<double>(first_->lanes->span));
-  next.axis.origin =
-      middle - static_cast<std::int64_t>(lanes_width() / 2 * next.axis.picoseconds_per_pixel);
-  next.axis = panned(next.axis, 0, first_->lanes->span, lanes_width());
-  move_to(next, ViewMove::pan);
+/// Where a dragged op would stand, or a boundary.
+void CanvasHands::paint_drag(QPainter& painter) {
+  painter.setPen(QPen(qt_colour(canvas_.colours().accent), 2));
+  if (drag_ == Drag::op && !canvas_.selected().is_none()) {
+    const QRectF strip = canvas_.place_of_task(canvas_.selected());
+    painter.drawLine(QPointF(pointer_.x(), strip.top() - 3),
+                     QPointF(pointer_.x(), strip.bottom() + 3));
+  } else if (drag_ == Drag::boundary) {
+    painter.drawLine(QPointF(0, pointer_.y()), QPointF(gutter, pointer_.y()));
+  }
 }
 
 }  // namespace penstock

@@ -1,184 +1,53 @@
-#include <QPaintEvent>
+#include "gui/views/canvas/canvas_paint.hpp"
+
+#include <QPaintEngine>
 #include <QPainter>
 #include <QPainterPath>
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "experiments/show/pictures/palette.hpp"
-#include "gui/views/canvas/canvas.hpp"
-#include "gui/views/canvas/canvas_drawing.hpp"
 #include "gui/views/canvas/look.hpp"
 
 namespace penstock {
-void TimelineCanvas::paintEvent(QPaintEvent* event) {
-  QPainter painter(this);
-  painter.setClipRegion(event->region());
-  if (first_ == nullptr) return paint_empty(painter);
-  want_frame();
-  paint_frame(painter);
-  paint_overlay(painter);
-  paint_marks(painter);
-  paint_chrome(painter);
-  if (dragged_) paint_drag(painter);
-  if (hasFocus()) {
-    painter.setPen(qt_colour(theme(theme_).accent));
-    painter.setBrush(Qt::NoBrush);
-    painter.drawRect(rect().adjusted(0, 0, -1, -1));
+namespace {
+
+/// The rank and run of the selected op.
+std::pair<std::uint32_t, std::uint8_t> selected_lane(const CanvasScene& scene) {
+  if (scene.selected().is_none()) return {UINT32_MAX, 0};
+  return {rank_of_task(scene.run(scene.selected().run).run->plan, scene.selected().task),
+          scene.selected().run};
+}
+
+QString name_of(const CanvasScene& scene, const LaneRow& row) {
+  const QString letter = QChar(letter_of_run(row.run, scene.choice().frozen));
+  switch (row.kind) {
+    case LaneKind::send:
+      return "sends";
+    case LaneKind::receive:
+      return "receives";
+    case LaneKind::memory:
+      return "memory";
+    case LaneKind::difference:
+      return letter + " − A";
+    case LaneKind::link:
+      return "link " + qt_text(text(scene.first()->run->plan.links[row.rank]));
+    case LaneKind::compute:
+      break;
   }
-}
-
-void TimelineCanvas::paint_empty(QPainter& painter) {
-  painter.fillRect(rect(), qt_colour(theme(theme_).ground));
-  painter.setPen(qt_colour(theme(theme_).ink));
-  painter.drawText(rect().adjusted(8, 8, -8, -8), Qt::AlignCenter | Qt::TextWordWrap,
-                   "Open a file with Ctrl+O, or drop it here:\n"
-                   "a scenario (.json), a timeline (.timeline),\n"
-                   "an order (.csv), results of a sweep (.jsonl),\n"
-                   "or traces of the PyTorch profiler (.json, .json.gz).\n\n"
-                   "Ctrl+Shift+E opens an example.");
-}
-
-void TimelineCanvas::paint_frame(QPainter& painter) {
-  const QRectF target(gutter, header, lanes_width(), std::max(1, height() - header));
-  if (fits_now(*frame_)) {
-    painter.drawImage(target, frame_->image);
-    return;
-  }
-  painter.fillRect(target, qt_colour(theme(theme_).ground));
-  const TimeAxis& then = frame_->view.axis;
-  const double wide = frame_->image.width() / frame_->ratio;
-  const double left = view().axis.x_of(then.origin);
-  const double right = view().axis.x_of(then.time_at(wide));
-  const double high = frame_->image.height() / frame_->ratio;
-  const auto put = [&](const QRectF& room, double up) {
-    painter.save();
-    painter.setClipRect(room);
-    painter.drawImage(QRectF(gutter + left, header + up, right - left, high), frame_->image);
-    painter.restore();
-  };
-  put(room_of(false), frame_->view.top - view().top);
-  if (kept_height() > 0) put(room_of(true), 0);
-}
-
-void TimelineCanvas::paint_overlay(QPainter& painter) {
-  const Theme& colours = theme(theme_);
-  painter.save();
-  painter.setClipRect(QRect(gutter, header, width() - gutter, height() - header));
-  if (kept_height() > 0) {
-    painter.setPen(qt_colour(colours.grid));
-    const double end = header + kept_height() - 1;
-    painter.drawLine(QPointF(gutter, end), QPointF(width(), end));
-  }
-  if (area_) paint_area(painter);
-  if (!path_.empty()) paint_path(painter);
-  const auto frame = [&](const ShownOp& op, const QPen& pen) {
-    const QRectF place = place_of_task(op);
-    if (place.isNull()) return;
-    const std::uint32_t rank = rank_of_task(run(op.run).run->plan, op.task);
-    painter.setPen(pen);
-    painter.setBrush(Qt::NoBrush);
-    painter.save();
-    painter.setClipRect(room_of(is_pinned(rank)), Qt::IntersectClip);
-    painter.drawRect(place.adjusted(0, 0, -1, -1));
-    painter.restore();
-    paint_arrows(painter, op);
-  };
-  if (hovered_ != selected_) frame(hovered_, {qt_colour(colours.ink), 1});
-  frame(selected_, {qt_colour(colours.accent), 2});
-  painter.restore();
-}
-
-/// Where a dragged op would stand, or a boundary.
-void TimelineCanvas::paint_drag(QPainter& painter) {
-  painter.setPen(QPen(qt_colour(theme(theme_).accent), 2));
-  if (drag_ == Drag::op && !selected_.is_none()) {
-    const QRectF strip = place_of_task(selected_);
-    painter.drawLine(QPointF(pointer_.x(), strip.top() - 3),
-                     QPointF(pointer_.x(), strip.bottom() + 3));
-  } else if (drag_ == Drag::boundary) {
-    painter.drawLine(QPointF(0, pointer_.y()), QPointF(gutter, pointer_.y()));
-  }
-}
-
-void TimelineCanvas::paint_area(QPainter& painter) {
-  const Theme& colours = theme(theme_);
-  const double left = gutter + view().axis.x_of(area_->begin);
-  const double right = gutter + view().axis.x_of(area_->end);
-  QColor shade = qt_colour(colours.accent);
-  shade.setAlpha(36);
-  const auto put = [&](std::uint32_t first_rank, std::uint32_t last_rank, const QRectF& room) {
-    const QRectF box(QPointF(left, place_of_lane(first_rank, area_->run).top()),
-                     QPointF(right, place_of_lane(last_rank, area_->run).bottom()));
-    painter.fillRect(box.intersected(room), shade);
-  };
-  const QRectF first = place_of_lane(area_->first_rank, area_->run);
-  if (choice_.pinned.empty()) {
-    put(area_->first_rank, area_->end_rank - 1, room_of(false));
-  } else {
-    // Pinned ranks stand elsewhere.
-    for (std::uint32_t rank = area_->first_rank; rank < area_->end_rank; ++rank) {
-      put(rank, rank, room_of(is_pinned(rank)));
-    }
-  }
-  painter.setPen(QPen(qt_colour(colours.accent), 1));
-  painter.drawLine(QPointF(left, header), QPointF(left, height()));
-  painter.drawLine(QPointF(right, header), QPointF(right, height()));
-  painter.drawText(QPointF(left + 4, std::max(first.top() - 3, header + 12.0)),
-                   qt_text(short_time(area_->end - area_->begin)));
-}
-
-void TimelineCanvas::paint_path(QPainter& painter) {
-  const Theme& colours = theme(theme_);
-  painter.setRenderHint(QPainter::Antialiasing);
-  QPainterPath line;
-  const QColor stroke = qt_colour(mix(colours.ink, peak_colour, 0.25));
-  painter.setPen(QPen(stroke, 1.6));
-  painter.setBrush(Qt::NoBrush);
-  double last_x = -1e9;
-  // Below the labels.
-  const auto low = [](const QRectF& place) { return place.top() + place.height() * 0.85; };
-  const Plan& plan = run(path_.run).run->plan;
-  for (const TaskId task : path_.tasks) {
-    const QRectF place = place_of_task({task, path_.run});
-    if (place.isNull()) return;
-    const bool is_action = !is_transfer(plan.class_of(task).pass);
-    if (place.left() > width() + 5000) break;
-    if (place.right() < gutter - 5000) continue;
-    if (line.elementCount() == 0) line.moveTo(place.left(), low(place));
-    if (place.right() - last_x >= 1) {
-      line.lineTo(place.left(), low(place));
-      line.lineTo(place.right(), low(place));
-      last_x = place.right();
-    }
-    if (is_action && place.width() >= 4) {
-      painter.drawRect(place.adjusted(0.8, 0.8, -0.8, -0.8));
-    }
-  }
-  painter.drawPath(line);
-  painter.setRenderHint(QPainter::Antialiasing, false);
-}
-
-void TimelineCanvas::paint_arrows(QPainter& painter, const ShownOp& op) {
-  painter.setRenderHint(QPainter::Antialiasing);
-  for_each_arrow(op, [&](const QPointF& start, const QPointF& end) {
-    QPainterPath path(start);
-    const double bend = std::max(8.0, std::abs(end.x() - start.x()) / 2);
-    path.cubicTo(start + QPointF(bend, 0), end - QPointF(bend, 0), end);
-    painter.drawPath(path);
-    painter.drawLine(end, end + QPointF(-6, -4));
-    painter.drawLine(end, end + QPointF(-6, 4));
-  });
-  painter.setRenderHint(QPainter::Antialiasing, false);
+  const bool several = scene.choice().runs > 1 && scene.choice().style != PairStyle::ghost;
+  return QString("rank %1").arg(row.rank) + (several ? " " + letter : QString());
 }
 
 /// Calls `visit(start, end)` for the arrow of each input of a task and each of its readers.
-void TimelineCanvas::for_each_arrow(
-    const ShownOp& op, const std::function<void(const QPointF&, const QPointF&)>& visit) const {
-  const Plan& plan = run(op.run).run->plan;
+void for_each_arrow(const CanvasScene& scene, const ShownOp& op,
+                    const std::function<void(const QPointF&, const QPointF&)>& visit) {
+  const Plan& plan = scene.run(op.run).run->plan;
   const TaskId task = op.task;
   const auto arrow = [&](TaskId from, TaskId to) {
-    const QRectF one = place_of_task({from, op.run});
-    const QRectF other = place_of_task({to, op.run});
+    const QRectF one = scene.place_of_task({from, op.run});
+    const QRectF other = scene.place_of_task({to, op.run});
     visit({one.right(), one.center().y()}, {other.left(), other.center().y()});
   };
   plan.for_each_input(task, [&](TaskId input) { arrow(input, task); });
@@ -190,14 +59,333 @@ void TimelineCanvas::for_each_arrow(
   }
 }
 
-QRect TimelineCanvas::reach_of(const ShownOp& op) const {
-  QRectF reach = place_of_task(op);
+/// Paints what is marked over the lanes.
+class CanvasOverlay : CanvasParts {
+ public:
+  CanvasOverlay(const CanvasScene& scene, QPainter& painter) : scene_(scene), painter_(painter) {}
+
+  void paint() {
+    const Theme& colours = scene_.colours();
+    painter_.save();
+    painter_.setClipRect(
+        QRect(gutter, header, scene_.widget().width() - gutter, scene_.widget().height() - header));
+    if (scene_.kept_height() > 0) {
+      painter_.setPen(qt_colour(colours.grid));
+      const double end = header + scene_.kept_height() - 1;
+      painter_.drawLine(QPointF(gutter, end), QPointF(scene_.widget().width(), end));
+    }
+    if (scene_.area()) paint_area();
+    if (!scene_.path().empty()) paint_path();
+    const auto frame = [&](const ShownOp& op, const QPen& pen) {
+      const QRectF place = scene_.place_of_task(op);
+      if (place.isNull()) return;
+      const std::uint32_t rank = rank_of_task(scene_.run(op.run).run->plan, op.task);
+      painter_.setPen(pen);
+      painter_.setBrush(Qt::NoBrush);
+      painter_.save();
+      painter_.setClipRect(scene_.room_of(scene_.is_pinned(rank)), Qt::IntersectClip);
+      painter_.drawRect(place.adjusted(0, 0, -1, -1));
+      painter_.restore();
+      paint_arrows(op);
+    };
+    if (scene_.hovered() != scene_.selected()) frame(scene_.hovered(), {qt_colour(colours.ink), 1});
+    frame(scene_.selected(), {qt_colour(colours.accent), 2});
+    painter_.restore();
+  }
+
+  void paint_marks() {
+    painter_.setPen(qt_colour(scene_.colours().accent));
+    for (std::size_t i = 0; i < scene_.marks().size(); ++i) {
+      const double x = gutter + scene_.view().axis.x_of(scene_.marks()[i]);
+      if (x < gutter) continue;
+      painter_.drawLine(QPointF(x, map_height), QPointF(x, scene_.widget().height()));
+      painter_.drawText(QPointF(x + 3, scene_.widget().height() - 5), QString::number(i + 1));
+    }
+  }
+
+ private:
+  void paint_area() {
+    const Theme& colours = scene_.colours();
+    const double left = gutter + scene_.view().axis.x_of(scene_.area()->begin);
+    const double right = gutter + scene_.view().axis.x_of(scene_.area()->end);
+    QColor shade = qt_colour(colours.accent);
+    shade.setAlpha(36);
+    const auto put = [&](std::uint32_t first_rank, std::uint32_t last_rank, const QRectF& room) {
+      const QRectF box(
+          QPointF(left, scene_.place_of_lane(first_rank, scene_.area()->run).top()),
+          QPointF(right, scene_.place_of_lane(last_rank, scene_.area()->run).bottom()));
+      painter_.fillRect(box.intersected(room), shade);
+    };
+    const QRectF first = scene_.place_of_lane(scene_.area()->first_rank, scene_.area()->run);
+    if (scene_.choice().pinned.empty()) {
+      put(scene_.area()->first_rank, scene_.area()->end_rank - 1, scene_.room_of(false));
+    } else {
+      // Pinned ranks stand elsewhere.
+      for (std::uint32_t rank = scene_.area()->first_rank; rank < scene_.area()->end_rank; ++rank) {
+        put(rank, rank, scene_.room_of(scene_.is_pinned(rank)));
+      }
+    }
+    painter_.setPen(QPen(qt_colour(colours.accent), 1));
+    painter_.drawLine(QPointF(left, header), QPointF(left, scene_.widget().height()));
+    painter_.drawLine(QPointF(right, header), QPointF(right, scene_.widget().height()));
+    painter_.drawText(QPointF(left + 4, std::max(first.top() - 3, header + 12.0)),
+                      qt_text(short_time(scene_.area()->end - scene_.area()->begin)));
+  }
+
+  void paint_path() {
+    const Theme& colours = scene_.colours();
+    painter_.setRenderHint(QPainter::Antialiasing);
+    QPainterPath line;
+    const QColor stroke = qt_colour(mix(colours.ink, peak_colour, 0.25));
+    painter_.setPen(QPen(stroke, 1.6));
+    painter_.setBrush(Qt::NoBrush);
+    double last_x = -1e9;
+    // Below the labels.
+    const auto low = [](const QRectF& place) { return place.top() + place.height() * 0.85; };
+    const Plan& plan = scene_.run(scene_.path().run).run->plan;
+    for (const TaskId task : scene_.path().tasks) {
+      const QRectF place = scene_.place_of_task({task, scene_.path().run});
+      if (place.isNull()) return;
+      const bool is_action = !is_transfer(plan.class_of(task).pass);
+      if (place.left() > scene_.widget().width() + 5000) break;
+      if (place.right() < gutter - 5000) continue;
+      if (line.elementCount() == 0) line.moveTo(place.left(), low(place));
+      if (place.right() - last_x >= 1) {
+        line.lineTo(place.left(), low(place));
+        line.lineTo(place.right(), low(place));
+        last_x = place.right();
+      }
+      if (is_action && place.width() >= 4) {
+        painter_.drawRect(place.adjusted(0.8, 0.8, -0.8, -0.8));
+      }
+    }
+    painter_.drawPath(line);
+    painter_.setRenderHint(QPainter::Antialiasing, false);
+  }
+
+  void paint_arrows(const ShownOp& op) {
+    painter_.setRenderHint(QPainter::Antialiasing);
+    for_each_arrow(scene_, op, [&](const QPointF& start, const QPointF& end) {
+      QPainterPath path(start);
+      const double bend = std::max(8.0, std::abs(end.x() - start.x()) / 2);
+      path.cubicTo(start + QPointF(bend, 0), end - QPointF(bend, 0), end);
+      painter_.drawPath(path);
+      painter_.drawLine(end, end + QPointF(-6, -4));
+      painter_.drawLine(end, end + QPointF(-6, 4));
+    });
+    painter_.setRenderHint(QPainter::Antialiasing, false);
+  }
+
+  const CanvasScene& scene_;
+  QPainter& painter_;
+};
+
+}  // namespace
+
+void paint_empty(const CanvasScene& scene, QPainter& painter) {
+  painter.fillRect(scene.widget().rect(), qt_colour(scene.colours().ground));
+  painter.setPen(qt_colour(scene.colours().ink));
+  painter.drawText(scene.widget().rect().adjusted(8, 8, -8, -8), Qt::AlignCenter | Qt::TextWordWrap,
+                   "Open a file with Ctrl+O, or drop it here:\n"
+                   "a scenario (.json), a timeline (.timeline),\n"
+                   "an order (.csv), results of a sweep (.jsonl),\n"
+                   "or traces of the PyTorch profiler (.json, .json.gz).\n\n"
+                   "Ctrl+Shift+E opens an example.");
+}
+
+void paint_frame(const CanvasScene& scene, const CanvasFrame& frame, bool fits, QPainter& painter) {
+  const QRectF target(CanvasParts::gutter, CanvasParts::header, scene.lanes_width(),
+                      std::max(1, scene.widget().height() - CanvasParts::header));
+  if (fits) {
+    painter.drawImage(target, frame.image);
+    return;
+  }
+  painter.fillRect(target, qt_colour(scene.colours().ground));
+  const TimeAxis& then = frame.view.axis;
+  const double wide = frame.image.width() / frame.ratio;
+  const double left = scene.view().axis.x_of(then.origin);
+  const double right = scene.view().axis.x_of(then.time_at(wide));
+  const double high = frame.image.height() / frame.ratio;
+  const auto put = [&](const QRectF& room, double up) {
+    painter.save();
+    painter.setClipRect(room);
+    painter.drawImage(
+        QRectF(CanvasParts::gutter + left, CanvasParts::header + up, right - left, high),
+        frame.image);
+    painter.restore();
+  };
+  put(scene.room_of(false), frame.view.top - scene.view().top);
+  if (scene.kept_height() > 0) put(scene.room_of(true), 0);
+}
+
+void paint_overlay(const CanvasScene& scene, QPainter& painter) {
+  CanvasOverlay overlay(scene, painter);
+  overlay.paint();
+  overlay.paint_marks();
+}
+
+QRect reach_of(const CanvasScene& scene, const ShownOp& op) {
+  QRectF reach = scene.place_of_task(op);
   if (reach.isNull()) return {};
-  for_each_arrow(op, [&](const QPointF& start, const QPointF& end) {
+  for_each_arrow(scene, op, [&](const QPointF& start, const QPointF& end) {
     const double bend = std::abs(end.x() - start.x()) / 2;
     reach |= QRectF(start, end).normalized().adjusted(-bend, 0, bend, 0);
   });
-  return reach.adjusted(-10, -6, 10, 6).toAlignedRect() & rect();
+  return reach.adjusted(-10, -6, 10, 6).toAlignedRect() & scene.widget().rect();
+}
+
+/// Ruler, map and names of the lanes. Kept as pictures: while the pointer moves, they stay.
+void CanvasChrome::paint(QPainter& painter) {
+  if (painter.paintEngine()->type() != QPaintEngine::Raster) {
+    paint_gutter(painter);
+    paint_header(painter);
+    return paint_map(painter);
+  }
+  draw_chrome();
+  painter.drawImage(QPointF(0, header), pictures_.gutter);
+  painter.drawImage(QPointF(0, 0), pictures_.header);
+}
+
+void CanvasChrome::draw_chrome() {
+  const Pictures wanted{.view = scene_.view(),
+                        .size = scene_.widget().size(),
+                        .ratio = scene_.widget().devicePixelRatioF(),
+                        .generation = scene_.generation(),
+                        .lane = selected_lane(scene_),
+                        .font = scene_.widget().font(),
+                        .header = {},
+                        .gutter = {}};
+  if (pictures_.fits(wanted)) return;
+  pictures_ = wanted;
+  const auto picture = [&](QSize room) {
+    QImage image(room * wanted.ratio, QImage::Format_RGB32);
+    image.setDevicePixelRatio(wanted.ratio);
+    return image;
+  };
+  pictures_.header = picture({scene_.widget().width(), header});
+  QPainter above(&pictures_.header);
+  above.setFont(scene_.widget().font());
+  paint_header(above);
+  paint_map(above);
+  pictures_.gutter = picture({gutter, std::max(1, scene_.widget().height() - header)});
+  QPainter beside(&pictures_.gutter);
+  beside.setFont(scene_.widget().font());
+  beside.translate(0, -header);
+  paint_gutter(beside);
+}
+
+void CanvasChrome::paint_header(QPainter& painter) {
+  const Theme& colours = scene_.colours();
+  painter.fillRect(QRect(0, map_height, scene_.widget().width(), header - map_height),
+                   qt_colour(colours.panel));
+  const QFontMetrics metrics(scene_.widget().font());
+  const double apart = metrics.horizontalAdvance("000.000 ms") + 16;
+  painter.setClipRect(QRect(gutter, map_height, scene_.widget().width() - gutter,
+                            scene_.widget().height() - map_height));
+  for (const RulerTick& tick : ruler_ticks(scene_.view().axis, scene_.lanes_width(), apart)) {
+    const double x = gutter + tick.x;
+    painter.setPen(qt_colour(colours.grid));
+    painter.drawLine(QPointF(x, header - 7), QPointF(x, header));
+    const QString text = qt_text(tick.text);
+    const double half = metrics.horizontalAdvance(text) / 2.0;
+    painter.setPen(qt_colour(colours.faint_ink));
+    const double left = std::max<double>(gutter + 2, x - half);
+    painter.drawText(QPointF(left, header - 10), text);
+  }
+  painter.setClipping(false);
+  painter.setPen(qt_colour(colours.grid));
+  painter.drawLine(0, header - 1, scene_.widget().width(), header - 1);
+}
+
+void CanvasChrome::draw_map() {
+  const Theme& colours = scene_.colours();
+  const int wide = static_cast<int>(scene_.lanes_width());
+  if (map_generation_ == scene_.generation() && map_.width() == wide) return;
+  map_generation_ = scene_.generation();
+  map_ = QImage(wide, map_height, QImage::Format_RGB32);
+  map_.fill(qt_colour(mix(colours.panel, colours.ink, 0.35)));
+  const auto shares = idle_over_time(*scene_.first(), wide);
+  const Pixels pixels{reinterpret_cast<std::uint32_t*>(map_.bits()), wide, map_height,
+                      static_cast<std::size_t>(map_.bytesPerLine()) / 4};
+  for (int x = 0; x < wide; ++x) {
+    float end = 0;
+    int done = 0;
+    for (std::size_t c = 0; c < idle_cause_count; ++c) {
+      end += shares[static_cast<std::size_t>(x)][c] * map_height;
+      const int until = static_cast<int>(std::lround(end));
+      pixels.fill(x, done, x + 1, until, packed(colours.idle[c]));
+      done = until;
+    }
+  }
+}
+
+void CanvasChrome::paint_map(QPainter& painter) {
+  const Theme& colours = scene_.colours();
+  draw_map();
+  painter.fillRect(QRect(0, 0, scene_.widget().width(), map_height), qt_colour(colours.panel));
+  painter.drawImage(gutter, 0, map_);
+  painter.setPen(qt_colour(colours.faint_ink));
+  painter.drawText(QRect(4, 0, gutter - 8, map_height), Qt::AlignVCenter | Qt::AlignLeft,
+                   "idle share");
+  const double span = std::max(1.0, static_cast<double>(scene_.first()->lanes->span));
+  const double scale = scene_.lanes_width() / span;
+  const double left = gutter + static_cast<double>(scene_.view().axis.origin) * scale;
+  const double right =
+      gutter + static_cast<double>(scene_.view().axis.time_at(scene_.lanes_width())) * scale;
+  QRectF window(left, 1, std::max(3.0, right - left), map_height - 2);
+  window = window.intersected(QRectF(gutter, 1, scene_.lanes_width() - 1, map_height - 2));
+  painter.setBrush(Qt::NoBrush);
+  painter.setPen(QPen(qt_colour(colours.accent), 2));
+  painter.drawRect(window);
+}
+
+/// Writes the name of a lane where there is room for it below `free_from`; where the next may
+/// begin.
+double CanvasChrome::paint_name(QPainter& painter, const LaneRow& row, QColor ink,
+                                double free_from) const {
+  const double high = row.height / scene_.widget().devicePixelRatioF();
+  const double needed = QFontMetrics(scene_.widget().font()).height() * 0.9;
+  double middle = scene_.top_of(row) + high / 2;
+  if (row.top == 0) middle = std::max(middle, header + needed / 2 - scene_.view().top);
+  const bool is_main = row.kind == LaneKind::compute;
+  if (!is_main && row.kind != LaneKind::link && high < needed) return free_from;
+  if (middle - needed / 2 < free_from || middle + needed / 2 > scene_.widget().height())
+    return free_from;
+  painter.setPen(ink);
+  painter.drawText(QRectF(6, middle - needed, gutter - 12, 2 * needed),
+                   Qt::AlignVCenter | (is_main ? Qt::AlignLeft : Qt::AlignRight),
+                   name_of(scene_, row));
+  return middle + needed / 2;
+}
+
+void CanvasChrome::paint_gutter(QPainter& painter) {
+  const Theme& colours = scene_.colours();
+  painter.fillRect(QRect(0, header, gutter, scene_.widget().height() - header),
+                   qt_colour(colours.panel));
+  double free_from = header;
+  painter.setClipRect(QRect(0, header, gutter, scene_.widget().height() - header));
+  const auto [selected_rank, selected_run] = selected_lane(scene_);
+  const double kept = scene_.kept_height();
+  for (const LaneRow& row : scene_.rows()) {
+    if (row.ghost) continue;
+    if (kept > 0 && !row.pinned) {
+      free_from = std::max(free_from, header + kept);
+      painter.setClipRect(
+          QRectF(0, header + kept, gutter, scene_.widget().height() - header - kept));
+    }
+    if (row.pinned) {
+      const double high = row.height / scene_.widget().devicePixelRatioF();
+      painter.fillRect(QRectF(0, scene_.top_of(row), 3, high), qt_colour(colours.accent));
+    }
+    const bool is_main = row.kind == LaneKind::compute;
+    const bool is_selected = is_main && row.rank == selected_rank && row.run == selected_run;
+    const Colour ink = is_main ? colours.ink : colours.faint_ink;
+    free_from = paint_name(painter, row, qt_colour(is_selected ? colours.accent : ink), free_from);
+  }
+  painter.setClipping(false);
+  if (kept == 0) return;
+  painter.setPen(qt_colour(colours.grid));
+  painter.drawLine(QPointF(0, header + kept - 1), QPointF(gutter, header + kept - 1));
 }
 
 }  // namespace penstock

@@ -1,6 +1,7 @@
 #include "gui/views/canvas/look.hpp"
 
 #include <QApplication>
+#include <QFontDatabase>
 #include <QFontMetrics>
 #include <QImage>
 #include <QPainter>
@@ -46,6 +47,13 @@ void apply_theme(ThemeName name) {
   font.setFamilies({"DejaVu Sans", font.family()});
   font.setPointSizeF(9.5);
   QApplication::setFont(font);
+}
+
+QFont fixed_font() {
+  QFont font = QFontDatabase::systemFont(QFontDatabase::FixedFont);
+  font.setFamilies({"DejaVu Sans Mono", font.family()});
+  font.setPointSizeF(9.5);
+  return font;
 }
 
 ThemeName system_theme() {

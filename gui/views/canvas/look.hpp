@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "gui/models/drawing/theme.hpp"
-#include "gui/models/strips/glyphs.hpp"
+#include "gui/models/strips/pixels.hpp"
 
 namespace penstock {
 
@@ -21,6 +21,9 @@ QPalette palette_of(const Theme& theme);
 
 /// Sets style, palette and font of the application. No text is smaller than 9 pt.
 void apply_theme(ThemeName name);
+
+/// Of texts to read and write.
+QFont fixed_font();
 
 /// The theme that the system asks for.
 ThemeName system_theme();

@@ -1,7 +1,6 @@
 #include "gui/views/panels/scenario_panel.hpp"
 
 #include <QAbstractItemView>
-#include <QFontDatabase>
 #include <QKeyEvent>
 #include <QScrollBar>
 #include <QStringListModel>
@@ -9,7 +8,6 @@
 #include <QVBoxLayout>
 
 #include "experiments/input/scenario/document.hpp"
-#include "gui/models/change/scenario_keys.hpp"
 #include "gui/models/change/text_place.hpp"
 #include "gui/views/canvas/look.hpp"
 
@@ -19,10 +17,7 @@ ScenarioPanel::ScenarioPanel(QWidget* parent)
       editor_(new QPlainTextEdit),
       problem_(new QLabel),
       completer_(new QCompleter(this)) {
-  QFont font = QFontDatabase::systemFont(QFontDatabase::FixedFont);
-  font.setFamilies({"DejaVu Sans Mono", font.family()});
-  font.setPointSizeF(9.5);
-  editor_->setFont(font);
+  editor_->setFont(fixed_font());
   editor_->setLineWrapMode(QPlainTextEdit::NoWrap);
   editor_->setAccessibleName("Text of the scenario");
   editor_->setPlaceholderText("Open a scenario to change its text.");

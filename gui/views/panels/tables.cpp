@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "experiments/input/files/table.hpp"
-#include "experiments/measure/comparison/comparison.hpp"
+#include "experiments/show/results/run_summary.hpp"
 #include "gui/models/view/time_axis.hpp"
 #include "gui/views/canvas/look.hpp"
 #include "sim/report/idle_cause.hpp"
@@ -79,25 +79,6 @@ double percent(Time part, Time whole) {
   return 100 * static_cast<double>(part.picoseconds) / static_cast<double>(whole.picoseconds);
 }
 
-}  // namespace
-
-QTreeWidget* make_table(const QStringList& columns, const QString& accessible_name,
-                        std::function<void(TaskId)> on_op) {
-  auto* table = new QTreeWidget;
-  table->setHeaderLabels(columns);
-  table->header()->setStretchLastSection(false);
-  table->setRootIsDecorated(false);
-  table->setAlternatingRowColors(true);
-  table->setUniformRowHeights(true);
-  table->setAccessibleName(accessible_name);
-  table->sortByColumn(-1, Qt::AscendingOrder);
-  QObject::connect(table, &QTreeWidget::itemActivated, table, [on_op](QTreeWidgetItem* row, int) {
-    const QVariant task = row->data(0, task_role);
-    if (task.isValid() && on_op) on_op(task.toUInt());
-  });
-  return table;
-}
-
 QStringList idle_columns() {
   QStringList columns{"rank", "idle", "idle %"};
   for (std::size_t c = 0; c < idle_cause_count; ++c) {
@@ -129,8 +110,6 @@ void fill_idle(QTreeWidget& table, const ViewedRun& run) {
   finish(table);
 }
 
-QStringList path_columns() { return {"op", "where", "begin", "length", "waits"}; }
-
 void fill_path(QTreeWidget& table, const ViewedRun& run) {
   start(table);
   int rows = 0;
@@ -146,8 +125,6 @@ void fill_path(QTreeWidget& table, const ViewedRun& run) {
   }
   finish(table);
 }
-
-QStringList memory_columns() { return {"rank", "peak", "at", "largest kinds"}; }
 
 void fill_memory(QTreeWidget& table, const ViewedRun& run) {
   start(table);
@@ -169,8 +146,6 @@ void fill_memory(QTreeWidget& table, const ViewedRun& run) {
   finish(table);
 }
 
-QStringList link_columns() { return {"link", "use %", "busy", "transfers", "bytes"}; }
-
 void fill_links(QTreeWidget& table, const ViewedRun& run) {
   start(table);
   for (const LinkReport& link : run.report.links) {
@@ -183,6 +158,34 @@ void fill_links(QTreeWidget& table, const ViewedRun& run) {
     row->set(4, qt_text(bytes_text(link.bytes)), static_cast<double>(link.bytes));
   }
   finish(table);
+}
+
+}  // namespace
+
+QTreeWidget* make_table(const QStringList& columns, const QString& accessible_name,
+                        std::function<void(TaskId)> on_op) {
+  auto* table = new QTreeWidget;
+  table->setHeaderLabels(columns);
+  table->header()->setStretchLastSection(false);
+  table->setRootIsDecorated(false);
+  table->setAlternatingRowColors(true);
+  table->setUniformRowHeights(true);
+  table->setAccessibleName(accessible_name);
+  table->sortByColumn(-1, Qt::AscendingOrder);
+  QObject::connect(table, &QTreeWidget::itemActivated, table, [on_op](QTreeWidgetItem* row, int) {
+    const QVariant task = row->data(0, task_role);
+    if (task.isValid() && on_op) on_op(task.toUInt());
+  });
+  return table;
+}
+
+const std::vector<RunTable>& run_tables() {
+  static const std::vector<RunTable> tables{
+      {"Idle time", "Idle time by cause", idle_columns(), fill_idle},
+      {"Critical path", "Critical path", {"op", "where", "begin", "length", "waits"}, fill_path},
+      {"Memory", "Memory by rank", {"rank", "peak", "at", "largest kinds"}, fill_memory},
+      {"Links", "Links", {"link", "use %", "busy", "transfers", "bytes"}, fill_links}};
+  return tables;
 }
 
 QStringList op_columns() { return {"op", "begin", "end", "length", "microbatch"}; }

@@ -2,6 +2,7 @@
 
 #include <QTreeWidget>
 #include <functional>
+#include <vector>
 
 #include "experiments/plan/sweeps/tables/row_table.hpp"
 #include "gui/models/drawing/painted_run.hpp"
@@ -12,27 +13,21 @@ namespace penstock {
 QTreeWidget* make_table(const QStringList& columns, const QString& accessible_name,
                         std::function<void(TaskId)> on_op);
 
-// Each fills a list with what it says of a run; what was there is gone.
+/// A list of what a report says of a run: idle time, critical path, memory, links.
+struct RunTable {
+  QString title;  // of its dock
+  QString accessible_name;
+  QStringList columns;
+  /// What was there is gone.
+  void (*fill)(QTreeWidget& table, const ViewedRun& run);
+};
+const std::vector<RunTable>& run_tables();
 
-/// Idle time of each rank by cause, and how it adds up.
-void fill_idle(QTreeWidget& table, const ViewedRun& run);
-/// The steps of the critical path.
-void fill_path(QTreeWidget& table, const ViewedRun& run);
-/// The memory peak of each rank, by kind.
-void fill_memory(QTreeWidget& table, const ViewedRun& run);
-/// The use of each link.
-void fill_links(QTreeWidget& table, const ViewedRun& run);
 /// The ops of a rank in order, for screen readers; the first `most` from a moment on.
+QStringList op_columns();
 void fill_ops(QTreeWidget& table, const PaintedRun& run, std::uint32_t rank, std::int64_t from,
               int most);
 /// The rows of a sweep: what varies, and the main results. The first column names the row.
 void fill_sweep(QTreeWidget& table, const RowTable& rows);
-
-/// The headings of the lists above.
-QStringList idle_columns();
-QStringList path_columns();
-QStringList memory_columns();
-QStringList link_columns();
-QStringList op_columns();
 
 }  // namespace penstock

@@ -21,8 +21,6 @@ class Background : public QObject {
   void request(Work work, double at_once_below_ms);
   /// Forgets what runs and what waits: their results are dropped.
   void cancel();
-  bool busy() const { return running_; }
-  double last_ms() const { return last_ms_; }
   /// Waits until nothing runs or waits; results have arrived then, and nothing else has happened.
   void finish();
 

@@ -1,20 +1,17 @@
 #include "gui/views/window/viewer_window.hpp"
 
+#include <QDialog>
+#include <QListWidget>
 #include <QMenuBar>
 #include <QMimeData>
-#include <QSettings>
 #include <QStatusBar>
 #include <QToolBar>
+#include <QVBoxLayout>
 #include <algorithm>
 #include <array>
 
-#include "experiments/input/files/table.hpp"
-#include "gui/models/run/open_files.hpp"
-#include "gui/views/canvas/canvas_access.hpp"
 #include "gui/views/canvas/look.hpp"
 #include "gui/views/panels/tables.hpp"
-#include "gui/views/window/viewer_action.hpp"
-#include "sim/base/error.hpp"
 
 namespace penstock {
 namespace {
@@ -30,26 +27,87 @@ QList<QKeySequence> sequences(std::string_view keys) {
   return all;
 }
 
-/// Of what the ranks of an area do.
-QString area_text(const Area& area, const PaintedRun& run) {
-  const AreaUse use = use_of(area, *run.lanes, run.run->plan);
-  const std::int64_t length = area.end - area.begin;
-  const double all = static_cast<double>(length) * (area.end_rank - area.first_rank);
-  QString text = QString("%1, %2, %3 % busy")
-                     .arg(qt_text(short_time(length)), qt_text(counted(use.ops, "op")))
-                     .arg(all > 0 ? 100 * static_cast<double>(use.busy) / all : 0, 0, 'f', 1);
-  for (std::size_t c = 0; c < idle_cause_count; ++c) {
-    if (use.by_cause[c] == 0) continue;
-    text += QString(", %1 %2").arg(name(static_cast<IdleCause>(c)),
-                                   qt_text(short_time(use.by_cause[c])));
+QStringList keys_of(const QAction& action) {
+  QStringList keys;
+  for (const QKeySequence& key : action.shortcuts()) {
+    keys << key.toString(QKeySequence::NativeText);
   }
-  return text;
+  return keys;
+}
+
+/// An empty dialog that goes when it is closed.
+QDialog* new_dialog(QWidget* parent, const QString& title, const QString& name) {
+  auto* dialog = new QDialog(parent);
+  dialog->setAttribute(Qt::WA_DeleteOnClose);
+  dialog->setWindowTitle(title);
+  dialog->setObjectName(name);
+  return dialog;
+}
+
+/// Shows an empty list that is narrowed by typing. `on_pick` takes what an item has as
+/// `Qt::UserRole`; the dialog is closed then.
+QListWidget* show_choice(QWidget* parent, const QString& title, const QString& name,
+                         const std::function<void(const QVariant&)>& on_pick) {
+  QDialog* const dialog = new_dialog(parent, title, name);
+  auto* column = new QVBoxLayout(dialog);
+  auto* field = new QLineEdit;
+  field->setPlaceholderText("Type a part of its name");
+  field->setAccessibleName("Part of the name");
+  auto* list = new QListWidget;
+  list->setAccessibleName(title);
+  column->addWidget(field);
+  column->addWidget(list);
+  const auto take = [dialog, list, on_pick] {
+    QListWidgetItem* const item = list->currentItem();
+    if (item == nullptr || item->isHidden()) return;
+    const QVariant picked = item->data(Qt::UserRole);
+    // What is picked may wait for events, which would delete a closed dialog within its own key.
+    dialog->hide();
+    on_pick(picked);
+    dialog->deleteLater();
+  };
+  QObject::connect(field, &QLineEdit::textChanged, list, [list](const QString& text) {
+    QListWidgetItem* first = nullptr;
+    for (int row = 0; row < list->count(); ++row) {
+      QListWidgetItem* const item = list->item(row);
+      item->setHidden(!item->text().contains(text, Qt::CaseInsensitive));
+      if (first == nullptr && !item->isHidden()) first = item;
+    }
+    list->setCurrentItem(first);
+  });
+  QObject::connect(field, &QLineEdit::returnPressed, dialog, take);
+  QObject::connect(list, &QListWidget::itemActivated, dialog, take);
+  dialog->resize(460, 480);
+  dialog->show();
+  field->setFocus();
+  return list;
+}
+
+/// Shows a text to read and copy.
+void show_text(QWidget* parent, const QString& title, const QString& name, const QString& text) {
+  QDialog* const dialog = new_dialog(parent, title, name);
+  auto* column = new QVBoxLayout(dialog);
+  auto* field = new QPlainTextEdit(text);
+  field->setReadOnly(true);
+  field->setAccessibleName(title);
+  column->addWidget(field);
+  dialog->resize(640, 240);
+  dialog->show();
+  field->setFocus();
 }
 
 }  // namespace
 
 ViewerWindow::ViewerWindow(ThemeName theme)
-    : theme_(theme), tabs_(new QTabWidget), opening_(this), changing_(this) {
+    : tabs_(new QTabWidget),
+      hover_(new TextLine("What is under the pointer")),
+      message_(new TextLine("Message")),
+      runs_(*tabs_, theme),
+      changes_(runs_),
+      comparison_(runs_, changes_),
+      files_(*this, runs_, changes_, comparison_),
+      steps_(runs_),
+      panels_(*this, runs_, changes_) {
   install_canvas_access();
   setWindowTitle("Penstock");
   // What does not fit scrolls.
@@ -61,59 +119,60 @@ ViewerWindow::ViewerWindow(ThemeName theme)
   tabs_->setDocumentMode(true);
   tabs_->setAccessibleName("Open runs");
   setCentralWidget(tabs_);
-  connect(tabs_, &QTabWidget::currentChanged, this, [this] { show_tab(); });
-  connect(tabs_, &QTabWidget::tabCloseRequested, this, [this](int tab) {
-    tabs_->setCurrentIndex(tab);
-    close_run();
-  });
   build_status();
-  build_docks();
   build_actions();
-  rest_.setSingleShot(true);
-  rest_.setInterval(150);
-  connect(&blink_, &QTimer::timeout, this, [this] {
-    if (now() == nullptr || now()->others.empty()) return blink_.stop();
-    const LaneChoice& choice = canvas()->choice();
-    const bool was_last =
-        choice.style == PairStyle::only_other && choice.other >= now()->others.size();
-    was_last ? pair_style(PairStyle::only_first) : show_other_alone();
-  });
-  connect(&rest_, &QTimer::timeout, this, [this] { hands_rest(); });
-  auto* empty = new TimelineCanvas;
-  empty->set_theme(theme_);
-  tabs_->addTab(empty, "nothing open");
-  tabs_->tabBar()->setVisible(false);
-  refresh_panels();
+  wire();
+  refresh();
 }
 
-ViewerWindow::~ViewerWindow() {
-  if (cancelled_ != nullptr) *cancelled_ = true;
-  opening_.cancel();
-  changing_.cancel();
-  opening_.finish();
-  changing_.finish();
+void ViewerWindow::wire() {
+  connect(tabs_, &QTabWidget::currentChanged, this, [this] {
+    changes_.show_tab();
+    refresh();
+  });
+  connect(tabs_, &QTabWidget::tabCloseRequested, this, [this](int tab) {
+    tabs_->setCurrentIndex(tab);
+    runs_.close();
+  });
+  runs_.on_canvas = [this](TimelineCanvas& canvas) { connect_canvas(canvas); };
+  runs_.on_change = [this] { refresh(); };
+  runs_.on_selection = [this] { panels_.refresh_selection(); };
+  runs_.on_look = [this] { panels_.refresh_legend(); };
+  runs_.on_message = [this](const QString& text) { message_->set_text(text); };
+  steps_.on_area = [this] { panels_.refresh_ops(); };
+  comparison_.on_held = [this] { panels_.raise_dock("Comparison"); };
+  files_.on_sweep = [this](const RowTable& rows) { panels_.show_sweep(rows); };
+  panels_.on_row = [this](std::size_t row) { files_.open_row(row); };
+}
+
+void ViewerWindow::connect_canvas(TimelineCanvas& canvas) {
+  canvas.on_selection = [this] { panels_.refresh_selection(); };
+  canvas.on_hover = [this](const QString& text) { hover_->set_text(text); };
+  // Another tab may come in front while a hand drags.
+  canvas.on_grab = [this, &canvas] {
+    if (OpenRun* const open = runs_.shown_by(&canvas)) changes_.grab_op(*open);
+  };
+  canvas.on_carry = [this, &canvas](std::int64_t time, bool released) {
+    if (OpenRun* const open = runs_.shown_by(&canvas)) changes_.carry(*open, time, released);
+  };
+  canvas.on_boundary = [this, &canvas](std::uint32_t rank, int layers, bool released) {
+    if (OpenRun* const open = runs_.shown_by(&canvas))
+      changes_.move_boundary(*open, rank, layers, released);
+  };
 }
 
 void ViewerWindow::build_status() {
-  hover_ = new TextLine("What is under the pointer");
-  use_ = new TextLine("Selection");
-  message_ = new TextLine("Message");
-  for (TextLine* line : {message_, use_}) line->on_click = [this] { show_whole_message(); };
-  cancel_ = new QPushButton("Cancel");
-  cancel_->hide();
-  progress_ = new QProgressBar;
-  progress_->setMaximumWidth(140);
-  progress_->setAccessibleName("Opening");
-  progress_->hide();
+  for (TextLine* line : {message_, &panels_.selection_line()}) {
+    line->on_click = [this] { show_whole_message(); };
+  }
   // What changes with every move of the pointer takes the room that is left, and moves nothing.
   hover_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed);
   hover_->setMinimumWidth(120);
   statusBar()->addWidget(message_);
   statusBar()->addWidget(hover_, 1);
-  statusBar()->addWidget(progress_);
-  statusBar()->addWidget(cancel_);
-  statusBar()->addPermanentWidget(use_);
-  connect(cancel_, &QPushButton::clicked, this, [this] { cancel_opening(); });
+  statusBar()->addWidget(&files_.progress());
+  statusBar()->addWidget(&files_.cancel());
+  statusBar()->addPermanentWidget(&panels_.selection_line());
 }
 
 void ViewerWindow::build_actions() {
@@ -125,7 +184,7 @@ void ViewerWindow::build_actions() {
     action->setObjectName(qt_text(entry.id));
     action->setShortcuts(sequences(entry.keys));
     connect(action, &QAction::triggered, this,
-            [this, run = entry.run] { guarded([&] { run(*this); }); });
+            [this, run = entry.run] { runs_.guarded([&] { run(*this); }); });
     menu->addAction(action);
     // Lists and sliders keep the keys that move in them.
     const bool moves = std::any_of(moving_keys.begin(), moving_keys.end(), [&](const char* key) {
@@ -135,11 +194,10 @@ void ViewerWindow::build_actions() {
     QWidget* const home = moves ? static_cast<QWidget*>(tabs_) : this;
     home->addAction(action);
     actions_.emplace(entry.id, action);
-    if (entry.id == "open") recent_ = menu->addMenu("Open recent");
+    if (entry.id == "open") menu->addMenu(&files_.recent());
   }
   QMenu* const panels = menus["View"]->addMenu("Panels");
-  for (QDockWidget* dock : docks_) panels->addAction(dock->toggleViewAction());
-  show_recent();
+  for (QDockWidget* dock : panels_.docks()) panels->addAction(dock->toggleViewAction());
 
   auto* bar = addToolBar("Tools");
   bar->setObjectName("Tools");
@@ -147,66 +205,36 @@ void ViewerWindow::build_actions() {
   for (const char* id : {"open", "fit", "back", "path", "memory", "freeze", "export_view"}) {
     bar->addAction(action(id));
   }
-  search_ = new QLineEdit;
-  search_->setPlaceholderText("Search: stage:3 kind:B mb:12 dur>2ms");
-  search_->setAccessibleName("Search ops");
-  search_->setClearButtonEnabled(true);
-  search_->setMaximumWidth(330);
   bar->addSeparator();
-  bar->addWidget(search_);
-  connect(search_, &QLineEdit::returnPressed, this, [this] { guarded([this] { run_search(); }); });
+  bar->addWidget(&steps_.search_field());
 }
 
 QAction* ViewerWindow::action(std::string_view id) const { return actions_.find(id)->second; }
 
-OpenRun* ViewerWindow::now() {
-  const int tab = tabs_->currentIndex();
-  if (tab < 0 || static_cast<std::size_t>(tab) >= runs_.size()) return nullptr;
-  return &runs_[static_cast<std::size_t>(tab)];
-}
-
-OpenRun* ViewerWindow::shown_by(const TimelineCanvas* canvas) {
-  const auto found = std::find_if(runs_.begin(), runs_.end(),
-                                  [&](const OpenRun& open) { return open.canvas == canvas; });
-  return found == runs_.end() ? nullptr : &*found;
-}
-
-TimelineCanvas* ViewerWindow::canvas() {
-  OpenRun* const open = now();
-  return open != nullptr ? open->canvas : static_cast<TimelineCanvas*>(tabs_->currentWidget());
-}
-
-void ViewerWindow::guarded(const std::function<void()>& work) {
-  try {
-    work();
-  } catch (const std::exception& error) {
-    show_message(QString::fromUtf8(error.what()));
+void ViewerWindow::refresh() {
+  const OpenRun* const open = now();
+  for (const ViewerAction& entry : viewer_actions()) {
+    action(entry.id)->setEnabled(open != nullptr || !entry.needs_run);
   }
+  setWindowTitle(open == nullptr ? QString("Penstock") : qt_text(open->run->title) + " – Penstock");
+  changes_.show_text();
+  panels_.refresh();
 }
-
-void ViewerWindow::show_message(const QString& text) { message_->set_text(text); }
-
-QString ViewerWindow::message() const { return message_->text(); }
 
 void ViewerWindow::finish() {
-  opening_.finish();
-  changing_.finish();
-  hands_rest();
-  changing_.finish();
+  files_.finish();
+  changes_.finish();
   if (now() != nullptr) canvas()->finish();
 }
 
 void ViewerWindow::set_theme(ThemeName name) {
-  theme_ = name;
   apply_theme(name);
-  for (int tab = 0; tab < tabs_->count(); ++tab) {
-    static_cast<TimelineCanvas*>(tabs_->widget(tab))->set_theme(name);
-  }
-  refresh_legend();
+  runs_.set_theme(name);
+  panels_.refresh_legend();
 }
 
 void ViewerWindow::cycle_theme() {
-  set_theme(static_cast<ThemeName>((static_cast<std::size_t>(theme_) + 1) % theme_count));
+  set_theme(static_cast<ThemeName>((static_cast<std::size_t>(theme_name()) + 1) % theme_count));
 }
 
 void ViewerWindow::dragEnterEvent(QDragEnterEvent* event) {
@@ -218,119 +246,75 @@ void ViewerWindow::dropEvent(QDropEvent* event) {
   for (const QUrl& url : event->mimeData()->urls()) {
     if (url.isLocalFile()) paths << url.toLocalFile();
   }
-  if (paths.isEmpty()) return show_message("Only files of this machine open here");
-  open_files_later(paths);
+  if (paths.isEmpty()) return runs_.say("Only files of this machine open here");
+  files_.open_files_later(paths);
 }
 
-/// The knobs of the tab that came in front begin at the run that it shows.
-void ViewerWindow::show_tab() {
-  if (what_if_ == nullptr) return;
-  turning_ = false;
-  OpenRun* const open = now();
-  if (open != nullptr) {
-    open->base = open->run->scenario;
-    if (open->run->brief) rest_.start();
-  }
-  what_if_->show_scenario(open != nullptr ? open->base : nullptr);
-  refresh_panels();
-}
-
-// ---- panels ----
-
-void ViewerWindow::refresh_panels() {
-  OpenRun* const open = now();
-  refresh_actions();
-  if (open == nullptr) {
-    report_->clear();
-    comparison_->clear();
-    for (QTreeWidget* table : {idle_, path_, memory_, links_, ops_}) table->clear();
-    what_if_->show_scenario(nullptr);
-    scenario_panel_->show_scenario(nullptr);
-    use_->set_text({});
-    return;
-  }
-  const ViewedRun& run = *open->run;
-  setWindowTitle(qt_text(run.title) + " – Penstock");
-  report_->setPlainText(QString::fromStdString(run.text));
-  fill_idle(*idle_, run);
-  fill_path(*path_, run);
-  fill_memory(*memory_, run);
-  fill_links(*links_, run);
-  refresh_ops();
-  refresh_legend();
-  comparison_->setPlainText(comparison_text(*open));
-  if (!open->pairs.empty()) {
-    residuals_->show_residuals(open->pairs.front().residuals, "No op in both");
-  } else {
-    residuals_->show_residuals({}, "No second run");
-  }
-  scenario_panel_->show_scenario(run.scenario.get());
-  refresh_selection();
-}
-
-void ViewerWindow::refresh_legend() {
-  if (now() == nullptr || !canvas()->first()) return;
-  std::vector<PaintedRunPtr> runs{canvas()->first()};
-  runs.insert(runs.end(), canvas()->others().begin(), canvas()->others().end());
-  legend_->show_runs(runs, theme_, canvas()->choice().memory);
-}
-
-void ViewerWindow::refresh_ops() {
-  const TimelineCanvas& shown = *now()->canvas;
-  const ShownOp& op = shown.selected();
-  ops_run_ = 0;
-  std::uint32_t rank = 0;
-  if (!op.is_none()) {
-    ops_run_ = op.run;
-    rank = rank_of_task(shown.run(op.run).run->plan, op.task);
-  } else if (shown.area()) {
-    ops_run_ = shown.area()->run;
-    rank = shown.area()->first_rank;
-  }
-  fill_ops(*ops_, shown.run(ops_run_), rank, shown.area() ? shown.area()->begin : 0, 500);
-}
-
-void ViewerWindow::refresh_actions() {
-  const bool open = now() != nullptr;
+void ViewerWindow::show_actions() {
+  QListWidget* const choice = show_choice(
+      this, "Find an action", "actions",
+      [this](const QVariant& picked) { action(picked.toString().toStdString())->trigger(); });
   for (const ViewerAction& entry : viewer_actions()) {
-    action(entry.id)->setEnabled(open || !entry.needs_run);
+    auto* item = new QListWidgetItem(
+        qt_text(entry.text) + "\t" + keys_of(*action(entry.id)).join(", "), choice);
+    item->setData(Qt::UserRole, qt_text(entry.id));
+    item->setFlags(action(entry.id)->isEnabled() ? item->flags() : Qt::NoItemFlags);
   }
 }
 
-/// "B − A: time +0.5 ms …" for each run that is held against A.
-QString ViewerWindow::difference_text(const OpenRun& open) const {
-  const bool frozen = open.canvas->choice().frozen;
-  const ViewedRun& a = frozen ? *open.others.front() : *open.run;
+void ViewerWindow::show_lanes() {
+  OpenRun& open = *now();
+  QListWidget* const choice =
+      show_choice(this, "Find a lane", "lanes", [this](const QVariant& picked) {
+        if (now() == nullptr) return;
+        const OpSteps steps{now()->run->plan, now()->run->timeline, *canvas()->first()->lanes};
+        runs_.select(steps.on_rank(picked.toUInt(), canvas()->view().axis.origin));
+        canvas()->setFocus();
+      });
+  std::vector<QStringList> stages(open.run->plan.ranks);
+  for (const WorkClass& work : open.run->plan.classes) {
+    if (open.run->plan.is_link(work.resource)) continue;
+    const QString stage = QString::number(index(work.stage));
+    if (!stages[work.resource].contains(stage)) stages[work.resource] << stage;
+  }
+  for (std::uint32_t rank = 0; rank < open.run->plan.ranks; ++rank) {
+    auto* item = new QListWidgetItem(
+        QString("rank %1\tstage %2").arg(rank).arg(stages[rank].join(", ")), choice);
+    item->setData(Qt::UserRole, rank);
+  }
+}
+
+void ViewerWindow::show_help() {
+  QDialog* const dialog = new_dialog(this, "Keys", "help");
+  auto* column = new QVBoxLayout(dialog);
+  auto* table = make_table({"", "what it does", "keys"}, "Keys", {});
+  for (const ViewerAction& entry : viewer_actions()) {
+    new QTreeWidgetItem(
+        table, {qt_text(entry.menu), qt_text(entry.text), keys_of(*action(entry.id)).join("   ")});
+  }
+  const QList<QStringList> hand{
+      {"Hand", "Zoom at the pointer", "Ctrl+wheel, pinch"},
+      {"Hand", "Scroll ranks; zoom where all fit", "wheel"},
+      {"Hand", "Pan", "Shift+wheel, Shift+drag, middle button"},
+      {"Hand", "Height of the lanes", "Alt+wheel"},
+      {"Hand", "Select an area; its ends snap to ops", "drag (Alt: no snapping)"},
+      {"Hand", "Move the selected op in its order", "drag it along its lane"},
+      {"Hand", "Move layers between ranks", "drag the line between two names of ranks"},
+      {"Hand", "Zoom to an op", "double click"}};
+  for (const QStringList& row : hand) new QTreeWidgetItem(table, row);
+  for (int c = 0; c < 3; ++c) table->resizeColumnToContents(c);
+  column->addWidget(table);
+  dialog->resize(700, 640);
+  dialog->show();
+}
+
+void ViewerWindow::show_whole_message() {
   QStringList parts;
-  for (std::size_t place = 1; place <= open.others.size(); ++place) {
-    const std::size_t number = lettered(place, frozen);
-    const ViewedRun& run = number == 0 ? *open.run : *open.others[number - 1];
-    parts << QString(QChar(letter_of_run(place))) +
-                 " − A: " + qt_text(headline(a.report, run.report, a.brief || run.brief));
+  for (const TextLine* line : {hover_, message_, &panels_.selection_line()}) {
+    if (!line->text().isEmpty()) parts << line->text();
   }
-  return parts.join("; ");
-}
-
-void ViewerWindow::refresh_selection() {
-  OpenRun* const open = now();
-  if (open == nullptr) return;
-  const TimelineCanvas& shown = *open->canvas;
-  const ShownOp& op = shown.selected();
-  QString text = difference_text(*open);
-  if (!op.is_none()) {
-    const ViewedRun& run = *shown.run(op.run).run;
-    text = qt_text(op_text(run.plan, run.timeline, op.task, shown.of_run(op.run).toStdString()));
-    const TaskId cause = OpSteps{run.plan, run.timeline, *shown.run(op.run).lanes}.cause(op.task);
-    if (cause != no_task) text += "; waited for " + qt_text(task_text(run.plan, cause));
-  } else if (shown.area()) {
-    text = area_text(*shown.area(), shown.run(shown.area()->run));
-  }
-  use_->set_text(text);
-}
-
-void ViewerWindow::select(ShownOp op) {
-  if (now() == nullptr || op.is_none() || op.run >= canvas()->runs()) return;
-  if (op.task < canvas()->run(op.run).run->plan.tasks()) canvas()->select(op, true);
+  show_text(this, "Message", "message",
+            parts.isEmpty() ? "There is no message" : parts.join("\n\n"));
 }
 
 }  // namespace penstock

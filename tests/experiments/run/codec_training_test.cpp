@@ -1,9 +1,8 @@
-#include "experiments/run/codec_training.hpp"
-
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
 
+#include "experiments/run/codec_report.hpp"
 #include "experiments/run/run.hpp"
 #include "experiments/show/results/result_json.hpp"
 

@@ -51,12 +51,13 @@ QString fingerprint(Opened& opened) {
 /// A state in which every action has something to do.
 void get_ready(Opened& opened) {
   ViewerWindow& window = opened.window;
-  window.freeze_reference();
-  window.what_if().turn("microbatches", "8");
-  window.set_scenario(changed(*opened.run().scenario, {"/model/stages/1/forward_us=1300"}));
+  window.comparison().freeze_reference();
+  window.changes().what_if().turn("microbatches", "8");
+  window.changes().set_scenario(
+      changed(*opened.run().scenario, {"/model/stages/1/forward_us=1300"}));
   opened.settle();
-  window.search_field().setText("kind:F mb:3");
-  window.run_search();
+  window.steps().search_field().setText("kind:F mb:3");
+  window.steps().run_search();
   opened.canvas().set_choice({.transfers = true, .runs = 2, .style = PairStyle::mirrored});
   opened.canvas().scale_lanes(4);
   opened.canvas().zoom_at(300, 0.5);
@@ -65,7 +66,7 @@ void get_ready(Opened& opened) {
   opened.canvas().history().back();
   opened.canvas().select(opened.op("2F3"), false);
   opened.canvas().setFocus();
-  window.show_message("ready");
+  window.runs().say("ready");
   opened.settle();
 }
 
@@ -93,7 +94,7 @@ TEST_CASE("actions: every key of the table does something") {
     if (entry.id == "export_area") {
       opened.canvas().set_area(Area{0, 1'000'000'000, 0, 2});
     }
-    if (entry.id == "by_pass") opened.window.colour_by(ColourBy::stage);
+    if (entry.id == "by_pass") opened.window.runs().colour_by(ColourBy::stage);
     const QString before = fingerprint(opened);
     DialogCloser closer;
     QAction* const action = opened.window.action(entry.id);
@@ -219,7 +220,7 @@ TEST_CASE("actions: without a run, those that need one are disabled and nothing 
   for (const ViewerAction& entry : viewer_actions()) {
     CHECK(window.action(entry.id)->isEnabled() == !entry.needs_run);
   }
-  window.run_search();
+  window.steps().run_search();
   window.action("theme")->trigger();
   CHECK(window.theme_name() == ThemeName::dark);
   window.set_theme(ThemeName::light);
@@ -257,7 +258,7 @@ TEST_CASE(
   Opened opened;
   const testing::Scratch folder;
   save_in_next_dialog("PDF (*.pdf)", QString::fromStdString(folder.path("view")));
-  opened.window.export_dialog();
+  opened.window.files().export_dialog();
   CHECK(opened.window.message().toStdString() == "Written: " + folder.path("view.pdf"));
   CHECK(testing::content_of(folder.path("view.pdf")).starts_with("%PDF"));
 }

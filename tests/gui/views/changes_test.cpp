@@ -105,7 +105,8 @@ TEST_CASE(
     CHECK(follows(4));
     CHECK(opened.canvas().selected() == opened.op("0F4"));
   }
-  opened.window.set_scenario(changed(*opened.run().scenario, {"/schedule/microbatches=4"}));
+  opened.window.changes().set_scenario(
+      changed(*opened.run().scenario, {"/schedule/microbatches=4"}));
   opened.settle();
   CHECK(opened.canvas().selected() == no_task);
   CHECK(opened.canvas().bright().empty());
@@ -118,9 +119,9 @@ TEST_CASE("order: a changed order is saved beside its scenario, and both open ag
   const std::string moved = order_of(opened.run(), 0);
   const Time span = opened.run().span();
   const testing::Scratch folder;
-  opened.window.save_scenario(folder.path("moved.json"));
+  opened.window.files().save_scenario(folder.path("moved.json"));
   CHECK(!testing::content_of(folder.path("moved.csv")).empty());
-  opened.window.open_files_now({QString::fromStdString(folder.path("moved.json"))});
+  opened.window.files().open_files_now({QString::fromStdString(folder.path("moved.json"))});
   opened.settle();
   CHECK(order_of(opened.run(), 0) == moved);
   CHECK(opened.run().span() == span);
@@ -140,7 +141,7 @@ TEST_CASE("order: an existing file beside the scenario is replaced only if the u
       }
     });
     timer.start(20);
-    opened.window.save_scenario(json);
+    opened.window.files().save_scenario(json);
     CHECK((testing::content_of(csv) == "another") == (button == QMessageBox::No));
     CHECK(std::filesystem::exists(json) == (button == QMessageBox::Yes));
   }
@@ -150,7 +151,7 @@ TEST_CASE("layers: the line between two ranks, dragged, moves layers; Ctrl+Z bri
   Opened opened;
   const testing::Scratch folder;
   const std::string file = folder.file("layers.json", layered_text);
-  opened.window.open_files_now({QString::fromStdString(file)});
+  opened.window.files().open_files_now({QString::fromStdString(file)});
   opened.settle();
   const auto layers_of = [&](std::size_t stage) {
     return opened.run().layout->partition.stages[stage].size();
@@ -174,7 +175,8 @@ TEST_CASE("layers: the line between two ranks, dragged, moves layers; Ctrl+Z bri
 TEST_CASE("layers: the message counts those that moved, for each stage keeps one") {
   Opened opened;
   const testing::Scratch folder;
-  opened.window.open_files_now({QString::fromStdString(folder.file("l.json", layered_text))});
+  opened.window.files().open_files_now(
+      {QString::fromStdString(folder.file("l.json", layered_text))});
   opened.settle();
   const auto drag_far = [&] {
     const QPointF line(30, opened.canvas().place_of_task(opened.op("1F0")).top());
@@ -196,9 +198,9 @@ TEST_CASE("layers: stages given by numbers have none to move, and the drag says 
 TEST_CASE("undo: knobs that were turned go back in one step") {
   Opened opened;
   const Time before = opened.run().span();
-  opened.window.what_if().turn("latency", "9000");
+  opened.window.changes().what_if().turn("latency", "9000");
   for (const char* value : {"500", "900"}) {
-    opened.window.set_scenario(
+    opened.window.changes().set_scenario(
         changed(*opened.run().scenario, {std::string("/hardware/latency_us=") + value}));
     opened.settle();
   }
@@ -213,7 +215,7 @@ TEST_CASE("undo: knobs that were turned go back in one step") {
 /// Moves a slider, after which the run is brief until the hand rests.
 void turn_latency(Opened& opened) {
   const Time before = opened.run().span();
-  for (auto* slider : opened.window.what_if().findChildren<QSlider*>()) {
+  for (auto* slider : opened.window.changes().what_if().findChildren<QSlider*>()) {
     if (slider->accessibleName() == "Link latency") slider->setValue(700);
   }
   while (opened.run().span() == before) QTest::qWait(1);
@@ -222,7 +224,7 @@ void turn_latency(Opened& opened) {
 TEST_CASE("knobs: a run turned just before another tab came in front is completed in its own") {
   Opened opened;
   turn_latency(opened);
-  opened.window.open_files_now({testing::first_scenario});
+  opened.window.files().open_files_now({testing::first_scenario});
   QTest::qWait(400);
   auto* tabs = opened.window.findChild<QTabWidget*>();
   tabs->setCurrentIndex(0);
@@ -232,8 +234,8 @@ TEST_CASE("knobs: a run turned just before another tab came in front is complete
 TEST_CASE("freeze: a file that opens meanwhile takes no part") {
   Opened opened;
   turn_latency(opened);
-  opened.window.open_files_later({testing::first_scenario});
-  opened.window.freeze_reference();
+  opened.window.files().open_files_later({testing::first_scenario});
+  opened.window.comparison().freeze_reference();
   opened.settle();
   REQUIRE(opened.window.count() == 2);
   CHECK(opened.window.now()->others.empty());
@@ -352,7 +354,7 @@ TEST_CASE("opening: a bar and a button to cancel are there as long as it takes")
   auto* bar = opened.window.findChild<QProgressBar*>();
   REQUIRE(bar != nullptr);
   CHECK(!bar->isVisible());
-  opened.window.open_files_later({testing::first_scenario});
+  opened.window.files().open_files_later({testing::first_scenario});
   CHECK(bar->isVisible());
   QPushButton* cancel = nullptr;
   for (auto* button : opened.window.findChildren<QPushButton*>()) {
@@ -363,7 +365,7 @@ TEST_CASE("opening: a bar and a button to cancel are there as long as it takes")
   CHECK(!bar->isVisible());
   opened.settle();
   CHECK(opened.window.count() == 1);
-  opened.window.open_files_later({testing::first_scenario});
+  opened.window.files().open_files_later({testing::first_scenario});
   opened.settle();
   CHECK(!bar->isVisible());
   CHECK(opened.window.count() == 2);

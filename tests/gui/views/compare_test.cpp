@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "experiments/input/scenario/document.hpp"
-#include "gui/views/panels/heat_map.hpp"
+#include "gui/views/panels/indicators.hpp"
 #include "sim/base/error.hpp"
 #include "tests/gui/views/opened.hpp"
 #include "tests/support/scratch.hpp"
@@ -34,7 +34,7 @@ TEST_CASE("compare: K shows A and B in turn until it is pressed again") {
   Opened opened;
   opened.press(QKeySequence("K"));
   CHECK(opened.window.message().startsWith("There is no B"));
-  opened.window.freeze_reference();
+  opened.window.comparison().freeze_reference();
   opened.press(QKeySequence("K"));
   CHECK(opened.canvas().choice().style == PairStyle::only_other);
   CHECK(QTest::qWaitFor([&] { return opened.canvas().choice().style == PairStyle::only_first; },
@@ -48,12 +48,12 @@ TEST_CASE("compare: I goes through the steps of a trace, and B follows when alig
   opened.press(QKeySequence("I"));
   CHECK(opened.window.message() == "This run is one iteration");
   const QString folder = QString(PENSTOCK_ROOT) + "/tests/torch/traces/2.14.1-1f1b/";
-  opened.window.open_files_now({folder + "rank0.json.gz", folder + "rank1.json.gz"});
+  opened.window.files().open_files_now({folder + "rank0.json.gz", folder + "rank1.json.gz"});
   opened.settle();
   const std::vector<std::uint32_t> numbers = opened.run().iterations->numbers;
   opened.press(QKeySequence("I"));
   CHECK(opened.window.message() == "This is the last iteration");
-  opened.window.freeze_reference();
+  opened.window.comparison().freeze_reference();
   opened.press(QKeySequence("Shift+I"));
   CHECK(opened.run().timeline.iteration == numbers[numbers.size() - 2]);
   CHECK(opened.window.now()->pairs.front().second->timeline.iteration == numbers.back());
@@ -68,8 +68,9 @@ TEST_CASE("compare: I goes through the steps of a trace, and B follows when alig
 
 TEST_CASE("compare: Shift+L moves B so that the selected op begins in both at the same time") {
   Opened opened;
-  opened.window.freeze_reference();
-  opened.window.set_scenario(changed(*opened.run().scenario, {"/model/stages/0/forward_us=3000"}));
+  opened.window.comparison().freeze_reference();
+  opened.window.changes().set_scenario(
+      changed(*opened.run().scenario, {"/model/stages/0/forward_us=3000"}));
   opened.settle();
   const TaskId op = opened.op("3F0");
   opened.canvas().select(op, false);
@@ -90,7 +91,7 @@ TEST_CASE("compare: several files stand on one axis, and 2 shows one after the o
   const testing::Scratch folder;
   const QString b = changed_file(opened, folder, "b.json", "/model/stages/2/forward_us=1500");
   const QString c = changed_file(opened, folder, "c.json", "/model/stages/1/backward_us=900");
-  opened.window.compare_with({b, c});
+  opened.window.files().compare_with({b, c});
   opened.settle();
   REQUIRE(opened.window.now()->pairs.size() == 2);
   REQUIRE(opened.canvas().others().size() == 2);
@@ -103,9 +104,9 @@ TEST_CASE("compare: several files stand on one axis, and 2 shows one after the o
   CHECK(opened.window.message() == "Shown: only C");
   CHECK(opened.canvas().choice().other == 2);
   opened.press(QKeySequence("3"));
-  opened.window.compare_with({c});
+  opened.window.files().compare_with({c});
   CHECK(opened.canvas().others().size() == 3);
-  CHECK_THROWS_WITH_AS(opened.window.compare_with({b, b, b, b, b}),
+  CHECK_THROWS_WITH_AS(opened.window.files().compare_with({b, b, b, b, b}),
                        "9 runs are more than fit on one axis: at most 8", UsageError);
   CHECK(opened.canvas().others().size() == 3);
   opened.press(QKeySequence("Ctrl+Shift+D"));
@@ -118,7 +119,7 @@ TEST_CASE("compare: the runs of all tabs are stacked below the one in front") {
   CHECK(opened.window.message().startsWith("Open another run first"));
   const testing::Scratch folder;
   const QString slow = changed_file(opened, folder, "b.json", "/model/stages/2/forward_us=9000");
-  opened.window.open_files_now({slow});
+  opened.window.files().open_files_now({slow});
   opened.press(QKeySequence("Ctrl+Shift+T"));
   REQUIRE(opened.canvas().others().size() == 1);
   CHECK(opened.run().source == slow.toStdString());
@@ -129,13 +130,13 @@ TEST_CASE("compare: the first of some files is held against the others, which al
   Opened opened;
   const testing::Scratch folder;
   const QString slow = changed_file(opened, folder, "b.json", "/model/stages/2/forward_us=9000");
-  opened.window.open_compared({testing::first_scenario, slow});
+  opened.window.files().open_compared({testing::first_scenario, slow});
   opened.settle();
   REQUIRE(opened.canvas().others().size() == 1);
   const Time end = opened.window.now()->others.front()->span();
   REQUIRE(end > opened.run().span());
   CHECK(opened.canvas().view().axis.x_of(end.picoseconds) <= opened.canvas().lanes_width() + 1);
-  CHECK_THROWS_WITH_AS(opened.window.open_compared({slow}),
+  CHECK_THROWS_WITH_AS(opened.window.files().open_compared({slow}),
                        doctest::Contains("two or more runs are needed, got 1"), UsageError);
 }
 
@@ -148,11 +149,11 @@ double cpu_s(clockid_t clock) {
 TEST_CASE("compare: while a large run changes, it is compared in the second thread") {
   Opened opened;
   const auto change = [&](const char* setting) {
-    opened.window.set_scenario(changed(*opened.run().scenario, {setting}));
+    opened.window.changes().set_scenario(changed(*opened.run().scenario, {setting}));
     opened.settle();
   };
   change("/schedule/microbatches=6000");
-  opened.window.freeze_reference();
+  opened.window.comparison().freeze_reference();
   change("/hardware/latency_us=500");
   const double own = cpu_s(CLOCK_THREAD_CPUTIME_ID);
   const double all = cpu_s(CLOCK_PROCESS_CPUTIME_ID);
@@ -170,7 +171,7 @@ TEST_CASE("compare: an area may go over ranks that only B has") {
                            {"forward_us": 1000, "backward_us": 2000}]},
       "hardware": {"name": "ideal", "devices": 2},
       "schedule": {"name": "1f1b", "microbatches": 4}})"));
-  opened.window.open_compared({two, testing::first_scenario});
+  opened.window.files().open_compared({two, testing::first_scenario});
   opened.settle();
   REQUIRE(opened.run().plan.ranks == 2);
   TimelineCanvas& canvas = opened.canvas();
@@ -211,7 +212,7 @@ TEST_CASE("compare: a file against another one; the first difference is found; d
   const std::string slow = folder.file(
       "slow.json",
       document_text(changed(*opened.run().scenario, {"/model/stages/2/forward_us=1500"})));
-  opened.window.compare_with({QString::fromStdString(slow)});
+  opened.window.files().compare_with({QString::fromStdString(slow)});
   opened.settle();
   REQUIRE(!opened.window.now()->pairs.empty());
   opened.press(QKeySequence("J"));

@@ -141,11 +141,11 @@ TEST_CASE("hands: hovering says what is there: an op, a bubble with its cause") 
 
 TEST_CASE("what if: the run follows the slider, with the view where it was; B stays as a ghost") {
   Opened opened;
-  opened.window.freeze_reference();
+  opened.window.comparison().freeze_reference();
   opened.canvas().zoom_at(300, 0.5);
   const CanvasView view = opened.canvas().view();
   const Time before = opened.run().span();
-  auto sliders = opened.window.what_if().findChildren<QSlider*>();
+  auto sliders = opened.window.changes().what_if().findChildren<QSlider*>();
   const auto latency = std::find_if(sliders.begin(), sliders.end(), [](const QSlider* slider) {
     return slider->accessibleName() == "Link latency";
   });
@@ -164,7 +164,7 @@ TEST_CASE("what if: the run follows the slider, with the view where it was; B st
 TEST_CASE("what if: fields show values with units, not cut off, and read them") {
   Opened opened;
   const Time before = opened.run().span();
-  for (auto* field : opened.window.what_if().findChildren<QLineEdit*>()) {
+  for (auto* field : opened.window.changes().what_if().findChildren<QLineEdit*>()) {
     if (field->accessibleName().isEmpty()) continue;  // inside a spin box
     CAPTURE(field->accessibleName().toStdString());
     const QFontMetrics metrics = field->fontMetrics();
@@ -185,7 +185,7 @@ TEST_CASE("what if: a value that is not possible says so and leaves the run as i
   Opened opened;
   const Time before = opened.run().span();
   QLineEdit* jitter = nullptr;
-  for (auto* field : opened.window.what_if().findChildren<QLineEdit*>()) {
+  for (auto* field : opened.window.changes().what_if().findChildren<QLineEdit*>()) {
     if (field->accessibleName().startsWith("Jitter")) jitter = field;
   }
   REQUIRE(jitter != nullptr);
@@ -195,7 +195,7 @@ TEST_CASE("what if: a value that is not possible says so and leaves the run as i
   opened.settle();
   CHECK(opened.run().span() == before);
   bool said = false;
-  for (const auto* label : opened.window.what_if().findChildren<QLabel*>()) {
+  for (const auto* label : opened.window.changes().what_if().findChildren<QLabel*>()) {
     said = said || label->text().contains("/chance/jitter");
   }
   CHECK(said);
@@ -203,7 +203,7 @@ TEST_CASE("what if: a value that is not possible says so and leaves the run as i
 
 TEST_CASE("scenario: a fault is marked on its line; a good text changes the run") {
   Opened opened;
-  ScenarioPanel& panel = opened.window.scenario_panel();
+  ScenarioPanel& panel = opened.window.changes().scenario_panel();
   const QString text = panel.editor().toPlainText();
   panel.editor().setPlainText(QString(text).replace("\"1f1b\"", "\"1f1x\""));
   panel.check();
@@ -235,11 +235,11 @@ TEST_CASE("opening: a bad file gives the message of the command line, and the wi
   Opened opened;
   const testing::Scratch folder;
   const std::string bad = folder.file("bad.json", "{\"penstock\": 1, \"model\": 3}");
-  opened.window.open_files_later({QString::fromStdString(bad)});
+  opened.window.files().open_files_later({QString::fromStdString(bad)});
   opened.settle();
   CHECK(opened.window.message().contains("bad.json: /model"));
   CHECK(opened.window.count() == 1);
-  opened.window.open_files_later({testing::first_scenario});
+  opened.window.files().open_files_later({testing::first_scenario});
   opened.settle();
   CHECK(opened.window.count() == 2);
   CHECK(opened.window.message().isEmpty());
@@ -247,8 +247,8 @@ TEST_CASE("opening: a bad file gives the message of the command line, and the wi
 
 TEST_CASE("opening: what was cancelled does not appear") {
   Opened opened;
-  opened.window.open_files_later({testing::first_scenario});
-  opened.window.cancel_opening();
+  opened.window.files().open_files_later({testing::first_scenario});
+  opened.window.files().cancel_opening();
   opened.settle();
   CHECK(opened.window.count() == 1);
   CHECK(opened.window.message() == "Opening was cancelled");
@@ -256,10 +256,10 @@ TEST_CASE("opening: what was cancelled does not appear") {
 
 TEST_CASE("opening: closing the last run leaves an empty window that opens again") {
   Opened opened;
-  opened.window.close_run();
+  opened.window.runs().close();
   opened.settle();
   CHECK(opened.window.now() == nullptr);
-  opened.window.open_example();
+  opened.window.files().open_example();
   CHECK(opened.window.count() == 1);
 }
 

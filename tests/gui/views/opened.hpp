@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "gui/models/run/viewed_run.hpp"
-#include "gui/views/window/viewer_action.hpp"
 #include "gui/views/window/viewer_window.hpp"
 
 namespace penstock::testing {
@@ -23,7 +22,7 @@ struct Opened {
     window.show();
     window.activateWindow();
     REQUIRE(QTest::qWaitForWindowActive(&window));
-    window.open_files_now({first_scenario});
+    window.files().open_files_now({first_scenario});
     settle();
   }
   void settle() {

@@ -17,7 +17,7 @@ using testing::Opened;
 
 /// The words that Ctrl+Space offers behind a piece of text.
 QStringList offered_behind(Opened& opened, const QString& before) {
-  ScenarioPanel& panel = opened.window.scenario_panel();
+  ScenarioPanel& panel = opened.window.changes().scenario_panel();
   const QString text = panel.editor().toPlainText();
   QTextCursor cursor = panel.editor().textCursor();
   const auto at = text.indexOf(before);
@@ -32,7 +32,7 @@ QStringList offered_behind(Opened& opened, const QString& before) {
 
 TEST_CASE("scenario: Ctrl+Space offers the keys of the section around the cursor, and values") {
   Opened opened;
-  opened.window.scenario_panel().editor().setPlainText(
+  opened.window.changes().scenario_panel().editor().setPlainText(
       R"({"penstock": 1, "model": {"stages": [{"forward_us": 1, }]},)"
       R"("hardware": {"name": "ideal", }, "schedule": {"name": "", "microbatches": 2}})");
   const QStringList hardware = offered_behind(opened, "\"ideal\", ");
@@ -53,12 +53,12 @@ TEST_CASE("scenario: the line that is written stays in sight when its fault is s
     if (dock->objectName() == "Scenario") dock->raise();
   }
   opened.settle();
-  QPlainTextEdit& editor = opened.window.scenario_panel().editor();
+  QPlainTextEdit& editor = opened.window.changes().scenario_panel().editor();
   editor.moveCursor(QTextCursor::End);
   editor.insertPlainText("x");
-  opened.window.scenario_panel().check();
+  opened.window.changes().scenario_panel().check();
   opened.settle();
-  REQUIRE(!opened.window.scenario_panel().problem().isEmpty());
+  REQUIRE(!opened.window.changes().scenario_panel().problem().isEmpty());
   CHECK(editor.viewport()->rect().contains(editor.cursorRect()));
 }
 
@@ -110,7 +110,8 @@ TEST_CASE("screen readers: what was taken from a run that is gone says nothing a
   QAccessibleInterface* const op = canvas->child(1)->child(15);
   const QString before = op->text(QAccessible::Name);
   CHECK(!before.isEmpty());
-  opened.window.set_scenario(changed(*opened.run().scenario, {"/schedule/microbatches=1"}));
+  opened.window.changes().set_scenario(
+      changed(*opened.run().scenario, {"/schedule/microbatches=1"}));
   opened.settle();
   CHECK(!op->isValid());
   CHECK(op->text(QAccessible::Name).isEmpty());
@@ -122,10 +123,10 @@ TEST_CASE("what if: a word as the factor of a stage is refused, and the run stay
   const Time before = opened.run().span();
   QLineEdit* field = nullptr;
   QLabel* problem = nullptr;
-  for (auto* each : opened.window.what_if().findChildren<QLineEdit*>()) {
+  for (auto* each : opened.window.changes().what_if().findChildren<QLineEdit*>()) {
     if (each->accessibleName().startsWith("Cost of stage")) field = each;
   }
-  for (auto* each : opened.window.what_if().findChildren<QLabel*>()) {
+  for (auto* each : opened.window.changes().what_if().findChildren<QLabel*>()) {
     if (each->accessibleName() == "Why a change is not possible") problem = each;
   }
   REQUIRE(field != nullptr);
@@ -147,7 +148,7 @@ TEST_CASE("what if: a word as the factor of a stage is refused, and the run stay
 
 TEST_CASE("status line: a message is shown whole where nothing else needs the room") {
   Opened opened;
-  opened.window.show_message(
+  opened.window.runs().say(
       "/model/stages: stages given by numbers have no layers to move; give \"layers\" or a model "
       "file");
   opened.settle();
@@ -155,7 +156,7 @@ TEST_CASE("status line: a message is shown whole where nothing else needs the ro
     if (line->accessibleName() != "Message") continue;
     CHECK(line->width() >= line->fontMetrics().horizontalAdvance(line->text()) + 4);
   }
-  opened.window.show_message(QString(3000, 'x'));
+  opened.window.runs().say(QString(3000, 'x'));
   opened.settle();
   CHECK(opened.window.width() == 1200);
 }
@@ -170,7 +171,7 @@ TEST_CASE("sweeps: rows are listed, and one that is activated opens as its scena
                  R"({"item":1,"of":2,"sweep":"1","hash":"3","version":"0.1.0","configuration":)"
                  R"({"/schedule/microbatches":6},"result":{"makespan_us":38400.70912}})"
                  "\n");
-  opened.window.open_files_later({QString::fromStdString(file)});
+  opened.window.files().open_files_later({QString::fromStdString(file)});
   opened.settle();
   QTreeWidget* rows = nullptr;
   for (auto* table : opened.window.findChildren<QTreeWidget*>()) {
@@ -191,9 +192,9 @@ TEST_CASE("sweeps: rows are listed, and one that is activated opens as its scena
   opened.settle();
   CHECK(opened.window.count() == 2);
   CHECK(opened.run().layout->microbatches == 6);
-  opened.window.close_run();
-  opened.window.close_run();
-  opened.window.open_files_later({QString::fromStdString(file)});
+  opened.window.runs().close();
+  opened.window.runs().close();
+  opened.window.files().open_files_later({QString::fromStdString(file)});
   rows->setFocus();
   rows->setCurrentItem(rows->topLevelItem(0));
   QTest::keyClick(rows, Qt::Key_Return);

@@ -7,8 +7,7 @@
 #include <cmath>
 
 #include "gui/views/canvas/look.hpp"
-#include "gui/views/output/run_file.hpp"
-#include "gui/views/output/view_picture.hpp"
+#include "gui/views/output/run_output.hpp"
 #include "sim/base/error.hpp"
 #include "tests/gui/views/allocations.hpp"
 #include "tests/gui/views/opened.hpp"
@@ -129,7 +128,7 @@ TEST_CASE("pictures: an empty window says what to do, and a run of one op is dra
   CHECK(inked > 300);
   const testing::Scratch folder;
   const std::string one = folder.file("one.csv", "0F0\n");
-  window.open_files_now({QString::fromStdString(one)});
+  window.files().open_files_now({QString::fromStdString(one)});
   window.finish();
   CHECK(window.now()->run->plan.tasks() == 1);
   CHECK(window.canvas()->task_at(window.canvas()->place_of_task(0).center()) == 0);
@@ -151,7 +150,7 @@ TEST_CASE("pictures: no message, however long, moves the lanes; F2 shows it whol
   };
   const QRect before = place();
   const QString text = QString("a fault in a file with a long name; ").repeated(12) + "\nthe end";
-  opened.window.show_message(text);
+  opened.window.runs().say(text);
   opened.canvas().on_hover(text);
   opened.settle();
   CHECK(place() == before);
@@ -195,7 +194,8 @@ TEST_CASE("pictures: all formats of the view and of the whole run are written an
 TEST_CASE(
     "pictures: panning a large run shows a picture at once and the true one when it is there") {
   Opened opened;
-  opened.window.set_scenario(changed(*opened.run().scenario, {"/schedule/microbatches=4000"}));
+  opened.window.changes().set_scenario(
+      changed(*opened.run().scenario, {"/schedule/microbatches=4000"}));
   opened.settle();
   opened.canvas().fit();
   opened.settle();

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "experiments/show/pictures/palette.hpp"
-#include "gui/models/lanes/memory_steps.hpp"
 #include "gui/models/view/time_axis.hpp"
 #include "gui/views/canvas/look.hpp"
 #include "sim/report/idle_cause.hpp"
@@ -53,8 +52,9 @@ TEST_CASE("hands: a press on the map of the whole run goes there") {
 
 TEST_CASE("compare: B is a strip of pale colours at the bottom of each lane of A") {
   Opened opened;
-  opened.window.freeze_reference();
-  opened.window.set_scenario(changed(*opened.run().scenario, {"/model/stages/0/forward_us=3000"}));
+  opened.window.comparison().freeze_reference();
+  opened.window.changes().set_scenario(
+      changed(*opened.run().scenario, {"/model/stages/0/forward_us=3000"}));
   opened.settle();
   REQUIRE(opened.canvas().choice().style == PairStyle::ghost);
   const QImage image = opened.canvas().grab().toImage();
@@ -80,19 +80,13 @@ TEST_CASE("memory: kinds stand one over the other in their order, as high as the
   opened.press(QKeySequence("N"));
   REQUIRE(opened.canvas().first()->memory != nullptr);
   const RunMemory& memory = *opened.canvas().first()->memory;
+  const std::vector<HeldMemory>& held = memory.ranks.front().held;
+  const HeldMemory& fullest =
+      *std::max_element(held.begin(), held.end() - 1,
+                        [](const HeldMemory& a, const HeldMemory& b) { return a.bytes < b.bytes; });
   const std::size_t kinds = memory.kinds.size();
-  const MemorySteps& steps = memory.ranks.front();
-  std::size_t fullest = 0;
-  const auto total = [&](std::size_t step) {
-    std::uint64_t sum = 0;
-    for (std::size_t k = 0; k < kinds; ++k) sum += steps.bytes[step * kinds + k];
-    return sum;
-  };
-  for (std::size_t s = 0; s + 1 < steps.time.size(); ++s) {
-    if (total(s) > total(fullest)) fullest = s;
-  }
   REQUIRE(kinds > 1);
-  const auto middle = (steps.time[fullest] + steps.time[fullest + 1]) / 2;
+  const auto middle = (fullest.begin.picoseconds + fullest.end.picoseconds) / 2;
   const int x = static_cast<int>(TimelineCanvas::gutter + opened.canvas().view().axis.x_of(middle));
   const QImage image = opened.canvas().grab().toImage();
   const QRectF lane = opened.canvas().place_of_memory(0);
@@ -101,7 +95,7 @@ TEST_CASE("memory: kinds stand one over the other in their order, as high as the
   std::size_t last = 0;
   for (int y = static_cast<int>(lane.bottom()) - 1; y >= static_cast<int>(lane.top()); --y) {
     for (std::size_t k = 0; k < kinds; ++k) {
-      if (image.pixelColor(x, y) != qt_colour(series_colour(k))) continue;
+      if (image.pixelColor(x, y) != qt_colour(memory_colour(memory.kinds[k]))) continue;
       ++heights[k];
       CHECK(k >= last);
       last = k;
@@ -109,18 +103,20 @@ TEST_CASE("memory: kinds stand one over the other in their order, as high as the
   }
   const auto first_held = std::find_if(heights.begin(), heights.end(), [](int h) { return h > 0; });
   CHECK(image.pixelColor(x, static_cast<int>(lane.bottom()) - 1) ==
-        qt_colour(series_colour(static_cast<std::size_t>(first_held - heights.begin()))));
+        qt_colour(
+            memory_colour(memory.kinds[static_cast<std::size_t>(first_held - heights.begin())])));
   const double all = lane.height() - 1;
   for (std::size_t k = 0; k < kinds; ++k) {
-    const double share =
-        static_cast<double>(steps.bytes[fullest * kinds + k]) / static_cast<double>(memory.most);
+    const double bytes =
+        static_cast<double>(fullest.by_kind[static_cast<std::size_t>(memory.kinds[k])]);
+    const double share = bytes / static_cast<double>(memory.most);
     CHECK(std::abs(heights[k] - share * all) <= 1.5);
   }
 }
 
 TEST_CASE("legend: each text stands beside the colour that the lanes have for it") {
   Opened opened;
-  opened.window.freeze_reference();
+  opened.window.comparison().freeze_reference();
   RunLegend* legend = nullptr;
   for (auto* widget : opened.window.findChildren<QWidget*>()) {
     if (legend == nullptr) legend = dynamic_cast<RunLegend*>(widget);
@@ -150,13 +146,13 @@ TEST_CASE("legend: each text stands beside the colour that the lanes have for it
     CHECK(pixels > 9);
   }
   CHECK(!words.contains("backward, weight gradient"));
-  opened.window.set_scenario(changed(*opened.run().scenario, {"/schedule/name=zb-h1"}));
+  opened.window.changes().set_scenario(changed(*opened.run().scenario, {"/schedule/name=zb-h1"}));
   opened.settle();
   CHECK(legend->accessibleDescription().contains("weight gradient"));
-  opened.window.swap_runs();
+  opened.window.comparison().swap_runs();
   // B has them now.
   CHECK(legend->accessibleDescription().contains("weight gradient"));
-  opened.window.drop_reference();
+  opened.window.comparison().drop_reference();
   CHECK(!legend->accessibleDescription().contains("weight gradient"));
   CHECK(!legend->accessibleDescription().contains("later"));
 }
@@ -243,7 +239,7 @@ TEST_CASE("idle time: the list has each cause of each rank under its heading") {
 TEST_CASE("undo: a new change ends what could be done again") {
   Opened opened;
   const auto turn = [&](const char* setting) {
-    opened.window.set_scenario(changed(*opened.run().scenario, {setting}));
+    opened.window.changes().set_scenario(changed(*opened.run().scenario, {setting}));
     opened.settle();
   };
   turn("/hardware/latency_us=500");
@@ -279,13 +275,13 @@ TEST_CASE("opening: what is cancelled is read no further") {
   }
   const std::uint64_t size = std::filesystem::file_size(path);
   const std::uint64_t before = bytes_read();
-  opened.window.open_files_later({QString::fromStdString(path)});
-  opened.window.cancel_opening();
+  opened.window.files().open_files_later({QString::fromStdString(path)});
+  opened.window.files().cancel_opening();
   opened.settle();
   CHECK(bytes_read() - before < size / 2);
   CHECK(opened.window.count() == 1);
   const std::uint64_t again = bytes_read();
-  opened.window.open_files_later({QString::fromStdString(path)});
+  opened.window.files().open_files_later({QString::fromStdString(path)});
   opened.settle();
   CHECK(bytes_read() - again > size * 9 / 10);
 }
@@ -294,8 +290,8 @@ TEST_CASE("compare: a bad file gives its message, and what was compared stays") 
   Opened opened;
   const testing::Scratch folder;
   const QString bad = QString::fromStdString(folder.file("bad.json", "{\"penstock\": 1}"));
-  opened.window.compare_with({testing::first_scenario});
-  CHECK_THROWS_WITH(opened.window.compare_with({bad}), doctest::Contains("bad.json"));
+  opened.window.files().compare_with({testing::first_scenario});
+  CHECK_THROWS_WITH(opened.window.files().compare_with({bad}), doctest::Contains("bad.json"));
   CHECK(opened.canvas().others().size() == 1);
   CHECK(opened.window.now()->others.size() == 1);
 }

@@ -23,7 +23,7 @@ constexpr const char* slower = "/model/stages/2/forward_us=1500";
 struct TwoRuns : Opened {
   explicit TwoRuns(const char* setting = slower) {
     const std::string text = document_text(changed(*run().scenario, {setting}));
-    window.compare_with({QString::fromStdString(folder.file("b.json", text))});
+    window.files().compare_with({QString::fromStdString(folder.file("b.json", text))});
     settle();
   }
   const ViewedRun& b() { return *canvas().others().front()->run; }
@@ -103,8 +103,8 @@ TEST_CASE("two runs: search, bubbles and areas are those of the run under the po
   TwoRuns two;
   const TaskId task = two.op_of_b("2F5");
   two.point(two.in_b(task));
-  two.window.search_field().setText("2F5");
-  two.window.run_search();
+  two.window.steps().search_field().setText("2F5");
+  two.window.steps().run_search();
   CHECK(two.window.status().startsWith(two.begin_of(task)));
   two.press(QKeySequence("Esc"));
   two.point(two.in_b(task));
@@ -178,7 +178,7 @@ TEST_CASE("two runs: what became slower after Ctrl+D is later, with one sign in 
   Opened opened;
   opened.press(QKeySequence("Ctrl+D"));
   CHECK(opened.window.message().startsWith("Frozen as A"));
-  opened.window.set_scenario(changed(*opened.run().scenario, {slower}));
+  opened.window.changes().set_scenario(changed(*opened.run().scenario, {slower}));
   opened.settle();
   opened.press(QKeySequence("3"));
   const QString change = change_in_panel(opened.window);
@@ -215,7 +215,7 @@ const std::string& many_ranks() {
 
 struct ManyRanks : Opened {
   ManyRanks() {
-    window.open_files_now({QString::fromStdString(folder.file("many.json", many_ranks()))});
+    window.files().open_files_now({QString::fromStdString(folder.file("many.json", many_ranks()))});
     settle();
     REQUIRE(canvas().place_of_lane(63).top() > canvas().height());
   }
@@ -260,8 +260,8 @@ TEST_CASE("jumps: each bubble is in sight, on whichever rank it is") {
 TEST_CASE("jumps: search, fitting, marks, causes and the critical path bring their op into sight") {
   ManyRanks many;
   many.look_away();
-  many.window.search_field().setText("44B9");
-  many.window.run_search();
+  many.window.steps().search_field().setText("44B9");
+  many.window.steps().run_search();
   const TaskId found = many.op("44B9");
   CHECK(many.sees_op(found));
   for (const char* key : {"F", "M", "F3"}) {

@@ -1,10 +1,10 @@
+#include "validate/calibration/curves.hpp"
+
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "validate/calibration/link_pieces.hpp"
-#include "validate/calibration/monotone_curve.hpp"
 #include "validate/statistics/bootstrap.hpp"
 
 namespace penstock::testing {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "validate/calibration/kernel_model.hpp"
-#include "validate/calibration/kernel_terms.hpp"
+#include "validate/calibration/term_model.hpp"
 #include "validate/probes/registry.hpp"
 #include "validate/statistics/bootstrap.hpp"
 

@@ -1,12 +1,10 @@
-#include "validate/machine/work_clock.hpp"
-
 #include <doctest/doctest.h>
 
 #include <vector>
 
 #include "validate/machine/busy_kernel.hpp"
-#include "validate/machine/wall_clock.hpp"
-#include "validate/statistics/median.hpp"
+#include "validate/machine/clock.hpp"
+#include "validate/statistics/summary.hpp"
 
 namespace penstock::testing {
 namespace {

@@ -1,8 +1,6 @@
-#include "validate/statistics/median.hpp"
-
 #include <doctest/doctest.h>
 
-#include "validate/statistics/median_interval.hpp"
+#include "validate/statistics/summary.hpp"
 
 namespace penstock::testing {
 

@@ -1,9 +1,9 @@
-#include "validate/statistics/rank_correlation.hpp"
-
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
 
 #include <cmath>
+
+#include "validate/statistics/summary.hpp"
 
 namespace penstock::testing {
 namespace {

@@ -9,7 +9,6 @@
 #include "tests/support/scratch.hpp"
 #include "validate/store/database.hpp"
 #include "validate/store/store_file.hpp"
-#include "validate/store/store_schema.hpp"
 
 namespace penstock::testing {
 namespace {

@@ -8,8 +8,8 @@
 #include "tests/support/profile_rows.hpp"
 #include "validate/store/environment_keys.hpp"
 #include "validate/store/layer_point.hpp"
+#include "validate/store/row_content.hpp"
 #include "validate/store/shape_curve.hpp"
-#include "validate/store/utc.hpp"
 
 namespace penstock::testing {
 namespace {

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "validate/transports/tcp_here.hpp"
+#include "validate/transports/tcp_peers.hpp"
 
 namespace penstock::testing {
 namespace {

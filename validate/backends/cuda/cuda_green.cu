@@ -9,7 +9,7 @@
 namespace penstock {
 namespace {
 
-constexpr CUdevice device = 0;
+constexpr CUdevice green_device = 0;
 
 struct EntryPoints {
   PFN_cuDeviceGetDevResource_v12040 get_resource = nullptr;
@@ -74,7 +74,7 @@ CUdevResource resource_of(const SmGroup& group) {
 
 int all_sms(SmGroup* all) {
   CUdevResource resource{};
-  const CUresult error = driver().get_resource(device, &resource, CU_DEV_RESOURCE_TYPE_SM);
+  const CUresult error = driver().get_resource(green_device, &resource, CU_DEV_RESOURCE_TYPE_SM);
   *all = group_of(resource);
   return error;
 }
@@ -100,7 +100,7 @@ int make_context(GpuContext* context, const SmGroup* groups, std::uint32_t count
   CUdevResourceDesc description = nullptr;
   if (const CUresult error = driver().describe(&description, resources, count)) return error;
   CUgreenCtx made = nullptr;
-  const CUresult error = driver().create(&made, description, device, CU_GREEN_CTX_DEFAULT_STREAM);
+  const CUresult error = driver().create(&made, description, green_device, CU_GREEN_CTX_DEFAULT_STREAM);
   *context = reinterpret_cast<GpuContext>(made);
   return error;
 }

@@ -202,10 +202,10 @@ __global__ void count_cycles(std::uint64_t* numbers, std::uint32_t rounds) {
   numbers[0] = static_cast<std::uint64_t>(end - begin) + (value == -1.0F ? 1U : 0U);
 }
 
-cudaStream_t native(GpuStream stream) { return reinterpret_cast<cudaStream_t>(stream); }
+cudaStream_t stream_of(GpuStream stream) { return reinterpret_cast<cudaStream_t>(stream); }
 
 template <class Kernel>
-int load(Kernel* kernel) {
+int load_kernel(Kernel* kernel) {
   cudaFuncAttributes attributes{};
   return cudaFuncGetAttributes(&attributes, kernel);
 }
@@ -214,8 +214,8 @@ int load(Kernel* kernel) {
 
 int load_kernels() {
   for (const int error :
-       {load(wait_action), load(flops_action), load(bytes_action), load(copy), load(begin_stamp),
-        load(end_stamp), load(content), load(nothing), load(read_clock), load(count_cycles)}) {
+       {load_kernel(wait_action), load_kernel(flops_action), load_kernel(bytes_action), load_kernel(copy), load_kernel(begin_stamp),
+        load_kernel(end_stamp), load_kernel(content), load_kernel(nothing), load_kernel(read_clock), load_kernel(count_cycles)}) {
     if (error != cudaSuccess) return error;
   }
   return cudaSuccess;
@@ -223,7 +223,7 @@ int load_kernels() {
 
 int launch_action(GpuStream stream, const GpuActionKernel& kernel) {
   const auto run = [&](auto* body) {
-    body<<<kernel.blocks, kernel.threads, 0, native(stream)>>>(kernel);
+    body<<<kernel.blocks, kernel.threads, 0, stream_of(stream)>>>(kernel);
   };
   switch (kernel.work) {
     case GpuWork::spin:
@@ -242,37 +242,37 @@ int launch_action(GpuStream stream, const GpuActionKernel& kernel) {
 }
 
 int launch_copy(GpuStream stream, const GpuCopyKernel& kernel) {
-  copy<<<kernel.blocks, kernel.threads, 0, native(stream)>>>(kernel);
+  copy<<<kernel.blocks, kernel.threads, 0, stream_of(stream)>>>(kernel);
   return cudaGetLastError();
 }
 
 int launch_begin(GpuStream stream, const GpuKernelTask& task) {
-  begin_stamp<<<1, 1, 0, native(stream)>>>(task);
+  begin_stamp<<<1, 1, 0, stream_of(stream)>>>(task);
   return cudaGetLastError();
 }
 
 int launch_end(GpuStream stream, const GpuKernelTask& task, bool arrives) {
-  end_stamp<<<1, 1, 0, native(stream)>>>(task, arrives);
+  end_stamp<<<1, 1, 0, stream_of(stream)>>>(task, arrives);
   return cudaGetLastError();
 }
 
 int launch_content(GpuStream stream, const GpuContentKernel& kernel) {
-  content<<<content_blocks, content_threads, 0, native(stream)>>>(kernel);
+  content<<<content_blocks, content_threads, 0, stream_of(stream)>>>(kernel);
   return cudaGetLastError();
 }
 
 int launch_nothing(GpuStream stream) {
-  nothing<<<1, 1, 0, native(stream)>>>();
+  nothing<<<1, 1, 0, stream_of(stream)>>>();
   return cudaGetLastError();
 }
 
 int launch_clock_reader(GpuStream stream, std::uint64_t* readings, std::uint32_t count) {
-  read_clock<<<1, 1, 0, native(stream)>>>(readings, count);
+  read_clock<<<1, 1, 0, stream_of(stream)>>>(readings, count);
   return cudaGetLastError();
 }
 
 int launch_cycle_counter(GpuStream stream, std::uint64_t* numbers, std::uint32_t rounds) {
-  count_cycles<<<1, 1, 0, native(stream)>>>(numbers, rounds);
+  count_cycles<<<1, 1, 0, stream_of(stream)>>>(numbers, rounds);
   return cudaGetLastError();
 }
 

@@ -8,7 +8,7 @@
 namespace penstock {
 namespace {
 
-constexpr unsigned threads = 256;  // of a block
+constexpr unsigned step_threads = 256;  // of a block
 constexpr unsigned blocks_of_sm = 8;
 constexpr unsigned warp = 32;
 
@@ -39,9 +39,9 @@ struct Lanes {
 };
 
 template <class Step>
-__global__ void __launch_bounds__(threads) run(Step step) {
-  const std::uint64_t first = std::uint64_t{blockIdx.x} * threads + threadIdx.x;
-  const std::uint64_t all = std::uint64_t{gridDim.x} * threads;
+__global__ void __launch_bounds__(step_threads) run(Step step) {
+  const std::uint64_t first = std::uint64_t{blockIdx.x} * step_threads + threadIdx.x;
+  const std::uint64_t all = std::uint64_t{gridDim.x} * step_threads;
   if constexpr (Step::lanes == 0) {
     for (std::uint64_t i = first; i < step.count; i += all) step.at(i);
   } else {
@@ -67,13 +67,13 @@ int load_all(const std::variant<Steps...>*) {
 int load_step_kernels() { return load_all(static_cast<decltype(GpuStep::kernel)*>(nullptr)); }
 
 int launch_step(GpuStream stream, const GpuStep& step, std::uint32_t sms) {
-  const std::uint64_t wanted = (threads_of(step) + threads - 1) / threads;
+  const std::uint64_t wanted = (threads_of(step) + step_threads - 1) / step_threads;
   if (wanted == 0) return cudaSuccess;
   const auto blocks =
       static_cast<unsigned>(std::min<std::uint64_t>(wanted, std::uint64_t{sms} * blocks_of_sm));
   std::visit(
       [&](const auto& kernel) {
-        run<<<blocks, threads, 0, reinterpret_cast<cudaStream_t>(stream)>>>(kernel);
+        run<<<blocks, step_threads, 0, reinterpret_cast<cudaStream_t>(stream)>>>(kernel);
       },
       step.kernel);
   return cudaGetLastError();

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "validate/backends/cuda/gpu_error.hpp"
 #include "validate/backends/cuda/gpu_owners.hpp"
 
 namespace penstock {

@@ -2,9 +2,44 @@
 
 #include <algorithm>
 
-#include "validate/backends/cuda/gpu_error.hpp"
+#include "validate/backends/cuda/nccl_calls.hpp"
 
 namespace penstock {
+namespace {
+
+/// A path relative to the repository root, wherever this was compiled.
+std::string in_tree(const std::string& file) {
+  const std::size_t at = file.rfind("validate/backends/");
+  return at == std::string::npos ? file : file.substr(at);
+}
+
+}  // namespace
+
+std::string error_text(const GpuCalls& calls, int error) {
+  return std::string(calls.error_name(error)) + " (" + std::to_string(error) + ")";
+}
+
+void check(const GpuCalls& calls, int error, const char* doing, std::optional<std::uint32_t> number,
+           const char* file, int line) {
+  if (error == 0) return;
+  std::string text = doing;
+  if (number) text += " " + std::to_string(*number);
+  throw GpuError(text + ": " + error_text(calls, error) + ", at " + in_tree(file) + ":" +
+                 std::to_string(line));
+}
+
+std::string error_text(const NcclCalls& calls, int error, NcclComm comm) {
+  const char* const last = calls.get_last_error(comm);
+  std::string text =
+      std::string(calls.get_error_string(error)) + " (" + std::to_string(error) + ")";
+  if (last != nullptr && *last != '\0') text += std::string(": ") + last;
+  return text;
+}
+
+void check(const NcclCalls& calls, int error, const char* doing, NcclComm comm) {
+  if (error == 0 || error == nccl_in_progress) return;
+  throw NcclError(std::string(doing) + ": " + error_text(calls, error, comm));
+}
 
 GpuOwner<GpuStreamTag> make_stream(const GpuCalls& calls) {
   GpuStream stream = nullptr;

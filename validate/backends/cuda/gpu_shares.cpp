@@ -5,7 +5,7 @@
 #include <numeric>
 #include <utility>
 
-#include "validate/backends/cuda/gpu_error.hpp"
+#include "validate/backends/cuda/gpu_owners.hpp"
 
 namespace penstock {
 namespace {

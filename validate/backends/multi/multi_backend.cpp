@@ -6,8 +6,6 @@
 #include <stdexcept>
 #include <utility>
 
-#include "validate/backends/multi/rank_messages.hpp"
-#include "validate/backends/multi/rank_server.hpp"
 #include "validate/backends/nccl/hang_check.hpp"
 #include "validate/launch/rendezvous.hpp"
 #include "validate/processes/round.hpp"

@@ -8,13 +8,12 @@
 #include <string>
 #include <vector>
 
-#include "validate/backends/multi/merged_run.hpp"
+#include "validate/backends/multi/aligned_clock.hpp"
 #include "validate/backends/multi/multi_calls.hpp"
-#include "validate/backends/multi/rank_work.hpp"
-#include "validate/clocks/aligned_clock.hpp"
+#include "validate/backends/multi/rank_run.hpp"
 #include "validate/job/backend.hpp"
 #include "validate/job/rank_group.hpp"
-#include "validate/launch/launch_environment.hpp"
+#include "validate/launch/rendezvous.hpp"
 #include "validate/processes/child_process.hpp"
 #include "validate/processes/process_backend.hpp"
 
@@ -30,11 +29,22 @@ struct MultiSetting {
   GpuLayerSizes sizes = {};                     // of layers, where actions run these
 };
 
-/// Why several GPUs cannot run a plan: the plan, the launcher, GPUs or NCCL.
-std::optional<Obstacle> multi_obstacle(const PricedPlan& priced);
+/// What the process of a rank knows.
+struct RankJob {
+  const Job* job;
+  ChannelRule rule;
+  MultiCalls calls;
+  std::uint32_t rank;
+  std::string gpu;                       // for CUDA_VISIBLE_DEVICES
+  std::chrono::milliseconds run_limit;   // of one run
+  std::chrono::milliseconds stop_limit;  // to end what was aborted
+  GpuLayerSizes sizes = {};              // of layers, where actions run these
+};
 
-/// Real GPUs, NCCL and the host's clock. There must be no obstacle.
-MultiCalls real_multi_calls();
+/// The main function of a rank's process: runs what the process of rank 0 asks for, until it is
+/// told to quit or that process is gone. Returns whether it was told. Ends the process when aborted
+/// work does not end.
+bool serve_rank(const RankJob& all, Control& control);
 
 /// One process per GPU, each a rank. This process asks them to run and merges what they measured;
 /// the rank of this process is a process of its own too. A rank that ends, falls silent or fails

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
-#include "validate/backends/nccl/nccl_calls.hpp"
+#include "validate/backends/cuda/nccl_calls.hpp"
+#include "validate/job/backend.hpp"
 
 namespace penstock {
 
@@ -16,5 +18,21 @@ struct MultiCalls {
   std::int64_t (*host_ns)();  // the clock that all processes of a host share
   std::string (*host)();      // equal for processes that share it
 };
+
+/// Real GPUs, NCCL and the host's clock. There must be no obstacle.
+MultiCalls real_multi_calls();
+
+/// The GPUs of this host, or why there are none.
+struct GpuCount {
+  std::uint32_t gpus = 0;
+  std::string why_none;
+};
+
+/// Gets the calls and asks them in a process of its own: one that has asked for GPUs cannot start
+/// others that use them.
+GpuCount count_gpus(const GpuCalls* (*calls)());
+
+/// Why several GPUs cannot run a plan: the plan, the launcher, GPUs or NCCL.
+std::optional<Obstacle> multi_obstacle(const PricedPlan& priced);
 
 }  // namespace penstock

@@ -1,5 +1,3 @@
-#include "validate/backends/multi/rank_server.hpp"
-
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -10,11 +8,12 @@
 #include <mutex>
 #include <optional>
 #include <thread>
+#include <utility>
 
-#include "validate/backends/multi/rank_executor.hpp"
-#include "validate/backends/multi/rank_messages.hpp"
-#include "validate/backends/multi/rank_watch.hpp"
-#include "validate/backends/nccl/nccl_error.hpp"
+#include "validate/backends/cuda/nccl_calls.hpp"
+#include "validate/backends/gpu/gpu_job_program.hpp"
+#include "validate/backends/multi/multi_backend.hpp"
+#include "validate/backends/multi/rank_communicators.hpp"
 #include "validate/backends/nccl/nccl_library.hpp"
 #include "validate/machine/host.hpp"
 #include "validate/transports/tcp.hpp"
@@ -22,28 +21,48 @@
 namespace penstock {
 namespace {
 
+/// A program of a rank, and what runs it.
+struct RankRunner {
+  RankRunner(const GpuDevice& device, RankProgram program, const GpuComms& comms)
+      : own(std::move(program)),
+        executor(device, std::move(own.program),
+                 {.ordering = GpuOrdering::host_issued, .comms = &comms}) {}
+
+  /// After a run that failed: the first action or transfer that did not end.
+  std::optional<TaskId> unfinished() const {
+    const auto at = executor.unfinished();
+    if (!at) return std::nullopt;
+    const RankItem& item = own.items[*at];
+    return item.is_action() ? item.action : item.group.front().task;
+  }
+
+  RankProgram own;  // its program is the executor's
+  GpuExecutor executor;
+};
+
 /// The GPU of a rank with all that runs on it.
 struct RankParts {
   RankParts(const RankJob& all, const MultiJob& job, const NcclId& id)
-      : device(all.calls, static_cast<std::uint32_t>(job.comms.channels.size())),
-        program(gpu_rank_program(*all.job, all.rank, all.sizes)),
-        actions(device, all.job->device.work, program.program),
-        communicators(device, job.comms.channels, all.rank, all.job->priced.plan.ranks, id,
-                      all.job->device.comms) {}
+      : device(rank_device(all.calls, job.comms)),
+        clock(device, all.calls.host_ns),
+        bodies(rank_bodies(device, *all.job, all.rank, all.sizes)),
+        communicators(device, *all.calls.nccl, job.comms.channels, all.rank,
+                      all.job->priced.plan.ranks, id, all.job->device.comms) {}
 
   /// Also from another thread than the one that waits here.
   void try_and_prepare(const RankJob& all, const MultiJob& job) {
+    const GpuComms& comms = communicators.comms();
     communicators.try_channels(job.comms.channels, all.rank);
-    run.emplace(device, communicators, actions, rank_work(*all.job, job.comms, program, all.rank));
-    profile.emplace(device, communicators, actions, profile_work(*all.job, job, program, all.rank));
+    run.emplace(device, rank_program(*all.job, job.comms, all.rank, bodies), comms);
+    profile.emplace(device, rank_profile(*all.job, job, all.rank, bodies), comms);
   }
 
-  RankDevice device;
-  GpuRankProgram program;
-  RankActions actions;
+  GpuDevice device;
+  RankClock clock;
+  RankBodies bodies;
   RankCommunicators communicators;
-  std::optional<RankExecutor> run;
-  std::optional<RankExecutor> profile;
+  std::optional<RankRunner> run;
+  std::optional<RankRunner> profile;
 };
 
 class RankServer {
@@ -168,16 +187,17 @@ class RankServer {
     parts_->try_and_prepare(all_, job_);
   }
 
-  void run(RankExecutor& executor, const Job& job, MessageType answer) {
+  void run(RankRunner& runner, const Job& job, MessageType answer) {
     const Plan& plan = job.priced.plan;
     const RankWatch watch(parts_->communicators, all_.run_limit);
     RankRun run;
     try {
-      run = executor.run();
+      run = run_rank(runner.executor, runner.own.items, parts_->clock);
+      if (parts_->communicators.is_aborted()) throw NcclError("communication was aborted");
     } catch (const std::exception& error) {
       if (is_halted_) return fail("halted", "stopped");
       const std::string reason = watch.fault();
-      const auto task = executor.unfinished();
+      const auto task = runner.unfinished();
       return fail(watch.is_late() ? "deadlock" : "transport",
                   fmt::format("{}{}{}", reason.empty() ? error.what() : reason,
                               task ? "; it was at " : "", task ? task_text(plan, *task) : ""));
@@ -210,15 +230,16 @@ class RankServer {
     all["cudart"] = cuda_version_text(static_cast<std::uint32_t>(facts.runtime));
     int version = 0;
     if (all_.calls.nccl->get_version(&version) == 0) all["nccl"] = nccl_version_text(version);
-    all["clock"] = fmt::format("globaltimer, in steps of {} ns", parts_->device.clock_step_ns());
-    all["bodies"] = parts_->actions.name();
-    if (auto layers = parts_->actions.layers(); !layers.empty()) {
-      all["layers"] = std::move(layers);
-      all["tensors"] = parts_->run->carries_layers() ? "what layers make, behind 16 bytes"
-                                                     : "16 bytes: buffers for all are too large";
+    all["clock"] = fmt::format("globaltimer, in steps of {} ns", parts_->clock.step_ns());
+    const GpuWork work = gpu_work(all_.job->device.work);
+    all["bodies"] = name(work);
+    if (const GpuLayerKind* const kind = layer_kind_of(work)) {
+      all["layers"] = shape_text(kind->numbers(all_.sizes));
+      all["tensors"] = parts_->run->own.carries_layers ? "what layers make, behind 16 bytes"
+                                                       : "16 bytes: buffers for all are too large";
     }
-    if (const auto algorithm = parts_->actions.launched().algorithms(); algorithm != 0) {
-      all["cublaslt"] = cublaslt_version_text(parts_->device.gpu().product_library());
+    if (const auto algorithm = parts_->run->executor.actions().algorithms(); algorithm != 0) {
+      all["cublaslt"] = cublaslt_version_text(parts_->device.calls().product_library());
       all["algorithms"] = fmt::format("{:016x}", algorithm);
     }
     return all;

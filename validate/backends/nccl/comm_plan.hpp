@@ -7,12 +7,10 @@
 
 #include "sim/costs/priced_plan.hpp"
 #include "sim/plan/plan.hpp"
+#include "validate/backends/cuda/nccl_calls.hpp"
 #include "validate/backends/nccl/comm_channels.hpp"
 
 namespace penstock {
-
-enum class CommKind : std::uint8_t { send, receive, all_reduce, reduce_scatter, all_gather };
-constexpr bool is_collective(CommKind kind) { return kind >= CommKind::all_reduce; }
 
 /// One call of NCCL.
 struct CommOp {

@@ -6,7 +6,7 @@
 #include <variant>
 #include <vector>
 
-#include "validate/backends/nccl/nccl_calls.hpp"
+#include "validate/backends/cuda/nccl_calls.hpp"
 
 namespace penstock {
 

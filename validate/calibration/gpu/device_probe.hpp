@@ -9,7 +9,7 @@
 
 #include "hardware_models/spec/parameters.hpp"
 #include "validate/calibration/term_model.hpp"
-#include "validate/store/profile_row.hpp"
+#include "validate/store/stored_row.hpp"
 
 namespace penstock {
 

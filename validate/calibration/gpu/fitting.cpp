@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "sim/base/portable_math.hpp"
-#include "validate/statistics/median.hpp"
+#include "validate/statistics/summary.hpp"
 
 namespace penstock {
 namespace {

@@ -5,9 +5,9 @@
 #include <map>
 #include <tuple>
 
-#include "validate/calibration/gpu/device_fits.hpp"
+#include "validate/calibration/gpu/device_fit.hpp"
 #include "validate/calibration/gpu/fitting.hpp"
-#include "validate/statistics/median.hpp"
+#include "validate/statistics/summary.hpp"
 
 namespace penstock {
 namespace {

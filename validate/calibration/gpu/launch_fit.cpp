@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "validate/calibration/gpu/device_fits.hpp"
+#include "validate/calibration/gpu/device_fit.hpp"
 #include "validate/calibration/gpu/fitting.hpp"
 
 namespace penstock {

@@ -7,9 +7,9 @@
 #include <set>
 #include <tuple>
 
-#include "validate/calibration/gpu/device_fits.hpp"
+#include "validate/calibration/gpu/device_fit.hpp"
 #include "validate/calibration/gpu/fitting.hpp"
-#include "validate/calibration/kernel_terms.hpp"
+#include "validate/calibration/term_model.hpp"
 
 namespace penstock {
 namespace {

@@ -2,9 +2,9 @@
 
 #include <map>
 
-#include "validate/calibration/gpu/device_fits.hpp"
+#include "validate/calibration/curves.hpp"
+#include "validate/calibration/gpu/device_fit.hpp"
 #include "validate/calibration/gpu/fitting.hpp"
-#include "validate/calibration/link_pieces.hpp"
 
 namespace penstock {
 namespace {

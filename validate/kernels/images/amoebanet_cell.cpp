@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "validate/kernels/steps/stacking.hpp"
+#include "validate/kernels/steps/matrix.hpp"
 
 namespace penstock {
 namespace {

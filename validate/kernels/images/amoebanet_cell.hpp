@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "hardware_models/layers/building/amoebanet.hpp"
-#include "validate/kernels/images/convolution_block.hpp"
+#include "validate/kernels/images/convolution.hpp"
 #include "validate/kernels/images/pooling.hpp"
 
 namespace penstock {

@@ -3,7 +3,6 @@
 #include <cmath>
 
 #include "validate/kernels/steps/matrix.hpp"
-#include "validate/kernels/steps/stacking.hpp"
 
 namespace penstock {
 namespace {

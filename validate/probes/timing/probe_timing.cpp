@@ -1,7 +1,14 @@
 #include "validate/probes/timing/probe_timing.hpp"
 
 #include <chrono>
+#include <memory>
+#include <string>
 #include <utility>
+#include <vector>
+
+#include "hardware_models/codecs/coding/distribution.hpp"
+#include "hardware_models/codecs/reference/codec.hpp"
+#include "validate/machine/busy_kernel.hpp"
 
 namespace penstock {
 namespace {
@@ -28,6 +35,23 @@ Sampler repeated(std::function<void()> work, Clock clock) {
   return [work = std::move(work), times, clock] {
     return static_cast<double>(took_ns(work, times, clock)) / times;
   };
+}
+
+Sampler codec_sampler(std::string_view codec, const NamedNumbers& sizes) {
+  struct Work {
+    Codec codec;
+    std::vector<float> values;
+  };
+  const auto count = static_cast<std::size_t>(sizes.at("values"));
+  const auto work = std::make_shared<const Work>(
+      Work{make_codec({std::string(codec), {}}), draw_activations({}, count)});
+  return repeated(
+      [work, count] {
+        const std::vector<float> back =
+            decode(work->codec, encode(work->codec, work->values), count);
+        asm volatile("" : : "r"(back.data()) : "memory");  // the result counts as read
+      },
+      thread_cpu_ns);
 }
 
 }  // namespace penstock

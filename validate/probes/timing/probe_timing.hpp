@@ -1,7 +1,12 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
+#include <optional>
+#include <string_view>
+
+#include "hardware_models/spec/parameters.hpp"
 
 namespace penstock {
 
@@ -17,5 +22,13 @@ std::int64_t steady_ns();
 /// Samples work by repeating it until a sample takes at least 20 us, above clock resolution; the
 /// number of repetitions is determined once.
 Sampler repeated(std::function<void()> work, Clock clock);
+
+/// The parameters of a codec probe.
+inline constexpr std::array codec_probe_sizes{
+    Parameter{"values", "values encoded and decoded", std::nullopt, 1, 1U << 22}};
+
+/// Encodes and decodes drawn activations with a codec's defaults, using the reference
+/// implementation.
+Sampler codec_sampler(std::string_view codec, const NamedNumbers& sizes);
 
 }  // namespace penstock

@@ -5,107 +5,103 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <string_view>
 
 #include "experiments/input/files/nearest.hpp"
 #include "experiments/input/files/plain_text.hpp"
-#include "experiments/input/formats/megatron/megatron_unread.hpp"
-#include "experiments/input/formats/megatron/shell_script.hpp"
+#include "experiments/input/formats/megatron/shell_words.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {
 namespace {
 
-/// The arguments that are read: first those with a value, then flags.
-constexpr std::array<std::string_view, 51> valued{
-    "--attention-backend",
-    "--attention-dropout",
-    "--context-parallel-size",
-    "--decoder-first-pipeline-num-layers",
-    "--decoder-last-pipeline-num-layers",
-    "--expert-model-parallel-size",
-    "--ffn-hidden-size",
-    "--global-batch-size",
-    "--hidden-dropout",
-    "--hidden-size",
-    "--kv-channels",
-    "--kv-lora-rank",
-    "--make-vocab-size-divisible-by",
-    "--max-position-embeddings",
-    "--merge-file",
-    "--micro-batch-size",
-    "--moe-expert-capacity-factor",
-    "--moe-ffn-hidden-size",
-    "--moe-layer-freq",
-    "--moe-router-topk",
-    "--moe-shared-expert-intermediate-size",
-    "--mtp-num-layers",
-    "--nnodes",
-    "--normalization",
-    "--nproc-per-node",
-    "--num-attention-heads",
-    "--num-experts",
-    "--num-layers",
-    "--num-layers-per-virtual-pipeline-stage",
-    "--num-query-groups",
-    "--num-virtual-stages-per-pipeline-rank",
-    "--optimizer",
-    "--padded-vocab-size",
-    "--pipeline-model-parallel-layout",
-    "--pipeline-model-parallel-size",
-    "--position-embedding-type",
-    "--q-lora-rank",
-    "--qk-head-dim",
-    "--qk-pos-emb-head-dim",
-    "--recompute-granularity",
-    "--recompute-method",
-    "--recompute-modules",
-    "--recompute-num-layers",
-    "--seq-length",
-    "--sgd-momentum",
-    "--tensor-model-parallel-size",
-    "--tokenizer-type",
-    "--transformer-impl",
-    "--v-head-dim",
-    "--vocab-size",
-    "--window-size",
-};
-constexpr std::array<std::string_view, 22> flags{
-    "--account-for-embedding-in-pipeline-split",
-    "--account-for-loss-in-pipeline-split",
-    "--add-qkv-bias",
-    "--bf16",
-    "--cross-entropy-loss-fusion",
-    "--disable-bias-linear",
-    "--fp16",
-    "--group-query-attention",
-    "--moe-shared-expert-gate",
-    "--multi-latent-attention",
-    "--no-position-embedding",
-    "--no-scatter-gather-tensors-in-pipeline",
-    "--overlap-moe-expert-parallel-comm",
-    "--overlap-param-gather",
-    "--qk-layernorm",
-    "--recompute-activations",
-    "--sequence-parallel",
-    "--swiglu",
-    "--untie-embeddings-and-output-weights",
-    "--use-distributed-optimizer",
-    "--use-flash-attn",
-    "--use-rotary-position-embeddings",
+/// Arguments that change the cost of a step but are not read, and the simulated behaviour.
+struct UnreadArguments {
+  std::string_view names;
+  std::string_view instead;
 };
 
-template <class Names>
-bool holds(const Names& names, std::string_view name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
+constexpr std::array unread{
+    UnreadArguments{"--fp8-format, --fp8-param-gather, --fp4-format, "
+                    "--transformer-engine-precision",
+                    "products are simulated at the speed and size of /model/dtype"},
+    UnreadArguments{
+        "--accumulate-allreduce-grads-in-fp32, --grad-reduce-in-bf16, "
+        "--use-precision-aware-optimizer, --main-grads-dtype, --main-params-dtype, "
+        "--exp-avg-dtype, --exp-avg-sq-dtype",
+        "gradients and optimizer state have the sizes of /model/dtype and /memory/optimizer"},
+    UnreadArguments{"--optimizer-cpu-offload, --optimizer-offload-fraction, --cpu-offloading, "
+                    "--fine-grained-activation-offloading",
+                    "nothing is moved to the host; /offload simulates that for activations"},
+    UnreadArguments{
+        "--overlap-grad-reduce",
+        "gradients are reduced during the backward unless /parallel/overlap_sums is false"},
+    UnreadArguments{"--moe-shared-expert-overlap, --no-overlap-p2p-communication, "
+                    "--tp-comm-overlap",
+                    "collectives overlap with compute as in any simulated run"},
+    UnreadArguments{"--data-parallel-sharding-strategy, --use-torch-fsdp2, --use-megatron-fsdp, "
+                    "--use-custom-fsdp",
+                    "sharding is set by /memory/zero"},
+    UnreadArguments{"--expert-tensor-parallel-size",
+                    "experts are split over as many devices as /parallel/tensor says"},
+    UnreadArguments{"--distribute-saved-activations",
+                    "saved activations are not distributed over the tensor group"},
+    UnreadArguments{"--rampup-batch-size", "every step has the full global batch"},
+    UnreadArguments{"--moe-token-dispatcher-type", "tokens are exchanged by all-to-all"},
+    UnreadArguments{"--enable-cuda-graph, --external-cuda-graph, --cuda-graph-impl",
+                    "launches are priced by /overheads/launch_us"}};
+
+/// Whether names, as texts list them, hold one.
+bool holds(std::string_view names, std::string_view name) {
+  if (name.find(',') != std::string_view::npos) return false;
+  for (std::size_t at = 0; (at = names.find(name, at)) != std::string_view::npos; ++at) {
+    const std::size_t end = at + name.size();
+    if ((at == 0 || names[at - 1] == ' ') && (end == names.size() || names[end] == ','))
+      return true;
+  }
+  return false;
 }
+
+/// What is simulated in place of such an argument; empty for all others.
+std::string_view simulated_instead(std::string_view argument) {
+  for (const UnreadArguments& some : unread) {
+    if (holds(some.names, argument)) return some.instead;
+  }
+  return {};
+}
+
+/// The arguments that are read: those with a value, and flags.
+constexpr std::string_view valued =
+    "--attention-backend, --attention-dropout, --context-parallel-size, "
+    "--decoder-first-pipeline-num-layers, --decoder-last-pipeline-num-layers, "
+    "--expert-model-parallel-size, --ffn-hidden-size, --global-batch-size, --hidden-dropout, "
+    "--hidden-size, --kv-channels, --kv-lora-rank, --make-vocab-size-divisible-by, "
+    "--max-position-embeddings, --merge-file, --micro-batch-size, "
+    "--moe-expert-capacity-factor, --moe-ffn-hidden-size, --moe-layer-freq, "
+    "--moe-router-topk, --moe-shared-expert-intermediate-size, --mtp-num-layers, --nnodes, "
+    "--normalization, --nproc-per-node, --num-attention-heads, --num-experts, --num-layers, "
+    "--num-layers-per-virtual-pipeline-stage, --num-query-groups, "
+    "--num-virtual-stages-per-pipeline-rank, --optimizer, --padded-vocab-size, "
+    "--pipeline-model-parallel-layout, --pipeline-model-parallel-size, "
+    "--position-embedding-type, --q-lora-rank, --qk-head-dim, --qk-pos-emb-head-dim, "
+    "--recompute-granularity, --recompute-method, --recompute-modules, "
+    "--recompute-num-layers, --seq-length, --sgd-momentum, --tensor-model-parallel-size, "
+    "--tokenizer-type, --transformer-impl, --v-head-dim, --vocab-size, --window-size";
+constexpr std::string_view flags =
+    "--account-for-embedding-in-pipeline-split, --account-for-loss-in-pipeline-split, "
+    "--add-qkv-bias, --bf16, --cross-entropy-loss-fusion, --disable-bias-linear, --fp16, "
+    "--group-query-attention, --moe-shared-expert-gate, --multi-latent-attention, "
+    "--no-position-embedding, --no-scatter-gather-tensors-in-pipeline, "
+    "--overlap-moe-expert-parallel-comm, --overlap-param-gather, --qk-layernorm, "
+    "--recompute-activations, --sequence-parallel, --swiglu, "
+    "--untie-embeddings-and-output-weights, --use-distributed-optimizer, --use-flash-attn, "
+    "--use-rotary-position-embeddings";
 
 /// The argument that a misspelt one was meant for. Other arguments of Megatron-LM differ from those
 /// that are read by more letters.
 std::optional<std::string> meant_by(const std::string& name) {
   constexpr std::size_t most_wrong_letters = 2;
-  std::vector<std::string> names(valued.begin(), valued.end());
-  names.insert(names.end(), flags.begin(), flags.end());
-  return nearest(name, names, most_wrong_letters);
+  return nearest(name, split_names(fmt::format("{}, {}", valued, flags)), most_wrong_letters);
 }
 
 constexpr std::size_t most_left_out = 5;  // listed in an error
@@ -318,7 +314,7 @@ std::optional<double> MegatronCommand::rate(std::string_view name, double most) 
 std::optional<std::string> MegatronCommand::one_of(
     std::string_view name, std::initializer_list<std::string_view> words) const {
   const auto text = word(name);
-  if (!text || holds(words, *text)) return text;
+  if (!text || std::find(words.begin(), words.end(), *text) != words.end()) return text;
   fail(name,
        fmt::format("\"{}\" is not known; known: {}", shortened(*text), fmt::join(words, ", ")));
 }

@@ -1,14 +1,12 @@
-#include "experiments/input/formats/megatron/shell_arithmetic.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <limits>
 #include <optional>
 
 #include "experiments/input/files/plain_text.hpp"
+#include "experiments/input/formats/megatron/shell_words.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {
@@ -20,13 +18,9 @@ bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')
 
 /// A decimal integer. A leading zero would make it octal in a shell.
 std::optional<std::int64_t> decimal(std::string_view text) {
-  std::int64_t number = 0;
-  const char* end = text.data() + text.size();
-  const auto parsed = std::from_chars(text.data(), end, number);
-  if (parsed.ec != std::errc{} || parsed.ptr != end) return std::nullopt;
   const std::string_view digits = text.substr(text.starts_with('-') ? 1 : 0);
   if (digits.size() > 1 && digits.front() == '0') return std::nullopt;
-  return number;
+  return whole_number<std::int64_t>(text);
 }
 
 /// Evaluates one expression from left to right.

@@ -1,10 +1,9 @@
-#include "experiments/input/formats/megatron/shell_script.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 
+#include "experiments/input/formats/megatron/shell_words.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {

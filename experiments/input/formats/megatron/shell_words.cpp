@@ -3,10 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "experiments/input/files/plain_text.hpp"
-#include "experiments/input/formats/megatron/shell_arithmetic.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {
@@ -30,11 +28,8 @@ std::string_view front_while(std::string_view text, Rule rule) {
 /// The word of an array that "[3]" selects, or nullptr.
 const ShellWord* selected(const ShellWords& words, std::string_view selector) {
   if (selector.empty()) return words.empty() ? nullptr : words.data();
-  std::size_t number = 0;
-  const char* end = selector.data() + selector.size() - 1;
-  const auto parsed = std::from_chars(selector.data() + 1, end, number);
-  if (parsed.ec != std::errc{} || parsed.ptr != end || number >= words.size()) return nullptr;
-  return &words[number];
+  const auto number = whole_number<std::size_t>(selector.substr(1, selector.size() - 2));
+  return number && *number < words.size() ? &words[*number] : nullptr;
 }
 
 }  // namespace

@@ -1,12 +1,35 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
+#include <map>
 #include <string>
 #include <string_view>
-
-#include "experiments/input/formats/megatron/shell_word.hpp"
+#include <vector>
 
 namespace penstock {
+
+/// A place where text known only at run time is missing.
+struct ShellGap {
+  std::size_t at = 0;  // before this character
+  std::string why;
+};
+
+/// A word as a shell passes it to a command.
+struct ShellWord {
+  std::string text = {};
+  std::size_t line = 1;
+  std::vector<ShellGap> gaps = {};  // in order; none: the text is complete
+  std::string assumed = {};         // assumed, such as a variable's default
+};
+using ShellWords = std::vector<ShellWord>;
+
+/// A plain variable has one word, with any content; an array has any number.
+struct ShellVariable {
+  ShellWords words;
+  bool is_array = false;
+};
+using ShellVariables = std::map<std::string, ShellVariable, std::less<>>;
 
 /// Memory of a word, for limits.
 std::size_t bytes_of(const ShellWord& word);
@@ -100,5 +123,22 @@ class ShellWordReader {
 
 /// "line 12".
 std::string line_text(std::size_t line);
+
+/// The value of $((…)): integers, known variables, + - * / % and parentheses. Throws InputError
+/// without a place for anything else, for a variable that is no number, for division by zero and
+/// for results beyond 64 bits.
+ShellWord shell_number(const ShellWord& expression, const ShellVariables& variables);
+
+/// The commands that a shell script would run, as far as known without running it.
+struct ShellScript {
+  std::vector<ShellWords> commands;  // each with its arguments, variables expanded
+  std::vector<ShellWords> arrays;    // final values, sorted by name
+  std::vector<std::string> notes;    // conditional text that was left out
+};
+
+/// Follows assignments and arrays from top to bottom and runs nothing. Conditions and loops are not
+/// evaluated: a variable assigned there becomes a gap, and a conditional addition to a variable is
+/// left out with a note. Throws InputError with a line as its place.
+ShellScript read_shell_script(std::string_view text);
 
 }  // namespace penstock

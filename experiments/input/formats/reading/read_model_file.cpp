@@ -8,8 +8,10 @@
 #include "experiments/input/files/json_input.hpp"
 #include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/formats/registry.hpp"
+#include "experiments/input/profiles/profile_rows.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
+#include "validate/store/store_file.hpp"
 
 namespace penstock {
 namespace {
@@ -66,6 +68,20 @@ ModelFile read_model_file(const std::string& path, const ModelFileOptions& optio
   } catch (const InputError& error) {
     throw in_file(path, error);
   }
+}
+
+Profile read_profile(const std::string& path) {
+  if (looks_like_store(path)) {
+    return layer_profile(judged_rows(ProfileStore(path), today_here())).profile;
+  }
+  ModelFile file = read_model_file(path);
+  if (file.profile.entries.empty()) {
+    throw in_file(path, InputError("", fmt::format("it is a file of the format {}, which holds no "
+                                                   "profile of layers at microbatch sizes",
+                                                   file.format)));
+  }
+  file.profile.source = path;
+  return std::move(file.profile);
 }
 
 }  // namespace penstock

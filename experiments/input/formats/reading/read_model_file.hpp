@@ -3,6 +3,7 @@
 #include <string>
 
 #include "experiments/input/model_files/model_file.hpp"
+#include "hardware_models/spec/profile.hpp"
 
 namespace penstock {
 
@@ -11,5 +12,9 @@ ModelFile read_model_file(const std::string& path, const ModelFileOptions& optio
 
 /// The same for text in memory; errors have only a place inside the file.
 ModelFile parse_model_file(const std::string& text, const ModelFileOptions& options = {});
+
+/// Reads a profile in any format, or the currently valid rows of a profile store. Throws InputError
+/// with the file's name in front, also for a file of another kind.
+Profile read_profile(const std::string& path);
 
 }  // namespace penstock

@@ -44,8 +44,36 @@ TraceNodeKind node_kind(CollectiveKind kind) {
 
 class Builder {
  public:
-  Builder(const Plan& plan, const Costs& costs, const Demand& demand);
-  ExecutionTrace build() &&;
+  Builder(const Plan& plan, const Costs& costs, const Demand& demand)
+      : plan_(plan),
+        costs_(costs),
+        demand_(demand),
+        done_(plan.tasks(), no_node),
+        received_(plan.tasks(), no_node),
+        last_(plan.ranks, no_node),
+        worked_(plan.ranks) {
+    trace_.ranks.resize(plan.ranks);
+    trace_.replicas = demand.data;
+  }
+
+  ExecutionTrace build() && {
+    for (TaskId task = 0; task < plan_.tasks(); ++task) {
+      const WorkClass& work = plan_.class_of(task);
+      if (!plan_.is_link(work.resource)) {
+        add_action(task);
+        continue;
+      }
+      const Link& link = plan_.link(work.resource);
+      if (link.to == data_replicas) {
+        add_collective(task, link.from);
+      } else if (is_rank(link.from) && is_rank(link.to)) {
+        add_transfer(task, link);
+      } else {
+        add_memory_move(task, link);
+      }
+    }
+    return std::move(trace_);
+  }
 
  private:
   /// The two ends of a message.
@@ -54,14 +82,98 @@ class Builder {
     std::uint32_t received;
   };
 
-  void add_action(TaskId task);
-  void add_transfer(TaskId task, const Link& link);
-  void add_memory_move(TaskId task, const Link& link);
-  void add_collective(TaskId task, Rank rank);
+  void add_action(TaskId task) {
+    const WorkClass& work = plan_.class_of(task);
+    const Rank rank{work.resource};
+    if (work.follows_partner) {
+      done_[task] = done_[task - 1];
+      return;
+    }
+    need_inputs(rank, task);
+    std::uint32_t& last = last_[work.resource];
+    if (last != no_node) needs_.push_back(last);
+    const Time before = worked_[work.resource];
+    const Time after = worked_[work.resource] += costs_.duration_of(plan_, task);
+    last = done_[task] = of(rank).add({.kind = TraceNodeKind::compute,
+                                       .task = task,
+                                       .amount = whole(after, node_ns) - whole(before, node_ns),
+                                       .micros = whole(after, node_us) - whole(before, node_us)},
+                                      needs_);
+  }
+
+  void add_transfer(TaskId task, const Link& link) {
+    need_inputs(link.from, task);
+    const std::uint64_t bytes = costs_.bytes[plan_.class_of(task).buffer];
+    if (bytes == 0) ++trace_.empty_messages;
+    const Message message = add_message(task, link.from, link.to, at_least_one(bytes), needs_);
+    done_[task] = message.sent;
+    received_[task] = message.received;
+  }
+
+  void add_memory_move(TaskId task, const Link& link) {
+    const bool stores = is_rank(link.from);
+    const Rank rank = stores ? link.from : link.to;
+    need_inputs(rank, task);
+    ++trace_.memory_moves;
+    done_[task] = received_[task] =
+        of(rank).add({.kind = stores ? TraceNodeKind::store : TraceNodeKind::load,
+                      .task = task,
+                      .amount = at_least_one(costs_.bytes[plan_.class_of(task).buffer])},
+                     needs_);
+  }
+
+  /// A reduction counts the whole tensor of each replica, an all-gather the share of one replica.
+  void add_collective(TaskId task, Rank rank) {
+    need_inputs(rank, task);
+    if (demand_.data == 1) {
+      ++trace_.lone_sums;
+      done_[task] = needs_.front();
+      return;
+    }
+    const WorkClass& work = plan_.class_of(task);
+    const StageDemand& stage = demand_.stages[plan_.model_stage[index(work.stage)]];
+    const StageCollective& one = stage.of(work.pass).collectives.front();
+    const bool gathers = one.kind == CollectiveKind::all_gather;
+    const double whole = stage.parameter_bytes;
+    const double bytes = gathers ? whole / demand_.data : whole * one.factor * one.times;
+    done_[task] = of(rank).add(
+        {.kind = node_kind(one.kind), .task = task, .amount = collective_bytes(bytes)}, needs_);
+  }
+
   Message add_message(TaskId task, Rank from, Rank to, std::uint64_t bytes,
-                      std::span<const std::uint32_t> needs);
-  std::uint32_t seen_from(Rank rank, TaskId task);
-  void need_inputs(Rank rank, TaskId task);
+                      std::span<const std::uint32_t> needs) {
+    TraceNode node{
+        .kind = TraceNodeKind::send, .task = task, .peer = to, .tag = messages_++, .amount = bytes};
+    const std::uint32_t sent = of(from).add(node, needs);
+    node.kind = TraceNodeKind::receive;
+    node.peer = from;
+    return {sent, of(to).add(node, {})};
+  }
+
+  /// The node after which a rank knows that a task is done. A rank learns about other ranks only by
+  /// message.
+  std::uint32_t seen_from(Rank rank, TaskId task) {
+    const WorkClass& work = plan_.class_of(task);
+    Rank knows{work.resource};
+    std::uint32_t known = done_[task];
+    if (plan_.is_link(work.resource)) {
+      const Link& link = plan_.link(work.resource);
+      if (link.from == rank && link.to != rank) return known;
+      knows = is_rank(link.to) ? link.to : link.from;
+      if (is_rank(link.to)) known = received_[task];
+    }
+    if (knows == rank) return known;
+    ++trace_.questions;
+    const Message question = add_message(task, knows, rank, 1, {&known, 1});
+    of(knows).nodes[question.sent].asks = of(rank).nodes[question.received].asks = true;
+    return question.received;
+  }
+
+  void need_inputs(Rank rank, TaskId task) {
+    needs_.clear();
+    plan_.for_each_input(task, [&](TaskId input) { needs_.push_back(seen_from(rank, input)); });
+  }
+
   RankTrace& of(Rank rank) { return trace_.ranks[index(rank)]; }
 
   const Plan& plan_;
@@ -75,129 +187,6 @@ class Builder {
   std::vector<std::uint32_t> needs_;     // of the current node
   std::uint32_t messages_ = 0;
 };
-
-Builder::Builder(const Plan& plan, const Costs& costs, const Demand& demand)
-    : plan_(plan),
-      costs_(costs),
-      demand_(demand),
-      done_(plan.tasks(), no_node),
-      received_(plan.tasks(), no_node),
-      last_(plan.ranks, no_node),
-      worked_(plan.ranks) {
-  trace_.ranks.resize(plan.ranks);
-  trace_.replicas = demand.data;
-}
-
-ExecutionTrace Builder::build() && {
-  for (TaskId task = 0; task < plan_.tasks(); ++task) {
-    const WorkClass& work = plan_.class_of(task);
-    if (!plan_.is_link(work.resource)) {
-      add_action(task);
-      continue;
-    }
-    const Link& link = plan_.link(work.resource);
-    if (link.to == data_replicas) {
-      add_collective(task, link.from);
-    } else if (is_rank(link.from) && is_rank(link.to)) {
-      add_transfer(task, link);
-    } else {
-      add_memory_move(task, link);
-    }
-  }
-  return std::move(trace_);
-}
-
-void Builder::add_action(TaskId task) {
-  const WorkClass& work = plan_.class_of(task);
-  const Rank rank{work.resource};
-  if (work.follows_partner) {
-    done_[task] = done_[task - 1];
-    return;
-  }
-  need_inputs(rank, task);
-  std::uint32_t& last = last_[work.resource];
-  if (last != no_node) needs_.push_back(last);
-  const Time before = worked_[work.resource];
-  const Time after = worked_[work.resource] += costs_.duration_of(plan_, task);
-  last = done_[task] = of(rank).add({.kind = TraceNodeKind::compute,
-                                     .task = task,
-                                     .amount = whole(after, node_ns) - whole(before, node_ns),
-                                     .micros = whole(after, node_us) - whole(before, node_us)},
-                                    needs_);
-}
-
-void Builder::add_transfer(TaskId task, const Link& link) {
-  need_inputs(link.from, task);
-  const std::uint64_t bytes = costs_.bytes[plan_.class_of(task).buffer];
-  if (bytes == 0) ++trace_.empty_messages;
-  const Message message = add_message(task, link.from, link.to, at_least_one(bytes), needs_);
-  done_[task] = message.sent;
-  received_[task] = message.received;
-}
-
-void Builder::add_memory_move(TaskId task, const Link& link) {
-  const bool stores = is_rank(link.from);
-  const Rank rank = stores ? link.from : link.to;
-  need_inputs(rank, task);
-  ++trace_.memory_moves;
-  done_[task] = received_[task] =
-      of(rank).add({.kind = stores ? TraceNodeKind::store : TraceNodeKind::load,
-                    .task = task,
-                    .amount = at_least_one(costs_.bytes[plan_.class_of(task).buffer])},
-                   needs_);
-}
-
-/// A reduction counts the whole tensor of each replica, an all-gather the share of one replica.
-void Builder::add_collective(TaskId task, Rank rank) {
-  need_inputs(rank, task);
-  if (demand_.data == 1) {
-    ++trace_.lone_sums;
-    done_[task] = needs_.front();
-    return;
-  }
-  const WorkClass& work = plan_.class_of(task);
-  const StageDemand& stage = demand_.stages[plan_.model_stage[index(work.stage)]];
-  const StageCollective& one = stage.of(work.pass).collectives.front();
-  const bool gathers = one.kind == CollectiveKind::all_gather;
-  const double whole = stage.parameter_bytes;
-  const double bytes = gathers ? whole / demand_.data : whole * one.factor * one.times;
-  done_[task] = of(rank).add(
-      {.kind = node_kind(one.kind), .task = task, .amount = collective_bytes(bytes)}, needs_);
-}
-
-Builder::Message Builder::add_message(TaskId task, Rank from, Rank to, std::uint64_t bytes,
-                                      std::span<const std::uint32_t> needs) {
-  TraceNode node{
-      .kind = TraceNodeKind::send, .task = task, .peer = to, .tag = messages_++, .amount = bytes};
-  const std::uint32_t sent = of(from).add(node, needs);
-  node.kind = TraceNodeKind::receive;
-  node.peer = from;
-  return {sent, of(to).add(node, {})};
-}
-
-/// The node after which a rank knows that a task is done. A rank learns about other ranks only by
-/// message.
-std::uint32_t Builder::seen_from(Rank rank, TaskId task) {
-  const WorkClass& work = plan_.class_of(task);
-  Rank knows{work.resource};
-  std::uint32_t known = done_[task];
-  if (plan_.is_link(work.resource)) {
-    const Link& link = plan_.link(work.resource);
-    if (link.from == rank && link.to != rank) return known;
-    knows = is_rank(link.to) ? link.to : link.from;
-    if (is_rank(link.to)) known = received_[task];
-  }
-  if (knows == rank) return known;
-  ++trace_.questions;
-  const Message question = add_message(task, knows, rank, 1, {&known, 1});
-  of(knows).nodes[question.sent].asks = of(rank).nodes[question.received].asks = true;
-  return question.received;
-}
-
-void Builder::need_inputs(Rank rank, TaskId task) {
-  needs_.clear();
-  plan_.for_each_input(task, [&](TaskId input) { needs_.push_back(seen_from(rank, input)); });
-}
 
 }  // namespace
 

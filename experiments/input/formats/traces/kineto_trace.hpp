@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -92,5 +93,12 @@ struct KinetoTrace {
   std::vector<std::string> names;  // of annotations, unique
   std::uint64_t events = 0;        // in the file, including skipped ones
 };
+
+/// Reads a trace of PyTorch's profiler, plain or gzip-compressed. No document tree is built: memory
+/// grows with the annotations alone; the other events that are kept lie on disk. Times keep their
+/// nanoseconds. Throws InputError with the file's name in front; the place of a faulty event is
+/// "/traceEvents/NUMBER". See `ByteStream::watch` for `on_block`.
+KinetoTrace read_kineto(const std::string& path,
+                        const std::function<void(double share)>& on_block = {});
 
 }  // namespace penstock

@@ -4,8 +4,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <string_view>
 #include <vector>
 
+#include "experiments/input/files/output_file.hpp"
+#include "experiments/input/long_work/progress.hpp"
+#include "sim/costs/costs.hpp"
 #include "sim/plan/plan.hpp"
 #include "sim/timeline/timeline.hpp"
 
@@ -98,5 +102,10 @@ class TraceEvents {
   std::vector<Level> memory_;
   std::vector<Level> activations_;
 };
+
+/// Writes the events of a timeline as a document in Chrome's trace format; `more` are its further
+/// members, ",\"key\": …". The text goes to `sink` in large pieces.
+void write_trace_events(const Plan& plan, const Costs& costs, const TraceEvents& trace,
+                        std::string_view more, const TextSink& sink, const OnProgress& on_progress);
 
 }  // namespace penstock

@@ -1,13 +1,15 @@
-#include "experiments/input/formats/traces/trace_writer.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <concepts>
 #include <optional>
+#include <string>
 #include <vector>
 
-#include "experiments/input/files/own_file.hpp"
+#include "experiments/input/files/output_file.hpp"
+#include "experiments/input/formats/traces/trace_events.hpp"
 #include "sim/base/time.hpp"
 
 namespace penstock {
@@ -37,7 +39,75 @@ std::string end_json(Rank end) {
   return is_rank(end) ? end_text(end) : fmt::format("\"{}\"", end_text(end));
 }
 
-}  // namespace
+/// Text that grows by pieces. A large trace is millions of short numbers and names: fmt would take
+/// most of the time to write it.
+class PieceText {
+ public:
+  template <class... Pieces>
+  void add(const Pieces&... pieces) {
+    (put(pieces), ...);
+  }
+  std::string& text() { return text_; }
+
+ private:
+  void put(std::string_view piece) { text_ += piece; }
+  void put(char piece) { text_ += piece; }
+  void put(Time time);
+  template <std::integral Number>
+  requires(!std::same_as<Number, char>) void put(Number number) {
+    char digits[24];
+    const auto end = std::to_chars(digits, digits + sizeof digits, number).ptr;
+    text_.append(digits, end);
+  }
+
+  std::string text_;
+};
+
+/// Thread numbers, the same on every rank. The first compute thread is 0; all others are above the
+/// rank numbers. Viewers put the thread whose number equals its process's on top, as the main
+/// thread.
+class ThreadNumbers {
+ public:
+  ThreadNumbers(std::uint32_t ranks, const TraceEvents& trace);
+  std::uint32_t of(TraceKind kind, std::uint32_t lane) const {
+    if (kind == TraceKind::compute && lane == 0) return 0;
+    return first_[static_cast<std::size_t>(kind)] + lane;
+  }
+
+ private:
+  std::array<std::uint32_t, slice_kinds> first_{};
+};
+
+/// Writes the events of a timeline as elements of a list in Chrome's trace format. The text goes to
+/// `sink` in large pieces. All arguments must outlive this object.
+class TraceWriter {
+ public:
+  TraceWriter(const Plan& plan, const Costs& costs, const TraceEvents& trace, const TextSink& sink);
+
+  /// The process of a rank and its threads.
+  void write_rank(std::uint32_t rank);
+  void write(const TraceEvent& event);
+  /// Ends the list.
+  void finish(std::string_view more);
+
+ private:
+  void open(std::string_view phase, std::uint32_t rank, std::uint32_t thread);
+  void write_metadata(std::string_view name, std::uint32_t rank, std::uint32_t thread,
+                      std::string_view argument);
+  void write_lanes(std::uint32_t rank, TraceKind kind, std::string_view name);
+  void write_slice(const TraceEvent& event);
+  void write_arrow(const TraceEvent& event, std::string_view phase, std::string_view binding);
+  void write_counter(const TraceEvent& event, std::string_view name, std::string_view unit);
+
+  const Plan& plan_;
+  const Costs& costs_;
+  const TraceEvents& trace_;
+  ThreadNumbers threads_;
+  bool several_stages_;
+  const TextSink& sink_;
+  bool first_ = true;
+  PieceText out_;
+};
 
 /// As text_us: exact, without trailing zeros.
 void PieceText::put(Time time) {
@@ -170,6 +240,24 @@ void TraceWriter::write_counter(const TraceEvent& event, std::string_view name,
 void TraceWriter::finish(std::string_view more) {
   out_.add("\n]", more, "}\n");
   sink_(out_.text());
+}
+
+}  // namespace
+
+void write_trace_events(const Plan& plan, const Costs& costs, const TraceEvents& trace,
+                        std::string_view more, const TextSink& sink,
+                        const OnProgress& on_progress) {
+  TraceWriter writer(plan, costs, trace, sink);
+  for (std::uint32_t rank = 0; rank < plan.ranks; ++rank) writer.write_rank(rank);
+  std::uint64_t written = 0;
+  trace.for_each([&](const TraceEvent& event) {
+    constexpr std::uint64_t reported = 4096;
+    if (++written % reported == 0 && on_progress) {
+      on_progress("events", written, trace.about_events());
+    }
+    writer.write(event);
+  });
+  writer.finish(more);
 }
 
 }  // namespace penstock

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "experiments/input/long_work/parallel.hpp"
-#include "experiments/run/layout/cut_problem.hpp"
+#include "experiments/run/layout/cut.hpp"
 #include "experiments/run/layout/training.hpp"
 #include "schedules/partitioners/registry.hpp"
 #include "sim/base/error.hpp"
@@ -79,12 +79,30 @@ LayoutChoice LayoutFrames::choice(const LayoutFrame& frame) const {
                    order, 0, std::nullopt);
 }
 
+LayerShapeKey LayoutFrames::key(const LayoutFrame& frame, std::uint32_t zero) const {
+  const LayoutChoice& cells = space_.degrees[frame.degrees];
+  return {cells.tensor,      cells.context,  cells.expert,
+          cells.microbatch,  frame.sequence, groups_[frame.group].like->slices,
+          runs_sharded(zero)};
+}
+
 const std::vector<LayerTimes>* LayoutFrames::times(const LayoutFrame& frame,
                                                    std::uint32_t zero) const {
-  const LayoutChoice& cells = space_.degrees[frame.degrees];
-  return shapes_.of({cells.tensor, cells.context, cells.expert, cells.microbatch, frame.sequence,
-                     groups_[frame.group].like->slices, runs_sharded(zero)},
-                    frame.recomputation);
+  return shapes_.of(key(frame, zero), frame.recomputation);
+}
+
+OrderShape LayoutFrames::shape(const LayoutFrame& frame, const OrderChoice& order,
+                               bool gathers) const {
+  return {.cells = double(space_.degrees[frame.degrees].microbatches) * order.slices,
+          .splits = order.splits,
+          .joins = order.joins,
+          .gathers = gathers,
+          .spares_last = space_.recomputations[frame.recomputation].mode == "except_last",
+          .early = base_.scenario.recompute.early};
+}
+
+const std::vector<std::uint32_t>& LayoutFrames::stages_of_layers(const Placement& placement) const {
+  return stage_of_layer_.at(static_cast<std::uint32_t>(placement.chains().front().size()));
 }
 
 void LayoutFrames::find_placements() {
@@ -151,20 +169,13 @@ std::vector<LayoutFrame> LayoutFrames::of_degrees(std::uint32_t number) const {
   return frames;
 }
 
-void LayoutFrames::ask_shapes(const LayoutFrame& frame) {
-  const std::uint32_t slices = groups_[frame.group].like->slices;
-  for (const std::uint32_t zero : space_.zeros) {
-    if (times(frame, zero) != nullptr) continue;
-    const LayoutChoice one = choice(frame);
-    shapes_.ask(shape_key(one, slices, runs_sharded(zero)), one);
-  }
-}
-
 std::vector<LayoutFrame> LayoutFrames::all(std::size_t jobs) {
   std::vector<std::vector<LayoutFrame>> by_degrees;
   for (std::uint32_t number = 0; number < space_.degrees.size(); ++number) {
     by_degrees.push_back(of_degrees(number));
-    for (const LayoutFrame& frame : by_degrees.back()) ask_shapes(frame);
+    for (const LayoutFrame& frame : by_degrees.back()) {
+      for (const std::uint32_t zero : space_.zeros) shapes_.ask(key(frame, zero), choice(frame));
+    }
   }
   shapes_.price(jobs);
   in_parallel(
@@ -191,7 +202,7 @@ std::vector<StageBounds> LayoutFrames::stage_times(const LayoutFrame& frame,
   const auto stages = static_cast<std::uint32_t>(placement.chains().front().size());
   std::vector<StageBounds> sums(stages);
   const bool again = space_.recomputations[frame.recomputation].mode != "none";
-  const std::vector<std::uint32_t>& stage_of = stage_of_layer_.at(stages);
+  const std::vector<std::uint32_t>& stage_of = stages_of_layers(placement);
   for (std::size_t i = 0; i < base_.reduced_layer.size(); ++i) {
     const LayerTimes& layer = layers[base_.reduced_layer[i]];
     StageBounds& sum = sums[stage_of[i]];
@@ -217,7 +228,7 @@ LayoutFrames::StageWeights LayoutFrames::weights_of(const LayoutFrame& frame,
                                                     const Placement& placement,
                                                     const std::vector<LayerTimes>& layers) const {
   const auto stages = static_cast<std::uint32_t>(placement.chains().front().size());
-  const std::vector<std::uint32_t>& stage_of = stage_of_layer_.at(stages);
+  const std::vector<std::uint32_t>& stage_of = stages_of_layers(placement);
   const double holders =
       space_.degrees[frame.degrees].data * static_cast<double>(placement.chains().size());
   StageWeights weights{std::vector<double>(stages), std::vector<double>(stages)};
@@ -276,7 +287,7 @@ void LayoutFrames::judge_memory(const Placement& placement, const std::vector<La
 void LayoutFrames::add_kept(const LayoutFrame& frame, const Placement& placement,
                             const std::vector<LayerTimes>& layers, StagePrices& prices) const {
   const auto stages = static_cast<std::uint32_t>(placement.chains().front().size());
-  const std::vector<std::uint32_t>& stage_of = stage_of_layer_.at(stages);
+  const std::vector<std::uint32_t>& stage_of = stages_of_layers(placement);
   const RecomputeChoice& recompute = space_.recomputations[frame.recomputation];
   const bool inputs = recompute.stages || recompute.mode == "except_last";
   const bool splits = groups_[frame.group].like->splits;
@@ -317,19 +328,13 @@ double LayoutFrames::bound_of(const LayoutFrame& frame,
   const LayoutChoice& degrees = space_.degrees[frame.degrees];
   const OrderChoice& order = *groups_[frame.group].like;
   const Placement& ranks = *placement(frame.group, degrees.pipeline);
-  const OrderShape shape{
-      .cells = double(degrees.microbatches) * order.slices,
-      .splits = order.splits,
-      .joins = order.joins,
-      .gathers = true,
-      .spares_last = space_.recomputations[frame.recomputation].mode == "except_last",
-      .early = base_.scenario.recompute.early};
+  const OrderShape cells = shape(frame, order, true);
   const std::vector<StageBounds> times = stage_times(frame, ranks, layers);
   if (frame.bound_by == BoundBy::even_cut) {
-    return bound_rounding * step_bound_us(ranks, times, shape);
+    return bound_rounding * step_bound_us(ranks, times, cells);
   }
   const double share = fuses(base_, order) ? 0.5 : 1;  // a cell takes the longer of its parts
-  return bound_rounding * share * equal_part_us(times, shape, ranks.ranks(), ranks.chains().size());
+  return bound_rounding * share * equal_part_us(times, cells, ranks.ranks(), ranks.chains().size());
 }
 
 void LayoutFrames::judge(LayoutFrame& frame) const {

@@ -6,8 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "experiments/plan/planner/bounds/bound_by.hpp"
-#include "experiments/plan/planner/bounds/layer_shapes.hpp"
+#include "experiments/plan/planner/bounds/layer_times.hpp"
 #include "experiments/plan/planner/bounds/plan_base.hpp"
 #include "experiments/plan/planner/bounds/stage_prices.hpp"
 #include "experiments/plan/planner/bounds/step_bound.hpp"
@@ -51,6 +50,8 @@ class LayoutFrames {
   const Placement* placement(std::uint16_t group, std::uint32_t ranks) const;
   /// The layout of a frame, without order, ZeRO level and link codec.
   LayoutChoice choice(const LayoutFrame& frame) const;
+  /// How an order of the frame runs its cells; `gathers`: with the weights of ZeRO-3.
+  OrderShape shape(const LayoutFrame& frame, const OrderChoice& order, bool gathers) const;
   /// Layer times of a frame at a ZeRO level; nullptr when its shape is refused.
   const std::vector<LayerTimes>* times(const LayoutFrame& frame, std::uint32_t zero) const;
   /// Prices of an evenly cut frame at a ZeRO level from its layers alone: transfers and sums are
@@ -64,7 +65,9 @@ class LayoutFrames {
   };
 
   std::vector<LayoutFrame> of_degrees(std::uint32_t degrees) const;
-  void ask_shapes(const LayoutFrame& frame);
+  LayerShapeKey key(const LayoutFrame& frame, std::uint32_t zero) const;
+  /// By layer of the model, where it is cut evenly.
+  const std::vector<std::uint32_t>& stages_of_layers(const Placement& placement) const;
   void judge(LayoutFrame& frame) const;
   double bound_of(const LayoutFrame& frame, const std::vector<LayerTimes>& layers) const;
   void find_placements();

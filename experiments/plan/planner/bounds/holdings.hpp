@@ -8,8 +8,8 @@
 #include <tuple>
 #include <vector>
 
-#include "experiments/plan/planner/bounds/order_walk.hpp"
 #include "experiments/plan/planner/bounds/stage_prices.hpp"
+#include "experiments/plan/planner/bounds/step_bound.hpp"
 #include "experiments/plan/planner/space/orders.hpp"
 
 namespace penstock {

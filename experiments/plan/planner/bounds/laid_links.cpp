@@ -7,8 +7,6 @@
 
 #include "experiments/plan/planner/bounds/plan_base.hpp"
 #include "hardware_models/links/link_costs.hpp"
-#include "hardware_models/registry.hpp"
-#include "sim/base/named.hpp"
 
 namespace penstock {
 namespace {
@@ -88,15 +86,13 @@ class OverLinks final : public HardwareModel {
 
 }  // namespace
 
-std::unique_ptr<HardwareModel> hardware_over(Clusters& clusters, const Layout& layout) {
+std::shared_ptr<const HardwareModel> hardware_over(Clusters& clusters, const Layout& layout) {
   const HardwareSpec& spec = layout.hardware.spec;
   // Other cost models have a word on links: they refuse them, or need them.
   const bool laid = layout.hardware.cost_model == "roofline" && spec.machine &&
                     spec.machine->topology && spec.topology && spec.links.empty() &&
                     spec.routes.empty();
-  if (!laid) {
-    return find_named(cost_model_entries(), layout.hardware.cost_model)->make(spec);
-  }
+  if (!laid) return hardware_of(layout);
   return std::make_unique<OverLinks>(hardware_without_links(layout),
                                      LinkCosts::shared_links(spec, clusters.wiring(spec)));
 }

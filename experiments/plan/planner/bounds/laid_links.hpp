@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "experiments/run/layout/layout.hpp"
+#include "experiments/run/simulation.hpp"
 #include "hardware_models/links/wiring.hpp"
 #include "sim/costs/hardware_model.hpp"
 
@@ -11,6 +11,6 @@ namespace penstock {
 /// The hardware of a layout, with the links of its machine laid once for all layouts: the same
 /// times as those of its cost model. Equal layers are priced once. The clusters and the layout must
 /// outlive it. Throws InputError for what the cost model refuses.
-std::unique_ptr<HardwareModel> hardware_over(Clusters& clusters, const Layout& layout);
+std::shared_ptr<const HardwareModel> hardware_over(Clusters& clusters, const Layout& layout);
 
 }  // namespace penstock

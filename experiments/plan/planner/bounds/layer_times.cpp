@@ -1,6 +1,13 @@
 #include "experiments/plan/planner/bounds/layer_times.hpp"
 
+#include <algorithm>
+#include <utility>
+
+#include "experiments/input/long_work/parallel.hpp"
 #include "experiments/plan/planner/bounds/plan_base.hpp"
+#include "experiments/plan/planner/space/layout_choice.hpp"
+#include "experiments/run/layout/layout_model.hpp"
+#include "sim/base/error.hpp"
 
 namespace penstock {
 namespace {
@@ -10,6 +17,14 @@ void set_kept(const Layer& layer, LayerTimes& times) {
   times.freed_bytes = layer.freed_by_input_bytes;
   times.pending_bytes = layer.pending_weight_bytes;
   times.workspace_bytes = layer.workspace_bytes;
+}
+
+/// Whole stages are recomputed with both; which microbatches are does not concern a layer.
+bool same_layers(const RecomputeChoice& one, const RecomputeChoice& other) {
+  const auto whole = [](const RecomputeChoice& choice) {
+    return choice.stages || choice.mode == "except_last";
+  };
+  return (whole(one) && whole(other)) || (one.mode == other.mode && one.stages == other.stages);
 }
 
 }  // namespace
@@ -44,6 +59,57 @@ std::vector<LayerTimes> with_recomputation(std::vector<LayerTimes> times, const 
 std::optional<double> KnownLayers::compute_us(const Layer& layer, Pass pass) const {
   const auto number = static_cast<std::size_t>(&layer - model_.layers.data());
   return times_[reduced_layer_[number]].us[static_cast<std::size_t>(pass)];
+}
+
+LayerShapes::LayerShapes(const PlanBase& base, const LayoutSpace& space)
+    : base_(base), space_(space) {
+  for (const RecomputeChoice& one : space.recomputations) {
+    const auto first =
+        std::find_if(space.recomputations.begin(), space.recomputations.end(),
+                     [&](const RecomputeChoice& other) { return same_layers(one, other); });
+    const LayoutChoice choice{.recompute = one.mode, .recomputes_stages = one.stages};
+    recomputations_.push_back(with_choice(base.reduced, base.task, choice).recompute);
+    like_.push_back(static_cast<std::uint8_t>(first - space.recomputations.begin()));
+  }
+}
+
+const std::vector<LayerTimes>* LayerShapes::of(const LayerShapeKey& key,
+                                               std::uint8_t recomputation) const {
+  const auto found = known_.find(key);
+  if (found == known_.end() || !found->second) return nullptr;
+  return &(*found->second)[like_[recomputation]];
+}
+
+void LayerShapes::price(std::size_t jobs) {
+  std::vector<std::pair<const LayerShapeKey*, const LayoutChoice*>> work;
+  for (const auto& [key, choice] : asked_) {
+    if (known_.try_emplace(key).second) work.emplace_back(&key, &choice);
+  }
+  in_parallel(
+      work.size(),
+      [&](std::size_t i) {
+        known_.find(*work[i].first)->second = priced(*work[i].first, *work[i].second);
+      },
+      {}, jobs);
+}
+
+std::optional<LayerShapes::ByRecomputation> LayerShapes::priced(const LayerShapeKey& key,
+                                                                LayoutChoice choice) const {
+  choice.zero = key.sharded ? 3 : 0;
+  ByRecomputation all(like_.size());
+  try {
+    const Layout layout = with_shape(base_, choice, key.slices);
+    const std::vector<ModelGraph> models =
+        models_of(base_.reduced, recomputations_, layout.batch, layout.shape);
+    const auto hardware = hardware_without_links(layout);
+    all.front() = layer_times(models.front(), *hardware);
+    for (std::size_t r = 1; r < all.size(); ++r) {
+      if (like_[r] == r) all[r] = with_recomputation(all.front(), models[r], *hardware);
+    }
+    return all;
+  } catch (const InputError&) {
+    return std::nullopt;
+  }
 }
 
 }  // namespace penstock

@@ -5,11 +5,11 @@
 #include <string_view>
 #include <utility>
 
-#include "experiments/plan/planner/space/layout_document.hpp"
-#include "experiments/plan/planner/space/with_choice.hpp"
+#include "experiments/plan/planner/space/layout_choice.hpp"
 #include "experiments/run/layout/layout_model.hpp"
-#include "experiments/run/layout/spread_ranks.hpp"
+#include "experiments/run/layout/pipeline_ranks.hpp"
 #include "hardware_models/registry.hpp"
+#include "schedules/partitioners/registry.hpp"
 #include "sim/base/named.hpp"
 
 namespace penstock {
@@ -62,6 +62,22 @@ void leave_marks_of_kernels(Layer& layer) {
   layer.work.collectives.clear();
   layer.key.parts.clear();
   if (any) layer.work.kernels.push_back({.selective = selective});
+}
+
+/// Whether chance may make an action or a transfer shorter than its price.
+bool may_shorten(const Scenario& scenario) {
+  const auto shortens = [](const auto& one) { return one.factor < 1; };
+  const auto any = [&](const auto& all) { return std::any_of(all.begin(), all.end(), shortens); };
+  const Chance& chance = scenario.chance;
+  return chance.varies() || any(chance.stragglers) || any(chance.slow_links) ||
+         (scenario.slow_machines && shortens(*scenario.slow_machines));
+}
+
+/// Bounds are of a rule's order on its own placement, in which each cell takes its price or longer.
+bool covers(const Scenario& scenario) {
+  const bool own_order = scenario.schedule.policy.empty() && scenario.schedule.file.empty();
+  return own_order && scenario.partition.ranks.empty() && scenario.recompute.microbatches.empty() &&
+         !may_shorten(scenario);
 }
 
 }  // namespace
@@ -126,6 +142,19 @@ std::unique_ptr<HardwareModel> hardware_without_links(const Layout& layout) {
   HardwareSpec spec = layout.hardware.spec;
   if (spec.machine && spec.machine->topology) spec.topology.reset();
   return find_named(cost_model_entries(), layout.hardware.cost_model)->make(spec);
+}
+
+bool fuses(const PlanBase& base, const OrderChoice& order) {
+  return order.joins && base.scenario.schedule.overlap == Overlap::fused;
+}
+
+BoundBy bound_by(const PlanBase& base, const OrderChoice& order, const std::string& partition) {
+  if (!covers(base.scenario)) return BoundBy::nothing;
+  if (fuses(base, order)) return BoundBy::equal_parts;
+  const bool stated = base.scenario.model.stages_given || !base.scenario.partition.stages.empty();
+  if (stated) return BoundBy::priced_cut;
+  if (find_named(partitioner_entries(), partition)->follows_order) return BoundBy::equal_parts;
+  return partition == "even" ? BoundBy::even_cut : BoundBy::priced_cut;
 }
 
 }  // namespace penstock

@@ -2,11 +2,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "experiments/input/catalogue/catalogue.hpp"
 #include "experiments/input/scenario/scenario.hpp"
 #include "experiments/plan/planner/space/layout_choice.hpp"
+#include "experiments/plan/planner/space/orders.hpp"
 #include "experiments/plan/planner/space/training_task.hpp"
 #include "experiments/run/layout/layout.hpp"
 
@@ -42,5 +44,18 @@ ModelGraph whole_model(const PlanBase& base, const ModelGraph& reduced);
 /// has a topology: laying these takes milliseconds. Layers and collectives take the same times;
 /// transfers between ranks take none.
 std::unique_ptr<HardwareModel> hardware_without_links(const Layout& layout);
+
+/// What the bounds of a layout may rest on.
+enum class BoundBy : std::uint8_t {
+  even_cut,     // known before anything is priced
+  priced_cut,   // made by prices, with those of the frame
+  equal_parts,  // of the work: the cut follows the order of actions, or cells are fused
+  nothing,      // the scenario has settings that bounds do not cover
+};
+
+BoundBy bound_by(const PlanBase& base, const OrderChoice& order, const std::string& partition);
+
+/// Whether the two parts of an overlap cell hide each other.
+bool fuses(const PlanBase& base, const OrderChoice& order);
 
 }  // namespace penstock

@@ -5,7 +5,7 @@
 
 #include "experiments/run/layout/cut.hpp"
 #include "experiments/run/layout/layout_model.hpp"
-#include "experiments/run/layout/spread_ranks.hpp"
+#include "experiments/run/layout/pipeline_ranks.hpp"
 #include "experiments/run/layout/stage_demand.hpp"
 #include "experiments/run/layout/training.hpp"
 #include "sim/base/error.hpp"

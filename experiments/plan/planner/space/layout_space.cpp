@@ -1,13 +1,17 @@
 #include "experiments/plan/planner/space/layout_space.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <string_view>
 
-#include "experiments/plan/planner/space/degrees.hpp"
+#include "experiments/input/files/table.hpp"
 #include "schedules/partitioners/registry.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/limits.hpp"
 #include "sim/base/named.hpp"
 
 namespace penstock {
@@ -135,6 +139,62 @@ void add_degrees(const TrainingTask& task, const Restrictions& only, LayoutChoic
   }
 }
 
+using Degree = std::uint32_t LayoutChoice::*;
+
+const std::map<std::string, Degree, std::less<>>& degrees_by_pointer() {
+  static const std::map<std::string, Degree, std::less<>> degrees{
+      {"/parallel/pipeline", &LayoutChoice::pipeline},
+      {"/parallel/tensor", &LayoutChoice::tensor},
+      {"/parallel/data", &LayoutChoice::data},
+      {"/parallel/context", &LayoutChoice::context},
+      {"/parallel/expert", &LayoutChoice::expert},
+      {"/model/microbatch", &LayoutChoice::microbatch},
+      {"/schedule/microbatches", &LayoutChoice::microbatches}};
+  return degrees;
+}
+
+/// The numbers or names that layouts of a space have at a pointer.
+std::vector<std::string> values_in(const LayoutSpace& space, const std::string& pointer) {
+  if (pointer == "/partition/name") return space.partitions;
+  std::vector<std::string> names;
+  if (pointer == "/schedule/name") {
+    for (const OrderChoice& order : space.orders) {
+      if (order.why_not == nullptr) names.emplace_back(order.rule->name);
+    }
+  }
+  if (pointer == "/codec/link") {
+    for (const auto& link : space.links) names.push_back(link ? link->name : "none");
+  }
+  std::vector<std::uint32_t> numbers;
+  if (const auto degree = degrees_by_pointer().find(pointer);
+      degree != degrees_by_pointer().end()) {
+    for (const LayoutChoice& one : space.degrees) numbers.push_back(one.*degree->second);
+  }
+  if (pointer == "/parallel/chunks") {
+    for (const OrderChoice& order : space.orders) numbers.push_back(order.chunks);
+  }
+  if (pointer == "/memory/zero") numbers = space.zeros;
+  std::sort(numbers.begin(), numbers.end());
+  for (const std::uint32_t number : numbers) names.push_back(std::to_string(number));
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
+
+/// The layouts under other restrictions.
+LayoutSpace space_with(const TrainingTask& task, SpaceOptions options, const Restrictions& only) {
+  options.only = only;
+  return space_of(task, options);
+}
+
+std::string of_one(const TrainingTask& task, const SpaceOptions& options,
+                   const Restrictions& restriction) {
+  const std::string pointer = restriction.pointers().front();
+  const auto values = values_in(space_with(task, options, {}), pointer);
+  std::string text = fmt::format("{} leaves none", restriction.text());
+  if (!values.empty()) text += fmt::format("; legal: {}", fmt::join(values, ", "));
+  return text + (pointer == "/partition/name" ? "; --partitions adds others" : "");
+}
+
 }  // namespace
 
 std::vector<bool> sequence_choices(const TrainingTask& task, const LayoutChoice& degrees,
@@ -199,6 +259,68 @@ LayoutChoice layout_of(LayoutChoice degrees, bool sequence, const RecomputeChoic
   degrees.zero = zero;
   degrees.link = link;
   return degrees;
+}
+
+std::vector<std::uint32_t> divisors(std::uint32_t number) {
+  std::vector<std::uint32_t> all;
+  for (std::uint32_t divisor = 1; divisor <= number; ++divisor) {
+    if (number % divisor == 0) all.push_back(divisor);
+  }
+  return all;
+}
+
+bool share_batch(const TrainingTask& task, LayoutChoice& choice) {
+  const std::uint64_t at_a_time = std::uint64_t{choice.data} * choice.expert * choice.microbatch;
+  const std::uint64_t count = task.global_batch / at_a_time;
+  choice.microbatches = static_cast<std::uint32_t>(count);
+  return count > 0 && count <= most_replica_microbatches && task.global_batch % at_a_time == 0;
+}
+
+/// A group across machines would send every layer's activations over NICs. Layers that state their
+/// times cannot be split.
+const char* why_no_tensor(const TrainingTask& task, std::uint32_t tensor) {
+  if (tensor == 1) return nullptr;
+  if (!task.by_kind) return "layers that state their times are not split";
+  if (task.heads % tensor != 0) return "tensor degree does not divide the attention heads";
+  const bool inside = tensor <= task.machine_devices &&
+                      (task.machine_devices % tensor == 0 || task.devices <= task.machine_devices);
+  return inside ? nullptr : "tensor group does not stay inside a machine";
+}
+
+const char* why_no_degrees(const TrainingTask& task, LayoutChoice& choice) {
+  if (const char* why = why_no_tensor(task, choice.tensor)) return why;
+  if (choice.context > 1 && (!task.by_kind || !task.sequence)) {
+    return "only sequences of tokens are split over a context group";
+  }
+  if (choice.context > 1 && *task.sequence % choice.context != 0) {
+    return "context degree does not divide the sequence";
+  }
+  if (task.experts % choice.expert != 0) return "expert degree does not divide the experts";
+  if (choice.pipeline > task.layers || choice.pipeline > Limits::ranks) {
+    return "more pipeline stages than layers";
+  }
+  return share_batch(task, choice) ? nullptr : "the batch does not divide into microbatches";
+}
+
+std::string why_no_layout(const TrainingTask& task, const SpaceOptions& options) {
+  const std::vector<Restrictions> each = options.only.each();
+  if (each.empty() || space_with(task, options, {}).legal == 0) {
+    const LayoutSpace space = space_with(task, options, {});
+    return space.excluded.empty() ? "no degrees multiply to the devices"
+                                  : space.excluded.front().rule;
+  }
+  for (const Restrictions& one : each) {
+    if (space_with(task, options, one).legal == 0) return of_one(task, options, one);
+  }
+  std::vector<std::string> without;
+  const std::vector<Restrictions> rest = options.only.all_but_each();
+  for (std::size_t i = 0; i < each.size(); ++i) {
+    const std::uint64_t legal = space_with(task, options, rest[i]).legal;
+    if (legal == 0) continue;
+    without.push_back(fmt::format("without {}: {}", each[i].text(), counted(legal, "layout")));
+  }
+  return fmt::format("{} leave none together{}{}", options.only.text(), without.empty() ? "" : "; ",
+                     fmt::join(without, ", "));
 }
 
 }  // namespace penstock

@@ -5,6 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "experiments/input/catalogue/catalogue.hpp"
+#include "experiments/input/scenario/scenario.hpp"
+#include "experiments/plan/planner/space/layout_choice.hpp"
+
 namespace penstock {
 
 /// A request with its model and machine read, and defaults filled in.
@@ -28,5 +32,35 @@ struct TrainingTask {
   std::vector<std::string> changes = {};   // behind these, as for --change
   std::string writer = "penstock new";     // named in scenarios
 };
+
+/// The user's request.
+struct TrainingRequest {
+  std::string model;     // a file of any format that a scenario reads
+  std::string hardware;  // a machine of the catalogue, or its file
+  std::uint32_t devices = 1;
+  std::optional<std::uint32_t> sequence = {};
+  std::optional<std::uint32_t> microbatch = {};
+  std::optional<std::uint32_t> global_batch = {};
+  std::string output = {};  // the file that the scenario goes to; empty or "-": standard output
+  std::vector<std::string> settings = {};  // of every scenario, as for --set
+  std::vector<std::string> changes = {};   // behind these, as for --change
+  std::string writer = "penstock new";     // named in scenarios
+};
+
+/// Reads the model and looks up the machine. Throws UsageError for an unknown machine, a model on
+/// standard input and an output without a folder, InputError for a model that a scenario refuses.
+TrainingTask read_training_task(const TrainingRequest& request, const Catalogue& catalogue);
+
+/// The scenario of a layout, made from that of another layout of the task: what reading its
+/// document gives, without the document.
+Scenario with_choice(Scenario scenario, const TrainingTask& task, const LayoutChoice& choice);
+
+/// The scenario of a layout as JSON text, with a description in each section and the settings of
+/// the task applied.
+std::string layout_document(const TrainingTask& task, const LayoutChoice& choice);
+
+/// The path of a file relative to `folder`; unchanged if it is absolute or `folder` is the working
+/// folder.
+std::string path_seen_from(const std::string& folder, const std::string& path);
 
 }  // namespace penstock

@@ -11,6 +11,7 @@
 #include "experiments/input/files/json_input.hpp"
 #include "experiments/input/files/nearest.hpp"
 #include "experiments/input/files/plain_text.hpp"
+#include "experiments/input/files/setting.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {
@@ -192,6 +193,16 @@ Condition condition_of(const std::string& text, const std::vector<Axis>& axes) {
   agree_on_units(condition.left, condition.right);
   check_comparable(condition, varied);
   return condition;
+}
+
+std::vector<Axis> axes_of(const std::string& text) {
+  std::vector<Axis> axes;
+  for (Setting& setting : settings_of("--vary", text)) {
+    if (!setting.joined) axes.push_back({.pointers = {}, .values = {}, .option = "--vary " + text});
+    axes.back().pointers.push_back(std::move(setting.pointer));
+    axes.back().values.push_back(std::move(setting.values));
+  }
+  return axes;
 }
 
 }  // namespace penstock

@@ -8,9 +8,23 @@
 
 #include "experiments/input/files/quantity.hpp"
 #include "experiments/input/files/setting.hpp"
-#include "experiments/plan/sweeps/space/axis.hpp"
 
 namespace penstock {
+
+/// An axis of a sweep: pointers into a scenario that take their values together. A step `*` of a
+/// pointer is every item of a list.
+struct Axis {
+  std::vector<std::string> pointers;
+  std::vector<ValueList> values;  // by pointer, equally many each
+  std::string option = {};        // that gave it, "--vary /pointer=a,b"; empty: a file
+
+  std::uint64_t size() const { return values.front().size(); }
+  bool is_continuous() const { return values.front().is_continuous(); }
+};
+
+/// The axes of a --vary: settings with & between them take their values together. Throws
+/// UsageError.
+std::vector<Axis> axes_of(const std::string& text);
 
 /// One side of a condition: a varied value, or a constant.
 struct Operand {

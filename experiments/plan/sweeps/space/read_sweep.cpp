@@ -8,13 +8,12 @@
 #include <utility>
 
 #include "experiments/input/fields/fields.hpp"
-#include "experiments/input/files/error_place.hpp"
 #include "experiments/input/files/files.hpp"
 #include "experiments/input/files/json_input.hpp"
 #include "experiments/input/files/json_output.hpp"
 #include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/files/setting.hpp"
-#include "experiments/plan/sweeps/space/axis.hpp"
+#include "experiments/plan/sweeps/space/condition.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {

@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "experiments/plan/sweeps/space/axis.hpp"
 #include "experiments/plan/sweeps/space/condition.hpp"
 #include "experiments/plan/sweeps/space/sample.hpp"
 

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <utility>
 
-#include "experiments/input/files/csv_cells.hpp"
 #include "experiments/input/files/files.hpp"
+#include "experiments/input/files/plain_text.hpp"
 #include "experiments/plan/sweeps/row_text.hpp"
 #include "experiments/plan/sweeps/tables/row_table.hpp"
 #include "experiments/plan/sweeps/tables/shown_axis.hpp"

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "experiments/input/files/own_file.hpp"
+#include "experiments/input/files/output_file.hpp"
 
 namespace penstock {
 

@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "experiments/input/files/nearest.hpp"
+#include "experiments/program/commands/line/suggestions.hpp"
+#include "sim/base/error.hpp"
 
 namespace penstock {
 
@@ -67,7 +69,7 @@ void CommandLine::declare_choice(const std::string& name, std::string& value,
                                  const std::map<std::string, std::string>& meant) {
   // CLI11's own IsMember would repeat the values after the type name.
   const auto is_known = [words, meant](const std::string& word) {
-    if (std::find(words.begin(), words.end(), word) != words.end()) return std::string();
+    if (std::ranges::find(words, word) != words.end()) return std::string();
     const auto other = meant.find(word);
     if (other == meant.end()) return unknown_text(fmt::format("\"{}\"", word), word, words);
     return fmt::format("unknown \"{}\"; did you mean \"{}\"? known: {}", word, other->second,
@@ -88,6 +90,18 @@ void CommandLine::required_choice(const std::string& name, std::string& value,
 void CommandLine::flag(const std::string& name, bool& value, const std::string& help) {
   app_.add_flag(name, value, help);
 }
+
+void CommandLine::scenario(std::string& file, std::vector<std::string>& settings) {
+  required("SCENARIO", file, "scenario file (JSON), - for standard input");
+  this->settings(settings);
+}
+
+void CommandLine::settings(std::vector<std::string>& settings, const std::string& help) {
+  option("--set", settings, help, "/POINTER=VALUE");
+  suggest("--set", suggested_settings);
+}
+
+void CommandLine::json(bool& json, const std::string& help) { flag("--json", json, help); }
 
 void CommandLine::replaces(Existing& replaced) {
   app_.add_flag_callback(
@@ -156,6 +170,19 @@ void CommandLine::answer_help(const std::string& path) {
   app_.formatter_fn([line = *this, path](const CLI::App*, const std::string&, CLI::AppFormatMode) {
     return help_text(line.help(path));
   });
+}
+
+std::uint32_t within(const char* option, std::optional<std::uint32_t> value, std::uint32_t limit) {
+  if (!value) throw UsageError(fmt::format("{} is missing", option));
+  if (*value == 0 || *value > limit) {
+    throw UsageError(fmt::format("{} is {}: expected 1 to {}", option, *value, limit));
+  }
+  return *value;
+}
+
+std::optional<std::uint32_t> within_if_given(const char* option, std::optional<std::uint32_t> value,
+                                             std::uint32_t limit) {
+  return value ? std::optional(within(option, value, limit)) : std::nullopt;
 }
 
 }  // namespace penstock

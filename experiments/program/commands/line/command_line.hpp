@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "experiments/input/files/own_file.hpp"
+#include "experiments/input/files/output_file.hpp"
 #include "experiments/program/help/command_help.hpp"
 
 namespace CLI {
@@ -18,6 +18,19 @@ class Option;
 }  // namespace CLI
 
 namespace penstock {
+
+/// Runs a parsed subcommand and returns the exit code.
+using Runner = std::function<int()>;
+
+/// The exit codes of the program.
+struct ExitCode {
+  static constexpr int done = 0;
+  static constexpr int finding = 1;
+  static constexpr int wrong_usage = 2;
+  static constexpr int wrong_input = 3;
+  static constexpr int machine_cannot = 4;
+  static constexpr int interrupted = 130;
+};
 
 /// The values that completion offers for the beginning typed so far.
 using Suggest = std::function<std::vector<std::string>(std::string_view typed)>;
@@ -50,6 +63,12 @@ class CommandLine {
                        const std::map<std::string, std::string>& meant = {});
   void flag(const std::string& name, bool& value, const std::string& help);
 
+  /// SCENARIO, and --set for it.
+  void scenario(std::string& file, std::vector<std::string>& settings);
+  /// --set.
+  void settings(std::vector<std::string>& settings,
+                const std::string& help = "change the scenario first");
+  void json(bool& json, const std::string& help = "print it as JSON");
   /// --force: outputs may replace any file.
   void replaces(Existing& replaced);
 
@@ -88,5 +107,21 @@ class CommandLine {
   std::shared_ptr<KnownValues> values_;
   std::shared_ptr<std::vector<CommandLine>> subcommands_;
 };
+
+/// A subcommand whose arguments are `Options`: `declare` binds them, `run` takes what was parsed.
+template <class Options, void (*declare)(CommandLine& line, Options& options),
+          int (*run)(const Options& options)>
+Runner command(CommandLine& line) {
+  auto options = std::make_shared<Options>();
+  declare(line, *options);
+  return [options] { return run(*options); };
+}
+
+/// The value of an option, which must be from 1 to `limit`; else throws UsageError.
+std::uint32_t within(const char* option, std::optional<std::uint32_t> value, std::uint32_t limit);
+
+/// The same for an option that may be missing.
+std::optional<std::uint32_t> within_if_given(const char* option, std::optional<std::uint32_t> value,
+                                             std::uint32_t limit = 1'000'000'000);
 
 }  // namespace penstock

@@ -5,7 +5,7 @@
 
 #include "experiments/input/catalogue/catalogue.hpp"
 #include "experiments/input/formats/registry.hpp"
-#include "experiments/input/formats/transformers/hf_architectures.hpp"
+#include "experiments/input/formats/transformers/hf_fields.hpp"
 #include "experiments/input/scenario/scenario.hpp"
 #include "hardware_models/codecs/registry.hpp"
 #include "hardware_models/registry.hpp"
@@ -18,16 +18,9 @@ namespace {
 
 using nlohmann::json;
 
-template <class Entry>
-std::vector<std::string> names_of(std::span<const Entry* const> entries) {
-  std::vector<std::string> names;
-  for (const Entry* entry : entries) names.emplace_back(entry->name);
-  return names;
-}
-
-std::vector<std::string> policies(std::string_view) { return names_of(policy_entries()); }
+std::vector<std::string> policies(std::string_view) { return words_of(policy_entries()); }
 std::vector<std::string> codecs(std::string_view) {
-  std::vector<std::string> names = names_of(codec_entries());
+  std::vector<std::string> names = words_of(codec_entries());
   names.insert(names.end(), {"none", "auto"});
   return names;
 }
@@ -91,13 +84,13 @@ std::vector<std::string> values_of(const std::string& pointer, const json& schem
 }  // namespace
 
 std::vector<std::string> suggested_schedules(std::string_view) {
-  return names_of(schedule_entries());
+  return words_of(schedule_entries());
 }
 
 std::vector<std::string> suggested_schedule_lists(std::string_view typed) {
   const std::size_t comma = typed.rfind(',');
   const std::string front(comma == std::string_view::npos ? "" : typed.substr(0, comma + 1));
-  std::vector<std::string> lists = names_of(schedule_entries());
+  std::vector<std::string> lists = words_of(schedule_entries());
   for (std::string& list : lists) list.insert(0, front);
   return lists;
 }
@@ -117,7 +110,7 @@ std::vector<std::string> suggested_machines(std::string_view) {
 }
 
 std::vector<std::string> suggested_hardware(std::string_view typed) {
-  std::vector<std::string> names = names_of(cost_model_entries());
+  std::vector<std::string> names = words_of(cost_model_entries());
   const std::vector<std::string> machines = suggested_machines(typed);
   names.insert(names.end(), machines.begin(), machines.end());
   return names;
@@ -155,7 +148,7 @@ std::vector<std::string> suggested_settings(std::string_view typed) {
 }
 
 std::vector<std::string> suggested_partitioners(std::string_view) {
-  return names_of(partitioner_entries());
+  return words_of(partitioner_entries());
 }
 
 }  // namespace penstock

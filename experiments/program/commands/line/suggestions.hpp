@@ -1,10 +1,19 @@
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace penstock {
+
+/// The names of a registry, one by one.
+template <class Entry>
+std::vector<std::string> words_of(std::span<const Entry* const> entries) {
+  std::vector<std::string> names;
+  for (const Entry* entry : entries) names.emplace_back(entry->name);
+  return names;
+}
 
 // Values that shell completion offers for what is typed so far.
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "sim/base/time.hpp"
+#include "sim/costs/costs.hpp"
 #include "sim/plan/plan.hpp"
 #include "sim/report/memory.hpp"
 #include "sim/timeline/timeline.hpp"
@@ -23,6 +24,16 @@ struct HeldMemory {
 struct MemoryLane {
   std::vector<HeldMemory> held;
   HeldMemory peak{};  // the first maximum
+
+  /// The piece at a moment, or before it where none is; nullptr: all are later.
+  const HeldMemory* at(Time time) const;
+};
+
+/// The memory of all ranks of a run.
+struct RunMemory {
+  std::vector<BufferKind> kinds;  // that occur, in the order of stacking; empty: not known
+  std::vector<MemoryLane> ranks;
+  std::uint64_t most = 0;  // of any rank at any time
 };
 
 /// The kinds that occur, in the order in which they are stacked: what is there all the time first.
@@ -31,7 +42,11 @@ std::vector<BufferKind> kinds_in(const std::vector<BytesByKind>& samples);
 /// The memory samples of each rank up to `end`, in pieces not shorter than `shortest`; faster
 /// changes keep their maximum. `kinds`: of each sample, or none. Throws InputError for samples of a
 /// rank that is not in the plan.
-std::vector<MemoryLane> memory_lanes(const Plan& plan, const Timeline& timeline, Time end,
-                                     Time shortest, const std::vector<BytesByKind>& kinds = {});
+RunMemory run_memory(const Plan& plan, const std::vector<MemorySample>& samples, Time end,
+                     Time shortest, const std::vector<BytesByKind>& kinds = {});
+
+/// The same from the costs of a run, by kind.
+RunMemory run_memory(const Plan& plan, const Costs& costs, const Timeline& timeline, Time end,
+                     Time shortest);
 
 }  // namespace penstock

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <map>
 #include <optional>
-#include <vector>
 
 #include "experiments/input/files/table.hpp"
 #include "experiments/show/pictures/lanes/lane_frame.hpp"
@@ -30,139 +29,124 @@ constexpr int shade_levels = 24;
 class MemoryDrawing {
  public:
   MemoryDrawing(const Plan& plan, const Timeline& timeline, const MemoryPicture& picture,
-                Page& page);
-  void draw();
-
- private:
-  double peak_room();
-  double draw_top();
-  void lay_out(double top);
-  std::vector<LegendEntry> legend() const;
-  double share(std::uint64_t bytes) const {
-    return static_cast<double>(bytes) / static_cast<double>(most_);
-  }
-  Rectangle box_of(std::size_t shown, const HeldMemory& held, double height) const;
-  void draw_areas();
-  void draw_kinds();
-  void draw_peaks();
-  void draw_shades();
-
-  const Plan& plan_;
-  const MemoryPicture& picture_;
-  Page& page_;
-  Time end_;
-  std::vector<MemoryLane> lanes_;
-  std::vector<BufferKind> kinds_;
-  std::uint64_t most_ = 0;
-  std::optional<LaneFrame> frame_;
-};
-
-MemoryDrawing::MemoryDrawing(const Plan& plan, const Timeline& timeline,
-                             const MemoryPicture& picture, Page& page)
-    : plan_(plan), picture_(picture), page_(page), end_(makespan(plan, timeline)) {
-  const double width = (page.width - 2 * margin_of(page)) * page.scale;
-  const double shortest = narrowest_step * static_cast<double>(end_.picoseconds) / width;
-  lanes_ = memory_lanes(plan, timeline, end_, {std::llround(shortest)}, picture.kinds);
-  kinds_ = kinds_in(picture.kinds);
-  for (const MemoryLane& lane : lanes_) most_ = std::max(most_, lane.peak.bytes);
-  if (most_ == 0) {
-    throw InputError(
-        "no rank holds memory in this run; a model with sizes (layers, or stages with "
-        "activation_bytes, stash_bytes or parameter_bytes) has memory to draw");
-  }
-}
-
-void MemoryDrawing::draw() {
-  const double top = draw_top();
-  lay_out(top);
-  // Lanes that are too low to show kinds show their sum.
-  if (!kinds_.empty() && frame_->lane_height() < lowest_area) {
-    kinds_.clear();
-    lay_out(top);
-  }
-  draw_legend(page_.canvas, {margin_of(page_), top + legend_row / 2}, inner_width(page_), legend());
-  if (frame_->lane_height() < lowest_area) {
-    draw_shades();
-  } else {
-    kinds_.empty() ? draw_areas() : draw_kinds();
-  }
-  draw_peaks();
-  frame_->draw_names();
-  frame_->draw_axis();
-}
-
-void MemoryDrawing::lay_out(double top) {
-  const double below = legend_height(page_.canvas, inner_width(page_), legend()) + memory_air;
-  frame_.emplace(page_, plan_.ranks, end_, top + below, peak_room());
-}
-
-std::vector<LegendEntry> MemoryDrawing::legend() const {
-  std::vector<LegendEntry> entries;
-  for (const BufferKind kind : kinds_) {
-    entries.push_back(legend_entry({{memory_colour(kind)}}, std::string(name(kind))));
-  }
-  if (entries.empty()) {
-    Swatch swatch;
-    for (int i = 0; i <= 4; ++i) swatch.colours.push_back(share_colour(i / 4.0));
-    entries.push_back(legend_entry(swatch, "0 to " + bytes_text(most_)));
-  }
-  entries.push_back(legend_entry({{peak_colour}}, "peak of the rank"));
-  return entries;
-}
-
-double MemoryDrawing::peak_room() {
-  double widest = 0;
-  for (const MemoryLane& lane : lanes_) {
-    widest = std::max(widest, page_.canvas.text_width(bytes_text(lane.peak.bytes), tick_style));
-  }
-  return peak_gap + widest;
-}
-
-double MemoryDrawing::draw_top() {
-  const auto largest = std::max_element(
-      lanes_.begin(), lanes_.end(),
-      [](const MemoryLane& a, const MemoryLane& b) { return a.peak.bytes < b.peak.bytes; });
-  const std::string subtitle = fmt::format("memory of each rank; largest peak {}, on rank {}",
-                                           bytes_text(most_), largest - lanes_.begin());
-  return draw_heading(page_, picture_.options.title.value_or(picture_.title), subtitle) +
-         memory_air;
-}
-
-/// The box of a piece, from the bottom of its lane to a fraction of its height.
-Rectangle MemoryDrawing::box_of(std::size_t shown, const HeldMemory& held, double height) const {
-  const Scale& time = frame_->time();
-  const double left = page_.snapped(time(static_cast<double>(held.begin.picoseconds)));
-  const double right = page_.snapped(time(static_cast<double>(held.end.picoseconds)));
-  const double bottom = frame_->lane_top(shown) + frame_->lane_height();
-  const double full = height * frame_->lane_height();
-  return {left, bottom - full, std::max(right - left, 0.0), full};
-}
-
-void MemoryDrawing::draw_areas() {
-  std::vector<Rectangle> grounds;
-  std::map<int, std::vector<Rectangle>> boxes;
-  for (std::size_t shown = 0; shown < frame_->ranks().size(); ++shown) {
-    grounds.push_back(box_of(shown, {Time{}, end_, 0}, 1));
-    for (const HeldMemory& held : lanes_[frame_->ranks()[shown]].held) {
-      const double height = share(held.bytes);
-      boxes[static_cast<int>(height * shade_levels)].push_back(box_of(shown, held, height));
+                Page& page)
+      : plan_(plan), picture_(picture), page_(page), end_(makespan(plan, timeline)) {
+    const double width = (page.width - 2 * margin_of(page)) * page.scale;
+    const double shortest = narrowest_step * static_cast<double>(end_.picoseconds) / width;
+    memory_ = run_memory(plan, timeline.memory, end_, {std::llround(shortest)}, picture.kinds);
+    if (memory_.most == 0) {
+      throw InputError(
+          "no rank holds memory in this run; a model with sizes (layers, or stages with "
+          "activation_bytes, stash_bytes or parameter_bytes) has memory to draw");
     }
   }
-  page_.canvas.fill(grounds, idle_ground);
-  for (const auto& [shade, areas] : boxes) {
-    page_.canvas.fill(areas, share_colour(static_cast<double>(shade) / shade_levels));
-  }
-}
 
-/// Draws kind upon kind.
-void MemoryDrawing::draw_kinds() {
-  std::vector<Rectangle> grounds;
-  std::map<BufferKind, std::vector<Rectangle>> boxes;
-  for (std::size_t shown = 0; shown < frame_->ranks().size(); ++shown) {
-    grounds.push_back(box_of(shown, {Time{}, end_, 0}, 1));
-    for (const HeldMemory& held : lanes_[frame_->ranks()[shown]].held) {
+  void draw() {
+    const double top = draw_top();
+    lay_out(top);
+    // Lanes that are too low to show kinds show their sum.
+    if (!memory_.kinds.empty() && is_low()) {
+      memory_.kinds.clear();
+      lay_out(top);
+    }
+    draw_legend(page_.canvas, {margin_of(page_), top + legend_row / 2}, inner_width(page_),
+                legend());
+    if (!is_low()) draw_grounds();
+    memory_.kinds.empty() ? draw_sums() : draw_kinds();
+    draw_peaks();
+    frame_->draw_names();
+    frame_->draw_axis();
+  }
+
+ private:
+  double peak_room() {
+    double widest = 0;
+    for (const MemoryLane& lane : memory_.ranks) {
+      widest = std::max(widest, page_.canvas.text_width(bytes_text(lane.peak.bytes), tick_style));
+    }
+    return peak_gap + widest;
+  }
+
+  double draw_top() {
+    const auto largest = std::max_element(
+        memory_.ranks.begin(), memory_.ranks.end(),
+        [](const MemoryLane& a, const MemoryLane& b) { return a.peak.bytes < b.peak.bytes; });
+    const std::string subtitle =
+        fmt::format("memory of each rank; largest peak {}, on rank {}", bytes_text(memory_.most),
+                    largest - memory_.ranks.begin());
+    return draw_heading(page_, picture_.options.title.value_or(picture_.title), subtitle) +
+           memory_air;
+  }
+
+  void lay_out(double top) {
+    const double below = legend_height(page_.canvas, inner_width(page_), legend()) + memory_air;
+    frame_.emplace(page_, plan_.ranks, end_, top + below, peak_room());
+  }
+
+  std::vector<LegendEntry> legend() const {
+    std::vector<LegendEntry> entries;
+    for (const BufferKind kind : memory_.kinds) {
+      entries.push_back(legend_entry({{memory_colour(kind)}}, std::string(name(kind))));
+    }
+    if (entries.empty()) {
+      Swatch swatch;
+      for (int i = 0; i <= 4; ++i) swatch.colours.push_back(share_colour(i / 4.0));
+      entries.push_back(legend_entry(swatch, "0 to " + bytes_text(memory_.most)));
+    }
+    entries.push_back(legend_entry({{peak_colour}}, "peak of the rank"));
+    return entries;
+  }
+
+  double share(std::uint64_t bytes) const {
+    return static_cast<double>(bytes) / static_cast<double>(memory_.most);
+  }
+
+  /// The box of a piece, from the bottom of its lane to a fraction of its height.
+  Rectangle box_of(std::size_t shown, const HeldMemory& held, double height) const {
+    const Scale& time = frame_->time();
+    const double left = page_.snapped(time(static_cast<double>(held.begin.picoseconds)));
+    const double right = page_.snapped(time(static_cast<double>(held.end.picoseconds)));
+    const double bottom = frame_->lane_top(shown) + frame_->lane_height();
+    const double full = height * frame_->lane_height();
+    return {left, bottom - full, std::max(right - left, 0.0), full};
+  }
+
+  bool is_low() const { return frame_->lane_height() < lowest_area; }
+
+  template <class Visitor>
+  void for_each_piece(Visitor visit) const {
+    for (std::size_t shown = 0; shown < frame_->ranks().size(); ++shown) {
+      for (const HeldMemory& held : memory_.ranks[frame_->ranks()[shown]].held) visit(shown, held);
+    }
+  }
+
+  void draw_grounds() {
+    std::vector<Rectangle> grounds;
+    for (std::size_t shown = 0; shown < frame_->ranks().size(); ++shown) {
+      grounds.push_back(box_of(shown, {Time{}, end_, 0}, 1));
+    }
+    page_.canvas.fill(grounds, idle_ground);
+  }
+
+  /// Draws the sums. Low lanes are filled: their colour alone says how much it is.
+  void draw_sums() {
+    std::map<int, std::vector<Rectangle>> boxes;
+    for_each_piece([&](std::size_t shown, const HeldMemory& held) {
+      const double height = share(held.bytes);
+      boxes[static_cast<int>(height * shade_levels)].push_back(
+          box_of(shown, held, is_low() ? 1 : height));
+    });
+    for (const auto& [shade, areas] : boxes) {
+      page_.canvas.fill(areas, share_colour(static_cast<double>(shade) / shade_levels));
+    }
+  }
+
+  /// Draws kind upon kind.
+  void draw_kinds() {
+    std::map<BufferKind, std::vector<Rectangle>> boxes;
+    for_each_piece([&](std::size_t shown, const HeldMemory& held) {
       std::uint64_t below = 0;
-      for (const BufferKind kind : kinds_) {
+      for (const BufferKind kind : memory_.kinds) {
         const std::uint64_t bytes = held.by_kind[static_cast<std::size_t>(kind)];
         if (bytes == 0) continue;
         Rectangle box = box_of(shown, held, share(bytes));
@@ -170,42 +154,35 @@ void MemoryDrawing::draw_kinds() {
         boxes[kind].push_back(box);
         below += bytes;
       }
-    }
+    });
+    for (const auto& [kind, areas] : boxes) page_.canvas.fill(areas, memory_colour(kind));
   }
-  page_.canvas.fill(grounds, idle_ground);
-  for (const auto& [kind, areas] : boxes) page_.canvas.fill(areas, memory_colour(kind));
-}
 
-/// Draws a line over each peak, or at its start in low lanes. Named ranks have their peak bytes on
-/// the right.
-void MemoryDrawing::draw_peaks() {
-  std::vector<Rectangle> lines;
-  const bool low = frame_->lane_height() < lowest_area;
-  for (std::size_t shown = 0; shown < frame_->ranks().size(); ++shown) {
-    const HeldMemory& peak = lanes_[frame_->ranks()[shown]].peak;
-    Rectangle line = box_of(shown, peak, low ? 1 : share(peak.bytes));
-    if (!low) line = {line.x, line.y - 1, std::max(line.width, 2.0), 2};
-    if (low) line.width = 1.5;
-    lines.push_back(line);
-    if (shown % frame_->name_step() != 0) continue;
-    page_.canvas.text(
-        {frame_->time().to + peak_gap, frame_->lane_top(shown) + frame_->lane_height() / 2},
-        bytes_text(peak.bytes), tick_style);
-  }
-  page_.canvas.fill(lines, peak_colour);
-}
-
-void MemoryDrawing::draw_shades() {
-  std::map<int, std::vector<Rectangle>> boxes;
-  for (std::size_t shown = 0; shown < frame_->ranks().size(); ++shown) {
-    for (const HeldMemory& held : lanes_[frame_->ranks()[shown]].held) {
-      boxes[static_cast<int>(share(held.bytes) * shade_levels)].push_back(box_of(shown, held, 1));
+  /// Draws a line over each peak, or at its start in low lanes. Named ranks have their peak bytes
+  /// on the right.
+  void draw_peaks() {
+    std::vector<Rectangle> lines;
+    for (std::size_t shown = 0; shown < frame_->ranks().size(); ++shown) {
+      const HeldMemory& peak = memory_.ranks[frame_->ranks()[shown]].peak;
+      Rectangle line = box_of(shown, peak, is_low() ? 1 : share(peak.bytes));
+      if (!is_low()) line = {line.x, line.y - 1, std::max(line.width, 2.0), 2};
+      if (is_low()) line.width = 1.5;
+      lines.push_back(line);
+      if (shown % frame_->name_step() != 0) continue;
+      page_.canvas.text(
+          {frame_->time().to + peak_gap, frame_->lane_top(shown) + frame_->lane_height() / 2},
+          bytes_text(peak.bytes), tick_style);
     }
+    page_.canvas.fill(lines, peak_colour);
   }
-  for (const auto& [shade, cells] : boxes) {
-    page_.canvas.fill(cells, share_colour(static_cast<double>(shade) / shade_levels));
-  }
-}
+
+  const Plan& plan_;
+  const MemoryPicture& picture_;
+  Page& page_;
+  Time end_;
+  RunMemory memory_;
+  std::optional<LaneFrame> frame_;
+};
 
 }  // namespace
 

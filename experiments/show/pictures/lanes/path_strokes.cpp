@@ -1,7 +1,11 @@
 #include "experiments/show/pictures/lanes/path_strokes.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
+
+#include "sim/base/error.hpp"
 
 namespace penstock {
 namespace {
@@ -37,7 +41,37 @@ std::vector<Point> thinned(const std::vector<Point>& points) {
   return kept;
 }
 
+/// In the path, the first part of a fused cell represents both.
+Time end_of(const Plan& plan, const Timeline& timeline, TaskId task) {
+  const bool fused = plan.class_of(task).partner != UINT32_MAX;
+  return fused ? std::max(timeline.end[task], timeline.end[task + 1]) : timeline.end[task];
+}
+
 }  // namespace
+
+std::vector<PathBox> path_boxes(const Plan& plan, const Timeline& timeline,
+                                const std::vector<TaskId>& path, Time shortest) {
+  std::vector<PathBox> boxes;
+  bool short_before = false;
+  for (const TaskId task : path) {
+    if (task >= plan.tasks() || task >= timeline.begin.size()) {
+      throw InputError(fmt::format("the critical path has task {}, and the timeline only {}", task,
+                                   timeline.begin.size()));
+    }
+    const std::uint32_t rank = plan.class_of(task).resource;
+    const PathBox box{rank, timeline.begin[task], end_of(plan, timeline, task)};
+    if (plan.is_link(rank) || box.begin == box.end) continue;
+    const bool is_short = box.end - box.begin < shortest;
+    if ((short_before || is_short) && !boxes.empty() && boxes.back().rank == rank &&
+        box.begin - boxes.back().end < shortest) {
+      boxes.back().end = box.end;
+    } else {
+      boxes.push_back(box);
+    }
+    short_before = is_short;
+  }
+  return boxes;
+}
 
 PathStrokes path_strokes(const std::vector<Rectangle>& boxes) {
   PathStrokes strokes;

@@ -5,31 +5,11 @@
 #include <cstdint>
 #include <string>
 
-#include "experiments/show/pictures/lanes/timeline_cells.hpp"
+#include "experiments/show/pictures/lanes/lane_cells.hpp"
 #include "experiments/show/pictures/palette.hpp"
 
 namespace penstock {
 namespace {
-
-std::string pass_name(Pass pass) {
-  constexpr std::array<const char*, pass_count> names{"forward",
-                                                      "backward",
-                                                      "input gradient",
-                                                      "weight gradient",
-                                                      "recompute",
-                                                      "update",
-                                                      "evict",
-                                                      "load",
-                                                      "send activation",
-                                                      "send gradient",
-                                                      "activation leaves",
-                                                      "activation returns",
-                                                      "reduce gradients",
-                                                      "gather weights",
-                                                      "tie gradients",
-                                                      "reduce gradients early"};
-  return names[static_cast<std::size_t>(pass)];
-}
 
 bool is_move(Pass pass) { return pass == Pass::send_evicted || pass == Pass::send_loaded; }
 
@@ -38,10 +18,30 @@ std::string legend_name(const Plan& plan, Pass pass) {
   const bool recomputes =
       std::any_of(plan.classes.begin(), plan.classes.end(),
                   [pass](const WorkClass& work) { return work.pass == pass && work.recomputes; });
-  return recomputes ? pass_name(pass) + " with recomputation" : pass_name(pass);
+  return std::string(pass_name(pass)) + (recomputes ? " with recomputation" : "");
 }
 
 }  // namespace
+
+std::string_view pass_name(Pass pass) {
+  constexpr std::array<std::string_view, pass_count> names{"forward",
+                                                           "backward",
+                                                           "input gradient",
+                                                           "weight gradient",
+                                                           "recompute",
+                                                           "update",
+                                                           "evict",
+                                                           "load",
+                                                           "send activation",
+                                                           "send gradient",
+                                                           "activation leaves",
+                                                           "activation returns",
+                                                           "reduce gradients",
+                                                           "gather weights",
+                                                           "tie gradients",
+                                                           "reduce gradients early"};
+  return names[static_cast<std::size_t>(pass)];
+}
 
 std::vector<LegendEntry> pass_entries(const Plan& plan, const std::set<Pass>& passes, bool idle) {
   const std::uint32_t chunks = most_chunks(plan);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <set>
+#include <string_view>
 #include <vector>
 
 #include "experiments/show/pictures/legend.hpp"
@@ -9,6 +10,9 @@
 #include "sim/report/idle_cause.hpp"
 
 namespace penstock {
+
+/// "forward", "input gradient": what legends call a pass.
+std::string_view pass_name(Pass pass);
 
 /// Legend entries of passes by chunk; with `idle`, one for idle time without causes.
 std::vector<LegendEntry> pass_entries(const Plan& plan, const std::set<Pass>& passes, bool idle);

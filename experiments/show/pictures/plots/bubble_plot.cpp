@@ -8,7 +8,6 @@
 
 #include "experiments/show/pictures/axis.hpp"
 #include "experiments/show/pictures/legend.hpp"
-#include "experiments/show/pictures/markers.hpp"
 #include "experiments/show/pictures/page.hpp"
 #include "experiments/show/pictures/palette.hpp"
 #include "sim/base/error.hpp"
@@ -117,26 +116,191 @@ class PlotDrawing {
  public:
   PlotDrawing(const BubblePlot& plot, Page& page)
       : plot_(plot), lines_(lines_of(plot.series)), extent_(extent_of(lines_, plot)), page_(page) {}
-  void draw();
+
+  void draw() {
+    lay_out(draw_heading(page_, plot_.options.title.value_or(plot_.title), plot_.subtitle));
+    draw_grid();
+    for (std::size_t s = 0; s < lines_.size(); ++s) draw_lines(s);
+    draw_markers();
+    draw_legend(page_.canvas, {legend_at_.x, legend_at_.y + legend_row / 2}, legend_width_,
+                legend(), legend_flow_);
+  }
 
  private:
-  void lay_out(double top);
-  std::vector<LegendEntry> legend() const;
-  void draw_grid() const;
-  void draw_lines(std::size_t series) const;
-  void draw_markers() const;
+  /// The legend goes next to the plot if the page is wide and high enough, otherwise below.
+  void lay_out(double top) {
+    const std::vector<LegendEntry> entries = legend();
+    left_ = margin_of(page_) + widest_y_tick() + tick_gap;
+    right_ = page_.width - margin_of(page_);
+    const double grid_top = top + y_label_row;
+    legend_width_ = std::min(legend_width(page_.canvas, entries), widest_legend * page_.width);
+    double height = legend_height(page_.canvas, legend_width_, entries, LegendFlow::column);
+    const double usual =
+        page_.height > 0 ? page_.height : std::min(bubble_height, 0.7 * page_.width);
+    const double foot = margin_of(page_) + axis_rows;
+    const bool beside = page_.width >= narrowest_beside && grid_top + height + foot <= usual;
+    legend_flow_ = beside ? LegendFlow::column : LegendFlow::rows;
+    if (!beside) {
+      legend_width_ = inner_width(page_);
+      height = legend_height(page_.canvas, legend_width_, entries);
+    }
+    const double below = beside ? 0 : height;
+    if (page_.height == 0) page_.height = std::max(usual, grid_top + foot + 120) + below;
+    check_height(page_, grid_top + lowest_grid + foot + below);
+    const double bottom = page_.height - foot - below;
+    if (beside && !entries.empty()) right_ -= legend_width_ + legend_gap;
+    legend_at_ = beside ? Point{right_ + legend_gap, grid_top - legend_row / 2}
+                        : Point{margin_of(page_), bottom + axis_rows + margin_of(page_) / 2};
+    const double low = plot_.logarithmic ? x_of(extent_.low) : 0;
+    const double high = x_of(extent_.high);
+    // A single column of points is centred.
+    x_ = high > low ? Scale{low, high, left_ + air, right_ - air}
+                    : Scale{low - 1, low + 1, left_, right_};
+    const RoundStep step = round_step(extent_.top, y_steps(bottom - grid_top));
+    y_ = {0, step.times(std::ceil(extent_.top / step.times(1) * (1 - 1e-9))), bottom, grid_top};
+  }
+
+  std::vector<LegendEntry> legend() const {
+    std::vector<LegendEntry> entries;
+    for (std::size_t s = 0; s < lines_.size(); ++s) {
+      entries.push_back(series_entry(s, joining_width, lines_[s].name));
+    }
+    if (any(&BubbleSeries::closed_form)) {
+      entries.push_back(
+          {line_sample_width,
+           [](Canvas& canvas, Point at) {
+             canvas.line(at, {at.x + line_sample_width, at.y}, closed_form_width, ink);
+           },
+           plot_.thin_name});
+    }
+    return entries;
+  }
+
+  void draw_grid() const {
+    Canvas& canvas = page_.canvas;
+    for (const Tick& tick : round_ticks(y_.last, y_steps(y_.from - y_.to))) {
+      const double y = y_(tick.at);
+      canvas.line({left_, y}, {right_, y}, 1, tick.at == 0 ? axis_line : grid_line);
+      canvas.text({left_ - tick_gap, y}, tick.text + y_unit(), aligned(tick_style, Align::right));
+    }
+    const double widest = canvas.text_width(fmt::format("{:.6g}", extent_.high), tick_style) + 12;
+    const int most = std::max(1, static_cast<int>((right_ - left_) / widest));
+    for (const Tick& tick : x_ticks(most)) {
+      const double x = x_(x_of(tick.at));
+      canvas.line({x, y_.from}, {x, y_.from + 5}, 1, axis_line);
+      canvas.text({x, y_.from + 15}, tick.text, aligned(tick_style, Align::centre));
+    }
+    canvas.text_within(inner_width(page_), {(left_ + right_) / 2, y_.from + 36}, plot_.x_label,
+                       aligned(label_style, Align::centre));
+    canvas.text_within(inner_width(page_), {margin_of(page_), y_.to - 20}, plot_.y_label,
+                       label_style);
+  }
+
+  void draw_lines(std::size_t series) const {
+    const Points& points = lines_[series].simulated;
+    for (std::size_t i = 0; i + 1 < points.size(); ++i) draw_segment(series, i);
+    page_.canvas.line(places(lines_[series].closed_form), closed_form_width, series_colour(series));
+  }
+
+  /// Markers at one place are nested, the first one largest.
+  void draw_markers() const {
+    constexpr double most_growth = 0.5;  // from one marker to the next
+    constexpr double most_in_all = 1.5;
+    for (std::size_t s = 0; s < lines_.size(); ++s) {
+      for (const auto& point : lines_[s].simulated) {
+        const auto others = static_cast<double>(markers_at(point, 0, lines_.size()) - 1);
+        const auto above = static_cast<double>(markers_at(point, s + 1, lines_.size()));
+        const double growth = std::min(most_growth, most_in_all / std::max(others, 1.0));
+        page_.canvas.polygon(marker(s, place(point), 1 + growth * above), series_colour(s), halo,
+                             paper);
+      }
+    }
+  }
 
   double x_of(double value) const { return plot_.logarithmic ? std::log2(value) : value; }
   const char* y_unit() const { return plot_.percent ? "%" : ""; }
-  double widest_y_tick() const;
-  std::vector<Tick> x_ticks(int most) const;
-  bool any(Points BubbleSeries::*list) const;
-  std::vector<Point> places(const Points& points) const;
-  Point place(const std::pair<double, double>& point) const;
-  bool has_segment(std::size_t series, const Points& of, std::size_t from) const;
-  void draw_segment(std::size_t series, std::size_t from) const;
+
+  /// The width of the longest number along y, for any number of steps.
+  double widest_y_tick() const {
+    double widest = plot_.percent ? page_.canvas.text_width("100%", tick_style) : 0;
+    for (const Tick& tick : round_ticks(extent_.top, most_y_steps)) {
+      widest = std::max(widest, page_.canvas.text_width(tick.text + y_unit(), tick_style));
+    }
+    return widest;
+  }
+
+  /// Powers of two for counts, of ten for wider ranges.
+  std::vector<Tick> x_ticks(int most) const {
+    constexpr double most_count = 65'536;
+    if (!plot_.logarithmic) return round_ticks(extent_.high, most);
+    if (extent_.low >= 1 && extent_.high <= most_count) {
+      return power_of_two_ticks(extent_.low, extent_.high, most);
+    }
+    std::vector<Tick> ticks = log_ticks(std::log10(extent_.low), std::log10(extent_.high), most);
+    for (Tick& tick : ticks) {
+      tick.at = std::pow(10, tick.at);
+      tick.text = power_text(tick.at, tick.text);
+    }
+    return ticks;
+  }
+
+  bool any(Points BubbleSeries::*list) const {
+    return std::any_of(lines_.begin(), lines_.end(),
+                       [list](const BubbleSeries& series) { return !(series.*list).empty(); });
+  }
+
+  std::vector<Point> places(const Points& points) const {
+    std::vector<Point> all;
+    for (const auto& point : points) all.push_back(place(point));
+    return all;
+  }
+
+  Point place(const std::pair<double, double>& point) const {
+    return {x_(x_of(point.first)), y_(y_factor(plot_) * point.second)};
+  }
+
+  /// Whether a series also has the line from point `from` of `of` to the next.
+  bool has_segment(std::size_t series, const Points& of, std::size_t from) const {
+    const Points& own = lines_[series].simulated;
+    for (std::size_t i = 0; i + 1 < own.size(); ++i) {
+      if (same_place(own[i], of[from]) && same_place(own[i + 1], of[from + 1])) return true;
+    }
+    return false;
+  }
+
+  /// Draws the line to the next point. Series that share it take turns along it.
+  void draw_segment(std::size_t series, std::size_t from) const {
+    const Points& points = lines_[series].simulated;
+    std::size_t sharing = 0, before = 0;
+    for (std::size_t s = 0; s < lines_.size(); ++s) {
+      if (!has_segment(s, points, from)) continue;
+      ++sharing;
+      if (s < series) ++before;
+    }
+    const Point begin = place(points[from]), end = place(points[from + 1]);
+    const double length = std::hypot(end.x - begin.x, end.y - begin.y);
+    const auto at = [&](double along) -> Point {
+      const double share = std::min(along / length, 1.0);
+      return {begin.x + share * (end.x - begin.x), begin.y + share * (end.y - begin.y)};
+    };
+    const double dash = sharing > 1 ? dash_length : length;
+    const double period = dash * static_cast<double>(std::max<std::size_t>(sharing, 1));
+    for (double along = dash * static_cast<double>(before); along < length; along += period) {
+      page_.canvas.line(at(along), at(along + dash), joining_width, joining_colour(series));
+    }
+  }
+
+  /// How many series from `first` to `end` have a marker at a place.
   std::size_t markers_at(const std::pair<double, double>& place, std::size_t first,
-                         std::size_t end) const;
+                         std::size_t end) const {
+    std::size_t count = 0;
+    for (std::size_t s = first; s < end; ++s) {
+      const Points& points = lines_[s].simulated;
+      count += std::any_of(points.begin(), points.end(),
+                           [&](const auto& point) { return same_place(point, place); });
+    }
+    return count;
+  }
 
   const BubblePlot& plot_;
   std::vector<BubbleSeries> lines_;
@@ -150,185 +314,6 @@ class PlotDrawing {
   double legend_width_ = 0;
   LegendFlow legend_flow_ = LegendFlow::rows;
 };
-
-void PlotDrawing::draw() {
-  lay_out(draw_heading(page_, plot_.options.title.value_or(plot_.title), plot_.subtitle));
-  draw_grid();
-  for (std::size_t s = 0; s < lines_.size(); ++s) draw_lines(s);
-  draw_markers();
-  draw_legend(page_.canvas, {legend_at_.x, legend_at_.y + legend_row / 2}, legend_width_, legend(),
-              legend_flow_);
-}
-
-bool PlotDrawing::any(Points BubbleSeries::*list) const {
-  return std::any_of(lines_.begin(), lines_.end(),
-                     [list](const BubbleSeries& series) { return !(series.*list).empty(); });
-}
-
-std::vector<LegendEntry> PlotDrawing::legend() const {
-  std::vector<LegendEntry> entries;
-  for (std::size_t s = 0; s < lines_.size(); ++s) {
-    entries.push_back(series_entry(s, joining_width, lines_[s].name));
-  }
-  if (any(&BubbleSeries::closed_form)) {
-    entries.push_back({line_sample_width,
-                       [](Canvas& canvas, Point at) {
-                         canvas.line(at, {at.x + line_sample_width, at.y}, closed_form_width, ink);
-                       },
-                       plot_.thin_name});
-  }
-  return entries;
-}
-
-/// The width of the longest number along y, for any number of steps.
-double PlotDrawing::widest_y_tick() const {
-  double widest = plot_.percent ? page_.canvas.text_width("100%", tick_style) : 0;
-  for (const Tick& tick : round_ticks(extent_.top, most_y_steps)) {
-    widest = std::max(widest, page_.canvas.text_width(tick.text + y_unit(), tick_style));
-  }
-  return widest;
-}
-
-/// Powers of two for counts, of ten for wider ranges.
-std::vector<Tick> PlotDrawing::x_ticks(int most) const {
-  constexpr double most_count = 65'536;
-  if (!plot_.logarithmic) return round_ticks(extent_.high, most);
-  if (extent_.low >= 1 && extent_.high <= most_count) {
-    return power_of_two_ticks(extent_.low, extent_.high, most);
-  }
-  std::vector<Tick> ticks = log_ticks(std::log10(extent_.low), std::log10(extent_.high), most);
-  for (Tick& tick : ticks) {
-    tick.at = std::pow(10, tick.at);
-    tick.text = power_text(tick.at, tick.text);
-  }
-  return ticks;
-}
-
-/// The legend goes next to the plot if the page is wide and high enough, otherwise below.
-void PlotDrawing::lay_out(double top) {
-  const std::vector<LegendEntry> entries = legend();
-  left_ = margin_of(page_) + widest_y_tick() + tick_gap;
-  right_ = page_.width - margin_of(page_);
-  const double grid_top = top + y_label_row;
-  legend_width_ = std::min(legend_width(page_.canvas, entries), widest_legend * page_.width);
-  double height = legend_height(page_.canvas, legend_width_, entries, LegendFlow::column);
-  const double usual = page_.height > 0 ? page_.height : std::min(bubble_height, 0.7 * page_.width);
-  const double foot = margin_of(page_) + axis_rows;
-  const bool beside = page_.width >= narrowest_beside && grid_top + height + foot <= usual;
-  legend_flow_ = beside ? LegendFlow::column : LegendFlow::rows;
-  if (!beside) {
-    legend_width_ = inner_width(page_);
-    height = legend_height(page_.canvas, legend_width_, entries);
-  }
-  const double below = beside ? 0 : height;
-  if (page_.height == 0) page_.height = std::max(usual, grid_top + foot + 120) + below;
-  check_height(page_, grid_top + lowest_grid + foot + below);
-  const double bottom = page_.height - foot - below;
-  if (beside && !entries.empty()) right_ -= legend_width_ + legend_gap;
-  legend_at_ = beside ? Point{right_ + legend_gap, grid_top - legend_row / 2}
-                      : Point{margin_of(page_), bottom + axis_rows + margin_of(page_) / 2};
-  const double low = plot_.logarithmic ? x_of(extent_.low) : 0;
-  const double high = x_of(extent_.high);
-  // A single column of points is centred.
-  x_ = high > low ? Scale{low, high, left_ + air, right_ - air}
-                  : Scale{low - 1, low + 1, left_, right_};
-  const RoundStep step = round_step(extent_.top, y_steps(bottom - grid_top));
-  y_ = {0, step.times(std::ceil(extent_.top / step.times(1) * (1 - 1e-9))), bottom, grid_top};
-}
-
-void PlotDrawing::draw_grid() const {
-  Canvas& canvas = page_.canvas;
-  for (const Tick& tick : round_ticks(y_.last, y_steps(y_.from - y_.to))) {
-    const double y = y_(tick.at);
-    canvas.line({left_, y}, {right_, y}, 1, tick.at == 0 ? axis_line : grid_line);
-    canvas.text({left_ - tick_gap, y}, tick.text + y_unit(), aligned(tick_style, Align::right));
-  }
-  const double widest = canvas.text_width(fmt::format("{:.6g}", extent_.high), tick_style) + 12;
-  const int most = std::max(1, static_cast<int>((right_ - left_) / widest));
-  for (const Tick& tick : x_ticks(most)) {
-    const double x = x_(x_of(tick.at));
-    canvas.line({x, y_.from}, {x, y_.from + 5}, 1, axis_line);
-    canvas.text({x, y_.from + 15}, tick.text, aligned(tick_style, Align::centre));
-  }
-  canvas.text_within(inner_width(page_), {(left_ + right_) / 2, y_.from + 36}, plot_.x_label,
-                     aligned(label_style, Align::centre));
-  canvas.text_within(inner_width(page_), {margin_of(page_), y_.to - 20}, plot_.y_label,
-                     label_style);
-}
-
-std::vector<Point> PlotDrawing::places(const Points& points) const {
-  std::vector<Point> all;
-  for (const auto& point : points) all.push_back(place(point));
-  return all;
-}
-
-Point PlotDrawing::place(const std::pair<double, double>& point) const {
-  return {x_(x_of(point.first)), y_(y_factor(plot_) * point.second)};
-}
-
-/// Whether a series also has the line from point `from` of `of` to the next.
-bool PlotDrawing::has_segment(std::size_t series, const Points& of, std::size_t from) const {
-  const Points& own = lines_[series].simulated;
-  for (std::size_t i = 0; i + 1 < own.size(); ++i) {
-    if (same_place(own[i], of[from]) && same_place(own[i + 1], of[from + 1])) return true;
-  }
-  return false;
-}
-
-/// Draws the line to the next point. Series that share it take turns along it.
-void PlotDrawing::draw_segment(std::size_t series, std::size_t from) const {
-  const Points& points = lines_[series].simulated;
-  std::size_t sharing = 0, before = 0;
-  for (std::size_t s = 0; s < lines_.size(); ++s) {
-    if (!has_segment(s, points, from)) continue;
-    ++sharing;
-    if (s < series) ++before;
-  }
-  const Point begin = place(points[from]), end = place(points[from + 1]);
-  const double length = std::hypot(end.x - begin.x, end.y - begin.y);
-  const auto at = [&](double along) -> Point {
-    const double share = std::min(along / length, 1.0);
-    return {begin.x + share * (end.x - begin.x), begin.y + share * (end.y - begin.y)};
-  };
-  const double dash = sharing > 1 ? dash_length : length;
-  const double period = dash * static_cast<double>(std::max<std::size_t>(sharing, 1));
-  for (double along = dash * static_cast<double>(before); along < length; along += period) {
-    page_.canvas.line(at(along), at(along + dash), joining_width, joining_colour(series));
-  }
-}
-
-void PlotDrawing::draw_lines(std::size_t series) const {
-  const Points& points = lines_[series].simulated;
-  for (std::size_t i = 0; i + 1 < points.size(); ++i) draw_segment(series, i);
-  page_.canvas.line(places(lines_[series].closed_form), closed_form_width, series_colour(series));
-}
-
-/// How many series from `first` to `end` have a marker at a place.
-std::size_t PlotDrawing::markers_at(const std::pair<double, double>& place, std::size_t first,
-                                    std::size_t end) const {
-  std::size_t count = 0;
-  for (std::size_t s = first; s < end; ++s) {
-    const Points& points = lines_[s].simulated;
-    count += std::any_of(points.begin(), points.end(),
-                         [&](const auto& point) { return same_place(point, place); });
-  }
-  return count;
-}
-
-/// Markers at one place are nested, the first one largest.
-void PlotDrawing::draw_markers() const {
-  constexpr double most_growth = 0.5;  // from one marker to the next
-  constexpr double most_in_all = 1.5;
-  for (std::size_t s = 0; s < lines_.size(); ++s) {
-    for (const auto& point : lines_[s].simulated) {
-      const auto others = static_cast<double>(markers_at(point, 0, lines_.size()) - 1);
-      const auto above = static_cast<double>(markers_at(point, s + 1, lines_.size()));
-      const double growth = std::min(most_growth, most_in_all / std::max(others, 1.0));
-      page_.canvas.polygon(marker(s, place(point), 1 + growth * above), series_colour(s), halo,
-                           paper);
-    }
-  }
-}
 
 }  // namespace
 

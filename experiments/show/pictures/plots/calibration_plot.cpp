@@ -6,12 +6,9 @@
 #include <array>
 #include <cmath>
 #include <limits>
-#include <string>
-#include <vector>
 
 #include "experiments/show/pictures/axis.hpp"
 #include "experiments/show/pictures/legend.hpp"
-#include "experiments/show/pictures/markers.hpp"
 #include "experiments/show/pictures/page.hpp"
 #include "experiments/show/pictures/palette.hpp"
 #include "sim/base/error.hpp"
@@ -96,14 +93,66 @@ class PanelDrawing {
   }
 
  private:
-  double tick_room() const;
+  /// The room for the numbers on the left.
+  double tick_room() const {
+    double widest = 0;
+    for (const Tick& tick : log_ticks(extent_.low, extent_.high, most_panel_ticks)) {
+      widest = std::max(widest, canvas_.text_width(tick.text, tick_style));
+    }
+    return widest + panel_tick_gap;
+  }
+
   std::string with_unit(const std::string& name) const {
     return panel_.unit.empty() ? name : fmt::format("{}, {}", name, panel_.unit);
   }
-  void draw_grid() const;
-  void draw_diagonal() const;
-  void draw_intervals(std::size_t series) const;
-  void draw_markers(std::size_t series) const;
+
+  void draw_grid() const {
+    std::vector<Tick> ticks;
+    for (int most = most_panel_ticks; most > 0; --most) {
+      ticks = log_ticks(extent_.low, extent_.high, most);
+      if (labels_fit(canvas_, ticks, (x_.to - x_.from) / (x_.last - x_.first))) break;
+    }
+    for (const Tick& tick : ticks) {
+      const double x = x_(tick.at), y = y_(tick.at);
+      canvas_.line({x_.from, y}, {x_.to, y}, 1, grid_line);
+      canvas_.line({x, y_.from}, {x, y_.to}, 1, grid_line);
+      canvas_.text({x_.from - panel_tick_gap, y}, tick.text, aligned(tick_style, Align::right));
+      canvas_.text({x, y_.from + 13}, tick.text, aligned(tick_style, Align::centre));
+    }
+    canvas_.line({x_.from, y_.from}, {x_.to, y_.from}, 1, axis_line);
+    canvas_.line({x_.from, y_.from}, {x_.from, y_.to}, 1, axis_line);
+    canvas_.text({(x_.from + x_.to) / 2, y_.from + 32}, with_unit(plot_.x_name),
+                 aligned(label_style, Align::centre));
+    canvas_.text({x_.from + 8, y_.to + 10}, with_unit(plot_.y_name), label_style);
+  }
+
+  /// Draws the diagonal and its ±5 % band.
+  void draw_diagonal() const {
+    const double more = std::log10(1 + band), less = std::log10(1 - band);
+    const double low = extent_.low, high = extent_.high;
+    const std::array<Point, 4> corners{Point{x_(low), y_(low)}, Point{x_(low), y_(low + more)},
+                                       Point{x_(high - more), y_(high)}, Point{x_(high), y_(high)}};
+    const std::array<Point, 4> below{Point{x_(low), y_(low)}, Point{x_(low - less), y_(low)},
+                                     Point{x_(high), y_(high + less)}, Point{x_(high), y_(high)}};
+    canvas_.polygon(corners, grid_line, 0.5, grid_line);
+    canvas_.polygon(below, grid_line, 0.5, grid_line);
+    canvas_.line({x_(low), y_(low)}, {x_(high), y_(high)}, 1, axis_line);
+  }
+
+  void draw_intervals(std::size_t series) const {
+    const Colour pale = mix(series_colour(series), paper, 0.45);
+    for (const CalibrationPoint& point : panel_.series[series].points) {
+      const double x = x_(std::log10(point.measured));
+      canvas_.line({x, y_(std::log10(point.low))}, {x, y_(std::log10(point.high))}, 1.25, pale);
+    }
+  }
+
+  void draw_markers(std::size_t series) const {
+    for (const CalibrationPoint& point : panel_.series[series].points) {
+      const Point at{x_(std::log10(point.measured)), y_(std::log10(point.predicted))};
+      canvas_.polygon(marker(series, at, marker_scale), series_colour(series), panel_halo, paper);
+    }
+  }
 
   const CalibrationPlot& plot_;
   const CalibrationPanel& panel_;
@@ -114,63 +163,6 @@ class PanelDrawing {
   Scale y_{};
   double left_ = 0;
 };
-
-/// The room for the numbers on the left.
-double PanelDrawing::tick_room() const {
-  double widest = 0;
-  for (const Tick& tick : log_ticks(extent_.low, extent_.high, most_panel_ticks)) {
-    widest = std::max(widest, canvas_.text_width(tick.text, tick_style));
-  }
-  return widest + panel_tick_gap;
-}
-
-void PanelDrawing::draw_grid() const {
-  std::vector<Tick> ticks;
-  for (int most = most_panel_ticks; most > 0; --most) {
-    ticks = log_ticks(extent_.low, extent_.high, most);
-    if (labels_fit(canvas_, ticks, (x_.to - x_.from) / (x_.last - x_.first))) break;
-  }
-  for (const Tick& tick : ticks) {
-    const double x = x_(tick.at), y = y_(tick.at);
-    canvas_.line({x_.from, y}, {x_.to, y}, 1, grid_line);
-    canvas_.line({x, y_.from}, {x, y_.to}, 1, grid_line);
-    canvas_.text({x_.from - panel_tick_gap, y}, tick.text, aligned(tick_style, Align::right));
-    canvas_.text({x, y_.from + 13}, tick.text, aligned(tick_style, Align::centre));
-  }
-  canvas_.line({x_.from, y_.from}, {x_.to, y_.from}, 1, axis_line);
-  canvas_.line({x_.from, y_.from}, {x_.from, y_.to}, 1, axis_line);
-  canvas_.text({(x_.from + x_.to) / 2, y_.from + 32}, with_unit(plot_.x_name),
-               aligned(label_style, Align::centre));
-  canvas_.text({x_.from + 8, y_.to + 10}, with_unit(plot_.y_name), label_style);
-}
-
-/// Draws the diagonal and its ±5 % band.
-void PanelDrawing::draw_diagonal() const {
-  const double more = std::log10(1 + band), less = std::log10(1 - band);
-  const double low = extent_.low, high = extent_.high;
-  const std::array<Point, 4> corners{Point{x_(low), y_(low)}, Point{x_(low), y_(low + more)},
-                                     Point{x_(high - more), y_(high)}, Point{x_(high), y_(high)}};
-  const std::array<Point, 4> below{Point{x_(low), y_(low)}, Point{x_(low - less), y_(low)},
-                                   Point{x_(high), y_(high + less)}, Point{x_(high), y_(high)}};
-  canvas_.polygon(corners, grid_line, 0.5, grid_line);
-  canvas_.polygon(below, grid_line, 0.5, grid_line);
-  canvas_.line({x_(low), y_(low)}, {x_(high), y_(high)}, 1, axis_line);
-}
-
-void PanelDrawing::draw_intervals(std::size_t series) const {
-  const Colour pale = mix(series_colour(series), paper, 0.45);
-  for (const CalibrationPoint& point : panel_.series[series].points) {
-    const double x = x_(std::log10(point.measured));
-    canvas_.line({x, y_(std::log10(point.low))}, {x, y_(std::log10(point.high))}, 1.25, pale);
-  }
-}
-
-void PanelDrawing::draw_markers(std::size_t series) const {
-  for (const CalibrationPoint& point : panel_.series[series].points) {
-    const Point at{x_(std::log10(point.measured)), y_(std::log10(point.predicted))};
-    canvas_.polygon(marker(series, at, marker_scale), series_colour(series), panel_halo, paper);
-  }
-}
 
 /// The grid of panels on a page. All have the same size, with room for the longest legend.
 struct PanelGrid {

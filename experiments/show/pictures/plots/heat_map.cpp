@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <utility>
 
 #include "experiments/show/pictures/legend.hpp"
 #include "experiments/show/pictures/page.hpp"

@@ -6,8 +6,6 @@
 #include <iterator>
 #include <map>
 #include <string_view>
-#include <utility>
-#include <vector>
 
 #include "experiments/show/pictures/lanes/memory_lanes.hpp"
 #include "sim/base/time.hpp"

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "experiments/input/files/gzip.hpp"
+#include "experiments/input/files/byte_stream.hpp"
 #include "experiments/input/files/output_file.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/scratch.hpp"

@@ -1,5 +1,3 @@
-#include "experiments/input/files/value_list.hpp"
-
 #include <doctest/doctest.h>
 
 #include "experiments/input/files/setting.hpp"

@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "experiments/input/files/gzip.hpp"
+#include "experiments/input/files/byte_stream.hpp"
 #include "experiments/input/formats/traces/trace_events.hpp"
 #include "sim/base/error.hpp"
 #include "sim/engines/relax.hpp"

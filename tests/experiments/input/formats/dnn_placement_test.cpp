@@ -4,7 +4,7 @@
 
 #include "experiments/input/files/files.hpp"
 #include "experiments/input/formats/reading/read_model_file.hpp"
-#include "experiments/input/model_files/placed_layers.hpp"
+#include "experiments/input/model_files/model_file.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/model_files.hpp"
 

@@ -1,8 +1,8 @@
 #include <doctest/doctest.h>
 
 #include "experiments/input/files/files.hpp"
-#include "experiments/input/files/json_view.hpp"
-#include "experiments/input/formats/graphs/graph_order.hpp"
+#include "experiments/input/files/json_input.hpp"
+#include "experiments/input/formats/graphs/layer_graph.hpp"
 #include "experiments/input/formats/reading/read_model_file.hpp"
 #include "tests/support/model_files.hpp"
 

@@ -1,4 +1,4 @@
-#include "experiments/input/formats/kineto.hpp"
+#include "experiments/input/formats/traces/kineto_trace.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -10,8 +10,7 @@
 #include <string>
 
 #include "experiments/input/files/byte_stream.hpp"
-#include "experiments/input/files/decimal_time.hpp"
-#include "experiments/input/files/gzip.hpp"
+#include "experiments/input/files/plain_text.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/scratch.hpp"
 

@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
-#include "experiments/input/formats/megatron/megatron_patterns.hpp"
+#include "experiments/input/formats/megatron/megatron_stages.hpp"
 #include "experiments/input/model_files/model_file.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/megatron_arguments.hpp"

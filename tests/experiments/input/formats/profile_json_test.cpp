@@ -1,7 +1,6 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
-#include "experiments/input/formats/reading/profile_file.hpp"
 #include "experiments/input/formats/reading/read_model_file.hpp"
 #include "tests/support/model_files.hpp"
 

@@ -1,8 +1,8 @@
-#include "experiments/input/long_work/messages.hpp"
-
 #include <doctest/doctest.h>
 
 #include <string>
+
+#include "experiments/input/long_work/progress.hpp"
 
 namespace penstock::testing {
 

@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "experiments/input/formats/orders/torch_comms.hpp"
 #include "experiments/input/formats/torch_csv.hpp"
+#include "experiments/input/orders/torch_comms.hpp"
 #include "schedules/registry.hpp"
 #include "sim/base/error.hpp"
 

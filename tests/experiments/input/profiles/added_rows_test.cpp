@@ -1,9 +1,8 @@
-#include "experiments/input/profiles/added_rows.hpp"
-
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
 
+#include "experiments/input/profiles/profile_standing.hpp"
 #include "tests/support/profile_rows.hpp"
 #include "tests/support/scratch.hpp"
 

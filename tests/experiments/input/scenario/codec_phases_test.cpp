@@ -1,8 +1,8 @@
-#include "experiments/input/scenario/codec_phases.hpp"
-
 #include <doctest/doctest.h>
 
 #include <numeric>
+
+#include "experiments/input/scenario/codec_choice.hpp"
 
 namespace penstock::testing {
 namespace {

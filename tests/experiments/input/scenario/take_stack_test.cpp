@@ -1,11 +1,10 @@
-#include "experiments/input/scenario/take_stack.hpp"
-
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
 
+#include "experiments/input/scenario/settle_hardware.hpp"
 #include "experiments/run/run.hpp"
-#include "experiments/show/results/uncertainty.hpp"
+#include "experiments/show/results/run_summary.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock::testing {

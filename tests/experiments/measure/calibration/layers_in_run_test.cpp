@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "validate/statistics/median.hpp"
+#include "validate/statistics/summary.hpp"
 #include "validate/store/validity.hpp"
 
 namespace penstock::testing {

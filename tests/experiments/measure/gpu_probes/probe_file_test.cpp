@@ -8,7 +8,6 @@
 #include <set>
 
 #include "experiments/measure/gpu_probes/device_report.hpp"
-#include "experiments/measure/gpu_probes/probe_rows.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/fake_gpu.hpp"
 #include "tests/support/made_up_gpu.hpp"

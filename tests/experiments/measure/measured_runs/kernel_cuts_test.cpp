@@ -1,5 +1,3 @@
-#include "experiments/measure/measured_runs/kernel_cuts.hpp"
-
 #include <doctest/doctest.h>
 #include <malloc.h>
 
@@ -7,6 +5,8 @@
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "experiments/measure/measured_runs/bursts.hpp"
 
 namespace penstock::testing {
 namespace {

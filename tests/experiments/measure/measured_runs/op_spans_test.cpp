@@ -1,9 +1,9 @@
-#include "experiments/measure/measured_runs/op_spans.hpp"
-
 #include <doctest/doctest.h>
 
 #include <optional>
 #include <vector>
+
+#include "experiments/measure/measured_runs/annotations.hpp"
 
 namespace penstock::testing {
 namespace {

@@ -1,11 +1,10 @@
-#include "experiments/measure/reproduction/given_constants.hpp"
-
 #include <doctest/doctest.h>
 
 #include <string>
 
 #include "experiments/input/files/files.hpp"
 #include "experiments/input/files/output_file.hpp"
+#include "experiments/measure/reproduction/constants.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/scratch.hpp"
 

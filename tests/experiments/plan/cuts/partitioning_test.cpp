@@ -8,7 +8,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "experiments/run/layout/cut_problem.hpp"
+#include "experiments/run/layout/cut.hpp"
 #include "hardware_models/times/stated_times.hpp"
 #include "tests/support/scratch.hpp"
 

@@ -4,9 +4,9 @@
 #include <sstream>
 
 #include "experiments/input/scenario/scenario.hpp"
-#include "experiments/plan/planner/trial.hpp"
+#include "experiments/plan/planner/planner.hpp"
 #include "experiments/run/run.hpp"
-#include "experiments/show/explanation/step_changes.hpp"
+#include "experiments/show/explanation/scenario_changes.hpp"
 
 namespace penstock::testing {
 namespace {

@@ -11,9 +11,8 @@
 #include <vector>
 
 #include "experiments/plan/planner/plan_report.hpp"
-#include "experiments/plan/planner/space/empty_space.hpp"
-#include "experiments/plan/planner/space/layout_document.hpp"
-#include "experiments/plan/planner/space/with_choice.hpp"
+#include "experiments/plan/planner/space/layout_choice.hpp"
+#include "experiments/plan/planner/space/layout_space.hpp"
 #include "experiments/run/run.hpp"
 #include "schedules/partitioners/registry.hpp"
 #include "sim/base/error.hpp"

@@ -9,9 +9,8 @@
 #include <vector>
 
 #include "experiments/plan/planner/planner.hpp"
-#include "experiments/plan/planner/space/layout_document.hpp"
+#include "experiments/plan/planner/space/layout_choice.hpp"
 #include "experiments/plan/planner/space/layout_space.hpp"
-#include "experiments/plan/starter/small_starter.hpp"
 #include "experiments/run/run.hpp"
 #include "sim/base/error.hpp"
 

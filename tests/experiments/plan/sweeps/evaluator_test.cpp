@@ -10,7 +10,7 @@
 #include "experiments/plan/sweeps/configured.hpp"
 #include "experiments/plan/sweeps/row_memory.hpp"
 #include "experiments/plan/sweeps/run_sweep.hpp"
-#include "experiments/plan/sweeps/space/axis.hpp"
+#include "experiments/plan/sweeps/space/condition.hpp"
 #include "experiments/run/run.hpp"
 #include "experiments/show/results/result_json.hpp"
 #include "sim/base/error.hpp"

@@ -3,7 +3,6 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
-#include "experiments/plan/sweeps/merge.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/scratch.hpp"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "experiments/plan/planner/space/read_training_task.hpp"
+#include "experiments/plan/planner/space/training_task.hpp"
 #include "tests/support/program.hpp"
 #include "tests/support/scratch.hpp"
 

@@ -2,8 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "experiments/program/help/man_page.hpp"
-#include "experiments/program/help/page_text.hpp"
+#include "experiments/program/help/pages.hpp"
 
 namespace penstock::testing {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "experiments/plan/sweeps/space/read_sweep.hpp"
-#include "experiments/program/pages/html.hpp"
+#include "experiments/program/pages/result_page.hpp"
 #include "experiments/program/pages/run_page.hpp"
 #include "experiments/run/run.hpp"
 #include "sim/base/error.hpp"

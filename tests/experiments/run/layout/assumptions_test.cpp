@@ -5,7 +5,6 @@
 #include <string>
 
 #include "experiments/input/scenario/scenario.hpp"
-#include "experiments/run/layout/sizes.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/scratch.hpp"
 

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "experiments/input/model_files/optimizer.hpp"
+#include "experiments/input/model_files/model_file.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock::testing {

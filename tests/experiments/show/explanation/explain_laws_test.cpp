@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "experiments/show/explanation/explain.hpp"
+#include "experiments/show/explanation/explanation.hpp"
 #include "schedules/registry.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/finished_run.hpp"

@@ -1,10 +1,9 @@
-#include "experiments/show/explanation/explain.hpp"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "experiments/show/explanation/explanation.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/finished_run.hpp"
 

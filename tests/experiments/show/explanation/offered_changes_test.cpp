@@ -7,8 +7,8 @@
 #include <sstream>
 
 #include "experiments/show/explanation/memory_explanation.hpp"
+#include "experiments/show/explanation/scenario_changes.hpp"
 #include "experiments/show/explanation/sensitivity.hpp"
-#include "experiments/show/explanation/step_changes.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/random_scenario.hpp"
 

@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "experiments/show/explanation/explain.hpp"
+#include "experiments/show/explanation/explanation.hpp"
 #include "tests/support/finished_run.hpp"
 #include "tests/support/program.hpp"
 #include "tests/support/scratch.hpp"

@@ -8,7 +8,6 @@
 #include <cmath>
 #include <set>
 
-#include "experiments/show/explanation/changes.hpp"
 #include "sim/engines/events.hpp"
 #include "tests/support/finished_run.hpp"
 

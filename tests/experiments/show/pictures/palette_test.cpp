@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "experiments/show/pictures/theme.hpp"
+#include "experiments/show/pictures/picture.hpp"
 #include "sim/report/report.hpp"
 
 namespace penstock::testing {

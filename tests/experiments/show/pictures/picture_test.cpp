@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "experiments/input/files/own_file.hpp"
+#include "experiments/input/files/output_file.hpp"
 #include "tests/support/scratch.hpp"
 
 namespace penstock::testing {

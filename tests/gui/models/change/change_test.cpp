@@ -2,7 +2,7 @@
 
 #include "experiments/input/scenario/document.hpp"
 #include "gui/models/change/knobs.hpp"
-#include "gui/models/change/order_move.hpp"
+#include "gui/models/change/moves.hpp"
 #include "gui/models/change/text_place.hpp"
 #include "gui/models/run/run_pair.hpp"
 #include "sim/base/error.hpp"

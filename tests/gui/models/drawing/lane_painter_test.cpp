@@ -6,8 +6,8 @@
 #include <string>
 
 #include "experiments/show/pictures/palette.hpp"
-#include "gui/models/drawing/lane_hits.hpp"
-#include "gui/models/drawing/runs_on_axis.hpp"
+#include "gui/models/drawing/lane_rows.hpp"
+#include "gui/models/drawing/painted_run.hpp"
 #include "gui/models/run/run_pair.hpp"
 #include "gui/models/run/viewed_run.hpp"
 

@@ -1,7 +1,6 @@
 #include <doctest/doctest.h>
 
 #include "gui/models/drawing/painted_run.hpp"
-#include "gui/models/run/slack.hpp"
 #include "gui/models/run/viewed_run.hpp"
 
 namespace penstock {

@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
 
-#include "gui/models/tracks/stacked_boxes.hpp"
+#include "gui/models/tracks/track.hpp"
 
 namespace penstock {
 namespace {

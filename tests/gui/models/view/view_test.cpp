@@ -8,7 +8,6 @@
 #include "gui/models/view/op_search.hpp"
 #include "gui/models/view/op_steps.hpp"
 #include "gui/models/view/time_axis.hpp"
-#include "gui/models/view/view_history.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {

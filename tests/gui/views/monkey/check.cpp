@@ -4,7 +4,7 @@
 #include <cmath>
 #include <string>
 
-#include "gui/views/window/viewer_action.hpp"
+#include "gui/views/window/viewer_window.hpp"
 #include "tests/gui/views/monkey/journal.hpp"
 #include "tests/gui/views/monkey/monkey.hpp"
 
@@ -44,7 +44,7 @@ void check_run(ViewerWindow& window) {
          "an op is selected that the run does not have");
   expect(known(canvas.path()), "a path of another run");
   expect(known(canvas.bright()), "bright ops of another run");
-  expect(known(open.found), "ops found in another run");
+  expect(known(open.steps.found), "ops found in another run");
   const CanvasView& view = canvas.view();
   expect(std::isfinite(view.axis.picoseconds_per_pixel) && view.axis.picoseconds_per_pixel > 0,
          "the time axis has no scale");
@@ -53,7 +53,7 @@ void check_run(ViewerWindow& window) {
     expect(canvas.area()->begin <= canvas.area()->end, "an area ends before it begins");
     expect(canvas.area()->first_rank < canvas.area()->end_rank, "an area without a rank");
   }
-  expect(open.past.size() <= 50, "more changes are kept than can be undone");
+  expect(open.changes.past.size() <= 50, "more changes are kept than can be undone");
 }
 
 }  // namespace

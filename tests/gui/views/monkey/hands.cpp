@@ -10,7 +10,7 @@
 #include <QtTest/QTest>
 #include <array>
 
-#include "gui/views/window/viewer_action.hpp"
+#include "gui/views/window/viewer_window.hpp"
 #include "tests/gui/views/monkey/journal.hpp"
 
 namespace penstock::monkey {

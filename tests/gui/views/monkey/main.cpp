@@ -91,7 +91,7 @@ void take_step(Monkey& monkey) {
   QWidget* const popup = QApplication::activePopupWidget();
   if (popup != nullptr && monkey.draw.one_in(3)) popup->close();
   if (!monkey.window->isVisible()) monkey.window->show();
-  if (monkey.window->count() > most_tabs) monkey.window->close_run();
+  if (monkey.window->count() > most_tabs) monkey.window->runs().close();
   settle();
   check(monkey);
 }

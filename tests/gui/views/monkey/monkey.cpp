@@ -26,7 +26,7 @@ Monkey::Monkey(std::uint64_t seed)
   QObject::connect(&tender, &QTimer::timeout, &tender, [this] { answer(*this); });
   tender.start(5);
   window->show();
-  window->open_example();
+  window->files().open_example();
 }
 
 Monkey::~Monkey() {

@@ -11,8 +11,7 @@
 #include <array>
 
 #include "experiments/input/scenario/document.hpp"
-#include "gui/views/output/run_file.hpp"
-#include "gui/views/output/view_picture.hpp"
+#include "gui/views/output/run_output.hpp"
 #include "sim/base/error.hpp"
 #include "tests/gui/views/monkey/hands.hpp"
 #include "tests/gui/views/monkey/journal.hpp"
@@ -39,7 +38,7 @@ QStringList some_files(Monkey& monkey) {
   return paths;
 }
 
-void open_later(Monkey& monkey) { monkey.window->open_files_later(some_files(monkey)); }
+void open_later(Monkey& monkey) { monkey.window->files().open_files_later(some_files(monkey)); }
 
 void drop_files(Monkey& monkey) {
   QMimeData data;
@@ -67,7 +66,7 @@ void close_tab(Monkey& monkey) {
 void compare_files(Monkey& monkey) {
   if (monkey.window->now() == nullptr) return;
   try {
-    monkey.window->compare_with(some_files(monkey));
+    monkey.window->files().compare_with(some_files(monkey));
   } catch (const InputError&) {  // a bad file
   } catch (const UsageError&) {  // too many runs
   }
@@ -242,7 +241,7 @@ void start_again(Monkey& monkey) {
   const auto theme = static_cast<ThemeName>(monkey.draw.below(theme_count));
   monkey.window = std::make_unique<ViewerWindow>(theme);
   monkey.window->show();
-  if (monkey.draw.one_in(2)) monkey.window->open_example();
+  if (monkey.draw.one_in(2)) monkey.window->files().open_example();
 }
 
 constexpr std::array table{Step{"key of the table", 30, press_key_of_table},

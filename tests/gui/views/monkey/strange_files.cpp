@@ -5,7 +5,7 @@
 
 #include "experiments/input/formats/torch_csv.hpp"
 #include "gui/models/run/open_files.hpp"
-#include "gui/views/output/run_file.hpp"
+#include "gui/views/output/run_output.hpp"
 
 namespace penstock::monkey {
 namespace {

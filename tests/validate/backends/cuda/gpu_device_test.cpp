@@ -5,7 +5,7 @@
 #include <sstream>
 
 #include "tests/support/fake_gpu.hpp"
-#include "validate/backends/cuda/gpu_error.hpp"
+#include "validate/backends/cuda/gpu_owners.hpp"
 #include "validate/backends/cuda/gpu_queues.hpp"
 #include "validate/backends/cuda/measuring/gpu_probes.hpp"
 #include "validate/backends/cuda/programs/gpu_pipeline.hpp"

@@ -15,8 +15,8 @@
 #include "sim/base/named.hpp"
 #include "tests/support/fake_cluster.hpp"
 #include "tests/support/jobs.hpp"
+#include "validate/backends/cuda/nccl_calls.hpp"
 #include "validate/backends/gpu/gpu_backend.hpp"
-#include "validate/backends/nccl/nccl_config.hpp"
 #include "validate/job/replica_ranks.hpp"
 #include "validate/job/run_errors.hpp"
 
@@ -380,13 +380,13 @@ TEST_CASE("fake NCCL: a send that nobody receives is a standstill") {
   calls.nccl->get_unique_id(&id);
   const auto life = [&](std::uint32_t rank, Control& control) {
     setenv("CUDA_VISIBLE_DEVICES", rank == 0 ? "0" : "1", 1);
-    const RankDevice device(calls, 0);
+    const GpuDevice device = rank_device(calls, {});
     NcclComm comm = nullptr;
     NcclConfig config;
     calls.nccl->comm_init_rank(&comm, 2, id, static_cast<int>(rank), &config);
     char byte = 7;
-    calls.nccl->send(&byte, 1, nccl_uint8, static_cast<int>(1 - rank), comm, device.compute());
-    const int error = calls.gpu()->synchronize(device.compute());
+    calls.nccl->send(&byte, 1, nccl_uint8, static_cast<int>(1 - rank), comm, device.lane(0));
+    const int error = calls.gpu()->synchronize(device.lane(0));
     control.send(MessageType::described, body_of(std::string(calls.gpu()->error_name(error))));
   };
   const auto children = start_children(2, life);

@@ -11,7 +11,8 @@
 #include "tests/support/jobs.hpp"
 #include "validate/backends/gpu/gpu_job_program.hpp"
 #include "validate/backends/multi/multi_backend.hpp"
-#include "validate/backends/multi/rank_executor.hpp"
+#include "validate/backends/multi/rank_communicators.hpp"
+#include "validate/backends/multi/rank_run.hpp"
 #include "validate/job/run_errors.hpp"
 #include "validate/processes/child_process.hpp"
 
@@ -76,29 +77,31 @@ void serve(const Job& job, ChannelRule rule, const MultiCalls& calls, const Nccl
            std::uint32_t rank, Control& control) {
   setenv("CUDA_VISIBLE_DEVICES", fmt::format("{}", rank).c_str(), 1);
   const MultiJob multi = multi_job(job, rule);
-  const RankDevice device(calls, static_cast<std::uint32_t>(multi.comms.channels.size()));
-  const GpuRankProgram program = gpu_rank_program(job, rank, tiny);
-  const RankActions actions(device, job.device.work, program.program);
-  const RankCommunicators communicators(device, multi.comms.channels, rank, job.priced.plan.ranks,
-                                        id);
-  RankExecutor executor(device, communicators, actions, rank_work(job, multi.comms, program, rank));
+  const GpuDevice device = rank_device(calls, multi.comms);
+  const RankBodies bodies = rank_bodies(device, job, rank, tiny);
+  const RankCommunicators communicators(device, *calls.nccl, multi.comms.channels, rank,
+                                        job.priced.plan.ranks, id);
+  GpuExecutor executor(device, rank_program(job, multi.comms, rank, bodies).program,
+                       {.ordering = GpuOrdering::host_issued, .comms = &communicators.comms()});
   for (int run = 0; run < 2; ++run) executor.run();
   std::uint32_t last = 0;
   for (const WorkClass& work : job.priced.plan.classes) last = std::max(last, index(work.stage));
   std::string output = "-", gradient = "-";
   std::map<std::uint32_t, std::uint64_t> layers;  // by stage
   std::map<std::uint32_t, std::string> outputs;   // of the last stage, by slot
-  const GpuProgram& own = actions.program();
-  for (std::uint32_t task = 0; task < own.tasks.size(); ++task) {
-    const auto ends = actions.launched().ends(task);
-    if (!ends) continue;
-    const GpuBody body = own.body_of(own.tasks[task]);
-    layers[body.stage] = body.amount;
-    const bool forward = body.pass == GpuPass::forward;
-    if (forward && body.stage == last) {
-      outputs[own.tasks[task].slot] = output = hash_of(ends->out, ends->bytes);
+  const GpuProgram& own = executor.program();
+  for (const GpuTask& task : own.tasks) {
+    for (const GpuPart& part : task.parts) {
+      const auto ends = executor.actions().ends(0, part.pass);
+      if (!ends) continue;
+      const GpuBody body = own.body(part.pass.body);
+      layers[body.stage] = body.amount;
+      const bool forward = body.pass == GpuPass::forward;
+      if (forward && body.stage == last) {
+        outputs[part.pass.slot] = output = hash_of(ends->out, ends->bytes);
+      }
+      if (!forward && body.stage == 0) gradient = hash_of(ends->out, ends->bytes);
     }
-    if (!forward && body.stage == 0) gradient = hash_of(ends->out, ends->bytes);
   }
   if (outputs.size() == job.priced.plan.microbatches) {
     for (const auto& [slot, hash] : outputs) output += hash;
@@ -173,17 +176,16 @@ std::vector<std::vector<bool>> all_before(const Plan& plan) {
   return before;
 }
 
-/// Runs `visit(task, action, work)` for the actions of all ranks.
+/// Runs `visit(task, part, own)` for the actions of all ranks.
 template <class Visitor>
 void for_each_action(const Job& job, const Visitor& visit) {
   const MultiJob multi = multi_job(job, ChannelRule::per_direction);
   for (std::uint32_t rank = 0; rank < job.priced.plan.ranks; ++rank) {
-    const RankWork work = rank_work(job, multi.comms, gpu_rank_program(job, rank), rank);
-    for (std::size_t item = 0; item < work.items.size(); ++item) {
-      const std::array tasks{work.items[item].action, work.items[item].beside};
-      for (std::size_t part = 0; part < work.actions[item].size(); ++part) {
-        visit(tasks[part], work.actions[item][part], work);
-      }
+    const RankProgram own = rank_program(job, multi.comms, rank);
+    for (std::size_t item = 0; item < own.items.size(); ++item) {
+      const std::array tasks{own.items[item].action, own.items[item].beside};
+      const std::vector<GpuPart>& parts = own.program.tasks[item].parts;
+      for (std::size_t part = 0; part < parts.size(); ++part) visit(tasks[part], parts[part], own);
     }
   }
 }
@@ -194,13 +196,11 @@ struct Arrival {
   std::uint32_t channel;
   std::uint32_t slot;
 };
-std::vector<Arrival> arrivals_of(const RankWork& work) {
+std::vector<Arrival> arrivals_of(const RankProgram& own) {
   std::vector<Arrival> all;
-  for (std::size_t item = 0; item < work.items.size(); ++item) {
-    const RankItem& what = work.items[item];
-    for (std::size_t at = 0; at < what.group.size(); ++at) {
-      if (what.group[at].kind != CommKind::receive) continue;
-      all.push_back({what.group[at].task, what.channel, work.slots[item][at]});
+  for (const GpuTask& task : own.program.tasks) {
+    for (const GpuCall& call : task.calls) {
+      if (call.kind == CommKind::receive) all.push_back({call.name, task.lane - 1, call.slot});
     }
   }
   return all;
@@ -232,14 +232,14 @@ TEST_CASE("cuda_multi: each pass reads the tensor that is its own") {
   for (const Job& job : jobs_with_several_readers()) {
     CAPTURE(job.priced.plan.schedule);
     std::uint32_t checked = 0;
-    for_each_action(job, [&](TaskId task, const RankAction& action, const RankWork& work) {
+    for_each_action(job, [&](TaskId task, const GpuPart& part, const RankProgram& own) {
       const auto transfer = transfer_to(job.priced.plan, task);
-      REQUIRE(action.reads.has_value() == transfer.has_value());
+      REQUIRE(part.reads.has_value() == transfer.has_value());
       if (!transfer) return;
-      for (const Arrival& arrival : arrivals_of(work)) {
+      for (const Arrival& arrival : arrivals_of(own)) {
         if (arrival.transfer != *transfer) continue;
-        CHECK(action.reads->channel == arrival.channel);
-        CHECK(action.reads->slot == arrival.slot);
+        CHECK(part.reads->link == arrival.channel);
+        CHECK(part.reads->slot == arrival.slot);
         ++checked;
       }
     });
@@ -259,8 +259,7 @@ TEST_CASE("cuda_multi: no tensor arrives in a buffer before the last one there w
     const MultiJob multi = multi_job(job, ChannelRule::per_direction);
     for (std::uint32_t rank = 0; rank < plan.ranks; ++rank) {
       std::map<std::pair<std::uint32_t, std::uint32_t>, TaskId> held;
-      for (const Arrival& next :
-           arrivals_of(rank_work(job, multi.comms, gpu_rank_program(job, rank), rank))) {
+      for (const Arrival& next : arrivals_of(rank_program(job, multi.comms, rank))) {
         const auto last = held.find({next.channel, next.slot});
         if (last != held.end()) CHECK(before[next.transfer][readers.at(last->second)]);
         held[{next.channel, next.slot}] = next.transfer;
@@ -275,15 +274,18 @@ TEST_CASE("cuda_multi: what a stage makes is kept until the next stage of its ra
                       order_of("0F0,0F1,1F0,0F2,1F1,1F2"),
                       {stage_of(1, 0), stage_of(1, 0)}};
   const Job job = cells_job(system, Overlap::serial, false);
-  const GpuRankProgram program = gpu_rank_program(job, 0);
-  std::map<std::uint32_t, std::uint32_t> holds;  // by slot: the action that wrote there last
+  const Plan& plan = job.priced.plan;
+  std::map<std::uint32_t, TaskId> holds;  // by slot: the action that wrote there last
   std::uint32_t read = 0;
-  for_each_action(job, [&](TaskId, const RankAction& action, const RankWork&) {
-    if (action.reads_from) {
-      CHECK(holds.at(program.program.tasks[*action.reads_from].slot) == *action.reads_from);
+  for_each_action(job, [&](TaskId task, const GpuPart& part, const RankProgram&) {
+    if (part.reads_from) {
+      const TaskId made = holds.at(part.reads_from->slot);
+      CHECK(plan.class_of(made).stage == Stage{0});
+      CHECK(plan.microbatch[made] == plan.microbatch[task]);
+      CHECK(plan.work[made] == part.reads_from->body);
       ++read;
     }
-    holds[program.program.tasks[action.task].slot] = action.task;
+    holds[part.pass.slot] = task;
   });
   CHECK(read == 3);
 }
@@ -392,11 +394,14 @@ TEST_CASE("cuda_multi: tensors too large to keep are not those of layers") {
   Job job = scaled_job(priced(system));
   job.device.work = ActionWork::transformer;
   const MultiJob multi = multi_job(job, ChannelRule::per_direction);
-  const RankWork work = rank_work(job, multi.comms, gpu_rank_program(job, 0), 0);
-  CHECK(work.slots.empty());
-  CHECK(work.rings.empty());
+  const RankProgram own = rank_program(job, multi.comms, 0);
+  CHECK_FALSE(own.carries_layers);
+  for (const GpuTask& task : own.program.tasks) {
+    for (const GpuCall& call : task.calls) CHECK(call.slot == 0);
+    for (const GpuPart& part : task.parts) CHECK(part.makes.empty());
+  }
   job.device.work = ActionWork::products;
-  CHECK(rank_work(job, multi.comms, gpu_rank_program(job, 0), 0).actions.front().size() == 1);
+  CHECK(rank_program(job, multi.comms, 0).program.tasks.front().parts.size() == 1);
 }
 
 }  // namespace penstock::testing

@@ -16,7 +16,7 @@ namespace {
 std::optional<PricedPlan> plan_of(const std::string& path) {
   const Layout layout = with_codecs(settle(read_scenario(path)));
   if (layout.policy != nullptr) return std::nullopt;
-  const Simulation simulation(layout, Engine::automatic);
+  const Simulation simulation(layout);
   auto priced = simulation.price_order(layout.schedule);
   if (!std::holds_alternative<PricedPlan>(priced)) return std::nullopt;
   const PricedPlan& one = std::get<PricedPlan>(priced);

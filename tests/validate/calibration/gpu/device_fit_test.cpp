@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "tests/support/made_up_gpu.hpp"
-#include "validate/calibration/gpu/device_fits.hpp"
 
 namespace penstock::testing {
 namespace {

@@ -2,7 +2,6 @@
 
 #include "validate/backends/cuda/arithmetic/block_float.hpp"
 #include "validate/backends/cuda/check/check_steps.hpp"
-#include "validate/backends/cuda/gpu_error.hpp"
 #include "validate/backends/cuda/gpu_owners.hpp"
 #include "validate/backends/cuda/measuring/gpu_trials.hpp"
 

@@ -1,7 +1,6 @@
 #include <fstream>
 
 #include "validate/backends/cuda/check/check_steps.hpp"
-#include "validate/backends/cuda/gpu_error.hpp"
 #include "validate/backends/cuda/gpu_owners.hpp"
 #include "validate/backends/cuda/measuring/gpu_probes.hpp"
 #include "validate/backends/cuda/measuring/gpu_trials.hpp"
@@ -61,7 +60,7 @@ void add_sms_used(const GpuDevice& device, const GpuProgram& program, GpuOrderin
   try {
     GpuExecutor executor(device, program, {.ordering = ordering});
     executor.run();
-    const auto seen = executor.sms_seen();
+    const auto seen = executor.actions().sms_seen();
     std::vector<std::uint64_t> used;
     for (const auto& ids : seen) used.push_back(ids.size());
     facts.push_back({name(ordering) + "_sms_used", json(used)});

@@ -5,7 +5,6 @@
 #include <cstring>
 
 #include "validate/backends/cuda/check/check_steps.hpp"
-#include "validate/backends/cuda/gpu_error.hpp"
 #include "validate/backends/cuda/gpu_owners.hpp"
 #include "validate/backends/cuda/stages/gpu_stages.hpp"
 

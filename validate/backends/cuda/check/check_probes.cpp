@@ -2,7 +2,6 @@
 #include <cmath>
 
 #include "validate/backends/cuda/check/check_steps.hpp"
-#include "validate/backends/cuda/gpu_error.hpp"
 #include "validate/backends/cuda/gpu_owners.hpp"
 #include "validate/backends/cuda/measuring/gpu_amounts.hpp"
 #include "validate/backends/cuda/measuring/gpu_trials.hpp"

@@ -1,7 +1,6 @@
 #include <algorithm>
 
 #include "validate/backends/cuda/check/check_steps.hpp"
-#include "validate/backends/cuda/gpu_error.hpp"
 #include "validate/backends/cuda/gpu_owners.hpp"
 #include "validate/backends/cuda/measuring/gpu_trials.hpp"
 #include "validate/backends/cuda/stages/gpu_products.hpp"

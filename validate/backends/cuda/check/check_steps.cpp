@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "validate/backends/cuda/gpu_error.hpp"
+#include "validate/backends/cuda/gpu_owners.hpp"
 #include "validate/backends/cuda/measuring/gpu_trials.hpp"
 #include "validate/backends/cuda/programs/gpu_pipeline.hpp"
 
@@ -91,7 +91,7 @@ void record_runs(const CheckRun& run, const GpuDevice& device, const NamedProgra
        {"ordering", json(recorded.ordering)},
        {"links", json(recorded.links)},
        {"bodies", json(bodies)},
-       {"algorithms", json(executor.algorithms())},
+       {"algorithms", json(executor.actions().algorithms())},
        {"mode", json(std::string(device.mode()))},
        {"streams", json(std::uint64_t{device.lanes()} + 1)},
        {"longest_path_us", json(path / 1e3)},
@@ -101,7 +101,8 @@ void record_runs(const CheckRun& run, const GpuDevice& device, const NamedProgra
        {"stamp_overhead", json(costs.stamps)},
        {"host_effect", costs.host_effect ? json(*costs.host_effect) : json(device.why_no_graph())},
        {"host_issue_us", json(static_cast<double>(recorded.runs.back().issue_ns) / 1e3)},
-       {"sms_in_several_ranks", json(std::uint64_t{sms_in_several_ranks(executor.sms_seen())})},
+       {"sms_in_several_ranks",
+        json(std::uint64_t{sms_in_several_ranks(executor.actions().sms_seen())})},
        {"wrong_transfers", json(std::uint64_t{wrong_transfers(device, program, setup).size()})}});
 }
 

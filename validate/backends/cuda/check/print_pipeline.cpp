@@ -49,7 +49,7 @@ void print_ordering(const GpuDevice& device, const GpuPipeline& pipeline, GpuOrd
     print_ratios("makespan_over_formula", makespans_ns, formula_ns(pipeline));
   }
   std::printf("    \"host_issue_us\": %.1f,\n", static_cast<double>(issue_ns) / 1e3);
-  print_sms(executor.sms_seen());
+  print_sms(executor.actions().sms_seen());
   std::printf("  }%s\n", ordering == GpuOrdering::graph ? "" : ",");
 }
 

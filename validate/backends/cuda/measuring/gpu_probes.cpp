@@ -4,7 +4,6 @@
 #include <chrono>
 #include <vector>
 
-#include "validate/backends/cuda/gpu_error.hpp"
 #include "validate/backends/cuda/gpu_owners.hpp"
 #include "validate/backends/cuda/running/gpu_task_table.hpp"
 

@@ -1,21 +1,59 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "validate/backends/cuda/gpu_calls.hpp"
+#include "validate/backends/cuda/nccl_calls.hpp"
 
 namespace penstock {
 
-/// An action of a rank, or a transfer over a link.
+/// A tensor among the buffers of its link, on a rank of several GPUs.
+struct GpuTensor {
+  std::uint32_t link;
+  std::uint32_t slot;
+  std::uint64_t bytes;
+};
+
+/// A call of NCCL, on a rank of several GPUs.
+struct GpuCall {
+  CommKind kind;
+  std::uint32_t peer = 0;   // of a send or receive: its place in the communicator
+  std::uint32_t ranks = 2;  // of the communicator
+  std::uint64_t bytes = 0;
+  std::uint32_t slot = 0;  // of the buffers of its link
+  std::uint32_t name = 0;  // of the tensor: equal on all ranks
+};
+
+/// A pass by its body and the buffers of its microbatch.
+struct GpuPassAt {
+  std::uint32_t body = 0;
+  std::uint32_t slot = 0;
+};
+
+/// A pass of an action on a rank of several GPUs, with the tensors between it and other stages.
+/// Between stages of one rank, F copies at its begin, B and I at their end: then both microbatches
+/// have their buffers.
+struct GpuPart {
+  GpuPassAt pass = {};
+  std::optional<GpuPassAt> reads_from = {};   // of F: that of the stage before it
+  std::optional<GpuPassAt> writes_into = {};  // of B or I: that of the stage before it
+  std::optional<GpuTensor> reads = {};
+  std::vector<GpuTensor> makes = {};
+};
+
+/// An action of a rank, or a transfer over a link: a copy on this GPU, or calls of NCCL.
 struct GpuTask {
-  std::uint32_t lane = 0;             // a rank, or ranks + a link
-  std::uint64_t duration_ns = 0;      // how long it occupies its lane
-  std::uint64_t latency_ns = 0;       // of a transfer: from its end to its arrival
-  std::uint64_t bytes = 0;            // of a transfer
-  std::vector<std::uint32_t> inputs;  // tasks to wait for besides the previous one on its lane
-  std::uint32_t body = 0;             // of an action
-  std::uint32_t slot = 0;             // of an action: the buffers of its microbatch on its rank
+  std::uint32_t lane = 0;                  // a rank, or ranks + a link
+  std::uint64_t duration_ns = 0;           // how long it occupies its lane
+  std::uint64_t latency_ns = 0;            // of a transfer: from its end to its arrival
+  std::uint64_t bytes = 0;                 // of a transfer
+  std::vector<std::uint32_t> inputs = {};  // tasks to wait for besides the previous one on its lane
+  std::uint32_t body = 0;                  // of an action
+  std::uint32_t slot = 0;           // of an action: the buffers of its microbatch on its rank
+  std::vector<GpuPart> parts = {};  // of an action: what it runs in turn; none: its body alone
+  std::vector<GpuCall> calls = {};  // of a transfer by NCCL: a group
 };
 
 /// The pass of an action, for bodies of layers.
@@ -50,20 +88,30 @@ struct GpuLayerSizes {
   std::uint32_t kernels = 4;  // mixed per image
 };
 
-/// The tasks of a GPU that runs several ranks. Tasks follow all their inputs, and those of a lane
+/// The tasks of a GPU: of all ranks that it runs, or of one rank of several GPUs, whose links are
+/// communicators of NCCL. Tasks follow all their inputs, and those of a lane
 /// are in running order. Issued in this order no task waits for one not yet issued, so hardware
 /// queues cannot lock up however streams share them.
 struct GpuProgram {
   std::uint32_t ranks = 0;
   std::uint32_t links = 0;
   std::vector<GpuTask> tasks;
-  std::vector<GpuBody> bodies;  // none: all wait
-  GpuLayerSizes sizes = {};     // of bodies of layers
+  std::vector<GpuBody> bodies = {};  // none: all wait
+  GpuLayerSizes sizes = {};          // of bodies of layers
 
   std::uint32_t lanes() const { return ranks + links; }
   bool is_transfer(const GpuTask& task) const { return task.lane >= ranks; }
-  GpuBody body_of(const GpuTask& task) const {
-    return task.body < bodies.size() ? bodies[task.body] : GpuBody{};
+  bool is_copy(const GpuTask& task) const { return is_transfer(task) && task.calls.empty(); }
+  GpuBody body(std::uint32_t number) const {
+    return number < bodies.size() ? bodies[number] : GpuBody{};
+  }
+  GpuBody body_of(const GpuTask& task) const { return body(task.body); }
+
+  /// Calls `visit(part)` for what an action runs, in turn.
+  template <class Visitor>
+  void for_each_part(const GpuTask& task, const Visitor& visit) const {
+    if (task.parts.empty()) return visit(GpuPart{{task.body, task.slot}});
+    for (const GpuPart& part : task.parts) visit(part);
   }
 };
 

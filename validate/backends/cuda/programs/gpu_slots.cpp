@@ -99,6 +99,10 @@ std::uint32_t producer_of(const GpuProgram& program, std::uint32_t transfer) {
 }
 
 TransferSlots transfer_slots(const GpuProgram& program) {
+  if (std::none_of(program.tasks.begin(), program.tasks.end(),
+                   [&](const GpuTask& task) { return program.is_copy(task); })) {
+    return {};
+  }
   const Precedence precedence(program);
   const auto readers = readers_of(program);
   std::vector<std::vector<std::uint32_t>> senders(program.links);  // the last user of each slot
@@ -107,7 +111,7 @@ TransferSlots transfer_slots(const GpuProgram& program) {
   slots.from.resize(program.tasks.size());
   slots.to.resize(program.tasks.size());
   for (std::uint32_t task = 0; task < program.tasks.size(); ++task) {
-    if (!program.is_transfer(program.tasks[task])) continue;
+    if (!program.is_copy(program.tasks[task])) continue;
     const std::uint32_t link = program.tasks[task].lane - program.ranks;
     const std::uint32_t producer = producer_of(program, task);
     slots.from[task] = take_slot(senders[link], task, [&](std::uint32_t user) {

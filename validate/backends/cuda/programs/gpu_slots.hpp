@@ -8,8 +8,9 @@ namespace penstock {
 /// after its last one. There are as many slots as keys in use at once.
 std::vector<std::uint32_t> slots_of(const std::vector<std::uint64_t>& keys);
 
-/// The buffers of transfers. A buffer is used again only when all who read its last content end
-/// before the next writer begins, by the waits of the program alone, however long tasks take.
+/// The buffers of copies; none for a program without them. A buffer is used again only when all who
+/// read its last content end before the next writer begins, by the waits of the program alone,
+/// however long tasks take.
 struct TransferSlots {
   std::vector<std::uint32_t> from;        // by task: where a transfer is sent from
   std::vector<std::uint32_t> to;          // by task: where it arrives

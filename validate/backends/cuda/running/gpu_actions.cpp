@@ -5,7 +5,6 @@
 #include <map>
 #include <tuple>
 
-#include "validate/backends/cuda/gpu_error.hpp"
 #include "validate/backends/cuda/gpu_owners.hpp"
 
 namespace penstock {
@@ -34,6 +33,11 @@ std::uint64_t bytes_per_slot(const std::vector<std::uint32_t>& slots) {
   return bytes;
 }
 
+/// Whether its kernels are those of products or layers.
+bool runs_library(GpuWork work) {
+  return work == GpuWork::products || layer_kind_of(work) != nullptr;
+}
+
 }  // namespace
 
 std::vector<GpuActionGraph> action_graphs(const GpuProgram& program) {
@@ -41,7 +45,7 @@ std::vector<GpuActionGraph> action_graphs(const GpuProgram& program) {
   std::vector<GpuActionGraph> graphs;
   for (std::uint32_t at = 0; at < program.tasks.size(); ++at) {
     const GpuTask& task = program.tasks[at];
-    if (program.is_transfer(task)) continue;
+    if (program.is_transfer(task) || !task.parts.empty()) continue;
     const auto [place, fresh] = known.try_emplace({task.lane, task.body, task.slot}, graphs.size());
     if (fresh) graphs.push_back({task.lane, task.body, task.slot, {}});
     graphs[place->second].tasks.push_back(at);
@@ -75,10 +79,12 @@ GpuGrid grid_of(GpuWork work, std::uint32_t sms) {
   return {2 * sms, 512};
 }
 
-GpuActions::GpuActions(const GpuDevice& device, const GpuProgram& program)
+GpuActions::GpuActions(const GpuDevice& device, const GpuProgram& program,
+                       const GpuMessages& messages)
     : device_(device),
       calls_(device.calls()),
       program_(program),
+      messages_(messages),
       sms_seen_(make_memory(calls_, std::size_t{std::max(program.ranks, 1U)} * most_sm_ids)) {
   check(calls_,
         calls_.fill(sms_seen_.get(), 0, std::size_t{program_.ranks} * most_sm_ids,
@@ -98,8 +104,12 @@ GpuActions::GpuActions(const GpuDevice& device, const GpuProgram& program)
 void GpuActions::make_products() {
   products_.resize(program_.ranks);
   for (const GpuTask& task : program_.tasks) {
-    if (program_.is_transfer(task) || program_.body_of(task).work != GpuWork::products) continue;
-    if (products_[task.lane]) continue;
+    if (program_.is_transfer(task) || products_[task.lane]) continue;
+    bool has_any = false;
+    program_.for_each_part(task, [&](const GpuPart& part) {
+      has_any |= program_.body(part.pass.body).work == GpuWork::products;
+    });
+    if (!has_any) continue;
     constexpr std::uint32_t size = action_product_size;
     products_[task.lane] = std::make_unique<GpuMatrixProduct>(
         calls_, GpuProductShape{size, size, size, device_.sms_of_rank(task.lane)});
@@ -109,33 +119,53 @@ void GpuActions::make_products() {
   }
 }
 
-bool GpuActions::is_of_library(std::uint32_t task) const {
-  const GpuWork work = program_.body_of(program_.tasks[task]).work;
-  return work == GpuWork::products || layer_kind_of(work) != nullptr;
+bool GpuActions::is_of_library(const GpuTask& task) const {
+  bool is = false;
+  program_.for_each_part(
+      task, [&](const GpuPart& part) { is |= runs_library(program_.body(part.pass.body).work); });
+  return is;
 }
 
-void GpuActions::launch_unstamped(std::uint32_t task) const {
-  const GpuTask& what = program_.tasks[task];
-  const GpuBody body = program_.body_of(what);
-  if (body.work != GpuWork::products) return stages_[what.lane]->launch(body, what.slot);
-  for (std::uint64_t i = 0; i < body.amount; ++i) {
-    products_[what.lane]->launch(device_.lane(what.lane));
-  }
-}
-
-std::optional<GpuStageEnds> GpuActions::ends(std::uint32_t task) const {
-  const GpuTask& what = program_.tasks[task];
-  const GpuBody body = program_.body_of(what);
+std::optional<GpuStageEnds> GpuActions::ends(std::uint32_t rank, const GpuPassAt& pass) const {
+  const GpuBody body = program_.body(pass.body);
   if (layer_kind_of(body.work) == nullptr) return std::nullopt;
-  return stages_[what.lane]->ends(body, what.slot);
+  return stages_[rank]->ends(body, pass.slot);
 }
 
-/// Stamps are kernels of their own around products and layers.
+/// Stamps are kernels of their own around products and layers of all parts.
 void GpuActions::launch_library(std::uint32_t task, const GpuKernelTask& kernel_task) const {
-  const GpuStream lane = device_.lane(program_.tasks[task].lane);
+  const GpuTask& what = program_.tasks[task];
+  const GpuStream lane = device_.lane(what.lane);
   check(calls_, calls_.launch_begin(lane, kernel_task), "beginning task", task);
-  launch_unstamped(task);
+  program_.for_each_part(what, [&](const GpuPart& part) {
+    if (runs_library(program_.body(part.pass.body).work)) launch_part(what.lane, part);
+  });
   check(calls_, calls_.launch_end(lane, kernel_task, false), "ending task", task);
+}
+
+void GpuActions::launch_part(std::uint32_t rank, const GpuPart& part) const {
+  const GpuStream lane = device_.lane(rank);
+  const GpuBody body = program_.body(part.pass.body);
+  if (body.work == GpuWork::products) {
+    for (std::uint64_t i = 0; i < body.amount; ++i) products_[rank]->launch(lane);
+    return;
+  }
+  const auto own = ends(rank, part.pass);
+  if (own && part.reads) messages_.take(*part.reads, *own, lane);
+  if (own && part.reads_from) hand_on(rank, *part.reads_from, part.pass);
+  stages_[rank]->launch(body, part.pass.slot);
+  if (!own) return;
+  for (const GpuTensor& made : part.makes) messages_.give(made, *own, lane);
+  if (part.writes_into) hand_on(rank, part.pass, *part.writes_into);
+}
+
+/// From a stage to the next one of this rank.
+void GpuActions::hand_on(std::uint32_t rank, const GpuPassAt& from, const GpuPassAt& to) const {
+  const auto made = ends(rank, from);
+  const auto wanted = ends(rank, to);
+  if (!made || !wanted) return;
+  check(calls_, calls_.copy_within(wanted->in, made->out, made->bytes, device_.lane(rank)),
+        "copying between stages of rank", rank);
 }
 
 std::uint64_t GpuActions::algorithms() const {
@@ -152,7 +182,7 @@ std::uint64_t GpuActions::algorithms() const {
 void GpuActions::launch(std::uint32_t task, const GpuKernelTask& kernel_task) const {
   const GpuTask& what = program_.tasks[task];
   const GpuBody body = program_.body_of(what);
-  if (is_of_library(task)) return launch_library(task, kernel_task);
+  if (is_of_library(what)) return launch_library(task, kernel_task);
   const GpuGrid grid = grid_of(body.work, device_.sms_of_rank(what.lane));
   GpuActionKernel kernel{.task = kernel_task,
                          .work = body.work,

@@ -4,13 +4,14 @@
 #include <optional>
 #include <string>
 
-#include "validate/backends/cuda/running/gpu_task_table.hpp"
+#include "validate/backends/cuda/running/gpu_messages.hpp"
 #include "validate/backends/cuda/stages/gpu_products.hpp"
 #include "validate/backends/cuda/stages/gpu_stages.hpp"
 
 namespace penstock {
 
-/// Tasks that one graph runs in turn: the same body, with the same buffers.
+/// Tasks that one graph runs in turn: the same body, with the same buffers. None of actions with
+/// tensors of other GPUs.
 struct GpuActionGraph {
   std::uint32_t lane = 0;
   std::uint32_t body = 0;
@@ -35,17 +36,13 @@ GpuGrid grid_of(GpuWork work, std::uint32_t sms);
 /// The actions of a program: their buffers, and the SMs that they ran on.
 class GpuActions {
  public:
-  /// Throws GpuError.
-  GpuActions(const GpuDevice& device, const GpuProgram& program);
+  /// `messages`: the tensors between stages of several GPUs. Throws GpuError.
+  GpuActions(const GpuDevice& device, const GpuProgram& program, const GpuMessages& messages);
 
   /// Launches the kernels of an action on a stream, for one task or for the queue of a graph.
   void launch(std::uint32_t task, const GpuKernelTask& kernel_task) const;
-  /// Whether it is products or layers, whose stamps are kernels of their own.
-  bool is_of_library(std::uint32_t task) const;
-  /// Launches such an action without its stamps.
-  void launch_unstamped(std::uint32_t task) const;
-  /// What comes into an action of layers and what it makes, if other stages have to do with it.
-  std::optional<GpuStageEnds> ends(std::uint32_t task) const;
+  /// What comes into a pass of layers and what it makes, if other stages have to do with it.
+  std::optional<GpuStageEnds> ends(std::uint32_t rank, const GpuPassAt& pass) const;
   /// A hash of the algorithms of all matrix products; 0 without any.
   std::uint64_t algorithms() const;
   /// By rank: the ids of the SMs that actions have used so far.
@@ -53,11 +50,15 @@ class GpuActions {
 
  private:
   void make_products();
+  bool is_of_library(const GpuTask& task) const;
   void launch_library(std::uint32_t task, const GpuKernelTask& kernel_task) const;
+  void launch_part(std::uint32_t rank, const GpuPart& part) const;
+  void hand_on(std::uint32_t rank, const GpuPassAt& from, const GpuPassAt& to) const;
 
   const GpuDevice& device_;
   const GpuCalls& calls_;
   const GpuProgram& program_;
+  const GpuMessages& messages_;
   std::vector<std::unique_ptr<GpuMatrixProduct>> products_;  // by rank, if its actions have any
   GpuOwner<void> sms_seen_;
   std::uint64_t slot_bytes_ = 0;

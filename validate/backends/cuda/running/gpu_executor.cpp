@@ -1,13 +1,15 @@
 #include "validate/backends/cuda/running/gpu_executor.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
-#include "validate/backends/cuda/gpu_error.hpp"
 #include "validate/backends/cuda/gpu_owners.hpp"
 
 namespace penstock {
 namespace {
+
+constexpr std::uint32_t no_graph = UINT32_MAX;
 
 std::vector<char> lanes_in_use(const GpuProgram& program) {
   std::vector<char> in_use(program.lanes());
@@ -23,7 +25,7 @@ std::vector<std::vector<std::uint32_t>> queues_of(const std::vector<GpuActionGra
 
 std::vector<std::uint32_t> graph_of_tasks(const GpuProgram& program,
                                           const std::vector<GpuActionGraph>& graphs) {
-  std::vector<std::uint32_t> graph_of(program.tasks.size());
+  std::vector<std::uint32_t> graph_of(program.tasks.size(), no_graph);
   for (std::uint32_t graph = 0; graph < graphs.size(); ++graph) {
     for (const std::uint32_t task : graphs[graph].tasks) graph_of[task] = graph;
   }
@@ -33,7 +35,7 @@ std::vector<std::uint32_t> graph_of_tasks(const GpuProgram& program,
 std::vector<std::vector<std::uint32_t>> outputs_of(const GpuProgram& program) {
   std::vector<std::vector<std::uint32_t>> outputs(program.tasks.size());
   for (std::uint32_t task = 0; task < program.tasks.size(); ++task) {
-    if (program.is_transfer(program.tasks[task])) {
+    if (program.is_copy(program.tasks[task])) {
       outputs[producer_of(program, task)].push_back(task);
     }
   }
@@ -54,7 +56,8 @@ GpuExecutor::GpuExecutor(const GpuDevice& device, GpuProgram program, const GpuR
       outputs_(outputs_of(program_)),
       table_(device, program_, queues_of(graphs_), setup.stamped),
       transfers_(device, program_, setup.links, setup.checked),
-      actions_(device, program_),
+      messages_(device, program_, setup.comms),
+      actions_(device, program_, messages_),
       start_(make_event(calls_)),
       begin_(make_timer(calls_)),
       end_(make_timer(calls_)),
@@ -105,6 +108,7 @@ void GpuExecutor::make_graph() {
 }
 
 GpuRun GpuExecutor::run() {
+  messages_.clear();
   const GpuStream conductor = device_.conductor();
   const auto before = std::chrono::steady_clock::now();
   check(calls_, calls_.record(begin_.get(), conductor), "beginning a run");
@@ -122,11 +126,25 @@ GpuRun GpuExecutor::run() {
   check(calls_, calls_.elapsed(&ms, begin_.get(), end_.get()), "asking how long a run took");
   run.elapsed_ns = 1e6 * static_cast<double>(ms);
   table_.read(run);
+  run.wrong = messages_.wrong();
   return run;
+}
+
+std::optional<std::uint32_t> GpuExecutor::unfinished() const {
+  GpuRun run;
+  try {
+    table_.read(run);
+  } catch (const GpuError&) {
+    return std::nullopt;  // the GPU itself has failed
+  }
+  const auto found = std::find(run.end_ns.begin(), run.end_ns.end(), 0U);
+  if (found == run.end_ns.end()) return std::nullopt;
+  return static_cast<std::uint32_t>(found - run.end_ns.begin());
 }
 
 void GpuExecutor::issue() {
   table_.clear(device_.conductor());
+  messages_.meet(device_.conductor(), table_);
   fork();
   for (std::uint32_t task = 0; task < program_.tasks.size(); ++task) issue_task(task);
   join();
@@ -172,8 +190,9 @@ void GpuExecutor::launch(std::uint32_t task) {
 
 void GpuExecutor::launch_on_lane(std::uint32_t task) {
   const GpuTask& what = program_.tasks[task];
+  if (!what.calls.empty()) return messages_.launch(task, table_);
   if (program_.is_transfer(what)) return transfers_.launch(task, table_.of_task(task));
-  if (graphs_.empty()) return actions_.launch(task, table_.of_task(task));
+  if (graph_of_[task] == no_graph) return actions_.launch(task, table_.of_task(task));
   const GpuExecutable executable = executables_[graph_of_[task]].get();
   check(calls_, calls_.launch_graph(executable, device_.lane(what.lane)),
         "launching the graph of task", task);
@@ -185,9 +204,9 @@ void GpuExecutor::check_inputs(std::uint32_t task) {
   const GpuTask& what = program_.tasks[task];
   const GpuStream lane = device_.lane(what.lane);
   for (const std::uint32_t input : what.inputs) {
-    if (program_.is_transfer(program_.tasks[input])) transfers_.check_content(input, lane);
+    if (program_.is_copy(program_.tasks[input])) transfers_.check_content(input, lane);
   }
-  if (program_.is_transfer(what)) write_outputs(task);
+  if (program_.is_copy(what)) write_outputs(task);
 }
 
 void GpuExecutor::write_outputs(std::uint32_t task) {

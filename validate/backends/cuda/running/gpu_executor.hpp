@@ -21,10 +21,12 @@ struct GpuRunSetup {
   GpuOrdering ordering = GpuOrdering::graph;
   GpuLinkKind links = GpuLinkKind::paced;
   bool stamped = true;   // else only `elapsed_ns` is known
-  bool checked = false;  // actions write and check the contents of tensors, which takes time
+  bool checked = false;  // actions write and check the contents of copies, which takes time
+  const GpuComms* comms = nullptr;  // of calls; must outlive the executor
 };
 
-/// Runs a program on a GPU, any number of times. All orderings use the same code, issued directly
+/// Runs a program on a GPU, any number of times: that of all its ranks, or of one rank of several
+/// GPUs, which begins together with the others. All orderings use the same code, issued directly
 /// or captured. Nothing on the GPU waits for work that has not been issued: tasks wait by events,
 /// and read only what tasks before them wrote. The device must outlive it and be used by one
 /// thread.
@@ -35,15 +37,14 @@ class GpuExecutor {
   GpuExecutor(const GpuExecutor&) = delete;
   GpuExecutor& operator=(const GpuExecutor&) = delete;
 
-  /// Runs the program to its end. Throws GpuError.
+  /// Runs the program to its end. Throws GpuError and NcclError.
   GpuRun run();
-  /// By rank: the ids of the SMs that its actions have used so far.
-  std::vector<std::vector<std::uint32_t>> sms_seen() const { return actions_.sms_seen(); }
-  /// By task: words of a transfer that arrived with other content; only of checked runs.
+  /// After a run that failed: the first task that did not end.
+  std::optional<std::uint32_t> unfinished() const;
+  const GpuActions& actions() const { return actions_; }
+  /// By task: words of a copy that arrived with other content; only of checked runs.
   std::vector<std::uint32_t> wrong_words() const { return transfers_.wrong_words(); }
   const GpuProgram& program() const { return program_; }
-  /// A hash of the algorithms of all matrix products; 0 without any.
-  std::uint64_t algorithms() const { return actions_.algorithms(); }
 
  private:
   void make_events();
@@ -66,9 +67,10 @@ class GpuExecutor {
   std::vector<char> in_use_;                         // by lane
   std::vector<GpuActionGraph> graphs_;               // of actions, if they have their own
   std::vector<std::uint32_t> graph_of_;              // by task
-  std::vector<std::vector<std::uint32_t>> outputs_;  // by task: transfers that it makes
+  std::vector<std::vector<std::uint32_t>> outputs_;  // by task: copies of what it makes
   GpuTaskTable table_;
   GpuTransfers transfers_;
+  GpuMessages messages_;
   GpuActions actions_;
   std::vector<GpuOwner<GpuExecutableTag>> executables_;  // by graph of an action
   std::vector<GpuOwner<GpuEventTag>> done_;              // by task, if other lanes wait for it

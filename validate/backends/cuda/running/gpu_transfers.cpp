@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 
-#include "validate/backends/cuda/gpu_error.hpp"
 #include "validate/backends/cuda/gpu_owners.hpp"
 
 namespace penstock {
@@ -20,7 +19,7 @@ std::vector<std::uint64_t> buffer_sizes(const GpuProgram& program, const Transfe
                                         std::uint64_t most) {
   std::vector<std::uint64_t> bytes(program.links, least_buffer_bytes);
   for (const GpuTask& task : program.tasks) {
-    if (!program.is_transfer(task)) continue;
+    if (!program.is_copy(task)) continue;
     std::uint64_t& own = bytes[task.lane - program.ranks];
     own = std::max(own, std::bit_ceil(std::min(task.bytes, most)));
   }
@@ -46,6 +45,7 @@ GpuTransfers::GpuTransfers(const GpuDevice& device, const GpuProgram& program, G
       kind_(kind),
       slots_(transfer_slots(program)),
       wrong_(nullptr, calls_.free_memory) {
+  if (slots_.from_count.empty()) return;
   make_rings();
   if (!checked) return;
   const std::size_t bytes = std::max<std::size_t>(program_.tasks.size(), 1) * sizeof(std::uint32_t);

@@ -11,7 +11,7 @@ enum class GpuLinkKind : std::uint8_t {
   host,   // copy engines: out to pinned host memory and back in, as fast as they are
 };
 
-/// The tensors of a program's transfers: a ring of buffers at both ends of each link.
+/// The tensors that a program copies: a ring of buffers at both ends of each link.
 class GpuTransfers {
  public:
   /// With `checked` contents, buffers begin with content that no tensor has. Throws GpuError.

@@ -4,7 +4,6 @@
 #include <bit>
 #include <cmath>
 
-#include "validate/backends/cuda/gpu_error.hpp"
 #include "validate/backends/cuda/gpu_owners.hpp"
 
 namespace penstock {

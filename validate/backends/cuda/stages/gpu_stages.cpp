@@ -5,7 +5,6 @@
 #include <variant>
 #include <vector>
 
-#include "validate/backends/cuda/gpu_error.hpp"
 #include "validate/backends/cuda/gpu_owners.hpp"
 
 namespace penstock {
@@ -13,22 +12,25 @@ namespace {
 
 constexpr std::uint64_t most_slot_bytes = std::uint64_t{16} << 30;  // of all ranks
 
-/// Of a rank: the first of its bodies that runs layers.
-const GpuLayerKind* kind_on(const GpuProgram& program, std::uint32_t rank) {
-  for (const GpuTask& task : program.tasks) {
-    if (task.lane != rank) continue;
-    if (const GpuLayerKind* const kind = layer_kind_of(program.body_of(task).work)) return kind;
-  }
-  return nullptr;
-}
-
-/// Calls `visit(task, body)` for the actions of a rank that run layers.
+/// Calls `visit(slot, body)` for the passes of a rank that run layers.
 template <class Visitor>
 void for_each_layered(const GpuProgram& program, std::uint32_t rank, const Visitor& visit) {
   for (const GpuTask& task : program.tasks) {
-    const GpuBody body = program.body_of(task);
-    if (task.lane == rank && layer_kind_of(body.work) != nullptr) visit(task, body);
+    if (task.lane != rank) continue;
+    program.for_each_part(task, [&](const GpuPart& part) {
+      const GpuBody body = program.body(part.pass.body);
+      if (layer_kind_of(body.work) != nullptr) visit(part.pass.slot, body);
+    });
   }
+}
+
+/// Of a rank: the first of its bodies that runs layers.
+const GpuLayerKind* kind_on(const GpuProgram& program, std::uint32_t rank) {
+  const GpuLayerKind* kind = nullptr;
+  for_each_layered(program, rank, [&](std::uint32_t, const GpuBody& body) {
+    if (kind == nullptr) kind = layer_kind_of(body.work);
+  });
+  return kind;
 }
 
 GpuOwner<void> zeros(const GpuDevice& device, std::uint64_t bytes) {
@@ -104,7 +106,7 @@ GpuStages::GpuStages(const GpuDevice& device, const GpuProgram& program, std::ui
 }
 
 void GpuStages::make_stages(const GpuProgram& program) {
-  for_each_layered(program, rank_, [&](const GpuTask&, const GpuBody& body) {
+  for_each_layered(program, rank_, [&](std::uint32_t, const GpuBody& body) {
     if (layer_kind_of(body.work) != kind_) throw std::logic_error("a rank has two kinds of layers");
     const auto [place, fresh] = stages_.try_emplace(
         body.stage, Stage{0, {nullptr, calls_.free_memory}, {nullptr, calls_.free_memory}});
@@ -128,8 +130,8 @@ void GpuStages::make_stages(const GpuProgram& program) {
 void GpuStages::make_slots(const GpuProgram& program, std::uint64_t most_bytes) {
   slot_bytes_ = 2 * (deepest_ + 1) * bytes_.ends + deepest_ * bytes_.kept;
   std::uint64_t slots = 0;
-  for_each_layered(program, rank_, [&](const GpuTask& task, const GpuBody&) {
-    slots = std::max<std::uint64_t>(slots, task.slot + 1);
+  for_each_layered(program, rank_, [&](std::uint32_t slot, const GpuBody&) {
+    slots = std::max<std::uint64_t>(slots, slot + 1);
   });
   const std::uint64_t most = std::max<std::uint64_t>(most_bytes / slot_bytes_, 1);
   slot_count_ = static_cast<std::uint32_t>(std::min(slots, most));

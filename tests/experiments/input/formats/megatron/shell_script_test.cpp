@@ -1,8 +1,7 @@
-#include "experiments/input/formats/megatron/shell_script.hpp"
-
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include "experiments/input/formats/megatron/shell_words.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock::testing {

@@ -1,10 +1,8 @@
-#include "experiments/input/formats/reading/profile_file.hpp"
-
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
 #include "experiments/input/formats/reading/read_model_file.hpp"
-#include "experiments/input/model_files/graph_at.hpp"
+#include "experiments/input/model_files/model_file.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/scratch.hpp"
 

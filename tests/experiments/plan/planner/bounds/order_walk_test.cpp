@@ -1,9 +1,8 @@
-#include "experiments/plan/planner/bounds/order_walk.hpp"
-
 #include <doctest/doctest.h>
 
 #include <vector>
 
+#include "experiments/plan/planner/bounds/step_bound.hpp"
 #include "schedules/registry.hpp"
 #include "sim/base/named.hpp"
 

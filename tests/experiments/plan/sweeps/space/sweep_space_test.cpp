@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "experiments/plan/sweeps/space/axis.hpp"
+#include "experiments/plan/sweeps/space/condition.hpp"
 #include "experiments/plan/sweeps/space/read_sweep.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/scratch.hpp"

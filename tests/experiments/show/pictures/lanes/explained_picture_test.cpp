@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "experiments/show/pictures/lanes/explanation_cells.hpp"
+#include "experiments/show/pictures/lanes/lane_cells.hpp"
 #include "experiments/show/pictures/lanes/path_strokes.hpp"
 #include "experiments/show/pictures/lanes/timeline_picture.hpp"
 #include "experiments/show/pictures/picture.hpp"

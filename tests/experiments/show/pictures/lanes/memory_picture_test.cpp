@@ -22,7 +22,7 @@ TEST_CASE("memory is drawn with its peaks, and what is short keeps its maximum")
                          {Rank{0}, Time{5}, 5},
                          {Rank{1}, Time{0}, 2048}};
   const auto lanes_by = [&](std::int64_t shortest) {
-    return memory_lanes(two.plan, two.timeline, Time{9}, Time{shortest});
+    return run_memory(two.plan, two.timeline.memory, Time{9}, Time{shortest}).ranks;
   };
   const auto held = [](std::int64_t begin, std::int64_t end, std::uint64_t bytes) {
     return HeldMemory{Time{begin}, Time{end}, bytes};

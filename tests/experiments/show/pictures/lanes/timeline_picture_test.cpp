@@ -8,8 +8,8 @@
 #include <variant>
 #include <vector>
 
-#include "experiments/input/files/own_file.hpp"
-#include "experiments/show/pictures/lanes/timeline_cells.hpp"
+#include "experiments/input/files/output_file.hpp"
+#include "experiments/show/pictures/lanes/lane_cells.hpp"
 #include "experiments/show/pictures/picture.hpp"
 #include "experiments/show/pictures/plots/bubble_plot.hpp"
 #include "sim/base/error.hpp"

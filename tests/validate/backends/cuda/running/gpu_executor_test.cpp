@@ -7,7 +7,7 @@
 #include <stdexcept>
 
 #include "tests/support/fake_gpu.hpp"
-#include "validate/backends/cuda/gpu_error.hpp"
+#include "validate/backends/cuda/gpu_owners.hpp"
 #include "validate/backends/cuda/measuring/gpu_amounts.hpp"
 #include "validate/backends/cuda/measuring/gpu_trials.hpp"
 #include "validate/backends/cuda/programs/gpu_pipeline.hpp"
@@ -125,7 +125,7 @@ TEST_CASE("gpu executor: it tells on which SMs each rank ran") {
   const GpuDevice device(calls, 2, 1);
   GpuExecutor executor(device, two_ranks(), {});
   executor.run();
-  const auto seen = executor.sms_seen();
+  const auto seen = executor.actions().sms_seen();
   REQUIRE(seen.size() == 2);
   CHECK(seen[0].size() == 64);
   CHECK(seen[0].front() == 0);
@@ -324,7 +324,7 @@ TEST_CASE("gpu amounts: a stage has the layers whose passes take the time of its
       CHECK(static_cast<double>(taken) == doctest::Approx(1500).epsilon(0.02));
       GpuExecutor executor(device, program, {.ordering = ordering});
       CHECK(makespan_ns(executor.run()) == longest_path_ns(program));
-      CHECK(executor.algorithms() != 0);
+      CHECK(executor.actions().algorithms() != 0);
     }
   }
 }

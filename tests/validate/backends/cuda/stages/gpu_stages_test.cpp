@@ -5,7 +5,7 @@
 #include <variant>
 
 #include "tests/support/fake_gpu.hpp"
-#include "validate/backends/cuda/gpu_error.hpp"
+#include "validate/backends/cuda/gpu_owners.hpp"
 
 namespace penstock::testing {
 namespace {

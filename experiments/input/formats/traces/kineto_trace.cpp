@@ -1,0 +1,392 @@
+#include "experiments/input/formats/traces/kineto_trace.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <string_view>
+#include <unordered_map>
+
+#include "experiments/input/files/byte_stream.hpp"
+#include "experiments/input/files/files.hpp"
+#include "experiments/input/files/json_input.hpp"
+#include "experiments/input/files/plain_text.hpp"
+#include "sim/base/error.hpp"
+
+namespace penstock {
+namespace {
+
+using nlohmann::json;
+
+/// The value of a key.
+struct KinetoValue {
+  enum class Kind : std::uint8_t { number, text, other };
+  Kind kind = Kind::other;
+  std::string_view text;  // of a number, as written in the file
+};
+
+bool has(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+bool is_launch(std::string_view category) {
+  return category.ends_with("_runtime") || category.ends_with("_driver");
+}
+
+/// All-to-all collectives run send and receive kernels.
+KinetoWorkKind message_kind(std::string_view collective) {
+  if (has(collective, "to_all") || has(collective, "toall")) return KinetoWorkKind::collective;
+  const bool sends = has(collective, "send");
+  if (sends == has(collective, "recv")) return KinetoWorkKind::exchange;
+  return sends ? KinetoWorkKind::send : KinetoWorkKind::receive;
+}
+
+KinetoWorkKind kernel_kind(std::string_view name, std::string_view collective) {
+  if (!name.starts_with("nccl")) return KinetoWorkKind::compute;
+  return has(name, "SendRecv") ? message_kind(collective) : KinetoWorkKind::collective;
+}
+
+/// Operators that send, receive or wait: of c10d and its backends.
+bool is_message(std::string_view name) {
+  return name.starts_with("c10d::") || name.starts_with("gloo:") || name.starts_with("nccl:") ||
+         name.starts_with("record_param_comms");
+}
+
+void take_text(const KinetoValue& value, std::string& target) {
+  if (value.kind == KinetoValue::Kind::text) {
+    target = value.text.substr(0, KinetoLimits::name_bytes);
+  }
+}
+
+/// Reads events one by one, key by key, and keeps the relevant ones in a trace. Throws InputError
+/// for a relevant event that is invalid.
+class KinetoEvents {
+ public:
+  explicit KinetoEvents(KinetoTrace& trace) : trace_(trace) {}
+
+  void begin();
+  /// A key of the event itself.
+  void field(std::string_view key, const KinetoValue& value);
+  /// A key of its "args".
+  void argument(std::string_view key, const KinetoValue& value);
+  void end();
+
+ private:
+  /// A required time of an event.
+  struct TimeField {
+    bool given = false;
+    std::optional<std::int64_t> ns;
+  };
+  /// The current event, as far as read.
+  struct Event {
+    std::string phase, category, name, process, thread, collective;
+    TimeField start, duration;
+    std::uint64_t correlation = 0;
+  };
+
+  void keep_work(KinetoSpan span, bool is_kernel);
+  void keep_launch(KinetoSpan span);
+  void keep_annotation(KinetoSpan span, bool on_device);
+  void keep_operator();
+  KinetoSpan span() const;
+  void check_room(std::size_t kept) const;
+  std::uint32_t lane();
+  std::uint32_t number_of(std::unordered_map<std::string, std::uint32_t>& numbers,
+                          const std::string& name);
+  [[noreturn]] void refuse(std::string_view key, const std::string& what) const;
+
+  KinetoTrace& trace_;
+  Event event_;
+  std::unordered_map<std::string, std::uint32_t> lanes_;
+  std::unordered_map<std::string, std::uint32_t> names_;
+};
+
+void KinetoEvents::begin() {
+  // Not `event_ = {}`: the strings keep their memory.
+  for (std::string* text : {&event_.phase, &event_.category, &event_.name, &event_.process,
+                            &event_.thread, &event_.collective}) {
+    text->clear();
+  }
+  event_.start = event_.duration = {};
+  event_.correlation = 0;
+  ++trace_.events;
+}
+
+void KinetoEvents::field(std::string_view key, const KinetoValue& value) {
+  const auto take_time = [&](TimeField& target) {
+    target = {.given = true, .ns = {}};
+    if (value.kind == KinetoValue::Kind::number) {
+      target.ns = nanoseconds_of(value.text, KinetoLimits::time_ns);
+    }
+  };
+  // Processes and threads are numbers or strings.
+  const auto take_place = [&](std::string& target) {
+    target = value.text.substr(0, KinetoLimits::name_bytes);
+  };
+  if (key == "ph") return take_text(value, event_.phase);
+  if (key == "cat") return take_text(value, event_.category);
+  if (key == "name") return take_text(value, event_.name);
+  if (key == "pid") return take_place(event_.process);
+  if (key == "tid") return take_place(event_.thread);
+  if (key == "ts") return take_time(event_.start);
+  if (key == "dur") return take_time(event_.duration);
+}
+
+void KinetoEvents::argument(std::string_view key, const KinetoValue& value) {
+  if (key == "Collective name") return take_text(value, event_.collective);
+  if (key != "correlation" || value.kind != KinetoValue::Kind::number) return;
+  if (const auto number = whole_number<std::uint64_t>(value.text)) event_.correlation = *number;
+}
+
+void KinetoEvents::end() {
+  if (event_.phase != "X") return;
+  const std::string_view category = event_.category;
+  if (category == "kernel") return keep_work(span(), true);
+  if (category == "gpu_memcpy" || category == "gpu_memset") return keep_work(span(), false);
+  if (category == "user_annotation") return keep_annotation(span(), false);
+  if (category == "gpu_user_annotation") return keep_annotation(span(), true);
+  if (category == "cpu_op" && trace_.works.empty()) return keep_operator();
+  if (is_launch(category) && event_.correlation != 0) keep_launch(span());
+}
+
+void KinetoEvents::keep_work(KinetoSpan span, bool is_kernel) {
+  check_room(trace_.works.size());
+  if (trace_.works.empty()) trace_.operators = {};  // kernels tell more
+  const KinetoWorkKind kind =
+      is_kernel ? kernel_kind(event_.name, event_.collective) : KinetoWorkKind::copy;
+  trace_.works.push_back({span, event_.correlation, lane(), kind});
+}
+
+void KinetoEvents::keep_launch(KinetoSpan span) {
+  check_room(trace_.launches.size());
+  trace_.launches.push_back({span.begin_ns, event_.correlation, lane()});
+}
+
+void KinetoEvents::keep_annotation(KinetoSpan span, bool on_device) {
+  check_room(trace_.annotations.size());
+  // For viewers, Kineto lets these begin one nanosecond early and end one late.
+  if (on_device && span.end_ns - span.begin_ns >= 2) {
+    ++span.begin_ns;
+    --span.end_ns;
+  }
+  const std::uint32_t name = number_of(names_, event_.name);
+  if (name == trace_.names.size()) trace_.names.push_back(event_.name);
+  trace_.annotations.push_back({span, name, lane(), on_device});
+}
+
+void KinetoEvents::keep_operator() {
+  if (is_message(event_.name) || !event_.start.ns || event_.duration.ns.value_or(-1) < 0) return;
+  check_room(trace_.operators.size());
+  trace_.operators.push_back({span(), lane(), event_.name.starts_with("autograd::engine")});
+}
+
+KinetoSpan KinetoEvents::span() const {
+  const auto time = [this](std::string_view key, const TimeField& field) {
+    if (!field.given) refuse("", fmt::format("it has no \"{}\"; microseconds are needed", key));
+    if (!field.ns) refuse(key, "not a number of microseconds below 4e15");
+    return *field.ns;
+  };
+  const std::int64_t begin = time("ts", event_.start);
+  const std::int64_t length = time("dur", event_.duration);
+  if (length < 0) refuse("dur", "it is negative; an event ends after it begins");
+  return {begin, begin + length};
+}
+
+void KinetoEvents::check_room(std::size_t kept) const {
+  if (kept < KinetoLimits::kept_events) return;
+  refuse("", fmt::format("more than {} events of its kind; trace fewer steps",
+                         KinetoLimits::kept_events));
+}
+
+std::uint32_t KinetoEvents::lane() {
+  return number_of(lanes_, fmt::format("{}\n{}", event_.process, event_.thread));
+}
+
+std::uint32_t KinetoEvents::number_of(std::unordered_map<std::string, std::uint32_t>& numbers,
+                                      const std::string& name) {
+  if (numbers.size() >= KinetoLimits::names && !numbers.contains(name)) {
+    refuse("", fmt::format("more than {} different names", KinetoLimits::names));
+  }
+  return numbers.try_emplace(name, static_cast<std::uint32_t>(numbers.size())).first->second;
+}
+
+void KinetoEvents::refuse(std::string_view key, const std::string& what) const {
+  const std::string step = key.empty() ? "" : pointer_step(key);
+  throw InputError(fmt::format("/traceEvents/{}{}", trace_.events - 1, step), what);
+}
+
+/// The part of the document being read.
+enum class Section : std::uint8_t { other, events, distributed, devices };
+
+Section section_of(std::string_view key) {
+  if (key == "traceEvents") return Section::events;
+  if (key == "distributedInfo") return Section::distributed;
+  if (key == "deviceProperties") return Section::devices;
+  return Section::other;
+}
+
+/// Takes the events of a JSON parser and fills a trace directly, without a document tree. Levels: 1
+/// the document, 2 one of its lists or objects, 3 an event or a device, 4 the "args" of an event.
+class Reader {
+ public:
+  Reader(KinetoTrace& trace, ByteStream& stream) : trace_(trace), stream_(stream), events_(trace) {}
+
+  // Callbacks of the JSON library; each returns whether to continue.
+  bool null() { return take({}); }
+  bool boolean(bool /*value*/) { return take({}); }
+  bool number_integer(json::number_integer_t number) { return take_whole(number); }
+  bool number_unsigned(json::number_unsigned_t number) { return take_whole(number); }
+  bool number_float(json::number_float_t /*number*/, const std::string& text) {
+    return take({KinetoValue::Kind::number, text});
+  }
+  bool string(const std::string& text) { return take({KinetoValue::Kind::text, text}); }
+  bool binary(const json::binary_t& /*bytes*/) { return take({}); }
+  bool key(const std::string& key);
+  bool start_object(std::size_t /*size*/) { return enter(true); }
+  bool start_array(std::size_t /*size*/) { return enter(false); }
+  bool end_object() { return leave(); }
+  bool end_array() { return leave(); }
+  bool parse_error(std::size_t position, const std::string& token,
+                   const nlohmann::detail::exception& error);
+
+  bool has_events() const { return has_events_; }
+
+ private:
+  bool enter(bool is_object);
+  bool leave();
+  bool take(const KinetoValue& value);
+  template <class Whole>
+  bool take_whole(Whole number) {
+    return wants_number() ? take({KinetoValue::Kind::number, fmt::to_string(number)}) : take({});
+  }
+  bool wants_number() const { return depth_ <= 3 || key_ == "correlation"; }
+  void take_base(const KinetoValue& value);
+  void take_distributed(const KinetoValue& value);
+
+  KinetoTrace& trace_;
+  ByteStream& stream_;
+  KinetoEvents events_;
+  Section section_ = Section::other;
+  std::size_t depth_ = 0;
+  std::string key_;        // the latest, on any level
+  bool in_event_ = false;  // on level 3 or deeper, in an event that is an object
+  bool in_args_ = false;   // on level 4 or deeper, in its "args"
+  bool has_events_ = false;
+};
+
+bool Reader::enter(bool is_object) {
+  stream_.mark();
+  if (++depth_ > JsonLimits::levels) {
+    throw InputError(fmt::format("it is nested more than {} levels deep", JsonLimits::levels));
+  }
+  if (depth_ == 1 && !is_object) {
+    throw InputError(
+        "it is a list; a trace of PyTorch's profiler is an object with \"traceEvents\"");
+  }
+  if (depth_ == 2) {
+    section_ = section_of(key_);
+    if (section_ == Section::events && is_object) {
+      throw InputError("/traceEvents", "it is an object; a list of events is needed");
+    }
+    has_events_ = has_events_ || section_ == Section::events;
+  }
+  if (depth_ == 3 && section_ == Section::events) {
+    events_.begin();
+    in_event_ = is_object;
+  }
+  if (depth_ == 4) in_args_ = in_event_ && is_object && key_ == "args";
+  return true;
+}
+
+bool Reader::leave() {
+  stream_.mark();
+  if (depth_ == 4) in_args_ = false;
+  if (depth_ == 3 && in_event_) {
+    events_.end();
+    in_event_ = false;
+  }
+  if (depth_ == 2) section_ = Section::other;
+  --depth_;
+  return true;
+}
+
+bool Reader::key(const std::string& key) {
+  stream_.mark();
+  key_ = key.substr(0, KinetoLimits::name_bytes);
+  return true;
+}
+
+bool Reader::take(const KinetoValue& value) {
+  stream_.mark();
+  if (depth_ == 0) throw InputError("it is no trace; an object with \"traceEvents\" is needed");
+  if (depth_ == 1 && key_ == "baseTimeNanoseconds") take_base(value);
+  if (depth_ == 1 && key_ == "traceEvents") {
+    throw InputError("/traceEvents", "a list of events is needed");
+  }
+  if (depth_ == 2 && section_ == Section::events) ++trace_.events;
+  if (depth_ == 2 && section_ == Section::distributed) take_distributed(value);
+  if (depth_ == 3 && section_ == Section::devices && key_ == "name" && trace_.device.empty()) {
+    trace_.device = shortened(value.text, KinetoLimits::name_bytes);
+  }
+  if (depth_ == 3 && in_event_) events_.field(key_, value);
+  if (depth_ == 4 && in_args_) events_.argument(key_, value);
+  return true;
+}
+
+void Reader::take_base(const KinetoValue& value) {
+  const std::int64_t base = whole_number<std::int64_t>(value.text).value_or(-1);
+  if (value.kind != KinetoValue::Kind::number || base < 0 || base > KinetoLimits::time_ns) {
+    throw InputError("/baseTimeNanoseconds",
+                     fmt::format("a whole number from 0 to {} is needed", KinetoLimits::time_ns));
+  }
+  trace_.base_ns = base;
+}
+
+void Reader::take_distributed(const KinetoValue& value) {
+  if (key_ == "backend") trace_.backend = shortened(value.text);
+  if (key_ != "rank" && key_ != "world_size") return;
+  const auto number = whole_number<std::uint32_t>(value.text);
+  // Some versions of Kineto write the rank of on-demand traces as a string.
+  if (value.kind == KinetoValue::Kind::other || !number) {
+    throw InputError("/distributedInfo/" + key_, "a whole number from 0 is needed");
+  }
+  (key_ == "rank" ? trace_.rank : trace_.world_size) = number;
+}
+
+/// "line 3, column 7: syntax error …" from "[json…] parse error at line 3, column 7: syntax …".
+std::string syntax_text(const std::string& what) {
+  constexpr std::size_t longest = 240;
+  constexpr std::string_view in_front = " at line ";
+  const std::size_t at = what.find(in_front);
+  if (at != std::string::npos) return shortened(what.substr(at + 4), longest);
+  const std::size_t bracket = what.find("] ");
+  return shortened(what.substr(bracket == std::string::npos ? 0 : bracket + 2), longest);
+}
+
+bool Reader::parse_error(std::size_t /*position*/, const std::string& /*token*/,
+                         const nlohmann::detail::exception& error) {
+  std::string where;
+  if (in_event_) where = fmt::format("/traceEvents/{}", trace_.events - 1);
+  throw InputError(where, syntax_text(error.what()));
+}
+
+}  // namespace
+
+KinetoTrace read_kineto(const std::string& path, const std::function<void(double)>& on_block) {
+  KinetoTrace trace;
+  trace.source = path;
+  try {
+    ByteStream stream(path, KinetoLimits::file_bytes, KinetoLimits::value_bytes);
+    if (on_block) stream.watch(on_block);
+    if (stream.ended()) throw InputError("the file is empty; a JSON document is needed");
+    Reader reader(trace, stream);
+    json::sax_parse(ByteIterator(stream), ByteIterator(), &reader);
+    if (!reader.has_events()) {
+      throw InputError("it has no \"traceEvents\"; a trace of PyTorch's profiler is needed");
+    }
+  } catch (const InputError& error) {
+    throw in_file(path, error);
+  }
+  return trace;
+}
+
+}  // namespace penstock

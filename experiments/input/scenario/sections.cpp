@@ -1,0 +1,275 @@
+#include "experiments/input/scenario/sections.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "experiments/input/scenario/section_parts.hpp"
+#include "sim/base/error.hpp"
+
+namespace penstock {
+namespace {
+
+/// A training command leaves the number of data replicas to the number of devices.
+ParallelSection degrees_of(const TrainingCommand& command) {
+  ParallelSection parallel;
+  parallel.pipeline = command.pipeline;
+  parallel.chunks = command.chunks;
+  parallel.tensor = command.tensor.value_or(1);
+  parallel.context = command.context.value_or(1);
+  parallel.expert = command.expert.value_or(1);
+  parallel.sequence = command.sequence_parallel.value_or(false);
+  parallel.scatter_gather = command.scatter_gather.value_or(false);
+  parallel.overlap_gathers = command.overlap_gathers;
+  parallel.overlap_experts = command.overlap_experts.value_or(false);
+  if (command.tensor || command.pipeline) parallel.data.reset();
+  return parallel;
+}
+
+using nlohmann::json;
+
+void check_source(const json& section) {
+  check_one_of(section, "/schedule", {"name", "policy", "file"});
+  if (section.contains("chains") && !section.contains("file")) {
+    throw InputError("/schedule/chains", "chains go with a \"file\"; a rule brings its own");
+  }
+}
+
+void check_together(const nlohmann::json& section, std::optional<RecomputeMode> mode) {
+  if (section.contains("operators") && mode != RecomputeMode::selective) {
+    throw InputError("/recompute/operators", "operators need mode=selective");
+  }
+  const bool whole = mode == RecomputeMode::none || mode == RecomputeMode::except_last;
+  if (section.contains("microbatches") && whole) {
+    throw InputError("/recompute/microbatches",
+                     "microbatches go with mode=full or mode=selective, which say what is "
+                     "recomputed of them");
+  }
+}
+
+void check_conflicts(const nlohmann::json& section) {
+  if (!section.contains("bytes_per_parameter")) return;
+  for (const char* key : {"optimizer", "precision"}) {
+    if (!section.contains(key)) continue;
+    throw InputError(
+        fmt::format("/memory/{}", key),
+        fmt::format("\"{}\" conflicts with \"bytes_per_parameter\"; give one of them", key));
+  }
+}
+
+}  // namespace
+
+const Fields& parallel_fields() {
+  using P = ParallelSection;
+  const Takes degree = whole(1, 1'048'576);
+  static const Fields fields{
+      "degrees of parallelism",
+      {note(), field<&P::pipeline>("pipeline", whole(1, 16'384), "pipeline ranks"),
+       field<&P::chunks>("chunks", whole(1, 65'536), "stages a rank"),
+       field<&P::tensor>("tensor", degree), field<&P::data>("data", degree),
+       field<&P::context>("context", degree), field<&P::expert>("expert", degree),
+       field<&P::sequence>("sequence", truth(),
+                           "sequence parallelism: shards norms and dropout along the sequence"),
+       field<&P::overlap_sums>("overlap_sums", truth(),
+                               "replicas reduce gradients while ranks still compute (the default), "
+                               "or after the last backward of a rank; false with ZeRO-2 and -3: "
+                               "each pass waits for its own collectives"),
+       field<&P::overlap_gathers>("overlap_gathers", truth(),
+                                  "the new weights that ZeRO-1 and -2 gather after the update "
+                                  "arrive while the first forwards of the next step run; what is "
+                                  "longer than these stays exposed; default: as the stack does "
+                                  "(hardware.stack), false without one"),
+       field<&P::bucket_bytes>("bucket_bytes", number(1, 1e18),
+                               "gradients reduced at once while the last backward of a stage runs, "
+                               "with ZeRO-2 each; default: those of one layer, at least 25 MiB"),
+       field<&P::overlap_experts>("overlap_experts", truth(),
+                                  "all-to-alls of experts overlap the compute of their pass, as "
+                                  "frameworks do that interleave two microbatches; default: they "
+                                  "are exposed, except in a fused overlap cell"),
+       field<&P::scatter_gather>("scatter_gather", truth(),
+                                 "each device of a tensor group sends its share of an activation "
+                                 "to the next stage, where the group gathers it; without effect "
+                                 "where activations are sharded already (sequence)")}};
+  return fields;
+}
+
+ParallelSection read_parallel(const nlohmann::json& section, const TrainingCommand& command) {
+  ParallelSection parallel = degrees_of(command);
+  read_fields(parallel_fields(), section, &parallel);
+  return parallel;
+}
+
+const Fields& schedule_fields() {
+  using S = ScheduleSection;
+  static const Fields fields{
+      "the order of work: a rule by name, or a file; other keys are options of the rule",
+      {note(), field<&S::name>("name", text(), "a schedule rule"),
+       field<&S::policy>("policy", text(), "decides the order while the pipeline runs"),
+       field<&S::file>("file", text(), "an order in PyTorch's CSV notation"),
+       field<&S::chains>("chains", list_of(list_of(whole(0, 65'535), 1), 1, 64),
+                         "for a file: the stages of each copy of the model, first to last"),
+       field<&S::microbatches>("microbatches", whole(1, 16'777'216),
+                               "microbatches of one iteration"),
+       field<&S::samples_per_microbatch>("samples_per_microbatch", whole(1, 1'000'000'000)),
+       field<&S::overlap>("overlap", words({"serial", "fused"}),
+                          "how the parts of an overlap cell run")},
+      {},
+      meaning(either(text(), whole()), "an option of the schedule rule")};
+  return fields;
+}
+
+ScheduleSection read_schedule(const json* section, const TrainingCommand& command) {
+  ScheduleSection schedule;
+  schedule.global_batch = command.global_batch;
+  if (section != nullptr) {
+    check_source(*section);
+    read_fields(schedule_fields(), *section, &schedule);
+    for (const std::string& key : other_keys(schedule_fields(), *section)) {
+      const json& value = (*section)[key];
+      schedule.settings[key] = value.is_string() ? value.get<std::string>() : value.dump();
+    }
+    return schedule;
+  }
+  if (!command.pipeline) throw InputError("/schedule", "\"schedule\" is missing");
+  schedule.name = command.chunks.value_or(1) > 1 ? "interleaved-1f1b" : "1f1b";
+  return schedule;
+}
+
+const Fields& recompute_fields() {
+  using R = RecomputeSection;
+  static const Fields fields{
+      "",
+      {note(),
+       field<&R::mode>("mode", words({"none", "full", "selective", "except_last"}),
+                       "which activations are made again: none, all of stages that state "
+                       "recompute_us (full, the default), parts (selective: the selective_ costs), "
+                       "or all but those of the last microbatch"),
+       field<&R::operators>(
+           "operators",
+           list_of(words({"core_attention", "attention", "mla", "mlp", "moe", "norm"}), 1, 6),
+           "with mode=selective, of layers by kind: the operators that are recomputed; default "
+           "core_attention, the scores of attention without flash"),
+       field<&R::unit>("unit", words({"layer", "stage"}),
+                       "of layers by kind: what is recomputed at a time, each layer before its own "
+                       "backward (the default), or a whole stage"),
+       field<&R::early>("early", truth(),
+                        "recompute as soon as the rank is free, not once the gradient arrives"),
+       field<&R::microbatches>("microbatches",
+                               list_of(list_of(whole(0, 16'777'215), 0, 16'777'216), 1, 65'536),
+                               "by stage of the order, the microbatches whose activations are "
+                               "recomputed; all if left out. penstock search --recompute finds "
+                               "them")}};
+  return fields;
+}
+
+const Fields& fields_of(const Offload& /*offload*/) {
+  static const Fields fields{
+      "offload activations to host memory",
+      {note(),
+       field<&Offload::keep>("keep", whole(1, 100'000'000),
+                             "activations of its own that a rank holds at most, besides those "
+                             "still on their way out"),
+       field<&Offload::ahead>("ahead", whole(0, 1000),
+                              "backwards in advance of its own at which an activation is loaded "
+                              "back, default 1")},
+      {"keep"}};
+  return fields;
+}
+
+RecomputeSection read_recompute(const nlohmann::json& section, const TrainingCommand& command) {
+  RecomputeSection recompute;
+  recompute.mode = command.recompute;
+  if (!command.recompute_operators.empty()) recompute.operators = command.recompute_operators;
+  read_fields(recompute_fields(), section, &recompute);
+  check_together(section, recompute.mode);
+  for (auto& own : recompute.microbatches) {
+    std::sort(own.begin(), own.end());
+    own.erase(std::unique(own.begin(), own.end()), own.end());
+  }
+  return recompute;
+}
+
+const Fields& fields_of(const BytesPerParameter& /*bytes*/) {
+  static const Fields fields{
+      "instead of optimizer and precision: bytes per parameter",
+      {field<&BytesPerParameter::parameter>("parameter", number(0.001, 1000)),
+       field<&BytesPerParameter::gradient>("gradient", number(0, 1000),
+                                           "0: gradients are not kept"),
+       field<&BytesPerParameter::optimizer>("optimizer", number(0, 1000))},
+      {"parameter", "gradient", "optimizer"}};
+  return fields;
+}
+
+const Fields& memory_fields() {
+  using M = MemorySection;
+  static const Fields fields{
+      "",
+      {note(),
+       field<&M::capacity_bytes>("capacity_bytes", bytes(),
+                                 "what a rank can hold; more is a finding"),
+       field<&M::policy>("policy", words({"finding", "stall"}),
+                         "when memory runs out: report it, or stall actions; a transfer then "
+                         "reserves memory at its receiver before it starts"),
+       field<&M::optimizer>("optimizer", words({"none", "sgd", "momentum", "adam"}),
+                            "determines memory per parameter: gradients, master weights and "
+                            "moments"),
+       field<&M::precision>("precision", words({"bf16", "fp16", "fp32"}),
+                            "of parameters; gradients are fp16 with fp16, else fp32; default bf16"),
+       field<&M::bytes_per_parameter>("bytes_per_parameter",
+                                      object_of(fields_of(BytesPerParameter{}))),
+       field<&M::zero>("zero", whole(0, 3),
+                       "ZeRO level, what replicas shard: 1 optimizer state, 2 also gradients "
+                       "(reduced after each backward), 3 also parameters (gathered for each pass)"),
+       field<&M::gathered_bytes>("gathered_bytes", bytes(),
+                                 "parameters gathered at a time with zero=3; default: the largest "
+                                 "prefetch_layers + 1 consecutive layers of a stage"),
+       field<&M::prefetch_layers>("prefetch_layers", whole(0, 100'000),
+                                  "with zero=3: how many layers ahead of its turn a layer is "
+                                  "gathered; default 1 for layers by kind; layers that state their "
+                                  "times overlap with all collectives of their pass"),
+       field<&M::context_bytes>("context_bytes", bytes(),
+                                "per-device overhead: context and communication buffers; default: "
+                                "that of the machine"),
+       field<&M::reserve>("reserve", number(0, 1),
+                          "share of capacity_bytes lost to the allocator; default: that of the "
+                          "machine")}};
+  return fields;
+}
+
+MemorySection read_memory(const nlohmann::json& section, const MemorySection& usual) {
+  check_conflicts(section);
+  MemorySection memory = usual;
+  read_fields(memory_fields(), section, &memory);
+  for (const char* key : {"gathered_bytes", "prefetch_layers"}) {
+    if (memory.zero == 3 || !section.contains(key)) continue;
+    throw InputError(fmt::format("/memory/{}", key), fmt::format("{} needs zero=3", key));
+  }
+  return memory;
+}
+
+const Fields& overheads_fields() {
+  using O = OverheadsSection;
+  static const Fields fields{
+      "overheads of actions and transfers",
+      {note(),
+       field<&O::optimizer_us>("optimizer_us", time_us(),
+                               "of the update of a stage at the end of the iteration; on a machine "
+                               "of the catalogue, where not given, what its memory takes to move "
+                               "parameters, gradients and what the optimizer keeps"),
+       field<&O::warm_up_us>("warm_up_us", time_us(),
+                             "extra time of the first iteration; default: that of the machine"),
+       field<&O::launch_us>("launch_us", time_us(), "delay from issuing an action to its start"),
+       field<&O::issue_us>("issue_us", time_us(), "time of the host of a rank to issue one action"),
+       field<&O::host_us>("host_us", time_us(),
+                          "time of the host between two actions that it runs itself, as on CPUs"),
+       field<&O::compute_slowdown>("compute_slowdown_by_transfer", number(1, 1e6),
+                                   "of an action while a transfer of its rank or a collective of "
+                                   "its own pass is in flight"),
+       field<&O::transfer_slowdown>("transfer_slowdown_by_compute", number(1, 1e6),
+                                    "of a transfer while one of its ranks runs an action, and of "
+                                    "collectives that a pass overlaps")}};
+  return fields;
+}
+
+}  // namespace penstock

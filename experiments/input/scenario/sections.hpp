@@ -1,0 +1,114 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "experiments/input/fields/fields.hpp"
+#include "experiments/input/model_files/model_file.hpp"
+#include "schedules/patterns/offload.hpp"
+#include "sim/order/schedule.hpp"
+
+namespace penstock {
+
+/// "parallel": degrees of parallelism.
+struct ParallelSection {
+  std::optional<std::uint32_t> pipeline;  // ranks
+  std::optional<std::uint32_t> chunks;    // of the model, per rank
+  std::uint32_t tensor = 1;
+  std::optional<std::uint32_t> data = 1;  // empty: as many as the devices allow
+  std::uint32_t context = 1;
+  std::uint32_t expert = 1;
+  bool sequence = false;  // shards norms and dropout along the sequence
+  // Overlap gradient reduction with compute; the default is true.
+  std::optional<bool> overlap_sums;
+  // The gather of new weights overlaps the next step's first forwards; the default is the stack's.
+  std::optional<bool> overlap_gathers;
+  std::optional<double> bucket_bytes;  // gradients reduced at once; default: see `gradient_buckets`
+  bool overlap_experts = false;        // all-to-alls of experts overlap the compute of their pass
+  bool scatter_gather = false;         // a tensor group sends each activation once, in shares
+};
+
+const Fields& parallel_fields();
+
+/// Reads the section, after the schema check; the training command supplies the defaults.
+ParallelSection read_parallel(const nlohmann::json& section, const TrainingCommand& command);
+
+/// "schedule": which action runs when.
+struct ScheduleSection {
+  std::string name;    // a rule, or
+  std::string policy;  // a policy, which decides at run time, or
+  std::string file;    // an order's file, as named in the scenario
+  std::vector<std::vector<Stage>> chains;
+  std::optional<std::uint32_t> microbatches;
+  std::optional<std::uint32_t> global_batch;  // examples per iteration, from a training command
+  std::optional<double> samples_per_microbatch;
+  Overlap overlap = Overlap::serial;
+  std::map<std::string, std::string, std::less<>> settings;  // of the rule
+};
+
+const Fields& schedule_fields();
+
+/// Reads the section, after the schema check. Without one (nullptr) the training command determines
+/// the schedule. Throws InputError with a pointer into the scenario.
+ScheduleSection read_schedule(const nlohmann::json* section, const TrainingCommand& command);
+
+/// "recompute": which activations are recomputed.
+struct RecomputeSection {
+  std::optional<RecomputeMode> mode;  // default: full, for layers that state its time
+  bool early = false;
+  std::optional<RecomputeUnit> unit;
+  // Of layers by kind, what `selective` recomputes.
+  std::vector<std::string> operators = {"core_attention"};
+  // By stage of the order: the microbatches that are recomputed, ascending; empty: all.
+  std::vector<std::vector<std::uint32_t>> microbatches = {};
+};
+
+const Fields& recompute_fields();
+
+/// Reads the section, after the schema check; the training command supplies the defaults.
+RecomputeSection read_recompute(const nlohmann::json& section, const TrainingCommand& command);
+
+/// "offload".
+const Fields& fields_of(const Offload& offload);
+
+/// What happens when a rank needs more memory than it has.
+enum class MemoryPolicy : std::uint8_t { finding, stall };
+
+/// "memory": capacity of the ranks, and what they hold in addition to activations.
+struct MemorySection {
+  std::optional<std::uint64_t> capacity_bytes;  // default: the machine's device
+  MemoryPolicy policy = MemoryPolicy::finding;
+  Optimizer optimizer = Optimizer::none;
+  Precision precision = Precision::bf16;
+  std::optional<BytesPerParameter> bytes_per_parameter;  // instead of these two
+  std::uint32_t zero = 0;
+  std::optional<double> gathered_bytes;          // of parameters at a time, with ZeRO-3
+  std::optional<std::uint32_t> prefetch_layers;  // gathered ahead, with ZeRO-3
+  std::optional<double> context_bytes;           // default: the machine's device
+  std::optional<double> reserve;                 // of the capacity; same default
+};
+
+const Fields& memory_fields();
+
+/// Reads the section, after the schema check; `usual` has the defaults. Throws InputError with a
+/// pointer into the scenario.
+MemorySection read_memory(const nlohmann::json& section, const MemorySection& usual);
+
+/// "overheads": time spent outside passes.
+struct OverheadsSection {
+  std::optional<double> optimizer_us;  // default: the time of the machine's memory traffic
+  std::optional<double> warm_up_us;    // extra time of the first iteration; default: the machine's
+  double launch_us = 0;
+  double issue_us = 0;
+  double host_us = 0;            // of a rank's host between two actions, which it runs itself
+  double compute_slowdown = 1;   // of an action while a transfer of its rank is in flight
+  double transfer_slowdown = 1;  // of a transfer while one of its ranks runs an action
+};
+
+const Fields& overheads_fields();
+
+}  // namespace penstock

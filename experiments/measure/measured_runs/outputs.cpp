@@ -1,0 +1,316 @@
+#include "experiments/measure/measured_runs/outputs.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "experiments/input/files/json_output.hpp"
+#include "experiments/input/files/plain_text.hpp"
+#include "experiments/input/files/table.hpp"
+
+namespace penstock {
+namespace {
+
+const char* profile_key(Pass pass) {
+  switch (pass) {
+    case Pass::forward:
+      return "forward_us";
+    case Pass::backward_input:
+      return "backward_input_us";
+    case Pass::backward_weight:
+      return "backward_weight_us";
+    default:
+      return "backward_us";
+  }
+}
+
+/// A number that JSON writes without a fraction if it is whole.
+ordered_json plain(double value) {
+  constexpr double exact = 1e15;
+  if (value == std::floor(value) && std::abs(value) < exact) {
+    return static_cast<std::int64_t>(value);
+  }
+  return value;
+}
+
+ordered_json layers_json(const MergedTimes& merged, double examples) {
+  ordered_json layers = ordered_json::array();
+  for (const OpTimes& op : merged.times) {
+    if (op.model_stage == layers.size()) {
+      layers.push_back({{"name", fmt::format("stage {}", op.model_stage)},
+                        {"points", ordered_json::array({{{"examples", plain(examples)}}})}});
+    }
+    layers[op.model_stage]["points"][0][profile_key(op.pass)] = plain(op.median_ns / 1e3);
+  }
+  return layers;
+}
+
+ordered_json schedule_json(const MeasuredRun& run, const ScenarioParts& parts) {
+  if (!parts.order.empty()) return {{"file", parts.order}};
+  return {{"name", *run.schedule}, {"microbatches", run.job.priced.plan.microbatches}};
+}
+
+constexpr std::size_t names_shown = 10;
+
+Time from_ns(double ns) { return {std::llround(ns * 1e3)}; }
+
+/// Busy time of each rank in the chosen iteration.
+std::vector<Time> busy_times(const MeasuredRun& run) {
+  const Plan& plan = run.job.priced.plan;
+  std::vector<Time> busy(plan.ranks);
+  for (TaskId task = 0; task < plan.tasks(); ++task) {
+    const std::uint32_t resource = plan.class_of(task).resource;
+    if (!plan.is_link(resource))
+      busy[resource] += run.timeline.end[task] - run.timeline.begin[task];
+  }
+  return busy;
+}
+
+Time makespan_of(const MeasuredRun& run) { return makespan(run.job.priced.plan, run.timeline); }
+
+double share(Time part, Time whole) { return whole > Time{} ? to_us(part) / to_us(whole) : 0; }
+
+// ---- JSON ----
+
+ordered_json names_json(const std::vector<NameCount>& names) {
+  ordered_json all = ordered_json::array();
+  for (const NameCount& name : names) all.push_back({{"name", name.first}, {"count", name.second}});
+  return all;
+}
+
+ordered_json ranks_json(const MeasuredRun& run) {
+  ordered_json all = ordered_json::array();
+  const std::vector<Time> busy = busy_times(run);
+  const Time whole = makespan_of(run);
+  for (std::size_t i = 0; i < run.ranks.size(); ++i) {
+    const TracedRank& rank = run.ranks[i];
+    all.push_back({{"rank", i},
+                   {"source", rank.source},
+                   {"job_rank", rank.job_rank ? ordered_json(*rank.job_rank) : ordered_json()},
+                   {"events", rank.events},
+                   {"times_of", text(rank.ops.times)},
+                   {"ops", rank.ops.ops.size()},
+                   {"ops_outside_steps", rank.ops.outside_steps},
+                   {"busy_us", to_us(busy[i])},
+                   {"idle_us", to_us(whole - busy[i])},
+                   {"idle_share", 1 - share(busy[i], whole)},
+                   {"unmatched", names_json(rank.names.unmatched)}});
+  }
+  return all;
+}
+
+ordered_json stages_json(const std::vector<OpTimes>& times) {
+  ordered_json all = ordered_json::array();
+  for (const OpTimes& op : times) {
+    all.push_back({{"stage", op.model_stage},
+                   {"pass", letters(op.pass)},
+                   {"ops", op.count},
+                   {"median_us", op.median_ns / 1e3},
+                   {"lower_quartile_us", op.lower_ns / 1e3},
+                   {"upper_quartile_us", op.upper_ns / 1e3}});
+  }
+  return all;
+}
+
+// ---- text ----
+
+std::string stages_table(const MeasuredRun& run) {
+  double most = 0;
+  for (const OpTimes& op : run.times) most = std::max(most, op.median_ns);
+  const TimeUnit unit = unit_for(from_ns(most));
+  std::vector<std::vector<std::string>> rows{
+      {"stage", "pass", fmt::format("median {}", unit.name), "quartiles", "ops"}};
+  for (const OpTimes& op : run.times) {
+    rows.push_back({fmt::format("{}", op.model_stage), std::string(letters(op.pass)),
+                    time_text(from_ns(op.median_ns), unit),
+                    fmt::format("{} to {}", time_text(from_ns(op.lower_ns), unit),
+                                time_text(from_ns(op.upper_ns), unit)),
+                    fmt::format("{}", op.count)});
+  }
+  return aligned(rows, {1});
+}
+
+std::string ranks_table(const MeasuredRun& run) {
+  const std::vector<Time> busy = busy_times(run);
+  const Time whole = makespan_of(run);
+  const TimeUnit unit = unit_for(whole);
+  return table_of_ranks(
+      run.ranks.size(),
+      {"ops", fmt::format("busy {}", unit.name), fmt::format("idle {}", unit.name), "idle %"},
+      [&](std::size_t rank) -> std::vector<std::string> {
+        return {fmt::format("{}", run.ranks[rank].ops.ops.size()), time_text(busy[rank], unit),
+                time_text(whole - busy[rank], unit), percent_text(1 - share(busy[rank], whole))};
+      });
+}
+
+std::string iterations_text(const MeasuredRun& run) {
+  const Time whole = makespan_of(run);
+  const TimeUnit unit = unit_for(whole);
+  const std::size_t count = run.numbers.size();
+  return fmt::format("step {} takes {} {}; {} whole step{} of this order, {} left out\n",
+                     run.numbers[run.chosen], time_text(whole, unit), unit.name, count,
+                     count == 1 ? "" : "s", run.left_out.size());
+}
+
+bool has_retest(const MeasuredRun& run) { return run.errors && run.numbers.size() > 1; }
+
+std::string errors_text(const MeasuredRun& run) {
+  if (!run.errors) return "not simulated: links of this order serve several pairs of ranks\n";
+  const RunErrors& errors = *run.errors;
+  const TimeUnit unit = unit_for(std::max(errors.simulated, errors.measured));
+  return fmt::format(
+      "simulated from the medians {} {}, measured {} {} (median of the steps)\n"
+      "structure error {:.2f} %: simulated with the lengths that the ops of each step had\n"
+      "profile error   {:.2f} %: simulated with the medians\n"
+      "retest error    {}\n",
+      time_text(errors.simulated, unit), unit.name, time_text(errors.measured, unit), unit.name,
+      100 * errors.structure, 100 * errors.profile,
+      has_retest(run) ? fmt::format("{:.2f} %: every other step against those between them",
+                                    100 * errors.retest)
+                      : "unknown: that needs two steps");
+}
+
+std::string transfers_text(const MeasuredRun& run) {
+  std::string text;
+  if (run.host_us > 0) {
+    text = fmt::format("the host takes {} µs between two ops\n", number_text(run.host_us));
+  }
+  if (run.transfer_us) {
+    text += fmt::format("a tensor takes {} µs from one rank to another, launch included\n",
+                        number_text(*run.transfer_us));
+  }
+  if (run.clock_error_ns > 0) {
+    text +=
+        fmt::format("clocks of ranks are off: an op began {} µs before what it needs had ended\n",
+                    number_text(static_cast<double>(run.clock_error_ns) / 1e3));
+  }
+  return text;
+}
+
+std::string lines_of(std::string_view head, const std::vector<std::string>& lines) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min(lines.size(), names_shown); ++i) {
+    text += fmt::format("{}: {}\n", head, lines[i]);
+  }
+  if (lines.size() > names_shown) {
+    text += fmt::format("{}: and {} more\n", head, lines.size() - names_shown);
+  }
+  return text;
+}
+
+std::string names_text(std::string_view head, const std::vector<NameCount>& names) {
+  std::vector<std::string> lines;
+  for (const NameCount& name : names) {
+    lines.push_back(fmt::format("{} x \"{}\"", name.second, shortened(name.first)));
+  }
+  return lines_of(head, lines);
+}
+
+}  // namespace
+
+std::string profile_text(const std::vector<MeasuredRun>& runs, const MergedTimes& merged,
+                         double examples) {
+  ordered_json profile = ordered_json::object();
+  std::vector<std::string> titles;
+  for (const MeasuredRun& each : runs) titles.push_back(each.title);
+  const std::string& device = runs.front().ranks.front().device;
+  if (!device.empty()) profile["device"] = device;
+  if (merged.host_us > 0) {
+    profile["environment"] = {
+        {"host_us_between_ops", fmt::format("{:.3f}", merged.host_us + merged.op_us)}};
+  }
+  profile["layers"] = layers_json(merged, examples);
+  return printed({{"penstock", 1},
+                  {"description", fmt::format("medians of a traced training ({}), a layer a stage",
+                                              fmt::join(titles, "; "))},
+                  {"profile", std::move(profile)}});
+}
+
+std::string scenario_text(const MeasuredRun& run, const MergedTimes& merged,
+                          const ScenarioParts& parts, double examples) {
+  ordered_json scenario = {{"penstock", 1},
+                           {"model", {{"file", parts.profile}, {"microbatch", plain(examples)}}},
+                           {"hardware",
+                            {{"name", "ideal"},
+                             {"devices", run.job.priced.plan.ranks},
+                             {"transfer_us", plain(merged.transfer_us.value_or(0))}}},
+                           {"schedule", schedule_json(run, parts)}};
+  if (parts.chunks) scenario["parallel"] = {{"chunks", *parts.chunks}};
+  if (merged.host_us > 0) {
+    scenario["overheads"] = {{"host_us", plain(merged.host_us + merged.op_us)}};
+  }
+  return printed(scenario);
+}
+
+ordered_json measured_run_json(const MeasuredRun& run) {
+  const bool known = run.errors.has_value();
+  const RunErrors errors = run.errors.value_or(RunErrors{});
+  return {{"penstock", 1},
+          {"title", run.title},
+          {"schedule", run.schedule ? ordered_json(*run.schedule) : ordered_json()},
+          {"microbatches", run.job.priced.plan.microbatches},
+          {"stages", run.order.placement.stage_count()},
+          {"iteration", run.numbers[run.chosen]},
+          {"iterations", run.numbers},
+          {"makespan_us", to_us(makespan_of(run))},
+          {"transfer_us", run.transfer_us ? ordered_json(*run.transfer_us) : ordered_json()},
+          {"host_us", run.host_us},
+          {"clock_error_us", static_cast<double>(run.clock_error_ns) / 1e3},
+          {"structure_error", known ? ordered_json(errors.structure) : ordered_json()},
+          {"profile_error", known ? ordered_json(errors.profile) : ordered_json()},
+          {"retest_error", has_retest(run) ? ordered_json(errors.retest) : ordered_json()},
+          {"simulated_us", known ? ordered_json(to_us(errors.simulated)) : ordered_json()},
+          {"measured_us", known ? ordered_json(to_us(errors.measured)) : ordered_json()},
+          {"times", stages_json(run.times)},
+          {"ranks", ranks_json(run)},
+          {"left_out", run.left_out},
+          {"notes", run.notes}};
+}
+
+std::string measured_run_text(const MeasuredRun& run) {
+  std::string text =
+      fmt::format("{}, by {}\n", run.title, penstock::text(run.ranks.front().ops.times));
+  text += iterations_text(run) + "\n" + ranks_table(run) + "\n" + stages_table(run) + "\n";
+  text += transfers_text(run) + errors_text(run);
+  text += lines_of("left out", run.left_out) + lines_of("note", run.notes);
+  return text + names_text("no op", run.ranks.front().names.unmatched);
+}
+
+std::string merged_text(const MergedTimes& merged) {
+  std::string text;
+  for (const std::string& note : merged.notes) text += fmt::format("profile: {}\n", note);
+  return text;
+}
+
+std::string preview_text(const std::vector<TracedRank>& ranks,
+                         const std::vector<OpPattern>& patterns) {
+  std::string text;
+  for (const OpPattern& pattern : patterns) text += fmt::format("pattern \"{}\"\n", pattern.text());
+  for (const TracedRank& rank : ranks) {
+    text += fmt::format("\n{}: {}{}\n", rank.source, counted(rank.events, "event"),
+                        rank.job_rank ? fmt::format(", rank {}", *rank.job_rank) : "");
+    text += names_text("  op   ", rank.names.matched) + names_text("  no op", rank.names.unmatched);
+    if (rank.names.matched.empty()) text += "  no name is an op's\n";
+  }
+  return text;
+}
+
+ordered_json preview_json(const std::vector<TracedRank>& ranks,
+                          const std::vector<OpPattern>& patterns) {
+  ordered_json texts = ordered_json::array();
+  for (const OpPattern& pattern : patterns) texts.push_back(pattern.text());
+  ordered_json all = ordered_json::array();
+  for (const TracedRank& rank : ranks) {
+    all.push_back({{"source", rank.source},
+                   {"job_rank", rank.job_rank ? ordered_json(*rank.job_rank) : ordered_json()},
+                   {"events", rank.events},
+                   {"matched", names_json(rank.names.matched)},
+                   {"unmatched", names_json(rank.names.unmatched)}});
+  }
+  return {{"penstock", 1}, {"patterns", std::move(texts)}, {"ranks", std::move(all)}};
+}
+
+}  // namespace penstock

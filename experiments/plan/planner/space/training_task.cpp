@@ -1,0 +1,279 @@
+#include "experiments/plan/planner/space/training_task.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <string_view>
+
+#include "experiments/input/catalogue/catalogue_list.hpp"
+#include "experiments/input/files/json_input.hpp"
+#include "experiments/input/files/json_output.hpp"
+#include "experiments/input/files/setting.hpp"
+#include "experiments/input/files/table.hpp"
+#include "experiments/input/model_files/model_file.hpp"
+#include "experiments/input/scenario/codec_choice.hpp"
+#include "experiments/input/scenario/scenario.hpp"
+#include "sim/base/error.hpp"
+
+namespace penstock {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Total examples per iteration: 8 per device, 1 from 1024 devices on. Keeps pipelines busy without
+/// large batches on many devices.
+constexpr std::uint32_t usual_examples_in_all = 1024;
+constexpr std::uint32_t most_examples_a_device = 8;
+
+bool goes_to_file(const std::string& output) { return !output.empty() && output != "-"; }
+
+std::uint64_t layers_of(const ModelSection& model) {
+  if (!model.by_kind()) return std::max<std::uint64_t>(model.graph.layers.size(), 1);
+  const auto& blocks = model.spec.blocks;
+  const auto count = std::count_if(blocks.begin(), blocks.end(),
+                                   [](const BlockSpec& block) { return block.cut_evenly; });
+  return std::max<std::uint64_t>(static_cast<std::uint64_t>(count), 1);
+}
+
+/// The greatest common divisor of a number over all layers that have it; 0 if none has.
+std::uint64_t divisor_of_all(const ModelSpec& spec, std::string_view name) {
+  std::uint64_t common = 0;
+  for (const BlockSpec& block : spec.blocks) {
+    for (const LayerSpec& part : block.parts) {
+      const auto number = part.numbers.find(name);
+      if (number == part.numbers.end()) continue;
+      common = std::gcd(common, static_cast<std::uint64_t>(number->second));
+    }
+  }
+  return common;
+}
+
+std::optional<std::uint32_t> sequence_of(const TrainingRequest& request,
+                                         const ModelSection& model) {
+  if (request.sequence) return request.sequence;
+  if (!has_tokens(model.spec)) return std::nullopt;
+  return static_cast<std::uint32_t>(model.sequence.value_or(usual_sequence(model.max_sequence)));
+}
+
+void take_batch(const TrainingRequest& request, const Scenario& scenario, TrainingTask& task) {
+  const auto& stated = scenario.model.microbatch;
+  task.microbatch_given = request.microbatch || stated || !task.by_kind;
+  task.states_microbatch = request.microbatch || task.by_kind;
+  task.microbatch = request.microbatch.value_or(static_cast<std::uint32_t>(stated.value_or(1)));
+  const std::uint32_t a_device =
+      std::clamp(usual_examples_in_all / task.devices, std::uint32_t{1}, most_examples_a_device);
+  task.global_batch = request.global_batch.value_or(scenario.schedule.global_batch.value_or(
+      task.devices * task.microbatch * std::max(a_device / task.microbatch, std::uint32_t{1})));
+}
+
+RecomputeMode mode_of(const std::string& name) {
+  if (name == "full") return RecomputeMode::full;
+  if (name == "selective") return RecomputeMode::selective;
+  return name == "except_last" ? RecomputeMode::except_last : RecomputeMode::none;
+}
+
+void set_parallel(const LayoutChoice& choice, ParallelSection& parallel) {
+  parallel.pipeline = choice.pipeline;
+  parallel.chunks = choice.chunks;
+  parallel.tensor = choice.tensor;
+  parallel.data = choice.data;
+  parallel.context = choice.context;
+  parallel.expert = choice.expert;
+  parallel.sequence = choice.tensor > 1 && choice.sequence_parallel;
+}
+
+void set_schedule(const LayoutChoice& choice, ScheduleSection& schedule) {
+  schedule.name = choice.schedule;
+  schedule.microbatches = choice.microbatches;
+  schedule.settings = choice.options;
+}
+
+ordered_json model_section(const TrainingTask& task, const LayoutChoice& choice) {
+  ordered_json section{
+      {"description",
+       task.by_kind
+           ? "what is trained: a model file; tokens of an example (sequence); examples that a "
+             "device works on at a time (microbatch)"
+           : "what is trained: a file that states the times of layers for one microbatch"},
+      {"file", task.model}};
+  if (task.sequence) section["sequence"] = *task.sequence;
+  if (task.states_microbatch) section["microbatch"] = choice.microbatch;
+  return section;
+}
+
+ordered_json hardware_section(const TrainingTask& task) {
+  return {{"description",
+           "a machine of the catalogue (penstock list hardware) or a file such as those, and the "
+           "number of devices in use"},
+          {task.hardware_is_file ? "file" : "name", task.hardware},
+          {"devices", task.devices}};
+}
+
+ordered_json parallel_section(const TrainingTask& task, const LayoutChoice& choice) {
+  return {{"description",
+           fmt::format("degrees of parallelism; pipeline x tensor x data x context x expert = {}. "
+                       "chunks: stages per pipeline rank; sequence: shards norms and dropout along "
+                       "the sequence",
+                       counted(task.devices, "device"))},
+          {"pipeline", choice.pipeline},
+          {"chunks", choice.chunks},
+          {"tensor", choice.tensor},
+          {"data", choice.data},
+          {"context", choice.context},
+          {"expert", choice.expert},
+          {"sequence", choice.tensor > 1 && choice.sequence_parallel}};
+}
+
+/// A number where the option is one.
+ordered_json option_value(const std::string& text) {
+  std::uint32_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool is_number = error == std::errc{} && end == text.data() + text.size();
+  return is_number ? ordered_json(number) : ordered_json(text);
+}
+
+ordered_json schedule_section(const TrainingTask& task, const LayoutChoice& choice) {
+  const std::string experts = choice.expert > 1 ? fmt::format(" x expert {}", choice.expert) : "";
+  ordered_json section{
+      {"description", fmt::format("the order of work (penstock list schedules). Global batch: {} = "
+                                  "microbatches {} x microbatch {} x data {}{}",
+                                  counted(task.global_batch, "example"), choice.microbatches,
+                                  choice.microbatch, choice.data, experts)},
+      {"name", choice.schedule},
+      {"microbatches", choice.microbatches}};
+  for (const auto& [name, value] : choice.options) section[name] = option_value(value);
+  return section;
+}
+
+ordered_json recompute_section(const LayoutChoice& choice) {
+  ordered_json section{
+      {"description",
+       "activations that the backward pass recomputes: none, selective (inside attention) or "
+       "full (whole layers)"},
+      {"mode", choice.recompute}};
+  if (choice.recomputes_stages) section["unit"] = "stage";
+  return section;
+}
+
+/// Sections that only some layouts have.
+void add_rare_sections(const LayoutChoice& choice, ordered_json& document) {
+  if (choice.offload) {
+    document["offload"] = {
+        {"description", "activations beyond this number go to host memory and come back"},
+        {"keep", *choice.offload}};
+  }
+  if (!choice.stash && !choice.link) return;
+  ordered_json& codec = document["codec"];
+  codec["description"] = "how activations are compressed: kept ones (stash), sent ones (link)";
+  if (choice.stash) codec["stash"] = encoding_json(*choice.stash);
+  if (choice.link) codec["link"] = encoding_json(*choice.link);
+}
+
+ordered_json memory_section(const LayoutChoice& choice) {
+  return {{"description",
+           "zero 1 shards the optimizer state over replicas, 2 gradients too, 3 parameters too. "
+           "capacity_bytes defaults to the memory of the device"},
+          {"zero", choice.zero}};
+}
+
+ordered_json partition_section(const LayoutChoice& choice) {
+  return {{"description",
+           "how layers are cut into stages; even: the same number of layers in each stage"},
+          {"name", choice.partition}};
+}
+
+/// Applies settings and keeps the order of the sections.
+void add_settings(std::string_view option, const std::vector<std::string>& settings,
+                  ordered_json& document) {
+  if (settings.empty()) return;
+  nlohmann::json checked = nlohmann::json::parse(document.dump());
+  apply_settings(checked, settings, option);
+  for (const std::string& text : settings) {
+    for (const SingleSetting& setting : single_settings_of(option, text)) {
+      document[ordered_json::json_pointer(setting.pointer)] = ordered_json::parse(setting.value);
+    }
+  }
+}
+
+}  // namespace
+
+std::string path_seen_from(const std::string& folder, const std::string& path) {
+  const bool here = folder.empty() || fs::weakly_canonical(folder) == fs::current_path();
+  if (here || fs::path(path).is_absolute()) return path;
+  const fs::path absolute = fs::absolute(path);
+  const fs::path real = fs::weakly_canonical(absolute.parent_path()) / absolute.filename();
+  return real.lexically_relative(fs::weakly_canonical(folder)).string();
+}
+
+TrainingTask read_training_task(const TrainingRequest& request, const Catalogue& catalogue) {
+  if (request.model == "-") {
+    throw UsageError("--model -: a scenario names the file of its model; give a file");
+  }
+  const bool to_file = goes_to_file(request.output);
+  const std::string folder = to_file ? fs::path(request.output).parent_path().string() : "";
+  if (!folder.empty() && !fs::is_directory(folder)) {
+    throw UsageError(
+        fmt::format("{}: cannot write: there is no folder {}", request.output, folder));
+  }
+  const bool own_machine = is_machine_file(catalogue, request.hardware);
+  TrainingTask task{
+      .source = to_file ? request.output : "new scenario",
+      .model = path_seen_from(folder, request.model),
+      .hardware = own_machine ? path_seen_from(folder, request.hardware) : request.hardware,
+      .hardware_is_file = own_machine,
+      .devices = request.devices,
+      .machine_devices = machine_of_option(catalogue, request.hardware).devices,
+      .sequence = request.sequence,
+      .microbatch = request.microbatch.value_or(1),
+      .states_microbatch = request.microbatch.has_value(),
+      .settings = request.settings,
+      .changes = request.changes,
+      .writer = request.writer};
+  const Scenario scenario = parse_scenario(layout_document(task, {}), task.source);
+  task.by_kind = scenario.model.by_kind();
+  task.layers = layers_of(scenario.model);
+  task.heads = divisor_of_all(scenario.model.spec, "heads");
+  task.experts = std::max<std::uint64_t>(divisor_of_all(scenario.model.spec, "experts"), 1);
+  task.sequence = sequence_of(request, scenario.model);
+  take_batch(request, scenario, task);
+  return task;
+}
+
+Scenario with_choice(Scenario scenario, const TrainingTask& task, const LayoutChoice& choice) {
+  if (task.states_microbatch) scenario.model.microbatch = choice.microbatch;
+  set_parallel(choice, scenario.parallel);
+  set_schedule(choice, scenario.schedule);
+  scenario.recompute.mode = mode_of(choice.recompute);
+  if (choice.recomputes_stages) scenario.recompute.unit = RecomputeUnit::stage;
+  scenario.memory.zero = choice.zero;
+  if (choice.offload) scenario.offload = Offload{*choice.offload};
+  if (choice.stash) scenario.codec.stash = *choice.stash;
+  if (choice.link) scenario.codec.link = *choice.link;
+  scenario.partition.name = choice.partition;
+  return scenario;
+}
+
+std::string layout_document(const TrainingTask& task, const LayoutChoice& choice) {
+  const std::string model = std::filesystem::path(task.model).filename().string();
+  ordered_json document{
+      {"penstock", 1},
+      {"description", fmt::format("{} on {} of {}, written by {}", model,
+                                  counted(task.devices, "device"), task.hardware, task.writer)},
+      {"model", model_section(task, choice)},
+      {"hardware", hardware_section(task)},
+      {"partition", partition_section(choice)},
+      {"parallel", parallel_section(task, choice)},
+      {"schedule", schedule_section(task, choice)},
+      {"recompute", recompute_section(choice)},
+      {"memory", memory_section(choice)}};
+  add_rare_sections(choice, document);
+  add_settings("--set", task.settings, document);
+  add_settings("--change", task.changes, document);
+  return printed(document);
+}
+
+}  // namespace penstock

@@ -1,0 +1,90 @@
+#include "experiments/run/chain.hpp"
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "experiments/input/files/files.hpp"
+#include "experiments/run/layout/stage_demand.hpp"
+#include "experiments/run/layout/training.hpp"
+#include "experiments/run/stage_formats.hpp"
+#include "sim/base/error.hpp"
+#include "sim/engines/events.hpp"
+
+namespace penstock {
+namespace {
+
+constexpr std::size_t most_seen = 10'000;
+
+}  // namespace
+
+Scenario Chain::scenario(nlohmann::json document, const std::string& source) {
+  return scenario_from(std::move(document), source, sections_);
+}
+
+Layout Chain::layout(const Scenario& scenario, bool allows_stale) {
+  return settle(scenario, {.catalogue = catalogue_,
+                           .allows_stale = allows_stale,
+                           .machines = catalogue_ != nullptr ? &machines_ : nullptr,
+                           .layers = &layers_});
+}
+
+/// A known plan, or a new one. It is kept when its inputs come a second time: most sweeps never
+/// have them again, and to copy a plan takes a tenth of a short run.
+std::variant<Plan, Finding> Chain::plan(const Layout& layout) {
+  PlanInputs inputs = plan_inputs(layout);
+  if (const auto known = plans_.find(inputs)) return *known;
+  auto lowered = lower(inputs);
+  if (seen_.size() >= most_seen) seen_.clear();
+  const bool again = !seen_.insert(hash_of(inputs)).second;
+  if (const auto* plan = std::get_if<Plan>(&lowered); plan != nullptr && again) {
+    plans_.keep(std::move(inputs), std::make_shared<const Plan>(*plan), plan->tasks());
+  }
+  return lowered;
+}
+
+std::variant<Simulated, Finding> Chain::simulate(Layout& layout,
+                                                 std::shared_ptr<const HardwareModel> hardware) {
+  layout = with_codecs(std::move(layout));
+  try {
+    if (hardware == nullptr) hardware = hardware_of(layout);
+    const Simulation simulation(layout, std::move(hardware));
+    if (layout.policy != nullptr) {
+      auto decided = simulation.order();
+      if (auto* finding = std::get_if<Finding>(&decided)) return std::move(*finding);
+      layout.schedule = std::get<Schedule>(std::move(decided));
+    }
+    auto lowered = plan(layout);
+    if (auto* finding = std::get_if<Finding>(&lowered)) return std::move(*finding);
+    return simulation.simulate(simulation.price(std::get<Plan>(std::move(lowered))));
+  } catch (const InputError& error) {
+    throw in_file(layout.source, error);
+  }
+}
+
+void Chain::keep_plan(const Layout& layout, std::shared_ptr<const Plan> plan) {
+  const std::size_t tasks = plan->tasks();
+  plans_.keep(plan_inputs(layout), std::move(plan), tasks);
+}
+
+CostStep::CostStep(Layout layout, Simulated run)
+    : layout_(std::move(layout)),
+      run_(std::move(run)),
+      hardware_(hardware_of(layout_)),
+      demand_(demand_of(run_.priced.plan, layout_.model, layout_.partition, training_of(layout_))) {
+}
+
+const Simulated* CostStep::run(bool links, bool bytes) {
+  auto& [plan, costs, conditions] = run_.priced;
+  if (links) hardware_ = hardware_of(layout_);
+  if (bytes) demand_ = demand_of(plan, layout_.model, layout_.partition, training_of(layout_));
+  costs = price(plan, layout_.model, layout_.partition, *hardware_, demand_);
+  RunOutcome outcome = simulate(run_.priced, std::move(run_.timeline));
+  if (std::holds_alternative<Standstill>(outcome)) {
+    run_.timeline = {};
+    return nullptr;
+  }
+  run_.timeline = std::get<Timeline>(std::move(outcome));
+  return &run_;
+}
+
+}  // namespace penstock

@@ -1,0 +1,82 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <unordered_set>
+#include <variant>
+
+#include "experiments/input/catalogue/catalogue.hpp"
+#include "experiments/input/long_work/memo.hpp"
+#include "experiments/input/scenario/scenario.hpp"
+#include "experiments/run/layout/layout.hpp"
+#include "experiments/run/layout/layout_model.hpp"
+#include "experiments/run/simulation.hpp"
+#include "sim/costs/demand.hpp"
+
+namespace penstock {
+
+/// The way from a document to an outcome, for many of them: what follows from equal inputs is made
+/// once. Each step has one structure of inputs, which is its key; what is kept never changes. Costs
+/// and timelines are not kept: no two runs have the same. Each thread has its own.
+///
+///     document ─ Scenario ─ Layout ─ Plan ─ Simulated
+///        files, codecs │ machines, layers │ plans
+class Chain {
+ public:
+  /// The catalogue is that of all layouts and must outlive this; nullptr: each layout that needs it
+  /// reads it. Keeps plans of at most this many tasks together.
+  explicit Chain(const Catalogue* catalogue = nullptr, std::size_t most_tasks = 250'000)
+      : catalogue_(catalogue), plans_(64, most_tasks) {}
+
+  /// As `scenario_from`.
+  Scenario scenario(nlohmann::json document, const std::string& source);
+  /// As `settle`.
+  Layout layout(const Scenario& scenario, bool allows_stale = false);
+
+  /// Runs the first draw of a settled layout, which is then as run: with its activations encoded,
+  /// and with the order that its policy decided. Returns why it cannot finish. Throws InputError
+  /// that starts with the layout's file. `hardware`: null, or that of the layout.
+  std::variant<Simulated, Finding> simulate(
+      Layout& layout, std::shared_ptr<const HardwareModel> hardware = nullptr);
+
+  /// Whether the plan of the order of a layout is there.
+  bool knows_plan(const Layout& layout) { return plans_.find(plan_inputs(layout)) != nullptr; }
+  std::size_t known_plans() const { return plans_.count(); }
+  /// Keeps the plan of the order of a layout, which was made elsewhere.
+  void keep_plan(const Layout& layout, std::shared_ptr<const Plan> plan);
+
+ private:
+  std::variant<Plan, Finding> plan(const Layout& layout);
+
+  const Catalogue* catalogue_;
+  KnownSections sections_;
+  Machines machines_{8};
+  LayerGraphs layers_{8};
+  Memo<PlanInputs, const Plan> plans_;
+  std::unordered_set<std::size_t> seen_;  // hashes of inputs of plans
+};
+
+/// A finished run whose costs change: its plan and memory serve again. Only for layouts of ideal
+/// hardware without chance, overheads and codecs.
+class CostStep {
+ public:
+  CostStep(Layout layout, Simulated run);
+
+  /// What may change in it: times and bytes of layers, and numbers of the links.
+  Layout& layout() { return layout_; }
+  const Layout& layout() const { return layout_; }
+
+  /// The run with the costs that the layout has now; null if it does not finish. `links` and
+  /// `bytes`: whether these may have changed. Throws InputError for costs that cannot be.
+  const Simulated* run(bool links, bool bytes);
+
+ private:
+  Layout layout_;
+  Simulated run_;
+  std::shared_ptr<const HardwareModel> hardware_;
+  Demand demand_;
+};
+
+}  // namespace penstock

@@ -1,0 +1,189 @@
+#include "experiments/run/layout/order.hpp"
+
+#include <fmt/format.h>
+
+#include "experiments/input/files/files.hpp"
+#include "experiments/input/files/nearest.hpp"
+#include "experiments/input/files/table.hpp"
+#include "experiments/input/formats/torch_csv.hpp"
+#include "experiments/input/orders/comms_check.hpp"
+#include "experiments/input/scenario/section_parts.hpp"
+#include "experiments/run/layout/pipeline_ranks.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/named.hpp"
+#include "sim/order/microbatch_columns.hpp"
+#include "sim/order/order_fault.hpp"
+
+namespace penstock {
+namespace {
+
+Placement placement_for_rule(const Scenario& scenario, const ScheduleEntry& entry,
+                             const ScheduleOptions& options, std::uint32_t ranks,
+                             std::uint32_t chunks) {
+  check_sizes(ranks, chunks);
+  if (!scenario.partition.ranks.empty()) return given_placement(scenario, ranks);
+  const auto stages = stages_given(scenario);
+  Placement placement = place_stages(entry, ranks, chunks, options, ": set /parallel/chunks=");
+  const bool fits = !stages || placement.chains().front().size() == *stages;
+  if (fits || scenario.parallel.chunks || entry.copies > 1 || *stages % ranks != 0)
+    return placement;
+  // Otherwise the number of stages in the model determines the chunks.
+  return place_stages(entry, ranks, *stages / ranks, options, ": set /parallel/chunks=");
+}
+
+const ScheduleEntry& rule_of(const Scenario& scenario) {
+  const std::string& name = scenario.schedule.name;
+  const ScheduleEntry* entry = find_named(schedule_entries(), name);
+  if (entry != nullptr) return *entry;
+  throw InputError("/schedule/name",
+                   unknown_text(fmt::format("name \"{}\"", name), meant_schedule(name),
+                                names_of(schedule_entries())));
+}
+
+/// Runs a step and puts the order's file in front of its errors.
+template <class Step>
+auto about_file(const std::string& path, Step step) {
+  try {
+    return step();
+  } catch (const InputError& error) {
+    throw in_file(path, error);
+  }
+}
+
+/// Uses the scenario's chains, or one chain of all stages.
+Placement placement_of_file(const Scenario& scenario, const OrderFile& order) {
+  try {
+    return placement_of(order, scenario.schedule.chains);
+  } catch (const InputError& error) {
+    throw in_file(scenario.source, InputError("/schedule/chains", error.what()));
+  }
+}
+
+Placement placement_for_policy(const Scenario& scenario, std::uint32_t ranks,
+                               const ScheduleOptions& options) {
+  if (!scenario.partition.ranks.empty()) return given_placement(scenario, ranks);
+  const auto stages = stages_given(scenario);
+  const bool divides = stages && *stages % ranks == 0 && !scenario.parallel.chunks;
+  const std::uint32_t chunks = divides ? *stages / ranks : scenario.parallel.chunks.value_or(1);
+  check_sizes(ranks, chunks);
+  return policy_placement(ranks, chunks, options);
+}
+
+const PolicyEntry& policy_of(const Scenario& scenario) {
+  const std::string& name = scenario.schedule.policy;
+  const PolicyEntry* entry = find_named(policy_entries(), name);
+  if (entry != nullptr) return *entry;
+  throw InputError("/schedule/policy", unknown_text(fmt::format("name \"{}\"", name), name,
+                                                    names_of(policy_entries())));
+}
+
+}  // namespace
+
+std::string option_pointer(const std::string& name) { return "/schedule" + pointer_step(name); }
+
+Order order_by_rule(const Scenario& scenario, const Degrees& degrees, std::uint32_t microbatches) {
+  const ScheduleEntry& entry = rule_of(scenario);
+  Order order{.name = scenario.schedule.name,
+              .microbatches = microbatches,
+              .rule = &entry,
+              .options = {microbatches, scenario.schedule.settings}};
+  try {
+    const auto& stated = scenario.parallel.chunks;
+    const std::uint32_t chunks = stated ? *stated : usual_chunks(entry, order.options);
+    const std::uint32_t ranks = ranks_for(scenario, degrees, chunks, entry.copies);
+    check_devices(scenario, degrees, ranks);
+    order.placement = placement_for_rule(scenario, entry, order.options, ranks, chunks);
+    order.schedule = make_schedule(entry, order.placement, order.options);
+    if (entry.slices_for != nullptr) order.slices = entry.slices_for(order.options);
+  } catch (const UnknownOption& error) {
+    throw InputError(option_pointer(error.name()), error.what());
+  } catch (const RuleError& error) {
+    throw InputError("/schedule", fmt::format("{}: {}", entry.name, error.what()));
+  }
+  return order;
+}
+
+Order order_by_file(const Scenario& scenario) {
+  const std::string path =
+      named_file(scenario.source, scenario.folder, "/schedule/file", scenario.schedule.file);
+  const std::string text = read_file(path);
+  const OrderFile file = about_file(path, [&] {
+    OrderFile read = read_torch_csv(text);
+    placement_of(read, {});  // refuses faults that do not depend on the chains
+    return read;
+  });
+  Order order;
+  order.name = scenario.schedule.file;
+  order.placement = placement_of_file(scenario, file);
+  about_file(path, [&] {
+    const auto fault = find_order_fault(file.schedule, order.placement);
+    if (fault) {
+      throw OrderError(index(fault->rank), column_of(file, fault->rank, fault->action),
+                       fault->text);
+    }
+    require_sound_comms(file, order.placement);
+  });
+  order.microbatches = MicrobatchColumns(file.schedule).count();
+  order.schedule = file.schedule;
+  order.note = untimed_comms_note(file);
+  return order;
+}
+
+void check_against_order(const Scenario& scenario, const Degrees& degrees, const Batch& batch,
+                         const Order& order) {
+  const std::uint32_t ranks = order.schedule.ranks();
+  if (scenario.parallel.pipeline && *scenario.parallel.pipeline != ranks) {
+    throw InputError("/parallel/pipeline",
+                     fmt::format("it is {}, but the order has {}", *scenario.parallel.pipeline,
+                                 counted(ranks, "row")));
+  }
+  const std::uint32_t stages = order.placement.stage_count();
+  if (scenario.parallel.chunks && std::uint64_t{*scenario.parallel.chunks} * ranks != stages) {
+    throw InputError("/parallel/chunks",
+                     fmt::format("it is {}, but the order has {} on {}", *scenario.parallel.chunks,
+                                 counted(stages, "stage"), counted(ranks, "rank")));
+  }
+  if (batch.microbatches && *batch.microbatches != order.microbatches) {
+    throw InputError("/schedule/microbatches",
+                     fmt::format("it is {}, but the order has {}", *batch.microbatches,
+                                 counted(order.microbatches, "microbatch", "microbatches")));
+  }
+  if (!scenario.schedule.settings.empty()) {
+    throw InputError(option_pointer(scenario.schedule.settings.begin()->first),
+                     "unknown key; an order from a file takes no options of a rule");
+  }
+  if (!scenario.partition.ranks.empty()) {
+    throw InputError("/partition/ranks", "an order from a file brings its own placement");
+  }
+  for (const auto& chain : order.placement.chains()) {
+    if (chain.size() == order.placement.chains().front().size()) continue;
+    throw InputError("/schedule/chains",
+                     "the chains differ in length; each is one copy of the "
+                     "model");
+  }
+  check_devices(scenario, degrees, ranks);
+}
+
+Order order_by_policy(const Scenario& scenario, const Degrees& degrees,
+                      std::uint32_t microbatches) {
+  const PolicyEntry& policy = policy_of(scenario);
+  Order order{.name = scenario.schedule.policy,
+              .microbatches = microbatches,
+              .policy = &policy,
+              .options = {microbatches, scenario.schedule.settings}};
+  try {
+    const std::uint32_t ranks =
+        ranks_for(scenario, degrees, scenario.parallel.chunks.value_or(1), 1);
+    check_devices(scenario, degrees, ranks);
+    order.placement = placement_for_policy(scenario, ranks, order.options);
+    make_policy(policy, order.placement, order.options);  // checks the options
+    order.schedule = policy_work(policy, order.placement, order.options);
+  } catch (const UnknownOption& error) {
+    throw InputError(option_pointer(error.name()), error.what());
+  } catch (const RuleError& error) {
+    throw InputError("/schedule", fmt::format("{}: {}", policy.name, error.what()));
+  }
+  return order;
+}
+
+}  // namespace penstock

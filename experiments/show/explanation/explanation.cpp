@@ -1,0 +1,255 @@
+#include "experiments/show/explanation/explanation.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "experiments/input/files/table.hpp"
+
+namespace penstock {
+namespace {
+
+double of_makespan(Time part, const Report& report) { return to_us(part) / to_us(report.makespan); }
+
+/// A share of the time of all ranks.
+double of_all_ranks(Time part, const Report& report) {
+  return of_makespan(part, report) / static_cast<double>(report.ranks.size());
+}
+
+/// A way to shorten the run, and the share of time it concerns.
+struct Advice {
+  double share;
+  std::string text;
+};
+
+/// Work of the busiest rank above the mean.
+Advice imbalance(const Report& report) {
+  const auto busiest = std::ranges::max_element(report.ranks, {}, &RankReport::busy);
+  double mean_us = 0;
+  for (const RankReport& rank : report.ranks) mean_us += to_us(rank.busy);
+  mean_us /= static_cast<double>(report.ranks.size());
+  const double above = (to_us(busiest->busy) - mean_us) / to_us(report.makespan);
+  return {above,
+          fmt::format("rank {} is busy {:.1f} % of the run longer than the mean: move layers off "
+                      "it",
+                      busiest - report.ranks.begin(), 100 * above)};
+}
+
+/// The share of the critical path that some passes take.
+template <class Those>
+double share_of_passes(const Explanation& explanation, const Report& report, Those those) {
+  Time time{};
+  for (const PathShare& share : explanation.shares) {
+    if (those(share.pass)) time += share.time;
+  }
+  return of_makespan(time, report);
+}
+
+Advice transfers(const Explanation& explanation, const Report& report) {
+  const double share = share_of_passes(
+      explanation, report, [](Pass pass) { return is_transfer(pass) && !is_tail(pass); });
+  return {share, fmt::format("transfers take {} of the critical path: use faster links, smaller "
+                             "activations, or an order with a longer warm-up",
+                             percent_text(share))};
+}
+
+/// The tail runs after the pipeline, so it overlaps with nothing.
+Advice tail(const Explanation& explanation, const Report& report) {
+  const double share = share_of_passes(explanation, report, is_tail);
+  return {share,
+          fmt::format("gradient reduction and weight gathering take {} of the critical path: "
+                      "use faster links between replicas, fewer replicas, or "
+                      "/parallel/overlap_sums where it is off",
+                      percent_text(share))};
+}
+
+Advice fill_and_drain(const Explanation& explanation, const Report& report) {
+  const double ends = of_all_ranks(explanation.idle.warmup + explanation.idle.drain, report);
+  return {ends,
+          fmt::format("warm-up and drain idle {} of all ranks' time: use more microbatches or "
+                      "more chunks per rank",
+                      percent_text(ends))};
+}
+
+Advice launches(const Explanation& explanation, const Report& report) {
+  const double launch = of_makespan(explanation.waits.launch, report);
+  return {launch,
+          fmt::format("the critical path waits for launches {} of the run: use fewer, longer "
+                      "actions or captured graphs",
+                      percent_text(launch))};
+}
+
+/// The busiest physical link shared by several pairs of ranks.
+const NetworkLinkUse* busiest_shared_link(const RunResult& result) {
+  const Network& network = result.conditions.network;
+  std::map<std::string_view, std::uint32_t> pairs;
+  for (const Route& route : network.routes) {
+    for (const std::uint32_t link : std::set(route.begin(), route.end())) {
+      ++pairs[network.links[link].name];
+    }
+  }
+  const NetworkLinkUse* busiest = nullptr;
+  for (const NetworkLinkUse& use : result.report->network) {
+    if (pairs[use.name] < 2) continue;
+    if (busiest == nullptr || use.utilization > busiest->utilization) busiest = &use;
+  }
+  return busiest;
+}
+
+/// The link with the most traffic, and its utilisation.
+std::string busiest_link(const RunResult& result) {
+  if (const NetworkLinkUse* shared = busiest_shared_link(result)) {
+    return fmt::format("network link {} is {} utilised", shared->name,
+                       percent_text(shared->utilization));
+  }
+  const Report& report = *result.report;
+  const auto link = std::ranges::max_element(report.links, {}, &LinkReport::busy);
+  return fmt::format("link {} is busy {} of the run", text(link->link),
+                     percent_text(of_makespan(link->busy, report)));
+}
+
+Advice contention(const RunResult& result, const Explanation& explanation) {
+  const Report& report = *result.report;
+  if (report.links.empty()) return {0, ""};
+  const double idle = of_all_ranks(explanation.idle.contention, report);
+  const double on_path = of_makespan(explanation.waits.contention, report);
+  return {std::max(idle, on_path),
+          fmt::format("contention idles {} of all ranks' time and takes {} of the critical path; "
+                      "{}: use more bandwidth there or smaller activations",
+                      percent_text(idle), percent_text(on_path), busiest_link(result))};
+}
+
+Advice memory(const Explanation& explanation, const Report& report) {
+  const auto longest = std::ranges::max_element(
+      report.ranks, {}, [](const RankReport& rank) { return rank.idle_by_cause.memory; });
+  const TimeUnit unit = unit_for(report.makespan);
+  const double idle = of_all_ranks(explanation.idle.memory, report);
+  const double on_path = of_makespan(explanation.waits.memory, report);
+  return {std::max(idle, on_path),
+          fmt::format("waiting for memory idles {} of all ranks' time and takes {} of the critical "
+                      "path; rank {} waits longest, {} {}: use recomputation or hold fewer "
+                      "activations",
+                      percent_text(idle), percent_text(on_path), longest - report.ranks.begin(),
+                      short_time_text(longest->idle_by_cause.memory, unit), unit.name)};
+}
+
+/// By rank: the actual duration of its actions over that of their classes.
+std::vector<double> slowness_of_ranks(const Plan& plan, const Costs& costs) {
+  std::vector<double> stated(plan.ranks), taken(plan.ranks);
+  for (TaskId task = 0; task < plan.tasks(); ++task) {
+    const std::uint32_t rank = plan.class_of(task).resource;
+    if (plan.is_link(rank)) continue;
+    stated[rank] += to_us(costs.duration[plan.work[task]]);
+    taken[rank] += to_us(costs.duration_of(plan, task));
+  }
+  for (std::size_t r = 0; r < taken.size(); ++r)
+    taken[r] = stated[r] > 0 ? taken[r] / stated[r] : 1;
+  return taken;
+}
+
+/// The share of the run lost to the slowest rank, compared with the median rank.
+Advice straggler(const RunResult& result) {
+  const std::vector<double> slowness = slowness_of_ranks(*result.plan, result.costs);
+  std::vector<double> sorted = slowness;
+  std::ranges::sort(sorted);
+  const double usual = sorted[(sorted.size() - 1) / 2];
+  const auto slowest = std::ranges::max_element(slowness);
+  const auto rank = static_cast<std::size_t>(slowest - slowness.begin());
+  const double lost =
+      *slowest > usual ? to_us(result.report->ranks[rank].busy) * (1 - usual / *slowest) : 0;
+  return {lost / to_us(result.report->makespan),
+          fmt::format("actions of rank {} take {:.3g}× their modelled time, those of the median "
+                      "rank {:.3g}×: find out what slows it down",
+                      rank, *slowest, usual)};
+}
+
+/// What to change first, one sentence each, largest share of the run first; nothing below 1 %. Uses
+/// only the critical path and idle time of the explanation.
+std::vector<std::string> advice_for(const RunResult& result, const Explanation& explanation) {
+  const Report& report = *result.report;
+  if (report.makespan == Time{}) return {};
+  constexpr double worth_saying = 0.01;
+  std::vector<Advice> all{imbalance(report),
+                          transfers(explanation, report),
+                          tail(explanation, report),
+                          fill_and_drain(explanation, report),
+                          launches(explanation, report),
+                          contention(result, explanation),
+                          memory(explanation, report),
+                          straggler(result)};
+  std::ranges::stable_sort(all, std::greater{}, &Advice::share);
+  std::vector<std::string> texts;
+  for (const Advice& one : all) {
+    if (one.share >= worth_saying) texts.push_back(one.text);
+  }
+  return texts;
+}
+
+/// The number of predictions to check by simulation.
+constexpr std::size_t most_sensitivities = 8;
+
+std::vector<PathStretch> stretches_of(const Plan& plan, const std::vector<PathStep>& path) {
+  std::vector<PathStretch> stretches;
+  for (const PathStep& step : path) {
+    const std::uint32_t resource = plan.class_of(step.task).resource;
+    const bool opens = stretches.empty() || stretches.back().resource != resource;
+    // Leaves out free transfers and steps without duration.
+    const bool moves = plan.is_link(resource) || moves_stash(plan.class_of(step.task).pass);
+    if (step.begin == step.end && (opens || moves)) continue;
+    if (opens) stretches.push_back({resource, step.task, step.task, 0, step.begin, step.end});
+    PathStretch& stretch = stretches.back();
+    stretch.last = step.task;
+    stretch.end = step.end;
+    stretch.waits += step.waits;
+    ++stretch.tasks;
+  }
+  return stretches;
+}
+
+std::vector<PathShare> shares_of(const Plan& plan, const std::vector<PathStep>& path) {
+  std::map<std::pair<Pass, Stage>, PathShare> by_work;
+  for (const PathStep& step : path) {
+    const WorkClass& work = plan.class_of(step.task);
+    const PathShare none{work.pass, work.stage};
+    PathShare& share = by_work.try_emplace({work.pass, work.stage}, none).first->second;
+    share.time += step.work();
+    ++share.tasks;
+  }
+  std::vector<PathShare> shares;
+  for (const auto& [key, share] : by_work) {
+    if (share.time > Time{}) shares.push_back(share);
+  }
+  std::ranges::stable_sort(shares, std::greater{}, &PathShare::time);
+  return shares;
+}
+
+}  // namespace
+
+Explanation explain_times(const RunResult& result) {
+  const Plan& plan = *result.plan;
+  const std::vector<PathStep>& path = result.report->critical_path;
+  Explanation explanation;
+  explanation.path = stretches_of(plan, path);
+  explanation.shares = shares_of(plan, path);
+  for (const PathStep& step : path) explanation.waits += step.waits;
+  explanation.gaps = idle_gaps(plan, result.timeline);
+  std::ranges::stable_sort(explanation.gaps, std::greater{},
+                           [](const IdleGap& gap) { return gap.end - gap.begin; });
+  for (const IdleGap& gap : explanation.gaps) explanation.idle += gap.causes;
+  explanation.advice = advice_for(result, explanation);
+  return explanation;
+}
+
+Explanation explain(const RunResult& result) {
+  Explanation explanation = explain_times(result);
+  explanation.sensitivity = sensitivities(result, most_sensitivities);
+  return explanation;
+}
+
+}  // namespace penstock

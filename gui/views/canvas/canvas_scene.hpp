@@ -1,0 +1,124 @@
+#pragma once
+
+#include <QString>
+#include <QWidget>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "gui/models/drawing/lane_painter.hpp"
+#include "gui/models/drawing/lane_rows.hpp"
+#include "gui/models/lanes/run_lanes.hpp"
+#include "gui/models/view/op_steps.hpp"
+#include "gui/models/view/time_axis.hpp"
+
+namespace penstock {
+
+/// What a person has marked.
+struct CanvasMarks {
+  ShownOp selected, hovered;
+  std::optional<Area> area;
+  ShownOps bright;  // stay bright while the others are dimmed
+  bool dims = false;
+  ShownOps path;
+  std::shared_ptr<const std::vector<float>> slack;  // by task; nullptr: not shown
+  std::vector<std::int64_t> times;
+};
+
+/// The parts of a canvas around the lanes.
+struct CanvasParts {
+  static constexpr int gutter = 96;
+  static constexpr int header = 54;  // the small map and the ruler
+  static constexpr int map_height = 28;
+};
+
+/// What is seen of runs on one axis, and where it stands on a widget. Painters read it; only the
+/// canvas, which is one, changes it.
+class CanvasScene : public CanvasParts {
+ public:
+  const QWidget& widget() const { return widget_; }
+  const PaintedRunPtr& first() const { return first_; }
+  const std::vector<PaintedRunPtr>& others() const { return others_; }
+  std::size_t runs() const { return first_ == nullptr ? 0 : 1 + others_.size(); }
+  /// By number: the first is 0.
+  const PaintedRun& run(std::size_t number) const {
+    return number == 0 ? *first_ : *others_[number - 1];
+  }
+  /// " of B" where there are several runs.
+  QString of_run(std::uint8_t run) const;
+  /// Of the longest run.
+  std::int64_t span() const;
+  const LaneChoice& choice() const { return choice_; }
+  const Theme& colours() const { return theme(theme_); }
+  /// Counts what is drawn: the same number has the same pictures.
+  std::uint64_t generation() const { return generation_; }
+
+  const ShownOp& selected() const { return marked_.selected; }
+  const ShownOp& hovered() const { return marked_.hovered; }
+  const std::optional<Area>& area() const { return marked_.area; }
+  const ShownOps& bright() const { return marked_.bright; }
+  const ShownOps& path() const { return marked_.path; }
+  bool shows_slack() const { return marked_.slack != nullptr; }
+  const std::vector<std::int64_t>& marks() const { return marked_.times; }
+  const CanvasMarks& marked() const { return marked_; }
+
+  const CanvasView& view() const { return history_.now(); }
+  /// With some time around a stretch; nothing is ahead of the runs or behind them.
+  CanvasView fitted(std::int64_t begin, std::int64_t end) const;
+  double lanes_width() const;
+  int lane_height() const;  // in device pixels
+  double content_height() const;
+  double clamped_top(double top) const;
+  /// Where lanes begin, as they do now if a strip is in sight.
+  double top_showing(const QRectF& strip, bool pinned) const;
+  const std::vector<LaneRow>& rows() const;
+  /// The room below the header in which pinned lanes stay; 0 if they would take most of it.
+  double kept_height() const;
+  /// Where lanes of its kind, those that stay or those that scroll, may be seen.
+  QRectF room_of(bool pinned) const;
+  double top_of(const LaneRow& row) const;
+  QRectF place_of(const LaneRow& row) const;
+  /// Where an op stands, in pixels of the widget; null without a strip for it.
+  QRectF place_of_task(ShownOp op) const;
+  /// The same of the ops of a rank, of its memory, or of the use of a link.
+  QRectF place_of_lane(std::uint32_t rank, std::uint8_t run = 0) const {
+    return strip_of(rank, LaneKind::compute, run);
+  }
+  QRectF place_of_memory(std::uint32_t rank) const { return strip_of(rank, LaneKind::memory); }
+  QRectF place_of_link(std::uint32_t link) const { return strip_of(link, LaneKind::link); }
+  bool is_pinned(std::uint32_t rank) const;
+
+  /// The strip at a height, of those that can be seen there; the last one that begins above it if
+  /// it lies between two.
+  const LaneRow* row_at(double y) const;
+  std::uint32_t rank_at(double y) const;
+  /// The rank above the boundary that a point of the gutter is on.
+  std::optional<std::uint32_t> boundary_at(QPointF point) const;
+  /// The run whose ops a strip shows: differences stand over those of A.
+  std::uint8_t run_of(const LaneRow& row) const;
+  ShownOp task_at(QPointF point) const;
+  /// What lies under a point, for a person.
+  QString text_at(QPointF point) const;
+
+ protected:
+  explicit CanvasScene(const QWidget& widget) : widget_(widget) {}
+  ~CanvasScene() = default;
+
+  PaintedRunPtr first_;
+  std::vector<PaintedRunPtr> others_;
+  LaneChoice choice_;
+  ThemeName theme_ = ThemeName::light;
+  ViewHistory history_;
+  CanvasMarks marked_;
+  std::uint64_t generation_ = 0;
+
+ private:
+  QRectF strip_of(std::uint32_t rank, LaneKind kind, std::uint8_t run = 0) const;
+
+  const QWidget& widget_;
+  mutable std::vector<LaneRow> rows_;
+  mutable LaneChoice rows_choice_;
+  mutable int rows_height_ = -1;
+};
+
+}  // namespace penstock

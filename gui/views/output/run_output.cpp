@@ -1,0 +1,93 @@
+#include "gui/views/output/run_output.hpp"
+
+#include <fmt/format.h>
+
+#include <QBuffer>
+#include <QPainter>
+#include <QPdfWriter>
+#include <QSvgGenerator>
+#include <QWidget>
+
+#include "experiments/input/files/files.hpp"
+#include "experiments/input/files/output_file.hpp"
+#include "experiments/input/formats/chrome_trace.hpp"
+#include "experiments/show/pictures/picture.hpp"
+#include "experiments/show/results/run_picture.hpp"
+#include "sim/base/error.hpp"
+#include "sim/timeline/timeline_file.hpp"
+
+namespace penstock {
+namespace {
+
+void draw_on(QPaintDevice& device, QWidget& view) {
+  QPainter painter(&device);
+  view.render(&painter);
+}
+
+void draw_as(PictureFormat format, QWidget& view, QBuffer& bytes) {
+  if (format == PictureFormat::png) {
+    view.grab().save(&bytes, "PNG");
+  } else if (format == PictureFormat::svg) {
+    QSvgGenerator generator;
+    generator.setOutputDevice(&bytes);
+    generator.setSize(view.size());
+    generator.setViewBox(view.rect());
+    draw_on(generator, view);
+  } else {
+    QPdfWriter writer(&bytes);
+    writer.setPageSize(QPageSize(QSizeF(view.width(), view.height()), QPageSize::Point));
+    writer.setPageMargins({});
+    writer.setResolution(72);
+    draw_on(writer, view);
+  }
+}
+
+}  // namespace
+
+void export_run(const ViewedRun& run, const std::string& path) {
+  if (path.ends_with(".timeline")) {
+    return write_file(path, write_timeline(run.plan, run.timeline, run.title), Existing::any);
+  }
+  if (path.ends_with(".json") || path.ends_with(".json.gz")) {
+    OutputFile file(path, Existing::any);
+    write_chrome_trace(run.plan, run.costs, run.timeline, run.title,
+                       [&](std::string_view piece) { file.write(piece); });
+    return file.publish();
+  }
+  write_file(path, draw_run(picture_format(path), run.plan, run.timeline, run.title),
+             Existing::any);
+}
+
+std::string csv_of(const Area& area, const PaintedRun& run) {
+  const Plan& plan = run.run->plan;
+  std::string text = "rank,op,stage,pass,microbatch,begin_us,end_us\n";
+  for (std::uint32_t rank = area.first_rank; rank < area.end_rank; ++rank) {
+    if (rank >= run.lanes->ranks.size()) break;
+    for (const Track& track : run.lanes->ranks[rank].compute) {
+      for (std::size_t i = track.first_ending_after(area.begin); i < track.size(); ++i) {
+        if (track.begin_at(i) >= area.end) break;
+        const TaskId task = track.tag[i];
+        const WorkClass& work = plan.class_of(task);
+        text += fmt::format("{},{},{},{},{},{},{}\n", rank, task_text(plan, task),
+                            index(work.stage), letters(work.pass), index(plan.microbatch[task]),
+                            text_us({track.begin_at(i)}), text_us({track.end_at(i)}));
+      }
+    }
+  }
+  return text;
+}
+
+void write_picture(QWidget& view, const std::string& path, Existing replaced) {
+  const PictureFormat format = picture_format(path);
+  QBuffer bytes;
+  bytes.open(QIODevice::WriteOnly);
+  draw_as(format, view, bytes);
+  write_file(path, marked(format, bytes.data().toStdString()), replaced);
+}
+
+void export_view(TimelineCanvas& canvas, const std::string& path) {
+  canvas.finish();
+  write_picture(canvas, path, Existing::any);
+}
+
+}  // namespace penstock

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <QLabel>
+#include <QWidget>
+#include <functional>
+#include <vector>
+
+#include "gui/models/drawing/painted_run.hpp"
+#include "gui/models/drawing/theme.hpp"
+
+namespace penstock {
+
+/// What the colours of the canvas mean.
+class RunLegend : public QWidget {
+ public:
+  explicit RunLegend(QWidget* parent = nullptr);
+  /// All that occurs in some runs, of which the first is A. `memory`: with its kinds.
+  void show_runs(const std::vector<PaintedRunPtr>& runs, ThemeName theme, bool memory);
+  QSize sizeHint() const override;
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+
+ private:
+  struct Entry {
+    QColor colour;
+    QColor lines;  // of hatching; invalid without
+    QString text;
+  };
+  std::vector<Entry> entries_;
+};
+
+/// Relative differences of durations by stage (down) and microbatch (across): orange where the
+/// second run is slower, blue where it is faster.
+class ResidualMap : public QWidget {
+ public:
+  explicit ResidualMap(QWidget* parent = nullptr);
+  /// `without` says why there are none.
+  void show_residuals(std::vector<std::vector<double>> residuals, const QString& without);
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+  bool event(QEvent* event) override;
+
+ private:
+  std::pair<double, double> cell_size() const;
+
+  std::vector<std::vector<double>> residuals_;
+  QString without_ = "No second run";
+  double largest_ = 0;
+};
+
+/// One line of text. It takes the room of its text where there is some; what does not fit is cut
+/// off with an ellipsis. The pointer shows all of it, and a click calls `on_click`.
+class TextLine : public QLabel {
+ public:
+  explicit TextLine(const QString& accessible_name);
+  void set_text(const QString& text);
+  QSize sizeHint() const override;
+  QSize minimumSizeHint() const override { return {10, sizeHint().height()}; }
+
+  std::function<void()> on_click;
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+  void mouseReleaseEvent(QMouseEvent* event) override;
+
+ private:
+  QString line() const;
+};
+
+}  // namespace penstock

@@ -1,0 +1,120 @@
+#pragma once
+
+#include <QTabWidget>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "gui/models/drawing/painted_run.hpp"
+#include "gui/models/view/op_search.hpp"
+#include "gui/views/canvas/canvas.hpp"
+
+namespace penstock {
+
+/// What an undone change brings back.
+struct RunBefore {
+  ViewedRunPtr run;
+  std::shared_ptr<const Scenario> base;
+};
+
+/// What was changed of a run; see RunChanges.
+struct ChangesOfRun {
+  std::shared_ptr<const Scenario> base;  // before the knobs were turned
+  std::vector<RunBefore> past, future;
+  RunBefore grabbed;         // when a drag began
+  TaskId carried = no_task;  // the op of it that is dragged
+};
+
+/// Where steps through a run have come; see RunSteps.
+struct StepsOfRun {
+  ShownOps found;  // by the last search
+  std::size_t found_at = 0;
+  std::vector<IdlePiece> idle;  // longest first; empty: not looked for
+  std::uint8_t idle_run = 0;    // whose they are
+  std::optional<std::size_t> idle_at;
+};
+
+/// An open run, and maybe others beside it. The open one is A, unless the first of the others was
+/// frozen: then that is A, and the open one is B.
+struct OpenRun {
+  TimelineCanvas* canvas = nullptr;
+  ViewedRunPtr run;
+  std::vector<ViewedRunPtr> others;  // as opened
+  std::vector<RunPair> pairs;        // see RunsOnAxis
+  PairAlignment alignment = PairAlignment::start;
+  std::optional<TaskId> anchor;  // of the run: both are aligned by this op
+  ChangesOfRun changes;
+  StepsOfRun steps;
+};
+
+/// The open runs, a tab each, and what is shown beside them and of them.
+class OpenRuns {
+ public:
+  OpenRuns(QTabWidget& tabs, ThemeName theme);
+
+  /// That of the tab in front; nullptr: nothing is open.
+  OpenRun* now();
+  /// The run of a timeline; nullptr once it is closed.
+  OpenRun* shown_by(const TimelineCanvas* canvas);
+  TimelineCanvas* canvas();
+  const std::vector<OpenRun>& all() const { return runs_; }
+  ThemeName theme_name() const { return theme_; }
+
+  /// Opens a tab in front.
+  void add(ViewedRunPtr run);
+  void close();
+  /// Shows another run in the place of an open one, with the same beside it.
+  void replace(OpenRun& open, ViewedRunPtr run);
+  void replace(OpenRun& open, RunsOnAxis runs);
+  /// Holds a run against others. Leaves all as it was if they cannot be compared.
+  void show_against(OpenRun& open, std::vector<ViewedRunPtr> others, bool frozen);
+  /// After another alignment.
+  void refresh_pair(OpenRun& open);
+  static ShownWith shown_with(const OpenRun& open);
+
+  void show_slack(OpenRun& open);
+  void show_path(OpenRun& open, std::uint8_t run);
+  /// Selects an op and scrolls to it; nothing happens where there is none.
+  void select(ShownOp op);
+  void colour_by(ColourBy by);
+  void toggle_transfers();
+  void toggle_memory();
+  void toggle_links();
+  void set_theme(ThemeName name);
+  void add_to_name(const QString& text);  // of the tab in front
+  void say(const QString& text);
+  /// What was said last.
+  const QString& message() const { return message_; }
+  /// Runs something that may refuse input; shows the message then.
+  void guarded(const std::function<void()>& work);
+
+  std::function<void(TimelineCanvas&)> on_canvas;  // a new one
+  std::function<void()> on_change;                 // another run is in front, or it is another
+  std::function<void()> on_selection;
+  std::function<void()> on_look;  // colours
+  std::function<void(const QString&)> on_message;
+
+ private:
+  void add_empty();
+  void show_on_axis(OpenRun& open, RunsOnAxis runs);
+
+  QTabWidget& tabs_;
+  std::vector<OpenRun> runs_;  // by tab
+  ThemeName theme_;
+  QString message_;
+};
+
+/// What acts on the run in front.
+class RunController {
+ protected:
+  explicit RunController(OpenRuns& runs) : runs_(runs) {}
+  ~RunController() = default;
+  OpenRun* now() const { return runs_.now(); }
+  TimelineCanvas* canvas() const { return runs_.canvas(); }
+  void show_message(const QString& text) const { runs_.say(text); }
+
+  OpenRuns& runs_;
+};
+
+}  // namespace penstock

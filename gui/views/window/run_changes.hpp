@@ -1,0 +1,59 @@
+#pragma once
+
+#include <QTimer>
+#include <functional>
+
+#include "gui/views/panels/scenario_panel.hpp"
+#include "gui/views/panels/what_if_panel.hpp"
+#include "gui/views/window/background.hpp"
+#include "gui/views/window/open_runs.hpp"
+
+namespace penstock {
+
+/// Changes of runs, by knobs, by the editor or by hand, and their undoing. While a hand moves, runs
+/// are brief; once it rests they are completed.
+class RunChanges : RunController {
+ public:
+  explicit RunChanges(OpenRuns& runs);
+  ~RunChanges();
+  WhatIfPanel& what_if() { return *what_if_; }
+  ScenarioPanel& scenario_panel() { return *scenario_panel_; }
+
+  /// The knobs of the tab that came in front begin at the run that it shows.
+  void show_tab();
+  /// The editor has the text of the run in front.
+  void show_text();
+  /// The knobs begin at a run as it is now.
+  void begin_at(OpenRun& open);
+  void turn_knobs();
+  void set_scenario(const Scenario& scenario);
+  void undo(bool forward);
+  void move_op(bool later);
+  void hands_rest();
+  /// Waits until a run is whole.
+  void complete_now(const OpenRun& open);
+  /// Waits for the second thread, and until the run in front is whole.
+  void finish();
+
+  // The op or the boundary that a hand drags; `released`: for the last time.
+  void grab_op(OpenRun& open);
+  void carry(OpenRun& open, std::int64_t time, bool released);
+  void move_boundary(OpenRun& open, std::uint32_t rank, int layers, bool released);
+
+ private:
+  /// Where a change comes from, and where its problem is shown.
+  enum class Origin { knobs, editor, canvas };
+
+  void change_run(const OpenRun& open, std::function<ViewedRunPtr()> make, Origin origin);
+  void show_change_problem(const QString& problem, Origin origin);
+  void complete_run(const OpenRun& open);
+  void remember(OpenRun& open, RunBefore before);
+
+  WhatIfPanel* what_if_;
+  ScenarioPanel* scenario_panel_;
+  Background changing_;
+  QTimer rest_;           // after the last change by hand
+  bool turning_ = false;  // knobs, since the last rest
+};
+
+}  // namespace penstock

@@ -1,0 +1,220 @@
+#include "gui/views/window/run_panels.hpp"
+
+#include <QHBoxLayout>
+#include <QScrollArea>
+#include <QScrollBar>
+#include <algorithm>
+
+#include "experiments/input/files/table.hpp"
+#include "gui/views/canvas/look.hpp"
+#include "gui/views/panels/tables.hpp"
+
+namespace penstock {
+namespace {
+
+/// Of what the ranks of an area do.
+QString area_text(const Area& area, const PaintedRun& run) {
+  const AreaUse use = use_of(area, *run.lanes, run.run->plan);
+  const std::int64_t length = area.end - area.begin;
+  const double all = static_cast<double>(length) * (area.end_rank - area.first_rank);
+  QString text = QString("%1, %2, %3 % busy")
+                     .arg(qt_text(short_time(length)), qt_text(counted(use.ops, "op")))
+                     .arg(all > 0 ? 100 * static_cast<double>(use.busy) / all : 0, 0, 'f', 1);
+  for (std::size_t c = 0; c < idle_cause_count; ++c) {
+    if (use.by_cause[c] == 0) continue;
+    text += QString(", %1 %2").arg(name(static_cast<IdleCause>(c)),
+                                   qt_text(short_time(use.by_cause[c])));
+  }
+  return text;
+}
+
+QPlainTextEdit* make_text(const QString& accessible_name, const QString& placeholder) {
+  auto* text = new QPlainTextEdit;
+  text->setFont(fixed_font());
+  text->setReadOnly(true);
+  text->setLineWrapMode(QPlainTextEdit::NoWrap);
+  text->setAccessibleName(accessible_name);
+  text->setPlaceholderText(placeholder);
+  return text;
+}
+
+/// For what is higher than a small window.
+QScrollArea* scrolled(QWidget* content) {
+  auto* area = new QScrollArea;
+  area->setWidget(content);
+  area->setWidgetResizable(true);
+  area->setFrameShape(QFrame::NoFrame);
+  area->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  area->setMinimumWidth(content->minimumSizeHint().width() +
+                        area->verticalScrollBar()->sizeHint().width());
+  return area;
+}
+
+/// "B − A: time +0.5 ms …" for each run that is held against A.
+QString difference_text(const OpenRun& open) {
+  const bool frozen = open.canvas->choice().frozen;
+  const ViewedRun& a = frozen ? *open.others.front() : *open.run;
+  QStringList parts;
+  for (std::size_t place = 1; place <= open.others.size(); ++place) {
+    const std::size_t number = lettered(place, frozen);
+    const ViewedRun& run = number == 0 ? *open.run : *open.others[number - 1];
+    parts << QString(QChar(letter_of_run(place))) +
+                 " − A: " + qt_text(headline(a.report, run.report, a.brief || run.brief));
+  }
+  return parts.join("; ");
+}
+
+/// The report of each pair. In each, the run that is held against A is called B.
+QString comparison_text(const OpenRun& open) {
+  QStringList texts;
+  for (std::size_t i = 0; i < open.pairs.size(); ++i) {
+    const QString heading =
+        i == 0 ? QString() : QString("%1 − A, below as B\n").arg(QChar(letter_of_run(i + 1)));
+    texts << heading + QString::fromStdString(open.pairs[i].text);
+  }
+  return texts.join("\n");
+}
+
+}  // namespace
+
+RunPanels::RunPanels(QMainWindow& window, OpenRuns& runs, RunChanges& changes)
+    : RunController(runs), window_(window), use_(new TextLine("Selection")) {
+  report_ = make_text("Report", "The report of the open run");
+  comparison_ = make_text("Comparison", "Freeze a reference (Ctrl+D) or compare with a file");
+  residuals_ = new ResidualMap;
+  for (const RunTable& each : run_tables()) {
+    tables_.push_back(make_table(each.columns, each.accessible_name,
+                                 [this](TaskId task) { runs_.select(task); }));
+  }
+  sweep_ = make_table({}, "Rows of a sweep", {});
+  ops_ = make_table(op_columns(), "Ops of the selected rank", [this](TaskId task) {
+    runs_.select({task, ops_run_});
+  });
+  QObject::connect(sweep_, &QTreeWidget::itemActivated, sweep_, [this](QTreeWidgetItem* row, int) {
+    const auto number = static_cast<std::size_t>(row->data(0, Qt::UserRole).toULongLong());
+    runs_.guarded([&] { on_row(number); });
+  });
+  legend_ = new RunLegend;
+  build_docks(changes);
+}
+
+void RunPanels::build_docks(RunChanges& changes) {
+  QScrollArea* const legend = scrolled(legend_);
+  QScrollArea* const turned = scrolled(&changes.what_if());
+  auto* compared = new QWidget;
+  auto* column = new QHBoxLayout(compared);
+  column->setContentsMargins(4, 4, 4, 4);
+  column->addWidget(comparison_, 3);
+  column->addWidget(residuals_, 2);
+
+  QDockWidget* report = add_dock("Report", report_, Qt::BottomDockWidgetArea);
+  const auto add_beside = [&](const QString& title, QWidget* content) {
+    window_.tabifyDockWidget(report, add_dock(title, content, Qt::BottomDockWidgetArea));
+  };
+  for (std::size_t t = 0; t < tables_.size(); ++t) add_beside(run_tables()[t].title, tables_[t]);
+  add_beside("Ops", ops_);
+  add_beside("Sweep", sweep_);
+  add_beside("Comparison", compared);
+  report->raise();
+  QDockWidget* knobs = add_dock("What if", turned, Qt::RightDockWidgetArea);
+  window_.tabifyDockWidget(
+      knobs, add_dock("Scenario", &changes.scenario_panel(), Qt::RightDockWidgetArea));
+  QDockWidget* const colours = add_dock("Legend", legend, Qt::RightDockWidgetArea);
+  knobs->raise();
+  window_.resizeDocks({report}, {210}, Qt::Vertical);
+  window_.resizeDocks({knobs, colours}, {360, 180}, Qt::Vertical);
+  window_.resizeDocks({knobs}, {340}, Qt::Horizontal);
+}
+
+QDockWidget* RunPanels::add_dock(const QString& title, QWidget* content, Qt::DockWidgetArea area) {
+  auto* dock = new QDockWidget(title, &window_);
+  dock->setObjectName(title);
+  dock->setWidget(content);
+  window_.addDockWidget(area, dock);
+  docks_.push_back(dock);
+  return dock;
+}
+
+void RunPanels::raise_dock(const QString& title) {
+  for (QDockWidget* dock : docks_) {
+    if (dock->objectName() != title) continue;
+    dock->show();
+    dock->raise();
+  }
+}
+
+void RunPanels::toggle_docks() {
+  const bool any = std::any_of(docks_.begin(), docks_.end(),
+                               [](const QDockWidget* dock) { return !dock->isHidden(); });
+  for (QDockWidget* dock : docks_) dock->setVisible(!any);
+}
+
+void RunPanels::refresh() {
+  OpenRun* const open = now();
+  if (open == nullptr) {
+    report_->clear();
+    comparison_->clear();
+    for (QTreeWidget* table : tables_) table->clear();
+    ops_->clear();
+    use_->set_text({});
+    return;
+  }
+  const ViewedRun& run = *open->run;
+  report_->setPlainText(QString::fromStdString(run.text));
+  for (std::size_t t = 0; t < tables_.size(); ++t) run_tables()[t].fill(*tables_[t], run);
+  refresh_ops();
+  refresh_legend();
+  comparison_->setPlainText(comparison_text(*open));
+  if (!open->pairs.empty()) {
+    residuals_->show_residuals(open->pairs.front().residuals, "No op in both");
+  } else {
+    residuals_->show_residuals({}, "No second run");
+  }
+  refresh_selection();
+}
+
+void RunPanels::refresh_legend() {
+  if (now() == nullptr || !canvas()->first()) return;
+  std::vector<PaintedRunPtr> runs{canvas()->first()};
+  runs.insert(runs.end(), canvas()->others().begin(), canvas()->others().end());
+  legend_->show_runs(runs, runs_.theme_name(), canvas()->choice().memory);
+}
+
+void RunPanels::refresh_ops() {
+  const TimelineCanvas& shown = *now()->canvas;
+  const ShownOp& op = shown.selected();
+  ops_run_ = 0;
+  std::uint32_t rank = 0;
+  if (!op.is_none()) {
+    ops_run_ = op.run;
+    rank = rank_of_task(shown.run(op.run).run->plan, op.task);
+  } else if (shown.area()) {
+    ops_run_ = shown.area()->run;
+    rank = shown.area()->first_rank;
+  }
+  fill_ops(*ops_, shown.run(ops_run_), rank, shown.area() ? shown.area()->begin : 0, 500);
+}
+
+void RunPanels::refresh_selection() {
+  OpenRun* const open = now();
+  if (open == nullptr) return;
+  const TimelineCanvas& shown = *open->canvas;
+  const ShownOp& op = shown.selected();
+  QString text = difference_text(*open);
+  if (!op.is_none()) {
+    const ViewedRun& run = *shown.run(op.run).run;
+    text = qt_text(op_text(run.plan, run.timeline, op.task, shown.of_run(op.run).toStdString()));
+    const TaskId cause = OpSteps{run.plan, run.timeline, *shown.run(op.run).lanes}.cause(op.task);
+    if (cause != no_task) text += "; waited for " + qt_text(task_text(run.plan, cause));
+  } else if (shown.area()) {
+    text = area_text(*shown.area(), shown.run(shown.area()->run));
+  }
+  use_->set_text(text);
+}
+
+void RunPanels::show_sweep(const RowTable& rows) {
+  fill_sweep(*sweep_, rows);
+  raise_dock("Sweep");
+}
+
+}  // namespace penstock

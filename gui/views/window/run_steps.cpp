@@ -1,0 +1,243 @@
+#include "gui/views/window/run_steps.hpp"
+
+#include <algorithm>
+
+#include "experiments/input/files/table.hpp"
+#include "gui/views/canvas/look.hpp"
+
+namespace penstock {
+namespace {
+
+OpSteps steps_of(const OpenRun& open, std::uint8_t run) {
+  const PaintedRun& of = open.canvas->run(run);
+  return {of.run->plan, of.run->timeline, *of.lanes};
+}
+
+/// The time of an op, on some ranks.
+Area area_of(const OpenRun& open, const ShownOp& op, std::uint32_t first_rank,
+             std::uint32_t end_rank) {
+  const Timeline& timeline = open.canvas->run(op.run).run->timeline;
+  return {timeline.begin[op.task].picoseconds, timeline.end[op.task].picoseconds, first_rank,
+          end_rank, op.run};
+}
+
+}  // namespace
+
+RunSteps::RunSteps(OpenRuns& runs) : RunController(runs), search_(new QLineEdit) {
+  search_->setPlaceholderText("Search: stage:3 kind:B mb:12 dur>2ms");
+  search_->setAccessibleName("Search ops");
+  search_->setClearButtonEnabled(true);
+  search_->setMaximumWidth(330);
+  QObject::connect(search_, &QLineEdit::returnPressed, search_,
+                   [this] { runs_.guarded([this] { run_search(); }); });
+}
+
+void RunSteps::step_in_lane(bool forward) {
+  OpenRun& open = *now();
+  const ShownOp from = open.canvas->selected();
+  if (!from.is_none()) {
+    return runs_.select({steps_of(open, from.run).in_lane(from.task, forward), from.run});
+  }
+  const std::uint8_t run = open.canvas->run_in_hand();
+  runs_.select({steps_of(open, run).on_rank(0, open.canvas->view().axis.origin), run});
+}
+
+/// Where a step leads from the selected op; without one, the first op in sight.
+void RunSteps::step(const std::function<TaskId(const OpSteps&, TaskId)>& next) {
+  const ShownOp from = canvas()->selected();
+  if (from.is_none()) return step_in_lane(true);
+  runs_.select({next(steps_of(*now(), from.run), from.task), from.run});
+}
+
+void RunSteps::step_to_cause() {
+  step([](const OpSteps& steps, TaskId task) { return steps.cause(task); });
+}
+
+void RunSteps::step_to_effect() {
+  step([](const OpSteps& steps, TaskId task) { return steps.effect(task); });
+}
+
+void RunSteps::step_in_microbatch(bool forward) {
+  step([&](const OpSteps& steps, TaskId task) { return steps.in_microbatch(task, forward); });
+}
+
+void RunSteps::step_rank(bool down) {
+  OpenRun& open = *now();
+  const ShownOp from = open.canvas->selected();
+  if (from.is_none()) return step_in_lane(true);
+  const OpSteps steps = steps_of(open, from.run);
+  const std::uint32_t rank = rank_of_task(steps.plan, from.task);
+  if (!down && rank == 0) return;
+  const std::int64_t middle =
+      (steps.timeline.begin[from.task].picoseconds + steps.timeline.end[from.task].picoseconds) / 2;
+  runs_.select({steps.on_rank(down ? rank + 1 : rank - 1, middle), from.run});
+}
+
+void RunSteps::step_idle(bool forward) {
+  OpenRun& open = *now();
+  const std::uint8_t run = open.canvas->run_in_hand();
+  if (open.steps.idle.empty() || open.steps.idle_run != run) {
+    open.steps.idle = longest_idle(*open.canvas->run(run).lanes, 10000);
+    open.steps.idle_run = run;
+    open.steps.idle_at.reset();
+  }
+  if (open.steps.idle.empty()) return show_message("No rank is ever idle");
+  if (!open.steps.idle_at) {
+    open.steps.idle_at = 0;
+  } else if (forward) {
+    open.steps.idle_at = std::min(*open.steps.idle_at + 1, open.steps.idle.size() - 1);
+  } else if (*open.steps.idle_at > 0) {
+    open.steps.idle_at = *open.steps.idle_at - 1;
+  }
+  const IdlePiece& piece = open.steps.idle[*open.steps.idle_at];
+  open.canvas->select(no_task, false);
+  const Area area{piece.begin, piece.end, piece.rank, piece.rank + 1, run};
+  open.canvas->set_area(area);
+  open.canvas->fit_area(area, (piece.end - piece.begin) * 2);
+  show_message(QString("bubble %1 of %2: rank %3%4, %5, %6")
+                   .arg(*open.steps.idle_at + 1)
+                   .arg(open.steps.idle.size())
+                   .arg(piece.rank)
+                   .arg(open.canvas->of_run(run), qt_text(short_time(piece.end - piece.begin)),
+                        name(piece.cause)));
+}
+
+void RunSteps::start_search() {
+  search_->setFocus();
+  search_->selectAll();
+}
+
+void RunSteps::run_search() {
+  OpenRun* const open = now();
+  if (open == nullptr) return;
+  if (search_->text().trimmed().isEmpty()) return clear_all();
+  const OpQuery query = read_query(search_->text().toStdString());
+  const std::uint8_t run = open->canvas->run_in_hand();
+  const ViewedRun& of = *open->canvas->run(run).run;
+  ShownOps found{find_ops(query, of.plan, of.timeline), run};
+  if (found == open->steps.found && !found.empty()) return step_found(true);
+  open->steps.found = std::move(found);
+  open->steps.found_at = 0;
+  if (open->steps.found.empty()) {
+    open->canvas->set_bright({}, false);
+    return show_message("No op fits");
+  }
+  open->canvas->set_bright(open->steps.found, true);
+  runs_.select({open->steps.found.tasks.front(), run});
+  const bool one = open->steps.found.size() == 1;
+  show_message(qt_text(counted(open->steps.found.size(), "op")) + (one ? " fits" : " fit"));
+}
+
+void RunSteps::step_found(bool forward) {
+  OpenRun& open = *now();
+  if (open.steps.found.empty()) return show_message("Search first: /");
+  const std::size_t count = open.steps.found.size();
+  open.steps.found_at = (open.steps.found_at + (forward ? 1 : count - 1)) % count;
+  runs_.select({open.steps.found.tasks[open.steps.found_at], open.steps.found.run});
+  show_message(QString("match %1 of %2").arg(open.steps.found_at + 1).arg(count));
+}
+
+void RunSteps::fit_selection() {
+  OpenRun& open = *now();
+  if (open.canvas->area()) return open.canvas->fit_area(*open.canvas->area());
+  const ShownOp& op = open.canvas->selected();
+  if (op.is_none()) return show_message("Select an op or drag over an area first");
+  const std::uint32_t rank = rank_of_task(open.canvas->run(op.run).run->plan, op.task);
+  open.canvas->fit_area(area_of(open, op, rank, rank + 1));
+}
+
+void RunSteps::follow_microbatch() {
+  OpenRun& open = *now();
+  const ShownOp& op = open.canvas->selected();
+  if (op.is_none() || !open.canvas->bright().empty()) return open.canvas->set_bright({}, false);
+  const ViewedRun& run = *open.canvas->run(op.run).run;
+  OpQuery query;
+  query.microbatch = index(run.plan.microbatch[op.task]);
+  open.canvas->set_bright({find_ops(query, run.plan, run.timeline), op.run}, true);
+}
+
+void RunSteps::toggle_path() {
+  OpenRun& open = *now();
+  if (!open.canvas->path().empty()) return open.canvas->set_path({});
+  runs_.show_path(open, open.canvas->run_in_hand());
+}
+
+void RunSteps::area_from_selection() {
+  OpenRun& open = *now();
+  const ShownOp& op = open.canvas->selected();
+  if (op.is_none()) return show_message("Select an op first");
+  const Area area = area_of(open, op, 0, open.canvas->run(op.run).run->plan.ranks);
+  open.canvas->select(no_task, false);
+  open.canvas->set_area(area);
+  if (on_area) on_area();
+}
+
+void RunSteps::add_mark() {
+  OpenRun& open = *now();
+  const ShownOp& op = open.canvas->selected();
+  std::vector<std::int64_t> marks = open.canvas->marks();
+  if (op.is_none()) {
+    marks.push_back(open.canvas->view().axis.time_at(open.canvas->lanes_width() / 2));
+  } else {
+    open.canvas->reveal(op);
+    marks.push_back(area_of(open, op, 0, 1).begin);
+  }
+  std::sort(marks.begin(), marks.end());
+  open.canvas->set_marks(std::move(marks));
+}
+
+void RunSteps::clear_all() {
+  OpenRun& open = *now();
+  open.steps.found = {};
+  open.steps.idle_at.reset();
+  open.canvas->set_bright({}, false);
+  open.canvas->set_marks({});
+  open.canvas->set_path({});
+  open.canvas->set_slack(nullptr);
+  open.canvas->set_area(std::nullopt);
+  open.canvas->select(no_task, false);
+  open.canvas->setFocus();
+  show_message({});
+}
+
+void RunSteps::go_back(bool forward) {
+  if (forward) {
+    canvas()->history().forward();
+  } else {
+    canvas()->history().back();
+  }
+  canvas()->view_changed();
+}
+
+void RunSteps::toggle_slack() {
+  OpenRun& open = *now();
+  if (open.canvas->shows_slack()) return open.canvas->set_slack(nullptr);
+  runs_.show_slack(open);
+  show_message("Pale ops have slack; those that set the step time are in full colour");
+}
+
+void RunSteps::pin_lane() {
+  OpenRun& open = *now();
+  const ShownOp& op = open.canvas->selected();
+  std::uint32_t rank = 0;
+  if (!op.is_none()) {
+    rank = rank_of_task(open.canvas->run(op.run).run->plan, op.task);
+  } else if (open.canvas->area()) {
+    rank = open.canvas->area()->first_rank;
+  } else {
+    return show_message("Select an op of the lane first");
+  }
+  LaneChoice choice = open.canvas->choice();
+  const auto pinned = std::find(choice.pinned.begin(), choice.pinned.end(), rank);
+  const bool was_pinned = pinned != choice.pinned.end();
+  if (was_pinned) {
+    choice.pinned.erase(pinned);
+  } else {
+    choice.pinned.push_back(rank);
+  }
+  open.canvas->set_choice(choice);
+  show_message(
+      QString(was_pinned ? "rank %1 stands in its place" : "rank %1 stands on top").arg(rank));
+}
+
+}  // namespace penstock

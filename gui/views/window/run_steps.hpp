@@ -1,0 +1,44 @@
+#pragma once
+
+#include <QLineEdit>
+#include <functional>
+
+#include "gui/views/window/open_runs.hpp"
+
+namespace penstock {
+
+/// Steps from op to op, searches, and what is marked on the run in front.
+class RunSteps : RunController {
+ public:
+  explicit RunSteps(OpenRuns& runs);
+  /// Of the tool bar.
+  QLineEdit& search_field() { return *search_; }
+
+  void step_in_lane(bool forward);
+  void step_to_cause();
+  void step_to_effect();
+  void step_in_microbatch(bool forward);
+  void step_rank(bool down);
+  void step_idle(bool forward);
+  void start_search();
+  void run_search();
+  void step_found(bool forward);
+  void fit_selection();
+  void follow_microbatch();
+  void toggle_path();
+  void area_from_selection();
+  void add_mark();
+  void clear_all();
+  void go_back(bool forward);
+  void toggle_slack();
+  void pin_lane();
+
+  std::function<void()> on_area;  // was made from the selection
+
+ private:
+  void step(const std::function<TaskId(const OpSteps&, TaskId)>& next);
+
+  QLineEdit* search_;
+};
+
+}  // namespace penstock

@@ -1,0 +1,162 @@
+#include "validate/backends/multi/multi_calls.hpp"
+
+#include <fmt/format.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <stdexcept>
+#include <variant>
+#include <vector>
+
+#include "sim/base/error.hpp"
+#include "sim/engines/events.hpp"
+#include "validate/backends/cuda/gpu_device.hpp"
+#include "validate/backends/multi/rank_program.hpp"
+#include "validate/backends/nccl/nccl_library.hpp"
+#include "validate/launch/rendezvous.hpp"
+#include "validate/machine/clock.hpp"
+#include "validate/machine/host.hpp"
+#include "validate/wire/bytes.hpp"
+#include "validate/wire/sockets.hpp"
+
+namespace penstock {
+namespace {
+
+GpuCount counted(const GpuCalls& calls) {
+  if (const auto reason = why_no_gpu(calls)) return {0, *reason};
+  int count = 0;
+  if (calls.count_devices(&count) != 0) return {0, "no GPU: they cannot be counted"};
+  return {static_cast<std::uint32_t>(count), ""};
+}
+
+/// In the other process.
+[[noreturn]] void answer(const GpuCalls* (*calls)(), const Descriptor& parent) {
+  constexpr std::chrono::seconds limit{10};
+  const GpuCount count = counted(*calls());
+  ByteWriter out;
+  out.u32(count.gpus);
+  out.text(count.why_none);
+  ByteWriter size;
+  size.u32(static_cast<std::uint32_t>(out.bytes().size()));
+  try {
+    send_all(parent, size.bytes(), after(limit));
+    send_all(parent, out.bytes(), after(limit));
+  } catch (const SocketError&) {
+    _exit(1);
+  }
+  _exit(0);
+}
+
+GpuCount answer_from(const Descriptor& child) {
+  constexpr std::chrono::seconds limit{60};  // a driver may take seconds to wake a GPU
+  const GpuCount none{0, "no GPU: the process that was to count them gave no answer"};
+  try {
+    if (!await_arrival(child, after(limit))) return none;
+    std::vector<std::byte> bytes(4);
+    if (!receive_all(child, bytes, after(limit))) return none;
+    bytes.resize(ByteReader(bytes).u32());
+    if (!receive_all(child, bytes, after(limit))) return none;
+    ByteReader in(bytes);
+    const std::uint32_t gpus = in.u32();
+    return {gpus, in.text()};
+  } catch (const std::runtime_error&) {
+    return none;
+  }
+}
+
+/// Loaded once: NCCL cannot be unloaded.
+const std::variant<NcclLibrary, std::string>& nccl() {
+  static const auto library = load_nccl();
+  return library;
+}
+
+std::optional<Obstacle> of_plan(const PricedPlan& priced) {
+  const auto refused = [](std::string text) { return Obstacle{false, std::move(text)}; };
+  if (auto reason = why_not_relax(priced.plan, priced.conditions)) {
+    return refused("this scenario: " + *reason);
+  }
+  if (priced.costs.has_launches()) return refused("launches that take time: a host has its own");
+  if (!priced.costs.task_duration.empty()) return refused("chance: a machine has its own");
+  for (const auto& plan : {priced.plan, profile_plan(priced.plan)}) {
+    if (auto reason = why_no_comm_plan(plan)) return refused(*reason);
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> why_not_size(const Plan& plan) {
+  constexpr std::uint32_t most_ranks = 128;
+  constexpr std::uint32_t most_tasks = 200'000;
+  if (plan.ranks > most_ranks) {
+    return fmt::format("{} ranks, one GPU each; at most {}", plan.ranks, most_ranks);
+  }
+  if (plan.tasks() <= most_tasks) return std::nullopt;
+  return fmt::format("{} actions and transfers; at most {}", plan.tasks(), most_tasks);
+}
+
+/// What the launcher says, or why that makes no sense.
+std::variant<std::optional<Launch>, std::string> launch_here() {
+  try {
+    return launch_of();
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+}
+
+std::optional<std::string> why_not_started(const Plan& plan, const std::optional<Launch>& launch) {
+  if (!launch || plan.ranks == 0 || launch->ranks == plan.ranks) return std::nullopt;
+  return fmt::format("{} started {} processes; this plan has {} ranks, one process each",
+                     launch->by, launch->ranks, plan.ranks);
+}
+
+std::optional<std::string> why_no_gpus(const Plan& plan, const std::optional<Launch>& launch) {
+  if (*why_no_cuda() != '\0') {
+    return fmt::format("no GPU: this build is without CUDA, {}", why_no_cuda());
+  }
+  const GpuCount count = count_gpus(cuda_calls);
+  if (!count.why_none.empty()) return count.why_none;
+  if (launch || count.gpus >= plan.ranks) return std::nullopt;
+  return fmt::format(
+      "{} ranks, one GPU each, and this host has {}; torchrun, mpirun or srun start "
+      "ranks on several hosts",
+      plan.ranks, count.gpus);
+}
+
+/// A computer's clock starts when it does.
+std::string booted_host() { return "boot " + file_text("/proc/sys/kernel/random/boot_id"); }
+
+}  // namespace
+
+GpuCount count_gpus(const GpuCalls* (*calls)()) {
+  auto [own, its] = connected_pair();
+  std::fflush(nullptr);
+  const pid_t pid = fork();
+  if (pid < 0) return {0, "no GPU: no process can be started to count them"};
+  if (pid == 0) answer(calls, its);
+  its = Descriptor();
+  const GpuCount count = answer_from(own);
+  kill(pid, SIGKILL);
+  while (waitpid(pid, nullptr, 0) < 0 && errno == EINTR) continue;
+  return count;
+}
+
+std::optional<Obstacle> multi_obstacle(const PricedPlan& priced) {
+  if (auto obstacle = of_plan(priced)) return obstacle;
+  const auto found = launch_here();
+  if (const auto* reason = std::get_if<std::string>(&found)) return Obstacle{true, *reason};
+  const auto& launch = std::get<std::optional<Launch>>(found);
+  for (const auto& reason : {why_not_size(priced.plan), why_not_started(priced.plan, launch)}) {
+    if (reason) return Obstacle{true, *reason};
+  }
+  if (auto reason = why_no_gpus(priced.plan, launch)) return Obstacle{true, *reason};
+  if (const auto* reason = std::get_if<std::string>(&nccl())) return Obstacle{true, *reason};
+  return std::nullopt;
+}
+
+MultiCalls real_multi_calls() {
+  return {cuda_calls, &std::get<NcclLibrary>(nccl()).calls, monotonic_ns, booted_host};
+}
+
+}  // namespace penstock

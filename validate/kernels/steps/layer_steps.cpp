@@ -1,0 +1,131 @@
+#include "validate/kernels/steps/layer_steps.hpp"
+
+#include <cmath>
+#include <numbers>
+
+#include "validate/kernels/steps/drawn.hpp"
+#include "validate/kernels/steps/matrix.hpp"
+#include "validate/kernels/steps/tensor.hpp"
+
+namespace penstock {
+namespace {
+
+constexpr std::uint32_t most_parts = 2;  // outputs and scores
+
+/// GELU, x times the normal distribution function, and its derivative.
+double share_below(double x) { return 0.5 * std::erfc(-x / std::numbers::sqrt2); }
+double gelu(double x) { return x * share_below(x); }
+double gelu_slope(double x) {
+  constexpr double density_at_zero = std::numbers::inv_sqrtpi / std::numbers::sqrt2;
+  return share_below(x) + x * density_at_zero * std::exp(-0.5 * x * x);
+}
+
+/// x times its sigmoid, and the derivative.
+double swish(double x) { return x / (1 + std::exp(-x)); }
+double swish_slope(double x) {
+  const double share = 1 / (1 + std::exp(-x));
+  return share * (1 + x * (1 - share));
+}
+
+}  // namespace
+
+Tensor norm_columns(Tensor& columns, bool centred) {
+  Tensor scales(1, columns.columns);
+  auto all = matrix(columns);
+  for (Eigen::Index c = 0; c < all.cols(); ++c) {
+    auto column = all.col(c).array();
+    if (centred) column -= column.mean();
+    const double scale = 1 / std::sqrt(column.square().mean() + norm_epsilon);
+    column *= scale;
+    scales.values[static_cast<std::size_t>(c)] = scale;
+  }
+  return scales;
+}
+
+void norm_gradient(const Tensor& normed, const Tensor& scales, bool centred, Tensor& gradient) {
+  const auto all = matrix(normed);
+  auto gradients = matrix(gradient);
+  for (Eigen::Index c = 0; c < all.cols(); ++c) {
+    const auto column = all.col(c).array();
+    auto own = gradients.col(c).array();
+    const double along = (own * column).mean();
+    const double mean = centred ? own.mean() : 0;
+    own = scales.values[static_cast<std::size_t>(c)] * (own - mean - along * column);
+  }
+}
+
+double Dropout::factor(const KernelCell& cell, std::uint32_t part, std::uint64_t place) const {
+  const double drawn =
+      draw(cell.seed, Drawn::mask, cell.microbatch, layer * most_parts + part, place);
+  return drawn < 2 * probability - 1 ? 0 : 1 / (1 - probability);
+}
+
+Dropout dropout_of(const LayerRun& run) { return {run.numbers["dropout"], run.layer}; }
+
+void drop_out(const LayerRun& run, Tensor& columns) {
+  const Dropout dropout = dropout_of(run);
+  if (dropout.probability == 0) return;
+  const KernelCell& cell = run.cell;
+  for (std::size_t column = 0; column < columns.columns; ++column) {
+    const std::size_t token = cell.first_token() + column % cell.tokens;
+    const std::size_t first = (column / cell.tokens * cell.sequence() + token) * columns.rows;
+    for (std::size_t row = 0; row < columns.rows; ++row) {
+      columns.values[column * columns.rows + row] *= dropout.factor(cell, 0, first + row);
+    }
+  }
+}
+
+Tensor activated(bool gated, const Tensor& outputs) {
+  Tensor result(outputs.rows / (gated ? 2 : 1), outputs.columns);
+  const auto all = matrix(outputs);
+  auto own = matrix(result);
+  if (gated) {
+    own = all.topRows(own.rows()).unaryExpr(&swish).cwiseProduct(all.bottomRows(own.rows()));
+  } else {
+    own = all.unaryExpr(&gelu);
+  }
+  return result;
+}
+
+Tensor activation_gradient(bool gated, const Tensor& outputs, const Eigen::MatrixXd& gradient) {
+  Tensor result(outputs.rows, outputs.columns);
+  const auto all = matrix(outputs);
+  auto own = matrix(result);
+  if (!gated) {
+    own = all.unaryExpr(&gelu_slope).cwiseProduct(gradient);
+    return result;
+  }
+  const auto gate = all.topRows(gradient.rows());
+  const auto other = all.bottomRows(gradient.rows());
+  own.topRows(gradient.rows()) =
+      gate.unaryExpr(&swish_slope).cwiseProduct(other).cwiseProduct(gradient);
+  own.bottomRows(gradient.rows()) = gate.unaryExpr(&swish).cwiseProduct(gradient);
+  return result;
+}
+
+double cross_entropy(Tensor& logits, const std::vector<std::size_t>& labels) {
+  double loss = 0;
+  auto all = matrix(logits);
+  for (Eigen::Index c = 0; c < all.cols(); ++c) {
+    auto column = all.col(c).array();
+    const auto label = static_cast<Eigen::Index>(labels[static_cast<std::size_t>(c)]);
+    column -= column.maxCoeff();
+    const double right = column(label);
+    column = column.exp();
+    const double sum = column.sum();
+    column /= sum;
+    loss += std::log(sum) - right;
+  }
+  return loss;
+}
+
+void cross_entropy_gradient(Tensor& probabilities, const std::vector<std::size_t>& labels,
+                            double share) {
+  auto all = matrix(probabilities);
+  for (Eigen::Index c = 0; c < all.cols(); ++c) {
+    all(static_cast<Eigen::Index>(labels[static_cast<std::size_t>(c)]), c) -= 1;
+  }
+  all *= share;
+}
+
+}  // namespace penstock
