@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "schedules/patterns/options.hpp"
+#include "schedules/patterns/rules.hpp"
 #include "sim/order/placement.hpp"
 #include "sim/order/schedule.hpp"
 

@@ -1,7 +1,7 @@
 #include <limits>
 
+#include "schedules/patterns/alternation.hpp"
 #include "schedules/patterns/rules.hpp"
-#include "schedules/patterns/zero_bubble.hpp"
 #include "schedules/registry.hpp"
 
 namespace penstock::zb_h2_file {

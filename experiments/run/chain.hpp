@@ -13,7 +13,7 @@
 #include "experiments/run/layout/layout.hpp"
 #include "experiments/run/layout/layout_model.hpp"
 #include "experiments/run/simulation.hpp"
-#include "sim/costs/demand.hpp"
+#include "sim/costs/hardware_model.hpp"
 
 namespace penstock {
 

@@ -16,7 +16,7 @@
 #include "sim/base/error.hpp"
 #include "sim/engines/replicas.hpp"
 #include "sim/order/weight_versions.hpp"
-#include "sim/report/steady_interval.hpp"
+#include "sim/report/report.hpp"
 
 namespace penstock {
 namespace {

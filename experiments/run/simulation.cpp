@@ -15,7 +15,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
 #include "sim/costs/chance.hpp"
-#include "sim/costs/plan_network.hpp"
+#include "sim/costs/costs.hpp"
 #include "sim/engines/events.hpp"
 #include "sim/engines/order_by_policy.hpp"
 #include "sim/engines/replicas.hpp"

@@ -1,7 +1,6 @@
 #include <array>
 
-#include "hardware_models/codecs/coding/block_parameters.hpp"
-#include "hardware_models/codecs/coding/shared_exponent.hpp"
+#include "hardware_models/codecs/coding/block_format.hpp"
 #include "hardware_models/codecs/registry.hpp"
 
 namespace penstock::bfp_file {

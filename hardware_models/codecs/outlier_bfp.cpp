@@ -6,10 +6,8 @@
 #include <limits>
 #include <numeric>
 
-#include "hardware_models/codecs/coding/bf16.hpp"
 #include "hardware_models/codecs/coding/bits.hpp"
-#include "hardware_models/codecs/coding/block_parameters.hpp"
-#include "hardware_models/codecs/coding/shared_exponent.hpp"
+#include "hardware_models/codecs/coding/block_format.hpp"
 #include "hardware_models/codecs/registry.hpp"
 #include "hardware_models/spec/parameters.hpp"
 #include "sim/base/error.hpp"

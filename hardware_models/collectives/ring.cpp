@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "hardware_models/collectives/registry.hpp"
-#include "hardware_models/collectives/rounds/chunks.hpp"
+#include "hardware_models/collectives/rounds/rounds.hpp"
 
 namespace penstock::ring_file {
 namespace {

@@ -5,7 +5,6 @@
 
 #include "hardware_models/layers/building/building.hpp"
 #include "hardware_models/layers/building/core_attention.hpp"
-#include "hardware_models/layers/building/tensor_group.hpp"
 #include "hardware_models/layers/registry.hpp"
 #include "hardware_models/spec/model_spec.hpp"
 #include "sim/base/error.hpp"

@@ -2,7 +2,7 @@
 #include <array>
 
 #include "hardware_models/layers/building/building.hpp"
-#include "hardware_models/layers/building/convolution_numbers.hpp"
+#include "hardware_models/layers/building/convolution.hpp"
 #include "hardware_models/layers/registry.hpp"
 #include "hardware_models/spec/model_spec.hpp"
 

@@ -1,4 +1,4 @@
-#include "hardware_models/layers/building/convolution_numbers.hpp"
+#include "hardware_models/layers/building/convolution.hpp"
 #include "hardware_models/layers/registry.hpp"
 #include "hardware_models/spec/model_spec.hpp"
 

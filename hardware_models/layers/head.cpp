@@ -1,7 +1,6 @@
 #include <array>
 
 #include "hardware_models/layers/building/building.hpp"
-#include "hardware_models/layers/building/tensor_group.hpp"
 #include "hardware_models/layers/registry.hpp"
 #include "hardware_models/spec/model_spec.hpp"
 

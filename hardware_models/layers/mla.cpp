@@ -2,7 +2,6 @@
 
 #include "hardware_models/layers/building/building.hpp"
 #include "hardware_models/layers/building/core_attention.hpp"
-#include "hardware_models/layers/building/tensor_group.hpp"
 #include "hardware_models/layers/registry.hpp"
 #include "hardware_models/spec/model_spec.hpp"
 

@@ -3,8 +3,6 @@
 #include <array>
 
 #include "hardware_models/layers/building/building.hpp"
-#include "hardware_models/layers/building/feed_forward.hpp"
-#include "hardware_models/layers/building/tensor_group.hpp"
 #include "hardware_models/layers/registry.hpp"
 #include "hardware_models/spec/model_spec.hpp"
 #include "sim/base/error.hpp"

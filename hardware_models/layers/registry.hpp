@@ -3,7 +3,7 @@
 #include <span>
 #include <string_view>
 
-#include "hardware_models/layers/building/layer_work.hpp"
+#include "hardware_models/layers/building/building.hpp"
 #include "hardware_models/spec/model_spec.hpp"
 #include "hardware_models/spec/parameters.hpp"
 

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <optional>
 
-#include "hardware_models/spec/seating.hpp"
+#include "hardware_models/spec/machine.hpp"
 #include "hardware_models/topologies/registry.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "hardware_models/links/wiring.hpp"
-#include "hardware_models/spec/seating.hpp"
+#include "hardware_models/spec/machine.hpp"
 #include "hardware_models/topologies/registry.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/limits.hpp"

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -11,10 +12,62 @@
 
 #include "hardware_models/collectives/registry.hpp"
 #include "hardware_models/spec/machine.hpp"
-#include "hardware_models/spec/profile.hpp"
+#include "hardware_models/spec/parameters.hpp"
 #include "sim/costs/hardware_model.hpp"
 
 namespace penstock {
+
+/// The measurement of a layer at some number of examples.
+struct ProfilePoint {
+  double examples = 1;
+  std::optional<double> forward_us;
+  std::optional<double> backward_us;
+  std::optional<double> backward_input_us;
+  std::optional<double> backward_weight_us;
+  std::optional<double> activation_bytes;
+  std::optional<double> stash_bytes;
+  std::vector<std::int64_t> rows;  // row numbers in the store
+};
+
+/// The points of one layer, ascending and unique in examples.
+struct ProfileEntry {
+  std::string layer;  // its name, or the kind of layers it covers
+  double parameter_bytes = 0;
+  std::vector<ProfilePoint> points;
+  NamedNumbers numbers;            // parameters of these layers; empty: any
+  std::optional<double> sequence;  // tokens per example, when they matter
+  bool counts_tokens = false;      // points are by tokens, not examples
+};
+
+/// A row of a store that times were read from.
+struct MeasuredRow {
+  std::int64_t id = 0;
+  bool suspect = false;  // predicted to be outdated
+  std::string kernel;
+  std::string pass;
+  std::string shape;
+  std::string measured_at;
+};
+
+/// Measured layers.
+struct Profile {
+  std::string source;  // the file it came from
+  std::string device;  // of the measurement; empty: unknown
+  std::vector<ProfileEntry> entries;
+  std::vector<MeasuredRow> rows;  // ascending; empty when not from a store
+  std::size_t unused_rows = 0;    // of these layers: retired, superseded, or without other passes
+};
+
+/// A hint when a profile lacks a layer: its store may have unused rows. Empty when it has none.
+std::string unused_text(const Profile& profile);
+
+/// The points for this many examples: two neighbours, or the only one.
+std::span<const ProfilePoint> points_at(const ProfileEntry& entry, double examples);
+
+/// The measurement at this many examples, on the line between neighbouring points. Outside the
+/// points the nearest line continues but never falls with more examples, and below the first point
+/// it is at least proportional. A single point scales. A value missing in either point is absent.
+ProfilePoint at(const ProfileEntry& entry, double examples);
 
 /// A physical link of a scenario, with a name for routes or with its ends.
 struct LinkSpec {

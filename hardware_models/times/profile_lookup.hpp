@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "hardware_models/spec/profile.hpp"
+#include "hardware_models/spec/hardware_spec.hpp"
 #include "sim/model/model_graph.hpp"
 
 namespace penstock {

@@ -1,10 +1,39 @@
 #pragma once
 
+#include <string>
+
 #include "hardware_models/collectives/registry.hpp"
 #include "hardware_models/spec/hardware_spec.hpp"
-#include "hardware_models/times/kernel_times.hpp"
+#include "hardware_models/spec/machine.hpp"
+#include "sim/model/work.hpp"
 
 namespace penstock {
+
+/// Times of single kernels on a device, as its stack runs them.
+class KernelTimes {
+ public:
+  /// Throws InputError when the device has no peak for the precision.
+  KernelTimes(const Device& device, const std::string& precision);
+
+  /// Microseconds of one run.
+  double us(const Kernel& kernel) const;
+
+  /// Peak of dense matrix products per second, in the precision they run in.
+  double peak_flops() const { return narrow_ ? narrow_flops_ : matrix_flops_; }
+
+ private:
+  double matrix_us(const Kernel& kernel) const;
+  double attention_us(const Kernel& kernel) const;
+  double vector_us(const Kernel& kernel) const;
+  double bytes_us(double bytes) const;
+  double cast_us(const Kernel& kernel) const;
+
+  Device device_;
+  bool narrow_ = false;      // products with weights run in fp8
+  double matrix_flops_ = 0;  // of all other products
+  double narrow_flops_ = 0;
+  double vector_flops_ = 0;
+};
 
 /// Times of layers given by their work, on the device of a machine. A kernel is bound by arithmetic
 /// or memory, a pass by its kernels or by host launches; collectives follow the kernels, except
@@ -39,5 +68,10 @@ class RooflineTimes {
   CollectiveChoice collectives_;
   bool overlaps_experts_;
 };
+
+/// FLOPs that a device spends on a product: those of whole tiles in whole waves over its cores, the
+/// start of each tile included, with the tiles and the split of the inner size that need the
+/// fewest. Never below the FLOPs of the product.
+double flops_in_waves(const Device& device, const Kernel& product);
 
 }  // namespace penstock

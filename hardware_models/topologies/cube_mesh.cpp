@@ -2,7 +2,6 @@
 
 #include <array>
 
-#include "hardware_models/topologies/machines/direct_machines.hpp"
 #include "hardware_models/topologies/machines/machines.hpp"
 #include "hardware_models/topologies/registry.hpp"
 #include "sim/base/error.hpp"

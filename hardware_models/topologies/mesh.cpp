@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <array>
 
-#include "hardware_models/topologies/machines/direct_machines.hpp"
 #include "hardware_models/topologies/machines/machines.hpp"
 #include "hardware_models/topologies/registry.hpp"
 

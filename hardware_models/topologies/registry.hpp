@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "hardware_models/topologies/machines/cluster.hpp"
+#include "hardware_models/topologies/machines/machines.hpp"
 
 namespace penstock {
 

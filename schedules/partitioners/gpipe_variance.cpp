@@ -1,7 +1,7 @@
 #include <cmath>
 #include <utility>
 
-#include "schedules/partitioners/chain/sums.hpp"
+#include "schedules/partitioners/chain/cut_tables.hpp"
 #include "schedules/partitioners/registry.hpp"
 
 namespace penstock::gpipe_variance_file {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "schedules/partitioners/chain/bottleneck.hpp"
-#include "schedules/partitioners/chain/sums.hpp"
+#include "schedules/partitioners/chain/cut_tables.hpp"
 #include "schedules/partitioners/registry.hpp"
 
 namespace penstock::least_traffic_file {

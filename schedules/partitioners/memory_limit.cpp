@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "schedules/partitioners/chain/memory_bound.hpp"
+#include "schedules/partitioners/chain/cut_tables.hpp"
 #include "schedules/partitioners/registry.hpp"
 
 namespace penstock::memory_limit_file {

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "schedules/partitioners/chain/bottleneck.hpp"
-#include "schedules/partitioners/chain/memory_bound.hpp"
+#include "schedules/partitioners/chain/cut_tables.hpp"
 #include "schedules/partitioners/registry.hpp"
 #include "schedules/partitioners/simulation/cut_search.hpp"
 

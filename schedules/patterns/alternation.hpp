@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "schedules/patterns/options.hpp"
+#include "schedules/patterns/rules.hpp"
 #include "sim/order/placement.hpp"
 #include "sim/order/schedule.hpp"
 
@@ -26,5 +26,10 @@ std::vector<Action> alternating_row(const Alternation& row);
 /// stages per rank and for replicas.
 Schedule one_f_one_b_order(std::string_view rule, const Placement& placement,
                            std::uint32_t microbatches, std::uint32_t update_every = 0);
+
+/// The handcrafted zero-bubble orders: 1f1b with the backward split, `reach` times its warm-up of
+/// p-1-r forwards, and each W `reach` times r I behind its own I.
+Schedule zero_bubble_order(std::string_view rule, std::uint32_t reach, const Placement& placement,
+                           const ScheduleOptions& options);
 
 }  // namespace penstock

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "schedules/patterns/options.hpp"
+#include "schedules/patterns/rules.hpp"
 #include "sim/order/placement.hpp"
 #include "sim/order/schedule.hpp"
 

@@ -2,19 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <charconv>
 #include <vector>
 
 #include "sim/base/error.hpp"
 
 namespace penstock {
-
-Placement one_stage_a_rank(std::uint32_t ranks, std::uint32_t chunks) {
-  if (chunks != 1) {
-    throw RuleError(fmt::format("needs 1 chunk per rank, got {}", chunks));
-  }
-  return Placement::loop(ranks, 1);
-}
-
 namespace {
 
 void require_two_chunks(std::uint32_t chunks) {
@@ -23,6 +17,13 @@ void require_two_chunks(std::uint32_t chunks) {
 }
 
 }  // namespace
+
+Placement one_stage_a_rank(std::uint32_t ranks, std::uint32_t chunks) {
+  if (chunks != 1) {
+    throw RuleError(fmt::format("needs 1 chunk per rank, got {}", chunks));
+  }
+  return Placement::loop(ranks, 1);
+}
 
 Placement vee_of_two(std::uint32_t ranks, std::uint32_t chunks) {
   require_two_chunks(chunks);
@@ -71,6 +72,47 @@ void require_no_replicas(std::string_view rule, const Placement& placement) {
 double fill_and_drain_bubble(std::uint32_t ranks, std::uint32_t /*chunks*/,
                              std::uint32_t microbatches) {
   return (ranks - 1.0) / (microbatches + ranks - 1.0);
+}
+
+std::uint32_t ScheduleOptions::number(std::string_view name, std::uint32_t otherwise) const {
+  const auto found = settings.find(name);
+  if (found == settings.end()) return otherwise;
+  const std::string& text = found->second;
+  std::uint32_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size() || value == 0) {
+    throw RuleError(fmt::format("{} is \"{}\": must be a positive whole number", name, text));
+  }
+  return value;
+}
+
+std::string_view ScheduleOptions::choice(std::string_view name,
+                                         std::span<const std::string_view> values) const {
+  const auto found = settings.find(name);
+  if (found == settings.end()) return values.front();
+  const auto value = std::find(values.begin(), values.end(), found->second);
+  if (value == values.end()) {
+    throw RuleError(fmt::format("{} is \"{}\": must be one of {}", name, found->second,
+                                fmt::join(values, ", ")));
+  }
+  return *value;
+}
+
+void check_options(std::string_view rule, std::span<const ScheduleOption> known,
+                   const ScheduleOptions& options) {
+  for (const auto& setting : options.settings) {
+    const std::string& name = setting.first;
+    const bool is_known =
+        std::any_of(known.begin(), known.end(),
+                    [&](const ScheduleOption& option) { return option.name == name; });
+    if (is_known) continue;
+    std::string takes;
+    for (const ScheduleOption& option : known) {
+      takes += fmt::format("{}{}", takes.empty() ? "" : ", ", option.name);
+    }
+    throw UnknownOption(name, fmt::format("unknown option \"{}\"; {} takes {}", name, rule,
+                                          known.empty() ? "no options" : takes));
+  }
 }
 
 }  // namespace penstock

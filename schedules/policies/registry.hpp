@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "schedules/policies/choosing/stage_prices.hpp"
+#include "schedules/policies/choosing/zero_bubble_search.hpp"
 #include "schedules/registry.hpp"
 #include "sim/order/policy.hpp"
 

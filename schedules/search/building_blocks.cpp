@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <numeric>
 #include <utility>
 
 namespace penstock {
@@ -175,6 +176,210 @@ RankSequences sequences_of_block(const OrderProblem& problem, const BuildingBloc
     sequences.push_back(repeated(problem, r, all[r]));
   }
   return sequences;
+}
+
+/// One look along what a rank has left.
+struct GapFiller::Scan {
+  Next best;
+  Next spare;                // a W in the tail
+  std::int64_t held = 0;     // after what was passed over
+  std::int64_t highest = 0;  // while it runs
+  bool tail = false;         // the rank is in its tail
+  bool wants_room = false;   // of an F in the tail that is there
+};
+
+GapFiller::GapFiller(const OrderProblem& problem, TimeDirection direction)
+    : problem_(problem),
+      microbatches_(problem.microbatches),
+      has_tail_(direction == TimeDirection::forwards),
+      work_(problem.stages.size() * SearchPass::count),
+      all_work_(work_and_updates(problem)),
+      stages_(stages_by_rank(problem)),
+      follows_(problem.ranks()),
+      free_(problem.ranks()),
+      held_(problem.ranks()),
+      next_(problem.ranks()),
+      done_(work_.size()),
+      seen_(work_.size(), 0),
+      arrival_(problem.cells()),
+      start_(problem.cells()),
+      sequence_(problem.ranks()) {
+  add_works(direction);
+}
+
+void GapFiller::connect(CellClass from, CellClass to, SearchTime transfer) {
+  work_[to].source = from;
+  work_[to].transfer = transfer;
+  work_[from].reader = to;
+}
+
+void GapFiller::add_works(TimeDirection direction) {
+  const bool forwards = direction == TimeDirection::forwards;
+  const std::uint32_t count = problem_.stage_count();
+  const auto join = [&](CellClass from, CellClass to, SearchTime transfer) {
+    forwards ? connect(from, to, transfer) : connect(to, from, transfer);
+  };
+  for (std::uint32_t s = 0; s < count; ++s) {
+    const OrderStage& stage = problem_.stages[s];
+    const CellClass f = cell_class(s, SearchPass::forward), i = f + SearchPass::input,
+                    w = f + SearchPass::weight;
+    for (std::uint32_t pass = 0; pass < SearchPass::count; ++pass) {
+      Work& work = work_[f + pass];
+      work.rank = stage.rank;
+      work.duration = stage.duration[pass];
+      work.change = forwards ? stage.change[pass] : -stage.change[pass];
+      work.during = forwards ? stage.during[pass] : stage.during[pass] - stage.change[pass];
+    }
+    work_[forwards ? i : f].behind = forwards ? f : i;
+    work_[forwards ? w : i].behind = forwards ? i : w;
+    join(f, s + 1 == count ? i : cell_class(s + 1, SearchPass::forward), stage.to_after);
+    if (s > 0) join(i, cell_class(s - 1, SearchPass::input), stage.to_before);
+  }
+}
+
+void GapFiller::begin(const RankSequences& sequences) {
+  given_ = &sequences;
+  std::fill(free_.begin(), free_.end(), 0);
+  std::fill(held_.begin(), held_.end(), 0);
+  std::fill(done_.begin(), done_.end(), 0);
+  for (CellClass cell = 0; cell < work_.size(); ++cell) {
+    std::fill_n(arrival_.begin() + std::ptrdiff_t{cell} * microbatches_, microbatches_,
+                work_[cell].source == no_class ? 0 : never);
+  }
+  left_ = all_work_;
+  makespan_ = 0;
+  sum_of_starts_ = 0;
+  for (std::uint32_t rank = 0; rank < problem_.ranks(); ++rank) {
+    const auto count = static_cast<std::uint32_t>(sequences[rank].size());
+    follows_[rank].resize(count + 1);
+    std::iota(follows_[rank].begin(), follows_[rank].end(), 1U);
+    follows_[rank][count] = 0;  // the first; `count` itself is the end
+    sequence_[rank].clear();
+  }
+  for (std::uint32_t rank = 0; rank < problem_.ranks(); ++rank) choose(rank);
+}
+
+/// When the input of the next pass of a class is there; `never` while that is unknown.
+SearchTime GapFiller::ready(CellClass cell) const {
+  const std::uint32_t microbatch = done_[cell];
+  const CellClass behind = work_[cell].behind;
+  if (behind != no_class && done_[behind] <= microbatch) return never;
+  return arrival_[std::size_t{cell} * microbatches_ + microbatch];
+}
+
+/// Whether a pass can run now, with those that it overtakes, which need up to `highest`, after it.
+bool GapFiller::fits(std::uint32_t rank, CellClass cell, std::int64_t highest) const {
+  const Work& work = work_[cell];
+  const std::int64_t capacity = problem_.capacity[rank];
+  if (held_[rank] + work.during > capacity) return false;
+  return work.change <= 0 || highest + work.change <= capacity;
+}
+
+bool GapFiller::fills_gap(SearchTime gap, CellClass cell) const {
+  return gap > 0 &&
+         static_cast<double>(gap) >= rule_.fill * static_cast<double>(work_[cell].duration);
+}
+
+bool GapFiller::in_tail(std::uint32_t rank) const {
+  const auto& stages = stages_[rank];
+  if (!has_tail_) return false;
+  const auto ended = [this](std::uint32_t stage) {
+    return done_[cell_class(stage, SearchPass::forward)] == microbatches_;
+  };
+  if (stages.empty() || !ended(stages.front())) return false;
+  return rule_.early_tail || std::all_of(stages.begin(), stages.end(), ended);
+}
+
+void GapFiller::look_at(std::uint32_t rank, std::uint32_t place, std::uint32_t before, Scan& scan) {
+  const CellClass cell = (*given_)[rank][place];
+  const std::uint32_t pass = cell % SearchPass::count;
+  const SearchTime at = ready(cell);
+  if (at == never) return;
+  const bool first = scan.tail && pass == SearchPass::forward;
+  if (!fits(rank, cell, first ? held_[rank] : scan.highest)) {
+    scan.wants_room = scan.wants_room || (first && at <= free_[rank]);
+    return;
+  }
+  const Next next{std::max(at, free_[rank]), place, before};
+  if (scan.tail && pass == SearchPass::weight) {
+    if (scan.spare.start == never) scan.spare = next;
+    return;
+  }
+  const bool sooner = scan.best.start == never || fills_gap(scan.best.start - next.start, cell);
+  if (sooner || (first && next.start <= scan.best.start)) scan.best = next;
+}
+
+/// Decides what a rank runs next, as far as is known.
+void GapFiller::choose(std::uint32_t rank) {
+  const std::vector<CellClass>& given = (*given_)[rank];
+  const std::vector<std::uint32_t>& follows = follows_[rank];
+  const auto end = static_cast<std::uint32_t>(given.size());
+  Scan scan{
+      .best = {}, .spare = {}, .held = held_[rank], .highest = held_[rank], .tail = in_tail(rank)};
+  ++scan_;
+  std::uint32_t before = end;
+  for (std::uint32_t place = follows[end]; place != end; place = follows[place]) {
+    const CellClass cell = given[place];
+    if (seen_[cell] != scan_) {
+      seen_[cell] = scan_;
+      look_at(rank, place, before, scan);
+      if (scan.best.start <= free_[rank] && !scan.tail) break;
+    }
+    scan.highest = std::max(scan.highest, scan.held + work_[cell].during);
+    scan.held += work_[cell].change;
+    before = place;
+  }
+  const bool spare = scan.spare.start < never &&
+                     (scan.best.start == never || scan.wants_room ||
+                      fills_gap(scan.best.start - scan.spare.start, given[scan.spare.place]));
+  next_[rank] = spare ? scan.spare : scan.best;
+}
+
+std::uint32_t GapFiller::earliest_rank() const {
+  const auto first = std::min_element(
+      next_.begin(), next_.end(), [](const Next& a, const Next& b) { return a.start < b.start; });
+  return static_cast<std::uint32_t>(first - next_.begin());
+}
+
+/// An input of a pass arrives; the rank that runs it decides again.
+void GapFiller::arrive(CellClass cell, std::uint32_t microbatch, SearchTime time,
+                       std::uint32_t from) {
+  arrival_[std::size_t{cell} * microbatches_ + microbatch] = time;
+  const std::uint32_t rank = work_[cell].rank;
+  if (rank != from && done_[cell] == microbatch) choose(rank);
+}
+
+/// Starts what a rank has chosen; returns a time that the makespan cannot be below.
+SearchTime GapFiller::start(std::uint32_t rank) {
+  const auto [begin, place, before] = next_[rank];
+  const CellClass cell = (*given_)[rank][place];
+  const Work& work = work_[cell];
+  follows_[rank][before] = follows_[rank][place];
+  const std::uint32_t microbatch = done_[cell]++;
+  const SearchTime end = begin + work.duration;
+  start_[std::size_t{cell} * microbatches_ + microbatch] = begin;
+  sequence_[rank].push_back(cell);
+  free_[rank] = end;
+  held_[rank] += work.change;
+  left_[rank] -= work.duration;
+  makespan_ = std::max(makespan_, end + left_[rank]);
+  if (cell % SearchPass::count == SearchPass::input) sum_of_starts_ += static_cast<double>(begin);
+  if (work.reader != no_class) {
+    arrive(work.reader, microbatch, end + work_[work.reader].transfer, rank);
+  }
+  choose(rank);
+  return end + left_[rank];
+}
+
+bool GapFiller::run(const RankSequences& sequences, const FillRule& rule, SearchTime limit) {
+  rule_ = rule;
+  begin(sequences);
+  for (std::size_t left = problem_.cells(); left > 0; --left) {
+    const std::uint32_t rank = earliest_rank();
+    if (next_[rank].start == never || start(rank) > limit) return false;
+  }
+  for (const SearchTime end : free_) sum_of_starts_ += static_cast<double>(end);
+  return true;
 }
 
 }  // namespace penstock

@@ -4,9 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "schedules/search/node_bound.hpp"
 #include "schedules/search/partial_order.hpp"
-#include "schedules/search/seen_orders.hpp"
 
 namespace penstock {
 namespace {

@@ -4,14 +4,11 @@
 #include <array>
 #include <utility>
 
-#include "schedules/search/bounds.hpp"
 #include "schedules/search/building_blocks.hpp"
 #include "schedules/search/draws.hpp"
-#include "schedules/search/gap_filling.hpp"
-#include "schedules/search/lengthening.hpp"
 #include "schedules/search/list_scheduling.hpp"
 #include "schedules/search/local_search.hpp"
-#include "schedules/search/pattern_search.hpp"
+#include "schedules/search/order_problem.hpp"
 #include "schedules/search/priorities.hpp"
 #include "schedules/search/sequences.hpp"
 

@@ -1,8 +1,100 @@
 #include "schedules/search/order_problem.hpp"
 
+#include <algorithm>
+#include <functional>
 #include <numeric>
 
 namespace penstock {
+namespace {
+
+/// The earliest starts of the F's and I's of a microbatch.
+struct EarliestStarts {
+  std::vector<SearchTime> forward;
+  std::vector<SearchTime> input;
+};
+
+EarliestStarts earliest_starts(const OrderProblem& problem) {
+  const std::size_t count = problem.stages.size();
+  EarliestStarts starts{std::vector<SearchTime>(count), std::vector<SearchTime>(count)};
+  SearchTime time = 0;
+  for (std::size_t s = 0; s < count; ++s) {
+    starts.forward[s] = time;
+    time += problem.stages[s].duration[SearchPass::forward] + problem.stages[s].to_after;
+  }
+  for (std::size_t s = count; s-- > 0;) {
+    starts.input[s] = time;
+    time += problem.stages[s].duration[SearchPass::input] + problem.stages[s].to_before;
+  }
+  return starts;
+}
+
+/// The longest time that at most so many passes of one kind can take on a rank, where only as many
+/// run as its memory holds activations.
+SearchTime longest_held(const OrderProblem& problem, const std::vector<std::uint32_t>& stages,
+                        std::uint32_t rank, std::uint32_t pass) {
+  std::int64_t least = never;
+  std::vector<SearchTime> durations;
+  for (const std::uint32_t s : stages) {
+    const OrderStage& stage = problem.stages[s];
+    // What a W still holds is no more than what F left behind.
+    least = std::min(least, pass == SearchPass::forward ? stage.change[SearchPass::forward]
+                                                        : -stage.change[SearchPass::weight]);
+    durations.push_back(stage.duration[pass]);
+  }
+  const std::int64_t all = static_cast<std::int64_t>(stages.size()) * problem.microbatches;
+  const std::int64_t most = least <= 0 ? all : std::min(all, problem.capacity[rank] / least);
+  std::sort(durations.begin(), durations.end(), std::greater<>());
+  SearchTime time = 0;
+  std::int64_t left = most;
+  for (const SearchTime duration : durations) {
+    const std::int64_t taken = std::min<std::int64_t>(left, problem.microbatches);
+    time += taken * duration;
+    left -= taken;
+  }
+  return time;
+}
+
+SearchTime bound_of_rank(const OrderProblem& problem, const EarliestStarts& starts,
+                         const std::vector<std::uint32_t>& stages, std::uint32_t rank,
+                         SearchTime work) {
+  const std::uint32_t first = stages.front();
+  const SearchTime head = starts.forward[first];
+  const SearchTime backward = starts.input[stages.back()];
+  const SearchTime before =
+      std::min(backward - head, longest_held(problem, stages, rank, SearchPass::forward));
+  SearchTime after_first = 0;  // from the end of the last I of this rank until all has ended
+  for (std::uint32_t s = first; s-- > 0;) {
+    after_first += problem.stages[s + 1].to_before + problem.stages[s].duration[SearchPass::input];
+  }
+  if (first > 0) {
+    const OrderStage& last = problem.stages[0];
+    after_first += last.duration[SearchPass::weight] + problem.update(last.rank);
+  }
+  const SearchTime after =
+      std::min(after_first, longest_held(problem, stages, rank, SearchPass::weight));
+  const SearchTime to_last = backward + work - before;
+  return std::max(to_last + problem.update(rank), to_last - after + after_first);
+}
+
+SearchTime memory_bound(const OrderProblem& problem, const EarliestStarts& starts,
+                        const std::vector<std::uint32_t>& stages, std::uint32_t rank) {
+  if (problem.capacity[rank] <= 0) return 0;
+  double held = 0;  // byte-picoseconds
+  for (const std::uint32_t s : stages) {
+    const OrderStage& stage = problem.stages[s];
+    const std::int64_t least =
+        std::min(stage.change[SearchPass::forward],
+                 std::max<std::int64_t>(0, -stage.change[SearchPass::weight]));
+    if (least <= 0) continue;
+    const SearchTime time = starts.input[s] + stage.duration[SearchPass::input] +
+                            stage.duration[SearchPass::weight] - starts.forward[s];
+    held += static_cast<double>(least) * static_cast<double>(time) * problem.microbatches;
+  }
+  // Rounded down well below the error of the sum.
+  return static_cast<SearchTime>(held / static_cast<double>(problem.capacity[rank]) * (1 - 1e-12));
+}
+
+}  // namespace
 
 FormCosts OrderStage::costs(ActivationForm form) const {
   const bool again = (form & recomputed_form) != 0 && recomputed;
@@ -65,6 +157,44 @@ bool fits_memory(const OrderProblem& problem, std::uint32_t rank,
     held += stage.change[pass];
   }
   return true;
+}
+
+std::vector<SearchTime> shortest_tails(const OrderProblem& problem) {
+  std::vector<SearchTime> tails(problem.stages.size() * SearchPass::count, 0);
+  for (std::uint32_t s = 0; s < problem.stage_count(); ++s) {
+    const OrderStage& stage = problem.stages[s];
+    SearchTime& tail = tails[cell_class(s, SearchPass::input)];
+    tail = stage.duration[SearchPass::weight] + problem.update(stage.rank);
+    if (s > 0) {
+      tail = std::max(tail, stage.to_before + problem.stages[s - 1].duration[SearchPass::input] +
+                                tails[cell_class(s - 1, SearchPass::input)]);
+    }
+  }
+  for (std::uint32_t s = problem.stage_count(); s-- > 0;) {
+    const bool last = s + 1 == problem.stage_count();
+    tails[cell_class(s, SearchPass::forward)] =
+        last ? problem.stages[s].duration[SearchPass::input] +
+                   tails[cell_class(s, SearchPass::input)]
+             : problem.stages[s].to_after + problem.stages[s + 1].duration[SearchPass::forward] +
+                   tails[cell_class(s + 1, SearchPass::forward)];
+  }
+  return tails;
+}
+
+SearchTime shortest_possible(const OrderProblem& problem) {
+  const EarliestStarts starts = earliest_starts(problem);
+  const auto stages = stages_by_rank(problem);
+  const auto work = work_by_rank(problem);
+  SearchTime bound = problem.stages[0].duration[SearchPass::forward] +
+                     shortest_tails(problem)[cell_class(0, SearchPass::forward)];
+  for (std::uint32_t rank = 0; rank < problem.ranks(); ++rank) {
+    if (stages[rank].empty()) continue;
+    bound =
+        std::max({bound, starts.forward[stages[rank].front()] + work[rank] + problem.update(rank),
+                  bound_of_rank(problem, starts, stages[rank], rank, work[rank]),
+                  memory_bound(problem, starts, stages[rank], rank) + problem.update(rank)});
+  }
+  return bound;
 }
 
 }  // namespace penstock

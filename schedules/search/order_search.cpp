@@ -5,12 +5,12 @@
 #include <utility>
 #include <vector>
 
-#include "schedules/search/bounds.hpp"
 #include "schedules/search/draws.hpp"
 #include "schedules/search/exhaustive.hpp"
 #include "schedules/search/fixed_search.hpp"
 #include "schedules/search/form_choice.hpp"
 #include "schedules/search/local_search.hpp"
+#include "schedules/search/order_problem.hpp"
 #include "schedules/search/sequences.hpp"
 
 namespace penstock {

@@ -1,6 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "schedules/search/order_problem.hpp"
@@ -38,6 +41,60 @@ struct PartialOrder {
     const SearchTime after = lasts && of_rank < rank ? start + 1 : start;
     return after > free[of_rank] ? after : free[of_rank];
   }
+};
+
+/// Beginnings of orders that branch and bound has been at, by what they have run. One of them makes
+/// another that runs the same needless if everything to come can start at least as early after it.
+///
+/// That excludes no way to the optimum: of the shortest orders, take those with the smallest sum of
+/// all starts, and of these the one that the search comes upon first. Were its beginning needless,
+/// the earlier one, continued in the same way, would be an order of this kind that comes first.
+class SeenOrders {
+ public:
+  explicit SeenOrders(const OrderProblem& problem) : problem_(problem) {}
+
+  /// Whether the beginning is needless; keeps it otherwise.
+  bool covers(const PartialOrder& order);
+
+ private:
+  void describe(const PartialOrder& order);
+
+  const OrderProblem& problem_;
+  std::unordered_map<std::string, std::vector<std::vector<SearchTime>>> seen_;
+  std::size_t count_ = 0;
+  std::string key_;
+  std::vector<SearchTime> times_;  // the smaller, the better
+};
+
+/// A makespan that no order with a given beginning is below. For each rank: the shortest way to run
+/// what it has left, if each pass could be interrupted, starts no earlier than its inputs can
+/// arrive, and is followed by the shortest way to the end of the step. Memory is not looked at.
+class NodeBound {
+ public:
+  explicit NodeBound(const OrderProblem& problem);
+
+  SearchTime of(const PartialOrder& order);
+
+ private:
+  /// A pass to come: when it can start at the earliest, and what must follow it.
+  struct Job {
+    SearchTime head, duration, tail;
+  };
+
+  void find_tails();
+  void add_forwards(const PartialOrder& order);
+  void add_backwards(const PartialOrder& order);
+  SearchTime bound_of(std::vector<Job>& jobs);
+  std::size_t number(std::uint32_t stage, std::uint32_t microbatch) const {
+    return std::size_t{stage} * least_.microbatches + microbatch;
+  }
+
+  OrderProblem least_;                                    // the least times of all forms
+  std::vector<SearchTime> weights_;                       // by stage: W where the backward is split
+  std::vector<SearchTime> forward_tail_, gradient_tail_;  // by stage and microbatch
+  std::vector<SearchTime> forward_head_, gradient_head_;  // ends of passes to come
+  std::vector<std::vector<Job>> jobs_;                    // by rank
+  std::vector<std::pair<SearchTime, SearchTime>> ready_;  // tail, remaining duration
 };
 
 }  // namespace penstock

@@ -16,4 +16,11 @@ void reserve_large(std::vector<Item>& items, std::size_t count) {
   prefer_large_pages(items.data(), count * sizeof(Item));
 }
 
+/// Sets the number of items; those of a vector that grows come into large pages.
+template <class Item>
+void resize_large(std::vector<Item>& items, std::size_t count) {
+  if (items.capacity() < count) reserve_large(items, count);
+  items.resize(count);
+}
+
 }  // namespace penstock

@@ -6,7 +6,6 @@
 #include <tuple>
 #include <vector>
 
-#include "sim/costs/demand.hpp"
 #include "sim/costs/hardware_model.hpp"
 
 namespace penstock {

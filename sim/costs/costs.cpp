@@ -10,9 +10,8 @@
 
 #include "sim/base/error.hpp"
 #include "sim/costs/collective_times.hpp"
-#include "sim/costs/demand.hpp"
+#include "sim/costs/hardware_model.hpp"
 #include "sim/costs/layer_turns.hpp"
-#include "sim/costs/next_forwards.hpp"
 #include "sim/order/placement.hpp"
 
 namespace penstock {
@@ -347,6 +346,13 @@ void check_clock(const Plan& plan, const Costs& costs, const std::string& where,
                    static_cast<double>(costs.latency_of(plan, task).picoseconds);
   }
   if (picoseconds > most_picoseconds) too_long(where);
+}
+
+Network network_of(const Plan& plan, const HardwareModel& hardware) {
+  Network network = hardware.network();
+  if (network.links.empty()) return network;
+  for (const Link& link : plan.links) network.routes.push_back(hardware.route(link));
+  return network;
 }
 
 }  // namespace penstock

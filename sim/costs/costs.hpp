@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "sim/base/time.hpp"
-#include "sim/costs/demand.hpp"
 #include "sim/costs/hardware_model.hpp"
 #include "sim/model/model_graph.hpp"
 #include "sim/model/partition.hpp"
@@ -48,5 +47,9 @@ Costs price(const Plan& plan, const ModelGraph& model, const Partition& partitio
 /// sequence, each `stretch` times as long: later sums of times cannot overflow then.
 void check_clock(const Plan& plan, const Costs& costs, const std::string& where,
                  double stretch = 1);
+
+/// The network of some hardware with a route for each link of a plan; empty when no links are
+/// shared. Throws InputError for a link without a route.
+Network network_of(const Plan& plan, const HardwareModel& hardware);
 
 }  // namespace penstock

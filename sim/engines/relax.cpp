@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "sim/base/large_pages.hpp"
+
 namespace penstock {
 namespace {
 
@@ -68,9 +70,9 @@ void run_tasks(const Plan& plan, const Costs& costs, Timeline& timeline) {
 
 Timeline relax(const PricedPlan& priced, Timeline reused) {
   const auto& [plan, costs, conditions] = priced;
-  reused.begin.resize(plan.tasks());
-  reused.end.resize(plan.tasks());
-  reused.last_input.resize(plan.tasks());
+  resize_large(reused.begin, plan.tasks());
+  resize_large(reused.end, plan.tasks());
+  resize_large(reused.last_input, plan.tasks());
   reused.slowed.clear();
   reused.memory_wait.clear();
   reused.memory.clear();

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "sim/engines/transfers.hpp"
-#include "sim/plan/far_readers.hpp"
 #include "sim/plan/transfer_readers.hpp"
 
 namespace penstock {

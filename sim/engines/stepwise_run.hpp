@@ -5,15 +5,14 @@
 #include <string>
 #include <vector>
 
-#include "sim/costs/conditions.hpp"
 #include "sim/costs/costs.hpp"
+#include "sim/costs/priced_plan.hpp"
 #include "sim/engines/dispatcher.hpp"
 #include "sim/engines/event_queue.hpp"
 #include "sim/engines/memory_room.hpp"
 #include "sim/engines/standstill.hpp"
 #include "sim/engines/stepwise.hpp"
 #include "sim/engines/transfers.hpp"
-#include "sim/plan/far_readers.hpp"
 #include "sim/plan/plan.hpp"
 #include "sim/plan/transfer_readers.hpp"
 #include "sim/timeline/timeline.hpp"

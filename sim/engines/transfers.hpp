@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "sim/base/fifo.hpp"
-#include "sim/costs/conditions.hpp"
 #include "sim/costs/costs.hpp"
+#include "sim/costs/priced_plan.hpp"
 #include "sim/engines/event_queue.hpp"
 #include "sim/engines/fair_share.hpp"
 #include "sim/plan/plan.hpp"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "sim/base/limits.hpp"
-#include "sim/order/microbatch_columns.hpp"
+#include "sim/order/schedule.hpp"
 
 namespace penstock {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "sim/order/microbatch_columns.hpp"
+#include "sim/order/schedule.hpp"
 
 namespace penstock {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "sim/base/error.hpp"
-#include "sim/plan/stage_ends.hpp"
+#include "sim/plan/work_classes.hpp"
 
 namespace penstock {
 namespace {

@@ -10,12 +10,10 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/large_pages.hpp"
-#include "sim/order/microbatch_columns.hpp"
+#include "sim/order/schedule.hpp"
 #include "sim/order/weight_versions.hpp"
-#include "sim/plan/action_counts.hpp"
-#include "sim/plan/input_lists.hpp"
+#include "sim/plan/plan.hpp"
 #include "sim/plan/recomputation.hpp"
-#include "sim/plan/stage_ends.hpp"
 #include "sim/plan/tail.hpp"
 #include "sim/plan/work_classes.hpp"
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -163,5 +164,15 @@ std::string task_text(const Plan& plan, TaskId task);
 
 /// A hash of a plan, independent of the schedule's name.
 std::uint64_t plan_hash(const Plan& plan);
+
+/// Adds the inputs of a task to a plan, encoded as `Plan::input`.
+inline TaskId add_inputs(Plan& plan, std::span<const TaskId> inputs) {
+  if (inputs.empty()) return no_task;
+  if (inputs.size() == 1) return inputs.front();
+  const auto list = static_cast<std::uint32_t>(plan.inputs.size());
+  plan.inputs.push_back(static_cast<std::uint32_t>(inputs.size()));
+  plan.inputs.insert(plan.inputs.end(), inputs.begin(), inputs.end());
+  return list | Plan::several;
+}
 
 }  // namespace penstock

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "sim/base/error.hpp"
-#include "sim/plan/input_lists.hpp"
+#include "sim/plan/plan.hpp"
 
 namespace penstock {
 namespace {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "sim/plan/plan.hpp"
@@ -24,6 +25,28 @@ class TransferReaders {
  private:
   std::vector<TaskId> reader_;          // by task, encoded as Plan::input
   std::vector<std::uint32_t> readers_;  // lists for tasks with more: their number, then the readers
+};
+
+/// Ranks that wait for a transfer without being an end of its link: those that update a stage and
+/// need the gradients of its copies on other ranks.
+class FarReaders {
+ public:
+  explicit FarReaders(const Plan& plan);
+
+  /// Calls `visit(rank)` for each far reader of a transfer, ascending.
+  template <class Visitor>
+  void for_each_of(TaskId transfer, Visitor&& visit) const {
+    if (pairs_.empty()) return;
+    for (auto pair = first_of(transfer); pair != pairs_.end() && pair->first == transfer; ++pair) {
+      visit(pair->second);
+    }
+  }
+
+ private:
+  using Pair = std::pair<TaskId, std::uint32_t>;
+  std::vector<Pair>::const_iterator first_of(TaskId transfer) const;
+
+  std::vector<Pair> pairs_;  // transfers and ranks, sorted
 };
 
 }  // namespace penstock

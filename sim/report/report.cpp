@@ -1,6 +1,11 @@
 #include "sim/report/report.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <numeric>
+#include <set>
+#include <vector>
 
 namespace penstock {
 namespace {
@@ -77,6 +82,73 @@ Bubble bubble_of(const Report& report) {
   return bubble;
 }
 
+/// Bytes of a transfer over its route. Some traffic of a collective stays inside machines although
+/// its route does not: at most what the route carries in that time.
+std::uint64_t bytes_over(const Route& route, std::uint32_t work, const Plan& plan,
+                         const Costs& costs, const Network& network) {
+  const WorkClass& kind = plan.classes[work];
+  const std::uint64_t bytes = costs.bytes[kind.buffer];
+  if (!is_tail(kind.pass) || route.empty()) return bytes;
+  double slowest = INFINITY;
+  for (const std::uint32_t link : route) {
+    slowest = std::min(slowest, network.links[link].bandwidth_bytes_per_s);
+  }
+  const double most = slowest * to_us(costs.duration[work]) * 1e-6;
+  return std::min(bytes, static_cast<std::uint64_t>(std::llround(std::min(most, 9e18))));
+}
+
+/// Traffic of each link of the plan.
+std::vector<NetworkLinkUse> use_of_plan_links(const Plan& plan, const Costs& costs,
+                                              const Network& network) {
+  std::vector<NetworkLinkUse> use(plan.links.size());
+  for (const std::uint32_t work : plan.work) {
+    const WorkClass& kind = plan.classes[work];
+    if (!plan.is_link(kind.resource)) continue;
+    NetworkLinkUse& link = use[kind.resource - plan.ranks];
+    ++link.transfers;
+    link.bytes +=
+        bytes_over(network.routes[kind.resource - plan.ranks], work, plan, costs, network);
+  }
+  return use;
+}
+
+double share_used(const NetworkLinkUse& use, const NetworkLink& link, Time makespan) {
+  const double could_carry = link.bandwidth_bytes_per_s * to_us(makespan) * 1e-6;
+  return could_carry > 0 ? static_cast<double>(use.bytes) / could_carry : 0;
+}
+
+/// Microbatches after which every replica of every stage has had equally many; at most `limit`.
+std::uint64_t period_of(const Plan& plan, std::uint64_t limit) {
+  std::vector<std::set<std::uint32_t>> ranks(plan.model_stage.size());
+  for (const WorkClass& work : plan.classes) {
+    if (work.pass == Pass::forward) ranks[index(work.stage)].insert(work.resource);
+  }
+  std::uint64_t period = 1;
+  for (const auto& replicas : ranks) {
+    if (!replicas.empty()) period = std::min(limit, std::lcm(period, replicas.size()));
+  }
+  return period;
+}
+
+/// Begins of F on first stages, and ends of their B or W, each ascending.
+struct Passages {
+  std::vector<Time> entered;
+  std::vector<Time> left;
+};
+
+Passages passages_of(const Plan& plan, const Timeline& timeline) {
+  Passages found;
+  for (TaskId task = 0; task < plan.tasks(); ++task) {
+    const WorkClass& work = plan.class_of(task);
+    if (plan.model_stage[index(work.stage)] != 0) continue;
+    if (work.pass == Pass::forward) found.entered.push_back(timeline.begin[task]);
+    if (ends_activation(work.pass)) found.left.push_back(timeline.end[task]);
+  }
+  std::sort(found.entered.begin(), found.entered.end());
+  std::sort(found.left.begin(), found.left.end());
+  return found;
+}
+
 }  // namespace
 
 Report summarize(const Plan& plan, const Costs& costs, const Timeline& timeline,
@@ -111,6 +183,38 @@ Report summarize_times(const Plan& plan, const Timeline& timeline) {
   for (RankReport& rank : report.ranks) rank.idle = report.makespan - rank.busy;
   report.bubble = bubble_of(report);
   return report;
+}
+
+std::vector<NetworkLinkUse> network_use(const Plan& plan, const Costs& costs,
+                                        const Network& network, Time makespan) {
+  std::vector<NetworkLinkUse> use(network.links.size());
+  if (use.empty()) return use;
+  const std::vector<NetworkLinkUse> carried = use_of_plan_links(plan, costs, network);
+  for (std::size_t l = 0; l < carried.size(); ++l) {
+    for (const std::uint32_t link : network.routes[l]) {
+      use[link].transfers += carried[l].transfers;
+      use[link].bytes += carried[l].bytes;
+    }
+  }
+  for (std::size_t link = 0; link < use.size(); ++link) {
+    use[link].name = network.links[link].name;
+    use[link].utilization = share_used(use[link], network.links[link], makespan);
+  }
+  std::erase_if(use, [](const NetworkLinkUse& link) { return link.transfers == 0; });
+  return use;
+}
+
+std::optional<double> steady_interval_us(const Plan& plan, const Timeline& timeline) {
+  const auto [entered, left] = passages_of(plan, timeline);
+  if (left.empty()) return std::nullopt;
+  const auto fill = static_cast<std::size_t>(
+      std::lower_bound(entered.begin(), entered.end(), left.front()) - entered.begin());
+  if (left.size() <= 2 * fill) return std::nullopt;
+  const std::size_t last = left.size() - 1 - fill;
+  const std::uint64_t period = period_of(plan, left.size());
+  const std::uint64_t whole = (last - fill) / period * period;
+  if (whole == 0) return std::nullopt;
+  return to_us(left[last] - left[last - whole]) / static_cast<double>(whole);
 }
 
 }  // namespace penstock

@@ -1,19 +1,34 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <vector>
 
-#include "sim/costs/conditions.hpp"
+#include "sim/base/time.hpp"
 #include "sim/costs/costs.hpp"
+#include "sim/costs/network.hpp"
+#include "sim/costs/priced_plan.hpp"
 #include "sim/order/weight_versions.hpp"
 #include "sim/plan/plan.hpp"
 #include "sim/report/critical_path.hpp"
 #include "sim/report/idle.hpp"
 #include "sim/report/memory.hpp"
-#include "sim/report/network_use.hpp"
 #include "sim/timeline/timeline.hpp"
 
 namespace penstock {
+
+/// Traffic of one physical link.
+struct NetworkLinkUse {
+  std::string name;
+  std::uint64_t transfers = 0;
+  std::uint64_t bytes = 0;
+  double utilization = 0;  // share of its capacity until the makespan
+};
+
+/// The physical links with any traffic, in the order of the network.
+std::vector<NetworkLinkUse> network_use(const Plan& plan, const Costs& costs,
+                                        const Network& network, Time makespan);
 
 /// Report of one rank.
 struct RankReport {
@@ -59,5 +74,14 @@ Report summarize(const Plan& plan, const Costs& costs, const Timeline& timeline,
 /// Makespan, bubble, and start, end, busy and idle time of each rank alone, for many runs of which
 /// no more is read: the rest takes most of the time.
 Report summarize_times(const Plan& plan, const Timeline& timeline);
+
+/// Microseconds per microbatch in the steady state of a pipeline without flush: the mean time
+/// between two microbatches leaving it, that is, ending their backward (B or W) on a first stage.
+///
+/// Skips as many at the beginning as entered before the first left (warm-up), and as many at the
+/// end (drain). The rest is cut to whole periods, in which each replica of each stage has equally
+/// many turns: multiples of the least common multiple of their numbers. Nothing when no whole
+/// period remains, or without backwards.
+std::optional<double> steady_interval_us(const Plan& plan, const Timeline& timeline);
 
 }  // namespace penstock

@@ -3,7 +3,8 @@
 #include "hardware_models/registry.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
-#include "sim/costs/plan_network.hpp"
+#include "sim/costs/costs.hpp"
+#include "sim/costs/network.hpp"
 #include "tests/support/system.hpp"
 
 namespace penstock::testing {

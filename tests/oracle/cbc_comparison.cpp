@@ -6,8 +6,8 @@
 #include <random>
 #include <vector>
 
-#include "schedules/search/bounds.hpp"
 #include "schedules/search/exhaustive.hpp"
+#include "schedules/search/order_problem.hpp"
 #include "schedules/search/order_search.hpp"
 #include "tests/oracle/integer_program.hpp"
 

@@ -8,7 +8,7 @@
 #include "sim/base/named.hpp"
 #include "sim/order/weight_versions.hpp"
 #include "sim/report/idle.hpp"
-#include "sim/report/steady_interval.hpp"
+#include "sim/report/report.hpp"
 #include "tests/support/system.hpp"
 
 // Schedules without a flush: what versions they hold, how old gradients get, and how quickly they

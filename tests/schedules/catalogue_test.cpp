@@ -8,7 +8,7 @@
 #include "schedules/registry.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
-#include "sim/order/microbatch_columns.hpp"
+#include "sim/order/schedule.hpp"
 #include "tests/support/ruled_system.hpp"
 
 // What single rules are known for beyond the laws that all of them keep. Times are of one cell: a

@@ -5,7 +5,7 @@
 
 #include "schedules/registry.hpp"
 #include "sim/base/error.hpp"
-#include "sim/order/microbatch_columns.hpp"
+#include "sim/order/schedule.hpp"
 #include "tests/support/ruled_system.hpp"
 
 // What rules refuse, and what the catalogue says of them.

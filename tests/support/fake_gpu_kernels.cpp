@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "hardware_models/codecs/coding/bf16.hpp"
+#include "hardware_models/codecs/coding/bits.hpp"
 #include "tests/support/fake_gpu_parts.hpp"
 #include "validate/backends/cuda/arithmetic/block_float.hpp"
 #include "validate/backends/cuda/arithmetic/content.hpp"

@@ -4,8 +4,8 @@
 #include <functional>
 #include <vector>
 
-#include "sim/costs/conditions.hpp"
 #include "sim/costs/costs.hpp"
+#include "sim/costs/priced_plan.hpp"
 #include "sim/plan/plan.hpp"
 #include "sim/timeline/timeline.hpp"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "sim/plan/input_lists.hpp"
+#include "sim/plan/plan.hpp"
 
 namespace penstock {
 namespace {

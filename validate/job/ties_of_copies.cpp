@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/plan/input_lists.hpp"
+#include "sim/plan/plan.hpp"
 
 namespace penstock {
 namespace {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "hardware_models/spec/hardware_spec.hpp"
 #include "hardware_models/spec/model_spec.hpp"
-#include "hardware_models/spec/profile.hpp"
 #include "sim/base/numbers.hpp"
 #include "sim/model/model_graph.hpp"
 

@@ -4,8 +4,8 @@
 
 #include "experiments/input/formats/torch_csv.hpp"
 #include "experiments/input/orders/comms_check.hpp"
-#include "sim/order/microbatch_columns.hpp"
 #include "sim/order/order_fault.hpp"
+#include "sim/order/schedule.hpp"
 #include "sim/plan/lower.hpp"
 #include "sim/report/memory.hpp"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "hardware_models/spec/profile.hpp"
+#include "hardware_models/spec/hardware_spec.hpp"
 #include "sim/model/model_graph.hpp"
 #include "validate/store/profile_store.hpp"
 #include "validate/store/validity.hpp"

@@ -78,6 +78,7 @@ struct Plateau {
   double least_improvement = 0;
   Better better = Better::lower;
 };
+const Fields& fields_of(const Plateau& plateau);
 
 /// What "training" of the "codec" section takes.
 Takes codec_training();

@@ -7,7 +7,7 @@
 
 #include "experiments/input/fields/fields.hpp"
 #include "experiments/input/model_files/model_file.hpp"
-#include "schedules/partitioners/problem/cut_settings.hpp"
+#include "schedules/partitioners/problem/cut_problem.hpp"
 #include "sim/base/numbers.hpp"
 
 namespace penstock {

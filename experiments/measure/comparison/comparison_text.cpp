@@ -7,7 +7,7 @@
 #include "experiments/input/files/table.hpp"
 #include "experiments/measure/comparison/comparison.hpp"
 #include "experiments/show/results/run_summary.hpp"
-#include "sim/report/idle_cause.hpp"
+#include "sim/report/idle.hpp"
 #include "validate/comparison/readiness.hpp"
 
 namespace penstock {

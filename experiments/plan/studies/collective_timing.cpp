@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "experiments/plan/studies/wired_rings.hpp"
-#include "hardware_models/collectives/rounds/flows.hpp"
+#include "hardware_models/collectives/rounds/rounds.hpp"
 #include "hardware_models/links/groups.hpp"
-#include "hardware_models/spec/seating.hpp"
+#include "hardware_models/spec/machine.hpp"
 #include "hardware_models/topologies/registry.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/limits.hpp"

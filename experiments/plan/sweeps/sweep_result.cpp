@@ -9,7 +9,7 @@
 #include "experiments/plan/sweeps/row_text.hpp"
 #include "experiments/show/results/result_json.hpp"
 #include "experiments/version.hpp"
-#include "sim/report/steady_interval.hpp"
+#include "sim/report/report.hpp"
 
 namespace penstock {
 namespace {

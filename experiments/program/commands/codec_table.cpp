@@ -17,7 +17,6 @@
 #include "experiments/program/commands/line/suggestions.hpp"
 #include "experiments/program/commands/registry.hpp"
 #include "hardware_models/codecs/coding/distribution.hpp"
-#include "hardware_models/codecs/reference/codec_error.hpp"
 #include "hardware_models/codecs/reference/codec_search.hpp"
 #include "hardware_models/codecs/registry.hpp"
 #include "sim/base/error.hpp"

@@ -14,7 +14,7 @@
 #include "hardware_models/spec/machine.hpp"
 #include "schedules/policies/registry.hpp"
 #include "schedules/registry.hpp"
-#include "sim/costs/conditions.hpp"
+#include "sim/costs/priced_plan.hpp"
 #include "sim/model/partition.hpp"
 #include "sim/order/placement.hpp"
 #include "sim/order/schedule.hpp"

@@ -11,8 +11,8 @@
 #include "experiments/run/layout/pipeline_ranks.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
-#include "sim/order/microbatch_columns.hpp"
 #include "sim/order/order_fault.hpp"
+#include "sim/order/schedule.hpp"
 
 namespace penstock {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "experiments/input/files/table.hpp"
-#include "hardware_models/spec/seating.hpp"
+#include "hardware_models/spec/machine.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/limits.hpp"
 

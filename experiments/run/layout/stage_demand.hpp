@@ -6,7 +6,6 @@
 
 #include "experiments/run/layout/stage_coding.hpp"
 #include "sim/costs/costs.hpp"
-#include "sim/costs/demand.hpp"
 #include "sim/costs/hardware_model.hpp"
 #include "sim/costs/layer_turns.hpp"
 #include "sim/model/model_graph.hpp"

@@ -8,7 +8,7 @@
 #include "experiments/show/explanation/explanation.hpp"
 #include "experiments/show/results/result_json.hpp"
 #include "experiments/show/results/run_summary.hpp"
-#include "sim/report/idle_cause.hpp"
+#include "sim/report/idle.hpp"
 
 namespace penstock {
 namespace {

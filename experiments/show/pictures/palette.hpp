@@ -6,7 +6,7 @@
 
 #include "sim/order/schedule.hpp"
 #include "sim/plan/plan.hpp"
-#include "sim/report/idle_cause.hpp"
+#include "sim/report/idle.hpp"
 
 namespace penstock {
 

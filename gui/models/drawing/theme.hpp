@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "experiments/show/pictures/palette.hpp"
-#include "sim/report/idle_cause.hpp"
+#include "sim/report/idle.hpp"
 
 namespace penstock {
 

@@ -8,7 +8,7 @@
 #include "gui/models/run/viewed_run.hpp"
 #include "gui/models/tracks/track.hpp"
 #include "sim/plan/plan.hpp"
-#include "sim/report/idle_cause.hpp"
+#include "sim/report/idle.hpp"
 #include "sim/timeline/timeline.hpp"
 
 namespace penstock {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "sim/plan/plan.hpp"
-#include "sim/report/idle_cause.hpp"
+#include "sim/report/idle.hpp"
 #include "sim/timeline/timeline.hpp"
 
 namespace penstock {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "hardware_models/codecs/coding/bf16.hpp"
+#include "hardware_models/codecs/coding/bits.hpp"
 #include "sim/base/random.hpp"
 
 namespace penstock {

@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "sim/costs/topology.hpp"
+
 namespace penstock {
 
 /// The members of a group, numbered from 0, machine by machine. Without `spans` and `least` they
@@ -72,5 +74,16 @@ Rounds pipelined(const std::vector<std::vector<Send>>& stages, std::uint64_t chu
 
 /// Rounds followed by other rounds.
 Rounds in_turn(Rounds first, const Rounds& second);
+
+/// The number of chunks that roughly minimises the time through `stages` consecutive stages:
+/// (stages + k - 1) (bytes / k / bw + lat) is smallest at the square root of (stages - 1) bytes /
+/// bw / lat. At most 1024: without latency more would always be better.
+std::uint64_t chunks_for(std::uint64_t stages, double bytes, const Speed& speed);
+
+/// Microseconds of rounds over the links of a topology. The event engine runs each distinct round
+/// as flows with max-min fair sharing; a round ends when all flows have arrived. `nodes` gives each
+/// member's node. A round must fit in the clock, 104 days. Throws InputError when there is no route
+/// between two members.
+double flows_us(const Rounds& rounds, const Router& router, const std::vector<Node>& members);
 
 }  // namespace penstock

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include "hardware_models/layers/building/layer_work.hpp"
+#include "hardware_models/layers/building/building.hpp"
 #include "hardware_models/spec/model_spec.hpp"
 
 namespace penstock {

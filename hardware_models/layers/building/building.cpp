@@ -1,8 +1,24 @@
 #include "hardware_models/layers/building/building.hpp"
 
+#include <fmt/format.h>
+
 #include <cmath>
 
+#include "sim/base/error.hpp"
+
 namespace penstock {
+namespace {
+
+/// The bytes of a collective are those of the whole tensor.
+void add(LayerWork& work, const CellShape& shape, Pass pass, CollectiveKind kind, double numbers) {
+  const double bytes = shape.tokens() * numbers * shape.activation_size;
+  work.collectives.push_back({.pass = pass, .kind = kind, .group = Group::tensor, .bytes = bytes});
+}
+
+/// Outputs of the first dense layer per token.
+double wide(const FeedForward& network) { return network.intermediate * (network.gated ? 2 : 1); }
+
+}  // namespace
 
 Kernel matrix_kernel(Pass pass, const MatrixProduct& product, double number_bytes) {
   const auto& [rows, inner, columns, batch] = product;
@@ -53,5 +69,65 @@ double tokens_of_all(const CellShape& shape) {
 }
 
 double padded_share(double rows, double devices) { return std::ceil(rows / devices); }
+
+double LayerNumbers::operator[](std::string_view name) const { return values_.find(name)->second; }
+
+std::optional<double> LayerNumbers::given(std::string_view name) const {
+  const double value = (*this)[name];
+  return std::isnan(value) ? std::nullopt : std::optional(value);
+}
+
+double LayerNumbers::share(std::string_view name, double degree, std::string_view group) const {
+  const double value = (*this)[name];
+  if (std::fmod(value, degree) == 0) return value / degree;
+  throw InputError(
+      pointer_step(name),
+      fmt::format("{} is not divisible among {} devices of {} parallelism; it must be a multiple "
+                  "of that",
+                  value, degree, group));
+}
+
+void enter_tensor_group(LayerWork& work, const CellShape& shape, double numbers) {
+  if (shape.tensor == 1) return;
+  if (!shape.sequence_parallel) {
+    add(work, shape, Pass::backward_input, CollectiveKind::all_reduce, numbers);
+    return;
+  }
+  add(work, shape, Pass::forward, CollectiveKind::all_gather, numbers);
+  add(work, shape, Pass::backward_input, CollectiveKind::reduce_scatter, numbers);
+  add(work, shape, Pass::backward_weight, CollectiveKind::all_gather, numbers);
+  work.workspace_bytes += shape.tokens() * numbers * shape.activation_size;
+}
+
+void leave_tensor_group(LayerWork& work, const CellShape& shape, double numbers, Pass backward) {
+  if (shape.tensor == 1) return;
+  if (!shape.sequence_parallel) {
+    add(work, shape, Pass::forward, CollectiveKind::all_reduce, numbers);
+    return;
+  }
+  add(work, shape, Pass::forward, CollectiveKind::reduce_scatter, numbers);
+  add(work, shape, backward, CollectiveKind::all_gather, numbers);
+}
+
+double weights_of(const FeedForward& network) {
+  return network.hidden * (wide(network) + network.intermediate);
+}
+
+void add_feed_forward(LayerWork& work, const FeedForward& network, const CellShape& shape) {
+  const auto& [hidden, intermediate, gated, tokens, networks] = network;
+  const double rows = tokens / networks;
+  const double number = tokens * shape.activation_size;
+  const double inside = number * (wide(network) + intermediate);
+  const double gradient = number * wide(network);
+  add_dense(work, {rows, hidden, wide(network), networks}, shape.activation_size);
+  work.kernels.push_back(vector_kernel(Pass::forward, inside));
+  work.kernels.push_back(vector_kernel(Pass::backward_input, inside + gradient));
+  add_dense(work, {rows, intermediate, hidden, networks}, shape.activation_size);
+  work.kept_bytes += inside;
+  work.kept_selective_bytes += inside;
+  work.weight_bytes = work.weight_bytes.value_or(0) + number * intermediate;
+  work.pending_weight_bytes += gradient + number * hidden;
+  work.workspace_bytes += gradient;
+}
 
 }  // namespace penstock

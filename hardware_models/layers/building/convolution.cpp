@@ -1,5 +1,7 @@
 #include "hardware_models/layers/building/convolution.hpp"
 
+#include <fmt/format.h>
+
 #include <cmath>
 
 #include "hardware_models/layers/building/building.hpp"
@@ -108,6 +110,28 @@ void add_convolution(LayerWork& work, const Convolution& convolution, const Cell
   add_around(work, convolution, shape);
   count_parameters(work, convolution, shape.tensor);
   add_collectives(work, convolution, shape);
+}
+
+Convolution convolution_of(const LayerNumbers& numbers, const CellShape& shape) {
+  const double groups = numbers["groups"];
+  for (const char* channels : {"channels_in", "channels_out"}) {
+    if (std::fmod(numbers[channels], groups) == 0) continue;
+    throw InputError("/groups", fmt::format("{} groups do not divide the {} of {}", groups,
+                                            numbers[channels], channels));
+  }
+  numbers.share("channels_out", shape.tensor);
+  return {.examples = images_of(shape),
+          .channels_in = numbers["channels_in"],
+          .channels_out = numbers["channels_out"],
+          .height = numbers["height"],
+          .width = numbers["width"],
+          .kernel_height = numbers["kernel"],
+          .kernel_width = numbers["kernel"],
+          .stride = numbers["stride"],
+          .groups = groups,
+          .relu = numbers.is("relu"),
+          .batch_norm = numbers.is("batch_norm"),
+          .bias = numbers.is("bias")};
 }
 
 }  // namespace penstock

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "hardware_models/layers/building/layer_work.hpp"
+#include "hardware_models/layers/building/building.hpp"
 #include "hardware_models/spec/model_spec.hpp"
 
 namespace penstock {

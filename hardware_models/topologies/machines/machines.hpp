@@ -2,11 +2,48 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
-#include "hardware_models/topologies/machines/cluster.hpp"
+#include "sim/costs/topology.hpp"
 
 namespace penstock {
+
+/// Machines and their interconnect.
+struct Cluster {
+  Topology topology;
+  std::vector<Node> devices;
+  std::vector<Node> host_of;  // by device: the host memory of its machine
+};
+
+/// The unit of a topology parameter.
+enum class Measure : std::uint8_t { count, bandwidth_bytes_per_s, latency_us };
+
+/// A parameter of a topology.
+struct TopologyParameter {
+  std::string_view name;
+  std::string_view summary;
+  Measure measure;
+  std::optional<double> otherwise;  // default; without it the parameter is required
+};
+
+/// A link has two parameters: "nic" has nic_bandwidth_bytes_per_s and nic_latency_us.
+class TopologyParameters {
+ public:
+  explicit TopologyParameters(std::map<std::string, double, std::less<>> values)
+      : values_(std::move(values)) {}
+
+  std::uint32_t count(std::string_view name) const;
+  Speed speed(std::string_view link) const;
+
+ private:
+  std::map<std::string, double, std::less<>> values_;
+};
 
 // Shared parameters. Defaults: eight H100 SXM per machine, NVLink 4 with 450 GB/s and PCIe 5.0 x16
 // with 64 GB/s each way, one 400 Gbit/s NIC per device.
@@ -51,5 +88,22 @@ void add_nics(Machines& machines, std::uint32_t per_machine, const TopologyParam
 
 /// Connects the NIC of a device with a switch of the network, each way.
 void join_nic(Machines& machines, std::size_t device, Node network, const Speed& speed);
+
+// Parameters of machines with direct links between devices. Defaults: NVLink 2 and PCIe 3.0 x16.
+constexpr TopologyParameter link_bandwidth{"link_bandwidth_bytes_per_s",
+                                           "of one link between two devices, each way",
+                                           Measure::bandwidth_bytes_per_s, 25e9};
+constexpr TopologyParameter link_latency{"link_latency_us", "of a link between two devices",
+                                         Measure::latency_us, 0};
+
+/// Devices and host memory, `per_host` devices per host, connected by PCIe only. When devices
+/// forward, routes may pass through them.
+Cluster devices_with_hosts(std::uint32_t devices, std::uint32_t per_host, bool forward,
+                           const TopologyParameters& parameters);
+
+/// Connects machines, if there are several: devices that share a NIC reach it over PCIe, and all
+/// NICs are at one non-blocking switch.
+void join_by_nics(Cluster& cluster, std::uint32_t per_machine,
+                  const TopologyParameters& parameters);
 
 }  // namespace penstock

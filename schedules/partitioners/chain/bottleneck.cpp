@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "schedules/partitioners/chain/bisection.hpp"
 #include "schedules/partitioners/problem/cut_problem.hpp"
 
 namespace penstock {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -35,5 +36,29 @@ std::optional<Bottleneck> least_bottleneck_in_sequence(std::span<const double> p
 /// that cost at most `value`.
 void split_to(std::uint32_t stages, double value, std::span<const double> prefix,
               std::span<const double> boundary, std::vector<std::uint32_t>& cuts);
+
+/// What a probe finds for a value: cuts with their actual value, at most the probed one; or the
+/// least value above it that could do better.
+template <class Cuts>
+struct Probe {
+  std::optional<Cuts> found;
+  double value = 0;
+};
+
+/// The cuts of least value. `low` is at most that value; `first` is a feasible probe. Each probe
+/// ends on a value that some cut has, so the search ends on the exact one.
+template <class Cuts, class Prober>
+Probe<Cuts> bisect(double low, Probe<Cuts> best, Prober&& probe) {
+  while (low < best.value) {
+    const double middle = low + (best.value - low) / 2;
+    Probe<Cuts> answer = probe(middle < best.value ? middle : low);
+    if (answer.found) {
+      best = std::move(answer);
+    } else {
+      low = answer.value;
+    }
+  }
+  return best;
+}
 
 }  // namespace penstock

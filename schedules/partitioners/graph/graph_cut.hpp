@@ -1,14 +1,59 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "schedules/partitioners/graph/replicated_cut.hpp"
+#include "schedules/partitioners/graph/ideal_space.hpp"
 #include "schedules/partitioners/problem/cut_problem.hpp"
 
 namespace penstock {
+
+/// What a stage on several devices costs, in the model of PipeDream: the devices share its compute,
+/// all-reduce its gradients after it, and share its transfers, which overlap both.
+struct ReplicaPrices {
+  CutTransfers transfers = CutTransfers::none;
+  double seconds_per_byte = 0;  // of one device's link
+  bool counts_first_output = false;
+  // Single stages divide the time of their all-reduce by this, as PipeDream does between servers.
+  double single_stage_share = 1;
+};
+
+/// One stage of a replicated cut: the layers of one ideal that are not in another.
+struct ReplicatedStage {
+  std::uint32_t before;  // ideals
+  std::uint32_t upto;
+  std::uint32_t replicas;
+};
+
+struct ReplicatedCut {
+  double value = std::numeric_limits<double>::infinity();
+  std::vector<ReplicatedStage> stages;  // empty: none
+};
+
+/// Which of its transfers a stage is charged for.
+struct StageEnds {
+  bool receives;
+  bool sends;
+};
+
+/// The time of a stage; `compute_s` is that of the whole stage on one device, or on one group.
+double stage_time(const IdealSpace& space, const ReplicaPrices& prices, double compute_s,
+                  const ReplicatedStage& stage, StageEnds ends);
+
+/// The same with the ends of a whole model: the first stage is charged for its output only where
+/// the prices say so.
+double stage_time(const IdealSpace& space, const ReplicaPrices& prices, double compute_s,
+                  const ReplicatedStage& stage);
+
+/// The least longest stage over exactly `devices` devices, below `bound`; without replicas, exactly
+/// as many stages. A stage holds what one ideal adds to a smaller one.
+ReplicatedCut replicated_cut(const IdealSpace& space, const ReplicaPrices& prices,
+                             std::uint32_t devices, bool replicas,
+                             double bound = std::numeric_limits<double>::infinity());
 
 /// The sets of a model that stages may fill: all ideals, or, above the limit, those of the given
 /// order, with a note that says so.

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "schedules/partitioners/graph/replicated_cut.hpp"
+#include "schedules/partitioners/graph/graph_cut.hpp"
 
 namespace penstock {
 

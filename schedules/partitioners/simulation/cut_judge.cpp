@@ -1,6 +1,16 @@
 #include "schedules/partitioners/simulation/cut_judge.hpp"
 
+#include <algorithm>
+#include <string_view>
+#include <utility>
+#include <variant>
+
 #include "schedules/patterns/alternation.hpp"
+#include "schedules/registry.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/named.hpp"
+#include "sim/engines/relax.hpp"
+#include "sim/plan/lower.hpp"
 
 namespace penstock {
 namespace {
@@ -11,6 +21,67 @@ bool asks_for_one_f_one_b(const CutProblem& problem, std::uint32_t stages) {
   const Placement plain = Placement::loop(stages, 1);
   if (!(*problem.placement == plain)) return false;
   return *problem.schedule == one_f_one_b_order("1f1b", plain, problem.microbatches);
+}
+
+std::vector<double> prefix_us(const CutProblem& problem, double CutLayer::*seconds) {
+  std::vector<double> prefix{0};
+  for (const CutLayer& layer : problem.layers) {
+    prefix.push_back(prefix.back() + layer.*seconds * 1e6);
+  }
+  return prefix;
+}
+
+Plan lowered(const Schedule& schedule, const Placement& placement) {
+  auto plan = lower(schedule, placement);
+  if (const auto* deadlock = std::get_if<Deadlock>(&plan)) {
+    throw InputError("/schedule", text(*deadlock));
+  }
+  return std::get<Plan>(std::move(plan));
+}
+
+Plan plan_of(const CutProblem& problem, std::uint32_t stages) {
+  if (problem.schedule != nullptr && problem.placement != nullptr) {
+    return lowered(*problem.schedule, *problem.placement);
+  }
+  const bool loops = problem.chunks > 1;
+  const std::string_view name = loops ? "interleaved-1f1b" : "1f1b";
+  const ScheduleEntry& rule = *find_named(schedule_entries(), name);
+  const Placement placement =
+      loops ? rule.place(problem.ranks, stages / problem.ranks) : rule.place(stages, 1);
+  const Schedule schedule = make_schedule(rule, placement, {problem.microbatches, {}});
+  return lowered(schedule, placement);
+}
+
+Time duration_of(const WorkClass& work, std::uint32_t begin, std::uint32_t end,
+                 const StageTimes& times) {
+  switch (work.pass) {
+    case Pass::forward:
+    case Pass::recompute:
+      return times.forward(begin, end);
+    case Pass::backward:
+      return times.backward(begin, end);
+    case Pass::backward_input:
+      return times.input(begin, end);
+    case Pass::backward_weight:
+      return times.weight(begin, end);
+    case Pass::send_activation:
+      return times.transfer(end);
+    case Pass::send_gradient:
+      return times.transfer(begin);
+    default:
+      return {};
+  }
+}
+
+/// How far each stage is in its order.
+struct Progress {
+  std::uint32_t forwards = 0;
+  std::uint32_t backwards = 0;
+};
+
+/// Whether the next action of a stage is a backward: warm-up, then both in turn.
+bool backward_is_next(const Progress& of, std::uint32_t warm_up, std::uint32_t microbatches) {
+  return of.forwards == microbatches || of.forwards > warm_up + of.backwards;
 }
 
 }  // namespace
@@ -45,6 +116,104 @@ bool CutJudge::take(std::span<const std::uint32_t> cuts, bool or_as_good, Simula
   if (time > best.time || (time == best.time && !or_as_good)) return false;
   best = {{cuts.begin(), cuts.end()}, time};
   return true;
+}
+
+StageTimes::StageTimes(const CutProblem& problem, const CutChain& chain)
+    : forward_us_(prefix_us(problem, &CutLayer::forward_s)),
+      backward_us_(prefix_us(problem, &CutLayer::backward_s)),
+      input_us_(prefix_us(problem, &CutLayer::input_s)),
+      weight_us_(prefix_us(problem, &CutLayer::weight_s)),
+      transfer_(chain.boundary_bytes.size()) {
+  if (problem.transfers == CutTransfers::none) return;
+  latency_ = from_us(problem.latency_s * 1e6);
+  if (!problem.bandwidth_bytes_per_s) return;
+  for (std::size_t i = 0; i < transfer_.size(); ++i) {
+    transfer_[i] = from_us(chain.boundary_bytes[i] / *problem.bandwidth_bytes_per_s * 1e6);
+  }
+}
+
+EngineTimes::EngineTimes(const CutProblem& problem, const StageTimes& times, std::uint32_t stages)
+    : times_(times) {
+  priced_.plan = plan_of(problem, stages);
+  for (const WorkClass& work : priced_.plan.classes) {
+    priced_.costs.duration.emplace_back();
+    priced_.costs.latency.push_back(passes_on(work.pass) ? times_.latency() : Time{});
+  }
+}
+
+Time EngineTimes::operator()(std::span<const std::uint32_t> cuts) {
+  ++runs_;
+  const Plan& plan = priced_.plan;
+  for (std::size_t work = 0; work < plan.classes.size(); ++work) {
+    const std::uint32_t stage = plan.model_stage[index(plan.classes[work].stage)];
+    priced_.costs.duration[work] =
+        duration_of(plan.classes[work], cuts[stage], cuts[stage + 1], times_);
+  }
+  check_clock(plan, priced_.costs, "/model");
+  timeline_ = relax(priced_, std::move(timeline_));
+  return makespan(plan, timeline_);
+}
+
+OneFOneBTimes::OneFOneBTimes(const StageTimes& times, std::uint32_t stages,
+                             std::uint32_t microbatches)
+    : times_(times),
+      stages_(stages),
+      microbatches_(microbatches),
+      state_(stages),
+      arrivals_(std::size_t{stages} * microbatches) {
+  std::vector<Progress> progress(stages);
+  const std::size_t all = std::size_t{2} * stages * microbatches;
+  while (steps_.size() < all) {
+    for (std::uint32_t s = 0; s < stages; ++s) {
+      Progress& own = progress[s];
+      const std::uint32_t warm_up = std::min(microbatches, stages - s - 1);
+      while (own.backwards < microbatches) {
+        const bool backward = backward_is_next(own, warm_up, microbatches);
+        if (backward && s + 1 < stages && progress[s + 1].backwards <= own.backwards) break;
+        if (!backward && s > 0 && progress[s - 1].forwards <= own.forwards) break;
+        std::uint32_t& count = backward ? own.backwards : own.forwards;
+        steps_.push_back({s, count++, backward});
+      }
+    }
+  }
+}
+
+void OneFOneBTimes::forward(const Step& step) {
+  Stage& own = state_[step.stage];
+  std::int64_t& arrived = arrival(step);
+  const std::int64_t end = std::max(own.free, arrived) + own.forward;
+  own.free = end;
+  arrived = end;  // of the last stage: its gradient is there
+  if (step.stage + 1 == stages_) return;
+  own.forward_link_free = std::max(own.forward_link_free, end) + own.transfer;
+  arrivals_[(step.stage + 1) * microbatches_ + step.microbatch] =
+      own.forward_link_free + times_.latency().picoseconds;
+}
+
+void OneFOneBTimes::backward(const Step& step) {
+  Stage& own = state_[step.stage];
+  const std::int64_t end = std::max(own.free, arrival(step)) + own.backward;
+  own.free = end;
+  if (step.stage == 0) return;
+  own.backward_link_free = std::max(own.backward_link_free, end) + state_[step.stage - 1].transfer;
+  arrivals_[(step.stage - 1) * microbatches_ + step.microbatch] =
+      own.backward_link_free + times_.latency().picoseconds;
+}
+
+Time OneFOneBTimes::operator()(std::span<const std::uint32_t> cuts) {
+  for (std::uint32_t s = 0; s < stages_; ++s) {
+    state_[s] = {.forward = times_.forward(cuts[s], cuts[s + 1]).picoseconds,
+                 .backward = times_.backward(cuts[s], cuts[s + 1]).picoseconds,
+                 .transfer = times_.transfer(cuts[s + 1]).picoseconds,
+                 .free = 0,
+                 .forward_link_free = 0,
+                 .backward_link_free = 0};
+  }
+  std::fill_n(arrivals_.begin(), microbatches_, 0);
+  for (const Step& step : steps_) step.backward ? backward(step) : forward(step);
+  std::int64_t last = 0;
+  for (const Stage& stage : state_) last = std::max(last, stage.free);
+  return {last};
 }
 
 }  // namespace penstock

@@ -1,6 +1,7 @@
 #include "schedules/policies/choosing/zero_bubble_search.hpp"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -187,6 +188,42 @@ class Attempt {
   std::set<std::pair<Time, std::size_t>> awake_;  // at equal times the last stage comes first
 };
 
+/// Whether an activation holds the buffer (not a transfer, not the whole run).
+bool is_of_activation(BufferKind kind) {
+  return kind == BufferKind::stash || kind == BufferKind::input_stash ||
+         kind == BufferKind::recomputed || kind == BufferKind::pending_weight;
+}
+
+/// Memory that actions of a class allocate, minus what they free.
+std::int64_t taken_by(const WorkClass& work, const Plan& plan, const Costs& costs) {
+  std::int64_t bytes = 0;
+  for (const MemoryEffect& effect : work.effects) {
+    if (!is_of_activation(plan.buffers[effect.buffer].kind)) continue;
+    const auto size = static_cast<std::int64_t>(costs.bytes[effect.buffer]);
+    bytes += effect.takes ? size : -size;
+  }
+  return bytes;
+}
+
+/// The field for the time of a pass; null for other passes.
+Time* time_of(Pass pass, StagePrice& price) {
+  switch (pass) {
+    case Pass::forward:
+      return &price.forward;
+    case Pass::recompute:
+    case Pass::backward_input:
+      return &price.input;
+    case Pass::backward_weight:
+      return &price.weight;
+    case Pass::send_activation:
+      return &price.to_next;
+    case Pass::send_gradient:
+      return &price.to_previous;
+    default:
+      return nullptr;
+  }
+}
+
 }  // namespace
 
 std::vector<std::vector<Pass>> zero_bubble_rows(std::span<const StagePrice> prices,
@@ -203,6 +240,37 @@ std::vector<std::vector<Pass>> zero_bubble_rows(std::span<const StagePrice> pric
     best = attempt.take_passes();
   }
   return best;
+}
+
+std::vector<StagePrice> stage_prices(const Plan& plan, const Costs& costs) {
+  std::vector<StagePrice> prices(plan.model_stage.size());
+  std::vector<std::int64_t> kept(prices.size()), pending(prices.size());
+  std::map<std::pair<std::size_t, Pass>, Time> longest_of;
+  for (std::size_t c = 0; c < plan.classes.size(); ++c) {
+    const WorkClass& work = plan.classes[c];
+    const std::size_t stage = index(work.stage);
+    if (Time* time = time_of(work.pass, prices[stage])) {
+      // Recomputed microbatches have work classes of their own, so a pass may have several.
+      Time& longest = longest_of[{stage, work.pass}];
+      const Time takes = costs.duration[c] + costs.latency[c];
+      if (takes > longest) *time += takes - longest;
+      longest = std::max(longest, takes);
+    }
+    if (work.pass == Pass::forward) {
+      kept[stage] = std::max(kept[stage], taken_by(work, plan, costs));
+    }
+    if (work.pass == Pass::backward_weight) {
+      pending[stage] = std::max(pending[stage], -taken_by(work, plan, costs));
+    }
+  }
+  for (std::size_t stage = 0; stage < prices.size(); ++stage) {
+    // What R restores lives briefly: no reason to delay forwards.
+    if (kept[stage] <= 0) continue;
+    prices[stage].activation_bytes = static_cast<std::uint64_t>(kept[stage]);
+    prices[stage].pending_bytes =
+        static_cast<std::uint64_t>(std::max<std::int64_t>(0, pending[stage]));
+  }
+  return prices;
 }
 
 }  // namespace penstock

@@ -10,7 +10,7 @@
 #include "experiments/show/pictures/palette.hpp"
 #include "gui/models/view/time_axis.hpp"
 #include "gui/views/canvas/look.hpp"
-#include "sim/report/idle_cause.hpp"
+#include "sim/report/idle.hpp"
 #include "tests/gui/views/opened.hpp"
 #include "tests/support/scratch.hpp"
 

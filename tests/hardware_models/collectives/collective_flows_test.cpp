@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "hardware_models/collectives/registry.hpp"
-#include "hardware_models/collectives/rounds/flows.hpp"
+#include "hardware_models/collectives/rounds/rounds.hpp"
 #include "hardware_models/topologies/registry.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"

@@ -1,10 +1,9 @@
-#include "hardware_models/links/weight_collectives.hpp"
-
 #include <doctest/doctest.h>
 
 #include <vector>
 
 #include "hardware_models/links/groups.hpp"
+#include "hardware_models/links/link_costs.hpp"
 #include "hardware_models/registry.hpp"
 #include "sim/base/named.hpp"
 

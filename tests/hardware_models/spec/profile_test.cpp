@@ -1,9 +1,9 @@
-#include "hardware_models/spec/profile.hpp"
-
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
 
 #include <algorithm>
+
+#include "hardware_models/spec/hardware_spec.hpp"
 
 namespace penstock::testing {
 namespace {

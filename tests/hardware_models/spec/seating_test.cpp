@@ -1,5 +1,3 @@
-#include "hardware_models/spec/seating.hpp"
-
 #include <doctest/doctest.h>
 
 #include <set>

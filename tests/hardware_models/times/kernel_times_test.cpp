@@ -1,8 +1,6 @@
-#include "hardware_models/times/kernel_times.hpp"
-
 #include <doctest/doctest.h>
 
-#include "hardware_models/times/tiling.hpp"
+#include "hardware_models/times/roofline_time.hpp"
 
 namespace penstock::testing {
 namespace {

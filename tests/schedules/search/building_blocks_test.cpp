@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "schedules/search/gap_filling.hpp"
-#include "schedules/search/lengthening.hpp"
 #include "schedules/search/sequences.hpp"
 #include "tests/support/searched_pipelines.hpp"
 

@@ -6,9 +6,9 @@
 #include <numeric>
 #include <vector>
 
-#include "schedules/search/bounds.hpp"
 #include "schedules/search/form_choice.hpp"
 #include "schedules/search/list_scheduling.hpp"
+#include "schedules/search/order_problem.hpp"
 #include "schedules/search/order_search.hpp"
 #include "schedules/search/sequences.hpp"
 #include "tests/support/searched_pipelines.hpp"

@@ -7,11 +7,10 @@
 #include <array>
 #include <vector>
 
-#include "schedules/search/bounds.hpp"
 #include "schedules/search/exhaustive.hpp"
 #include "schedules/search/form_choice.hpp"
-#include "schedules/search/lengthening.hpp"
 #include "schedules/search/list_scheduling.hpp"
+#include "schedules/search/order_problem.hpp"
 #include "schedules/search/sequences.hpp"
 #include "tests/support/searched_pipelines.hpp"
 

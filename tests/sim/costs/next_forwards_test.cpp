@@ -1,8 +1,8 @@
-#include "sim/costs/next_forwards.hpp"
-
 #include <doctest/doctest.h>
 
 #include <vector>
+
+#include "sim/costs/layer_turns.hpp"
 
 namespace penstock {
 namespace {

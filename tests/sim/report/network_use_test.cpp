@@ -1,7 +1,6 @@
-#include "sim/report/network_use.hpp"
-
 #include <doctest/doctest.h>
 
+#include "sim/report/report.hpp"
 #include "tests/support/system.hpp"
 
 namespace penstock::testing {

@@ -1,10 +1,9 @@
-#include "sim/report/tasks_before.hpp"
-
 #include <doctest/doctest.h>
 
 #include <utility>
 
 #include "sim/engines/relax.hpp"
+#include "sim/report/critical_path.hpp"
 #include "tests/support/system.hpp"
 
 namespace penstock::testing {

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "hardware_models/layers/building/layer_work.hpp"
+#include "hardware_models/layers/building/building.hpp"
 #include "validate/kernels/steps/tensor.hpp"
 
 namespace penstock {

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "experiments/input/model_files/model_file.hpp"
-#include "hardware_models/spec/profile.hpp"
+#include "hardware_models/spec/hardware_spec.hpp"
 
 namespace penstock {
 

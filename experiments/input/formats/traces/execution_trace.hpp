@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "sim/costs/costs.hpp"
-#include "sim/costs/demand.hpp"
+#include "sim/costs/hardware_model.hpp"
 #include "sim/plan/plan.hpp"
 
 namespace penstock {

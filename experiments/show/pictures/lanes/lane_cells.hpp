@@ -11,7 +11,6 @@
 #include "sim/base/time.hpp"
 #include "sim/plan/plan.hpp"
 #include "sim/report/idle.hpp"
-#include "sim/report/idle_cause.hpp"
 #include "sim/timeline/timeline.hpp"
 
 namespace penstock {

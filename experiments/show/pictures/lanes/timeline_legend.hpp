@@ -7,7 +7,7 @@
 #include "experiments/show/pictures/legend.hpp"
 #include "sim/order/schedule.hpp"
 #include "sim/plan/plan.hpp"
-#include "sim/report/idle_cause.hpp"
+#include "sim/report/idle.hpp"
 
 namespace penstock {
 

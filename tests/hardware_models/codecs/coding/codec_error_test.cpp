@@ -1,11 +1,10 @@
-#include "hardware_models/codecs/reference/codec_error.hpp"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "hardware_models/codecs/coding/distribution.hpp"
+#include "hardware_models/codecs/reference/codec_search.hpp"
 
 namespace penstock::testing {
 namespace {

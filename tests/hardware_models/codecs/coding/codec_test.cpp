@@ -7,9 +7,9 @@
 #include <cmath>
 #include <limits>
 
-#include "hardware_models/codecs/coding/bf16.hpp"
+#include "hardware_models/codecs/coding/bits.hpp"
+#include "hardware_models/codecs/coding/block_format.hpp"
 #include "hardware_models/codecs/coding/distribution.hpp"
-#include "hardware_models/codecs/coding/shared_exponent.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/random.hpp"
 

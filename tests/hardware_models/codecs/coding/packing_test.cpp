@@ -5,7 +5,7 @@
 #include <cmath>
 #include <string>
 
-#include "hardware_models/codecs/coding/bf16.hpp"
+#include "hardware_models/codecs/coding/bits.hpp"
 #include "hardware_models/codecs/coding/distribution.hpp"
 #include "hardware_models/codecs/reference/codec.hpp"
 

@@ -5,7 +5,6 @@
 
 #include "schedules/partitioners/registry.hpp"
 #include "schedules/partitioners/simulation/cut_search.hpp"
-#include "schedules/partitioners/simulation/step_bounds.hpp"
 #include "schedules/registry.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "hardware_models/codecs/coding/bf16.hpp"
+#include "hardware_models/codecs/coding/bits.hpp"
 #include "hardware_models/codecs/registry.hpp"
 #include "sim/base/named.hpp"
 

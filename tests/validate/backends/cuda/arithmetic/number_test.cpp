@@ -7,7 +7,7 @@
 #include <initializer_list>
 #include <limits>
 
-#include "hardware_models/codecs/coding/bf16.hpp"
+#include "hardware_models/codecs/coding/bits.hpp"
 
 namespace penstock::testing {
 

@@ -1,4 +1,4 @@
-#include "hardware_models/spec/profile.hpp"
+#include "hardware_models/spec/hardware_spec.hpp"
 
 #include <fmt/format.h>
 

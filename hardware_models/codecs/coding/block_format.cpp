@@ -1,4 +1,4 @@
-#include "hardware_models/codecs/coding/shared_exponent.hpp"
+#include "hardware_models/codecs/coding/block_format.hpp"
 
 #include <Eigen/Core>
 #include <algorithm>
@@ -37,6 +37,15 @@ double share_of(const BlockFormat& format, std::uint32_t mantissa) {
 }
 
 }  // namespace
+
+BlockFormat shared_format(const CodecNumbers& numbers) {
+  BlockFormat format;
+  format.block = numbers.whole("block");
+  format.stride = numbers.whole("stride");
+  format.mantissa_bits = numbers.whole("bits");
+  format.exponent_bits = numbers.whole("exponent_bits");
+  return format;
+}
 
 std::uint32_t exponent_code(float magnitude, std::uint32_t bits) {
   if (!std::isfinite(magnitude)) return not_finite(bits);
