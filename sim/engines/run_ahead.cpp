@@ -85,7 +85,7 @@ std::optional<Standstill> RunAhead::run() {
     now_ = events_.next_time();
     // All that happens at one moment is known before anything is decided.
     while (const auto event = events_.pop_at(now_)) happen(*event);
-    transfers_.settle(now_, {});
+    transfers_.settle(now_);
   }
   for (const TaskId task : plan_.followers) timeline_.begin[task] = timeline_.begin[task - 1];
   const bool done =

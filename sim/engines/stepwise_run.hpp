@@ -11,6 +11,7 @@
 #include "sim/engines/event_queue.hpp"
 #include "sim/engines/memory_room.hpp"
 #include "sim/engines/standstill.hpp"
+#include "sim/engines/stepwise.hpp"
 #include "sim/engines/transfers.hpp"
 #include "sim/plan/plan.hpp"
 #include "sim/plan/transfer_readers.hpp"
@@ -18,13 +19,19 @@
 
 namespace penstock {
 
-/// One run of the stepwise engine, the implementation of `run_stepwise`. Its parts: events
-/// (stepwise), cell starts (stepwise_cells), transfers (stepwise_transfers), and deadlocks
-/// (stepwise_halt).
+/// Who takes part in a stepwise run, each where there is one.
+struct Participants {
+  Dispatcher* dispatcher = nullptr;
+  std::vector<TaskId>* ran = nullptr;
+  Workers* workers = nullptr;
+};
+
+/// One run of the stepwise engine, the implementation of `run_stepwise`: events and cells
+/// (stepwise), transfers and deadlocks (stepwise_transfers).
 class Stepwise {
  public:
   Stepwise(const Plan& plan, const Costs& costs, const Conditions& conditions, Timeline& timeline,
-           Dispatcher* dispatcher, std::vector<TaskId>* ran);
+           const Participants& participants);
   std::optional<Standstill> run();
 
  private:
@@ -40,13 +47,15 @@ class Stepwise {
     std::uint32_t in_flight = 0;  // transfers that it sends or receives
     std::uint32_t sends = 0;
     std::uint32_t receives = 0;
-    std::uint32_t unsent = 0;  // blocking sends: those that have not left yet
+    std::uint32_t unsent = 0;    // blocking sends: those that have not left yet
+    TaskId waits_for = no_task;  // the first input that its next cell lacks
     TaskId sent_last = no_task;
     Time sent_at{};
     Time free_at{};             // end of its last cell
     Time lacks_memory = never;  // when its next cell began to wait for memory only
 
-    // The running cell: remaining time at full speed as of `since`.
+    // The running cell: its length, and the remaining time at full speed as of `since`.
+    Time length{};
     double left = 0;
     Time since{};
     double speed = 1;
@@ -60,17 +69,23 @@ class Stepwise {
   void hand_over(TaskId task);
 
   // Consequences at the same moment.
-  void settle();
+  bool settle();
+  void settle_transfers() {
+    transfers_.settle(now_, [this](TaskId transfer) { return start_if_may(transfer); });
+  }
   void try_start(std::uint32_t rank);
   void start_cell(std::uint32_t rank, std::span<const TaskId> cell);
+  void set_length(std::uint32_t rank, Time length);
+  bool ask_workers();
   bool is_there(TaskId task) const { return end_[task] != unknown && end_[task] <= now_; }
-  bool inputs_are_there(TaskId task) const;
+  TaskId first_missing(TaskId task) const;
   bool choose(std::uint32_t rank);
   bool is_launched(std::uint32_t rank);
   bool has_memory(Row& row, std::span<const TaskId> cell);
   TaskId last_input(const Row& row, TaskId task) const;
   void slow_links();
   void set_speed(std::uint32_t rank);
+  void set_end(std::uint32_t rank, Time end);
 
   // Transfers.
   bool may_start(TaskId transfer);
@@ -81,6 +96,7 @@ class Stepwise {
 
   std::span<const TaskId> first_cell(std::span<const TaskId> rest) const;
   void look_at(std::uint32_t rank);
+  void look_at_reader(std::uint32_t rank, TaskId transfer);
   /// Marks a rank whose running cell or sends have changed.
   void touch(std::uint32_t rank) {
     if (slows_) touched_.push_back(rank);
@@ -96,10 +112,12 @@ class Stepwise {
   const Plan& plan_;
   const Costs& costs_;
   const Conditions& conditions_;
-  bool slows_;  // actions and transfers slow each other down
+  bool slows_;         // actions and transfers slow each other down
+  bool looks_always_;  // what a rank can do depends on more than its inputs and sends
   Timeline& timeline_;
   Dispatcher* dispatcher_;
   std::vector<TaskId>* ran_;
+  Workers* workers_;
   std::vector<Time>& end_;
   ResourceOrders orders_;
   std::vector<std::uint32_t> place_of_;  // with a dispatcher: index of a task in the orders
@@ -110,9 +128,9 @@ class Stepwise {
   std::vector<std::vector<std::uint32_t>> links_of_;  // by rank
   EventQueue events_;
   Transfers transfers_;
-  Transfers::Gate gate_;
   std::vector<std::uint32_t> dirty_;      // ranks that may be able to start something
   std::vector<std::uint32_t> looked_at_;  // ranks being checked
+  std::vector<std::uint32_t> started_;    // with workers: ranks whose lengths are not known yet
   std::vector<std::uint32_t> touched_;    // ranks whose running cell or sends have changed
   Time now_{};
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 #include <utility>
 
 namespace penstock {
@@ -19,6 +20,21 @@ std::vector<std::uint32_t> without_repetitions(std::vector<std::uint32_t> route)
   return route;
 }
 
+/// What comes at one moment mostly comes in order.
+template <class Items, class Less>
+void sort_unless_sorted(Items& items, Less less) {
+  if (!std::is_sorted(items.begin(), items.end(), less))
+    std::sort(items.begin(), items.end(), less);
+}
+
+constexpr std::uint64_t second_part = std::uint64_t{1} << 32;
+constexpr std::uint64_t one_cell = std::uint64_t{1} << 33;
+
+auto key_of(const Plan& plan, const WorkClass& work) {
+  const Link& link = plan.link(work.resource);
+  return std::tuple(is_tail(work.pass), work.stage, work.pass, link.from, link.to);
+}
+
 }  // namespace
 
 std::vector<bool> private_links(const Plan& plan, const Network& network) {
@@ -32,6 +48,74 @@ std::vector<bool> private_links(const Plan& plan, const Network& network) {
     }
   }
   return is_private;
+}
+
+void ArrivalOrder::sort(std::vector<TaskId>& ready) {
+  if (ready.size() < 2) return;
+  if (place_of_class_.empty()) order_classes();
+  arrivals_.clear();
+  for (const TaskId transfer : ready) arrivals_.push_back(arrival_of(transfer));
+  count_cells();
+  // Numbers of tasks decide within one link alone: between links they are no more than the way a
+  // plan was made.
+  sort_unless_sorted(arrivals_, [](const Arrival& a, const Arrival& b) {
+    return a.place != b.place ? a.place < b.place : a.transfer < b.transfer;
+  });
+  for (std::size_t i = 0; i < ready.size(); ++i) ready[i] = arrivals_[i].transfer;
+}
+
+/// Classes of equal keys share a place.
+void ArrivalOrder::order_classes() {
+  std::vector<std::uint32_t> order;
+  for (std::uint32_t c = 0; c < plan_.classes.size(); ++c) {
+    if (plan_.is_link(plan_.classes[c].resource)) order.push_back(c);
+  }
+  const auto key = [&](std::uint32_t c) { return key_of(plan_, plan_.classes[c]); };
+  std::sort(order.begin(), order.end(),
+            [&](std::uint32_t a, std::uint32_t b) { return key(a) < key(b); });
+  place_of_class_.resize(plan_.classes.size());
+  for (std::size_t i = 1; i < order.size(); ++i) {
+    const bool shares = key(order[i - 1]) == key(order[i]);
+    place_of_class_[order[i]] = place_of_class_[order[i - 1]] + (shares ? 0 : 1);
+  }
+}
+
+ArrivalOrder::Arrival ArrivalOrder::arrival_of(TaskId transfer) const {
+  const TaskId input = plan_.input[transfer];
+  const std::uint32_t work = plan_.work[transfer];
+  const std::uint64_t place = place_of_class_[work];
+  if (plan_.classes[work].pass == Pass::reduce_early) return early_reduction(transfer, place);
+  if (input >= plan_.tasks()) {
+    return {plan_.classes[work].resource, transfer, input, transfer, place};
+  }
+  const WorkClass& maker = plan_.class_of(input);
+  if (!maker.follows_partner) return {maker.resource, input, input, transfer, place};
+  return {maker.resource, input, input - 1, transfer, second_part + place};
+}
+
+/// It belongs to the action behind its maker, so it follows what the maker itself sends.
+ArrivalOrder::Arrival ArrivalOrder::early_reduction(TaskId transfer, std::uint64_t place) const {
+  TaskId maker = transfer;
+  plan_.for_each_input(transfer, [&](TaskId input) {
+    if (!plan_.is_link(plan_.class_of(input).resource)) maker = input;
+  });
+  return {plan_.class_of(maker).resource, maker, transfer, transfer, place};
+}
+
+/// Adds to places how many cells of the same rank made something before.
+void ArrivalOrder::count_cells() {
+  sort_unless_sorted(arrivals_, [](const Arrival& a, const Arrival& b) {
+    return std::tie(a.made_on, a.maker, a.transfer) < std::tie(b.made_on, b.maker, b.transfer);
+  });
+  std::uint64_t before = 0;
+  for (std::size_t i = 1; i < arrivals_.size(); ++i) {
+    if (arrivals_[i - 1].made_on != arrivals_[i].made_on) {
+      before = 0;
+    } else if (arrivals_[i - 1].cell != arrivals_[i].cell) {
+      before += one_cell;
+    }
+    arrivals_[i].place += before;
+  }
 }
 
 Transfers::Transfers(const Plan& plan, const Costs& costs, const Conditions& conditions,
@@ -130,9 +214,14 @@ bool Transfers::is_first(const Line& line, TaskId transfer) const {
   });
 }
 
-void Transfers::settle(Time now, const Gate& gate) {
-  queue_up();
-  start_what_can(now, gate);
+/// The first that came goes first.
+void Transfers::sort_considered() {
+  sort_unless_sorted(considered_, [&](std::uint32_t a, std::uint32_t b) {
+    return lines_[a].waiting.front().number < lines_[b].waiting.front().number;
+  });
+}
+
+void Transfers::share_anew(Time now) {
   for (const std::uint32_t link : to_slow_) {
     const Line& line = lines_[link];
     if (line.active == no_task) continue;
@@ -146,33 +235,6 @@ void Transfers::settle(Time now, const Gate& gate) {
   for (const auto& [link, rate] : share_.solve()) {
     set_speed(link, rate / lines_[link].full_rate, now);
   }
-}
-
-/// First come first served, also when a rank can only send or receive a few at a time.
-void Transfers::start_what_can(Time now, const Gate& gate) {
-  while (!to_consider_.empty()) {
-    considered_.clear();
-    std::swap(considered_, to_consider_);
-    std::sort(considered_.begin(), considered_.end(), [&](std::uint32_t a, std::uint32_t b) {
-      return lines_[a].waiting.front().number < lines_[b].waiting.front().number;
-    });
-    for (const std::uint32_t link : considered_) try_start(link, now, gate);
-  }
-}
-
-void Transfers::try_start(std::uint32_t link, Time now, const Gate& gate) {
-  Line& line = lines_[link];
-  line.to_consider = false;
-  if (line.free_at > now) return tell_when_free(link);
-  const TaskId transfer = line.waiting.front().transfer;
-  if (!is_first(line, transfer)) return;
-  if (gate && !gate(transfer)) {
-    if (!std::exchange(line.gives_way, true)) consider_next(line);
-    return;
-  }
-  line.gives_way = false;
-  line.waiting.pop();
-  start(link, transfer, now);
 }
 
 void Transfers::start(std::uint32_t link, TaskId transfer, Time now) {

@@ -98,7 +98,7 @@ void LinkClerk::decide_next_moment() {
       known(transfers_->leave(*event));
     }
   }
-  transfers_->settle(now, {});
+  transfers_->settle(now);
 }
 
 /// No later send of a running rank can be ready before.

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "sim/engines/run_ahead.hpp"
 #include "validate/machine/cores.hpp"
 #include "validate/ranks/rank_clocks.hpp"
 
@@ -77,8 +78,8 @@ RankRunner<Clock>::RankRunner(const Job& job, Transport& transport, std::vector<
       words_(tensor_words(job)),
       recorder_(tasks_by_rank(programs_)),
       link_free_(job.priced.plan.links.size()) {
-  if (needs_steps(job.priced.conditions)) {
-    steps_clerk_ = std::make_unique<StepClerk>(job.priced);
+  if (!may_run_ahead(job.priced.conditions)) {
+    workers_ = std::make_unique<StepWorkers>(job.priced.plan);
   } else if (shares_links(job.priced)) {
     clerk_ = std::make_unique<LinkClerk>(job.priced);
   }
@@ -122,17 +123,21 @@ RunOutcome RankRunner<Clock>::run() {
   recorder_.clear();
   std::fill(link_free_.begin(), link_free_.end(), Time{});
   if (clerk_) clerk_->begin();
-  if (steps_clerk_) steps_clerk_->begin();
+  if (workers_) workers_->begin();
   for (RankState& rank : ranks_) {
     rank.fault.clear();
     rank.launched = job_.priced.costs.launch;
-    rank.took = {};
   }
   for (RankBody& body : bodies_) body.begin();
-  on_all_ranks([this](std::uint32_t rank) { run_rank(rank); });
+  std::optional<RunOutcome> outcome;
+  if (workers_) {
+    outcome = run_by_engine();
+  } else {
+    on_all_ranks([this](std::uint32_t rank) { run_rank(rank); });
+  }
   ++iteration_;
   if (auto fault = standstill()) return *std::move(fault);
-  if (steps_clerk_) return by_steps();
+  if (outcome) return *std::move(outcome);
   if (clerk_) record_transfers();
   const Plan& plan = job_.priced.plan;
   return recorder_.timeline(plan, plan.tasks() - tasks_of(programs_));
@@ -142,12 +147,11 @@ template <class Clock>
 void RankRunner<Clock>::run_rank(std::uint32_t rank) {
   ranks_[rank].clock.start();
   const RankProgram& program = programs_[rank];
-  for (std::size_t at = 0; at < program.size(); ++at) {
-    ranks_[rank].at = program[at].task;
-    if (!run_step(rank, program[at], at + 1 < program.size() ? &program[at + 1] : nullptr)) return;
+  for (const Step& step : program) {
+    ranks_[rank].at = step.task;
+    if (!run_step(rank, step)) return;
   }
   if (clerk_) clerk_->finish(rank);
-  if (steps_clerk_) steps_clerk_->finish(rank, ranks_[rank].took);
   transport_.finish(rank);
   ranks_[rank].clock.finish();
 }
@@ -161,38 +165,39 @@ void RankRunner<Clock>::record_transfers() {
   }
 }
 
-/// The clerk alone knows when everything ran.
+/// The engine alone knows when everything ran; it needs a thread beside those of the ranks.
 template <class Clock>
-Timeline RankRunner<Clock>::by_steps() {
-  for (std::uint32_t rank = 0; rank < programs_.size(); ++rank) {
-    const auto add = [&](TaskId task) { recorder_.add(rank, task, steps_clerk_->span(task)); };
-    for (const Step& step : programs_[rank]) {
-      add(step.task);
-      if (step.beside != no_task) add(step.beside);
-    }
-    for_each_send(programs_[rank], [&](const TensorSend& sending) { add(sending.transfer); });
-  }
-  Timeline timeline = recorder_.timeline(job_.priced.plan);
-  timeline.slowed = steps_clerk_->slowed();
-  return timeline;
+RunOutcome RankRunner<Clock>::run_by_engine() {
+  RunOutcome outcome;
+  penstock::on_all_ranks(
+      group_.size() + 1,
+      [&](std::uint32_t which) {
+        if (which < group_.size()) return run_rank(group_.first + which);
+        outcome = run_stepwise(job_.priced, *workers_);
+        if (std::holds_alternative<Standstill>(outcome)) halt();
+      },
+      [this] { halt(); });
+  return outcome;
 }
 
 template <class Clock>
 void RankRunner<Clock>::halt() {
   transport_.halt();
   if (clerk_) clerk_->halt();
-  if (steps_clerk_) steps_clerk_->halt();
+  if (workers_) workers_->halt();
 }
 
 /// Returns whether the run continues.
 template <class Clock>
-bool RankRunner<Clock>::run_step(std::uint32_t rank, const Step& step, const Step* after) {
+bool RankRunner<Clock>::run_step(std::uint32_t rank, const Step& step) {
   try {
-    if (steps_clerk_ && !await_start(rank, step, after)) return false;
+    if (workers_ && !await_start(rank, step)) return false;
     if (!receive(rank, step) || !send(rank, step, step.early)) return false;
     await_launch(rank);
-    compute(rank, step);
-    return send(rank, step, step.sends);
+    const Time took = compute(rank, step);
+    if (!send(rank, step, step.sends)) return false;
+    if (workers_) workers_->finish(rank, took);
+    return true;
   } catch (const OrderFailure& failure) {
     ranks_[rank].fault = fmt::format("{} on rank {}: {}", task_text(job_.priced.plan, step.task),
                                      rank, failure.what());
@@ -203,8 +208,8 @@ bool RankRunner<Clock>::run_step(std::uint32_t rank, const Step& step, const Ste
 
 /// Waits for the start of a step; returns whether it may continue.
 template <class Clock>
-bool RankRunner<Clock>::await_start(std::uint32_t rank, const Step& step, const Step* after) {
-  const auto begin = steps_clerk_->start(rank, ranks_[rank].took, step, after);
+bool RankRunner<Clock>::await_start(std::uint32_t rank, const Step& step) {
+  const auto begin = workers_->await_start(rank, step.task);
   if (begin) ranks_[rank].clock.await(*begin);
   return begin.has_value();
 }
@@ -236,7 +241,7 @@ bool RankRunner<Clock>::receive(std::uint32_t rank, const Step& step) {
       return false;
     }
     bodies_[rank].take_in(reading);
-    if (!clerk_ && !steps_clerk_) state.clock.await(from_ns(message->arrival_ns));
+    if (!clerk_ && !workers_) state.clock.await(from_ns(message->arrival_ns));
   }
   return true;
 }
@@ -244,20 +249,21 @@ bool RankRunner<Clock>::receive(std::uint32_t rank, const Step& step) {
 /// The host issues the actions of its rank one after the other.
 template <class Clock>
 void RankRunner<Clock>::await_launch(std::uint32_t rank) {
-  if (steps_clerk_ || !job_.priced.costs.has_launches()) return;
+  if (workers_ || !job_.priced.costs.has_launches()) return;
   RankState& state = ranks_[rank];
   state.launched += job_.priced.costs.issue;
   state.clock.await(state.launched);
 }
 
 template <class Clock>
-void RankRunner<Clock>::compute(std::uint32_t rank, const Step& step) {
+Time RankRunner<Clock>::compute(std::uint32_t rank, const Step& step) {
   const std::int64_t asked_ns = job_.task_ns(step.task);
   const Span span = ranks_[rank].clock.time(asked_ns, [&] { bodies_[rank].perform(step); });
-  ranks_[rank].took = span.end - span.begin;
-  if (steps_clerk_) return;
-  recorder_.add(rank, step.task, span);
-  if (step.beside != no_task) recorder_.add(rank, step.beside, span);
+  if (!workers_) {
+    recorder_.add(rank, step.task, span);
+    if (step.beside != no_task) recorder_.add(rank, step.beside, span);
+  }
+  return span.end - span.begin;
 }
 
 /// Returns whether the run continues.
@@ -296,7 +302,7 @@ void RankRunner<Clock>::transmit(std::uint32_t rank, const TensorSend& sending, 
                                  std::span<const std::uint64_t> words) {
   if (clerk_) {
     clerk_->send(sending.transfer, ranks_[rank].clock.now(), sending.brings_back);
-  } else if (!steps_clerk_) {
+  } else if (!workers_) {
     Time& free = link_free_[sending.link];
     const Time begin = std::max(free, from_ns(message.arrival_ns));
     free = begin + from_ns(job_.task_ns(sending.transfer));
@@ -337,10 +343,6 @@ std::optional<Standstill> RankRunner<Clock>::standstill() const {
   const auto stuck = transport_.deadlock();
   if (!stuck.empty()) return deadlock(stuck);
   if (clerk_ && !clerk_->deadlock().empty()) return deadlock(clerk_->deadlock());
-  if (steps_clerk_ && !steps_clerk_->deadlock().empty()) {
-    return Standstill{
-        "deadlock", Rank{0}, {}, std::string(before_deadlock) + steps_clerk_->deadlock()};
-  }
   return std::nullopt;
 }
 

@@ -16,7 +16,7 @@
 #include "validate/machine/quiet.hpp"
 #include "validate/ranks/link_clerk.hpp"
 #include "validate/ranks/rank_body.hpp"
-#include "validate/ranks/step_clerk.hpp"
+#include "validate/ranks/step_workers.hpp"
 #include "validate/transports/transport.hpp"
 
 namespace penstock {
@@ -36,8 +36,8 @@ Standstill joined(const std::vector<Standstill>& deadlocks);
 /// Runs a job, or some of its ranks, with one thread per rank: each receives, computes and sends as
 /// its program says. The transport moves tensors; the clocks (see rank_clocks.hpp) define time. The
 /// runner has exclusive use of both. When ranks share links, a clerk knows when tensors arrive;
-/// otherwise their sender does. When ranks act on each other in other ways, another clerk grants
-/// every start.
+/// otherwise their sender does. When ranks act on each other in other ways, the simulator's engine
+/// starts every step.
 template <class Clock>
 class RankRunner {
  public:
@@ -68,23 +68,22 @@ class RankRunner {
     std::vector<std::uint64_t> kept;  // evicted tensors, until they return
     std::string fault;                // of a received tensor
     Time launched{};                  // its last action, by its host
-    Time took{};                      // its last action
   };
 
   void on_all_ranks(const std::function<void(std::uint32_t)>& work);
   void run_rank(std::uint32_t rank);
-  bool run_step(std::uint32_t rank, const Step& step, const Step* after);
-  bool await_start(std::uint32_t rank, const Step& step, const Step* after);
+  RunOutcome run_by_engine();
+  bool run_step(std::uint32_t rank, const Step& step);
+  bool await_start(std::uint32_t rank, const Step& step);
   bool receive(std::uint32_t rank, const Step& step);
   bool await(std::uint32_t rank, const Step& step);
-  void compute(std::uint32_t rank, const Step& step);
+  Time compute(std::uint32_t rank, const Step& step);
   bool send(std::uint32_t rank, const Step& step, const std::vector<TensorSend>& sends);
   bool send_back(std::uint32_t rank, const TensorSend& sending);
   void transmit(std::uint32_t rank, const TensorSend& sending, Message message,
                 std::span<const std::uint64_t> words);
   void await_launch(std::uint32_t rank);
   void record_transfers();
-  Timeline by_steps();
   void halt();
   template <class Awaited>
   Standstill deadlock(const std::vector<std::optional<Awaited>>& stuck) const;
@@ -103,7 +102,7 @@ class RankRunner {
   std::vector<Time> link_free_;   // by link; the sender's own
   // One of them, or none when nothing is shared.
   std::unique_ptr<LinkClerk> clerk_;
-  std::unique_ptr<StepClerk> steps_clerk_;
+  std::unique_ptr<StepWorkers> workers_;
   std::uint32_t iteration_ = 0;
 };
 

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "sim/engines/run_ahead.hpp"
 #include "validate/ranks/rank_runner.hpp"
 
 namespace penstock {
@@ -22,7 +23,7 @@ std::optional<Obstacle> thread_obstacle(const PricedPlan& priced) {
 
 std::optional<Obstacle> apart_obstacle(const PricedPlan& priced) {
   if (auto obstacle = thread_obstacle(priced)) return obstacle;
-  if (needs_steps(priced.conditions)) {
+  if (!may_run_ahead(priced.conditions)) {
     return Obstacle{.of_machine = false,
                     .text =
                         "ranks that wait for memory or for each other; cpu_logical does, in one "

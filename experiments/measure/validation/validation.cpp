@@ -13,12 +13,12 @@
 #include "sim/base/error.hpp"
 #include "sim/costs/chance.hpp"
 #include "sim/engines/events.hpp"
+#include "sim/engines/run_ahead.hpp"
 #include "validate/job/rank_program.hpp"
 #include "validate/job/replica_ranks.hpp"
 #include "validate/job/sums_of_passes.hpp"
 #include "validate/job/ties_of_copies.hpp"
 #include "validate/processes/process_backend.hpp"
-#include "validate/ranks/step_clerk.hpp"
 
 namespace penstock {
 namespace {
@@ -184,7 +184,7 @@ void check_processes(const BackendEntry& backend, const PricedPlan& priced,
                                  counted(priced.plan.ranks, "rank")));
   }
   if (processes == 1) return;
-  if (needs_steps(priced.conditions)) {
+  if (!may_run_ahead(priced.conditions)) {
     refuse(backend, "ranks that wait for memory or for each other in several processes");
   }
   if (shares_links(priced)) refuse(backend, "links that ranks share in several processes");

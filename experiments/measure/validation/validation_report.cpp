@@ -8,7 +8,7 @@
 #include "experiments/input/files/table.hpp"
 #include "experiments/measure/validation/validation.hpp"
 #include "experiments/show/results/result_json.hpp"
-#include "validate/ranks/step_clerk.hpp"
+#include "sim/engines/run_ahead.hpp"
 
 namespace penstock {
 namespace {
@@ -50,19 +50,20 @@ std::string_view disturbance_text(std::string_view reason) {
   return reason;
 }
 
-/// Ranks of CPU backends wait for memory, for each other and slow down by rules written after the
-/// simulator's.
-bool waits_by_copied_rules(const Validation& validation) {
-  return !validation.torch && needs_steps(validation.job.priced.conditions);
+/// Whether the simulator's engine starts the steps of ranks: where they wait for memory or for each
+/// other, or slow each other down.
+bool shares_rules(const Validation& validation) {
+  return !validation.torch && !may_run_ahead(validation.job.priced.conditions);
 }
+
+constexpr std::string_view shared_rules =
+    "rules shared with the simulator: ranks did their work in an order that the rules allow; "
+    "threads, processes, PyTorch and NCCL prove the rules themselves\n";
 
 std::string structure_text(const Validation& validation) {
   const RunErrors& errors = validation.errors;
   const Targets& targets = validation.targets;
   std::string text = "simulated with the lengths that the actions of each iteration had";
-  if (waits_by_copied_rules(validation)) {
-    text += "; waits and slow-downs follow a copy of the simulator's rules";
-  }
   if (targets.wall_clock) {
     text += fmt::format("; the median, the most is {}", share_text(errors.structure));
   }
@@ -233,6 +234,7 @@ ordered_json validation_json(const Validation& validation) {
   all.update(actions_json(validation));
   all.update(run_json(validation));
   all.update(details_json(validation));
+  if (!validation.fault && shares_rules(validation)) all["rules"] = "shared with the simulator";
   all["torch"] = torch_json(validation);
   all["environment"] = validation.typical.environment;
   all["findings"] = std::move(findings);
@@ -258,6 +260,7 @@ std::string validation_text(const Validation& validation) {
         fmt::format("simulated {} {}, measured {} {}, {}\n\n", time_text(errors.simulated, unit),
                     unit.name, time_text(errors.measured, unit), unit.name, scale_text(validation));
     text += errors_table(validation) + "\n";
+    if (shares_rules(validation)) text += shared_rules;
   }
   if (has_run(validation) && !validation.why_no_score.empty()) {
     text += fmt::format("no errors are reported: {}\n", validation.why_no_score);

@@ -1,4 +1,4 @@
-#include "sim/engines/resource_events.hpp"
+#include "sim/engines/event_queue.hpp"
 
 namespace penstock {
 namespace {
