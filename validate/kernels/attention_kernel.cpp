@@ -1,6 +1,7 @@
 #include "hardware_models/spec/model_spec.hpp"
 #include "validate/kernels/registry.hpp"
 #include "validate/kernels/steps/attention_core.hpp"
+#include "validate/kernels/steps/drawn.hpp"
 #include "validate/kernels/steps/layer_steps.hpp"
 #include "validate/kernels/steps/matrix.hpp"
 

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
 #include "validate/kernels/registry.hpp"
-#include "validate/kernels/steps/layer_steps.hpp"
+#include "validate/kernels/steps/drawn.hpp"
 #include "validate/kernels/steps/matrix.hpp"
 
 namespace penstock::embedding_kernel_file {

@@ -1,4 +1,5 @@
 #include "validate/kernels/registry.hpp"
+#include "validate/kernels/steps/drawn.hpp"
 #include "validate/kernels/steps/layer_steps.hpp"
 #include "validate/kernels/steps/matrix.hpp"
 

@@ -66,10 +66,10 @@ GpuCall call_of(const CommOp& op, const Channel& channel) {
 }
 
 /// The items of a rank without what its actions do.
-RankProgram bare_program(const Job& job, const CommPlan& comms, std::uint32_t rank,
-                         const RankBodies& bodies) {
+GpuRankProgram bare_program(const Job& job, const CommPlan& comms, std::uint32_t rank,
+                            const RankBodies& bodies) {
   const auto links = static_cast<std::uint32_t>(comms.channels.size());
-  RankProgram own{{1, links, {}, bodies.bodies, bodies.sizes}, comms.ranks[rank]};
+  GpuRankProgram own{{1, links, {}, bodies.bodies, bodies.sizes}, comms.ranks[rank]};
   for (const RankItem& item : own.items) {
     GpuTask& task = own.program.tasks.emplace_back();
     task.inputs = item.waits;
@@ -288,9 +288,9 @@ RankBodies rank_bodies(const GpuDevice& device, const Job& job, std::uint32_t ra
   return {own.bodies, sizes};
 }
 
-RankProgram rank_program(const Job& job, const CommPlan& comms, std::uint32_t rank,
-                         const RankBodies& bodies) {
-  RankProgram own = bare_program(job, comms, rank, bodies);
+GpuRankProgram rank_program(const Job& job, const CommPlan& comms, std::uint32_t rank,
+                            const RankBodies& bodies) {
+  GpuRankProgram own = bare_program(job, comms, rank, bodies);
   const Plan& plan = job.priced.plan;
   const GpuProgram whole = gpu_program(job);
   RankTensors tensors;
@@ -317,9 +317,9 @@ RankProgram rank_program(const Job& job, const CommPlan& comms, std::uint32_t ra
   return own;
 }
 
-RankProgram rank_profile(const Job& job, const MultiJob& multi, std::uint32_t rank,
-                         const RankBodies& bodies) {
-  RankProgram own = bare_program(multi.profile, multi.profile_comms, rank, bodies);
+GpuRankProgram rank_profile(const Job& job, const MultiJob& multi, std::uint32_t rank,
+                            const RankBodies& bodies) {
+  GpuRankProgram own = bare_program(multi.profile, multi.profile_comms, rank, bodies);
   const Plan& plan = job.priced.plan;
   const auto first = first_passes(plan, gpu_program(job), rank);
   for (std::uint32_t item = 0; item < own.items.size(); ++item) {

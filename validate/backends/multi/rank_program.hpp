@@ -12,7 +12,7 @@ namespace penstock {
 
 /// What one rank runs: its items as the program of its GPU, a task each. The link of a channel has
 /// its number.
-struct RankProgram {
+struct GpuRankProgram {
   GpuProgram program;
   std::vector<RankItem> items;
   bool carries_layers = false;  // whether tensors between stages hold what layers make
@@ -45,10 +45,10 @@ RankBodies rank_bodies(const GpuDevice& device, const Job& job, std::uint32_t ra
 
 /// The program of a rank in a run. Where actions run layers, each tensor has a buffer of its own as
 /// long as it is needed, and layers read and make it, unless all of them would take too much.
-RankProgram rank_program(const Job& job, const CommPlan& comms, std::uint32_t rank,
-                         const RankBodies& bodies = {});
+GpuRankProgram rank_program(const Job& job, const CommPlan& comms, std::uint32_t rank,
+                            const RankBodies& bodies = {});
 /// The same in a profile: each work class once, one after the other.
-RankProgram rank_profile(const Job& job, const MultiJob& multi, std::uint32_t rank,
+GpuRankProgram rank_profile(const Job& job, const MultiJob& multi, std::uint32_t rank,
                             const RankBodies& bodies = {});
 
 }  // namespace penstock

@@ -23,7 +23,7 @@ namespace {
 
 /// A program of a rank, and what runs it.
 struct RankRunner {
-  RankRunner(const GpuDevice& device, RankProgram program, const GpuComms& comms)
+  RankRunner(const GpuDevice& device, GpuRankProgram program, const GpuComms& comms)
       : own(std::move(program)),
         executor(device, std::move(own.program),
                  {.ordering = GpuOrdering::host_issued, .comms = &comms}) {}
@@ -36,7 +36,7 @@ struct RankRunner {
     return item.is_action() ? item.action : item.group.front().task;
   }
 
-  RankProgram own;  // its program is the executor's
+  GpuRankProgram own;  // its program is the executor's
   GpuExecutor executor;
 };
 

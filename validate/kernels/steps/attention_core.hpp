@@ -1,7 +1,7 @@
 #pragma once
 
+#include "validate/kernels/steps/drawn.hpp"
 #include "validate/kernels/steps/layer_run.hpp"
-#include "validate/kernels/steps/layer_steps.hpp"
 
 namespace penstock {
 

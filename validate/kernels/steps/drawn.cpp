@@ -7,6 +7,8 @@
 namespace penstock {
 namespace {
 
+constexpr std::uint32_t most_parts = 2;  // outputs and scores
+
 /// Between 0 and 1.
 double share(std::uint64_t seed, Drawn drawn, std::uint32_t of, std::uint32_t part,
              std::uint64_t place) {
@@ -72,6 +74,27 @@ Tensor drawn_numbers(const KernelCell& cell, Columns columns, std::size_t rows, 
 
 std::size_t columns_of(const KernelCell& cell, Columns columns) {
   return columns == Columns::tokens ? cell.examples * cell.tokens : cell.examples;
+}
+
+double Dropout::factor(const KernelCell& cell, std::uint32_t part, std::uint64_t place) const {
+  const double drawn =
+      draw(cell.seed, Drawn::mask, cell.microbatch, layer * most_parts + part, place);
+  return drawn < 2 * probability - 1 ? 0 : 1 / (1 - probability);
+}
+
+Dropout dropout_of(const LayerRun& run) { return {run.numbers["dropout"], run.layer}; }
+
+void drop_out(const LayerRun& run, Tensor& columns) {
+  const Dropout dropout = dropout_of(run);
+  if (dropout.probability == 0) return;
+  const KernelCell& cell = run.cell;
+  for (std::size_t column = 0; column < columns.columns; ++column) {
+    const std::size_t token = cell.first_token() + column % cell.tokens;
+    const std::size_t first = (column / cell.tokens * cell.sequence() + token) * columns.rows;
+    for (std::size_t row = 0; row < columns.rows; ++row) {
+      columns.values[column * columns.rows + row] *= dropout.factor(cell, 0, first + row);
+    }
+  }
 }
 
 }  // namespace penstock

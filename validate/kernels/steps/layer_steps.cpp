@@ -10,8 +10,6 @@
 namespace penstock {
 namespace {
 
-constexpr std::uint32_t most_parts = 2;  // outputs and scores
-
 /// GELU, x times the normal distribution function, and its derivative.
 double share_below(double x) { return 0.5 * std::erfc(-x / std::numbers::sqrt2); }
 double gelu(double x) { return x * share_below(x); }
@@ -51,27 +49,6 @@ void norm_gradient(const Tensor& normed, const Tensor& scales, bool centred, Ten
     const double along = (own * column).mean();
     const double mean = centred ? own.mean() : 0;
     own = scales.values[static_cast<std::size_t>(c)] * (own - mean - along * column);
-  }
-}
-
-double Dropout::factor(const KernelCell& cell, std::uint32_t part, std::uint64_t place) const {
-  const double drawn =
-      draw(cell.seed, Drawn::mask, cell.microbatch, layer * most_parts + part, place);
-  return drawn < 2 * probability - 1 ? 0 : 1 / (1 - probability);
-}
-
-Dropout dropout_of(const LayerRun& run) { return {run.numbers["dropout"], run.layer}; }
-
-void drop_out(const LayerRun& run, Tensor& columns) {
-  const Dropout dropout = dropout_of(run);
-  if (dropout.probability == 0) return;
-  const KernelCell& cell = run.cell;
-  for (std::size_t column = 0; column < columns.columns; ++column) {
-    const std::size_t token = cell.first_token() + column % cell.tokens;
-    const std::size_t first = (column / cell.tokens * cell.sequence() + token) * columns.rows;
-    for (std::size_t row = 0; row < columns.rows; ++row) {
-      columns.values[column * columns.rows + row] *= dropout.factor(cell, 0, first + row);
-    }
   }
 }
 

@@ -181,7 +181,7 @@ template <class Visitor>
 void for_each_action(const Job& job, const Visitor& visit) {
   const MultiJob multi = multi_job(job, ChannelRule::per_direction);
   for (std::uint32_t rank = 0; rank < job.priced.plan.ranks; ++rank) {
-    const RankProgram own = rank_program(job, multi.comms, rank);
+    const GpuRankProgram own = rank_program(job, multi.comms, rank);
     for (std::size_t item = 0; item < own.items.size(); ++item) {
       const std::array tasks{own.items[item].action, own.items[item].beside};
       const std::vector<GpuPart>& parts = own.program.tasks[item].parts;
@@ -196,7 +196,7 @@ struct Arrival {
   std::uint32_t channel;
   std::uint32_t slot;
 };
-std::vector<Arrival> arrivals_of(const RankProgram& own) {
+std::vector<Arrival> arrivals_of(const GpuRankProgram& own) {
   std::vector<Arrival> all;
   for (const GpuTask& task : own.program.tasks) {
     for (const GpuCall& call : task.calls) {
@@ -232,7 +232,7 @@ TEST_CASE("cuda_multi: each pass reads the tensor that is its own") {
   for (const Job& job : jobs_with_several_readers()) {
     CAPTURE(job.priced.plan.schedule);
     std::uint32_t checked = 0;
-    for_each_action(job, [&](TaskId task, const GpuPart& part, const RankProgram& own) {
+    for_each_action(job, [&](TaskId task, const GpuPart& part, const GpuRankProgram& own) {
       const auto transfer = transfer_to(job.priced.plan, task);
       REQUIRE(part.reads.has_value() == transfer.has_value());
       if (!transfer) return;
@@ -277,7 +277,7 @@ TEST_CASE("cuda_multi: what a stage makes is kept until the next stage of its ra
   const Plan& plan = job.priced.plan;
   std::map<std::uint32_t, TaskId> holds;  // by slot: the action that wrote there last
   std::uint32_t read = 0;
-  for_each_action(job, [&](TaskId task, const GpuPart& part, const RankProgram&) {
+  for_each_action(job, [&](TaskId task, const GpuPart& part, const GpuRankProgram&) {
     if (part.reads_from) {
       const TaskId made = holds.at(part.reads_from->slot);
       CHECK(plan.class_of(made).stage == Stage{0});
@@ -394,7 +394,7 @@ TEST_CASE("cuda_multi: tensors too large to keep are not those of layers") {
   Job job = scaled_job(priced(system));
   job.device.work = ActionWork::transformer;
   const MultiJob multi = multi_job(job, ChannelRule::per_direction);
-  const RankProgram own = rank_program(job, multi.comms, 0);
+  const GpuRankProgram own = rank_program(job, multi.comms, 0);
   CHECK_FALSE(own.carries_layers);
   for (const GpuTask& task : own.program.tasks) {
     for (const GpuCall& call : task.calls) CHECK(call.slot == 0);
