@@ -95,8 +95,8 @@ class EventQueue {
   }
 
  private:
-  static constexpr std::size_t others = 4;
-  static constexpr std::size_t of_resources = 5;
+  static constexpr std::size_t others = 2;
+  static constexpr std::size_t of_resources = 3;
   static constexpr Event nothing{max_time, EventKind::wakes, UINT32_MAX};
 
   void set_head(std::size_t line, Event head) {
@@ -125,7 +125,7 @@ class EventQueue {
   std::array<Fifo<Event>, others> queues_;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> others_;
   ResourceEvents of_resources_;
-  std::array<Event, 6> heads_{nothing, nothing, nothing, nothing, nothing, nothing};
+  std::array<Event, 4> heads_{nothing, nothing, nothing, nothing};
   std::size_t first_ = 0;  // the line whose head is the first of all
 };
 

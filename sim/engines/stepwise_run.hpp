@@ -11,13 +11,14 @@
 #include "sim/engines/event_queue.hpp"
 #include "sim/engines/memory_room.hpp"
 #include "sim/engines/standstill.hpp"
-#include "sim/engines/stepwise.hpp"
 #include "sim/engines/transfers.hpp"
 #include "sim/plan/plan.hpp"
 #include "sim/plan/transfer_readers.hpp"
 #include "sim/timeline/timeline.hpp"
 
 namespace penstock {
+
+class Workers;
 
 /// Who takes part in a stepwise run, each where there is one.
 struct Participants {

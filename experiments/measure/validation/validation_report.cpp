@@ -167,6 +167,11 @@ ordered_json scores_json(const Validation& validation) {
           {"verdict", name(validation.fault ? Verdict::fail : validation.verdict)}};
 }
 
+/// NaN and infinity become null; the verdict still fails.
+ordered_json numbers_json(const std::optional<double>& error) {
+  return error && std::isfinite(*error) ? ordered_json(*error) : ordered_json();
+}
+
 /// The bodies of actions, why these, and how far off their numbers, codecs and memory are.
 ordered_json actions_json(const Validation& validation) {
   std::string bodies = validation.job.layers ? "layers" : "busy";
@@ -175,7 +180,7 @@ ordered_json actions_json(const Validation& validation) {
   if (validation.coding) coding = coding_json(*validation.coding, validation.stash_peaks);
   return {{"bodies", std::move(bodies)},
           {"bodies_reason", validation.why_busy},
-          {"numbers_error", or_null(validation.numbers.error)},
+          {"numbers_error", numbers_json(validation.numbers.error)},
           {"coding", std::move(coding)},
           {"memory", held_json(validation.memory)}};
 }
