@@ -6,7 +6,6 @@
 #include "experiments/run/run.hpp"
 #include "sim/base/error.hpp"
 #include "sim/report/memory.hpp"
-#include "sim/report/memory_kinds.hpp"
 
 namespace penstock {
 namespace {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "experiments/run/layout/assumptions.hpp"
-#include "sim/base/portable_math.hpp"
+#include "sim/base/random.hpp"
 
 namespace penstock {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "hardware_models/topologies/registry.hpp"
 #include "sim/base/named.hpp"
-#include "sim/base/portable_math.hpp"
+#include "sim/base/random.hpp"
 
 namespace penstock {
 namespace {

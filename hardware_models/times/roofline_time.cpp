@@ -9,7 +9,7 @@
 
 #include "hardware_models/links/groups.hpp"
 #include "sim/base/error.hpp"
-#include "sim/base/portable_math.hpp"
+#include "sim/base/random.hpp"
 
 namespace penstock {
 namespace {

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "sim/base/error.hpp"
-#include "sim/base/portable_math.hpp"
 #include "sim/base/random.hpp"
 
 namespace penstock {

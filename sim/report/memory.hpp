@@ -39,4 +39,8 @@ std::vector<std::uint32_t> peak_activations(const Plan& plan);
 /// arrived at its keeper, then there, and again on its rank from the start of its return.
 std::vector<std::uint32_t> peak_activations(const Plan& plan, const Timeline& timeline);
 
+/// What each sample that `memory_peaks` gives of a run holds by kind, in the same order.
+std::vector<BytesByKind> memory_kinds(const Plan& plan, const Costs& costs,
+                                      const Timeline& timeline);
+
 }  // namespace penstock

@@ -6,7 +6,6 @@
 
 #include "sim/costs/chance.hpp"
 #include "sim/engines/events.hpp"
-#include "sim/engines/relax.hpp"
 #include "tests/support/draws.hpp"
 #include "tests/support/random_system.hpp"
 

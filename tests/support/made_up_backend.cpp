@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "sim/engines/relax.hpp"
+#include "sim/engines/events.hpp"
 
 namespace penstock::testing {
 

@@ -5,7 +5,7 @@
 #include <variant>
 
 #include "experiments/show/pictures/lanes/lane_cells.hpp"
-#include "sim/engines/relax.hpp"
+#include "sim/engines/events.hpp"
 #include "sim/report/report.hpp"
 
 namespace penstock::testing {

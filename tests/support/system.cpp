@@ -7,7 +7,7 @@
 #include "experiments/input/formats/torch_csv.hpp"
 #include "experiments/run/layout/stage_demand.hpp"
 #include "sim/base/named.hpp"
-#include "sim/engines/relax.hpp"
+#include "sim/engines/events.hpp"
 #include "sim/order/order_fault.hpp"
 #include "sim/plan/lower.hpp"
 

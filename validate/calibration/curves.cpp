@@ -6,7 +6,7 @@
 #include <map>
 #include <utility>
 
-#include "sim/base/portable_math.hpp"
+#include "sim/base/random.hpp"
 #include "validate/calibration/nonnegative.hpp"
 
 namespace penstock {

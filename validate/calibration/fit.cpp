@@ -5,7 +5,7 @@
 #include <array>
 #include <cmath>
 
-#include "sim/base/portable_math.hpp"
+#include "sim/base/random.hpp"
 
 namespace penstock {
 namespace {

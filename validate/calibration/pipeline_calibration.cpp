@@ -6,7 +6,7 @@
 #include <map>
 #include <utility>
 
-#include "sim/engines/relax.hpp"
+#include "sim/engines/events.hpp"
 #include "validate/statistics/summary.hpp"
 
 namespace penstock {

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "sim/engines/standstill.hpp"
-#include "validate/job/coding_sums.hpp"
 #include "validate/job/job.hpp"
 #include "validate/job/layer_times.hpp"
 #include "validate/job/trained_numbers.hpp"

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "sim/costs/priced_plan.hpp"
@@ -12,5 +13,23 @@ namespace penstock {
 /// microbatches, numbered behind those of the replicas before. An update waits for the gradient
 /// sums of its stage from all replicas. `replicas` has the costs of each: those of `one`, or draws.
 PricedPlan with_replica_ranks(const PricedPlan& one, const std::vector<Costs>& replicas);
+
+/// Consecutive ranks run by one process.
+struct RankGroup {
+  std::uint32_t first = 0;
+  std::uint32_t end = 0;  // one past the last
+
+  bool contains(std::uint32_t rank) const { return first <= rank && rank < end; }
+  std::uint32_t size() const { return end - first; }
+};
+
+/// Splits ranks over processes as evenly as possible; at most one process per rank.
+std::vector<RankGroup> rank_groups(std::uint32_t ranks, std::uint32_t processes);
+
+/// The process of a rank.
+std::uint32_t process_of(const std::vector<RankGroup>& groups, std::uint32_t rank);
+
+/// "process 1 (ranks 2, 3)".
+std::string process_text(const std::vector<RankGroup>& groups, std::uint32_t process);
 
 }  // namespace penstock

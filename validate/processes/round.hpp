@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "validate/job/rank_group.hpp"
+#include "validate/job/replica_ranks.hpp"
 #include "validate/processes/child_process.hpp"
 
 namespace penstock {

@@ -4,7 +4,7 @@
 
 #include "validate/job/backend.hpp"
 #include "validate/job/job.hpp"
-#include "validate/job/rank_group.hpp"
+#include "validate/job/replica_ranks.hpp"
 #include "validate/machine/clock.hpp"
 #include "validate/transports/transport.hpp"
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "sim/engines/run_ahead.hpp"
+#include "sim/engines/events.hpp"
 #include "validate/machine/cores.hpp"
 #include "validate/ranks/rank_clocks.hpp"
 

@@ -10,9 +10,9 @@
 
 #include "validate/job/backend.hpp"
 #include "validate/job/job.hpp"
-#include "validate/job/rank_group.hpp"
 #include "validate/job/rank_program.hpp"
 #include "validate/job/recorder.hpp"
+#include "validate/job/replica_ranks.hpp"
 #include "validate/machine/quiet.hpp"
 #include "validate/ranks/link_clerk.hpp"
 #include "validate/ranks/rank_body.hpp"

@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "sim/engines/run_ahead.hpp"
+#include "sim/engines/events.hpp"
 #include "validate/ranks/rank_runner.hpp"
 
 namespace penstock {

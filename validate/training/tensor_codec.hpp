@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "hardware_models/codecs/reference/codec.hpp"
-#include "validate/job/coding_sums.hpp"
+#include "validate/job/layer_times.hpp"
 #include "validate/training/layered_stage.hpp"
 
 namespace penstock {

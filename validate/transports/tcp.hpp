@@ -8,7 +8,7 @@
 #include <string>
 #include <thread>
 
-#include "validate/job/rank_group.hpp"
+#include "validate/job/replica_ranks.hpp"
 #include "validate/transports/tcp_frames.hpp"
 #include "validate/transports/transport.hpp"
 #include "validate/wire/bytes.hpp"

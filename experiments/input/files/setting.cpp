@@ -13,7 +13,7 @@
 #include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/files/quantity.hpp"
 #include "sim/base/error.hpp"
-#include "sim/base/portable_math.hpp"
+#include "sim/base/random.hpp"
 
 namespace penstock {
 namespace {

@@ -11,7 +11,7 @@
 #include "experiments/input/files/json_input.hpp"
 #include "experiments/input/files/plain_text.hpp"
 #include "sim/base/error.hpp"
-#include "sim/base/portable_math.hpp"
+#include "sim/base/random.hpp"
 #include "validate/calibration/fit.hpp"
 
 namespace penstock {

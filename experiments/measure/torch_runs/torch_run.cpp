@@ -16,7 +16,7 @@
 #include "experiments/input/files/output_file.hpp"
 #include "experiments/input/long_work/interruption.hpp"
 #include "experiments/input/long_work/progress.hpp"
-#include "experiments/measure/torch_runs/torch_scripts.hpp"
+#include "experiments/measure/torch_runs/torch_folder.hpp"
 #include "sim/base/error.hpp"
 #include "validate/processes/program.hpp"
 #include "validate/statistics/summary.hpp"

@@ -14,7 +14,7 @@
 #include "experiments/run/simulation.hpp"
 #include "experiments/run/stage_formats.hpp"
 #include "sim/base/error.hpp"
-#include "sim/engines/relax.hpp"
+#include "sim/engines/events.hpp"
 #include "validate/machine/cores.hpp"
 #include "validate/statistics/summary.hpp"
 

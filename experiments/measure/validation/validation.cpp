@@ -13,11 +13,9 @@
 #include "sim/base/error.hpp"
 #include "sim/costs/chance.hpp"
 #include "sim/engines/events.hpp"
-#include "sim/engines/run_ahead.hpp"
 #include "validate/job/rank_program.hpp"
 #include "validate/job/replica_ranks.hpp"
 #include "validate/job/sums_of_passes.hpp"
-#include "validate/job/ties_of_copies.hpp"
 #include "validate/processes/process_backend.hpp"
 
 namespace penstock {

@@ -7,7 +7,6 @@
 
 #include "experiments/input/scenario/scenario.hpp"
 #include "experiments/measure/calibration/real_layers.hpp"
-#include "experiments/measure/validation/coding_check.hpp"
 #include "experiments/measure/validation/numbers_check.hpp"
 #include "experiments/run/simulation.hpp"
 #include "sim/timeline/timeline.hpp"

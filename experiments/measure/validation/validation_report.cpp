@@ -8,7 +8,7 @@
 #include "experiments/input/files/table.hpp"
 #include "experiments/measure/validation/validation.hpp"
 #include "experiments/show/results/result_json.hpp"
-#include "sim/engines/run_ahead.hpp"
+#include "sim/engines/events.hpp"
 
 namespace penstock {
 namespace {

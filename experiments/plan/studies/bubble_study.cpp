@@ -18,7 +18,7 @@
 #include "schedules/registry.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
-#include "sim/engines/relax.hpp"
+#include "sim/engines/events.hpp"
 #include "sim/plan/lower.hpp"
 #include "sim/report/report.hpp"
 

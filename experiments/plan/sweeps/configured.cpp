@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <string_view>
 
@@ -10,7 +11,11 @@
 #include "experiments/input/files/json_input.hpp"
 #include "experiments/input/files/quantity.hpp"
 #include "experiments/input/scenario/scenario.hpp"
+#include "experiments/plan/sweeps/row_text.hpp"
+#include "experiments/show/results/result_json.hpp"
+#include "experiments/version.hpp"
 #include "sim/base/error.hpp"
+#include "sim/report/report.hpp"
 
 namespace penstock {
 namespace {
@@ -69,6 +74,43 @@ void check_texts(const Axis& axis, const json& base, const Schema& schema) {
   }
 }
 
+using Text = fmt::memory_buffer;
+
+template <class... Values>
+void add(Text& text, fmt::format_string<Values...> format, Values&&... values) {
+  fmt::format_to(std::back_inserter(text), format, std::forward<Values>(values)...);
+}
+
+void add_optional(Text& text, const char* key, const std::optional<double>& value) {
+  if (value) add(text, ",\"{}\":{}", key, *value);
+}
+
+void add_throughput(Text& text, const Throughput& throughput) {
+  add(text, ",\"throughput\":{{\"samples_per_s\":{}", throughput.samples_per_s);
+  add_optional(text, "tokens_per_s", throughput.tokens_per_s);
+  add_optional(text, "tokens_per_s_per_device", throughput.tokens_per_s_per_device);
+  add_optional(text, "model_tflops_per_device", throughput.model_tflops_per_device);
+  add_optional(text, "model_flops_utilization", throughput.model_flops_utilization);
+  add_optional(text, "hardware_flops_utilization", throughput.hardware_flops_utilization);
+  text.push_back('}');
+}
+
+void add_result(Text& text, const SweepOutcome& outcome) {
+  const SweepResult& result = *outcome.result;
+  const auto& peaks = result.peak_memory_bytes;
+  const auto worst = std::max_element(peaks.begin(), peaks.end());
+  add(text, ",\"result\":{{\"makespan_us\":{}", to_us(result.makespan));
+  add(text, ",\"bubble\":{{\"of_makespan\":{},\"over_ideal\":{},\"of_longest_span\":{}}}",
+      result.bubble.of_makespan, result.bubble.over_ideal, result.bubble.of_longest_span);
+  add_throughput(text, result.throughput);
+  add_optional(text, "steady_interval_us", result.steady_interval_us);
+  add(text, ",\"peak_memory_bytes\":{},\"peak_memory_rank\":{}", *worst, worst - peaks.begin());
+  for (const auto& [pointer, value] : outcome.more) {
+    add(text, ",{}:{}", nlohmann::json(pointer).dump(), value);
+  }
+  text.push_back('}');
+}
+
 }  // namespace
 
 json configured(const SweepSpace& space, const std::vector<std::string>& values) {
@@ -96,6 +138,58 @@ void check_pointers(const SweepSpace& space) {
     const bool unknown = std::string_view(error.what()).starts_with("unknown key");
     if (unknown && is_pointer_of(space, error.where())) throw;
   }
+}
+
+SweepResult sweep_result(const Layout& layout, const Simulated& run, PeakBytes& peaks) {
+  const auto& [priced, timeline, peak_flops] = run;
+  const Report report = summarize_times(priced.plan, timeline);
+  SweepResult result{.makespan = report.makespan, .bubble = report.bubble};
+  result.throughput = throughput_of(layout, priced.plan, report.makespan, peak_flops);
+  if (layout.schedule.weights().use != WeightUse::flushed) {
+    result.steady_interval_us = steady_interval_us(priced.plan, timeline);
+  }
+  result.peak_memory_bytes = peaks.of(priced.plan, priced.costs, timeline);
+  return result;
+}
+
+std::string row_head(const SweepSpace& space, std::uint64_t number,
+                     const std::vector<std::string>& values) {
+  Text configuration;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    add(configuration, "{}\"{}\":{}", i == 0 ? "" : ",", space.pointers()[i], values[i]);
+  }
+  const std::string inside = fmt::to_string(configuration);
+  return fmt::format(
+      R"({{"item":{},"of":{},"sweep":"{}","hash":"{}","version":"{}","configuration":{{{}}})",
+      number, space.size(), space.hash(), hash_of_texts({space.base_hash(), inside}), version,
+      inside);
+}
+
+std::string row_end(const SweepOutcome& outcome) {
+  Text text;
+  if (outcome.result) add_result(text, outcome);
+  if (!outcome.findings.empty()) {
+    constexpr auto replace = nlohmann::ordered_json::error_handler_t::replace;
+    add(text, ",\"findings\":{}", findings_json(outcome.findings).dump(-1, ' ', false, replace));
+  }
+  add(text, "}}\n");
+  return fmt::to_string(text);
+}
+
+std::string reason_of_row(std::string_view row) {
+  return row_document(row, 1)["findings"][0]["text"].get<std::string>();
+}
+
+std::string_view configuration_text(std::string_view row) {
+  constexpr std::string_view key = "\"configuration\":{";
+  const std::size_t begin = std::min(row.find(key), row.size() - key.size()) + key.size();
+  const std::size_t end =
+      std::min(row.find("},\"result\":{", begin), row.find("},\"findings\":[", begin));
+  return row.substr(begin, std::min(end, row.size()) - begin);
+}
+
+bool has_result(std::string_view row) {
+  return row.find("},\"result\":{") != std::string_view::npos;
 }
 
 }  // namespace penstock

@@ -1,10 +1,19 @@
 #pragma once
 
+#include <cstdint>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "experiments/plan/sweeps/space/sweep_space.hpp"
+#include "experiments/run/layout/layout.hpp"
+#include "experiments/run/simulation.hpp"
+#include "experiments/run/throughput.hpp"
+#include "sim/report/peak_bytes.hpp"
+#include "sim/report/report.hpp"
 
 namespace penstock {
 
@@ -20,5 +29,39 @@ nlohmann::json configured(const nlohmann::json& base, const std::vector<std::str
 /// one that does not fit the base scenario. A text of --vary that its key cannot take, such as
 /// "four" for a number, is a UsageError; any other wrong value is a row with its reason.
 void check_pointers(const SweepSpace& space);
+
+/// The figures of a configuration.
+struct SweepResult {
+  Time makespan{};
+  Bubble bubble;
+  Throughput throughput;
+  std::optional<double> steady_interval_us;      // of an asynchronous schedule, if it settles
+  std::vector<std::uint64_t> peak_memory_bytes;  // by rank
+};
+
+/// The figures of a finished run. `peaks` is that of its plan.
+SweepResult sweep_result(const Layout& layout, const Simulated& run, PeakBytes& peaks);
+
+/// The result of a configuration: figures, findings, or both.
+struct SweepOutcome {
+  std::optional<SweepResult> result;
+  std::vector<std::pair<std::string, std::string>> more;  // wanted pointers, values as JSON
+  std::vector<Finding> findings;
+};
+
+/// The beginning of a row, up to and including its configuration: a row is this and its end.
+std::string row_head(const SweepSpace& space, std::uint64_t number,
+                     const std::vector<std::string>& values);
+/// The rest of a row, with its line end.
+std::string row_end(const SweepOutcome& outcome);
+
+/// Why a row has no figures.
+std::string reason_of_row(std::string_view row);
+
+/// The configuration of a row as it is written there, without its braces.
+std::string_view configuration_text(std::string_view row);
+
+/// Whether a row has figures.
+bool has_result(std::string_view row);
 
 }  // namespace penstock

@@ -14,8 +14,8 @@
 #include <string_view>
 
 #include "experiments/input/files/output_file.hpp"
+#include "experiments/plan/sweeps/configured.hpp"
 #include "experiments/plan/sweeps/row_text.hpp"
-#include "experiments/plan/sweeps/sweep_result.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "experiments/input/long_work/parallel.hpp"
+#include "experiments/plan/sweeps/configured.hpp"
 #include "experiments/plan/sweeps/row_memory.hpp"
-#include "experiments/plan/sweeps/sweep_result.hpp"
 
 namespace penstock {
 namespace {

@@ -12,7 +12,6 @@
 
 #include "experiments/program/bench/shared_case.hpp"
 #include "sim/engines/events.hpp"
-#include "sim/engines/relax.hpp"
 #include "sim/report/report.hpp"
 
 namespace {

@@ -13,7 +13,7 @@
 #include "experiments/input/long_work/progress.hpp"
 #include "experiments/program/commands/line/shared_options.hpp"
 #include "experiments/program/commands/registry.hpp"
-#include "experiments/show/results/run_picture.hpp"
+#include "experiments/show/results/run_summary.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/limits.hpp"
 

@@ -24,7 +24,7 @@
 #include "experiments/show/pictures/lanes/memory_picture.hpp"
 #include "experiments/show/pictures/plots/bubble_plot.hpp"
 #include "experiments/show/pictures/plots/plot_data.hpp"
-#include "experiments/show/results/run_picture.hpp"
+#include "experiments/show/results/run_summary.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock::plot_file {

@@ -15,7 +15,6 @@
 #include "experiments/plan/sweeps/run_sweep.hpp"
 #include "experiments/plan/sweeps/shard.hpp"
 #include "experiments/plan/sweeps/space/read_sweep.hpp"
-#include "experiments/plan/sweeps/sweep_result.hpp"
 #include "experiments/plan/sweeps/tables/row_table.hpp"
 #include "experiments/plan/sweeps/tables/table_plots.hpp"
 #include "experiments/program/cluster/dealing.hpp"

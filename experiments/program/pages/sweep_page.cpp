@@ -15,8 +15,8 @@
 
 #include "experiments/input/files/files.hpp"
 #include "experiments/input/files/table.hpp"
+#include "experiments/plan/sweeps/configured.hpp"
 #include "experiments/plan/sweeps/row_text.hpp"
-#include "experiments/plan/sweeps/sweep_result.hpp"
 #include "experiments/plan/sweeps/tables/row_table.hpp"
 #include "experiments/plan/sweeps/tables/table_plots.hpp"
 #include "experiments/program/pages/result_page.hpp"

@@ -6,6 +6,10 @@
 #include <vector>
 
 #include "experiments/run/run.hpp"
+#include "experiments/show/pictures/lanes/timeline_picture.hpp"
+#include "experiments/show/pictures/picture.hpp"
+#include "sim/plan/plan.hpp"
+#include "sim/timeline/timeline.hpp"
 
 namespace penstock {
 
@@ -35,5 +39,10 @@ nlohmann::ordered_json uncertainty_json(const RunResult& result);
 
 /// Whether the step time of a run has an interval.
 bool has_uncertainty(const RunResult& result);
+
+/// Draws the timeline of a run, with makespan and bubble below its title.
+std::string draw_run(PictureFormat format, const Plan& plan, const Timeline& timeline,
+                     const std::string& title, const PictureOptions& options = {},
+                     const TimelineExplanation& explanation = {});
 
 }  // namespace penstock

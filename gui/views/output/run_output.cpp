@@ -12,7 +12,7 @@
 #include "experiments/input/files/output_file.hpp"
 #include "experiments/input/formats/chrome_trace.hpp"
 #include "experiments/show/pictures/picture.hpp"
-#include "experiments/show/results/run_picture.hpp"
+#include "experiments/show/results/run_summary.hpp"
 #include "sim/base/error.hpp"
 #include "sim/timeline/timeline_file.hpp"
 

@@ -3,7 +3,7 @@
 
 #include "schedules/registry.hpp"
 #include "sim/base/named.hpp"
-#include "sim/engines/relax.hpp"
+#include "sim/engines/events.hpp"
 #include "tests/support/system.hpp"
 
 namespace penstock::testing {

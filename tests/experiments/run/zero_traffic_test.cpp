@@ -11,7 +11,6 @@
 #include "sim/base/named.hpp"
 #include "sim/costs/collective_times.hpp"
 #include "sim/engines/events.hpp"
-#include "sim/engines/relax.hpp"
 #include "sim/engines/stepwise.hpp"
 #include "tests/support/replays.hpp"
 #include "tests/support/system.hpp"

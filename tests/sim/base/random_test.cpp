@@ -4,8 +4,6 @@
 
 #include <cmath>
 
-#include "sim/base/portable_math.hpp"
-
 namespace penstock::testing {
 
 TEST_CASE("philox gives the numbers that its authors publish") {

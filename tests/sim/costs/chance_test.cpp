@@ -8,7 +8,7 @@
 #include <numeric>
 
 #include "sim/base/error.hpp"
-#include "sim/engines/relax.hpp"
+#include "sim/engines/events.hpp"
 #include "tests/support/system.hpp"
 
 namespace penstock::testing {

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <rapidcheck.h>
 
-#include "sim/engines/relax.hpp"
 #include "sim/report/idle.hpp"
 #include "tests/support/random_system.hpp"
 

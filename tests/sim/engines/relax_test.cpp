@@ -1,11 +1,10 @@
-#include "sim/engines/relax.hpp"
-
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
 
 #include <numeric>
 
 #include "sim/costs/chance.hpp"
+#include "sim/engines/events.hpp"
 #include "tests/support/naive_run.hpp"
 #include "tests/support/random_system.hpp"
 

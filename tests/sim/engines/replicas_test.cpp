@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "sim/engines/relax.hpp"
+#include "sim/engines/events.hpp"
 #include "tests/support/system.hpp"
 
 namespace penstock::testing {

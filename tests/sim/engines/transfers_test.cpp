@@ -8,7 +8,6 @@
 #include <string>
 
 #include "sim/engines/events.hpp"
-#include "sim/engines/relax.hpp"
 #include "sim/engines/stepwise.hpp"
 #include "tests/support/flows.hpp"
 #include "tests/support/random_system.hpp"

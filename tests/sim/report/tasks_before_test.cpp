@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "sim/engines/relax.hpp"
+#include "sim/engines/events.hpp"
 #include "sim/report/critical_path.hpp"
 #include "tests/support/system.hpp"
 

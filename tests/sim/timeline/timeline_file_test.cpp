@@ -6,7 +6,7 @@
 #include <functional>
 
 #include "sim/base/error.hpp"
-#include "sim/engines/relax.hpp"
+#include "sim/engines/events.hpp"
 #include "sim/plan/lower.hpp"
 #include "sim/report/memory.hpp"
 

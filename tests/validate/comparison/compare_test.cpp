@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "sim/engines/relax.hpp"
+#include "sim/engines/events.hpp"
 #include "tests/support/finished_run.hpp"
 #include "tests/support/random_system.hpp"
 

@@ -13,7 +13,7 @@
 #include "experiments/run/simulation.hpp"
 #include "schedules/registry.hpp"
 #include "sim/base/error.hpp"
-#include "sim/engines/relax.hpp"
+#include "sim/engines/events.hpp"
 #include "tests/support/layers.hpp"
 #include "tests/support/system.hpp"
 

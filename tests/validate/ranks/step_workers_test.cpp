@@ -7,8 +7,6 @@
 
 #include "sim/base/named.hpp"
 #include "sim/engines/events.hpp"
-#include "sim/engines/relax.hpp"
-#include "sim/engines/run_ahead.hpp"
 #include "sim/report/memory.hpp"
 #include "tests/support/draws.hpp"
 #include "tests/support/jobs.hpp"
@@ -73,7 +71,8 @@ std::size_t most_in_flight(const Plan& plan, const Timeline& timeline, Rank rank
     const std::uint32_t resource = plan.class_of(task).resource;
     if (!plan.is_link(resource)) continue;
     const Link& link = plan.link(resource);
-    if ((sends ? link.from : link.to) != rank || timeline.begin[task] == timeline.end[task]) continue;
+    if ((sends ? link.from : link.to) != rank || timeline.begin[task] == timeline.end[task])
+      continue;
     changes.emplace_back(timeline.begin[task], 1);
     changes.emplace_back(timeline.end[task], -1);
   }

@@ -5,9 +5,7 @@
 #include <cstring>
 #include <string>
 
-#include "validate/backends/cuda/cuda_green.hpp"
 #include "validate/backends/cuda/cuda_kernels.hpp"
-#include "validate/backends/cuda/cuda_products.hpp"
 #include "validate/backends/cuda/gpu_queues.hpp"
 
 namespace penstock {

@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "validate/backends/cuda/cuda_green.hpp"
+#include "validate/backends/cuda/cuda_kernels.hpp"
 
 namespace penstock {
 namespace {
@@ -100,7 +100,8 @@ int make_context(GpuContext* context, const SmGroup* groups, std::uint32_t count
   CUdevResourceDesc description = nullptr;
   if (const CUresult error = driver().describe(&description, resources, count)) return error;
   CUgreenCtx made = nullptr;
-  const CUresult error = driver().create(&made, description, green_device, CU_GREEN_CTX_DEFAULT_STREAM);
+  const CUresult error =
+      driver().create(&made, description, green_device, CU_GREEN_CTX_DEFAULT_STREAM);
   *context = reinterpret_cast<GpuContext>(made);
   return error;
 }

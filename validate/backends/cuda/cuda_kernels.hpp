@@ -24,4 +24,19 @@ int launch_nothing(GpuStream stream);
 int launch_clock_reader(GpuStream stream, std::uint64_t* readings, std::uint32_t count);
 int launch_cycle_counter(GpuStream stream, std::uint64_t* numbers, std::uint32_t rounds);
 
+/// Fills in the green-context calls if the driver has all of them. They are looked up by name and
+/// version: a program linked to the driver would not start on a machine without one.
+void add_green_contexts(GpuCalls& calls);
+
+/// Fills in the calls of matrix products. The library, of half a gigabyte, is neither linked nor
+/// copied: `why_no_products` looks for it at its first call, and refuses it when its major version
+/// is not the one of this build.
+void add_products(GpuCalls& calls);
+
+/// Numbers of cuBLAS errors among those of CUDA begin here.
+constexpr int first_product_error = 20'000;
+
+/// The name of such a number; null for others.
+const char* product_error_name(int error);
+
 }  // namespace penstock

@@ -1,4 +1,4 @@
-#include "validate/backends/cuda/cuda_products.hpp"
+#include "validate/backends/cuda/cuda_kernels.hpp"
 
 #if __has_include(<cublasLt.h>)
 

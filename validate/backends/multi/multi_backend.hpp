@@ -12,7 +12,7 @@
 #include "validate/backends/multi/multi_calls.hpp"
 #include "validate/backends/multi/rank_run.hpp"
 #include "validate/job/backend.hpp"
-#include "validate/job/rank_group.hpp"
+#include "validate/job/replica_ranks.hpp"
 #include "validate/launch/rendezvous.hpp"
 #include "validate/processes/child_process.hpp"
 #include "validate/processes/process_backend.hpp"

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-#include "sim/base/portable_math.hpp"
+#include "sim/base/random.hpp"
 #include "validate/statistics/summary.hpp"
 
 namespace penstock {

@@ -10,7 +10,7 @@
 #include "experiments/plan/planner/space/training_task.hpp"
 #include "experiments/program/commands/line/command_line.hpp"
 #include "experiments/run/run.hpp"
-#include "experiments/show/results/run_picture.hpp"
+#include "experiments/show/results/run_summary.hpp"
 
 namespace penstock {
 

@@ -12,7 +12,7 @@
 #include "experiments/input/files/byte_stream.hpp"
 #include "experiments/input/formats/traces/trace_events.hpp"
 #include "sim/base/error.hpp"
-#include "sim/engines/relax.hpp"
+#include "sim/engines/events.hpp"
 #include "sim/plan/lower.hpp"
 #include "sim/report/memory.hpp"
 

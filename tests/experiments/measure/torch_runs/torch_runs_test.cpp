@@ -7,12 +7,11 @@
 #include "experiments/measure/torch_runs/torch_folder.hpp"
 #include "experiments/measure/torch_runs/torch_layers.hpp"
 #include "experiments/measure/torch_runs/torch_run.hpp"
-#include "experiments/measure/torch_runs/torch_scripts.hpp"
 #include "experiments/measure/torch_runs/traced_visits.hpp"
 #include "experiments/measure/torch_runs/transfer.hpp"
 #include "experiments/run/layout/layout.hpp"
 #include "sim/base/error.hpp"
-#include "sim/engines/relax.hpp"
+#include "sim/engines/events.hpp"
 #include "tests/support/scratch.hpp"
 #include "tests/support/traced_runs.hpp"
 

@@ -1,6 +1,6 @@
-#include "experiments/measure/validation/coding_check.hpp"
-
 #include <doctest/doctest.h>
+
+#include "experiments/measure/validation/numbers_check.hpp"
 
 namespace penstock::testing {
 

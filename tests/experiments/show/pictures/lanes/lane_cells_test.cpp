@@ -9,7 +9,7 @@
 #include "experiments/show/pictures/palette.hpp"
 #include "sim/base/error.hpp"
 #include "sim/costs/costs.hpp"
-#include "sim/engines/relax.hpp"
+#include "sim/engines/events.hpp"
 #include "sim/order/placement.hpp"
 #include "sim/plan/lower.hpp"
 #include "sim/report/report.hpp"

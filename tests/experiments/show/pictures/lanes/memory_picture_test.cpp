@@ -10,7 +10,6 @@
 #include "experiments/show/pictures/plots/plot_data.hpp"
 #include "sim/base/error.hpp"
 #include "sim/report/memory.hpp"
-#include "sim/report/memory_kinds.hpp"
 #include "tests/support/pictures.hpp"
 
 namespace penstock::testing {
