@@ -28,8 +28,8 @@ EarliestStarts earliest_starts(const OrderProblem& problem) {
   return starts;
 }
 
-/// The longest time that at most so many passes of one kind can take on a rank, where only as many
-/// run as its memory holds activations.
+/// The longest time that passes of one kind can take on a rank, if no more of them run than its
+/// memory holds activations.
 SearchTime longest_held(const OrderProblem& problem, const std::vector<std::uint32_t>& stages,
                         std::uint32_t rank, std::uint32_t pass) {
   std::int64_t least = never;

@@ -60,8 +60,8 @@ struct ProcessJob {
   std::chrono::milliseconds wait_limit{};   // for one tensor
 };
 
-/// The main function of a process: connects with the others, then follows messages until it is told
-/// to quit or the parent is gone.
+/// The main function of a process: connects with the others, then follows messages until one
+/// says quit or the parent is gone.
 void serve(const ProcessJob& all, std::uint32_t process, Control& control);
 
 }  // namespace penstock

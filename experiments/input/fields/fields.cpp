@@ -137,8 +137,6 @@ std::pair<double, double> Takes::bounds() const {
   return {schema->value("minimum", -unbounded), schema->value("maximum", unbounded)};
 }
 
-std::vector<std::string> Takes::words() const { return schema_->at("enum"); }
-
 Takes meaning(const Takes& takes, std::string_view about) {
   Json schema = takes.schema();
   if (!about.empty()) schema["description"] = about;

@@ -24,8 +24,6 @@ class Takes {
 
   /// Of a number, its bounds as the schema states them.
   std::pair<double, double> bounds() const;
-  /// Of words, all of them.
-  std::vector<std::string> words() const;
 
  private:
   std::shared_ptr<const nlohmann::ordered_json> schema_;
@@ -56,7 +54,7 @@ Takes any_time();
 Takes any_bytes();
 Takes any_bandwidth();
 
-/// A list of at least and at most so many items.
+/// A list, with the least and the largest number of its items.
 Takes list_of(const Takes& items, std::int64_t least = 0, std::int64_t most = any_count);
 /// An object with at least one key, of any name.
 Takes map_of(const Takes& values);

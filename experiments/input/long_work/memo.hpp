@@ -22,7 +22,7 @@ std::size_t hash_of_all(const Values&... values) {
 inline std::size_t hash_of(const std::string& text) { return hash_of_all(text); }
 
 /// Results of a step by its key, those last asked for. A key has `==` over all of its members, and
-/// `hash_of`, which may leave members out: keys with one hash are told apart by `==`. Each thread
+/// `hash_of`, which may leave members out: `==` separates keys of equal hash. Each thread
 /// has its own.
 template <class Key, class Result>
 class Memo {

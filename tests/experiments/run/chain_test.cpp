@@ -42,7 +42,7 @@ TEST_CASE("memo: keeps the results last asked for, by number and by size") {
   CHECK(memo.find("large") == nullptr);
 }
 
-TEST_CASE("memo: equal hashes are told apart by their keys") {
+TEST_CASE("memo: keys of equal hash have results of their own") {
   PlanInputs one = plan_inputs(settle(first_run()));
   PlanInputs other = one;
   auto& row = other.order.on(Rank{0});
