@@ -1,5 +1,6 @@
 #include "experiments/run/chain.hpp"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -21,17 +22,25 @@ Scenario Chain::scenario(nlohmann::json document, const std::string& source) {
   return scenario_from(std::move(document), source, sections_);
 }
 
+Scenario Chain::changed(const Scenario& scenario, const std::vector<std::string>& settings,
+                        const std::vector<std::string>& left_out) {
+  return penstock::changed(scenario, settings, left_out, sections_);
+}
+
 Layout Chain::layout(const Scenario& scenario, bool allows_stale) {
+  if (catalogue_ == nullptr && uses_catalogue(scenario.hardware)) {
+    own_ = std::make_unique<const Catalogue>(read_catalogue());
+    catalogue_ = own_.get();
+  }
   return settle(scenario, {.catalogue = catalogue_,
                            .allows_stale = allows_stale,
-                           .machines = catalogue_ != nullptr ? &machines_ : nullptr,
+                           .machines = &machines_,
                            .layers = &layers_});
 }
 
-/// A known plan, or a new one. It is kept when its inputs come a second time: most sweeps never
-/// have them again, and to copy a plan takes a tenth of a short run.
-std::variant<Plan, Finding> Chain::plan(const Layout& layout) {
-  PlanInputs inputs = plan_inputs(layout);
+/// A plan is kept when its inputs come a second time: most sweeps never have them again, and to
+/// copy a plan takes a tenth of a short run.
+std::variant<Plan, Finding> Chain::plan(PlanInputs inputs) {
   if (const auto known = plans_.find(inputs)) return *known;
   auto lowered = lower(inputs);
   if (seen_.size() >= most_seen) seen_.clear();
@@ -53,7 +62,7 @@ std::variant<Simulated, Finding> Chain::simulate(Layout& layout,
       if (auto* finding = std::get_if<Finding>(&decided)) return std::move(*finding);
       layout.schedule = std::get<Schedule>(std::move(decided));
     }
-    auto lowered = plan(layout);
+    auto lowered = plan(plan_inputs(layout));
     if (auto* finding = std::get_if<Finding>(&lowered)) return std::move(*finding);
     return simulation.simulate(simulation.price(std::get<Plan>(std::move(lowered))));
   } catch (const InputError& error) {
@@ -62,7 +71,7 @@ std::variant<Simulated, Finding> Chain::simulate(Layout& layout,
 }
 
 void Chain::keep_plan(const Layout& layout, std::shared_ptr<const Plan> plan) {
-  const std::size_t tasks = plan->tasks();
+  const std::size_t tasks = std::min(plan->tasks(), most_tasks_);
   plans_.keep(plan_inputs(layout), std::move(plan), tasks);
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <unordered_set>
 #include <variant>
+#include <vector>
 
 #include "experiments/input/catalogue/catalogue.hpp"
 #include "experiments/input/long_work/memo.hpp"
@@ -25,13 +26,18 @@ namespace penstock {
 ///        files, codecs │ machines, layers │ plans
 class Chain {
  public:
-  /// The catalogue is that of all layouts and must outlive this; nullptr: each layout that needs it
-  /// reads it. Keeps plans of at most this many tasks together.
+  /// The catalogue is that of all layouts and must outlive this; nullptr: the first layout that
+  /// needs it reads it. Keeps plans of at most this many tasks together.
   explicit Chain(const Catalogue* catalogue = nullptr, std::size_t most_tasks = 250'000)
-      : catalogue_(catalogue), plans_(64, most_tasks) {}
+      : catalogue_(catalogue), most_tasks_(most_tasks), plans_(64, most_tasks) {}
+  Chain(const Chain&) = delete;
+  Chain& operator=(const Chain&) = delete;
 
   /// As `scenario_from`.
   Scenario scenario(nlohmann::json document, const std::string& source);
+  /// As `changed`.
+  Scenario changed(const Scenario& scenario, const std::vector<std::string>& settings,
+                   const std::vector<std::string>& left_out = {});
   /// As `settle`.
   Layout layout(const Scenario& scenario, bool allows_stale = false);
 
@@ -41,16 +47,19 @@ class Chain {
   std::variant<Simulated, Finding> simulate(
       Layout& layout, std::shared_ptr<const HardwareModel> hardware = nullptr);
 
+  /// As `lower`: a known plan, or a new one.
+  std::variant<Plan, Finding> plan(PlanInputs inputs);
   /// Whether the plan of the order of a layout is there.
   bool knows_plan(const Layout& layout) { return plans_.find(plan_inputs(layout)) != nullptr; }
   std::size_t known_plans() const { return plans_.count(); }
-  /// Keeps the plan of the order of a layout, which was made elsewhere.
+  /// Keeps the plan of the order of a layout, which was made elsewhere and is not known here; a
+  /// plan that is larger than all may be pushes out the others.
   void keep_plan(const Layout& layout, std::shared_ptr<const Plan> plan);
 
  private:
-  std::variant<Plan, Finding> plan(const Layout& layout);
-
+  std::unique_ptr<const Catalogue> own_;
   const Catalogue* catalogue_;
+  std::size_t most_tasks_;
   KnownSections sections_;
   MachinesByName machines_{8};
   LayerGraphs layers_{8};

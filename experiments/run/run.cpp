@@ -8,6 +8,7 @@
 #include "experiments/input/files/files.hpp"
 #include "experiments/input/files/table.hpp"
 #include "experiments/input/profiles/profile_rows.hpp"
+#include "experiments/run/chain.hpp"
 #include "experiments/run/codec_report.hpp"
 #include "experiments/run/layout/codec_costs.hpp"
 #include "experiments/run/layout/stage_demand.hpp"
@@ -99,16 +100,18 @@ void add_memory_findings(RunResult& result) {
 }
 
 /// Simulates the layout of a result. Returns why the run cannot finish.
-std::optional<Finding> simulate(const RunOptions& options, RunResult& result) {
+std::optional<Finding> simulate(Chain& chain, const RunOptions& options, RunResult& result) {
   Layout& layout = result.layout;
   const Simulation simulation(layout, options.engine);
   result.peak_flops = simulation.hardware().peak_flops();
   auto decided = simulation.order();
   if (auto* finding = std::get_if<Finding>(&decided)) return std::move(*finding);
   Schedule& order = std::get<Schedule>(decided);
-  auto lowered = simulation.price_order(order);
+  PlanInputs inputs = plan_inputs(layout);
+  inputs.order = order;
+  auto lowered = chain.plan(std::move(inputs));
   if (auto* finding = std::get_if<Finding>(&lowered)) return std::move(*finding);
-  PricedPlan& priced = std::get<PricedPlan>(lowered);
+  PricedPlan priced = simulation.price(std::get<Plan>(std::move(lowered)));
   auto first =
       options.repeat > 0 ? simulation.simulate(priced) : simulation.simulate(std::move(priced));
   if (auto* finding = std::get_if<Finding>(&first)) return std::move(*finding);
@@ -151,12 +154,12 @@ void add_report(RunResult& result) {
 }
 
 /// Runs a layout with one stash encoding throughout.
-RunResult run_once(Layout layout, const RunOptions& options) {
+RunResult run_once(Chain& chain, Layout layout, const RunOptions& options) {
   RunResult result;
   result.title = title_of(layout);
   result.layout = with_codecs(std::move(layout));
   try {
-    if (auto finding = simulate(options, result)) {
+    if (auto finding = simulate(chain, options, result)) {
       result.findings.push_back(std::move(*finding));
       return result;
     }
@@ -205,7 +208,7 @@ void add_findings(std::size_t phase, const CodecPhase& made_of, const RunResult&
 
 /// Runs a layout whose stash is encoded in phases: once for each phase and once without a codec.
 /// The result is that of the first phase, with the findings of all and `codec_training`.
-RunResult run_in_phases(const Layout& layout, const RunOptions& options) {
+RunResult run_in_phases(Chain& chain, const Layout& layout, const RunOptions& options) {
   const RunOptions once{.engine = options.engine};
   CodecTraining training;
   training.capacity_bytes = layout.memory.capacity_bytes;
@@ -214,13 +217,13 @@ RunResult run_in_phases(const Layout& layout, const RunOptions& options) {
   std::uint64_t begin = 0;
   for (std::size_t p = 0; p < layout.codec.phases.size(); ++p) {
     const CodecPhase& phase = layout.codec.phases[p];
-    RunResult result = run_once(with_stash(layout, phase.stash), p == 0 ? options : once);
+    RunResult result = run_once(chain, with_stash(layout, phase.stash), p == 0 ? options : once);
     add_findings(p, phase, result, findings);
     training.phases.push_back({begin, phase.iterations, iteration_of(result)});
     begin += phase.iterations;
     if (p == 0) first = std::move(result);
   }
-  training.plain = iteration_of(run_once(with_stash(layout, {}), once));
+  training.plain = iteration_of(run_once(chain, with_stash(layout, {}), once));
   first.findings = std::move(findings);
   first.codec_training = std::move(training);
   return first;
@@ -234,9 +237,14 @@ std::string bytes_of_rank_text(std::uint64_t bytes, std::uint64_t capacity) {
   return number_text(static_cast<double>(bytes) / gib) + " GiB";
 }
 
+RunResult run(Chain& chain, Layout layout, const RunOptions& options) {
+  if (!layout.codec.phases.empty()) return run_in_phases(chain, layout, options);
+  return run_once(chain, std::move(layout), options);
+}
+
 RunResult run(Layout layout, const RunOptions& options) {
-  if (!layout.codec.phases.empty()) return run_in_phases(layout, options);
-  return run_once(std::move(layout), options);
+  Chain chain;
+  return run(chain, std::move(layout), options);
 }
 
 RunResult run(const Scenario& scenario, const RunOptions& options) {

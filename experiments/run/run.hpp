@@ -23,6 +23,8 @@
 
 namespace penstock {
 
+class Chain;
+
 /// How to run a scenario.
 struct RunOptions {
   Engine engine = Engine::automatic;
@@ -63,6 +65,9 @@ RunResult run(const Scenario& scenario, const RunOptions& options = {});
 
 /// Runs a settled layout.
 RunResult run(Layout layout, const RunOptions& options = {});
+
+/// The same by a chain, which has what earlier runs made.
+RunResult run(Chain& chain, Layout layout, const RunOptions& options = {});
 
 /// Bytes for ranks of this capacity: in GiB if the capacity is at least one GiB.
 std::string bytes_of_rank_text(std::uint64_t bytes, std::uint64_t capacity);

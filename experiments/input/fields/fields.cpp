@@ -60,6 +60,11 @@ Field cost(Field field) {
   return field;
 }
 
+Field turned(Field field, const Slider& slider) {
+  field.slider = slider;
+  return field;
+}
+
 const Field* find_field(const Fields& fields, std::string_view key) {
   const auto found = std::find_if(fields.fields.begin(), fields.fields.end(),
                                   [&](const Field& field) { return field.key == key; });
@@ -136,6 +141,8 @@ std::pair<double, double> Takes::bounds() const {
   }
   return {schema->value("minimum", -unbounded), schema->value("maximum", unbounded)};
 }
+
+bool Takes::only_whole() const { return schema_->value("type", Json()) == "integer"; }
 
 Takes meaning(const Takes& takes, std::string_view about) {
   Json schema = takes.schema();

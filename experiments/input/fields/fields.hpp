@@ -24,6 +24,7 @@ class Takes {
 
   /// Of a number, its bounds as the schema states them.
   std::pair<double, double> bounds() const;
+  bool only_whole() const;
 
  private:
   std::shared_ptr<const nlohmann::ordered_json> schema_;
@@ -64,6 +65,16 @@ Takes either(const Takes& one, const Takes& other);
 /// What the schemas of the quantities above refer to.
 const nlohmann::ordered_json& quantity_definitions();
 
+/// How the viewer lets a hand turn a key.
+struct Slider {
+  std::string_view label;
+  double low = 0, high = 0;  // of numbers; equal: a choice of words
+
+  bool is_choice() const { return low == high; }
+  /// Whether equal steps of the hand are equal ratios.
+  bool logarithmic() const { return low > 0 && high >= 10 * low; }
+};
+
 /// A key of a section: what it takes, what it means, and where its value goes.
 struct Field {
   std::string_view key;
@@ -71,7 +82,8 @@ struct Field {
   std::string_view about;
   /// Stores a value that was checked; empty for a key that is read elsewhere.
   std::function<void(const nlohmann::json& value, void* section)> read = {};
-  bool of_costs = false;  // see `cost`
+  bool of_costs = false;              // see `cost`
+  std::optional<Slider> slider = {};  // see `turned`
 };
 
 /// The keys of an object in a file: from this table follow its schema and its reading, and from the
@@ -94,6 +106,9 @@ nlohmann::ordered_json schema_of(const Fields& fields, const char* title = "");
 
 /// A number that changes prices of a plan, and nothing else of a run.
 Field cost(Field field);
+
+/// A key that the viewer shows a slider for, or a choice of its words.
+Field turned(Field field, const Slider& slider);
 
 /// The field of a key; nullptr if there is none.
 const Field* find_field(const Fields& fields, std::string_view key);

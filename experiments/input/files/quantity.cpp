@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <string>
@@ -19,43 +20,26 @@ using nlohmann::json;
 
 struct Unit {
   std::string_view name;
-  double size;  // in bytes, bytes per second or picoseconds
+  double size;         // in bytes, bytes per second or picoseconds
+  bool shown = false;  // by `quantity_text`; these ascend
 };
 
-constexpr std::array byte_units{Unit{"B", 1},
-                                Unit{"kB", 1e3},
-                                Unit{"KB", 1e3},
-                                Unit{"MB", 1e6},
-                                Unit{"GB", 1e9},
-                                Unit{"TB", 1e12},
-                                Unit{"PB", 1e15},
-                                Unit{"KiB", 1024.0},
-                                Unit{"MiB", 1048576.0},
-                                Unit{"GiB", 1073741824.0},
-                                Unit{"TiB", 1099511627776.0},
-                                Unit{"PiB", 1125899906842624.0}};
-constexpr std::array rate_units{Unit{"B/s", 1},
-                                Unit{"kB/s", 1e3},
-                                Unit{"KB/s", 1e3},
-                                Unit{"MB/s", 1e6},
-                                Unit{"GB/s", 1e9},
-                                Unit{"TB/s", 1e12},
-                                Unit{"KiB/s", 1024.0},
-                                Unit{"MiB/s", 1048576.0},
-                                Unit{"GiB/s", 1073741824.0},
-                                Unit{"TiB/s", 1099511627776.0},
-                                Unit{"b/s", 0.125},
-                                Unit{"kb/s", 1e3 / 8},
-                                Unit{"Mb/s", 1e6 / 8},
-                                Unit{"Gb/s", 1e9 / 8},
-                                Unit{"Tb/s", 1e12 / 8},
-                                Unit{"kbit/s", 1e3 / 8},
-                                Unit{"Mbit/s", 1e6 / 8},
-                                Unit{"Gbit/s", 1e9 / 8},
-                                Unit{"Tbit/s", 1e12 / 8}};
-constexpr std::array time_units{Unit{"ps", 1},     Unit{"ns", 1e3},  Unit{"us", 1e6},
-                                Unit{"µs", 1e6},   Unit{"ms", 1e9},  Unit{"s", 1e12},
-                                Unit{"min", 6e13}, Unit{"h", 3.6e15}};
+constexpr std::array byte_units{
+    Unit{"B", 1, true},        Unit{"kB", 1e3, true},        Unit{"KB", 1e3},
+    Unit{"MB", 1e6, true},     Unit{"GB", 1e9, true},        Unit{"TB", 1e12, true},
+    Unit{"PB", 1e15},          Unit{"KiB", 1024.0},          Unit{"MiB", 1048576.0},
+    Unit{"GiB", 1073741824.0}, Unit{"TiB", 1099511627776.0}, Unit{"PiB", 1125899906842624.0}};
+constexpr std::array rate_units{
+    Unit{"B/s", 1, true},           Unit{"kB/s", 1e3, true},  Unit{"KB/s", 1e3},
+    Unit{"MB/s", 1e6, true},        Unit{"GB/s", 1e9, true},  Unit{"TB/s", 1e12, true},
+    Unit{"KiB/s", 1024.0},          Unit{"MiB/s", 1048576.0}, Unit{"GiB/s", 1073741824.0},
+    Unit{"TiB/s", 1099511627776.0}, Unit{"b/s", 0.125},       Unit{"kb/s", 1e3 / 8},
+    Unit{"Mb/s", 1e6 / 8},          Unit{"Gb/s", 1e9 / 8},    Unit{"Tb/s", 1e12 / 8},
+    Unit{"kbit/s", 1e3 / 8},        Unit{"Mbit/s", 1e6 / 8},  Unit{"Gbit/s", 1e9 / 8},
+    Unit{"Tbit/s", 1e12 / 8}};
+constexpr std::array time_units{Unit{"ps", 1},         Unit{"ns", 1e3, true}, Unit{"us", 1e6},
+                                Unit{"µs", 1e6, true}, Unit{"ms", 1e9, true}, Unit{"s", 1e12, true},
+                                Unit{"min", 6e13},     Unit{"h", 3.6e15}};
 
 /// How numbers of a kind of quantity are read.
 struct Reading {
@@ -191,6 +175,24 @@ double quantity_of(std::string_view text, QuantityKind measure) {
                                  [&](const Unit& one) { return one.name == name; });
   if (unit == reading.units.end()) refuse(text, reading);
   return converted(*number, unit->size, reading.plain);
+}
+
+std::string quantity_text(double value, QuantityKind measure) {
+  const Reading& reading = reading_of(measure);
+  if (value == 0) return "0";
+  const Unit* best = nullptr;
+  for (const Unit& unit : reading.units) {
+    const bool fits = unit.size <= std::fabs(value) * reading.plain;
+    if (unit.shown && (best == nullptr || fits)) best = &unit;
+  }
+  return fmt::format("{:.6g}{}", converted(value, reading.plain, best->size), best->name);
+}
+
+std::string_view unit_of(QuantityKind measure) {
+  const Reading& reading = reading_of(measure);
+  return std::find_if(reading.units.begin(), reading.units.end(),
+                      [&](const Unit& unit) { return unit.shown && unit.size == reading.plain; })
+      ->name;
 }
 
 std::optional<QuantityKind> measure_of_key(std::string_view key) {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace penstock {
@@ -22,6 +23,12 @@ enum class QuantityKind : std::uint8_t {
 /// unit of its kind. A number without a unit is returned unchanged. Throws InputError that lists
 /// the units.
 double quantity_of(std::string_view text, QuantityKind measure);
+
+/// A number in the unit of its kind, for a person: with the unit that leaves at least 1 of it,
+/// "10GB/s", "2µs".
+std::string quantity_text(double value, QuantityKind measure);
+/// The unit of a number that states none: "B", "µs".
+std::string_view unit_of(QuantityKind measure);
 
 /// The kind of quantity of a key, by its suffix: `_bytes`, `_mb`, `_bytes_per_s`, `_ns`, `_us`,
 /// `_ms`, `_s`.

@@ -80,9 +80,11 @@ const Fields& chance_fields() {
       {note(),
        field<&S::chance, &Chance::seed>("seed", whole(0, 9'007'199'254'740'991),
                                         "other seeds draw other numbers"),
-       field<&S::chance, &Chance::jitter>("jitter", sigma,
-                                          "of actions: lognormal factors with mean 1 and this "
-                                          "standard deviation of their logarithm"),
+       turned(field<&S::chance, &Chance::jitter>(
+                  "jitter", sigma,
+                  "of actions: lognormal factors with mean 1 and this standard deviation of their "
+                  "logarithm"),
+              {"Jitter", 0, 0.5}),
        field<&S::chance, &Chance::samples>("samples", list_of(factor(), 1, 1'000'000),
                                            "of actions, instead of jitter: one of these factors, "
                                            "with equal probability"),

@@ -203,10 +203,14 @@ const Fields& fields_of(const HardwareSpec& /*spec*/) {
       {cost(field<&S::transfer_us>("transfer_us", time_us(),
                                    "delay of each tensor that crosses ranks; does not occupy a "
                                    "link")),
-       cost(field<&S::latency_us>("latency_us", time_us(),
-                                  "time from sending the last byte of a tensor to its arrival")),
-       cost(field<&S::bandwidth_bytes_per_s>("bandwidth_bytes_per_s", bandwidth(),
-                                             "bandwidth of the link each way between two ranks")),
+       turned(cost(field<&S::latency_us>(
+                  "latency_us", time_us(),
+                  "time from sending the last byte of a tensor to its arrival")),
+              {"Link latency", 0.1, 10'000}),
+       turned(cost(field<&S::bandwidth_bytes_per_s>(
+                  "bandwidth_bytes_per_s", bandwidth(),
+                  "bandwidth of the link each way between two ranks")),
+              {"Link bandwidth", 1e8, 1e12}),
        field<&S::host_latency_us>("host_latency_us", time_us(),
                                   "latency between a rank and host memory; default: as between "
                                   "ranks"),

@@ -192,11 +192,15 @@ Scenario read_scenario(const std::string& path, const std::vector<std::string>& 
 
 Scenario changed(const Scenario& scenario, const std::vector<std::string>& settings,
                  const std::vector<std::string>& left_out) {
+  KnownSections known;
+  return changed(scenario, settings, left_out, known);
+}
+
+Scenario changed(const Scenario& scenario, const std::vector<std::string>& settings,
+                 const std::vector<std::string>& left_out, KnownSections& known) {
   json document = *scenario.document;
   for (const std::string& section : left_out) document.erase(section);
-  KnownSections known;
-  known.codecs.keep(codec_text(*scenario.document),
-                    std::make_shared<const CodecChoice>(scenario.codec));
+  known.codecs.get(codec_text(*scenario.document), [&] { return scenario.codec; });
   return read_document(std::move(document), scenario.source, settings, known);
 }
 

@@ -80,6 +80,15 @@ Scenario scenario_from(nlohmann::json document, const std::string& source, Known
 /// and checked like a user's file. Throws as `read_scenario`.
 Scenario changed(const Scenario& scenario, const std::vector<std::string>& settings,
                  const std::vector<std::string>& left_out = {});
+Scenario changed(const Scenario& scenario, const std::vector<std::string>& settings,
+                 const std::vector<std::string>& left_out, KnownSections& known);
+
+/// A section and the table of its keys.
+struct NamedSection {
+  std::string_view name;
+  const Fields* fields;
+};
+const std::vector<NamedSection>& scenario_sections();
 
 /// What scenarios may say: the tables of their sections as a JSON schema.
 const nlohmann::json& scenario_schema();

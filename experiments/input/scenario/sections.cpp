@@ -66,7 +66,8 @@ const Fields& parallel_fields() {
   static const Fields fields{
       "degrees of parallelism",
       {note(), field<&P::pipeline>("pipeline", whole(1, 16'384), "pipeline ranks"),
-       field<&P::chunks>("chunks", whole(1, 65'536), "stages a rank"),
+       turned(field<&P::chunks>("chunks", whole(1, 65'536), "stages a rank"),
+              {"Chunks per rank", 1, 8}),
        field<&P::tensor>("tensor", degree), field<&P::data>("data", degree),
        field<&P::context>("context", degree), field<&P::expert>("expert", degree),
        field<&P::sequence>("sequence", truth(),
@@ -104,13 +105,14 @@ const Fields& schedule_fields() {
   using S = ScheduleSection;
   static const Fields fields{
       "the order of work: a rule by name, or a file; other keys are options of the rule",
-      {note(), field<&S::name>("name", text(), "a schedule rule"),
+      {note(), turned(field<&S::name>("name", text(), "a schedule rule"), {"Schedule"}),
        field<&S::policy>("policy", text(), "decides the order while the pipeline runs"),
        field<&S::file>("file", text(), "an order in PyTorch's CSV notation"),
        field<&S::chains>("chains", list_of(list_of(whole(0, 65'535), 1), 1, 64),
                          "for a file: the stages of each copy of the model, first to last"),
-       field<&S::microbatches>("microbatches", whole(1, 16'777'216),
-                               "microbatches of one iteration"),
+       turned(field<&S::microbatches>("microbatches", whole(1, 16'777'216),
+                                      "microbatches of one iteration"),
+              {"Microbatches", 1, 4096}),
        field<&S::samples_per_microbatch>("samples_per_microbatch", whole(1, 1'000'000'000)),
        field<&S::overlap>("overlap", words({"serial", "fused"}),
                           "how the parts of an overlap cell run")},
@@ -141,10 +143,11 @@ const Fields& recompute_fields() {
   static const Fields fields{
       "",
       {note(),
-       field<&R::mode>("mode", words({"none", "full", "selective", "except_last"}),
-                       "which activations are made again: none, all of stages that state "
-                       "recompute_us (full, the default), parts (selective: the selective_ costs), "
-                       "or all but those of the last microbatch"),
+       turned(field<&R::mode>("mode", words({"none", "full", "selective", "except_last"}),
+                              "which activations are made again: none, all of stages that state "
+                              "recompute_us (full, the default), parts (selective: the selective_ "
+                              "costs), or all but those of the last microbatch"),
+              {"Recomputation"}),
        field<&R::operators>(
            "operators",
            list_of(words({"core_attention", "attention", "mla", "mlp", "moe", "norm"}), 1, 6),
@@ -206,8 +209,9 @@ const Fields& memory_fields() {
   static const Fields fields{
       "",
       {note(),
-       field<&M::capacity_bytes>("capacity_bytes", bytes(),
-                                 "what a rank can hold; more is a finding"),
+       turned(field<&M::capacity_bytes>("capacity_bytes", bytes(),
+                                        "what a rank can hold; more is a finding"),
+              {"Memory capacity", 1e8, 1e12}),
        field<&M::policy>("policy", words({"finding", "stall"}),
                          "when memory runs out: report it, or stall actions; a transfer then "
                          "reserves memory at its receiver before it starts"),

@@ -100,11 +100,6 @@ void take_device_settings(const HardwareSection& hardware, Machine& machine) {
   if (hardware.kernel_issue_us) device.kernel_issue_us = *hardware.kernel_issue_us;
 }
 
-bool uses_catalogue(const HardwareSection& hardware) {
-  return !hardware.file.empty() || !hardware.device.empty() || !hardware.link.empty() ||
-         !is_cost_model(hardware.name);
-}
-
 /// Looks up the catalogue items that the scenario names. Returns the name of its hardware, which
 /// may come from its own file.
 std::string take_named(const Scenario& scenario, const Catalogue* known, MachinesByName* machines,
@@ -227,6 +222,11 @@ void take_own(const StackChoice& own, StackConstants& constants) {
 }
 
 }  // namespace
+
+bool uses_catalogue(const HardwareSection& hardware) {
+  return !hardware.file.empty() || !hardware.device.empty() || !hardware.link.empty() ||
+         !is_cost_model(hardware.name);
+}
 
 Hardware settle_hardware(const Scenario& scenario, const Catalogue* known,
                          MachinesByName* machines) {

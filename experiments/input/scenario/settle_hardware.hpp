@@ -31,6 +31,9 @@ struct Hardware {
 /// Machines of one catalogue by their names.
 using MachinesByName = Memo<std::string, const Machine>;
 
+/// Whether hardware names anything of the catalogue.
+bool uses_catalogue(const HardwareSection& hardware);
+
 /// Looks up the hardware of a scenario. Reads the catalogue if none is given; `machines`, if given,
 /// are of this one. Throws InputError that starts with the name of the faulty file.
 Hardware settle_hardware(const Scenario& scenario, const Catalogue* known = nullptr,

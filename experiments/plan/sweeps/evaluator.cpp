@@ -215,7 +215,7 @@ SweepOutcome Evaluator::run_document(json document, std::string structure) {
   if (!alone_ && use == nullptr) return lacks_memory();
   const std::vector<std::string>& results = space_.request().results;
   if (!results.empty() || !layout.codec.phases.empty()) {
-    return outcome_of(penstock::run(std::move(layout)), results);
+    return outcome_of(penstock::run(chain_, std::move(layout)), results);
   }
   auto outcome = chain_.simulate(layout);
   if (auto* finding = std::get_if<Finding>(&outcome)) return {{}, {}, {std::move(*finding)}};
@@ -224,7 +224,7 @@ SweepOutcome Evaluator::run_document(json document, std::string structure) {
   SweepResult result = sweep_result(layout, run, peaks);
   // The report says which rank lacks memory from when on.
   if (exceeds_memory(layout, result)) {
-    return outcome_of(penstock::run(chain_.layout(scenario)), results);
+    return outcome_of(penstock::run(chain_, chain_.layout(scenario)), results);
   }
   if (!structure.empty()) {
     auto known = std::make_shared<KnownRun>();

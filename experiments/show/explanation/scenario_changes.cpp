@@ -9,9 +9,8 @@
 #include <set>
 #include <utility>
 
-#include "experiments/input/catalogue/catalogue.hpp"
+#include "experiments/run/chain.hpp"
 #include "experiments/run/layout/assumptions.hpp"
-#include "experiments/run/layout/layout.hpp"
 #include "experiments/run/layout/training.hpp"
 #include "experiments/run/run.hpp"
 #include "schedules/registry.hpp"
@@ -269,11 +268,11 @@ bool trains_alike(const Layout& one, const Layout& other) {
 /// Runs the scenario with the change, as a user would; nothing if it is refused or the run
 /// deadlocks.
 std::optional<SizedChange> simulated(const Scenario& scenario, const ScenarioChange& wanted,
-                                     const Layout& present, const SettleOptions& options) {
+                                     const Layout& present, Chain& chain) {
   try {
-    Layout layout = settle(changed(scenario, wanted.settings, wanted.left_out), options);
+    Layout layout = chain.layout(chain.changed(scenario, wanted.settings, wanted.left_out));
     if (wanted.keeps_pipeline && !same_pipeline(layout, present)) return {};
-    const RunResult result = run(std::move(layout));
+    const RunResult result = run(chain, std::move(layout));
     if (!result.report || !trains_alike(result.layout, present)) return {};
     TriedChange change{.change = wanted.text(),
                        .worst = worst_of(*result.report),
@@ -355,19 +354,14 @@ TriedChanges try_changes(const Scenario& scenario, const RunResult& result,
                          const std::vector<ScenarioChange>& changes, std::uint64_t most_tasks) {
   TriedChanges all;
   std::uint64_t tasks = 0;
-  Catalogue catalogue;  // read once for all runs, if used
-  SettleOptions options;
-  if (result.layout.hardware.spec.machine) {
-    catalogue = read_catalogue();
-    options.catalogue = &catalogue;
-  }
+  Chain chain;
   for (const ScenarioChange& candidate : changes) {
     const std::size_t runs = all.changes.size();
     if (runs == most_runs || (runs >= fewest_runs && tasks >= most_tasks)) {
       ++all.not_tried;
       continue;
     }
-    const auto tried = simulated(scenario, candidate, result.layout, options);
+    const auto tried = simulated(scenario, candidate, result.layout, chain);
     if (!tried) continue;
     tasks += tried->tasks;
     all.changes.push_back(tried->change);

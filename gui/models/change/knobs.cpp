@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <span>
 
 #include "experiments/input/files/quantity.hpp"
 #include "experiments/input/scenario/document.hpp"
@@ -15,27 +13,6 @@
 namespace penstock {
 namespace {
 
-struct ShownUnit {
-  double size;  // in the unit of the key
-  const char* name;
-};
-constexpr std::array byte_sizes{ShownUnit{1, "B"}, ShownUnit{1e3, "kB"}, ShownUnit{1e6, "MB"},
-                                ShownUnit{1e9, "GB"}, ShownUnit{1e12, "TB"}};
-constexpr std::array rate_sizes{ShownUnit{1, "B/s"}, ShownUnit{1e3, "kB/s"}, ShownUnit{1e6, "MB/s"},
-                                ShownUnit{1e9, "GB/s"}, ShownUnit{1e12, "TB/s"}};
-constexpr std::array microseconds{ShownUnit{1e-3, "ns"}, ShownUnit{1, "µs"}, ShownUnit{1e3, "ms"},
-                                  ShownUnit{1e6, "s"}};
-
-std::span<const ShownUnit> shown_units(const Knob& knob) {
-  const auto kind = measure_of_key(knob.pointer);
-  if (kind == QuantityKind::bytes) return byte_sizes;
-  if (kind == QuantityKind::bytes_per_s) return rate_sizes;
-  if (kind == QuantityKind::microseconds) return microseconds;
-  return {};
-}
-
-bool is_choice(const Knob& knob) { return knob.low == knob.high; }
-
 /// Whether the hardware takes its links from numbers of the scenario.
 bool has_plain_links(const Scenario& scenario) {
   return value_at(scenario, "/hardware/name").value_or("") == "ideal" &&
@@ -44,27 +21,24 @@ bool has_plain_links(const Scenario& scenario) {
 
 }  // namespace
 
+std::string_view Knob::unit() const {
+  const auto kind = measure_of_key(field->key);
+  return kind ? unit_of(*kind) : "";
+}
+
 const std::vector<Knob>& knobs() {
-  static const std::vector<Knob> table{
-      {"microbatches", "Microbatches", "", "/schedule/microbatches", 1, 4096, true, true},
-      {"schedule", "Schedule", "", "/schedule/name", 0, 0, false, false, suggested_schedules("")},
-      {"chunks", "Chunks per rank", "", "/parallel/chunks", 1, 8, true},
-      {"stage", "Cost of stage ×", "", "", 0.25, 4, false, true},
-      {"bandwidth", "Link bandwidth", "bytes/s", "/hardware/bandwidth_bytes_per_s", 1e8, 1e12,
-       false, true},
-      {"latency", "Link latency", "µs", "/hardware/latency_us", 0.1, 10000, false, true},
-      {"recompute",
-       "Recomputation",
-       "",
-       "/recompute/mode",
-       0,
-       0,
-       false,
-       false,
-       {"none", "selective", "full", "except_last"}},
-      {"capacity", "Memory capacity", "bytes", "/memory/capacity_bytes", 1e8, 1e12, true, true},
-      {"jitter", "Jitter", "", "/chance/jitter", 0, 0.5},
-  };
+  static const Field factor = turned({"factor", number(), ""}, {"Cost of stage ×", 0.25, 4});
+  static const std::vector<Knob> table = [] {
+    std::vector<Knob> all{{"", &factor}};
+    for (const auto& [name, section] : scenario_sections()) {
+      for (const Field& field : section->fields) {
+        if (!field.slider) continue;
+        Knob& knob = all.emplace_back(Knob{fmt::format("/{}/{}", name, field.key), &field});
+        if (field.slider->is_choice()) knob.words = suggested_values(knob.pointer);
+      }
+    }
+    return all;
+  }();
   return table;
 }
 
@@ -75,16 +49,16 @@ std::uint32_t numbered_stages(const Scenario& scenario) {
 }
 
 std::optional<std::string> knob_value(const Scenario& scenario, const Knob& knob) {
-  if (knob.pointer.empty()) return "1";
-  return value_at(scenario, std::string(knob.pointer));
+  if (knob.of_stage()) return "1";
+  return value_at(scenario, knob.pointer);
 }
 
 bool knob_applies(const Scenario& scenario, const Knob& knob) {
-  if (knob.id == "stage") return numbered_stages(scenario) > 0;
-  if (knob.id == "bandwidth" || knob.id == "latency") return has_plain_links(scenario);
-  const bool by_file = value_at(scenario, "/schedule/file").has_value();
-  const bool of_order = knob.id == "schedule" || knob.id == "microbatches" || knob.id == "chunks";
-  return !(by_file && of_order);
+  if (knob.of_stage()) return numbered_stages(scenario) > 0;
+  if (knob.pointer.starts_with("/hardware/")) return has_plain_links(scenario);
+  const bool of_order =
+      knob.pointer.starts_with("/schedule/") || knob.pointer == "/parallel/chunks";
+  return !(of_order && value_at(scenario, "/schedule/file"));
 }
 
 std::optional<double> knob_number(const Knob& knob, const std::string& value) {
@@ -102,26 +76,22 @@ std::optional<double> knob_number(const Knob& knob, const std::string& value) {
 }
 
 std::string knob_text(const Knob& knob, double number) {
-  const std::span<const ShownUnit> units = shown_units(knob);
-  if (units.empty() || number == 0) return fmt::format("{:.6g}", number);
-  const ShownUnit* best = &units.front();
-  for (const ShownUnit& unit : units) {
-    if (unit.size <= std::fabs(number)) best = &unit;
-  }
-  return fmt::format("{:.6g}{}", number / best->size, best->name);
+  if (const auto kind = measure_of_key(knob.pointer)) return quantity_text(number, *kind);
+  return fmt::format("{:.6g}", number);
 }
 
 std::vector<std::string> settings_for(const Scenario& scenario, const Knob& knob,
                                       const std::string& value, std::uint32_t stage) {
-  if (knob.id != "stage") return {fmt::format("{}={}", knob.pointer, value)};
+  if (!knob.of_stage()) return {fmt::format("{}={}", knob.pointer, value)};
   const std::optional<double> factor = knob_number(knob, value);
   if (!factor || !std::isfinite(*factor)) {
-    throw InputError(fmt::format("{}: \"{}\" is not a number, for example 1.5", knob.label, value));
+    throw InputError(
+        fmt::format("{}: \"{}\" is not a number, for example 1.5", knob.slider().label, value));
   }
   std::vector<std::string> settings;
-  for (const char* key :
-       {"forward_us", "backward_us", "backward_input_us", "backward_weight_us", "recompute_us"}) {
-    const std::string pointer = fmt::format("/model/stages/{}/{}", stage, key);
+  for (const Field& field : fields_of(Layer{}).fields) {
+    if (measure_of_key(field.key) != QuantityKind::microseconds) continue;
+    const std::string pointer = fmt::format("/model/stages/{}/{}", stage, field.key);
     const auto now = value_at(scenario, pointer);
     if (!now) continue;
     const double time_us = quantity_of(*now, QuantityKind::microseconds);
@@ -131,10 +101,11 @@ std::vector<std::string> settings_for(const Scenario& scenario, const Knob& knob
 }
 
 double knob_at(const Knob& knob, double position) {
+  const auto& [label, low, high] = knob.slider();
   const double share = std::clamp(position, 0.0, 1.0);
-  const double value = knob.logarithmic ? knob.low * std::pow(knob.high / knob.low, share)
-                                        : knob.low + (knob.high - knob.low) * share;
-  if (knob.whole) return std::round(value);
+  const double value =
+      knob.slider().logarithmic() ? low * std::pow(high / low, share) : low + (high - low) * share;
+  if (knob.field->takes.only_whole()) return std::round(value);
   // Three significant digits: what a hand can mean.
   if (value == 0) return 0;
   const double unit = std::pow(10, std::floor(std::log10(std::fabs(value))) - 2);
@@ -142,10 +113,11 @@ double knob_at(const Knob& knob, double position) {
 }
 
 double position_of(const Knob& knob, double value) {
-  if (is_choice(knob)) return 0;
-  const double clamped = std::clamp(value, knob.low, knob.high);
-  return knob.logarithmic ? std::log(clamped / knob.low) / std::log(knob.high / knob.low)
-                          : (clamped - knob.low) / (knob.high - knob.low);
+  const auto& [label, low, high] = knob.slider();
+  if (knob.slider().is_choice()) return 0;
+  const double clamped = std::clamp(value, low, high);
+  return knob.slider().logarithmic() ? std::log(clamped / low) / std::log(high / low)
+                                     : (clamped - low) / (high - low);
 }
 
 }  // namespace penstock

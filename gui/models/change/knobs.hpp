@@ -2,27 +2,26 @@
 
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "experiments/input/scenario/scenario.hpp"
 
 namespace penstock {
 
-/// Something of a scenario that the viewer changes while a hand moves.
+/// What the viewer changes while a hand moves: a key of a scenario that is `turned` in the table of
+/// its section, or the times of a stage, by a factor.
 struct Knob {
-  std::string_view id;
-  std::string_view label;
-  std::string_view unit;
-  std::string_view pointer;          // into the scenario; empty: see `settings_for`
-  double low = 0;                    // of numbers
-  double high = 0;                   // equal to `low`: a choice of words
-  bool whole = false;                // only whole numbers
-  bool logarithmic = false;          // equal steps of a hand are equal ratios
+  std::string pointer;  // into the scenario; empty: of a stage
+  const Field* field;
   std::vector<std::string> words{};  // of a choice
+
+  bool of_stage() const { return pointer.empty(); }
+  const Slider& slider() const { return *field->slider; }
+  /// "µs"; empty for a plain number.
+  std::string_view unit() const;
 };
 
-/// All knobs. The one named "stage" multiplies the costs of a stage that is given by numbers.
+/// All knobs, in the order of the tables.
 const std::vector<Knob>& knobs();
 
 /// The value of a knob in a scenario; nothing if the scenario leaves it out.

@@ -158,7 +158,7 @@ bool has_changed_order(const ViewedRun& run) {
   return run.layout != nullptr && run.layout->name.ends_with(changed_mark);
 }
 
-Scenario with_moved_boundary(const ViewedRun& run, std::uint32_t rank, int layers) {
+Scenario with_moved_boundary(Chain& chain, const ViewedRun& run, std::uint32_t rank, int layers) {
   check_movable(run, rank);
   const Placement& placement = run.layout->placement;
   Stages stages = run.layout->partition.stages;
@@ -169,7 +169,7 @@ Scenario with_moved_boundary(const ViewedRun& run, std::uint32_t rank, int layer
   } else {
     move_layers(-layers, stages[below], stages[above]);
   }
-  return changed(*run.scenario, {"/partition/stages=" + text_of(stages)}, {"partition"});
+  return chain.changed(*run.scenario, {"/partition/stages=" + text_of(stages)}, {"partition"});
 }
 
 int layers_on(const ViewedRun& run, std::uint32_t rank) {

@@ -177,12 +177,7 @@ TextPlace place_at_position(std::string_view text, std::size_t position) {
 
 std::vector<std::string> words_at(const TextPlace& place) {
   if (place.key.empty()) return keys_below(place.pointer);
-  const std::string setting = place.pointer + "/" + place.key + "=";
-  std::vector<std::string> values;
-  for (const std::string& known : suggested_settings(setting)) {
-    values.push_back(known.substr(setting.size()));
-  }
-  return values;
+  return suggested_values(place.pointer + "/" + place.key);
 }
 
 }  // namespace penstock

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "experiments/input/files/table.hpp"
-#include "experiments/run/chain.hpp"
 #include "experiments/run/run.hpp"
 #include "experiments/show/results/result_table.hpp"
 #include "sim/base/error.hpp"
@@ -75,19 +74,20 @@ ViewedRunPtr viewed(Layout layout, std::shared_ptr<const Scenario> scenario) {
   return viewed_result(run(std::move(layout)), std::move(scenario));
 }
 
-ViewedRunPtr viewed_after(const Scenario& scenario, const ViewedRun& before) {
-  auto kept = std::make_shared<const Scenario>(scenario);
-  Chain chain(nullptr, before.plan.tasks());
-  if (before.layout != nullptr) {
-    // It stays as long as this call.
-    chain.keep_plan(*before.layout, {std::shared_ptr<const Plan>(), &before.plan});
-  }
-  Layout layout = chain.layout(scenario);
-  if (!layout.codec.phases.empty() || !chain.knows_plan(layout)) {
-    return viewed(std::move(layout), std::move(kept));
+ViewedRunPtr viewed_after(Chain& chain, Scenario scenario, const ViewedRunPtr& before) {
+  auto kept = std::make_shared<const Scenario>(std::move(scenario));
+  Layout layout = chain.layout(*kept);
+  const auto knows_plan = [&] {
+    if (chain.knows_plan(layout)) return true;
+    if (before->layout == nullptr || chain.knows_plan(*before->layout)) return false;
+    chain.keep_plan(*before->layout, {before, &before->plan});
+    return chain.knows_plan(layout);
+  };
+  if (!layout.codec.phases.empty() || !knows_plan()) {
+    return viewed_result(run(chain, std::move(layout)), std::move(kept));
   }
   auto outcome = chain.simulate(layout);
-  if (std::holds_alternative<Finding>(outcome)) return viewed(scenario);
+  if (std::holds_alternative<Finding>(outcome)) return viewed(*kept);
   auto& [priced, timeline, peak_flops] = std::get<Simulated>(outcome);
   auto run = std::make_shared<ViewedRun>();
   run->brief = true;

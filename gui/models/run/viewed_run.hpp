@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "experiments/input/scenario/scenario.hpp"
+#include "experiments/run/chain.hpp"
 #include "experiments/run/layout/layout.hpp"
 #include "experiments/run/run.hpp"
 #include "sim/costs/costs.hpp"
@@ -52,9 +53,9 @@ ViewedRunPtr viewed(const Scenario& scenario);
 /// Simulates a layout that was changed after it was settled.
 ViewedRunPtr viewed(Layout layout, std::shared_ptr<const Scenario> scenario);
 
-/// Simulates a scenario while a hand moves: briefly, and on the plan of a run before it if only
-/// costs differ.
-ViewedRunPtr viewed_after(const Scenario& scenario, const ViewedRun& before);
+/// Simulates a scenario while a hand moves: briefly if the chain has its plan, or the run before
+/// it.
+ViewedRunPtr viewed_after(Chain& chain, Scenario scenario, const ViewedRunPtr& before);
 
 /// A recorded run, which may be one of several iterations.
 ViewedRunPtr viewed(Recording recording, std::string source,

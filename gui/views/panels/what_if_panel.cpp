@@ -29,9 +29,9 @@ WhatIfPanel::WhatIfPanel(QWidget* parent) : QWidget(parent) {
 }
 
 void WhatIfPanel::add_row(const Knob& knob, QGridLayout& grid, int line) {
-  auto* label = new QLabel(qt_text(knob.label));
+  auto* label = new QLabel(qt_text(knob.slider().label));
   grid.addWidget(label, line, 0);
-  if (knob.id == "stage") add_stage(grid, line);
+  if (knob.of_stage()) add_stage(grid, line);
   rows_.push_back({.knob = &knob});
   Row& row = rows_.back();
   if (knob.words.empty()) {
@@ -53,7 +53,7 @@ void WhatIfPanel::add_stage(QGridLayout& grid, int line) {
   grid.addWidget(stage_, line, 1);
   connect(stage_, &QSpinBox::valueChanged, this, [this](int stage) {
     const auto factor = stage_factors_.find(static_cast<std::uint32_t>(stage));
-    turn("stage", factor == stage_factors_.end() ? "1" : QString::fromStdString(factor->second));
+    turn("", factor == stage_factors_.end() ? "1" : QString::fromStdString(factor->second));
   });
 }
 
@@ -61,37 +61,35 @@ void WhatIfPanel::add_choice(Row& row, const QString& name) {
   row.choice = new QComboBox;
   for (const std::string& word : row.knob->words) row.choice->addItem(QString::fromStdString(word));
   row.choice->setAccessibleName(name);
-  connect(
-      row.choice, &QComboBox::textActivated, this,
-      [this, id = std::string(row.knob->id)](const QString& word) { changed_by_hand(id, word); });
+  connect(row.choice, &QComboBox::textActivated, this,
+          [this, knob = row.knob](const QString& word) { changed_by_hand(*knob, word); });
 }
 
 void WhatIfPanel::add_slider(Row& row, const QString& name) {
   const Knob& knob = *row.knob;
-  const std::string id(knob.id);
   row.slider = new QSlider(Qt::Horizontal);
   row.slider->setRange(0, slider_steps);
   row.slider->setAccessibleName(name);
   row.slider->setMinimumWidth(120);
-  connect(row.slider, &QSlider::valueChanged, this, [this, id, &knob](int at) {
+  connect(row.slider, &QSlider::valueChanged, this, [this, &knob](int at) {
     if (quiet_) return;
-    changed_by_hand(id, knob_number(knob_at(knob, static_cast<double>(at) / slider_steps)));
+    changed_by_hand(knob, knob_number(knob_at(knob, static_cast<double>(at) / slider_steps)));
   });
   QLineEdit* const field = new QLineEdit;
   row.field = field;
   field->setFixedWidth(field->fontMetrics().horizontalAdvance("000.0000GB/s") + 16);
-  field->setAccessibleName(name + " " + qt_text(knob.unit));
-  field->setToolTip(qt_text(knob.unit));
-  connect(field, &QLineEdit::editingFinished, this, [this, id, field] {
-    if (!quiet_ && field->isModified()) changed_by_hand(id, field->text());
+  field->setAccessibleName(name + " " + qt_text(knob.unit()));
+  field->setToolTip(qt_text(knob.unit()));
+  connect(field, &QLineEdit::editingFinished, this, [this, &knob, field] {
+    if (!quiet_ && field->isModified()) changed_by_hand(knob, field->text());
     field->setModified(false);
   });
 }
 
-void WhatIfPanel::turn(const std::string& id, const QString& value) {
+void WhatIfPanel::turn(const std::string& pointer, const QString& value) {
   quiet_ = true;
   for (const Row& row : rows_) {
-    if (row.knob->id != id) continue;
+    if (row.knob->pointer != pointer) continue;
     if (row.choice != nullptr) row.choice->setCurrentText(value);
     const std::optional<double> number = knob_number(*row.knob, value.toStdString());
     if (row.field != nullptr) {
@@ -106,12 +104,12 @@ void WhatIfPanel::turn(const std::string& id, const QString& value) {
   quiet_ = false;
 }
 
-void WhatIfPanel::changed_by_hand(const std::string& id, const QString& value) {
-  turn(id, value);
-  if (id == "stage") {
+void WhatIfPanel::changed_by_hand(const Knob& knob, const QString& value) {
+  turn(knob.pointer, value);
+  if (knob.of_stage()) {
     stage_factors_[static_cast<std::uint32_t>(stage_->value())] = value.toStdString();
   } else {
-    turned_[id] = value.toStdString();
+    turned_[knob.pointer] = value.toStdString();
   }
   if (on_turn) on_turn();
 }
@@ -132,7 +130,7 @@ void WhatIfPanel::show_scenario(std::shared_ptr<const Scenario> scenario) {
       if (widget != nullptr) widget->setEnabled(applies);
     }
     const auto value = scenario_ ? knob_value(*scenario_, *row.knob) : std::nullopt;
-    turn(std::string(row.knob->id), QString::fromStdString(value.value_or("")));
+    turn(row.knob->pointer, QString::fromStdString(value.value_or("")));
   }
   show_problem(scenario_ ? ""
                          : "Open a scenario to change it here; recorded runs are as they are.");
@@ -146,20 +144,16 @@ void WhatIfPanel::show_problem(const QString& text) {
 std::vector<std::string> WhatIfPanel::settings() const {
   std::vector<std::string> all;
   if (scenario_ == nullptr) return all;
-  for (const Knob& knob : knobs()) {
-    const auto value = turned_.find(std::string(knob.id));
-    if (value == turned_.end()) continue;
-    for (std::string& setting : settings_for(*scenario_, knob, value->second, 0)) {
+  const auto add = [&](const Knob& knob, const std::string& value, std::uint32_t stage) {
+    for (std::string& setting : settings_for(*scenario_, knob, value, stage)) {
       all.push_back(std::move(setting));
     }
-  }
+  };
   for (const Knob& knob : knobs()) {
-    if (knob.id != "stage") continue;
-    for (const auto& [stage, factor] : stage_factors_) {
-      for (std::string& setting : settings_for(*scenario_, knob, factor, stage)) {
-        all.push_back(std::move(setting));
-      }
-    }
+    const auto value = turned_.find(knob.pointer);
+    if (value != turned_.end()) add(knob, value->second, 0);
+    if (!knob.of_stage()) continue;
+    for (const auto& [stage, factor] : stage_factors_) add(knob, factor, stage);
   }
   return all;
 }

@@ -28,7 +28,8 @@ class WhatIfPanel : public QWidget {
   void show_problem(const QString& text);
   /// The settings of all knobs that were turned since `show_scenario`.
   std::vector<std::string> settings() const;
-  void turn(const std::string& id, const QString& value);
+  /// Shows a value of the knob of a pointer.
+  void turn(const std::string& pointer, const QString& value);
 
   std::function<void()> on_turn;
 
@@ -43,13 +44,13 @@ class WhatIfPanel : public QWidget {
   void add_stage(QGridLayout& grid, int line);
   void add_choice(Row& row, const QString& name);
   void add_slider(Row& row, const QString& name);
-  void changed_by_hand(const std::string& id, const QString& value);
+  void changed_by_hand(const Knob& knob, const QString& value);
 
   std::shared_ptr<const Scenario> scenario_;
   std::vector<Row> rows_;
   QSpinBox* stage_ = nullptr;
   QLabel* problem_ = nullptr;
-  std::map<std::string, std::string> turned_;           // by knob
+  std::map<std::string, std::string> turned_;           // by pointer
   std::map<std::uint32_t, std::string> stage_factors_;  // by stage
   bool quiet_ = false;
 };

@@ -10,6 +10,7 @@ namespace {
 
 constexpr double quick_ms = 12;  // a change that takes less runs in the interface's thread
 constexpr std::size_t most_undone = 50;
+constexpr std::size_t most_tasks = 4'000'000;  // of plans that are kept
 
 ViewedRunPtr run_of(std::variant<ViewedRunPtr, MoveRefused> moved) {
   if (const auto* refused = std::get_if<MoveRefused>(&moved)) {
@@ -48,8 +49,12 @@ void RunChanges::show_text() {
   scenario_panel_->show_scenario(open == nullptr ? nullptr : open->run->scenario.get());
 }
 
-void RunChanges::begin_at(OpenRun& open) {
-  open.changes.base = open.run->scenario;
+void RunChanges::begin_at(OpenRun& open) { begin_at(open, open.run->scenario); }
+
+/// Files are read anew: they may have changed.
+void RunChanges::begin_at(OpenRun& open, std::shared_ptr<const Scenario> base) {
+  chain_ = std::make_shared<Chain>(nullptr, most_tasks);
+  open.changes.base = std::move(base);
   what_if_->show_scenario(open.changes.base);
 }
 
@@ -120,8 +125,9 @@ void RunChanges::turn_knobs() {
   rest_.start();
   change_run(
       *open,
-      [base = open->changes.base, settings = std::move(settings), before = open->run] {
-        return viewed_after(changed(*base, settings), *before);
+      [chain = chain_, base = open->changes.base, settings = std::move(settings),
+       before = open->run] {
+        return viewed_after(*chain, chain->changed(*base, settings), before);
       },
       Origin::knobs);
 }
@@ -130,8 +136,7 @@ void RunChanges::set_scenario(const Scenario& scenario) {
   OpenRun* const open = now();
   if (open == nullptr || !open->run->scenario) return;
   remember(*open, {open->run, open->changes.base});
-  open->changes.base = std::make_shared<const Scenario>(scenario);
-  what_if_->show_scenario(open->changes.base);
+  begin_at(*open, std::make_shared<const Scenario>(scenario));
   change_run(
       *open, [base = open->changes.base] { return viewed(*base); }, Origin::editor);
 }
@@ -145,8 +150,7 @@ void RunChanges::undo(bool forward) {
   const RunBefore before = std::move(from.back());
   from.pop_back();
   changing_.cancel();
-  open.changes.base = before.base;
-  what_if_->show_scenario(open.changes.base);
+  begin_at(open, before.base);
   runs_.replace(open, before.run);
   if (before.run->brief) rest_.start();
   show_message(forward ? "Done again" : "Undone");
@@ -215,8 +219,8 @@ void RunChanges::move_boundary(OpenRun& open, std::uint32_t rank, int layers, bo
   const ViewedRunPtr from = open.changes.grabbed.run;
   change_run(
       open,
-      [from, rank, layers] {
-        return viewed_after(with_moved_boundary(*from, rank, layers), *from);
+      [chain = chain_, from, rank, layers] {
+        return viewed_after(*chain, with_moved_boundary(*chain, *from, rank, layers), from);
       },
       Origin::canvas);
   if (!released) return;

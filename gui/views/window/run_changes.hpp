@@ -44,6 +44,7 @@ class RunChanges : RunController {
   /// Where a change comes from, and where its problem is shown.
   enum class Origin { knobs, editor, canvas };
 
+  void begin_at(OpenRun& open, std::shared_ptr<const Scenario> base);
   void change_run(const OpenRun& open, std::function<ViewedRunPtr()> make, Origin origin);
   void show_change_problem(const QString& problem, Origin origin);
   void complete_run(const OpenRun& open);
@@ -51,6 +52,7 @@ class RunChanges : RunController {
 
   WhatIfPanel* what_if_;
   ScenarioPanel* scenario_panel_;
+  std::shared_ptr<Chain> chain_;  // of all changes since the knobs began; one uses it at a time
   Background changing_;
   QTimer rest_;           // after the last change by hand
   bool turning_ = false;  // knobs, since the last rest

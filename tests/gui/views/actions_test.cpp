@@ -52,7 +52,7 @@ QString fingerprint(Opened& opened) {
 void get_ready(Opened& opened) {
   ViewerWindow& window = opened.window;
   window.comparison().freeze_reference();
-  window.changes().what_if().turn("microbatches", "8");
+  window.changes().what_if().turn("/schedule/microbatches", "8");
   window.changes().set_scenario(
       changed(*opened.run().scenario, {"/model/stages/1/forward_us=1300"}));
   opened.settle();

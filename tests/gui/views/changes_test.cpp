@@ -198,7 +198,7 @@ TEST_CASE("layers: stages given by numbers have none to move, and the drag says 
 TEST_CASE("undo: knobs that were turned go back in one step") {
   Opened opened;
   const Time before = opened.run().span();
-  opened.window.changes().what_if().turn("latency", "9000");
+  opened.window.changes().what_if().turn("/hardware/latency_us", "9000");
   for (const char* value : {"500", "900"}) {
     opened.window.changes().set_scenario(
         changed(*opened.run().scenario, {std::string("/hardware/latency_us=") + value}));

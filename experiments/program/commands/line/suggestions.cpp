@@ -135,16 +135,19 @@ std::vector<std::string> suggested_architectures(std::string_view) {
 std::vector<std::string> suggested_settings(std::string_view typed) {
   std::vector<std::string> settings;
   const std::size_t equals = typed.find('=');
-  for (const auto& [pointer, schema] : scenario_keys()) {
-    if (equals == std::string_view::npos) {
-      settings.push_back(pointer + "=");
-    } else if (typed.substr(0, equals) == pointer) {
-      for (const std::string& value : values_of(pointer, schema)) {
-        settings.push_back(pointer + "=" + value);
-      }
-    }
+  if (equals == std::string_view::npos) {
+    for (const auto& [pointer, schema] : scenario_keys()) settings.push_back(pointer + "=");
+    return settings;
   }
+  settings = suggested_values(typed.substr(0, equals));
+  for (std::string& value : settings) value.insert(0, typed.substr(0, equals + 1));
   return settings;
+}
+
+std::vector<std::string> suggested_values(std::string_view pointer) {
+  const std::map<std::string, json> keys = scenario_keys();
+  const auto key = keys.find(std::string(pointer));
+  return key == keys.end() ? std::vector<std::string>{} : values_of(key->first, key->second);
 }
 
 std::vector<std::string> suggested_partitioners(std::string_view) {

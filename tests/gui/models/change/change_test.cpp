@@ -14,9 +14,9 @@ Scenario shipped() {
   return read_scenario(std::string(PENSTOCK_ROOT) + "/experiments/scenarios/first_run.json");
 }
 
-const Knob& knob_named(std::string_view id) {
+const Knob& knob_of(std::string_view pointer) {
   for (const Knob& knob : knobs()) {
-    if (knob.id == id) return knob;
+    if (knob.pointer == pointer) return knob;
   }
   throw std::logic_error("no such knob");
 }
@@ -54,25 +54,25 @@ TEST_CASE(
   const Scenario scenario = shipped();
   const ViewedRunPtr before = viewed(scenario);
   struct Turn {
-    const char* id;
+    const char* pointer;
     const char* value;
   };
-  for (const Turn& turn :
-       {Turn{"microbatches", "16"}, Turn{"schedule", "gpipe"}, Turn{"stage", "2"},
-        Turn{"bandwidth", "1e9"}, Turn{"latency", "500"}, Turn{"jitter", "0.2"}}) {
-    CAPTURE(turn.id);
-    const Knob& knob = knob_named(turn.id);
+  for (const Turn& turn : {Turn{"/schedule/microbatches", "16"}, Turn{"/schedule/name", "gpipe"},
+                           Turn{"", "2"}, Turn{"/hardware/bandwidth_bytes_per_s", "1e9"},
+                           Turn{"/hardware/latency_us", "500"}, Turn{"/chance/jitter", "0.2"}}) {
+    CAPTURE(turn.pointer);
+    const Knob& knob = knob_of(turn.pointer);
     REQUIRE(knob_applies(scenario, knob));
     const Scenario turned = changed(scenario, settings_for(scenario, knob, turn.value, 1));
     CHECK(viewed(turned)->span() != before->span());
-    if (!knob.pointer.empty()) CHECK(knob_value(turned, knob).has_value());
+    if (!knob.of_stage()) CHECK(knob_value(turned, knob).has_value());
   }
-  CHECK_THROWS_AS(changed(scenario, settings_for(scenario, knob_named("jitter"), "-1", 0)),
+  CHECK_THROWS_AS(changed(scenario, settings_for(scenario, knob_of("/chance/jitter"), "-1", 0)),
                   InputError);
 }
 
 TEST_CASE("knobs: the factor of a stage takes times with units, and refuses what is no number") {
-  const Knob& knob = knob_named("stage");
+  const Knob& knob = knob_of("");
   const Scenario scenario =
       changed(shipped(), {"/model/stages/1/forward_us=2ms", "/model/stages/1/backward_us=3000"},
               {"model/stages/1/backward_input_us", "model/stages/1/backward_weight_us"});
@@ -87,27 +87,28 @@ TEST_CASE("knobs: the factor of a stage takes times with units, and refuses what
 
 TEST_CASE("knobs: the position of a slider goes to a value and back") {
   for (const Knob& knob : knobs()) {
-    if (knob.low == knob.high) continue;
-    CAPTURE(knob.id);
-    CHECK(knob_at(knob, 0) == doctest::Approx(knob.low));
-    CHECK(knob_at(knob, 1) == doctest::Approx(knob.high));
+    if (knob.slider().is_choice()) continue;
+    CAPTURE(knob.pointer);
+    CHECK(knob_at(knob, 0) == doctest::Approx(knob.slider().low));
+    CHECK(knob_at(knob, 1) == doctest::Approx(knob.slider().high));
     const double middle = knob_at(knob, 0.5);
-    CHECK(position_of(knob, middle) == doctest::Approx(0.5).epsilon(knob.whole ? 0.2 : 0.02));
+    CHECK(position_of(knob, middle) ==
+          doctest::Approx(0.5).epsilon(knob.field->takes.only_whole() ? 0.2 : 0.02));
   }
 }
 
 TEST_CASE("knobs: numbers are shown with the units that scenarios read, and read back") {
-  CHECK(knob_text(knob_named("bandwidth"), 1e10) == "10GB/s");
-  CHECK(knob_text(knob_named("latency"), 2) == "2µs");
-  CHECK(knob_text(knob_named("latency"), 0.25) == "250ns");
-  CHECK(knob_text(knob_named("capacity"), 8e10) == "80GB");
-  CHECK(knob_text(knob_named("microbatches"), 4096) == "4096");
-  CHECK(knob_number(knob_named("bandwidth"), "400Gb/s") == 5e10);
-  CHECK(!knob_number(knob_named("bandwidth"), "fast"));
-  CHECK(!knob_number(knob_named("jitter"), "0.1x"));
+  CHECK(knob_text(knob_of("/hardware/bandwidth_bytes_per_s"), 1e10) == "10GB/s");
+  CHECK(knob_text(knob_of("/hardware/latency_us"), 2) == "2µs");
+  CHECK(knob_text(knob_of("/hardware/latency_us"), 0.25) == "250ns");
+  CHECK(knob_text(knob_of("/memory/capacity_bytes"), 8e10) == "80GB");
+  CHECK(knob_text(knob_of("/schedule/microbatches"), 4096) == "4096");
+  CHECK(knob_number(knob_of("/hardware/bandwidth_bytes_per_s"), "400Gb/s") == 5e10);
+  CHECK(!knob_number(knob_of("/hardware/bandwidth_bytes_per_s"), "fast"));
+  CHECK(!knob_number(knob_of("/chance/jitter"), "0.1x"));
   for (const Knob& knob : knobs()) {
-    if (knob.low == knob.high) continue;
-    CAPTURE(knob.id);
+    if (knob.slider().is_choice()) continue;
+    CAPTURE(knob.pointer);
     for (const double position : {0.0, 0.3, 0.77, 1.0}) {
       const double value = knob_at(knob, position);
       const auto again = knob_number(knob, knob_text(knob, value));

@@ -21,12 +21,13 @@ std::vector<std::pair<std::int64_t, std::int64_t>> times_of(const Track& track) 
 
 TEST_CASE("quick change: times, plan and lanes are those of a run from the start") {
   const ViewedRunPtr before = viewed(turned_run({}));
+  Chain chain;
   for (const char* setting :
        {"/hardware/latency_us=700", "/model/stages/2/forward_us=1500", "/chance/jitter=0.2",
         "/overheads/launch_us=30", "/schedule/microbatches=5", "/schedule/name=gpipe"}) {
     CAPTURE(setting);
     const Scenario turned = turned_run({setting});
-    const ViewedRunPtr quick = viewed_after(turned, *before);
+    const ViewedRunPtr quick = viewed_after(chain, turned, before);
     const ViewedRunPtr whole = viewed(turned);
     CHECK(plan_hash(quick->plan) == plan_hash(whole->plan));
     CHECK(quick->timeline == whole->timeline);
@@ -50,9 +51,17 @@ TEST_CASE("quick change: times, plan and lanes are those of a run from the start
 
 TEST_CASE("quick change: only one of costs is brief, with the plan that is there") {
   const ViewedRunPtr before = viewed(turned_run({}));
-  CHECK(viewed_after(turned_run({"/hardware/latency_us=700"}), *before)->brief);
-  CHECK(!viewed_after(turned_run({"/schedule/microbatches=5"}), *before)->brief);
-  CHECK(!viewed_after(turned_run({"/schedule/name=gpipe"}), *before)->brief);
+  Chain chain;
+  CHECK(viewed_after(chain, turned_run({"/hardware/latency_us=700"}), before)->brief);
+  CHECK(!viewed_after(chain, turned_run({"/schedule/microbatches=5"}), before)->brief);
+  CHECK(!viewed_after(chain, turned_run({"/schedule/name=gpipe"}), before)->brief);
+}
+
+TEST_CASE("quick change: a chain of few tasks keeps the plan of a large run alone") {
+  const ViewedRunPtr before = viewed(turned_run({}));
+  Chain chain(nullptr, before->plan.tasks() / 2);
+  CHECK(viewed_after(chain, turned_run({"/hardware/latency_us=700"}), before)->brief);
+  CHECK(chain.known_plans() == 1);
 }
 
 TEST_CASE("slack: none on the critical path; by that much an op can grow, and no more") {
