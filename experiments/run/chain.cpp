@@ -71,7 +71,7 @@ std::variant<Simulated, Finding> Chain::simulate(Layout& layout,
 }
 
 void Chain::keep_plan(const Layout& layout, std::shared_ptr<const Plan> plan) {
-  const std::size_t tasks = std::min(plan->tasks(), most_tasks_);
+  const std::size_t tasks = std::min<std::size_t>(plan->tasks(), most_tasks_);
   plans_.keep(plan_inputs(layout), std::move(plan), tasks);
 }
 
