@@ -1,6 +1,5 @@
 #include "experiments/run/chain.hpp"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -68,11 +67,6 @@ std::variant<Simulated, Finding> Chain::simulate(Layout& layout,
   } catch (const InputError& error) {
     throw in_file(layout.source, error);
   }
-}
-
-void Chain::keep_plan(const Layout& layout, std::shared_ptr<const Plan> plan) {
-  const std::size_t tasks = std::min<std::size_t>(plan->tasks(), most_tasks_);
-  plans_.keep(plan_inputs(layout), std::move(plan), tasks);
 }
 
 CostStep::CostStep(Layout layout, Simulated run)

@@ -29,7 +29,7 @@ class Chain {
   /// The catalogue is that of all layouts and must outlive this; nullptr: the first layout that
   /// needs it reads it. Keeps plans of at most this many tasks together.
   explicit Chain(const Catalogue* catalogue = nullptr, std::size_t most_tasks = 250'000)
-      : catalogue_(catalogue), most_tasks_(most_tasks), plans_(64, most_tasks) {}
+      : catalogue_(catalogue), plans_(64, most_tasks) {}
   Chain(const Chain&) = delete;
   Chain& operator=(const Chain&) = delete;
 
@@ -49,17 +49,12 @@ class Chain {
 
   /// As `lower`: a known plan, or a new one.
   std::variant<Plan, Finding> plan(PlanInputs inputs);
-  /// Whether the plan of the order of a layout is there.
-  bool knows_plan(const Layout& layout) { return plans_.find(plan_inputs(layout)) != nullptr; }
+  bool knows_plan(const PlanInputs& inputs) { return plans_.find(inputs) != nullptr; }
   std::size_t known_plans() const { return plans_.count(); }
-  /// Keeps the plan of the order of a layout, which was made elsewhere and is not known here; a
-  /// plan that is larger than all may be pushes out the others.
-  void keep_plan(const Layout& layout, std::shared_ptr<const Plan> plan);
 
  private:
   std::unique_ptr<const Catalogue> own_;
   const Catalogue* catalogue_;
-  std::size_t most_tasks_;
   KnownSections sections_;
   MachinesByName machines_{8};
   LayerGraphs layers_{8};

@@ -62,12 +62,6 @@ std::string ranges_text(const std::vector<UnreadableRow>& rows) {
   return text;
 }
 
-ordered_json row_json(const MeasuredRow& row) {
-  return {{"id", row.id},         {"state", row.suspect ? "suspect" : "valid"},
-          {"kernel", row.kernel}, {"pass", row.pass},
-          {"shape", row.shape},   {"measured_at", row.measured_at}};
-}
-
 ordered_json point_json(const ProfilePoint& point) {
   ordered_json object{{"examples", point.examples}};
   const auto add = [&](const char* name, const std::optional<double>& value) {
@@ -142,7 +136,7 @@ ordered_json snapshot_json(const JudgedRows& judged, const Profile& profile,
   inside["environment"] = environment_of(judged, profile);
   inside["taken_at"] = at;
   inside["rows"] = ordered_json::array();
-  for (const MeasuredRow& row : profile.rows) inside["rows"].push_back(row_json(row));
+  for (const MeasuredRow& row : profile.rows) inside["rows"].push_back(measured_row_json(row));
   inside["layers"] = ordered_json::array();
   for (const ProfileEntry& entry : profile.entries) inside["layers"].push_back(entry_json(entry));
   return {

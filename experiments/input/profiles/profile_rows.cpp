@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <ctime>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
 
@@ -266,6 +267,12 @@ void check_rows(const Profile& profile, const ModelGraph& model, bool allows_sta
 }
 
 bool was_in_run(const MeasuredRow& row) { return row.pass.ends_with(run_suffix); }
+
+nlohmann::ordered_json measured_row_json(const MeasuredRow& row) {
+  return {{"id", row.id},         {"state", row.suspect ? "suspect" : "valid"},
+          {"kernel", row.kernel}, {"pass", row.pass},
+          {"shape", row.shape},   {"measured_at", row.measured_at}};
+}
 
 std::string rows_text(const std::vector<MeasuredRow>& used) {
   constexpr std::size_t most_rows = 40;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -45,6 +46,8 @@ void check_rows(const Profile& profile, const ModelGraph& model, bool allows_sta
 
 /// Whether a row has the time of a pass inside a run; its pass says so.
 bool was_in_run(const MeasuredRow& row);
+
+nlohmann::ordered_json measured_row_json(const MeasuredRow& row);
 
 /// A table of the rows used; empty if there are none.
 std::string rows_text(const std::vector<MeasuredRow>& used);

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "experiments/input/files/json_output.hpp"
+#include "experiments/input/profiles/profile_rows.hpp"
 #include "experiments/run/codec_report.hpp"
 #include "experiments/run/layout/assumptions.hpp"
 #include "experiments/show/results/run_summary.hpp"
@@ -35,13 +36,6 @@ ordered_json end_json(Rank end) {
   return is_rank(end) ? ordered_json(index(end)) : ordered_json(end_text(end));
 }
 
-/// The rank of an action or of a transfer's sender; for a transfer from outside, its receiver.
-std::uint32_t rank_of(const Plan& plan, std::uint32_t resource) {
-  if (!plan.is_link(resource)) return resource;
-  const Link& link = plan.link(resource);
-  return index(is_rank(link.from) ? link.from : link.to);
-}
-
 ordered_json link_json(const LinkReport& link) {
   return {{"from", end_json(link.link.from)},
           {"to", end_json(link.link.to)},
@@ -55,12 +49,6 @@ ordered_json network_link_json(const NetworkLinkUse& link) {
           {"transfers", link.transfers},
           {"bytes", link.bytes},
           {"utilization", link.utilization}};
-}
-
-ordered_json profile_row_json(const MeasuredRow& row) {
-  return {{"id", row.id},         {"state", row.suspect ? "suspect" : "valid"},
-          {"kernel", row.kernel}, {"pass", row.pass},
-          {"shape", row.shape},   {"measured_at", row.measured_at}};
 }
 
 /// A model given by times has neither tokens nor FLOPs.
@@ -130,11 +118,10 @@ ordered_json critical_path_json(const Plan& plan, const Timeline& timeline,
   ordered_json steps = ordered_json::array();
   for (const PathStep& step : path) {
     const TaskId task = step.task;
-    const std::uint32_t resource = plan.class_of(task).resource;
-    const bool transfer = plan.is_link(resource);
-    const bool moves = transfer || moves_stash(plan.class_of(task).pass);
+    const WorkClass& work = plan.class_of(task);
+    const bool moves = plan.is_link(work.resource) || moves_stash(work.pass);
     if (moves && timeline.begin[task] == timeline.end[task]) continue;
-    steps.push_back({{"rank", rank_of(plan, resource)},
+    steps.push_back({{"rank", rank_of_task(plan, task)},
                      {"action", task_text(plan, task)},
                      {"start_us", to_us(timeline.begin[task])},
                      {"end_us", to_us(timeline.end[task])}});
@@ -232,7 +219,7 @@ constexpr std::array keys{
     Key{"repeat", [](const RunResult& r) { return distribution_json(*r.repeated); },
         [](const RunResult& r) { return finished(r) && r.repeated.has_value(); }},
     Key{"profile_rows",
-        [](const RunResult& r) { return list_json(r.profile_rows, profile_row_json); },
+        [](const RunResult& r) { return list_json(r.profile_rows, measured_row_json); },
         [](const RunResult& r) { return finished(r) && !r.profile_rows.empty(); }},
     Key{"notes", [](const RunResult& r) { return ordered_json(r.notes); }, finished},
     Key{"findings", [](const RunResult& r) { return findings_json(r.findings); }, any_run}};

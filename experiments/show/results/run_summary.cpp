@@ -130,6 +130,13 @@ std::string numbered_notes(const RunResult& result) {
   return text;
 }
 
+std::uint32_t rank_of_task(const Plan& plan, TaskId task) {
+  const std::uint32_t resource = plan.class_of(task).resource;
+  if (!plan.is_link(resource)) return resource;
+  const Link& link = plan.link(resource);
+  return index(is_rank(link.from) ? link.from : link.to);
+}
+
 std::string place_text(const Plan& plan, std::uint32_t resource) {
   if (!plan.is_link(resource)) return fmt::format("rank {}", resource);
   return "link " + text(plan.link(resource));

@@ -132,13 +132,6 @@ std::size_t RunLanes::bytes() const {
   return sum;
 }
 
-std::uint32_t rank_of_task(const Plan& plan, TaskId task) {
-  const std::uint32_t resource = plan.class_of(task).resource;
-  if (!plan.is_link(resource)) return resource;
-  const Link& link = plan.link(resource);
-  return index(is_rank(link.from) ? link.from : link.to);
-}
-
 RunLanes lanes_of_run(const Plan& plan, const Timeline& timeline) {
   RunLanes lanes;
   lanes.span = makespan(plan, timeline).picoseconds;

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "experiments/show/results/run_summary.hpp"
 #include "gui/models/run/viewed_run.hpp"
 #include "gui/models/tracks/track.hpp"
 #include "sim/plan/plan.hpp"
@@ -29,9 +30,6 @@ struct RunLanes {
   std::uint64_t ops = 0;  // with any length
   std::size_t bytes() const;
 };
-
-/// The rank in whose lanes a task stands: a transfer with its sender.
-std::uint32_t rank_of_task(const Plan& plan, TaskId task);
 
 /// Ops without length are left out. The timeline must outlive the lanes.
 RunLanes lanes_of_run(const Plan& plan, const Timeline& timeline);

@@ -74,18 +74,10 @@ ViewedRunPtr viewed(Layout layout, std::shared_ptr<const Scenario> scenario) {
   return viewed_result(run(std::move(layout)), std::move(scenario));
 }
 
-ViewedRunPtr viewed_after(Chain& chain, Scenario scenario, const ViewedRunPtr& before) {
+ViewedRunPtr viewed_after(Chain& chain, Scenario scenario) {
   auto kept = std::make_shared<const Scenario>(std::move(scenario));
   Layout layout = chain.layout(*kept);
-  const auto knows_plan = [&] {
-    if (chain.knows_plan(layout)) return true;
-    if (before->layout == nullptr || chain.knows_plan(*before->layout)) return false;
-    chain.keep_plan(*before->layout, {before, &before->plan});
-    return chain.knows_plan(layout);
-  };
-  if (!layout.codec.phases.empty() || !knows_plan()) {
-    return viewed_result(run(chain, std::move(layout)), std::move(kept));
-  }
+  if (!layout.codec.phases.empty()) return viewed(std::move(layout), std::move(kept));
   auto outcome = chain.simulate(layout);
   if (std::holds_alternative<Finding>(outcome)) return viewed(*kept);
   auto& [priced, timeline, peak_flops] = std::get<Simulated>(outcome);

@@ -53,9 +53,8 @@ ViewedRunPtr viewed(const Scenario& scenario);
 /// Simulates a layout that was changed after it was settled.
 ViewedRunPtr viewed(Layout layout, std::shared_ptr<const Scenario> scenario);
 
-/// Simulates a scenario while a hand moves: briefly if the chain has its plan, or the run before
-/// it.
-ViewedRunPtr viewed_after(Chain& chain, Scenario scenario, const ViewedRunPtr& before);
+/// Simulates a scenario while a hand moves: briefly, with what the chain has of those before it.
+ViewedRunPtr viewed_after(Chain& chain, Scenario scenario);
 
 /// A recorded run, which may be one of several iterations.
 ViewedRunPtr viewed(Recording recording, std::string source,

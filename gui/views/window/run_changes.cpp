@@ -10,7 +10,7 @@ namespace {
 
 constexpr double quick_ms = 12;  // a change that takes less runs in the interface's thread
 constexpr std::size_t most_undone = 50;
-constexpr std::size_t most_tasks = 4'000'000;  // of plans that are kept
+constexpr std::size_t most_tasks = 12'000'000;  // of plans that are kept
 
 ViewedRunPtr run_of(std::variant<ViewedRunPtr, MoveRefused> moved) {
   if (const auto* refused = std::get_if<MoveRefused>(&moved)) {
@@ -125,9 +125,8 @@ void RunChanges::turn_knobs() {
   rest_.start();
   change_run(
       *open,
-      [chain = chain_, base = open->changes.base, settings = std::move(settings),
-       before = open->run] {
-        return viewed_after(*chain, chain->changed(*base, settings), before);
+      [chain = chain_, base = open->changes.base, settings = std::move(settings)] {
+        return viewed_after(*chain, chain->changed(*base, settings));
       },
       Origin::knobs);
 }
@@ -220,7 +219,7 @@ void RunChanges::move_boundary(OpenRun& open, std::uint32_t rank, int layers, bo
   change_run(
       open,
       [chain = chain_, from, rank, layers] {
-        return viewed_after(*chain, with_moved_boundary(*chain, *from, rank, layers), from);
+        return viewed_after(*chain, with_moved_boundary(*chain, *from, rank, layers));
       },
       Origin::canvas);
   if (!released) return;

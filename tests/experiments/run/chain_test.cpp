@@ -95,8 +95,8 @@ TEST_CASE("chain: a plan serves again where only costs differ, with the result o
     CHECK(plan_hash(own.priced.plan) == plan_hash(anew.priced.plan));
   }
   CHECK(chain.known_plans() == 1);
-  CHECK(chain.knows_plan(settle(first_run())));
-  CHECK(!chain.knows_plan(settle(first_run({"/schedule/microbatches=5"}))));
+  CHECK(chain.knows_plan(plan_inputs(settle(first_run()))));
+  CHECK(!chain.knows_plan(plan_inputs(settle(first_run({"/schedule/microbatches=5"})))));
 }
 
 TEST_CASE("chain: keeps no plans beyond its bound") {
