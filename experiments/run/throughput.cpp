@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "experiments/run/layout/assumptions.hpp"
+#include "experiments/run/layout/training.hpp"
 #include "sim/base/random.hpp"
 
 namespace penstock {

@@ -12,8 +12,10 @@
 
 #include "experiments/input/files/files.hpp"
 #include "experiments/input/files/json_input.hpp"
+#include "experiments/input/files/json_output.hpp"
 #include "experiments/input/files/plain_text.hpp"
 #include "hardware_models/registry.hpp"
+#include "hardware_models/spec/machine.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
 
@@ -146,6 +148,95 @@ void take_neighbours(const CatalogueItem& item, const std::string& path, Catalog
   }
 }
 
+std::string gigabytes(double bytes) { return fmt::format("{:.4g} GB", bytes * 1e-9); }
+
+std::string numbers_of(const Device& device) {
+  std::string peaks;
+  for (const auto& [precision, flops] : device.peak_flops) {
+    peaks += fmt::format("{}{} {:.4g}", peaks.empty() ? "" : ", ", precision, flops * 1e-12);
+  }
+  return fmt::format("{} TFLOP/s dense; {} at {}/s", peaks, gigabytes(device.memory_bytes),
+                     gigabytes(device.memory_bandwidth_bytes_per_s));
+}
+
+std::string numbers_of(const LinkFacts& link) {
+  std::string text = gigabytes(link.bandwidth_bytes_per_s()) + "/s each way";
+  if (link.links > 1) text += fmt::format(" over {} links", link.links);
+  return text + fmt::format(", {:.4g} µs", link.one.latency_us);
+}
+
+std::string numbers_of(const Machine& machine) {
+  std::string text =
+      fmt::format("{} x {}, {}", machine.devices, machine.device.name, machine.topology->kind);
+  if (const auto inside = speed_inside(machine)) {
+    text += fmt::format("; a device has {}/s inside", gigabytes(inside->bandwidth_bytes_per_s));
+  }
+  if (const auto outside = speed_outside(machine)) {
+    text += fmt::format(", {}/s outside", gigabytes(outside->bandwidth_bytes_per_s));
+  }
+  return text;
+}
+
+/// The devices that a stack was fitted on.
+std::string stack_text(const CatalogueItem& item) {
+  const ordered_json facts = ordered_json::parse(item.text);
+  std::string devices;
+  for (const auto& [device, constants] : facts["devices"].items()) {
+    devices += (devices.empty() ? "" : ", ") + device;
+  }
+  return "constants of its own on " + devices;
+}
+
+std::string numbers_of(const Catalogue& catalogue, const CatalogueItem& item) {
+  if (item.is == "link") return numbers_of(link_of(item));
+  if (item.is == "stack") return stack_text(item);
+  const Machine machine = machine_of(catalogue, item);
+  return item.is == "device" ? numbers_of(machine.device) : numbers_of(machine);
+}
+
+ordered_json facts_of(const CatalogueItem& item) {
+  ordered_json facts = ordered_json::parse(item.text);
+  for (const char* key : {"penstock", "is", "name", "summary"}) facts.erase(key);
+  return facts;
+}
+
+Machine with_topology(Machine machine) {
+  set_topology(machine);
+  return machine;
+}
+
+Machine machine_of_file(Catalogue catalogue, const std::string& path) {
+  const std::string name = add_catalogue_file(path, catalogue);
+  const CatalogueItem& item = catalogue[name];
+  if (item.is == "machine") return with_topology(machine_of(catalogue, item));
+  throw InputError(fmt::format(
+      "{}: \"{}\" is a {} alone; --hardware needs a machine, which joins devices by links", path,
+      name, item.is));
+}
+
+void note(const json& fact, std::string_view name, Provenance& provenance) {
+  std::vector<std::string>& names = fact.contains("source")   ? provenance.measured
+                                    : fact.contains("fitted") ? provenance.fitted
+                                                              : provenance.assumed;
+  names.emplace_back(name);
+}
+
+/// The facts of a stack for a device: its own, and those of all others where it states none.
+json facts_for(const json& document, std::string_view device) {
+  json facts = document["others"];
+  const auto own = document["devices"].find(std::string(device));
+  if (own != document["devices"].end()) facts.merge_patch(*own);
+  return facts;
+}
+
+/// The text behind a fact.
+std::string reason_of(const json& fact) {
+  for (const char* key : {"source", "fitted", "assumption"}) {
+    if (fact.contains(key)) return fact[key];
+  }
+  return "";
+}
+
 }  // namespace
 
 std::string add_catalogue_file(const std::string& path, Catalogue& catalogue) {
@@ -191,6 +282,69 @@ std::string names_of_items(const Catalogue& catalogue, std::string_view is) {
     if (named.second.is == is) names += (names.empty() ? "" : ", ") + named.first;
   }
   return names;
+}
+
+ordered_json catalogue_json(const Catalogue& catalogue) {
+  ordered_json all = ordered_json::array();
+  for (const char* is : {"machine", "device", "link", "stack"}) {
+    for (const auto& [name, item] : catalogue) {
+      if (item.is != is) continue;
+      all.push_back({{"name", name},
+                     {"summary", item.summary},
+                     {"is", is},
+                     {"numbers", numbers_of(catalogue, item)},
+                     {"file", item.built_in ? "built in" : item.source},
+                     {"facts", facts_of(item)}});
+    }
+  }
+  return all;
+}
+
+bool is_machine_file(const Catalogue& catalogue, const std::string& value) {
+  const bool is_path = value.ends_with(".json") || value.find('/') != std::string::npos;
+  return is_path && !catalogue.contains(value);
+}
+
+Machine machine_of_option(const Catalogue& catalogue, const std::string& value) {
+  if (is_machine_file(catalogue, value)) return machine_of_file(catalogue, value);
+  const CatalogueItem* item = find_item(catalogue, "machine", value);
+  if (item == nullptr) {
+    throw UsageError("--hardware: " +
+                     unknown_text(fmt::format("machine \"{}\"", value), value,
+                                  names_of_items(catalogue, "machine")) +
+                     ", or a file that ends in .json");
+  }
+  return with_topology(machine_of(catalogue, *item));
+}
+
+Stack stack_of(const CatalogueItem& item, std::string_view device) {
+  const json document = json::parse(item.text);
+  json facts = facts_for(document, device);
+  Stack stack;
+  read_fields(stack_fields(), facts, &stack);
+  if (!facts.contains("fp8_share")) stack.constants.fp8_share = stack.constants.matrix_share;
+  stack.constants.name = item.name;
+  stack.known_device = document["devices"].contains(std::string(device));
+  stack.spread_of = reason_of(facts["spread"]);
+  facts.erase("spread");
+  facts.erase("attention");        // a name: the speeds are those of the device
+  facts.erase("overlap_gathers");  // the default of a key of the scenario
+  for (const auto& [name, fact] : facts.items()) note(fact, name, stack.provenance);
+  return stack;
+}
+
+Provenance provenance_of(const CatalogueItem& device, const std::string& attention) {
+  const json facts = json::parse(device.text);
+  Provenance provenance;
+  for (const Field& price : price_fields()) {
+    if (facts.contains(price.key)) note(facts[price.key], price.key, provenance);
+  }
+  for (const json& speed : facts.value("attention", json::array())) {
+    if (speed["kernel"] != attention) continue;
+    note(speed, "attention", provenance);
+    break;
+  }
+  return provenance;
 }
 
 }  // namespace penstock

@@ -1,9 +1,12 @@
 #pragma once
 
 #include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "experiments/input/fields/fields.hpp"
 #include "hardware_models/spec/machine.hpp"
@@ -66,5 +69,46 @@ std::span<const BuiltInFile> built_in_catalogue();
 /// What a file of each kind takes, and all of it as the text of a schema.
 const std::map<std::string, Takes>& catalogue_kinds();
 std::string_view catalogue_schema();
+
+/// The machines, devices, links and stacks of a catalogue, in this order: kind, main numbers in one
+/// line, "file" ("built in" or a path), and "facts" with all values, sources and assumptions.
+nlohmann::ordered_json catalogue_json(const Catalogue& catalogue);
+
+/// Whether a value of --hardware is a user's file: no name of the catalogue, and a path or a name
+/// that ends in .json.
+bool is_machine_file(const Catalogue& catalogue, const std::string& value);
+
+/// The machine that --hardware names, with its topology: one of the catalogue, or a user's file.
+/// Throws UsageError that lists the machines, and InputError with the file's name in front.
+Machine machine_of_option(const Catalogue& catalogue, const std::string& value);
+
+/// Where the constants of some item come from, by name.
+struct Provenance {
+  std::vector<std::string> measured;  // or stated by a data sheet
+  std::vector<std::string> fitted;    // to published runs
+  std::vector<std::string> assumed;
+};
+
+/// What a framework makes of one device.
+struct Stack {
+  StackConstants constants;
+  std::optional<double> kernel_issue_us;
+  double spread = 0;      // relative standard deviation of published step times around predicted
+  std::string spread_of;  // the rows behind it, or why it is assumed
+  bool known_device = false;  // the stack lists the device; otherwise its constants are general
+  Provenance provenance;
+};
+
+/// The constants of a stack, as its file states them.
+const Fields& stack_fields();
+/// The facts of a device that price kernels.
+const std::vector<Field>& price_fields();
+
+/// The constants of a stack on a device.
+Stack stack_of(const CatalogueItem& item, std::string_view device);
+
+/// Where the facts of a device come from that price kernels, `attention` among its attention
+/// kernels.
+Provenance provenance_of(const CatalogueItem& device, const std::string& attention);
 
 }  // namespace penstock

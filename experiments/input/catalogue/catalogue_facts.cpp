@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 
 #include "experiments/input/catalogue/catalogue.hpp"
-#include "experiments/input/catalogue/stacks.hpp"
 #include "experiments/input/files/files.hpp"
 #include "experiments/input/files/json_output.hpp"
 #include "hardware_models/topologies/registry.hpp"

@@ -119,6 +119,10 @@ void read_value(const json& value, bool& target) { target = value.get<bool>(); }
 void read_value(const json& value, double& target) { target = value.get<double>(); }
 void read_value(const json& value, std::uint32_t& target) { target = value.get<std::uint32_t>(); }
 void read_value(const json& value, std::uint64_t& target) { target = value.get<std::uint64_t>(); }
+void read_value(const json& value, std::int64_t& target) { target = value.get<std::int64_t>(); }
+void read_value(const json& object, std::map<std::string, double, std::less<>>& target) {
+  for (const auto& [name, value] : object.items()) target[name] = value.get<double>();
+}
 void read_value(const json& value, std::string& target) { target = value.get<std::string>(); }
 
 std::uint8_t word_number(const json& value, const Takes& takes) {

@@ -4,6 +4,7 @@
 #include <functional>
 #include <initializer_list>
 #include <limits>
+#include <map>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -126,7 +127,10 @@ void read_value(const nlohmann::json& value, bool& target);
 void read_value(const nlohmann::json& value, double& target);
 void read_value(const nlohmann::json& value, std::uint32_t& target);
 void read_value(const nlohmann::json& value, std::uint64_t& target);
+void read_value(const nlohmann::json& value, std::int64_t& target);
 void read_value(const nlohmann::json& value, std::string& target);
+/// Numbers by name.
+void read_value(const nlohmann::json& object, std::map<std::string, double, std::less<>>& target);
 /// The place of a word in what a key takes.
 std::uint8_t word_number(const nlohmann::json& value, const Takes& takes);
 /// Runs a step for each item of a list.

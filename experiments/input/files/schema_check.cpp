@@ -10,7 +10,6 @@
 #include <valijson/validator.hpp>
 
 #include "experiments/input/files/json_input.hpp"
-#include "experiments/input/files/nearest.hpp"
 #include "experiments/input/files/plain_text.hpp"
 #include "sim/base/error.hpp"
 

@@ -262,13 +262,8 @@ std::vector<SingleSetting> single_settings_of(std::string_view option, const std
 void apply_settings(json& document, const std::vector<std::string>& settings,
                     std::string_view option) {
   for (const std::string& text : settings) {
-    for (const auto& [pointer, value] : single_settings_of(option, text)) {
-      try {
-        set_value(document, pointer, value);
-      } catch (const InputError& error) {
-        throw UsageError(
-            fmt::format("{} {}: {}", option, shortened(text, longest_shown), error.what()));
-      }
+    for (const SingleSetting& one : single_settings_of(option, text)) {
+      of_option(option, text, [&] { set_value(document, one.pointer, one.value); });
     }
   }
 }

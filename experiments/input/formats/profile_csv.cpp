@@ -13,26 +13,12 @@
 namespace penstock::profile_csv_file {
 namespace {
 
-/// A column of optional numbers.
-struct Column {
-  std::string_view name;
-  std::optional<double> ProfilePoint::*value;
-  double most;
-};
-constexpr std::array<Column, 6> columns{
-    {{"forward_us", &ProfilePoint::forward_us, Limits::time_us},
-     {"backward_us", &ProfilePoint::backward_us, Limits::time_us},
-     {"backward_input_us", &ProfilePoint::backward_input_us, Limits::time_us},
-     {"backward_weight_us", &ProfilePoint::backward_weight_us, Limits::time_us},
-     {"activation_bytes", &ProfilePoint::activation_bytes, Limits::bytes},
-     {"stash_bytes", &ProfilePoint::stash_bytes, Limits::bytes}}};
-
 constexpr std::array<std::string_view, 3> other_columns{"layer", "examples", "parameter_bytes"};
 constexpr std::array<std::string_view, 3> needed_columns{"layer", "examples", "forward_us"};
 
 std::string known_columns() {
   std::string known = fmt::format("{}", fmt::join(other_columns, ", "));
-  for (const Column& column : columns) known += fmt::format(", {}", column.name);
+  for (const ProfileNumber& column : profile_numbers) known += fmt::format(", {}", column.name);
   return known;
 }
 
@@ -42,8 +28,8 @@ std::vector<CsvCell> header_of(std::string_view line) {
   for (const CsvCell& cell : header) {
     const bool known =
         std::find(other_columns.begin(), other_columns.end(), cell.text) != other_columns.end() ||
-        std::any_of(columns.begin(), columns.end(),
-                    [&](const Column& column) { return column.name == cell.text; });
+        std::any_of(profile_numbers.begin(), profile_numbers.end(),
+                    [&](const ProfileNumber& column) { return column.name == cell.text; });
     if (!known) {
       cell.fail(
           fmt::format("unknown column \"{}\"; known: {}", shortened(cell.text), known_columns()));
@@ -94,7 +80,7 @@ Row row_of(std::vector<CsvCell> cells, const std::vector<CsvCell>& header) {
     if (name == "parameter_bytes" && !absent) {
       row.parameter_bytes = number(cell, name, 0, Limits::bytes);
     }
-    for (const Column& column : columns) {
+    for (const ProfileNumber& column : profile_numbers) {
       if (column.name != name || absent) continue;
       row.point.*column.value = number(cell, name, 0, column.most);
     }

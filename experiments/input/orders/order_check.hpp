@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "experiments/input/orders/comms_check.hpp"
-#include "experiments/input/orders/torch_version.hpp"
+#include "experiments/input/orders/torch_comms.hpp"
 #include "sim/base/numbers.hpp"
 
 namespace penstock {

@@ -1,16 +1,40 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "experiments/input/orders/torch_version.hpp"
 #include "sim/order/placement.hpp"
 #include "sim/order/schedule.hpp"
 
 namespace penstock {
+
+/// The releases of PyTorch whose lowerings differ. 2.9 divides gradients by the number of
+/// microbatches in the last backward of a stage, 2.14 in REDUCE_GRAD; 2.15 also waits for sends and
+/// reductions in cells of their own.
+enum class TorchVersion : std::uint8_t { v2_9, v2_14, v2_15 };
+constexpr std::array<TorchVersion, 3> torch_versions{TorchVersion::v2_9, TorchVersion::v2_14,
+                                                     TorchVersion::v2_15};
+constexpr TorchVersion newest_torch = torch_versions.back();
+
+/// "2.15".
+std::string_view name(TorchVersion version);
+/// The version of a text such as "2.15" or "2.15.1"; nothing for others.
+std::optional<TorchVersion> torch_version(std::string_view text);
+
+constexpr bool has_reduce_grad(TorchVersion version) { return version >= TorchVersion::v2_14; }
+constexpr bool has_waits(TorchVersion version) { return version >= TorchVersion::v2_15; }
+
+/// Why no release loads an order: two copies of the model, or no backwards. "" if all do.
+std::string why_not_loadable(const Schedule& schedule, const Placement& placement);
+
+/// Why an order that loads would not train as its rule says: `slices` of a sequence that run as
+/// microbatches, or weights that change within an iteration. "" if it trains so.
+std::string why_trained_otherwise(std::uint32_t slices, WeightUse weights);
 
 /// How an order is lowered.
 struct Lowering {

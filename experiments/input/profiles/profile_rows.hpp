@@ -1,17 +1,34 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "hardware_models/spec/hardware_spec.hpp"
+#include "sim/base/limits.hpp"
 #include "sim/model/model_graph.hpp"
 #include "validate/store/profile_store.hpp"
 #include "validate/store/validity.hpp"
 
 namespace penstock {
+
+/// A number of a point, which may be left out, by its name in files; from 0.
+struct ProfileNumber {
+  std::string_view name;
+  std::optional<double> ProfilePoint::*value;
+  double most;
+};
+inline constexpr std::array<ProfileNumber, 6> profile_numbers{
+    {{"forward_us", &ProfilePoint::forward_us, Limits::time_us},
+     {"backward_us", &ProfilePoint::backward_us, Limits::time_us},
+     {"backward_input_us", &ProfilePoint::backward_input_us, Limits::time_us},
+     {"backward_weight_us", &ProfilePoint::backward_weight_us, Limits::time_us},
+     {"activation_bytes", &ProfilePoint::activation_bytes, Limits::bytes},
+     {"stash_bytes", &ProfilePoint::stash_bytes, Limits::bytes}}};
 
 /// This computer, the kernels of this program, and the current time.
 Today today_here();

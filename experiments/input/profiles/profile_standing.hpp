@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "experiments/input/profiles/profile_rows.hpp"
+#include "validate/store/spot_check.hpp"
+#include "validate/store/store_recovery.hpp"
 
 namespace penstock {
 
@@ -49,5 +51,26 @@ JudgedRows judged_rows(const ProfileStore& store, const std::vector<RowId>& ids,
 nlohmann::ordered_json added_rows_json(const JudgedRows& added);
 /// The same as text, with next steps for rows that are not valid, if this machine can take them.
 std::string added_rows_text(const JudgedRows& added, bool is_of_this_machine = true);
+
+/// The result of a check.
+struct CheckedStore {
+  JudgedRows judged;
+  SpotCheck spot;  // rows measured again
+};
+
+/// Judges rows today; with `record`, retires faulty rows in the store. Throws InputError for a
+/// damaged file, with the number of readable rows.
+CheckedStore plain_check(const std::string& path, bool record);
+
+/// Also measures suspect rows again, for at most `budget_s`.
+CheckedStore measured_check(const std::string& path, double budget_s);
+
+nlohmann::ordered_json recovery_json(const Recovery& recovery);
+std::string recovery_text(const Recovery& recovery);
+
+/// Layer times from rows, as files of profiles have them. A snapshot stays fixed while the store
+/// changes, so that sweeps can be repeated. `at` is its time, UTC.
+nlohmann::ordered_json snapshot_json(const JudgedRows& judged, const Profile& profile,
+                                     const std::string& at);
 
 }  // namespace penstock

@@ -9,9 +9,9 @@
 #include "experiments/input/files/quantity.hpp"
 #include "experiments/input/files/setting.hpp"
 #include "experiments/input/formats/reading/read_model_file.hpp"
-#include "experiments/input/scenario/chance_section.hpp"
 #include "experiments/input/scenario/scenario.hpp"
 #include "experiments/input/scenario/section_parts.hpp"
+#include "experiments/input/scenario/sections.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {

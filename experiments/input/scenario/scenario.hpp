@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "experiments/input/long_work/memo.hpp"
-#include "experiments/input/scenario/chance_section.hpp"
 #include "experiments/input/scenario/codec_choice.hpp"
 #include "experiments/input/scenario/hardware_section.hpp"
 #include "experiments/input/scenario/model_section.hpp"

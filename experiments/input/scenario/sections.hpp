@@ -10,6 +10,7 @@
 #include "experiments/input/fields/fields.hpp"
 #include "experiments/input/model_files/model_file.hpp"
 #include "schedules/patterns/offload.hpp"
+#include "sim/costs/chance.hpp"
 #include "sim/order/schedule.hpp"
 
 namespace penstock {
@@ -110,5 +111,22 @@ struct OverheadsSection {
 };
 
 const Fields& overheads_fields();
+
+/// Machines that are slower than others, for good: which ones is unknown.
+struct SlowMachines {
+  double share = 0;   // probability of a machine to be slow
+  double factor = 1;  // of its actions
+};
+
+/// "chance": random and fixed deviations of durations.
+struct ChanceSection {
+  Chance chance;
+  std::optional<SlowMachines> slow_machines;
+};
+
+const Fields& chance_fields();
+
+/// Reads the section, after the schema check. Throws InputError with a pointer into the scenario.
+ChanceSection read_chance(const nlohmann::json& section);
 
 }  // namespace penstock

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "experiments/input/files/files.hpp"
-#include "experiments/input/files/nearest.hpp"
+#include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/formats/reading/read_model_file.hpp"
 #include "experiments/input/scenario/section_parts.hpp"
 #include "sim/base/error.hpp"
@@ -14,6 +14,17 @@
 
 namespace penstock {
 namespace {
+
+/// Throws InputError at a key of "hardware", with the scenario's file name in front.
+[[noreturn]] void refuse_hardware(const Scenario& scenario, const char* key,
+                                  const std::string& what) {
+  throw in_file(scenario.source, InputError(std::string("/hardware/") + key, what));
+}
+
+/// Whether this is the name of a cost model, not of a catalogue item.
+bool is_cost_model(const std::string& name) {
+  return find_named(cost_model_entries(), name) != nullptr;
+}
 
 /// The named link connects every pair of ranks, and the devices of a group.
 void take_link(const Scenario& scenario, const Catalogue& catalogue, HardwareSpec& spec) {
@@ -98,32 +109,6 @@ void take_device_settings(const HardwareSection& hardware, Machine& machine) {
   if (hardware.collective_us) machine.collective_us = *hardware.collective_us;
   if (hardware.kernel_us) device.kernel_us = *hardware.kernel_us;
   if (hardware.kernel_issue_us) device.kernel_issue_us = *hardware.kernel_issue_us;
-}
-
-/// Looks up the catalogue items that the scenario names. Returns the name of its hardware, which
-/// may come from its own file.
-std::string take_named(const Scenario& scenario, const Catalogue* known, MachinesByName* machines,
-                       Hardware& hardware) {
-  HardwareSpec& spec = hardware.spec;
-  std::string name = scenario.hardware.name;
-  if (!uses_catalogue(scenario.hardware)) return name;
-  Catalogue own;  // if `known` does not suffice
-  if (known == nullptr) own = read_catalogue();
-  if (!scenario.hardware.file.empty()) {
-    if (known != nullptr) own = *known;
-    name = add_own_item(scenario, own);
-    known = nullptr;  // a file may have another machine of this name
-  }
-  const Catalogue& catalogue = known != nullptr ? *known : own;
-  if (const CatalogueItem* item = machine_item(scenario, name, catalogue)) {
-    const auto make = [&] { return machine_of(catalogue, *item); };
-    spec.machine =
-        known != nullptr && machines != nullptr ? *machines->get(item->name, make) : make();
-  }
-  take_link(scenario, catalogue, spec);
-  take_topology(scenario, spec);
-  take_stack(scenario, catalogue, hardware);
-  return name;
 }
 
 /// Notes that matrix products run in another precision than the model's.
@@ -221,38 +206,7 @@ void take_own(const StackChoice& own, StackConstants& constants) {
   constants.attention = own.attention.value_or(constants.attention);
 }
 
-}  // namespace
-
-bool uses_catalogue(const HardwareSection& hardware) {
-  return !hardware.file.empty() || !hardware.device.empty() || !hardware.link.empty() ||
-         !is_cost_model(hardware.name);
-}
-
-Hardware settle_hardware(const Scenario& scenario, const Catalogue* known,
-                         MachinesByName* machines) {
-  check_names(scenario);
-  Hardware hardware;
-  hardware.spec = scenario.hardware.stated;
-  const std::string& profile = scenario.hardware.profile;
-  if (!profile.empty())
-    hardware.spec.profile =
-        read_profile(named_file(scenario.source, scenario.folder, "/hardware/profile", profile));
-  const std::string name = take_named(scenario, known, machines, hardware);
-  check_differences(scenario, hardware.spec.machine);
-  if (hardware.spec.machine) take_device_settings(scenario.hardware, *hardware.spec.machine);
-  hardware.cost_model = cost_model_of(name, hardware.spec);
-  note_prices(scenario, hardware);
-  return hardware;
-}
-
-void refuse_hardware(const Scenario& scenario, const char* key, const std::string& what) {
-  throw in_file(scenario.source, InputError(std::string("/hardware/") + key, what));
-}
-
-bool is_cost_model(const std::string& name) {
-  return find_named(cost_model_entries(), name) != nullptr;
-}
-
+/// Refuses keys that name the same thing twice or conflict with the name.
 void check_names(const Scenario& scenario) {
   const HardwareSection& hardware = scenario.hardware;
   const bool stated_times = hardware.name == "ideal" || hardware.name == "custom";
@@ -275,6 +229,7 @@ void check_names(const Scenario& scenario) {
                               hardware.name));
 }
 
+/// Refuses device keys without a device, and link keys where other keys describe the links.
 void check_differences(const Scenario& scenario, const std::optional<Machine>& machine) {
   const HardwareSection& hardware = scenario.hardware;
   const bool stacked = !hardware.stack.name.empty() && hardware.stack.name != "none";
@@ -290,6 +245,7 @@ void check_differences(const Scenario& scenario, const std::optional<Machine>& m
   }
 }
 
+/// Adds the machine or device of the scenario's own file to the catalogue. Returns its name.
 std::string add_own_item(const Scenario& scenario, Catalogue& catalogue) {
   const std::string path =
       named_file(scenario.source, scenario.folder, "/hardware/file", scenario.hardware.file);
@@ -301,6 +257,8 @@ std::string add_own_item(const Scenario& scenario, Catalogue& catalogue) {
   return name;
 }
 
+/// The machine or device that the scenario names; nullptr for a cost model only. `name` is the name
+/// of its hardware. Throws InputError for an unknown name.
 const CatalogueItem* machine_item(const Scenario& scenario, const std::string& name,
                                   const Catalogue& catalogue) {
   const std::string& device = scenario.hardware.device;
@@ -331,6 +289,9 @@ const CatalogueItem* machine_item(const Scenario& scenario, const std::string& n
                               machines, devices));
 }
 
+/// Gives the device of the hardware the constants of the scenario's stack: the named one, or
+/// the usual one of its kind of training if that lists the device. Notes which, and how sure its
+/// step times are. Throws InputError for an unknown name.
 void take_stack(const Scenario& scenario, const Catalogue& catalogue, Hardware& hardware) {
   if (!hardware.spec.machine) return;
   const CatalogueItem* item = stack_item(scenario, catalogue);
@@ -346,6 +307,56 @@ void take_stack(const Scenario& scenario, const Catalogue& catalogue, Hardware& 
   hardware.confidence =
       Confidence{stack.spread, stack.spread_of,
                  provenance_on(find_item(catalogue, "device", device.name), stack)};
+}
+
+/// Looks up the catalogue items that the scenario names. Returns the name of its hardware, which
+/// may come from its own file.
+std::string take_named(const Scenario& scenario, const Catalogue* known, MachinesByName* machines,
+                       Hardware& hardware) {
+  HardwareSpec& spec = hardware.spec;
+  std::string name = scenario.hardware.name;
+  if (!uses_catalogue(scenario.hardware)) return name;
+  Catalogue own;  // if `known` does not suffice
+  if (known == nullptr) own = read_catalogue();
+  if (!scenario.hardware.file.empty()) {
+    if (known != nullptr) own = *known;
+    name = add_own_item(scenario, own);
+    known = nullptr;  // a file may have another machine of this name
+  }
+  const Catalogue& catalogue = known != nullptr ? *known : own;
+  if (const CatalogueItem* item = machine_item(scenario, name, catalogue)) {
+    const auto make = [&] { return machine_of(catalogue, *item); };
+    spec.machine =
+        known != nullptr && machines != nullptr ? *machines->get(item->name, make) : make();
+  }
+  take_link(scenario, catalogue, spec);
+  take_topology(scenario, spec);
+  take_stack(scenario, catalogue, hardware);
+  return name;
+}
+
+}  // namespace
+
+bool uses_catalogue(const HardwareSection& hardware) {
+  return !hardware.file.empty() || !hardware.device.empty() || !hardware.link.empty() ||
+         !is_cost_model(hardware.name);
+}
+
+Hardware settle_hardware(const Scenario& scenario, const Catalogue* known,
+                         MachinesByName* machines) {
+  check_names(scenario);
+  Hardware hardware;
+  hardware.spec = scenario.hardware.stated;
+  const std::string& profile = scenario.hardware.profile;
+  if (!profile.empty())
+    hardware.spec.profile =
+        read_profile(named_file(scenario.source, scenario.folder, "/hardware/profile", profile));
+  const std::string name = take_named(scenario, known, machines, hardware);
+  check_differences(scenario, hardware.spec.machine);
+  if (hardware.spec.machine) take_device_settings(scenario.hardware, *hardware.spec.machine);
+  hardware.cost_model = cost_model_of(name, hardware.spec);
+  note_prices(scenario, hardware);
+  return hardware;
 }
 
 }  // namespace penstock

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "experiments/input/formats/torch_csv.hpp"
-#include "experiments/input/orders/torch_version.hpp"
+#include "experiments/input/orders/torch_comms.hpp"
 
 namespace penstock {
 namespace {

@@ -10,7 +10,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "experiments/input/files/nearest.hpp"
+#include "experiments/input/files/plain_text.hpp"
 #include "experiments/measure/validation/torch_validation.hpp"
 #include "experiments/run/layout/layout.hpp"
 #include "experiments/run/stage_formats.hpp"

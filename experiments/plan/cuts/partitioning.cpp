@@ -9,7 +9,6 @@
 #include <nlohmann/json.hpp>
 
 #include "experiments/input/files/files.hpp"
-#include "experiments/input/files/nearest.hpp"
 #include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/files/table.hpp"
 #include "experiments/input/formats/reading/read_model_file.hpp"

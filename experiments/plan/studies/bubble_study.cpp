@@ -12,7 +12,7 @@
 #include <utility>
 #include <variant>
 
-#include "experiments/input/files/nearest.hpp"
+#include "experiments/input/files/plain_text.hpp"
 #include "experiments/run/layout/stage_demand.hpp"
 #include "hardware_models/registry.hpp"
 #include "schedules/registry.hpp"

@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 
 #include "experiments/input/catalogue/catalogue.hpp"
-#include "experiments/input/catalogue/catalogue_list.hpp"
 #include "experiments/input/files/json_output.hpp"
 #include "experiments/input/files/quantity.hpp"
 #include "experiments/input/files/table.hpp"

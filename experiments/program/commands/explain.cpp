@@ -13,7 +13,6 @@
 #include "experiments/run/recordings.hpp"
 #include "experiments/show/explanation/explanation.hpp"
 #include "experiments/show/explanation/memory_explanation.hpp"
-#include "experiments/show/explanation/recorded_run.hpp"
 #include "experiments/show/explanation/scenario_changes.hpp"
 #include "experiments/show/results/result_json.hpp"
 #include "experiments/show/results/result_table.hpp"

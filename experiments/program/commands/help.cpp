@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "experiments/input/files/nearest.hpp"
 #include "experiments/input/files/output_file.hpp"
+#include "experiments/input/files/plain_text.hpp"
 #include "experiments/program/commands/line/suggestions.hpp"
 #include "experiments/program/commands/registry.hpp"
 #include "experiments/program/help/markdown.hpp"

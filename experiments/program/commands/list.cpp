@@ -6,9 +6,9 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "experiments/input/catalogue/catalogue_list.hpp"
+#include "experiments/input/catalogue/catalogue.hpp"
 #include "experiments/input/files/json_output.hpp"
-#include "experiments/input/files/nearest.hpp"
+#include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/formats/registry.hpp"
 #include "experiments/program/commands/registry.hpp"
 #include "hardware_models/codecs/coding/distribution.hpp"

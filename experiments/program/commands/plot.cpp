@@ -21,7 +21,7 @@
 #include "experiments/program/commands/line/suggestions.hpp"
 #include "experiments/program/commands/registry.hpp"
 #include "experiments/run/recordings.hpp"
-#include "experiments/show/pictures/lanes/memory_picture.hpp"
+#include "experiments/show/pictures/lanes/memory_lanes.hpp"
 #include "experiments/show/pictures/plots/bubble_plot.hpp"
 #include "experiments/show/pictures/plots/plot_data.hpp"
 #include "experiments/show/results/run_summary.hpp"

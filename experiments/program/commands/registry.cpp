@@ -10,7 +10,7 @@
 #include <sstream>
 #include <system_error>
 
-#include "experiments/input/files/nearest.hpp"
+#include "experiments/input/files/plain_text.hpp"
 #include "experiments/program/commands/line/suggestions.hpp"
 #include "experiments/version.hpp"
 #include "sim/base/error.hpp"

@@ -7,8 +7,8 @@
 
 #include "experiments/input/files/files.hpp"
 #include "experiments/input/files/json_output.hpp"
-#include "experiments/input/files/nearest.hpp"
 #include "experiments/input/files/output_file.hpp"
+#include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/files/table.hpp"
 #include "experiments/input/formats/torch_csv.hpp"
 #include "experiments/input/orders/comms_check.hpp"

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "experiments/input/files/files.hpp"
-#include "experiments/input/files/nearest.hpp"
+#include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/files/table.hpp"
 #include "experiments/input/formats/torch_csv.hpp"
 #include "experiments/input/orders/comms_check.hpp"
@@ -77,9 +77,22 @@ const PolicyEntry& policy_of(const Scenario& scenario) {
                                                     names_of(policy_entries())));
 }
 
-}  // namespace
-
+/// JSON pointer of a schedule option.
 std::string option_pointer(const std::string& name) { return "/schedule" + pointer_step(name); }
+
+/// Errors of a rule or policy point at its options.
+template <class Step>
+void about_rule(std::string_view name, Step step) {
+  try {
+    step();
+  } catch (const UnknownOption& error) {
+    throw InputError(option_pointer(error.name()), error.what());
+  } catch (const RuleError& error) {
+    throw InputError("/schedule", fmt::format("{}: {}", name, error.what()));
+  }
+}
+
+}  // namespace
 
 Order order_by_rule(const Scenario& scenario, const Degrees& degrees, std::uint32_t microbatches) {
   const ScheduleEntry& entry = rule_of(scenario);
@@ -87,7 +100,7 @@ Order order_by_rule(const Scenario& scenario, const Degrees& degrees, std::uint3
               .microbatches = microbatches,
               .rule = &entry,
               .options = {microbatches, scenario.schedule.settings}};
-  try {
+  about_rule(entry.name, [&] {
     const auto& stated = scenario.parallel.chunks;
     const std::uint32_t chunks = stated ? *stated : usual_chunks(entry, order.options);
     const std::uint32_t ranks = ranks_for(scenario, degrees, chunks, entry.copies);
@@ -95,11 +108,7 @@ Order order_by_rule(const Scenario& scenario, const Degrees& degrees, std::uint3
     order.placement = placement_for_rule(scenario, entry, order.options, ranks, chunks);
     order.schedule = make_schedule(entry, order.placement, order.options);
     if (entry.slices_for != nullptr) order.slices = entry.slices_for(order.options);
-  } catch (const UnknownOption& error) {
-    throw InputError(option_pointer(error.name()), error.what());
-  } catch (const RuleError& error) {
-    throw InputError("/schedule", fmt::format("{}: {}", entry.name, error.what()));
-  }
+  });
   return order;
 }
 
@@ -171,18 +180,14 @@ Order order_by_policy(const Scenario& scenario, const Degrees& degrees,
               .microbatches = microbatches,
               .policy = &policy,
               .options = {microbatches, scenario.schedule.settings}};
-  try {
+  about_rule(policy.name, [&] {
     const std::uint32_t ranks =
         ranks_for(scenario, degrees, scenario.parallel.chunks.value_or(1), 1);
     check_devices(scenario, degrees, ranks);
     order.placement = placement_for_policy(scenario, ranks, order.options);
     make_policy(policy, order.placement, order.options);  // checks the options
     order.schedule = policy_work(policy, order.placement, order.options);
-  } catch (const UnknownOption& error) {
-    throw InputError(option_pointer(error.name()), error.what());
-  } catch (const RuleError& error) {
-    throw InputError("/schedule", fmt::format("{}: {}", policy.name, error.what()));
-  }
+  });
   return order;
 }
 

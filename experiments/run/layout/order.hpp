@@ -38,7 +38,4 @@ Order order_by_file(const Scenario& scenario);
 void check_against_order(const Scenario& scenario, const Degrees& degrees, const Batch& batch,
                          const Order& order);
 
-/// JSON pointer of a schedule option.
-std::string option_pointer(const std::string& name);
-
 }  // namespace penstock

@@ -7,11 +7,9 @@
 #include <vector>
 
 #include "experiments/input/files/files.hpp"
-#include "experiments/input/files/nearest.hpp"
 #include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/files/table.hpp"
 #include "experiments/input/scenario/scenario.hpp"
-#include "experiments/run/layout/assumptions.hpp"
 #include "experiments/run/layout/cut.hpp"
 #include "experiments/run/layout/layout.hpp"
 #include "experiments/run/layout/layout_model.hpp"

@@ -1,6 +1,11 @@
 #pragma once
 
+#include <cstdint>
+#include <string>
+#include <vector>
+
 #include "experiments/input/model_files/model_file.hpp"
+#include "experiments/input/scenario/scenario.hpp"
 #include "experiments/run/layout/layout.hpp"
 #include "experiments/run/layout/stage_demand.hpp"
 #include "sim/plan/extras.hpp"
@@ -22,5 +27,18 @@ Extras extras_of(const Layout& layout);
 bool overlaps_gathers(const Layout& layout);
 
 Training training_of(const Layout& layout);
+
+/// Assumptions that affect the result where the scenario leaves a choice open: the number of data
+/// replicas, and whether gradient reduction overlaps with compute.
+std::vector<std::string> assumptions_of(const Scenario& scenario, const Layout& layout);
+
+/// Devices of a layout: pipeline ranks times all other degrees.
+std::uint64_t devices_of(const Layout& layout);
+
+/// Model stages per rank, for one copy of the model.
+std::uint32_t chunks_of(const Layout& layout);
+
+/// Samples per iteration over all data replicas.
+double global_batch_of(const Layout& layout);
 
 }  // namespace penstock

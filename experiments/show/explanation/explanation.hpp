@@ -10,6 +10,7 @@
 #include "experiments/show/explanation/sensitivity.hpp"
 #include "sim/report/critical_path.hpp"
 #include "sim/report/idle.hpp"
+#include "sim/timeline/timeline_file.hpp"
 
 namespace penstock {
 
@@ -52,5 +53,13 @@ Explanation explain_times(const RunResult& result);
 
 std::string explanation_text(const RunResult& result, const Explanation& explanation);
 nlohmann::ordered_json explanation_json(const RunResult& result, const Explanation& explanation);
+
+/// A run as its `.timeline` file has it, simulated or measured: plan, times and a report of them;
+/// without scenario, costs of classes and bytes. A transfer that overlaps with the next one of its
+/// link has left when that begins.
+RunResult run_of_recording(Recording recording);
+
+/// What times alone explain: critical path, shares, gaps, advice. The notes say what is left out.
+Explanation explain_recorded(const RunResult& run);
 
 }  // namespace penstock

@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "experiments/run/chain.hpp"
-#include "experiments/run/layout/assumptions.hpp"
 #include "experiments/run/layout/training.hpp"
 #include "experiments/run/run.hpp"
 #include "schedules/registry.hpp"
@@ -289,6 +288,35 @@ std::optional<SizedChange> simulated(const Scenario& scenario, const ScenarioCha
   }
 }
 
+/// The changes above that keep what is computed, on the same devices: ZeRO levels, recomputation,
+/// chunk counts and other schedules.
+std::vector<ScenarioChange> order_changes(const Scenario& scenario, const RunResult& result) {
+  Proposals proposals(scenario, result);
+  proposals.add_schedules();
+  proposals.add_chunks();
+  proposals.add_recomputation();
+  proposals.add_zero();
+  proposals.add_interleaving();
+  return proposals.take();
+}
+
+/// Neighbours of a scenario with the same devices and global batch: degrees of parallelism with a
+/// factor of two moved from one to another, microbatches of half and twice the size, and other
+/// orders. Rules may refuse them; only trying shows that.
+std::vector<ScenarioChange> step_changes(const Scenario& scenario, const RunResult& result) {
+  std::vector<ScenarioChange> changes;
+  const Layout& layout = result.layout;
+  const bool is_named = layout.rule != nullptr || layout.policy != nullptr;
+  if (is_named && layout.hardware.spec.machine && !scenario.model.stages_given) {
+    add_degrees(layout, changes);
+    add_microbatches(layout, changes);
+  }
+  for (ScenarioChange& change : order_changes(scenario, result)) {
+    changes.push_back(std::move(change));
+  }
+  return changes;
+}
+
 }  // namespace
 
 std::string ScenarioChange::text() const {
@@ -307,30 +335,6 @@ std::vector<ScenarioChange> memory_changes(const Scenario& scenario, const RunRe
   proposals.add_schedules();
   proposals.add_interleaving();
   return proposals.take();
-}
-
-std::vector<ScenarioChange> order_changes(const Scenario& scenario, const RunResult& result) {
-  Proposals proposals(scenario, result);
-  proposals.add_schedules();
-  proposals.add_chunks();
-  proposals.add_recomputation();
-  proposals.add_zero();
-  proposals.add_interleaving();
-  return proposals.take();
-}
-
-std::vector<ScenarioChange> step_changes(const Scenario& scenario, const RunResult& result) {
-  std::vector<ScenarioChange> changes;
-  const Layout& layout = result.layout;
-  const bool is_named = layout.rule != nullptr || layout.policy != nullptr;
-  if (is_named && layout.hardware.spec.machine && !scenario.model.stages_given) {
-    add_degrees(layout, changes);
-    add_microbatches(layout, changes);
-  }
-  for (ScenarioChange& change : order_changes(scenario, result)) {
-    changes.push_back(std::move(change));
-  }
-  return changes;
 }
 
 std::vector<TriedChange> faster_changes(const Scenario& scenario, const RunResult& result) {

@@ -41,15 +41,6 @@ struct TriedChanges {
 /// finished.
 std::vector<ScenarioChange> memory_changes(const Scenario& scenario, const RunResult& result);
 
-/// The changes above that keep what is computed, on the same devices: ZeRO levels, recomputation,
-/// chunk counts and other schedules.
-std::vector<ScenarioChange> order_changes(const Scenario& scenario, const RunResult& result);
-
-/// Neighbours of a scenario with the same devices and global batch: degrees of parallelism with a
-/// factor of two moved from one to another, microbatches of half and twice the size, and other
-/// orders. Rules may refuse them; only trying shows that.
-std::vector<ScenarioChange> step_changes(const Scenario& scenario, const RunResult& result);
-
 /// Simulates the scenario with each change, as a user would; leaves out what is refused, deadlocks,
 /// or trains another batch or on other devices. The first few are always tried, others until the
 /// tasks of all runs reach `most_tasks`. The result must belong to the scenario.

@@ -9,7 +9,7 @@
 #include "experiments/input/files/json_output.hpp"
 #include "experiments/input/profiles/profile_rows.hpp"
 #include "experiments/run/codec_report.hpp"
-#include "experiments/run/layout/assumptions.hpp"
+#include "experiments/run/layout/training.hpp"
 #include "experiments/show/results/run_summary.hpp"
 
 namespace penstock {

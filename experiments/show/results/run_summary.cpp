@@ -8,7 +8,7 @@
 
 #include "experiments/input/files/json_output.hpp"
 #include "experiments/input/files/table.hpp"
-#include "experiments/run/layout/assumptions.hpp"
+#include "experiments/run/layout/training.hpp"
 #include "experiments/run/throughput.hpp"
 #include "sim/report/idle.hpp"
 

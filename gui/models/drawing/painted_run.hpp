@@ -13,7 +13,7 @@
 #include "gui/models/lanes/run_lanes.hpp"
 #include "gui/models/run/run_pair.hpp"
 #include "gui/models/run/viewed_run.hpp"
-#include "gui/models/tracks/pyramid.hpp"
+#include "gui/models/tracks/track.hpp"
 #include "sim/plan/plan.hpp"
 
 namespace penstock {

@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "gui/views/canvas/canvas_frames.hpp"
 #include "gui/views/canvas/canvas_paint.hpp"
 #include "gui/views/canvas/canvas_scene.hpp"
 

@@ -4,7 +4,6 @@
 #include <QImage>
 #include <utility>
 
-#include "gui/views/canvas/canvas_frames.hpp"
 #include "gui/views/canvas/canvas_scene.hpp"
 
 namespace penstock {

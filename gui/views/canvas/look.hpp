@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "gui/models/drawing/theme.hpp"
-#include "gui/models/strips/pixels.hpp"
+#include "gui/models/strips/strip_lines.hpp"
 
 namespace penstock {
 

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <set>
 
-#include "experiments/show/pictures/lanes/timeline_legend.hpp"
+#include "experiments/show/pictures/lanes/timeline_picture.hpp"
 #include "experiments/show/pictures/palette.hpp"
 #include "gui/views/canvas/look.hpp"
 

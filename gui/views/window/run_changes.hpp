@@ -3,9 +3,7 @@
 #include <QTimer>
 #include <functional>
 
-#include "gui/views/panels/scenario_panel.hpp"
-#include "gui/views/panels/what_if_panel.hpp"
-#include "gui/views/window/background.hpp"
+#include "gui/views/panels/change_panels.hpp"
 #include "gui/views/window/open_runs.hpp"
 
 namespace penstock {

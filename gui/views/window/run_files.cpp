@@ -21,7 +21,7 @@
 #include "experiments/input/scenario/document.hpp"
 #include "experiments/plan/starter/starter.hpp"
 #include "gui/models/change/moves.hpp"
-#include "gui/models/run/open_files.hpp"
+#include "gui/models/run/viewed_run.hpp"
 #include "gui/views/canvas/look.hpp"
 #include "gui/views/output/run_output.hpp"
 #include "sim/base/error.hpp"

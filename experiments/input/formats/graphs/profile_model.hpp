@@ -7,7 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "experiments/input/fields/fields.hpp"
 #include "experiments/input/model_files/model_file.hpp"
+#include "experiments/input/profiles/profile_rows.hpp"
 
 namespace penstock {
 
@@ -17,6 +19,10 @@ struct ProfileRange {
   static constexpr double most_examples = 1e9;
 };
 
+const Fields& fields_of(const MeasuredRow& row);
+const Fields& fields_of(const ProfilePoint& point);
+const Fields& fields_of(const ProfileEntry& entry);
+const Fields& fields_of(const Profile& profile);
 /// The JSON Schema of profiles.
 std::string_view profile_schema();
 

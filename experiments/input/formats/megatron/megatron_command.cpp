@@ -7,7 +7,6 @@
 #include <cmath>
 #include <string_view>
 
-#include "experiments/input/files/nearest.hpp"
 #include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/formats/megatron/shell_words.hpp"
 #include "sim/base/error.hpp"

@@ -9,7 +9,7 @@
 #include <numeric>
 #include <string_view>
 
-#include "experiments/input/catalogue/catalogue_list.hpp"
+#include "experiments/input/catalogue/catalogue.hpp"
 #include "experiments/input/files/json_input.hpp"
 #include "experiments/input/files/json_output.hpp"
 #include "experiments/input/files/setting.hpp"

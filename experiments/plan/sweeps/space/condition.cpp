@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "experiments/input/files/json_input.hpp"
-#include "experiments/input/files/nearest.hpp"
 #include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/files/setting.hpp"
 #include "sim/base/error.hpp"

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "experiments/input/files/nearest.hpp"
+#include "experiments/input/files/plain_text.hpp"
 #include "experiments/program/commands/line/suggestions.hpp"
 #include "sim/base/error.hpp"
 

@@ -252,10 +252,7 @@ std::vector<Lane> stash_moves(const Plan& plan, const Timeline& timeline) {
     moves[index(owner)].push_back({timeline.begin[task], timeline.end[task],
                                    ActionKind{work.pass, 0}, 0, height, plan.microbatch[task]});
   }
-  for (Lane& lane : moves) {
-    std::stable_sort(lane.begin(), lane.end(),
-                     [](const Cell& a, const Cell& b) { return a.begin < b.begin; });
-  }
+  for (Lane& lane : moves) std::ranges::stable_sort(lane, {}, &Cell::begin);
   return moves;
 }
 
@@ -278,10 +275,7 @@ void add_idle(std::vector<Lane>& lanes, const std::vector<IdleGap>& gaps) {
       lane.push_back({begin, end, cause, 0, 1, {}});
     });
   }
-  for (Lane& lane : lanes) {
-    std::stable_sort(lane.begin(), lane.end(),
-                     [](const Cell& a, const Cell& b) { return a.begin < b.begin; });
-  }
+  for (Lane& lane : lanes) std::ranges::stable_sort(lane, {}, &Cell::begin);
 }
 
 Lane merge_short(const Lane& lane, Time shortest, int least) {

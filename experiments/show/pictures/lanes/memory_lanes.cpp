@@ -3,7 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
 
+#include "experiments/input/files/table.hpp"
+#include "experiments/show/pictures/lanes/lane_frame.hpp"
+#include "experiments/show/pictures/legend.hpp"
+#include "experiments/show/pictures/page.hpp"
+#include "experiments/show/pictures/palette.hpp"
 #include "sim/base/error.hpp"
 #include "sim/report/held_memory.hpp"
 
@@ -28,6 +36,172 @@ void add_piece(const HeldMemory& piece, Time shortest, MemoryLane& lane) {
 void find_most(RunMemory& memory) {
   for (const MemoryLane& lane : memory.ranks) memory.most = std::max(memory.most, lane.peak.bytes);
 }
+
+constexpr double memory_width = 1200;
+constexpr double memory_air = 9;
+constexpr double lowest_area = 12;  // lowest lane that shows memory as height
+constexpr double peak_gap = 8;      // between a lane and its peak value
+constexpr double narrowest_step = 1;
+constexpr int shade_levels = 24;
+
+/// Draws one picture.
+class MemoryDrawing {
+ public:
+  MemoryDrawing(const Plan& plan, const Timeline& timeline, const MemoryPicture& picture,
+                Page& page)
+      : plan_(plan), picture_(picture), page_(page), end_(makespan(plan, timeline)) {
+    const double width = (page.width - 2 * margin_of(page)) * page.scale;
+    const double shortest = narrowest_step * static_cast<double>(end_.picoseconds) / width;
+    memory_ = run_memory(plan, timeline.memory, end_, {std::llround(shortest)}, picture.kinds);
+    if (memory_.most == 0) {
+      throw InputError(
+          "no rank holds memory in this run; a model with sizes (layers, or stages with "
+          "activation_bytes, stash_bytes or parameter_bytes) has memory to draw");
+    }
+  }
+
+  void draw() {
+    const double top = draw_top();
+    lay_out(top);
+    // Lanes that are too low to show kinds show their sum.
+    if (!memory_.kinds.empty() && is_low()) {
+      memory_.kinds.clear();
+      lay_out(top);
+    }
+    draw_legend(page_.canvas, {margin_of(page_), top + legend_row / 2}, inner_width(page_),
+                legend());
+    if (!is_low()) draw_grounds();
+    memory_.kinds.empty() ? draw_sums() : draw_kinds();
+    draw_peaks();
+    frame_->draw_names();
+    frame_->draw_axis();
+  }
+
+ private:
+  double peak_room() {
+    double widest = 0;
+    for (const MemoryLane& lane : memory_.ranks) {
+      widest = std::max(widest, page_.canvas.text_width(bytes_text(lane.peak.bytes), tick_style));
+    }
+    return peak_gap + widest;
+  }
+
+  double draw_top() {
+    const auto largest = std::max_element(
+        memory_.ranks.begin(), memory_.ranks.end(),
+        [](const MemoryLane& a, const MemoryLane& b) { return a.peak.bytes < b.peak.bytes; });
+    const std::string subtitle =
+        fmt::format("memory of each rank; largest peak {}, on rank {}", bytes_text(memory_.most),
+                    largest - memory_.ranks.begin());
+    return draw_heading(page_, picture_.options.title.value_or(picture_.title), subtitle) +
+           memory_air;
+  }
+
+  void lay_out(double top) {
+    const double below = legend_height(page_.canvas, inner_width(page_), legend()) + memory_air;
+    frame_.emplace(page_, plan_.ranks, end_, top + below, peak_room());
+  }
+
+  std::vector<LegendEntry> legend() const {
+    std::vector<LegendEntry> entries;
+    for (const BufferKind kind : memory_.kinds) {
+      entries.push_back(legend_entry({{memory_colour(kind)}}, std::string(name(kind))));
+    }
+    if (entries.empty()) {
+      Swatch swatch;
+      for (int i = 0; i <= 4; ++i) swatch.colours.push_back(share_colour(i / 4.0));
+      entries.push_back(legend_entry(swatch, "0 to " + bytes_text(memory_.most)));
+    }
+    entries.push_back(legend_entry({{peak_colour}}, "peak of the rank"));
+    return entries;
+  }
+
+  double share(std::uint64_t bytes) const {
+    return static_cast<double>(bytes) / static_cast<double>(memory_.most);
+  }
+
+  /// The box of a piece, from the bottom of its lane to a fraction of its height.
+  Rectangle box_of(std::size_t shown, const HeldMemory& held, double height) const {
+    const Scale& time = frame_->time();
+    const double left = page_.snapped(time(static_cast<double>(held.begin.picoseconds)));
+    const double right = page_.snapped(time(static_cast<double>(held.end.picoseconds)));
+    const double bottom = frame_->lane_top(shown) + frame_->lane_height();
+    const double full = height * frame_->lane_height();
+    return {left, bottom - full, std::max(right - left, 0.0), full};
+  }
+
+  bool is_low() const { return frame_->lane_height() < lowest_area; }
+
+  template <class Visitor>
+  void for_each_piece(Visitor visit) const {
+    for (std::size_t shown = 0; shown < frame_->ranks().size(); ++shown) {
+      for (const HeldMemory& held : memory_.ranks[frame_->ranks()[shown]].held) visit(shown, held);
+    }
+  }
+
+  void draw_grounds() {
+    std::vector<Rectangle> grounds;
+    for (std::size_t shown = 0; shown < frame_->ranks().size(); ++shown) {
+      grounds.push_back(box_of(shown, {Time{}, end_, 0}, 1));
+    }
+    page_.canvas.fill(grounds, idle_ground);
+  }
+
+  /// Draws the sums. Low lanes are filled: their colour alone says how much it is.
+  void draw_sums() {
+    std::map<int, std::vector<Rectangle>> boxes;
+    for_each_piece([&](std::size_t shown, const HeldMemory& held) {
+      const double height = share(held.bytes);
+      boxes[static_cast<int>(height * shade_levels)].push_back(
+          box_of(shown, held, is_low() ? 1 : height));
+    });
+    for (const auto& [shade, areas] : boxes) {
+      page_.canvas.fill(areas, share_colour(static_cast<double>(shade) / shade_levels));
+    }
+  }
+
+  /// Draws kind upon kind.
+  void draw_kinds() {
+    std::map<BufferKind, std::vector<Rectangle>> boxes;
+    for_each_piece([&](std::size_t shown, const HeldMemory& held) {
+      std::uint64_t below = 0;
+      for (const BufferKind kind : memory_.kinds) {
+        const std::uint64_t bytes = held.by_kind[static_cast<std::size_t>(kind)];
+        if (bytes == 0) continue;
+        Rectangle box = box_of(shown, held, share(bytes));
+        box.y -= share(below) * frame_->lane_height();
+        boxes[kind].push_back(box);
+        below += bytes;
+      }
+    });
+    for (const auto& [kind, areas] : boxes) page_.canvas.fill(areas, memory_colour(kind));
+  }
+
+  /// Draws a line over each peak, or at its start in low lanes. Named ranks have their peak bytes
+  /// on the right.
+  void draw_peaks() {
+    std::vector<Rectangle> lines;
+    for (std::size_t shown = 0; shown < frame_->ranks().size(); ++shown) {
+      const HeldMemory& peak = memory_.ranks[frame_->ranks()[shown]].peak;
+      Rectangle line = box_of(shown, peak, is_low() ? 1 : share(peak.bytes));
+      if (!is_low()) line = {line.x, line.y - 1, std::max(line.width, 2.0), 2};
+      if (is_low()) line.width = 1.5;
+      lines.push_back(line);
+      if (shown % frame_->name_step() != 0) continue;
+      page_.canvas.text(
+          {frame_->time().to + peak_gap, frame_->lane_top(shown) + frame_->lane_height() / 2},
+          bytes_text(peak.bytes), tick_style);
+    }
+    page_.canvas.fill(lines, peak_colour);
+  }
+
+  const Plan& plan_;
+  const MemoryPicture& picture_;
+  Page& page_;
+  Time end_;
+  RunMemory memory_;
+  std::optional<LaneFrame> frame_;
+};
 
 }  // namespace
 
@@ -94,6 +268,18 @@ RunMemory run_memory(const Plan& plan, const Costs& costs, const Timeline& timel
   memory.kinds = kinds_in(seen);
   find_most(memory);
   return memory;
+}
+
+std::string draw_memory(PictureFormat format, const Plan& plan, const Timeline& timeline,
+                        const MemoryPicture& picture) {
+  if (timeline.memory.empty()) {
+    throw InputError(
+        "this timeline has no memory samples; those that run --timeline writes for a model with "
+        "sizes have them");
+  }
+  Page page = open_page(picture.options, memory_width);
+  MemoryDrawing(plan, timeline, picture, page).draw();
+  return render(format, page);
 }
 
 }  // namespace penstock

@@ -1,9 +1,13 @@
 #pragma once
 
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "experiments/show/pictures/legend.hpp"
 #include "experiments/show/pictures/picture.hpp"
+#include "sim/order/schedule.hpp"
 #include "sim/plan/plan.hpp"
 #include "sim/report/idle.hpp"
 #include "sim/timeline/timeline.hpp"
@@ -35,5 +39,14 @@ std::string draw_timeline(PictureFormat format, const Plan& plan, const Timeline
 /// The largest size, at most 11.5, at which a number fits into a box; `width_at_1` is its width at
 /// size 1. Returns 0 if it would be unreadable, below 6.
 double number_size(double box_width, double box_height, double width_at_1);
+
+/// "forward", "input gradient": what legends call a pass.
+std::string_view pass_name(Pass pass);
+
+/// Legend entries of passes by chunk; with `idle`, one for idle time without causes.
+std::vector<LegendEntry> pass_entries(const Plan& plan, const std::set<Pass>& passes, bool idle);
+
+/// Legend entries of idle causes and, if drawn, of the critical path.
+std::vector<LegendEntry> cause_entries(const std::set<IdleCause>& causes, bool critical_path);
 
 }  // namespace penstock

@@ -1,9 +1,8 @@
-#include "experiments/input/catalogue/catalogue_list.hpp"
-
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
 
+#include "experiments/input/catalogue/catalogue.hpp"
 #include "experiments/input/files/json_output.hpp"
 
 namespace penstock::testing {

@@ -1,6 +1,6 @@
-#include "experiments/input/files/nearest.hpp"
-
 #include <doctest/doctest.h>
+
+#include "experiments/input/files/plain_text.hpp"
 
 namespace penstock::testing {
 

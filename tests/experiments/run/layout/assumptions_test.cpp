@@ -1,10 +1,9 @@
-#include "experiments/run/layout/assumptions.hpp"
-
 #include <doctest/doctest.h>
 
 #include <string>
 
 #include "experiments/input/scenario/scenario.hpp"
+#include "experiments/run/layout/training.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/scratch.hpp"
 

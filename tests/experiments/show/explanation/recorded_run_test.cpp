@@ -1,5 +1,3 @@
-#include "experiments/show/explanation/recorded_run.hpp"
-
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>

@@ -97,6 +97,23 @@ TEST_CASE("knobs: the position of a slider goes to a value and back") {
   }
 }
 
+TEST_CASE("knobs: follow the tables; a slider stays within what its key takes") {
+  CHECK(knob_of("/schedule/microbatches").slider().label == "Microbatches");
+  CHECK(knob_of("/hardware/latency_us").unit() == "µs");
+  CHECK(knob_of("/recompute/mode").words ==
+        std::vector<std::string>{"none", "full", "selective", "except_last"});
+  for (const Knob& knob : knobs()) {
+    CAPTURE(knob.pointer);
+    if (knob.slider().is_choice()) {
+      CHECK(!knob.words.empty());
+      continue;
+    }
+    const auto [least, most] = knob.field->takes.bounds();
+    CHECK(knob.slider().low >= least);
+    CHECK(knob.slider().high <= most);
+  }
+}
+
 TEST_CASE("knobs: numbers are shown with the units that scenarios read, and read back") {
   CHECK(knob_text(knob_of("/hardware/bandwidth_bytes_per_s"), 1e10) == "10GB/s");
   CHECK(knob_text(knob_of("/hardware/latency_us"), 2) == "2µs");

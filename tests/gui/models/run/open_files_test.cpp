@@ -1,5 +1,3 @@
-#include "gui/models/run/open_files.hpp"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 #include <utility>
 
 #include "gui/models/run/run_pair.hpp"
+#include "gui/models/run/viewed_run.hpp"
 #include "sim/base/error.hpp"
 #include "sim/timeline/timeline_file.hpp"
 #include "tests/support/scratch.hpp"

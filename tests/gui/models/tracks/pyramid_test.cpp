@@ -1,5 +1,3 @@
-#include "gui/models/tracks/pyramid.hpp"
-
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
 

@@ -5,7 +5,6 @@
 
 #include "gui/models/lanes/run_lanes.hpp"
 #include "gui/models/run/viewed_run.hpp"
-#include "gui/models/view/op_search.hpp"
 #include "gui/models/view/op_steps.hpp"
 #include "gui/models/view/time_axis.hpp"
 #include "sim/base/error.hpp"

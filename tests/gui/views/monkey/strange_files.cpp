@@ -4,7 +4,7 @@
 #include <string>
 
 #include "experiments/input/formats/torch_csv.hpp"
-#include "gui/models/run/open_files.hpp"
+#include "gui/models/run/viewed_run.hpp"
 #include "gui/views/output/run_output.hpp"
 
 namespace penstock::monkey {

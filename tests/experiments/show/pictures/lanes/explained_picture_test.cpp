@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "experiments/show/pictures/lanes/lane_cells.hpp"
-#include "experiments/show/pictures/lanes/path_strokes.hpp"
+#include "experiments/show/pictures/lanes/lane_frame.hpp"
 #include "experiments/show/pictures/lanes/timeline_picture.hpp"
 #include "experiments/show/pictures/picture.hpp"
 #include "sim/base/error.hpp"

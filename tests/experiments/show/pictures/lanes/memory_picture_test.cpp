@@ -1,5 +1,3 @@
-#include "experiments/show/pictures/lanes/memory_picture.hpp"
-
 #include <doctest/doctest.h>
 
 #include <string>

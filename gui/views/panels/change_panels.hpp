@@ -1,11 +1,14 @@
 #pragma once
 
 #include <QComboBox>
+#include <QCompleter>
 #include <QGridLayout>
 #include <QLabel>
 #include <QLineEdit>
+#include <QPlainTextEdit>
 #include <QSlider>
 #include <QSpinBox>
+#include <QTimer>
 #include <QWidget>
 #include <functional>
 #include <map>
@@ -13,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "experiments/input/scenario/scenario.hpp"
 #include "gui/models/change/knobs.hpp"
 
 namespace penstock {
@@ -52,6 +56,42 @@ class WhatIfPanel : public QWidget {
   QLabel* problem_ = nullptr;
   std::map<std::string, std::string> turned_;           // by pointer
   std::map<std::uint32_t, std::string> stage_factors_;  // by stage
+  bool quiet_ = false;
+};
+
+/// The text of a scenario, checked while it is written. The line at fault is marked; Ctrl+Space
+/// completes the keys and values that
+/// its place may have.
+class ScenarioPanel : public QWidget {
+ public:
+  explicit ScenarioPanel(QWidget* parent = nullptr);
+
+  /// Shows a scenario, unless its text is being written.
+  void show_scenario(const Scenario* scenario);
+  QPlainTextEdit& editor() { return *editor_; }
+  QString problem() const { return problem_->text(); }
+  QCompleter& completer() { return *completer_; }
+  /// Checks the text now.
+  void check();
+
+  /// A text without faults was written.
+  std::function<void(const Scenario&)> on_scenario;
+  /// Shows what is wrong, at the place that the message names; empty: nothing is.
+  void show_fault(const QString& message);
+
+ protected:
+  bool eventFilter(QObject* object, QEvent* event) override;
+
+ private:
+  void offer_words();
+  void complete(const QString& key);
+  void show_problem(const QString& text, std::optional<std::size_t> line);
+
+  QPlainTextEdit* editor_;
+  QLabel* problem_;
+  QTimer wait_;
+  QCompleter* completer_;
+  std::string source_ = "-";
   bool quiet_ = false;
 };
 
