@@ -1,22 +1,19 @@
-#include <fmt/format.h>
-
 #include <charconv>
 #include <nlohmann/json.hpp>
 
-#include "experiments/input/files/files.hpp"
-#include "experiments/input/files/json_output.hpp"
 #include "experiments/input/orders/order_check.hpp"
 #include "experiments/program/commands/registry.hpp"
-#include "sim/base/error.hpp"
 #include "sim/base/limits.hpp"
 
 namespace penstock::check_file {
 namespace {
 
-struct Options {
-  std::string order;
-  std::string chains;
-  bool json = false;
+struct Options : Arguments {
+  Text order = line.required("ORDER", "an order in PyTorch's CSV notation, - for standard input");
+  Text chains =
+      line.option("--chains", "stages of each copy of the model; inferred for bidirectional orders",
+                  "\"0,1;2,3\"");
+  Flag json = line.json("print the result as JSON");
 };
 
 /// "0,1;2,3" as two chains of two stages.
@@ -146,13 +143,6 @@ int check(const Options& options) {
   return result.fault ? ExitCode::finding : ExitCode::done;
 }
 
-void declare(CommandLine& line, Options& options) {
-  line.required("ORDER", options.order, "an order in PyTorch's CSV notation, - for standard input");
-  line.option("--chains", options.chains,
-              "stages of each copy of the model; inferred for bidirectional orders", "\"0,1;2,3\"");
-  line.json(options.json, "print the result as JSON");
-}
-
 }  // namespace
 
 constinit extern const CommandEntry check_entry{
@@ -160,7 +150,7 @@ constinit extern const CommandEntry check_entry{
     .summary = "check an order: complete, consistent, free of deadlock",
     .group = CommandGroup::plan,
     .example = "penstock schedule 1f1b --ranks 4 --microbatches 8 | penstock check -",
-    .declare = command<Options, declare, check>,
+    .declare = command<Options, check>,
 };
 
 }  // namespace penstock::check_file
