@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "schedules/partitioners/chain/bottleneck.hpp"
+#include "schedules/partitioners/chain/cut_tables.hpp"
 #include "schedules/partitioners/problem/cut_problem.hpp"
 #include "schedules/partitioners/registry.hpp"
 #include "sim/base/error.hpp"
@@ -21,24 +21,26 @@ namespace {
 using DeviceCost = std::function<double(std::uint32_t begin, std::uint32_t end, std::uint32_t stage,
                                         std::uint32_t kind)>;
 
-/// Devices by class: equal ones are one class.
-struct DeviceClasses {
-  std::vector<std::uint32_t> counts;  // devices of each class
+/// How many devices each class has; equal ones are one class.
+using DeviceClasses = std::vector<std::uint32_t>;
 
-  /// Ways to use some of them: the product of the counts, each plus one. At most UINT64_MAX.
-  std::uint64_t states() const;
-};
+/// Ways to use some devices: the product of the counts, each plus one. At most UINT64_MAX.
+std::uint64_t states_of(const DeviceClasses& classes) {
+  double states = 1;
+  for (const std::uint32_t count : classes) states *= count + 1.0;
+  return states < 1e18 ? static_cast<std::uint64_t>(states) : UINT64_MAX;
+}
 
 /// Cuts over all devices, with the class of each stage.
 struct DeviceCut {
-  Bottleneck best;
+  ChainCuts best;
   std::vector<std::uint32_t> kinds;
 };
 
 /// Numbers of states: counts as digits.
 class States {
  public:
-  explicit States(const DeviceClasses& classes) : counts_(classes.counts) {
+  explicit States(const DeviceClasses& classes) : counts_(classes) {
     std::uint64_t unit = 1;
     for (const std::uint32_t count : counts_) {
       units_.push_back(unit);
@@ -67,7 +69,10 @@ class States {
   std::uint64_t size_ = 0;
 };
 
-/// A table over states and ends of their last stages.
+/// The least bottleneck over all orders of the devices, one stage on each; a stage that does not
+/// fit costs infinity. The table is over states and ends of their last stages; a state is how many
+/// devices of each class are used, so equal devices are not told apart. Takes O(states x classes x
+/// size^2) time.
 class OrderTable {
  public:
   OrderTable(std::uint32_t size, const DeviceClasses& classes, const DeviceCost& cost)
@@ -79,6 +84,7 @@ class OrderTable {
     least_[0] = 0;
   }
 
+  /// Nothing when no cut fits.
   std::optional<DeviceCut> fill() {
     const std::uint32_t all = states_.stages(states_.size() - 1);
     for (std::uint64_t state = 1; state < states_.size(); ++state) {
@@ -251,23 +257,8 @@ class ReachProbes {
   std::vector<StageEnds> stage_ends_;  // by stage and class
   double next_ = no_cut;
 };
-
-std::uint64_t DeviceClasses::states() const {
-  double states = 1;
-  for (const std::uint32_t count : counts) states *= count + 1.0;
-  return states < 1e18 ? static_cast<std::uint64_t>(states) : UINT64_MAX;
-}
-
-/// The least bottleneck over all orders of the devices, one stage on each; a stage that does not
-/// fit costs infinity. The state is how many devices of each class are used, so equal devices are
-/// not told apart. Takes O(states x classes x size^2) time. Nothing when no cut fits.
-std::optional<DeviceCut> least_over_orders(std::uint32_t size, const DeviceClasses& classes,
-                                           const DeviceCost& cost) {
-  return OrderTable(size, classes, cost).fill();
-}
-
-/// The same for costs that do not fall when a stage grows, in time O(probes x states x classes x
-/// size / 64).
+/// As OrderTable for costs that do not fall when a stage grows, in time O(probes x states x classes
+/// x size / 64).
 std::optional<DeviceCut> least_over_orders_by_reach(std::uint32_t size,
                                                     const DeviceClasses& classes,
                                                     const DeviceCost& cost) {
@@ -309,9 +300,9 @@ struct Classes {
   std::vector<std::vector<std::uint32_t>> ranks;
 
   DeviceClasses counts() const {
-    DeviceClasses classes;
-    for (const auto& own : ranks) classes.counts.push_back(std::uint32_t(own.size()));
-    return classes;
+    DeviceClasses counts;
+    for (const auto& own : ranks) counts.push_back(std::uint32_t(own.size()));
+    return counts;
   }
 };
 
@@ -352,35 +343,38 @@ class StagePrice {
   std::uint32_t stages_;
 };
 
-/// Stages on devices in their given order: one class, whose device the stage's number tells.
+/// Stages on devices in their given order.
 std::optional<DeviceCut> in_order(const CutProblem& problem, const std::vector<Device>& devices,
                                   const StagePrice& price) {
-  const DeviceClasses one{{std::uint32_t(devices.size())}};
-  const DeviceCost cost = [&](std::uint32_t begin, std::uint32_t end, std::uint32_t stage,
-                              std::uint32_t) { return price(begin, end, stage, devices[stage]); };
-  return least_over_orders(problem.size(), one, cost);
+  const StageCost cost = [&](std::uint32_t begin, std::uint32_t end, std::uint32_t stage) {
+    return price(begin, end, stage, devices[stage]);
+  };
+  const StageCost nothing = [](std::uint32_t, std::uint32_t, std::uint32_t) { return 0.0; };
+  auto best = least_by_any_stage(problem.size(), std::uint32_t(devices.size()), cost, nothing, 0);
+  return best ? std::optional(DeviceCut{std::move(*best), {}}) : std::nullopt;
 }
 
 std::optional<DeviceCut> in_any_order(const CutProblem& problem, const Classes& classes,
                                       const StagePrice& price) {
   constexpr double most_steps = 4e8;
-  constexpr std::uint64_t most_states = 2'000'000;
+  constexpr std::uint64_t most_states = 2'000'000, most_words = 32'000'000;
   const DeviceClasses counts = classes.counts();
   const DeviceCost cost = [&](std::uint32_t begin, std::uint32_t end, std::uint32_t stage,
                               std::uint32_t kind) {
     return price(begin, end, stage, classes.kinds[kind]);
   };
   const double size = problem.size();
-  const double steps = double(counts.states()) * double(counts.counts.size()) * size * size / 2;
-  if (steps <= most_steps) return least_over_orders(problem.size(), counts, cost);
-  if (problem.transfers == CutTransfers::none && counts.states() <= most_states) {
+  const double steps = double(states_of(counts)) * double(counts.size()) * size * size / 2;
+  if (steps <= most_steps) return OrderTable(problem.size(), counts, cost).fill();
+  const std::uint64_t states = states_of(counts);
+  const bool few = states <= most_states && states * (problem.size() / 64 + 1) <= most_words;
+  if (problem.transfers == CutTransfers::none && few) {
     return least_over_orders_by_reach(problem.size(), counts, cost);
   }
-  throw InputError(
-      "/partition/keep_order",
-      fmt::format("{} classes of devices have too many orders to search; keep_order=true "
-                  "cuts for the given one",
-                  counts.counts.size()));
+  throw InputError("/partition/keep_order",
+                   fmt::format("{} classes of devices have too many orders to search; "
+                               "keep_order=true cuts for the given one",
+                               counts.size()));
 }
 
 Cut cut(const CutProblem& problem) {

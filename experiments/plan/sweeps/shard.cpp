@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <string_view>
 
+#include "experiments/input/files/plain_text.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {
@@ -12,18 +12,11 @@ namespace {
 
 constexpr std::uint64_t most_shards = 1'000'000;
 
-std::optional<std::uint64_t> whole_in(std::string_view text) {
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || text.empty()) return std::nullopt;
-  return value;
-}
-
 /// A number of the environment; nothing if it is not set.
 std::optional<std::uint64_t> number_of(Environment environment, const char* name) {
   const char* text = environment(name);
   if (text == nullptr || *text == '\0') return std::nullopt;
-  if (const auto value = whole_in(text)) return value;
+  if (const auto value = whole_number<std::uint64_t>(text)) return value;
   throw UsageError(fmt::format(
       "{}={}: expected a whole number; --shard I/N says which part this is", name, text));
 }
@@ -70,7 +63,8 @@ Shard shard_of(const std::string& text) {
   const std::size_t slash = text.find('/');
   const std::string_view all(text);
   if (slash != std::string::npos) {
-    const auto number = whole_in(all.substr(0, slash)), count = whole_in(all.substr(slash + 1));
+    const auto number = whole_number<std::uint64_t>(all.substr(0, slash)),
+               count = whole_number<std::uint64_t>(all.substr(slash + 1));
     if (number && count && *number >= 1 && *number <= *count && *count <= most_shards) {
       return {*number, *count};
     }

@@ -1,6 +1,6 @@
-#include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/orders/order_check.hpp"
 #include "experiments/program/commands/registry.hpp"
 #include "sim/base/limits.hpp"
@@ -20,24 +20,22 @@ struct Options : Arguments {
 std::vector<std::vector<Stage>> parse_chains(const std::string& text) {
   std::vector<std::vector<Stage>> chains;
   if (text.empty()) return chains;
-  chains.emplace_back();
-  const char* at = text.data();
-  const char* const end = at + text.size();
-  while (true) {
-    std::uint32_t stage = 0;
-    const auto [rest, error] = std::from_chars(at, end, stage);
-    if (error != std::errc{} || stage >= Limits::stages ||
-        (rest != end && *rest != ',' && *rest != ';')) {
-      throw UsageError(
-          fmt::format("--chains \"{}\": it must read like \"0,1;2,3\": the stages of each "
-                      "copy of the model",
-                      text));
+  const std::string list = text + ";";
+  for (std::string_view rest = list; !rest.empty();) {
+    const std::string own = fmt::format("{},", take_until(rest, ';'));
+    auto& chain = chains.emplace_back();
+    for (std::string_view stages = own; !stages.empty();) {
+      const auto stage = whole_number<std::uint32_t>(take_until(stages, ','));
+      if (!stage || *stage >= Limits::stages) {
+        throw UsageError(
+            fmt::format("--chains \"{}\": it must read like \"0,1;2,3\": the stages of each "
+                        "copy of the model",
+                        text));
+      }
+      chain.push_back(Stage{*stage});
     }
-    chains.back().push_back(Stage{stage});
-    if (rest == end) return chains;
-    if (*rest == ';') chains.emplace_back();
-    at = rest + 1;
   }
+  return chains;
 }
 
 ordered_json fault_json(const CellFault& fault) {

@@ -9,11 +9,14 @@
 #include "experiments/input/scenario/codec_choice.hpp"
 #include "experiments/program/commands/registry.hpp"
 #include "hardware_models/codecs/coding/distribution.hpp"
-#include "hardware_models/codecs/reference/codec_search.hpp"
+#include "hardware_models/codecs/reference/codec.hpp"
 #include "hardware_models/codecs/registry.hpp"
 
 namespace penstock::codec_table_file {
 namespace {
+
+constexpr double gibibyte = 1U << 30;
+constexpr double plain_bits = 16;  // of bf16
 
 /// A format, with its errors on values of several distributions.
 struct TriedFormat {
@@ -22,7 +25,9 @@ struct TriedFormat {
   std::vector<CodecError> errors;  // by distribution
 
   /// Bytes that encoding a GiB of bf16 reads and writes; decoding to a GiB moves the same.
-  double moved_bytes_per_gib() const;
+  double moved_bytes_per_gib() const {
+    return bytes_moved(gibibyte, gibibyte * bits_per_value / plain_bits);
+  }
 };
 
 /// The formats of a codec, compared.
@@ -33,9 +38,6 @@ struct CodecTrial {
 };
 
 using Row = std::vector<std::string>;
-
-constexpr double gibibyte = 1U << 30;
-constexpr double plain_bits = 16;  // of bf16
 
 /// The codec with each number of bits, unless the bits are set.
 std::vector<CodecSpec> formats_of(const CodecSpec& codec) {
@@ -61,11 +63,6 @@ ordered_json errors_json(const TriedFormat& format, const CodecTrial& trial) {
   }
   return errors;
 }
-
-double TriedFormat::moved_bytes_per_gib() const {
-  return bytes_moved(gibibyte, gibibyte * bits_per_value / plain_bits);
-}
-
 /// Tries a codec on `values` values of each distribution of the trial, at each possible number of
 /// bits unless it is given. Throws InputError whose place is a pointer below the codec.
 void try_formats(const CodecSpec& codec, std::size_t values, CodecTrial& trial) {

@@ -13,11 +13,10 @@ struct Options : Arguments {
   Text a = line.required("A", "a .timeline file, or a scenario to run; - for standard input");
   Text b = line.required("B", "the same, compared with A");
   Texts settings = line.settings("change the scenario B first");
-  Text alignment = line.choice(
-      "--align", {"start", "first-op", "makespan"},
-      "what to align: the starts of the runs, their first ops, or starts and ends, with the "
-      "times of B scaled",
-      "start");
+  Text alignment = line.choice("--align", {"start", "first-op", "makespan"},
+                               "what to align: the starts of the runs, their first ops, or starts "
+                               "and ends, with the times of B scaled",
+                               "start");
   Text tolerance =
       line.option("--tolerance", "how far times may differ, as a share of A's makespan; default 0",
                   "SHARE", {}, "0");

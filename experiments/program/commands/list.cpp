@@ -8,7 +8,7 @@
 #include "experiments/input/formats/registry.hpp"
 #include "experiments/program/commands/registry.hpp"
 #include "hardware_models/codecs/coding/distribution.hpp"
-#include "hardware_models/codecs/reference/codec_search.hpp"
+#include "hardware_models/codecs/reference/codec.hpp"
 #include "hardware_models/collectives/registry.hpp"
 #include "hardware_models/layers/registry.hpp"
 #include "hardware_models/registry.hpp"

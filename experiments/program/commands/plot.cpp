@@ -54,6 +54,15 @@ int write_plot(const Options& options, Draw&& draw, Data&& data) {
   return ExitCode::done;
 }
 
+/// The same of a plot that has its look and its data in it.
+template <class Plot>
+int write_plot(const Options& options, Plot plot, std::string (*draw)(PictureFormat, const Plot&),
+               std::string (*csv)(const Plot&)) {
+  plot.options = options_of(options.look);
+  return write_plot(
+      options, [&](PictureFormat format) { return draw(format, plot); }, [&] { return csv(plot); });
+}
+
 int plot_bubble(const Options& options) {
   BubbleStudy study;
   study.kind = bubble_kind_of(options.bubble);
@@ -64,11 +73,8 @@ int plot_bubble(const Options& options) {
     const Waiting waiting("simulating");
     return bubble_study(study);
   }();
-  plot.options = options_of(options.look);
   for (const std::string& line : missing_points(plot)) say(line);
-  return write_plot(
-      options, [&](PictureFormat format) { return draw_bubble_plot(format, plot); },
-      [&] { return bubble_csv(plot); });
+  return write_plot(options, std::move(plot), draw_bubble_plot, bubble_csv);
 }
 
 Recording recorded(const std::string& path, std::vector<BytesByKind>* kinds = nullptr) {
@@ -112,11 +118,7 @@ CalibrationPlot predictions_of(const Options& options) {
 }
 
 int plot_predictions(const Options& options) {
-  CalibrationPlot plot = predictions_of(options);
-  plot.options = options_of(options.look);
-  return write_plot(
-      options, [&](PictureFormat format) { return draw_calibration_plot(format, plot); },
-      [&] { return calibration_csv(plot); });
+  return write_plot(options, predictions_of(options), draw_calibration_plot, calibration_csv);
 }
 
 PlottedColumns columns_of(const Options& options) {
@@ -127,26 +129,18 @@ int plot_lines(const Options& options) {
   const RowTable table = read_row_table(options.results);
   BubblePlot plot = options.kind == "scaling" ? scaling_of_table(table, columns_of(options))
                                               : lines_of_table(table, columns_of(options));
-  plot.options = options_of(options.look);
-  return write_plot(
-      options, [&](PictureFormat format) { return draw_bubble_plot(format, plot); },
-      [&] { return bubble_csv(plot); });
+  return write_plot(options, std::move(plot), draw_bubble_plot, bubble_csv);
 }
 
 int plot_heat_map(const Options& options) {
-  HeatMap map = heat_map_of_table(read_row_table(options.results), columns_of(options));
-  map.options = options_of(options.look);
-  return write_plot(
-      options, [&](PictureFormat format) { return draw_heat_map(format, map); },
-      [&] { return heat_map_csv(map); });
+  return write_plot(options,
+                    heat_map_of_table(read_row_table(options.results), columns_of(options)),
+                    draw_heat_map, heat_map_csv);
 }
 
 int plot_front(const Options& options) {
-  FrontPlot plot = front_of_table(read_row_table(options.results));
-  plot.options = options_of(options.look);
-  return write_plot(
-      options, [&](PictureFormat format) { return draw_front_plot(format, plot); },
-      [&] { return front_csv(plot); });
+  return write_plot(options, front_of_table(read_row_table(options.results)), draw_front_plot,
+                    front_csv);
 }
 
 /// Kinds that draw the results of a sweep.

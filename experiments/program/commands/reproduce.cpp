@@ -3,7 +3,6 @@
 #include <nlohmann/json.hpp>
 
 #include "experiments/input/files/table.hpp"
-#include "experiments/measure/reproduction/report.hpp"
 #include "experiments/measure/reproduction/reproduction.hpp"
 #include "experiments/measure/reproduction/row_simulation.hpp"
 #include "experiments/measure/reproduction/row_values.hpp"

@@ -1,9 +1,9 @@
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "experiments/input/files/nearest.hpp"
+#include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/files/table.hpp"
 #include "experiments/input/formats/torch_csv.hpp"
 #include "experiments/input/orders/comms_check.hpp"
@@ -59,24 +59,20 @@ std::vector<OpPattern> patterns_of(const Options& options) {
 /// "0,8,16": one rank per file, each once.
 std::vector<std::uint32_t> pipeline_ranks_of(const Options& options) {
   std::vector<std::uint32_t> ranks;
-  const char* at = options.pipeline_ranks.data();
-  const char* const end = at + options.pipeline_ranks.size();
+  if (options.pipeline_ranks.empty()) return ranks;
   const auto refuse = [&] {
     throw UsageError(
         fmt::format("--pipeline-ranks \"{}\": expected a list like \"0,8,16\": a rank of "
                     "the job for each of the {} files, from the first stage on",
                     options.pipeline_ranks, options.files.size()));
   };
-  while (at != end) {
-    std::uint32_t rank = 0;
-    const auto [rest, error] = std::from_chars(at, end, rank);
-    const bool twice = std::ranges::find(ranks, rank) != ranks.end();
-    if (error != std::errc{} || twice || (rest != end && (*rest != ',' || rest + 1 == end)))
-      refuse();
-    ranks.push_back(rank);
-    at = rest == end ? end : rest + 1;
+  const std::string list = options.pipeline_ranks + ",";
+  for (std::string_view rest = list; !rest.empty();) {
+    const auto rank = whole_number<std::uint32_t>(take_until(rest, ','));
+    if (!rank || std::ranges::find(ranks, *rank) != ranks.end()) refuse();
+    ranks.push_back(*rank);
   }
-  if (!ranks.empty() && ranks.size() != options.files.size()) refuse();
+  if (ranks.size() != options.files.size()) refuse();
   return ranks;
 }
 

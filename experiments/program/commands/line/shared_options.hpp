@@ -69,14 +69,12 @@ struct TrainingFlags : Arguments {
                               "NAME|FILE", suggested_machines);
   Number devices = line.number("--devices", "devices to lay the model out on");
   Number sequence = line.number("--sequence", "tokens of an example; default 4096 or the file's");
-  Number microbatch =
-      line.number("--microbatch",
-                  "examples that a device works on at a time; default: that of a script, else "
-                  "tries 1, 2, 4, 8");
-  Number global_batch =
-      line.number("--global-batch",
-                  "examples of an iteration; default: that of a training script, else 8 per "
-                  "device, fewer above 128 devices");
+  Number microbatch = line.number("--microbatch",
+                                  "examples that a device works on at a time; default: that of a "
+                                  "script, else tries 1, 2, 4, 8");
+  Number global_batch = line.number("--global-batch",
+                                    "examples of an iteration; default: that of a training script, "
+                                    "else 8 per device, fewer above 128 devices");
 };
 
 /// Throws UsageError for numbers that are too large.
