@@ -13,8 +13,8 @@
 
 #include "experiments/input/files/files.hpp"
 #include "experiments/input/files/plain_text.hpp"
+#include "experiments/input/files/quantity.hpp"
 #include "experiments/plan/sweeps/row_text.hpp"
-#include "experiments/plan/sweeps/tables/shown_axis.hpp"
 #include "sim/base/error.hpp"
 #include "validate/store/database.hpp"
 
@@ -38,6 +38,24 @@ TableCell cell_of_text(const std::string& text) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   return {!text.empty() && error == std::errc{} && end == text.data() + text.size(), text};
+}
+
+/// Makes numbers of texts with a unit, such as "2GB/s", in columns whose suffix says what they are.
+void read_units(RowTable& table) {
+  for (std::size_t c = 0; c < table.columns.size(); ++c) {
+    if (!table.columns[c].starts_with('/')) continue;
+    const auto kind = measure_of_key(table.columns[c].substr(table.columns[c].rfind('/') + 1));
+    if (!kind) continue;
+    for (auto& row : table.rows) {
+      TableCell& cell = row[c];
+      if (cell.is_number || cell.empty()) continue;
+      try {
+        cell = {true, fmt::format("{}", quantity_of(cell.text, *kind))};
+      } catch (const InputError&) {
+        // A wrong unit: the row says so as its finding.
+      }
+    }
+  }
 }
 
 /// Rows whose columns are found one by one.

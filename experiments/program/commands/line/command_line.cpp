@@ -14,7 +14,7 @@ namespace penstock {
 
 CommandLine::CommandLine(CLI::App& app)
     : app_(app),
-      values_(std::make_shared<Values>()),
+      values_(std::make_shared<ArgumentValues>()),
       subcommands_(std::make_shared<std::vector<CommandLine>>()) {}
 
 template <class Value>

@@ -91,7 +91,7 @@ class CommandLine {
 
  private:
   /// The values of arguments, and what is known of them by their names.
-  struct Values {
+  struct ArgumentValues {
     std::vector<std::shared_ptr<void>> given;
     std::map<std::string, std::vector<std::string>> words;
     std::map<std::string, Suggest> suggest;
@@ -106,7 +106,7 @@ class CommandLine {
 
   CLI::App& app_;
   // Shared by copies of this, which stand for the same command.
-  std::shared_ptr<Values> values_;
+  std::shared_ptr<ArgumentValues> values_;
   std::shared_ptr<std::vector<CommandLine>> subcommands_;
 };
 
