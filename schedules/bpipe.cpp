@@ -29,8 +29,7 @@ constinit extern const ScheduleEntry bpipe_entry{
     .name = "bpipe",
     .summary =
         "1f1b that evicts activations from the first ranks to the last and loads them back; on "
-        "slow "
-        "links ranks also hold what is still in transit",
+        "slow links ranks also hold what is still in transit",
     .bubble = "(p-1)(f+b)",
     .peak = "at most min(m, ceil((p+2)/2))",
     .place = one_stage_a_rank,

@@ -155,8 +155,8 @@ const std::vector<Home>& homes() {
       {std::regex("nlohmann/json_fwd\\.hpp"), std::regex("(experiments|tests)/.*")},
       {std::regex("nlohmann/(?!json_fwd\\.hpp).*"), std::regex("(experiments|tests)/.*\\.cpp")},
       {std::regex("boost/.*"),
-       std::regex("(sim/(model/model_graph|costs/topology)|experiments/plan/sweeps/space/sample|"
-                  "validate/statistics/bootstrap)\\.cpp")},
+       std::regex("(sim/(model/model_graph|costs/topology)|validate/statistics/bootstrap|"
+                  "experiments/plan/sweeps/space/sweep_space)\\.cpp")},
       {std::regex("(Eigen|unsupported)/.*"), std::regex("(hardware_models/codecs|validate)/.*")},
       {std::regex("mpi\\.h"),
        std::regex(

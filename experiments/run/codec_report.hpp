@@ -9,7 +9,7 @@
 #include "experiments/input/scenario/codec_choice.hpp"
 #include "experiments/run/layout/layout.hpp"
 #include "experiments/run/layout/stage_coding.hpp"
-#include "hardware_models/codecs/reference/codec_search.hpp"
+#include "hardware_models/codecs/reference/codec.hpp"
 #include "sim/base/time.hpp"
 
 namespace penstock {

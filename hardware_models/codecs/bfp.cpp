@@ -9,17 +9,13 @@ namespace {
 constexpr std::array parameters{block_parameter, bits_parameter, exponent_parameter,
                                 stride_parameter};
 
-std::uint32_t block_bits(const CodecNumbers& numbers) {
-  return value_bits(numbers.whole("block"), numbers.whole("bits"), numbers.whole("exponent_bits"));
-}
-
 }  // namespace
 
 constinit extern const CodecEntry bfp_entry{
     .name = "bfp",
     .summary = "block floating point: the values of a block share the exponent of the largest",
     .parameters = parameters,
-    .block_bits = block_bits,
+    .block_bits = value_bits,
     .format = shared_format,
     .encode = put_values,
     .decode = get_values,

@@ -145,10 +145,6 @@ constexpr std::array parameters{
     Parameter{"tail_factor", "fit: how many times larger these are", 30, 1, 1e6, /*whole=*/false},
     Parameter{"rectified", "fit: 1 for values after a ReLU", 0, 0, 1}};
 
-std::uint32_t block_bits(const CodecNumbers& numbers) {
-  return value_bits(numbers.whole("block"), numbers.whole("bits"), numbers.whole("exponent_bits"));
-}
-
 /// Sender and receiver know the code book: it is neither sent nor stored.
 BlockFormat format_of(const CodecNumbers& numbers) {
   BlockFormat format = shared_format(numbers);
@@ -165,7 +161,7 @@ constinit extern const CodecEntry nonuniform_bfp_entry{
     .summary =
         "block floating point with mantissa levels from a code book, fitted to a distribution",
     .parameters = parameters,
-    .block_bits = block_bits,
+    .block_bits = value_bits,
     .format = format_of,
     .encode = put_values,
     .decode = get_values,

@@ -30,8 +30,7 @@ std::uint32_t block_bits(const CodecNumbers& numbers) {
                                               "than \"block\"",
                                               block, outliers));
   }
-  return value_bits(block, numbers.whole("bits"), numbers.whole("exponent_bits")) +
-         outliers * (outlier_value_bits + outlier_index_bits);
+  return value_bits(numbers) + outliers * (outlier_value_bits + outlier_index_bits);
 }
 
 BlockFormat format_of(const CodecNumbers& numbers) {

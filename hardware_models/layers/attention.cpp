@@ -42,11 +42,9 @@ struct Heads {
 double own_keys(double keys, double tensor) {
   if (std::fmod(keys, tensor) == 0) return keys / tensor;
   if (std::fmod(tensor, keys) == 0) return 1;
-  throw InputError(
-      "/kv_heads",
-      fmt::format("{} is not divisible among {} tensor-parallel devices; one of these must "
-                  "divide the other",
-                  keys, tensor));
+  throw InputError("/kv_heads", fmt::format("{} is not divisible among {} tensor-parallel devices; "
+                                            "one of these must divide the other",
+                                            keys, tensor));
 }
 
 double head_size(const LayerNumbers& numbers) {
@@ -54,9 +52,10 @@ double head_size(const LayerNumbers& numbers) {
   const double hidden = numbers["hidden"];
   const double heads = numbers["heads"];
   if (std::fmod(hidden, heads) == 0) return hidden / heads;
-  throw InputError("/head_dim", fmt::format("\"head_dim\" is missing, and hidden {} / {} heads "
-                                            "is not a whole number",
-                                            hidden, heads));
+  throw InputError(
+      "/head_dim",
+      fmt::format("\"head_dim\" is missing, and hidden {} / {} heads is not a whole number", hidden,
+                  heads));
 }
 
 Heads heads_of(const LayerNumbers& numbers, const CellShape& shape) {
@@ -89,8 +88,7 @@ void count_parameters(LayerWork& work, const LayerNumbers& numbers, const Heads&
 /// Norms keep their input in addition to their output.
 void add_query_key_norms(LayerWork& work, const Heads& heads, double number) {
   const double bytes = number * heads.size * (heads.own_queries + heads.own_keys);
-  work.kernels.push_back(vector_kernel(Pass::forward, 2 * bytes));
-  work.kernels.push_back(vector_kernel(Pass::backward_input, 3 * bytes));
+  add_vector(work, 2 * bytes, 3 * bytes);
   work.kept_bytes += bytes;
 }
 

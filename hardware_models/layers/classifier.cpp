@@ -27,14 +27,10 @@ LayerWork work(const LayerNumbers& numbers, const CellShape& shape) {
   work.kept_selective_bytes = work.kept_bytes;
   work.pending_weight_bytes = images * classes * shape.activation_size;
   count_dense_flops(work, channels * numbers["classes"], images);
-  work.kernels = {vector_kernel(Pass::forward, work.input_bytes + means),
-                  vector_kernel(Pass::backward_input, work.input_bytes + means)};
+  add_vector(work, work.input_bytes + means, work.input_bytes + means);
   add_dense(work, {images, channels, classes}, shape.activation_size);
   if (shape.tensor > 1) {
-    work.collectives.push_back({.pass = Pass::backward_input,
-                                .kind = CollectiveKind::all_reduce,
-                                .group = Group::tensor,
-                                .bytes = means});
+    add_collective(work, Pass::backward_input, CollectiveKind::all_reduce, means);
   }
   return work;
 }

@@ -23,8 +23,7 @@ void add_routing(LayerWork& work, const Convolution& convolution, double kernels
   const double image_bytes = convolution.numbers_in() * shape.activation_size;
   const double means = convolution.examples * convolution.channels_in * shape.activation_size;
   const double weights = convolution.examples * kernels * shape.activation_size;
-  work.kernels.push_back(vector_kernel(Pass::forward, image_bytes + means));
-  work.kernels.push_back(vector_kernel(Pass::backward_input, image_bytes + means));
+  add_vector(work, image_bytes + means, image_bytes + means);
   add_dense(work, {convolution.examples, convolution.channels_in, kernels}, shape.activation_size);
   count_dense_flops(work, convolution.channels_in * kernels, convolution.examples);
   work.parameters += (convolution.channels_in + 1) * kernels;
@@ -32,10 +31,7 @@ void add_routing(LayerWork& work, const Convolution& convolution, double kernels
   work.kept_bytes += means + weights;
   work.pending_weight_bytes += weights;
   if (shape.tensor == 1) return;
-  work.collectives.push_back({.pass = Pass::backward_input,
-                              .kind = CollectiveKind::all_reduce,
-                              .group = Group::tensor,
-                              .bytes = weights});
+  add_collective(work, Pass::backward_input, CollectiveKind::all_reduce, weights);
 }
 
 /// Mixes the kernels before the convolution: a product of weights by kernels, one row per example.

@@ -32,8 +32,7 @@ LayerWork work(const LayerNumbers& numbers, const CellShape& shape) {
   work.weight_bytes = 0;
   const double moved = numbers["images"] * work.input_bytes + work.output_bytes;
   work.output_bytes += images_of(shape) * numbers["passing"] * shape.activation_size;
-  work.kernels = {vector_kernel(Pass::forward, moved),
-                  vector_kernel(Pass::backward_input, moved + kept)};
+  add_vector(work, moved, moved + kept);
   return work;
 }
 

@@ -54,8 +54,7 @@ void add_down(LayerWork& work, const Latent& latent, const CellShape& shape) {
   const double number = tokens * shape.activation_size;
   const double latents = latent.queries + latent.keys + latent.rope;
   add_dense(work, {tokens, latent.hidden, latents}, shape.activation_size);
-  work.kernels.push_back(vector_kernel(Pass::forward, 2 * number * latent.norms()));
-  work.kernels.push_back(vector_kernel(Pass::backward_input, 3 * number * latent.norms()));
+  add_vector(work, 2 * number * latent.norms(), 3 * number * latent.norms());
   work.kept_bytes += number * (latents + latent.norms());
   work.pending_weight_bytes += number * latents;
 }

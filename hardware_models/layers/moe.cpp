@@ -80,8 +80,7 @@ void keep(LayerWork& work, double bytes) {
 void add_router(LayerWork& work, const Mixture& mixture, const CellShape& shape) {
   const double scores = 4 * mixture.outside * mixture.all;
   add_dense(work, {mixture.outside, mixture.hidden, mixture.all}, shape.activation_size);
-  work.kernels.push_back(vector_kernel(Pass::forward, 2 * scores));
-  work.kernels.push_back(vector_kernel(Pass::backward_input, 3 * scores));
+  add_vector(work, 2 * scores, 3 * scores);
   work.pending_weight_bytes += scores;
   keep(work, scores);
 }

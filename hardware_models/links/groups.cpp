@@ -6,7 +6,6 @@
 #include <cmath>
 #include <optional>
 
-#include "hardware_models/spec/machine.hpp"
 #include "hardware_models/topologies/registry.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"

@@ -69,13 +69,8 @@ LinkCosts LinkCosts::private_links(const HardwareSpec& spec, const std::string& 
 
 LinkCosts LinkCosts::shared_links(const HardwareSpec& spec) {
   refuse_private_keys(spec);
-  return shared_links(spec, wiring_of(spec));
-}
-
-LinkCosts LinkCosts::shared_links(const HardwareSpec& spec, Wiring wiring) {
-  refuse_private_keys(spec);
   LinkCosts costs;
-  costs.wiring_ = std::move(wiring);
+  costs.wiring_ = wiring_of(spec);
   costs.sharing_ = spec.sharing.value_or(Sharing::fair);
   return costs;
 }

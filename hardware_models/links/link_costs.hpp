@@ -33,8 +33,6 @@ class LinkCosts {
   static LinkCosts private_links(const HardwareSpec& spec, const std::string& name);
   /// Throws InputError when a spec has private links or no links.
   static LinkCosts shared_links(const HardwareSpec& spec);
-  /// The same with a wiring of the spec.
-  static LinkCosts shared_links(const HardwareSpec& spec, Wiring wiring);
   /// Shared links if the spec has any, otherwise private links.
   static LinkCosts links(const HardwareSpec& spec, const std::string& name);
 

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <charconv>
-#include <memory>
-#include <utility>
 
+#include "hardware_models/spec/machine.hpp"
+#include "hardware_models/topologies/registry.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/limits.hpp"
+#include "sim/base/named.hpp"
 
 namespace penstock {
 namespace {
@@ -78,6 +80,139 @@ std::vector<NetworkLink> links_by_name(const HardwareSpec& spec) {
   return links;
 }
 
+using NodeAt = std::function<std::optional<Node>(Rank end, Rank other)>;
+
+std::uint64_t devices_of(const HardwareSpec& spec) { return spec.ranks * spec.devices_per_rank; }
+
+/// Seats up to that of the last device.
+std::uint64_t seats_of(const HardwareSpec& spec) {
+  return spec.machine ? seat_of(*spec.machine, devices_of(spec) - 1) + 1 : devices_of(spec);
+}
+
+/// Nodes of a cluster in the order of devices.
+std::vector<Node> seated(const HardwareSpec& spec, const std::vector<Node>& seats) {
+  std::vector<Node> nodes;
+  for (std::uint64_t device = 0; device < devices_of(spec); ++device) {
+    nodes.push_back(seats[spec.machine ? seat_of(*spec.machine, device) : device]);
+  }
+  return nodes;
+}
+
+/// The topology of a scenario, at what is left of a NIC for one of the devices of a rank that share
+/// it: they all send at once.
+std::map<std::string, double> parameters_for(const HardwareSpec& spec) {
+  std::map<std::string, double> parameters = spec.topology->parameters;
+  const auto nic = parameters.find("nic_bandwidth_bytes_per_s");
+  const auto sharing = parameters.find("devices_per_nic");
+  if (nic == parameters.end() || sharing == parameters.end()) return parameters;
+  nic->second /= std::clamp(static_cast<double>(spec.devices_per_rank), 1.0, sharing->second);
+  return parameters;
+}
+
+/// The device at an end of a link that is not host memory.
+class DeviceAt {
+ public:
+  explicit DeviceAt(const HardwareSpec& spec)
+      : per_rank_(spec.devices_per_rank),
+        per_replica_(spec.devices_per_replica),
+        machine_(spec.machine && spec.machine->topology ? spec.machine : std::nullopt) {}
+
+  /// For data replicas: the device of another copy of the rank at the other end, if there is one.
+  std::optional<std::uint64_t> operator()(Rank end, Rank other) const {
+    if (end != data_replicas) return index(end) * per_rank_;
+    if (per_replica_ == per_rank_) return std::nullopt;
+    return copy_of(index(other) * per_rank_);
+  }
+
+ private:
+  /// All-reduces across machines use the NIC of each device, to the same local rank of another
+  /// machine if a copy is there; others go to the next copy.
+  std::uint64_t copy_of(std::uint64_t device) const {
+    const std::uint64_t next = device + per_replica_;
+    if (!machine_) return next;
+    const std::uint64_t seat = seat_of(*machine_, device), all = machine_->devices;
+    std::optional<std::uint64_t> outside;
+    for (std::uint64_t copy = next; copy < device + per_rank_; copy += per_replica_) {
+      const std::uint64_t other = seat_of(*machine_, copy);
+      if (other / all == seat / all) continue;
+      if (other % all == seat % all) return copy;
+      if (!outside) outside = copy;
+    }
+    return outside.value_or(next);
+  }
+
+  std::uint64_t per_rank_;
+  std::uint64_t per_replica_;
+  std::optional<Machine> machine_;  // with a topology
+};
+
+Wiring over_graph(std::shared_ptr<const KnownRoutes> routes, std::string where, NodeAt node_at) {
+  return {std::shared_ptr<const std::vector<NetworkLink>>(routes, &routes->links()),
+          [routes, where = std::move(where), node_at = std::move(node_at)](const Link& link) {
+            const auto from = node_at(link.from, link.to);
+            const auto to = node_at(link.to, link.from);
+            const auto route = from && to ? routes->between(*from, *to) : std::nullopt;
+            if (route) return *route;
+            throw InputError(where,
+                             fmt::format("no route over these links for transfers \"{}\"; connect "
+                                         "their ends",
+                                         text(link)));
+          }};
+}
+
+void check_ends(const HardwareSpec& spec, std::size_t number) {
+  const LinkSpec& link = spec.links[number];
+  for (const auto& [key, end] : {std::pair{"from", &link.from}, std::pair{"to", &link.to}}) {
+    const std::string where = fmt::format("/hardware/links/{}/{}", number, key);
+    if (end->empty()) {
+      throw InputError(where, fmt::format("\"{}\" is missing: without \"routes\" each link needs "
+                                          "both ends",
+                                          key));
+    }
+    const auto device = number_in(*end);
+    if (!device || *device < devices_of(spec)) continue;
+    throw InputError(where, fmt::format("unknown device {}; devices are 0 to {}, other names "
+                                        "are switches",
+                                        *end, devices_of(spec) - 1));
+  }
+}
+
+/// Machines of the catalogue have a fixed size unless their topology connects several.
+void check_machine(const HardwareSpec& spec) {
+  const auto& machine = spec.machine;
+  const TopologyEntry* entry = find_named(topology_entries(), spec.topology->kind);
+  if (!machine || !machine->topology || entry == nullptr || !entry->one_machine) return;
+  if (devices_of(spec) <= machine->devices) return;
+  throw InputError("/hardware/topology",
+                   fmt::format("{} has {} devices and {} connects no further machines, but the "
+                               "degrees of /parallel need {}; name a topology that does, such "
+                               "as rails",
+                               machine->name, machine->devices, entry->name, devices_of(spec)));
+}
+
+SeatedCluster cluster_of(const HardwareSpec& spec) {
+  if (seats_of(spec) > Limits::network_links) {
+    throw InputError("/hardware/topology",
+                     fmt::format("{} devices are too many for a topology: at most {}",
+                                 devices_of(spec), Limits::network_links));
+  }
+  check_machine(spec);
+  Cluster cluster = make_cluster(spec.topology->kind, static_cast<std::uint32_t>(seats_of(spec)),
+                                 parameters_for(spec));
+  return {std::make_shared<const KnownRoutes>(std::move(cluster.topology)),
+          seated(spec, cluster.devices), seated(spec, cluster.host_of)};
+}
+
+Wiring wiring_over(std::shared_ptr<const SeatedCluster> cluster, const HardwareSpec& spec) {
+  return over_graph(
+      cluster->routes, "/hardware/topology",
+      [cluster, device_at = DeviceAt(spec)](Rank end, Rank other) -> std::optional<Node> {
+        if (end == host_memory) return cluster->host_of[*device_at(other, end)];
+        const auto device = device_at(end, other);
+        return device ? std::optional(cluster->devices[*device]) : std::nullopt;
+      });
+}
+
 }  // namespace
 
 std::optional<std::uint32_t> number_in(std::string_view text) {
@@ -104,7 +239,7 @@ Wiring wiring_of(const HardwareSpec& spec) {
     throw InputError("/hardware/topology",
                      "conflicts with \"links\" or \"routes\"; give either a topology or links");
   }
-  if (spec.topology) return wiring_by_kind(spec);
+  if (spec.topology) return spec.clusters ? spec.clusters->wiring(spec) : wiring_by_kind(spec);
   if (spec.links.empty()) {
     throw InputError("/hardware",
                      "custom hardware has no links; give \"links\" with \"routes\", "
@@ -129,6 +264,76 @@ Wiring wiring_by_routes(const HardwareSpec& spec) {
                                  text(link)));
   };
   return wiring;
+}
+
+std::optional<Route> KnownRoutes::between(Node from, Node to) const {
+  {
+    const std::lock_guard guard(mutex_);
+    if (const auto found = known_.find({from, to}); found != known_.end()) return found->second;
+  }
+  std::optional<Route> route = router_.route(from, to);
+  const std::lock_guard guard(mutex_);
+  return known_.try_emplace({from, to}, std::move(route)).first->second;
+}
+
+Wiring wiring_by_ends(const HardwareSpec& spec) {
+  Topology topology;
+  std::map<std::string, Node> nodes;
+  const auto node_of = [&](const std::string& name) {
+    const auto [found, is_new] = nodes.try_emplace(name);
+    if (is_new) found->second = name == "host" ? topology.add_end(name) : topology.add_switch(name);
+    return found->second;
+  };
+  for (std::size_t i = 0; i < spec.links.size(); ++i) {
+    const LinkSpec& link = spec.links[i];
+    check_ends(spec, i);
+    const Node from = node_of(link.from);
+    const Node to = node_of(link.to);
+    topology.connect(from, to, {link.bandwidth_bytes_per_s, link.latency_us});
+    if (!link.name.empty()) topology.links.back().name = link.name;
+  }
+  numbers_by_name(topology.links);  // rejects duplicates
+  return over_graph(
+      std::make_shared<const KnownRoutes>(std::move(topology)), "/hardware/links",
+      [nodes, device_at = DeviceAt(spec)](Rank end, Rank other) -> std::optional<Node> {
+        std::string name = "host";
+        if (end != host_memory) {
+          const auto device = device_at(end, other);
+          if (!device) return std::nullopt;
+          name = std::to_string(*device);
+        }
+        const auto found = nodes.find(name);
+        return found == nodes.end() ? std::nullopt : std::optional(found->second);
+      });
+}
+
+Wiring wiring_by_kind(const HardwareSpec& spec) {
+  return wiring_over(std::make_shared<const SeatedCluster>(cluster_of(spec)), spec);
+}
+
+Clusters::Key Clusters::key(const HardwareSpec& spec) {
+  std::array<std::uint64_t, 4> seats{};
+  if (spec.machine && spec.machine->seating) {
+    const Seating& seating = *spec.machine->seating;
+    seats = {seating.most, seating.larger, seating.fewer, seating.machines};
+  }
+  return {spec.topology->kind, parameters_for(spec), devices_of(spec),
+          spec.machine ? spec.machine->devices : 0, seats};
+}
+
+Wiring Clusters::wiring(const HardwareSpec& spec) {
+  const Key at = key(spec);
+  std::shared_ptr<const SeatedCluster> cluster;
+  {
+    const std::lock_guard guard(mutex_);
+    if (const auto found = known_.find(at); found != known_.end()) cluster = found->second;
+  }
+  if (cluster == nullptr) {
+    cluster = std::make_shared<const SeatedCluster>(cluster_of(spec));
+    const std::lock_guard guard(mutex_);
+    cluster = known_.emplace(at, std::move(cluster)).first->second;
+  }
+  return wiring_over(std::move(cluster), spec);
 }
 
 }  // namespace penstock

@@ -78,6 +78,8 @@ struct LinkSpec {
   double latency_us = 0;
 };
 
+class Clusters;
+
 /// The hardware section of a scenario.
 struct HardwareSpec {
   double transfer_us = 0;  // per tensor between ranks; occupies no link
@@ -91,6 +93,7 @@ struct HardwareSpec {
   std::vector<LinkSpec> links;
   std::map<std::string, std::vector<std::string>> routes;  // "0>1": names of its links
   std::optional<TopologySpec> topology;
+  std::shared_ptr<Clusters> clusters;  // of topologies, shared with other scenarios; may be null
 
   std::optional<Machine> machine;  // for layers given by their work
   std::string precision = "bf16";  // of matrix products

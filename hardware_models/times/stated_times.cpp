@@ -42,7 +42,7 @@ bool states_work_only(const Layer& layer) {
   return has_work && !states_times(layer);
 }
 
-std::optional<double> only_stated_us(const Layer& layer, Pass pass) {
+std::optional<double> StatedHardware::compute_us(const Layer& layer, Pass pass) const {
   if (!states_work_only(layer)) return stated_us(layer, pass);
   throw InputError(layer.source,
                    "this layer states its work but no times; set /hardware/name to one of penstock "

@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "hardware_models/links/link_costs.hpp"
 #include "sim/model/model_graph.hpp"
 #include "sim/order/schedule.hpp"
 
@@ -16,8 +17,12 @@ bool states_times(const Layer& layer);
 /// Whether a layer has a kind or work but no times.
 bool states_work_only(const Layer& layer);
 
-/// As `stated_us`, for hardware without a cost model. Throws InputError at a layer that states only
-/// work.
-std::optional<double> only_stated_us(const Layer& layer, Pass pass);
+/// Devices with the layer times that the model states.
+class StatedHardware final : public LinkedHardware {
+ public:
+  using LinkedHardware::LinkedHardware;
+  /// Throws InputError at a layer that states only work.
+  std::optional<double> compute_us(const Layer& layer, Pass pass) const override;
+};
 
 }  // namespace penstock

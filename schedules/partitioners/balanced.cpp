@@ -7,9 +7,9 @@ namespace penstock::balanced_file {
 namespace {
 
 /// The cuts of least bottleneck. Layers fill the stages, so there always are some.
-Bottleneck least(const CutProblem& problem, const CutChain& chain, std::uint32_t stages) {
+ChainCuts least(const CutProblem& problem, const CutChain& chain, std::uint32_t stages) {
   if (problem.transfers == CutTransfers::none || !problem.bandwidth_bytes_per_s) {
-    Bottleneck best = least_bottleneck(chain.compute_s, stages);
+    ChainCuts best = least_bottleneck(chain.compute_s, stages);
     if (problem.exactly) split_to(stages, best.value, chain.compute_s, {}, best.cuts);
     return best;
   }
@@ -21,7 +21,7 @@ Bottleneck least(const CutProblem& problem, const CutChain& chain, std::uint32_t
 Cut cut(const CutProblem& problem) {
   const std::uint32_t stages = stages_to_fill(problem);
   const CutChain chain = chain_of(problem);
-  Bottleneck best = least(problem, chain, stages);
+  ChainCuts best = least(problem, chain, stages);
   return cut_at(problem, chain, std::move(best.cuts), best.value);
 }
 

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -8,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "schedules/partitioners/chain/bottleneck.hpp"
+#include "schedules/partitioners/chain/cut_tables.hpp"
 #include "schedules/partitioners/problem/cut_problem.hpp"
 #include "schedules/partitioners/registry.hpp"
 #include "sim/base/error.hpp"
@@ -20,24 +21,26 @@ namespace {
 using DeviceCost = std::function<double(std::uint32_t begin, std::uint32_t end, std::uint32_t stage,
                                         std::uint32_t kind)>;
 
-/// Devices by class: equal ones are one class.
-struct DeviceClasses {
-  std::vector<std::uint32_t> counts;  // devices of each class
+/// How many devices each class has; equal ones are one class.
+using DeviceClasses = std::vector<std::uint32_t>;
 
-  /// Ways to use some of them: the product of the counts, each plus one. At most UINT64_MAX.
-  std::uint64_t states() const;
-};
+/// Ways to use some devices: the product of the counts, each plus one. At most UINT64_MAX.
+std::uint64_t states_of(const DeviceClasses& classes) {
+  double states = 1;
+  for (const std::uint32_t count : classes) states *= count + 1.0;
+  return states < 1e18 ? static_cast<std::uint64_t>(states) : UINT64_MAX;
+}
 
 /// Cuts over all devices, with the class of each stage.
 struct DeviceCut {
-  Bottleneck best;
+  ChainCuts best;
   std::vector<std::uint32_t> kinds;
 };
 
 /// Numbers of states: counts as digits.
 class States {
  public:
-  explicit States(const DeviceClasses& classes) : counts_(classes.counts) {
+  explicit States(const DeviceClasses& classes) : counts_(classes) {
     std::uint64_t unit = 1;
     for (const std::uint32_t count : counts_) {
       units_.push_back(unit);
@@ -66,7 +69,10 @@ class States {
   std::uint64_t size_ = 0;
 };
 
-/// A table over states and ends of their last stages.
+/// The least bottleneck over all orders of the devices, one stage on each; a stage that does not
+/// fit costs infinity. The table is over states and ends of their last stages; a state is how many
+/// devices of each class are used, so equal devices are not told apart. Takes O(states x classes x
+/// size^2) time.
 class OrderTable {
  public:
   OrderTable(std::uint32_t size, const DeviceClasses& classes, const DeviceCost& cost)
@@ -78,6 +84,7 @@ class OrderTable {
     least_[0] = 0;
   }
 
+  /// Nothing when no cut fits.
   std::optional<DeviceCut> fill() {
     const std::uint32_t all = states_.stages(states_.size() - 1);
     for (std::uint64_t state = 1; state < states_.size(); ++state) {
@@ -136,59 +143,104 @@ class OrderTable {
   std::vector<From> from_;
 };
 
-/// For each state the furthest end of its stages.
+/// For each state the ends that its stages reach, as bits. The furthest is not enough: what comes
+/// next may fit on a device only nearer to the front, and each device needs a layer.
 class ReachProbes {
  public:
   ReachProbes(std::uint32_t size, const DeviceClasses& classes, const DeviceCost& cost)
-      : size_(size), states_(classes), cost_(cost), ends_(states_.size()), kinds_(states_.size()) {}
+      : size_(size),
+        words_(size / 64 + 1),
+        states_(classes),
+        stages_(states_.stages(states_.size() - 1)),
+        cost_(cost),
+        reached_(states_.size() * words_),
+        stage_ends_(std::size_t{stages_} * states_.classes()) {}
 
   Probe<DeviceCut> operator()(double value) {
     next_ = no_cut;
-    const std::uint32_t all = states_.stages(states_.size() - 1);
+    for (std::uint32_t stage = 0; stage < stages_; ++stage) {
+      for (std::uint32_t kind = 0; kind < states_.classes(); ++kind) find_ends(stage, kind, value);
+    }
+    std::fill(reached_.begin(), reached_.end(), 0);
+    reached_[0] = 1;
     for (std::uint64_t state = 1; state < states_.size(); ++state) {
-      const std::uint32_t stage = states_.stages(state) - 1;
-      ends_[state] = 0;
       for (std::uint32_t kind = 0; kind < states_.classes(); ++kind) {
-        if (states_.used(state, kind) == 0) continue;
-        const std::uint32_t begin = ends_[states_.without(state, kind)];
-        if (begin < stage) continue;  // a stage before it found no room
-        const std::uint32_t end = reach(begin, size_ - (all - stage - 1), stage, kind, value);
-        if (end <= ends_[state]) continue;
-        ends_[state] = end;
-        kinds_[state] = kind;
+        if (states_.used(state, kind) > 0) extend(state, kind);
       }
     }
-    if (ends_.back() < size_) return {.found = {}, .value = next_};
-    return traced(all);
+    if (!is_reached(states_.size() - 1, size_)) return {.found = {}, .value = next_};
+    return traced();
   }
 
  private:
-  std::uint32_t reach(std::uint32_t begin, std::uint32_t last, std::uint32_t stage,
-                      std::uint32_t kind, double value) {
-    std::uint32_t low = begin;
-    std::uint32_t high = std::max(begin, last);
-    while (low < high) {
-      const std::uint32_t end = low + (high - low + 1) / 2;
-      if (cost_(begin, end, stage, kind) <= value) {
-        low = end;
-      } else {
-        high = end - 1;
-      }
-    }
-    if (low < last) next_ = std::min(next_, cost_(begin, low + 1, stage, kind));
-    return low == begin ? 0 : low;
+  /// Of a stage on a device of some class.
+  struct StageEnds {
+    std::vector<std::uint32_t> furthest;  // by begin; it does not move back
+    std::vector<std::uint64_t> alone;     // bits of ends: of the layer before it
+  };
+  StageEnds& ends_of(std::uint64_t state, std::uint32_t kind) {
+    return stage_ends_[(states_.stages(state) - 1) * states_.classes() + kind];
+  }
+  bool is_reached(std::uint64_t state, std::uint32_t end) const {
+    return (reached_[state * words_ + end / 64] >> (end % 64) & 1) != 0;
+  }
+  static void mark(std::uint32_t end, std::uint64_t* bits) {
+    bits[end / 64] |= std::uint64_t{1} << (end % 64);
   }
 
-  Probe<DeviceCut> traced(std::uint32_t stages) const {
-    DeviceCut cut{{0, std::vector<std::uint32_t>(stages + 1, size_)},
-                  std::vector<std::uint32_t>(stages, 0)};
+  void find_ends(std::uint32_t stage, std::uint32_t kind, double value) {
+    StageEnds& ends = stage_ends_[stage * states_.classes() + kind];
+    ends.furthest.assign(size_ + 1, 0);
+    ends.alone.assign(words_, 0);
+    const std::uint32_t last = size_ - (stages_ - stage - 1);
+    std::uint32_t end = stage;
+    for (std::uint32_t begin = stage; begin < last; ++begin) {
+      end = std::max(end, begin);
+      while (end < last && cost_(begin, end + 1, stage, kind) <= value) ++end;
+      if (end < last) next_ = std::min(next_, cost_(begin, end + 1, stage, kind));
+      if (end > begin) mark(begin + 1, ends.alone.data());
+      ends.furthest[begin] = end;
+    }
+  }
+
+  /// Behind each reached position comes one more layer, behind the last of a run of them more.
+  void extend(std::uint64_t state, std::uint32_t kind) {
+    const StageEnds& ends = ends_of(state, kind);
+    const std::uint64_t* from = &reached_[states_.without(state, kind) * words_];
+    std::uint64_t* to = &reached_[state * words_];
+    for (std::uint32_t w = 0; w < words_; ++w) {
+      to[w] |= (from[w] << 1 | (w > 0 ? from[w - 1] >> 63 : 0)) & ends.alone[w];
+      std::uint64_t lasts = from[w] & ~(from[w] >> 1 | (w + 1 < words_ ? from[w + 1] << 63 : 0));
+      for (; lasts != 0; lasts &= lasts - 1) {
+        const std::uint32_t begin = w * 64 + std::uint32_t(std::countr_zero(lasts));
+        for (std::uint32_t end = begin + 1; end <= ends.furthest[begin]; ++end) mark(end, to);
+      }
+    }
+  }
+
+  /// The furthest begin of a stage before `end`; nothing if there is none.
+  std::optional<std::uint32_t> begin_of(std::uint64_t state, std::uint32_t kind,
+                                        std::uint32_t end) {
+    if (states_.used(state, kind) == 0) return std::nullopt;
+    for (std::uint32_t begin = end; begin-- > 0;) {
+      if (!is_reached(states_.without(state, kind), begin)) continue;
+      return ends_of(state, kind).furthest[begin] >= end ? std::optional(begin) : std::nullopt;
+    }
+    return std::nullopt;
+  }
+
+  Probe<DeviceCut> traced() {
+    DeviceCut cut{{0, std::vector<std::uint32_t>(stages_ + 1, size_)},
+                  std::vector<std::uint32_t>(stages_, 0)};
     std::uint64_t state = states_.size() - 1;
-    for (std::uint32_t s = stages; s-- > 0;) {
-      cut.kinds[s] = kinds_[state];
-      state = states_.without(state, kinds_[state]);
-      cut.best.cuts[s] = ends_[state];
-      cut.best.value =
-          std::max(cut.best.value, cost_(cut.best.cuts[s], cut.best.cuts[s + 1], s, cut.kinds[s]));
+    for (std::uint32_t s = stages_; s-- > 0;) {
+      const std::uint32_t end = cut.best.cuts[s + 1];
+      std::uint32_t& kind = cut.kinds[s];
+      std::optional<std::uint32_t> begin = begin_of(state, kind, end);
+      while (!begin) begin = begin_of(state, ++kind, end);
+      cut.best.cuts[s] = *begin;
+      cut.best.value = std::max(cut.best.value, cost_(*begin, end, s, kind));
+      state = states_.without(state, kind);
     }
     Probe<DeviceCut> probe;
     probe.value = cut.best.value;
@@ -197,29 +249,16 @@ class ReachProbes {
   }
 
   std::uint32_t size_;
+  std::uint32_t words_;  // of a state
   States states_;
+  std::uint32_t stages_;
   const DeviceCost& cost_;
-  std::vector<std::uint32_t> ends_;
-  std::vector<std::uint32_t> kinds_;
+  std::vector<std::uint64_t> reached_;
+  std::vector<StageEnds> stage_ends_;  // by stage and class
   double next_ = no_cut;
 };
-
-std::uint64_t DeviceClasses::states() const {
-  double states = 1;
-  for (const std::uint32_t count : counts) states *= count + 1.0;
-  return states < 1e18 ? static_cast<std::uint64_t>(states) : UINT64_MAX;
-}
-
-/// The least bottleneck over all orders of the devices, one stage on each; a stage that does not
-/// fit costs infinity. The state is how many devices of each class are used, so equal devices are
-/// not told apart. Takes O(states x classes x size^2) time. Nothing when no cut fits.
-std::optional<DeviceCut> least_over_orders(std::uint32_t size, const DeviceClasses& classes,
-                                           const DeviceCost& cost) {
-  return OrderTable(size, classes, cost).fill();
-}
-
-/// The same for costs that do not fall when a stage grows, in time O(probes x states x classes x
-/// size): with the same devices used, a stage that ends further is never worse.
+/// As OrderTable for costs that do not fall when a stage grows, in time O(probes x states x classes
+/// x size / 64).
 std::optional<DeviceCut> least_over_orders_by_reach(std::uint32_t size,
                                                     const DeviceClasses& classes,
                                                     const DeviceCost& cost) {
@@ -261,9 +300,9 @@ struct Classes {
   std::vector<std::vector<std::uint32_t>> ranks;
 
   DeviceClasses counts() const {
-    DeviceClasses classes;
-    for (const auto& own : ranks) classes.counts.push_back(std::uint32_t(own.size()));
-    return classes;
+    DeviceClasses counts;
+    for (const auto& own : ranks) counts.push_back(std::uint32_t(own.size()));
+    return counts;
   }
 };
 
@@ -304,35 +343,38 @@ class StagePrice {
   std::uint32_t stages_;
 };
 
-/// Stages on devices in their given order: one class, whose device the stage's number tells.
+/// Stages on devices in their given order.
 std::optional<DeviceCut> in_order(const CutProblem& problem, const std::vector<Device>& devices,
                                   const StagePrice& price) {
-  const DeviceClasses one{{std::uint32_t(devices.size())}};
-  const DeviceCost cost = [&](std::uint32_t begin, std::uint32_t end, std::uint32_t stage,
-                              std::uint32_t) { return price(begin, end, stage, devices[stage]); };
-  return least_over_orders(problem.size(), one, cost);
+  const StageCost cost = [&](std::uint32_t begin, std::uint32_t end, std::uint32_t stage) {
+    return price(begin, end, stage, devices[stage]);
+  };
+  const StageCost nothing = [](std::uint32_t, std::uint32_t, std::uint32_t) { return 0.0; };
+  auto best = least_by_any_stage(problem.size(), std::uint32_t(devices.size()), cost, nothing, 0);
+  return best ? std::optional(DeviceCut{std::move(*best), {}}) : std::nullopt;
 }
 
 std::optional<DeviceCut> in_any_order(const CutProblem& problem, const Classes& classes,
                                       const StagePrice& price) {
   constexpr double most_steps = 4e8;
-  constexpr std::uint64_t most_states = 2'000'000;
+  constexpr std::uint64_t most_states = 2'000'000, most_words = 32'000'000;
   const DeviceClasses counts = classes.counts();
   const DeviceCost cost = [&](std::uint32_t begin, std::uint32_t end, std::uint32_t stage,
                               std::uint32_t kind) {
     return price(begin, end, stage, classes.kinds[kind]);
   };
   const double size = problem.size();
-  const double steps = double(counts.states()) * double(counts.counts.size()) * size * size / 2;
-  if (steps <= most_steps) return least_over_orders(problem.size(), counts, cost);
-  if (problem.transfers == CutTransfers::none && counts.states() <= most_states) {
+  const double steps = double(states_of(counts)) * double(counts.size()) * size * size / 2;
+  if (steps <= most_steps) return OrderTable(problem.size(), counts, cost).fill();
+  const std::uint64_t states = states_of(counts);
+  const bool few = states <= most_states && states * (problem.size() / 64 + 1) <= most_words;
+  if (problem.transfers == CutTransfers::none && few) {
     return least_over_orders_by_reach(problem.size(), counts, cost);
   }
-  throw InputError(
-      "/partition/keep_order",
-      fmt::format("{} classes of devices have too many orders to search; keep_order=true "
-                  "cuts for the given one",
-                  counts.counts.size()));
+  throw InputError("/partition/keep_order",
+                   fmt::format("{} classes of devices have too many orders to search; "
+                               "keep_order=true cuts for the given one",
+                               counts.size()));
 }
 
 Cut cut(const CutProblem& problem) {

@@ -21,7 +21,7 @@ double deviation(const std::vector<CutStage>& stages) {
 Cut cut(const CutProblem& problem) {
   const std::uint32_t stages = stages_to_fill(problem);
   const CutChain chain = chain_of(problem);
-  LeastSum best = least_squares(chain.compute_s, stages);
+  ChainCuts best = least_squares(chain.compute_s, stages);
   Cut result = cut_at(problem, chain, std::move(best.cuts), 0);
   result.value = deviation(result.stages);
   result.notes.emplace_back("the value is the standard deviation of the compute of stages");

@@ -165,7 +165,7 @@ void improve_chunks(const ChunkChain& chain, std::uint32_t ranks, bool fixed,
 
 /// Chunks on ranks in turn, cut at the least bottleneck of a chunk.
 ChunkCut in_turn(const CutProblem& problem, const CutChain& chain, std::uint32_t chunks) {
-  Bottleneck balanced = least_bottleneck(chain.compute_s, chunks);
+  ChainCuts balanced = least_bottleneck(chain.compute_s, chunks);
   split_to(chunks, balanced.value, chain.compute_s, {}, balanced.cuts);
   ChunkCut cut{.value = 0, .cuts = std::move(balanced.cuts), .ranks = {}};
   for (std::uint32_t c = 0; c < chunks; ++c) cut.ranks.push_back(c % std::max(1U, problem.ranks));
@@ -191,8 +191,7 @@ Cut cut(const CutProblem& problem) {
   for (std::uint32_t c = 0; c < chunks; ++c) result.stages[c].rank = best.ranks[c];
   result.notes.emplace_back(
       "the value is the load of the busiest rank over all of its stages; local search: a better "
-      "cut "
-      "may exist");
+      "cut may exist");
   return result;
 }
 

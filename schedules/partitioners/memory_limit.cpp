@@ -28,12 +28,6 @@ StageCost compute_of(const CutProblem& problem, const CutChain& chain) {
   };
 }
 
-std::optional<Bottleneck> least_over_any(std::uint32_t size, std::uint32_t stages,
-                                         const StageCost& cost, const StageCost& limited,
-                                         double limit) {
-  return least_by_any_stage(size, stages, cost, limited, limit);
-}
-
 /// Under a capacity, the shortest longest stage; without one, the least fullest stage. Microbatches
 /// in flight depend on how many stages follow, so there are exactly as many stages as asked.
 Cut cut(const CutProblem& problem) {
@@ -47,15 +41,15 @@ Cut cut(const CutProblem& problem) {
     return *least_by_stage(problem.size(), stages, memory, nothing, 0);
   };
   if (!problem.memory_bytes) {
-    Bottleneck best = least_memory();
+    ChainCuts best = least_memory();
     Cut result = cut_at(problem, chain, std::move(best.cuts), best.value);
     result.value_in_bytes = true;
     return result;
   }
   const StageCost compute = compute_of(problem, chain);
   const bool linked = problem.transfers != CutTransfers::none;
-  auto best = (linked ? least_over_any : least_by_stage)(problem.size(), stages, compute, memory,
-                                                         *problem.memory_bytes);
+  auto best = (linked ? least_by_any_stage : least_by_stage)(problem.size(), stages, compute,
+                                                             memory, *problem.memory_bytes);
   if (!best) return nothing_fits(*problem.memory_bytes, least_memory().value);
   return cut_at(problem, chain, std::move(best->cuts), best->value);
 }

@@ -13,8 +13,7 @@ namespace {
 void add_note(const CutProblem& problem, Cut& cut) {
   cut.notes.emplace_back(problem.settings.published
                              ? "boundaries as the optimizer of PipeDream counts them, which is too "
-                               "much where branches "
-                               "end inside a stage"
+                               "much where branches end inside a stage"
                              : "each tensor of a boundary counts once");
 }
 

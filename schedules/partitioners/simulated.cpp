@@ -15,7 +15,7 @@ using Cuts = std::vector<std::uint32_t>;
 /// Cuts to start from: of the least bottleneck, or, where these do not fit, of the least memory.
 SimulatedCuts start(const CutProblem& problem, const CutChain& chain, CutJudge& judge) {
   const std::uint32_t stages = judge.stages();
-  Bottleneck balanced = least_bottleneck(chain.compute_s, stages);
+  ChainCuts balanced = least_bottleneck(chain.compute_s, stages);
   split_to(stages, balanced.value, chain.compute_s, {}, balanced.cuts);
   SimulatedCuts best;
   judge.take(balanced.cuts, true, best);

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "schedules/patterns/rules.hpp"
-
 namespace penstock {
 
 std::vector<Action> alternating_row(const Alternation& row) {

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "schedules/patterns/rules.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {

@@ -6,8 +6,6 @@
 #include <charconv>
 #include <vector>
 
-#include "sim/base/error.hpp"
-
 namespace penstock {
 namespace {
 
@@ -38,8 +36,7 @@ Placement two_directions(std::uint32_t ranks, std::uint32_t chunks) {
 void require_vee(std::string_view rule, const Placement& placement, std::uint32_t chunks) {
   if (placement == Placement::vee(placement.ranks(), chunks)) return;
   throw RuleError(
-      fmt::format("{} needs {} stages per rank that snake over the ranks: 0, 1, …, p-1, "
-                  "p-1, …, 0",
+      fmt::format("{} needs {} stages per rank that snake over the ranks: 0, 1, …, p-1, p-1, …, 0",
                   rule, chunks));
 }
 

@@ -79,12 +79,117 @@ class Branching {
   std::size_t number(std::uint32_t stage, std::uint32_t microbatch) const {
     return std::size_t{stage} * problem_.microbatches + microbatch;
   }
-  SearchTime arrival(std::uint32_t stage, std::uint32_t pass) const;
-  std::vector<Step> steps() const;
-  void visit();
-  void take(const Step& step);
-  void finish();
-  bool may_go_on();
+  /// When the input of the next pass of a kind arrives; `never` before it is known.
+  SearchTime arrival(std::uint32_t stage, std::uint32_t pass) const {
+    const StageProgress& own = order_.stages[stage];
+    const bool last = stage + 1 == problem_.stage_count();
+    if (pass == SearchPass::forward) {
+      const std::uint32_t m = own.forwards;
+      if (m == problem_.microbatches) return never;
+      if (stage == 0) return 0;
+      if (order_.stages[stage - 1].forwards <= m) return never;
+      return order_.forward_end[number(stage - 1, m)] + problem_.stages[stage - 1].to_after;
+    }
+    if (pass == SearchPass::weight) return own.pending > 0 ? 0 : never;
+    const std::uint32_t m = own.gradients;
+    if (m >= own.forwards) return never;
+    if (last) return order_.forward_end[number(stage, m)] + problem_.stages[stage].to_after;
+    if (order_.stages[stage + 1].gradients <= m) return never;
+    return order_.gradient_end[number(stage + 1, m)] + problem_.stages[stage + 1].to_before;
+  }
+
+  std::vector<Step> steps() const {
+    std::vector<Step> steps;
+    for (std::uint32_t s = 0; s < works_.size(); ++s) {
+      const std::uint32_t rank = problem_.stages[s].rank;
+      for (const Work& work : works_[s]) {
+        const SearchTime at = arrival(s, work.pass);
+        if (at == never || order_.held[rank] + work.during > problem_.capacity[rank]) continue;
+        const Step step{std::max(at, order_.free[rank]), rank, s, &work};
+        if (step.start < order_.start) continue;
+        // The same set of steps in another sequence; a pass without duration may enable others.
+        if (step.start == order_.start && rank < order_.rank && order_.lasts) continue;
+        steps.push_back(step);
+      }
+    }
+    std::stable_sort(steps.begin(), steps.end(), [](const Step& a, const Step& b) {
+      return a.start != b.start ? a.start < b.start : a.rank < b.rank;
+    });
+    return steps;
+  }
+
+  void visit() {
+    if (left_ == 0) return finish();
+    if (bound_.of(order_) >= result_.makespan) return;
+    if (!options_.judge && seen_.covers(order_)) return;
+    for (const Step& step : steps()) {
+      if (!may_go_on()) {
+        stopped_ = true;
+        return;
+      }
+      take(step);
+    }
+  }
+
+  void take(const Step& step) {
+    const Work& work = *step.work;
+    StageProgress& own = order_.stages[step.stage];
+    const StageProgress before = own;
+    const SearchTime free = order_.free[step.rank], start = order_.start;
+    const std::uint32_t rank = order_.rank;
+    const bool lasts = order_.lasts;
+    const std::uint64_t left = left_;
+
+    const SearchTime end = order_.free[step.rank] = step.start + work.duration;
+    order_.start = step.start;
+    order_.rank = step.rank;
+    order_.lasts = work.duration > 0;
+    order_.sum_of_starts += step.start;
+    order_.held[step.rank] += work.change;
+    taken_[step.rank].push_back({step.stage, &work});
+    --left_;
+    if (work.pass == SearchPass::forward) {
+      order_.forward_end[number(step.stage, own.forwards++)] = end;
+    } else if (work.pass == SearchPass::weight) {
+      --own.pending;
+    } else {
+      order_.gradient_end[number(step.stage, own.gradients++)] = end;
+      own.pending += work.leaves_weight ? 1 : 0;
+      if (problem_.stages[step.stage].splits && !work.leaves_weight) --left_;
+    }
+    visit();
+
+    left_ = left;
+    taken_[step.rank].pop_back();
+    order_.held[step.rank] -= work.change;
+    order_.sum_of_starts -= step.start;
+    order_.lasts = lasts;
+    order_.rank = rank;
+    order_.start = start;
+    order_.free[step.rank] = free;
+    own = before;
+  }
+
+  void finish() {
+    OrderWriter written(problem_);
+    SearchTime makespan = 0;
+    for (std::uint32_t rank = 0; rank < problem_.ranks(); ++rank) {
+      makespan = std::max(makespan, order_.free[rank] + problem_.update(rank));
+      for (const Taken& step : taken_[rank]) {
+        written.add(step.stage, step.work->pass, step.work->form);
+      }
+    }
+    if (options_.judge) makespan = options_.judge(written.order);
+    if (makespan >= result_.makespan) return;
+    result_.makespan = makespan;
+    result_.better = std::move(written.order);
+  }
+
+  bool may_go_on() {
+    if (stopped_ || nodes_ == 0) return false;
+    --nodes_;
+    return !options_.go_on || nodes_ % nodes_of_evaluation != 0 || options_.go_on();
+  }
 
   const OrderProblem& problem_;
   const ExhaustiveOptions& options_;
@@ -98,118 +203,6 @@ class Branching {
   bool stopped_ = false;
   ExhaustiveResult result_;
 };
-
-/// When the input of the next pass of a kind arrives; `never` before it is known.
-SearchTime Branching::arrival(std::uint32_t stage, std::uint32_t pass) const {
-  const StageProgress& own = order_.stages[stage];
-  const bool last = stage + 1 == problem_.stage_count();
-  if (pass == SearchPass::forward) {
-    const std::uint32_t m = own.forwards;
-    if (m == problem_.microbatches) return never;
-    if (stage == 0) return 0;
-    if (order_.stages[stage - 1].forwards <= m) return never;
-    return order_.forward_end[number(stage - 1, m)] + problem_.stages[stage - 1].to_after;
-  }
-  if (pass == SearchPass::weight) return own.pending > 0 ? 0 : never;
-  const std::uint32_t m = own.gradients;
-  if (m >= own.forwards) return never;
-  if (last) return order_.forward_end[number(stage, m)] + problem_.stages[stage].to_after;
-  if (order_.stages[stage + 1].gradients <= m) return never;
-  return order_.gradient_end[number(stage + 1, m)] + problem_.stages[stage + 1].to_before;
-}
-
-std::vector<Branching::Step> Branching::steps() const {
-  std::vector<Step> steps;
-  for (std::uint32_t s = 0; s < works_.size(); ++s) {
-    const std::uint32_t rank = problem_.stages[s].rank;
-    for (const Work& work : works_[s]) {
-      const SearchTime at = arrival(s, work.pass);
-      if (at == never || order_.held[rank] + work.during > problem_.capacity[rank]) continue;
-      const Step step{std::max(at, order_.free[rank]), rank, s, &work};
-      if (step.start < order_.start) continue;
-      // The same set of steps in another sequence; a pass without duration may enable others.
-      if (step.start == order_.start && rank < order_.rank && order_.lasts) continue;
-      steps.push_back(step);
-    }
-  }
-  std::stable_sort(steps.begin(), steps.end(), [](const Step& a, const Step& b) {
-    return a.start != b.start ? a.start < b.start : a.rank < b.rank;
-  });
-  return steps;
-}
-
-bool Branching::may_go_on() {
-  if (stopped_ || nodes_ == 0) return false;
-  --nodes_;
-  return !options_.go_on || nodes_ % nodes_of_evaluation != 0 || options_.go_on();
-}
-
-void Branching::finish() {
-  OrderWriter written(problem_);
-  SearchTime makespan = 0;
-  for (std::uint32_t rank = 0; rank < problem_.ranks(); ++rank) {
-    makespan = std::max(makespan, order_.free[rank] + problem_.update(rank));
-    for (const Taken& step : taken_[rank]) {
-      written.add(step.stage, step.work->pass, step.work->form);
-    }
-  }
-  if (options_.judge) makespan = options_.judge(written.order);
-  if (makespan >= result_.makespan) return;
-  result_.makespan = makespan;
-  result_.better = std::move(written.order);
-}
-
-void Branching::visit() {
-  if (left_ == 0) return finish();
-  if (bound_.of(order_) >= result_.makespan) return;
-  if (!options_.judge && seen_.covers(order_)) return;
-  for (const Step& step : steps()) {
-    if (!may_go_on()) {
-      stopped_ = true;
-      return;
-    }
-    take(step);
-  }
-}
-
-void Branching::take(const Step& step) {
-  const Work& work = *step.work;
-  StageProgress& own = order_.stages[step.stage];
-  const StageProgress before = own;
-  const SearchTime free = order_.free[step.rank], start = order_.start;
-  const std::uint32_t rank = order_.rank;
-  const bool lasts = order_.lasts;
-  const std::uint64_t left = left_;
-
-  const SearchTime end = order_.free[step.rank] = step.start + work.duration;
-  order_.start = step.start;
-  order_.rank = step.rank;
-  order_.lasts = work.duration > 0;
-  order_.sum_of_starts += step.start;
-  order_.held[step.rank] += work.change;
-  taken_[step.rank].push_back({step.stage, &work});
-  --left_;
-  if (work.pass == SearchPass::forward) {
-    order_.forward_end[number(step.stage, own.forwards++)] = end;
-  } else if (work.pass == SearchPass::weight) {
-    --own.pending;
-  } else {
-    order_.gradient_end[number(step.stage, own.gradients++)] = end;
-    own.pending += work.leaves_weight ? 1 : 0;
-    if (problem_.stages[step.stage].splits && !work.leaves_weight) --left_;
-  }
-  visit();
-
-  left_ = left;
-  taken_[step.rank].pop_back();
-  order_.held[step.rank] -= work.change;
-  order_.sum_of_starts -= step.start;
-  order_.lasts = lasts;
-  order_.rank = rank;
-  order_.start = start;
-  order_.free[step.rank] = free;
-  own = before;
-}
 
 }  // namespace
 

@@ -8,7 +8,6 @@
 #include "schedules/search/draws.hpp"
 #include "schedules/search/list_scheduling.hpp"
 #include "schedules/search/local_search.hpp"
-#include "schedules/search/order_problem.hpp"
 #include "schedules/search/priorities.hpp"
 #include "schedules/search/sequences.hpp"
 
@@ -59,22 +58,170 @@ class Search : SearchBudget {
     if (open(neighbours_end)) try_patterns();
     if (open(1) && !kept_.empty()) improve();
   }
-  FoundOrder result();
+  FoundOrder result() {
+    FoundOrder found{.sequences = {}, .forms = {}, .origin = {}, .state = state_, .proven = false};
+    if (kept_.empty()) return found;
+    found.proven = state_.best <= state_.bound;
+    found.origin = std::move(kept_.front().origin);
+    found.sequences = std::move(kept_.front().sequences);
+    return found;
+  }
 
  private:
   void keep(SearchTime makespan, double sum, const RankSequences& sequences,
-            const std::string& origin);
-  void try_seed(const OrderSeed& seed);
+            const std::string& origin) {
+    const auto worse = [&](const Kept& kept) {
+      return kept.makespan != makespan ? kept.makespan > makespan : kept.sum > sum;
+    };
+    const auto place = std::find_if(kept_.begin(), kept_.end(), worse);
+    if (place == kept_.end() && kept_.size() == most_kept) return;
+    if (place != kept_.begin()) {
+      const Kept& before = *std::prev(place);
+      if (before.makespan == makespan && before.sum == sum) return;
+    }
+    for (std::uint32_t rank = 0; rank < problem_.ranks(); ++rank) {
+      if (!fits_memory(problem_, rank, sequences[rank])) return;
+    }
+    kept_.insert(place, {makespan, sum, sequences, origin});
+    if (kept_.size() > most_kept) kept_.pop_back();
+    state_.best = kept_.front().makespan;
+  }
+
+  void try_seed(const OrderSeed& seed) {
+    if (!open(1) || !times_.run(seed.sequences)) return;
+    keep(times_.makespan(), times_.sum_of_starts(), seed.sequences, seed.name);
+    count();
+    const std::vector<SearchTime> starts = times_.starts();
+    try_starts(starts, seed.name);
+  }
+
   bool try_keys(const std::vector<SearchTime>& keys, const ListRule& rule, SearchTime limit,
-                const std::string& origin);
-  bool try_starts(const std::vector<SearchTime>& starts, const std::string& origin);
-  void try_filled(const RankSequences& sequences, const std::string& origin);
-  void try_blocks();
-  void try_fewer();
-  void try_lengthened(const Search& fewer);
-  void try_patterns();
-  void improve();
-  void improve(std::size_t number, double end);
+                const std::string& origin) {
+    const bool finished = scheduler_.run(keys, rule, limit);
+    if (finished) {
+      keep(scheduler_.makespan(), scheduler_.sum_of_starts(), scheduler_.sequences(), origin);
+    }
+    count();
+    return finished;
+  }
+
+  /// The order of some starts, as it is and with its gaps filled, and these starts as keys of
+  /// lists.
+  bool try_starts(const std::vector<SearchTime>& starts, const std::string& origin) {
+    const RankSequences sequences = sequences_of_starts(problem_, starts);
+    if (times_.run(sequences)) {
+      keep(times_.makespan(), times_.sum_of_starts(), sequences, origin);
+    }
+    count();
+    if (!open(1)) return false;
+    try_filled(sequences, origin);
+    for (const bool weights_last : {false, true}) {
+      const auto keys = keys_of_starts(starts, problem_, weights_last);
+      for (const std::uint32_t window : {1U, 2U, 3U, UINT32_MAX}) {
+        if (!open(1)) return false;
+        try_keys(keys, {.window = window, .wait = 0, .fill = 0}, never, origin);
+      }
+    }
+    return true;
+  }
+
+  /// Sequences with their gaps filled, forwards and backwards in turn, as long as they get shorter.
+  void try_filled(const RankSequences& sequences, const std::string& origin) {
+    for (const bool early_tail : {false, true}) {
+      const FillRule rule{.early_tail = early_tail};
+      RankSequences current = sequences;
+      for (SearchTime before = never; open(1);) {
+        const bool filled = gaps_.run(current, rule);
+        if (filled) keep(gaps_.makespan(), gaps_.sum_of_starts(), gaps_.sequences(), origin);
+        count();
+        if (!filled || gaps_.makespan() >= before) break;
+        before = gaps_.makespan();
+        current = reversed(gaps_.sequences());
+        if (!backwards_.run(current, {})) break;
+        current = reversed(backwards_.sequences());
+        if (times_.run(current)) keep(times_.makespan(), times_.sum_of_starts(), current, origin);
+        count();
+      }
+    }
+  }
+
+  /// Building blocks, repeated, with their gaps filled.
+  void try_blocks() {
+    for (const BuildingBlock& block : building_blocks(problem_)) {
+      if (!open(blocks_end)) return;
+      try_filled(sequences_of_block(problem_, block), "building block");
+    }
+  }
+
+  /// The same problem with fewer microbatches is solved first: its patterns and orders are
+  /// lengthened.
+  void try_fewer() {
+    OrderProblem few = problem_;
+    few.microbatches = std::max(problem_.ranks() + 2, problem_.ranks() * 3 / 2);
+    if (few.microbatches + few.microbatches / 4 > problem_.microbatches) return;
+    const OrderSearchOptions options{
+        .seed = options_.seed, .seeds = {}, .spent = [&](const OrderSearchState&) {
+          count();
+          return spent_ / fewer_end;
+        }};
+    Search fewer(few, options);
+    fewer.run();
+    patterns_ = fewer.patterns_;
+    try_lengthened(fewer);
+  }
+
+  void try_lengthened(const Search& fewer) {
+    SequenceTimes times(fewer.problem_);
+    for (const Kept& kept : fewer.kept_) {
+      if (!times.run(kept.sequences)) continue;
+      for (std::uint32_t at = 0; at < fewer.problem_.microbatches; ++at) {
+        const auto starts =
+            lengthened_starts(fewer.problem_, times.starts(), problem_.microbatches, at);
+        if (!try_starts(starts, kept.origin)) return;
+      }
+    }
+  }
+
+  void try_patterns() {
+    double end = patterns_end;
+    PatternSearch search(problem_, draws_, [&](const ListScheduler* finished) {
+      if (finished != nullptr) {
+        keep(finished->makespan(), finished->sum_of_starts(), finished->sequences(), "list");
+      }
+      count();
+      return open(end);
+    });
+    search.try_each(patterns_);
+    search.try_systematic();
+    end = neighbours_end;
+    search.try_neighbours();
+    patterns_ = search.best();
+  }
+
+  /// Local search from the best, then from the others, then again from what is best by then.
+  void improve() {
+    if (open(local_on_best_end)) improve(0, local_on_best_end);
+    const std::size_t others = kept_.size() - 1;
+    for (std::size_t n = 1; n <= others && n < kept_.size(); ++n) {
+      const double end = local_on_best_end + (local_on_others_end - local_on_best_end) *
+                                                 static_cast<double>(n) /
+                                                 static_cast<double>(others);
+      if (open(end)) improve(n, end);
+    }
+    if (open(1)) improve(0, 1);
+  }
+
+  void improve(std::size_t number, double end) {
+    SearchedOrder order{kept_[number].sequences};
+    const std::string from = kept_[number].origin;
+    const SearchTime before = kept_[number].makespan;
+    const SearchTime makespan = local_.improve(order, state_.bound, draws_, [&] {
+      count();
+      return spent_ < end;
+    });
+    if (makespan >= before || !times_.run(order.sequences)) return;
+    keep(makespan, times_.sum_of_starts(), order.sequences, "local search from " + from);
+  }
 
   const OrderProblem& problem_;
   Draws draws_;
@@ -85,168 +232,6 @@ class Search : SearchBudget {
   std::vector<Kept> kept_;                 // the shortest first
   std::vector<PriorityPattern> patterns_;  // the best
 };
-
-void Search::keep(SearchTime makespan, double sum, const RankSequences& sequences,
-                  const std::string& origin) {
-  const auto worse = [&](const Kept& kept) {
-    return kept.makespan != makespan ? kept.makespan > makespan : kept.sum > sum;
-  };
-  const auto place = std::find_if(kept_.begin(), kept_.end(), worse);
-  if (place == kept_.end() && kept_.size() == most_kept) return;
-  if (place != kept_.begin()) {
-    const Kept& before = *std::prev(place);
-    if (before.makespan == makespan && before.sum == sum) return;
-  }
-  for (std::uint32_t rank = 0; rank < problem_.ranks(); ++rank) {
-    if (!fits_memory(problem_, rank, sequences[rank])) return;
-  }
-  kept_.insert(place, {makespan, sum, sequences, origin});
-  if (kept_.size() > most_kept) kept_.pop_back();
-  state_.best = kept_.front().makespan;
-}
-
-bool Search::try_keys(const std::vector<SearchTime>& keys, const ListRule& rule, SearchTime limit,
-                      const std::string& origin) {
-  const bool finished = scheduler_.run(keys, rule, limit);
-  if (finished) {
-    keep(scheduler_.makespan(), scheduler_.sum_of_starts(), scheduler_.sequences(), origin);
-  }
-  count();
-  return finished;
-}
-
-/// Sequences with their gaps filled, forwards and backwards in turn, as long as they get shorter.
-void Search::try_filled(const RankSequences& sequences, const std::string& origin) {
-  for (const bool early_tail : {false, true}) {
-    const FillRule rule{.early_tail = early_tail};
-    RankSequences current = sequences;
-    for (SearchTime before = never; open(1);) {
-      const bool filled = gaps_.run(current, rule);
-      if (filled) keep(gaps_.makespan(), gaps_.sum_of_starts(), gaps_.sequences(), origin);
-      count();
-      if (!filled || gaps_.makespan() >= before) break;
-      before = gaps_.makespan();
-      current = reversed(gaps_.sequences());
-      if (!backwards_.run(current, {})) break;
-      current = reversed(backwards_.sequences());
-      if (times_.run(current)) keep(times_.makespan(), times_.sum_of_starts(), current, origin);
-      count();
-    }
-  }
-}
-
-/// The order of some starts, as it is and with its gaps filled, and these starts as keys of lists.
-bool Search::try_starts(const std::vector<SearchTime>& starts, const std::string& origin) {
-  const RankSequences sequences = sequences_of_starts(problem_, starts);
-  if (times_.run(sequences)) {
-    keep(times_.makespan(), times_.sum_of_starts(), sequences, origin);
-  }
-  count();
-  if (!open(1)) return false;
-  try_filled(sequences, origin);
-  for (const bool weights_last : {false, true}) {
-    const auto keys = keys_of_starts(starts, problem_, weights_last);
-    for (const std::uint32_t window : {1U, 2U, 3U, UINT32_MAX}) {
-      if (!open(1)) return false;
-      try_keys(keys, {.window = window, .wait = 0, .fill = 0}, never, origin);
-    }
-  }
-  return true;
-}
-
-void Search::try_seed(const OrderSeed& seed) {
-  if (!open(1) || !times_.run(seed.sequences)) return;
-  keep(times_.makespan(), times_.sum_of_starts(), seed.sequences, seed.name);
-  count();
-  const std::vector<SearchTime> starts = times_.starts();
-  try_starts(starts, seed.name);
-}
-
-/// Building blocks, repeated, with their gaps filled.
-void Search::try_blocks() {
-  for (const BuildingBlock& block : building_blocks(problem_)) {
-    if (!open(blocks_end)) return;
-    try_filled(sequences_of_block(problem_, block), "building block");
-  }
-}
-
-/// The same problem with fewer microbatches is solved first: its patterns and orders are
-/// lengthened.
-void Search::try_fewer() {
-  OrderProblem few = problem_;
-  few.microbatches = std::max(problem_.ranks() + 2, problem_.ranks() * 3 / 2);
-  if (few.microbatches + few.microbatches / 4 > problem_.microbatches) return;
-  const OrderSearchOptions options{
-      .seed = options_.seed, .seeds = {}, .spent = [&](const OrderSearchState&) {
-        count();
-        return spent_ / fewer_end;
-      }};
-  Search fewer(few, options);
-  fewer.run();
-  patterns_ = fewer.patterns_;
-  try_lengthened(fewer);
-}
-
-void Search::try_lengthened(const Search& fewer) {
-  SequenceTimes times(fewer.problem_);
-  for (const Kept& kept : fewer.kept_) {
-    if (!times.run(kept.sequences)) continue;
-    for (std::uint32_t at = 0; at < fewer.problem_.microbatches; ++at) {
-      const auto starts =
-          lengthened_starts(fewer.problem_, times.starts(), problem_.microbatches, at);
-      if (!try_starts(starts, kept.origin)) return;
-    }
-  }
-}
-
-void Search::try_patterns() {
-  double end = patterns_end;
-  PatternSearch search(problem_, draws_, [&](const ListScheduler* finished) {
-    if (finished != nullptr) {
-      keep(finished->makespan(), finished->sum_of_starts(), finished->sequences(), "list");
-    }
-    count();
-    return open(end);
-  });
-  search.try_each(patterns_);
-  search.try_systematic();
-  end = neighbours_end;
-  search.try_neighbours();
-  patterns_ = search.best();
-}
-
-void Search::improve(std::size_t number, double end) {
-  SearchedOrder order{kept_[number].sequences};
-  const std::string from = kept_[number].origin;
-  const SearchTime before = kept_[number].makespan;
-  const SearchTime makespan = local_.improve(order, state_.bound, draws_, [&] {
-    count();
-    return spent_ < end;
-  });
-  if (makespan >= before || !times_.run(order.sequences)) return;
-  keep(makespan, times_.sum_of_starts(), order.sequences, "local search from " + from);
-}
-
-/// Local search from the best, then from the others, then again from what is best by then.
-void Search::improve() {
-  if (open(local_on_best_end)) improve(0, local_on_best_end);
-  const std::size_t others = kept_.size() - 1;
-  for (std::size_t n = 1; n <= others && n < kept_.size(); ++n) {
-    const double end = local_on_best_end + (local_on_others_end - local_on_best_end) *
-                                               static_cast<double>(n) / static_cast<double>(others);
-    if (open(end)) improve(n, end);
-  }
-  if (open(1)) improve(0, 1);
-}
-
-FoundOrder Search::result() {
-  FoundOrder found{.sequences = {}, .forms = {}, .origin = {}, .state = state_, .proven = false};
-  if (kept_.empty()) return found;
-  found.proven = state_.best <= state_.bound;
-  found.origin = std::move(kept_.front().origin);
-  found.sequences = std::move(kept_.front().sequences);
-  return found;
-}
 
 }  // namespace
 

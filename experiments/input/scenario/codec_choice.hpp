@@ -9,7 +9,7 @@
 
 #include "experiments/input/fields/fields.hpp"
 #include "hardware_models/codecs/coding/distribution.hpp"
-#include "hardware_models/codecs/reference/codec_search.hpp"
+#include "hardware_models/codecs/reference/codec.hpp"
 #include "hardware_models/codecs/registry.hpp"
 
 namespace penstock {

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "experiments/input/files/plain_text.hpp"
-#include "experiments/measure/measured_runs/rank_ops.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {

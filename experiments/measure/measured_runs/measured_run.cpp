@@ -9,8 +9,6 @@
 #include <utility>
 #include <variant>
 
-#include "experiments/measure/measured_runs/iterations.hpp"
-#include "experiments/measure/measured_runs/run_times.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/limits.hpp"
 #include "sim/engines/events.hpp"

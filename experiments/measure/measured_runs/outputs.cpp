@@ -103,16 +103,14 @@ ordered_json ranks_json(const MeasuredRun& run) {
 }
 
 ordered_json stages_json(const std::vector<OpTimes>& times) {
-  ordered_json all = ordered_json::array();
-  for (const OpTimes& op : times) {
-    all.push_back({{"stage", op.model_stage},
-                   {"pass", letters(op.pass)},
-                   {"ops", op.count},
-                   {"median_us", op.median_ns / 1e3},
-                   {"lower_quartile_us", op.lower_ns / 1e3},
-                   {"upper_quartile_us", op.upper_ns / 1e3}});
-  }
-  return all;
+  return list_json(times, [](const OpTimes& op) -> ordered_json {
+    return {{"stage", op.model_stage},
+            {"pass", letters(op.pass)},
+            {"ops", op.count},
+            {"median_us", op.median_ns / 1e3},
+            {"lower_quartile_us", op.lower_ns / 1e3},
+            {"upper_quartile_us", op.upper_ns / 1e3}};
+  });
 }
 
 // ---- text ----

@@ -1,5 +1,3 @@
-#include "experiments/measure/reproduction/report.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "experiments/input/files/table.hpp"
+#include "experiments/measure/reproduction/reproduction.hpp"
 
 namespace penstock {
 namespace {

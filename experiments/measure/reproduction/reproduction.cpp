@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "experiments/input/files/files.hpp"
-#include "experiments/measure/reproduction/constants.hpp"
 #include "experiments/measure/reproduction/row_values.hpp"
 #include "sim/base/error.hpp"
 

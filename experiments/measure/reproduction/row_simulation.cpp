@@ -67,10 +67,9 @@ void check_lists(const json& scenario, json::json_pointer place) {
     const json::json_pointer list = place.parent_pointer();
     if (!scenario.contains(list) || !scenario.at(list).is_array()) continue;
     if (!scenario.contains(place)) {
-      throw InputError("",
-                       fmt::format("\"{}\" under \"set\" leads nowhere in the scenario: the "
-                                   "list has {}",
-                                   place.to_string(), counted(scenario.at(list).size(), "item")));
+      throw InputError(
+          "", fmt::format("\"{}\" under \"set\" leads nowhere in the scenario: the list has {}",
+                          place.to_string(), counted(scenario.at(list).size(), "item")));
     }
   }
 }

@@ -7,7 +7,6 @@
 
 #include "experiments/input/files/files.hpp"
 #include "experiments/input/long_work/parallel.hpp"
-#include "experiments/measure/reproduction/row_simulation.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {

@@ -12,7 +12,6 @@
 #include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/files/table.hpp"
 #include "experiments/input/formats/reading/read_model_file.hpp"
-#include "experiments/input/model_files/model_file.hpp"
 #include "experiments/run/layout/layout.hpp"
 #include "experiments/show/pictures/plots/cut_picture.hpp"
 #include "hardware_models/registry.hpp"

@@ -76,14 +76,12 @@ std::string named_text(const HuntResult& result) {
 }
 
 ordered_json named_json(const HuntResult& result) {
-  ordered_json orders = ordered_json::array();
-  for (const ComparedOrder& named : result.named) {
-    orders.push_back({{"name", named.name},
-                      {"makespan_us", to_us(named.makespan)},
-                      {"peak_memory_bytes", named.peak_bytes},
-                      {"fits", named.fits}});
-  }
-  return orders;
+  return list_json(result.named, [](const ComparedOrder& named) -> ordered_json {
+    return {{"name", named.name},
+            {"makespan_us", to_us(named.makespan)},
+            {"peak_memory_bytes", named.peak_bytes},
+            {"fits", named.fits}};
+  });
 }
 
 ordered_json ranks_json(const Report& report) {

@@ -10,7 +10,6 @@
 #include "experiments/input/files/files.hpp"
 #include "experiments/plan/order_search/search_problem.hpp"
 #include "experiments/run/layout/training.hpp"
-#include "experiments/run/run.hpp"
 #include "schedules/registry.hpp"
 #include "schedules/search/draws.hpp"
 #include "schedules/search/exhaustive.hpp"
@@ -128,129 +127,6 @@ void check_searchable(const RunResult& base, bool chooses) {
     refuse("the scenario's own order does not finish: " + base.findings.front().text);
 }
 
-class Hunt {
- public:
-  Hunt(const Scenario& scenario, const HuntOptions& options)
-      : scenario_(scenario), options_(options) {}
-
-  HuntResult run();
-
- private:
-  PlacementToSearch& placement_of_layout(const Layout& layout);
-  void collect_placements();
-  void search(PlacementToSearch& placement, double end);
-  void search_all();
-  void judge(PlacementToSearch& placement);
-  bool judge_once(PlacementToSearch& placement);
-  void compare_with_named();
-  void use_rest();
-  void branch_judged(PlacementToSearch& placement);
-  void improve_judged(PlacementToSearch& placement);
-  SearchTime judged(const PlacementToSearch& placement, const SearchedOrder& order,
-                    const std::string& origin);
-  bool count_one();
-  SearchTime best() const;
-  SearchTime bound_of(const PlacementToSearch& placement) const;
-  void conclude();
-  bool take(const RunResult& run, const std::string& origin);
-  bool asked_to_stop() const { return options_.asked_to_stop && options_.asked_to_stop(); }
-  double spent() const;
-  void report(SearchTime best);
-
-  const Scenario& scenario_;
-  const HuntOptions& options_;
-  Clock::time_point begin_ = Clock::now();
-  std::vector<PlacementToSearch> placements_;
-  HuntResult result_;
-  SearchTime bound_ = never;  // of all placements
-  std::uint64_t before_ = 0;  // evaluations of earlier searches
-};
-
-double Hunt::spent() const {
-  if (asked_to_stop()) return 1;
-  if (options_.evaluations > 0) {
-    return static_cast<double>(result_.evaluations) / static_cast<double>(options_.evaluations);
-  }
-  return std::chrono::duration<double>(Clock::now() - begin_).count() / options_.budget_s;
-}
-
-void Hunt::report(SearchTime best) {
-  if (!options_.on_progress) return;
-  options_.on_progress({spent(), {best}, {bound_}});
-}
-
-/// The placement of a layout; a new one is priced.
-PlacementToSearch& Hunt::placement_of_layout(const Layout& layout) {
-  for (PlacementToSearch& known : placements_) {
-    if (known.layout->placement == layout.placement) return known;
-  }
-  PlacementToSearch& added = placements_.emplace_back(
-      PlacementToSearch{&layout, search_problem(layout, options_.chooses_recomputation)});
-  added.options.seed = options_.seed;
-  bound_ = std::min(bound_, added.problem.bound);
-  return added;
-}
-
-void Hunt::collect_placements() {
-  for (const ComparedOrder& order : result_.named) {
-    const Layout& layout = order.layout;
-    PlacementToSearch& placement = placement_of_layout(layout);
-    if (auto seed = searched_order_of(layout.schedule, layout, placement.problem.orders)) {
-      placement.options.seeds.push_back(
-          {order.name, std::move(seed->sequences), std::move(seed->forms)});
-    }
-  }
-}
-
-/// Searches until a share of the whole budget is used.
-void Hunt::search(PlacementToSearch& placement, double end) {
-  const double begin = spent();
-  before_ = result_.evaluations;
-  if (begin >= end) return;
-  placement.options.spent = [&, begin](const OrderSearchState& state) {
-    result_.evaluations = before_ + state.evaluations;
-    if (state.evaluations % 64 == 0) report(state.best);
-    return (spent() - begin) / (end - begin);
-  };
-  FoundOrder found = search_order(placement.problem.orders, placement.options);
-  result_.evaluations = before_ + found.state.evaluations;
-  const bool better = found.sequences && (!placement.found.sequences ||
-                                          found.state.best <= placement.found.state.best);
-  if (better) placement.found = std::move(found);
-}
-
-/// Every placement for a while, then the one that came out best, from what was found.
-void Hunt::search_all() {
-  const auto count = static_cast<double>(placements_.size());
-  if (placements_.size() == 1) return search(placements_.front(), 1);
-  for (std::size_t n = 0; n < placements_.size(); ++n) {
-    search(placements_[n], each_placement_end * static_cast<double>(n + 1) / count);
-  }
-  std::stable_sort(placements_.begin(), placements_.end(), [](const auto& a, const auto& b) {
-    return a.found.state.best < b.found.state.best;
-  });
-  const SearchTime shortest = placements_.front().found.state.best;
-  for (PlacementToSearch& placement : placements_) {
-    const FoundOrder& found = placement.found;
-    if (found.proven || !found.sequences || placement.problem.bound >= shortest) continue;
-    placement.options.seeds.push_back({found.origin, *found.sequences, found.forms});
-    placement.options.seed = ~options_.seed;
-    search(placement, 1);
-  }
-}
-
-/// Takes a run over if it fits and is the shortest so far.
-bool Hunt::take(const RunResult& run, const std::string& origin) {
-  if (!run.report || !run.findings.empty()) return false;
-  const bool first = !result_.fits;
-  if (!first && run.report->makespan >= result_.run.report->makespan) return false;
-  result_.run = run;
-  result_.order = run.layout.schedule;
-  result_.origin = origin;
-  result_.fits = true;
-  return true;
-}
-
 /// An order on a layout, with the activations recomputed that it chose, if it was left the choice.
 RunResult run_with(const Layout& layout, const OrderProblem& problem, const SearchedOrder& order) {
   Layout changed = layout;
@@ -265,145 +141,247 @@ RunResult run_with(const Layout& layout, const OrderProblem& problem, const Sear
   return run(std::move(changed));
 }
 
-/// Runs what was found; false if a rank needs memory that the search did not see. That is then
-/// taken off its capacity.
-bool Hunt::judge_once(PlacementToSearch& placement) {
-  if (!placement.found.sequences) return true;
-  const RunResult run = run_with(*placement.layout, placement.problem.orders,
-                                 {*placement.found.sequences, placement.found.forms});
-  if (take(run, placement.found.origin) || !run.report || run.findings.empty()) return true;
-  bool tighter = false;
-  const std::uint64_t capacity = placement.layout->memory.capacity_bytes.value_or(UINT64_MAX);
-  for (std::size_t r = 0; r < run.report->ranks.size(); ++r) {
-    const std::uint64_t peak = run.report->ranks[r].memory.bytes;
-    if (peak <= capacity) continue;
-    placement.problem.orders.capacity[r] -= static_cast<std::int64_t>(peak - capacity);
-    tighter = placement.corrected = true;
+class Hunt {
+ public:
+  Hunt(const Scenario& scenario, const HuntOptions& options)
+      : scenario_(scenario), options_(options) {}
+
+  HuntResult run() {
+    const RunResult base = penstock::run(scenario_);
+    check_searchable(base, options_.chooses_recomputation);
+    result_.named = named_orders(scenario_, base);
+    if (options_.keeps_placement) {
+      std::erase_if(result_.named, [&](const ComparedOrder& order) {
+        return !(order.layout.placement == base.layout.placement);
+      });
+    }
+    collect_placements();
+    if (options_.on_prepared) options_.on_prepared();
+    begin_ = Clock::now();
+    search_all();
+    for (PlacementToSearch& placement : placements_) {
+      if (!result_.fits || !asked_to_stop()) judge(placement);
+    }
+    if (!result_.fits || !asked_to_stop()) compare_with_named();
+    use_rest();
+    conclude();
+    return std::move(result_);
   }
-  return !tighter;
-}
 
-void Hunt::judge(PlacementToSearch& placement) {
-  for (int correction = 0; !judge_once(placement) && correction < most_corrections; ++correction) {
-    placement.found = {};
-    const double left = std::max(0.0, 1 - spent());
-    const double more = options_.evaluations > 0 ? 0.2 : left + 0.2;
-    search(placement, spent() + more);
+ private:
+  /// The placement of a layout; a new one is priced.
+  PlacementToSearch& placement_of_layout(const Layout& layout) {
+    for (PlacementToSearch& known : placements_) {
+      if (known.layout->placement == layout.placement) return known;
+    }
+    PlacementToSearch& added = placements_.emplace_back(
+        PlacementToSearch{&layout, search_problem(layout, options_.chooses_recomputation)});
+    added.options.seed = options_.seed;
+    bound_ = std::min(bound_, added.problem.bound);
+    return added;
   }
-}
 
-/// A named order may still be the shortest: the engine knows more than the search.
-void Hunt::compare_with_named() {
-  const ComparedOrder* named = result_.best_named();
-  if (named == nullptr) return;
-  if (result_.fits && result_.run.report->makespan <= named->makespan) return;
-  result_.fits = false;
-  take(penstock::run(named->layout), named->name);
-}
-
-SearchTime Hunt::best() const {
-  return result_.fits ? result_.run.report->makespan.picoseconds : never;
-}
-
-/// No order of a placement is shorter: what was proven of it, or its bound.
-SearchTime Hunt::bound_of(const PlacementToSearch& placement) const {
-  if (placement.looked_at) return best();
-  const bool holds = placement.found.proven && placement.problem.exact && !placement.corrected;
-  return holds ? std::max(placement.found.state.best, placement.problem.bound)
-               : placement.problem.bound;
-}
-
-bool Hunt::count_one() {
-  ++result_.evaluations;
-  if (result_.evaluations % 64 == 0) report(best());
-  return spent() < 1;
-}
-
-/// The makespan of an order on the engine, which is taken over if it is the shortest; `never` if it
-/// does not fit.
-SearchTime Hunt::judged(const PlacementToSearch& placement, const SearchedOrder& order,
-                        const std::string& origin) {
-  const RunResult run = run_with(*placement.layout, placement.problem.orders, order);
-  if (!run.report || !run.findings.empty()) return never;
-  take(run, origin);
-  return run.report->makespan.picoseconds;
-}
-
-/// Times every order on the engine that the problem does not exclude.
-void Hunt::branch_judged(PlacementToSearch& placement) {
-  const OrderProblem problem = search_problem(*placement.layout).orders;  // with all its capacity
-  const auto judge = [&](const SearchedOrder& order) {
-    return judged(placement, order, "branch and bound");
-  };
-  placement.looked_at =
-      branch_and_bound(problem,
-                       {.below = best(), .go_on = [this] { return count_one(); }, .judge = judge})
-          .complete;
-}
-
-/// Random steps from the best order of a placement, timed on the engine.
-void Hunt::improve_judged(PlacementToSearch& placement) {
-  auto from = searched_order_of(result_.order, *placement.layout, placement.problem.orders);
-  if (!from) return;
-  LocalSearch local(placement.problem.orders);
-  Draws draws(options_.seed);
-  const std::string origin = "local search from " + result_.origin;
-  local.improve_judged(
-      *from, best(), bound_of(placement),
-      [&](const SearchedOrder& order) { return judged(placement, order, origin); }, draws,
-      [this] { return count_one(); });
-}
-
-/// What is left of the budget, where the engine runs orders otherwise than the searches reckon with
-/// and these have nothing left to find.
-void Hunt::use_rest() {
-  for (PlacementToSearch& placement : placements_) {
-    const OrderProblem& problem = placement.problem.orders;
-    const bool small = problem.cells() <= most_cells_to_branch && !options_.chooses_recomputation;
-    if (!small || !placement.problem.exact) continue;
-    if (spent() < 1 && bound_of(placement) < best()) branch_judged(placement);
+  void collect_placements() {
+    for (const ComparedOrder& order : result_.named) {
+      const Layout& layout = order.layout;
+      PlacementToSearch& placement = placement_of_layout(layout);
+      if (auto seed = searched_order_of(layout.schedule, layout, placement.problem.orders)) {
+        placement.options.seeds.push_back(
+            {order.name, std::move(seed->sequences), std::move(seed->forms)});
+      }
+    }
   }
-  if (!result_.fits || options_.chooses_recomputation) return;
-  for (PlacementToSearch& placement : placements_) {
-    if (!(placement.layout->placement == result_.run.layout.placement)) continue;
-    if (spent() < 1 && bound_of(placement) < best()) improve_judged(placement);
-  }
-}
 
-void Hunt::conclude() {
-  bound_ = never;
-  for (const PlacementToSearch& placement : placements_) {
-    bound_ = std::min(bound_, bound_of(placement));
+  /// Searches until a share of the whole budget is used.
+  void search(PlacementToSearch& placement, double end) {
+    const double begin = spent();
+    before_ = result_.evaluations;
+    if (begin >= end) return;
+    placement.options.spent = [&, begin](const OrderSearchState& state) {
+      result_.evaluations = before_ + state.evaluations;
+      if (state.evaluations % 64 == 0) report(state.best);
+      return (spent() - begin) / (end - begin);
+    };
+    FoundOrder found = search_order(placement.problem.orders, placement.options);
+    result_.evaluations = before_ + found.state.evaluations;
+    const bool better = found.sequences && (!placement.found.sequences ||
+                                            found.state.best <= placement.found.state.best);
+    if (better) placement.found = std::move(found);
   }
-  result_.bound = {bound_ < never ? bound_ : 0};
-  result_.seconds = std::chrono::duration<double>(Clock::now() - begin_).count();
-  result_.interrupted = asked_to_stop();
-  if (!result_.fits) return;
-  const Time makespan = result_.run.report->makespan;
-  result_.proven = bound_ > 0 && makespan <= result_.bound;
-}
 
-HuntResult Hunt::run() {
-  const RunResult base = penstock::run(scenario_);
-  check_searchable(base, options_.chooses_recomputation);
-  result_.named = named_orders(scenario_, base);
-  if (options_.keeps_placement) {
-    std::erase_if(result_.named, [&](const ComparedOrder& order) {
-      return !(order.layout.placement == base.layout.placement);
+  /// Every placement for a while, then the one that came out best, from what was found.
+  void search_all() {
+    const auto count = static_cast<double>(placements_.size());
+    if (placements_.size() == 1) return search(placements_.front(), 1);
+    for (std::size_t n = 0; n < placements_.size(); ++n) {
+      search(placements_[n], each_placement_end * static_cast<double>(n + 1) / count);
+    }
+    std::stable_sort(placements_.begin(), placements_.end(), [](const auto& a, const auto& b) {
+      return a.found.state.best < b.found.state.best;
     });
+    const SearchTime shortest = placements_.front().found.state.best;
+    for (PlacementToSearch& placement : placements_) {
+      const FoundOrder& found = placement.found;
+      if (found.proven || !found.sequences || placement.problem.bound >= shortest) continue;
+      placement.options.seeds.push_back({found.origin, *found.sequences, found.forms});
+      placement.options.seed = ~options_.seed;
+      search(placement, 1);
+    }
   }
-  collect_placements();
-  if (options_.on_prepared) options_.on_prepared();
-  begin_ = Clock::now();
-  search_all();
-  for (PlacementToSearch& placement : placements_) {
-    if (!result_.fits || !asked_to_stop()) judge(placement);
+
+  void judge(PlacementToSearch& placement) {
+    for (int correction = 0; !judge_once(placement) && correction < most_corrections;
+         ++correction) {
+      placement.found = {};
+      const double left = std::max(0.0, 1 - spent());
+      const double more = options_.evaluations > 0 ? 0.2 : left + 0.2;
+      search(placement, spent() + more);
+    }
   }
-  if (!result_.fits || !asked_to_stop()) compare_with_named();
-  use_rest();
-  conclude();
-  return std::move(result_);
-}
+
+  /// Runs what was found; false if a rank needs memory that the search did not see. That is then
+  /// taken off its capacity.
+  bool judge_once(PlacementToSearch& placement) {
+    if (!placement.found.sequences) return true;
+    const RunResult run = run_with(*placement.layout, placement.problem.orders,
+                                   {*placement.found.sequences, placement.found.forms});
+    if (take(run, placement.found.origin) || !run.report || run.findings.empty()) return true;
+    bool tighter = false;
+    const std::uint64_t capacity = placement.layout->memory.capacity_bytes.value_or(UINT64_MAX);
+    for (std::size_t r = 0; r < run.report->ranks.size(); ++r) {
+      const std::uint64_t peak = run.report->ranks[r].memory.bytes;
+      if (peak <= capacity) continue;
+      placement.problem.orders.capacity[r] -= static_cast<std::int64_t>(peak - capacity);
+      tighter = placement.corrected = true;
+    }
+    return !tighter;
+  }
+
+  /// A named order may still be the shortest: the engine knows more than the search.
+  void compare_with_named() {
+    const ComparedOrder* named = result_.best_named();
+    if (named == nullptr) return;
+    if (result_.fits && result_.run.report->makespan <= named->makespan) return;
+    result_.fits = false;
+    take(penstock::run(named->layout), named->name);
+  }
+
+  /// What is left of the budget, where the engine runs orders otherwise than the searches reckon
+  /// with and these have nothing left to find.
+  void use_rest() {
+    for (PlacementToSearch& placement : placements_) {
+      const OrderProblem& problem = placement.problem.orders;
+      const bool small = problem.cells() <= most_cells_to_branch && !options_.chooses_recomputation;
+      if (!small || !placement.problem.exact) continue;
+      if (spent() < 1 && bound_of(placement) < best()) branch_judged(placement);
+    }
+    if (!result_.fits || options_.chooses_recomputation) return;
+    for (PlacementToSearch& placement : placements_) {
+      if (!(placement.layout->placement == result_.run.layout.placement)) continue;
+      if (spent() < 1 && bound_of(placement) < best()) improve_judged(placement);
+    }
+  }
+
+  /// Times every order on the engine that the problem does not exclude.
+  void branch_judged(PlacementToSearch& placement) {
+    const OrderProblem problem = search_problem(*placement.layout).orders;  // with all its capacity
+    const auto judge = [&](const SearchedOrder& order) {
+      return judged(placement, order, "branch and bound");
+    };
+    placement.looked_at =
+        branch_and_bound(problem,
+                         {.below = best(), .go_on = [this] { return count_one(); }, .judge = judge})
+            .complete;
+  }
+
+  /// Random steps from the best order of a placement, timed on the engine.
+  void improve_judged(PlacementToSearch& placement) {
+    auto from = searched_order_of(result_.order, *placement.layout, placement.problem.orders);
+    if (!from) return;
+    LocalSearch local(placement.problem.orders);
+    Draws draws(options_.seed);
+    const std::string origin = "local search from " + result_.origin;
+    local.improve_judged(
+        *from, best(), bound_of(placement),
+        [&](const SearchedOrder& order) { return judged(placement, order, origin); }, draws,
+        [this] { return count_one(); });
+  }
+
+  /// The makespan of an order on the engine, which is taken over if it is the shortest; `never` if
+  /// it does not fit.
+  SearchTime judged(const PlacementToSearch& placement, const SearchedOrder& order,
+                    const std::string& origin) {
+    const RunResult run = run_with(*placement.layout, placement.problem.orders, order);
+    if (!run.report || !run.findings.empty()) return never;
+    take(run, origin);
+    return run.report->makespan.picoseconds;
+  }
+
+  bool count_one() {
+    ++result_.evaluations;
+    if (result_.evaluations % 64 == 0) report(best());
+    return spent() < 1;
+  }
+
+  SearchTime best() const {
+    return result_.fits ? result_.run.report->makespan.picoseconds : never;
+  }
+
+  /// No order of a placement is shorter: what was proven of it, or its bound.
+  SearchTime bound_of(const PlacementToSearch& placement) const {
+    if (placement.looked_at) return best();
+    const bool holds = placement.found.proven && placement.problem.exact && !placement.corrected;
+    return holds ? std::max(placement.found.state.best, placement.problem.bound)
+                 : placement.problem.bound;
+  }
+
+  void conclude() {
+    bound_ = never;
+    for (const PlacementToSearch& placement : placements_) {
+      bound_ = std::min(bound_, bound_of(placement));
+    }
+    result_.bound = {bound_ < never ? bound_ : 0};
+    result_.seconds = std::chrono::duration<double>(Clock::now() - begin_).count();
+    result_.interrupted = asked_to_stop();
+    if (!result_.fits) return;
+    const Time makespan = result_.run.report->makespan;
+    result_.proven = bound_ > 0 && makespan <= result_.bound;
+  }
+
+  /// Takes a run over if it fits and is the shortest so far.
+  bool take(const RunResult& run, const std::string& origin) {
+    if (!run.report || !run.findings.empty()) return false;
+    const bool first = !result_.fits;
+    if (!first && run.report->makespan >= result_.run.report->makespan) return false;
+    result_.run = run;
+    result_.order = run.layout.schedule;
+    result_.origin = origin;
+    result_.fits = true;
+    return true;
+  }
+
+  bool asked_to_stop() const { return options_.asked_to_stop && options_.asked_to_stop(); }
+  double spent() const {
+    if (asked_to_stop()) return 1;
+    if (options_.evaluations > 0) {
+      return static_cast<double>(result_.evaluations) / static_cast<double>(options_.evaluations);
+    }
+    return std::chrono::duration<double>(Clock::now() - begin_).count() / options_.budget_s;
+  }
+
+  void report(SearchTime best) {
+    if (!options_.on_progress) return;
+    options_.on_progress({spent(), {best}, {bound_}});
+  }
+
+  const Scenario& scenario_;
+  const HuntOptions& options_;
+  Clock::time_point begin_ = Clock::now();
+  std::vector<PlacementToSearch> placements_;
+  HuntResult result_;
+  SearchTime bound_ = never;  // of all placements
+  std::uint64_t before_ = 0;  // evaluations of earlier searches
+};
 
 }  // namespace
 

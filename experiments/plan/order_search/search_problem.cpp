@@ -6,7 +6,6 @@
 #include "experiments/run/simulation.hpp"
 #include "experiments/run/stage_formats.hpp"
 #include "schedules/search/form_choice.hpp"
-#include "schedules/search/order_problem.hpp"
 #include "sim/base/error.hpp"
 #include "sim/costs/priced_plan.hpp"
 

@@ -156,8 +156,8 @@ void BestFirst::judge(Item item, Outcome& outcome) {
 
 void BestFirst::simulate(const Item& item, Outcome& outcome) {
   const LayoutChoice choice = choice_of(item);
-  const Trial trial =
-      try_layout(with_choice(base_.scenario, base_.task, choice), base_.catalogue, clusters_);
+  const Trial trial = try_layout(with_choice(base_.scenario, base_.task, choice), base_.catalogue,
+                                 base_.settled.hardware.spec.clusters);
   if (!trial.refusal.empty()) {
     outcome.refused = 1;
     outcome.refusal = trial.refusal;

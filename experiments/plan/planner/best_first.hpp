@@ -14,7 +14,6 @@
 #include "experiments/plan/planner/bounds/holdings.hpp"
 #include "experiments/plan/planner/bounds/stage_prices.hpp"
 #include "experiments/plan/planner/planner.hpp"
-#include "hardware_models/links/wiring.hpp"
 
 namespace penstock {
 
@@ -110,7 +109,6 @@ class BestFirst {
   LayoutFrames frames_;
   std::vector<LayoutFrame> all_;
   Holdings holdings_;
-  Clusters clusters_;
   std::priority_queue<Item, std::vector<Item>, Later> queue_;
   std::clock_t begin_ = std::clock();
   std::vector<double> best_us_;  // of different fitting layouts, ascending

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "experiments/plan/planner/best_first.hpp"
-#include "experiments/plan/planner/bounds/laid_links.hpp"
+#include "experiments/run/simulation.hpp"
 #include "experiments/run/stage_formats.hpp"
 #include "sim/base/error.hpp"
 
@@ -175,7 +175,7 @@ void BestFirst::price_levels(const Item& item, const std::vector<std::uint32_t>&
   Layout plain =
       placed_layout(base_, with_shape(base_, choice, group.like->slices), group.like->splits,
                     *frames_.placement(frame.group, choice.pipeline));
-  const auto hardware = hardware_over(clusters_, plain);
+  const auto hardware = hardware_of(plain);
   cut_layout(base_, choice.partition, *frames_.times(frame, choice.zero), *hardware, plain);
   for (std::uint8_t link = 0; link < space_.links.size(); ++link) {
     if (space_.links[link] && choice.pipeline == 1) continue;

@@ -72,8 +72,7 @@ std::string ties_text(const LayoutPlan& plan, std::size_t ties, const StepInterv
   }
   const double best_us = to_us(plan.fitting.front().trial.makespan);
   return fmt::format(
-      "ties: {} cannot be told from the first, as step times are known "
-      "to {} only{}\n",
+      "ties: {} cannot be told from the first, as step times are known to {} only{}\n",
       counted(ties - 1, "simulated layout"), known_text(known),
       meets(plan.slower_bound_us, best_us, known)
           ? "; there may be more among those that were not simulated"

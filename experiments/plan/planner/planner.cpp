@@ -3,11 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <stdexcept>
 #include <tuple>
+#include <utility>
 #include <variant>
 
-#include "experiments/plan/planner/bounds/laid_links.hpp"
 #include "experiments/run/layout/layout.hpp"
 #include "experiments/run/simulation.hpp"
 #include "experiments/run/stage_formats.hpp"
@@ -76,6 +77,77 @@ Trial trial_of(const Layout& layout, const Simulation& simulation) {
   return measured(layout, std::get<Simulated>(run));
 }
 
+bool same(const Kernel& a, const Kernel& b) {
+  return a.pass == b.pass && a.kind == b.kind && a.flops == b.flops && a.bytes == b.bytes &&
+         a.rows == b.rows && a.columns == b.columns && a.inner == b.inner && a.batch == b.batch &&
+         a.masked == b.masked && a.narrows == b.narrows && a.fused == b.fused &&
+         a.count == b.count && a.selective == b.selective;
+}
+
+bool same(const Collective& a, const Collective& b) {
+  return a.pass == b.pass && a.kind == b.kind && a.group == b.group && a.bytes == b.bytes &&
+         a.count == b.count && a.selective == b.selective;
+}
+
+template <class Item>
+bool same(const std::vector<Item>& a, const std::vector<Item>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const Item& one, const Item& other) { return same(one, other); });
+}
+
+/// Whether two layers of one model take the same times: layers that state work alone, equal but for
+/// their names.
+bool same_work(const Layer& a, const Layer& b) {
+  const auto states_times = [](const Layer& layer) {
+    return layer.forward_us || layer.backward_us || layer.backward_input_us ||
+           layer.backward_weight_us || layer.recompute_us != 0;
+  };
+  return !states_times(a) && !states_times(b) && a.key.kind == b.key.kind &&
+         a.work.recomputes_selected == b.work.recomputes_selected &&
+         same(a.work.kernels, b.work.kernels) && same(a.work.collectives, b.work.collectives);
+}
+
+/// A roofline that prices equal layers once. Only one thread may ask it.
+class EqualLayers final : public HardwareModel {
+ public:
+  explicit EqualLayers(std::shared_ptr<const HardwareModel> own) : own_(std::move(own)) {}
+
+  std::optional<double> compute_us(const Layer& layer, Pass pass) const override {
+    auto& us = known(layer).us[static_cast<std::size_t>(pass)];
+    if (!us) us = own_->compute_us(layer, pass);
+    return *us;
+  }
+  std::optional<DeviceUse> use(const Layer& layer, Pass pass) const override {
+    return own_->use(layer, pass);
+  }
+  TransferTime transfer(double bytes, Rank from, Rank to) const override {
+    return own_->transfer(bytes, from, to);
+  }
+  std::optional<TransferTime> collective(CollectiveKind kind, double bytes,
+                                         const Holders& holders) const override {
+    return own_->collective(kind, bytes, holders);
+  }
+  std::optional<double> peak_flops() const override { return own_->peak_flops(); }
+  Network network() const override { return own_->network(); }
+  Route route(const Link& link) const override { return own_->route(link); }
+
+ private:
+  struct Known {
+    const Layer* layer;
+    std::array<std::optional<std::optional<double>>, pass_count> us;
+  };
+  Known& known(const Layer& layer) const {
+    const auto found = std::find_if(known_.begin(), known_.end(), [&](const Known& one) {
+      return one.layer == &layer || same_work(*one.layer, layer);
+    });
+    if (found != known_.end()) return *found;
+    return known_.emplace_back(Known{&layer, {}});
+  }
+
+  std::shared_ptr<const HardwareModel> own_;
+  mutable std::vector<Known> known_;
+};
+
 auto degrees_of(const LayoutChoice& choice) {
   return std::tie(choice.tensor, choice.pipeline, choice.data, choice.context, choice.expert,
                   choice.microbatch);
@@ -83,10 +155,16 @@ auto degrees_of(const LayoutChoice& choice) {
 
 }  // namespace
 
-Trial try_layout(const Scenario& scenario, const Catalogue& catalogue, Clusters& clusters) {
+Trial try_layout(const Scenario& scenario, const Catalogue& catalogue,
+                 std::shared_ptr<Clusters> clusters) {
   try {
-    const Layout layout = with_codecs(settle(scenario, {.catalogue = &catalogue}));
-    return trial_of(layout, Simulation(layout, hardware_over(clusters, layout)));
+    Layout layout = with_codecs(settle(scenario, {.catalogue = &catalogue}));
+    layout.hardware.spec.clusters = std::move(clusters);
+    auto hardware = hardware_of(layout);
+    if (layout.hardware.cost_model == "roofline") {
+      hardware = std::make_shared<EqualLayers>(std::move(hardware));
+    }
+    return trial_of(layout, Simulation(layout, std::move(hardware)));
   } catch (const InputError& error) {
     return refused(error.where().empty() ? error.what() : error.where() + ": " + error.what());
   }

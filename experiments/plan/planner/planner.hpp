@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -31,9 +32,10 @@ struct Trial {
   }
 };
 
-/// Simulates a layout, with the result of `run` and without its report.
-/// Scenarios share the links of their machine by `clusters`.
-Trial try_layout(const Scenario& scenario, const Catalogue& catalogue, Clusters& clusters);
+/// Simulates a layout, with the result of `run` and without its report. Layouts with the same
+/// `clusters` share the links of their machine.
+Trial try_layout(const Scenario& scenario, const Catalogue& catalogue,
+                 std::shared_ptr<Clusters> clusters);
 
 struct PlannerOptions {
   SpaceOptions space;

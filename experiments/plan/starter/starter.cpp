@@ -8,7 +8,6 @@
 #include "experiments/input/files/json_output.hpp"
 #include "experiments/input/files/table.hpp"
 #include "experiments/plan/planner/plan_report.hpp"
-#include "experiments/plan/planner/planner.hpp"
 #include "experiments/plan/planner/space/layout_choice.hpp"
 #include "experiments/plan/planner/space/layout_space.hpp"
 #include "sim/base/error.hpp"
@@ -21,9 +20,8 @@ namespace {
   if (!plan.refused.empty()) throw InputError(plan.refused.front().rule);
   const TrainingTask& task = plan.task;
   throw UsageError(
-      fmt::format("no layout of {} divides a global batch of {} into "
-                  "microbatches of {}, {} of them per replica at most; give another "
-                  "--global-batch",
+      fmt::format("no layout of {} divides a global batch of {} into microbatches of {}, {} of "
+                  "them per replica at most; give another --global-batch",
                   counted(task.devices, "device"), task.global_batch, task.microbatch,
                   most_replica_microbatches));
 }
@@ -104,8 +102,7 @@ std::vector<std::string> summary_of(const Starter& starter) {
     const double left = 1 - plan.slower_bound_us / to_us(fastest.trial.makespan);
     lines.push_back(
         fmt::format("stopped after {} s of every core: none of the others is more than {} faster; "
-                    "penstock layout takes the "
-                    "time to judge them all",
+                    "penstock layout takes the time to judge them all",
                     starter_seconds, percent_text(left)));
   }
   return lines;

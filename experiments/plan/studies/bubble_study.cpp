@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <optional>
 #include <sstream>
@@ -39,11 +38,8 @@ const ScheduleEntry& entry_of(const std::string& name) {
 
 /// A text as a number from 1 to `most`; nothing otherwise.
 std::optional<std::uint32_t> count_in(std::string_view text, std::uint32_t most) {
-  std::uint32_t count = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, fault] = std::from_chars(text.data(), end, count);
-  if (fault != std::errc{} || stop != end || count == 0 || count > most) return {};
-  return count;
+  const auto count = whole_number<std::uint32_t>(text);
+  return count && *count > 0 && *count <= most ? count : std::nullopt;
 }
 
 std::vector<std::string> words_in(const std::string& list) {

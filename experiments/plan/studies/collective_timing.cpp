@@ -11,7 +11,6 @@
 #include "experiments/plan/studies/wired_rings.hpp"
 #include "hardware_models/collectives/rounds/rounds.hpp"
 #include "hardware_models/links/groups.hpp"
-#include "hardware_models/spec/machine.hpp"
 #include "hardware_models/topologies/registry.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/limits.hpp"
@@ -26,8 +25,7 @@ void check_size(const Machine& machine, std::uint64_t devices) {
   const bool alone = !machine.nic || (entry != nullptr && entry->one_machine);
   if (alone && devices > machine.devices) {
     throw UsageError(
-        fmt::format("{} has {} devices and {} joins no machines, but the group takes "
-                    "{}",
+        fmt::format("{} has {} devices and {} joins no machines, but the group takes {}",
                     machine.name, machine.devices, kind, devices));
   }
   if (devices > Limits::network_links) {
@@ -181,8 +179,8 @@ std::vector<const CollectiveEntry*> algorithms_for(const CollectiveCall& call,
       wanted.push_back(entry);
     } else if (!only.empty()) {
       throw UsageError(
-          fmt::format("this group does not support {}: it needs one machine with "
-                      "switches that add; another algorithm is right",
+          fmt::format("this group does not support {}: it needs one machine with switches that "
+                      "add; another algorithm is right",
                       only));
     }
   }
@@ -208,10 +206,9 @@ void check_clock(const CollectiveCall& call, double formula_us) {
 CollectiveTimings time_collective(const Machine& known, const CollectiveQuestion& question,
                                   std::string_view only) {
   if (!known.topology) {
-    throw UsageError(
-        fmt::format("{} has no topology, so nothing joins its devices; a machine "
-                    "that has one is right",
-                    known.name));
+    throw UsageError(fmt::format(
+        "{} has no topology, so nothing joins its devices; a machine that has one is right",
+        known.name));
   }
   const std::uint64_t all = question.devices * question.stride;
   check_size(known, all);

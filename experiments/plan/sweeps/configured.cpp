@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <iterator>
 #include <nlohmann/json.hpp>
-#include <string_view>
 
 #include "experiments/input/files/files.hpp"
 #include "experiments/input/files/json_input.hpp"
@@ -15,7 +14,6 @@
 #include "experiments/show/results/result_json.hpp"
 #include "experiments/version.hpp"
 #include "sim/base/error.hpp"
-#include "sim/report/report.hpp"
 
 namespace penstock {
 namespace {

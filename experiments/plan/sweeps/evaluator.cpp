@@ -1,21 +1,24 @@
 #include "experiments/plan/sweeps/evaluator.hpp"
 
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <charconv>
 #include <new>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <set>
 #include <string_view>
 #include <utility>
 #include <variant>
 
+#include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/files/quantity.hpp"
 #include "experiments/input/scenario/scenario.hpp"
-#include "experiments/plan/sweeps/configured.hpp"
 #include "experiments/run/run.hpp"
 #include "experiments/show/results/result_json.hpp"
 #include "sim/base/error.hpp"
+#include "validate/machine/host.hpp"
 
 namespace penstock {
 namespace {
@@ -96,16 +99,21 @@ bool exceeds_memory(const Layout& layout, const SweepResult& result) {
   return false;
 }
 
+/// A number of bytes in a file of the system; the most where there is none, as in "max".
+std::uint64_t bytes_in(const char* path) {
+  const std::string text = file_text(path);
+  std::uint64_t bytes = UINT64_MAX;
+  std::from_chars(text.data(), text.data() + text.size(), bytes);
+  return bytes;
+}
+
 constexpr std::string_view stages_pointer = "/model/stages/";
 constexpr std::string_view link_pointer = "/hardware/";
 
 /// The number of a stage, or all of them.
 std::optional<std::size_t> stage_in(std::string_view text) {
   if (text == "*") return CostKnob::every_stage;
-  std::size_t stage = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), stage);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return stage;
+  return whole_number<std::size_t>(text);
 }
 
 }  // namespace
@@ -299,6 +307,37 @@ bool knobs_decide(const json& document, const Layout& layout, const std::vector<
   if (layout.policy != nullptr || layout.hardware.cost_model != "ideal") return false;
   return std::all_of(knobs.begin(), knobs.end(),
                      [&](const CostKnob& knob) { return knob.is_stated(document); });
+}
+
+RowMemory::Use::~Use() {
+  {
+    const std::lock_guard guard(room_.mutex_);
+    room_.free_ += bytes_;
+  }
+  room_.freed_.notify_all();
+}
+
+std::unique_ptr<RowMemory::Use> RowMemory::take(std::uint64_t bytes) {
+  if (bytes > bytes_) return nullptr;
+  std::unique_lock lock(mutex_);
+  freed_.wait(lock, [&] { return bytes <= free_; });
+  free_ -= bytes;
+  return std::make_unique<Use>(*this, bytes);
+}
+
+std::uint64_t memory_of_process() {
+  constexpr double for_work = 0.75;
+  auto bytes = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
+               static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  for (const char* limit :
+       {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
+    bytes = std::min(bytes, bytes_in(limit));
+  }
+  struct rlimit own {};
+  if (::getrlimit(RLIMIT_AS, &own) == 0 && own.rlim_cur != RLIM_INFINITY) {
+    bytes = std::min<std::uint64_t>(bytes, own.rlim_cur);
+  }
+  return static_cast<std::uint64_t>(static_cast<double>(bytes) * for_work);
 }
 
 }  // namespace penstock

@@ -11,9 +11,7 @@
 #include <memory>
 #include <optional>
 #include <stdexcept>
-#include <string_view>
 
-#include "experiments/input/files/output_file.hpp"
 #include "experiments/plan/sweeps/configured.hpp"
 #include "experiments/plan/sweeps/row_text.hpp"
 #include "sim/base/error.hpp"
@@ -42,9 +40,11 @@ namespace {
         path, fmt::format("its rows are of the sweep {}, this is {}; give another -o", found->sweep,
                           wanted.sweep));
   }
-  throw refused_file(path, fmt::format("line {} is configuration {}, expected {}: the file is of "
-                                       "another shard; give another -o",
-                                       place + 1, found->item, wanted.item));
+  throw refused_file(
+      path,
+      fmt::format(
+          "line {} is configuration {}, expected {}: the file is of another shard; give another -o",
+          place + 1, found->item, wanted.item));
 }
 
 bool is_of_disk(int reason) {
@@ -138,10 +138,8 @@ ResultLog::ResultLog(std::string path) : path_(std::move(path)) {
   const int reason = errno;
   ::close(file_);
   if (reason == EWOULDBLOCK) {
-    throw UsageError(
-        fmt::format("{}: another process is writing this file; wait for it, or give "
-                    "another -o",
-                    path_));
+    throw UsageError(fmt::format(
+        "{}: another process is writing this file; wait for it, or give another -o", path_));
   }
   throw UsageError(fmt::format("{}: cannot lock: {}", path_, std::strerror(reason)));
 }
@@ -189,8 +187,7 @@ void ResultLog::fail(int reason) {
   // If this fails too, the next start repairs the last line.
   [[maybe_unused]] const int ignored = ::ftruncate(file_, static_cast<off_t>(size_));
   const std::string text = fmt::format(
-      "{}: cannot write: {}; all rows up to here are kept, and the same command goes on "
-      "from there",
+      "{}: cannot write: {}; all rows up to here are kept, and the same command goes on from there",
       path_, std::strerror(reason));
   if (is_of_disk(reason)) throw std::runtime_error(text);
   throw UsageError(text);
@@ -206,8 +203,8 @@ MergedRows merge_rows(const std::vector<std::string>& shards, const std::string&
     const auto row = take_row(sources, item);
     if (!row) {
       throw InputError(
-          fmt::format("configuration {} of {} is in none of the files; run the shard "
-                      "that has it to its end first",
+          fmt::format("configuration {} of {} is in none of the files; run the shard that has it "
+                      "to its end first",
                       item, count));
     }
     file.write(*row + '\n');

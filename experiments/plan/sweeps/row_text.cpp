@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "experiments/input/files/json_input.hpp"
-#include "sim/base/error.hpp"
 
 namespace penstock {
 

@@ -64,28 +64,36 @@ void pricing(benchmark::State& state) {
   count_ops(state, plan.tasks());
 }
 
+/// Repeats an engine, which gets its last timeline to fill, and counts ops.
+template <class Engine>
+Timeline repeated(benchmark::State& state, const PricedPlan& all, Engine engine) {
+  Timeline timeline;
+  for (auto _ : state) {
+    timeline = engine(all, std::move(timeline));
+    benchmark::DoNotOptimize(timeline.end.data());
+  }
+  count_ops(state, all.plan.tasks());
+  return timeline;
+}
+
+Timeline events(const PricedPlan& all, Timeline last) {
+  return std::get<Timeline>(run_events(all, std::move(last)));
+}
+
 /// As in a sweep: one plan, and one timeline whose memory is reused.
 void relaxing(benchmark::State& state) {
   const Case of = case_of(state);
   const PricedPlan all = priced(of);
-  Timeline timeline;
-  for (auto _ : state) {
-    timeline = relax(all, std::move(timeline));
-    benchmark::DoNotOptimize(timeline.end.data());
-  }
-  count_ops(state, all.plan.tasks());
+  const Timeline timeline = repeated(state, all, relax);
   state.counters["makespan_s"] = to_us(makespan(all.plan, timeline)) * 1e-6;
 }
 
 /// The same, with the engine chosen in every call.
 void simulating(benchmark::State& state) {
   const PricedPlan all = priced(case_of(state));
-  Timeline timeline;
-  for (auto _ : state) {
-    timeline = std::get<Timeline>(simulate(all, std::move(timeline)));
-    benchmark::DoNotOptimize(timeline.end.data());
-  }
-  count_ops(state, all.plan.tasks());
+  repeated(state, all, [](const PricedPlan& plan, Timeline last) {
+    return std::get<Timeline>(simulate(plan, std::move(last)));
+  });
 }
 
 /// The event engine on private links.
@@ -111,12 +119,7 @@ void running_stepwise(benchmark::State& state) {
   PricedPlan all = priced(of);
   Conditions& conditions = all.conditions;
   conditions.sends_in_flight = UINT32_MAX;
-  Timeline timeline;
-  for (auto _ : state) {
-    timeline = std::get<Timeline>(run_events(all, std::move(timeline)));
-    benchmark::DoNotOptimize(timeline.end.data());
-  }
-  count_ops(state, all.plan.tasks());
+  repeated(state, all, events);
 }
 
 /// All transfers share one link of 25e9 bytes/s. It is far too slow, so most pairs of ranks share
@@ -127,12 +130,7 @@ void sharing_one_link(benchmark::State& state) {
   Conditions& conditions = all.conditions;
   conditions.network.links = {{"spine", 25e9, 2}};
   conditions.network.routes.assign(all.plan.links.size(), {0});
-  Timeline timeline;
-  for (auto _ : state) {
-    timeline = std::get<Timeline>(run_events(all, std::move(timeline)));
-    benchmark::DoNotOptimize(timeline.end.data());
-  }
-  count_ops(state, all.plan.tasks());
+  const Timeline timeline = repeated(state, all, events);
   const double transfers = all.plan.tasks() - 2.0 * all.plan.ranks * all.plan.microbatches;
   state.counters["events_per_s"] = benchmark::Counter(
       2 * transfers * static_cast<double>(state.iterations()), benchmark::Counter::kIsRate);

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "experiments/input/catalogue/catalogue.hpp"
-#include "experiments/plan/sweeps/rows_in_order.hpp"
 #include "experiments/plan/sweeps/run_sweep.hpp"
 #include "experiments/plan/sweeps/space/sweep_space.hpp"
 

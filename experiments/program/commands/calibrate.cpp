@@ -1,15 +1,9 @@
-#include <fmt/format.h>
-
 #include <ctime>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "experiments/input/files/files.hpp"
-#include "experiments/input/files/json_output.hpp"
-#include "experiments/input/files/output_file.hpp"
 #include "experiments/input/files/table.hpp"
 #include "experiments/input/long_work/interruption.hpp"
-#include "experiments/input/long_work/progress.hpp"
 #include "experiments/input/profiles/profile_standing.hpp"
 #include "experiments/measure/calibration/calibration.hpp"
 #include "experiments/measure/calibration/calibration_picture.hpp"
@@ -18,9 +12,7 @@
 #include "experiments/measure/gpu_probes/probe_file.hpp"
 #include "experiments/measure/validation/schedule_ranking.hpp"
 #include "experiments/program/commands/line/shared_options.hpp"
-#include "experiments/program/commands/line/suggestions.hpp"
 #include "experiments/program/commands/registry.hpp"
-#include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
 #include "validate/store/profile_store.hpp"
 #include "validate/store/row_content.hpp"
@@ -35,19 +27,26 @@ constexpr std::uint32_t torch_iterations = 20;
 constexpr const char* torch_schedules =
     "1f1b,zb-h1,interleaved-1f1b,interleaved-zb,naive,gpipe,eager-1f1b,zb-h2,looped-bfs";
 
-struct Options {
-  std::string backend = "cpu_logical";
-  std::optional<std::uint32_t> budget;
-  std::optional<std::uint32_t> seed;
-  std::string profile;
-  std::string layers_of;
-  std::string imported;
-  TorchFlags torch;
-  std::string report;
-  std::string plot;
-  PictureLook look;
-  bool json = false;
-  Existing replaced = Existing::own;
+struct Options : Arguments {
+  Text backend = line.choice("--backend", words_of(backend_entries()), "what runs the pipelines",
+                             "cpu_logical");
+  Text profile = line.option(
+      "-o,--output", "the profile store to add what was measured to; made where there is none",
+      "FILE");
+  Text layers_of = line.option(
+      "--layers-of", "measure the layers of this scenario as well, for hardware \"measured\"",
+      "SCENARIO");
+  Text imported = line.option(
+      "--import", "read what penstock_gpu_check --all OUT measured on another machine instead",
+      "OUT");
+  TorchFlags torch{{line}};
+  Number budget = line.number("--budget", "how many seconds to measure, about; default 20");
+  Number seed = line.number("--seed", "of all that is drawn; default 1");
+  Text report = line.option("--report", "write the report to a file as well", "FILE");
+  Text plot = line.option("--plot", "draw predicted against measured: .svg, .png or .pdf", "FILE");
+  PictureLook look{{line}};
+  const Existing& replaced = line.replaces();
+  Flag json = line.json("print the result as JSON");
 };
 
 CalibrationRequest request_of(const Options& options) {
@@ -254,25 +253,6 @@ int run_calibration(const Options& options) {
   return ExitCode::machine_cannot;
 }
 
-void declare(CommandLine& line, Options& options) {
-  line.choice("--backend", options.backend, words_of(backend_entries()), "what runs the pipelines");
-  line.option("-o,--output", options.profile,
-              "the profile store to add what was measured to; made where there is none", "FILE");
-  line.option("--layers-of", options.layers_of,
-              "measure the layers of this scenario as well, for hardware \"measured\"", "SCENARIO");
-  line.option("--import", options.imported,
-              "read what penstock_gpu_check --all OUT measured on another machine instead", "OUT");
-  declare(line, options.torch);
-  line.option("--budget", options.budget, "how many seconds to measure, about; default 20");
-  line.option("--seed", options.seed, "of all that is drawn; default 1");
-  line.option("--report", options.report, "write the report to a file as well", "FILE");
-  line.option("--plot", options.plot, "draw predicted against measured: .svg, .png or .pdf",
-              "FILE");
-  declare(line, options.look);
-  line.replaces(options.replaced);
-  line.json(options.json, "print the result as JSON");
-}
-
 }  // namespace
 
 constinit extern const CommandEntry calibrate_entry{
@@ -281,7 +261,7 @@ constinit extern const CommandEntry calibrate_entry{
     .group = CommandGroup::validate,
     .on_first_screen = true,
     .example = "penstock calibrate --backend cpu_logical -o machine.profile",
-    .declare = command<Options, declare, run_calibration>,
+    .declare = command<Options, run_calibration>,
 };
 
 }  // namespace penstock::calibrate_file

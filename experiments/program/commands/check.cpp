@@ -1,46 +1,41 @@
-#include <fmt/format.h>
-
-#include <charconv>
 #include <nlohmann/json.hpp>
 
-#include "experiments/input/files/files.hpp"
-#include "experiments/input/files/json_output.hpp"
+#include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/orders/order_check.hpp"
 #include "experiments/program/commands/registry.hpp"
-#include "sim/base/error.hpp"
 #include "sim/base/limits.hpp"
 
 namespace penstock::check_file {
 namespace {
 
-struct Options {
-  std::string order;
-  std::string chains;
-  bool json = false;
+struct Options : Arguments {
+  Text order = line.required("ORDER", "an order in PyTorch's CSV notation, - for standard input");
+  Text chains =
+      line.option("--chains", "stages of each copy of the model; inferred for bidirectional orders",
+                  "\"0,1;2,3\"");
+  Flag json = line.json("print the result as JSON");
 };
 
 /// "0,1;2,3" as two chains of two stages.
 std::vector<std::vector<Stage>> parse_chains(const std::string& text) {
   std::vector<std::vector<Stage>> chains;
   if (text.empty()) return chains;
-  chains.emplace_back();
-  const char* at = text.data();
-  const char* const end = at + text.size();
-  while (true) {
-    std::uint32_t stage = 0;
-    const auto [rest, error] = std::from_chars(at, end, stage);
-    if (error != std::errc{} || stage >= Limits::stages ||
-        (rest != end && *rest != ',' && *rest != ';')) {
-      throw UsageError(
-          fmt::format("--chains \"{}\": it must read like \"0,1;2,3\": the stages of each "
-                      "copy of the model",
-                      text));
+  const std::string list = text + ";";
+  for (std::string_view rest = list; !rest.empty();) {
+    const std::string own = fmt::format("{},", take_until(rest, ';'));
+    auto& chain = chains.emplace_back();
+    for (std::string_view stages = own; !stages.empty();) {
+      const auto stage = whole_number<std::uint32_t>(take_until(stages, ','));
+      if (!stage || *stage >= Limits::stages) {
+        throw UsageError(
+            fmt::format("--chains \"{}\": it must read like \"0,1;2,3\": the stages of each "
+                        "copy of the model",
+                        text));
+      }
+      chain.push_back(Stage{*stage});
     }
-    chains.back().push_back(Stage{stage});
-    if (rest == end) return chains;
-    if (*rest == ';') chains.emplace_back();
-    at = rest + 1;
   }
+  return chains;
 }
 
 ordered_json fault_json(const CellFault& fault) {
@@ -146,13 +141,6 @@ int check(const Options& options) {
   return result.fault ? ExitCode::finding : ExitCode::done;
 }
 
-void declare(CommandLine& line, Options& options) {
-  line.required("ORDER", options.order, "an order in PyTorch's CSV notation, - for standard input");
-  line.option("--chains", options.chains,
-              "stages of each copy of the model; inferred for bidirectional orders", "\"0,1;2,3\"");
-  line.json(options.json, "print the result as JSON");
-}
-
 }  // namespace
 
 constinit extern const CommandEntry check_entry{
@@ -160,7 +148,7 @@ constinit extern const CommandEntry check_entry{
     .summary = "check an order: complete, consistent, free of deadlock",
     .group = CommandGroup::plan,
     .example = "penstock schedule 1f1b --ranks 4 --microbatches 8 | penstock check -",
-    .declare = command<Options, declare, check>,
+    .declare = command<Options, check>,
 };
 
 }  // namespace penstock::check_file

@@ -1,28 +1,22 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <nlohmann/json.hpp>
-#include <nlohmann/json_fwd.hpp>
-#include <optional>
-#include <string>
 #include <utility>
-#include <vector>
 
-#include "experiments/input/files/json_output.hpp"
 #include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/files/setting.hpp"
 #include "experiments/input/files/table.hpp"
 #include "experiments/input/scenario/codec_choice.hpp"
-#include "experiments/program/commands/line/suggestions.hpp"
 #include "experiments/program/commands/registry.hpp"
 #include "hardware_models/codecs/coding/distribution.hpp"
-#include "hardware_models/codecs/reference/codec_search.hpp"
+#include "hardware_models/codecs/reference/codec.hpp"
 #include "hardware_models/codecs/registry.hpp"
-#include "sim/base/error.hpp"
 
 namespace penstock::codec_table_file {
 namespace {
+
+constexpr double gibibyte = 1U << 30;
+constexpr double plain_bits = 16;  // of bf16
 
 /// A format, with its errors on values of several distributions.
 struct TriedFormat {
@@ -31,7 +25,9 @@ struct TriedFormat {
   std::vector<CodecError> errors;  // by distribution
 
   /// Bytes that encoding a GiB of bf16 reads and writes; decoding to a GiB moves the same.
-  double moved_bytes_per_gib() const;
+  double moved_bytes_per_gib() const {
+    return bytes_moved(gibibyte, gibibyte * bits_per_value / plain_bits);
+  }
 };
 
 /// The formats of a codec, compared.
@@ -42,9 +38,6 @@ struct CodecTrial {
 };
 
 using Row = std::vector<std::string>;
-
-constexpr double gibibyte = 1U << 30;
-constexpr double plain_bits = 16;  // of bf16
 
 /// The codec with each number of bits, unless the bits are set.
 std::vector<CodecSpec> formats_of(const CodecSpec& codec) {
@@ -70,11 +63,6 @@ ordered_json errors_json(const TriedFormat& format, const CodecTrial& trial) {
   }
   return errors;
 }
-
-double TriedFormat::moved_bytes_per_gib() const {
-  return bytes_moved(gibibyte, gibibyte * bits_per_value / plain_bits);
-}
-
 /// Tries a codec on `values` values of each distribution of the trial, at each possible number of
 /// bits unless it is given. Throws InputError whose place is a pointer below the codec.
 void try_formats(const CodecSpec& codec, std::size_t values, CodecTrial& trial) {
@@ -131,13 +119,21 @@ ordered_json codec_trial_json(const CodecTrial& trial) {
 
 constexpr std::uint32_t most_values = 1U << 22;
 
-struct Options {
-  std::string name;
-  std::vector<std::string> settings;
-  std::optional<std::uint32_t> values;
-  std::string distribution;
-  std::string bandwidth;
-  bool json = false;
+std::vector<std::string> distribution_names() {
+  std::vector<std::string> names;
+  for (const NamedDistribution& one : named_distributions()) names.emplace_back(one.name);
+  return names;
+}
+
+struct Options : Arguments {
+  Text name = line.required_choice("NAME", words_of(codec_entries()), "a codec");
+  Texts settings = line.list("--set", "one of its options (penstock list codecs)", "KEY=VALUE");
+  Text distribution =
+      line.choice("--distribution", distribution_names(), "try it on these values alone");
+  Number values = line.number("--values", "how many values to try it on, 32768 otherwise");
+  Text bandwidth =
+      line.option("--bandwidth", "of the memory that coding reads and writes", "BYTES_PER_S");
+  Flag json = line.json();
 };
 
 double number_of(const std::string& text, const std::string& option) {
@@ -185,18 +181,6 @@ int show_codec(const Options& options) {
   return ExitCode::done;
 }
 
-void declare(CommandLine& line, Options& options) {
-  std::vector<std::string> looks;
-  for (const NamedDistribution& one : named_distributions()) looks.emplace_back(one.name);
-  line.required_choice("NAME", options.name, words_of(codec_entries()), "a codec");
-  line.option("--set", options.settings, "one of its options (penstock list codecs)", "KEY=VALUE");
-  line.choice("--distribution", options.distribution, looks, "try it on these values alone");
-  line.option("--values", options.values, "how many values to try it on, 32768 otherwise");
-  line.option("--bandwidth", options.bandwidth, "of the memory that coding reads and writes",
-              "BYTES_PER_S");
-  line.json(options.json);
-}
-
 }  // namespace
 
 constinit extern const CommandEntry codec_table_entry{
@@ -204,7 +188,7 @@ constinit extern const CommandEntry codec_table_entry{
     .summary = "show what a codec saves and costs: bits, memory traffic, error",
     .group = CommandGroup::plan,
     .example = "penstock codec bfp --set block=32 --bandwidth 2e12",
-    .declare = command<Options, declare, show_codec>,
+    .declare = command<Options, show_codec>,
 };
 
 }  // namespace penstock::codec_table_file

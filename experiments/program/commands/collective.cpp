@@ -1,26 +1,31 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "experiments/input/catalogue/catalogue.hpp"
-#include "experiments/input/files/json_output.hpp"
 #include "experiments/input/files/quantity.hpp"
 #include "experiments/input/files/table.hpp"
 #include "experiments/plan/studies/collective_timing.hpp"
-#include "experiments/program/commands/line/suggestions.hpp"
 #include "experiments/program/commands/registry.hpp"
-#include "sim/base/error.hpp"
 #include "sim/base/limits.hpp"
 
 namespace penstock::collective_file {
 namespace {
 
-struct Options {
-  std::string kind, bytes, hardware, algorithm;
-  std::optional<std::uint32_t> devices, stride;
-  bool json = false;
-  bool formula = false;
+struct Options : Arguments {
+  Text kind = line.required_choice(
+      "KIND",
+      {"all_reduce", "reduce_scatter", "all_gather", "all_to_all", "broadcast", "ring_exchange"},
+      "what the devices do together");
+  Text bytes = line.option(
+      "--bytes", "of the whole tensor; of all_to_all and ring_exchange those of one device",
+      "BYTES");
+  Text hardware = line.option("--hardware", "a machine (penstock list hardware), or its file",
+                              "NAME|FILE", suggested_machines);
+  Number devices = line.number("--devices", "of the group");
+  Number stride = line.number("--stride", "from one of its devices to the next, otherwise 1");
+  Text algorithm = line.option("--algorithm", "only this one", "NAME");
+  Flag formula = line.flag("--formula", "without flows; up to 65536 devices");
+  Flag json = line.json();
 };
 
 double bytes_given(const std::string& text) {
@@ -97,23 +102,6 @@ int print_timings(const Options& options) {
   return ExitCode::done;
 }
 
-void declare(CommandLine& line, Options& options) {
-  line.required_choice(
-      "KIND", options.kind,
-      {"all_reduce", "reduce_scatter", "all_gather", "all_to_all", "broadcast", "ring_exchange"},
-      "what the devices do together");
-  line.option("--bytes", options.bytes,
-              "of the whole tensor; of all_to_all and ring_exchange those of one device", "BYTES");
-  line.option("--hardware", options.hardware, "a machine (penstock list hardware), or its file",
-              "NAME|FILE");
-  line.suggest("--hardware", suggested_machines);
-  line.option("--devices", options.devices, "of the group");
-  line.option("--stride", options.stride, "from one of its devices to the next, otherwise 1");
-  line.option("--algorithm", options.algorithm, "only this one", "NAME");
-  line.flag("--formula", options.formula, "without flows; up to 65536 devices");
-  line.json(options.json);
-}
-
 }  // namespace
 
 constinit extern const CommandEntry collective_entry{
@@ -121,7 +109,7 @@ constinit extern const CommandEntry collective_entry{
     .summary = "time a collective on a machine, by formula and as flows",
     .group = CommandGroup::plan,
     .example = "penstock collective all_reduce --bytes 1e9 --hardware dgx-a100 --devices 16",
-    .declare = command<Options, declare, print_timings>,
+    .declare = command<Options, print_timings>,
 };
 
 }  // namespace penstock::collective_file

@@ -1,26 +1,26 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstdio>
-#include <optional>
 
 #include "experiments/input/files/plain_text.hpp"
-#include "experiments/input/long_work/progress.hpp"
 #include "experiments/measure/comparison/comparison.hpp"
 #include "experiments/program/commands/registry.hpp"
 #include "experiments/run/recordings.hpp"
-#include "sim/base/error.hpp"
 
 namespace penstock::compare_file {
 namespace {
 
-struct Options {
-  std::string a;
-  std::string b;
-  std::vector<std::string> settings;
-  std::string alignment = "start";
-  std::string tolerance = "0";
-  bool json = false;
+struct Options : Arguments {
+  Text a = line.required("A", "a .timeline file, or a scenario to run; - for standard input");
+  Text b = line.required("B", "the same, compared with A");
+  Texts settings = line.settings("change the scenario B first");
+  Text alignment = line.choice("--align", {"start", "first-op", "makespan"},
+                               "what to align: the starts of the runs, their first ops, or starts "
+                               "and ends, with the times of B scaled",
+                               "start");
+  Text tolerance =
+      line.option("--tolerance", "how far times may differ, as a share of A's makespan; default 0",
+                  "SHARE", {}, "0");
+  Flag json = line.json("print everything as JSON, every op included");
 };
 
 double parse_tolerance(const std::string& text) {
@@ -62,19 +62,6 @@ int compare_runs(const Options& options) {
   return comparison.same() ? ExitCode::done : ExitCode::finding;
 }
 
-void declare(CommandLine& line, Options& options) {
-  line.required("A", options.a, "a .timeline file, or a scenario to run; - for standard input");
-  line.required("B", options.b, "the same, compared with A");
-  line.settings(options.settings, "change the scenario B first");
-  line.choice(
-      "--align", options.alignment, {"start", "first-op", "makespan"},
-      "what to align: the starts of the runs, their first ops, or starts and ends, with the "
-      "times of B scaled");
-  line.option("--tolerance", options.tolerance,
-              "how far times may differ, as a share of A's makespan; default 0", "SHARE");
-  line.json(options.json, "print everything as JSON, every op included");
-}
-
 }  // namespace
 
 constinit extern const CommandEntry compare_entry{
@@ -83,7 +70,7 @@ constinit extern const CommandEntry compare_entry{
     .group = CommandGroup::explain,
     .on_first_screen = true,
     .example = "penstock compare a.timeline experiments/scenarios/first_run.json",
-    .declare = command<Options, declare, compare_runs>,
+    .declare = command<Options, compare_runs>,
 };
 
 }  // namespace penstock::compare_file

@@ -1,12 +1,7 @@
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "experiments/program/commands/registry.hpp"
-#include "experiments/program/help/command_help.hpp"
 
 namespace penstock::completion_file {
 namespace {
@@ -163,9 +158,10 @@ std::vector<CommandHelp> all_commands() {
   return commands;
 }
 
-struct Options {
-  std::string shell;
-  std::vector<std::string> words;
+struct Options : Arguments {
+  Text shell = line.required_choice("SHELL", {"bash", "fish", "zsh"}, "the shell");
+  Texts words = line.optional_list(
+      "WORD", "behind --: words typed so far; print what can stand for the last one");
 };
 
 int complete(const Options& options) {
@@ -179,12 +175,6 @@ int complete(const Options& options) {
   return ExitCode::done;
 }
 
-void declare(CommandLine& line, Options& options) {
-  line.required_choice("SHELL", options.shell, {"bash", "fish", "zsh"}, "the shell");
-  line.optional("WORD", options.words,
-                "behind --: words typed so far; print what can stand for the last one");
-}
-
 }  // namespace
 
 constinit extern const CommandEntry completion_entry{
@@ -192,7 +182,7 @@ constinit extern const CommandEntry completion_entry{
     .summary = "print a completion script for bash, zsh or fish",
     .group = CommandGroup::help,
     .example = "source <(penstock completion bash)",
-    .declare = command<Options, declare, complete>,
+    .declare = command<Options, complete>,
 };
 
 }  // namespace penstock::completion_file

@@ -1,29 +1,33 @@
-#include <fmt/format.h>
-
 #include <nlohmann/json.hpp>
 
-#include "experiments/input/files/files.hpp"
-#include "experiments/input/files/json_output.hpp"
 #include "experiments/input/formats/reading/read_model_file.hpp"
 #include "experiments/plan/studies/description.hpp"
-#include "experiments/program/commands/line/suggestions.hpp"
 #include "experiments/program/commands/registry.hpp"
-#include "sim/base/error.hpp"
 
 namespace penstock::describe_file {
 namespace {
 
-struct Options {
-  std::string model;
-  ModelFileOptions file;
-  std::optional<std::uint32_t> sequence, microbatch, tensor, context, expert;
-  std::string dtype;
-  bool sequence_parallel = false;
-  bool json = false;
+struct Options : Arguments {
+  Text model = line.required("MODEL", "a model's file, - for standard input");
+  Number sequence = line.number("--sequence", "tokens per example");
+  Number microbatch = line.number("--microbatch", "examples per microbatch");
+  Number tensor = line.number("--tensor", "degree of tensor parallelism");
+  Number context = line.number("--context", "degree of context parallelism");
+  Number expert = line.number("--expert", "degree of expert parallelism");
+  Flag sequence_parallel =
+      line.flag("--sequence-parallel", "shard norms and dropout along the sequence");
+  Text dtype = line.choice("--dtype", {"bf16", "fp16", "fp32", "tf32", "fp8"},
+                           "of weights and activations; default: as in the file");
+  Text format = line.option("--format", "format of the file; default: recognised from its text",
+                            "NAME", suggested_model_formats);
+  Text architecture = line.option("--arch", "architecture; default: as in the file", "NAME",
+                                  suggested_architectures);
+  Flag json = line.json();
 };
 
 int describe_model(const Options& options) {
-  const ModelFile file = read_model_file(options.model, options.file);
+  const ModelFile file = read_model_file(
+      options.model, {.format = options.format, .architecture = options.architecture});
   const DescriptionOptions shape{
       .sequence = within_if_given("--sequence", options.sequence),
       .microbatch = within_if_given("--microbatch", options.microbatch),
@@ -41,25 +45,6 @@ int describe_model(const Options& options) {
   return ExitCode::done;
 }
 
-void declare(CommandLine& line, Options& options) {
-  line.required("MODEL", options.model, "a model's file, - for standard input");
-  line.option("--sequence", options.sequence, "tokens per example");
-  line.option("--microbatch", options.microbatch, "examples per microbatch");
-  line.option("--tensor", options.tensor, "degree of tensor parallelism");
-  line.option("--context", options.context, "degree of context parallelism");
-  line.option("--expert", options.expert, "degree of expert parallelism");
-  line.flag("--sequence-parallel", options.sequence_parallel,
-            "shard norms and dropout along the sequence");
-  line.choice("--dtype", options.dtype, {"bf16", "fp16", "fp32", "tf32", "fp8"},
-              "of weights and activations; default: as in the file");
-  line.option("--format", options.file.format,
-              "format of the file; default: recognised from its text", "NAME");
-  line.suggest("--format", suggested_model_formats);
-  line.option("--arch", options.file.architecture, "architecture; default: as in the file", "NAME");
-  line.suggest("--arch", suggested_architectures);
-  line.json(options.json);
-}
-
 }  // namespace
 
 constinit extern const CommandEntry describe_entry{
@@ -67,7 +52,7 @@ constinit extern const CommandEntry describe_entry{
     .summary = "show a model: parameters, FLOPs, memory of each layer",
     .group = CommandGroup::plan,
     .example = "penstock describe experiments/models/llama-3.1-8b.json --sequence 8192 --tensor 8",
-    .declare = command<Options, declare, describe_model>,
+    .declare = command<Options, describe_model>,
 };
 
 }  // namespace penstock::describe_file

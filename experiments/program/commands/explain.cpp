@@ -1,13 +1,5 @@
-#include <fmt/format.h>
-
-#include <cstdio>
 #include <nlohmann/json.hpp>
-#include <optional>
 
-#include "experiments/input/files/files.hpp"
-#include "experiments/input/files/json_output.hpp"
-#include "experiments/input/files/output_file.hpp"
-#include "experiments/input/long_work/progress.hpp"
 #include "experiments/program/commands/line/shared_options.hpp"
 #include "experiments/program/commands/registry.hpp"
 #include "experiments/run/recordings.hpp"
@@ -16,18 +8,19 @@
 #include "experiments/show/explanation/scenario_changes.hpp"
 #include "experiments/show/results/result_json.hpp"
 #include "experiments/show/results/result_table.hpp"
-#include "sim/base/error.hpp"
 
 namespace penstock::explain_file {
 namespace {
 
-struct Options {
-  std::string scenario;
-  std::vector<std::string> settings;
-  bool json = false;
-  bool memory = false;
-  PictureFiles pictures;
-  Existing replaced = Existing::own;
+struct Options : Arguments {
+  Text scenario =
+      line.required("RUN", "scenario file (JSON) or .timeline file, - for standard input");
+  Texts settings = line.settings();
+  Flag json = line.json("print everything as JSON");
+  Flag memory =
+      line.flag("--memory", "explain memory instead: the worst rank, why, and changes that help");
+  PictureFiles pictures{{line}};
+  const Existing& replaced = line.replaces();
 };
 
 void print_memory(const Options& options, const Scenario& scenario, const RunResult& result) {
@@ -90,17 +83,6 @@ int explain_run(const Options& options) {
   return code;
 }
 
-void declare(CommandLine& line, Options& options) {
-  line.required("RUN", options.scenario,
-                "scenario file (JSON) or .timeline file, - for standard input");
-  line.settings(options.settings);
-  line.json(options.json, "print everything as JSON");
-  line.flag("--memory", options.memory,
-            "explain memory instead: the worst rank, why, and changes that help");
-  declare(line, options.pictures);
-  line.replaces(options.replaced);
-}
-
 }  // namespace
 
 constinit extern const CommandEntry explain_entry{
@@ -109,7 +91,7 @@ constinit extern const CommandEntry explain_entry{
     .group = CommandGroup::explain,
     .on_first_screen = true,
     .example = "penstock explain experiments/scenarios/first_run.json",
-    .declare = command<Options, declare, explain_run>,
+    .declare = command<Options, explain_run>,
 };
 
 }  // namespace penstock::explain_file

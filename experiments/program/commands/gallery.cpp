@@ -1,31 +1,19 @@
 #include "experiments/plan/studies/gallery.hpp"
 
-#include <fmt/format.h>
-
-#include <cstdint>
-#include <cstdio>
-#include <optional>
-#include <string>
-#include <vector>
-
-#include "experiments/input/files/files.hpp"
-#include "experiments/input/files/output_file.hpp"
-#include "experiments/input/long_work/progress.hpp"
 #include "experiments/program/commands/line/shared_options.hpp"
 #include "experiments/program/commands/registry.hpp"
 #include "experiments/show/results/run_summary.hpp"
-#include "sim/base/error.hpp"
 #include "sim/base/limits.hpp"
 
 namespace penstock::gallery_file {
 namespace {
 
-struct Options {
-  std::string output;
-  std::optional<std::uint32_t> ranks;
-  std::optional<std::uint32_t> microbatches;
-  PictureLook look;
-  Existing replaced = Existing::own;
+struct Options : Arguments {
+  Number ranks = line.number("--ranks", "pipeline ranks, default 4");
+  Number microbatches = line.number("--microbatches", "default 8");
+  Text output = line.option("-o,--output", "draw each into this folder as SVG", "FOLDER");
+  PictureLook look{{line}};
+  const Existing& replaced = line.replaces();
 };
 
 /// Draws all pictures, or none.
@@ -55,14 +43,6 @@ int print_gallery(const Options& options) {
   return ExitCode::done;
 }
 
-void declare(CommandLine& line, Options& options) {
-  line.option("--ranks", options.ranks, "pipeline ranks, default 4");
-  line.option("--microbatches", options.microbatches, "default 8");
-  line.option("-o,--output", options.output, "draw each into this folder as SVG", "FOLDER");
-  declare(line, options.look);
-  line.replaces(options.replaced);
-}
-
 }  // namespace
 
 constinit extern const CommandEntry gallery_entry{
@@ -70,7 +50,7 @@ constinit extern const CommandEntry gallery_entry{
     .summary = "compare all schedules on one example, with pictures",
     .group = CommandGroup::plan,
     .example = "penstock gallery -o gallery",
-    .declare = command<Options, declare, print_gallery>,
+    .declare = command<Options, print_gallery>,
 };
 
 }  // namespace penstock::gallery_file

@@ -1,14 +1,7 @@
-#include <fmt/format.h>
-
-#include <algorithm>
-
-#include "experiments/input/files/output_file.hpp"
 #include "experiments/input/files/plain_text.hpp"
-#include "experiments/program/commands/line/suggestions.hpp"
 #include "experiments/program/commands/registry.hpp"
 #include "experiments/program/help/markdown.hpp"
 #include "experiments/program/help/pages.hpp"
-#include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
 
 namespace penstock::help_file {
@@ -72,10 +65,11 @@ void write_man_pages(const std::string& folder, OutputSet& files) {
   files.publish();
 }
 
-struct Options {
-  std::string topic;
-  std::string man;
-  Existing replaced = Existing::own;
+struct Options : Arguments {
+  Text topic =
+      line.optional("TOPIC", "a command or a guide", [](std::string_view) { return topics(); });
+  Text man = line.option("--man", "write all man pages into this folder", "FOLDER");
+  const Existing& replaced = line.replaces();
 };
 
 int show_help(const Options& options) {
@@ -91,13 +85,6 @@ int show_help(const Options& options) {
   return ExitCode::done;
 }
 
-void declare(CommandLine& line, Options& options) {
-  line.optional("TOPIC", options.topic, "a command or a guide");
-  line.suggest("TOPIC", [](std::string_view) { return topics(); });
-  line.option("--man", options.man, "write all man pages into this folder", "FOLDER");
-  line.replaces(options.replaced);
-}
-
 }  // namespace
 
 constinit extern const CommandEntry help_entry{
@@ -105,7 +92,7 @@ constinit extern const CommandEntry help_entry{
     .summary = "print the page of a command, or a guide",
     .group = CommandGroup::help,
     .example = "penstock help run",
-    .declare = command<Options, declare, show_help>,
+    .declare = command<Options, show_help>,
 };
 
 }  // namespace penstock::help_file

@@ -1,19 +1,11 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstddef>
-#include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <string>
 
 #include "experiments/input/catalogue/catalogue.hpp"
-#include "experiments/input/files/files.hpp"
-#include "experiments/input/files/json_output.hpp"
-#include "experiments/input/files/output_file.hpp"
 #include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/files/table.hpp"
-#include "experiments/input/long_work/progress.hpp"
 #include "experiments/plan/planner/plan_report.hpp"
 #include "experiments/plan/planner/planner.hpp"
 #include "experiments/plan/planner/space/layout_choice.hpp"
@@ -22,7 +14,6 @@
 #include "experiments/show/pictures/picture.hpp"
 #include "experiments/show/pictures/plots/front_plot.hpp"
 #include "schedules/partitioners/registry.hpp"
-#include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
 
 namespace penstock::layout_file {
@@ -58,13 +49,27 @@ std::string draw_plan(PictureFormat format, const LayoutPlan& plan) {
 
 constexpr const char* all_rules = "rules";
 
-struct Options {
-  TrainingFlags training;
-  std::optional<std::uint32_t> best, jobs;
-  std::vector<std::string> only, settings, whys, changes;
-  std::string uncertainty, partitions, folder, svg, png;
-  bool lossy = false, offload = false, json = false;
-  Existing replaced = Existing::own;
+struct Options : Arguments {
+  TrainingFlags training{{line}, line.required("MODEL", "a model's file")};
+  Heading layouts = line.group("Layouts");
+  Texts only = line.list("--only", "only layouts with these values", "/POINTER=VALUE,…");
+  Texts settings = line.settings("change every scenario");
+  Text partitions = line.option("--partitions", "partitioners to try, default even", "NAMES");
+  Flag lossy = line.flag("--lossy", "codecs too: 8 bits for links and kept activations");
+  Flag offload = line.flag("--offload", "offloading to host memory too, where memory is short");
+  Heading answers = line.group("Answers");
+  Number best = line.number("--best", "layouts to list, default 10");
+  Texts whys = line.list(
+      "--why", "rules: what excluded the others; /POINTER=VALUE,…: why that lost", "WHAT");
+  Texts changes = line.list("--change", "how the best layout moves", "/POINTER=VALUE,…");
+  Text uncertainty =
+      line.option("--uncertainty", "of step times, for ties; default: as run reports", "SHARE");
+  Flag json = line.json("print the layouts as JSON");
+  Text folder = line.option("-o,--output", "write a scenario for each into a folder", "FOLDER");
+  const Existing& replaced = line.replaces();
+  Number jobs = line.number("-j,--jobs", "threads, default one per core");
+  Text svg = line.option("--svg", "draw memory over step time as SVG", "FILE");
+  Text png = line.option("--png", "draw it as PNG", "FILE");
 };
 
 std::optional<double> share_of(const std::string& text) {
@@ -185,30 +190,6 @@ int plan_and_report(const Options& options) {
   return plan.fitting.empty() ? ExitCode::finding : ExitCode::done;
 }
 
-void declare(CommandLine& line, Options& options) {
-  line.required("MODEL", options.training.model, "a model's file");
-  declare(line, options.training);
-  line.group("Layouts");
-  line.option("--only", options.only, "only layouts with these values", "/POINTER=VALUE,…");
-  line.settings(options.settings, "change every scenario");
-  line.option("--partitions", options.partitions, "partitioners to try, default even", "NAMES");
-  line.flag("--lossy", options.lossy, "codecs too: 8 bits for links and kept activations");
-  line.flag("--offload", options.offload, "offloading to host memory too, where memory is short");
-  line.group("Answers");
-  line.option("--best", options.best, "layouts to list, default 10");
-  line.option("--why", options.whys,
-              "rules: what excluded the others; /POINTER=VALUE,…: why that lost", "WHAT");
-  line.option("--change", options.changes, "how the best layout moves", "/POINTER=VALUE,…");
-  line.option("--uncertainty", options.uncertainty,
-              "of step times, for ties; default: as run reports", "SHARE");
-  line.json(options.json, "print the layouts as JSON");
-  line.option("-o,--output", options.folder, "write a scenario for each into a folder", "FOLDER");
-  line.replaces(options.replaced);
-  line.option("-j,--jobs", options.jobs, "threads, default one per core");
-  line.option("--svg", options.svg, "draw memory over step time as SVG", "FILE");
-  line.option("--png", options.png, "draw it as PNG", "FILE");
-}
-
 }  // namespace
 
 constinit extern const CommandEntry layout_entry{
@@ -217,7 +198,7 @@ constinit extern const CommandEntry layout_entry{
     .group = CommandGroup::plan,
     .on_first_screen = true,
     .example = "penstock layout config.json --hardware dgx-h100 --devices 64 -o layouts",
-    .declare = command<Options, declare, plan_and_report>,
+    .declare = command<Options, plan_and_report>,
 };
 
 }  // namespace penstock::layout_file

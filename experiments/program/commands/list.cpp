@@ -1,18 +1,14 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <map>
 #include <nlohmann/json.hpp>
 
 #include "experiments/input/catalogue/catalogue.hpp"
-#include "experiments/input/files/json_output.hpp"
 #include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/formats/registry.hpp"
 #include "experiments/program/commands/registry.hpp"
 #include "hardware_models/codecs/coding/distribution.hpp"
-#include "hardware_models/codecs/reference/codec_search.hpp"
+#include "hardware_models/codecs/reference/codec.hpp"
 #include "hardware_models/collectives/registry.hpp"
 #include "hardware_models/layers/registry.hpp"
 #include "hardware_models/registry.hpp"
@@ -20,7 +16,6 @@
 #include "schedules/partitioners/registry.hpp"
 #include "schedules/policies/registry.hpp"
 #include "schedules/registry.hpp"
-#include "sim/base/error.hpp"
 #include "validate/backends/registry.hpp"
 
 namespace penstock::list_file {
@@ -233,10 +228,23 @@ const std::map<std::string, std::string> other_kinds{
     {"catalogue", "hardware"},    {"models", "layers"},     {"orders", "schedules"},
     {"algorithms", "collectives"}};
 
-struct Options {
-  std::string kind;
-  std::string name;
-  bool json = false;
+std::vector<std::string> kind_names() {
+  std::vector<std::string> names;
+  for (const Kind& kind : kinds) names.emplace_back(kind.name);
+  return names;
+}
+
+std::vector<std::string> suggested_names(std::string_view) {
+  std::vector<std::string> known;
+  for (const auto& [name, item] : read_catalogue()) known.push_back(name);
+  for (const ScheduleEntry* entry : schedule_entries()) known.emplace_back(entry->name);
+  return known;
+}
+
+struct Options : Arguments {
+  Text kind = line.required_choice("KIND", kind_names(), "what to list", other_kinds);
+  Text name = line.optional("NAME", "only this one; of hardware, all its facts", suggested_names);
+  Flag json = line.json("print it as JSON; NAME of hardware: a file for --hardware");
 };
 
 int print_list(const Options& options) {
@@ -254,21 +262,6 @@ int print_list(const Options& options) {
   return ExitCode::done;
 }
 
-void declare(CommandLine& line, Options& options) {
-  std::vector<std::string> names;
-  names.reserve(kinds.size());
-  for (const Kind& kind : kinds) names.emplace_back(kind.name);
-  line.required_choice("KIND", options.kind, names, "what to list", other_kinds);
-  line.optional("NAME", options.name, "only this one; of hardware, all its facts");
-  line.suggest("NAME", [](std::string_view) {
-    std::vector<std::string> known;
-    for (const auto& [name, item] : read_catalogue()) known.push_back(name);
-    for (const ScheduleEntry* entry : schedule_entries()) known.emplace_back(entry->name);
-    return known;
-  });
-  line.json(options.json, "print it as JSON; NAME of hardware: a file for --hardware");
-}
-
 }  // namespace
 
 constinit extern const CommandEntry list_entry{
@@ -276,7 +269,7 @@ constinit extern const CommandEntry list_entry{
     .summary = "show schedules, hardware, layers, codecs, formats and more",
     .group = CommandGroup::help,
     .example = "penstock list schedules",
-    .declare = command<Options, declare, print_list>,
+    .declare = command<Options, print_list>,
 };
 
 }  // namespace penstock::list_file

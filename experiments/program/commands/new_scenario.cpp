@@ -1,22 +1,15 @@
-#include <fmt/format.h>
-
-#include <cstdio>
-
-#include "experiments/input/files/files.hpp"
-#include "experiments/input/files/output_file.hpp"
-#include "experiments/input/long_work/progress.hpp"
 #include "experiments/plan/starter/starter.hpp"
 #include "experiments/program/commands/line/shared_options.hpp"
 #include "experiments/program/commands/registry.hpp"
-#include "sim/base/error.hpp"
 
 namespace penstock::new_scenario_file {
 namespace {
 
-struct Options {
-  TrainingFlags training;
-  std::string output;
-  Existing replaced = Existing::own;
+struct Options : Arguments {
+  TrainingFlags training{{line}, line.option("--model", "a model's file", "FILE")};
+  Text output =
+      line.option("-o,--output", "write the scenario here, not to standard output", "FILE");
+  const Existing& replaced = line.replaces();
 };
 
 /// Model, machine and devices must be given together; the other options need them.
@@ -52,14 +45,6 @@ int write_starter(const Options& options) {
   return starter.found() ? ExitCode::done : ExitCode::finding;
 }
 
-void declare(CommandLine& line, Options& options) {
-  line.option("--model", options.training.model, "a model's file", "FILE");
-  declare(line, options.training);
-  line.option("-o,--output", options.output, "write the scenario here, not to standard output",
-              "FILE");
-  line.replaces(options.replaced);
-}
-
 }  // namespace
 
 constinit extern const CommandEntry new_scenario_entry{
@@ -68,7 +53,7 @@ constinit extern const CommandEntry new_scenario_entry{
     .group = CommandGroup::simulate,
     .on_first_screen = true,
     .example = "penstock new --model config.json --hardware dgx-h100 --devices 64 -o my.json",
-    .declare = command<Options, declare, write_starter>,
+    .declare = command<Options, write_starter>,
 };
 
 }  // namespace penstock::new_scenario_file

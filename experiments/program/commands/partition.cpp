@@ -1,31 +1,42 @@
-#include <fmt/format.h>
-
 #include <nlohmann/json.hpp>
 
-#include "experiments/input/files/files.hpp"
-#include "experiments/input/files/output_file.hpp"
 #include "experiments/input/files/quantity.hpp"
 #include "experiments/input/scenario/partition_section.hpp"
 #include "experiments/plan/cuts/partitioning.hpp"
-#include "experiments/program/commands/line/suggestions.hpp"
 #include "experiments/program/commands/registry.hpp"
-#include "sim/base/error.hpp"
 #include "sim/base/limits.hpp"
 
 namespace penstock::partition_file {
 namespace {
 
-struct Options {
-  std::string model;
-  std::optional<std::uint32_t> ranks, chunks, microbatches, devices;
-  std::string method = "balanced";
-  std::string transfers, bandwidth, memory;
-  std::vector<std::string> settings;
-  std::string hardware, format, svg, png;
-  std::optional<std::uint32_t> sequence, microbatch, tensor;
-  bool exactly = false;
-  bool json = false;
-  Existing replaced = Existing::own;
+struct Options : Arguments {
+  Text model = line.required("MODEL", "a model's file, - for standard input");
+  Number ranks = line.number("--ranks", "pipeline ranks; default: --devices");
+  Number chunks = line.number("--chunks", "stages a rank, default 1");
+  Text method = line.option("--method", "a partitioner; see penstock list partitioners", "NAME",
+                            suggested_partitioners, "balanced");
+  Number microbatches =
+      line.number("--microbatches", "microbatches of one iteration, default 4 per rank");
+  Number devices = line.number("--devices", "devices to spread over stages as replicas");
+  Flag exactly = line.flag("--exactly", "exactly ranks x chunks stages, not at most");
+  Texts settings =
+      line.list("--set", "a setting of the method; see penstock help partition", "KEY=VALUE");
+  Flag json = line.json();
+  Text svg = line.option("--svg", "draw stages as bars: compute, memory", "FILE");
+  Text png = line.option("--png", "draw them as PNG", "FILE");
+  const Existing& replaced = line.replaces();
+  Heading prices = line.group("Prices");
+  Text transfers = line.choice("--transfers", {"none", "overlap", "serial"},
+                               "how transfers count; default overlap with --bandwidth");
+  Text bandwidth = line.option("--bandwidth", "of a link between stages, each way", "BYTES_PER_S");
+  Text memory = line.option("--memory", "capacity of a rank", "BYTES");
+  Text hardware =
+      line.option("--hardware", "a machine, for layers given by kind", "NAME", suggested_machines);
+  Number sequence = line.number("--sequence", "tokens per example, for layers given by kind");
+  Number microbatch = line.number("--microbatch", "examples per microbatch");
+  Number tensor = line.number("--tensor", "degree of tensor parallelism");
+  Text format = line.option("--format", "format of the file; default: recognised from its text",
+                            "NAME", suggested_model_formats);
 };
 
 std::optional<double> quantity(const char* option, const std::string& text, QuantityKind kind) {
@@ -83,38 +94,6 @@ int print_partition(const Options& options) {
   return result.cut.finding.empty() ? ExitCode::done : ExitCode::finding;
 }
 
-void declare(CommandLine& line, Options& options) {
-  line.required("MODEL", options.model, "a model's file, - for standard input");
-  line.option("--ranks", options.ranks, "pipeline ranks; default: --devices");
-  line.option("--chunks", options.chunks, "stages a rank, default 1");
-  line.option("--method", options.method, "a partitioner; see penstock list partitioners", "NAME");
-  line.suggest("--method", suggested_partitioners);
-  line.option("--microbatches", options.microbatches,
-              "microbatches of one iteration, default 4 per rank");
-  line.option("--devices", options.devices, "devices to spread over stages as replicas");
-  line.flag("--exactly", options.exactly, "exactly ranks x chunks stages, not at most");
-  line.option("--set", options.settings, "a setting of the method; see penstock help partition",
-              "KEY=VALUE");
-  line.json(options.json);
-  line.option("--svg", options.svg, "draw stages as bars: compute, memory", "FILE");
-  line.option("--png", options.png, "draw them as PNG", "FILE");
-  line.replaces(options.replaced);
-  line.group("Prices");
-  line.choice("--transfers", options.transfers, {"none", "overlap", "serial"},
-              "how transfers count; default overlap with --bandwidth");
-  line.option("--bandwidth", options.bandwidth, "of a link between stages, each way",
-              "BYTES_PER_S");
-  line.option("--memory", options.memory, "capacity of a rank", "BYTES");
-  line.option("--hardware", options.hardware, "a machine, for layers given by kind", "NAME");
-  line.suggest("--hardware", suggested_machines);
-  line.option("--sequence", options.sequence, "tokens per example, for layers given by kind");
-  line.option("--microbatch", options.microbatch, "examples per microbatch");
-  line.option("--tensor", options.tensor, "degree of tensor parallelism");
-  line.option("--format", options.format, "format of the file; default: recognised from its text",
-              "NAME");
-  line.suggest("--format", suggested_model_formats);
-}
-
 }  // namespace
 
 constinit extern const CommandEntry partition_entry{
@@ -122,7 +101,7 @@ constinit extern const CommandEntry partition_entry{
     .summary = "cut a model into pipeline stages",
     .group = CommandGroup::plan,
     .example = "penstock partition profile.txt --ranks 4 --bandwidth 12.5GB/s",
-    .declare = command<Options, declare, print_partition>,
+    .declare = command<Options, print_partition>,
 };
 
 }  // namespace penstock::partition_file

@@ -1,47 +1,47 @@
-#include <fmt/format.h>
-
-#include <cstdint>
-#include <memory>
 #include <nlohmann/json.hpp>
-#include <optional>
-#include <string>
-#include <string_view>
 #include <utility>
-#include <vector>
 
-#include "experiments/input/files/files.hpp"
 #include "experiments/input/files/json_input.hpp"
-#include "experiments/input/files/output_file.hpp"
-#include "experiments/input/long_work/progress.hpp"
 #include "experiments/measure/calibration/calibration_picture.hpp"
 #include "experiments/plan/studies/bubble_study.hpp"
 #include "experiments/plan/sweeps/tables/row_table.hpp"
 #include "experiments/plan/sweeps/tables/table_plots.hpp"
 #include "experiments/program/commands/line/shared_options.hpp"
-#include "experiments/program/commands/line/suggestions.hpp"
 #include "experiments/program/commands/registry.hpp"
 #include "experiments/run/recordings.hpp"
 #include "experiments/show/pictures/lanes/memory_lanes.hpp"
 #include "experiments/show/pictures/plots/bubble_plot.hpp"
 #include "experiments/show/pictures/plots/plot_data.hpp"
 #include "experiments/show/results/run_summary.hpp"
-#include "sim/base/error.hpp"
 
 namespace penstock::plot_file {
 namespace {
 
-struct Options {
-  std::string results;
-  std::string kind;
-  std::string output;
-  std::string csv;
-  std::optional<std::uint32_t> ranks;
-  std::string bubble = "of_makespan";
-  std::string schedules;
-  std::string microbatches;
-  PlottedColumns columns;
-  PictureLook look;
-  Existing replaced = Existing::own;
+struct Options : Arguments {
+  Text results = line.optional(
+      "RESULTS",
+      "a .timeline file or a scenario; results of a sweep; JSON of calibrate or reproduce");
+  Text given_kind = line.choice("--kind",
+                                {"bubble", "timeline", "memory", "calibration", "published",
+                                 "lines", "heatmap", "pareto", "scaling"},
+                                "what to draw; default: of a run timeline, of a sweep lines");
+  Text output = line.option("-o,--output", "the picture: .svg, .png or .pdf", "FILE");
+  Text csv = line.option("--csv", "write the data of the picture as CSV", "FILE");
+  Number ranks = line.number("--ranks", "bubble: pipeline ranks, default 8");
+  Text bubble =
+      line.choice("--bubble", bubble_kinds(),
+                  "bubble: which definition, as in the report; default of_makespan", "of_makespan");
+  Text schedules = line.option(
+      "--schedules", "bubble: schedules, with chunks after a colon: 1f1b,interleaved-1f1b:4",
+      "LIST", suggested_schedule_lists);
+  Text microbatches = line.option("--microbatches",
+                                  "bubble: numbers of microbatches, default 1,2,4 to 256", "LIST");
+  Text x = line.option("--x", "of a sweep: the axis to the right", "NAME");
+  Text y = line.option("--y", "the result, default bubble.of_makespan", "NAME");
+  Text by = line.option("--by", "a line, or a row of the map, for each value", "NAME");
+  PictureLook look{{line}};
+  const Existing& replaced = line.replaces();
+  std::string kind = {};  // as given, or as the file says
 };
 
 /// Writes the requested files: `draw` gives a picture, `data` its CSV.
@@ -54,6 +54,15 @@ int write_plot(const Options& options, Draw&& draw, Data&& data) {
   return ExitCode::done;
 }
 
+/// The same of a plot that has its look and its data in it.
+template <class Plot>
+int write_plot(const Options& options, Plot plot, std::string (*draw)(PictureFormat, const Plot&),
+               std::string (*csv)(const Plot&)) {
+  plot.options = options_of(options.look);
+  return write_plot(
+      options, [&](PictureFormat format) { return draw(format, plot); }, [&] { return csv(plot); });
+}
+
 int plot_bubble(const Options& options) {
   BubbleStudy study;
   study.kind = bubble_kind_of(options.bubble);
@@ -64,11 +73,8 @@ int plot_bubble(const Options& options) {
     const Waiting waiting("simulating");
     return bubble_study(study);
   }();
-  plot.options = options_of(options.look);
   for (const std::string& line : missing_points(plot)) say(line);
-  return write_plot(
-      options, [&](PictureFormat format) { return draw_bubble_plot(format, plot); },
-      [&] { return bubble_csv(plot); });
+  return write_plot(options, std::move(plot), draw_bubble_plot, bubble_csv);
 }
 
 Recording recorded(const std::string& path, std::vector<BytesByKind>* kinds = nullptr) {
@@ -112,37 +118,29 @@ CalibrationPlot predictions_of(const Options& options) {
 }
 
 int plot_predictions(const Options& options) {
-  CalibrationPlot plot = predictions_of(options);
-  plot.options = options_of(options.look);
-  return write_plot(
-      options, [&](PictureFormat format) { return draw_calibration_plot(format, plot); },
-      [&] { return calibration_csv(plot); });
+  return write_plot(options, predictions_of(options), draw_calibration_plot, calibration_csv);
+}
+
+PlottedColumns columns_of(const Options& options) {
+  return {.x = options.x, .y = options.y, .by = options.by};
 }
 
 int plot_lines(const Options& options) {
   const RowTable table = read_row_table(options.results);
-  BubblePlot plot = options.kind == "scaling" ? scaling_of_table(table, options.columns)
-                                              : lines_of_table(table, options.columns);
-  plot.options = options_of(options.look);
-  return write_plot(
-      options, [&](PictureFormat format) { return draw_bubble_plot(format, plot); },
-      [&] { return bubble_csv(plot); });
+  BubblePlot plot = options.kind == "scaling" ? scaling_of_table(table, columns_of(options))
+                                              : lines_of_table(table, columns_of(options));
+  return write_plot(options, std::move(plot), draw_bubble_plot, bubble_csv);
 }
 
 int plot_heat_map(const Options& options) {
-  HeatMap map = heat_map_of_table(read_row_table(options.results), options.columns);
-  map.options = options_of(options.look);
-  return write_plot(
-      options, [&](PictureFormat format) { return draw_heat_map(format, map); },
-      [&] { return heat_map_csv(map); });
+  return write_plot(options,
+                    heat_map_of_table(read_row_table(options.results), columns_of(options)),
+                    draw_heat_map, heat_map_csv);
 }
 
 int plot_front(const Options& options) {
-  FrontPlot plot = front_of_table(read_row_table(options.results));
-  plot.options = options_of(options.look);
-  return write_plot(
-      options, [&](PictureFormat format) { return draw_front_plot(format, plot); },
-      [&] { return front_csv(plot); });
+  return write_plot(options, front_of_table(read_row_table(options.results)), draw_front_plot,
+                    front_csv);
 }
 
 /// Kinds that draw the results of a sweep.
@@ -206,45 +204,19 @@ void check_options(const Options& options) {
   if (options.ranks || !options.schedules.empty() || !options.microbatches.empty()) {
     throw UsageError("--ranks, --schedules and --microbatches go with --kind bubble");
   }
-  const PlottedColumns& columns = options.columns;
-  const bool named = !columns.x.empty() || !columns.y.empty() || !columns.by.empty();
+  const bool named = !options.x.empty() || !options.y.empty() || !options.by.empty();
   if (!named || (draws_results(options.kind) && options.kind != "pareto")) return;
   throw UsageError("--x, --y and --by go with --kind lines, heatmap and scaling");
 }
 
 int plot(const Options& given) {
   Options options = given;
-  if (options.kind.empty()) options.kind = usual_kind(options.results);
+  options.kind = given.given_kind.empty() ? usual_kind(given.results) : given.given_kind;
   check_options(options);
   if (options.kind == "bubble") return plot_bubble(options);
   if (options.kind == "timeline") return plot_timeline(options);
   if (draws_results(options.kind)) return plot_results(options);
   return options.kind == "memory" ? plot_memory(options) : plot_predictions(options);
-}
-
-void declare(CommandLine& line, Options& options) {
-  line.optional(
-      "RESULTS", options.results,
-      "a .timeline file or a scenario; results of a sweep; JSON of calibrate or reproduce");
-  line.choice("--kind", options.kind,
-              {"bubble", "timeline", "memory", "calibration", "published", "lines", "heatmap",
-               "pareto", "scaling"},
-              "what to draw; default: of a run timeline, of a sweep lines");
-  line.option("-o,--output", options.output, "the picture: .svg, .png or .pdf", "FILE");
-  line.option("--csv", options.csv, "write the data of the picture as CSV", "FILE");
-  line.option("--ranks", options.ranks, "bubble: pipeline ranks, default 8");
-  line.choice("--bubble", options.bubble, bubble_kinds(),
-              "bubble: which definition, as in the report; default of_makespan");
-  line.option("--schedules", options.schedules,
-              "bubble: schedules, with chunks after a colon: 1f1b,interleaved-1f1b:4", "LIST");
-  line.suggest("--schedules", suggested_schedule_lists);
-  line.option("--microbatches", options.microbatches,
-              "bubble: numbers of microbatches, default 1,2,4 to 256", "LIST");
-  line.option("--x", options.columns.x, "of a sweep: the axis to the right", "NAME");
-  line.option("--y", options.columns.y, "the result, default bubble.of_makespan", "NAME");
-  line.option("--by", options.columns.by, "a line, or a row of the map, for each value", "NAME");
-  declare(line, options.look);
-  line.replaces(options.replaced);
 }
 
 }  // namespace
@@ -255,7 +227,7 @@ constinit extern const CommandEntry plot_entry{
     .group = CommandGroup::files,
     .on_first_screen = true,
     .example = "penstock plot --kind bubble --ranks 8 -o bubble.svg",
-    .declare = command<Options, declare, plot>,
+    .declare = command<Options, plot>,
 };
 
 }  // namespace penstock::plot_file

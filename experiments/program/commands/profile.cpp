@@ -1,20 +1,14 @@
-#include <fmt/format.h>
-
 #include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "experiments/input/files/files.hpp"
-#include "experiments/input/files/json_output.hpp"
-#include "experiments/input/files/output_file.hpp"
 #include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/files/table.hpp"
 #include "experiments/input/profiles/profile_report.hpp"
 #include "experiments/input/profiles/profile_standing.hpp"
 #include "experiments/measure/gpu_probes/device_report.hpp"
 #include "experiments/program/commands/registry.hpp"
-#include "sim/base/error.hpp"
 
 namespace penstock::profile_file {
 namespace {
@@ -34,35 +28,31 @@ void print(bool as_json, const nlohmann::ordered_json& document, const std::stri
   show(as_json ? printed(document) : text);
 }
 
-/// The arguments of all actions on a store.
-struct Options {
-  std::string store;
-  std::vector<std::string> rows;
-  std::string row, budget, recover, why, output, environment;
-  bool record = false;
-  bool json = false;
-  Existing replaced = Existing::own;
-};
-
-std::optional<std::int64_t> environment_of(const Options& options) {
-  if (options.environment.empty()) return std::nullopt;
-  return number_of("an environment", options.environment);
+std::optional<std::int64_t> environment_of(const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  return number_of("an environment", text);
 }
 
-void declare_list(CommandLine& line, Options& options) { line.json(options.json); }
+struct StoreArguments : Arguments {
+  Text store = line.required("STORE", "profile store");
+};
 
-int list(const Options& options) {
+struct ListOptions : StoreArguments {
+  Flag json = line.json();
+};
+
+int list(const ListOptions& options) {
   const JudgedRows judged = judged_rows(ProfileStore(options.store), today_here());
   print(options.json, profile_list_json(judged), profile_list_text(judged));
   return ExitCode::done;
 }
 
-void declare_show(CommandLine& line, Options& options) {
-  line.required("ROW", options.row, "its number");
-  line.json(options.json, "print it as JSON, all samples included");
-}
+struct ShowOptions : StoreArguments {
+  Text row = line.required("ROW", "its number");
+  Flag json = line.json("print it as JSON, all samples included");
+};
 
-int show_row(const Options& options) {
+int show_row(const ShowOptions& options) {
   const RowId id{number_of("a row", options.row)};
   const ProfileStore store(options.store);
   if (!store.row(id)) {
@@ -75,26 +65,25 @@ int show_row(const Options& options) {
   return ExitCode::done;
 }
 
-void declare_check(CommandLine& line, Options& options) {
-  line.flag("--record", options.record, "write to the store that faulty rows are retired");
-  line.option(
-      "--budget", options.budget,
-      "measure suspect rows again for at most this long, most doubtful first, and write the "
-      "result",
+struct CheckOptions : StoreArguments {
+  Flag record = line.flag("--record", "write to the store that faulty rows are retired");
+  Text budget = line.option(
+      "--budget",
+      "measure suspect rows again for at most this long, most doubtful first, and write the result",
       "SECONDS");
-  line.option("--recover", options.recover,
-              "copy the readable rows of a damaged store into a new one", "FILE");
-  line.json(options.json);
-}
+  Text recover =
+      line.option("--recover", "copy the readable rows of a damaged store into a new one", "FILE");
+  Flag json = line.json();
+};
 
-double budget_of(const Options& options) {
+double budget_of(const CheckOptions& options) {
   const auto seconds = plain_number(options.budget);
   if (seconds && *seconds > 0 && *seconds <= most_budget_s) return *seconds;
   throw UsageError(fmt::format("--budget {}: expected a number of seconds, above 0 and up to {}",
                                options.budget, most_budget_s));
 }
 
-int check(const Options& options) {
+int check(const CheckOptions& options) {
   if (!options.recover.empty()) {
     if (options.record || !options.budget.empty()) {
       throw UsageError("--recover goes with neither --record nor --budget");
@@ -112,12 +101,12 @@ int check(const Options& options) {
   return all_valid(checked.judged) ? ExitCode::done : ExitCode::finding;
 }
 
-void declare_retire(CommandLine& line, Options& options) {
-  line.required("ROW", options.rows, "numbers of rows");
-  line.option("--why", options.why, "the reason, which is kept with them", "TEXT");
-}
+struct RetireOptions : StoreArguments {
+  Texts rows = line.required_list("ROW", "numbers of rows");
+  Text why = line.option("--why", "the reason, which is kept with them", "TEXT");
+};
 
-int retire(const Options& options) {
+int retire(const RetireOptions& options) {
   if (trimmed(options.why).empty()) {
     throw UsageError("--why is missing: the reason, which is kept with the rows");
   }
@@ -133,20 +122,20 @@ int retire(const Options& options) {
   return ExitCode::done;
 }
 
-void declare_snapshot(CommandLine& line, Options& options) {
-  line.option("-o,--output", options.output, "the profile (JSON) to write, - for standard output",
-              "FILE");
-  line.option("--environment", options.environment,
-              "rows of this environment, by its number in profile list", "N");
-  line.replaces(options.replaced);
-}
+struct SnapshotOptions : StoreArguments {
+  Text output =
+      line.option("-o,--output", "the profile (JSON) to write, - for standard output", "FILE");
+  Text environment =
+      line.option("--environment", "rows of this environment, by its number in profile list", "N");
+  const Existing& replaced = line.replaces();
+};
 
-int snapshot(const Options& options) {
+int snapshot(const SnapshotOptions& options) {
   if (options.output.empty()) throw UsageError("-o is missing; it names the file to write");
   check_outputs({options.output}, {options.store}, options.replaced);
   const Today today = today_here();
   const JudgedRows judged = judged_rows(ProfileStore(options.store), today);
-  const LayerProfile layers = layer_profile(judged, environment_of(options));
+  const LayerProfile layers = layer_profile(judged, environment_of(options.environment));
   write_file(options.output, printed(snapshot_json(judged, layers.profile, today.date)),
              options.replaced);
   say(fmt::format(
@@ -156,14 +145,14 @@ int snapshot(const Options& options) {
   return ExitCode::done;
 }
 
-void declare_fit(CommandLine& line, Options& options) {
-  line.option("--environment", options.environment,
-              "the GPU of this environment, by its number in profile list", "N");
-  line.json(options.json, "print it as JSON, all points included");
-}
+struct FitOptions : StoreArguments {
+  Text environment = line.option("--environment",
+                                 "the GPU of this environment, by its number in profile list", "N");
+  Flag json = line.json("print it as JSON, all points included");
+};
 
-int fit_gpu(const Options& options) {
-  const auto environment = environment_of(options);
+int fit_gpu(const FitOptions& options) {
+  const auto environment = environment_of(options.environment);
   const JudgedRows judged = judged_rows(ProfileStore(options.store), today_here());
   const DeviceReport report = device_report(probe_rows(judged, environment));
   print(options.json, device_report_json(report), device_report_text(report));
@@ -175,38 +164,35 @@ struct Action {
   const char* name;
   const char* summary;
   const char* example;
-  void (*declare)(CommandLine& line, Options& options);
-  int (*run)(const Options& options);
+  Runner (*declare)(CommandLine& line);
 };
 
 constexpr std::array actions{
     Action{"list", "list what a store has, by kernel and by environment",
-           "penstock profile list machine.profile", declare_list, list},
+           "penstock profile list machine.profile", command<ListOptions, list>},
     Action{"show", "show one row: where and when it was measured, samples, verdicts",
-           "penstock profile show machine.profile 1", declare_show, show_row},
+           "penstock profile show machine.profile 1", command<ShowOptions, show_row>},
     Action{"check", "find the rows that no longer hold, and measure them again",
-           "penstock profile check machine.profile --budget 2", declare_check, check},
+           "penstock profile check machine.profile --budget 2", command<CheckOptions, check>},
     Action{"fit", "fit rates, launches and interference to the measurements of a GPU",
-           "penstock profile fit gpu.profile", declare_fit, fit_gpu},
+           "penstock profile fit gpu.profile", command<FitOptions, fit_gpu>},
     Action{"retire", "take rows out of use and keep the reason",
            "penstock profile retire machine.profile 1 2 --why \"the fan was broken\"",
-           declare_retire, retire},
+           command<RetireOptions, retire>},
     Action{"snapshot", "write the rows of layers as a profile that does not change",
-           "penstock profile snapshot machine.profile -o machine.json", declare_snapshot, snapshot},
+           "penstock profile snapshot machine.profile -o machine.json",
+           command<SnapshotOptions, snapshot>},
 };
 
 Runner declare(CommandLine& line) {
-  auto options = std::make_shared<Options>();
-  std::vector<std::pair<CommandLine, const Action*>> all;
+  std::vector<std::pair<CommandLine, Runner>> all;
   for (const Action& action : actions) {
     CommandLine own = line.subcommand(action.name, action.summary, action.example);
-    own.required("STORE", options->store, "profile store");
-    action.declare(own, *options);
-    all.emplace_back(own, &action);
+    all.emplace_back(own, action.declare(own));
   }
-  return [all, options] {
-    for (const auto& [own, action] : all) {
-      if (own.is_given()) return action->run(*options);
+  return [all] {
+    for (const auto& [own, run] : all) {
+      if (own.is_given()) return run();
     }
     throw UsageError("what to do with the store is missing; see penstock profile --help");
   };

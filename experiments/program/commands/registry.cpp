@@ -1,7 +1,5 @@
 #include "experiments/program/commands/registry.hpp"
 
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
 #include <array>
 #include <cerrno>
@@ -11,9 +9,7 @@
 #include <system_error>
 
 #include "experiments/input/files/plain_text.hpp"
-#include "experiments/program/commands/line/suggestions.hpp"
 #include "experiments/version.hpp"
-#include "sim/base/error.hpp"
 
 namespace penstock {
 namespace {

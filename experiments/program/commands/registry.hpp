@@ -1,11 +1,19 @@
 #pragma once
 
+#include <fmt/format.h>
+
 #include <span>
 #include <string_view>
 
+// What most commands need; they do not include it again.
+#include "experiments/input/files/files.hpp"
+#include "experiments/input/files/json_output.hpp"
+#include "experiments/input/files/output_file.hpp"
 #include "experiments/input/long_work/progress.hpp"
 #include "experiments/program/commands/line/command_line.hpp"
+#include "experiments/program/commands/line/suggestions.hpp"
 #include "experiments/program/help/command_help.hpp"
+#include "sim/base/error.hpp"
 
 namespace penstock {
 

@@ -1,20 +1,8 @@
-#include <fmt/format.h>
-
-#include <cstdint>
 #include <filesystem>
-#include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
 
-#include "experiments/input/files/files.hpp"
-#include "experiments/input/files/output_file.hpp"
-#include "experiments/input/long_work/progress.hpp"
 #include "experiments/plan/sweeps/space/read_sweep.hpp"
 #include "experiments/program/commands/registry.hpp"
 #include "experiments/program/pages/sweep_page.hpp"
-#include "sim/base/error.hpp"
 
 namespace penstock::report_file {
 namespace {
@@ -22,13 +10,16 @@ namespace {
 constexpr std::uint32_t usual_rows = 10'000, most_rows = 100'000;
 constexpr std::uint32_t usual_details = 100;
 
-struct Options {
-  std::string results;
-  std::string base;
-  std::string output;
-  std::vector<std::string> settings;
-  std::optional<std::uint32_t> rows, details;
-  Existing replaced = Existing::own;
+struct Options : Arguments {
+  Text results = line.required("RESULTS", "rows of penstock sweep, .jsonl");
+  Text base =
+      line.optional("SWEEP", "the sweep or scenario of the rows: for explanations and timelines");
+  Text output = line.option("-o,--output", "the page", "FILE.html");
+  Texts settings = line.settings("as the sweep was given");
+  Number rows = line.number("--rows", "rows on the page at most, default 10000");
+  Number details =
+      line.number("--details", "rows with explanation and timeline at most, default 100");
+  const Existing& replaced = line.replaces();
 };
 
 /// Checks before any work. Throws UsageError.
@@ -80,18 +71,6 @@ int report(const Options& options) {
   return ExitCode::done;
 }
 
-void declare(CommandLine& line, Options& options) {
-  line.required("RESULTS", options.results, "rows of penstock sweep, .jsonl");
-  line.optional("SWEEP", options.base,
-                "the sweep or scenario of the rows: for explanations and timelines");
-  line.option("-o,--output", options.output, "the page", "FILE.html");
-  line.settings(options.settings, "as the sweep was given");
-  line.option("--rows", options.rows, "rows on the page at most, default 10000");
-  line.option("--details", options.details,
-              "rows with explanation and timeline at most, default 100");
-  line.replaces(options.replaced);
-}
-
 }  // namespace
 
 constinit extern const CommandEntry report_entry{
@@ -99,7 +78,7 @@ constinit extern const CommandEntry report_entry{
     .summary = "write the results of a sweep as one HTML page",
     .group = CommandGroup::files,
     .example = "penstock report sweep.jsonl base.json -o report.html",
-    .declare = command<Options, declare, report>,
+    .declare = command<Options, report>,
 };
 
 }  // namespace penstock::report_file

@@ -1,34 +1,30 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "experiments/input/files/files.hpp"
-#include "experiments/input/files/json_output.hpp"
-#include "experiments/input/files/output_file.hpp"
 #include "experiments/input/files/table.hpp"
-#include "experiments/input/long_work/progress.hpp"
-#include "experiments/measure/reproduction/report.hpp"
 #include "experiments/measure/reproduction/reproduction.hpp"
 #include "experiments/measure/reproduction/row_simulation.hpp"
 #include "experiments/measure/reproduction/row_values.hpp"
 #include "experiments/program/commands/registry.hpp"
-#include "sim/base/error.hpp"
 
 namespace penstock::reproduce_file {
 namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
-  std::vector<std::string> papers;
-  std::string rows, table, constants, output;
-  std::optional<std::uint32_t> anchor;
-  std::optional<std::uint32_t> scenario_of_row;
-  bool summary = false;
-  bool json = false;
-  Existing replaced = Existing::own;
+struct Options : Arguments {
+  Texts papers = line.required_list("PAPER", "folders with a paper.json, or such files");
+  Text rows = line.option("--rows", "other rows of a table to judge, with its columns", "FILE.csv");
+  Text table = line.option("--table", "the table that is meant; otherwise the first", "NAME");
+  Text constants =
+      line.option("--constants", "constants instead of a fit, as -o writes them", "FILE");
+  Number anchor = line.number("--anchor", "only scale by this row of the table, from 1");
+  Number scenario_of_row = line.number("--scenario", "only print the scenario of a row, from 1");
+  Text output = line.option("-o,--output", "write all tables as Markdown or JSON", "F.md|F.json");
+  Flag summary = line.flag("--summary", "only a line for each judgement");
+  Flag json = line.json();
+  const Existing& replaced = line.replaces();
 };
 
 /// A paper is a folder with a paper.json, or a paper.json file.
@@ -125,21 +121,6 @@ int judge_papers(const Options& options) {
   return print_scenario(options, read_paper(file_of(options.papers.front())));
 }
 
-void declare(CommandLine& line, Options& options) {
-  line.required("PAPER", options.papers, "folders with a paper.json, or such files");
-  line.option("--rows", options.rows, "other rows of a table to judge, with its columns",
-              "FILE.csv");
-  line.option("--table", options.table, "the table that is meant; otherwise the first", "NAME");
-  line.option("--constants", options.constants, "constants instead of a fit, as -o writes them",
-              "FILE");
-  line.option("--anchor", options.anchor, "only scale by this row of the table, from 1");
-  line.option("--scenario", options.scenario_of_row, "only print the scenario of a row, from 1");
-  line.option("-o,--output", options.output, "write all tables as Markdown or JSON", "F.md|F.json");
-  line.flag("--summary", options.summary, "only a line for each judgement");
-  line.json(options.json);
-  line.replaces(options.replaced);
-}
-
 }  // namespace
 
 constinit extern const CommandEntry reproduce_entry{
@@ -147,7 +128,7 @@ constinit extern const CommandEntry reproduce_entry{
     .summary = "compare published numbers of a paper with simulation",
     .group = CommandGroup::validate,
     .example = "penstock reproduce experiments/papers/gpipe -o gpipe.md",
-    .declare = command<Options, declare, judge_papers>,
+    .declare = command<Options, judge_papers>,
 };
 
 }  // namespace penstock::reproduce_file

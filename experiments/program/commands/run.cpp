@@ -1,47 +1,47 @@
 #include "experiments/run/run.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
-#include <optional>
 
-#include "experiments/input/files/files.hpp"
-#include "experiments/input/files/json_output.hpp"
-#include "experiments/input/files/output_file.hpp"
 #include "experiments/input/files/table.hpp"
 #include "experiments/input/formats/chrome_trace.hpp"
 #include "experiments/input/formats/torch_csv.hpp"
-#include "experiments/input/long_work/progress.hpp"
 #include "experiments/program/commands/line/shared_options.hpp"
 #include "experiments/program/commands/registry.hpp"
 #include "experiments/program/pages/run_page.hpp"
 #include "experiments/show/results/chakra_files.hpp"
 #include "experiments/show/results/result_json.hpp"
 #include "experiments/show/results/result_table.hpp"
-#include "sim/base/error.hpp"
 #include "sim/report/memory.hpp"
 #include "sim/timeline/timeline_file.hpp"
 
 namespace penstock::run_file {
 namespace {
 
-struct Options {
-  std::string scenario;
-  std::vector<std::string> settings;
-  std::string engine = "auto";
-  std::optional<std::uint32_t> repeat;
-  bool json = false;
-  ReportOptions report;
-  bool allow_stale = false;
-  std::string order;
-  std::string trace;
-  std::string timeline;
-  std::string chakra;
-  std::string html;
-  PictureFiles pictures;
-  Existing replaced = Existing::own;
+struct Options : Arguments {
+  Text scenario = line.scenario();
+  Texts settings = line.settings();
+  Flag json = line.json("print the result as JSON");
+  Flag all = line.flag("--all", "show every rank, also where there are more than ten");
+  Flag verbose = line.flag("--verbose", "show what ranks hold that run out of memory");
+  Flag allow_stale =
+      line.flag("--allow-stale", "use rows of a profile store that are suspect, too");
+  Text engine = line.choice(
+      "--engine", {"auto", "relax", "events"},
+      "how to simulate: by longest path, event by event, or by the first where it is right",
+      "auto");
+  Number repeat = line.number(
+      "--repeat", "simulate N draws of chance, and tell how the makespan is distributed");
+  Text order = line.option("--write-order", "write the order that was run as PyTorch CSV", "FILE");
+  Text timeline = line.option("--timeline", "write the timeline", "FILE");
+  Text trace = line.option("--trace", "write a Chrome trace (.json or .json.gz)", "FILE");
+  Text chakra = line.option("--chakra",
+                            "write Chakra traces and a configuration for ASTRA-sim: PREFIX.0.et, …",
+                            "PREFIX");
+  Text html = line.option("--html", "write a page: summary, timeline, explanation", "FILE");
+  PictureFiles pictures{{line}};
+  const Existing& replaced = line.replaces();
 };
 
 /// Throws UsageError if the prefix of traces is invalid or matches another output.
@@ -167,32 +167,10 @@ int run_scenario(const Options& options) {
   bar.erase();
   // An output on standard output would be mixed with the report.
   if (std::find(paths.begin(), paths.end(), "-") == paths.end()) {
-    show(options.json ? printed(result_json(result)) : result_table(result, options.report));
+    show(options.json ? printed(result_json(result))
+                      : result_table(result, {.all = options.all, .verbose = options.verbose}));
   }
   return result.findings.empty() ? ExitCode::done : ExitCode::finding;
-}
-
-void declare(CommandLine& line, Options& options) {
-  line.scenario(options.scenario, options.settings);
-  line.json(options.json, "print the result as JSON");
-  line.flag("--all", options.report.all, "show every rank, also where there are more than ten");
-  line.flag("--verbose", options.report.verbose, "show what ranks hold that run out of memory");
-  line.flag("--allow-stale", options.allow_stale,
-            "use rows of a profile store that are suspect, too");
-  line.choice(
-      "--engine", options.engine, {"auto", "relax", "events"},
-      "how to simulate: by longest path, event by event, or by the first where it is right");
-  line.option("--repeat", options.repeat,
-              "simulate N draws of chance, and tell how the makespan is distributed");
-  line.option("--write-order", options.order, "write the order that was run as PyTorch CSV",
-              "FILE");
-  line.option("--timeline", options.timeline, "write the timeline", "FILE");
-  line.option("--trace", options.trace, "write a Chrome trace (.json or .json.gz)", "FILE");
-  line.option("--chakra", options.chakra,
-              "write Chakra traces and a configuration for ASTRA-sim: PREFIX.0.et, …", "PREFIX");
-  line.option("--html", options.html, "write a page: summary, timeline, explanation", "FILE");
-  declare(line, options.pictures);
-  line.replaces(options.replaced);
 }
 
 }  // namespace
@@ -203,7 +181,7 @@ constinit extern const CommandEntry run_entry{
     .group = CommandGroup::simulate,
     .on_first_screen = true,
     .example = "penstock run experiments/scenarios/first_run.json --set /schedule/name=zb-h1",
-    .declare = command<Options, declare, run_scenario>,
+    .declare = command<Options, run_scenario>,
 };
 
 }  // namespace penstock::run_file

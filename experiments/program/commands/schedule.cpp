@@ -1,33 +1,29 @@
-#include <fmt/format.h>
-
-#include <cstdio>
 #include <nlohmann/json.hpp>
-#include <utility>
 
 #include "experiments/input/files/json_input.hpp"
 #include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/files/setting.hpp"
 #include "experiments/input/formats/torch_csv.hpp"
 #include "experiments/input/orders/torch_comms.hpp"
-#include "experiments/program/commands/line/suggestions.hpp"
 #include "experiments/program/commands/registry.hpp"
 #include "schedules/registry.hpp"
-#include "sim/base/error.hpp"
 #include "sim/base/limits.hpp"
 #include "sim/base/named.hpp"
 
 namespace penstock::schedule_file {
 namespace {
 
-struct Options {
-  std::string name;
-  std::optional<std::uint32_t> ranks;
-  std::optional<std::uint32_t> chunks;
-  std::optional<std::uint32_t> microbatches;
-  std::vector<std::string> settings;
-  std::string torch;
-  bool comms = false;
-  bool fsdp = false;
+struct Options : Arguments {
+  Text name = line.required("NAME", "a schedule; see penstock list schedules", suggested_schedules);
+  Number ranks = line.number("--ranks", "pipeline ranks");
+  Number chunks = line.number("--chunks", "stages a rank, where the rule leaves a choice");
+  Number microbatches = line.number("--microbatches", "microbatches of one iteration");
+  Texts settings = line.list("--set", "an option of the rule", "KEY=VALUE");
+  Flag comms =
+      line.flag("--comms", "with sends, receives and reductions, as PyTorch lowers an order");
+  Flag fsdp = line.flag("--fsdp", "with gathering and freeing of weights too; implies --comms");
+  Text torch =
+      line.option("--torch", "the release of PyTorch that loads it; default 2.15", "VERSION");
 };
 
 ScheduleOptions schedule_options(const Options& options) {
@@ -93,20 +89,6 @@ int print_schedule(const Options& options) {
   return ExitCode::done;
 }
 
-void declare(CommandLine& line, Options& options) {
-  line.required("NAME", options.name, "a schedule; see penstock list schedules");
-  line.suggest("NAME", suggested_schedules);
-  line.option("--ranks", options.ranks, "pipeline ranks");
-  line.option("--chunks", options.chunks, "stages a rank, where the rule leaves a choice");
-  line.option("--microbatches", options.microbatches, "microbatches of one iteration");
-  line.option("--set", options.settings, "an option of the rule", "KEY=VALUE");
-  line.flag("--comms", options.comms,
-            "with sends, receives and reductions, as PyTorch lowers an order");
-  line.flag("--fsdp", options.fsdp, "with gathering and freeing of weights too; implies --comms");
-  line.option("--torch", options.torch, "the release of PyTorch that loads it; default 2.15",
-              "VERSION");
-}
-
 }  // namespace
 
 constinit extern const CommandEntry schedule_entry{
@@ -114,7 +96,7 @@ constinit extern const CommandEntry schedule_entry{
     .summary = "print the order of a schedule as PyTorch CSV",
     .group = CommandGroup::plan,
     .example = "penstock schedule 1f1b --ranks 4 --microbatches 8 > order.csv",
-    .declare = command<Options, declare, print_schedule>,
+    .declare = command<Options, print_schedule>,
 };
 
 }  // namespace penstock::schedule_file

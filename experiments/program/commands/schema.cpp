@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <array>
 
 #include "experiments/input/catalogue/catalogue.hpp"
@@ -16,21 +14,25 @@ struct Schema {
   const char* kind;
   std::string_view (*text)();
 };
-constexpr std::array schemas{Schema{"scenario", scenario_schema_text}, Schema{"profile", profile_schema},
-                             Schema{"paper", paper_schema}, Schema{"catalogue", catalogue_schema},
-                             Schema{"sweep", sweep_schema}};
+constexpr std::array schemas{Schema{"scenario", scenario_schema_text},
+                             Schema{"profile", profile_schema}, Schema{"paper", paper_schema},
+                             Schema{"catalogue", catalogue_schema}, Schema{"sweep", sweep_schema}};
 
-Runner declare(CommandLine& line) {
-  auto kind = std::make_shared<std::string>();
+std::vector<std::string> kinds() {
   std::vector<std::string> kinds;
   for (const Schema& schema : schemas) kinds.emplace_back(schema.kind);
-  line.required_choice("KIND", *kind, kinds, "the kind of file");
-  return [kind] {
-    for (const Schema& schema : schemas) {
-      if (*kind == schema.kind) show(schema.text());
-    }
-    return ExitCode::done;
-  };
+  return kinds;
+}
+
+struct Options : Arguments {
+  Text kind = line.required_choice("KIND", kinds(), "the kind of file");
+};
+
+int print_schema(const Options& options) {
+  for (const Schema& schema : schemas) {
+    if (options.kind == schema.kind) show(schema.text());
+  }
+  return ExitCode::done;
 }
 
 }  // namespace
@@ -40,7 +42,7 @@ constinit extern const CommandEntry schema_entry{
     .summary = "print the JSON schema of a kind of file",
     .group = CommandGroup::help,
     .example = "penstock schema scenario > scenario.schema.json",
-    .declare = declare,
+    .declare = command<Options, print_schema>,
 };
 
 }  // namespace penstock::schema_file

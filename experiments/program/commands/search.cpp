@@ -1,36 +1,35 @@
-#include <fmt/format.h>
-
-#include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <optional>
 
-#include "experiments/input/files/files.hpp"
-#include "experiments/input/files/json_output.hpp"
-#include "experiments/input/files/output_file.hpp"
 #include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/formats/torch_csv.hpp"
 #include "experiments/input/long_work/interruption.hpp"
-#include "experiments/input/long_work/progress.hpp"
 #include "experiments/plan/order_search/order_hunt.hpp"
 #include "experiments/program/commands/registry.hpp"
-#include "sim/base/error.hpp"
 
 namespace penstock::search_file {
 namespace {
 
 constexpr double longest_budget_s = 1e6;
 
-struct Options {
-  std::string scenario;
-  std::vector<std::string> settings;
-  std::string memory, budget;
-  std::optional<std::uint32_t> seed, evaluations;
-  std::string order, scenario_out;
-  bool keeps_placement = false;
-  bool chooses_recomputation = false;
-  bool json = false;
-  Existing replaced = Existing::own;
+struct Options : Arguments {
+  Text scenario = line.required("SCENARIO", "scenario file (JSON), - for standard input");
+  Text order = line.option("-o,--output", "write the order found as PyTorch CSV", "ORDER.csv");
+  Text scenario_out = line.option("--scenario", "write a scenario that runs that order", "FILE");
+  Flag json = line.json("print everything as JSON");
+  const Existing& replaced = line.replaces();
+  Heading what_to_search = line.group("What to search");
+  Text memory = line.option("--memory", "capacity of a rank, in bytes or with a unit", "BYTES");
+  Texts settings = line.settings();
+  Flag keeps_placement =
+      line.flag("--keep-placement", "only the scenario's own placement of stages on ranks");
+  Flag chooses_recomputation =
+      line.flag("--recompute", "choose which of the recomputed activations are kept");
+  Heading for_how_long = line.group("For how long");
+  Text budget = line.option("--budget", "time for the search, 4 by default", "SECONDS");
+  Number evaluations =
+      line.number("--evaluations", "orders to time instead, for the same result everywhere");
+  Number seed = line.number("--seed", "of the random numbers, 1 by default");
 };
 
 double budget_of(const std::string& text) {
@@ -112,26 +111,6 @@ int search(const Options& options) {
   return result.fits ? ExitCode::done : ExitCode::finding;
 }
 
-void declare(CommandLine& line, Options& options) {
-  line.required("SCENARIO", options.scenario, "scenario file (JSON), - for standard input");
-  line.option("-o,--output", options.order, "write the order found as PyTorch CSV", "ORDER.csv");
-  line.option("--scenario", options.scenario_out, "write a scenario that runs that order", "FILE");
-  line.json(options.json, "print everything as JSON");
-  line.replaces(options.replaced);
-  line.group("What to search");
-  line.option("--memory", options.memory, "capacity of a rank, in bytes or with a unit", "BYTES");
-  line.settings(options.settings);
-  line.flag("--keep-placement", options.keeps_placement,
-            "only the scenario's own placement of stages on ranks");
-  line.flag("--recompute", options.chooses_recomputation,
-            "choose which of the recomputed activations are kept");
-  line.group("For how long");
-  line.option("--budget", options.budget, "time for the search, 4 by default", "SECONDS");
-  line.option("--evaluations", options.evaluations,
-              "orders to time instead, for the same result everywhere");
-  line.option("--seed", options.seed, "of the random numbers, 1 by default");
-}
-
 }  // namespace
 
 constinit extern const CommandEntry search_entry{
@@ -139,7 +118,7 @@ constinit extern const CommandEntry search_entry{
     .summary = "find a better order than any named schedule, within the memory",
     .group = CommandGroup::plan,
     .example = "penstock search experiments/scenarios/first_run.json --budget 2 -o order.csv",
-    .declare = command<Options, declare, search>,
+    .declare = command<Options, search>,
 };
 
 }  // namespace penstock::search_file

@@ -1,15 +1,8 @@
-#include <fmt/format.h>
-
 #include <cstdlib>
 #include <filesystem>
-#include <memory>
-#include <optional>
 
-#include "experiments/input/files/files.hpp"
-#include "experiments/input/files/output_file.hpp"
 #include "experiments/input/files/table.hpp"
 #include "experiments/input/long_work/interruption.hpp"
-#include "experiments/input/long_work/progress.hpp"
 #include "experiments/plan/sweeps/configured.hpp"
 #include "experiments/plan/sweeps/result_log.hpp"
 #include "experiments/plan/sweeps/run_sweep.hpp"
@@ -18,20 +11,30 @@
 #include "experiments/plan/sweeps/tables/row_table.hpp"
 #include "experiments/plan/sweeps/tables/table_plots.hpp"
 #include "experiments/program/cluster/dealing.hpp"
-#include "experiments/program/commands/line/suggestions.hpp"
 #include "experiments/program/commands/registry.hpp"
-#include "sim/base/error.hpp"
 
 namespace penstock::sweep_file {
 namespace {
 
-struct Options {
-  std::vector<std::string> files;
-  std::vector<std::string> axes, conditions, settings, results;
-  std::optional<std::uint32_t> sample, seed, jobs;
-  std::string method = "sobol";
-  std::string output, shard, plot;
-  Existing replaced = Existing::own;
+struct Options : Arguments {
+  Texts files = line.required_list(
+      "SWEEP", "a sweep or a scenario; or merge and shards; or export and results");
+  Text output =
+      line.option("-o,--output", "file of results, JSON Lines; goes on where it ends", "OUT.jsonl");
+  Number jobs = line.number("-j,--jobs", "threads, default one per core");
+  Text shard = line.option("--shard",
+                           "only part I of N; default: from a Slurm job array or Open MPI", "I/N");
+  Text plot = line.option("--plot", "draw the bubble: .svg, .png or .pdf", "FILE");
+  const Existing& replaced = line.replaces();
+  Heading configurations = line.group("Configurations");
+  Texts axes = line.list("--vary", "an axis: A,B,C, FROM..TO:STEP or FROM..TO*FACTOR",
+                         "/POINTER=VALUES", suggested_settings);
+  Texts conditions = line.list("--where", "only those that fulfil it", "/POINTER<=2*/POINTER");
+  Texts settings = line.settings("change every scenario");
+  Number sample = line.number("--sample", "draw this many points instead of all combinations");
+  Text method = line.choice("--method", {"random", "sobol"}, "how to draw; default sobol", "sobol");
+  Number seed = line.number("--seed", "of random points, default 1");
+  Texts results = line.list("--result", "a further value, out of run --json", "/POINTER");
   bool dealt = false;  // over the processes of an MPI job
 };
 
@@ -226,28 +229,6 @@ int sweep(const Options& options) {
   return run(own);
 }
 
-void declare(CommandLine& line, Options& options) {
-  line.required("SWEEP", options.files,
-                "a sweep or a scenario; or merge and shards; or export and results");
-  line.option("-o,--output", options.output, "file of results, JSON Lines; goes on where it ends",
-              "OUT.jsonl");
-  line.option("-j,--jobs", options.jobs, "threads, default one per core");
-  line.option("--shard", options.shard,
-              "only part I of N; default: from a Slurm job array or Open MPI", "I/N");
-  line.option("--plot", options.plot, "draw the bubble: .svg, .png or .pdf", "FILE");
-  line.replaces(options.replaced);
-  line.group("Configurations");
-  line.option("--vary", options.axes, "an axis: A,B,C, FROM..TO:STEP or FROM..TO*FACTOR",
-              "/POINTER=VALUES");
-  line.suggest("--vary", suggested_settings);
-  line.option("--where", options.conditions, "only those that fulfil it", "/POINTER<=2*/POINTER");
-  line.settings(options.settings, "change every scenario");
-  line.option("--sample", options.sample, "draw this many points instead of all combinations");
-  line.choice("--method", options.method, {"random", "sobol"}, "how to draw; default sobol");
-  line.option("--seed", options.seed, "of random points, default 1");
-  line.option("--result", options.results, "a further value, out of run --json", "/POINTER");
-}
-
 }  // namespace
 
 constinit extern const CommandEntry sweep_entry{
@@ -257,7 +238,7 @@ constinit extern const CommandEntry sweep_entry{
     .example =
         "penstock sweep base.json --vary /schedule/name=gpipe,1f1b,zb-h1 "
         "--vary /schedule/microbatches=8..64:8 -o sweep.jsonl",
-    .declare = command<Options, declare, sweep>,
+    .declare = command<Options, sweep>,
 };
 
 }  // namespace penstock::sweep_file

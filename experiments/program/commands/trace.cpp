@@ -1,13 +1,7 @@
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "experiments/input/files/files.hpp"
-#include "experiments/input/files/json_output.hpp"
-#include "experiments/input/files/output_file.hpp"
 #include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/files/table.hpp"
 #include "experiments/input/formats/torch_csv.hpp"
@@ -15,10 +9,8 @@
 #include "experiments/measure/measured_runs/measured_run.hpp"
 #include "experiments/measure/measured_runs/merged_times.hpp"
 #include "experiments/measure/measured_runs/outputs.hpp"
-#include "experiments/program/commands/line/suggestions.hpp"
 #include "experiments/program/commands/registry.hpp"
 #include "schedules/registry.hpp"
-#include "sim/base/error.hpp"
 #include "sim/base/limits.hpp"
 #include "sim/base/named.hpp"
 #include "sim/timeline/timeline_file.hpp"
@@ -26,23 +18,31 @@
 namespace penstock::trace_file {
 namespace {
 
-struct Options {
-  std::vector<std::string> files;
-  std::vector<std::string> patterns;
-  std::string schedule;
-  std::optional<std::uint32_t> microbatches;
-  std::optional<std::uint32_t> chunks;
-  std::string pipeline_ranks;
-  std::optional<std::uint32_t> step;
-  std::optional<std::uint32_t> samples;
-  bool gaps = false;
-  bool preview = false;
-  bool json = false;
-  std::string timeline;
-  std::string profile;
-  std::string scenario;
-  std::string order;
-  Existing replaced = Existing::own;
+struct Options : Arguments {
+  Texts all_files =
+      line.required_list("FILE", "traces of PyTorch's profiler, one a rank; a folder a run");
+  Flag preview = line.flag("--preview", "only tell which names are ops and which are not");
+  Texts patterns = line.list(
+      "--pattern", "how names of annotations read, such as \"mb{microbatch} {pass} s{stage}\"",
+      "TEXT");
+  Text schedule = line.option(
+      "--schedule", "the order that ran: a schedule, or a .csv file of PyTorch's notation", "NAME",
+      suggested_schedules);
+  Number microbatches = line.number("--microbatches", "with --schedule: of one iteration");
+  Number chunks = line.number("--chunks", "with --schedule: stages a rank");
+  Flag gaps = line.flag("--gaps", "tell ops by messages, even where annotations match");
+  Text pipeline_ranks =
+      line.option("--pipeline-ranks",
+                  "the job's ranks that form the pipeline, from the first stage on", "\"0,8,16\"");
+  Number step = line.number("--step", "the step for order and timeline; else the last whole one");
+  Number samples = line.number("--samples", "for the profile: of a microbatch, default 1");
+  Text timeline = line.option("--timeline", "write the step as a timeline", "FILE");
+  Text profile = line.option("--profile", "write medians by stage as a profile", "FILE");
+  Text scenario = line.option("--scenario", "write a scenario that simulates it", "FILE");
+  Text order = line.option("--write-order", "write the order as PyTorch CSV", "FILE");
+  const Existing& replaced = line.replaces();
+  Flag json = line.json("print the result as JSON");
+  std::vector<std::string> files = {};  // of one run
 };
 
 // ---- input ----
@@ -58,24 +58,20 @@ std::vector<OpPattern> patterns_of(const Options& options) {
 /// "0,8,16": one rank per file, each once.
 std::vector<std::uint32_t> pipeline_ranks_of(const Options& options) {
   std::vector<std::uint32_t> ranks;
-  const char* at = options.pipeline_ranks.data();
-  const char* const end = at + options.pipeline_ranks.size();
+  if (options.pipeline_ranks.empty()) return ranks;
   const auto refuse = [&] {
     throw UsageError(
         fmt::format("--pipeline-ranks \"{}\": expected a list like \"0,8,16\": a rank of "
                     "the job for each of the {} files, from the first stage on",
                     options.pipeline_ranks, options.files.size()));
   };
-  while (at != end) {
-    std::uint32_t rank = 0;
-    const auto [rest, error] = std::from_chars(at, end, rank);
-    const bool twice = std::ranges::find(ranks, rank) != ranks.end();
-    if (error != std::errc{} || twice || (rest != end && (*rest != ',' || rest + 1 == end)))
-      refuse();
-    ranks.push_back(rank);
-    at = rest == end ? end : rest + 1;
+  const std::string list = options.pipeline_ranks + ",";
+  for (std::string_view rest = list; !rest.empty();) {
+    const auto rank = whole_number<std::uint32_t>(take_until(rest, ','));
+    if (!rank || std::ranges::find(ranks, *rank) != ranks.end()) refuse();
+    ranks.push_back(*rank);
   }
-  if (!ranks.empty() && ranks.size() != options.files.size()) refuse();
+  if (ranks.size() != options.files.size()) refuse();
   return ranks;
 }
 
@@ -153,7 +149,7 @@ std::string seen_from(const std::string& file, const std::string& other) {
 void check_files(const Options& options) {
   const std::vector<std::string> outputs{options.timeline, options.profile, options.scenario,
                                          options.order};
-  check_outputs(outputs, options.files, options.replaced);
+  check_outputs(outputs, options.all_files, options.replaced);
   const bool writes = std::any_of(outputs.begin(), outputs.end(),
                                   [](const std::string& path) { return !path.empty(); });
   if (options.preview && writes) throw UsageError("--preview writes no files");
@@ -246,7 +242,7 @@ void print_runs(const Options& options, const std::vector<MeasuredRun>& runs,
 int read_traces(const Options& options) {
   check_files(options);
   if (options.samples) within("--samples", options.samples, 1'000'000'000);
-  const auto files = options.preview ? FileLists{options.files} : runs_of(options.files);
+  const auto files = options.preview ? FileLists{options.all_files} : runs_of(options.all_files);
   if (files.size() > 1 && options.json) {
     throw UsageError("--json goes with the traces of one run");
   }
@@ -269,29 +265,6 @@ int read_traces(const Options& options) {
   return as_named ? ExitCode::done : ExitCode::finding;
 }
 
-void declare(CommandLine& line, Options& options) {
-  line.required("FILE", options.files, "traces of PyTorch's profiler, one a rank; a folder a run");
-  line.flag("--preview", options.preview, "only tell which names are ops and which are not");
-  line.option("--pattern", options.patterns,
-              "how names of annotations read, such as \"mb{microbatch} {pass} s{stage}\"", "TEXT");
-  line.option("--schedule", options.schedule,
-              "the order that ran: a schedule, or a .csv file of PyTorch's notation", "NAME");
-  line.suggest("--schedule", suggested_schedules);
-  line.option("--microbatches", options.microbatches, "with --schedule: of one iteration");
-  line.option("--chunks", options.chunks, "with --schedule: stages a rank");
-  line.flag("--gaps", options.gaps, "tell ops by messages, even where annotations match");
-  line.option("--pipeline-ranks", options.pipeline_ranks,
-              "the job's ranks that form the pipeline, from the first stage on", "\"0,8,16\"");
-  line.option("--step", options.step, "the step for order and timeline; else the last whole one");
-  line.option("--samples", options.samples, "for the profile: of a microbatch, default 1");
-  line.option("--timeline", options.timeline, "write the step as a timeline", "FILE");
-  line.option("--profile", options.profile, "write medians by stage as a profile", "FILE");
-  line.option("--scenario", options.scenario, "write a scenario that simulates it", "FILE");
-  line.option("--write-order", options.order, "write the order as PyTorch CSV", "FILE");
-  line.replaces(options.replaced);
-  line.json(options.json, "print the result as JSON");
-}
-
 }  // namespace
 
 constinit extern const CommandEntry trace_entry{
@@ -299,7 +272,7 @@ constinit extern const CommandEntry trace_entry{
     .summary = "read traces of the PyTorch profiler",
     .group = CommandGroup::files,
     .example = "penstock trace rank*.json.gz --timeline run.timeline --scenario run.json",
-    .declare = command<Options, declare, read_traces>,
+    .declare = command<Options, read_traces>,
 };
 
 }  // namespace penstock::trace_file

@@ -1,12 +1,7 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "experiments/input/files/files.hpp"
-#include "experiments/input/files/json_output.hpp"
-#include "experiments/input/files/output_file.hpp"
 #include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/long_work/interruption.hpp"
 #include "experiments/measure/validation/gpu_program.hpp"
@@ -14,9 +9,7 @@
 #include "experiments/measure/validation/torch_validation.hpp"
 #include "experiments/measure/validation/validation.hpp"
 #include "experiments/program/commands/line/shared_options.hpp"
-#include "experiments/program/commands/line/suggestions.hpp"
 #include "experiments/program/commands/registry.hpp"
-#include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
 #include "sim/timeline/timeline_file.hpp"
 #include "validate/launch/rendezvous.hpp"
@@ -27,24 +20,66 @@ namespace {
 constexpr std::uint32_t least_iterations = 20;
 constexpr std::uint32_t most_iterations = 10'000;
 
-struct Options {
-  std::string scenario;
-  std::vector<std::string> settings;
-  std::string backend = "cpu_logical";
-  std::optional<std::uint32_t> iterations;
-  std::string schedules;
-  std::optional<std::uint32_t> action_us;
-  std::optional<std::uint32_t> processes;
-  std::string bodies = "auto";
-  std::string links;
-  std::vector<std::string> nccl;
-  std::string gpu_program;
-  std::string keep;
-  TorchFlags torch;
-  std::string timeline;
-  std::string simulated;
-  bool json = false;
-  Existing replaced = Existing::own;
+/// What actions do on a GPU, by name.
+constexpr std::pair<std::string_view, ActionWork> device_works[] = {
+    {"spin", ActionWork::spin},
+    {"flops", ActionWork::flops},
+    {"bytes", ActionWork::bytes},
+    {"products", ActionWork::products},
+    {"transformer", ActionWork::transformer},
+    {"gated_transformer", ActionWork::gated_transformer},
+    {"convolution", ActionWork::convolution},
+    {"conditional_convolution", ActionWork::conditional_convolution},
+};
+
+std::optional<ActionWork> device_work(const std::string& bodies) {
+  for (const auto& [name, work] : device_works) {
+    if (name == bodies) return work;
+  }
+  return std::nullopt;
+}
+
+/// The values of --bodies.
+std::vector<std::string> body_names() {
+  std::vector<std::string> names = {"auto", "busy", "layers", "sleep"};
+  for (const auto& [name, work] : device_works) names.emplace_back(name);
+  std::ranges::sort(names);
+  return names;
+}
+
+struct Options : Arguments {
+  Text scenario = line.scenario();
+  Texts settings = line.settings();
+  Text backend =
+      line.choice("--backend", words_of(backend_entries()), "what runs the plan", "cpu_logical");
+  Number iterations = line.number("--iterations", "how many clean iterations to measure, from 20");
+  Text schedules = line.option(
+      "--schedules",
+      "run it with each of these, and say whether simulation puts them in the right order",
+      "all|NAME,NAME...", suggested_schedules_or_all);
+  Number action_us =
+      line.number("--action-us", "how long an action is to take on average, in microseconds");
+  Number processes = line.number(
+      "--processes",
+      "over how many processes to spread the ranks, which then talk by TCP; 1 by default");
+  Text bodies = line.choice("--bodies", body_names(), "what actions do", "auto");
+  Text links =
+      line.choice("--links", {"host", "paced"},
+                  "cuda_single*: copies through host memory, or as fast as links; default paced");
+  Texts nccl = line.list(
+      "--nccl",
+      "cuda_multi*: min_ctas and max_ctas bound the blocks of NCCL's kernels, split_share=1 "
+      "shares resources of communicators",
+      "KEY=N");
+  Text gpu_program = line.option("--gpu-program",
+                                 "only write what a GPU would run, for penstock_gpu_check", "FILE");
+  TorchFlags torch{{line}};
+  Text keep = line.option("--keep", "torch_*: keep scripts, orders and traces here", "FOLDER");
+  Text timeline = line.option("--timeline", "write the timeline of the median iteration", "FILE");
+  Text simulated = line.option(
+      "--simulated", "write the timeline that was simulated with profiled lengths", "FILE");
+  const Existing& replaced = line.replaces();
+  Flag json = line.json("print the result as JSON");
 };
 
 void check_files(const Options& options) {
@@ -93,33 +128,6 @@ void check_torch_options(const Options& options, const BackendEntry& backend) {
   if (const char* const flag = given(options.torch)) wrong = flag;
   if (wrong == nullptr) return;
   throw UsageError(fmt::format("{} goes with --backend torch_gloo or torch_nccl", wrong));
-}
-
-/// What actions do on a GPU, by name.
-constexpr std::pair<std::string_view, ActionWork> device_works[] = {
-    {"spin", ActionWork::spin},
-    {"flops", ActionWork::flops},
-    {"bytes", ActionWork::bytes},
-    {"products", ActionWork::products},
-    {"transformer", ActionWork::transformer},
-    {"gated_transformer", ActionWork::gated_transformer},
-    {"convolution", ActionWork::convolution},
-    {"conditional_convolution", ActionWork::conditional_convolution},
-};
-
-std::optional<ActionWork> device_work(const std::string& bodies) {
-  for (const auto& [name, work] : device_works) {
-    if (name == bodies) return work;
-  }
-  return std::nullopt;
-}
-
-/// The values of --bodies.
-std::vector<std::string> body_names() {
-  std::vector<std::string> names = {"auto", "busy", "layers", "sleep"};
-  for (const auto& [name, work] : device_works) names.emplace_back(name);
-  std::ranges::sort(names);
-  return names;
 }
 
 /// Of "min_ctas=2", "max_ctas=8" and "split_share=1".
@@ -269,37 +277,6 @@ int run_validation(const Options& options) {
   return exit_code(validation);
 }
 
-void declare(CommandLine& line, Options& options) {
-  line.scenario(options.scenario, options.settings);
-  line.choice("--backend", options.backend, words_of(backend_entries()), "what runs the plan");
-  line.option("--iterations", options.iterations, "how many clean iterations to measure, from 20");
-  line.option("--schedules", options.schedules,
-              "run it with each of these, and say whether simulation puts them in the right order",
-              "all|NAME,NAME...");
-  line.suggest("--schedules", suggested_schedules_or_all);
-  line.option("--action-us", options.action_us,
-              "how long an action is to take on average, in microseconds");
-  line.option("--processes", options.processes,
-              "over how many processes to spread the ranks, which then talk by TCP; 1 by default");
-  line.choice("--bodies", options.bodies, body_names(), "what actions do");
-  line.choice("--links", options.links, {"host", "paced"},
-              "cuda_single*: copies through host memory, or as fast as links; default paced");
-  line.option(
-      "--nccl", options.nccl,
-      "cuda_multi*: min_ctas and max_ctas bound the blocks of NCCL's kernels, split_share=1 "
-      "shares resources of communicators",
-      "KEY=N");
-  line.option("--gpu-program", options.gpu_program,
-              "only write what a GPU would run, for penstock_gpu_check", "FILE");
-  declare(line, options.torch);
-  line.option("--keep", options.keep, "torch_*: keep scripts, orders and traces here", "FOLDER");
-  line.option("--timeline", options.timeline, "write the timeline of the median iteration", "FILE");
-  line.option("--simulated", options.simulated,
-              "write the timeline that was simulated with profiled lengths", "FILE");
-  line.replaces(options.replaced);
-  line.json(options.json, "print the result as JSON");
-}
-
 }  // namespace
 
 constinit extern const CommandEntry validate_entry{
@@ -308,7 +285,7 @@ constinit extern const CommandEntry validate_entry{
     .group = CommandGroup::validate,
     .on_first_screen = true,
     .example = "penstock validate experiments/scenarios/first_run.json --backend cpu_logical",
-    .declare = command<Options, declare, run_validation>,
+    .declare = command<Options, run_validation>,
 };
 
 }  // namespace penstock::validate_file

@@ -1,23 +1,19 @@
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <filesystem>
-#include <memory>
-#include <string>
-#include <vector>
 
 #include "experiments/program/commands/registry.hpp"
 
 namespace penstock::view_file {
 namespace {
 
-struct Options {
-  std::vector<std::string> files;
-  std::string screenshot;
-  std::string size;
-  std::string theme;
-  std::string select;
-  bool compare = false;
+struct Options : Arguments {
+  Texts files = line.optional_list("FILE", "scenarios, timelines, orders (.csv), traces");
+  Flag compare = line.flag("--compare", "the first run against the others, on one axis");
+  Text select = line.option("--select", "select the first op that fits a search", "QUERY");
+  Text theme = line.choice("--theme", {"light", "dark", "contrast"}, "default: the system's");
+  Text screenshot = line.option("--screenshot", "write a picture, without a display", "OUT.png");
+  Text size = line.option("--size", "of the window, default 1440x900", "WxH");
 };
 
 /// The places of the viewer, best first: installed beside this program, or built beside it.
@@ -58,15 +54,6 @@ int start_viewer(const Options& options) {
   return ExitCode::machine_cannot;
 }
 
-void declare(CommandLine& line, Options& options) {
-  line.optional("FILE", options.files, "scenarios, timelines, orders (.csv), traces");
-  line.flag("--compare", options.compare, "the first run against the others, on one axis");
-  line.option("--select", options.select, "select the first op that fits a search", "QUERY");
-  line.choice("--theme", options.theme, {"light", "dark", "contrast"}, "default: the system's");
-  line.option("--screenshot", options.screenshot, "write a picture, without a display", "OUT.png");
-  line.option("--size", options.size, "of the window, default 1440x900", "WxH");
-}
-
 }  // namespace
 
 constinit extern const CommandEntry view_entry{
@@ -74,7 +61,7 @@ constinit extern const CommandEntry view_entry{
     .summary = "open the viewer",
     .group = CommandGroup::simulate,
     .example = "penstock view experiments/scenarios/first_run.json",
-    .declare = command<Options, declare, start_viewer>,
+    .declare = command<Options, start_viewer>,
 };
 
 }  // namespace penstock::view_file

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cctype>
 #include <nlohmann/json.hpp>
-#include <string_view>
 #include <vector>
 
 #include "experiments/input/files/json_input.hpp"

@@ -9,7 +9,6 @@
 #include "experiments/input/scenario/document.hpp"
 #include "experiments/plan/sweeps/configured.hpp"
 #include "experiments/plan/sweeps/row_text.hpp"
-#include "experiments/run/run.hpp"
 #include "experiments/show/explanation/explanation.hpp"
 #include "experiments/show/results/result_table.hpp"
 #include "experiments/show/results/run_summary.hpp"

@@ -8,18 +8,14 @@
 #include <memory>
 #include <queue>
 #include <set>
-#include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "experiments/input/files/files.hpp"
 #include "experiments/input/files/table.hpp"
 #include "experiments/plan/sweeps/configured.hpp"
 #include "experiments/plan/sweeps/row_text.hpp"
-#include "experiments/plan/sweeps/tables/row_table.hpp"
 #include "experiments/plan/sweeps/tables/table_plots.hpp"
-#include "experiments/program/pages/result_page.hpp"
 #include "experiments/program/pages/run_page.hpp"
 #include "sim/base/error.hpp"
 

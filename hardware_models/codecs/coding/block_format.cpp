@@ -47,6 +47,10 @@ BlockFormat shared_format(const CodecNumbers& numbers) {
   return format;
 }
 
+std::uint32_t value_bits(const CodecNumbers& numbers) {
+  return numbers.whole("exponent_bits") + numbers.whole("block") * numbers.whole("bits");
+}
+
 std::uint32_t exponent_code(float magnitude, std::uint32_t bits) {
   if (!std::isfinite(magnitude)) return not_finite(bits);
   if (magnitude == 0) return 0;

@@ -93,9 +93,6 @@ void put_values(const BlockFormat& format, std::span<const float> block, BitWrit
 void get_values(const BlockFormat& format, BitReader& packed, std::span<float> block);
 
 /// Bits of a packed block.
-constexpr std::uint32_t value_bits(std::uint32_t block, std::uint32_t mantissa_bits,
-                                   std::uint32_t exponent_bits) {
-  return exponent_bits + block * mantissa_bits;
-}
+std::uint32_t value_bits(const CodecNumbers& numbers);
 
 }  // namespace penstock

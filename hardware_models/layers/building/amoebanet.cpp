@@ -5,7 +5,6 @@
 #include <cmath>
 #include <vector>
 
-#include "hardware_models/layers/building/building.hpp"
 #include "hardware_models/layers/building/convolution.hpp"
 #include "sim/base/error.hpp"
 
@@ -83,10 +82,7 @@ class Cell {
 
   void add(const Convolution& convolution) { add_convolution(work_, convolution, shape_); }
 
-  void vector(double bytes) {
-    work_.kernels.push_back(vector_kernel(Pass::forward, bytes));
-    work_.kernels.push_back(vector_kernel(Pass::backward_input, bytes));
-  }
+  void vector(double bytes) { add_vector(work_, bytes, bytes); }
 
   /// A convolution between two 1x1 convolutions: to a quarter of the channels and back.
   void narrow(const State& from, const State& to, std::span<const Convolution> inner) {

@@ -35,9 +35,34 @@ struct CellTable {
   double stride = 1;                    // of steps that read one of the two initial states
 };
 
-/// The cells of AmoebaNet-D, in the files of their kinds.
-extern const CellTable amoebanet_normal_table;
-extern const CellTable amoebanet_reduction_table;
+/// The cells of AmoebaNet-D as in torchgpipe (benchmarks/models/amoebanet/genotype.py). It
+/// concatenates the states of the normal cell that TensorFlow does, not those of the paper.
+inline constexpr std::array<std::size_t, 4> normal_joined{0, 3, 4, 6};
+inline constexpr CellTable amoebanet_normal_table{{{{1, CellOperation::conv_1x1},
+                                                    {1, CellOperation::max_pool_3x3},
+                                                    {1, CellOperation::none},
+                                                    {0, CellOperation::conv_1x7_7x1},
+                                                    {0, CellOperation::conv_1x1},
+                                                    {0, CellOperation::conv_1x7_7x1},
+                                                    {2, CellOperation::max_pool_3x3},
+                                                    {2, CellOperation::none},
+                                                    {1, CellOperation::avg_pool_3x3},
+                                                    {5, CellOperation::conv_1x1}}},
+                                                  normal_joined,
+                                                  1};
+inline constexpr std::array<std::size_t, 3> reduction_joined{4, 5, 6};
+inline constexpr CellTable amoebanet_reduction_table{{{{0, CellOperation::max_pool_2x2},
+                                                       {0, CellOperation::max_pool_3x3},
+                                                       {2, CellOperation::none},
+                                                       {1, CellOperation::conv_3x3},
+                                                       {2, CellOperation::conv_1x7_7x1},
+                                                       {2, CellOperation::max_pool_3x3},
+                                                       {3, CellOperation::none},
+                                                       {1, CellOperation::max_pool_2x2},
+                                                       {2, CellOperation::avg_pool_3x3},
+                                                       {3, CellOperation::conv_1x1}}},
+                                                     reduction_joined,
+                                                     2};
 
 inline constexpr std::array cell_parameters{
     Parameter{"channels_before", "channels from the cell before the previous one", std::nullopt},

@@ -9,12 +9,6 @@
 namespace penstock {
 namespace {
 
-/// The bytes of a collective are those of the whole tensor.
-void add(LayerWork& work, const CellShape& shape, Pass pass, CollectiveKind kind, double numbers) {
-  const double bytes = shape.tokens() * numbers * shape.activation_size;
-  work.collectives.push_back({.pass = pass, .kind = kind, .group = Group::tensor, .bytes = bytes});
-}
-
 /// Outputs of the first dense layer per token.
 double wide(const FeedForward& network) { return network.intermediate * (network.gated ? 2 : 1); }
 
@@ -33,6 +27,15 @@ Kernel matrix_kernel(Pass pass, const MatrixProduct& product, double number_byte
 }
 
 Kernel vector_kernel(Pass pass, double bytes) { return {.pass = pass, .bytes = bytes}; }
+
+void add_vector(LayerWork& work, double forward_bytes, double backward_bytes) {
+  work.kernels.push_back(vector_kernel(Pass::forward, forward_bytes));
+  work.kernels.push_back(vector_kernel(Pass::backward_input, backward_bytes));
+}
+
+void add_collective(LayerWork& work, Pass pass, CollectiveKind kind, double bytes) {
+  work.collectives.push_back({.pass = pass, .kind = kind, .group = Group::tensor, .bytes = bytes});
+}
 
 void add_dense(LayerWork& work, const MatrixProduct& product, double number_bytes) {
   const auto& [rows, inner, columns, batch] = product;
@@ -58,8 +61,7 @@ void add_residual(LayerWork& work, const CellShape& shape, double hidden, bool d
   const double mask = dropout ? numbers : 0;
   // Before I the gradient also passes the mask alone.
   const double masked = dropout ? 2 * numbers * shape.activation_size + mask : 0;
-  work.kernels.push_back(vector_kernel(Pass::forward, sum + mask));
-  work.kernels.push_back(vector_kernel(Pass::backward_input, sum + masked));
+  add_vector(work, sum + mask, sum + masked);
   work.kept_bytes += mask;
   work.kept_selective_bytes += mask;
 }
@@ -89,24 +91,26 @@ double LayerNumbers::share(std::string_view name, double degree, std::string_vie
 
 void enter_tensor_group(LayerWork& work, const CellShape& shape, double numbers) {
   if (shape.tensor == 1) return;
+  const double bytes = shape.tokens() * numbers * shape.activation_size;
   if (!shape.sequence_parallel) {
-    add(work, shape, Pass::backward_input, CollectiveKind::all_reduce, numbers);
+    add_collective(work, Pass::backward_input, CollectiveKind::all_reduce, bytes);
     return;
   }
-  add(work, shape, Pass::forward, CollectiveKind::all_gather, numbers);
-  add(work, shape, Pass::backward_input, CollectiveKind::reduce_scatter, numbers);
-  add(work, shape, Pass::backward_weight, CollectiveKind::all_gather, numbers);
-  work.workspace_bytes += shape.tokens() * numbers * shape.activation_size;
+  add_collective(work, Pass::forward, CollectiveKind::all_gather, bytes);
+  add_collective(work, Pass::backward_input, CollectiveKind::reduce_scatter, bytes);
+  add_collective(work, Pass::backward_weight, CollectiveKind::all_gather, bytes);
+  work.workspace_bytes += bytes;
 }
 
 void leave_tensor_group(LayerWork& work, const CellShape& shape, double numbers, Pass backward) {
   if (shape.tensor == 1) return;
+  const double bytes = shape.tokens() * numbers * shape.activation_size;
   if (!shape.sequence_parallel) {
-    add(work, shape, Pass::forward, CollectiveKind::all_reduce, numbers);
+    add_collective(work, Pass::forward, CollectiveKind::all_reduce, bytes);
     return;
   }
-  add(work, shape, Pass::forward, CollectiveKind::reduce_scatter, numbers);
-  add(work, shape, backward, CollectiveKind::all_gather, numbers);
+  add_collective(work, Pass::forward, CollectiveKind::reduce_scatter, bytes);
+  add_collective(work, backward, CollectiveKind::all_gather, bytes);
 }
 
 double weights_of(const FeedForward& network) {
@@ -120,8 +124,7 @@ void add_feed_forward(LayerWork& work, const FeedForward& network, const CellSha
   const double inside = number * (wide(network) + intermediate);
   const double gradient = number * wide(network);
   add_dense(work, {rows, hidden, wide(network), networks}, shape.activation_size);
-  work.kernels.push_back(vector_kernel(Pass::forward, inside));
-  work.kernels.push_back(vector_kernel(Pass::backward_input, inside + gradient));
+  add_vector(work, inside, inside + gradient);
   add_dense(work, {rows, intermediate, hidden, networks}, shape.activation_size);
   work.kept_bytes += inside;
   work.kept_selective_bytes += inside;

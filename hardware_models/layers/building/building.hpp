@@ -85,6 +85,12 @@ Kernel matrix_kernel(Pass pass, const MatrixProduct& product, double number_byte
 /// A memory-bound kernel.
 Kernel vector_kernel(Pass pass, double bytes);
 
+/// Adds a memory-bound kernel for F and one for I.
+void add_vector(LayerWork& work, double forward_bytes, double backward_bytes);
+
+/// Adds a collective of the tensor group; the bytes are those of the whole tensor.
+void add_collective(LayerWork& work, Pass pass, CollectiveKind kind, double bytes);
+
 /// Adds a product with weights: F, I with the transposed weights, W with the transposed input. They
 /// include the bias and its gradient.
 void add_dense(LayerWork& work, const MatrixProduct& product, double number_bytes);

@@ -4,7 +4,6 @@
 
 #include <cmath>
 
-#include "hardware_models/layers/building/building.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {
@@ -48,12 +47,10 @@ void add_around(LayerWork& work, const Convolution& convolution, const CellShape
   const double in = convolution.numbers_in() * shape.activation_size;
   const double out = convolution.numbers_out() / shape.tensor * shape.activation_size;
   if (convolution.relu) {
-    work.kernels.push_back(vector_kernel(Pass::forward, 2 * in));
-    work.kernels.push_back(vector_kernel(Pass::backward_input, 3 * in));
+    add_vector(work, 2 * in, 3 * in);
   }
   if (convolution.batch_norm) {
-    work.kernels.push_back(vector_kernel(Pass::forward, 3 * out));
-    work.kernels.push_back(vector_kernel(Pass::backward_input, 5 * out));
+    add_vector(work, 3 * out, 5 * out);
     work.kept_bytes += out;
     work.kept_selective_bytes += out;
   }
@@ -74,14 +71,10 @@ void count_parameters(LayerWork& work, const Convolution& convolution, double te
 
 void add_collectives(LayerWork& work, const Convolution& convolution, const CellShape& shape) {
   if (shape.tensor == 1) return;
-  work.collectives.push_back({.pass = Pass::forward,
-                              .kind = CollectiveKind::all_gather,
-                              .group = Group::tensor,
-                              .bytes = convolution.numbers_out() * shape.activation_size});
-  work.collectives.push_back({.pass = Pass::backward_input,
-                              .kind = CollectiveKind::all_reduce,
-                              .group = Group::tensor,
-                              .bytes = convolution.numbers_in() * shape.activation_size});
+  add_collective(work, Pass::forward, CollectiveKind::all_gather,
+                 convolution.numbers_out() * shape.activation_size);
+  add_collective(work, Pass::backward_input, CollectiveKind::all_reduce,
+                 convolution.numbers_in() * shape.activation_size);
 }
 
 }  // namespace
@@ -101,8 +94,7 @@ double strided(double side, double stride) { return std::ceil(side / stride); }
 double images_of(const CellShape& shape) {
   if (shape.context == 1) return shape.microbatch / shape.slices;
   throw InputError("",
-                   "images have no sequence for context parallelism to shard; context must "
-                   "be 1");
+                   "images have no sequence for context parallelism to shard; context must be 1");
 }
 
 void add_convolution(LayerWork& work, const Convolution& convolution, const CellShape& shape) {

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "hardware_models/layers/building/building.hpp"
-
 namespace penstock {
 namespace {
 

@@ -1,7 +1,6 @@
 #include "schedules/partitioners/chain/bottleneck.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "schedules/partitioners/problem/cut_problem.hpp"
 
@@ -272,7 +271,7 @@ std::optional<std::uint32_t> best_split(std::uint32_t begin, std::uint32_t end, 
 
 /// A value that some cuts meet: the dearest boundaries of cuts that are best without any.
 double value_without(std::span<const double> prefix, std::span<const double> boundary,
-                     const Bottleneck& plain) {
+                     const ChainCuts& plain) {
   double most = plain.value;
   for (std::size_t s = 1; s < plain.cuts.size(); ++s) {
     const std::uint32_t begin = plain.cuts[s - 1];
@@ -285,16 +284,16 @@ double value_without(std::span<const double> prefix, std::span<const double> bou
 }
 
 template <class Probes>
-std::optional<Bottleneck> least_with(Probes probes, std::span<const double> prefix,
-                                     std::span<const double> boundary, std::uint32_t stages) {
-  const Bottleneck plain = least_bottleneck(prefix, stages);
+std::optional<ChainCuts> least_with(Probes probes, std::span<const double> prefix,
+                                    std::span<const double> boundary, std::uint32_t stages) {
+  const ChainCuts plain = least_bottleneck(prefix, stages);
   Probe<Cuts> first = probes(value_without(prefix, boundary, plain));
   if (!first.found) {
     first = probes(prefix.back() + 2 * *std::max_element(boundary.begin(), boundary.end()));
   }
   if (!first.found) return std::nullopt;
   Probe<Cuts> best = bisect<Cuts>(plain.value, std::move(first), probes);
-  return Bottleneck{best.value, std::move(*best.found)};
+  return ChainCuts{best.value, std::move(*best.found)};
 }
 
 }  // namespace
@@ -317,7 +316,7 @@ void split_to(std::uint32_t stages, double value, std::span<const double> prefix
   }
 }
 
-Bottleneck least_bottleneck(std::span<const double> prefix, std::uint32_t stages) {
+ChainCuts least_bottleneck(std::span<const double> prefix, std::uint32_t stages) {
   PlainProbes probe(prefix, stages);
   const double longest = longest_layer(prefix);
   const double low = std::max(least_share(prefix, stages), longest);
@@ -329,15 +328,15 @@ Bottleneck least_bottleneck(std::span<const double> prefix, std::uint32_t stages
   return {best.value, std::move(*best.found)};
 }
 
-std::optional<Bottleneck> least_bottleneck_beside(std::span<const double> prefix,
-                                                  std::span<const double> boundary,
-                                                  std::uint32_t stages, bool exactly) {
+std::optional<ChainCuts> least_bottleneck_beside(std::span<const double> prefix,
+                                                 std::span<const double> boundary,
+                                                 std::uint32_t stages, bool exactly) {
   return least_with(BesideProbes(prefix, boundary, stages, exactly), prefix, boundary, stages);
 }
 
-std::optional<Bottleneck> least_bottleneck_in_sequence(std::span<const double> prefix,
-                                                       std::span<const double> boundary,
-                                                       std::uint32_t stages, bool exactly) {
+std::optional<ChainCuts> least_bottleneck_in_sequence(std::span<const double> prefix,
+                                                      std::span<const double> boundary,
+                                                      std::uint32_t stages, bool exactly) {
   return least_with(SequenceProbes(prefix, boundary, stages, exactly), prefix, boundary, stages);
 }
 

@@ -8,8 +8,8 @@
 
 namespace penstock {
 
-/// Cuts of a chain and the cost of its dearest stage.
-struct Bottleneck {
+/// Cuts of a chain, and the cost of its dearest stage or a sum of costs.
+struct ChainCuts {
   double value = 0;
   std::vector<std::uint32_t> cuts;  // 0, …, size of the chain
 };
@@ -17,20 +17,20 @@ struct Bottleneck {
 /// The least bottleneck of a chain in at most `stages` stages; a stage costs prefix[end] -
 /// prefix[begin]. Exact to the last bit: probes bisect the value and end on the cost of a stage.
 /// `prefix` starts at 0 and does not descend.
-Bottleneck least_bottleneck(std::span<const double> prefix, std::uint32_t stages);
+ChainCuts least_bottleneck(std::span<const double> prefix, std::uint32_t stages);
 
 /// The same where position i as a boundary alone costs boundary[i], beside the stages: the greatest
 /// of both counts. Nothing when exactly `stages` stages are asked for and there are fewer layers.
-std::optional<Bottleneck> least_bottleneck_beside(std::span<const double> prefix,
-                                                  std::span<const double> boundary,
-                                                  std::uint32_t stages, bool exactly);
+std::optional<ChainCuts> least_bottleneck_beside(std::span<const double> prefix,
+                                                 std::span<const double> boundary,
+                                                 std::uint32_t stages, bool exactly);
 
 /// The same where a stage takes both of its boundaries in sequence with its layers. A stage that
 /// reaches further may then be cheaper, so a probe asks for each position how many stages lead
 /// there.
-std::optional<Bottleneck> least_bottleneck_in_sequence(std::span<const double> prefix,
-                                                       std::span<const double> boundary,
-                                                       std::uint32_t stages, bool exactly);
+std::optional<ChainCuts> least_bottleneck_in_sequence(std::span<const double> prefix,
+                                                      std::span<const double> boundary,
+                                                      std::uint32_t stages, bool exactly);
 
 /// Splits stages until there are `stages`, the longest one first and near its middle, at positions
 /// that cost at most `value`.

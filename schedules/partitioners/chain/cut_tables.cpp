@@ -3,27 +3,33 @@
 #include <algorithm>
 #include <limits>
 
-#include "schedules/partitioners/chain/bottleneck.hpp"
 #include "schedules/partitioners/problem/cut_problem.hpp"
 
 namespace penstock {
 namespace {
 
-/// The rows of a table over stages and ends.
-struct SumTable {
+/// A table over numbers of stages and ends of the last one.
+struct StageTable {
   std::vector<std::vector<double>> least;
   std::vector<std::vector<std::uint32_t>> from;
 
-  SumTable(std::uint32_t stages, std::size_t ends)
+  StageTable(std::uint32_t stages, std::size_t ends)
       : least(stages + 1, std::vector<double>(ends, no_cut)),
         from(stages + 1, std::vector<std::uint32_t>(ends, 0)) {
     least[0][0] = 0;
   }
 
-  LeastSum traced(std::uint32_t stages) const {
+  /// The cuts into all stages, or into the number of stages that is best; nothing when none reach
+  /// the end.
+  std::optional<ChainCuts> traced(bool at_most = false) const {
     const auto size = static_cast<std::uint32_t>(least[0].size()) - 1;
-    LeastSum best{least[stages][size], std::vector<std::uint32_t>(stages + 1, size)};
-    for (std::uint32_t s = stages; s > 0; --s) best.cuts[s - 1] = from[s][best.cuts[s]];
+    auto count = static_cast<std::uint32_t>(least.size()) - 1;
+    for (std::uint32_t s = 1; at_most && s < least.size(); ++s) {
+      if (least[s][size] < least[count][size]) count = s;
+    }
+    if (least[count][size] == no_cut) return std::nullopt;
+    ChainCuts best{least[count][size], std::vector<std::uint32_t>(count + 1, size)};
+    for (std::uint32_t s = count; s > 0; --s) best.cuts[s - 1] = from[s][best.cuts[s]];
     return best;
   }
 };
@@ -35,7 +41,7 @@ struct EndRange {
 };
 
 /// Fills a row for a range of ends: the middle first, then both halves.
-void fill_row(std::span<const double> prefix, std::uint32_t s, EndRange range, SumTable& table) {
+void fill_row(std::span<const double> prefix, std::uint32_t s, EndRange range, StageTable& table) {
   if (range.first_end > range.last_end) return;
   const std::uint32_t end = range.first_end + (range.last_end - range.first_end) / 2;
   std::uint32_t best = range.first_begin;
@@ -132,19 +138,19 @@ class StageProbes {
 
 }  // namespace
 
-LeastSum least_squares(std::span<const double> prefix, std::uint32_t stages) {
+ChainCuts least_squares(std::span<const double> prefix, std::uint32_t stages) {
   const auto size = static_cast<std::uint32_t>(prefix.size()) - 1;
-  SumTable table(stages, prefix.size());
+  StageTable table(stages, prefix.size());
   for (std::uint32_t s = 1; s <= stages; ++s)
     fill_row(prefix, s, {s, size, s - 1, size - 1}, table);
-  return table.traced(stages);
+  return *table.traced();
 }
 
-std::optional<LeastSum> least_boundaries(std::span<const double> prefix,
-                                         std::span<const double> boundary, double longest,
-                                         std::uint32_t stages, bool exactly) {
+std::optional<ChainCuts> least_boundaries(std::span<const double> prefix,
+                                          std::span<const double> boundary, double longest,
+                                          std::uint32_t stages, bool exactly) {
   const auto size = static_cast<std::uint32_t>(prefix.size()) - 1;
-  SumTable table(stages, prefix.size());
+  StageTable table(stages, prefix.size());
   for (std::uint32_t s = 1; s <= stages; ++s) {
     for (std::uint32_t end = s; end <= size; ++end) {
       const double own = end == size ? 0 : boundary[end];
@@ -157,49 +163,37 @@ std::optional<LeastSum> least_boundaries(std::span<const double> prefix,
       }
     }
   }
-  std::uint32_t count = stages;
-  for (std::uint32_t s = 1; !exactly && s <= stages; ++s) {
-    if (table.least[s][size] < table.least[count][size]) count = s;
-  }
-  if (table.least[count][size] == no_cut) return std::nullopt;
-  return table.traced(count);
+  return table.traced(!exactly);
 }
 
-std::optional<Bottleneck> least_by_stage(std::uint32_t size, std::uint32_t stages,
-                                         const StageCost& cost, const StageCost& limited,
-                                         double limit) {
+std::optional<ChainCuts> least_by_stage(std::uint32_t size, std::uint32_t stages,
+                                        const StageCost& cost, const StageCost& limited,
+                                        double limit) {
   StageProbes probes(size, stages, cost, limited, limit);
   Probe<Cuts> first = probes(std::numeric_limits<double>::max());
   if (!first.found) return std::nullopt;
   Probe<Cuts> best = bisect<Cuts>(0, std::move(first), probes);
-  return Bottleneck{best.value, std::move(*best.found)};
+  return ChainCuts{best.value, std::move(*best.found)};
 }
 
-std::optional<Bottleneck> least_by_any_stage(std::uint32_t size, std::uint32_t stages,
-                                             const StageCost& cost, const StageCost& limited,
-                                             double limit, bool at_most) {
-  std::vector<std::vector<double>> least(stages + 1, std::vector<double>(size + 1, no_cut));
-  std::vector<Cuts> from(stages + 1, Cuts(size + 1, 0));
-  least[0][0] = 0;
+std::optional<ChainCuts> least_by_any_stage(std::uint32_t size, std::uint32_t stages,
+                                            const StageCost& cost, const StageCost& limited,
+                                            double limit) {
+  StageTable table(stages, size + 1);
   for (std::uint32_t s = 0; s < stages; ++s) {
     for (std::uint32_t end = s + 1; end <= size; ++end) {
+      double& least = table.least[s + 1][end];
       for (std::uint32_t begin = s; begin < end; ++begin) {
-        if (least[s][begin] >= least[s + 1][end] || limited(begin, end, s) > limit) continue;
-        const double value = std::max(least[s][begin], cost(begin, end, s));
-        if (value >= least[s + 1][end]) continue;
-        least[s + 1][end] = value;
-        from[s + 1][end] = begin;
+        const double before = table.least[s][begin];
+        if (before >= least || limited(begin, end, s) > limit) continue;
+        const double value = std::max(before, cost(begin, end, s));
+        if (value >= least) continue;
+        least = value;
+        table.from[s + 1][end] = begin;
       }
     }
   }
-  std::uint32_t count = stages;
-  for (std::uint32_t s = 1; at_most && s <= stages; ++s) {
-    if (least[s][size] < least[count][size]) count = s;
-  }
-  if (least[count][size] == no_cut) return std::nullopt;
-  Bottleneck best{least[count][size], Cuts(count + 1, size)};
-  for (std::uint32_t s = count; s > 0; --s) best.cuts[s - 1] = from[s][best.cuts[s]];
-  return best;
+  return table.traced();
 }
 
 }  // namespace penstock

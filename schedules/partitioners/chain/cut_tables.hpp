@@ -10,22 +10,16 @@
 
 namespace penstock {
 
-/// Cuts of a chain and the sum of a cost over its stages or boundaries.
-struct LeastSum {
-  double value = 0;
-  std::vector<std::uint32_t> cuts;  // 0, …, size of the chain
-};
-
 /// The cuts into exactly `stages` stages with the least sum of squared stage costs, which have the
 /// least variance. Takes O(stages x size x log(size)) time: the best beginning of a last stage does
 /// not move back when its end moves on.
-LeastSum least_squares(std::span<const double> prefix, std::uint32_t stages);
+ChainCuts least_squares(std::span<const double> prefix, std::uint32_t stages);
 
 /// The cuts with the least sum of boundary costs, each stage at most `longest`; nothing when no cut
 /// keeps to that.
-std::optional<LeastSum> least_boundaries(std::span<const double> prefix,
-                                         std::span<const double> boundary, double longest,
-                                         std::uint32_t stages, bool exactly);
+std::optional<ChainCuts> least_boundaries(std::span<const double> prefix,
+                                          std::span<const double> boundary, double longest,
+                                          std::uint32_t stages, bool exactly);
 
 /// A cost of the layers [begin, end) as stage `stage`.
 using StageCost =
@@ -35,14 +29,13 @@ using StageCost =
 /// depends on its number and every stage keeps `limited` within `limit`. Nothing when no cut does.
 /// A stage of fewer layers may not be possible without another of more, so a probe follows all
 /// positions that each number of stages reaches. Neither cost may fall when a stage grows.
-std::optional<Bottleneck> least_by_stage(std::uint32_t size, std::uint32_t stages,
-                                         const StageCost& cost, const StageCost& limited,
-                                         double limit);
+std::optional<ChainCuts> least_by_stage(std::uint32_t size, std::uint32_t stages,
+                                        const StageCost& cost, const StageCost& limited,
+                                        double limit);
 
-/// The same for any costs, such as those with boundaries, in time O(stages x size^2). With
-/// `at_most`, fewer stages are allowed: a stage's number then counts from the first.
-std::optional<Bottleneck> least_by_any_stage(std::uint32_t size, std::uint32_t stages,
-                                             const StageCost& cost, const StageCost& limited,
-                                             double limit, bool at_most = false);
+/// The same for any costs, such as those with boundaries, in time O(stages x size^2).
+std::optional<ChainCuts> least_by_any_stage(std::uint32_t size, std::uint32_t stages,
+                                            const StageCost& cost, const StageCost& limited,
+                                            double limit);
 
 }  // namespace penstock

@@ -39,8 +39,7 @@ void check_stages(const CutProblem& problem, std::uint32_t devices, bool replica
 std::string chains_note(const CutProblem& problem) {
   return fmt::format(
       "the model has more than {} down-closed sets: this is the best of several chains, and a "
-      "better "
-      "cut may exist; most_ideals raises the limit",
+      "better cut may exist; most_ideals raises the limit",
       problem.settings.most_ideals);
 }
 

@@ -1,10 +1,9 @@
-#include "schedules/partitioners/simulation/cut_judge.hpp"
-
 #include <algorithm>
 #include <string_view>
 #include <utility>
 #include <variant>
 
+#include "schedules/partitioners/simulation/cut_search.hpp"
 #include "schedules/patterns/alternation.hpp"
 #include "schedules/registry.hpp"
 #include "sim/base/error.hpp"

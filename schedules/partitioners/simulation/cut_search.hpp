@@ -1,11 +1,131 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <vector>
 
-#include "schedules/partitioners/simulation/cut_judge.hpp"
+#include "schedules/partitioners/problem/cut_problem.hpp"
+#include "sim/base/time.hpp"
+#include "sim/costs/priced_plan.hpp"
+#include "sim/timeline/timeline.hpp"
 
 namespace penstock {
+
+/// Durations of stages and transfers, each rounded once, from sums over the chain.
+class StageTimes {
+ public:
+  StageTimes(const CutProblem& problem, const CutChain& chain);
+
+  std::uint32_t size() const { return static_cast<std::uint32_t>(forward_us_.size()) - 1; }
+  Time forward(std::uint32_t begin, std::uint32_t end) const {
+    return from_us(forward_us_[end] - forward_us_[begin]);
+  }
+  Time backward(std::uint32_t begin, std::uint32_t end) const {
+    return from_us(backward_us_[end] - backward_us_[begin]);
+  }
+  Time input(std::uint32_t begin, std::uint32_t end) const {
+    return from_us(input_us_[end] - input_us_[begin]);
+  }
+  Time weight(std::uint32_t begin, std::uint32_t end) const {
+    return from_us(weight_us_[end] - weight_us_[begin]);
+  }
+  /// How long one tensor of a boundary occupies its link.
+  Time transfer(std::uint32_t position) const { return transfer_[position]; }
+  Time latency() const { return latency_; }
+
+ private:
+  std::vector<double> forward_us_, backward_us_, input_us_, weight_us_;
+  std::vector<Time> transfer_;
+  Time latency_;
+};
+
+/// Step times of cuts by the engine. The order is lowered once; a cut only changes durations.
+class EngineTimes {
+ public:
+  /// The problem's order, or 1F1B, or interleaved 1F1B with several chunks. Throws RuleError. Both
+  /// must outlive it.
+  EngineTimes(const CutProblem& problem, const StageTimes& times, std::uint32_t stages);
+
+  /// Throws InputError when the clock cannot hold the times of all actions.
+  Time operator()(std::span<const std::uint32_t> cuts);
+  std::uint64_t runs() const { return runs_; }
+
+ private:
+  const StageTimes& times_;
+  PricedPlan priced_;
+  Timeline timeline_;  // of the latest cut
+  std::uint64_t runs_ = 0;
+};
+
+/// The step time of 1F1B with one stage per rank, without a plan: the same as the engine's, at a
+/// fraction of its time. Only a filter; the engine judges.
+class OneFOneBTimes {
+ public:
+  /// The times must outlive it.
+  OneFOneBTimes(const StageTimes& times, std::uint32_t stages, std::uint32_t microbatches);
+
+  Time operator()(std::span<const std::uint32_t> cuts);
+
+ private:
+  struct Step {
+    std::uint32_t stage;
+    std::uint32_t microbatch;
+    bool backward;
+  };
+  struct Stage {
+    std::int64_t forward, backward;   // picoseconds
+    std::int64_t transfer;            // of the boundary behind it
+    std::int64_t free;                // when its rank is free
+    std::int64_t forward_link_free;   // to the next stage
+    std::int64_t backward_link_free;  // to the previous stage
+  };
+  void forward(const Step& step);
+  void backward(const Step& step);
+  std::int64_t& arrival(const Step& step) {
+    return arrivals_[step.stage * microbatches_ + step.microbatch];
+  }
+
+  const StageTimes& times_;
+  std::uint32_t stages_;
+  std::uint32_t microbatches_;
+  std::vector<Step> steps_;  // each after what it needs
+  std::vector<Stage> state_;
+  // By stage and microbatch: of the activation, then, once that is read, of the gradient.
+  std::vector<std::int64_t> arrivals_;
+};
+
+/// The best cuts found and their step time by the engine.
+struct SimulatedCuts {
+  std::vector<std::uint32_t> cuts;  // empty: none
+  Time time = max_time;
+};
+
+/// Judges cuts of one problem by the engine. Under 1F1B a cut that its closed walk finds no better
+/// than the best one is dropped before.
+class CutJudge {
+ public:
+  /// All must outlive it. Throws RuleError when the order does not allow so many stages.
+  CutJudge(const CutProblem& problem, const CutChain& chain, const StageTimes& times,
+           std::uint32_t stages);
+
+  std::uint32_t stages() const { return stages_; }
+  bool is_one_f_one_b() const { return walk_.has_value(); }
+  /// Whether every stage keeps to the capacity.
+  bool fits(std::span<const std::uint32_t> cuts) const;
+  bool fits(std::uint32_t begin, std::uint32_t end, std::uint32_t stage) const;
+  /// The step time; the latest one when a stage does not fit.
+  Time time_of(std::span<const std::uint32_t> cuts);
+  /// Takes cuts that are better than `best`, or as good if `or_as_good`. Whether it did.
+  bool take(std::span<const std::uint32_t> cuts, bool or_as_good, SimulatedCuts& best);
+
+ private:
+  const CutProblem& problem_;
+  const CutChain& chain_;
+  std::uint32_t stages_;
+  EngineTimes engine_;
+  std::optional<OneFOneBTimes> walk_;
+};
 
 /// The number of cuts into exactly `stages` stages: C(size - 1, stages - 1), at most `most`.
 std::uint64_t cuts_to_try(std::uint32_t size, std::uint32_t stages, std::uint64_t most);

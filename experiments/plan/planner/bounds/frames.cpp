@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
-#include <utility>
 
 #include "experiments/input/long_work/parallel.hpp"
 #include "experiments/run/layout/cut.hpp"

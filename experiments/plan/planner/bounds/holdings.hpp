@@ -10,7 +10,7 @@
 
 #include "experiments/plan/planner/bounds/stage_prices.hpp"
 #include "experiments/plan/planner/bounds/step_bound.hpp"
-#include "experiments/plan/planner/space/orders.hpp"
+#include "experiments/plan/planner/space/layout_choice.hpp"
 
 namespace penstock {
 

@@ -1,13 +1,15 @@
 #include "experiments/plan/planner/bounds/layer_times.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "experiments/input/long_work/parallel.hpp"
-#include "experiments/plan/planner/bounds/plan_base.hpp"
 #include "experiments/plan/planner/space/layout_choice.hpp"
 #include "experiments/run/layout/layout_model.hpp"
+#include "hardware_models/registry.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/named.hpp"
 
 namespace penstock {
 namespace {
@@ -25,6 +27,14 @@ bool same_layers(const RecomputeChoice& one, const RecomputeChoice& other) {
     return choice.stages || choice.mode == "except_last";
   };
   return (whole(one) && whole(other)) || (one.mode == other.mode && one.stages == other.stages);
+}
+
+/// The hardware of a layout without the links of its machine, which may be too small for it: layers
+/// and collectives take the same times.
+std::unique_ptr<HardwareModel> without_links(const Layout& layout) {
+  HardwareSpec spec = layout.hardware.spec;
+  if (spec.machine && spec.machine->topology) spec.topology.reset();
+  return find_named(cost_model_entries(), layout.hardware.cost_model)->make(spec);
 }
 
 }  // namespace
@@ -101,7 +111,7 @@ std::optional<LayerShapes::ByRecomputation> LayerShapes::priced(const LayerShape
     const Layout layout = with_shape(base_, choice, key.slices);
     const std::vector<ModelGraph> models =
         models_of(base_.reduced, recomputations_, layout.batch, layout.shape);
-    const auto hardware = hardware_without_links(layout);
+    const auto hardware = without_links(layout);
     all.front() = layer_times(models.front(), *hardware);
     for (std::size_t r = 1; r < all.size(); ++r) {
       if (like_[r] == r) all[r] = with_recomputation(all.front(), models[r], *hardware);

@@ -1,14 +1,12 @@
 #include "experiments/plan/planner/bounds/plan_base.hpp"
 
 #include <algorithm>
-#include <string>
 #include <string_view>
 #include <utility>
 
-#include "experiments/plan/planner/space/layout_choice.hpp"
 #include "experiments/run/layout/layout_model.hpp"
 #include "experiments/run/layout/pipeline_ranks.hpp"
-#include "hardware_models/registry.hpp"
+#include "hardware_models/links/wiring.hpp"
 #include "schedules/partitioners/registry.hpp"
 #include "sim/base/named.hpp"
 
@@ -98,12 +96,15 @@ PlanBase plan_base(const TrainingTask& task, Catalogue catalogue) {
     }
   }
   base.settled = settle(base.reduced, {.catalogue = &base.catalogue});
+  const auto clusters = std::make_shared<Clusters>();
+  base.settled.hardware.spec.clusters = clusters;
   base.sharded = base.settled.hardware;
   if (!task.by_kind) return base;  // without a stack
   LayoutChoice sharded = simple;
   sharded.zero = 3;
   base.sharded =
       settle(with_choice(base.reduced, task, sharded), {.catalogue = &base.catalogue}).hardware;
+  base.sharded.spec.clusters = clusters;
   return base;
 }
 
@@ -136,12 +137,6 @@ ModelGraph whole_model(const PlanBase& base, const ModelGraph& reduced) {
     model.edges = reduced.edges;
   }
   return model;
-}
-
-std::unique_ptr<HardwareModel> hardware_without_links(const Layout& layout) {
-  HardwareSpec spec = layout.hardware.spec;
-  if (spec.machine && spec.machine->topology) spec.topology.reset();
-  return find_named(cost_model_entries(), layout.hardware.cost_model)->make(spec);
 }
 
 bool fuses(const PlanBase& base, const OrderChoice& order) {

@@ -8,14 +8,13 @@
 #include "experiments/input/catalogue/catalogue.hpp"
 #include "experiments/input/scenario/scenario.hpp"
 #include "experiments/plan/planner/space/layout_choice.hpp"
-#include "experiments/plan/planner/space/orders.hpp"
 #include "experiments/plan/planner/space/training_task.hpp"
 #include "experiments/run/layout/layout.hpp"
 
 namespace penstock {
 
-/// What all layouts of a task share. Blocks that differ in their number alone are one, so that
-/// their cells are priced once.
+/// What all layouts of a task share, the links of their machine too. Blocks that differ in their
+/// number alone are one, so that their cells are priced once.
 struct PlanBase {
   TrainingTask task;
   Catalogue catalogue;
@@ -39,11 +38,6 @@ Layout with_shape(const PlanBase& base, const LayoutChoice& choice, std::uint32_
 
 /// All layers of a model from the different ones.
 ModelGraph whole_model(const PlanBase& base, const ModelGraph& reduced);
-
-/// The hardware of a layout that knows its ranks, without the links between them where the machine
-/// has a topology: laying these takes milliseconds. Layers and collectives take the same times;
-/// transfers between ranks take none.
-std::unique_ptr<HardwareModel> hardware_without_links(const Layout& layout);
 
 /// What the bounds of a layout may rest on.
 enum class BoundBy : std::uint8_t {

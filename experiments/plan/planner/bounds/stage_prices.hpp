@@ -6,7 +6,7 @@
 #include "experiments/plan/planner/bounds/layer_times.hpp"
 #include "experiments/plan/planner/bounds/plan_base.hpp"
 #include "experiments/plan/planner/bounds/step_bound.hpp"
-#include "experiments/plan/planner/space/orders.hpp"
+#include "experiments/plan/planner/space/layout_choice.hpp"
 
 namespace penstock {
 

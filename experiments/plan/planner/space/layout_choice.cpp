@@ -2,8 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <array>
+#include <utility>
+
 #include "experiments/input/files/table.hpp"
 #include "experiments/input/scenario/codec_choice.hpp"
+#include "sim/base/error.hpp"
 
 namespace penstock {
 namespace {
@@ -30,6 +34,70 @@ std::string recompute_text(const LayoutChoice& choice) {
                      choice.recomputes_stages ? " by stage" : "");
 }
 
+using Options = std::map<std::string, std::string, std::less<>>;
+
+/// Values of rule options that change speed or memory; empty: the default.
+constexpr std::array<std::pair<const char*, const char*>, 5> varied{
+    {{"waves", "2"},
+     {"slices", "4"},
+     {"slices", "8"},
+     {"remedy", "forward-doubling"},
+     {"remedy", "backward-halving"}}};
+
+std::vector<Options> options_of(const ScheduleEntry& entry) {
+  std::vector<Options> all{{}};
+  for (const auto& [name, value] : varied) {
+    for (const ScheduleOption& option : entry.options) {
+      if (option.name == name) all.push_back({{name, value}});
+    }
+  }
+  return all;
+}
+
+bool has_joined_cells(const Schedule& schedule) {
+  for (const Rank rank : Numbers<Rank>(schedule.ranks())) {
+    for (const Action& action : schedule.on(rank)) {
+      if (action.with_next) return true;
+    }
+  }
+  return false;
+}
+
+/// A small order of a rule, to learn what it is made of; nothing when it takes no such chunks.
+std::optional<Schedule> sample_of(const OrderChoice& order) {
+  for (const auto& [ranks, microbatches] : {std::pair{2U, 8U}, {4U, 16U}, {8U, 32U}}) {
+    try {
+      return make_schedule(*order.rule, placement_of(order, ranks), {microbatches, order.options});
+    } catch (const RuleError&) {
+      continue;
+    }
+  }
+  return std::nullopt;
+}
+
+/// Fills in what the order is made of. False if the rule does not take it.
+bool learn(OrderChoice& order) {
+  const auto sample = sample_of(order);
+  if (!sample) return false;
+  order.splits = sample->has(Pass::backward_weight);
+  order.joins = has_joined_cells(*sample);
+  if (order.rule->slices_for != nullptr) order.slices = order.rule->slices_for({1, order.options});
+  if (!sample->has_backward()) order.why_not = "the order has no backward passes";
+  if (order.rule->weights != WeightUse::flushed) {
+    order.why_not = "asynchronous orders train differently";
+  }
+  return true;
+}
+
+/// With one chunk, a rule that usually takes two is another rule of the list.
+std::vector<std::uint32_t> chunks_of(const ScheduleEntry& entry, const Options& options) {
+  if (entry.chunks_for != nullptr) return {entry.chunks_for({1, options})};
+  if (entry.default_chunks == 1) return {1};
+  std::vector<std::uint32_t> all;
+  for (std::uint32_t chunks = 2; chunks <= most_planned_chunks; ++chunks) all.push_back(chunks);
+  return all;
+}
+
 }  // namespace
 
 std::string text_of(const LayoutChoice& choice) {
@@ -43,6 +111,24 @@ std::string text_of(const LayoutChoice& choice) {
   if (choice.offload) text += fmt::format(", offload all but {}", *choice.offload);
   if (choice.partition != "even") text += ", cut " + choice.partition;
   return text;
+}
+
+Placement placement_of(const OrderChoice& order, std::uint32_t ranks) {
+  return order.rule->place(ranks, order.chunks);
+}
+
+std::vector<OrderChoice> orders_of(const Restrictions& only) {
+  std::vector<OrderChoice> all;
+  for (const ScheduleEntry* entry : schedule_entries()) {
+    if (!only.allow("/schedule/name", entry->name)) continue;
+    for (const Options& options : options_of(*entry)) {
+      for (const std::uint32_t chunks : chunks_of(*entry, options)) {
+        OrderChoice order{.rule = entry, .chunks = chunks, .options = options};
+        if (only.allow("/parallel/chunks", chunks) && learn(order)) all.push_back(order);
+      }
+    }
+  }
+  return all;
 }
 
 }  // namespace penstock

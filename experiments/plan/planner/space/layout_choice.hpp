@@ -4,8 +4,11 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "experiments/plan/planner/space/restrictions.hpp"
 #include "hardware_models/codecs/registry.hpp"
+#include "schedules/registry.hpp"
 
 namespace penstock {
 
@@ -37,5 +40,25 @@ struct LayoutChoice {
 
 /// "tensor 2, pipeline 4, data 8, 1f1b, 64 microbatches of 1, full recomputation, ZeRO-1".
 std::string text_of(const LayoutChoice& choice);
+
+/// A schedule rule with its chunks and options.
+struct OrderChoice {
+  const ScheduleEntry* rule = nullptr;
+  std::uint32_t chunks = 1;
+  std::map<std::string, std::string, std::less<>> options;
+  std::uint32_t slices = 1;       // cells per microbatch
+  bool splits = false;            // has W: a backward is I and W, or B
+  bool joins = false;             // has overlap cells
+  const char* why_not = nullptr;  // the rule that excludes it from every layout
+};
+
+/// The most chunks per rank that are tried.
+constexpr std::uint32_t most_planned_chunks = 16;
+
+/// Every schedule rule with the chunks and options that it takes, by name and chunks.
+std::vector<OrderChoice> orders_of(const Restrictions& only);
+
+/// The placement of an order; throws RuleError for ranks that the rule does not take.
+Placement placement_of(const OrderChoice& order, std::uint32_t ranks);
 
 }  // namespace penstock

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "experiments/plan/planner/space/layout_choice.hpp"
-#include "experiments/plan/planner/space/orders.hpp"
 #include "experiments/plan/planner/space/restrictions.hpp"
 #include "experiments/plan/planner/space/training_task.hpp"
 

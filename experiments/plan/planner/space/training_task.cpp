@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <numeric>
@@ -12,11 +11,11 @@
 #include "experiments/input/catalogue/catalogue.hpp"
 #include "experiments/input/files/json_input.hpp"
 #include "experiments/input/files/json_output.hpp"
+#include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/files/setting.hpp"
 #include "experiments/input/files/table.hpp"
 #include "experiments/input/model_files/model_file.hpp"
 #include "experiments/input/scenario/codec_choice.hpp"
-#include "experiments/input/scenario/scenario.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {
@@ -95,10 +94,9 @@ void set_schedule(const LayoutChoice& choice, ScheduleSection& schedule) {
 ordered_json model_section(const TrainingTask& task, const LayoutChoice& choice) {
   ordered_json section{
       {"description",
-       task.by_kind
-           ? "what is trained: a model file; tokens of an example (sequence); examples that a "
-             "device works on at a time (microbatch)"
-           : "what is trained: a file that states the times of layers for one microbatch"},
+       task.by_kind ? "what is trained: a model file; tokens of an example (sequence); examples "
+                      "that a device works on at a time (microbatch)"
+                    : "what is trained: a file that states the times of layers for one microbatch"},
       {"file", task.model}};
   if (task.sequence) section["sequence"] = *task.sequence;
   if (task.states_microbatch) section["microbatch"] = choice.microbatch;
@@ -115,10 +113,10 @@ ordered_json hardware_section(const TrainingTask& task) {
 
 ordered_json parallel_section(const TrainingTask& task, const LayoutChoice& choice) {
   return {{"description",
-           fmt::format("degrees of parallelism; pipeline x tensor x data x context x expert = {}. "
-                       "chunks: stages per pipeline rank; sequence: shards norms and dropout along "
-                       "the sequence",
-                       counted(task.devices, "device"))},
+           fmt::format(
+               "degrees of parallelism; pipeline x tensor x data x context x expert = {}. chunks: "
+               "stages per pipeline rank; sequence: shards norms and dropout along the sequence",
+               counted(task.devices, "device"))},
           {"pipeline", choice.pipeline},
           {"chunks", choice.chunks},
           {"tensor", choice.tensor},
@@ -130,10 +128,8 @@ ordered_json parallel_section(const TrainingTask& task, const LayoutChoice& choi
 
 /// A number where the option is one.
 ordered_json option_value(const std::string& text) {
-  std::uint32_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const bool is_number = error == std::errc{} && end == text.data() + text.size();
-  return is_number ? ordered_json(number) : ordered_json(text);
+  const auto number = whole_number<std::uint32_t>(text);
+  return number ? ordered_json(*number) : ordered_json(text);
 }
 
 ordered_json schedule_section(const TrainingTask& task, const LayoutChoice& choice) {
@@ -150,11 +146,10 @@ ordered_json schedule_section(const TrainingTask& task, const LayoutChoice& choi
 }
 
 ordered_json recompute_section(const LayoutChoice& choice) {
-  ordered_json section{
-      {"description",
-       "activations that the backward pass recomputes: none, selective (inside attention) or "
-       "full (whole layers)"},
-      {"mode", choice.recompute}};
+  ordered_json section{{"description",
+                        "activations that the backward pass recomputes: none, selective (inside "
+                        "attention) or full (whole layers)"},
+                       {"mode", choice.recompute}};
   if (choice.recomputes_stages) section["unit"] = "stage";
   return section;
 }

@@ -4,13 +4,11 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string_view>
 #include <utility>
 
 #include "experiments/input/files/json_input.hpp"
 #include "experiments/input/files/plain_text.hpp"
-#include "experiments/input/files/setting.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {

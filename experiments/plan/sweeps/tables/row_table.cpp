@@ -2,16 +2,208 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
+#include <map>
+#include <nlohmann/json.hpp>
 #include <set>
+#include <sstream>
+#include <stdexcept>
+#include <utility>
 
+#include "experiments/input/files/files.hpp"
+#include "experiments/input/files/plain_text.hpp"
+#include "experiments/input/files/quantity.hpp"
+#include "experiments/plan/sweeps/row_text.hpp"
 #include "sim/base/error.hpp"
+#include "validate/store/database.hpp"
 
 namespace penstock {
 namespace {
 
 bool ends_with_step(const std::string& column, const std::string& name) {
   return column.ends_with("/" + name) || column.ends_with("." + name);
+}
+
+using nlohmann::ordered_json;
+
+TableCell cell_of(const ordered_json& value) {
+  if (value.is_null()) return {};
+  if (value.is_string()) return {false, value.get<std::string>()};
+  return {value.is_number(), value.dump()};
+}
+
+/// A cell of a text without types.
+TableCell cell_of_text(const std::string& text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return {!text.empty() && error == std::errc{} && end == text.data() + text.size(), text};
+}
+
+/// Makes numbers of texts with a unit, such as "2GB/s", in columns whose suffix says what they are.
+void read_units(RowTable& table) {
+  for (std::size_t c = 0; c < table.columns.size(); ++c) {
+    if (!table.columns[c].starts_with('/')) continue;
+    const auto kind = measure_of_key(table.columns[c].substr(table.columns[c].rfind('/') + 1));
+    if (!kind) continue;
+    for (auto& row : table.rows) {
+      TableCell& cell = row[c];
+      if (cell.is_number || cell.empty()) continue;
+      try {
+        cell = {true, fmt::format("{}", quantity_of(cell.text, *kind))};
+      } catch (const InputError&) {
+        // A wrong unit: the row says so as its finding.
+      }
+    }
+  }
+}
+
+/// Rows whose columns are found one by one.
+class Collector {
+ public:
+  void begin_row() { cells_.emplace_back(); }
+  void add(const std::string& column, TableCell cell) {
+    const auto [place, is_new] = columns_.emplace(column, names_.size());
+    if (is_new) names_.push_back(column);
+    cells_.back().emplace_back(place->second, std::move(cell));
+  }
+  RowTable table() {
+    RowTable all{.columns = names_, .rows = {}};
+    for (auto& row : cells_) {
+      auto& cells = all.rows.emplace_back(names_.size());
+      for (auto& [column, cell] : row) cells[column] = std::move(cell);
+    }
+    read_units(all);
+    return all;
+  }
+
+ private:
+  std::map<std::string, std::size_t> columns_;
+  std::vector<std::string> names_;
+  std::vector<std::vector<std::pair<std::size_t, TableCell>>> cells_;
+};
+
+void add_result(const std::string& prefix, const ordered_json& object, Collector& rows) {
+  for (const auto& [key, value] : object.items()) {
+    const std::string name = prefix.empty() ? key : fmt::format("{}.{}", prefix, key);
+    if (value.is_object()) {
+      add_result(name, value, rows);
+    } else {
+      rows.add(name, cell_of(value));
+    }
+  }
+}
+
+void add_row(std::string_view line, std::uint64_t number, Collector& rows) {
+  const ordered_json row = row_document(line, number);
+  rows.begin_row();
+  rows.add("item", cell_of(row["item"]));
+  rows.add("hash", cell_of(row.value("hash", ordered_json())));
+  for (const auto& [pointer, value] : row["configuration"].items()) {
+    rows.add(pointer, cell_of(value));
+  }
+  if (row.contains("result")) add_result("", row["result"], rows);
+  if (!row.contains("findings") || row["findings"].empty()) return;
+  const ordered_json& finding = row["findings"][0];
+  rows.add("finding", cell_of(finding.value("kind", ordered_json())));
+  rows.add("finding_text", cell_of(finding.value("text", ordered_json())));
+}
+
+RowTable read_json_lines(const std::string& path) {
+  RowLines reader(path);
+  Collector rows;
+  for (std::uint64_t number = 1; const auto line = reader.next(); ++number) {
+    add_row(*line, number, rows);
+  }
+  return rows.table();
+}
+
+RowTable read_csv(const std::string& path) {
+  std::istringstream lines(read_file(path));
+  RowTable table;
+  std::string line;
+  for (std::size_t number = 0; std::getline(lines, line); ++number) {
+    const std::vector<CsvCell> cells = csv_cells(line, number);
+    if (number == 0) {
+      for (const CsvCell& cell : cells) table.columns.push_back(cell.text);
+      continue;
+    }
+    if (cells.size() != table.columns.size()) {
+      cells.back().fail(
+          fmt::format("the row has {} cells, the header {}", cells.size(), table.columns.size()));
+    }
+    auto& row = table.rows.emplace_back();
+    for (const CsvCell& cell : cells) row.push_back(cell_of_text(cell.text));
+  }
+  return table;
+}
+
+TableCell cell_of_column(const Statement& statement, int column) {
+  if (const auto whole = statement.whole(column)) return {true, std::to_string(*whole)};
+  if (const auto real = statement.real(column)) return {true, fmt::format("{}", *real)};
+  return {false, statement.text(column).value_or("")};
+}
+
+RowTable read_sqlite(const std::string& path) {
+  try {
+    Database database(path, Database::Access::read_unchanging);
+    RowTable table;
+    Statement columns(database, "SELECT name FROM pragma_table_info('rows')");
+    while (columns.next()) table.columns.push_back(columns.text(0).value_or(""));
+    if (table.columns.empty()) throw InputError("it has no table \"rows\"");
+    Statement rows(database, "SELECT * FROM rows ORDER BY rowid");
+    while (rows.next()) {
+      auto& row = table.rows.emplace_back();
+      for (std::size_t c = 0; c < table.columns.size(); ++c) {
+        row.push_back(cell_of_column(rows, static_cast<int>(c)));
+      }
+    }
+    return table;
+  } catch (const DatabaseError& error) {
+    throw InputError(error.what());
+  }
+}
+
+/// A text between quotes of SQL.
+std::string between(char quote, const std::string& text) {
+  std::string quoted(1, quote);
+  for (const char c : text) {
+    if (c == quote) quoted += quote;
+    quoted += c;
+  }
+  return quoted + quote;
+}
+
+/// Numbers keep their type, texts theirs.
+std::string definition(const RowTable& table) {
+  std::string columns;
+  for (std::size_t c = 0; c < table.columns.size(); ++c) {
+    const bool numbers = std::all_of(table.rows.begin(), table.rows.end(), [&](const auto& row) {
+      return row[c].is_number || row[c].empty();
+    });
+    columns += fmt::format("{}{} {}", c == 0 ? "" : ", ", between('"', table.columns[c]),
+                           numbers ? "NUMERIC" : "TEXT");
+  }
+  return fmt::format("CREATE TABLE rows ({})", columns);
+}
+
+std::string insertion(const std::vector<TableCell>& row) {
+  std::string values;
+  for (const TableCell& cell : row) {
+    values += values.empty() ? "" : ",";
+    values += cell.empty() ? "NULL" : cell.is_number ? cell.text : between('\'', cell.text);
+  }
+  return fmt::format("INSERT INTO rows VALUES ({});", values);
+}
+
+void fill(const RowTable& table, const std::string& path) {
+  Database database(path, Database::Access::create);
+  database.run("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF");
+  database.run(fmt::format("PRAGMA application_id = {}", sqlite_mark));
+  database.run(definition(table));
+  database.run("BEGIN");
+  for (const auto& row : table.rows) database.run(insertion(row));
+  database.run("COMMIT");
 }
 
 }  // namespace
@@ -65,6 +257,47 @@ std::string csv_of(const RowTable& table) {
     csv += '\n';
   }
   return csv;
+}
+
+RowTable row_table_of(std::string_view lines) {
+  Collector rows;
+  for (std::uint64_t number = 1; !lines.empty(); ++number) {
+    const std::size_t end = lines.find('\n');
+    add_row(lines.substr(0, end), number, rows);
+    lines.remove_prefix(end == std::string_view::npos ? lines.size() : end + 1);
+  }
+  return rows.table();
+}
+
+RowTable read_row_table(const std::string& path) {
+  try {
+    RowTable table;
+    if (path.ends_with(".csv")) {
+      table = read_csv(path);
+    } else if (path.ends_with(".sqlite") || path.ends_with(".db")) {
+      table = read_sqlite(path);
+    } else {
+      return read_json_lines(path);  // names the file itself
+    }
+    read_units(table);
+    return table;
+  } catch (const InputError& error) {
+    const bool named = std::string_view(error.what()).starts_with(path);
+    if (named) throw;
+    throw in_file(path, error);
+  }
+}
+
+void write_sqlite(const RowTable& table, const std::string& path, Existing replaced) {
+  OutputFile file(path, replaced);
+  try {
+    fill(table, file.name_until_published());
+  } catch (const DatabaseError& error) {
+    const std::string text = fmt::format("{}: cannot write: {}", path, error.what());
+    if (error.fault() == DatabaseFault::full) throw std::runtime_error(text);
+    throw UsageError(text);
+  }
+  file.publish();
 }
 
 }  // namespace penstock

@@ -93,21 +93,4 @@ ShownAxis shown_axis(const RowTable& table, std::size_t column) {
   return axis;
 }
 
-void read_units(RowTable& table) {
-  for (std::size_t c = 0; c < table.columns.size(); ++c) {
-    if (!table.columns[c].starts_with('/')) continue;
-    const auto kind = measure_of_key(key_of_column(table.columns[c]));
-    if (!kind) continue;
-    for (auto& row : table.rows) {
-      TableCell& cell = row[c];
-      if (cell.is_number || cell.empty()) continue;
-      try {
-        cell = {true, fmt::format("{}", quantity_of(cell.text, *kind))};
-      } catch (const InputError&) {
-        // A wrong unit: the row says so as its finding.
-      }
-    }
-  }
-}
-
 }  // namespace penstock

@@ -25,7 +25,4 @@ struct ShownAxis {
 /// The unit follows from the suffix of the column and its largest number.
 ShownAxis shown_axis(const RowTable& table, std::size_t column);
 
-/// Makes numbers of texts with a unit, such as "2GB/s", in columns whose suffix says what they are.
-void read_units(RowTable& table);
-
 }  // namespace penstock

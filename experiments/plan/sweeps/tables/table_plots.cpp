@@ -8,7 +8,6 @@
 #include <map>
 #include <optional>
 #include <set>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -104,8 +103,7 @@ FoundColumns find_columns(const RowTable& table, const PlottedColumns& columns) 
     if (!drawn) others.push_back(table.columns[c]);
   }
   throw UsageError(
-      fmt::format("several rows have one place: they differ in {}; leave --by out, or "
-                  "sweep less",
+      fmt::format("several rows have one place: they differ in {}; leave --by out, or sweep less",
                   fmt::join(others, ", ")));
 }
 

@@ -14,59 +14,78 @@ namespace penstock {
 
 CommandLine::CommandLine(CLI::App& app)
     : app_(app),
-      values_(std::make_shared<KnownValues>()),
+      values_(std::make_shared<ArgumentValues>()),
       subcommands_(std::make_shared<std::vector<CommandLine>>()) {}
 
-void CommandLine::required(const std::string& name, std::string& value, const std::string& help) {
-  app_.add_option(name, value, help)->required()->type_name("");
+template <class Value>
+Value& CommandLine::keep(Value value) {
+  auto kept = std::make_shared<Value>(std::move(value));
+  values_->given.push_back(kept);
+  return *kept;
 }
 
-void CommandLine::required(const std::string& name, std::vector<std::string>& values,
-                           const std::string& help) {
-  app_.add_option(name, values, help)->required()->type_name("");
+const std::string& CommandLine::required(const std::string& name, const std::string& help,
+                                         Suggest suggest) {
+  const std::string& value = optional(name, help, std::move(suggest));
+  app_.get_option(name)->required();
+  return value;
 }
 
-void CommandLine::optional(const std::string& name, std::string& value, const std::string& help) {
-  app_.add_option(name, value, help)->type_name("");
+const std::string& CommandLine::optional(const std::string& name, const std::string& help,
+                                         Suggest suggest) {
+  return option(name, help, "", std::move(suggest));
 }
 
-void CommandLine::optional(const std::string& name, std::vector<std::string>& values,
-                           const std::string& help) {
+const std::vector<std::string>& CommandLine::required_list(const std::string& name,
+                                                           const std::string& help) {
+  const auto& values = optional_list(name, help);
+  app_.get_option(name)->required();
+  return values;
+}
+
+const std::vector<std::string>& CommandLine::optional_list(const std::string& name,
+                                                           const std::string& help) {
+  auto& values = keep<std::vector<std::string>>();
   app_.add_option(name, values, help)->type_name("");
+  return values;
 }
 
-void CommandLine::option(const std::string& name, std::string& value, const std::string& help,
-                         const std::string& placeholder) {
-  app_.add_option(name, value, help)->type_name(placeholder);
+const std::string& CommandLine::option(const std::string& name, const std::string& help,
+                                       const std::string& placeholder, Suggest suggest,
+                                       const std::string& otherwise) {
+  std::string& value = keep(otherwise);
+  const CLI::Option* option = app_.add_option(name, value, help)->type_name(placeholder);
+  if (suggest) values_->suggest[option->get_name()] = std::move(suggest);
+  return value;
 }
 
-void CommandLine::option(const std::string& name, std::optional<std::uint32_t>& value,
-                         const std::string& help) {
+const std::optional<std::uint32_t>& CommandLine::number(const std::string& name,
+                                                        const std::string& help) {
   const auto is_whole = [](const std::string& text) {
     const bool digits = text.find_first_not_of("0123456789") == std::string::npos;
     if (digits && text.size() <= 9) return std::string();
     return fmt::format("\"{}\" is not a whole number below 1e9", text);
   };
+  auto& value = keep<std::optional<std::uint32_t>>();
   app_.add_option(name, value, help)->check(is_whole)->type_name("N");
+  return value;
 }
 
-void CommandLine::option(const std::string& name, std::vector<std::string>& values,
-                         const std::string& help, const std::string& placeholder) {
-  app_.add_option(name, values, help)
-      ->type_name(placeholder)
+const std::vector<std::string>& CommandLine::list(const std::string& name, const std::string& help,
+                                                  const std::string& placeholder, Suggest suggest) {
+  const auto& values = optional_list(name, help);
+  CLI::Option* option = app_.get_option(name.substr(name.rfind(',') + 1));
+  option->type_name(placeholder)
       ->expected(1)
       ->take_all()
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  if (suggest) values_->suggest[option->get_name()] = std::move(suggest);
+  return values;
 }
 
-void CommandLine::choice(const std::string& name, std::string& value,
-                         const std::vector<std::string>& words, const std::string& help) {
-  declare_choice(name, value, words, help, {});
-}
-
-void CommandLine::declare_choice(const std::string& name, std::string& value,
-                                 const std::vector<std::string>& words, const std::string& help,
-                                 const std::map<std::string, std::string>& meant) {
+CLI::Option& CommandLine::add_words(const std::string& name, std::string& value,
+                                    const std::vector<std::string>& words, const std::string& help,
+                                    const std::map<std::string, std::string>& meant) {
   // CLI11's own IsMember would repeat the values after the type name.
   const auto is_known = [words, meant](const std::string& word) {
     if (std::ranges::find(words, word) != words.end()) return std::string();
@@ -76,48 +95,55 @@ void CommandLine::declare_choice(const std::string& name, std::string& value,
                        fmt::join(words, ", "));
   };
   const std::string all = fmt::format("{}", fmt::join(words, "|"));
-  app_.add_option(name, value, help)->check(is_known)->type_name(all.size() <= 30 ? all : "NAME");
-  values_->words[key_of(name)] = words;
+  CLI::Option* option = app_.add_option(name, value, help)->check(is_known);
+  values_->words[option->get_name()] = words;
+  return *option->type_name(all.size() <= 30 ? all : "NAME");
 }
 
-void CommandLine::required_choice(const std::string& name, std::string& value,
-                                  const std::vector<std::string>& words, const std::string& help,
-                                  const std::map<std::string, std::string>& meant) {
-  declare_choice(name, value, words, help, meant);
-  app_.get_option(name)->required();
+const std::string& CommandLine::choice(const std::string& name,
+                                       const std::vector<std::string>& words,
+                                       const std::string& help, const std::string& otherwise) {
+  std::string& value = keep(otherwise);
+  add_words(name, value, words, help);
+  return value;
 }
 
-void CommandLine::flag(const std::string& name, bool& value, const std::string& help) {
+const std::string& CommandLine::required_choice(const std::string& name,
+                                                const std::vector<std::string>& words,
+                                                const std::string& help,
+                                                const std::map<std::string, std::string>& meant) {
+  auto& value = keep<std::string>();
+  add_words(name, value, words, help, meant).required();
+  return value;
+}
+
+const bool& CommandLine::flag(const std::string& name, const std::string& help) {
+  bool& value = keep(false);
   app_.add_flag(name, value, help);
+  return value;
 }
 
-void CommandLine::scenario(std::string& file, std::vector<std::string>& settings) {
-  required("SCENARIO", file, "scenario file (JSON), - for standard input");
-  this->settings(settings);
+const std::string& CommandLine::scenario() {
+  return required("SCENARIO", "scenario file (JSON), - for standard input");
 }
 
-void CommandLine::settings(std::vector<std::string>& settings, const std::string& help) {
-  option("--set", settings, help, "/POINTER=VALUE");
-  suggest("--set", suggested_settings);
+const std::vector<std::string>& CommandLine::settings(const std::string& help) {
+  return list("--set", help, "/POINTER=VALUE", suggested_settings);
 }
 
-void CommandLine::json(bool& json, const std::string& help) { flag("--json", json, help); }
+const bool& CommandLine::json(const std::string& help) { return flag("--json", help); }
 
-void CommandLine::replaces(Existing& replaced) {
+const Existing& CommandLine::replaces() {
+  Existing& replaced = keep(Existing::own);
   app_.add_flag_callback(
       "--force", [&replaced] { replaced = Existing::any; },
       "overwrite outputs that Penstock did not write");
+  return replaced;
 }
 
-void CommandLine::group(const std::string& heading) { app_.option_defaults()->group(heading); }
-
-void CommandLine::suggest(const std::string& name, Suggest words) {
-  values_->suggest[key_of(name)] = std::move(words);
-}
-
-/// The key of an argument; it may be declared as "-o,--output".
-std::string CommandLine::key_of(const std::string& name) const {
-  return app_.get_option(name.substr(name.rfind(',') + 1))->get_name();
+Heading CommandLine::group(const std::string& heading) {
+  app_.option_defaults()->group(heading);
+  return {};
 }
 
 CommandLine CommandLine::subcommand(const std::string& name, const std::string& summary,

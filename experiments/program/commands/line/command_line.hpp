@@ -35,48 +35,48 @@ struct ExitCode {
 /// The values that completion offers for the beginning typed so far.
 using Suggest = std::function<std::vector<std::string>(std::string_view typed)>;
 
-/// The arguments of one subcommand: each call ties a name to the variable that receives it, which
-/// must outlive the parse. Names read "--json" or "-o,--output".
+/// The heading of the options declared after it.
+struct Heading {};
+
+/// The arguments of one subcommand. Each call declares one and returns its value, which lives as
+/// long as a copy of this. Names read "--json" or "-o,--output". `suggest` are values that shell
+/// completion offers; others are accepted as well.
 class CommandLine {
  public:
   explicit CommandLine(CLI::App& app);
 
-  void required(const std::string& name, std::string& value, const std::string& help);
+  const std::string& required(const std::string& name, const std::string& help,
+                              Suggest suggest = {});
+  const std::string& optional(const std::string& name, const std::string& help,
+                              Suggest suggest = {});
   /// One or more.
-  void required(const std::string& name, std::vector<std::string>& values, const std::string& help);
-  void optional(const std::string& name, std::string& value, const std::string& help);
+  const std::vector<std::string>& required_list(const std::string& name, const std::string& help);
   /// None or more.
-  void optional(const std::string& name, std::vector<std::string>& values, const std::string& help);
-  void option(const std::string& name, std::string& value, const std::string& help,
-              const std::string& placeholder);
-  void option(const std::string& name, std::optional<std::uint32_t>& value,
-              const std::string& help);
+  const std::vector<std::string>& optional_list(const std::string& name, const std::string& help);
+  const std::string& option(const std::string& name, const std::string& help,
+                            const std::string& placeholder, Suggest suggest = {},
+                            const std::string& otherwise = {});
+  const std::optional<std::uint32_t>& number(const std::string& name, const std::string& help);
   /// May be given several times.
-  void option(const std::string& name, std::vector<std::string>& values, const std::string& help,
-              const std::string& placeholder);
+  const std::vector<std::string>& list(const std::string& name, const std::string& help,
+                                       const std::string& placeholder, Suggest suggest = {});
   /// One of a few words.
-  void choice(const std::string& name, std::string& value, const std::vector<std::string>& words,
-              const std::string& help);
+  const std::string& choice(const std::string& name, const std::vector<std::string>& words,
+                            const std::string& help, const std::string& otherwise = {});
   /// The same; `meant` says which word is meant by one that is not among them.
-  void required_choice(const std::string& name, std::string& value,
-                       const std::vector<std::string>& words, const std::string& help,
-                       const std::map<std::string, std::string>& meant = {});
-  void flag(const std::string& name, bool& value, const std::string& help);
+  const std::string& required_choice(const std::string& name, const std::vector<std::string>& words,
+                                     const std::string& help,
+                                     const std::map<std::string, std::string>& meant = {});
+  const bool& flag(const std::string& name, const std::string& help);
 
-  /// SCENARIO, and --set for it.
-  void scenario(std::string& file, std::vector<std::string>& settings);
+  /// SCENARIO.
+  const std::string& scenario();
   /// --set.
-  void settings(std::vector<std::string>& settings,
-                const std::string& help = "change the scenario first");
-  void json(bool& json, const std::string& help = "print it as JSON");
+  const std::vector<std::string>& settings(const std::string& help = "change the scenario first");
+  const bool& json(const std::string& help = "print it as JSON");
   /// --force: outputs may replace any file.
-  void replaces(Existing& replaced);
-
-  /// Options declared after this are listed under this heading.
-  void group(const std::string& heading);
-  /// KnownValues of an option or positional that shell completion offers; others are accepted as
-  /// well.
-  void suggest(const std::string& name, Suggest words);
+  const Existing& replaces();
+  Heading group(const std::string& heading);
 
   /// The arguments of one of its own subcommands; one of those must then be given.
   CommandLine subcommand(const std::string& name, const std::string& summary,
@@ -90,30 +90,40 @@ class CommandLine {
   void answer_help(const std::string& path);
 
  private:
-  /// What is known of the values of arguments, by their names.
-  struct KnownValues {
+  /// The values of arguments, and what is known of them by their names.
+  struct ArgumentValues {
+    std::vector<std::shared_ptr<void>> given;
     std::map<std::string, std::vector<std::string>> words;
     std::map<std::string, Suggest> suggest;
   };
 
-  void declare_choice(const std::string& name, std::string& value,
-                      const std::vector<std::string>& words, const std::string& help,
-                      const std::map<std::string, std::string>& meant);
-  std::string key_of(const std::string& name) const;
+  template <class Value>
+  Value& keep(Value value = {});
+  CLI::Option& add_words(const std::string& name, std::string& value,
+                         const std::vector<std::string>& words, const std::string& help,
+                         const std::map<std::string, std::string>& meant = {});
   ArgumentInfo argument(const CLI::Option& option) const;
 
   CLI::App& app_;
   // Shared by copies of this, which stand for the same command.
-  std::shared_ptr<KnownValues> values_;
+  std::shared_ptr<ArgumentValues> values_;
   std::shared_ptr<std::vector<CommandLine>> subcommands_;
 };
 
-/// A subcommand whose arguments are `Options`: `declare` binds them, `run` takes what was parsed.
-template <class Options, void (*declare)(CommandLine& line, Options& options),
-          int (*run)(const Options& options)>
+/// What the arguments of a command derive from: a member for each, in the order of its help.
+struct Arguments {
+  using Text = const std::string&;
+  using Texts = const std::vector<std::string>&;
+  using Number = const std::optional<std::uint32_t>&;
+  using Flag = const bool&;
+
+  CommandLine line;
+};
+
+/// A subcommand whose arguments are `Options`; `run` takes what was parsed.
+template <class Options, int (*run)(const Options& options)>
 Runner command(CommandLine& line) {
-  auto options = std::make_shared<Options>();
-  declare(line, *options);
+  const std::shared_ptr<const Options> options(new Options{{line}});
   return [options] { return run(*options); };
 }
 

@@ -3,41 +3,37 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "experiments/input/files/files.hpp"
-#include "experiments/program/commands/line/suggestions.hpp"
 #include "experiments/show/pictures/picture.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {
 namespace {
 
-/// A format of pictures, and the file of that format.
+/// A file of a format of pictures.
 struct FormatFile {
-  const char* name;
   const char* suffix;
   PictureFormat format;
-  std::string PictureFiles::*path;
+  const std::string& path;
 };
-constexpr std::array format_files{FormatFile{"SVG", "svg", PictureFormat::svg, &PictureFiles::svg},
-                                  FormatFile{"PNG", "png", PictureFormat::png, &PictureFiles::png},
-                                  FormatFile{"PDF", "pdf", PictureFormat::pdf, &PictureFiles::pdf}};
+
+/// Those that are given.
+std::vector<FormatFile> format_files(const PictureFiles& files) {
+  std::vector<FormatFile> given;
+  for (const FormatFile& one : {FormatFile{"svg", PictureFormat::svg, files.svg},
+                                FormatFile{"png", PictureFormat::png, files.png},
+                                FormatFile{"pdf", PictureFormat::pdf, files.pdf}}) {
+    if (!one.path.empty()) given.push_back(one);
+  }
+  return given;
+}
 
 }  // namespace
 
 bool is_given(const PictureLook& look) {
-  const PictureLook usual;
-  return look.width != usual.width || look.height != usual.height || look.font_size ||
-         look.title != usual.title || look.theme != usual.theme;
-}
-
-void declare(CommandLine& line, PictureLook& look) {
-  line.option("--width", look.width, "width in 1/96 inch (PNG: 2 pixels each), or 85mm", "LENGTH");
-  line.option("--height", look.height, "height of the picture, likewise", "LENGTH");
-  line.option("--font-size", look.font_size, "size of its labels, default 11");
-  line.option("--title", look.title, "title of the picture", "TEXT");
-  line.choice("--theme", look.theme, {"light", "dark"}, "colours, default light");
+  return !look.width.empty() || !look.height.empty() || look.font_size || !look.title.empty() ||
+         look.theme != "light";
 }
 
 PictureOptions options_of(const PictureLook& look) {
@@ -50,19 +46,9 @@ PictureOptions options_of(const PictureLook& look) {
   return options;
 }
 
-void declare(CommandLine& line, PictureFiles& files) {
-  for (const FormatFile& one : format_files) {
-    line.option(fmt::format("--{}", one.suffix), files.*one.path,
-                fmt::format("draw the timeline as {}", one.name), "FILE");
-  }
-  declare(line, files.look);
-}
-
 std::vector<std::string> paths_of(const PictureFiles& files) {
   std::vector<std::string> paths;
-  for (const FormatFile& one : format_files) {
-    if (!(files.*one.path).empty()) paths.push_back(files.*one.path);
-  }
+  for (const FormatFile& one : format_files(files)) paths.push_back(one.path);
   return paths;
 }
 
@@ -72,9 +58,8 @@ bool on_standard_output(const PictureFiles& files) {
 }
 
 void check(const PictureFiles& files) {
-  for (const auto& [name, suffix, format, path] : format_files) {
-    const std::string& file = files.*path;
-    if (file.empty() || file == "-" || picture_format(file) == format) continue;
+  for (const auto& [suffix, format, file] : format_files(files)) {
+    if (file == "-" || picture_format(file) == format) continue;
     throw UsageError(
         fmt::format("--{} {}: the suffix is that of another format; {} files end in .{}", suffix,
                     file, suffix, suffix));
@@ -85,17 +70,10 @@ void check(const PictureFiles& files) {
 void write_pictures(const PictureFiles& files, const RunResult& result, OutputSet& outputs,
                     const TimelineExplanation& explanation) {
   const PictureOptions options = options_of(files.look);
-  for (const FormatFile& one : format_files) {
-    if ((files.*one.path).empty()) continue;
-    outputs.write(files.*one.path, draw_run(one.format, *result.plan, result.timeline, result.title,
-                                            options, explanation));
+  for (const FormatFile& one : format_files(files)) {
+    outputs.write(one.path, draw_run(one.format, *result.plan, result.timeline, result.title,
+                                     options, explanation));
   }
-}
-
-void declare(CommandLine& line, TorchFlags& flags) {
-  line.option("--model", flags.model, "torch_*: layers of your own, from layer(number)", "FILE.py");
-  line.option("--quiet", flags.quiet,
-              "torch_*: seconds to wait for a quiet machine, at most; default 60");
 }
 
 TorchOptions torch_options(const TorchFlags& flags) {
@@ -110,20 +88,6 @@ TorchOptions torch_options(const TorchFlags& flags) {
 const char* given(const TorchFlags& flags) {
   if (flags.quiet) return "--quiet";
   return flags.model.empty() ? nullptr : "--model";
-}
-
-void declare(CommandLine& line, TrainingFlags& flags) {
-  line.option("--hardware", flags.hardware, "a machine (penstock list hardware), or its file",
-              "NAME|FILE");
-  line.suggest("--hardware", suggested_machines);
-  line.option("--devices", flags.devices, "devices to lay the model out on");
-  line.option("--sequence", flags.sequence, "tokens of an example; default 4096 or the file's");
-  line.option("--microbatch", flags.microbatch,
-              "examples that a device works on at a time; default: that of a script, else tries 1, "
-              "2, 4, 8");
-  line.option("--global-batch", flags.global_batch,
-              "examples of an iteration; default: that of a training script, else 8 per device, "
-              "fewer above 128 devices");
 }
 
 TrainingRequest request_of(const TrainingFlags& flags) {

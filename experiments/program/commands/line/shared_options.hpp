@@ -1,7 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,37 +7,34 @@
 #include "experiments/measure/validation/validation.hpp"
 #include "experiments/plan/planner/space/training_task.hpp"
 #include "experiments/program/commands/line/command_line.hpp"
+#include "experiments/program/commands/line/suggestions.hpp"
 #include "experiments/run/run.hpp"
 #include "experiments/show/results/run_summary.hpp"
 
 namespace penstock {
 
 /// Options for the look of a picture.
-struct PictureLook {
-  std::string width;
-  std::string height;
-  std::optional<std::uint32_t> font_size;
-  std::string title;
-  std::string theme = "light";
+struct PictureLook : Arguments {
+  Text width = line.option("--width", "width in 1/96 inch (PNG: 2 pixels each), or 85mm", "LENGTH");
+  Text height = line.option("--height", "height of the picture, likewise", "LENGTH");
+  Number font_size = line.number("--font-size", "size of its labels, default 11");
+  Text title = line.option("--title", "title of the picture", "TEXT");
+  Text theme = line.choice("--theme", {"light", "dark"}, "colours, default light", "light");
 };
 
 /// Whether any of it is given.
 bool is_given(const PictureLook& look);
 
-void declare(CommandLine& line, PictureLook& look);
-
 /// Throws UsageError for invalid sizes.
 PictureOptions options_of(const PictureLook& look);
 
 /// Where and how to draw the timeline of a run; an empty path means no picture.
-struct PictureFiles {
-  std::string svg;
-  std::string png;
-  std::string pdf;
-  PictureLook look;
+struct PictureFiles : Arguments {
+  Text svg = line.option("--svg", "draw the timeline as SVG", "FILE");
+  Text png = line.option("--png", "draw the timeline as PNG", "FILE");
+  Text pdf = line.option("--pdf", "draw the timeline as PDF", "FILE");
+  PictureLook look{{line}};
 };
-
-void declare(CommandLine& line, PictureFiles& files);
 
 /// The files to write.
 std::vector<std::string> paths_of(const PictureFiles& files);
@@ -55,12 +50,11 @@ void write_pictures(const PictureFiles& files, const RunResult& result, OutputSe
                     const TimelineExplanation& explanation = {});
 
 /// Options of the backends that run orders in PyTorch, and of no other.
-struct TorchFlags {
-  std::string model;
-  std::optional<std::uint32_t> quiet;
+struct TorchFlags : Arguments {
+  Text model = line.option("--model", "torch_*: layers of your own, from layer(number)", "FILE.py");
+  Number quiet =
+      line.number("--quiet", "torch_*: seconds to wait for a quiet machine, at most; default 60");
 };
-
-void declare(CommandLine& line, TorchFlags& flags);
 
 /// Throws UsageError for a wait that is too long.
 TorchOptions torch_options(const TorchFlags& flags);
@@ -69,13 +63,19 @@ TorchOptions torch_options(const TorchFlags& flags);
 const char* given(const TorchFlags& flags);
 
 /// Options of what is trained, and on what.
-struct TrainingFlags {
-  std::string model, hardware;
-  std::optional<std::uint32_t> devices, sequence, microbatch, global_batch;
+struct TrainingFlags : Arguments {
+  Text model;  // declared by the command
+  Text hardware = line.option("--hardware", "a machine (penstock list hardware), or its file",
+                              "NAME|FILE", suggested_machines);
+  Number devices = line.number("--devices", "devices to lay the model out on");
+  Number sequence = line.number("--sequence", "tokens of an example; default 4096 or the file's");
+  Number microbatch = line.number("--microbatch",
+                                  "examples that a device works on at a time; default: that of a "
+                                  "script, else tries 1, 2, 4, 8");
+  Number global_batch = line.number("--global-batch",
+                                    "examples of an iteration; default: that of a training script, "
+                                    "else 8 per device, fewer above 128 devices");
 };
-
-/// All but the model.
-void declare(CommandLine& line, TrainingFlags& flags);
 
 /// Throws UsageError for numbers that are too large.
 TrainingRequest request_of(const TrainingFlags& flags);

@@ -4,7 +4,6 @@
 
 #include "experiments/input/files/files.hpp"
 #include "experiments/input/files/output_file.hpp"
-#include "experiments/measure/reproduction/report.hpp"
 #include "experiments/measure/reproduction/reproduction.hpp"
 #include "tests/support/pipeline_paper.hpp"
 #include "tests/support/scratch.hpp"

@@ -21,7 +21,7 @@ std::vector<std::string> words_of(const std::string& text) {
 /// Checks that the planner ranks what `explain` offers above the scenario, fastest first. Returns
 /// how many changes that are.
 std::size_t check_agreement(const Scenario& scenario, const Catalogue& catalogue) {
-  Clusters clusters;
+  const auto clusters = std::make_shared<Clusters>();
   const RunResult result = run(scenario);
   REQUIRE(result.report);
   const Trial now = try_layout(scenario, catalogue, clusters);

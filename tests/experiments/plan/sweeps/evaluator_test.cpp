@@ -8,7 +8,6 @@
 #include <thread>
 
 #include "experiments/plan/sweeps/configured.hpp"
-#include "experiments/plan/sweeps/row_memory.hpp"
 #include "experiments/plan/sweeps/run_sweep.hpp"
 #include "experiments/plan/sweeps/space/condition.hpp"
 #include "experiments/run/run.hpp"

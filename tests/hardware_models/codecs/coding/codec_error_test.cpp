@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "hardware_models/codecs/coding/distribution.hpp"
-#include "hardware_models/codecs/reference/codec_search.hpp"
+#include "hardware_models/codecs/reference/codec.hpp"
 
 namespace penstock::testing {
 namespace {

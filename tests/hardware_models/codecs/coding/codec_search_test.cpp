@@ -1,10 +1,9 @@
-#include "hardware_models/codecs/reference/codec_search.hpp"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <optional>
 
+#include "hardware_models/codecs/reference/codec.hpp"
 #include "sim/base/named.hpp"
 
 namespace penstock::testing {

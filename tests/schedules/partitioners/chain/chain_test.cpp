@@ -10,6 +10,7 @@
 #include "schedules/partitioners/chain/cut_tables.hpp"
 #include "schedules/partitioners/registry.hpp"
 #include "sim/base/named.hpp"
+#include "sim/base/random.hpp"
 #include "tests/support/cut_problems.hpp"
 #include "tests/support/draws.hpp"
 
@@ -198,6 +199,34 @@ TEST_CASE("least_traffic: a cut on its bound is not lost to the rounding of sums
   }));
 }
 
+/// The shortest longest stage on its device, of all cuts and of all orders of the devices unless
+/// these stay in theirs.
+double least_on_devices(const CutProblem& problem) {
+  const CutChain chain = chain_of(problem);
+  std::vector<std::uint32_t> order(problem.stages);
+  std::iota(order.begin(), order.end(), 0U);
+  const auto value = [&](const Cuts& cuts) {
+    double most = 0;
+    for (std::uint32_t s = 0; s < problem.stages; ++s) {
+      const double bytes = stage_memory(problem, chain, cuts[s], cuts[s + 1], s, problem.stages);
+      if (bytes > problem.settings.memories[order[s]]) {
+        return std::numeric_limits<double>::infinity();
+      }
+      const double in = chain.boundary_s[cuts[s]];
+      const double out = chain.boundary_s[cuts[s + 1]];
+      const double own = compute(chain, cuts, s) / problem.settings.speeds[order[s]];
+      const bool serial = problem.transfers == CutTransfers::serial;
+      most = std::max(most, serial ? own + in + out : std::max({own, in, out}));
+    }
+    return most;
+  };
+  double least = std::numeric_limits<double>::infinity();
+  do {
+    least = std::min(least, least_of_cuts(problem.size(), problem.stages, problem.stages, value));
+  } while (!problem.settings.keep_order && std::next_permutation(order.begin(), order.end()));
+  return least;
+}
+
 TEST_CASE("devices is the best of all cuts and of all orders of the devices") {
   CHECK(rc::check([] {
     CutProblem problem = drawn();
@@ -208,32 +237,51 @@ TEST_CASE("devices is the best of all cuts and of all orders of the devices") {
       problem.settings.memories.push_back(problem.stages * 20.0 + below(200));
     }
     problem.settings.keep_order = one_in(2);
-    const CutChain chain = chain_of(problem);
-    std::vector<std::uint32_t> order(problem.stages);
-    for (std::uint32_t i = 0; i < problem.stages; ++i) order[i] = i;
-    const auto value = [&](const Cuts& cuts) {
-      double most = 0;
-      for (std::uint32_t s = 0; s < problem.stages; ++s) {
-        const double bytes = stage_memory(problem, chain, cuts[s], cuts[s + 1], s, problem.stages);
-        if (bytes > problem.settings.memories[order[s]]) {
-          return std::numeric_limits<double>::infinity();
-        }
-        const double in = chain.boundary_s[cuts[s]];
-        const double out = chain.boundary_s[cuts[s + 1]];
-        const double own = compute(chain, cuts, s) / problem.settings.speeds[order[s]];
-        const bool serial = problem.transfers == CutTransfers::serial;
-        most = std::max(most, serial ? own + in + out : std::max({own, in, out}));
-      }
-      return most;
-    };
-    double least = std::numeric_limits<double>::infinity();
-    do {
-      least = std::min(least, least_of_cuts(problem.size(), problem.stages, problem.stages, value));
-    } while (!problem.settings.keep_order && std::next_permutation(order.begin(), order.end()));
+    const double least = least_on_devices(problem);
     const Cut cut = cut_by("devices", problem);
     RC_ASSERT(cut.finding.empty() == (least < std::numeric_limits<double>::infinity()));
     if (cut.finding.empty()) RC_ASSERT(cut.value == least);
   }));
+}
+
+/// Layers of 5, 1, 5, 1, 5 and 3 s on devices of speed 3, 2 and 1/4, which holds no other layer:
+/// 4 s take [5 1 5] on the first, then 1 on the slow one. The furthest end of the first, behind the
+/// second layer of 1, leaves nothing that the slow one can do in time.
+CutProblem slow_in_the_middle() {
+  CutProblem problem;
+  for (const double seconds : {5, 1, 5, 1, 5, 3}) {
+    problem.layers.push_back({.forward_s = seconds, .backward_s = 0});
+  }
+  problem.settings.speeds = {3, 2, 0.25};
+  problem.settings.memories = {1e9, 1e9, 0};
+  problem.stages = problem.ranks = 3;
+  problem.settings.keep_order = false;
+  return problem;
+}
+
+TEST_CASE("devices: of long chains too, layers that do not fit on a device may follow others") {
+  CutProblem problem = slow_in_the_middle();
+  CHECK(cut_by("devices", problem).value == doctest::Approx(4));
+  problem.layers.insert(problem.layers.begin(), 6'000, {.parameter_bytes = 1});
+  CHECK(cut_by("devices", problem).value == doctest::Approx(4));
+}
+
+TEST_CASE("devices: layers without work in front of a chain, few or thousands, change nothing") {
+  for (int draw = 0; draw < 20; ++draw) {
+    CutProblem problem = slow_in_the_middle();
+    problem.microbatches = 1 + draw % 3;
+    for (std::size_t i = 0; i < problem.layers.size(); ++i) {
+      const auto bits = philox({std::uint32_t(draw), std::uint32_t(i), 0, 0}, {1, 2});
+      problem.layers[i].forward_s = 1 + bits[0] % 8;
+      problem.layers[i].stash_bytes = bits[1] % 5;
+    }
+    problem.settings.memories = {1e9, 1e9, 4.0 + draw % 7};
+    problem.layers.insert(problem.layers.begin(), 3, {});
+    const double least = least_on_devices(problem);
+    problem.layers.insert(problem.layers.begin(), 6'000, {});
+    CAPTURE(draw);
+    CHECK(cut_by("devices", problem).value == least);
+  }
 }
 
 TEST_CASE("interleaved never puts more on the busiest rank than balanced chunks in turn") {
