@@ -13,7 +13,7 @@
 #include "experiments/input/files/json_input.hpp"
 #include "experiments/input/files/output_file.hpp"
 #include "experiments/input/long_work/progress.hpp"
-#include "experiments/measure/calibration/calibration_picture.hpp"
+#include "experiments/measure/calibration/calibration.hpp"
 #include "experiments/plan/studies/bubble_study.hpp"
 #include "experiments/plan/sweeps/tables/row_table.hpp"
 #include "experiments/plan/sweeps/tables/table_plots.hpp"

@@ -1,12 +1,25 @@
 #pragma once
 
+#include <cuda_runtime.h>
+
 #include "validate/backends/cuda/gpu_calls.hpp"
 
 namespace penstock {
 
+inline cudaStream_t native(GpuStream stream) { return reinterpret_cast<cudaStream_t>(stream); }
+
+/// Loads kernels now: loading during a stream capture is an error. Returns the first error.
+template <class... Kernels>
+int load_all(Kernels*... kernels) {
+  cudaFuncAttributes attributes{};
+  for (const int error : {cudaFuncGetAttributes(&attributes, kernels)...}) {
+    if (error != cudaSuccess) return error;
+  }
+  return cudaSuccess;
+}
+
 // Own kernels. Each call returns 0 or a CUDA error number.
 
-/// Loads all kernels now: loading during a stream capture is an error.
 int load_kernels();
 int load_codec_kernels();
 int load_step_kernels();
