@@ -16,7 +16,6 @@
 #include <utility>
 
 #include "sim/base/error.hpp"
-#include "validate/store/profile_store.hpp"
 #include "validate/store/store_rows.hpp"
 #include "validate/store/stored_row.hpp"
 

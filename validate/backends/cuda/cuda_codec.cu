@@ -1,3 +1,5 @@
+#include <cuda_runtime.h>
+
 #include "validate/backends/cuda/arithmetic/block_float.hpp"
 #include "validate/backends/cuda/cuda_kernels.hpp"
 
@@ -73,7 +75,8 @@ int launch(cudaStream_t stream, const GpuCodecKernel& kernel) {
 }  // namespace
 
 int load_codec_kernels() {
-  return load_all(encode<4>, encode<6>, encode<8>, decode<4>, decode<6>, decode<8>);
+  return load_all<cudaFuncAttributes>(encode<4>, encode<6>, encode<8>, decode<4>, decode<6>,
+                                      decode<8>);
 }
 
 int launch_codec(GpuStream stream, const GpuCodecKernel& kernel) {

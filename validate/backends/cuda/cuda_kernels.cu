@@ -1,3 +1,5 @@
+#include <cuda_runtime.h>
+
 #include "validate/backends/cuda/arithmetic/both.hpp"
 #include "validate/backends/cuda/cuda_kernels.hpp"
 
@@ -203,8 +205,8 @@ __global__ void count_cycles(std::uint64_t* numbers, std::uint32_t rounds) {
 }  // namespace
 
 int load_kernels() {
-  return load_all(wait_action, flops_action, bytes_action, copy, begin_stamp, end_stamp, content,
-                  nothing, read_clock, count_cycles);
+  return load_all<cudaFuncAttributes>(wait_action, flops_action, bytes_action, copy, begin_stamp,
+                                      end_stamp, content, nothing, read_clock, count_cycles);
 }
 
 int launch_action(GpuStream stream, const GpuActionKernel& kernel) {

@@ -1,21 +1,23 @@
 #pragma once
 
-#include <cuda_runtime.h>
-
 #include "validate/backends/cuda/gpu_calls.hpp"
+
+struct CUstream_st;
 
 namespace penstock {
 
-inline cudaStream_t native(GpuStream stream) { return reinterpret_cast<cudaStream_t>(stream); }
+/// As cudaStream_t.
+inline CUstream_st* native(GpuStream stream) { return reinterpret_cast<CUstream_st*>(stream); }
 
 /// Loads kernels now: loading during a stream capture is an error. Returns the first error.
-template <class... Kernels>
+/// `Attributes`: cudaFuncAttributes.
+template <class Attributes, class... Kernels>
 int load_all(Kernels*... kernels) {
-  cudaFuncAttributes attributes{};
+  Attributes attributes{};
   for (const int error : {cudaFuncGetAttributes(&attributes, kernels)...}) {
-    if (error != cudaSuccess) return error;
+    if (error != 0) return error;
   }
-  return cudaSuccess;
+  return 0;
 }
 
 // Own kernels. Each call returns 0 or a CUDA error number.

@@ -1,3 +1,5 @@
+#include <cuda_runtime.h>
+
 #include <algorithm>
 
 #include "validate/backends/cuda/cuda_kernels.hpp"
@@ -52,7 +54,7 @@ __global__ void __launch_bounds__(step_threads) run(Step step) {
 
 template <class... Steps>
 int load_steps(const std::variant<Steps...>*) {
-  return load_all(run<Steps>...);
+  return load_all<cudaFuncAttributes>(run<Steps>...);
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 #include "validate/backends/cuda/running/gpu_executor.hpp"
 #include "validate/backends/multi/multi_calls.hpp"
 #include "validate/backends/multi/rank_program.hpp"
-#include "validate/backends/nccl/hang_check.hpp"
+#include "validate/backends/nccl/comm_channels.hpp"
 #include "validate/processes/control.hpp"
 
 namespace penstock {
