@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "validate/backends/cuda/running/gpu_actions.hpp"
 #include "validate/backends/cuda/stages/gpu_layer_kinds.hpp"
 #include "validate/machine/host.hpp"
 
