@@ -4,6 +4,7 @@
 
 #include "validate/backends/cuda/check/check_steps.hpp"
 #include "validate/backends/cuda/gpu_owners.hpp"
+#include "validate/backends/cuda/measuring/gpu_trials.hpp"
 #include "validate/backends/cuda/stages/gpu_stages.hpp"
 
 namespace penstock {
