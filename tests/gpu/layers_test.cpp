@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "validate/backends/cuda/check/check_layers.hpp"
+#include "validate/backends/cuda/check/check_steps.hpp"
 #include "validate/backends/cuda/running/gpu_actions.hpp"
 
 // The host runs the arithmetic that tests without a GPU hold against the reference kernels.

@@ -5,7 +5,7 @@
 #include "hardware_models/codecs/coding/bits.hpp"
 #include "tests/support/fake_gpu_parts.hpp"
 #include "validate/backends/cuda/arithmetic/block_float.hpp"
-#include "validate/backends/cuda/arithmetic/content.hpp"
+#include "validate/backends/cuda/arithmetic/both.hpp"
 #include "validate/backends/cuda/gpu_steps.hpp"
 
 namespace penstock::testing::one_fake_gpu {

@@ -8,37 +8,22 @@ namespace penstock::cpu_logical_file {
 namespace {
 
 /// One thread per rank on any number of cores, each with a logical clock.
-class CpuLogical : public Backend {
+class CpuLogical : public RankRunner<LogicalClock> {
  public:
   explicit CpuLogical(const Job& job)
-      : own_(std::make_unique<Mailboxes>(boxes_of(job), job.priced.plan.ranks)),
-        runner_(job, *own_, std::vector<LogicalClock>(job.priced.plan.ranks)) {}
+      : RankRunner(job, std::make_unique<Mailboxes>(boxes_of(job), job.priced.plan.ranks),
+                   std::vector<LogicalClock>(job.priced.plan.ranks)) {}
   CpuLogical(const Job& job, const RunPart& part)
-      : runner_(job, part.transport, std::vector<LogicalClock>(job.priced.plan.ranks), part.ranks) {
-  }
+      : RankRunner(job, part.transport, std::vector<LogicalClock>(job.priced.plan.ranks),
+                   part.ranks) {}
 
-  std::vector<Time> profile() override { return runner_.profile(); }
-  RunOutcome run() override { return runner_.run(); }
-  std::optional<TrainedNumbers> numbers() const override { return runner_.numbers(); }
-  TimesOfLayers layer_times() const override { return runner_.layer_times(); }
-  std::optional<CodingNumbers> coding() const override { return runner_.coding(); }
   std::map<std::string, std::string> environment() const override {
     std::map<std::string, std::string> all = host_environment();
     all["backend"] = "cpu_logical";
     all["clock"] = "thread CPU time, message stamps";
     return all;
   }
-
- private:
-  std::unique_ptr<Transport> own_;  // none when given from outside
-  RankRunner<LogicalClock> runner_;
 };
-
-std::unique_ptr<Backend> make(const Job& job) { return std::make_unique<CpuLogical>(job); }
-
-std::unique_ptr<Backend> make_part(const Job& job, const RunPart& part) {
-  return std::make_unique<CpuLogical>(job, part);
-}
 
 }  // namespace
 
@@ -47,8 +32,8 @@ constinit extern const BackendEntry cpu_logical_entry{
     .summary = "one thread per rank on any number of cores, timed by logical clocks",
     .obstacle = thread_obstacle,
     .runs_layers = true,
-    .make = make,
-    .make_part = make_part,
+    .make = made<CpuLogical>,
+    .make_part = made<CpuLogical>,
 };
 
 }  // namespace penstock::cpu_logical_file

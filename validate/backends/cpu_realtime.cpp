@@ -2,7 +2,6 @@
 #include <fmt/ranges.h>
 
 #include "validate/backends/registry.hpp"
-#include "validate/machine/cores.hpp"
 #include "validate/machine/host.hpp"
 #include "validate/ranks/rank_clocks.hpp"
 #include "validate/ranks/rank_runner.hpp"
@@ -20,28 +19,25 @@ RingLimits patience_for(const Job& job) {
   return limits;
 }
 
+/// By rank.
+std::vector<int> cores_for(std::uint32_t ranks) {
+  std::vector<int> cores = usable_cores().numbers;
+  cores.resize(ranks);
+  return cores;
+}
+
 /// One core per rank, in real time.
-class CpuRealtime : public Backend {
+class CpuRealtime : public RankRunner<SpinningClock> {
  public:
   explicit CpuRealtime(const Job& job)
-      : ranks_(job.priced.plan.ranks),
-        cores_(usable_cores().numbers),
-        line_(ranks_, 50'000),
-        rings_(boxes_of(job), ranks_, patience_for(job)),
-        runner_(job, rings_, clocks()) {
-    cores_.resize(ranks_);
-  }
+      : CpuRealtime(job, std::make_unique<StartLine>(job.priced.plan.ranks, 50'000)) {}
 
-  std::vector<Time> profile() override { return runner_.profile(); }
   RunOutcome run() override {
     watch_.begin();
-    auto outcome = runner_.run();
-    watch_.end(readings_of(runner_, {0, ranks_}));
+    auto outcome = RankRunner::run();
+    watch_.end(readings());
     return outcome;
   }
-  std::optional<TrainedNumbers> numbers() const override { return runner_.numbers(); }
-  TimesOfLayers layer_times() const override { return runner_.layer_times(); }
-  std::optional<CodingNumbers> coding() const override { return runner_.coding(); }
   std::vector<std::string> disturbances() const override { return watch_.disturbances(); }
   std::map<std::string, std::string> environment() const override {
     std::map<std::string, std::string> all = host_environment();
@@ -49,22 +45,24 @@ class CpuRealtime : public Backend {
     all["clock"] = "real time, of spinning threads";
     all["load"] = load_text();
     all["links"] = "rings in shared memory";
-    all["pinned_to_cores"] = fmt::format("{}", fmt::join(cores_, ","));
+    all["pinned_to_cores"] = fmt::format("{}", fmt::join(cores_for(group().size()), ","));
     return all;
   }
 
  private:
-  std::vector<SpinningClock> clocks() {
+  CpuRealtime(const Job& job, std::unique_ptr<StartLine> line)
+      : RankRunner(job,
+                   std::make_unique<RingTransport>(boxes_of(job), job.priced.plan.ranks,
+                                                   patience_for(job)),
+                   clocks(*line, job.priced.plan.ranks)),
+        line_(std::move(line)) {}
+  static std::vector<SpinningClock> clocks(StartLine& line, std::uint32_t ranks) {
     std::vector<SpinningClock> all;
-    for (std::uint32_t rank = 0; rank < ranks_; ++rank) all.emplace_back(line_, cores_[rank]);
+    for (const int core : cores_for(ranks)) all.emplace_back(line, core);
     return all;
   }
 
-  std::uint32_t ranks_;
-  std::vector<int> cores_;  // by rank
-  StartLine line_;
-  RingTransport rings_;
-  RankRunner<SpinningClock> runner_;
+  std::unique_ptr<StartLine> line_;
   QuietWatch watch_;
 };
 
@@ -74,8 +72,6 @@ std::optional<Obstacle> obstacle(const PricedPlan& priced) {
   if (!why) return std::nullopt;
   return Obstacle{true, *std::move(why)};
 }
-
-std::unique_ptr<Backend> make(const Job& job) { return std::make_unique<CpuRealtime>(job); }
 
 /// Far longer than handing over a tensor, yet short enough to finish before others want the cores.
 JobLength length(std::uint32_t ranks) {
@@ -91,7 +87,7 @@ constinit extern const BackendEntry cpu_realtime_entry{
     .summary = "one core per rank, rings in shared memory, real time on a quiet machine",
     .obstacle = obstacle,
     .runs_layers = true,
-    .make = make,
+    .make = made<CpuRealtime>,
     .length = length,
     .wall_clock = true,
 };

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include "validate/backends/registry.hpp"
-#include "validate/machine/cores.hpp"
 #include "validate/machine/host.hpp"
 #include "validate/ranks/rank_clocks.hpp"
 #include "validate/ranks/rank_runner.hpp"
@@ -12,20 +11,12 @@ namespace penstock::cpu_timed_file {
 namespace {
 
 /// Threads that sleep for the duration of their actions, in real time.
-class CpuTimed : public Backend {
+class CpuTimed : public RankRunner<SleepingClock> {
  public:
   explicit CpuTimed(const Job& job)
-      : job_(job),
-        ranks_{0, job.priced.plan.ranks},
-        own_line_(std::make_unique<StartLine>(job.priced.plan.ranks, 200'000)),
-        own_(std::make_unique<Mailboxes>(boxes_of(job), job.priced.plan.ranks)),
-        runner_(job, *own_, clocks(job, *own_line_)),
-        a_core_each_(has_a_core_each(job)) {}
+      : CpuTimed(job, std::make_unique<StartLine>(job.priced.plan.ranks, 200'000)) {}
   CpuTimed(const Job& job, const RunPart& part)
-      : job_(job),
-        ranks_(part.ranks),
-        runner_(job, part.transport, clocks(job, part.line), part.ranks),
-        a_core_each_(has_a_core_each(job)) {}
+      : RankRunner(job, part.transport, clocks(job, part.line), part.ranks), job_(job) {}
 
   std::vector<Time> profile() override;
   RunOutcome run() override;
@@ -33,28 +24,27 @@ class CpuTimed : public Backend {
   std::map<std::string, std::string> environment() const override;
 
  private:
-  static bool has_a_core_each(const Job& job) {
-    return !why_no_core_each(job.priced.plan.ranks, 1, usable_cores());
-  }
+  CpuTimed(const Job& job, std::unique_ptr<StartLine> line)
+      : RankRunner(job, std::make_unique<Mailboxes>(boxes_of(job), job.priced.plan.ranks),
+                   clocks(job, *line)),
+        job_(job),
+        line_(std::move(line)) {}
   static std::vector<SleepingClock> clocks(const Job& job, StartLine& line) {
     return std::vector<SleepingClock>(job.priced.plan.ranks, SleepingClock(line));
   }
 
   const Job& job_;
-  RankGroup ranks_;
-  std::unique_ptr<StartLine> own_line_;  // both: none when given from outside
-  std::unique_ptr<Transport> own_;
-  RankRunner<SleepingClock> runner_;
-  bool a_core_each_;
+  std::unique_ptr<StartLine> line_;  // none when given from outside
+  bool a_core_each_ = !why_no_core_each(job_.priced.plan.ranks, 1, usable_cores());
   QuietWatch watch_;
   std::vector<double> wakes_ns_;  // oversleep of each sleep in a profile
 };
 
 std::vector<Time> CpuTimed::profile() {
-  std::vector<Time> times = runner_.profile();
+  std::vector<Time> times = RankRunner::profile();
   for (std::size_t c = 0; c < times.size(); ++c) {
     const WorkClass& work = job_.priced.plan.classes[c];
-    if (!ranks_.contains(work.resource) || work.follows_partner) continue;
+    if (!group().contains(work.resource) || work.follows_partner) continue;
     wakes_ns_.push_back(static_cast<double>(to_ns(times[c]) - job_.work_ns(c)));
   }
   return times;
@@ -65,12 +55,12 @@ std::vector<Time> CpuTimed::profile() {
 RunOutcome CpuTimed::run() {
   ThreadReadings canary{.canary_before_ns = canary_ns()};
   watch_.begin();
-  auto outcome = runner_.run();
+  auto outcome = RankRunner::run();
   canary.canary_after_ns = canary_ns();
-  std::vector<ThreadReadings> readings;
-  if (a_core_each_) readings = readings_of(runner_, ranks_);
-  readings.push_back(canary);
-  watch_.end(std::move(readings));
+  std::vector<ThreadReadings> seen;
+  if (a_core_each_) seen = readings();
+  seen.push_back(canary);
+  watch_.end(std::move(seen));
   return outcome;
 }
 
@@ -81,12 +71,6 @@ std::map<std::string, std::string> CpuTimed::environment() const {
   all["load"] = load_text();
   all["t_wake_us"] = fmt::format("{:.1f}", median(wakes_ns_) * 1e-3);
   return all;
-}
-
-std::unique_ptr<Backend> make(const Job& job) { return std::make_unique<CpuTimed>(job); }
-
-std::unique_ptr<Backend> make_part(const Job& job, const RunPart& part) {
-  return std::make_unique<CpuTimed>(job, part);
 }
 
 /// Far longer than a wake-up.
@@ -102,10 +86,10 @@ constinit extern const BackendEntry cpu_timed_entry{
     .name = "cpu_timed",
     .summary = "one thread per rank that sleeps for each action, real time, any number of ranks",
     .obstacle = apart_obstacle,
-    .make = make,
+    .make = made<CpuTimed>,
     .length = length,
     .wall_clock = true,
-    .make_part = make_part,
+    .make_part = made<CpuTimed>,
 };
 
 }  // namespace penstock::cpu_timed_file

@@ -2,23 +2,15 @@
 #include "validate/backends/registry.hpp"
 
 namespace penstock::cuda_single_file {
-namespace {
-
-std::optional<Obstacle> obstacle(const PricedPlan& priced) {
-  return gpu_obstacle(priced, cuda_calls());
-}
-
-std::unique_ptr<Backend> make(const Job& job) {
-  return make_gpu_backend(job, GpuOrdering::host_graphs, *cuda_calls());
-}
-
-}  // namespace
 
 constinit extern const BackendEntry cuda_single_entry{
     .name = "cuda_single",
     .summary = "one GPU runs all ranks on separate SMs, tasks launched by the host",
-    .obstacle = obstacle,
-    .make = make,
+    .obstacle = [](const PricedPlan& priced) { return gpu_obstacle(priced, cuda_calls()); },
+    .make =
+        [](const Job& job) {
+          return make_gpu_backend(job, GpuOrdering::host_graphs, *cuda_calls());
+        },
     .length = gpu_job_length,
     .wall_clock = true,  // the host may be late; a graph does not involve it
     .one_gpu = true,

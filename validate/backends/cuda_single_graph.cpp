@@ -2,23 +2,12 @@
 #include "validate/backends/registry.hpp"
 
 namespace penstock::cuda_single_graph_file {
-namespace {
-
-std::optional<Obstacle> obstacle(const PricedPlan& priced) {
-  return gpu_obstacle(priced, cuda_calls());
-}
-
-std::unique_ptr<Backend> make(const Job& job) {
-  return make_gpu_backend(job, GpuOrdering::graph, *cuda_calls());
-}
-
-}  // namespace
 
 constinit extern const BackendEntry cuda_single_graph_entry{
     .name = "cuda_single_graph",
     .summary = "one GPU runs all ranks on separate SMs, an iteration as one CUDA graph",
-    .obstacle = obstacle,
-    .make = make,
+    .obstacle = [](const PricedPlan& priced) { return gpu_obstacle(priced, cuda_calls()); },
+    .make = [](const Job& job) { return make_gpu_backend(job, GpuOrdering::graph, *cuda_calls()); },
     .length = gpu_job_length,
     .one_gpu = true,
 };

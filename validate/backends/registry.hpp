@@ -11,9 +11,6 @@
 
 namespace penstock {
 
-/// Action lengths on a backend that states none.
-inline JobLength usual_length(std::uint32_t) { return {}; }
-
 /// What PyTorch runs on, for a backend of its runtime.
 struct TorchDevice {
   std::string_view group;   // of processes: "gloo"; empty: the backend is not PyTorch's
@@ -32,7 +29,7 @@ struct BackendEntry {
   /// iterations of several orders as one program (`experiments/measure/torch_runs`).
   std::unique_ptr<Backend> (*make)(const Job& job);
   /// Action lengths that can be measured well with this many ranks.
-  JobLength (*length)(std::uint32_t ranks) = usual_length;
+  JobLength (*length)(std::uint32_t ranks) = [](std::uint32_t) { return JobLength{}; };
   /// Whether its times are wall-clock times, which other load disturbs.
   bool wall_clock = false;
   /// The same for one of several processes; null when unsupported.

@@ -218,9 +218,7 @@ TermModel calibrate_terms(std::vector<std::string> names, std::span<const TermPo
 
 SampleSpread spread_of(const std::vector<double>& samples) {
   const double middle = median(samples);
-  std::vector<double> distances;
-  for (const double sample : samples) distances.push_back(std::abs(sample - middle));
-  return {middle, middle > 0 ? median(std::move(distances)) / middle : 0};
+  return {middle, middle > 0 ? median_deviation(samples) / middle : 0};
 }
 
 double weight_of(const SampleSpread& spread) {

@@ -7,7 +7,6 @@
 
 #include "sim/engines/standstill.hpp"
 #include "validate/job/job.hpp"
-#include "validate/job/layer_times.hpp"
 #include "validate/job/trained_numbers.hpp"
 
 namespace penstock {

@@ -6,7 +6,7 @@
 
 #include "hardware_models/spec/model_spec.hpp"
 #include "sim/costs/priced_plan.hpp"
-#include "validate/job/layer_times.hpp"
+#include "validate/job/trained_numbers.hpp"
 
 namespace penstock {
 

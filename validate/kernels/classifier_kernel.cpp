@@ -41,10 +41,7 @@ double share_of(const KernelCell& cell) { return 1 / static_cast<double>(cell.ex
 
 Tensor forward(const LayerRun& run, Tensor in, Tensors& kept) {
   kept.resize(kept_count);
-  kept[means] = Tensor(run.weights[dense].columns, in.columns);
-  const auto of_channel = static_cast<Eigen::Index>(places(run.numbers));
-  matrix(kept[means]).reshaped() =
-      matrix(in).reshaped(of_channel, matrix(kept[means]).size()).colwise().mean().transpose();
+  kept[means] = channel_means(in, run.weights[dense].columns);
   kept[logits] = Tensor(run.weights[dense].rows, in.columns);
   auto all = matrix(kept[logits]);
   all.noalias() = matrix(run.weights[dense]) * matrix(kept[means]);

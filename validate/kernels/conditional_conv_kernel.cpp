@@ -30,20 +30,6 @@ std::span<const Tensor> norm_weights_of(const LayerRun& run) {
 
 double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 
-const double* column_of(const Tensor& all, std::size_t example) {
-  return &all.values[example * all.rows];
-}
-double* column_of(Tensor& all, std::size_t example) { return &all.values[example * all.rows]; }
-
-/// The mean of each channel of each image.
-Tensor channel_means(const ConvolutionSizes& sizes, const Tensor& in) {
-  Tensor result(sizes.channels_in, in.columns);
-  const auto places = static_cast<Eigen::Index>(sizes.places_in());
-  matrix(result).reshaped() =
-      matrix(in).reshaped(places, matrix(result).size()).colwise().mean().transpose();
-  return result;
-}
-
 /// Weighs and mixes the kernels of each example.
 void mix(const LayerRun& run, Tensors& kept) {
   kept[shares] = Tensor(run.weights[routing].rows, kept[means].columns);
@@ -59,7 +45,7 @@ Tensor forward(const LayerRun& run, Tensor in, Tensors& kept) {
   const ConvolutionSizes sizes = convolution_sizes(run.numbers);
   if (run.numbers.is("relu")) relu(in);
   kept.resize(routed);
-  kept[means] = channel_means(sizes, in);
+  kept[means] = channel_means(in, sizes.channels_in);
   mix(run, kept);
   Tensor out(sizes.rows_out(), in.columns);
   for (std::size_t image = 0; image < in.columns; ++image) {

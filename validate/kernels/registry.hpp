@@ -9,7 +9,6 @@
 
 #include "hardware_models/layers/registry.hpp"
 #include "validate/kernels/steps/layer_run.hpp"
-#include "validate/kernels/steps/tensor.hpp"
 
 namespace penstock {
 

@@ -12,58 +12,34 @@
 
 #include "sim/base/error.hpp"
 #include "validate/launch/mpi/meeting_place.hpp"
+#include "validate/statistics/bootstrap.hpp"
 #include "validate/transports/tcp_frames.hpp"
 #include "validate/transports/tcp_peers.hpp"
 
 namespace penstock {
 namespace {
 
-/// FNV-1a, from another start for each half of a token.
-std::uint64_t hash_of(std::string_view text, std::uint64_t start) {
-  std::uint64_t hash = 0xcbf29ce484222325 ^ start;
-  for (const char one : text) {
-    hash = (hash ^ static_cast<unsigned char>(one)) * 0x100000001b3;
-  }
-  return hash;
-}
-
 Greeting greeting_of(const Launch& launch, std::uint64_t plan, const Variables& variables) {
   const std::string secret = variables("PENSTOCK_TOKEN").value_or("");
   const std::string text = fmt::format("penstock/{}/{}/{}", launch.by, launch.job, secret);
-  return {.token = {hash_of(text, 1), hash_of(text, 2)},
+  return {.token = {text_hash(text, 1), text_hash(text, 2)},
           .process = launch.rank,
           .processes = launch.ranks,
           .plan = plan};
-}
-
-SocketError missing_rank(const std::vector<Descriptor>& sockets, const Launch& launch,
-                         std::uint32_t strangers) {
-  std::uint32_t rank = 1;
-  while (rank + 1 < sockets.size() && sockets[rank]) ++rank;
-  return SocketError(fmt::format("rank {} did not connect to {}:{} in time; {} turned away", rank,
-                                 launch.address, launch.port, strangers));
 }
 
 /// Of rank 0.
 std::vector<Descriptor> meet_all(const Launch& launch, const Listener& listener,
                                  const Greeting& own, Moment end) {
   std::vector<Descriptor> sockets(launch.ranks);
-  std::uint32_t strangers = 0;
-  for (std::uint32_t awaited = launch.ranks - 1; awaited > 0;) {
-    auto arrival = accept_before(listener, end);
-    if (!arrival) throw missing_rank(sockets, launch, strangers);
-    const auto read = greeting_of_arrival(*arrival, own, end);
-    if (!read) {
-      ++strangers;
-      continue;
-    }
-    if (read->process == 0 || sockets[read->process]) {
-      throw SocketError(fmt::format("two processes claim to be rank {}", read->process));
-    }
-    send_greeting(*arrival, own, end);
-    sockets[read->process] = std::move(*arrival);
-    --awaited;
-  }
+  const auto missing = [&](std::uint32_t rank) {
+    return fmt::format("rank {} did not connect to {}:{} in time", rank, launch.address,
+                       launch.port);
+  };
+  const auto second = [](std::uint32_t rank) {
+    return fmt::format("two processes claim to be rank {}", rank);
+  };
+  accept_peers(listener, own, end, sockets, {missing, second});
   return sockets;
 }
 

@@ -2,7 +2,7 @@
 #include <memory>
 #include <vector>
 
-#include "validate/machine/cores.hpp"
+#include "validate/machine/host.hpp"
 #include "validate/probes/registry.hpp"
 #include "validate/probes/timing/probe_timing.hpp"
 #include "validate/transports/mailboxes.hpp"

@@ -1,6 +1,6 @@
 #include <array>
 
-#include "validate/machine/cores.hpp"
+#include "validate/machine/host.hpp"
 #include "validate/probes/registry.hpp"
 #include "validate/probes/timing/probe_timing.hpp"
 

@@ -229,6 +229,30 @@ std::vector<std::unique_ptr<ChildProcess>> start_children(
   return children;
 }
 
+void end_children(std::vector<std::unique_ptr<ChildProcess>>& children,
+                  const std::vector<MessageType>& last, std::chrono::milliseconds limit) {
+  for (const auto& child : children) {
+    try {
+      for (const MessageType type : last) child->control().send(type);
+    } catch (const SocketError&) {
+      continue;  // already ended
+    }
+  }
+  const Moment end = after(limit);
+  for (const auto& child : children) child->ending(end);
+  children.clear();
+}
+
+std::chrono::milliseconds run_limit(const Job& job, std::chrono::milliseconds least, double times) {
+  double ns = 0;
+  for (TaskId task = 0; task < job.priced.plan.tasks(); ++task) {
+    if (job.priced.plan.is_link(job.priced.plan.class_of(task).resource)) continue;
+    ns += static_cast<double>(job.task_ns(task));
+  }
+  const double most = static_cast<double>(least.count()) + times * ns / 1e6;
+  return std::chrono::milliseconds(static_cast<std::int64_t>(std::min(most, 3'600'000.0)));
+}
+
 void serve(const ProcessJob& all, std::uint32_t process, Control& control) {
   try {
     Server(all, process, control).serve();

@@ -49,6 +49,13 @@ class ChildProcess {
 std::vector<std::unique_ptr<ChildProcess>> start_children(
     std::uint32_t count, const std::function<void(std::uint32_t, Control&)>& life);
 
+/// Sends these to all children, waits for them to end, and kills those that do not.
+void end_children(std::vector<std::unique_ptr<ChildProcess>>& children,
+                  const std::vector<MessageType>& last, std::chrono::milliseconds limit);
+
+/// How long a run of a job may take: generous, and at most an hour. `times`: its work.
+std::chrono::milliseconds run_limit(const Job& job, std::chrono::milliseconds least, double times);
+
 /// What every process knows about the whole job.
 struct ProcessJob {
   const Job* job;

@@ -11,22 +11,11 @@
 #include "validate/processes/round.hpp"
 #include "validate/ranks/rank_runner.hpp"
 #include "validate/statistics/summary.hpp"
-#include "validate/transports/link_probe.hpp"
 #include "validate/transports/tcp_frames.hpp"
+#include "validate/transports/tcp_peers.hpp"
 
 namespace penstock {
 namespace {
-
-/// Generous, for busy machines.
-std::chrono::milliseconds run_limit_of(const Job& job) {
-  double ns = 0;
-  for (TaskId task = 0; task < job.priced.plan.tasks(); ++task) {
-    if (job.priced.plan.is_link(job.priced.plan.class_of(task).resource)) continue;
-    ns += static_cast<double>(job.task_ns(task));
-  }
-  const double most = std::min(60'000 + 50 * ns / 1e6, 3'600'000.0);
-  return std::chrono::milliseconds(static_cast<std::int64_t>(most));
-}
 
 bool is_of_process(const Plan& plan, std::uint32_t work, const RankGroup& group) {
   return group.contains(plan.classes[work].resource);
@@ -55,8 +44,8 @@ std::optional<Standstill> standstill_of(const std::vector<ControlMessage>& answe
 /// Measures the link between two processes of this machine.
 std::map<std::string, std::string> measured_loopback() {
   constexpr std::size_t large = std::size_t{1} << 20;
-  const double one_way_ns = median(measure_link(TransportKind::tcp, 8, 100));
-  const double large_ns = median(measure_link(TransportKind::tcp, large, 20));
+  const double one_way_ns = median(measure_link(8, 100));
+  const double large_ns = median(measure_link(large, 20));
   return {{"links", "TCP on loopback"},
           {"tcp_one_way_us", fmt::format("{:.1f}", one_way_ns * 1e-3)},
           {"tcp_gigabytes_per_s", fmt::format("{:.2f}", static_cast<double>(large) / large_ns)}};
@@ -74,7 +63,7 @@ ProcessBackend::ProcessBackend(const Job& job, MakePart make, std::uint32_t proc
                                const ProcessLimits& limits)
     : job_(job),
       limits_(limits),
-      run_limit_(run_limit_of(job)),
+      run_limit_(run_limit(job, std::chrono::minutes(1), 50)),
       groups_(rank_groups(job.priced.plan.ranks, processes)),
       shared_(sizeof(StartLine)),
       line_(new (shared_.take(sizeof(StartLine), alignof(StartLine)))
@@ -86,7 +75,9 @@ ProcessBackend::ProcessBackend(const Job& job, MakePart make, std::uint32_t proc
   connect();
 }
 
-ProcessBackend::~ProcessBackend() { quit(); }
+ProcessBackend::~ProcessBackend() {
+  end_children(children_, {MessageType::quit}, std::chrono::seconds(2));
+}
 
 /// Sends each process the ports of the others and waits until they are connected.
 void ProcessBackend::connect() {
@@ -100,20 +91,6 @@ void ProcessBackend::connect() {
   ProcessRound connecting(children_, groups_, watch);
   if (!connecting.ask(MessageType::ports, body_of(ports)))
     throw std::runtime_error(connecting.lost()->text);
-}
-
-/// Kills those that do not end by themselves.
-void ProcessBackend::quit() {
-  const Moment end = after(std::chrono::seconds(2));
-  for (const auto& child : children_) {
-    try {
-      child->control().send(MessageType::quit);
-    } catch (const SocketError&) {
-      continue;  // already ended
-    }
-  }
-  for (const auto& child : children_) child->ending(end);
-  children_.clear();
 }
 
 /// The answers of all processes; nothing once one was lost.

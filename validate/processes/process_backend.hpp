@@ -44,7 +44,6 @@ class ProcessBackend : public Backend {
 
  private:
   void connect();
-  void quit();
   std::optional<std::vector<ControlMessage>> ask(MessageType type);
   std::optional<std::vector<ControlMessage>> ask_about(MessageType type) const;
 

@@ -21,4 +21,14 @@ struct RunPart {
 /// ranks and their transfers.
 using MakePart = std::unique_ptr<Backend> (*)(const Job& job, const RunPart& part);
 
+/// A backend of this type, of a job or of a part of its run.
+template <class Type>
+std::unique_ptr<Backend> made(const Job& job) {
+  return std::make_unique<Type>(job);
+}
+template <class Type>
+std::unique_ptr<Backend> made(const Job& job, const RunPart& part) {
+  return std::make_unique<Type>(job, part);
+}
+
 }  // namespace penstock

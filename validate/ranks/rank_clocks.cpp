@@ -1,6 +1,6 @@
 #include "validate/ranks/rank_clocks.hpp"
 
-#include "validate/machine/cores.hpp"
+#include "validate/machine/host.hpp"
 
 namespace penstock {
 

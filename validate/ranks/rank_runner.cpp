@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "sim/engines/events.hpp"
-#include "validate/machine/cores.hpp"
+#include "validate/machine/host.hpp"
 #include "validate/ranks/rank_clocks.hpp"
 
 namespace penstock {

@@ -39,26 +39,38 @@ Standstill joined(const std::vector<Standstill>& deadlocks);
 /// otherwise their sender does. When ranks act on each other in other ways, the simulator's engine
 /// starts every step.
 template <class Clock>
-class RankRunner {
+class RankRunner : public Backend {
  public:
   /// A clock for each rank of the plan, and the ranks to run. Job and transport must outlive it.
   RankRunner(const Job& job, Transport& transport, std::vector<Clock> clocks,
              const RankGroup& group);
-  /// All ranks.
-  RankRunner(const Job& job, Transport& transport, std::vector<Clock> clocks)
-      : RankRunner(job, transport, std::move(clocks), {0, job.priced.plan.ranks}) {}
+  /// All ranks, over a transport of its own.
+  RankRunner(const Job& job, std::unique_ptr<Transport> transport, std::vector<Clock> clocks)
+      : RankRunner(job, *transport, std::move(clocks), {0, job.priced.plan.ranks}) {
+    own_ = std::move(transport);
+  }
 
-  /// As `Backend::profile`. All ranks at once, as in a run: shared cores slow both equally.
-  std::vector<Time> profile();
-  /// As `Backend::run`; nothing for tasks of ranks outside the group.
-  RunOutcome run();
-  const Clock& clock(std::uint32_t rank) const { return ranks_[rank].clock; }
-  /// As `Backend::numbers`.
-  std::optional<TrainedNumbers> numbers() const;
-  /// As `Backend::layer_times`.
-  TimesOfLayers layer_times() const;
-  /// As `Backend::coding`.
-  std::optional<CodingNumbers> coding() const;
+  /// All ranks at once, as in a run: shared cores slow both equally.
+  std::vector<Time> profile() override;
+  /// Nothing for tasks of ranks outside the group.
+  RunOutcome run() override;
+  std::optional<TrainedNumbers> numbers() const override;
+  TimesOfLayers layer_times() const override;
+  std::optional<CodingNumbers> coding() const override;
+
+ protected:
+  const RankGroup& group() const { return group_; }
+  /// What the threads of these ranks observed in the last run, for clocks with readings.
+  std::vector<ThreadReadings> readings() const requires requires(const Clock& clock) {
+    clock.readings();
+  }
+  {
+    std::vector<ThreadReadings> readings;
+    for (std::uint32_t rank = group_.first; rank < group_.end; ++rank) {
+      readings.push_back(ranks_[rank].clock.readings());
+    }
+    return readings;
+  }
 
  private:
   struct alignas(64) RankState {  // own cache line
@@ -90,6 +102,7 @@ class RankRunner {
   std::optional<Standstill> standstill() const;
 
   const Job& job_;
+  std::unique_ptr<Transport> own_;  // none when given from outside
   Transport& transport_;
   RankGroup group_;
   std::vector<RankProgram> programs_;
@@ -105,15 +118,5 @@ class RankRunner {
   std::unique_ptr<StepWorkers> workers_;
   std::uint32_t iteration_ = 0;
 };
-
-/// What the threads of these ranks observed in the last run, for clocks with readings.
-template <class Clock>
-std::vector<ThreadReadings> readings_of(const RankRunner<Clock>& runner, const RankGroup& ranks) {
-  std::vector<ThreadReadings> readings;
-  for (std::uint32_t rank = ranks.first; rank < ranks.end; ++rank) {
-    readings.push_back(runner.clock(rank).readings());
-  }
-  return readings;
-}
 
 }  // namespace penstock

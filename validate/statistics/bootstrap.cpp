@@ -10,8 +10,8 @@
 
 namespace penstock {
 
-std::uint64_t text_hash(std::string_view text) {
-  std::uint64_t hash = 0xcbf29ce484222325;
+std::uint64_t text_hash(std::string_view text, std::uint64_t start) {
+  std::uint64_t hash = 0xcbf29ce484222325 ^ start;
   for (const char c : text) {
     hash ^= static_cast<unsigned char>(c);
     hash *= 0x100000001b3;

@@ -48,7 +48,7 @@ Interval middle_share(const std::vector<double>& values, double share);
 Interval covering_interval(const std::vector<double>& draws, double share, std::size_t points,
                            std::size_t constants);
 
-/// FNV-1a, the same on every machine.
-std::uint64_t text_hash(std::string_view text);
+/// FNV-1a, the same on every machine; from another start, another hash.
+std::uint64_t text_hash(std::string_view text, std::uint64_t start = 0);
 
 }  // namespace penstock

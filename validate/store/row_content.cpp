@@ -7,6 +7,8 @@
 #include <chrono>
 #include <cmath>
 
+#include "validate/statistics/bootstrap.hpp"
+
 namespace penstock {
 namespace {
 
@@ -149,9 +151,7 @@ std::int64_t row_checksum(const ProfileRow& row) {
   numbers.insert(numbers.end(), row.samples_ns.begin(), row.samples_ns.end());
   const std::vector<std::byte> bytes = samples_bytes(numbers);
   all.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  std::uint64_t sum = 0xcbf2'9ce4'8422'2325U;  // FNV-1a
-  for (const char c : all) sum = (sum ^ static_cast<unsigned char>(c)) * 0x100'0000'01b3U;
-  return std::bit_cast<std::int64_t>(sum);
+  return std::bit_cast<std::int64_t>(text_hash(all));
 }
 
 std::optional<std::int64_t> utc_seconds(std::string_view text) {

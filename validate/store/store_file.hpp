@@ -1,12 +1,15 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "validate/store/database.hpp"
+#include "validate/store/stored_row.hpp"
 
 namespace penstock {
 
@@ -48,5 +51,21 @@ std::optional<std::string> why_no_store(Database& database, std::int64_t schema)
 /// Finds the newest row of a point: identity of the environment, kernel, pass, build, shape,
 /// condition, state.
 extern const std::string_view newest_row_sql;
+
+/// What can still be read of a damaged store.
+struct Recovery {
+  std::size_t readable = 0;            // rows
+  std::vector<UnreadableRow> damaged;  // rows that can be read in part, or of which only the number
+                                       // is known
+};
+
+/// Looks for every row by its number, wherever the file is damaged. A row is readable if it matches
+/// its checksum. Throws InputError if the file is not a store, or if even its list of tables is
+/// unreadable.
+Recovery examine_store(const std::string& path);
+
+/// Also writes the readable rows into a new store, with their numbers and verdicts; without
+/// readable rows there is no new store. Throws UsageError if a file of this name exists.
+Recovery recover_store(const std::string& path, const std::string& into);
 
 }  // namespace penstock

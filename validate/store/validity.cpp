@@ -17,7 +17,6 @@
 #include "validate/store/environment_keys.hpp"
 #include "validate/store/layer_point.hpp"
 #include "validate/store/row_content.hpp"
-#include "validate/store/shape_curve.hpp"
 #include "validate/store/stored_row.hpp"
 
 namespace penstock {
@@ -363,9 +362,7 @@ double median_ns(const ProfileRow& row) { return median(row.samples_ns); }
 
 double spread_of(const ProfileRow& row) {
   const double middle = median_ns(row);
-  std::vector<double> distances;
-  for (const double sample : row.samples_ns) distances.push_back(std::abs(sample - middle));
-  return middle > 0 ? median(std::move(distances)) / middle : 0;
+  return middle > 0 ? median_deviation(row.samples_ns) / middle : 0;
 }
 
 bool median_is_known(const std::vector<double>& samples_ns) {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "validate/job/rank_program.hpp"
-#include "validate/training/plan_cells.hpp"
+#include "validate/training/layered_model.hpp"
 #include "validate/training/stage_trial.hpp"
 #include "validate/training/stage_weights.hpp"
 #include "validate/training/tensor_codec.hpp"

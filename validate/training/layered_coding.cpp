@@ -15,7 +15,7 @@ const TensorCodec* LayeredBody::link_codec(const TensorLabel& label) const {
 
 void LayeredBody::append_packed(const TensorCodec& codec, const Tensor& tensor) {
   const std::vector<std::uint8_t> bytes = codec.packed(tensor.values, errors_of(coding_.link));
-  sent_.resize((bytes.size() + sizeof(std::uint64_t) - 1) / sizeof(std::uint64_t));
+  sent_.resize(words_for(bytes.size()));
   std::memcpy(sent_.data(), bytes.data(), bytes.size());
 }
 

@@ -2,12 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
 #include "validate/kernels/steps/drawn.hpp"
-#include "validate/training/distance.hpp"
+#include "validate/kernels/steps/matrix.hpp"
 
 namespace penstock {
 namespace {
@@ -147,6 +148,36 @@ std::optional<std::string> why_not_tied(const PlacedLayer& first, const PlacedLa
                      title(last));
 }
 
+std::size_t rows_in(const LayerNumbers& numbers) { return size_of(numbers, "rows"); }
+std::size_t rows_out(const LayerNumbers&) { return 1; }
+std::vector<WeightSpec> weights(const LayerNumbers&) { return {}; }
+
+Columns columns(const LayerRun& run) {
+  return run.numbers.is("images") ? Columns::images : Columns::tokens;
+}
+
+double share_of(const LayerRun& run) {
+  const std::size_t of_example = columns(run) == Columns::images ? 1 : run.cell.sequence();
+  return 1 / static_cast<double>(run.cell.examples * of_example);
+}
+
+Tensor forward(const LayerRun& run, Tensor in, Tensors& kept) {
+  matrix(in) -= matrix(drawn_numbers(run.cell, columns(run), in.rows, Drawn::target));
+  Tensor loss(1, 1);
+  loss.values[0] = 0.5 * share_of(run) * matrix(in).squaredNorm();
+  kept.assign(1, std::move(in));
+  return loss;
+}
+
+Tensor input_gradient(const LayerRun& run, Tensor gradient, Tensors& kept) {
+  Tensor before = std::move(kept.front());
+  matrix(before) *= share_of(run) * gradient.values[0];
+  kept.clear();
+  return before;
+}
+
+void weight_gradient(const LayerRun&, const Tensors&, Tensors&) {}
+
 }  // namespace
 
 std::size_t PlacedLayer::rows_in() const {
@@ -204,6 +235,50 @@ Tensor stage_input(const LayeredModel& model, std::uint32_t model_stage, const K
 std::size_t stage_numbers(const LayeredModel& model, std::uint32_t model_stage) {
   const PlacedLayer& first = model.stages[model_stage].front();
   return first.rows_in() * columns_of(model.cell, first.kernel->columns);
+}
+
+constinit const KernelEntry distance_kernel{
+    .name = "distance",
+    .ends = Ends::last,
+    .rows_in = rows_in,
+    .rows_out = rows_out,
+    .weights = weights,
+    .forward = forward,
+    .input_gradient = input_gradient,
+    .weight_gradient = weight_gradient,
+};
+
+std::map<CellKey, std::uint32_t> versions_used(const Plan& plan, Rank rank,
+                                               const WeightRule& rule) {
+  const ResourceOrders orders = resource_orders(plan);
+  std::map<CellKey, std::uint32_t> used;
+  std::map<Stage, std::uint32_t> newest;
+  for (std::uint32_t at = orders.first[index(rank)]; at < orders.first[index(rank) + 1]; ++at) {
+    const TaskId task = orders.tasks[at];
+    const WorkClass& work = plan.class_of(task);
+    const CellKey cell{work.stage, plan.microbatch[task]};
+    const std::uint32_t now = newest[work.stage];
+    if (work.pass == Pass::forward) used[cell] = now;
+    if (work.pass == Pass::update) ++newest[work.stage];
+    const bool delayed = ends_activation(work.pass) && rule.use == WeightUse::delayed;
+    if (delayed) used[cell] = now - std::min(now, rule.delay);
+  }
+  return used;
+}
+
+std::set<CellKey> recomputed_cells(const Plan& plan) {
+  std::set<CellKey> recomputed;
+  for (TaskId task = 0; task < plan.tasks(); ++task) {
+    const WorkClass& work = plan.class_of(task);
+    const bool again = work.pass == Pass::recompute || work.recomputes;
+    if (again) recomputed.insert({work.stage, plan.microbatch[task]});
+  }
+  return recomputed;
+}
+
+bool has_backward(const Plan& plan) {
+  return std::any_of(plan.classes.begin(), plan.classes.end(),
+                     [](const WorkClass& work) { return gives_gradient(work.pass); });
 }
 
 }  // namespace penstock

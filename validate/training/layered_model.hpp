@@ -1,10 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "sim/plan/plan.hpp"
 #include "validate/job/job.hpp"
 #include "validate/kernels/registry.hpp"
 
@@ -60,5 +63,27 @@ Tensor model_input(const LayeredModel& model, const KernelCell& cell);
 Tensor stage_input(const LayeredModel& model, std::uint32_t model_stage, const KernelCell& cell);
 /// The number of values in a model stage's input for a cell.
 std::size_t stage_numbers(const LayeredModel& model, std::uint32_t model_stage);
+
+/// The loss of a model without one: half the squared distance to a drawn target, averaged over the
+/// columns of a microbatch. Not a kind of layer; its parameters are the input "rows" and whether
+/// "images" come in.
+extern const KernelEntry distance_kernel;
+
+/// A stage and a microbatch or slice.
+struct CellKey {
+  Stage stage;
+  Microbatch microbatch;
+  friend auto operator<=>(const CellKey&, const CellKey&) = default;
+};
+
+/// The weight version that each microbatch uses on a rank, by the order of that rank; version v is
+/// the result of v updates.
+std::map<CellKey, std::uint32_t> versions_used(const Plan& plan, Rank rank, const WeightRule& rule);
+
+/// The cells with recomputed activations.
+std::set<CellKey> recomputed_cells(const Plan& plan);
+
+/// Whether a plan has any B or I.
+bool has_backward(const Plan& plan);
 
 }  // namespace penstock

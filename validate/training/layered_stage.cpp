@@ -150,22 +150,12 @@ std::size_t numbers_of(const LayerTensors& tensors) {
 
 LayerTensors stepped(const LayerTensors& weights, const LayerTensors& gradients, double rate) {
   LayerTensors next = weights;
-  for (std::size_t layer = 0; layer < next.size(); ++layer) {
-    for (std::size_t part = 0; part < next[layer].size(); ++part) {
-      std::vector<double>& values = next[layer][part].values;
-      const std::vector<double>& slopes = gradients[layer][part].values;
-      for (std::size_t i = 0; i < values.size(); ++i) values[i] -= rate * slopes[i];
-    }
-  }
+  for_each_value(gradients, next, [&](double slope, double& value) { value -= rate * slope; });
   return next;
 }
 
 void add(const LayerTensors& numbers, LayerTensors& sums) {
-  for (std::size_t layer = 0; layer < sums.size(); ++layer) {
-    for (std::size_t part = 0; part < sums[layer].size(); ++part) {
-      add_values(numbers[layer][part], sums[layer][part]);
-    }
-  }
+  for_each_value(numbers, sums, [](double number, double& sum) { sum += number; });
 }
 
 void LayerWatch::start() {

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "validate/job/layer_times.hpp"
+#include "validate/job/trained_numbers.hpp"
 #include "validate/machine/clock.hpp"
 #include "validate/training/layered_model.hpp"
 
@@ -58,6 +58,17 @@ LayerTensors initial_weights(const std::vector<PlacedLayer>& layers, std::uint64
 LayerTensors zeros_like(const LayerTensors& weights);
 /// The number of values in all tensors.
 std::size_t numbers_of(const LayerTensors& tensors);
+/// Calls `visit(value, its counterpart)` for tensors of the same shapes.
+template <class Visitor>
+void for_each_value(const LayerTensors& values, LayerTensors& others, Visitor visit) {
+  for (std::size_t layer = 0; layer < others.size(); ++layer) {
+    for (std::size_t part = 0; part < others[layer].size(); ++part) {
+      const std::vector<double>& from = values[layer][part].values;
+      std::vector<double>& to = others[layer][part].values;
+      for (std::size_t i = 0; i < to.size(); ++i) visit(from[i], to[i]);
+    }
+  }
+}
 /// A gradient step: weights - rate * gradients.
 LayerTensors stepped(const LayerTensors& weights, const LayerTensors& gradients, double rate);
 /// Adds values of the same shapes.

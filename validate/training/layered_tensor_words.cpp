@@ -46,8 +46,7 @@ class KeptWords {
 std::size_t sent_words(const LayeredModel& model, const JobLayers& layers, std::uint32_t into) {
   const std::size_t values = stage_numbers(model, into);
   if (layers.codecs.empty() || !layers.codecs[into - 1].link) return values;
-  const std::size_t bytes = TensorCodec(*layers.codecs[into - 1].link).packed_bytes(values);
-  return (bytes + sizeof(std::uint64_t) - 1) / sizeof(std::uint64_t);
+  return words_for(TensorCodec(*layers.codecs[into - 1].link).packed_bytes(values));
 }
 
 std::size_t words_of_table(const LayeredModel& model) {

@@ -8,18 +8,6 @@
 namespace penstock {
 namespace {
 
-/// Calls `visit(value, its counterpart)` for tensors of the same shapes.
-template <class Visitor>
-void for_each_value(const LayerTensors& values, LayerTensors& others, Visitor visit) {
-  for (std::size_t layer = 0; layer < values.size(); ++layer) {
-    for (std::size_t part = 0; part < values[layer].size(); ++part) {
-      const std::vector<double>& from = values[layer][part].values;
-      std::vector<double>& to = others[layer][part].values;
-      for (std::size_t i = 0; i < from.size(); ++i) visit(from[i], to[i]);
-    }
-  }
-}
-
 std::vector<double> flat(const Tensors& tensors) {
   std::vector<double> row;
   for (const Tensor& tensor : tensors) {

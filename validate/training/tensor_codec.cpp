@@ -8,10 +8,6 @@
 namespace penstock {
 namespace {
 
-std::size_t words_for(std::size_t bytes) {
-  return (bytes + sizeof(std::uint64_t) - 1) / sizeof(std::uint64_t);
-}
-
 void add_errors(const std::vector<double>& values, const std::vector<float>& decoded,
                 CodingSums& sums) {
   for (std::size_t i = 0; i < values.size(); ++i) {

@@ -6,10 +6,15 @@
 #include <vector>
 
 #include "hardware_models/codecs/reference/codec.hpp"
-#include "validate/job/layer_times.hpp"
+#include "validate/job/trained_numbers.hpp"
 #include "validate/training/layered_stage.hpp"
 
 namespace penstock {
+
+/// The words that hold so many bytes.
+constexpr std::size_t words_for(std::size_t bytes) {
+  return (bytes + sizeof(std::uint64_t) - 1) / sizeof(std::uint64_t);
+}
 
 /// Encodes tensors by the reference codec, in single precision.
 class TensorCodec {

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "validate/transports/tcp.hpp"
@@ -17,9 +19,15 @@ namespace penstock {
 void send_greeting(const Descriptor& socket, const Greeting& own, Moment end);
 /// The greeting from the other end; nothing from a stranger.
 std::optional<Greeting> greeting_from(const Descriptor& socket, const Greeting& own, Moment end);
-/// The same for an incoming connection: errors of strangers are ignored, and slow ones too.
-std::optional<Greeting> greeting_of_arrival(const Descriptor& socket, const Greeting& own,
-                                            Moment end);
+
+/// What is wrong with a process: it did not connect in time, or a second time.
+struct PeerFaults {
+  std::function<std::string(std::uint32_t process)> missing;
+  std::function<std::string(std::uint32_t process)> second;
+};
+/// Accepts and answers the connections of all later processes; others are turned away.
+void accept_peers(const Listener& listener, const Greeting& own, Moment end,
+                  std::vector<Descriptor>& sockets, const PeerFaults& faults);
 
 /// Connects one of several processes with all others: to earlier ones at their ports; later ones
 /// connect to it. The connecting side greets first and is answered only if it has the token, so
@@ -36,5 +44,11 @@ std::vector<Descriptor> connect_peers(const Listener& listener,
 std::vector<std::unique_ptr<TcpLinks>> tcp_links_here(
     const std::vector<BoxSpec>& boxes, const std::vector<RankGroup>& groups,
     std::chrono::milliseconds patience = std::chrono::seconds(30));
+
+/// Times of a tensor from one thread to another, in nanoseconds of real time: half of each round
+/// trip, in order. Includes the wake-up of a waiting thread. Bytes are rounded up to words of 8.
+/// Uses sockets of two ends on loopback, as between processes, but in one address space. Throws
+/// std::runtime_error when this computer refuses.
+std::vector<double> measure_link(std::size_t bytes, std::uint32_t repeats);
 
 }  // namespace penstock

@@ -10,7 +10,7 @@
 
 #include "experiments/input/profiles/profile_rows.hpp"
 #include "validate/store/spot_check.hpp"
-#include "validate/store/store_recovery.hpp"
+#include "validate/store/store_file.hpp"
 
 namespace penstock {
 

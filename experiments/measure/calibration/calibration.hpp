@@ -12,6 +12,7 @@
 
 #include "experiments/input/long_work/progress.hpp"
 #include "experiments/measure/calibration/layers_in_run.hpp"
+#include "experiments/show/pictures/plots/calibration_plot.hpp"
 #include "validate/backends/registry.hpp"
 #include "validate/calibration/kernel_model.hpp"
 #include "validate/calibration/pipeline_calibration.hpp"
@@ -103,5 +104,15 @@ std::string calibration_text(const Calibration& calibration);
 /// The kernel measurements of a calibration as rows of a store, one per point with all samples.
 /// `at` is the time in UTC: "2026-11-21T18:40:00Z".
 std::vector<ProfileRow> profile_rows(const Calibration& calibration, const std::string& at);
+
+/// The plot of a calibration document: held-out kernels, and pipelines by part. Depends only on the
+/// document. Throws InputError with a JSON pointer for any other document.
+CalibrationPlot calibration_plot(const nlohmann::json& document);
+
+/// Simulated over published values of one paper or several, as `penstock reproduce --json` prints
+/// them: a panel for each table, a series for each judgement, with the rows that it judges. Rows
+/// that constants were fitted to, and values of 0, are left out. Throws InputError with a JSON
+/// pointer for any other document.
+CalibrationPlot published_plot(const nlohmann::json& document);
 
 }  // namespace penstock

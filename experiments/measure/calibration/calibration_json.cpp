@@ -38,13 +38,11 @@ ordered_json terms_json(const TermModel& model) {
 }
 
 ordered_json pieces_json(const LinkPieces& pieces) {
-  ordered_json all = ordered_json::array();
-  for (const LinkPiece& piece : pieces) {
-    all.push_back({{"from_bytes", piece.from_bytes},
-                   {"latency_ns", piece.latency_ns},
-                   {"ns_per_byte", piece.ns_per_byte}});
-  }
-  return all;
+  return list_json(pieces, [](const LinkPiece& piece) {
+    return ordered_json{{"from_bytes", piece.from_bytes},
+                        {"latency_ns", piece.latency_ns},
+                        {"ns_per_byte", piece.ns_per_byte}};
+  });
 }
 
 ordered_json point_json(const KernelPrediction& point) {
@@ -60,28 +58,24 @@ ordered_json kernel_json(const KernelCalibration& kernel) {
     errors[std::string(name(part))] = summary_json(errors_of(kernel.points, part));
   }
   errors["simple_form"] = summary_json(kernel.simple);
-  ordered_json points = ordered_json::array();
-  for (const KernelPrediction& point : kernel.points) points.push_back(point_json(point));
   ordered_json document{
       {"kernel", kernel.model.kernel}, {"pass", kernel.model.pass}, {"form", kernel.model.form()}};
   document.update(terms_json(kernel.model.terms));
   if (!kernel.model.pieces.empty()) document["pieces"] = pieces_json(kernel.model.pieces);
   document["errors"] = std::move(errors);
-  document["points"] = std::move(points);
+  document["points"] = list_json(kernel.points, point_json);
   return document;
 }
 
 ordered_json layers_json(const std::vector<SweptPoint>& layers) {
-  ordered_json all = ordered_json::array();
-  for (const SweptPoint& layer : layers) {
+  return list_json(layers, [](const SweptPoint& layer) {
     const SampleSpread spread = spread_of(layer.samples_ns);
-    all.push_back({{"kind", layer.point.kernel.kernel},
-                   {"pass", layer.point.kernel.pass},
-                   {"shape", layer.point.kernel.shape},
-                   {"measured_ns", spread.median},
-                   {"deviation", spread.deviation}});
-  }
-  return all;
+    return ordered_json{{"kind", layer.point.kernel.kernel},
+                        {"pass", layer.point.kernel.pass},
+                        {"shape", layer.point.kernel.shape},
+                        {"measured_ns", spread.median},
+                        {"deviation", spread.deviation}};
+  });
 }
 
 ordered_json run_json(const PipelinePrediction& run) {
@@ -114,47 +108,36 @@ ordered_json part_json(const PartErrors& part) {
           {"bubble_error", part.bubble}};
 }
 
-ordered_json ranking_json(const SettingRanking& ranking) {
-  return {
-      {"setting", ranking.setting},
-      {"schedules", ranking.schedules},
-      {"kendall_tau", ranking.correlation ? ordered_json(*ranking.correlation) : ordered_json()},
-      {"predicted_best", ranking.predicted_best},
-      {"measured_best", ranking.measured_best},
-      {"regret", ranking.regret}};
+ordered_json setting_json(const SettingRanking& ranking) {
+  return {{"setting", ranking.setting},
+          {"schedules", ranking.schedules},
+          {"kendall_tau", or_null(ranking.correlation)},
+          {"predicted_best", ranking.predicted_best},
+          {"measured_best", ranking.measured_best},
+          {"regret", ranking.regret}};
 }
 
 ordered_json pipelines_json(const Calibration& calibration) {
   const PipelineCalibration& pipelines = calibration.pipelines;
-  ordered_json parts = ordered_json::array(), rankings = ordered_json::array(),
-               runs = ordered_json::array(), left_out = ordered_json::array();
-  for (const PartErrors& part : pipelines.parts) parts.push_back(part_json(part));
-  for (const SettingRanking& one : pipelines.rankings) rankings.push_back(ranking_json(one));
-  for (const PipelinePrediction& run : pipelines.predictions) runs.push_back(run_json(run));
-  for (const LeftOut& one : calibration.left_out) {
-    left_out.push_back({{"name", one.name}, {"why", one.why}});
-  }
   ordered_json in_situ = ordered_json::object();
   for (const auto& [work, fit] : pipelines.in_situ) in_situ[work] = terms_json(fit.model);
   return {{"in_situ", std::move(in_situ)},
-          {"errors", std::move(parts)},
-          {"rankings", std::move(rankings)},
-          {"runs", std::move(runs)},
-          {"left_out", std::move(left_out)}};
+          {"errors", list_json(pipelines.parts, part_json)},
+          {"rankings", list_json(pipelines.rankings, setting_json)},
+          {"runs", list_json(pipelines.predictions, run_json)},
+          {"left_out", list_json(calibration.left_out, [](const LeftOut& one) {
+             return ordered_json{{"name", one.name}, {"why", one.why}};
+           })}};
 }
 
 }  // namespace
 
 ordered_json calibration_json(const Calibration& calibration) {
-  ordered_json kernels = ordered_json::array();
-  for (const KernelCalibration& kernel : calibration.kernels) {
-    kernels.push_back(kernel_json(kernel));
-  }
   return {{"penstock", 1},
           {"kind", "calibration"},
           {"backend", calibration.backend},
           {"verdict", calibration.noise ? "inconclusive" : "judged"},
-          {"noise", calibration.noise ? ordered_json(*calibration.noise) : ordered_json()},
+          {"noise", or_null(calibration.noise)},
           {"seed", calibration.request.bootstrap.seed},
           {"draws", calibration.request.bootstrap.draws},
           {"budget_s", calibration.request.budget_s},
@@ -166,7 +149,7 @@ ordered_json calibration_json(const Calibration& calibration) {
            {{"kernels", hash_text(calibration.kernel_split)},
             {"pipelines", hash_text(calibration.pipeline_split)}}},
           {"environment", calibration.environment},
-          {"kernels", std::move(kernels)},
+          {"kernels", list_json(calibration.kernels, kernel_json)},
           {"layers", layers_json(calibration.layers)},
           {"layers_in_run", layers_json(calibration.in_run.points)},
           {"why_not_in_run", calibration.in_run.why_not},

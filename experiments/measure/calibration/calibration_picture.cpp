@@ -1,4 +1,4 @@
-#include "experiments/measure/calibration/calibration_picture.hpp"
+#include "experiments/measure/calibration/calibration.hpp"
 
 #include <fmt/format.h>
 

@@ -8,7 +8,7 @@
 #include "sim/model/model_graph.hpp"
 #include "validate/backends/registry.hpp"
 #include "validate/calibration/kernel_sweep.hpp"
-#include "validate/job/layer_times.hpp"
+#include "validate/job/trained_numbers.hpp"
 #include "validate/store/layer_point.hpp"
 #include "validate/store/stored_row.hpp"
 

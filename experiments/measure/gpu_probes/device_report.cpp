@@ -13,7 +13,7 @@
 #include "experiments/input/files/json_output.hpp"
 #include "experiments/input/files/table.hpp"
 #include "sim/base/error.hpp"
-#include "validate/backends/gpu/one_gpu_scope.hpp"
+#include "validate/backends/gpu/gpu_backend.hpp"
 #include "validate/calibration/gpu/device_fit.hpp"
 #include "validate/calibration/gpu/device_probe.hpp"
 #include "validate/store/environment_keys.hpp"
@@ -146,17 +146,14 @@ ordered_json fit_json(const DeviceFit& fit) {
     document["refusal"] = fit.refusal;
     return document;
   }
-  ordered_json numbers = ordered_json::array(), points = ordered_json::array();
-  for (const FittedNumber& number : fit.numbers) numbers.push_back(number_json(number));
-  for (const FittedPoint& point : fit.points) {
-    points.push_back(point_json(point, !fit.rate_unit.empty()));
-  }
-  document["numbers"] = std::move(numbers);
+  document["numbers"] = list_json(fit.numbers, number_json);
   document["errors"] = errors_json(errors_of(fit, false));
   document["held_out_errors"] = errors_json(errors_of(fit, true));
   document["notes"] = fit.notes;
   if (!fit.rate_unit.empty()) document["rate_unit"] = fit.rate_unit;
-  document["points"] = std::move(points);
+  document["points"] = list_json(fit.points, [&](const FittedPoint& point) {
+    return point_json(point, !fit.rate_unit.empty());
+  });
   return document;
 }
 
@@ -223,8 +220,6 @@ DeviceReport device_report(ProbeRows probes, const BootstrapPlan& plan) {
 }
 
 ordered_json device_report_json(const DeviceReport& report) {
-  ordered_json fits = ordered_json::array();
-  for (const DeviceFit& fit : report.fits) fits.push_back(fit_json(fit));
   return {{"penstock", 1},
           {"kind", "device"},
           {"environment", report.probes.environment},
@@ -234,7 +229,7 @@ ordered_json device_report_json(const DeviceReport& report) {
             {"retired", report.probes.retired},
             {"on_parts", report.on_parts}}},
           {"scope", one_gpu_scope},
-          {"fits", std::move(fits)}};
+          {"fits", list_json(report.fits, fit_json)}};
 }
 
 std::string device_report_text(const DeviceReport& report) {

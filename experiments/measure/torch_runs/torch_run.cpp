@@ -5,9 +5,14 @@
 #include <algorithm>
 #include <cmath>
 #include <csignal>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <stdexcept>
+#include <system_error>
 #include <utility>
 
 #include "experiments/input/files/files.hpp"
@@ -16,7 +21,7 @@
 #include "experiments/input/files/output_file.hpp"
 #include "experiments/input/long_work/interruption.hpp"
 #include "experiments/input/long_work/progress.hpp"
-#include "experiments/measure/torch_runs/torch_folder.hpp"
+#include "experiments/measure/measured_runs/rank_traces.hpp"
 #include "sim/base/error.hpp"
 #include "validate/processes/program.hpp"
 #include "validate/statistics/summary.hpp"
@@ -174,6 +179,31 @@ void check_faults(const nlohmann::json& seen, const TorchModel& model) {
   }
 }
 
+constexpr std::ptrdiff_t least_quiet = 2;
+
+std::vector<TracedRank> ranks_of(const TracedVisit& visit, const NamedOrder& order) {
+  TraceReading reading{
+      .files = visit.files, .pipeline_ranks = {}, .patterns = {}, .order = order, .by_gaps = false};
+  for (const KnownPattern& known : known_patterns()) reading.patterns.emplace_back(known.text);
+  std::vector<std::string> notes;
+  return read_rank_traces(reading, true, notes);
+}
+
+/// Adds the wanted steps of a visit, numbered after `before` others.
+void add_steps(const std::vector<TracedRank>& visit, const std::vector<bool>& wanted,
+               std::uint32_t before, std::vector<TracedRank>& all) {
+  for (std::size_t rank = 0; rank < visit.size(); ++rank) {
+    const std::vector<MeasuredOp>& ops = visit[rank].ops.ops;  // sorted by begin
+    for (MeasuredOp op : ops) {
+      if (!op.step) continue;
+      const std::uint32_t place = *op.step - *ops.front().step;
+      if (place >= wanted.size() || !wanted[place]) continue;
+      op.step = before + place + 1;
+      all[rank].ops.ops.push_back(op);
+    }
+  }
+}
+
 }  // namespace
 
 TorchRun run_in_torch(const TorchJob& job, TorchFolder& folder) {
@@ -215,6 +245,69 @@ double retest_error(const std::vector<TimedStep>& steps) {
   return middle == 0
              ? 0
              : std::abs(median(std::move(halves[0])) - median(std::move(halves[1]))) / middle;
+}
+
+namespace fs = std::filesystem;
+
+TorchFolder::TorchFolder(const std::string& path) : folder_(path), temporary_(path.empty()) {
+  std::error_code error;
+  if (temporary_) {
+    folder_ = (fs::temp_directory_path() / "penstock-torch-XXXXXX").string();
+    if (mkdtemp(folder_.data()) == nullptr) throw std::runtime_error("cannot make " + folder_);
+  } else {
+    fs::create_directories(path, error);
+    if (error) throw std::runtime_error(fmt::format("{}: {}", path, error.message()));
+    if (!fs::is_empty(path)) {
+      throw UsageError(fmt::format("--keep {}: the folder has files; name a new one", path));
+    }
+  }
+  fs::create_directory(this->path("orders"));
+}
+
+TorchFolder::~TorchFolder() { remove(); }
+
+void TorchFolder::remove() {
+  std::error_code ignored;
+  if (temporary_) fs::remove_all(folder_, ignored);
+}
+
+MeasuredRun run_of_visits(const std::vector<TracedVisit>& visits, double quiet_share,
+                          const RuntimeOrder& order) {
+  const NamedOrder named{order.name, order.placement, order.schedule};
+  const auto is_quiet = [&](const TimedStep& step) { return step.others <= quiet_share; };
+  std::ptrdiff_t quiet = 0;
+  for (const TracedVisit& visit : visits) {
+    quiet += std::count_if(visit.steps.begin(), visit.steps.end(), is_quiet);
+  }
+  std::vector<TracedRank> all;
+  std::uint32_t before = 0;
+  for (const TracedVisit& visit : visits) {
+    const std::vector<TracedRank> ranks = ranks_of(visit, named);
+    if (all.empty()) {
+      all = ranks;
+      for (TracedRank& rank : all) rank.ops.ops.clear();
+    }
+    std::vector<bool> wanted;
+    for (const TimedStep& step : visit.steps) {
+      wanted.push_back(quiet < least_quiet || is_quiet(step));
+    }
+    add_steps(ranks, wanted, before, all);
+    before += static_cast<std::uint32_t>(wanted.size());
+  }
+  return measured_run(std::move(all), named, std::nullopt);
+}
+
+double around_ops_us(const std::vector<TracedVisit>& visits, const MeasuredRun& run) {
+  std::vector<double> step_us;
+  for (const TracedVisit& visit : visits) {
+    for (const TimedStep& step : visit.steps) step_us.push_back(step.us);
+  }
+  std::vector<double> around;
+  for (std::size_t i = 0; i < run.numbers.size(); ++i) {
+    const Time ops = makespan(run.job.priced.plan, run.measured.iterations[i]);
+    around.push_back(step_us[run.numbers[i] - 1] - to_us(ops));
+  }
+  return around.empty() ? 0 : std::max(0.0, median(std::move(around)));
 }
 
 }  // namespace penstock

@@ -3,17 +3,61 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "experiments/measure/measured_runs/measured_run.hpp"
-#include "experiments/measure/torch_runs/runtime_order.hpp"
-#include "experiments/measure/torch_runs/torch_folder.hpp"
-#include "experiments/measure/torch_runs/torch_layers.hpp"
-#include "experiments/measure/torch_runs/traced_visits.hpp"
+#include "experiments/measure/torch_runs/torch_layout.hpp"
 #include "validate/backends/registry.hpp"
-#include "validate/machine/cores.hpp"
+#include "validate/machine/host.hpp"
 
 namespace penstock {
+
+/// A step of all ranks.
+struct TimedStep {
+  double us = 0;
+  double others = 0;        // share of the cores that others used meanwhile
+  std::uint32_t round = 0;  // in which it was taken
+};
+
+/// The steps of an order that were traced in one visit.
+struct TracedVisit {
+  std::vector<std::string> files;  // by rank
+  std::vector<TimedStep> steps;
+};
+
+/// The quiet steps of all visits as one run; all steps, where fewer than two are quiet. Throws
+/// InputError for traces without these steps.
+MeasuredRun run_of_visits(const std::vector<TracedVisit>& visits, double quiet_share,
+                          const RuntimeOrder& order);
+
+/// What a step of the run takes in front of its first op and behind its last: the median.
+double around_ops_us(const std::vector<TracedVisit>& visits, const MeasuredRun& run);
+
+/// The folder of a run in PyTorch: scripts, job, orders, traces, results.
+class TorchFolder {
+ public:
+  /// A temporary folder, which the destructor removes; or, with a path, an empty or new one that
+  /// stays. Throws UsageError for a folder with files in it, std::runtime_error if it cannot be
+  /// made.
+  explicit TorchFolder(const std::string& path = {});
+  TorchFolder(const TorchFolder&) = delete;
+  TorchFolder& operator=(const TorchFolder&) = delete;
+  ~TorchFolder();
+
+  std::string path(std::string_view name) const { return folder_ + "/" + std::string(name); }
+  /// Removes a temporary folder now.
+  void remove();
+
+ private:
+  std::string folder_;
+  bool temporary_ = false;
+};
+
+/// The program that trains by orders in PyTorch: train_orders.py, as shipped.
+std::string_view train_orders_script();
+/// The model that it trains: scenario_model.py.
+std::string_view scenario_model_script();
 
 /// Orders to train one model by, in PyTorch.
 struct TorchJob {

@@ -6,8 +6,8 @@
 
 #include "experiments/measure/measured_runs/measured_run.hpp"
 #include "experiments/measure/measured_runs/merged_times.hpp"
-#include "experiments/measure/torch_runs/runtime_order.hpp"
-#include "experiments/measure/torch_runs/torch_folder.hpp"
+#include "experiments/measure/torch_runs/torch_layout.hpp"
+#include "experiments/measure/torch_runs/torch_run.hpp"
 #include "sim/costs/priced_plan.hpp"
 
 namespace penstock {

@@ -9,11 +9,12 @@
 #include <utility>
 #include <vector>
 
+#include "experiments/input/files/json_output.hpp"
 #include "experiments/input/files/table.hpp"
 #include "schedules/registry.hpp"
 #include "sim/report/memory.hpp"
 #include "validate/comparison/counted_memory.hpp"
-#include "validate/training/plan_cells.hpp"
+#include "validate/training/layered_model.hpp"
 #include "validate/training/reference_numbers.hpp"
 
 namespace penstock {
@@ -75,8 +76,6 @@ bool updates_at_end(const Schedule& order, const Plan& plan) {
   const auto updates = [](const WorkClass& work) { return work.pass == Pass::update; };
   return !order.has(Pass::update) && std::any_of(plan.classes.begin(), plan.classes.end(), updates);
 }
-
-using nlohmann::ordered_json;
 
 std::string sums_text(const char* what, const CodingSums& sums) {
   if (sums.values == 0) return "";
@@ -152,13 +151,11 @@ std::string held_text(const std::vector<HeldPeak>& peaks) {
 }
 
 ordered_json held_json(const std::vector<HeldPeak>& peaks) {
-  ordered_json ranks = ordered_json::array();
-  for (const HeldPeak& peak : peaks) {
-    ranks.push_back({{"rank", peak.rank},
-                     {"counted_bytes", peak.counted_bytes},
-                     {"simulated_bytes", peak.simulated_bytes}});
-  }
-  return ranks;
+  return list_json(peaks, [](const HeldPeak& peak) {
+    return ordered_json{{"rank", peak.rank},
+                        {"counted_bytes", peak.counted_bytes},
+                        {"simulated_bytes", peak.simulated_bytes}};
+  });
 }
 
 std::vector<HeldPeak> stash_peaks(const CodingNumbers& coding, const PricedPlan& priced,

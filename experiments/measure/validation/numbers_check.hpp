@@ -10,7 +10,6 @@
 #include "sim/costs/priced_plan.hpp"
 #include "sim/timeline/timeline.hpp"
 #include "validate/job/job.hpp"
-#include "validate/job/layer_times.hpp"
 #include "validate/job/trained_numbers.hpp"
 
 namespace penstock {

@@ -4,14 +4,11 @@
 
 #include <algorithm>
 #include <array>
-#include <exception>
 #include <nlohmann/json.hpp>
 #include <sstream>
-#include <stdexcept>
 #include <utility>
 
 #include "experiments/input/files/plain_text.hpp"
-#include "experiments/measure/validation/torch_validation.hpp"
 #include "experiments/run/layout/layout.hpp"
 #include "experiments/run/stage_formats.hpp"
 #include "schedules/registry.hpp"
@@ -44,20 +41,6 @@ std::vector<std::string> settings_for(const std::string& name, const nlohmann::j
           fmt::format("/parallel/data={}", own.degrees.data), "/schedule=" + schedule.dump()};
 }
 
-/// Calls `work`, and returns why the schedule does not fit, if it throws that.
-template <class Work>
-std::string why_left_out(const Scenario& scenario, const Work& work) {
-  try {
-    work();
-  } catch (const UsageError& error) {
-    return error.what();
-  } catch (const InputError& error) {  // about the same file every time
-    const std::string text = error.what(), file = scenario.source + ": ";
-    return text.starts_with(file) ? text.substr(file.size()) : text;
-  }
-  return "";
-}
-
 RankedSchedule ranked(std::string name, std::string left_out, Validation run) {
   RankedSchedule one{
       .name = std::move(name), .left_out = std::move(left_out), .validation = std::move(run)};
@@ -72,39 +55,6 @@ RankedSchedule ranked(std::string name, std::string left_out, Validation run) {
   return one;
 }
 
-RankedSchedule validated(const Scenario& scenario, const std::string& name, const Layout& own,
-                         const BackendEntry& backend, const ValidationOptions& options) {
-  Validation run;
-  std::string left_out = why_left_out(scenario, [&] {
-    run =
-        validate(changed(scenario, settings_for(name, *scenario.document, own)), backend, options);
-  });
-  return ranked(name, std::move(left_out), std::move(run));
-}
-
-/// One after the other. What others have measured is not lost by an error of a backend.
-void run_alone(const Scenario& scenario, const std::vector<std::string>& names, const Layout& own,
-               const BackendEntry& backend, const ValidationOptions& options,
-               ScheduleRanking& ranking) {
-  std::exception_ptr error;
-  bool any = false;
-  for (const std::string& name : names) {
-    try {
-      ranking.schedules.push_back(validated(scenario, name, own, backend, options));
-      any = any || ranking.schedules.back().left_out.empty();
-    } catch (const MeasurementStopped&) {
-      ranking.interrupted = true;
-      return;
-    } catch (const std::runtime_error& fault) {
-      if (!error) error = std::current_exception();
-      Validation failed;
-      failed.fault = Finding{"error", {}, {}, fault.what()};
-      ranking.schedules.push_back(ranked(name, {}, std::move(failed)));
-    }
-  }
-  if (error && !any) std::rethrow_exception(error);
-}
-
 /// Others are predicted from the traces of these: whole and split backwards, one chunk and two.
 constexpr std::array<std::string_view, 4> traced_schedules{"1f1b", "zb-h1", "interleaved-1f1b",
                                                            "interleaved-zb"};
@@ -114,29 +64,31 @@ bool gives_times(std::string_view name) {
          traced_schedules.end();
 }
 
-/// All named schedules in turns, and those that the times come from.
-void run_in_turns(const Scenario& scenario, std::vector<std::string> names, const Layout& own,
-                  const BackendEntry& backend, const ValidationOptions& options,
-                  ScheduleRanking& ranking) {
+/// All named schedules, and those that a backend needs the times of.
+void run_all(const Scenario& scenario, std::vector<std::string> names, const Layout& own,
+             const BackendEntry& backend, const ValidationOptions& options,
+             ScheduleRanking& ranking) {
   const std::size_t named = names.size();
   for (const std::string_view name : traced_schedules) {
+    if (backend.torch.group.empty()) break;
     if (std::find(names.begin(), names.end(), name) == names.end()) names.emplace_back(name);
   }
-  std::vector<TorchCandidate> candidates;
+  std::vector<ValidationCandidate> candidates;
   for (const std::string& name : names) {
-    TorchCandidate one{
-        .name = name, .scenario = {}, .left_out = {}, .gives_times = gives_times(name)};
+    ValidationCandidate& one = candidates.emplace_back();
+    one.name = name;
+    one.gives_times = gives_times(name);
     one.left_out = why_left_out(scenario, [&] {
       one.scenario = changed(scenario, settings_for(name, *scenario.document, own));
     });
-    candidates.push_back(std::move(one));
   }
-  TorchOutcomes all = validate_in_torch(candidates, backend, options);
-  for (std::size_t i = 0; i < named; ++i) {
-    TorchOutcome& outcome = all.outcomes[i];
+  ValidationRuns all = validate_all(candidates, backend, options);
+  for (std::size_t i = 0; i < std::min(named, all.runs.size()); ++i) {
+    ValidationRuns::Run& run = all.runs[i];
     ranking.schedules.push_back(
-        ranked(names[i], std::move(outcome.left_out), std::move(outcome.validation)));
+        ranked(names[i], std::move(run.left_out), std::move(run.validation)));
   }
+  ranking.interrupted = all.interrupted;
   ranking.profile = std::move(all.profile);
   ranking.scenario = std::move(all.scenario);
 }
@@ -235,12 +187,7 @@ ScheduleRanking rank_schedules(const Scenario& scenario, const std::vector<std::
   ScheduleRanking ranking;
   ranking.backend = backend.name;
   const Layout own = with_codecs(settle(scenario));
-  if (!backend.torch.group.empty()) {
-    check_runs_for_real(scenario, backend);
-    run_in_turns(scenario, names, own, backend, options, ranking);
-  } else {
-    run_alone(scenario, names, own, backend, options, ranking);
-  }
+  run_all(scenario, names, own, backend, options, ranking);
   std::stable_sort(ranking.schedules.begin(), ranking.schedules.end(),
                    [](const RankedSchedule& a, const RankedSchedule& b) {
                      return std::pair(!a.left_out.empty(), a.measured_us) <

@@ -1,5 +1,3 @@
-#include "experiments/measure/validation/torch_validation.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,12 +8,13 @@
 
 #include "experiments/measure/torch_runs/torch_run.hpp"
 #include "experiments/measure/torch_runs/transfer.hpp"
+#include "experiments/measure/validation/validation.hpp"
 #include "experiments/run/layout/layout.hpp"
 #include "experiments/run/simulation.hpp"
 #include "experiments/run/stage_formats.hpp"
 #include "sim/base/error.hpp"
 #include "sim/engines/events.hpp"
-#include "validate/machine/cores.hpp"
+#include "validate/machine/host.hpp"
 #include "validate/statistics/summary.hpp"
 
 namespace penstock {
@@ -34,7 +33,7 @@ struct Runnable {
 };
 
 /// Throws InputError or UsageError where the candidate does not run.
-Runnable runnable(const TorchCandidate& candidate, std::size_t number) {
+Runnable runnable(const ValidationCandidate& candidate, std::size_t number) {
   Layout layout = with_codecs(settle(*candidate.scenario));
   const Simulation simulation(layout);
   const auto order = simulation.order();
@@ -48,20 +47,14 @@ Runnable runnable(const TorchCandidate& candidate, std::size_t number) {
   return {number, std::move(layout), std::move(made), std::get<PricedPlan>(std::move(priced))};
 }
 
-std::vector<Runnable> runnables(const std::vector<TorchCandidate>& candidates,
-                                std::vector<TorchOutcome>& outcomes) {
+std::vector<Runnable> runnables(const std::vector<ValidationCandidate>& candidates,
+                                std::vector<ValidationRuns::Run>& outcomes) {
   std::vector<Runnable> all;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     outcomes[i].left_out = candidates[i].left_out;
     if (!candidates[i].scenario) continue;
-    try {
-      all.push_back(runnable(candidates[i], i));
-    } catch (const UsageError& error) {
-      outcomes[i].left_out = error.what();
-    } catch (const InputError& error) {
-      const std::string text = error.what(), file = candidates[i].scenario->source + ": ";
-      outcomes[i].left_out = text.starts_with(file) ? text.substr(file.size()) : text;
-    }
+    outcomes[i].left_out =
+        why_left_out(*candidates[i].scenario, [&] { all.push_back(runnable(candidates[i], i)); });
   }
   return all;
 }
@@ -76,8 +69,9 @@ TorchModelRequest model_request(const ValidationOptions& options, double scale) 
           .scale = scale};
 }
 
-TorchJob job_for(const std::vector<Runnable>& all, const std::vector<TorchCandidate>& candidates,
-                 const BackendEntry& backend, const ValidationOptions& options) {
+TorchJob job_for(const std::vector<Runnable>& all,
+                 const std::vector<ValidationCandidate>& candidates, const BackendEntry& backend,
+                 const ValidationOptions& options) {
   const Runnable& first = all.front();
   const std::uint32_t ranks = first.order.placement.ranks();
   const double scale = job_of(first.priced, action_length(backend, ranks, options)).scale;
@@ -167,7 +161,7 @@ std::variant<Time, std::string> predicted(const Transfer& transfer, const Runtim
 
 /// Fills in the outcome of an order that ran.
 void fill(const TorchJob& job, const TorchRun& run, std::size_t number,
-          const std::variant<Time, std::string>& predicted, TorchOutcome& outcome) {
+          const std::variant<Time, std::string>& predicted, ValidationRuns::Run& outcome) {
   const TorchResult& result = run.results[number];
   Validation& validation = outcome.validation;
   validation.torch = note_of(job, run, result);
@@ -194,7 +188,7 @@ void fill(const TorchJob& job, const TorchRun& run, std::size_t number,
 }
 
 std::vector<TracedOrder> times_from(const std::vector<Runnable>& all, const TorchRun& run,
-                                    const std::vector<TorchCandidate>& candidates) {
+                                    const std::vector<ValidationCandidate>& candidates) {
   std::vector<TracedOrder> traced;
   std::vector<TracedOrder> others;
   for (std::size_t i = 0; i < all.size(); ++i) {
@@ -222,12 +216,12 @@ void fill_head(const Runnable& one, const BackendEntry& backend, Validation& val
 
 }  // namespace
 
-TorchOutcomes validate_in_torch(const std::vector<TorchCandidate>& candidates,
-                                const BackendEntry& backend, const ValidationOptions& options) {
+ValidationRuns validate_in_torch(const std::vector<ValidationCandidate>& candidates,
+                                 const BackendEntry& backend, const ValidationOptions& options) {
   check_machine(backend);
-  TorchOutcomes all;
-  all.outcomes.resize(candidates.size());
-  const std::vector<Runnable> runs = runnables(candidates, all.outcomes);
+  ValidationRuns all;
+  all.runs.resize(candidates.size());
+  const std::vector<Runnable> runs = runnables(candidates, all.runs);
   if (runs.empty()) return all;
   const TorchJob job = job_for(runs, candidates, backend, options);
   TorchFolder folder(options.torch.keep);
@@ -240,7 +234,7 @@ TorchOutcomes validate_in_torch(const std::vector<TorchCandidate>& candidates,
     all.scenario = transfer->scenario();
   }
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    TorchOutcome& outcome = all.outcomes[runs[i].candidate];
+    ValidationRuns::Run& outcome = all.runs[runs[i].candidate];
     fill_head(runs[i], backend, outcome.validation);
     if (const std::string& fault = run.results[i].fault; !fault.empty()) {
       outcome.validation.fault = Finding{"pytorch", {}, {}, fault};
@@ -249,17 +243,6 @@ TorchOutcomes validate_in_torch(const std::vector<TorchCandidate>& candidates,
     }
   }
   return all;
-}
-
-Validation validate_alone_in_torch(const Scenario& scenario, const BackendEntry& backend,
-                                   const ValidationOptions& options) {
-  const TorchCandidate candidate{
-      .name = settle(scenario).name, .scenario = scenario, .left_out = {}, .gives_times = true};
-  TorchOutcome outcome = std::move(validate_in_torch({candidate}, backend, options).outcomes[0]);
-  if (!outcome.left_out.empty()) {
-    throw UsageError(fmt::format("{}: {}", backend.name, outcome.left_out));
-  }
-  return std::move(outcome.validation);
 }
 
 }  // namespace penstock

@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <exception>
 #include <stdexcept>
 #include <utility>
 
 #include "experiments/input/files/files.hpp"
 #include "experiments/input/files/table.hpp"
+#include "experiments/input/long_work/interruption.hpp"
 #include "experiments/run/layout/layout.hpp"
 #include "experiments/run/simulation.hpp"
 #include "experiments/run/stage_formats.hpp"
@@ -15,21 +17,19 @@
 #include "sim/engines/events.hpp"
 #include "validate/job/rank_program.hpp"
 #include "validate/job/replica_ranks.hpp"
-#include "validate/job/sums_of_passes.hpp"
 #include "validate/processes/process_backend.hpp"
 
 namespace penstock {
 namespace {
 
-/// Why a scenario cannot run for real: it needs more than a plan and its costs.
-std::optional<std::string> why_not(const Scenario& scenario) {
-  if (!scenario.codec.phases.empty())
-    return "formats that change over a training; /codec with one phase runs";
-  return std::nullopt;
-}
-
 void refuse(const BackendEntry& backend, const std::string& reason) {
   throw UsageError(fmt::format("{} does not run {}", backend.name, reason));
+}
+
+/// Refuses a scenario that needs more than a plan and its costs, which no backend runs.
+void check_runs_for_real(const Scenario& scenario, const BackendEntry& backend) {
+  if (scenario.codec.phases.empty()) return;
+  refuse(backend, "formats that change over a training; /codec with one phase runs");
 }
 
 void check_backend(const BackendEntry& backend, const PricedPlan& priced) {
@@ -214,6 +214,53 @@ std::optional<Finding> run_for_real(const Layout& layout, Optimizer optimizer,
   return measure_and_compare(setting, result);
 }
 
+/// A scenario predicted from its own traces. Throws UsageError if PyTorch does not run it.
+Validation validate_alone_in_torch(const Scenario& scenario, const BackendEntry& backend,
+                                   const ValidationOptions& options) {
+  const ValidationCandidate candidate{
+      .name = settle(scenario).name, .scenario = scenario, .left_out = {}, .gives_times = true};
+  ValidationRuns::Run run = std::move(validate_in_torch({candidate}, backend, options).runs[0]);
+  if (!run.left_out.empty()) {
+    throw UsageError(fmt::format("{}: {}", backend.name, run.left_out));
+  }
+  return std::move(run.validation);
+}
+
+/// One after the other. What others have measured is not lost by an error of a backend, nor by an
+/// interrupt.
+ValidationRuns validate_in_sequence(const std::vector<ValidationCandidate>& candidates,
+                                    const BackendEntry& backend, ValidationOptions options) {
+  std::optional<InterruptRequest> interrupt;
+  if (!options.measuring.asked_to_stop) {
+    interrupt.emplace();
+    options.measuring.asked_to_stop = [&] { return interrupt->asked(); };
+  }
+  ValidationRuns all;
+  std::exception_ptr error;
+  bool any = false;
+  for (const ValidationCandidate& one : candidates) {
+    ValidationRuns::Run run{one.left_out, {}};
+    try {
+      if (one.scenario) {
+        run.left_out = why_left_out(
+            *one.scenario, [&] { run.validation = validate(*one.scenario, backend, options); });
+      }
+      any = any || (run.left_out.empty() && !run.validation.fault &&
+                    !run.validation.measured.iterations.empty());
+    } catch (const MeasurementStopped&) {
+      all.interrupted = true;
+      return all;
+    } catch (const std::runtime_error& fault) {
+      if (!error) error = std::current_exception();
+      run.validation = {};
+      run.validation.fault = Finding{"error", {}, {}, fault.what()};
+    }
+    all.runs.push_back(std::move(run));
+  }
+  if (error && !any) std::rethrow_exception(error);
+  return all;
+}
+
 }  // namespace
 
 JobLength action_length(const BackendEntry& backend, std::uint32_t ranks,
@@ -228,12 +275,9 @@ JobLength action_length(const BackendEntry& backend, std::uint32_t ranks,
   return length;
 }
 
-void check_runs_for_real(const Scenario& scenario, const BackendEntry& backend) {
-  if (const auto reason = why_not(scenario)) refuse(backend, *reason);
-}
-
 Validation validate(const Scenario& scenario, const BackendEntry& backend,
                     const ValidationOptions& options) {
+  if (!backend.torch.group.empty()) return validate_alone_in_torch(scenario, backend, options);
   check_runs_for_real(scenario, backend);
   if (options.processes > 1 && backend.make_part == nullptr)
     refuse(backend, "in several processes");
@@ -249,6 +293,27 @@ Validation validate(const Scenario& scenario, const BackendEntry& backend,
     throw in_file(scenario.source, error);
   }
   return result;
+}
+
+ValidationRuns validate_all(const std::vector<ValidationCandidate>& candidates,
+                            const BackendEntry& backend, const ValidationOptions& options) {
+  if (backend.torch.group.empty()) return validate_in_sequence(candidates, backend, options);
+  for (const ValidationCandidate& one : candidates) {
+    if (one.scenario) check_runs_for_real(*one.scenario, backend);
+  }
+  return validate_in_torch(candidates, backend, options);
+}
+
+std::string why_left_out(const Scenario& scenario, const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const UsageError& error) {
+    return error.what();
+  } catch (const InputError& error) {  // about the same file every time
+    const std::string text = error.what(), file = scenario.source + ": ";
+    return text.starts_with(file) ? text.substr(file.size()) : text;
+  }
+  return "";
 }
 
 }  // namespace penstock

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <map>
+#include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -61,6 +61,28 @@ struct TorchOptions {
   double quiet_s = 60;  // the longest wait for a quiet machine
 };
 
+/// A scenario to run beside others of the same model.
+struct ValidationCandidate {
+  std::string name;                  // of its schedule
+  std::optional<Scenario> scenario;  // nothing: it does not fit
+  std::string left_out;              // why it does not
+  bool gives_times = false;          // PyTorch: others are predicted from its traces
+};
+
+/// What became of candidates.
+struct ValidationRuns {
+  struct Run {
+    std::string left_out;  // why it did not run
+    Validation validation;
+  };
+  std::vector<Run> runs;     // by candidate
+  bool interrupted = false;  // before all had run
+  // The times that predictions used: a profile file, and a scenario that reads it as profile.json.
+  // Empty: each was profiled alone.
+  std::string profile;
+  std::string scenario;
+};
+
 /// How to measure a scenario.
 struct ValidationOptions {
   MeasuringPlan measuring;
@@ -71,19 +93,29 @@ struct ValidationOptions {
   DeviceOptions device = {};  // of a backend on one GPU
 };
 
-/// Throws UsageError for a scenario that needs more than a plan and its costs, which no backend
-/// runs.
-void check_runs_for_real(const Scenario& scenario, const BackendEntry& backend);
-
 /// The lengths of actions on a backend: the best for it, or what the options ask for.
 JobLength action_length(const BackendEntry& backend, std::uint32_t ranks,
                         const ValidationOptions& options);
 
 /// Runs the plan of a scenario on a backend and compares the simulation with it. Throws UsageError
 /// for what no backend or this one supports, and std::runtime_error for what is not possible on
-/// this machine; otherwise like `run`. Not for PyTorch's runtime: see torch_validation.hpp.
+/// this machine; otherwise like `run`.
 Validation validate(const Scenario& scenario, const BackendEntry& backend,
                     const ValidationOptions& options);
+
+/// The same for several: in PyTorch's runtime in turns, elsewhere one after the other; there, an
+/// error of the backend ends the run of one, and is thrown if none ran.
+ValidationRuns validate_all(const std::vector<ValidationCandidate>& candidates,
+                            const BackendEntry& backend, const ValidationOptions& options);
+
+/// In PyTorch: trains by all candidates in turns. Errors of the structure come from traced steps; the profile
+/// error compares the median of steps without the profiler with a simulation by the profile of the
+/// candidates that give times, or of the first that ran. Throws std::runtime_error without PyTorch.
+ValidationRuns validate_in_torch(const std::vector<ValidationCandidate>& candidates,
+                                 const BackendEntry& backend, const ValidationOptions& options);
+
+/// Calls `work`, and returns why a scenario does not fit, if it throws that.
+std::string why_left_out(const Scenario& scenario, const std::function<void()>& work);
 
 /// The document of `validate --json`.
 nlohmann::ordered_json validation_json(const Validation& validation);

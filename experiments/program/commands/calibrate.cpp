@@ -6,7 +6,6 @@
 #include "experiments/input/long_work/interruption.hpp"
 #include "experiments/input/profiles/profile_standing.hpp"
 #include "experiments/measure/calibration/calibration.hpp"
-#include "experiments/measure/calibration/calibration_picture.hpp"
 #include "experiments/measure/calibration/layers_in_run.hpp"
 #include "experiments/measure/gpu_probes/device_report.hpp"
 #include "experiments/measure/gpu_probes/probe_file.hpp"

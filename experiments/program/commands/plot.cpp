@@ -2,7 +2,7 @@
 #include <utility>
 
 #include "experiments/input/files/json_input.hpp"
-#include "experiments/measure/calibration/calibration_picture.hpp"
+#include "experiments/measure/calibration/calibration.hpp"
 #include "experiments/plan/studies/bubble_study.hpp"
 #include "experiments/plan/sweeps/tables/row_table.hpp"
 #include "experiments/plan/sweeps/tables/table_plots.hpp"

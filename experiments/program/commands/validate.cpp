@@ -3,10 +3,8 @@
 #include <nlohmann/json.hpp>
 
 #include "experiments/input/files/plain_text.hpp"
-#include "experiments/input/long_work/interruption.hpp"
 #include "experiments/measure/validation/gpu_program.hpp"
 #include "experiments/measure/validation/schedule_ranking.hpp"
-#include "experiments/measure/validation/torch_validation.hpp"
 #include "experiments/measure/validation/validation.hpp"
 #include "experiments/program/commands/line/shared_options.hpp"
 #include "experiments/program/commands/registry.hpp"
@@ -221,23 +219,13 @@ int exit_code(Verdict verdict) {
   return verdict == Verdict::fail ? ExitCode::finding : ExitCode::machine_cannot;
 }
 
-/// Where schedules run one by one, those that are done are kept.
-ScheduleRanking interruptible_ranking(const Scenario& scenario,
-                                      const std::vector<std::string>& names,
-                                      const BackendEntry& backend, ValidationOptions measuring) {
-  if (!backend.torch.group.empty()) return rank_schedules(scenario, names, backend, measuring);
-  const InterruptRequest interrupt;
-  measuring.measuring.asked_to_stop = [&] { return interrupt.asked(); };
-  return rank_schedules(scenario, names, backend, measuring);
-}
-
 int run_ranking(const Options& options, const Scenario& scenario, const BackendEntry& backend,
                 const ValidationOptions& measuring) {
   if (backend.serve != nullptr && launch_of()) {
     throw UsageError(fmt::format("--schedules: start penstock once, not by {}", launch_of()->by));
   }
   const auto names = schedules_named(options.schedules);
-  const ScheduleRanking ranking = interruptible_ranking(scenario, names, backend, measuring);
+  const ScheduleRanking ranking = rank_schedules(scenario, names, backend, measuring);
   show(options.json ? printed(ranking_json(ranking)) : ranking_text(ranking));
   if (ranking.interrupted) {
     say(fmt::format("interrupted; {} of {} schedules were done", ranking.schedules.size(),
@@ -266,9 +254,7 @@ int run_validation(const Options& options) {
     return ExitCode::done;
   }
   if (!options.schedules.empty()) return run_ranking(options, scenario, backend, measuring);
-  const Validation validation = backend.torch.group.empty()
-                                    ? validate(scenario, backend, measuring)
-                                    : validate_alone_in_torch(scenario, backend, measuring);
+  const Validation validation = validate(scenario, backend, measuring);
   if (validation.served) return ExitCode::done;
   write_outputs(options, validation);
   if (options.timeline != "-" && options.simulated != "-") {

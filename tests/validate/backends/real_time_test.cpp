@@ -9,7 +9,7 @@
 #include "tests/support/jobs.hpp"
 #include "validate/backends/registry.hpp"
 #include "validate/job/measurement.hpp"
-#include "validate/machine/cores.hpp"
+#include "validate/machine/host.hpp"
 #include "validate/ranks/rank_clocks.hpp"
 
 namespace penstock::testing {

@@ -1,9 +1,8 @@
-#include "validate/job/replay.hpp"
-
 #include <doctest/doctest.h>
 
 #include "schedules/registry.hpp"
 #include "sim/base/named.hpp"
+#include "tests/support/gpu_recording.hpp"
 #include "tests/support/system.hpp"
 #include "validate/backends/registry.hpp"
 

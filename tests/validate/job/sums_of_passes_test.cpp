@@ -1,5 +1,3 @@
-#include "validate/job/sums_of_passes.hpp"
-
 #include <doctest/doctest.h>
 
 #include <optional>
@@ -16,6 +14,7 @@
 #include "sim/engines/events.hpp"
 #include "tests/support/layers.hpp"
 #include "tests/support/system.hpp"
+#include "validate/job/replica_ranks.hpp"
 
 namespace penstock::testing {
 namespace {

@@ -10,7 +10,6 @@
 #include "tests/support/kernel_gradients.hpp"
 #include "tests/support/small_models.hpp"
 #include "validate/kernels/steps/drawn.hpp"
-#include "validate/training/distance.hpp"
 #include "validate/training/layered_model.hpp"
 
 namespace penstock::testing {

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "validate/machine/cores.hpp"
+#include "validate/machine/host.hpp"
 
 namespace penstock::testing {
 namespace {

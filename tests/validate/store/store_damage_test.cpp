@@ -12,7 +12,7 @@
 #include "tests/support/stored_rows.hpp"
 #include "validate/store/database.hpp"
 #include "validate/store/profile_store.hpp"
-#include "validate/store/store_recovery.hpp"
+#include "validate/store/store_file.hpp"
 
 // Files that are no store, or a damaged one.
 

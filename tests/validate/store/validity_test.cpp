@@ -9,7 +9,6 @@
 #include "validate/store/environment_keys.hpp"
 #include "validate/store/layer_point.hpp"
 #include "validate/store/row_content.hpp"
-#include "validate/store/shape_curve.hpp"
 
 namespace penstock::testing {
 namespace {

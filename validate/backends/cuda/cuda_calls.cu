@@ -6,7 +6,7 @@
 #include <string>
 
 #include "validate/backends/cuda/cuda_kernels.hpp"
-#include "validate/backends/cuda/gpu_queues.hpp"
+#include "validate/backends/cuda/gpu_device.hpp"
 
 namespace penstock {
 namespace {
@@ -14,7 +14,6 @@ namespace {
 constexpr int device = 0;
 constexpr const char* queues_setting = "CUDA_DEVICE_MAX_CONNECTIONS";
 
-cudaStream_t native(GpuStream stream) { return reinterpret_cast<cudaStream_t>(stream); }
 cudaEvent_t native(GpuEvent event) { return reinterpret_cast<cudaEvent_t>(event); }
 cudaGraph_t native(GpuGraph graph) { return reinterpret_cast<cudaGraph_t>(graph); }
 cudaGraphExec_t native(GpuExecutable executable) {
@@ -31,7 +30,6 @@ const char* error_name(int error) {
   if (const char* const name = product_error_name(error)) return name;
   return cudaGetErrorName(static_cast<cudaError_t>(error));
 }
-int count_devices(int* count) { return told(cudaGetDeviceCount(count)); }
 
 /// The primary context must exist before green contexts.
 int start() {
@@ -57,78 +55,84 @@ int facts(GpuFacts* all) {
   return told(cudaRuntimeGetVersion(&all->runtime));
 }
 
-int make_stream(GpuStream* stream) {
-  return told(
-      cudaStreamCreateWithFlags(reinterpret_cast<cudaStream_t*>(stream), cudaStreamNonBlocking));
-}
-int free_stream(GpuStream stream) { return told(cudaStreamDestroy(native(stream))); }
-int synchronize(GpuStream stream) { return told(cudaStreamSynchronize(native(stream))); }
-
-int make_event(GpuEvent* event) {
-  return told(
-      cudaEventCreateWithFlags(reinterpret_cast<cudaEvent_t*>(event), cudaEventDisableTiming));
-}
-int free_event(GpuEvent event) { return told(cudaEventDestroy(native(event))); }
-int record(GpuEvent event, GpuStream stream) {
-  return told(cudaEventRecord(native(event), native(stream)));
-}
-int wait(GpuStream stream, GpuEvent event) {
-  return told(cudaStreamWaitEvent(native(stream), native(event), 0));
-}
-
-int make_timer(GpuEvent* event) {
-  return told(cudaEventCreate(reinterpret_cast<cudaEvent_t*>(event)));
-}
-int elapsed(float* ms, GpuEvent begin, GpuEvent end) {
-  return told(cudaEventElapsedTime(ms, native(begin), native(end)));
-}
-
-int begin_capture(GpuStream stream) {
-  return told(cudaStreamBeginCapture(native(stream), cudaStreamCaptureModeThreadLocal));
-}
-int end_capture(GpuStream stream, GpuGraph* graph) {
-  return told(cudaStreamEndCapture(native(stream), reinterpret_cast<cudaGraph_t*>(graph)));
-}
-int free_graph(GpuGraph graph) { return told(cudaGraphDestroy(native(graph))); }
-int instantiate(GpuExecutable* executable, GpuGraph graph) {
-  return told(cudaGraphInstantiate(reinterpret_cast<cudaGraphExec_t*>(executable), native(graph)));
-}
-int free_executable(GpuExecutable executable) {
-  return told(cudaGraphExecDestroy(native(executable)));
-}
-int upload(GpuExecutable executable, GpuStream stream) {
-  return told(cudaGraphUpload(native(executable), native(stream)));
-}
-int launch_graph(GpuExecutable executable, GpuStream stream) {
-  return told(cudaGraphLaunch(native(executable), native(stream)));
-}
-
-int allocate(void** memory, std::size_t bytes) { return told(cudaMalloc(memory, bytes)); }
-int free_memory(void* memory) { return told(cudaFree(memory)); }
-int fill(void* memory, int byte, std::size_t bytes, GpuStream stream) {
-  return told(cudaMemsetAsync(memory, byte, bytes, native(stream)));
-}
 /// A copy from pageable memory may return before the GPU has it all, and other streams do not wait
 /// for the stream of such copies.
 int write(void* to, const void* from, std::size_t bytes) {
   if (const int error = told(cudaMemcpy(to, from, bytes, cudaMemcpyHostToDevice))) return error;
   return told(cudaStreamSynchronize(cudaStreamLegacy));
 }
-int read(void* to, const void* from, std::size_t bytes) {
-  return told(cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToHost));
+void add_streams(GpuCalls& calls) {
+  calls.make_stream = [](GpuStream* stream) {
+    return told(
+        cudaStreamCreateWithFlags(reinterpret_cast<cudaStream_t*>(stream), cudaStreamNonBlocking));
+  };
+  calls.free_stream = [](GpuStream stream) { return told(cudaStreamDestroy(native(stream))); };
+  calls.synchronize = [](GpuStream stream) { return told(cudaStreamSynchronize(native(stream))); };
+  calls.make_event = [](GpuEvent* event) {
+    return told(
+        cudaEventCreateWithFlags(reinterpret_cast<cudaEvent_t*>(event), cudaEventDisableTiming));
+  };
+  calls.free_event = [](GpuEvent event) { return told(cudaEventDestroy(native(event))); };
+  calls.record = [](GpuEvent event, GpuStream stream) {
+    return told(cudaEventRecord(native(event), native(stream)));
+  };
+  calls.wait = [](GpuStream stream, GpuEvent event) {
+    return told(cudaStreamWaitEvent(native(stream), native(event), 0));
+  };
+  calls.make_timer = [](GpuEvent* event) {
+    return told(cudaEventCreate(reinterpret_cast<cudaEvent_t*>(event)));
+  };
+  calls.elapsed = [](float* ms, GpuEvent begin, GpuEvent end) {
+    return told(cudaEventElapsedTime(ms, native(begin), native(end)));
+  };
 }
-int allocate_pinned(void** memory, std::size_t bytes) {
-  return told(cudaMallocHost(memory, bytes));
+
+void add_graphs(GpuCalls& calls) {
+  calls.begin_capture = [](GpuStream stream) {
+    return told(cudaStreamBeginCapture(native(stream), cudaStreamCaptureModeThreadLocal));
+  };
+  calls.end_capture = [](GpuStream stream, GpuGraph* graph) {
+    return told(cudaStreamEndCapture(native(stream), reinterpret_cast<cudaGraph_t*>(graph)));
+  };
+  calls.free_graph = [](GpuGraph graph) { return told(cudaGraphDestroy(native(graph))); };
+  calls.instantiate = [](GpuExecutable* executable, GpuGraph graph) {
+    return told(
+        cudaGraphInstantiate(reinterpret_cast<cudaGraphExec_t*>(executable), native(graph)));
+  };
+  calls.free_executable = [](GpuExecutable executable) {
+    return told(cudaGraphExecDestroy(native(executable)));
+  };
+  calls.upload = [](GpuExecutable executable, GpuStream stream) {
+    return told(cudaGraphUpload(native(executable), native(stream)));
+  };
+  calls.launch_graph = [](GpuExecutable executable, GpuStream stream) {
+    return told(cudaGraphLaunch(native(executable), native(stream)));
+  };
 }
-int free_pinned(void* memory) { return told(cudaFreeHost(memory)); }
-int copy_out(void* pinned, const void* from, std::size_t bytes, GpuStream stream) {
-  return told(cudaMemcpyAsync(pinned, from, bytes, cudaMemcpyDeviceToHost, native(stream)));
-}
-int copy_in(void* to, const void* pinned, std::size_t bytes, GpuStream stream) {
-  return told(cudaMemcpyAsync(to, pinned, bytes, cudaMemcpyHostToDevice, native(stream)));
-}
-int copy_within(void* to, const void* from, std::size_t bytes, GpuStream stream) {
-  return told(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, native(stream)));
+
+void add_memory(GpuCalls& calls) {
+  calls.allocate = [](void** memory, std::size_t bytes) { return told(cudaMalloc(memory, bytes)); };
+  calls.free_memory = [](void* memory) { return told(cudaFree(memory)); };
+  calls.fill = [](void* memory, int byte, std::size_t bytes, GpuStream stream) {
+    return told(cudaMemsetAsync(memory, byte, bytes, native(stream)));
+  };
+  calls.write = write;
+  calls.read = [](void* to, const void* from, std::size_t bytes) {
+    return told(cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToHost));
+  };
+  calls.allocate_pinned = [](void** memory, std::size_t bytes) {
+    return told(cudaMallocHost(memory, bytes));
+  };
+  calls.free_pinned = [](void* memory) { return told(cudaFreeHost(memory)); };
+  calls.copy_out = [](void* pinned, const void* from, std::size_t bytes, GpuStream stream) {
+    return told(cudaMemcpyAsync(pinned, from, bytes, cudaMemcpyDeviceToHost, native(stream)));
+  };
+  calls.copy_in = [](void* to, const void* pinned, std::size_t bytes, GpuStream stream) {
+    return told(cudaMemcpyAsync(to, pinned, bytes, cudaMemcpyHostToDevice, native(stream)));
+  };
+  calls.copy_within = [](void* to, const void* from, std::size_t bytes, GpuStream stream) {
+    return told(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, native(stream)));
+  };
 }
 
 GpuCalls made_calls() {
@@ -136,35 +140,12 @@ GpuCalls made_calls() {
   setenv(queues_setting, std::to_string(most_hardware_queues).c_str(), 0);
   GpuCalls calls{};
   calls.error_name = error_name;
-  calls.count_devices = count_devices;
+  calls.count_devices = [](int* count) { return told(cudaGetDeviceCount(count)); };
   calls.start = start;
   calls.facts = facts;
-  calls.make_stream = make_stream;
-  calls.free_stream = free_stream;
-  calls.synchronize = synchronize;
-  calls.make_event = make_event;
-  calls.free_event = free_event;
-  calls.record = record;
-  calls.wait = wait;
-  calls.make_timer = make_timer;
-  calls.elapsed = elapsed;
-  calls.begin_capture = begin_capture;
-  calls.end_capture = end_capture;
-  calls.free_graph = free_graph;
-  calls.instantiate = instantiate;
-  calls.free_executable = free_executable;
-  calls.upload = upload;
-  calls.launch_graph = launch_graph;
-  calls.allocate = allocate;
-  calls.free_memory = free_memory;
-  calls.fill = fill;
-  calls.write = write;
-  calls.read = read;
-  calls.allocate_pinned = allocate_pinned;
-  calls.free_pinned = free_pinned;
-  calls.copy_out = copy_out;
-  calls.copy_in = copy_in;
-  calls.copy_within = copy_within;
+  add_streams(calls);
+  add_graphs(calls);
+  add_memory(calls);
   calls.launch_action = launch_action;
   calls.launch_copy = launch_copy;
   calls.launch_begin = launch_begin;

@@ -62,12 +62,6 @@ __global__ void __launch_bounds__(threads) decode(GpuCodecKernel kernel) {
   }
 }
 
-template <class Kernel>
-int load(Kernel* kernel) {
-  cudaFuncAttributes attributes{};
-  return cudaFuncGetAttributes(&attributes, kernel);
-}
-
 template <unsigned bits>
 int launch(cudaStream_t stream, const GpuCodecKernel& kernel) {
   if (kernel.decodes) {
@@ -81,22 +75,18 @@ int launch(cudaStream_t stream, const GpuCodecKernel& kernel) {
 }  // namespace
 
 int load_codec_kernels() {
-  for (const int error : {load(encode<4>), load(encode<6>), load(encode<8>), load(decode<4>),
-                          load(decode<6>), load(decode<8>)}) {
-    if (error != cudaSuccess) return error;
-  }
-  return cudaSuccess;
+  return load_all<cudaFuncAttributes>(encode<4>, encode<6>, encode<8>, decode<4>, decode<6>,
+                                      decode<8>);
 }
 
 int launch_codec(GpuStream stream, const GpuCodecKernel& kernel) {
-  const auto native = reinterpret_cast<cudaStream_t>(stream);
   switch (kernel.bits) {
     case 4:
-      return launch<4>(native, kernel);
+      return launch<4>(native(stream), kernel);
     case 6:
-      return launch<6>(native, kernel);
+      return launch<6>(native(stream), kernel);
     case 8:
-      return launch<8>(native, kernel);
+      return launch<8>(native(stream), kernel);
     default:
       return cudaErrorInvalidValue;
   }

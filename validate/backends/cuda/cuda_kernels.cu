@@ -1,6 +1,6 @@
 #include <cuda_runtime.h>
 
-#include "validate/backends/cuda/arithmetic/content.hpp"
+#include "validate/backends/cuda/arithmetic/both.hpp"
 #include "validate/backends/cuda/cuda_kernels.hpp"
 
 namespace penstock {
@@ -202,28 +202,16 @@ __global__ void count_cycles(std::uint64_t* numbers, std::uint32_t rounds) {
   numbers[0] = static_cast<std::uint64_t>(end - begin) + (value == -1.0F ? 1U : 0U);
 }
 
-cudaStream_t stream_of(GpuStream stream) { return reinterpret_cast<cudaStream_t>(stream); }
-
-template <class Kernel>
-int load_kernel(Kernel* kernel) {
-  cudaFuncAttributes attributes{};
-  return cudaFuncGetAttributes(&attributes, kernel);
-}
-
 }  // namespace
 
 int load_kernels() {
-  for (const int error :
-       {load_kernel(wait_action), load_kernel(flops_action), load_kernel(bytes_action), load_kernel(copy), load_kernel(begin_stamp),
-        load_kernel(end_stamp), load_kernel(content), load_kernel(nothing), load_kernel(read_clock), load_kernel(count_cycles)}) {
-    if (error != cudaSuccess) return error;
-  }
-  return cudaSuccess;
+  return load_all<cudaFuncAttributes>(wait_action, flops_action, bytes_action, copy, begin_stamp,
+                                      end_stamp, content, nothing, read_clock, count_cycles);
 }
 
 int launch_action(GpuStream stream, const GpuActionKernel& kernel) {
   const auto run = [&](auto* body) {
-    body<<<kernel.blocks, kernel.threads, 0, stream_of(stream)>>>(kernel);
+    body<<<kernel.blocks, kernel.threads, 0, native(stream)>>>(kernel);
   };
   switch (kernel.work) {
     case GpuWork::spin:
@@ -242,37 +230,37 @@ int launch_action(GpuStream stream, const GpuActionKernel& kernel) {
 }
 
 int launch_copy(GpuStream stream, const GpuCopyKernel& kernel) {
-  copy<<<kernel.blocks, kernel.threads, 0, stream_of(stream)>>>(kernel);
+  copy<<<kernel.blocks, kernel.threads, 0, native(stream)>>>(kernel);
   return cudaGetLastError();
 }
 
 int launch_begin(GpuStream stream, const GpuKernelTask& task) {
-  begin_stamp<<<1, 1, 0, stream_of(stream)>>>(task);
+  begin_stamp<<<1, 1, 0, native(stream)>>>(task);
   return cudaGetLastError();
 }
 
 int launch_end(GpuStream stream, const GpuKernelTask& task, bool arrives) {
-  end_stamp<<<1, 1, 0, stream_of(stream)>>>(task, arrives);
+  end_stamp<<<1, 1, 0, native(stream)>>>(task, arrives);
   return cudaGetLastError();
 }
 
 int launch_content(GpuStream stream, const GpuContentKernel& kernel) {
-  content<<<content_blocks, content_threads, 0, stream_of(stream)>>>(kernel);
+  content<<<content_blocks, content_threads, 0, native(stream)>>>(kernel);
   return cudaGetLastError();
 }
 
 int launch_nothing(GpuStream stream) {
-  nothing<<<1, 1, 0, stream_of(stream)>>>();
+  nothing<<<1, 1, 0, native(stream)>>>();
   return cudaGetLastError();
 }
 
 int launch_clock_reader(GpuStream stream, std::uint64_t* readings, std::uint32_t count) {
-  read_clock<<<1, 1, 0, stream_of(stream)>>>(readings, count);
+  read_clock<<<1, 1, 0, native(stream)>>>(readings, count);
   return cudaGetLastError();
 }
 
 int launch_cycle_counter(GpuStream stream, std::uint64_t* numbers, std::uint32_t rounds) {
-  count_cycles<<<1, 1, 0, stream_of(stream)>>>(numbers, rounds);
+  count_cycles<<<1, 1, 0, native(stream)>>>(numbers, rounds);
   return cudaGetLastError();
 }
 

@@ -2,11 +2,26 @@
 
 #include "validate/backends/cuda/gpu_calls.hpp"
 
+struct CUstream_st;
+
 namespace penstock {
+
+/// As cudaStream_t.
+inline CUstream_st* native(GpuStream stream) { return reinterpret_cast<CUstream_st*>(stream); }
+
+/// Loads kernels now: loading during a stream capture is an error. Returns the first error.
+/// `Attributes`: cudaFuncAttributes.
+template <class Attributes, class... Kernels>
+int load_all(Kernels*... kernels) {
+  Attributes attributes{};
+  for (const int error : {cudaFuncGetAttributes(&attributes, kernels)...}) {
+    if (error != 0) return error;
+  }
+  return 0;
+}
 
 // Own kernels. Each call returns 0 or a CUDA error number.
 
-/// Loads all kernels now: loading during a stream capture is an error.
 int load_kernels();
 int load_codec_kernels();
 int load_step_kernels();

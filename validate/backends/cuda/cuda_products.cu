@@ -53,12 +53,6 @@ void* open_library() {
   return nullptr;
 }
 
-template <class Function>
-void find(void* library, const char* name, Function& function, std::string& why_not) {
-  function = reinterpret_cast<Function>(dlsym(library, name));
-  if (function == nullptr) why_not = std::string("libcublasLt.so.13 has no ") + name;
-}
-
 LibraryCalls loaded() {
   LibraryCalls all;
   void* const library = open_library();
@@ -66,19 +60,23 @@ LibraryCalls loaded() {
     all.why_not = "libcublasLt.so.13 was not found: set CUDA_HOME or LD_LIBRARY_PATH";
     return all;
   }
-  find(library, "cublasLtGetVersion", all.version, all.why_not);
-  find(library, "cublasLtCreate", all.create, all.why_not);
-  find(library, "cublasLtMatmul", all.multiply, all.why_not);
-  find(library, "cublasLtMatmulDescCreate", all.make_operation, all.why_not);
-  find(library, "cublasLtMatmulDescDestroy", all.free_operation, all.why_not);
-  find(library, "cublasLtMatmulDescSetAttribute", all.set_operation, all.why_not);
-  find(library, "cublasLtMatrixLayoutCreate", all.make_layout, all.why_not);
-  find(library, "cublasLtMatrixLayoutDestroy", all.free_layout, all.why_not);
-  find(library, "cublasLtMatrixLayoutSetAttribute", all.set_layout, all.why_not);
-  find(library, "cublasLtMatmulPreferenceCreate", all.make_preference, all.why_not);
-  find(library, "cublasLtMatmulPreferenceDestroy", all.free_preference, all.why_not);
-  find(library, "cublasLtMatmulPreferenceSetAttribute", all.set_preference, all.why_not);
-  find(library, "cublasLtMatmulAlgoGetHeuristic", all.choose, all.why_not);
+  const auto find = [&](const char* name, auto& function) {
+    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
+    if (function == nullptr) all.why_not = std::string("libcublasLt.so.13 has no ") + name;
+  };
+  find("cublasLtGetVersion", all.version);
+  find("cublasLtCreate", all.create);
+  find("cublasLtMatmul", all.multiply);
+  find("cublasLtMatmulDescCreate", all.make_operation);
+  find("cublasLtMatmulDescDestroy", all.free_operation);
+  find("cublasLtMatmulDescSetAttribute", all.set_operation);
+  find("cublasLtMatrixLayoutCreate", all.make_layout);
+  find("cublasLtMatrixLayoutDestroy", all.free_layout);
+  find("cublasLtMatrixLayoutSetAttribute", all.set_layout);
+  find("cublasLtMatmulPreferenceCreate", all.make_preference);
+  find("cublasLtMatmulPreferenceDestroy", all.free_preference);
+  find("cublasLtMatmulPreferenceSetAttribute", all.set_preference);
+  find("cublasLtMatmulAlgoGetHeuristic", all.choose);
   if (!all.why_not.empty()) return all;
   const std::size_t version = all.version();
   if (version / 10'000 != CUBLAS_VER_MAJOR) {
@@ -222,7 +220,7 @@ int launch_product(GpuStream stream, GpuProduct product, const GpuProductMemory&
   return told(library().multiply(lt, product->operation, &one, memory.a, product->a, memory.b,
                                  product->b, &product->beta, memory.c, product->c, memory.c,
                                  product->c, &product->algorithm, memory.workspace,
-                                 product_workspace, reinterpret_cast<cudaStream_t>(stream)));
+                                 product_workspace, native(stream)));
 }
 
 std::uint32_t product_library() { return static_cast<std::uint32_t>(library().version()); }

@@ -53,18 +53,13 @@ __global__ void __launch_bounds__(step_threads) run(Step step) {
 }
 
 template <class... Steps>
-int load_all(const std::variant<Steps...>*) {
-  cudaFuncAttributes attributes{};
-  int first_error = cudaSuccess;
-  for (const int error : {cudaFuncGetAttributes(&attributes, run<Steps>)...}) {
-    if (first_error == cudaSuccess) first_error = error;
-  }
-  return first_error;
+int load_steps(const std::variant<Steps...>*) {
+  return load_all<cudaFuncAttributes>(run<Steps>...);
 }
 
 }  // namespace
 
-int load_step_kernels() { return load_all(static_cast<decltype(GpuStep::kernel)*>(nullptr)); }
+int load_step_kernels() { return load_steps(static_cast<decltype(GpuStep::kernel)*>(nullptr)); }
 
 int launch_step(GpuStream stream, const GpuStep& step, std::uint32_t sms) {
   const std::uint64_t wanted = (threads_of(step) + step_threads - 1) / step_threads;
@@ -72,9 +67,7 @@ int launch_step(GpuStream stream, const GpuStep& step, std::uint32_t sms) {
   const auto blocks =
       static_cast<unsigned>(std::min<std::uint64_t>(wanted, std::uint64_t{sms} * blocks_of_sm));
   std::visit(
-      [&](const auto& kernel) {
-        run<<<blocks, step_threads, 0, reinterpret_cast<cudaStream_t>(stream)>>>(kernel);
-      },
+      [&](const auto& kernel) { run<<<blocks, step_threads, 0, native(stream)>>>(kernel); },
       step.kernel);
   return cudaGetLastError();
 }

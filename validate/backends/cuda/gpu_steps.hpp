@@ -3,7 +3,7 @@
 #include <variant>
 #include <vector>
 
-#include "validate/backends/cuda/layers/conditional_convolution_layer.hpp"
+#include "validate/backends/cuda/layers/convolution_layer.hpp"
 #include "validate/backends/cuda/layers/transformer_layer.hpp"
 
 namespace penstock {

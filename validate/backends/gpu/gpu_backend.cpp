@@ -12,13 +12,11 @@
 #include "sim/base/error.hpp"
 #include "sim/engines/events.hpp"
 #include "sim/plan/plan.hpp"
+#include "validate/backends/cuda/gpu_device.hpp"
 #include "validate/backends/cuda/gpu_owners.hpp"
-#include "validate/backends/cuda/gpu_queues.hpp"
-#include "validate/backends/cuda/measuring/gpu_amounts.hpp"
 #include "validate/backends/cuda/measuring/gpu_probes.hpp"
 #include "validate/backends/cuda/measuring/gpu_trials.hpp"
 #include "validate/backends/cuda/running/gpu_executor.hpp"
-#include "validate/backends/gpu/one_gpu_scope.hpp"
 #include "validate/job/rank_program.hpp"
 #include "validate/machine/host.hpp"
 
@@ -287,21 +285,15 @@ std::optional<std::string> GpuBackend::why_no_score() const {
 
 std::map<std::string, std::string> GpuBackend::environment() const {
   const GpuFacts& facts = device_.facts();
-  std::map<std::string, std::string> all = host_environment();
+  std::map<std::string, std::string> all =
+      gpu_environment(device_, clock_step_.median_ns, work_of(job_), program_.sizes,
+                      executor_ ? executor_->actions().algorithms() : 0);
   all["backend"] = setup_.ordering == GpuOrdering::graph ? "cuda_single_graph" : "cuda_single";
-  all["device"] = facts.name.data();
-  all["cc"] = fmt::format("{}.{}", facts.compute_major, facts.compute_minor);
-  all["sms"] = fmt::format("{}", facts.sms);
   all["partition_sms"] = sms_text(device_, job_.priced.plan.ranks);
   all["sms_for_links"] = fmt::format("{}", device_.shares().links.sms);
   all["sms_in_several_ranks"] = fmt::format("{}", shared_sms());
-  if (const auto version = nvidia_driver(file_text("/proc/driver/nvidia/version"))) {
-    all["driver"] = *version;
-  }
   all["cuda"] = cuda_version_text(static_cast<std::uint32_t>(facts.driver));
-  all["cudart"] = cuda_version_text(static_cast<std::uint32_t>(facts.runtime));
   all["mode"] = device_.mode();
-  all["clock"] = fmt::format("globaltimer, in steps of {} ns", clock_step_.median_ns);
   add_measures(all);
   all["streams"] = fmt::format("{}", streams());
   all["hardware_queues"] = fmt::format("{}", facts.queues);
@@ -317,17 +309,9 @@ void GpuBackend::add_measures(std::map<std::string, std::string>& all) const {
                                        "one graph per iteration"};
   all["ordering"] = orderings[static_cast<std::size_t>(setup_.ordering)];
   if (!why_no_action_graphs_.empty()) all["why_no_action_graphs"] = why_no_action_graphs_;
-  all["bodies"] = name(work_of(job_));
-  if (const GpuLayerKind* const kind = layer_kind_of(work_of(job_))) {
-    all["layers"] = shape_text(kind->numbers(program_.sizes));
-  }
   all["links"] = job_.real_links ? "copies to pinned host memory and back"
                                  : fmt::format("paced copies, at {:.1f} % of their rate or more",
                                                100 * rates_.least());
-  if (executor_ && executor_->actions().algorithms() != 0) {
-    all["cublaslt"] = cublaslt_version_text(device_.calls().product_library());
-    all["algorithms"] = fmt::format("{:016x}", executor_->actions().algorithms());
-  }
   all["stamp_overhead"] = fmt::format("{:.2f} %", 100 * overheads_.stamps);
   all["host_effect"] = overheads_.host_effect
                            ? fmt::format("{:.2f} %", 100 * *overheads_.host_effect)

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <optional>
+#include <string_view>
 
 #include "validate/backends/cuda/running/gpu_executor.hpp"
 #include "validate/backends/gpu/gpu_job_program.hpp"
@@ -23,5 +24,12 @@ std::unique_ptr<Backend> make_gpu_backend(const Job& job, GpuOrdering ordering,
 constexpr JobLength gpu_job_length(std::uint32_t) {
   return {.mean_action_ns = 2'000'000, .most_work_ns = 4'000'000'000};
 }
+
+/// What a run on one GPU shows, and what it does not. Every report of one has this.
+constexpr std::string_view one_gpu_scope =
+    "A run on one GPU validates schedule order, dependency handling, bubble accounting, launch "
+    "overhead, graph behaviour, memory peaks and the interference model. It does not validate "
+    "NVLink or InfiniBand rates, NCCL protocol switches, the overlap of data-parallel all-reduces, "
+    "or clocks that differ between devices.";
 
 }  // namespace penstock

@@ -1,12 +1,15 @@
 #include "validate/backends/gpu/gpu_job_program.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <set>
 #include <utility>
 
-#include "validate/backends/cuda/programs/gpu_slots.hpp"
+#include "validate/backends/cuda/running/gpu_actions.hpp"
+#include "validate/backends/cuda/stages/gpu_layer_kinds.hpp"
+#include "validate/machine/host.hpp"
 
 namespace penstock {
 namespace {
@@ -76,14 +79,31 @@ void give_slots(const Plan& plan, GpuProgram& program) {
   }
 }
 
-constexpr std::array works{GpuWork::spin,        GpuWork::flops,
-                           GpuWork::bytes,       GpuWork::products,
-                           GpuWork::transformer, GpuWork::gated_transformer,
-                           GpuWork::convolution, GpuWork::conditional_convolution};
-
 }  // namespace
 
-GpuWork gpu_work(ActionWork work) { return works.at(static_cast<std::size_t>(work)); }
+std::map<std::string, std::string> gpu_environment(const GpuDevice& device, std::uint64_t step_ns,
+                                                   GpuWork work, const GpuLayerSizes& sizes,
+                                                   std::uint64_t algorithms) {
+  const GpuFacts& facts = device.facts();
+  std::map<std::string, std::string> all = host_environment();
+  all["device"] = facts.name.data();
+  all["cc"] = fmt::format("{}.{}", facts.compute_major, facts.compute_minor);
+  all["sms"] = fmt::format("{}", facts.sms);
+  if (const auto driver = nvidia_driver(file_text("/proc/driver/nvidia/version"))) {
+    all["driver"] = *driver;
+  }
+  all["cudart"] = cuda_version_text(static_cast<std::uint32_t>(facts.runtime));
+  all["clock"] = fmt::format("globaltimer, in steps of {} ns", step_ns);
+  all["bodies"] = name(work);
+  if (const GpuLayerKind* const kind = layer_kind_of(work)) {
+    all["layers"] = shape_text(kind->numbers(sizes));
+  }
+  if (algorithms != 0) {
+    all["cublaslt"] = cublaslt_version_text(device.calls().product_library());
+    all["algorithms"] = fmt::format("{:016x}", algorithms);
+  }
+  return all;
+}
 
 GpuProgram gpu_program(const Job& job) {
   const Plan& plan = job.priced.plan;

@@ -41,16 +41,10 @@ std::string comms_text(const CommResources& comms) {
   return text;
 }
 
-/// Generous, but short enough to notice ranks that wait for each other forever.
+/// Short enough to notice ranks that wait for each other forever.
 std::chrono::milliseconds run_limit_of(const Job& job, const MultiSetting& setting) {
   if (setting.run_limit.count() > 0) return setting.run_limit;
-  double ns = 0;
-  for (TaskId task = 0; task < job.priced.plan.tasks(); ++task) {
-    if (job.priced.plan.is_link(job.priced.plan.class_of(task).resource)) continue;
-    ns += static_cast<double>(job.task_ns(task));
-  }
-  const double most = std::min(30'000 + 10 * ns / 1e6, 3'600'000.0);
-  return std::chrono::milliseconds(static_cast<std::int64_t>(most));
+  return run_limit(job, std::chrono::seconds(30), 10);
 }
 
 RankJob rank_job(const Job& job, const MultiCalls& calls, const MultiSetting& setting,
@@ -181,19 +175,9 @@ void MultiBackend::lose(Standstill why) {
 
 /// Ranks end what they wait for, and then themselves; those that do not are killed.
 void MultiBackend::stop_all() {
-  for (const auto& child : children_) {
-    for (const MessageType type : {MessageType::halt, MessageType::quit}) {
-      if (type == MessageType::halt && !lost_) continue;
-      try {
-        child->control().send(type);
-      } catch (const SocketError&) {
-        break;  // already ended
-      }
-    }
-  }
-  const Moment end = after(setting_.stop_limit + std::chrono::seconds(1));
-  for (const auto& child : children_) child->ending(end);
-  children_.clear();
+  std::vector<MessageType> last{MessageType::quit};
+  if (lost_) last.insert(last.begin(), MessageType::halt);
+  end_children(children_, last, setting_.stop_limit + std::chrono::seconds(1));
 }
 
 /// By rank. Processes of one host share a clock.

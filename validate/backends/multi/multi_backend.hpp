@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "validate/backends/multi/aligned_clock.hpp"
 #include "validate/backends/multi/multi_calls.hpp"
 #include "validate/backends/multi/rank_run.hpp"
 #include "validate/job/backend.hpp"

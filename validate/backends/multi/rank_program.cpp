@@ -6,8 +6,9 @@
 #include <tuple>
 #include <utility>
 
-#include "validate/backends/cuda/measuring/gpu_amounts.hpp"
-#include "validate/backends/cuda/programs/gpu_slots.hpp"
+#include "validate/backends/cuda/measuring/gpu_trials.hpp"
+#include "validate/backends/cuda/programs/gpu_program.hpp"
+#include "validate/backends/cuda/running/gpu_messages.hpp"
 #include "validate/backends/cuda/stages/gpu_layer_kinds.hpp"
 #include "validate/backends/gpu/gpu_job_program.hpp"
 
@@ -121,15 +122,6 @@ std::map<TaskId, TaskId> readers_of(const Plan& plan) {
   return readers;
 }
 
-/// The buffers of a link. All of them have room for any of its tensors.
-struct Rings {
-  std::uint64_t largest = 0;
-  std::uint32_t sent = 1;
-  std::uint32_t received = 1;
-
-  std::uint64_t bytes() const { return largest * (sent + received); }
-};
-
 /// A buffer of its own for each tensor as long as it is needed, by the waits of the plan alone.
 /// None, and false, if all buffers would take too much.
 bool give_slots(GpuProgram whole, const std::map<TaskId, TaskId>& readers, GpuProgram& own) {
@@ -137,21 +129,13 @@ bool give_slots(GpuProgram whole, const std::map<TaskId, TaskId>& readers, GpuPr
   // Passes wait for what they read.
   for (const auto& [transfer, reader] : readers) whole.tasks[reader].inputs.push_back(transfer);
   const TransferSlots slots = transfer_slots(whole);
-  std::vector<Rings> rings(own.links);
   for (GpuTask& task : own.tasks) {
     for (GpuCall& call : task.calls) {
-      Rings& all = rings[task.lane - own.ranks];
-      all.largest = std::max(all.largest, call.bytes);
       if (is_collective(call.kind)) continue;
-      const bool sends = call.kind == CommKind::send;
-      call.slot = sends ? slots.from[call.name] : slots.to[call.name];
-      std::uint32_t& count = sends ? all.sent : all.received;
-      count = std::max(count, call.slot + 1);
+      call.slot = (call.kind == CommKind::send ? slots.from : slots.to)[call.name];
     }
   }
-  std::uint64_t bytes = 0;
-  for (const Rings& all : rings) bytes += all.bytes();
-  if (bytes <= most_bytes) return true;
+  if (rings_of(own).bytes() <= most_bytes) return true;
   for (GpuTask& task : own.tasks) {
     for (GpuCall& call : task.calls) call.slot = 0;
   }

@@ -15,7 +15,6 @@
 #include "validate/backends/multi/multi_backend.hpp"
 #include "validate/backends/multi/rank_communicators.hpp"
 #include "validate/backends/nccl/nccl_library.hpp"
-#include "validate/machine/host.hpp"
 #include "validate/transports/tcp.hpp"
 
 namespace penstock {
@@ -218,29 +217,16 @@ class RankServer {
   }
 
   std::map<std::string, std::string> environment() const {
-    const GpuFacts& facts = parts_->device.facts();
-    std::map<std::string, std::string> all = host_environment();
-    all["device"] = facts.name.data();
-    all["cc"] = fmt::format("{}.{}", facts.compute_major, facts.compute_minor);
-    all["sms"] = fmt::format("{}", facts.sms);
+    const GpuWork work = gpu_work(all_.job->device.work);
+    std::map<std::string, std::string> all =
+        gpu_environment(parts_->device, parts_->clock.step_ns(), work, all_.sizes,
+                        parts_->run->executor.actions().algorithms());
     all["partition_sms"] = all["sms"];
-    if (const auto driver = nvidia_driver(file_text("/proc/driver/nvidia/version"))) {
-      all["driver"] = *driver;
-    }
-    all["cudart"] = cuda_version_text(static_cast<std::uint32_t>(facts.runtime));
     int version = 0;
     if (all_.calls.nccl->get_version(&version) == 0) all["nccl"] = nccl_version_text(version);
-    all["clock"] = fmt::format("globaltimer, in steps of {} ns", parts_->clock.step_ns());
-    const GpuWork work = gpu_work(all_.job->device.work);
-    all["bodies"] = name(work);
-    if (const GpuLayerKind* const kind = layer_kind_of(work)) {
-      all["layers"] = shape_text(kind->numbers(all_.sizes));
+    if (layer_kind_of(work) != nullptr) {
       all["tensors"] = parts_->run->own.carries_layers ? "what layers make, behind 16 bytes"
                                                        : "16 bytes: buffers for all are too large";
-    }
-    if (const auto algorithm = parts_->run->executor.actions().algorithms(); algorithm != 0) {
-      all["cublaslt"] = cublaslt_version_text(parts_->device.calls().product_library());
-      all["algorithms"] = fmt::format("{:016x}", algorithm);
     }
     return all;
   }

@@ -6,7 +6,6 @@
 #include <set>
 
 #include "validate/backends/nccl/comm_channels.hpp"
-#include "validate/backends/nccl/comm_meetings.hpp"
 
 namespace penstock {
 namespace {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "validate/calibration/gpu/device_fit.hpp"
 #include "validate/calibration/gpu/fitting.hpp"
@@ -85,10 +86,9 @@ bool is_clock(const DeviceProbe& probe) {
 }
 
 std::size_t different_counts(std::span<const DeviceProbe> probes) {
-  std::vector<std::uint32_t> counts;
-  for (const DeviceProbe& probe : probes) counts.push_back(probe.beside.count);
-  std::sort(counts.begin(), counts.end());
-  return static_cast<std::size_t>(std::unique(counts.begin(), counts.end()) - counts.begin());
+  std::set<std::uint32_t> counts;
+  for (const DeviceProbe& probe : probes) counts.insert(probe.beside.count);
+  return counts.size();
 }
 
 /// How much longer a cycle takes beside one more busy rank.

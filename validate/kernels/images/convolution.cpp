@@ -2,8 +2,8 @@
 
 #include <utility>
 
+#include "validate/kernels/steps/layer_run.hpp"
 #include "validate/kernels/steps/layer_steps.hpp"
-#include "validate/kernels/steps/tensor.hpp"
 #include "validate/kernels/steps/matrix.hpp"
 
 namespace penstock {
@@ -81,11 +81,6 @@ void put_back(const Tensor& apart, Tensor& images) {
 }
 
 enum Keeps : std::size_t { images, normed, scales, out_gradient, norm_gradients };
-
-const double* column_of(const Tensor& all, std::size_t image) {
-  return &all.values[image * all.rows];
-}
-double* column_of(Tensor& all, std::size_t image) { return &all.values[image * all.rows]; }
 
 }  // namespace
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "validate/kernels/steps/tensor.hpp"
+#include "validate/kernels/steps/layer_run.hpp"
 
 namespace penstock {
 

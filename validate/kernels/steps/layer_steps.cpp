@@ -4,8 +4,8 @@
 #include <numbers>
 
 #include "validate/kernels/steps/drawn.hpp"
+#include "validate/kernels/steps/layer_run.hpp"
 #include "validate/kernels/steps/matrix.hpp"
-#include "validate/kernels/steps/tensor.hpp"
 
 namespace penstock {
 namespace {

@@ -7,7 +7,6 @@
 
 #include "validate/kernels/steps/layer_run.hpp"
 #include "validate/kernels/steps/matrix.hpp"
-#include "validate/kernels/steps/tensor.hpp"
 
 namespace penstock {
 

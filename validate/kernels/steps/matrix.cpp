@@ -26,6 +26,14 @@ Tensor rows_of(const Tensor& all, std::size_t first, std::size_t count) {
   return some;
 }
 
+Tensor channel_means(const Tensor& images, std::size_t channels) {
+  Tensor means(channels, images.columns);
+  const auto places = eigen_index(images.rows / channels);
+  matrix(means).reshaped() =
+      matrix(images).reshaped(places, matrix(means).size()).colwise().mean().transpose();
+  return means;
+}
+
 void add_values(const Tensor& numbers, Tensor& sum) {
   for (std::size_t i = 0; i < sum.values.size(); ++i) sum.values[i] += numbers.values[i];
 }

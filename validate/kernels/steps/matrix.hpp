@@ -4,7 +4,7 @@
 #include <initializer_list>
 #include <span>
 
-#include "validate/kernels/steps/tensor.hpp"
+#include "validate/kernels/steps/layer_run.hpp"
 
 namespace penstock {
 
@@ -32,6 +32,15 @@ inline Tensor stacked(const Tensor& upper, const Tensor& lower) {
 
 /// Some rows of a tensor.
 Tensor rows_of(const Tensor& all, std::size_t first, std::size_t count);
+
+/// The values of a column.
+inline const double* column_of(const Tensor& all, std::size_t column) {
+  return &all.values[column * all.rows];
+}
+inline double* column_of(Tensor& all, std::size_t column) { return &all.values[column * all.rows]; }
+
+/// The mean of each channel of each image.
+Tensor channel_means(const Tensor& images, std::size_t channels);
 
 /// Adds values of the same shape.
 void add_values(const Tensor& numbers, Tensor& sum);

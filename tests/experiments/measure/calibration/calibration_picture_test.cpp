@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "experiments/measure/calibration/calibration_picture.hpp"
+#include "experiments/measure/calibration/calibration.hpp"
 #include "experiments/show/pictures/plots/plot_data.hpp"
 #include "sim/base/error.hpp"
 

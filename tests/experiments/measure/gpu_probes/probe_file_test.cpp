@@ -14,7 +14,7 @@
 #include "tests/support/program.hpp"
 #include "tests/support/scratch.hpp"
 #include "validate/backends/cuda/check/check_steps.hpp"
-#include "validate/backends/gpu/one_gpu_scope.hpp"
+#include "validate/backends/gpu/gpu_backend.hpp"
 
 namespace penstock::testing {
 namespace {

@@ -3,11 +3,8 @@
 #include <deque>
 #include <filesystem>
 
-#include "experiments/measure/torch_runs/runtime_order.hpp"
-#include "experiments/measure/torch_runs/torch_folder.hpp"
-#include "experiments/measure/torch_runs/torch_layers.hpp"
+#include "experiments/measure/torch_runs/torch_layout.hpp"
 #include "experiments/measure/torch_runs/torch_run.hpp"
-#include "experiments/measure/torch_runs/traced_visits.hpp"
 #include "experiments/measure/torch_runs/transfer.hpp"
 #include "experiments/run/layout/layout.hpp"
 #include "sim/base/error.hpp"

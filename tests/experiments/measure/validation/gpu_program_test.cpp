@@ -10,9 +10,9 @@
 #include "experiments/input/files/files.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/fake_gpu.hpp"
+#include "tests/support/gpu_recording.hpp"
 #include "validate/backends/cuda/check/check_steps.hpp"
 #include "validate/backends/gpu/gpu_backend.hpp"
-#include "validate/job/replay.hpp"
 
 namespace penstock::testing {
 namespace {

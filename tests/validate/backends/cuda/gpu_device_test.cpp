@@ -6,7 +6,6 @@
 
 #include "tests/support/fake_gpu.hpp"
 #include "validate/backends/cuda/gpu_owners.hpp"
-#include "validate/backends/cuda/gpu_queues.hpp"
 #include "validate/backends/cuda/measuring/gpu_probes.hpp"
 #include "validate/backends/cuda/programs/gpu_pipeline.hpp"
 #include "validate/backends/cuda/running/gpu_executor.hpp"

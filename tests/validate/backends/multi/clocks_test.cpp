@@ -3,7 +3,7 @@
 #include <cmath>
 #include <random>
 
-#include "validate/backends/multi/aligned_clock.hpp"
+#include "validate/backends/multi/rank_run.hpp"
 
 namespace penstock::testing {
 namespace {

@@ -1,5 +1,3 @@
-#include <functional>
-
 #include "validate/backends/cuda/arithmetic/block_float.hpp"
 #include "validate/backends/cuda/check/check_steps.hpp"
 #include "validate/backends/cuda/gpu_owners.hpp"
@@ -38,25 +36,6 @@ GpuCodecKernel kernel_of(const CodecMemory& memory, std::uint64_t blocks, std::u
           .bits = bits,
           .decodes = false,
           .grid = 8 * sms};
-}
-
-/// The times of work on the conductor by events around it, in nanoseconds; the first one warms up.
-std::vector<double> timed(const CheckRun& run, const GpuDevice& device,
-                          const std::function<int(GpuStream)>& work) {
-  const GpuOwner<GpuEventTag> begin = make_timer(run.calls);
-  const GpuOwner<GpuEventTag> end = make_timer(run.calls);
-  const std::uint32_t turns = sample_count(run);
-  std::vector<double> times;
-  for (std::uint32_t turn = 0; turn <= turns; ++turn) {
-    check(run.calls, run.calls.record(begin.get(), device.conductor()), "timing memory work");
-    check(run.calls, work(device.conductor()), "launching memory work");
-    check(run.calls, run.calls.record(end.get(), device.conductor()), "timing memory work");
-    check(run.calls, run.calls.synchronize(device.conductor()), "running memory work");
-    float ms = 0;
-    check(run.calls, run.calls.elapsed(&ms, begin.get(), end.get()), "timing memory work");
-    if (turn > 0) times.push_back(1e6 * static_cast<double>(ms));
-  }
-  return times;
 }
 
 void code(const CheckRun& run, const GpuDevice& device, const GpuCodecKernel& kernel) {
@@ -111,10 +90,12 @@ void measure_rate(const CheckRun& run, const GpuDevice& device, std::uint32_t bi
   const std::string shape = "bits=" + std::to_string(bits) +
                             " values=" + std::to_string(blocks * block_values) +
                             " sms=" + std::to_string(device.facts().sms);
-  const auto launch = [&](GpuStream stream) { return run.calls.launch_codec(stream, kernel); };
-  const std::vector<double> encodes = timed(run, device, launch);
+  const auto launch = [&](GpuStream stream) {
+    check(run.calls, run.calls.launch_codec(stream, kernel), "launching a codec");
+  };
+  const std::vector<double> encodes = timed(run, device, std::nullopt, launch);
   kernel.decodes = true;
-  const std::vector<double> decodes = timed(run, device, launch);
+  const std::vector<double> decodes = timed(run, device, std::nullopt, launch);
   run.output.times({"bfp", "encode", shape, "solo", encodes});
   run.output.times({"bfp", "decode", shape, "solo", decodes});
   const auto moved = static_cast<double>(blocks * (2 * block_values + packed_bytes(bits)));
@@ -128,14 +109,9 @@ void measure_rate(const CheckRun& run, const GpuDevice& device, std::uint32_t bi
 /// Bytes read and written by a copy from memory to memory, far beyond the cache.
 void measure_copy(const CheckRun& run, const GpuDevice& device) {
   const std::size_t bytes = run.quick ? 1 << 16 : std::size_t{2} << 30;
-  const GpuOwner<void> from = make_memory(run.calls, bytes);
-  const GpuOwner<void> to = make_memory(run.calls, bytes);
-  const std::vector<double> times = timed(run, device, [&](GpuStream stream) {
-    return run.calls.copy_within(to.get(), from.get(), bytes, stream);
-  });
-  run.output.times({"copy", "", "bytes=" + std::to_string(bytes), "solo", times});
-  run.output.facts("rate of a copy",
-                   {{"GB_per_s", json(2.0 * static_cast<double>(bytes) / middle(times))}});
+  run.output.facts(
+      "rate of a copy",
+      {{"GB_per_s", json(2.0 * static_cast<double>(bytes) / probe_copy(run, device, bytes))}});
 }
 
 }  // namespace

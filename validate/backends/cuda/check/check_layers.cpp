@@ -1,11 +1,10 @@
-#include "validate/backends/cuda/check/check_layers.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 
 #include "validate/backends/cuda/check/check_steps.hpp"
 #include "validate/backends/cuda/gpu_owners.hpp"
+#include "validate/backends/cuda/measuring/gpu_trials.hpp"
 #include "validate/backends/cuda/stages/gpu_stages.hpp"
 
 namespace penstock {
@@ -138,13 +137,7 @@ void probe_layer(const CheckRun& run, const GpuDevice& device, const GpuLayerKin
   auto numbers = kind.numbers(program.sizes);
   numbers["sms"] = device.sms_of_rank(0);
   GpuExecutor executor(device, program, {.ordering = GpuOrdering::host_issued});
-  std::vector<std::vector<double>> times(program.tasks.size());
-  for (std::uint32_t turn = 0; turn <= (run.quick ? 2U : 10U); ++turn) {
-    const GpuRun one = executor.run();
-    for (std::size_t task = 0; turn > 0 && task < times.size(); ++task) {
-      times[task].push_back(static_cast<double>(one.end_ns[task] - one.begin_ns[task]));
-    }
-  }
+  const auto times = task_samples_ns(executor, run.quick ? 2 : 10);
   for (std::size_t task = 0; task < times.size(); ++task) {
     run.output.times(
         {name(kind.work), single_passes[task].name, shape_text(numbers), "solo", times[task]});

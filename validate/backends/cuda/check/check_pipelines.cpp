@@ -1,5 +1,5 @@
 #include "validate/backends/cuda/check/check_steps.hpp"
-#include "validate/backends/cuda/measuring/gpu_amounts.hpp"
+#include "validate/backends/cuda/measuring/gpu_trials.hpp"
 #include "validate/backends/cuda/programs/gpu_pipeline.hpp"
 
 namespace penstock {

@@ -3,7 +3,6 @@
 
 #include "validate/backends/cuda/check/check_steps.hpp"
 #include "validate/backends/cuda/gpu_owners.hpp"
-#include "validate/backends/cuda/measuring/gpu_amounts.hpp"
 #include "validate/backends/cuda/measuring/gpu_trials.hpp"
 
 namespace penstock {
@@ -38,12 +37,7 @@ std::vector<GpuWork> probed_works(const CheckRun& run) {
 }
 
 std::vector<double> lengths_of(GpuExecutor& executor, std::uint32_t task, std::uint32_t turns) {
-  std::vector<double> lengths;
-  for (std::uint32_t turn = 0; turn <= turns; ++turn) {
-    const GpuRun run = executor.run();
-    if (turn > 0) lengths.push_back(static_cast<double>(run.end_ns[task] - run.begin_ns[task]));
-  }
-  return lengths;
+  return task_samples_ns(executor, turns)[task];
 }
 
 /// An action of rank 0 alone: the first rank's weight gives it these SMs of the device.
@@ -138,36 +132,25 @@ void check_interference(const CheckRun& run) {
   }
 }
 
-namespace {
-
-/// Copies within the memory of the GPU, by the driver, far below and far above its cache.
-void probe_copies_within(const CheckRun& run) {
-  const GpuDevice device(run.calls, 1, 0);
-  const GpuOwner<GpuEventTag> begin = make_timer(run.calls);
-  const GpuOwner<GpuEventTag> end = make_timer(run.calls);
-  for (std::size_t bytes = 1 << 16; bytes <= (run.quick ? 1U << 16 : 1U << 30); bytes *= 2) {
-    const auto from = make_memory(run.calls, bytes);
-    const auto to = make_memory(run.calls, bytes);
-    std::vector<double> times;
-    for (std::uint32_t turn = 0; turn <= sample_count(run); ++turn) {
-      const GpuStream stream = device.conductor();
-      check(run.calls, run.calls.record(begin.get(), stream), "timing a copy");
-      check(run.calls, run.calls.copy_within(to.get(), from.get(), bytes, stream), "copying");
-      check(run.calls, run.calls.record(end.get(), stream), "timing a copy");
-      check(run.calls, run.calls.synchronize(stream), "copying");
-      float ms = 0;
-      check(run.calls, run.calls.elapsed(&ms, begin.get(), end.get()), "timing a copy");
-      if (turn > 0) times.push_back(1e6 * static_cast<double>(ms));  // the first warms up
-    }
-    run.output.times({"copy", "", "bytes=" + std::to_string(bytes), "solo", times});
-  }
+double probe_copy(const CheckRun& run, const GpuDevice& device, std::size_t bytes) {
+  const GpuOwner<void> from = make_memory(run.calls, bytes);
+  const GpuOwner<void> to = make_memory(run.calls, bytes);
+  const std::vector<double> times = timed(run, device, std::nullopt, [&](GpuStream stream) {
+    check(run.calls, run.calls.copy_within(to.get(), from.get(), bytes, stream), "copying");
+  });
+  run.output.times({"copy", "", "bytes=" + std::to_string(bytes), "solo", times});
+  return middle(times);
 }
 
-}  // namespace
-
-/// Copies as fast as they go, alone, by the SMs of the link engine and by size.
+/// Copies as fast as they go, alone, by the SMs of the link engine and by size; and within the
+/// memory of the GPU, by the driver, far below and far above its cache.
 void check_copies(const CheckRun& run) {
-  probe_copies_within(run);
+  {
+    const GpuDevice device(run.calls, 1, 0);
+    for (std::size_t bytes = 1 << 16; bytes <= (run.quick ? 1U << 16 : 1U << 30); bytes *= 2) {
+      probe_copy(run, device, bytes);
+    }
+  }
   for (const std::uint32_t ranks : {1U, 3U, 4U}) {
     for (const std::uint32_t links : {1U, 2U, 6U}) {
       const GpuDevice device(run.calls, ranks, links);

@@ -21,23 +21,10 @@ std::vector<GpuProductShape> product_shapes(const CheckRun& run) {
 std::vector<double> product_times(const CheckRun& run, const GpuDevice& device,
                                   const GpuMatrixProduct& product) {
   constexpr std::uint32_t in_a_row = 10;
-  const GpuOwner<GpuEventTag> done = device.make_event_of(0);
-  const GpuOwner<GpuEventTag> begin = make_timer(run.calls);
-  const GpuOwner<GpuEventTag> end = make_timer(run.calls);
-  std::vector<double> times;
-  for (std::uint32_t turn = 0; turn <= sample_count(run); ++turn) {
-    const GpuStream conductor = device.conductor();
-    check(run.calls, run.calls.record(begin.get(), conductor), "timing products");
-    check(run.calls, run.calls.wait(device.lane(0), begin.get()), "timing products");
-    for (std::uint32_t i = 0; i < in_a_row; ++i) product.launch(device.lane(0));
-    check(run.calls, run.calls.record(done.get(), device.lane(0)), "timing products");
-    check(run.calls, run.calls.wait(conductor, done.get()), "timing products");
-    check(run.calls, run.calls.record(end.get(), conductor), "timing products");
-    check(run.calls, run.calls.synchronize(conductor), "running products");
-    float ms = 0;
-    check(run.calls, run.calls.elapsed(&ms, begin.get(), end.get()), "timing products");
-    if (turn > 0) times.push_back(1e6 * static_cast<double>(ms) / in_a_row);
-  }
+  std::vector<double> times = timed(run, device, 0, [&](GpuStream stream) {
+    for (std::uint32_t i = 0; i < in_a_row; ++i) product.launch(stream);
+  });
+  for (double& time : times) time /= in_a_row;
   return times;
 }
 

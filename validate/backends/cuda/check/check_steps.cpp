@@ -2,6 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <cstdio>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
 
 #include "validate/backends/cuda/gpu_owners.hpp"
 #include "validate/backends/cuda/measuring/gpu_trials.hpp"
@@ -50,23 +56,6 @@ double structure_share(const GpuProgram& program, const GpuRun& run) {
   return static_cast<double>(longest_path_ns(measured)) / static_cast<double>(makespan_ns(run)) - 1;
 }
 
-}  // namespace
-
-std::span<const CheckStep> check_steps() { return steps; }
-
-std::vector<std::uint32_t> rank_counts(const CheckRun& run) {
-  return run.quick ? std::vector<std::uint32_t>{2} : std::vector<std::uint32_t>{4, 2, 8};
-}
-
-std::string name(GpuOrdering ordering) {
-  constexpr std::array names{"host_issued", "host_graphs", "graph"};
-  return names[static_cast<std::size_t>(ordering)];
-}
-
-std::string name(GpuLinkKind links) { return links == GpuLinkKind::paced ? "paced" : "host"; }
-
-namespace {
-
 void record_runs(const CheckRun& run, const GpuDevice& device, const NamedProgram& named,
                  const GpuRunSetup& setup) {
   const std::uint32_t turns = run.quick ? 2 : 20;
@@ -106,7 +95,63 @@ void record_runs(const CheckRun& run, const GpuDevice& device, const NamedProgra
        {"wrong_transfers", json(std::uint64_t{wrong_transfers(device, program, setup).size()})}});
 }
 
+std::string object(const Facts& facts) {
+  std::string all;
+  for (const auto& [name, value] : facts) {
+    all += (all.empty() ? "{" : ", ") + json(name) + ": " + value;
+  }
+  return all + "}";
+}
+
+/// "2026-11-21T18:40:00Z", UTC.
+std::string time_now() {
+  const std::time_t now = std::time(nullptr);
+  char text[32] = {};
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", std::gmtime(&now));
+  return text;
+}
+
 }  // namespace
+
+std::span<const CheckStep> check_steps() { return steps; }
+
+std::vector<std::uint32_t> rank_counts(const CheckRun& run) {
+  return run.quick ? std::vector<std::uint32_t>{2} : std::vector<std::uint32_t>{4, 2, 8};
+}
+
+std::vector<double> timed(const CheckRun& run, const GpuDevice& device,
+                          std::optional<std::uint32_t> lane,
+                          const std::function<void(GpuStream)>& work) {
+  const GpuCalls& calls = run.calls;
+  const GpuStream conductor = device.conductor();
+  const GpuStream stream = lane ? device.lane(*lane) : conductor;
+  const GpuOwner<GpuEventTag> begin = make_timer(calls);
+  const GpuOwner<GpuEventTag> end = make_timer(calls);
+  const GpuOwner<GpuEventTag> done = lane ? device.make_event_of(*lane) : make_event(calls);
+  std::vector<double> times;
+  for (std::uint32_t turn = 0; turn <= sample_count(run); ++turn) {
+    check(calls, calls.record(begin.get(), conductor), "beginning what is timed");
+    if (lane) check(calls, calls.wait(stream, begin.get()), "beginning what is timed");
+    work(stream);
+    if (lane) {
+      check(calls, calls.record(done.get(), stream), "ending what is timed");
+      check(calls, calls.wait(conductor, done.get()), "ending what is timed");
+    }
+    check(calls, calls.record(end.get(), conductor), "ending what is timed");
+    check(calls, calls.synchronize(conductor), "running what is timed");
+    float ms = 0;
+    check(calls, calls.elapsed(&ms, begin.get(), end.get()), "asking how long it took");
+    if (turn > 0) times.push_back(1e6 * static_cast<double>(ms));
+  }
+  return times;
+}
+
+std::string name(GpuOrdering ordering) {
+  constexpr std::array names{"host_issued", "host_graphs", "graph"};
+  return names[static_cast<std::size_t>(ordering)];
+}
+
+std::string name(GpuLinkKind links) { return links == GpuLinkKind::paced ? "paced" : "host"; }
 
 void record_program(const CheckRun& run, const GpuDevice& device, const NamedProgram& named,
                     const GpuRunSetup& setup) {
@@ -118,6 +163,72 @@ void record_program(const CheckRun& run, const GpuDevice& device, const NamedPro
                                {"links", json(name(setup.links))},
                                {"fault", json(std::string(error.what()))}});
   }
+}
+
+std::string json(const std::string& text) {
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') quoted += '\\';
+    quoted += static_cast<unsigned char>(c) < ' ' ? ' ' : c;
+  }
+  return quoted + "\"";
+}
+
+std::string json(const char* text) { return json(std::string(text)); }
+
+std::string json(double number) {
+  if (!std::isfinite(number)) return "null";
+  char text[64] = {};
+  std::snprintf(text, sizeof text, "%.9g", number);
+  return text;
+}
+
+std::string json(std::uint64_t number) { return std::to_string(number); }
+std::string json(bool yes) { return yes ? "true" : "false"; }
+
+CheckOutput::CheckOutput(std::string folder) : folder_(std::move(folder)) {
+  std::filesystem::create_directories(folder_ + "/runs");
+}
+
+void CheckOutput::append(const std::string& file, const std::string& line) const {
+  std::ofstream out(folder_ + "/" + file, std::ios::app);
+  out << line << "\n";
+  out.close();
+  if (!out) throw std::runtime_error("cannot write " + folder_ + "/" + file);
+}
+
+void CheckOutput::facts(const std::string& about, const Facts& facts) const {
+  Facts all{{"about", json(about)}};
+  all.insert(all.end(), facts.begin(), facts.end());
+  append("facts.jsonl", object(all));
+}
+
+void CheckOutput::times(const ProbeTimes& times) const {
+  append("probes.jsonl", object({{"kernel", json(times.kernel)},
+                                 {"pass", json(times.pass)},
+                                 {"shape", json(times.shape)},
+                                 {"condition", json(times.condition)},
+                                 {"measured_at", json(time_now())},
+                                 {"samples_ns", json(times.samples_ns)}}));
+}
+
+void CheckOutput::recording(const RecordedRuns& recorded) const {
+  std::string text = "penstock gpu recording 1\nprogram " + recorded.program + "\nordering " +
+                     recorded.ordering + "\nlinks " + recorded.links + "\nbodies " +
+                     recorded.bodies + "\n";
+  for (const GpuRun& run : recorded.runs) {
+    if (run.begin_ns.empty()) continue;
+    const std::uint64_t first = *std::min_element(run.begin_ns.begin(), run.begin_ns.end());
+    text += "run " + json(run.elapsed_ns) + " " + std::to_string(run.issue_ns) + "\n";
+    for (std::size_t task = 0; task < run.begin_ns.size(); ++task) {
+      text += std::to_string(run.begin_ns[task] - first) + " " +
+              std::to_string(run.end_ns[task] - first) + "\n";
+    }
+  }
+  text.pop_back();
+  append("runs/" + recorded.program + "." + recorded.ordering + "." + recorded.links + "." +
+             recorded.bodies + ".txt",
+         text);
 }
 
 }  // namespace penstock

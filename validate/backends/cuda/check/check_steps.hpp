@@ -1,14 +1,70 @@
 #pragma once
 
+#include <functional>
+#include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "validate/backends/cuda/check/check_output.hpp"
 #include "validate/backends/cuda/programs/gpu_pipeline.hpp"
-#include "validate/backends/cuda/programs/gpu_program_file.hpp"
+#include "validate/backends/cuda/programs/gpu_program.hpp"
+#include "validate/backends/cuda/running/gpu_executor.hpp"
 
 namespace penstock {
+
+/// What a check found, as JSON: "0.5", "\"text\"", "[1, 2]".
+std::string json(const std::string& text);
+std::string json(const char* text);
+std::string json(double number);
+std::string json(std::uint64_t number);
+std::string json(bool yes);
+template <class Value>
+std::string json(const std::vector<Value>& values) {
+  std::string all;
+  for (const Value& value : values) all += (all.empty() ? "" : ", ") + json(value);
+  return "[" + all + "]";
+}
+
+/// By name, as JSON.
+using Facts = std::vector<std::pair<std::string, std::string>>;
+
+/// A kernel's times, as the profile store has them.
+struct ProbeTimes {
+  std::string kernel;
+  std::string pass;
+  std::string shape;      // sizes by name in order: "bytes=65536 sms=32"
+  std::string condition;  // "solo", "pair:bytes x3"
+  std::vector<double> samples_ns;
+};
+
+/// How a recorded program ran.
+struct RecordedRuns {
+  std::string program;
+  std::string ordering;
+  std::string links;
+  std::string bodies;
+  std::vector<GpuRun> runs;
+};
+
+/// A folder of raw output. Lines are appended and files closed at once, so that a program that ends
+/// early leaves all that it measured. Throws std::runtime_error when it cannot write.
+class CheckOutput {
+ public:
+  explicit CheckOutput(std::string folder);
+
+  /// A line of facts.jsonl.
+  void facts(const std::string& about, const Facts& facts) const;
+  /// A line of probes.jsonl.
+  void times(const ProbeTimes& times) const;
+  /// A file runs/PROGRAM.ORDERING.LINKS.BODIES.txt: for each run its tasks' begin and end, in
+  /// nanoseconds since the first begin.
+  void recording(const RecordedRuns& recorded) const;
+
+ private:
+  void append(const std::string& file, const std::string& line) const;
+  std::string folder_;
+};
 
 /// What a step of the check works with.
 struct CheckRun {
@@ -23,6 +79,15 @@ std::vector<std::uint32_t> rank_counts(const CheckRun& run);
 
 /// How often a thing is measured. The profile store takes no less than 5 samples.
 constexpr std::uint32_t sample_count(const CheckRun& run) { return run.quick ? 5 : 10; }
+
+/// How long work on a stream takes, in nanoseconds, by events on the conductor around it; the first
+/// turn warms up. `lane`: of the stream; none: the conductor.
+std::vector<double> timed(const CheckRun& run, const GpuDevice& device,
+                          std::optional<std::uint32_t> lane,
+                          const std::function<void(GpuStream)>& work);
+
+/// Writes how long copies within the memory of the GPU take, and returns the middle.
+double probe_copy(const CheckRun& run, const GpuDevice& device, std::size_t bytes);
 
 /// A step of the check: what it measures stands for itself, so that the others go on without it.
 /// It throws std::exception where the GPU fails.
@@ -72,5 +137,20 @@ void print_pipeline(const GpuCalls& calls, const GpuPipeline& pipeline);
 /// is a fact, so that the other orderings go on.
 void record_program(const CheckRun& run, const GpuDevice& device, const NamedProgram& named,
                     const GpuRunSetup& setup);
+
+/// How far a pass on the GPU is from the same pass on the host: the worst of all 64 neighbouring
+/// numbers, differences over numbers, both as roots of mean squares.
+struct LayerError {
+  const char* pass;  // "forward", "backward_input", "backward_weight"
+  double error;
+};
+
+/// Kernels after one another differ by a rounding to bf16 here and there, by the order of sums. A
+/// wrong number among 64 would show with a tenth or so.
+constexpr double most_layer_error = 0.03;
+
+/// Runs each pass of a layer on both, from the same numbers. Throws GpuError.
+std::vector<LayerError> layer_errors(const GpuDevice& device, const GpuLayerKind& kind,
+                                     const GpuLayerSizes& sizes);
 
 }  // namespace penstock

@@ -28,7 +28,22 @@ void synchronize(const GpuDevice& device) {
   check(device.calls(), device.calls().synchronize(device.conductor()), "waiting for a stream");
 }
 
-/// From the launch of a graph until the host sees its end; the first launch warms up.
+/// How long the host is busy with `work` on the conductor, which then ends; the first turn warms
+/// up.
+template <class Work>
+std::vector<double> samples_of(const GpuDevice& device, std::uint32_t turns, const Work& work) {
+  std::vector<double> samples;
+  for (std::uint32_t turn = 0; turn <= turns; ++turn) {
+    const auto begin = std::chrono::steady_clock::now();
+    work();
+    const Nanoseconds took = std::chrono::steady_clock::now() - begin;
+    synchronize(device);
+    if (turn > 0) samples.push_back(took.count());
+  }
+  return samples;
+}
+
+/// From the launch of a graph until the host sees its end.
 template <class Body>
 std::vector<double> samples_of_graph(const GpuDevice& device, std::uint32_t turns,
                                      const Body& body) {
@@ -36,15 +51,10 @@ std::vector<double> samples_of_graph(const GpuDevice& device, std::uint32_t turn
   const auto graph = captured(calls, device.conductor(), body);
   const auto executable = instantiate(calls, graph.get());
   check(calls, calls.upload(executable.get(), device.conductor()), "uploading a graph");
-  std::vector<double> samples;
-  for (std::uint32_t turn = 0; turn <= turns; ++turn) {
-    const auto begin = std::chrono::steady_clock::now();
+  return samples_of(device, turns, [&] {
     check(calls, calls.launch_graph(executable.get(), device.conductor()), "launching a graph");
     synchronize(device);
-    const Nanoseconds took = std::chrono::steady_clock::now() - begin;
-    if (turn > 0) samples.push_back(took.count());
-  }
-  return samples;
+  });
 }
 
 }  // namespace
@@ -90,28 +100,15 @@ std::vector<double> stamp_samples_ns(const GpuDevice& device, std::uint32_t node
 
 std::vector<double> issue_samples_ns(const GpuDevice& device, std::uint32_t launches,
                                      std::uint32_t turns) {
-  std::vector<double> samples;
-  for (std::uint32_t turn = 0; turn <= turns; ++turn) {
-    const auto begin = std::chrono::steady_clock::now();
-    launch_nothings(device, launches);
-    const Nanoseconds took = std::chrono::steady_clock::now() - begin;
-    synchronize(device);
-    if (turn > 0) samples.push_back(took.count());
-  }
-  return samples;
+  return samples_of(device, turns, [&] { launch_nothings(device, launches); });
 }
 
 std::vector<double> round_trip_samples_ns(const GpuDevice& device, std::uint32_t launches,
                                           std::uint32_t turns) {
-  std::vector<double> samples;
-  for (std::uint32_t turn = 0; turn <= turns; ++turn) {
-    const auto begin = std::chrono::steady_clock::now();
+  return samples_of(device, turns, [&] {
     launch_nothings(device, launches);
     synchronize(device);
-    const Nanoseconds took = std::chrono::steady_clock::now() - begin;
-    if (turn > 0) samples.push_back(took.count());
-  }
-  return samples;
+  });
 }
 
 LaunchCosts launch_costs(const GpuDevice& device) {

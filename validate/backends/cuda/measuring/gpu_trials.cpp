@@ -1,6 +1,9 @@
 #include "validate/backends/cuda/measuring/gpu_trials.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
 
 namespace penstock {
 namespace {
@@ -10,6 +13,89 @@ double over(const std::vector<double>& one, const std::vector<double>& other) {
   return below > 0 ? middle(one) / below - 1 : 0;
 }
 
+/// Some milliseconds on any GPU and any part of it.
+std::uint64_t trial_amount(GpuWork work) {
+  if (work == GpuWork::products) return 16;
+  return work == GpuWork::flops ? std::uint64_t{1} << 20 : std::uint64_t{1} << 24;
+}
+
+/// The program of some bodies of a rank, each once.
+GpuProgram alone(const GpuProgram& whole, std::uint32_t rank, std::vector<GpuBody> bodies) {
+  GpuProgram program{rank + 1, 0, {}, std::move(bodies), whole.sizes};
+  for (std::uint32_t body = 0; body < program.bodies.size(); ++body) {
+    program.tasks.push_back({.lane = rank, .body = body});
+  }
+  return program;
+}
+
+/// The time of each task of a program, in nanoseconds.
+std::vector<double> task_times(const GpuDevice& device, GpuProgram program) {
+  GpuExecutor executor(device, std::move(program), {.ordering = GpuOrdering::host_issued});
+  std::vector<double> medians;
+  for (const auto& of_task : task_samples_ns(executor, 5)) medians.push_back(middle(of_task));
+  return medians;
+}
+
+/// The bodies of a rank that are passes of stages, with the times that their tasks ask for.
+struct AskedPasses {
+  std::vector<std::uint32_t> bodies;
+  std::map<std::uint32_t, double> ns;  // by body
+};
+
+AskedPasses passes_of(const GpuProgram& program, std::uint32_t rank) {
+  AskedPasses asked;
+  for (const GpuTask& task : program.tasks) {
+    if (task.lane != rank || task.duration_ns == 0) continue;
+    if (program.body_of(task).pass == GpuPass::none) continue;
+    const auto own = static_cast<double>(task.duration_ns);
+    if (asked.ns.try_emplace(task.body, own).second) asked.bodies.push_back(task.body);
+  }
+  const auto before = [&](std::uint32_t a, std::uint32_t b) {
+    return program.bodies[a].pass < program.bodies[b].pass;
+  };
+  std::stable_sort(asked.bodies.begin(), asked.bodies.end(), before);
+  return asked;
+}
+
+std::vector<GpuBody> picked(const GpuProgram& program, const std::vector<std::uint32_t>& bodies) {
+  std::vector<GpuBody> all;
+  for (const std::uint32_t body : bodies) all.push_back(program.bodies[body]);
+  return all;
+}
+
+constexpr std::uint64_t most_layers = 256;  // of a stage
+
+/// As many layers as take the time that all passes of a stage ask for.
+void give_layers_of_rank(const GpuDevice& device, GpuWork work, std::uint32_t rank,
+                         GpuProgram& program) {
+  const AskedPasses asked = passes_of(program, rank);
+  if (asked.bodies.empty()) return;
+  for (const std::uint32_t body : asked.bodies) {
+    program.bodies[body].work = work;
+    program.bodies[body].amount = 1;
+  }
+  const std::vector<double> of_layer =
+      task_times(device, alone(program, rank, picked(program, asked.bodies)));
+  std::map<std::uint32_t, std::pair<double, double>> stages;  // asked for, and of a layer
+  for (std::size_t i = 0; i < asked.bodies.size(); ++i) {
+    auto& [wanted, own] = stages[program.bodies[asked.bodies[i]].stage];
+    wanted += asked.ns.at(asked.bodies[i]);
+    own += of_layer[i];
+  }
+  for (const std::uint32_t body : asked.bodies) {
+    const auto& [wanted, own] = stages.at(program.bodies[body].stage);
+    const std::uint64_t layers = std::llround(wanted / own);
+    program.bodies[body].amount = std::clamp<std::uint64_t>(layers, 1, most_layers);
+  }
+  const std::vector<double> taken =
+      task_times(device, alone(program, rank, picked(program, asked.bodies)));
+  for (GpuTask& task : program.tasks) {
+    if (task.lane != rank || !asked.ns.contains(task.body)) continue;
+    const auto at = std::find(asked.bodies.begin(), asked.bodies.end(), task.body);
+    task.duration_ns = static_cast<std::uint64_t>(std::llround(taken[at - asked.bodies.begin()]));
+  }
+}
+
 }  // namespace
 
 double middle(std::vector<double> values) {
@@ -17,6 +103,17 @@ double middle(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   const std::size_t half = values.size() / 2;
   return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
+std::vector<std::vector<double>> task_samples_ns(GpuExecutor& executor, std::uint32_t turns) {
+  std::vector<std::vector<double>> times(executor.program().tasks.size());
+  for (std::uint32_t turn = 0; turn <= turns; ++turn) {
+    const GpuRun run = executor.run();
+    for (std::size_t task = 0; turn > 0 && task < times.size(); ++task) {
+      times[task].push_back(static_cast<double>(run.end_ns[task] - run.begin_ns[task]));
+    }
+  }
+  return times;
 }
 
 std::uint64_t makespan_ns(const GpuRun& run) {
@@ -74,6 +171,34 @@ std::vector<std::uint32_t> wrong_transfers(const GpuDevice& device, const GpuPro
     if (words[task] > 0) wrong.push_back(task);
   }
   return wrong;
+}
+
+double ns_per_amount(const GpuDevice& device, GpuWork work, std::uint32_t rank) {
+  if (work == GpuWork::spin) return 0;
+  const GpuProgram program{rank + 1, 0, {{.lane = rank}}, {{work, trial_amount(work)}}};
+  return task_times(device, program).front() / static_cast<double>(trial_amount(work));
+}
+
+void give_amounts(const GpuDevice& device, GpuWork work, GpuProgram& program) {
+  if (work == GpuWork::spin) return;
+  if (layer_kind_of(work) != nullptr) {
+    for (std::uint32_t rank = 0; rank < program.ranks; ++rank) {
+      give_layers_of_rank(device, work, rank, program);
+    }
+    return;
+  }
+  std::vector<double> ns;
+  for (std::uint32_t rank = 0; rank < program.ranks; ++rank) {
+    ns.push_back(ns_per_amount(device, work, rank));
+  }
+  for (const GpuTask& task : program.tasks) {
+    if (program.is_transfer(task)) continue;
+    if (program.bodies.size() <= task.body) program.bodies.resize(task.body + 1);
+    if (task.duration_ns == 0) continue;
+    const double amount = static_cast<double>(task.duration_ns) / ns[task.lane];
+    program.bodies[task.body].work = work;
+    program.bodies[task.body].amount = std::max<std::uint64_t>(std::llround(amount), 1);
+  }
 }
 
 }  // namespace penstock

@@ -25,6 +25,10 @@ GpuOverheads measure_overheads(const GpuDevice& device, const GpuProgram& progra
 std::vector<std::uint32_t> wrong_transfers(const GpuDevice& device, const GpuProgram& program,
                                            GpuRunSetup setup);
 
+/// By task: how long it took in each of these runs, in nanoseconds; another run before them warms
+/// up.
+std::vector<std::vector<double>> task_samples_ns(GpuExecutor& executor, std::uint32_t turns);
+
 /// From the first begin to the last end.
 std::uint64_t makespan_ns(const GpuRun& run);
 
@@ -33,5 +37,15 @@ std::uint32_t sms_in_several_ranks(const std::vector<std::vector<std::uint32_t>>
 
 /// The middle value, or the mean of the two; 0 of none.
 double middle(std::vector<double> values);
+
+/// The time of an action of a fixed amount, alone on the SMs of its rank: nanoseconds per unit of
+/// `amount`. Throws GpuError.
+double ns_per_amount(const GpuDevice& device, GpuWork work, std::uint32_t rank);
+
+/// Gives the bodies of a program the amount of work that takes the time of their tasks, alone on
+/// the SMs of their rank. Tasks of one body must be of one rank and one time. Stages get the number
+/// of layers, up to 256, whose passes together take the time of theirs, and tasks the time that
+/// their pass takes alone. Throws GpuError.
+void give_amounts(const GpuDevice& device, GpuWork work, GpuProgram& program);
 
 }  // namespace penstock

@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "validate/backends/cuda/programs/gpu_slots.hpp"
+#include "validate/backends/cuda/programs/gpu_program.hpp"
 
 namespace penstock {
 namespace {

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "validate/backends/cuda/gpu_calls.hpp"
@@ -117,5 +119,41 @@ struct GpuProgram {
 
 /// The work of each rank: the total time of its actions.
 std::vector<double> work_of_ranks(const GpuProgram& program);
+
+/// The buffer slot of each use: a key takes the lowest free slot at its first use and frees it
+/// after its last one. There are as many slots as keys in use at once.
+std::vector<std::uint32_t> slots_of(const std::vector<std::uint64_t>& keys);
+
+/// The buffers of copies; none for a program without them. A buffer is used again only when all who
+/// read its last content end before the next writer begins, by the waits of the program alone,
+/// however long tasks take.
+struct TransferSlots {
+  std::vector<std::uint32_t> from;        // by task: where a transfer is sent from
+  std::vector<std::uint32_t> to;          // by task: where it arrives
+  std::vector<std::uint32_t> from_count;  // by link
+  std::vector<std::uint32_t> to_count;
+};
+TransferSlots transfer_slots(const GpuProgram& program);
+
+/// The task that makes what a transfer sends: its first input among actions, else itself.
+std::uint32_t producer_of(const GpuProgram& program, std::uint32_t transfer);
+
+/// A program as a text file, so that a machine with a GPU runs the orders of any schedule without
+/// the rest of Penstock. Bodies, by number, are needed for actions that run layers:
+///
+///   penstock gpu program 1
+///   name NAME
+///   ranks N
+///   links N
+///   body STAGE PASS [recomputes]
+///   task LANE DURATION_NS LATENCY_NS BYTES BODY SLOT INPUT…
+struct NamedProgram {
+  std::string name;
+  GpuProgram program;
+};
+std::string program_text(const NamedProgram& named);
+
+/// Throws std::runtime_error with the line of a fault.
+NamedProgram read_program(std::string_view text);
 
 }  // namespace penstock

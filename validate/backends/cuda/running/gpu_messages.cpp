@@ -25,6 +25,31 @@ const GpuCall* find_call(const GpuTask& task, CommKind kind) {
 
 }  // namespace
 
+GpuRings rings_of(const GpuProgram& program) {
+  constexpr std::uint64_t alignment = 256;
+  GpuRings rings{std::vector<GpuRing>(program.links), std::vector<GpuRing>(program.links)};
+  for (const GpuTask& task : program.tasks) {
+    for (const GpuCall& call : task.calls) {
+      const auto use = [&](std::vector<GpuRing>& all) {
+        GpuRing& ring = all[task.lane - program.ranks];
+        ring.step = std::max(ring.step, (call.bytes + alignment - 1) / alignment * alignment);
+        ring.slots = std::max(ring.slots, call.slot + 1);
+      };
+      if (call.kind != CommKind::receive) use(rings.sent);
+      if (call.kind != CommKind::send) use(rings.received);
+    }
+  }
+  return rings;
+}
+
+std::uint64_t GpuRings::bytes() const {
+  std::uint64_t bytes = 0;
+  for (const auto* const rings : {&sent, &received}) {
+    for (const GpuRing& ring : *rings) bytes += ring.step * ring.slots;
+  }
+  return bytes;
+}
+
 GpuMessages::GpuMessages(const GpuDevice& device, const GpuProgram& program, const GpuComms* comms)
     : device_(device),
       calls_(device.calls()),
@@ -41,39 +66,26 @@ GpuMessages::GpuMessages(const GpuDevice& device, const GpuProgram& program, con
   found_ = make_memory(calls_, program_.tasks.size() * name_bytes);
   meeting_ = make_memory(calls_, meeting_bytes);
   sms_seen_ = make_memory(calls_, most_sm_ids);
-  make_rings();
+  const GpuRings rings = rings_of(program_);
+  sent_ = made(rings.sent);
+  received_ = made(rings.received);
 }
 
 std::byte* GpuMessages::Ring::at(std::uint32_t slot) const {
   return static_cast<std::byte*>(memory.get()) + slot * step;
 }
 
-void GpuMessages::make_rings() {
-  constexpr std::uint64_t alignment = 256;
-  for (std::uint32_t link = 0; link < program_.links; ++link) {
-    sent_.push_back({0, 1, {nullptr, calls_.free_memory}});
-    received_.push_back({0, 1, {nullptr, calls_.free_memory}});
+std::vector<GpuMessages::Ring> GpuMessages::made(const std::vector<GpuRing>& rings) const {
+  std::vector<Ring> all;
+  for (const GpuRing& ring : rings) {
+    all.push_back({ring.step, {nullptr, calls_.free_memory}});
+    if (ring.step == 0) continue;
+    all.back().memory = make_memory(calls_, ring.slots * ring.step);
+    check(calls_,
+          calls_.fill(all.back().memory.get(), 0, ring.slots * ring.step, device_.conductor()),
+          "filling the buffers of link", static_cast<std::uint32_t>(all.size() - 1));
   }
-  for (const GpuTask& task : program_.tasks) {
-    for (const GpuCall& call : task.calls) {
-      const std::uint32_t link = task.lane - program_.ranks;
-      const auto use = [&](Ring& ring) {
-        ring.step = std::max(ring.step, (call.bytes + alignment - 1) / alignment * alignment);
-        ring.slots = std::max(ring.slots, call.slot + 1);
-      };
-      if (call.kind != CommKind::receive) use(sent_[link]);
-      if (call.kind != CommKind::send) use(received_[link]);
-    }
-  }
-  for (auto* const rings : {&sent_, &received_}) {
-    for (std::uint32_t link = 0; link < program_.links; ++link) {
-      Ring& ring = (*rings)[link];
-      if (ring.step == 0) continue;
-      ring.memory = make_memory(calls_, ring.slots * ring.step);
-      check(calls_, calls_.fill(ring.memory.get(), 0, ring.slots * ring.step, device_.conductor()),
-            "filling the buffers of link", link);
-    }
-  }
+  return all;
 }
 
 void GpuMessages::clear() {

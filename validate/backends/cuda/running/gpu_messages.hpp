@@ -14,9 +14,25 @@ struct GpuComms {
   std::vector<NcclComm> of_link;  // null if the rank is no member
 };
 
-/// The tensors of a program that NCCL carries: buffers by link and slot, all of a link with room for
-/// any of its tensors. Each begins with 16 bytes that name it, and the reader checks them in every
-/// run; behind them is what layers make and read.
+/// Buffers of a link for one way, each with room for any of its tensors.
+struct GpuRing {
+  std::uint64_t step = 0;  // bytes from one to the next; 0: there are none
+  std::uint32_t slots = 1;
+};
+
+/// By link: where what is sent lies, and what is received.
+struct GpuRings {
+  std::vector<GpuRing> sent;
+  std::vector<GpuRing> received;
+
+  std::uint64_t bytes() const;
+};
+/// The buffers that the calls of a program need.
+GpuRings rings_of(const GpuProgram& program);
+
+/// The tensors of a program that NCCL carries: buffers by link and slot, all of a link with room
+/// for any of its tensors. Each begins with 16 bytes that name it, and the reader checks them in
+/// every run; behind them is what layers make and read.
 class GpuMessages {
  public:
   /// Throws GpuError, and std::logic_error for a program with calls without communicators.
@@ -41,15 +57,13 @@ class GpuMessages {
     std::uint64_t run = 0;
     std::uint64_t tensor = 0;
   };
-  /// Buffers a fixed number of bytes apart.
   struct Ring {
-    std::uint64_t step = 0;
-    std::uint32_t slots = 1;
+    std::uint64_t step;
     GpuOwner<void> memory;
     std::byte* at(std::uint32_t slot) const;
   };
 
-  void make_rings();
+  std::vector<Ring> made(const std::vector<GpuRing>& rings) const;
   void call(std::uint32_t link, const GpuCall& call, GpuStream stream) const;
   void stamp(GpuStream stream, const GpuKernelTask& task) const;
   void move_name(GpuStream stream, const GpuKernelTask& task, const void* from, void* to) const;

@@ -40,7 +40,7 @@ struct GpuLayerKind {
   std::map<std::string, std::uint64_t> (*numbers)(const GpuLayerSizes& sizes);
 };
 
-/// All kinds; each is a file.
+/// All kinds.
 std::span<const GpuLayerKind> layer_kinds();
 /// The kind of layer of a body, or null.
 const GpuLayerKind* layer_kind_of(GpuWork work);
@@ -51,34 +51,5 @@ std::string shape_text(const std::map<std::string, std::uint64_t>& numbers);
 /// Numbers drawn from `centre` - `spread` to `centre` + `spread`.
 void draw_numbers(Bf16* to, std::uint64_t count, std::uint64_t seed, double spread,
                   double centre = 0);
-/// The spread of weights that keeps sums of this many inputs at about their size.
-double spread_of_inputs(std::uint64_t inputs);
-
-/// The launches of a pass of a layer.
-template <class Layer>
-void add_pass(const Layer& layer, GpuPass pass, GpuLaunches& launches) {
-  if (pass == GpuPass::forward) layer.forward(launches);
-  if (pass == GpuPass::input_gradient) layer.input_gradient(launches);
-  if (pass == GpuPass::weight_gradient) layer.weight_gradient(launches);
-}
-
-/// The bytes of a value that carves itself out.
-template <class Value, class Shape>
-std::uint64_t carved_bytes(const Shape& shape) {
-  Carver carver;
-  [[maybe_unused]] const Value value(shape, carver);
-  return carver.bytes();
-}
-template <class Value, class Shape>
-Value carved(const Shape& shape, std::byte* memory) {
-  Carver carver(memory);
-  return Value(shape, carver);
-}
-
-// The files of kinds.
-extern const GpuLayerKind transformer_kind;
-extern const GpuLayerKind gated_transformer_kind;
-extern const GpuLayerKind convolution_kind;
-extern const GpuLayerKind conditional_convolution_kind;
 
 }  // namespace penstock

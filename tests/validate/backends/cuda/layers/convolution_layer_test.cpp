@@ -1,7 +1,8 @@
+#include "validate/backends/cuda/layers/convolution_layer.hpp"
+
 #include <doctest/doctest.h>
 
 #include "tests/validate/backends/cuda/layers/layer_comparison.hpp"
-#include "validate/backends/cuda/layers/conditional_convolution_layer.hpp"
 #include "validate/backends/cuda/layers/host_run.hpp"
 
 namespace penstock::testing {

@@ -1,10 +1,9 @@
-#include "validate/backends/cuda/programs/gpu_program_file.hpp"
-
 #include <doctest/doctest.h>
 
 #include <stdexcept>
 
 #include "validate/backends/cuda/programs/gpu_pipeline.hpp"
+#include "validate/backends/cuda/programs/gpu_program.hpp"
 
 namespace penstock::testing {
 namespace {

@@ -1,8 +1,7 @@
-#include "validate/backends/cuda/programs/gpu_slots.hpp"
-
 #include <doctest/doctest.h>
 
 #include "validate/backends/cuda/programs/gpu_pipeline.hpp"
+#include "validate/backends/cuda/programs/gpu_program.hpp"
 
 namespace penstock::testing {
 namespace {

@@ -8,7 +8,6 @@
 
 #include "tests/support/fake_gpu.hpp"
 #include "validate/backends/cuda/gpu_owners.hpp"
-#include "validate/backends/cuda/measuring/gpu_amounts.hpp"
 #include "validate/backends/cuda/measuring/gpu_trials.hpp"
 #include "validate/backends/cuda/programs/gpu_pipeline.hpp"
 
@@ -154,9 +153,9 @@ TEST_CASE("gpu executor: what it was handed out it gives back, also when a launc
     gpu.failing_launch = static_cast<int>(gpu.launches) + (graphs ? 2 : 3);
     const std::string error = error_of([&] { run_of(gpu, two_ranks(), ordering); });
     CHECK(error.find(graphs ? "launching task 2: cudaErrorLaunchFailure (719), at "
-                              "validate/backends/cuda/running/gpu_transfers.cpp:"
+                              "validate/backends/cuda/running/gpu_executor.cpp:"
                             : "launching task 3: cudaErrorLaunchFailure (719), at "
-                              "validate/backends/cuda/running/gpu_transfers.cpp:") == 0);
+                              "validate/backends/cuda/running/gpu_executor.cpp:") == 0);
     CHECK(gpu.handed_out.empty());
   }
 }
