@@ -103,10 +103,13 @@ std::optional<Finding> simulate(const RunOptions& options, RunResult& result) {
   Layout& layout = result.layout;
   const Simulation simulation(layout, options.engine);
   result.peak_flops = simulation.hardware().peak_flops();
-  auto decided = simulation.order();
-  if (auto* finding = std::get_if<Finding>(&decided)) return std::move(*finding);
-  Schedule& order = std::get<Schedule>(decided);
-  auto lowered = simulation.price_order(order);
+  std::optional<Schedule> chosen;
+  if (layout.policy != nullptr) {
+    auto decided = simulation.order();
+    if (auto* finding = std::get_if<Finding>(&decided)) return std::move(*finding);
+    chosen = std::get<Schedule>(std::move(decided));
+  }
+  auto lowered = simulation.price_order(chosen ? *chosen : layout.schedule);
   if (auto* finding = std::get_if<Finding>(&lowered)) return std::move(*finding);
   PricedPlan& priced = std::get<PricedPlan>(lowered);
   auto first =
@@ -123,7 +126,7 @@ std::optional<Finding> simulate(const RunOptions& options, RunResult& result) {
   result.plan = std::move(drawn.plan);
   result.costs = std::move(drawn.costs);
   result.conditions = std::move(drawn.conditions);
-  layout.schedule = std::move(order);
+  if (chosen) layout.schedule = *std::move(chosen);
   return std::nullopt;
 }
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "sim/base/error.hpp"
-#include "sim/report/held_memory.hpp"
+#include "sim/timeline/memory_events.hpp"
 
 namespace penstock {
 namespace {
