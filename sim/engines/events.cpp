@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 #include <utility>
 
@@ -292,9 +293,18 @@ bool exceeds_in_flight(const Plan& plan, const Timeline& timeline, bool sends, s
   return false;
 }
 
+/// Whether a rank may have to wait for memory that never holds more than its capacity: where
+/// activations move, cells are fused, or something takes no time, so that more than one thing
+/// happens to a rank at a moment.
+bool may_wait_within_capacity(const Plan& plan, const Timeline& timeline) {
+  return evicts(plan) || !plan.followers.empty() ||
+         std::mismatch(timeline.begin.begin(), timeline.begin.end(), timeline.end.begin(),
+                       std::less<>())
+                 .first != timeline.begin.end();
+}
+
 /// Whether a limit of memory or in flight may keep something waiting that `timeline`, made without
-/// limits, does not. A rank that never holds more than its capacity never waits for memory, unless
-/// perhaps for activations that move.
+/// limits, does not.
 bool limits_bind(const PricedPlan& priced, const Timeline& timeline) {
   const auto& [plan, costs, conditions] = priced;
   for (const bool sends : {true, false}) {
@@ -302,10 +312,10 @@ bool limits_bind(const PricedPlan& priced, const Timeline& timeline) {
     if (most != 0 && exceeds_in_flight(plan, timeline, sends, most)) return true;
   }
   if (!conditions.stall_above_bytes) return false;
+  if (may_wait_within_capacity(plan, timeline)) return true;
   const std::vector<std::uint64_t> peaks = peak_bytes(plan, costs, timeline);
-  return evicts(plan) || std::any_of(peaks.begin(), peaks.end(), [&](std::uint64_t peak) {
-           return peak > *conditions.stall_above_bytes;
-         });
+  return std::any_of(peaks.begin(), peaks.end(),
+                     [&](std::uint64_t peak) { return peak > *conditions.stall_above_bytes; });
 }
 
 }  // namespace
