@@ -104,11 +104,14 @@ std::optional<Finding> simulate(Chain& chain, const RunOptions& options, RunResu
   Layout& layout = result.layout;
   const Simulation simulation(layout, options.engine);
   result.peak_flops = simulation.hardware().peak_flops();
-  auto decided = simulation.order();
-  if (auto* finding = std::get_if<Finding>(&decided)) return std::move(*finding);
-  Schedule& order = std::get<Schedule>(decided);
+  std::optional<Schedule> chosen;
+  if (layout.policy != nullptr) {
+    auto decided = simulation.order();
+    if (auto* finding = std::get_if<Finding>(&decided)) return std::move(*finding);
+    chosen = std::get<Schedule>(std::move(decided));
+  }
   PlanInputs inputs = plan_inputs(layout);
-  inputs.order = order;
+  if (chosen) inputs.order = *chosen;
   auto lowered = chain.plan(std::move(inputs));
   if (auto* finding = std::get_if<Finding>(&lowered)) return std::move(*finding);
   PricedPlan priced = simulation.price(std::get<Plan>(std::move(lowered)));
@@ -126,7 +129,7 @@ std::optional<Finding> simulate(Chain& chain, const RunOptions& options, RunResu
   result.plan = std::move(drawn.plan);
   result.costs = std::move(drawn.costs);
   result.conditions = std::move(drawn.conditions);
-  layout.schedule = std::move(order);
+  if (chosen) layout.schedule = *std::move(chosen);
   return std::nullopt;
 }
 

@@ -85,6 +85,13 @@ Conditions conditions_for(const Layout& layout, const Plan& plan, const Hardware
   return conditions;
 }
 
+std::variant<Plan, Finding> plan_or_finding(std::variant<Plan, Deadlock> lowered) {
+  if (const auto* deadlock = std::get_if<Deadlock>(&lowered)) {
+    return Finding{"deadlock", deadlock->circle.front().rank, {}, text(*deadlock)};
+  }
+  return std::get<Plan>(std::move(lowered));
+}
+
 }  // namespace
 
 std::size_t hash_of(const PlanInputs& inputs) {
@@ -105,11 +112,7 @@ PlanInputs plan_inputs(const Layout& layout) {
 }
 
 std::variant<Plan, Finding> lower(const PlanInputs& inputs) {
-  auto lowered = lower(inputs.order, inputs.placement, inputs.overlap, inputs.extras);
-  if (const auto* deadlock = std::get_if<Deadlock>(&lowered)) {
-    return Finding{"deadlock", deadlock->circle.front().rank, {}, text(*deadlock)};
-  }
-  return std::get<Plan>(std::move(lowered));
+  return plan_or_finding(lower(inputs.order, inputs.placement, inputs.overlap, inputs.extras));
 }
 
 std::shared_ptr<const HardwareModel> hardware_of(const Layout& layout) {
@@ -145,7 +148,10 @@ std::variant<Schedule, Finding> Simulation::order(std::uint32_t number) const {
 }
 
 std::variant<PricedPlan, Finding> Simulation::price_order(const Schedule& order) const {
-  return price({order, layout_.placement, layout_.overlap, extras_of(layout_)});
+  auto lowered = plan_or_finding(
+      penstock::lower(order, layout_.placement, layout_.overlap, extras_of(layout_)));
+  if (auto* finding = std::get_if<Finding>(&lowered)) return std::move(*finding);
+  return price(std::get<Plan>(std::move(lowered)));
 }
 
 std::variant<PricedPlan, Finding> Simulation::price(const PlanInputs& inputs) const {

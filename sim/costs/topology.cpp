@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <boost/graph/adjacency_list.hpp>
 #include <iterator>
+#include <limits>
 #include <unordered_map>
 #include <utility>
 
@@ -179,6 +180,14 @@ std::optional<Route> Router::route(Node from, Node to) const {
   const Route rest = back.way_to_root(middle, pick);
   route.insert(route.end(), rest.begin(), rest.end());
   return route;
+}
+
+double occupied_us(double bytes, const std::vector<NetworkLink>& links, const Route& route) {
+  double bandwidth = std::numeric_limits<double>::infinity();
+  for (const std::uint32_t link : route) {
+    bandwidth = std::min(bandwidth, links[link].bandwidth_bytes_per_s);
+  }
+  return bytes / bandwidth * 1e6;
 }
 
 }  // namespace penstock

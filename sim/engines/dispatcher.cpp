@@ -4,11 +4,46 @@
 #include <iterator>
 #include <map>
 #include <tuple>
+#include <vector>
 
-#include "sim/order/needs_on_rank.hpp"
+#include "sim/order/placement.hpp"
+#include "sim/order/schedule.hpp"
 
 namespace penstock {
 namespace {
+
+/// The passes of the same stage and microbatch that must precede a pass on its rank.
+std::vector<Pass> own_needs(Pass pass) {
+  switch (pass) {
+    case Pass::backward:
+    case Pass::backward_input:
+      return {Pass::forward, Pass::load, Pass::recompute};
+    case Pass::recompute:
+      return {Pass::forward, Pass::load};
+    case Pass::backward_weight:
+      return {Pass::backward_input};
+    case Pass::evict:
+      return {Pass::forward};
+    case Pass::load:
+      return {Pass::evict};
+    default:
+      return {};
+  }
+}
+
+/// Calls `visit(stage, pass)` for each input of a pass from another stage: F of the previous stage,
+/// or B or I of the next, of the same microbatch. When one rank runs both, no transfer is needed.
+template <class Visitor>
+void for_each_handed_over(const Placement& placement, Stage stage, Pass pass, Visitor visit) {
+  if (pass == Pass::forward) {
+    if (const auto before = placement.before(stage)) visit(*before, Pass::forward);
+  } else if (gives_gradient(pass)) {
+    const auto after = placement.after(stage);
+    if (!after) return;
+    visit(*after, Pass::backward);
+    visit(*after, Pass::backward_input);
+  }
+}
 
 /// Finds the task of a rank for a pass of a stage and microbatch.
 class TaskFinder {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 #include <utility>
 
@@ -10,6 +11,8 @@
 #include "sim/engines/stepwise.hpp"
 #include "sim/engines/transfers.hpp"
 #include "sim/plan/transfer_readers.hpp"
+#include "sim/timeline/memory_events.hpp"
+#include "sim/timeline/peak_bytes.hpp"
 
 namespace penstock {
 namespace {
@@ -253,6 +256,68 @@ Standstill RunAhead::standstill() const {
   return deadlock_at(now_, plan_, stuck);
 }
 
+/// Whether nothing but transfers and limits makes what a rank can do depend on others.
+bool nothing_delays(const Conditions& conditions) {
+  return conditions.compute_slowdown == 1 && conditions.transfer_slowdown == 1 &&
+         !conditions.blocking_sends && !conditions.rendezvous;
+}
+
+bool all_private(const Plan& plan, const Network& network) {
+  const std::vector<bool> is_private = private_links(plan, network);
+  return std::find(is_private.begin(), is_private.end(), false) == is_private.end();
+}
+
+/// Whether ranks ever have more than `most` transfers in flight that they send, or receive. Those
+/// that take no time are counted for a moment.
+bool exceeds_in_flight(const Plan& plan, const Timeline& timeline, bool sends, std::uint32_t most) {
+  std::vector<std::vector<Time>> begins(plan.ranks), ends(plan.ranks);
+  for (TaskId task = 0; task < plan.tasks(); ++task) {
+    const std::uint32_t resource = plan.class_of(task).resource;
+    if (!plan.is_link(resource)) continue;
+    const Rank rank = sends ? plan.link(resource).from : plan.link(resource).to;
+    if (index(rank) >= plan.ranks) continue;
+    const Time begin = timeline.begin[task];
+    begins[index(rank)].push_back(begin);
+    ends[index(rank)].push_back(std::max(timeline.end[task], begin + Time{1}));
+  }
+  for (std::uint32_t rank = 0; rank < plan.ranks; ++rank) {
+    for (auto* times : {&begins[rank], &ends[rank]}) {
+      if (!std::is_sorted(times->begin(), times->end())) std::sort(times->begin(), times->end());
+    }
+    std::size_t ended = 0;
+    for (std::size_t begun = 0; begun < begins[rank].size(); ++begun) {
+      while (ends[rank][ended] <= begins[rank][begun]) ++ended;
+      if (begun + 1 - ended > most) return true;
+    }
+  }
+  return false;
+}
+
+/// Whether a rank may have to wait for memory that never holds more than its capacity: where
+/// activations move, cells are fused, or something takes no time, so that more than one thing
+/// happens to a rank at a moment.
+bool may_wait_within_capacity(const Plan& plan, const Timeline& timeline) {
+  return evicts(plan) || !plan.followers.empty() ||
+         std::mismatch(timeline.begin.begin(), timeline.begin.end(), timeline.end.begin(),
+                       std::less<>())
+                 .first != timeline.begin.end();
+}
+
+/// Whether a limit of memory or in flight may keep something waiting that `timeline`, made without
+/// limits, does not.
+bool limits_bind(const PricedPlan& priced, const Timeline& timeline) {
+  const auto& [plan, costs, conditions] = priced;
+  for (const bool sends : {true, false}) {
+    const std::uint32_t most = conditions.most_in_flight(sends);
+    if (most != 0 && exceeds_in_flight(plan, timeline, sends, most)) return true;
+  }
+  if (!conditions.stall_above_bytes) return false;
+  if (may_wait_within_capacity(plan, timeline)) return true;
+  const std::vector<std::uint64_t> peaks = peak_bytes(plan, costs, timeline);
+  return std::any_of(peaks.begin(), peaks.end(),
+                     [&](std::uint64_t peak) { return peak > *conditions.stall_above_bytes; });
+}
+
 }  // namespace
 
 RunOutcome run_events(const PricedPlan& priced, Timeline reused) {
@@ -261,8 +326,17 @@ RunOutcome run_events(const PricedPlan& priced, Timeline reused) {
 }
 
 RunOutcome simulate(const PricedPlan& priced, Timeline reused) {
-  if (why_not_relax(priced.plan, priced.conditions)) return run_events(priced, std::move(reused));
-  return relax(priced, std::move(reused));
+  const auto& [plan, costs, conditions] = priced;
+  if (!why_not_relax(plan, conditions)) return relax(priced, std::move(reused));
+  if (!nothing_delays(conditions) || !all_private(plan, conditions.network)) {
+    return run_events(priced, std::move(reused));
+  }
+  // Whether a limit ever binds shows in the run that knows of none.
+  reused = relax(priced, std::move(reused));
+  if (limits_bind(priced, reused)) return run_stepwise(priced, std::move(reused));
+  reused.slowed.assign(plan.tasks(), Time{});
+  if (conditions.stall_above_bytes) reused.memory_wait.assign(plan.tasks(), Time{});
+  return reused;
 }
 
 std::optional<std::string> why_not_relax(const Plan& plan, const Conditions& conditions) {
@@ -298,9 +372,8 @@ Timeline relax(const PricedPlan& priced, Timeline reused) {
 }
 
 bool may_run_ahead(const Conditions& conditions) {
-  return !conditions.stall_above_bytes && conditions.compute_slowdown == 1 &&
-         conditions.transfer_slowdown == 1 && !conditions.blocking_sends &&
-         !conditions.rendezvous && !conditions.limits_in_flight();
+  return nothing_delays(conditions) && !conditions.stall_above_bytes &&
+         !conditions.limits_in_flight();
 }
 
 RunOutcome run_ahead(const PricedPlan& priced, Timeline reused) {

@@ -14,7 +14,8 @@ namespace penstock {
 /// byte-equal. Reuses the memory of `reused`, so that a sweep allocates once.
 RunOutcome run_events(const PricedPlan& priced, Timeline reused = {});
 
-/// Runs a plan with `relax` where it applies, otherwise with the event engine.
+/// Runs a plan with `relax` where it applies, also where all else that there is are limits that
+/// never bind; otherwise with the event engine.
 RunOutcome simulate(const PricedPlan& priced, Timeline reused = {});
 
 /// Why `relax` does not apply: a phrase after "because". Nothing when it applies.

@@ -1,7 +1,7 @@
-#include "sim/engines/memory_room.hpp"
-
 #include <algorithm>
 #include <limits>
+
+#include "sim/engines/stepwise_run.hpp"
 
 namespace penstock {
 
@@ -11,31 +11,32 @@ MemoryRoom::MemoryRoom(const Plan& plan, const Costs& costs, std::uint64_t capac
           std::min<std::uint64_t>(capacity, std::numeric_limits<std::int64_t>::max() / 2))),
       held_(plan.ranks),
       ending_(plan.ranks) {
-  for (const WorkClass& work : plan.classes) changes_.push_back(changes_of(plan, costs, work));
+  const RankEffects effects(plan, costs.bytes);
+  for (std::uint32_t c = 0; c < plan.classes.size(); ++c) {
+    changes_.push_back(changes_of(effects.of(effects.of_class(c)), plan.ranks));
+  }
   std::vector<std::vector<Change>> reserving = changes_;
   for (std::size_t c = 0; c < reserving.size(); ++c) {
     reserve_for_end(plan.classes[c], reserving[c]);
   }
   changes_ = std::move(reserving);
-  for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
-    const BufferClass& buffer = plan.buffers[b];
-    if (for_whole_run(buffer.kind)) {
-      held_[index(buffer.rank)] += static_cast<std::int64_t>(costs.bytes[b]);
-    }
+  const std::vector<HeldBytes> whole_run = bytes_for_whole_run(plan, costs);
+  for (std::uint32_t rank = 0; rank < plan.ranks; ++rank) {
+    held_[rank] = static_cast<std::int64_t>(sum_of(whole_run[rank]));
   }
 }
 
-std::vector<MemoryRoom::Change> MemoryRoom::changes_of(const Plan& plan, const Costs& costs,
-                                                       const WorkClass& work) {
+std::vector<MemoryRoom::Change> MemoryRoom::changes_of(std::span<const RankEffect> effects,
+                                                       std::uint32_t ranks) {
   std::vector<Change> changes;
-  for (const MemoryEffect& effect : work.effects) {
-    const Rank rank = plan.buffers[effect.buffer].rank;
-    const auto bytes = static_cast<std::int64_t>(costs.bytes[effect.buffer]);
-    if (bytes == 0 || index(rank) >= plan.ranks) continue;
+  for (const RankEffect& effect : effects) {
+    const Rank rank{effect.rank};
+    if (effect.rank >= ranks) continue;
     auto change = std::find_if(changes.begin(), changes.end(),
                                [&](const Change& one) { return one.rank == rank; });
     if (change == changes.end()) change = changes.insert(change, {.rank = rank});
-    (effect.at_end ? change->at_end : change->at_start) += effect.takes ? bytes : -bytes;
+    (effect.at_end() ? change->at_end : change->at_start) +=
+        static_cast<std::int64_t>(effect.change);
   }
   return changes;
 }

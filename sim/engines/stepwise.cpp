@@ -226,7 +226,9 @@ bool Stepwise::choose(std::uint32_t rank) {
 
 /// The first input of a task that is not there, or no_task.
 TaskId Stepwise::first_missing(TaskId task) const {
-  TaskId missing = no_task;
+  TaskId missing = plan_.input[task];
+  if ((missing & Plan::several) == 0) return is_there(missing) ? no_task : missing;
+  missing = no_task;
   plan_.for_each_input(task, [&](TaskId input) {
     if (missing == no_task && !is_there(input)) missing = input;
   });

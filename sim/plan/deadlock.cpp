@@ -1,10 +1,9 @@
-#include "sim/plan/deadlock.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "sim/base/error.hpp"
+#include "sim/plan/lower.hpp"
 #include "sim/plan/work_classes.hpp"
 
 namespace penstock {

@@ -1,14 +1,38 @@
 #pragma once
 
+#include <string>
 #include <variant>
+#include <vector>
 
 #include "sim/order/placement.hpp"
 #include "sim/order/schedule.hpp"
-#include "sim/plan/deadlock.hpp"
 #include "sim/plan/extras.hpp"
 #include "sim/plan/plan.hpp"
 
 namespace penstock {
+
+/// One edge of a deadlock: `action` of `rank` cannot start before `needs` of `needs_rank`.
+struct Wait {
+  Rank rank;
+  Action action;
+  Action needs;
+  Rank needs_rank;
+};
+
+/// An order that cannot finish: each entry waits for something after the next entry's action, and
+/// the last for something after the first's.
+struct Deadlock {
+  std::vector<Wait> circle;
+};
+
+/// "deadlock: 1F0 of rank 1 waits for 0F0 of rank 0, which follows 0B0; 0B0 of rank 0 waits …".
+std::string text(const Deadlock& deadlock);
+
+/// The deadlock of an order in which no rank can go on. `stopped` holds for each rank the action
+/// that lacks its input, null for a rank that has finished; one rank at least has not. Throws
+/// InputError if nothing produces an input.
+Deadlock find_deadlock(const Schedule& schedule, const Placement& placement,
+                       const std::vector<const Action*>& stopped);
 
 /// Turns an order into a plan: adds transfers and extras, numbers the tasks topologically, names
 /// classes. An added R is placed directly before its B or I and waits for the same gradient, or

@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <span>
 
-#include "sim/report/held_memory.hpp"
-#include "sim/report/memory_events.hpp"
+#include "sim/timeline/memory_events.hpp"
 
 namespace penstock {
 namespace {
@@ -16,12 +15,6 @@ std::vector<std::uint64_t> count_activations(const Plan& plan) {
     weights.push_back(buffer.kind == BufferKind::stash ? 1 : 0);
   }
   return weights;
-}
-
-/// Whether activations are evicted and loaded.
-bool moves_activations(const Plan& plan) {
-  return std::any_of(plan.classes.begin(), plan.classes.end(),
-                     [](const WorkClass& work) { return work.pass == Pass::send_evicted; });
 }
 
 void add_sample(std::vector<MemorySample>& samples, std::uint32_t rank, const Holding& holding) {
@@ -138,7 +131,7 @@ std::vector<std::uint32_t> peak_activations(const Plan& plan) {
 }
 
 std::vector<std::uint32_t> peak_activations(const Plan& plan, const Timeline& timeline) {
-  if (!moves_activations(plan)) return peak_activations(plan);
+  if (!evicts(plan)) return peak_activations(plan);
   std::vector<std::int64_t> held(plan.ranks);
   std::vector<std::uint32_t> peak(plan.ranks);
   const auto start = [&](std::uint32_t rank) { held[rank] = peak[rank] = 0; };

@@ -1,5 +1,3 @@
-#include "sim/timeline/plan_check.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/limits.hpp"
+#include "sim/timeline/timeline_columns.hpp"
 
 namespace penstock {
 namespace {

@@ -8,7 +8,6 @@
 #include <type_traits>
 
 #include "sim/base/error.hpp"
-#include "sim/timeline/plan_check.hpp"
 #include "sim/timeline/timeline_columns.hpp"
 
 namespace penstock {

@@ -12,8 +12,8 @@
 #include "experiments/run/layout/layout.hpp"
 #include "experiments/run/simulation.hpp"
 #include "experiments/run/throughput.hpp"
-#include "sim/report/peak_bytes.hpp"
 #include "sim/report/report.hpp"
+#include "sim/timeline/peak_bytes.hpp"
 
 namespace penstock {
 

@@ -17,7 +17,7 @@
 #include "experiments/plan/sweeps/space/sweep_space.hpp"
 #include "experiments/run/chain.hpp"
 #include "experiments/run/layout/layout.hpp"
-#include "sim/report/peak_bytes.hpp"
+#include "sim/timeline/peak_bytes.hpp"
 
 namespace penstock {
 

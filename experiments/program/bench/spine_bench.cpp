@@ -13,6 +13,7 @@
 #include "experiments/program/bench/shared_case.hpp"
 #include "sim/engines/events.hpp"
 #include "sim/report/report.hpp"
+#include "sim/timeline/peak_bytes.hpp"
 
 namespace {
 std::size_t heap_used = 0;  // bytes in use
@@ -122,6 +123,20 @@ void running_stepwise(benchmark::State& state) {
   repeated(state, all, events);
 }
 
+/// Limits that are never reached: as much memory as the run takes, two transfers sent at a time.
+void simulating_within_limits(benchmark::State& state) {
+  PricedPlan all = priced(case_of(state));
+  Timeline timeline = relax(all);
+  const auto peaks = peak_bytes(all.plan, all.costs, timeline);
+  all.conditions.stall_above_bytes = *std::max_element(peaks.begin(), peaks.end());
+  all.conditions.sends_in_flight = 2;
+  for (auto _ : state) {
+    timeline = std::get<Timeline>(simulate(all, std::move(timeline)));
+    benchmark::DoNotOptimize(timeline.end.data());
+  }
+  count_ops(state, all.plan.tasks());
+}
+
 /// All transfers share one link of 25e9 bytes/s. It is far too slow, so most pairs of ranks share
 /// it at any time. An event is the start or end of a transfer.
 void sharing_one_link(benchmark::State& state) {
@@ -175,6 +190,7 @@ BENCHMARK(relaxing)->Apply(sizes_to_ten_million);
 BENCHMARK(simulating)->Apply(sizes);
 BENCHMARK(running_events)->Apply(sizes_to_ten_million);
 BENCHMARK(running_stepwise)->Apply(sizes);
+BENCHMARK(simulating_within_limits)->Apply(sizes);
 BENCHMARK(sharing_one_link)->Args({16, 256})->Args({64, 256})->Unit(benchmark::kMillisecond);
 BENCHMARK(summarizing)->Apply(sizes);
 BENCHMARK(all_three)->Apply(sizes_to_ten_million);

@@ -77,6 +77,30 @@ TEST_CASE("a capacity of the reported peak leaves every run as it is, to the pic
   }));
 }
 
+TEST_CASE("whether limits bind or not, plans are simulated as the event engine runs them") {
+  CHECK(rc::check([] {
+    for (int number = 0; number < 30; ++number) {
+      PricedPlan plan = priced(random_system());
+      if (one_in(2)) draw_bytes(plan);
+      const std::uint64_t most = largest(memory_peaks(plan.plan, plan.costs, relax(plan)));
+      if (one_in(2))
+        plan.conditions.stall_above_bytes = one_in(2) ? most : most * from_to(5, 15) / 10;
+      if (one_in(2)) plan.conditions.sends_in_flight = from_to(1, 4);
+      if (one_in(2)) plan.conditions.receives_in_flight = from_to(1, 4);
+      const RunOutcome simulated = simulate(plan);
+      const RunOutcome expected = run_events(plan);
+      RC_ASSERT(simulated.index() == expected.index());
+      if (const auto* halt = std::get_if<Standstill>(&expected)) {
+        RC_ASSERT(std::get<Standstill>(simulated).text == halt->text);
+      } else if (may_run_ahead(plan.conditions)) {
+        RC_ASSERT(std::get<Timeline>(simulated).begin == std::get<Timeline>(expected).begin);
+      } else {
+        RC_ASSERT(std::get<Timeline>(simulated) == std::get<Timeline>(expected));
+      }
+    }
+  }));
+}
+
 // Of the schedules, bpipe moves activations to other ranks; any may move them to the host.
 TEST_CASE("a capacity of the reported peak leaves every schedule as it is, offloaded too") {
   CHECK(rc::check([] {

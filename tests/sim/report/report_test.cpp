@@ -216,4 +216,19 @@ TEST_CASE("in any run busy is the sum of the cells, a fused one counted as its l
   }));
 }
 
+TEST_CASE("a report of times alone has the times and bubbles of the whole report") {
+  CHECK(rc::check([] {
+    const Outcome outcome = simulated(random_system());
+    const Report times = summarize_times(outcome.plan, outcome.timeline);
+    RC_ASSERT(times.makespan == outcome.report.makespan);
+    RC_ASSERT(times.bubble.of_makespan == outcome.report.bubble.of_makespan);
+    RC_ASSERT(times.bubble.over_ideal == outcome.report.bubble.over_ideal);
+    RC_ASSERT(times.bubble.of_longest_span == outcome.report.bubble.of_longest_span);
+    for (std::size_t r = 0; r < times.ranks.size(); ++r) {
+      RC_ASSERT(times.ranks[r].idle == outcome.report.ranks[r].idle);
+      RC_ASSERT(times.ranks[r].start == outcome.report.ranks[r].start);
+    }
+  }));
+}
+
 }  // namespace penstock::testing

@@ -13,7 +13,7 @@
 #include "experiments/show/pictures/page.hpp"
 #include "experiments/show/pictures/palette.hpp"
 #include "sim/base/error.hpp"
-#include "sim/report/held_memory.hpp"
+#include "sim/timeline/memory_events.hpp"
 
 namespace penstock {
 namespace {

@@ -1,4 +1,4 @@
-#include "sim/report/memory_events.hpp"
+#include "sim/timeline/memory_events.hpp"
 
 #include <algorithm>
 
@@ -12,6 +12,21 @@ MemoryTurn turn_of(const MemoryEffect& effect) {
 
 }  // namespace
 
+bool evicts(const Plan& plan) {
+  return std::any_of(plan.classes.begin(), plan.classes.end(),
+                     [](const WorkClass& work) { return work.pass == Pass::send_evicted; });
+}
+
+std::vector<HeldBytes> bytes_for_whole_run(const Plan& plan, const Costs& costs) {
+  std::vector<HeldBytes> bytes(plan.ranks);
+  for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
+    const BufferClass& buffer = plan.buffers[b];
+    if (!for_whole_run(buffer.kind)) continue;
+    bytes[index(buffer.rank)][static_cast<std::size_t>(buffer.kind)] += costs.bytes[b];
+  }
+  return bytes;
+}
+
 RankEffects::RankEffects(const Plan& plan, const std::vector<std::uint64_t>& weights) {
   for (const WorkClass& work : plan.classes) {
     const auto first = static_cast<std::uint32_t>(effects_.size());
@@ -19,8 +34,8 @@ RankEffects::RankEffects(const Plan& plan, const std::vector<std::uint64_t>& wei
       const std::uint64_t weight = weights[effect.buffer];
       if (weight == 0) continue;
       const BufferClass& buffer = plan.buffers[effect.buffer];
-      effects_.push_back({effect.takes ? weight : 0 - weight, index(buffer.rank), buffer.kind,
-                          turn_of(effect), effect.takes});
+      effects_.push_back({effect.takes ? weight : 0 - weight, effect.buffer, index(buffer.rank),
+                          buffer.kind, turn_of(effect), effect.takes});
     }
     // Stable: a task gives back before it takes, as its class lists the effects.
     std::stable_sort(effects_.begin() + first, effects_.end(),

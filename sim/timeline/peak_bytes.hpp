@@ -10,8 +10,12 @@
 
 namespace penstock {
 
-/// The memory peaks of one plan under many costs: the bytes of `memory_peaks`, without their kinds
-/// and moments, several times as fast.
+/// The most bytes that each rank holds at once: those of `memory_peaks`, without their kinds and
+/// moments.
+std::vector<std::uint64_t> peak_bytes(const Plan& plan, const Costs& costs,
+                                      const Timeline& timeline);
+
+/// The same of one plan under many costs, several times as fast.
 class PeakBytes {
  public:
   explicit PeakBytes(const Plan& plan);
@@ -40,8 +44,6 @@ class PeakBytes {
     std::vector<Event> moved;  // of transfers
   };
 
-  void add_own(const Plan& plan, TaskId task);
-  void add_moved(const Plan& plan, TaskId task);
   void list_moved(const Rank& rank, const Costs& costs, const Timeline& timeline);
   std::uint64_t peak_of(const Rank& rank, std::uint64_t held, const Costs& costs,
                         const Timeline& timeline);

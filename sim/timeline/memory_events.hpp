@@ -1,12 +1,15 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
+#include <numeric>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "sim/base/fifo.hpp"
+#include "sim/costs/costs.hpp"
 #include "sim/plan/plan.hpp"
 #include "sim/timeline/timeline.hpp"
 
@@ -23,11 +26,22 @@ enum class MemoryTurn : std::uint8_t {
 /// What a task of a class does to one rank, and its turn in the place of the task.
 struct RankEffect {
   std::uint64_t change;  // of what the rank holds, modulo 2^64
+  std::uint32_t buffer;
   std::uint32_t rank;
   BufferKind kind;
   MemoryTurn turn;
   bool takes;
+
+  bool at_end() const { return turn == MemoryTurn::at_end; }
 };
+
+/// Orders what happens to a rank in one moment.
+inline std::uint64_t place_of(TaskId in_place_of, MemoryTurn turn) {
+  return std::uint64_t{in_place_of} * 4 + static_cast<std::uint64_t>(turn);
+}
+
+/// Whether activations are evicted.
+bool evicts(const Plan& plan);
 
 /// The effects of each work class on the buffers that weigh anything, side by side and in order.
 class RankEffects {
@@ -44,6 +58,9 @@ class RankEffects {
 
   const OfClass& of_class(std::uint32_t work) const { return classes_[work]; }
   const RankEffect& operator[](std::uint32_t effect) const { return effects_[effect]; }
+  std::span<const RankEffect> of(const OfClass& work) const {
+    return {effects_.data() + work.first, effects_.data() + work.last};
+  }
 
  private:
   std::vector<OfClass> classes_;
@@ -115,9 +132,9 @@ class MemoryEvents {
 
   MemoryEvent event_of(TaskId task, std::uint32_t effect, TaskId in_place_of,
                        MemoryTurn turn) const {
-    const bool ends = effects_[effect].turn == MemoryTurn::at_end;
-    return {ends ? timeline_.end[task] : timeline_.begin[task],
-            std::uint64_t{in_place_of} * 4 + static_cast<std::uint64_t>(turn), task, effect};
+    const bool ends = effects_[effect].at_end();
+    return {ends ? timeline_.end[task] : timeline_.begin[task], place_of(in_place_of, turn), task,
+            effect};
   }
 
   /// Calls `visit(event)` with what an action does, in order.
@@ -230,5 +247,48 @@ class MemoryEvents {
   RankEffects effects_;
   std::vector<Row> rows_;  // by rank
 };
+
+using HeldBytes = std::array<std::uint64_t, buffer_kinds>;  // indexed by BufferKind
+
+/// Memory that each rank holds for the whole run, by kind.
+std::vector<HeldBytes> bytes_for_whole_run(const Plan& plan, const Costs& costs);
+
+inline std::uint64_t sum_of(const HeldBytes& bytes) {
+  return std::accumulate(bytes.begin(), bytes.end(), std::uint64_t{0});
+}
+
+/// The memory of a rank after an event; at the start of the run there is none.
+struct Holding {
+  std::uint64_t bytes;
+  const HeldBytes& by_kind;
+  Time time;
+  TaskId task;  // the task of the event
+  bool takes;
+};
+
+/// Calls `visit(rank, holding)` with what each rank holds at the start and after each of its
+/// events. A rank may start again: what was visited of it before is void.
+template <class Visitor>
+void for_each_holding(const Plan& plan, const Costs& costs, const Timeline& timeline,
+                      Visitor visit) {
+  struct Held {
+    std::uint64_t bytes;
+    HeldBytes by_kind;
+  };
+  std::vector<Held> ranks(plan.ranks);
+  const std::vector<HeldBytes> whole_run = bytes_for_whole_run(plan, costs);
+  const auto start = [&](std::uint32_t rank) {
+    Held& held = ranks[rank] = {sum_of(whole_run[rank]), whole_run[rank]};
+    visit(rank, Holding{held.bytes, held.by_kind, {}, no_task, true});
+  };
+  MemoryEvents(plan, timeline, costs.bytes)
+      .for_each(start, [&](std::uint32_t rank, Time time, TaskId task, const RankEffect& effect) {
+        Held& held = ranks[rank];
+        // Unsigned arithmetic: a buffer given back in the moment it came may pass through zero.
+        held.bytes += effect.change;
+        held.by_kind[static_cast<std::size_t>(effect.kind)] += effect.change;
+        visit(rank, Holding{held.bytes, held.by_kind, time, task, effect.takes});
+      });
+}
 
 }  // namespace penstock
