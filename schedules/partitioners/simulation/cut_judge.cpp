@@ -72,6 +72,8 @@ Time duration_of(const WorkClass& work, std::uint32_t begin, std::uint32_t end,
   }
 }
 
+constexpr double max_picoseconds = 9e18;  // as `check_clock` has it
+
 /// How far each stage is in its order.
 struct Progress {
   std::uint32_t forwards = 0;
@@ -105,7 +107,8 @@ bool CutJudge::fits(std::span<const std::uint32_t> cuts) const {
 
 Time CutJudge::time_of(std::span<const std::uint32_t> cuts) {
   if (!fits(cuts)) return max_time;
-  return walk_ ? (*walk_)(cuts) : engine_(cuts);
+  const std::optional<Time> walked = walk_ ? (*walk_)(cuts) : std::nullopt;
+  return walked ? *walked : engine_(cuts);  // which refuses times that the clock cannot hold
 }
 
 bool CutJudge::take(std::span<const std::uint32_t> cuts, bool or_as_good, SimulatedCuts& best) {
@@ -199,7 +202,9 @@ void OneFOneBTimes::backward(const Step& step) {
       own.backward_link_free + times_.latency().picoseconds;
 }
 
-Time OneFOneBTimes::operator()(std::span<const std::uint32_t> cuts) {
+std::optional<Time> OneFOneBTimes::operator()(std::span<const std::uint32_t> cuts) {
+  const auto number = [](std::int64_t time) { return static_cast<double>(time); };
+  double all = 0;  // of a microbatch
   for (std::uint32_t s = 0; s < stages_; ++s) {
     state_[s] = {.forward = times_.forward(cuts[s], cuts[s + 1]).picoseconds,
                  .backward = times_.backward(cuts[s], cuts[s + 1]).picoseconds,
@@ -207,12 +212,16 @@ Time OneFOneBTimes::operator()(std::span<const std::uint32_t> cuts) {
                  .free = 0,
                  .forward_link_free = 0,
                  .backward_link_free = 0};
+    const Stage& own = state_[s];
+    all += number(own.forward) + number(own.backward) +
+           2 * (number(own.transfer) + number(times_.latency().picoseconds));
   }
+  if (all * microbatches_ > max_picoseconds) return std::nullopt;
   std::fill_n(arrivals_.begin(), microbatches_, 0);
   for (const Step& step : steps_) step.backward ? backward(step) : forward(step);
   std::int64_t last = 0;
   for (const Stage& stage : state_) last = std::max(last, stage.free);
-  return {last};
+  return Time{last};
 }
 
 }  // namespace penstock

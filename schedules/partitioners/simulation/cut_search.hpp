@@ -65,7 +65,8 @@ class OneFOneBTimes {
   /// The times must outlive it.
   OneFOneBTimes(const StageTimes& times, std::uint32_t stages, std::uint32_t microbatches);
 
-  Time operator()(std::span<const std::uint32_t> cuts);
+  /// Nothing when the clock may not hold the times.
+  std::optional<Time> operator()(std::span<const std::uint32_t> cuts);
 
  private:
   struct Step {
