@@ -7,7 +7,6 @@
 #include <string_view>
 #include <utility>
 
-
 namespace penstock {
 
 /// Never freed: a signal handler may be reading an entry.
