@@ -134,9 +134,7 @@ InterruptNote::InterruptNote(const std::string& text) { set(text); }
 
 InterruptNote::~InterruptNote() { interrupt_note = nullptr; }
 
-void InterruptNote::set(const std::string& text) {
-  interrupt_note = new std::string(": " + text);
-}
+void InterruptNote::set(const std::string& text) { interrupt_note = new std::string(": " + text); }
 
 InterruptsWait::InterruptsWait() {
   const sigset_t signals = interrupts();
