@@ -11,7 +11,7 @@
 
 namespace penstock {
 
-/// The words that hold so many bytes.
+/// How many words that many bytes take.
 constexpr std::size_t words_for(std::size_t bytes) {
   return (bytes + sizeof(std::uint64_t) - 1) / sizeof(std::uint64_t);
 }
