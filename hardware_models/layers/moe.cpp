@@ -90,14 +90,17 @@ void add_dispatch(LayerWork& work, const Mixture& mixture, const CellShape& shap
   const double number = mixture.outside * shape.activation_size;
   const double bytes = number * mixture.arriving * mixture.hidden;
   for (const Pass pass : {Pass::forward, Pass::backward_input}) {
-    work.kernels.push_back(vector_kernel(pass, 2 * bytes));
-    work.kernels.push_back(vector_kernel(pass, bytes + number * mixture.hidden));
+    for (const double moved : {2 * bytes, bytes + number * mixture.hidden}) {
+      work.kernels.push_back(vector_kernel(pass, moved));
+      work.kernels.back().routes = true;
+    }
     if (shape.expert == 1) continue;
     work.collectives.push_back({.pass = pass,
                                 .kind = CollectiveKind::all_to_all,
                                 .group = Group::expert,
                                 .bytes = bytes,
-                                .count = 2});
+                                .count = 2,
+                                .copies = mixture.arriving});
   }
   keep(work, 2 * bytes);
   work.weight_bytes = work.input_bytes + bytes;
@@ -132,7 +135,9 @@ LayerWork work(const LayerNumbers& numbers, const CellShape& shape) {
   keep(work, work.input_bytes);
   add_router(work, mixture, shape);
   add_dispatch(work, mixture, shape);
+  const std::size_t before = work.kernels.size();
   add_feed_forward(work, mixture.experts, shape);
+  for (std::size_t i = before; i < work.kernels.size(); ++i) work.kernels[i].grouped = true;
   add_shared(work, mixture, shape);
   add_residual(work, shape, mixture.hidden, false);
   add_tensor_group(work, mixture, shape);

@@ -99,6 +99,9 @@ struct Prices {
         demand(the_demand),
         collectives(demand, hardware) {}
 
+  double layer_us(const WorkClass& work, const Layer& layer) const {
+    return penstock::layer_us(work, layer, hardware) * demand.stretch;
+  }
   std::uint32_t stage_of(const WorkClass& work) const {
     return plan.model_stage[index(work.stage)];
   }
@@ -140,7 +143,7 @@ std::span<const LayerIndex> layers_of(const WorkClass& work, const Prices& price
 double layers_us(const WorkClass& work, const Prices& prices) {
   double sum_us = 0;
   for (const LayerIndex layer : layers_of(work, prices)) {
-    sum_us += layer_us(work, prices.model.layers[index(layer)], prices.hardware);
+    sum_us += prices.layer_us(work, prices.model.layers[index(layer)]);
   }
   return sum_us;
 }
@@ -148,7 +151,7 @@ double layers_us(const WorkClass& work, const Prices& prices) {
 /// The collectives of one layer of an action, by its share of the parameters.
 LayerTurn turn_of(const WorkClass& work, const Layer& layer, Prices& prices) {
   const StageDemand& stage = prices.demand.stages[prices.stage_of(work)];
-  LayerTurn turn{.compute_us = layer_us(work, layer, prices.hardware)};
+  LayerTurn turn{.compute_us = prices.layer_us(work, layer)};
   if (stage.parameter_bytes == 0) return turn;
   const double share = layer.parameter_bytes / stage.parameter_bytes;
   for (StageCollective one : collectives_of(work, stage)) {
@@ -167,7 +170,7 @@ double layers_in_turn_us(const WorkClass& work, std::uint32_t ahead, Prices& pri
     turns.push_back(turn_of(work, prices.model.layers[index(layer)], prices));
   }
   if (work.pass != Pass::forward) std::reverse(turns.begin(), turns.end());
-  return turns_us(turns, ahead, prices.demand.slows);
+  return turns_us(turns, ahead, prices.demand.slows, prices.demand.gathers_exposed);
 }
 
 double action_us(const WorkClass& work, Prices& prices) {

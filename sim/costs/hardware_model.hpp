@@ -119,6 +119,8 @@ struct Demand {
   // the time that those wait is charged.
   bool gathers_overlap = false;
   Interference slows = {};  // collectives of a pass and its work, where they overlap
+  double stretch = 1;          // of the time of layers, that many replicas cost
+  double gathers_exposed = 0;  // share of a pass's gathers that its layers wait for, prefetched or not
   // How many layers ahead of its turn the weights of a layer are gathered, where collectives
   // overlap; empty: a pass overlaps all of its collectives.
   std::optional<std::uint32_t> layers_ahead = {};

@@ -112,6 +112,14 @@ const Fields& parallel_fields() {
                                   "all-to-alls of experts overlap the compute of their pass, as "
                                   "frameworks do that interleave two microbatches; default: they "
                                   "are exposed, except in a fused overlap cell"),
+       field<&P::overlap_tensor>("overlap_tensor", truth(),
+                                 "gathers and scatters of tensor groups run behind products as far "
+                                 "as the stack hides them (hardware.stack, the default), or not at "
+                                 "all"),
+       field<&P::dispatcher>("dispatcher", words({"alltoall", "deduplicated"}),
+                             "how tokens reach experts: a copy for each expert, or one for each "
+                             "device and machine, as DeepEP and HybridEP send; default: as the "
+                             "stack does"),
        field<&P::scatter_gather>("scatter_gather", truth(),
                                  "each device of a tensor group sends its share of an activation "
                                  "to the next stage, where the group gathers it; without effect "

@@ -114,6 +114,8 @@ void spread_ranks(const Scenario& scenario, Layout& layout) {
   spec.context = degrees.context;
   spec.expert = degrees.expert;
   spec.overlaps_experts = degrees.overlaps_experts;
+  spec.overlaps_tensor = degrees.overlaps_tensor;
+  spec.deduplicates = degrees.deduplicates;
   seat_devices(scenario, spec);
 }
 

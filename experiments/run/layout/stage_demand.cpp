@@ -144,6 +144,8 @@ Demand demand_of(const Plan& plan, const ModelGraph& model, const Partition& par
                 .collectives_overlap = training.overlaps_sums,
                 .gathers_overlap = training.overlaps_gathers,
                 .slows = training.slows,
+                .stretch = training.stretch,
+                .gathers_exposed = training.gathers_exposed,
                 .layers_ahead = training.layers_ahead};
   const std::vector<StageSizes> sizes =
       stage_sizes(model, partition, training.layers_ahead.value_or(1) + 1);

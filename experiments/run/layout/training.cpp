@@ -11,6 +11,7 @@
 #include "experiments/run/layout/degrees.hpp"
 #include "experiments/run/layout/layout.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/random.hpp"
 #include "sim/order/placement.hpp"
 
 namespace penstock {
@@ -116,6 +117,22 @@ std::uint32_t zero_level(const Layout& layout) {
   return shares_weights(layout) ? layout.memory.zero : 0;
 }
 
+StackConstants stack_of(const Layout& layout) {
+  const auto& machine = layout.hardware.spec.machine;
+  return machine ? machine->device.stack : StackConstants{};
+}
+
+/// The time of an update besides its memory traffic.
+double optimizer_us(const Layout& layout) {
+  const bool trains = layout.memory.kept.optimizer > 0;
+  return layout.overheads.optimizer_us.value_or(trains ? stack_of(layout).step_us : 0);
+}
+
+/// What many replicas cost, each of which the others wait for.
+double stretch_of(const Layout& layout) {
+  return 1 + stack_of(layout).scale_loss * portable_log(double(layout.degrees.data)) / portable_log(2);
+}
+
 /// Memory traffic of the update in bytes per second; 0: the update takes the stated time.
 double update_bytes_per_s(const Layout& layout) {
   const auto& machine = layout.hardware.spec.machine;
@@ -166,7 +183,7 @@ Tail tail_of(const Layout& layout) {
   tail.gathers = zero == 1 || zero == 2;
   tail.across_ranks = layout.degrees.data == 1;
   // New weights are gathered after an update, even if the update takes no time.
-  tail.updates = layout.overheads.optimizer_us.value_or(0) > 0 || update_bytes_per_s(layout) > 0 ||
+  tail.updates = optimizer_us(layout) > 0 || update_bytes_per_s(layout) > 0 ||
                  tail.gathers;
   tail.ties = layout.tied_embedding_bytes > 0;
   return tail;
@@ -276,9 +293,7 @@ bool shares_weights(const Layout& layout) {
 }
 
 bool overlaps_gathers(const Layout& layout) {
-  const auto& machine = layout.hardware.spec.machine;
-  return layout.degrees.overlaps_gathers.value_or(machine &&
-                                                  machine->device.stack.overlaps_gathers);
+  return layout.degrees.overlaps_gathers.value_or(stack_of(layout).overlaps_gathers);
 }
 
 Extras extras_of(const Layout& layout) {
@@ -305,8 +320,10 @@ Training training_of(const Layout& layout) {
           .received_share = layout.degrees.scatters ? 1.0 / layout.degrees.tensor : 1,
           .overlaps_sums = layout.degrees.overlaps_sums,
           .overlaps_gathers = overlaps_gathers(layout),
+          .stretch = stretch_of(layout),
+          .gathers_exposed = stack_of(layout).gathers_exposed,
           .slows = {layout.conditions.compute_slowdown, layout.conditions.transfer_slowdown},
-          .optimizer_us = layout.overheads.optimizer_us.value_or(0),
+          .optimizer_us = optimizer_us(layout),
           .update_bytes_per_s = update_bytes_per_s(layout),
           .tied_embedding_bytes = layout.tied_embedding_bytes,
           .context_bytes = layout.memory.context_bytes,
