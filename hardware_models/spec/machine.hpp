@@ -67,6 +67,7 @@ struct StackConstants {
   double tensor_hidden = 0;
   double experts_hidden = 0;
   double gathers_exposed = 0;  // share of ZeRO-3's gathers that computing waits for, prefetched or not
+  double sums_exposed = 0;     // share of replicas' collectives that a step waits for, overlapped or not
   double step_us = 0;          // of a step, besides memory traffic of the update
   double scale_loss = 0;       // time that computing takes more with each doubling of the replicas
 };

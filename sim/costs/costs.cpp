@@ -296,6 +296,29 @@ void hide_gathers(const Prices& prices, Costs& costs) {
   }
 }
 
+/// An update waits for a share of its stage's reductions and gathers where these overlap computing.
+void expose_sums(const Prices& prices, Costs& costs) {
+  const Demand& demand = prices.demand;
+  const auto overlaps = [&](Pass pass) {
+    return pass == Pass::gather_weights ? demand.gathers_overlap : demand.collectives_overlap;
+  };
+  std::map<std::pair<std::uint32_t, Stage>, Time> carried;  // by rank and stage
+  const std::vector<WorkClass>& classes = prices.plan.classes;
+  for (std::size_t c = 0; c < classes.size(); ++c) {
+    const WorkClass& work = classes[c];
+    const bool sums = work.pass == Pass::reduce_gradient || work.pass == Pass::reduce_early ||
+                      work.pass == Pass::gather_weights;
+    if (!sums || !overlaps(work.pass)) continue;
+    carried[{index(prices.plan.link(work.resource).from), work.stage}] += costs.duration[c];
+  }
+  for (std::size_t c = 0; c < classes.size(); ++c) {
+    if (classes[c].pass != Pass::update) continue;
+    const auto found = carried.find({classes[c].resource, classes[c].stage});
+    if (found == carried.end()) continue;
+    costs.duration[c] += checked_time(demand.sums_exposed * to_us(found->second));
+  }
+}
+
 /// Ensures that later sums of durations and sizes cannot overflow.
 void check_totals(const Plan& plan, const Costs& costs) {
   std::vector<double> count(plan.classes.size());
@@ -335,6 +358,7 @@ Costs price(const Plan& plan, const ModelGraph& model, const Partition& partitio
     }
   }
   fuse_durations(prices, costs.duration);
+  if (demand.sums_exposed > 0) expose_sums(prices, costs);
   if (demand.gathers_overlap) hide_gathers(prices, costs);
   check_totals(plan, costs);
   return costs;

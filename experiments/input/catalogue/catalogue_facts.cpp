@@ -358,6 +358,9 @@ const std::vector<Field>& stack_constants() {
       field<&C::gathers_exposed>("gathers_exposed", part,
                                  "share of ZeRO-3's gathers that computing waits for, though they "
                                  "are prefetched"),
+      field<&C::sums_exposed>("sums_exposed", part,
+                              "share of the collectives of replicas, overlapped with computing, "
+                              "that still lengthens a step: they take cores and bandwidth"),
       field<&C::step_us>("step_us", any_us(), "of a step, besides memory traffic of the update"),
       field<&C::scale_loss>("scale_loss", part,
                             "time that computing takes more with each doubling of the replicas")};

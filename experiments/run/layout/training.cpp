@@ -321,6 +321,7 @@ Training training_of(const Layout& layout) {
           .overlaps_sums = layout.degrees.overlaps_sums,
           .overlaps_gathers = overlaps_gathers(layout),
           .stretch = stretch_of(layout),
+          .sums_exposed = stack_of(layout).sums_exposed,
           .gathers_exposed = stack_of(layout).gathers_exposed,
           .slows = {layout.conditions.compute_slowdown, layout.conditions.transfer_slowdown},
           .optimizer_us = optimizer_us(layout),
