@@ -97,6 +97,7 @@ RooflineTimes::RooflineTimes(const HardwareSpec& spec)
       tensor_(spec.tensor),
       context_(spec.context),
       expert_(spec.expert),
+      expert_tensor_(spec.expert_tensor),
       devices_(spec.ranks * spec.devices_per_rank),
       collectives_(spec.collectives),
       overlaps_experts_(spec.overlaps_experts) {}
@@ -158,21 +159,23 @@ DeviceUse RooflineTimes::single_pass_use(const Layer& layer, Pass pass, bool sel
   return use;
 }
 
-/// Tensor groups are innermost; a context group has one device of each tensor group, an expert
-/// group one of each context group.
+GroupPlace RooflineTimes::place_of(Group group) const {
+  switch (group) {
+    case Group::tensor:
+      return {tensor_, 1, devices_};
+    case Group::context:
+      return {context_, tensor_, devices_};
+    case Group::expert_tensor:
+      return {expert_tensor_, 1, devices_};
+    default:
+      return {expert_, expert_tensor_, devices_};
+  }
+}
+
 double RooflineTimes::group_us(const Collective& collective) const {
-  std::uint64_t devices = tensor_;
-  std::uint64_t stride = 1;
-  if (collective.group != Group::tensor) {
-    devices = context_;
-    stride = tensor_;
-  }
-  if (collective.group == Group::expert) {
-    devices = expert_;
-    stride = tensor_ * context_;
-  }
-  if (devices == 1) return 0;
-  const Members members = members_of(machine_, {devices, stride, devices_});
+  const GroupPlace place = place_of(collective.group);
+  if (place.devices == 1) return 0;
+  const Members members = members_of(machine_, place);
   const CollectiveCall call{collective.kind, collective.bytes, members,
                             reach_of(machine_, members)};
   return collective_us(call, collectives_);

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "hardware_models/collectives/registry.hpp"
+#include "hardware_models/links/groups.hpp"
 #include "hardware_models/spec/hardware_spec.hpp"
 #include "hardware_models/spec/machine.hpp"
 #include "sim/model/work.hpp"
@@ -57,6 +58,7 @@ class RooflineTimes {
   double single_pass_us(const Layer& layer, Pass pass, bool selected_only) const;
   double collectives_us(const Layer& layer, Pass pass, bool selected_only, double kernels_us) const;
   DeviceUse single_pass_use(const Layer& layer, Pass pass, bool selected_only) const;
+  GroupPlace place_of(Group group) const;
   double group_us(const Collective& collective) const;
 
   Machine machine_;
@@ -64,6 +66,7 @@ class RooflineTimes {
   std::uint64_t tensor_;
   std::uint64_t context_;
   std::uint64_t expert_;
+  std::uint64_t expert_tensor_;
   std::uint64_t devices_;  // over all ranks
   CollectiveChoice collectives_;
   bool overlaps_experts_;

@@ -130,7 +130,7 @@ TEST_CASE("starter: what is given is what the layout has") {
   const json document = json::parse(starter.text);
   CHECK(document.at(json::json_pointer("/model/sequence")) == 8192);
   CHECK(document.at(json::json_pointer("/model/microbatch")) == 2);
-  CHECK(layout.microbatches * layout.microbatch * layout.data * layout.expert == 96);
+  CHECK(layout.microbatches * layout.microbatch * layout.data == 96);
 }
 
 TEST_CASE("starter: the batch of a training command stays, its degrees do not") {
@@ -154,8 +154,8 @@ TEST_CASE("starter: degrees divide heads, experts and devices") {
                     .global_batch = 48};
   std::set<std::uint32_t> tensors, pipelines, experts;
   for (const LayoutChoice& choice : space_of(task, {}).degrees) {
-    CHECK(choice.tensor * choice.pipeline * choice.data * choice.expert == 48);
-    CHECK(choice.microbatches * choice.microbatch * choice.data * choice.expert == 48);
+    CHECK(choice.tensor * choice.pipeline * choice.data * choice.context == 48);
+    CHECK(choice.microbatches * choice.microbatch * choice.data == 48);
     tensors.insert(choice.tensor);
     pipelines.insert(choice.pipeline);
     experts.insert(choice.expert);
