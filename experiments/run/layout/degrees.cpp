@@ -84,10 +84,10 @@ std::string divisors_text(std::uint64_t number, std::uint64_t most) {
   throw InputError(
       "/parallel/expert",
       fmt::format("{}{} does not divide the {} of tensor {} x context {} x data {}. Experts divide "
-                  "these devices and add none: expert may be {}, or data {} (data x expert), which "
-                  "is what a scenario means whose experts multiplied the devices",
+                  "these devices and add none: set expert to one of {}; or, where experts used to "
+                  "multiply the devices, /parallel/data to {} (data x expert)",
                   parallel.expert, shared > 1 ? fmt::format(" x expert_tensor {}", shared) : "",
-                  all, parallel.tensor, parallel.context, data,
+                  counted(all, "device"), parallel.tensor, parallel.context, data,
                   divisors_text(all / std::gcd(all, shared), parallel.expert),
                   std::uint64_t{data} * parallel.expert));
 }

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <rapidcheck.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -101,14 +103,14 @@ TEST_CASE("a group of experts that nothing states as whole is noted") {
 
 TEST_CASE("experts that would add devices are refused with what divides, and with the data meant") {
   CHECK(refusal(with(1, 1, 4, {"/parallel/expert=8"})) ==
-        "/parallel/expert: 8 does not divide the 4 of tensor 1 x context 1 x data 4. Experts divide "
-        "these devices and add none: expert may be 1, 2, 4, or data 32 (data x expert), which is "
-        "what a scenario means whose experts multiplied the devices");
+        "/parallel/expert: 8 does not divide the 4 devices of tensor 1 x context 1 x data 4. Experts "
+        "divide these devices and add none: set expert to one of 1, 2, 4; or, where experts used to "
+        "multiply the devices, /parallel/data to 32 (data x expert)");
   CHECK(refusal(with(1, 1, 32, {"/parallel/expert=8"})) == "accepted");
   CHECK(refusal(with(4, 1, 2, {"/parallel/expert=8", "/parallel/expert_tensor=2"}))
-            .starts_with("/parallel/expert: 8 x expert_tensor 2 does not divide the 8 of tensor 4 x "
-                         "context 1 x data 2. Experts divide these devices and add none: expert may "
-                         "be 1, 2, 4, or data 16 "));
+            .starts_with("/parallel/expert: 8 x expert_tensor 2 does not divide the 8 devices of "
+                         "tensor 4 x context 1 x data 2. Experts divide these devices and add none: "
+                         "set expert to one of 1, 2, 4; "));
   CHECK(refusal(with(4, 1, 2, {"/parallel/expert_tensor=3"})) ==
         "/parallel/expert_tensor: 3 does not divide tensor 4: devices that share an expert are part "
         "of a tensor group; it may be 1, 2, 4");
