@@ -152,8 +152,12 @@ TEST_CASE("starter: degrees divide heads, experts and devices") {
                     .heads = 12,
                     .experts = 4,
                     .global_batch = 48};
-  std::set<std::uint32_t> tensors, pipelines, experts;
+  std::set<std::uint32_t> tensors, pipelines, experts, spanning;
   for (const LayoutChoice& choice : space_of(task, {}).degrees) {
+    const std::uint32_t replicas = choice.data * choice.context;
+    CHECK(choice.tensor * replicas % (choice.expert * choice.expert_tensor.value_or(1)) == 0);
+    CHECK((choice.expert_tensor || replicas % choice.expert == 0));
+    if (replicas == 1 && choice.tensor == 4) spanning.insert(choice.expert);
     CHECK(choice.tensor * choice.pipeline * choice.data * choice.context == 48);
     CHECK(choice.microbatches * choice.microbatch * choice.data == 48);
     tensors.insert(choice.tensor);
@@ -163,6 +167,12 @@ TEST_CASE("starter: degrees divide heads, experts and devices") {
   CHECK(tensors == std::set<std::uint32_t>{1, 2, 4});  // 3, 6 and 12 do not divide a machine of 8
   CHECK(pipelines == std::set<std::uint32_t>{1, 2, 3, 4, 6, 8, 12, 16, 24});
   CHECK(experts == std::set<std::uint32_t>{1, 2, 4});
+  CHECK(spanning == std::set<std::uint32_t>{1, 2, 4});  // whole experts within a tensor group
+  const Restrictions split({"/parallel/expert_tensor=4"}, "--only");
+  for (const LayoutChoice& choice : space_of(task, {.only = split}).degrees) {
+    CHECK(choice.tensor == 4);
+    CHECK_FALSE(choice.expert_tensor);
+  }
 }
 
 TEST_CASE("starter: what cannot be is refused with its reason") {
