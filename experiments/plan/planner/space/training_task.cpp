@@ -126,7 +126,8 @@ ordered_json parallel_section(const TrainingTask& task, const LayoutChoice& choi
       {"context", choice.context},
       {"expert", choice.expert},
       {"sequence", choice.tensor > 1 && choice.sequence_parallel}};
-  if (choice.expert_tensor) section["expert_tensor"] = *choice.expert_tensor;
+  // Stated even as the default: a training command may state another.
+  if (task.experts > 1) section["expert_tensor"] = choice.expert_tensor.value_or(choice.tensor);
   return section;
 }
 
