@@ -13,6 +13,7 @@
 #include "experiments/plan/planner/plan_report.hpp"
 #include "experiments/plan/planner/space/layout_choice.hpp"
 #include "experiments/plan/planner/space/layout_space.hpp"
+#include "experiments/run/layout/training.hpp"
 #include "experiments/run/run.hpp"
 #include "schedules/partitioners/registry.hpp"
 #include "sim/base/error.hpp"
@@ -304,7 +305,7 @@ TEST_CASE("planner: experts are laid out as chosen, whatever the training comman
     const Restrictions only({"/parallel/tensor=4", std::string("/parallel/expert_tensor=") + shared,
                              "/parallel/expert=2"},
                             "--only");
-    const LayoutPlan plan = plan_layouts(task, catalogue, {.best = 3, .space = {.only = only}});
+    const LayoutPlan plan = plan_layouts(task, catalogue, {.space = {.only = only}, .best = 3});
     REQUIRE_FALSE(plan.fitting.empty());
     for (const JudgedLayout& layout : plan.fitting) {
       const RunResult result =
