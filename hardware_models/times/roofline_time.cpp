@@ -97,6 +97,7 @@ RooflineTimes::RooflineTimes(const HardwareSpec& spec)
       tensor_(spec.tensor),
       context_(spec.context),
       expert_(spec.expert),
+      expert_tensor_(spec.expert_tensor),
       devices_(spec.ranks * spec.devices_per_rank),
       collectives_(spec.collectives),
       overlaps_experts_(spec.overlaps_experts),
@@ -166,7 +167,8 @@ double RooflineTimes::hidden_share(const Collective& collective, const Members& 
   if (collective.kind == CollectiveKind::all_to_all) {
     return overlaps_experts_ ? 1 : stack.experts_hidden;
   }
-  const bool split = collective.group == Group::tensor && shards && members.machines() == 1;
+  const bool of_tensors = collective.group == Group::tensor || collective.group == Group::expert_tensor;
+  const bool split = of_tensors && shards && members.machines() == 1;
   return split && overlaps_tensor_ ? stack.tensor_hidden : 0;
 }
 
@@ -181,20 +183,17 @@ DeviceUse RooflineTimes::single_pass_use(const Layer& layer, Pass pass, bool sel
   return use;
 }
 
-/// Tensor groups are innermost; a context group has one device of each tensor group, an expert
-/// group one of each context group.
 Members RooflineTimes::group_of(const Collective& collective) const {
-  std::uint64_t devices = tensor_;
-  std::uint64_t stride = 1;
-  if (collective.group != Group::tensor) {
-    devices = context_;
-    stride = tensor_;
+  switch (collective.group) {
+    case Group::tensor:
+      return members_of(machine_, {tensor_, 1, devices_});
+    case Group::context:
+      return members_of(machine_, {context_, tensor_, devices_});
+    case Group::expert_tensor:
+      return members_of(machine_, {expert_tensor_, 1, devices_});
+    default:
+      return members_of(machine_, {expert_, expert_tensor_, devices_});
   }
-  if (collective.group == Group::expert) {
-    devices = expert_;
-    stride = tensor_ * context_;
-  }
-  return members_of(machine_, {devices, stride, devices_});
 }
 
 double RooflineTimes::group_us(const Collective& collective, const Members& members) const {

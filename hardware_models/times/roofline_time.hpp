@@ -3,6 +3,7 @@
 #include <string>
 
 #include "hardware_models/collectives/registry.hpp"
+#include "hardware_models/links/groups.hpp"
 #include "hardware_models/spec/hardware_spec.hpp"
 #include "hardware_models/spec/machine.hpp"
 #include "sim/model/work.hpp"
@@ -69,6 +70,7 @@ class RooflineTimes {
   std::uint64_t tensor_;
   std::uint64_t context_;
   std::uint64_t expert_;
+  std::uint64_t expert_tensor_;
   std::uint64_t devices_;  // over all ranks
   CollectiveChoice collectives_;
   bool overlaps_experts_;

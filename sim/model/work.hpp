@@ -43,7 +43,7 @@ enum class CollectiveKind : std::uint8_t {
 };
 
 /// The kind of parallelism that forms the group.
-enum class Group : std::uint8_t { tensor, context, expert };
+enum class Group : std::uint8_t { tensor, context, expert, expert_tensor };
 
 /// A collective inside a layer, and how often it runs in sequence.
 struct Collective {

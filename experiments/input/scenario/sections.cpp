@@ -19,6 +19,7 @@ ParallelSection degrees_of(const TrainingCommand& command) {
   parallel.tensor = command.tensor.value_or(1);
   parallel.context = command.context.value_or(1);
   parallel.expert = command.expert.value_or(1);
+  parallel.expert_tensor = command.expert_tensor;
   parallel.sequence = command.sequence_parallel.value_or(false);
   parallel.scatter_gather = command.scatter_gather.value_or(false);
   parallel.overlap_gathers = command.overlap_gathers;
@@ -93,7 +94,20 @@ const Fields& parallel_fields() {
        turned(field<&P::chunks>("chunks", whole(1, 65'536), "stages a rank"),
               {"Chunks per rank", 1, 8}),
        field<&P::tensor>("tensor", degree), field<&P::data>("data", degree),
-       field<&P::context>("context", degree), field<&P::expert>("expert", degree),
+       field<&P::context>("context", degree),
+       field<&P::expert>("expert", degree,
+                         "devices that share the experts of a layer, out of those of tensor x "
+                         "context x data; they add no device"),
+       field<P>("expert_tensor", or_null(degree),
+                "devices that share an expert; default: tensor where expert divides data x "
+                "context, else 1, so that expert groups span tensor groups",
+                [](const json& value, P& parallel) {
+                  if (value.is_null()) {
+                    parallel.expert_tensor.reset();
+                  } else {
+                    parallel.expert_tensor = value.get<std::uint32_t>();
+                  }
+                }),
        field<&P::sequence>("sequence", truth(),
                            "sequence parallelism: shards norms and dropout along the sequence"),
        field<&P::overlap_sums>("overlap_sums", truth(),

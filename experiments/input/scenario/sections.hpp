@@ -25,6 +25,8 @@ struct ParallelSection {
   std::optional<std::uint32_t> data = 1;  // empty: as many as the devices allow
   std::uint32_t context = 1;
   std::uint32_t expert = 1;
+  // Devices that share an expert; the default is `tensor` where `expert` divides data x context.
+  std::optional<std::uint32_t> expert_tensor;
   bool sequence = false;  // shards norms and dropout along the sequence
   // Overlap gradient reduction with compute; the default is true.
   std::optional<bool> overlap_sums;

@@ -30,8 +30,7 @@ class KeptParameters {
   KeptParameters(const StageSizes& sizes, const std::vector<Rank>& ranks, const Training& training)
       : whole_(sizes.parameter_bytes), zero_(training.zero) {
     for (const SharedParameters& one : sizes.parameters) {
-      const Holders holders{one.copies, static_cast<double>(training.data), ranks};
-      share_ += one.bytes / holders.count();
+      share_ += one.bytes / holders_of(one, training.data, ranks).count();
     }
   }
 
