@@ -153,7 +153,7 @@ std::string gigabytes(double bytes) { return fmt::format("{:.4g} GB", bytes * 1e
 std::string numbers_of(const Device& device) {
   std::string peaks;
   for (const auto& [precision, flops] : device.peak_flops) {
-    peaks += fmt::format("{}{} {:.4g}", peaks.empty() ? "" : ", ", precision, flops * 1e-12);
+    peaks += fmt::format("{}{} {:.5g}", peaks.empty() ? "" : ", ", precision, flops * 1e-12);
   }
   return fmt::format("{} TFLOP/s dense; {} at {}/s", peaks, gigabytes(device.memory_bytes),
                      gigabytes(device.memory_bandwidth_bytes_per_s));

@@ -135,7 +135,7 @@ Fields peak_fields() {
       "dense, without sparsity, a second, by precision; fp32 stands for the vector units "
       "too",
       {}};
-  for (const char* precision : {"fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"}) {
+  for (const char* precision : {"fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "fp4", "int8"}) {
     fields.fields.push_back(fact({precision, any_rate()}));
   }
   return fields;

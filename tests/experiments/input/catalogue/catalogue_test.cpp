@@ -161,7 +161,7 @@ TEST_CASE("catalogue: every machine carries a pipeline from any of its devices t
     }
     CHECK(hardware->peak_flops() > 0.0);
   }
-  CHECK(machines == 14);
+  CHECK(machines == 25);
 }
 
 TEST_CASE("catalogue: a file is refused with the place of its fault and what would be right") {
