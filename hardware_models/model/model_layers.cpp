@@ -183,6 +183,13 @@ Layer layer_of(const BlockSpec& block, const CellShape& shape, const LayerWork& 
 
 }  // namespace
 
+bool has_experts(const ModelSpec& spec) {
+  const auto has = [](const LayerSpec& part) { return part.numbers.contains("experts"); };
+  return std::any_of(spec.blocks.begin(), spec.blocks.end(), [&](const BlockSpec& block) {
+    return std::any_of(block.parts.begin(), block.parts.end(), has);
+  });
+}
+
 LayerWork work_of(const BlockSpec& block, const CellShape& shape, const Operators& operators) {
   LayerWork work = part_of(block.parts.front(), shape, operators, false);
   for (std::size_t part = 1; part < block.parts.size(); ++part) {

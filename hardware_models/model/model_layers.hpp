@@ -11,6 +11,9 @@
 
 namespace penstock {
 
+/// Whether any layer of the model has experts.
+bool has_experts(const ModelSpec& spec);
+
 /// What of a block is recomputed before its backward.
 enum class RecomputeScope : std::uint8_t {
   nothing,

@@ -331,8 +331,11 @@ Stack stack_of(const CatalogueItem& item, std::string_view device) {
   set_open_shares(facts, stack.constants);
   stack.constants.name = item.name;
   stack.known_device = document["devices"].contains(std::string(device));
-  stack.spread_of = reason_of(facts["spread"]);
-  facts.erase("spread");
+  for (const char* key : {"spread", "spread_tensor", "spread_narrow", "spread_experts"}) {
+    if (facts.contains(key)) stack.spreads[key] = {facts[key]["value"], reason_of(facts[key])};
+    facts.erase(key);
+  }
+  facts.erase("fitted_devices");
   facts.erase("attention");        // a name: the speeds are those of the device
   facts.erase("overlap_gathers");  // the default of a key of the scenario
   for (const auto& [name, fact] : facts.items()) note(fact, name, stack.provenance);

@@ -89,12 +89,20 @@ struct Provenance {
   std::vector<std::string> assumed;
 };
 
+/// How far published step times lie from predicted ones.
+struct StackSpread {
+  double value = 0;
+  std::string because;  // the rows behind it, or why it is assumed
+};
+
 /// What a framework makes of one device.
 struct Stack {
   StackConstants constants;
   std::optional<double> kernel_issue_us;
-  double spread = 0;      // relative standard deviation of published step times around predicted
-  std::string spread_of;  // the rows behind it, or why it is assumed
+  // Relative standard deviations of published step times around predicted ones: of all runs, and of
+  // those with tensor groups, narrow products or experts where theirs is stated.
+  std::map<std::string, StackSpread> spreads;
+  std::uint64_t fitted_devices = 0;  // most of a run behind the constants; 0: unknown
   bool known_device = false;  // the stack lists the device; otherwise its constants are general
   Provenance provenance;
 };

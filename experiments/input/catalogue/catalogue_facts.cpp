@@ -373,7 +373,10 @@ const Fields& stack_fields() {
     Fields all{"", within<&S::constants>(stack_constants())};
     all.fields.push_back(
         field<&S::kernel_issue_us>("kernel_issue_us", meaning(number(0, 1e6), "microseconds")));
-    all.fields.push_back(field<&S::spread>("spread", number(1e-6, 2)));
+    for (const char* key : {"spread", "spread_tensor", "spread_narrow", "spread_experts"}) {
+      all.fields.push_back({key, number(1e-6, 2)});
+    }
+    all.fields.push_back(field<&S::fitted_devices>("fitted_devices", whole(1, 1'000'000)));
     for (Field& one : all.fields) one = constant(std::move(one));
     return all;
   }();

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -10,6 +11,7 @@
 #include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/formats/reading/read_model_file.hpp"
 #include "experiments/input/scenario/section_parts.hpp"
+#include "hardware_models/model/model_layers.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
 
@@ -148,13 +150,30 @@ std::string cost_model_of(const std::string& name, const HardwareSpec& spec) {
 
 constexpr const char* none = "none";
 
+/// The newest stack of a family: "megatron" means the last of "megatron-2021", "megatron-2024".
+const CatalogueItem* newest_of(const Catalogue& catalogue, const std::string& family) {
+  const CatalogueItem* newest = nullptr;
+  for (const auto& [name, item] : catalogue) {
+    const std::string year = name.starts_with(family + "-") ? name.substr(family.size() + 1) : "";
+    const bool dated = year.size() == 4 && year.find_first_not_of("0123456789") == std::string::npos;
+    if (item.is == "stack" && dated) newest = &item;  // names ascend
+  }
+  return newest;
+}
+
+/// A stack by its name, with or without its year; nullptr: there is none.
+const CatalogueItem* stack_named(const Catalogue& catalogue, const std::string& name) {
+  const CatalogueItem* item = find_item(catalogue, "stack", name);
+  return item != nullptr ? item : newest_of(catalogue, name);
+}
+
 /// The stack that a scenario means without naming one; empty: none.
 std::string usual_stack(const Scenario& scenario) {
   const HardwareSection& hardware = scenario.hardware;
   const bool stated = hardware.efficiency || hardware.memory_efficiency;
   const bool profiled = !hardware.profile.empty() || hardware.name == "measured";
   if (stated || profiled || !scenario.model.by_kind()) return "";
-  return scenario.memory.zero >= 2 ? "fsdp-eager" : "megatron";
+  return scenario.memory.zero >= 2 ? "fsdp-compiled" : "megatron-bridge";
 }
 
 const CatalogueItem* stack_item(const Scenario& scenario, const Catalogue& catalogue) {
@@ -162,9 +181,9 @@ const CatalogueItem* stack_item(const Scenario& scenario, const Catalogue& catal
   if (stated == none) return nullptr;
   if (stated.empty()) {
     const std::string usual = usual_stack(scenario);
-    return usual.empty() ? nullptr : find_item(catalogue, "stack", usual);
+    return usual.empty() ? nullptr : stack_named(catalogue, usual);
   }
-  if (const CatalogueItem* item = find_item(catalogue, "stack", stated)) return item;
+  if (const CatalogueItem* item = stack_named(catalogue, stated)) return item;
   refuse_hardware(scenario, "stack",
                   unknown_text(fmt::format("name \"{}\"", stated), stated,
                                std::string(none) + ", " + names_of_items(catalogue, "stack")));
@@ -287,6 +306,33 @@ const CatalogueItem* machine_item(const Scenario& scenario, const std::string& n
                               machines, devices));
 }
 
+/// Devices that the scenario states, in any way.
+double stated_devices(const Scenario& scenario) {
+  const ParallelSection& parallel = scenario.parallel;
+  if (scenario.hardware.devices) return *scenario.hardware.devices;
+  return double(parallel.pipeline.value_or(1)) * parallel.tensor * parallel.context *
+         parallel.data.value_or(1);
+}
+
+/// The widest of the spreads of runs like this one, wider still on more devices than any run had.
+StackSpread spread_of(const Scenario& scenario, const Stack& stack) {
+  constexpr double beyond = 1.5;
+  const std::array of_kind{std::pair{"spread_tensor", scenario.parallel.tensor > 1},
+                           std::pair{"spread_narrow", recipe_of(scenario.model.dtype.value_or("")) != nullptr},
+                           std::pair{"spread_experts", has_experts(scenario.model.spec)}};
+  StackSpread widest = stack.spreads.at("spread");
+  for (const auto& [key, applies] : of_kind) {
+    const auto found = stack.spreads.find(key);
+    if (!applies || found == stack.spreads.end()) continue;
+    if (found->second.value > widest.value) widest = found->second;
+  }
+  if (stack.fitted_devices == 0 || stated_devices(scenario) <= double(stack.fitted_devices)) {
+    return widest;
+  }
+  return {widest.value * beyond, fmt::format("{}; {} times as wide beyond the {} devices of these runs",
+                                             widest.because, beyond, stack.fitted_devices)};
+}
+
 /// Gives the device of the hardware the constants of the scenario's stack: the named one, or
 /// the usual one of its kind of training if that lists the device. Notes which, and how sure its
 /// step times are. Throws InputError for an unknown name.
@@ -300,8 +346,9 @@ void take_stack(const Scenario& scenario, const Catalogue& catalogue, Hardware& 
   take_own(scenario.hardware.stack, device.stack);
   if (stack.kernel_issue_us) device.kernel_issue_us = *stack.kernel_issue_us;
   hardware.notes.push_back(note_of(scenario, stack, device));
+  const StackSpread spread = spread_of(scenario, stack);
   hardware.confidence =
-      Confidence{stack.spread, stack.spread_of,
+      Confidence{spread.value, spread.because,
                  provenance_on(find_item(catalogue, "device", device.name), stack)};
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "experiments/input/files/table.hpp"
+#include "hardware_models/model/model_layers.hpp"
 #include "hardware_models/spec/model_spec.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/limits.hpp"
@@ -42,14 +43,6 @@ std::uint64_t replicas_for_experts(const ParallelSection& parallel) {
   if (!parallel.expert_tensor) return lacking(parallel.context, parallel.expert);
   return lacking(std::uint64_t{parallel.tensor} * parallel.context,
                  std::uint64_t{parallel.expert} * *parallel.expert_tensor);
-}
-
-/// Whether any layer of the model has experts.
-bool has_experts(const ModelSpec& spec) {
-  const auto has = [](const LayerSpec& part) { return part.numbers.contains("experts"); };
-  return std::any_of(spec.blocks.begin(), spec.blocks.end(), [&](const BlockSpec& block) {
-    return std::any_of(block.parts.begin(), block.parts.end(), has);
-  });
 }
 
 /// Refuses degrees of experts for a model without any.
