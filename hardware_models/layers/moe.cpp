@@ -99,8 +99,9 @@ void add_dispatch(LayerWork& work, const Mixture& mixture, const CellShape& shap
                                 .bytes = bytes,
                                 .count = 2});
   }
-  keep(work, 2 * bytes);
-  work.weight_bytes = work.input_bytes + bytes;
+  const double inputs = bytes * shape.kept_share();  // of experts
+  keep(work, inputs + bytes);
+  work.weight_bytes = work.input_bytes + inputs;
 }
 
 void add_shared(LayerWork& work, const Mixture& mixture, const CellShape& shape) {

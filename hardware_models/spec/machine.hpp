@@ -56,6 +56,10 @@ struct StackConstants {
   bool computes_masked = false;   // its attention also computes scores that the mask hides
   double vector_passes = 1;       // passes over the data of memory-bound kernels, over the fewest
   bool overlaps_gathers = false;  // gathers new weights during the next step's first forwards
+  // Inputs of products with weights that run in a low precision are kept in that precision.
+  bool keeps_narrow = false;
+  // Products add to kept gradients and leave a placeholder gradient of each shape of weights.
+  bool leaves_placeholders = false;
 };
 
 /// What one device can do, and its overheads.

@@ -338,6 +338,8 @@ const Fields& stack_fields() {
        constant(field<&S::constants, &C::computes_masked>("computes_masked", truth())),
        constant(field<&S::constants, &C::vector_passes>("vector_passes", number(0.1, 100))),
        constant(field<&S::constants, &C::overlaps_gathers>("overlap_gathers", truth())),
+       constant(field<&S::constants, &C::keeps_narrow>("keeps_narrow", truth())),
+       constant(field<&S::constants, &C::leaves_placeholders>("leaves_placeholders", truth())),
        constant(
            field<&S::kernel_issue_us>("kernel_issue_us", meaning(number(0, 1e6), "microseconds"))),
        constant(field<&S::spread>("spread", share))}};
