@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <array>
 
 #include "hardware_models/layers/building/building.hpp"
@@ -61,13 +60,11 @@ void add_loss(LayerWork& work, const LayerNumbers& numbers, const CellShape& sha
   } else {
     add_loss_by_steps(work, bytes);
   }
-  const bool fused = numbers.is("fused_loss");
-  // A fused loss keeps its softmax alone, as Megatron's fused_vocab_parallel_cross_entropy does.
-  work.kept_bytes += fused ? bytes.softmax : stated + copied;
+  work.kept_bytes += stated + copied;
   work.pending_weight_bytes = stated;
-  // The logits, or their gradient, which a fused loss makes in place of the softmax. Steps of their
-  // own hold the gradients of the loss and of the softmax at once.
-  work.workspace_bytes += fused ? stated : 2 * bytes.softmax;
+  // The gradient of the logits, which a fused loss makes in place of the softmax. Steps of their
+  // own hold that of the loss and that of the softmax at once.
+  work.workspace_bytes += numbers.is("fused_loss") ? stated : 2 * bytes.softmax;
   if (shape.tensor == 1) return;
   // The maximum logit, the sum of exponentials and the target logit.
   work.collectives.push_back({.pass = Pass::forward,
@@ -95,10 +92,7 @@ LayerWork work(const LayerNumbers& numbers, const CellShape& shape) {
   for (Kernel& kernel : work.kernels) kernel.narrows = false;  // logits keep their precision
   add_loss(work, numbers, shape, shape.tokens() * columns);
   work.kept_selective_bytes = work.kept_bytes;
-  const double of_loss = work.workspace_bytes;
   enter_tensor_group(work, shape, hidden);
-  // The gathered input is gone when a fused loss is computed.
-  if (numbers.is("fused_loss")) work.workspace_bytes = std::max(of_loss, work.workspace_bytes - of_loss);
   return work;
 }
 

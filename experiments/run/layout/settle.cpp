@@ -13,6 +13,7 @@
 #include "experiments/run/layout/cut.hpp"
 #include "experiments/run/layout/layout.hpp"
 #include "experiments/run/layout/layout_model.hpp"
+#include "experiments/run/layout/logits.hpp"
 #include "experiments/run/layout/order.hpp"
 #include "experiments/run/layout/pipeline_ranks.hpp"
 #include "experiments/run/layout/training.hpp"
@@ -275,6 +276,7 @@ Layout settle(const Scenario& scenario, const SettleOptions& options) {
     layout.shape = shape_of(scenario.model, layout);
     layout.spec = scenario.model.spec;
     layout.model = model_of(scenario, layout.batch, layout.shape, options.layers);
+    free_logits(layout, layout.model);
     check_measured_stages(scenario, layout);
     layout.partition = cut_model(scenario, layout);
     layout.tied_embedding_bytes = scenario.model.tied_embedding_bytes;
