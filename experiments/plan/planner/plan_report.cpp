@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <numeric>
-#include <tuple>
 #include <nlohmann/json.hpp>
 
 #include "experiments/input/files/json_output.hpp"
@@ -166,8 +165,7 @@ std::vector<bool> pareto_front(const std::vector<JudgedLayout>& layouts) {
   std::vector<std::size_t> fastest_first(layouts.size());
   std::iota(fastest_first.begin(), fastest_first.end(), std::size_t{0});
   std::stable_sort(fastest_first.begin(), fastest_first.end(), [&](std::size_t a, std::size_t b) {
-    const Trial &one = layouts[a].trial, &other = layouts[b].trial;
-    return std::tie(one.makespan, one.peak_bytes) < std::tie(other.makespan, other.peak_bytes);
+    return layouts[a].trial.makespan < layouts[b].trial.makespan;
   });
   std::vector<bool> front(layouts.size());
   std::uint64_t least = UINT64_MAX;

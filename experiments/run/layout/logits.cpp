@@ -24,10 +24,14 @@ void free_logits(const Layout& layout, ModelGraph& model) {
   const double size = layout.shape.activation_size;
   for (Layer& layer : model.layers) {
     const double logits = logits_of(layer);
-    // A head that keeps fewer bytes has no softmax in fp32, or is recomputed.
-    if (logits == 0 || layer.stash_bytes < logits * (size + float_bytes)) continue;
-    layer.stash_bytes -= logits * size;
-    layer.freed_by_input_bytes = std::max(0.0, layer.freed_by_input_bytes - logits * size);
+    // A head that keeps fewer bytes has no softmax in fp32; a recomputed one restores both.
+    const double both = logits * (size + float_bytes);
+    if (logits > 0 && layer.stash_bytes >= both) {
+      layer.stash_bytes -= logits * size;
+      layer.freed_by_input_bytes = std::max(0.0, layer.freed_by_input_bytes - logits * size);
+    } else if (logits > 0 && layer.recomputed_bytes >= both) {
+      layer.recomputed_bytes -= logits * size;
+    }
   }
 }
 
