@@ -28,7 +28,7 @@ void note_sums(RunResult& result) {
   const bool sums = shares_weights(layout) && layout.schedule.has_backward();
   if (layout.degrees.overlaps_sums || !sums) return;
   result.notes.emplace_back(
-      layout.memory.zero < 2
+      layout.memory.zero < 2 || (layout.memory.zero == 2 && result.training.whole_gradients)
           ? "gradients are reduced after a rank's last backward (/parallel/overlap_sums)"
           : "each pass waits for its own collectives (/parallel/overlap_sums)");
 }
@@ -39,7 +39,8 @@ void note_replicas(RunResult& result) {
   if (layout.degrees.data == 1 || !layout.chance.differs_among_replicas()) return;
   result.chance_among_replicas = true;
   const bool in_passes =
-      layout.memory.zero == 3 || (layout.memory.zero == 2 && !result.training.overlaps_sums);
+      layout.memory.zero == 3 || (layout.memory.zero == 2 && !result.training.overlaps_sums &&
+                                  !result.training.whole_gradients);
   if (in_passes) {
     result.notes.push_back(
         fmt::format("with ZeRO-{} passes of data replicas would wait for each other; this is not "
@@ -79,20 +80,32 @@ void add_weights(RunResult& result) {
 
 /// The finding for a rank that runs out of memory, and when it first did.
 Finding out_of_memory(const RunResult& result, Rank rank, Time first, std::uint64_t capacity) {
-  const std::uint64_t peak = result.report->ranks[index(rank)].memory.bytes;
+  const std::uint64_t needed = result.memory[index(rank)].interval.least;
+  const std::uint64_t reserved = result.layout.memory.reserved_bytes();
   const TimeUnit unit = unit_for(result.report->makespan);
+  const std::string apart =
+      reserved == 0 ? "" : fmt::format(" ({} reserved)", bytes_of_rank_text(reserved, capacity));
   return {"out_of_memory", rank, first,
-          fmt::format("rank {} needs {} of {}: {} over from {} {} on", index(rank),
-                      bytes_of_rank_text(peak, capacity), bytes_of_rank_text(capacity, capacity),
-                      bytes_of_rank_text(peak - capacity, capacity), time_text(first, unit),
-                      unit.name)};
+          fmt::format("rank {} needs {} of {}{}: {} over from {} {} on", index(rank),
+                      bytes_of_rank_text(needed, capacity), bytes_of_rank_text(capacity, capacity),
+                      apart, bytes_of_rank_text(needed - (capacity - reserved), capacity),
+                      time_text(first, unit), unit.name)};
 }
 
-/// Adds a finding for each rank of a finished run that needs more memory than it has.
+void judge_memory(RunResult& result) {
+  const MemoryJudge judge = judge_of(result.layout);
+  for (const RankReport& rank : result.report->ranks) {
+    const PeakInterval interval = judge.interval(rank.memory);
+    result.memory.push_back({interval, judge.word(interval)});
+  }
+}
+
+/// Adds a finding for each rank of a finished run that does not fit in its memory.
 void add_memory_findings(RunResult& result) {
   const auto& capacity = result.layout.memory.capacity_bytes;
   if (!capacity) return;
-  const auto first = first_above(*result.plan, result.costs, result.timeline, *capacity);
+  const auto first = first_above(*result.plan, result.costs, result.timeline,
+                                 *result.layout.memory.largest_peak_bytes());
   for (Rank rank : Numbers<Rank>(result.plan->ranks)) {
     if (!first[index(rank)]) continue;
     result.findings.push_back(out_of_memory(result, rank, *first[index(rank)], *capacity));
@@ -153,6 +166,7 @@ void add_report(RunResult& result) {
     result.first_iteration_us = to_us(makespan) + *layout.overheads.warm_up_us;
   }
   add_weights(result);
+  judge_memory(result);
   add_memory_findings(result);
 }
 
@@ -233,6 +247,16 @@ RunResult run_in_phases(Chain& chain, const Layout& layout, const RunOptions& op
 }
 
 }  // namespace
+
+JudgedMemory worst_memory(const RunResult& result) {
+  JudgedMemory worst;
+  for (const JudgedMemory& one : result.memory) {
+    worst.interval.least = std::max(worst.interval.least, one.interval.least);
+    worst.interval.most = std::max(worst.interval.most, one.interval.most);
+    worst.word = std::max(worst.word, one.word);
+  }
+  return worst;
+}
 
 std::string bytes_of_rank_text(std::uint64_t bytes, std::uint64_t capacity) {
   constexpr double gib = 1073741824.0;

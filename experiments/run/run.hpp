@@ -32,6 +32,12 @@ struct RunOptions {
   OnProgress on_progress = {};  // of these draws
 };
 
+/// How much memory a rank needs, and whether it has that.
+struct JudgedMemory {
+  PeakInterval interval;
+  std::optional<MemoryWord> word;  // empty: the capacity is unknown
+};
+
 /// A finished run, or why it could not finish.
 struct RunResult {
   std::string title;  // "1f1b, 4 ranks, 8 microbatches"
@@ -46,6 +52,7 @@ struct RunResult {
   Demand demand;  // as priced
   Timeline timeline;
   std::optional<Report> report;
+  std::vector<JudgedMemory> memory;       // by rank
   std::vector<MeasuredRow> profile_rows;  // rows that layers take their times from
   std::optional<double> peak_flops;       // per device, if known
   Throughput throughput;
@@ -68,6 +75,9 @@ RunResult run(Layout layout, const RunOptions& options = {});
 
 /// The same by a chain, which has what earlier runs made.
 RunResult run(Chain& chain, Layout layout, const RunOptions& options = {});
+
+/// That of the rank that needs most.
+JudgedMemory worst_memory(const RunResult& result);
 
 /// Bytes for ranks of this capacity: in GiB if the capacity is at least one GiB.
 std::string bytes_of_rank_text(std::uint64_t bytes, std::uint64_t capacity);

@@ -80,7 +80,7 @@ Conditions conditions_for(const Layout& layout, const Plan& plan, const Hardware
   Conditions conditions = layout.conditions;
   conditions.network = network_of(plan, hardware);
   if (layout.memory.policy == MemoryPolicy::stall) {
-    conditions.stall_above_bytes = layout.memory.capacity_bytes;
+    conditions.stall_above_bytes = layout.memory.usable_bytes();
   }
   return conditions;
 }

@@ -74,7 +74,7 @@ bool StashSearch::step(const Peaks& peaks) {
   bool any = false;
   for (std::size_t stage = 0; stage < left_.size(); ++stage) {
     const bool over = std::any_of(ranks_[stage].begin(), ranks_[stage].end(), [&](Rank rank) {
-      return peaks[index(rank)] > *layout_.memory.capacity_bytes;
+      return peaks[index(rank)] > *layout_.memory.largest_peak_bytes();
     });
     if (!over || left_[stage] == 0) continue;
     --left_[stage];
@@ -88,7 +88,7 @@ void StashSearch::give_up(const Peaks& plain, const Peaks& peaks) {
   for (std::size_t stage = 0; stage < left_.size(); ++stage) {
     const bool in_vain = std::any_of(ranks_[stage].begin(), ranks_[stage].end(), [&](Rank rank) {
       const std::uint64_t peak = peaks[index(rank)];
-      return peak > *layout_.memory.capacity_bytes && peak >= plain[index(rank)];
+      return peak > *layout_.memory.largest_peak_bytes() && peak >= plain[index(rank)];
     });
     if (in_vain) left_[stage] = codec_.formats.size();
   }

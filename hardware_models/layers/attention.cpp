@@ -100,8 +100,11 @@ void add_projections(LayerWork& work, const Heads& heads, const CellShape& shape
   add_dense(work, {tokens, values, heads.hidden}, shape.activation_size);
   count_dense_flops(work, heads.hidden * (heads.projected() + heads.size * heads.queries),
                     tokens_of_all(shape));
-  work.kept_bytes = work.input_bytes + number * (heads.own_projected() + values);
-  work.weight_bytes = work.input_bytes + number * values;
+  const double input = work.input_bytes * shape.kept_share();
+  // The attention kernel keeps its output too.
+  const double cast = shape.kept_share() < 1 ? number * values * shape.kept_share() : 0;
+  work.kept_bytes = input + number * (heads.own_projected() + values) + cast;
+  work.weight_bytes = input + (cast > 0 ? cast : number * values);
   work.pending_weight_bytes = number * (heads.own_projected() + heads.hidden);
   work.workspace_bytes = number * heads.own_projected();
 }

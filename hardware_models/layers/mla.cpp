@@ -55,7 +55,7 @@ void add_down(LayerWork& work, const Latent& latent, const CellShape& shape) {
   const double latents = latent.queries + latent.keys + latent.rope;
   add_dense(work, {tokens, latent.hidden, latents}, shape.activation_size);
   add_vector(work, 2 * number * latent.norms(), 3 * number * latent.norms());
-  work.kept_bytes += number * (latents + latent.norms());
+  work.kept_bytes += number * (latents + latent.norms() * shape.kept_share());
   work.pending_weight_bytes += number * latents;
 }
 
@@ -67,9 +67,13 @@ void add_up(LayerWork& work, const Latent& latent, double heads, const CellShape
   add_dense(work, {tokens, from, heads * latent.key}, shape.activation_size);
   add_dense(work, {tokens, latent.keys, heads * expanded}, shape.activation_size);
   add_dense(work, {tokens, heads * latent.value, latent.hidden}, shape.activation_size);
-  work.kept_bytes += number * heads * (2 * latent.key + 2 * latent.value);
-  work.weight_bytes =
-      work.input_bytes + number * (latent.queries + latent.keys + heads * latent.value);
+  // The attention kernel keeps its output too.
+  const double share = shape.kept_share();
+  const double cast = share < 1 ? heads * latent.value * share : 0;
+  const double output = cast > 0 ? cast : heads * latent.value;
+  work.kept_bytes += number * (heads * (2 * latent.key + 2 * latent.value) + cast);
+  work.weight_bytes = work.input_bytes * share +
+                      number * ((latent.queries + latent.keys) * share + output);
   work.pending_weight_bytes += number * (heads * (latent.key + expanded) + latent.hidden);
   work.workspace_bytes += number * heads * (latent.key + expanded);
 }
@@ -81,8 +85,9 @@ LayerWork work(const LayerNumbers& numbers, const CellShape& shape) {
   work.parameters = latent.down() + latent.norms() + latent.up(numbers["heads"]);
   work.active_parameters = work.parameters;
   work.held_parameters = latent.down() + latent.norms() + latent.up(heads);
-  work.input_bytes = work.output_bytes = work.kept_bytes =
+  work.input_bytes = work.output_bytes =
       shape.tokens_outside_tensor() * latent.hidden * shape.activation_size;
+  work.kept_bytes = work.input_bytes * shape.kept_share();
   count_dense_flops(work, latent.down() + latent.up(numbers["heads"]), tokens_of_all(shape));
   add_down(work, latent, shape);
   add_up(work, latent, heads, shape);

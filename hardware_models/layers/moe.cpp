@@ -112,8 +112,9 @@ void add_dispatch(LayerWork& work, const Mixture& mixture, const CellShape& shap
                                 .count = 2,
                                 .copies = mixture.arriving});
   }
-  keep(work, 2 * bytes);
-  work.weight_bytes = work.input_bytes + bytes;
+  const double inputs = bytes * shape.kept_share();  // of experts
+  keep(work, inputs + bytes);
+  work.weight_bytes = work.input_bytes + inputs;
 }
 
 void add_shared(LayerWork& work, const Mixture& mixture, const CellShape& shape) {

@@ -70,6 +70,10 @@ struct StackConstants {
   double sums_exposed = 0;     // share of replicas' collectives that a step waits for, overlapped or not
   double step_us = 0;          // of a step, besides memory traffic of the update
   double scale_loss = 0;       // time that computing takes more with each doubling of the replicas
+  // Inputs of products with weights that run in a low precision are kept in that precision.
+  bool keeps_narrow = false;
+  // Products add to kept gradients and leave a placeholder gradient of each shape of weights.
+  bool leaves_placeholders = false;
 };
 
 /// What one device can do, and its overheads.

@@ -43,6 +43,7 @@ struct CellShape {
   double microbatch = 1;       // examples of a replica
   double slices = 1;           // cells per microbatch
   double activation_size = 2;  // bytes per value
+  double kept_size = 2;        // of those, where kept as the input of a product with weights
   double parameter_size = 2;
   double tensor = 1;
   double context = 1;
@@ -54,6 +55,8 @@ struct CellShape {
 
   /// Devices that share one expert.
   double tensor_of_experts() const { return expert_tensor.value_or(tensor); }
+  /// What is kept of the input of a product with weights, over its size.
+  double kept_share() const { return kept_size / activation_size; }
   /// Tokens of a cell on one device, before tensor parallelism.
   double tokens() const { return sequence * microbatch / slices / context; }
   /// The same where only sequence parallelism applies, such as norms.

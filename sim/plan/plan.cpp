@@ -56,7 +56,7 @@ std::string_view name(BufferKind kind) {
   constexpr std::array<std::string_view, buffer_kinds> names{
       "parameters", "stash",    "receive",        "gradient",  "gradients",
       "optimizer",  "versions", "pending weight", "workspace", "recomputed",
-      "context",    "reserve",  "stash for I"};
+      "context",    "stash for I"};
   return names[static_cast<std::size_t>(kind)];
 }
 

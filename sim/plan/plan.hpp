@@ -42,18 +42,15 @@ enum class BufferKind : std::uint8_t {
   workspace,         // temporary memory of an action
   recomputed,        // restored by R, until the end of B or W; from F on without an R
   context,           // for the whole run, once per rank: per-device overhead
-  reserve,           // for the whole run, once per rank: lost to the allocator
   input_stash,       // what only B or I needs of an activation: from F to their end
 };
-constexpr std::size_t buffer_kinds = 13;
+constexpr std::size_t buffer_kinds = 12;
 
 /// "parameters", "pending weight".
 std::string_view name(BufferKind kind);
 
 /// Belongs to a rank as a whole; the stage of such a buffer class is meaningless.
-constexpr bool is_of_rank(BufferKind kind) {
-  return kind == BufferKind::context || kind == BufferKind::reserve;
-}
+constexpr bool is_of_rank(BufferKind kind) { return kind == BufferKind::context; }
 
 /// Held from the start of the run to its end.
 constexpr bool for_whole_run(BufferKind kind) {

@@ -23,9 +23,9 @@ WorkClasses::WorkClasses(const Placement& placement, bool has_backward, const Ex
       }
     }
   }
-  for (const BufferKind kind : {BufferKind::context, BufferKind::reserve}) {
-    if (!extras.has(kind)) continue;
-    for (Rank rank : Numbers<Rank>(placement.ranks())) add_buffer(kind, Stage{0}, rank);
+  if (!extras.has(BufferKind::context)) return;
+  for (Rank rank : Numbers<Rank>(placement.ranks())) {
+    add_buffer(BufferKind::context, Stage{0}, rank);
   }
 }
 

@@ -260,7 +260,6 @@ class NaiveSystem {
       }
     }
     if (has(BufferKind::context)) held += std::llrint(system_.training.context_bytes);
-    if (has(BufferKind::reserve)) held += std::llrint(system_.training.reserve_bytes);
     return held;
   }
 

@@ -184,7 +184,7 @@ Extras random_extras(const Placement& placement, std::size_t stages) {
   if (one_in(2)) extras.recomputing = {random_stages(stages), one_in(3), one_in(3)};
   for (const BufferKind kind :
        {BufferKind::pending_weight, BufferKind::workspace, BufferKind::recomputed,
-        BufferKind::weight_gradients, BufferKind::context, BufferKind::reserve}) {
+        BufferKind::weight_gradients, BufferKind::context}) {
     extras.holds[static_cast<std::size_t>(kind)] = one_in(2);
   }
   extras.holds[static_cast<std::size_t>(BufferKind::optimizer)] =
@@ -216,7 +216,6 @@ Training random_training(const Extras& extras, Wildness wildness) {
   }
   if (one_in(2)) training.gathered_bytes = below(3) * 700;
   training.context_bytes = below(3) * 900;
-  training.reserve_bytes = below(3) * 1300;
   training.optimizer_us = random_us(wildness);
   training.tied_embedding_bytes = below(3) * 1100;
   return training;

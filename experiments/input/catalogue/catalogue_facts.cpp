@@ -355,6 +355,10 @@ const std::vector<Field>& stack_constants() {
                                 "share of the experts' all-to-alls that runs behind other work"),
       field<&C::overlaps_gathers>("overlap_gathers", truth(),
                                   "new weights arrive behind the first forwards of a step"),
+      field<&C::keeps_narrow>("keeps_narrow", truth(),
+                              "inputs of products in a low precision are kept in it"),
+      field<&C::leaves_placeholders>("leaves_placeholders", truth(),
+                                     "products leave a placeholder gradient of each shape"),
       field<&C::gathers_exposed>("gathers_exposed", part,
                                  "share of ZeRO-3's gathers that computing waits for, though they "
                                  "are prefetched"),

@@ -278,12 +278,16 @@ const Fields& memory_fields() {
                                   "with zero=3: how many layers ahead of its turn a layer is "
                                   "gathered; default 1 for layers by kind; layers that state their "
                                   "times overlap with all collectives of their pass"),
+       field<&M::whole_gradients>("whole_gradients", truth(),
+                                  "with zero=2 and 3: each replica keeps whole gradients until "
+                                  "its last microbatch, as FSDP in a pipeline does; false reduces "
+                                  "them after each backward; default: true in a pipeline"),
        field<&M::context_bytes>("context_bytes", bytes(),
                                 "per-device overhead: context and communication buffers; default: "
                                 "that of the machine"),
        field<&M::reserve>("reserve", number(0, 1),
-                          "share of capacity_bytes lost to the allocator; default: that of the "
-                          "machine")}};
+                          "share of capacity_bytes that the allocator cannot use, shown apart from "
+                          "the peak; default: that of the machine")}};
   return fields;
 }
 
@@ -294,6 +298,9 @@ MemorySection read_memory(const nlohmann::json& section, const MemorySection& us
   for (const char* key : {"gathered_bytes", "prefetch_layers"}) {
     if (memory.zero == 3 || !section.contains(key)) continue;
     throw InputError(fmt::format("/memory/{}", key), fmt::format("{} needs zero=3", key));
+  }
+  if (section.contains("whole_gradients") && memory.zero < 2) {
+    throw InputError("/memory/whole_gradients", "whole_gradients needs zero=2 or zero=3");
   }
   return memory;
 }

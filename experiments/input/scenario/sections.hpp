@@ -95,6 +95,7 @@ struct MemorySection {
   std::uint32_t zero = 0;
   std::optional<double> gathered_bytes;          // of parameters at a time, with ZeRO-3
   std::optional<std::uint32_t> prefetch_layers;  // gathered ahead, with ZeRO-3
+  std::optional<bool> whole_gradients;           // until the last microbatch, with ZeRO-2 and -3
   std::optional<double> context_bytes;           // default: the machine's device
   std::optional<double> reserve;                 // of the capacity; same default
 };

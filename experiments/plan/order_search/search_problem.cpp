@@ -125,10 +125,8 @@ class StageReader {
 OrderProblem empty_problem(const Layout& layout) {
   OrderProblem problem;
   problem.microbatches = layout.microbatches;
-  const std::int64_t all =
-      layout.memory.capacity_bytes
-          ? static_cast<std::int64_t>(std::min<std::uint64_t>(*layout.memory.capacity_bytes, never))
-          : never;
+  const std::int64_t all = static_cast<std::int64_t>(
+      std::min<std::uint64_t>(layout.memory.largest_peak_bytes().value_or(never), never));
   problem.capacity.assign(layout.placement.ranks(), all);
   problem.updates.assign(layout.placement.ranks(), 0);
   for (const Stage stage : chain_of(layout)) {

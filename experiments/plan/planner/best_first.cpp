@@ -19,8 +19,8 @@ BestFirst::BestFirst(const PlanBase& base, const LayoutSpace& space, const Plann
     : base_(base), space_(space), options_(options), frames_(base, space, options.space.only) {}
 
 bool BestFirst::may_fit(double bytes) const {
-  const auto& capacity = base_.settled.memory.capacity_bytes;
-  return options_.simulates_all || !capacity || bytes <= static_cast<double>(*capacity) + 1;
+  const auto largest = base_.settled.memory.largest_peak_bytes();
+  return options_.simulates_all || !largest || bytes <= static_cast<double>(*largest) + 1;
 }
 
 bool BestFirst::may_fit(const LayoutFrame& frame, std::uint32_t zero) const {
@@ -206,7 +206,7 @@ void BestFirst::take(const Item& item, Outcome outcome) {
   }
   if (!outcome.judged) return;
   ++plan_.simulated;
-  if (!outcome.judged->trial.fits()) {
+  if (!outcome.judged->trial.may_fit()) {
     plan_.too_large.push_back(std::move(*outcome.judged));
     return;
   }
@@ -225,8 +225,10 @@ void BestFirst::keep(JudgedLayout judged) {
     return;
   }
   known_.emplace(judged.trial.timeline_hash, plan_.fitting.size());
-  const double us = to_us(judged.trial.makespan);
-  best_us_.insert(std::upper_bound(best_us_.begin(), best_us_.end(), us), us);
+  if (judged.trial.fits()) {
+    const double us = to_us(judged.trial.makespan);
+    best_us_.insert(std::upper_bound(best_us_.begin(), best_us_.end(), us), us);
+  }
   plan_.fitting.push_back(std::move(judged));
 }
 

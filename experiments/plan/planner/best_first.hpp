@@ -111,8 +111,8 @@ class BestFirst {
   Holdings holdings_;
   std::priority_queue<Item, std::vector<Item>, Later> queue_;
   std::clock_t begin_ = std::clock();
-  std::vector<double> best_us_;  // of different fitting layouts, ascending
-  std::unordered_multimap<std::uint64_t, std::size_t> known_;  // fitting layouts by timeline
+  std::vector<double> best_us_;  // of different layouts that fit, ascending
+  std::unordered_multimap<std::uint64_t, std::size_t> known_;  // layouts that fit or may fit
   LayoutPlan plan_;
 };
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
 #include <nlohmann/json.hpp>
 
 #include "experiments/input/files/json_output.hpp"
@@ -30,16 +31,17 @@ std::string speed_text(const Trial& trial, std::uint32_t devices) {
 std::string table_text(const LayoutPlan& plan, std::size_t best, std::size_t ties) {
   const bool tokens = plan.fitting.front().trial.tokens_per_s.has_value();
   TableRows rows{{"", "step time", "slower", tokens ? "tokens/s/device" : "samples/s", "memory",
-                  "front", "tie", "layout"}};
+                  "fit", "front", "tie", "layout"}};
   const std::vector<bool> front = pareto_front(plan.fitting);
   for (std::size_t i = 0; i < std::min(best, plan.fitting.size()); ++i) {
     const JudgedLayout& one = plan.fitting[i];
     rows.push_back({std::to_string(i + 1), step_text(one),
                     i == 0 ? "" : percent_text(slower_than(one, plan.fitting.front())),
                     speed_text(one.trial, plan.task.devices), bytes_text(one.trial.peak_bytes),
+                    one.trial.fits() ? "" : std::string(text(*one.trial.word)),
                     front[i] ? "*" : "", i < ties && ties > 1 ? "=" : "", text_of(one.choice)});
   }
-  return aligned(rows, {7});
+  return aligned(rows, {8});
 }
 
 std::string rules_text(const LayoutPlan& plan) {
@@ -113,6 +115,9 @@ ordered_json layout_json(const JudgedLayout& one, const LayoutPlan& plan, bool f
           {"samples_per_s", one.trial.samples_per_s},
           {"tokens_per_s", or_null(one.trial.tokens_per_s)},
           {"peak_memory_bytes", one.trial.peak_bytes},
+          {"memory",
+           {{"word", or_null(one.trial.word, [](MemoryWord word) { return text(word); })},
+            {"peak_interval_bytes", {one.trial.interval.least, one.trial.interval.most}}}},
           {"devices", plan.task.devices},
           {"on_front", front},
           {"tie", tie}};
@@ -158,11 +163,17 @@ std::string closest_text(const LayoutPlan& plan) {
 }
 
 std::vector<bool> pareto_front(const std::vector<JudgedLayout>& layouts) {
-  std::vector<bool> front;
+  std::vector<std::size_t> fastest_first(layouts.size());
+  std::iota(fastest_first.begin(), fastest_first.end(), std::size_t{0});
+  std::stable_sort(fastest_first.begin(), fastest_first.end(), [&](std::size_t a, std::size_t b) {
+    return layouts[a].trial.makespan < layouts[b].trial.makespan;
+  });
+  std::vector<bool> front(layouts.size());
   std::uint64_t least = UINT64_MAX;
-  for (const JudgedLayout& one : layouts) {
-    front.push_back(one.trial.peak_bytes < least);
-    least = std::min(least, one.trial.peak_bytes);
+  for (const std::size_t i : fastest_first) {
+    const std::uint64_t bytes = layouts[i].trial.peak_bytes;
+    front[i] = bytes < least;
+    least = std::min(least, bytes);
   }
   return front;
 }
@@ -178,7 +189,10 @@ std::size_t ties_of(const LayoutPlan& plan, const StepInterval& known) {
   const double best_us = to_us(plan.fitting.front().trial.makespan);
   return static_cast<std::size_t>(std::count_if(
       plan.fitting.begin(), plan.fitting.end(),
-      [&](const JudgedLayout& one) { return meets(to_us(one.trial.makespan), best_us, known); }));
+      [&](const JudgedLayout& one) {
+        return one.trial.fits() == plan.fitting.front().trial.fits() &&
+               meets(to_us(one.trial.makespan), best_us, known);
+      }));
 }
 
 std::string plan_text(const LayoutPlan& plan, std::size_t best, const StepInterval& known,

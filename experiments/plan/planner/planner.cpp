@@ -60,9 +60,11 @@ Trial measured(const Layout& layout, const Simulated& run) {
   trial.makespan = makespan(priced.plan, timeline);
   trial.capacity_bytes = layout.memory.capacity_bytes;
   trial.timeline_hash = hash_of(priced.plan, timeline);
-  for (const MemoryPeak& peak : memory_peaks(priced.plan, priced.costs, timeline)) {
-    trial.peak_bytes = std::max(trial.peak_bytes, peak.bytes);
-  }
+  const auto peaks = memory_peaks(priced.plan, priced.costs, timeline);
+  for (const MemoryPeak& peak : peaks) trial.peak_bytes = std::max(trial.peak_bytes, peak.bytes);
+  const MemoryJudge judge = judge_of(layout);
+  trial.interval = judge.interval(peaks);
+  trial.word = judge.word(trial.interval);
   const Throughput throughput = throughput_of(layout, priced.plan, trial.makespan, peak_flops);
   trial.samples_per_s = throughput.samples_per_s;
   trial.tokens_per_s = throughput.tokens_per_s;
@@ -176,6 +178,7 @@ bool lacks_memory(const LayoutPlan& plan) {
 }
 
 bool is_better(const JudgedLayout& one, const JudgedLayout& other) {
+  if (one.trial.fits() != other.trial.fits()) return one.trial.fits();
   return std::tie(one.trial.makespan, one.trial.peak_bytes, one.number) <
          std::tie(other.trial.makespan, other.trial.peak_bytes, other.number);
 }
@@ -183,7 +186,7 @@ bool is_better(const JudgedLayout& one, const JudgedLayout& other) {
 bool are_equal(const JudgedLayout& one, const JudgedLayout& other) {
   return one.trial.timeline_hash == other.trial.timeline_hash &&
          one.trial.makespan == other.trial.makespan &&
-         one.trial.peak_bytes == other.trial.peak_bytes &&
+         one.trial.peak_bytes == other.trial.peak_bytes && one.trial.word == other.trial.word &&
          degrees_of(one.choice) == degrees_of(other.choice);
 }
 

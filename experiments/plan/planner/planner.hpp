@@ -12,6 +12,7 @@
 #include "experiments/input/scenario/scenario.hpp"
 #include "experiments/plan/planner/space/layout_space.hpp"
 #include "experiments/plan/planner/space/training_task.hpp"
+#include "experiments/run/layout/device_memory.hpp"
 #include "hardware_models/links/wiring.hpp"
 #include "sim/base/time.hpp"
 
@@ -22,14 +23,15 @@ struct Trial {
   Time makespan{};
   std::uint64_t peak_bytes = 0;  // of the worst rank
   std::optional<std::uint64_t> capacity_bytes;
+  PeakInterval interval;           // of the rank that needs most
+  std::optional<MemoryWord> word;  // empty: the capacity is unknown
   std::uint64_t timeline_hash = 0;  // of what runs when and where
   double samples_per_s = 0;
   std::optional<double> tokens_per_s;
   std::string refusal;  // why it cannot run; empty if it can
 
-  bool fits() const {
-    return refusal.empty() && (!capacity_bytes || peak_bytes <= *capacity_bytes);
-  }
+  bool fits() const { return refusal.empty() && word.value_or(MemoryWord::fits) == MemoryWord::fits; }
+  bool may_fit() const { return refusal.empty() && word != MemoryWord::does_not_fit; }
 };
 
 /// Simulates a layout, with the result of `run` and without its report. Layouts with the same
@@ -67,7 +69,8 @@ struct TooLarge {
 struct LayoutPlan {
   TrainingTask task;
   std::optional<double> spread;  // relative standard deviation of step times, where it is known
-  // Simulated, each once; fastest first, equal ones with less memory first.
+  // Simulated, each once: those that fit before those that may fit; fastest first, equal ones with
+  // less memory first.
   std::vector<JudgedLayout> fitting;
   std::vector<JudgedLayout> too_large;  // simulated, least memory first
   std::optional<TooLarge> least;        // of those excluded by their memory without simulation

@@ -31,9 +31,11 @@ std::string fastest_text(const Trial& trial, const LayoutChoice& choice) {
   const char* unit = trial.tokens_per_s ? "tokens" : "samples";
   const std::string of =
       trial.capacity_bytes ? " of " + bytes_text(*trial.capacity_bytes) : std::string();
-  return fmt::format("fastest: {} {}/s: {}; worst rank {}{}",
+  const std::string word =
+      trial.word == MemoryWord::may_fit ? ", " + std::string(text(*trial.word)) : std::string();
+  return fmt::format("fastest: {} {}/s: {}; worst rank {}{}{}",
                      speed < 1000 ? fmt::format("{:.4g}", speed) : fmt::format("{:.0f}", speed),
-                     unit, text_of(choice), bytes_text(trial.peak_bytes), of);
+                     unit, text_of(choice), bytes_text(trial.peak_bytes), of, word);
 }
 
 ordered_json small_model() {

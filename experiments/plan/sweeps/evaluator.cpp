@@ -93,10 +93,9 @@ SweepOutcome outcome_of(const RunResult& result, const std::vector<std::string>&
 }
 
 bool exceeds_memory(const Layout& layout, const SweepResult& result) {
-  for (const std::uint64_t bytes : result.peak_memory_bytes) {
-    if (layout.memory.capacity_bytes && bytes > *layout.memory.capacity_bytes) return true;
-  }
-  return false;
+  const auto largest = layout.memory.largest_peak_bytes();
+  return std::any_of(result.peak_memory_bytes.begin(), result.peak_memory_bytes.end(),
+                     [&](std::uint64_t bytes) { return largest && bytes > *largest; });
 }
 
 /// A number of bytes in a file of the system; the most where there is none, as in "max".

@@ -64,17 +64,20 @@ ResultPage run_page(const Scenario& scenario, const RunResult& result) {
                               {"idle, ms", "makespan without busy", true},
                               {"idle, %", "of the makespan", true},
                               {"peak memory, GiB", "largest memory", true},
+                              {"fit", "fits, may fit or does not fit", false},
                               {"actions", "actions", true}},
                   .rows = {},
                   .detail = {}};
   const double makespan_ms = to_us(result.report->makespan) / 1000;
   for (const RankReport& rank : result.report->ranks) {
     const double idle_ms = to_us(rank.idle) / 1000;
+    const std::optional<MemoryWord> word = result.memory[page.rows.size()].word;
     page.rows.push_back({{std::to_string(page.rows.size())},
                          number_cell(to_us(rank.busy) / 1000),
                          number_cell(idle_ms),
                          number_cell(makespan_ms > 0 ? 100 * idle_ms / makespan_ms : 0),
                          number_cell(static_cast<double>(rank.memory.bytes) / gibibyte_of_page),
+                         {std::string(word ? text(*word) : "")},
                          {std::to_string(rank.actions)}});
   }
   return page;

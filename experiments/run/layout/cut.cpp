@@ -52,9 +52,8 @@ void add_layout(const Layout& layout, std::uint32_t stages, CutProblem& problem)
   if (kept.parameter > 0) {
     problem.state_factor = 1 + kept.gradient / kept.parameter + kept.optimizer_factor();
   }
-  if (layout.memory.capacity_bytes) {
-    const double usable = double(*layout.memory.capacity_bytes) * (1 - layout.memory.reserve) -
-                          layout.memory.context_bytes;
+  if (const auto most = layout.memory.usable_bytes()) {
+    const double usable = static_cast<double>(*most) - layout.memory.context_bytes;
     problem.memory_bytes = std::max(0.0, usable) / problem.chunks;
   }
   // Under a policy the schedule lists actions in no order.

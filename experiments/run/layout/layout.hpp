@@ -10,6 +10,7 @@
 #include "experiments/input/scenario/sections.hpp"
 #include "experiments/input/scenario/settle_hardware.hpp"
 #include "experiments/run/layout/degrees.hpp"
+#include "experiments/run/layout/device_memory.hpp"
 #include "experiments/run/layout/stage_coding.hpp"
 #include "hardware_models/spec/machine.hpp"
 #include "schedules/policies/registry.hpp"
@@ -20,22 +21,6 @@
 #include "sim/order/schedule.hpp"
 
 namespace penstock {
-
-/// Memory of a rank, and what it holds in addition to activations.
-struct DeviceMemory {
-  std::optional<std::uint64_t> capacity_bytes;  // empty: unknown
-  MemoryPolicy policy = MemoryPolicy::finding;
-  BytesPerParameter kept;
-  std::uint32_t zero = 0;
-  std::optional<double> gathered_bytes;          // of parameters at a time, with ZeRO-3
-  std::optional<std::uint32_t> prefetch_layers;  // gathered ahead, with ZeRO-3; where stated
-  double context_bytes = 0;
-  double reserve = 0;  // share of the capacity that the allocator cannot use
-};
-
-/// Values that the scenario leaves open come from the machine. Throws InputError with a pointer
-/// into the scenario.
-DeviceMemory settle_memory(const MemorySection& section, const std::optional<Machine>& machine);
 
 struct LayerInputs;
 using LayerGraphs = Memo<LayerInputs, const std::vector<ModelGraph>>;
@@ -87,6 +72,9 @@ struct SettleOptions {
 /// Settles the degrees, hardware, placement, order and partition of a scenario. Throws InputError
 /// that starts with the faulty file: the scenario or one that it names.
 Layout settle(const Scenario& scenario, const SettleOptions& options = {});
+
+/// Judges the peaks of its ranks.
+MemoryJudge judge_of(const Layout& layout);
 
 /// "1f1b, 4 ranks, 8 microbatches".
 std::string title_of(const Layout& layout);

@@ -106,6 +106,17 @@ SecondEmbedding second_embedding(const ModelSpec& spec, const CellShape& shape) 
   return second;
 }
 
+/// Bytes per value of an input of a product with weights, kept for the gradient of these: in the
+/// precision of the product where the stack keeps what it cast. Blocks of 32 values share a scale of
+/// one byte in MXFP8, blocks of 16 in NVFP4.
+double kept_size(const std::string& precision, double size, const Layout& layout) {
+  const auto& machine = layout.hardware.spec.machine;
+  if (!machine || !machine->device.stack.keeps_narrow) return size;
+  if (precision == "mxfp8") return 1 + 1.0 / 32;
+  if (precision == "nvfp4") return 0.5 + 1.0 / 16;
+  return precision.starts_with("fp8") ? 1 : size;
+}
+
 /// Only a split I and W frees part of an activation early. An offloaded activation moves as a
 /// whole.
 void keep_whole_stash(Layout& layout) {
@@ -179,11 +190,13 @@ std::vector<ModelGraph> graphs_of(const LayerInputs& inputs) {
 
 CellShape shape_of(const ModelSection& model, const Layout& layout) {
   const bool wide = model.dtype == "fp32" || model.dtype == "tf32";
+  const double size = wide ? 4.0 : 2.0;
   const Degrees& degrees = layout.degrees;
   return {.sequence = layout.batch.sequence.value_or(1),
           .microbatch = layout.batch.microbatch.value_or(1),
           .slices = double(layout.slices),
-          .activation_size = wide ? 4.0 : 2.0,
+          .activation_size = size,
+          .kept_size = kept_size(model.dtype.value_or(""), size, layout),
           .parameter_size = layout.memory.kept.parameter,
           .tensor = double(degrees.tensor),
           .context = double(degrees.context),

@@ -13,6 +13,7 @@
 #include "experiments/run/layout/cut.hpp"
 #include "experiments/run/layout/layout.hpp"
 #include "experiments/run/layout/layout_model.hpp"
+#include "experiments/run/layout/logits.hpp"
 #include "experiments/run/layout/order.hpp"
 #include "experiments/run/layout/pipeline_ranks.hpp"
 #include "experiments/run/layout/training.hpp"
@@ -139,6 +140,8 @@ void refuse_idle_keys(const Scenario& scenario, const Layout& layout) {
   const std::uint32_t zero = layout.memory.zero;
   check_applies(scenario, "/parallel/overlap_gathers", zero == 1 || zero == 2,
                 "new weights are gathered after an update with /memory/zero 1 and 2 only");
+  check_applies(scenario, "/memory/whole_gradients", shares_weights(layout),
+                "without replicas there is no gradient to reduce");
   const bool by_times = !scenario.model.by_kind();
   check_applies(scenario, "/parallel/sequence", !(by_times && layout.degrees.sequence_parallel),
                 "layers that state their times have no norms or dropout to shard");
@@ -273,6 +276,7 @@ Layout settle(const Scenario& scenario, const SettleOptions& options) {
     layout.shape = shape_of(scenario.model, layout);
     layout.spec = scenario.model.spec;
     layout.model = model_of(scenario, layout.batch, layout.shape, options.layers);
+    free_logits(layout, layout.model);
     check_measured_stages(scenario, layout);
     layout.partition = cut_model(scenario, layout);
     layout.tied_embedding_bytes = scenario.model.tied_embedding_bytes;
@@ -284,6 +288,10 @@ Layout settle(const Scenario& scenario, const SettleOptions& options) {
     layout.notes.push_back(std::move(note));
   }
   return layout;
+}
+
+MemoryJudge judge_of(const Layout& layout) {
+  return {layout.memory, layout.degrees, layout.placement.ranks()};
 }
 
 std::string title_of(const Layout& layout) {

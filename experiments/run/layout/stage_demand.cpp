@@ -34,6 +34,7 @@ class KeptParameters {
     }
   }
 
+  double whole() const { return whole_; }
   /// Sharded from this ZeRO level on.
   double sharded_from(std::uint32_t level) const { return zero_ >= level ? share_ : whole_; }
 
@@ -49,22 +50,22 @@ double gathered_bytes(const StageSizes& sizes, const Training& training) {
   return training.gathered_bytes.value_or(sizes.largest_parameter_bytes);
 }
 
-void set_held_bytes(const StageSizes& sizes, const KeptParameters& kept, const Training& training,
-                    StageDemand& stage) {
+void set_held_bytes(const StageSizes& sizes, const KeptParameters& kept, double placeholders,
+                    const Training& training, StageDemand& stage) {
   const auto set = [&](BufferKind kind, double bytes) {
     stage.held_bytes[static_cast<std::size_t>(kind)] = bytes;
   };
   set(BufferKind::parameters, kept.sharded_from(3));
   set(BufferKind::versions, kept.sharded_from(3));
-  set(BufferKind::weight_gradients, kept.sharded_from(2) * training.gradient_factor);
+  const double summed = training.whole_gradients ? kept.whole() : kept.sharded_from(2);
+  set(BufferKind::weight_gradients, summed * training.gradient_factor);
   set(BufferKind::optimizer, kept.sharded_from(1) * training.optimizer_factor);
   set(BufferKind::stash, sizes.stash_bytes);
   set(BufferKind::input_stash, sizes.input_stash_bytes);
   set(BufferKind::recomputed, sizes.recomputed_bytes);
   set(BufferKind::pending_weight, sizes.pending_weight_bytes);
-  set(BufferKind::workspace, sizes.workspace_bytes + gathered_bytes(sizes, training));
+  set(BufferKind::workspace, sizes.workspace_bytes + gathered_bytes(sizes, training) + placeholders);
   set(BufferKind::context, training.context_bytes);
-  set(BufferKind::reserve, training.reserve_bytes);
   set(BufferKind::receive, sizes.activation_bytes * training.received_share);
   set(BufferKind::gradient, sizes.activation_bytes * training.received_share);
 }
@@ -112,7 +113,8 @@ void add_collectives(const Training& training, std::uint32_t buckets, StageDeman
   add_reduction(training.zero > 0 ? scatter : reduce, buckets, stage);
   stage.of(Pass::gather_weights).collectives = {gather};
   const bool gathers = training.zero == 3;
-  const bool sums = gathers || (training.zero == 2 && !training.overlaps_sums);
+  const bool sums =
+      !training.whole_gradients && (gathers || (training.zero == 2 && !training.overlaps_sums));
   for (const Pass pass : computing_passes) {
     std::vector<StageCollective>& all = stage.of(pass).collectives;
     if (gathers && gathers_weights(pass, training)) all.push_back(gather);
@@ -121,12 +123,13 @@ void add_collectives(const Training& training, std::uint32_t buckets, StageDeman
 }
 
 StageDemand demand_of_stage(const StageSizes& sizes, std::vector<Rank> ranks, std::uint32_t buckets,
+                            double placeholders,
                             const Training& training) {
   const KeptParameters kept(sizes, ranks, training);
   StageDemand stage{.parameter_bytes = sizes.parameter_bytes,
                     .parameters = sizes.parameters,
                     .ranks = std::move(ranks)};
-  set_held_bytes(sizes, kept, training, stage);
+  set_held_bytes(sizes, kept, placeholders, training, stage);
   stage.of(Pass::update).extra_us = update_us(kept, training);
   stage.of(Pass::tie_gradient).sent_bytes = training.tied_embedding_bytes;
   add_collectives(training, buckets, stage);
@@ -152,7 +155,10 @@ Demand demand_of(const Plan& plan, const ModelGraph& model, const Partition& par
   std::vector<std::vector<Rank>> ranks = ranks_by_stage(plan, sizes.size());
   for (std::size_t s = 0; s < sizes.size(); ++s) {
     const std::uint32_t buckets = training.buckets.empty() ? 1 : training.buckets[s];
-    demand.stages.push_back(demand_of_stage(sizes[s], std::move(ranks[s]), buckets, training));
+    const double placeholders =
+        training.placeholder_bytes.empty() ? 0 : training.placeholder_bytes[s];
+    demand.stages.push_back(
+        demand_of_stage(sizes[s], std::move(ranks[s]), buckets, placeholders, training));
     if (!training.codecs.empty()) add_codec_times(training.codecs[s], demand.stages[s]);
   }
   return demand;

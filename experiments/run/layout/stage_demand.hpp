@@ -22,6 +22,8 @@ struct Training {
   // What the copies of a stage shard. 1: optimizer state; each copy updates its share. 2: also
   // gradients, reduced after each backward. 3: also parameters, gathered for each pass.
   std::uint32_t zero = 0;
+  // ZeRO-2 and -3: gradients stay whole until the last microbatch and are then reduced once.
+  bool whole_gradients = false;
   std::optional<double> gathered_bytes;  // of parameters at a time; empty: `layers_ahead` + 1
   // How many layers ahead ZeRO-3 gathers parameters; empty: layers state their times, and a pass
   // overlaps with all of its collectives.
@@ -29,6 +31,7 @@ struct Training {
   // ZeRO-3: recomputation needs no gathering of its own, since each layer is recomputed right
   // before its backward.
   bool recomputes_gathered = false;
+  std::vector<double> placeholder_bytes;  // of gradients, by model stage; empty: none
   std::vector<std::uint32_t> buckets;  // of gradients, by model stage; empty: one each
   double received_share = 1;           // of an activation or gradient that a device receives
   bool overlaps_sums = true;      // false: passes of ZeRO-2 and -3 wait for their own reductions
@@ -43,7 +46,6 @@ struct Training {
   double context_bytes = 0;        // fixed, per rank
   std::vector<CodecTimes> codecs;  // by model stage; empty where nothing is encoded
   bool codecs_overlap = false;     // encoding and decoding overlap with the layers of their pass
-  double reserve_bytes = 0;        // per rank, unusable by the allocator
 };
 
 /// What each model stage of a plan holds, sends and takes in a training step. All copies of a stage

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "experiments/input/files/table.hpp"
@@ -42,6 +44,45 @@ std::vector<std::uint32_t> gradient_buckets(const Layout& layout) {
     buckets.push_back(layout.degrees.overlaps_sums ? buckets_of(layout, layers) : 1);
   }
   return buckets;
+}
+
+/// Whether products leave placeholder gradients, as the stack does.
+bool leaves_placeholders(const Layout& layout) {
+  const auto& machine = layout.hardware.spec.machine;
+  const bool trains =
+      layout.schedule.has(Pass::backward) || layout.schedule.has(Pass::backward_weight);
+  return trains && machine && machine->device.stack.leaves_placeholders;
+}
+
+/// Placeholder gradients of a stage: one of each shape of weights, in the precision of activations.
+/// That of a head, whose product keeps its precision, is there while the head runs backward, when
+/// its softmax in fp32 is gone.
+double placeholder_bytes(const Layout& layout, const std::vector<LayerIndex>& layers) {
+  constexpr double float_bytes = 4;
+  std::set<std::pair<double, double>> shapes;
+  double bytes = 0, of_head = 0;
+  for (const LayerIndex number : layers) {
+    for (const Kernel& kernel : layout.model.layers[index(number)].work.kernels) {
+      if (kernel.pass != Pass::backward_weight || kernel.kind != KernelKind::matrix) continue;
+      const double own = kernel.rows * kernel.columns * layout.shape.activation_size;
+      if (!kernel.narrows) {
+        of_head = std::max(of_head, own - float_bytes * kernel.inner * kernel.columns);
+      } else if (shapes.emplace(kernel.rows, kernel.columns).second) {
+        bytes += own;
+      }
+    }
+  }
+  return bytes + of_head;
+}
+
+/// By model stage; empty without any.
+std::vector<double> placeholders_of(const Layout& layout) {
+  std::vector<double> all;
+  if (!leaves_placeholders(layout)) return all;
+  for (const std::vector<LayerIndex>& layers : layout.partition.stages) {
+    all.push_back(placeholder_bytes(layout, layers));
+  }
+  return all;
 }
 
 /// The most devices that hold the same parameters of a layer, in this many groups of ranks.
@@ -134,6 +175,11 @@ double stretch_of(const Layout& layout) {
   return 1 + stack_of(layout).scale_loss * portable_log(double(layout.degrees.data)) / portable_log(2);
 }
 
+bool keeps_whole_gradients(const Layout& layout) {
+  return keeps_whole_gradients(layout.memory, zero_level(layout), layout.placement.ranks(),
+                               layout.microbatches);
+}
+
 /// Memory traffic of the update in bytes per second; 0: the update takes the stated time.
 double update_bytes_per_s(const Layout& layout) {
   const auto& machine = layout.hardware.spec.machine;
@@ -166,17 +212,18 @@ bool trains(const Layout& layout) {
 }
 
 Summing summing_of(const Layout& layout, std::uint32_t zero) {
+  const bool once = zero < 2 || keeps_whole_gradients(layout);
+  if (once) return layout.degrees.overlaps_sums ? Summing::behind_stage : Summing::behind_row;
   if (zero == 2) return layout.degrees.overlaps_sums ? Summing::behind_each : Summing::in_passes;
   // With sharded parameters, each pass gathers parameters and reduces gradients itself.
-  if (zero == 3) return Summing::in_passes;
-  return layout.degrees.overlaps_sums ? Summing::behind_stage : Summing::behind_row;
+  return Summing::in_passes;
 }
 
 Tail tail_of(const Layout& layout) {
   Tail tail;
   if (!trains(layout)) return tail;
   const std::uint32_t zero = zero_level(layout);
-  if (zero < 3 && shares_weights(layout)) {
+  if ((zero < 3 || keeps_whole_gradients(layout)) && shares_weights(layout)) {
     tail.reduces = summed_stages(layout);
     for (const std::uint32_t buckets : gradient_buckets(layout)) tail.early.push_back(buckets > 1);
   }
@@ -225,8 +272,7 @@ void hold_kinds(const Layout& layout, Extras& extras) {
   hold(BufferKind::weight_gradients, kept.gradient > 0 && trains(layout));
   hold(BufferKind::optimizer, kept.optimizer > 0 && trains(layout));
   hold(BufferKind::context, layout.memory.context_bytes > 0);
-  hold(BufferKind::reserve, layout.memory.reserve > 0);
-  hold(BufferKind::workspace, zero_level(layout) == 3);
+  hold(BufferKind::workspace, zero_level(layout) == 3 || leaves_placeholders(layout));
   for (const Layer& layer : layout.model.layers) {
     hold(BufferKind::input_stash, layer.freed_by_input_bytes > 0);
     hold(BufferKind::pending_weight, layer.pending_weight_bytes > 0);
@@ -249,7 +295,7 @@ std::string data_note(const Scenario& scenario, const Layout& layout) {
 }
 
 std::string overlap_note(const Layout& layout) {
-  return layout.memory.zero < 2
+  return layout.memory.zero < 2 || (layout.memory.zero == 2 && keeps_whole_gradients(layout))
              ? "gradient reduction overlaps with compute; /parallel/overlap_sums=false starts it "
                "after a rank's last backward"
              : "ZeRO collectives overlap with compute; with /parallel/overlap_sums=false each "
@@ -316,9 +362,11 @@ Training training_of(const Layout& layout) {
           .gradient_factor = kept.gradient_factor(),
           .optimizer_factor = kept.optimizer_factor(),
           .zero = zero_level(layout),
+          .whole_gradients = keeps_whole_gradients(layout),
           .gathered_bytes = layout.memory.gathered_bytes,
           .layers_ahead = layers_ahead(layout),
           .recomputes_gathered = recomputes_gathered(layout),
+          .placeholder_bytes = placeholders_of(layout),
           .buckets = gradient_buckets(layout),
           .received_share = layout.degrees.scatters ? 1.0 / layout.degrees.tensor : 1,
           .overlaps_sums = layout.degrees.overlaps_sums,
@@ -332,9 +380,7 @@ Training training_of(const Layout& layout) {
           .tied_embedding_bytes = layout.tied_embedding_bytes,
           .context_bytes = layout.memory.context_bytes,
           .codecs = codec_times(layout),
-          .codecs_overlap = layout.codec.overlappable,
-          .reserve_bytes = layout.memory.reserve *
-                           static_cast<double>(layout.memory.capacity_bytes.value_or(0))};
+          .codecs_overlap = layout.codec.overlappable};
 }
 
 std::vector<std::string> assumptions_of(const Scenario& scenario, const Layout& layout) {
@@ -356,6 +402,11 @@ std::vector<std::string> assumptions_of(const Scenario& scenario, const Layout& 
     notes.emplace_back(
         "new weights are gathered behind the first forwards of the next step, as the stack does; "
         "/parallel/overlap_gathers=false waits for them");
+  }
+  if (reduces && keeps_whole_gradients(layout) && !layout.memory.whole_gradients) {
+    notes.emplace_back(
+        "whole gradients are kept until the last microbatch, as FSDP in a pipeline does; "
+        "/memory/whole_gradients=false reduces them after each backward");
   }
   if (fuses_stated_times(layout)) {
     notes.emplace_back(

@@ -41,9 +41,9 @@ std::vector<KindAboveMean> above_mean(const Report& report, Rank worst) {
   return all;
 }
 
-MemoryAim aim_of(const std::optional<std::uint64_t>& capacity, std::uint64_t peak) {
-  if (!capacity) return MemoryAim::hold;
-  return peak > *capacity ? MemoryAim::fit : MemoryAim::buy;
+MemoryAim aim_of(const std::optional<MemoryWord>& word) {
+  if (!word) return MemoryAim::hold;
+  return *word == MemoryWord::fits ? MemoryAim::buy : MemoryAim::fit;
 }
 
 bool helps(const TriedChange& change, MemoryAim aim, std::uint64_t peak, Time makespan) {
@@ -67,7 +67,7 @@ void add_changes(const Scenario& scenario, const RunResult& result, MemoryExplan
   });
 }
 
-std::vector<std::string> not_modelled(std::uint32_t zero, const Report& report) {
+std::vector<std::string> not_modelled(const DeviceMemory& memory, const Report& report) {
   std::vector<std::string> texts;
   const std::vector<BufferKind> held = kinds_held(report);
   const auto unless = [&](bool modelled, const char* text) {
@@ -78,13 +78,13 @@ std::vector<std::string> not_modelled(std::uint32_t zero, const Report& report) 
   };
   unless_held(BufferKind::context,
               "device context and communication buffers: /memory/context_bytes is 0");
-  unless_held(BufferKind::reserve, "allocator fragmentation: /memory/reserve is 0");
+  unless(memory.reserve > 0, "allocator fragmentation: /memory/reserve is 0");
   unless_held(BufferKind::weight_gradients, "weight gradients: /memory/optimizer is \"none\"");
   unless_held(BufferKind::optimizer, "optimizer state: /memory/optimizer has none");
   unless_held(BufferKind::stash, "activations: no stage states how much it keeps");
   unless_held(BufferKind::workspace,
               "temporary memory inside a pass: no layer states how much it needs");
-  unless(zero < 2, "gradients that ZeRO is still reducing");
+  unless(memory.zero < 2, "gradients that ZeRO is still reducing");
   unless(false, "received gradients that are not read yet");
   return texts;
 }
@@ -103,13 +103,15 @@ MemoryExplanation explain_memory(const Scenario& scenario, const RunResult& resu
   const Report& report = *result.report;
   MemoryExplanation all;
   all.capacity = result.layout.memory.capacity_bytes;
+  all.reserved = result.layout.memory.reserved_bytes();
+  all.word = worst_memory(result).word;
   all.stages = stages_of_ranks(*result.plan);
   all.worst = worst_of(report);
   all.mean_bytes = mean_over_ranks(report, [](const MemoryPeak& peak) { return peak.bytes; });
   all.above_mean = above_mean(report, all.worst);
-  all.aim = aim_of(all.capacity, peak_of(report, all.worst).bytes);
+  all.aim = aim_of(all.word);
   add_changes(scenario, result, all);
-  all.not_modelled = not_modelled(result.layout.memory.zero, report);
+  all.not_modelled = not_modelled(result.layout.memory, report);
   return all;
 }
 

@@ -20,9 +20,10 @@ std::vector<std::uint32_t> numbers_of(const std::vector<Stage>& stages) {
   return numbers;
 }
 
-/// Negative if a rank exceeds the capacity.
-std::int64_t headroom(std::uint64_t capacity, std::uint64_t peak) {
-  return static_cast<std::int64_t>(capacity) - static_cast<std::int64_t>(peak);
+/// What is left beside the reserve; negative if a rank exceeds it.
+std::int64_t headroom(const MemoryExplanation& explanation, std::uint64_t peak) {
+  return static_cast<std::int64_t>(*explanation.capacity - explanation.reserved) -
+         static_cast<std::int64_t>(peak);
 }
 
 ordered_json ranks_json(const RunResult& result, const MemoryExplanation& explanation) {
@@ -34,7 +35,8 @@ ordered_json ranks_json(const RunResult& result, const MemoryExplanation& explan
          {"stages", numbers_of(explanation.stages[r])},
          {"peak_memory_bytes", peak.bytes},
          {"headroom_bytes",
-          or_null(explanation.capacity, [&](auto bytes) { return headroom(bytes, peak.bytes); })},
+          or_null(explanation.capacity, [&](auto) { return headroom(explanation, peak.bytes); })},
+         {"memory", judged_json(result.memory[r])},
          {"peak_memory_time_us", to_us(peak.time)},
          {"peak_memory_action", task_json(*result.plan, peak.task)},
          {"memory_by_kind_bytes", memory_json(peak.by_kind)}});
@@ -94,7 +96,7 @@ std::string ranks_text(const RunResult& result, const MemoryExplanation& explana
     std::vector<std::string> row{stages_text(explanation.stages[r]), bytes_text(peak.bytes)};
     if (explanation.capacity) {
       row.push_back(
-          difference_text(static_cast<double>(headroom(*explanation.capacity, peak.bytes))));
+          difference_text(static_cast<double>(headroom(explanation, peak.bytes))));
     }
     row.push_back(short_time_text(peak.time, unit));
     row.push_back(peak.task == no_task ? "-" : task_text(*result.plan, peak.task));
@@ -126,10 +128,10 @@ std::string worst_text(const RunResult& result, const MemoryExplanation& explana
       percent_text(above / explanation.mean_bytes), above_text(explanation.above_mean));
 }
 
-const char* heading(MemoryAim aim) {
-  switch (aim) {
+std::string heading(const MemoryExplanation& explanation) {
+  switch (explanation.aim) {
     case MemoryAim::fit:
-      return "it does not fit; changes that reduce the peak";
+      return "it " + std::string(text(*explanation.word)) + "; changes that reduce the peak";
     case MemoryAim::hold:
       return "changes that reduce the peak";
     case MemoryAim::buy:
@@ -141,7 +143,7 @@ const char* heading(MemoryAim aim) {
 std::string changes_text(const RunResult& result, const MemoryExplanation& explanation,
                          TimeUnit unit) {
   std::string text =
-      fmt::format("{}, one at a time, as --set takes them\n", heading(explanation.aim));
+      fmt::format("{}, one at a time, as --set takes them\n", heading(explanation));
   const Time now = result.report->makespan;
   const auto cells = [&](const TriedChange& change) -> TableRow {
     const char* const fits = !change.fits ? "-" : *change.fits ? "yes" : "no";
@@ -179,6 +181,8 @@ ordered_json memory_explanation_json(const RunResult& result,
           {"schedule", result.layout.name},
           {"makespan_us", to_us(result.report->makespan)},
           {"capacity_bytes", or_null(explanation.capacity)},
+          {"reserved_bytes", explanation.reserved},
+          {"memory", judged_json(worst_memory(result))},
           {"ranks", ranks_json(result, explanation)},
           {"worst", worst_json(result, explanation)},
           {"aim", aim_name(explanation.aim)},
@@ -195,7 +199,10 @@ std::string memory_explanation_text(const RunResult& result, const MemoryExplana
       fmt::format("{}: {} {} (times in {})\n", result.title,
                   short_time_text(result.report->makespan, unit), unit.name, unit.name);
   if (explanation.capacity) {
-    text += fmt::format("capacity per rank: {}\n", bytes_text(*explanation.capacity));
+    const std::string apart =
+        explanation.reserved == 0 ? "" : fmt::format(", {} of it reserved", bytes_text(explanation.reserved));
+    text += fmt::format("capacity per rank: {}{}\n", bytes_text(*explanation.capacity), apart);
+    if (explanation.word) text += fit_text(result);
   }
   text += "\npeak memory by rank\n" + ranks_text(result, explanation, unit);
   text += "\n" + worst_text(result, explanation);

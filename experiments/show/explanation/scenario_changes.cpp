@@ -291,9 +291,7 @@ std::optional<SizedChange> simulated(const Scenario& scenario, const ScenarioCha
                        .worst = worst_of(*result.report),
                        .makespan = result.report->makespan};
     change.peak_bytes = result.report->ranks[index(change.worst)].memory.bytes;
-    if (const auto capacity = result.layout.memory.capacity_bytes) {
-      change.fits = change.peak_bytes <= *capacity;
-    }
+    if (const auto word = worst_memory(result).word) change.fits = *word == MemoryWord::fits;
     return SizedChange{change, result.plan->tasks()};
   } catch (const InputError&) {
     return {};

@@ -50,7 +50,6 @@ constexpr std::array<Colour, buffer_kinds> memory_colours{grey,         // param
                                                           green,        // workspace
                                                           wine,         // recomputed
                                                           slate,        // context
-                                                          purple,       // reserve
                                                           sky};         // input stash
 
 }  // namespace

@@ -286,7 +286,8 @@ std::vector<std::string> not_in_traces(const RunResult& result, const ExecutionT
          "what copies of a stage on several ranks sum is one message from each to the next, with "
          "one latency");
   const bool in_passes =
-      result.training.zero == 3 || (result.training.zero == 2 && !result.training.overlaps_sums);
+      result.training.zero == 3 || (result.training.zero == 2 && !result.training.overlaps_sums &&
+                                    !result.training.whole_gradients);
   say_if(in_passes, fmt::format("what ZeRO-{} gathers and sums in passes is a part of their "
                                 "durations",
                                 result.training.zero));

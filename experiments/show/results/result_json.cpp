@@ -15,7 +15,16 @@
 namespace penstock {
 namespace {
 
-ordered_json rank_json(const Plan& plan, std::size_t number, const RankReport& rank) {
+/// What the device has, and what the rank that needs most does.
+ordered_json memory_of_run_json(const RunResult& result) {
+  ordered_json memory = judged_json(worst_memory(result));
+  memory["capacity_bytes"] = or_null(result.layout.memory.capacity_bytes);
+  memory["reserved_bytes"] = result.layout.memory.reserved_bytes();
+  return memory;
+}
+
+ordered_json rank_json(const Plan& plan, std::size_t number, const RankReport& rank,
+                       const JudgedMemory& memory) {
   return {{"rank", number},
           {"start_us", to_us(rank.start)},
           {"end_us", to_us(rank.end)},
@@ -27,6 +36,7 @@ ordered_json rank_json(const Plan& plan, std::size_t number, const RankReport& r
           {"peak_memory_time_us", to_us(rank.memory.time)},
           {"peak_memory_action", task_json(plan, rank.memory.task)},
           {"memory_by_kind_bytes", memory_json(rank.memory.by_kind)},
+          {"memory", judged_json(memory)},
           {"weight_versions", rank.weights.versions},
           {"staleness", rank.weights.staleness}};
 }
@@ -87,6 +97,11 @@ std::optional<std::string> unmet(const std::string& key, const nlohmann::json& e
 
 }  // namespace
 
+ordered_json judged_json(const JudgedMemory& memory) {
+  return {{"word", or_null(memory.word, [](MemoryWord word) { return text(word); })},
+          {"peak_interval_bytes", {memory.interval.least, memory.interval.most}}};
+}
+
 ordered_json task_json(const Plan& plan, TaskId task) {
   return task == no_task ? ordered_json() : ordered_json(task_text(plan, task));
 }
@@ -102,8 +117,7 @@ ordered_json memory_json(const BytesByKind& bytes) {
       {"receive", of(BufferKind::receive) + of(BufferKind::gradient)},
       {"versions", of(BufferKind::versions)},
       {"workspace", of(BufferKind::workspace)},
-      {"context", of(BufferKind::context)},
-      {"reserve", of(BufferKind::reserve)}};
+      {"context", of(BufferKind::context)}};
 }
 
 ordered_json causes_json(const IdleCauses& causes) {
@@ -169,7 +183,8 @@ ordered_json layout_json(const RunResult& result) {
 ordered_json ranks_json(const RunResult& result) {
   ordered_json all = ordered_json::array();
   for (const RankReport& rank : result.report->ranks) {
-    all.push_back(rank_json(*result.plan, all.size(), rank));
+    const std::size_t number = all.size();
+    all.push_back(rank_json(*result.plan, number, rank, result.memory[number]));
   }
   return all;
 }
@@ -199,6 +214,7 @@ constexpr std::array keys{
         finished},
     Key{"bubble", [](const RunResult& r) { return bubble_json(r.report->bubble); }, finished},
     Key{"throughput", [](const RunResult& r) { return throughput_json(r.throughput); }, finished},
+    Key{"memory", memory_of_run_json, finished},
     Key{"ranks", ranks_json, finished},
     // Null for synchronous schedules, which have no steady state beyond one iteration.
     Key{"steady_interval_us", [](const RunResult& r) { return or_null(r.steady_interval_us); },

@@ -14,6 +14,9 @@ namespace penstock {
 nlohmann::ordered_json result_json(const RunResult& result,
                                    const std::set<std::string>* keys = nullptr);
 
+/// Whether a rank fits, and the interval of its peak.
+nlohmann::ordered_json judged_json(const JudgedMemory& memory);
+
 /// Parts shared with other documents. `no_task` is null; the path omits E, L and transfers that
 /// take no time.
 nlohmann::ordered_json task_json(const Plan& plan, TaskId task);

@@ -205,14 +205,16 @@ std::string peak_text(const RunResult& result, const MemoryPeak& peak, TimeUnit 
 std::string memory_rows(const RunResult& result, const std::vector<Finding>& ranks,
                         const ReportOptions& options) {
   const std::uint64_t capacity = *result.layout.memory.capacity_bytes;
+  const std::uint64_t usable = *result.layout.memory.usable_bytes();
   const TimeUnit unit = unit_for(result.report->makespan);
   const std::size_t shown = options.all ? ranks.size() : std::min(ranks.size(), most_findings);
   TableRows rows;
   for (std::size_t i = 0; i < shown; ++i) {
     const MemoryPeak& peak = peak_of(result, ranks[i]);
+    const std::uint64_t needed = result.memory[index(*ranks[i].rank)].interval.least;
     rows.push_back({fmt::format("rank {}", index(*ranks[i].rank)),
-                    bytes_of_rank_text(peak.bytes, capacity),
-                    bytes_of_rank_text(peak.bytes - capacity, capacity) + " over",
+                    bytes_of_rank_text(needed, capacity),
+                    bytes_of_rank_text(needed - usable, capacity) + " over",
                     fmt::format("from {} {} on", time_text(*ranks[i].time, unit), unit.name)});
     if (options.verbose) rows.back().push_back(peak_text(result, peak, unit));
   }
@@ -224,9 +226,12 @@ std::string memory_rows(const RunResult& result, const std::vector<Finding>& ran
 std::string memory_text(const RunResult& result, const ReportOptions& options) {
   const std::vector<Finding> ranks = ranks_without_memory(result);
   if (ranks.empty()) return "";
-  return fmt::format("\nfinding: out of memory: {} of {}, with a capacity of {} each\n{}",
+  const std::uint64_t reserved = result.layout.memory.reserved_bytes();
+  const std::string apart =
+      reserved == 0 ? "" : fmt::format(", {} of it reserved", bytes_text(reserved));
+  return fmt::format("\nfinding: out of memory: {} of {}, with a capacity of {} each{}\n{}",
                      ranks.size(), counted(result.report->ranks.size(), "rank"),
-                     bytes_text(*result.layout.memory.capacity_bytes),
+                     bytes_text(*result.layout.memory.capacity_bytes), apart,
                      memory_rows(result, ranks, options));
 }
 

@@ -58,7 +58,7 @@ std::string utilization_text(const Throughput& throughput) {
   return line("utilization", text);
 }
 
-/// The rank with the highest peak, and the rest of its capacity.
+/// The rank with the highest peak, and the rest of what its allocator can use.
 std::string memory_text(const RunResult& result) {
   const auto& ranks = result.report->ranks;
   if (ranks.empty()) return "";
@@ -68,12 +68,13 @@ std::string memory_text(const RunResult& result) {
   std::string text = bytes_text(peak);
   const auto& capacity = result.layout.memory.capacity_bytes;
   if (capacity) {
-    const bool over = peak > *capacity;
+    const std::uint64_t usable = *result.layout.memory.usable_bytes();
+    const bool over = peak > usable;
     text +=
         fmt::format(" of {}, {} {}", bytes_text(*capacity),
-                    bytes_text(over ? peak - *capacity : *capacity - peak), over ? "over" : "left");
+                    bytes_text(over ? peak - usable : usable - peak), over ? "over" : "left");
   }
-  return line("memory", fmt::format("{} (worst rank: {})", text, worst));
+  return line("memory", fmt::format("{} (worst rank: {})", text, worst)) + fit_text(result);
 }
 
 std::string bubble_text(const RunResult& result) {
@@ -127,6 +128,20 @@ std::string run_summary(const RunResult& result) {
   return times_text(result, unit) + uncertainty_text(result) + throughput_text(result.throughput) +
          utilization_text(result.throughput) + memory_text(result) + bubble_text(result) +
          layout_text(result.layout);
+}
+
+std::string fit_text(const RunResult& result) {
+  const JudgedMemory worst = worst_memory(result);
+  if (!worst.word) return "";
+  const auto& [least, most] = worst.interval;
+  std::string text(penstock::text(*worst.word));
+  if (least != most) text += fmt::format(": needs {} to {}", bytes_text(least), bytes_text(most));
+  const std::uint64_t reserved = result.layout.memory.reserved_bytes();
+  if (reserved > 0) {
+    text += fmt::format("{} {} reserved for the allocator", least != most ? "," : ":",
+                        bytes_text(reserved));
+  }
+  return line("fit", text);
 }
 
 std::string numbered_notes(const RunResult& result) {

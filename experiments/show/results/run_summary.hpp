@@ -17,6 +17,10 @@ namespace penstock {
 /// the worst rank, bubble, layout and batch.
 std::string run_summary(const RunResult& result);
 
+/// The "fit" line of the summary: whether all ranks fit, and what the one that needs most may need.
+/// Empty: the capacity is unknown.
+std::string fit_text(const RunResult& result);
+
 /// The notes of a run, numbered; empty without notes.
 std::string numbered_notes(const RunResult& result);
 

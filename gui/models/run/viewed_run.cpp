@@ -28,6 +28,7 @@ ViewedRunPtr viewed_result(RunResult result, std::shared_ptr<const Scenario> sce
   }
   auto run = std::make_shared<ViewedRun>();
   run->text = result_table(result);
+  run->memory = std::move(result.memory);
   run->source = result.layout.source;
   run->title = std::move(result.title);
   run->plan = std::move(*result.plan);

@@ -38,6 +38,7 @@ struct ViewedRun {
   Report report;
   std::string text;                             // the report for a person
   std::optional<std::uint64_t> capacity_bytes;  // of a rank's memory, if known
+  std::vector<JudgedMemory> memory;             // by rank; none of a recorded or brief run
   std::shared_ptr<const Scenario> scenario;     // that was simulated; none of a recorded run
   std::shared_ptr<const Layout> layout;         // as run; none of a recorded run
 

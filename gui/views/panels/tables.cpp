@@ -140,7 +140,9 @@ void fill_memory(QTreeWidget& table, const ViewedRun& run) {
       kinds << qt_text(name(static_cast<BufferKind>(k))) + " " +
                    qt_text(bytes_text(peak.by_kind[k]));
     }
-    row->setText(3, kinds.join(", "));
+    const bool judged = r < run.memory.size() && run.memory[r].word;
+    row->setText(3, judged ? qt_text(text(*run.memory[r].word)) : QString());
+    row->setText(4, kinds.join(", "));
     if (peak.task != no_task) row->set_task(peak.task);
   }
   finish(table);
@@ -183,7 +185,7 @@ const std::vector<RunTable>& run_tables() {
   static const std::vector<RunTable> tables{
       {"Idle time", "Idle time by cause", idle_columns(), fill_idle},
       {"Critical path", "Critical path", {"op", "where", "begin", "length", "waits"}, fill_path},
-      {"Memory", "Memory by rank", {"rank", "peak", "at", "largest kinds"}, fill_memory},
+      {"Memory", "Memory by rank", {"rank", "peak", "at", "fit", "largest kinds"}, fill_memory},
       {"Links", "Links", {"link", "use %", "busy", "transfers", "bytes"}, fill_links}};
   return tables;
 }

@@ -130,13 +130,15 @@ void add_feed_forward(LayerWork& work, const FeedForward& network, const CellSha
   const double rows = tokens / networks;
   const double number = tokens * shape.activation_size;
   const double inside = number * (wide(network) + intermediate);
+  const double kept = number * (wide(network) + intermediate * shape.kept_share());
   const double gradient = number * wide(network);
   add_dense(work, {rows, hidden, wide(network), networks}, shape.activation_size);
   add_vector(work, inside, inside + gradient);
   add_dense(work, {rows, intermediate, hidden, networks}, shape.activation_size);
-  work.kept_bytes += inside;
-  work.kept_selective_bytes += inside;
-  work.weight_bytes = work.weight_bytes.value_or(0) + number * intermediate;
+  work.kept_bytes += kept;
+  work.kept_selective_bytes += kept;
+  work.weight_bytes =
+      work.weight_bytes.value_or(0) + number * intermediate * shape.kept_share();
   work.pending_weight_bytes += gradient + number * hidden;
   work.workspace_bytes += gradient;
 }

@@ -47,6 +47,7 @@ Traffic traffic_of(const RunResult& result) {
 
 RunResult run_at(json scenario, int zero) {
   scenario["memory"]["zero"] = zero;
+  if (zero >= 2) scenario["memory"]["whole_gradients"] = false;
   json& parallel = scenario["parallel"];
   if (zero == 3 || !parallel["overlap_sums"]) parallel.erase("bucket_bytes");  // refused there
   return run(parse_scenario(scenario.dump(), "s.json"), {});
@@ -94,6 +95,7 @@ json numbers(int zero, bool overlaps) {
     "schedule": { "name": "interleaved-1f1b", "microbatches": 4 } })");
   scenario["parallel"]["overlap_sums"] = overlaps;
   scenario["memory"]["zero"] = zero;
+  if (zero >= 2) scenario["memory"]["whole_gradients"] = false;
   return scenario;
 }
 

@@ -172,4 +172,22 @@ TEST_CASE("measured: a backward is stated whole or in both parts") {
   CHECK(work_of("measured", parts).backward_weight_us == 1);
 }
 
+TEST_CASE("inputs of products are kept in their precision, other activations in theirs") {
+  // 10 tokens. An mlp 6 -> 8 -> 6 keeps two inputs of products, 60 and 80 numbers, and the input of
+  // its activation, 80. An attention keeps its input, q, k and v, and its output twice: for itself
+  // and for its projection.
+  const CellShape wide{.sequence = 10}, narrow{.sequence = 10, .kept_size = 1};
+  const NumbersByName network = {{"hidden", 6}, {"intermediate", 8}};
+  CHECK(work_of("mlp", network, wide).kept_bytes == 2 * (60 + 80 + 80));
+  CHECK(work_of("mlp", network, narrow).kept_bytes == 60 + 80 + 2 * 80);
+  CHECK(*work_of("mlp", network, narrow).weight_bytes == 60 + 80);
+  const NumbersByName heads = {{"hidden", 8}, {"heads", 2}};
+  const double sums = 4 * 10 * 2;
+  CHECK(work_of("attention", heads, wide).kept_bytes == 2 * (80 + 3 * 80 + 80) + sums);
+  CHECK(work_of("attention", heads, narrow).kept_bytes == 80 + 2 * (3 * 80 + 80) + 80 + sums);
+  CHECK(*work_of("attention", heads, narrow).weight_bytes == 80 + 80);
+  CHECK(work_of("norm", {{"hidden", 6}}, narrow).kept_bytes ==
+        work_of("norm", {{"hidden", 6}}, wide).kept_bytes);
+}
+
 }  // namespace penstock::testing

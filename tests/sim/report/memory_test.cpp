@@ -153,18 +153,16 @@ TEST_CASE("workspace is held while an action runs, pending weight gradients from
   CHECK(samples_text(samples, Rank{0}) == "0:101 1:102 3:112 4:122 5:111 6:0");
 }
 
-TEST_CASE("a device's context and what its allocator cannot use are held once a rank") {
-  // Two stages of 5 bytes on one rank: 10, and 100 and 1000 whatever it runs.
+TEST_CASE("a device's context is held once a rank") {
+  // Two stages of 5 bytes on one rank: 10, and 100 whatever it runs.
   Layer stage = stage_of(1, 1);
   stage.parameter_bytes = 5;
   System system{Placement::loop(1, 2), order_of("0F0,1F0,1B0,0B0"), {stage, stage}};
   system.extras.holds[static_cast<std::size_t>(BufferKind::context)] = true;
-  system.extras.holds[static_cast<std::size_t>(BufferKind::reserve)] = true;
-  system.training = {.context_bytes = 100, .reserve_bytes = 1000};
+  system.training = {.context_bytes = 100};
   const MemoryPeak peak = simulated(system).report.ranks[0].memory;
-  CHECK(peak.bytes == 1110);
+  CHECK(peak.bytes == 110);
   CHECK(peak.by_kind[static_cast<std::size_t>(BufferKind::context)] == 100);
-  CHECK(peak.by_kind[static_cast<std::size_t>(BufferKind::reserve)] == 1000);
 }
 
 TEST_CASE("what a finished action gives back makes room for what comes in the same moment") {

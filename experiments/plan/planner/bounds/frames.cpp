@@ -241,17 +241,17 @@ LayoutFrames::StageWeights LayoutFrames::weights_of(const LayoutFrame& frame,
 }
 
 /// Parameters, gradients and optimizer state by rank.
-std::vector<double> LayoutFrames::held_bytes(const Placement& placement,
+std::vector<double> LayoutFrames::held_bytes(const LayoutFrame& frame, const Placement& placement,
                                              const StageWeights& weights,
                                              std::uint32_t zero) const {
   const DeviceMemory& memory = base_.settled.memory;
   // A gradient that is not kept still travels.
   const double gradient = memory.kept.gradient > 0 ? memory.kept.gradient_factor() : 0;
   const double optimizer = memory.kept.optimizer_factor();
-  const double capacity = memory.capacity_bytes ? static_cast<double>(*memory.capacity_bytes) : 0;
-  // Each buffer is rounded to a byte: two of a rank, three of a stage.
-  const double fixed = memory.context_bytes + memory.reserve * capacity -
-                       shared_bytes_ * (gradient + optimizer + 1) - 1;
+  // Each buffer is rounded to a byte: one of a rank, three of a stage.
+  const double fixed = memory.context_bytes - shared_bytes_ * (gradient + optimizer + 1) - 0.5;
+  const bool whole = keeps_whole_gradients(memory, zero, placement.ranks(),
+                                           space_.degrees[frame.degrees].microbatches);
   std::vector<double> held(placement.ranks(), fixed);
   for (const Stage stage : placement.stages()) {
     const std::uint32_t at = placement.position(stage);
@@ -259,7 +259,7 @@ std::vector<double> LayoutFrames::held_bytes(const Placement& placement,
       return zero >= level ? weights.share[at] : weights.whole[at];
     };
     held[index(placement.rank_of(stage))] +=
-        from(3) + from(2) * gradient + from(1) * optimizer - 1.5;
+        from(3) + (whole ? weights.whole[at] : from(2)) * gradient + from(1) * optimizer - 1.5;
   }
   return held;
 }
@@ -267,17 +267,17 @@ std::vector<double> LayoutFrames::held_bytes(const Placement& placement,
 /// What the fullest rank holds throughout; the mean where the cut is not known.
 void LayoutFrames::judge_memory(const Placement& placement, const std::vector<LayerTimes>& layers,
                                 LayoutFrame& frame) const {
-  const auto& capacity = base_.settled.memory.capacity_bytes;
+  const auto largest = base_.settled.memory.largest_peak_bytes();
   const bool known = frame.bound_by == BoundBy::even_cut;
   const StageWeights weights = weights_of(frame, placement, layers);
   frame.least_bytes = std::numeric_limits<double>::infinity();
   for (const std::uint32_t zero : space_.zeros) {
-    const std::vector<double> held = held_bytes(placement, weights, zero);
+    const std::vector<double> held = held_bytes(frame, placement, weights, zero);
     const double needed =
         known ? *std::max_element(held.begin(), held.end())
               : std::accumulate(held.begin(), held.end(), 0.0) / static_cast<double>(held.size());
     frame.least_bytes = std::min(frame.least_bytes, needed);
-    if (capacity && needed > static_cast<double>(*capacity)) continue;
+    if (largest && needed > static_cast<double>(*largest)) continue;
     frame.may_fit |= static_cast<std::uint8_t>(1U << zero);
   }
 }
@@ -316,7 +316,7 @@ StagePrices LayoutFrames::layer_prices(const LayoutFrame& frame, std::uint32_t z
   const Placement& ranks = *placement(frame.group, space_.degrees[frame.degrees].pipeline);
   const std::vector<LayerTimes>& layers = *times(frame, zero);
   StagePrices prices{.times = stage_times(frame, ranks, layers),
-                     .held_bytes = held_bytes(ranks, weights_of(frame, ranks, layers), zero)};
+                     .held_bytes = held_bytes(frame, ranks, weights_of(frame, ranks, layers), zero)};
   add_kept(frame, ranks, layers, prices);
   return prices;
 }

@@ -76,7 +76,8 @@ class LayoutFrames {
                                        const std::vector<LayerTimes>& layers) const;
   StageWeights weights_of(const LayoutFrame& frame, const Placement& placement,
                           const std::vector<LayerTimes>& layers) const;
-  std::vector<double> held_bytes(const Placement& placement, const StageWeights& weights,
+  std::vector<double> held_bytes(const LayoutFrame& frame, const Placement& placement,
+                                 const StageWeights& weights,
                                  std::uint32_t zero) const;
   void judge_memory(const Placement& placement, const std::vector<LayerTimes>& layers,
                     LayoutFrame& frame) const;

@@ -7,6 +7,7 @@
 #include "experiments/input/long_work/parallel.hpp"
 #include "experiments/plan/planner/space/layout_choice.hpp"
 #include "experiments/run/layout/layout_model.hpp"
+#include "experiments/run/layout/logits.hpp"
 #include "hardware_models/registry.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
@@ -110,8 +111,9 @@ std::optional<LayerShapes::ByRecomputation> LayerShapes::priced(const LayerShape
   ByRecomputation all(like_.size());
   try {
     const Layout layout = with_shape(base_, choice, key.slices);
-    const std::vector<ModelGraph> models =
+    std::vector<ModelGraph> models =
         models_of(base_.reduced, recomputations_, layout.batch, layout.shape);
+    for (ModelGraph& model : models) free_logits(layout, model);
     const auto hardware = without_links(layout);
     all.front() = layer_times(models.front(), *hardware);
     for (std::size_t r = 1; r < all.size(); ++r) {

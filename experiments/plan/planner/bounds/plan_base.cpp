@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "experiments/run/layout/layout_model.hpp"
+#include "experiments/run/layout/logits.hpp"
 #include "experiments/run/layout/pipeline_ranks.hpp"
 #include "hardware_models/links/wiring.hpp"
 #include "schedules/partitioners/registry.hpp"
@@ -122,6 +123,7 @@ Layout with_shape(const PlanBase& base, const LayoutChoice& choice, std::uint32_
   spread_ranks(base.scenario, layout);
   layout.shape = shape_of(scenario.model, layout);
   layout.model = model_of(scenario, layout.batch, layout.shape);
+  free_logits(layout, layout.model);
   return layout;
 }
 

@@ -353,6 +353,41 @@ TEST_CASE("planner: ties are the layouts whose intervals meet that of the fastes
   CHECK(ties_of(plan, {0.9, 1.1}) == 4);  // 120 × 0.9 = 108 is below 110
 }
 
+TEST_CASE("planner: layouts that may fit come after those that fit, however fast they are") {
+  const auto layout = [](double us, std::uint64_t bytes, MemoryWord word) {
+    JudgedLayout one;
+    one.trial.makespan = from_us(us);
+    one.trial.peak_bytes = bytes;
+    one.trial.word = word;
+    return one;
+  };
+  LayoutPlan plan;
+  plan.fitting = {layout(90, 30, MemoryWord::may_fit), layout(100, 20, MemoryWord::fits),
+                  layout(102, 20, MemoryWord::fits)};
+  std::sort(plan.fitting.begin(), plan.fitting.end(), is_better);
+  CHECK(to_us(plan.fitting[0].trial.makespan) == 100);
+  CHECK(to_us(plan.fitting[1].trial.makespan) == 102);
+  CHECK(plan.fitting[2].trial.may_fit());
+  CHECK(!plan.fitting[2].trial.fits());
+  CHECK(!layout(1, 1, MemoryWord::does_not_fit).trial.may_fit());
+  // The front asks only for time and memory; a tie also for the word.
+  CHECK(pareto_front(plan.fitting) == std::vector<bool>{true, false, true});
+  CHECK(ties_of(plan, {0.9, 1.1}) == 2);
+}
+
+TEST_CASE("planner: what only may fit is listed and marked, and what does not fit is left out") {
+  const Catalogue catalogue = read_catalogue();
+  const TrainingTask task = task_of({llama, "dgx-h100", 8, 8, {}}, catalogue);
+  const LayoutPlan plan = plan_layouts(task, catalogue, {.best = 3, .simulates_all = false});
+  REQUIRE(!plan.fitting.empty());
+  CHECK(std::is_sorted(plan.fitting.begin(), plan.fitting.end(), is_better));
+  for (const JudgedLayout& one : plan.fitting) CHECK(one.trial.may_fit());
+  for (const JudgedLayout& one : plan.too_large) {
+    CHECK(one.trial.word == MemoryWord::does_not_fit);
+    CHECK(one.trial.interval.least > 0.98 * static_cast<double>(*one.trial.capacity_bytes));
+  }
+}
+
 TEST_CASE("planner: step times are known as the spread of their prices says, or as asked") {
   const Catalogue catalogue = read_catalogue();
   const TrainingTask task = task_of({llama, "dgx-h100", 8, 8, {}}, catalogue);

@@ -93,6 +93,7 @@ TEST_CASE("levels of ZeRO decide when gradients are summed and weights gathered"
   Layout layout = two_stages();
   const auto tail_at = [&](std::uint32_t zero) {
     layout.memory.zero = zero;
+    layout.memory.whole_gradients = false;
     return extras_of(layout).tail;
   };
   CHECK(!tail_at(0).gathers);

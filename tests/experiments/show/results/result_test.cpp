@@ -75,13 +75,16 @@ TEST_CASE("the document of run --json has every key of its contract, in order") 
   const ordered_json& rank = document["ranks"][1];
   CHECK(keys(rank) == Names{"rank", "start_us", "end_us", "busy_us", "idle_us", "idle_by_cause_us",
                             "peak_activations", "peak_memory_bytes", "peak_memory_time_us",
-                            "peak_memory_action", "memory_by_kind_bytes", "weight_versions",
-                            "staleness"});
+                            "peak_memory_action", "memory_by_kind_bytes", "memory",
+                            "weight_versions", "staleness"});
+  CHECK(keys(rank["memory"]) == Names{"word", "peak_interval_bytes"});
+  CHECK(keys(document["memory"]) ==
+        Names{"word", "peak_interval_bytes", "capacity_bytes", "reserved_bytes"});
   CHECK(keys(rank["idle_by_cause_us"]) ==
         Names{"warmup", "drain", "dependency", "contention", "transfer", "memory", "launch"});
   CHECK(keys(rank["memory_by_kind_bytes"]) == Names{"parameters", "gradients", "optimizer", "stash",
                                                     "pending_weight", "receive", "versions",
-                                                    "workspace", "context", "reserve"});
+                                                    "workspace", "context"});
   CHECK(keys(document["critical_path"][0]) == Names{"rank", "action", "start_us", "end_us"});
   CHECK(keys(document["links"][0]) == Names{"from", "to", "transfers", "bytes", "busy_us"});
   CHECK(document["findings"].empty());
