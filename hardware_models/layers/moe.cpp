@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <string_view>
 
 #include "hardware_models/layers/building/building.hpp"
 #include "hardware_models/layers/registry.hpp"
@@ -23,6 +24,9 @@ constexpr std::array parameters{
               1e6, false},
     Parameter{"imbalance", "tokens of the busiest device, over the mean, when none is dropped", 1,
               1, 1e6, false}};
+
+/// The operator of the shared experts, with the collectives of their own.
+constexpr std::string_view shared_experts = "shared_experts";
 
 /// One layer: a device's experts with their tokens, the shared experts, and the tokens exchanged.
 struct Mixture {
@@ -71,10 +75,7 @@ void count(LayerWork& work, const LayerNumbers& numbers, const Mixture& mixture,
   count_dense_flops(work, work.active_parameters, tokens_of_all(shape));
 }
 
-void keep(LayerWork& work, double bytes) {
-  work.kept_bytes += bytes;
-  work.kept_selective_bytes += bytes;
-}
+void keep(LayerWork& work, double bytes) { work.kept_bytes += bytes; }
 
 /// Scores of all experts in fp32; the gradient of the choice needs all of them.
 void add_router(LayerWork& work, const Mixture& mixture, const CellShape& shape) {
@@ -105,23 +106,31 @@ void add_dispatch(LayerWork& work, const Mixture& mixture, const CellShape& shap
 
 void add_shared(LayerWork& work, const Mixture& mixture, const CellShape& shape) {
   if (mixture.shared.intermediate == 0) return;
+  const NamedOperator shared = begin_operator(work, shared_experts);
+  const double kept_before = work.kept_bytes;
   add_feed_forward(work, mixture.shared, shape);
-  if (!mixture.shared_gate) return;
-  add_dense(work, {mixture.outside, mixture.hidden, 1}, shape.activation_size);
-  // The gradient of the gate needs its input.
-  keep(work, mixture.outside * mixture.hidden * shape.activation_size);
+  if (mixture.shared_gate) {
+    add_dense(work, {mixture.outside, mixture.hidden, 1}, shape.activation_size);
+    // The gradient of the gate needs its input.
+    keep(work, mixture.outside * mixture.hidden * shape.activation_size);
+  }
+  end_operator(work, shared, work.kept_bytes - kept_before);
 }
 
-/// With sequence parallelism a tensor group gathers the input of its experts; without it each
-/// device has all of it, and the outputs of routed and shared experts are reduced together.
+/// With sequence parallelism a tensor group gathers the input of its experts, and that of its
+/// shared experts; without it each device has all of it, and the outputs of routed and shared
+/// experts are reduced together.
 void add_tensor_group(LayerWork& work, const Mixture& mixture, const CellShape& shape) {
-  if (shape.sequence_parallel) {
-    enter_tensor_group(work, shape, mixture.hidden * mixture.arriving);
-    leave_tensor_group(work, shape, mixture.hidden * mixture.arriving);
-    if (mixture.shared.intermediate == 0) return;
-  }
-  enter_tensor_group(work, shape, mixture.hidden);
-  leave_tensor_group(work, shape, mixture.hidden);
+  const auto add = [&](double numbers) {
+    enter_tensor_group(work, shape, numbers);
+    leave_tensor_group(work, shape, numbers);
+  };
+  if (!shape.sequence_parallel) return add(mixture.hidden);
+  add(mixture.hidden * mixture.arriving);
+  if (mixture.shared.intermediate == 0) return;
+  const NamedOperator shared = begin_operator(work, shared_experts);
+  add(mixture.hidden);
+  end_operator(work, shared, 0);
 }
 
 LayerWork work(const LayerNumbers& numbers, const CellShape& shape) {
@@ -132,7 +141,7 @@ LayerWork work(const LayerNumbers& numbers, const CellShape& shape) {
   keep(work, work.input_bytes);
   add_router(work, mixture, shape);
   add_dispatch(work, mixture, shape);
-  add_feed_forward(work, mixture.experts, shape);
+  add_feed_forward(work, mixture.experts, shape, "moe_activation");
   add_shared(work, mixture, shape);
   add_residual(work, shape, mixture.hidden, false);
   add_tensor_group(work, mixture, shape);

@@ -40,6 +40,10 @@ void check_together(const nlohmann::json& section, std::optional<RecomputeMode> 
   if (section.contains("operators") && mode != RecomputeMode::selective) {
     throw InputError("/recompute/operators", "operators need mode=selective");
   }
+  for (const char* key : {"layers", "together"}) {
+    if (!section.contains(key) || mode == RecomputeMode::full) continue;
+    throw InputError(fmt::format("/recompute/{}", key), fmt::format("{} needs mode=full", key));
+  }
   const bool whole = mode == RecomputeMode::none || mode == RecomputeMode::except_last;
   if (section.contains("microbatches") && whole) {
     throw InputError("/recompute/microbatches",
@@ -174,9 +178,21 @@ const Fields& recompute_fields() {
               {"Recomputation"}),
        field<&R::operators>(
            "operators",
-           list_of(words({"core_attention", "attention", "mla", "mlp", "moe", "norm"}), 1, 6),
-           "with mode=selective, of layers by kind: the operators that are recomputed; default "
-           "core_attention, the scores of attention without flash"),
+           list_of(words({"core_attention", "attention", "mla", "mla_up_projection", "mlp",
+                          "mlp_activation", "moe", "moe_activation", "norm", "shared_experts"}),
+                   1, 10),
+           "with mode=selective, of layers by kind: the operators that are recomputed from their "
+           "input: whole layers (attention, mla, mlp, moe, norm), or inside them core_attention "
+           "(the default; the scores of attention without flash), mla_up_projection (queries, keys "
+           "and values), mlp_activation, moe_activation (of the routed experts), shared_experts"),
+       field<&R::layers>("layers", whole(1, 1'000'000),
+                         "with mode=full, of layers by kind: only the first layers of each stage "
+                         "are recomputed, embedding and head not counted; the others keep their "
+                         "activations"),
+       field<&R::together>("together", whole(1, 1'000'000),
+                           "with mode=full, of layers by kind: this many consecutive layers of a "
+                           "stage are restored at a time from the input of the first of them; "
+                           "default 1"),
        field<&R::unit>("unit", words({"layer", "stage"}),
                        "of layers by kind: what is recomputed at a time, each layer before its own "
                        "backward (the default), or a whole stage"),
@@ -190,24 +206,49 @@ const Fields& recompute_fields() {
   return fields;
 }
 
-const Fields& fields_of(const Offload& /*offload*/) {
+const Fields& offload_fields() {
+  using O = OffloadSection;
   static const Fields fields{
-      "offload activations to host memory",
+      "offload activations to host memory: those beyond a number (keep), those of some layers, or "
+      "both",
       {note(),
-       field<&Offload::keep>("keep", whole(1, 100'000'000),
-                             "activations of its own that a rank holds at most, besides those "
-                             "still on their way out"),
-       field<&Offload::ahead>("ahead", whole(0, 1000),
-                              "backwards in advance of its own at which an activation is loaded "
-                              "back, default 1")},
-      {"keep"}};
+       field<&O::keep>("keep", whole(1, 100'000'000),
+                       "activations of its own that a rank holds at most, besides those "
+                       "still on their way out"),
+       field<&O::ahead>("ahead", whole(0, 1000),
+                        "with keep: backwards in advance of its own at which an activation is "
+                        "loaded back, default 1"),
+       field<&O::layers>("layers", whole(1, 1'000'000),
+                         "the first layers of each stage, embedding and head not counted: what "
+                         "they keep leaves during each forward and returns during its backward; "
+                         "both take at least as long as the link to the host")}};
   return fields;
+}
+
+std::optional<OffloadSection> read_offload(const json* section, const TrainingCommand& command) {
+  OffloadSection offload;
+  if (section == nullptr) {
+    offload.layers = command.offload_layers;
+    return offload.layers ? std::optional(offload) : std::nullopt;
+  }
+  read_fields(offload_fields(), *section, &offload);
+  if (!offload.keep && !offload.layers) {
+    throw InputError("/offload", "it needs \"keep\" or \"layers\"");
+  }
+  if (offload.ahead && !offload.keep) {
+    throw InputError("/offload/ahead", "ahead needs keep: layers are loaded one ahead");
+  }
+  return offload;
 }
 
 RecomputeSection read_recompute(const nlohmann::json& section, const TrainingCommand& command) {
   RecomputeSection recompute;
   recompute.mode = command.recompute;
   if (!command.recompute_operators.empty()) recompute.operators = command.recompute_operators;
+  if (!section.contains("mode") && !section.contains("unit")) {
+    recompute.layers = command.recompute_layers;
+    recompute.together = command.recompute_together.value_or(1);
+  }
   read_fields(recompute_fields(), section, &recompute);
   check_together(section, recompute.mode);
   for (auto& own : recompute.microbatches) {

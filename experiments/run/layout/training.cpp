@@ -92,6 +92,7 @@ std::vector<bool> stages_with(const ModelGraph& model, const Partition& partitio
 /// Whether a layer is recomputed. With a mode, a layer without a stated time counts too: by its
 /// recomputed bytes or its kernels.
 bool made_again(const RecomputeSection& recompute, const Layer& layer) {
+  if (layer.work.repeated == Repeated::nothing) return false;
   if (layer.recompute_us > 0) return true;
   if (!recompute.mode) return false;
   if (recompute.mode != RecomputeMode::selective) {
