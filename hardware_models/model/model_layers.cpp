@@ -182,40 +182,6 @@ Layer layer_of(const BlockSpec& block, const CellShape& shape, const LayerWork& 
   return layer;
 }
 
-}  // namespace
-
-LayerWork work_of(const BlockSpec& block, const CellShape& shape, const Operators& operators) {
-  LayerWork work = part_of(block.parts.front(), shape, operators, false);
-  for (std::size_t part = 1; part < block.parts.size(); ++part) {
-    const bool again = holds(operators, block.parts[part - 1].kind);
-    LayerWork next = part_of(block.parts[part], shape, operators, again);
-    check_alike(block, work, block.parts[part], next);
-    append(work, std::move(next));
-  }
-  return work;
-}
-
-ModelGraph graph_of(const ModelSpec& spec, const CellShape& shape, RecomputeScope scope,
-                    const Operators& operators) {
-  return std::move(graphs_of(spec, shape, {scope}, operators).front());
-}
-
-std::vector<ModelGraph> graphs_of(const ModelSpec& spec, const CellShape& shape,
-                                  const std::vector<RecomputeScope>& scopes,
-                                  const Operators& operators) {
-  std::vector<ModelGraph> models(scopes.size());
-  for (const BlockSpec& block : spec.blocks) {
-    const LayerWork work = work_of(block, shape, operators);
-    for (std::size_t i = 0; i < scopes.size(); ++i) {
-      models[i].layers.push_back(layer_of(block, shape, work, scopes[i]));
-    }
-  }
-  for (ModelGraph& model : models) model.connect_as_chain();
-  return models;
-}
-
-namespace {
-
 /// The layers of a stage that full recomputation makes again, in the order of F.
 std::vector<LayerIndex> recomputed_of(const ModelGraph& model,
                                       const std::vector<LayerIndex>& stage) {
@@ -248,6 +214,36 @@ void restore_together(ModelGraph& model, const ModelGraph& whole,
 }
 
 }  // namespace
+
+LayerWork work_of(const BlockSpec& block, const CellShape& shape, const Operators& operators) {
+  LayerWork work = part_of(block.parts.front(), shape, operators, false);
+  for (std::size_t part = 1; part < block.parts.size(); ++part) {
+    const bool again = holds(operators, block.parts[part - 1].kind);
+    LayerWork next = part_of(block.parts[part], shape, operators, again);
+    check_alike(block, work, block.parts[part], next);
+    append(work, std::move(next));
+  }
+  return work;
+}
+
+ModelGraph graph_of(const ModelSpec& spec, const CellShape& shape, RecomputeScope scope,
+                    const Operators& operators) {
+  return std::move(graphs_of(spec, shape, {scope}, operators).front());
+}
+
+std::vector<ModelGraph> graphs_of(const ModelSpec& spec, const CellShape& shape,
+                                  const std::vector<RecomputeScope>& scopes,
+                                  const Operators& operators) {
+  std::vector<ModelGraph> models(scopes.size());
+  for (const BlockSpec& block : spec.blocks) {
+    const LayerWork work = work_of(block, shape, operators);
+    for (std::size_t i = 0; i < scopes.size(); ++i) {
+      models[i].layers.push_back(layer_of(block, shape, work, scopes[i]));
+    }
+  }
+  for (ModelGraph& model : models) model.connect_as_chain();
+  return models;
+}
 
 void recompute_layers(ModelGraph& model, const ModelGraph& whole, const Partition& partition,
                       const RecomputedLayers& recomputed) {

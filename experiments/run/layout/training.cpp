@@ -336,6 +336,12 @@ std::vector<std::string> assumptions_of(const Scenario& scenario, const Layout& 
         "new weights are gathered behind the first forwards of the next step, as the stack does; "
         "/parallel/overlap_gathers=false waits for them");
   }
+  if (layout.offloaded_layers > 0) {
+    notes.emplace_back(
+        "offloaded layers move at the full rate of the link between a device and its host, and "
+        "slow "
+        "no other transfer");
+  }
   if (fuses_stated_times(layout)) {
     notes.emplace_back(
         "a fused overlap cell takes as long as its longer part, since layers state their times; "
