@@ -201,11 +201,15 @@ void add_settings(std::string_view option, const std::vector<std::string>& setti
   std::vector<std::string> texts;
   for (const std::string& text : settings) {
     const std::vector<SingleSetting> all = single_settings_of(option, text);
+    const std::size_t before = applied.size();
     for (const SingleSetting& setting : all) {
-      if (!applies(setting, choice)) continue;
-      applied.push_back(setting);
-      texts.push_back(all.size() == 1 ? text : setting.text());
+      if (applies(setting, choice)) applied.push_back(setting);
     }
+    if (applied.size() == before + all.size()) {
+      texts.push_back(text);
+      continue;
+    }
+    for (std::size_t i = before; i < applied.size(); ++i) texts.push_back(applied[i].text());
   }
   if (applied.empty()) return;
   nlohmann::json checked = nlohmann::json::parse(document.dump());
