@@ -32,7 +32,7 @@ class Measured final : public LinkedHardware {
   std::optional<double> compute_us(const Layer& layer, Pass pass) const override {
     if (states_times(layer)) return stated_us(layer, pass);
     const std::vector<ProfiledPart> parts = lookup_.find(layer);
-    const bool in_parts = pass == Pass::recompute && layer.work.recomputes_selected;
+    const bool in_parts = pass == Pass::recompute && layer.work.repeated == Repeated::selected;
     if (parts.empty() || in_parts) return beyond_profile_us(layer, pass, in_parts);
     if (layer.key.examples <= 0) {
       throw InputError(

@@ -228,6 +228,8 @@ def random_scenario(draw):
     if draw.often(0.3):
         scenario["recompute"] = {"mode": draw.choice(["none", "full", "selective", "except_last"])}
         scenario["recompute"] |= {"early": True} if draw.often(0.3) else {}
+        if by_kinds and scenario["recompute"]["mode"] == "full" and draw.often(0.3):
+            scenario["recompute"] |= {draw.choice(["layers", "together"]): draw.randint(1, 3)}
     memory = {}
     if draw.often(0.4):
         memory["optimizer"] = draw.choice(["none", "sgd", "momentum", "adam"])
@@ -240,6 +242,8 @@ def random_scenario(draw):
     scenario |= {"memory": memory} if memory else {}
     if name in ("1f1b", "gpipe", "zb-h1", "interleaved-1f1b") and draw.often(0.2):
         scenario["offload"] = {"keep": draw.randint(1, 6), "ahead": draw.randint(0, 2)}
+    if draw.often(0.1):
+        scenario["offload"] = scenario.get("offload", {}) | {"layers": draw.randint(1, 3)}
     if draw.often(0.2):
         scenario["codec"] = codec_of(draw, name != "forward-only")
     if draw.often(0.25):

@@ -17,7 +17,8 @@ struct StageFlops {
 };
 
 double made_again(const Layer& layer) {
-  if (!layer.work.recomputes_selected) return layer.work.forward_flops;
+  if (layer.work.repeated == Repeated::nothing) return 0;
+  if (layer.work.repeated == Repeated::all) return layer.work.forward_flops;
   double flops = 0;
   for (const Kernel& kernel : layer.work.kernels) {
     if (kernel.selective && kernel.pass == Pass::forward) flops += kernel.flops * kernel.count;

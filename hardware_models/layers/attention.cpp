@@ -119,7 +119,6 @@ LayerWork work(const LayerNumbers& numbers, const CellShape& shape) {
   if (numbers.is("qk_norm")) {
     add_query_key_norms(work, heads, shape.tokens() * shape.activation_size);
   }
-  work.kept_selective_bytes = work.kept_bytes;
   add_core_attention(work,
                      {.heads = heads.own_queries,
                       .kv_heads = heads.own_keys,

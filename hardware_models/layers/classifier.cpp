@@ -24,7 +24,6 @@ LayerWork work(const LayerNumbers& numbers, const CellShape& shape) {
   work.held_parameters = (channels + 1) * classes;
   work.input_bytes = means * numbers["height"] * numbers["width"];
   work.kept_bytes = work.input_bytes + means + images * classes * shape.activation_size;
-  work.kept_selective_bytes = work.kept_bytes;
   work.pending_weight_bytes = images * classes * shape.activation_size;
   count_dense_flops(work, channels * numbers["classes"], images);
   add_vector(work, work.input_bytes + means, work.input_bytes + means);

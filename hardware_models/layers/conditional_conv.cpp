@@ -57,7 +57,6 @@ LayerWork work(const LayerNumbers& numbers, const CellShape& shape) {
   add_mixing(work, convolution, numbers["kernels"], shape);
   add_convolution(work, convolution, shape);
   work.active_parameters = work.parameters;
-  work.kept_selective_bytes = work.kept_bytes;
   return work;
 }
 

@@ -43,7 +43,6 @@ LayerWork work(const LayerNumbers& numbers, const CellShape& shape) {
   work.input_bytes = token_number_bytes * shape.tokens();
   work.output_bytes = outside * shape.activation_size;
   work.kept_bytes = work.input_bytes + (numbers.is("dropout") ? outside : 0);
-  work.kept_selective_bytes = work.kept_bytes;
   work.pending_weight_bytes = work.output_bytes;
   add_kernels(work, numbers, shape);
   leave_tensor_group(work, shape, hidden, Pass::backward_weight);

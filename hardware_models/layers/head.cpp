@@ -91,7 +91,6 @@ LayerWork work(const LayerNumbers& numbers, const CellShape& shape) {
   add_dense(work, {shape.tokens(), hidden, columns}, shape.activation_size);
   for (Kernel& kernel : work.kernels) kernel.narrows = false;  // logits keep their precision
   add_loss(work, numbers, shape, shape.tokens() * columns);
-  work.kept_selective_bytes = work.kept_bytes;
   enter_tensor_group(work, shape, hidden);
   return work;
 }

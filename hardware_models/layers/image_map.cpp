@@ -28,7 +28,7 @@ LayerWork work(const LayerNumbers& numbers, const CellShape& shape) {
   work.input_bytes = places * numbers["channels_in"] * shape.activation_size;
   work.output_bytes = places * side * side * channels_out * shape.activation_size;
   const double kept = numbers.is("keeps_input") ? work.input_bytes : 0;
-  work.kept_bytes = work.kept_selective_bytes = kept;
+  work.kept_bytes = kept;
   work.weight_bytes = 0;
   const double moved = numbers["images"] * work.input_bytes + work.output_bytes;
   work.output_bytes += images_of(shape) * numbers["passing"] * shape.activation_size;

@@ -49,7 +49,7 @@ LayerWork work(const LayerNumbers& numbers, const CellShape& shape) {
   work.parameters = work.active_parameters = work.held_parameters = numbers["parameters"];
   work.input_bytes = numbers["input_bytes"] * ratio;
   work.output_bytes = numbers["output_bytes"] * ratio;
-  work.kept_bytes = work.kept_selective_bytes = numbers["stash_bytes"] * ratio;
+  work.kept_bytes = numbers["stash_bytes"] * ratio;
   work.weight_bytes = scaled("weight_bytes");
   work.pending_weight_bytes = numbers["pending_weight_bytes"] * ratio;
   work.forward_us = scaled("forward_us");

@@ -1,4 +1,5 @@
 #include <array>
+#include <string_view>
 
 #include "hardware_models/layers/building/building.hpp"
 #include "hardware_models/layers/building/core_attention.hpp"
@@ -18,6 +19,9 @@ constexpr std::array parameters{
     Parameter{"value", "value head size", std::nullopt},
     flag("causal", "1: causal mask", 1),
     flag("flash", "1: flash attention, scores not kept; 0: all scores kept", 1)};
+
+/// Queries, keys and values from their latents: the operator whose outputs need not be kept.
+constexpr std::string_view up_projection = "mla_up_projection";
 
 /// Sizes of each tensor, per token or per head.
 struct Latent {
@@ -64,8 +68,10 @@ void add_up(LayerWork& work, const Latent& latent, double heads, const CellShape
   const double number = tokens * shape.activation_size;
   const double from = latent.queries > 0 ? latent.queries : latent.hidden;
   const double expanded = latent.nope + latent.value;
+  const NamedOperator up = begin_operator(work, up_projection);
   add_dense(work, {tokens, from, heads * latent.key}, shape.activation_size);
   add_dense(work, {tokens, latent.keys, heads * expanded}, shape.activation_size);
+  end_operator(work, up, number * heads * (2 * latent.key + latent.value));
   add_dense(work, {tokens, heads * latent.value, latent.hidden}, shape.activation_size);
   // The attention kernel keeps its output too.
   const double share = shape.kept_share();
@@ -91,7 +97,6 @@ LayerWork work(const LayerNumbers& numbers, const CellShape& shape) {
   count_dense_flops(work, latent.down() + latent.up(numbers["heads"]), tokens_of_all(shape));
   add_down(work, latent, shape);
   add_up(work, latent, heads, shape);
-  work.kept_selective_bytes = work.kept_bytes;
   add_core_attention(work,
                      {.heads = heads,
                       .kv_heads = heads,
@@ -102,7 +107,9 @@ LayerWork work(const LayerNumbers& numbers, const CellShape& shape) {
                      shape);
   add_residual(work, shape, latent.hidden, false);
   const double direct = latent.queries > 0 ? 0 : latent.hidden;
+  const NamedOperator gather = begin_operator(work, up_projection);
   enter_tensor_group(work, shape, latent.queries + latent.keys + latent.rope + direct);
+  end_operator(work, gather, 0);
   leave_tensor_group(work, shape, latent.hidden);
   return work;
 }

@@ -30,10 +30,10 @@ LayerWork work(const LayerNumbers& numbers, const CellShape& shape) {
   work.held_parameters = parameters_of(own, numbers.is("bias"));
   const double bytes = shape.tokens_outside_tensor() * whole.hidden * shape.activation_size;
   work.input_bytes = work.output_bytes = bytes;
-  work.kept_bytes = work.kept_selective_bytes = bytes * shape.kept_share();
+  work.kept_bytes = bytes * shape.kept_share();
   work.weight_bytes = work.kept_bytes;
   count_dense_flops(work, weights_of(whole), tokens_of_all(shape));
-  add_feed_forward(work, own, shape);
+  add_feed_forward(work, own, shape, "mlp_activation");
   add_residual(work, shape, whole.hidden, numbers.is("dropout"));
   enter_tensor_group(work, shape, whole.hidden);
   leave_tensor_group(work, shape, whole.hidden);

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <string_view>
 
 #include "hardware_models/layers/building/building.hpp"
 #include "hardware_models/layers/registry.hpp"
@@ -23,6 +24,9 @@ constexpr std::array parameters{
               1e6, false},
     Parameter{"imbalance", "tokens of the busiest device, over the mean, when none is dropped", 1,
               1, 1e6, false}};
+
+/// The operator of the shared experts, with the collectives of their own.
+constexpr std::string_view shared_experts = "shared_experts";
 
 /// One layer: a device's experts with their tokens, the shared experts, and the tokens exchanged.
 struct Mixture {
@@ -81,10 +85,7 @@ void count(LayerWork& work, const LayerNumbers& numbers, const Mixture& mixture,
   count_dense_flops(work, work.active_parameters, tokens_of_all(shape));
 }
 
-void keep(LayerWork& work, double bytes) {
-  work.kept_bytes += bytes;
-  work.kept_selective_bytes += bytes;
-}
+void keep(LayerWork& work, double bytes) { work.kept_bytes += bytes; }
 
 /// Scores of all experts in fp32; the gradient of the choice needs all of them.
 void add_router(LayerWork& work, const Mixture& mixture, const CellShape& shape) {
@@ -119,11 +120,15 @@ void add_dispatch(LayerWork& work, const Mixture& mixture, const CellShape& shap
 
 void add_shared(LayerWork& work, const Mixture& mixture, const CellShape& shape) {
   if (mixture.shared.intermediate == 0) return;
+  const NamedOperator shared = begin_operator(work, shared_experts);
+  const double kept_before = work.kept_bytes;
   add_feed_forward(work, mixture.shared, shape);
-  if (!mixture.shared_gate) return;
-  add_dense(work, {mixture.outside, mixture.hidden, 1}, shape.activation_size);
-  // The gradient of the gate needs its input.
-  keep(work, mixture.outside * mixture.hidden * shape.activation_size);
+  if (mixture.shared_gate) {
+    add_dense(work, {mixture.outside, mixture.hidden, 1}, shape.activation_size);
+    // The gradient of the gate needs its input.
+    keep(work, mixture.outside * mixture.hidden * shape.activation_size);
+  }
+  end_operator(work, shared, work.kept_bytes - kept_before);
 }
 
 /// The devices that share an expert gather their tokens for it, and each keeps its share of what
@@ -142,8 +147,10 @@ void add_tensor_group(LayerWork& work, const Mixture& mixture, const CellShape& 
   const bool own = brings_own_tokens(shape), shared = mixture.shared.intermediate > 0;
   if (own) add_sharing_group(work, mixture, shape);
   if (shared || !own) {
+    const NamedOperator of_shared = begin_operator(work, shared_experts);
     enter_tensor_group(work, shape, mixture.hidden);
     leave_tensor_group(work, shape, mixture.hidden);
+    if (own) end_operator(work, of_shared, 0);
   } else if (!shape.sequence_parallel) {
     const double bytes = shape.tokens() * mixture.hidden * shape.activation_size;
     for (const Pass pass : {Pass::forward, Pass::backward_input}) {
@@ -161,7 +168,7 @@ LayerWork work(const LayerNumbers& numbers, const CellShape& shape) {
   add_router(work, mixture, shape);
   add_dispatch(work, mixture, shape);
   const std::size_t before = work.kernels.size();
-  add_feed_forward(work, mixture.experts, shape);
+  add_feed_forward(work, mixture.experts, shape, "moe_activation");
   for (std::size_t i = before; i < work.kernels.size(); ++i) work.kernels[i].grouped = true;
   add_shared(work, mixture, shape);
   add_residual(work, shape, mixture.hidden, false);

@@ -18,7 +18,7 @@ LayerWork work(const LayerNumbers& numbers, const CellShape& shape) {
   work.active_parameters = work.parameters;
   work.held_parameters = work.parameters;
   work.input_bytes = work.output_bytes = bytes;
-  work.kept_bytes = work.kept_selective_bytes = bytes;
+  work.kept_bytes = bytes;
   work.weight_bytes = 0;
   work.kernels = {{.pass = Pass::forward, .bytes = 2 * bytes},
                   {.pass = Pass::backward_input, .bytes = 3 * bytes}};

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <numeric>
+#include <span>
 #include <utility>
 
 #include "sim/base/error.hpp"
@@ -64,16 +65,28 @@ bool holds(const Operators& operators, std::string_view name) {
   return std::find(operators.begin(), operators.end(), name) != operators.end();
 }
 
+/// Selective recomputation repeats what runs in F, from one place in a list to another.
+template <class Work>
+void select(std::vector<Work>& all, std::size_t begin, std::size_t end) {
+  for (std::size_t i = begin; i < end; ++i) {
+    if (all[i].pass == Pass::forward) all[i].selective = true;
+  }
+}
+
 void select_all(LayerWork& part) {
-  for (Kernel& kernel : part.kernels) kernel.selective = kernel.pass == Pass::forward;
-  for (Collective& one : part.collectives) one.selective = one.pass == Pass::forward;
+  select(part.kernels, 0, part.kernels.size());
+  select(part.collectives, 0, part.collectives.size());
   part.kept_selective_bytes = std::min(part.input_bytes, part.kept_bytes);
 }
 
-void select_nothing(LayerWork& part) {
-  for (Kernel& kernel : part.kernels) kernel.selective = false;
-  for (Collective& one : part.collectives) one.selective = false;
+void select_inside(LayerWork& part, const Operators& operators) {
   part.kept_selective_bytes = part.kept_bytes;
+  for (const NamedOperator& one : part.operators) {
+    if (!holds(operators, one.name)) continue;
+    select(part.kernels, one.kernel, one.kernels_end);
+    select(part.collectives, one.collective, one.collectives_end);
+    part.kept_selective_bytes -= one.kept_bytes;
+  }
 }
 
 /// A part with what selective recomputation repeats of it. `again`: its input is the output of a
@@ -83,8 +96,8 @@ LayerWork part_of(const LayerSpec& spec, const CellShape& shape, const Operators
   LayerWork part = work_of(spec, shape);
   if (holds(operators, spec.kind)) {
     select_all(part);
-  } else if (!holds(operators, "core_attention")) {
-    select_nothing(part);
+  } else {
+    select_inside(part, operators);
   }
   if (again) {
     part.kept_selective_bytes = std::max(0.0, part.kept_selective_bytes - part.input_bytes);
@@ -173,12 +186,43 @@ Layer layer_of(const BlockSpec& block, const CellShape& shape, const LayerWork& 
   if (all_again) layer.recompute_us = work.forward_us.value_or(0);
   layer.work = {.kernels = work.kernels,
                 .collectives = work.collectives,
-                .recomputes_selected = scope == RecomputeScope::selected,
+                .repeated = scope == RecomputeScope::selected ? Repeated::selected : Repeated::all,
                 .forward_flops = work.forward_flops / devices,
                 .backward_flops = work.backward_flops / devices};
   set_copies(layer, shape);
   layer.cut_evenly = block.cut_evenly;
   return layer;
+}
+
+/// The layers of a stage that full recomputation makes again, in the order of F.
+std::vector<LayerIndex> recomputed_of(const ModelGraph& model,
+                                      const std::vector<LayerIndex>& stage) {
+  std::vector<LayerIndex> recomputed;
+  for (const LayerIndex layer : stage) {
+    if (model.layers[index(layer)].work.repeated == Repeated::all) recomputed.push_back(layer);
+  }
+  std::sort(recomputed.begin(), recomputed.end());
+  return recomputed;
+}
+
+/// Recomputes consecutive layers together: only the first keeps its input, and all are restored at
+/// a time. What W reads of the others' inputs stays until W.
+void restore_together(ModelGraph& model, const ModelGraph& whole,
+                      std::span<const LayerIndex> layers) {
+  const auto restored = [&](LayerIndex layer) {
+    return whole.layers[index(layer)].stash_bytes - model.layers[index(layer)].stash_bytes;
+  };
+  double others = 0;  // beside what a layer restores alone
+  for (const LayerIndex layer : layers) others += whole.layers[index(layer)].stash_bytes;
+  others -= model.layers[index(layers.front())].stash_bytes;
+  for (const LayerIndex layer : layers) {
+    model.layers[index(layer)].workspace_bytes += others - restored(layer);
+  }
+  for (const LayerIndex number : layers.subspan(1)) {
+    Layer& layer = model.layers[index(number)];
+    layer.pending_weight_bytes += layer.stash_bytes - layer.freed_by_input_bytes;
+    layer.stash_bytes = layer.freed_by_input_bytes = 0;
+  }
 }
 
 }  // namespace
@@ -218,6 +262,22 @@ std::vector<ModelGraph> graphs_of(const ModelSpec& spec, const CellShape& shape,
   }
   for (ModelGraph& model : models) model.connect_as_chain();
   return models;
+}
+
+void recompute_layers(ModelGraph& model, const ModelGraph& whole, const Partition& partition,
+                      const RecomputedLayers& recomputed) {
+  for (const std::vector<LayerIndex>& stage : partition.stages) {
+    const std::vector<LayerIndex> all = recomputed_of(model, stage);
+    const std::size_t count = std::min<std::size_t>(all.size(), recomputed.first);
+    for (std::size_t i = 0; i < count; i += recomputed.together) {
+      const std::size_t end = std::min<std::size_t>(count, i + recomputed.together);
+      restore_together(model, whole, std::span(all).subspan(i, end - i));
+    }
+    for (const LayerIndex layer : std::span(all).subspan(count)) {
+      model.layers[index(layer)] = whole.layers[index(layer)];
+      model.layers[index(layer)].work.repeated = Repeated::nothing;
+    }
+  }
 }
 
 void keep_inputs_of_stages(ModelGraph& model, const Partition& partition) {

@@ -23,9 +23,9 @@ enum class RecomputeScope : std::uint8_t {
   whole_stages,  // all but the input of each stage, before the whole backward
 };
 
-/// With `selected`, the operators that are recomputed: kinds of layers, and "core_attention" for
-/// the scores of attention. The output of a recomputed operator is not kept for the next one
-/// either.
+/// With `selected`, the operators that are recomputed: kinds of layers, whose input is kept, and
+/// operators inside layers (`NamedOperator`), such as "core_attention" for the scores of attention.
+/// The output of a recomputed operator is not kept for the next one either.
 using Operators = std::vector<std::string>;
 
 /// The layer graph of a model: one layer per block, in a chain, with one device's share for a cell.
@@ -36,6 +36,18 @@ ModelGraph graph_of(const ModelSpec& spec, const CellShape& shape, RecomputeScop
 std::vector<ModelGraph> graphs_of(const ModelSpec& spec, const CellShape& shape,
                                   const std::vector<RecomputeScope>& scopes,
                                   const Operators& operators = {"core_attention"});
+
+/// With `blocks`, which layers of a stage are recomputed, and how.
+struct RecomputedLayers {
+  std::uint32_t first = UINT32_MAX;  // of each stage, without embedding and head; others keep all
+  std::uint32_t together = 1;        // restored from the input of the first of them
+
+  bool all_alone() const { return first == UINT32_MAX && together == 1; }
+};
+
+/// For `blocks`: recomputes only these layers. `whole` is the same model with `nothing`.
+void recompute_layers(ModelGraph& model, const ModelGraph& whole, const Partition& partition,
+                      const RecomputedLayers& recomputed);
 
 /// For `whole_stages`: a stage keeps only the input of its first layer; everything else is
 /// recomputed.

@@ -110,7 +110,7 @@ double RooflineTimes::pass_us(const Layer& layer, Pass pass) const {
       return single_pass_us(layer, Pass::backward_input, false) +
              single_pass_us(layer, Pass::backward_weight, false);
     case Pass::recompute:
-      return single_pass_us(layer, Pass::forward, layer.work.recomputes_selected);
+      return single_pass_us(layer, Pass::forward, layer.work.repeated == Repeated::selected);
     default:
       return single_pass_us(layer, pass, false);
   }
@@ -118,7 +118,7 @@ double RooflineTimes::pass_us(const Layer& layer, Pass pass) const {
 
 DeviceUse RooflineTimes::use(const Layer& layer, Pass pass) const {
   if (pass == Pass::recompute) {
-    return single_pass_use(layer, Pass::forward, layer.work.recomputes_selected);
+    return single_pass_use(layer, Pass::forward, layer.work.repeated == Repeated::selected);
   }
   if (pass != Pass::backward) return single_pass_use(layer, pass, false);
   DeviceUse both = single_pass_use(layer, Pass::backward_input, false);

@@ -60,10 +60,14 @@ std::string in_layer(const Layer& layer) {
   return layer.name.empty() ? std::string() : fmt::format(" in layer \"{}\"", layer.name);
 }
 
+/// Whether recomputation of its stage repeats anything of a layer.
+bool is_repeated(const Layer& layer) { return layer.work.repeated != Repeated::nothing; }
+
 /// The time of an action on one layer of its stage.
 double layer_us(const WorkClass& work, const Layer& layer, const HardwareModel& hardware) {
   const bool again = work.recomputes || work.pass == Pass::recompute;
-  const double again_us = again ? hardware.compute_us(layer, Pass::recompute).value_or(0) : 0;
+  const double again_us =
+      again && is_repeated(layer) ? hardware.compute_us(layer, Pass::recompute).value_or(0) : 0;
   if (work.pass == Pass::recompute) return again_us;
   const auto time = hardware.compute_us(layer, work.pass);
   if (!time) {
@@ -173,7 +177,19 @@ double layers_in_turn_us(const WorkClass& work, std::uint32_t ahead, Prices& pri
   return turns_us(turns, ahead, prices.demand.slows, prices.demand.gathers_exposed);
 }
 
-double action_us(const WorkClass& work, Prices& prices) {
+/// What a pass moves to or from host memory meanwhile takes this long.
+double host_us(const WorkClass& work, const Prices& prices) {
+  const double bytes = prices.demand.stages[prices.stage_of(work)].of(work.pass).host_bytes;
+  if (bytes == 0) return 0;
+  const Rank rank{work.resource};
+  const bool leaves = work.pass == Pass::forward;
+  const TransferTime time =
+      prices.hardware.transfer(bytes, leaves ? rank : host_memory, leaves ? host_memory : rank);
+  return time.occupies_us + time.latency_us;
+}
+
+/// The time of an action without what it moves to or from host memory.
+double device_us(const WorkClass& work, Prices& prices) {
   const Demand& demand = prices.demand;
   const bool overlaps = demand.collectives_overlap;
   const double carried_us = carrying_us(work, prices) * (overlaps ? demand.slows.transfer : 1);
@@ -184,6 +200,10 @@ double action_us(const WorkClass& work, Prices& prices) {
   const double both_us = demand.extra_overlaps ? std::max(work_us, extra_us) : work_us + extra_us;
   if (!overlaps) return both_us + carried_us;
   return std::max(in_turn ? both_us : slowed_us(both_us, carried_us, demand.slows), carried_us);
+}
+
+double action_us(const WorkClass& work, Prices& prices) {
+  return std::max(device_us(work, prices), host_us(work, prices));
 }
 
 /// The time of a transfer. Sets the size of its buffer if the buffer kind leaves it open.
@@ -214,7 +234,8 @@ std::optional<DeviceUse> use_of(const WorkClass& work, Prices& prices) {
   };
   for (const LayerIndex number : layers_of(work, prices)) {
     const Layer& layer = prices.model.layers[index(number)];
-    if (!add(layer, work.pass) || (work.recomputes && !add(layer, Pass::recompute))) return {};
+    const bool again = work.recomputes && is_repeated(layer);
+    if (!add(layer, work.pass) || (again && !add(layer, Pass::recompute))) return {};
   }
   return sum;
 }

@@ -98,6 +98,7 @@ struct StageCollective {
 /// The cost of a pass or transfer of a stage beyond its layers.
 struct PassDemand {
   double extra_us = 0;
+  double host_bytes = 0;  // to or from host memory meanwhile; a pass takes at least as long
   std::optional<double> sent_bytes;          // of a transfer, when not that of its buffer kind
   std::vector<StageCollective> collectives;  // in sequence
 };

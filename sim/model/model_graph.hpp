@@ -27,12 +27,19 @@ struct LayerKey {
   double sequence = 0;           // tokens per example
 };
 
+/// What recomputation repeats of a layer, where anything of its stage is recomputed.
+enum class Repeated : std::uint8_t {
+  all,
+  selected,  // only what is marked
+  nothing,   // the layer keeps its activation
+};
+
 /// The work of one device of a layer's group, if known.
 struct DeviceWork {
   std::vector<Kernel> kernels;
   std::vector<Collective> collectives;
-  bool recomputes_selected = false;  // recomputation repeats only the selective ones
-  double forward_flops = 0;          // of the model, independent of the kernels
+  Repeated repeated = Repeated::all;
+  double forward_flops = 0;  // of the model, independent of the kernels
   double backward_flops = 0;
 };
 
@@ -55,6 +62,7 @@ struct Layer {
   double activation_bytes = 0;      // output, passed to later layers
   double stash_bytes = 0;           // kept from its forward to the end of its backward
   double freed_by_input_bytes = 0;  // of stash_bytes, what W does not need
+  double offloaded_bytes = 0;       // kept in host memory instead, between F and B or I
   double parameter_bytes = 0;
   double recomputed_bytes = 0;      // what recomputation restores, or would
   double workspace_bytes = 0;       // temporary memory of any of its passes

@@ -27,6 +27,7 @@ struct StageSizes {
   double activation_bytes = 0;   // all tensors for later stages, once each
   double stash_bytes = 0;        // to the end of B or W
   double input_stash_bytes = 0;  // to the end of B or I
+  double offloaded_bytes = 0;    // in host memory
   double parameter_bytes = 0;
   std::vector<SharedParameters> parameters;  // the same, by who holds them
   double largest_parameter_bytes = 0;        // of `in_a_row` consecutive layers, or of all

@@ -117,7 +117,7 @@ TEST_CASE("measured: what the profile lacks is taken from the machine, if there 
         ": the profile layers.json has no layer \"block 7\" of kind \"attention\", nor its kind; "
         "measure it, or add a machine");
   Layer part = layer_of("conv1", "", 1);
-  part.work.recomputes_selected = true;
+  part.work.repeated = Repeated::selected;
   CHECK_THROWS_AS(us(spec, part, Pass::recompute), InputError);
   spec.machine = machine();
   CHECK(us(spec, unknown, Pass::forward).value() == doctest::Approx(100));

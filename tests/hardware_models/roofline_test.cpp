@@ -163,7 +163,7 @@ TEST_CASE("roofline: B is I and W, and recomputation is F or what of it is selec
   CHECK(us(Pass::backward_weight) == doctest::Approx(300));
   CHECK(us(Pass::backward) == doctest::Approx(500));
   CHECK(us(Pass::recompute) == doctest::Approx(200));
-  layer.work.recomputes_selected = true;
+  layer.work.repeated = Repeated::selected;
   CHECK(us(Pass::recompute) == doctest::Approx(100));
   CHECK(us(Pass::forward) == doctest::Approx(200));
 }

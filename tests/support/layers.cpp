@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "hardware_models/collectives/registry.hpp"
+#include "hardware_models/model/model_layers.hpp"
 
 namespace penstock::testing {
 namespace {
@@ -25,6 +26,11 @@ void add(LayerWork& sum, const LayerWork& work) {
   sum.collectives.insert(sum.collectives.end(), work.collectives.begin(), work.collectives.end());
 }
 
+/// Of one layer, with the usual selective recomputation.
+LayerWork work_alone(const LayerSpec& layer, const CellShape& shape) {
+  return penstock::work_of(BlockSpec{.name = layer.kind, .parts = {layer}}, shape);
+}
+
 }  // namespace
 
 LayerSpec spec(std::string_view kind, const NumbersByName& numbers) {
@@ -32,12 +38,12 @@ LayerSpec spec(std::string_view kind, const NumbersByName& numbers) {
 }
 
 LayerWork work_of(std::string_view kind, const NumbersByName& numbers, const CellShape& shape) {
-  return penstock::work_of(spec(kind, numbers), shape);
+  return work_alone(spec(kind, numbers), shape);
 }
 
 LayerWork work_of(const Layers& layers, const CellShape& shape) {
   LayerWork sum;
-  for (const LayerSpec& layer : layers) add(sum, penstock::work_of(layer, shape));
+  for (const LayerSpec& layer : layers) add(sum, work_alone(layer, shape));
   sum.input_bytes = penstock::work_of(layers.front(), shape).input_bytes;
   sum.output_bytes = penstock::work_of(layers.back(), shape).output_bytes;
   return sum;

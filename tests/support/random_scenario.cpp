@@ -180,6 +180,9 @@ json Draws::recompute() {
   json recompute{{"mode", modes[from_to(0, modes.size() - 1)]}};
   if (one_in(4)) recompute["early"] = true;
   if (by_kind_ && one_in(4)) recompute["unit"] = one_in(2) ? "stage" : "layer";
+  const bool by_layer = recompute["mode"] == "full" && recompute.value("unit", "layer") == "layer";
+  if (by_kind_ && by_layer && one_in(3)) recompute["layers"] = from_to(1, 3);
+  if (by_kind_ && by_layer && one_in(3)) recompute["together"] = from_to(1, 3);
   return recompute;
 }
 
@@ -212,7 +215,8 @@ json Draws::scenario() {
     scenario["parallel"].erase("bucket_bytes");
   }
   if (one_in(2)) scenario["recompute"] = recompute();
-  if (one_in(6)) scenario["offload"] = {{"keep", from_to(1, 3)}};
+  if (one_in(6)) scenario["offload"]["keep"] = from_to(1, 3);
+  if (one_in(6)) scenario["offload"]["layers"] = from_to(1, 3);
   if (one_in(4)) scenario["codec"] = codec();
   if (one_in(6)) scenario["chance"] = chance();
   if (one_in(4)) scenario["overheads"] = overheads();

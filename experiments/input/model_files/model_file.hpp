@@ -61,7 +61,10 @@ struct TrainingCommand {
   std::optional<bool> overlap_gathers;  // of new weights with the next step's first forwards
   std::optional<std::string> dtype;     // "bf16", "fp16", "fp32"
   std::optional<RecomputeMode> recompute;
-  std::vector<std::string> recompute_operators;  // with `selective`; empty: not stated
+  std::vector<std::string> recompute_operators;     // with `selective`; empty: not stated
+  std::optional<std::uint32_t> recompute_layers;    // with `full`: the first of each stage
+  std::optional<std::uint32_t> recompute_together;  // with `full`: layers restored at a time
+  std::optional<std::uint32_t> offload_layers;      // to host memory: the first of each stage
   std::optional<Optimizer> optimizer;
   std::optional<bool> distributed_optimizer;  // ZeRO-1
 };

@@ -98,7 +98,7 @@ const std::vector<NamedSection>& scenario_sections() {
       {"model", &model_fields()},         {"hardware", &hardware_fields()},
       {"partition", &partition_fields()}, {"parallel", &parallel_fields()},
       {"schedule", &schedule_fields()},   {"recompute", &recompute_fields()},
-      {"offload", &fields_of(Offload{})}, {"codec", &codec_fields()},
+      {"offload", &offload_fields()},     {"codec", &codec_fields()},
       {"memory", &memory_fields()},       {"overheads", &overheads_fields()},
       {"chance", &chance_fields()}};
   return sections;

@@ -100,7 +100,7 @@ Scenario read_sections(const json& document, const NamedFiles& files, KnownSecti
   scenario.parallel = read_parallel(section("parallel"), command);
   scenario.schedule = read_schedule(has("schedule") ? &document["schedule"] : nullptr, command);
   scenario.recompute = read_recompute(section("recompute"), command);
-  if (has("offload")) read_value(document["offload"], scenario.offload);
+  scenario.offload = read_offload(has("offload") ? &document["offload"] : nullptr, command);
   scenario.codec = *known.codecs.get(codec_text(document),  // searching formats is slow
                                      [&] { return read_codec_choice(section("codec")); });
   scenario.memory = read_memory(section("memory"), usual_memory(scenario.model, command));

@@ -30,7 +30,7 @@ struct Scenario {
   ParallelSection parallel;
   ScheduleSection schedule;
   RecomputeSection recompute;
-  std::optional<Offload> offload;
+  std::optional<OffloadSection> offload;
   CodecChoice codec;
   MemorySection memory;
   OverheadsSection overheads;

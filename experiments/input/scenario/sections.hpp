@@ -9,7 +9,6 @@
 
 #include "experiments/input/fields/fields.hpp"
 #include "experiments/input/model_files/model_file.hpp"
-#include "schedules/patterns/offload.hpp"
 #include "sim/costs/chance.hpp"
 #include "sim/order/schedule.hpp"
 
@@ -70,6 +69,10 @@ struct RecomputeSection {
   std::optional<RecomputeUnit> unit;
   // Of layers by kind, what `selective` recomputes.
   std::vector<std::string> operators = {"core_attention"};
+  // Of layers by kind, what `full` recomputes: the first layers of each stage, or all; and how many
+  // layers are restored together from the input of the first of them.
+  std::optional<std::uint32_t> layers = {};
+  std::uint32_t together = 1;
   // By stage of the order: the microbatches that are recomputed, ascending; empty: all.
   std::vector<std::vector<std::uint32_t>> microbatches = {};
 };
@@ -79,8 +82,19 @@ const Fields& recompute_fields();
 /// Reads the section, after the schema check; the training command supplies the defaults.
 RecomputeSection read_recompute(const nlohmann::json& section, const TrainingCommand& command);
 
-/// "offload".
-const Fields& fields_of(const Offload& offload);
+/// "offload": which activations are in host memory between their passes.
+struct OffloadSection {
+  std::optional<std::uint32_t> keep;   // the most that a rank holds: see schedules/patterns/offload
+  std::optional<std::uint32_t> ahead;  // with `keep`
+  std::optional<std::uint32_t> layers;  // the first of each stage, without embedding and head
+};
+
+const Fields& offload_fields();
+
+/// Reads the section, after the schema check. Without one (nullptr) the training command determines
+/// what is offloaded, if anything. Throws InputError with a pointer into the scenario.
+std::optional<OffloadSection> read_offload(const nlohmann::json* section,
+                                           const TrainingCommand& command);
 
 /// What happens when a rank needs more memory than it has.
 enum class MemoryPolicy : std::uint8_t { finding, stall };

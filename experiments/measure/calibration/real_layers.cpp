@@ -22,6 +22,15 @@ std::optional<std::string> why_not_model(const Layout& layout) {
   const bool further = std::any_of(blocks.begin(), blocks.end(),
                                    [](const BlockSpec& block) { return block.predicts_further; });
   if (further) return "kernels predict one token, not further ones";
+  const RecomputeSection& recompute = layout.recompute;
+  const bool scores_alone = recompute.operators == std::vector<std::string>{"core_attention"};
+  if (recompute.mode == RecomputeMode::selective && !scores_alone) {
+    return "kernels recompute core_attention alone";
+  }
+  if (recompute.layers || recompute.together > 1) {
+    return "kernels recompute all layers of a stage, from its input";
+  }
+  if (layout.offloaded_layers > 0) return "kernels offload whole activations, not those of layers";
   return std::nullopt;
 }
 

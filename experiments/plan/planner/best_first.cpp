@@ -33,7 +33,7 @@ bool BestFirst::encodes() const { return base_.scenario.codec.encodes(); }
 /// Activations that a rank keeps; 0: all.
 std::uint32_t BestFirst::kept_of(const Item& item) const {
   const auto& all = base_.scenario.offload;
-  return item.offload.value_or(all ? all->keep : 0);
+  return item.offload.value_or(all ? all->keep.value_or(0) : 0);
 }
 
 void BestFirst::start() {

@@ -105,8 +105,8 @@ bool same_work(const Layer& a, const Layer& b) {
            layer.backward_weight_us || layer.recompute_us != 0;
   };
   return !states_times(a) && !states_times(b) && a.key.kind == b.key.kind &&
-         a.work.recomputes_selected == b.work.recomputes_selected &&
-         same(a.work.kernels, b.work.kernels) && same(a.work.collectives, b.work.collectives);
+         a.work.repeated == b.work.repeated && same(a.work.kernels, b.work.kernels) &&
+         same(a.work.collectives, b.work.collectives);
 }
 
 /// A roofline that prices equal layers once. Only one thread may ask it.

@@ -52,7 +52,8 @@ struct Layout {
   Hardware hardware;
   bool allows_stale = false;  // also uses suspect rows of a profile
   RecomputeSection recompute;
-  CodecChoice codec;  // as requested; `codings` has the effect
+  std::uint32_t offloaded_layers = 0;  // the first of each stage
+  CodecChoice codec;                   // as requested; `codings` has the effect
   DeviceMemory memory;
   OverheadsSection overheads;
   Conditions conditions;  // except network and memory capacity

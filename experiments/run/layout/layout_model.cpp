@@ -52,6 +52,21 @@ void check_unit(const RecomputeSection& recompute, bool by_kind) {
   if (why != nullptr) throw InputError("/recompute/unit", why);
 }
 
+/// Which layers are recomputed, and how many at a time. Refuses what has no layers to choose from.
+RecomputedLayers recomputed_layers(const RecomputeSection& recompute, bool by_kind) {
+  const RecomputedLayers layers{.first = recompute.layers.value_or(UINT32_MAX),
+                                .together = recompute.together};
+  if (layers.all_alone()) return layers;
+  const std::string key = recompute.layers ? "/recompute/layers" : "/recompute/together";
+  if (!by_kind) {
+    throw InputError(key, "layers that state what they cost state what is recomputed");
+  }
+  if (recompute.unit == RecomputeUnit::stage) {
+    throw InputError(key, "unit=stage recomputes whole stages; leave out one of them");
+  }
+  return layers;
+}
+
 /// Microbatches that are recomputed are listed for every stage of the order.
 void check_recomputed_microbatches(const Layout& layout) {
   const auto& lists = layout.recompute.microbatches;
@@ -158,6 +173,34 @@ void gather_received(Layout& layout) {
   }
 }
 
+/// With `layers` or `together`, full recomputation knows the layers of a stage only once the model
+/// is cut.
+void recompute_some_layers(Layout& layout) {
+  if (layout.recompute.mode != RecomputeMode::full) return;
+  const RecomputedLayers layers = recomputed_layers(layout.recompute, true);
+  if (layers.all_alone()) return;
+  const ModelGraph whole = graph_of(layout.spec, layout.shape, RecomputeScope::nothing);
+  recompute_layers(layout.model, whole, layout.partition, layers);
+}
+
+/// What the first layers of each stage keep leaves for host memory; one at a time is still there.
+/// What W reads stays once I has loaded it.
+void offload_layers(Layout& layout) {
+  for (const std::vector<LayerIndex>& stage : layout.partition.stages) {
+    std::uint32_t left = layout.offloaded_layers;
+    for (const LayerIndex number : stage) {
+      Layer& layer = layout.model.layers[index(number)];
+      if (left == 0) break;
+      if (!layer.cut_evenly) continue;
+      --left;
+      layer.offloaded_bytes = layer.stash_bytes;
+      layer.workspace_bytes += layer.stash_bytes;
+      layer.pending_weight_bytes += layer.stash_bytes - layer.freed_by_input_bytes;
+      layer.stash_bytes = layer.freed_by_input_bytes = 0;
+    }
+  }
+}
+
 /// Refuses shares that would split a token.
 void check_shares(const CellShape& shape) {
   const double cells = shape.context * shape.slices;
@@ -184,6 +227,16 @@ std::vector<ModelGraph> graphs_of(const LayerInputs& inputs) {
     const std::string place = error.where().empty() ? "" : error.where() + ": ";
     throw InputError("/model/file", place + error.what());
   }
+}
+
+void fit_layers_by_kind(Layout& layout) {
+  recompute_some_layers(layout);
+  keep_whole_stash(layout);
+  if (recompute_scope_of(layout.recompute) == RecomputeScope::whole_stages) {
+    keep_inputs_of_stages(layout.model, layout.partition);
+  }
+  place_second_embedding(layout);
+  gather_received(layout);
 }
 
 }  // namespace
@@ -221,7 +274,10 @@ std::vector<ModelGraph> models_of(const Scenario& scenario,
                                   const std::vector<RecomputeSection>& recomputations,
                                   const Batch& batch, const CellShape& shape, LayerGraphs* known) {
   const bool by_kind = scenario.model.by_kind();
-  for (const RecomputeSection& one : recomputations) check_unit(one, by_kind);
+  for (const RecomputeSection& one : recomputations) {
+    check_unit(one, by_kind);
+    if (one.mode == RecomputeMode::full) recomputed_layers(one, by_kind);
+  }
   if (by_kind) {
     LayerInputs inputs{.spec = scenario.model.spec,
                        .from_file = scenario.model.from_file,
@@ -244,13 +300,8 @@ std::vector<ModelGraph> models_of(const Scenario& scenario,
 
 void fit_model(Layout& layout) {
   check_recomputed_microbatches(layout);
-  if (layout.spec.blocks.empty()) return;
-  keep_whole_stash(layout);
-  if (recompute_scope_of(layout.recompute) == RecomputeScope::whole_stages) {
-    keep_inputs_of_stages(layout.model, layout.partition);
-  }
-  place_second_embedding(layout);
-  gather_received(layout);
+  if (!layout.spec.blocks.empty()) fit_layers_by_kind(layout);
+  offload_layers(layout);
 }
 
 }  // namespace penstock

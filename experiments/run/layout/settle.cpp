@@ -19,6 +19,7 @@
 #include "experiments/run/layout/training.hpp"
 #include "hardware_models/spec/machine.hpp"
 #include "schedules/partitioners/registry.hpp"
+#include "schedules/patterns/offload.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
 
@@ -165,11 +166,13 @@ auto about(const Scenario& scenario, Step step) {
 }
 
 /// Offloads activations beyond each rank's limit to its host and fetches them back.
-Schedule with_offload(const Order& order, const Offload& offload) {
+Schedule with_offload(const Order& order, const OffloadSection& section) {
   if (order.policy != nullptr) {
-    throw InputError("/offload",
+    throw InputError("/offload/keep",
                      "it goes with an order that is known before; a policy decides as it runs");
   }
+  Offload offload{*section.keep};
+  offload.ahead = section.ahead.value_or(offload.ahead);
   try {
     return offloaded(order.schedule, offload);
   } catch (const RuleError& error) {
@@ -238,6 +241,7 @@ Layout without_order(const Scenario& scenario, const SettleOptions& options) {
   layout.allows_stale = options.allows_stale;
   layout.overlap = scenario.schedule.overlap;
   layout.recompute = scenario.recompute;
+  if (scenario.offload) layout.offloaded_layers = scenario.offload->layers.value_or(0);
   layout.codec = scenario.codec;
   layout.overheads = overheads_of(scenario, machine);
   layout.conditions = conditions_of(scenario);
@@ -268,7 +272,9 @@ Layout settle(const Scenario& scenario, const SettleOptions& options) {
     } else {
       order = order_of(scenario, layout.degrees, layout.batch);
     }
-    if (scenario.offload) order.schedule = with_offload(order, *scenario.offload);
+    if (scenario.offload && scenario.offload->keep) {
+      order.schedule = with_offload(order, *scenario.offload);
+    }
     take_order(std::move(order), layout);
     spread_ranks(scenario, layout);
     note_seating(layout);

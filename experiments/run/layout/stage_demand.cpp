@@ -133,6 +133,9 @@ StageDemand demand_of_stage(const StageSizes& sizes, std::vector<Rank> ranks, st
   stage.of(Pass::update).extra_us = update_us(kept, training);
   stage.of(Pass::tie_gradient).sent_bytes = training.tied_embedding_bytes;
   add_collectives(training, buckets, stage);
+  for (const Pass pass : {Pass::forward, Pass::backward, Pass::backward_input}) {
+    stage.of(pass).host_bytes = sizes.offloaded_bytes;
+  }
   return stage;
 }
 

@@ -135,6 +135,7 @@ std::vector<bool> stages_with(const ModelGraph& model, const Partition& partitio
 /// Whether a layer is recomputed. With a mode, a layer without a stated time counts too: by its
 /// recomputed bytes or its kernels.
 bool made_again(const RecomputeSection& recompute, const Layer& layer) {
+  if (layer.work.repeated == Repeated::nothing) return false;
   if (layer.recompute_us > 0) return true;
   if (!recompute.mode) return false;
   if (recompute.mode != RecomputeMode::selective) {
@@ -407,6 +408,12 @@ std::vector<std::string> assumptions_of(const Scenario& scenario, const Layout& 
     notes.emplace_back(
         "whole gradients are kept until the last microbatch, as FSDP in a pipeline does; "
         "/memory/whole_gradients=false reduces them after each backward");
+  }
+  if (layout.offloaded_layers > 0) {
+    notes.emplace_back(
+        "offloaded layers move at the full rate of the link between a device and its host, and "
+        "slow "
+        "no other transfer");
   }
   if (fuses_stated_times(layout)) {
     notes.emplace_back(

@@ -58,7 +58,6 @@ class Cell {
     vector(2 * joined);
     work_.output_bytes = joined + passed_on_bytes;
     work_.active_parameters = work_.parameters;
-    work_.kept_selective_bytes = work_.kept_bytes;
     return std::move(work_);
   }
 

@@ -33,6 +33,17 @@ void add_vector(LayerWork& work, double forward_bytes, double backward_bytes) {
   work.kernels.push_back(vector_kernel(Pass::backward_input, backward_bytes));
 }
 
+NamedOperator begin_operator(const LayerWork& work, std::string_view name) {
+  return {.name = name, .kernel = work.kernels.size(), .collective = work.collectives.size()};
+}
+
+void end_operator(LayerWork& work, NamedOperator one, double kept_bytes) {
+  one.kernels_end = work.kernels.size();
+  one.collectives_end = work.collectives.size();
+  one.kept_bytes = kept_bytes;
+  work.operators.push_back(one);
+}
+
 void add_collective(LayerWork& work, Pass pass, CollectiveKind kind, double bytes, Group group) {
   work.collectives.push_back({.pass = pass, .kind = kind, .group = group, .bytes = bytes});
 }
@@ -63,7 +74,6 @@ void add_residual(LayerWork& work, const CellShape& shape, double hidden, bool d
   const double masked = dropout ? 2 * numbers * shape.activation_size + mask : 0;
   add_vector(work, sum + mask, sum + masked);
   work.kept_bytes += mask;
-  work.kept_selective_bytes += mask;
 }
 
 double tokens_of_all(const CellShape& shape) {
@@ -125,7 +135,8 @@ double weights_of(const FeedForward& network) {
   return network.hidden * (wide(network) + network.intermediate);
 }
 
-void add_feed_forward(LayerWork& work, const FeedForward& network, const CellShape& shape) {
+void add_feed_forward(LayerWork& work, const FeedForward& network, const CellShape& shape,
+                      std::string_view activation) {
   const auto& [hidden, intermediate, gated, tokens, networks] = network;
   const double rows = tokens / networks;
   const double number = tokens * shape.activation_size;
@@ -133,10 +144,11 @@ void add_feed_forward(LayerWork& work, const FeedForward& network, const CellSha
   const double kept = number * (wide(network) + intermediate * shape.kept_share());
   const double gradient = number * wide(network);
   add_dense(work, {rows, hidden, wide(network), networks}, shape.activation_size);
+  const NamedOperator between = begin_operator(work, activation);
   add_vector(work, inside, inside + gradient);
+  if (!activation.empty()) end_operator(work, between, number * intermediate);
   add_dense(work, {rows, intermediate, hidden, networks}, shape.activation_size);
   work.kept_bytes += kept;
-  work.kept_selective_bytes += kept;
   work.weight_bytes =
       work.weight_bytes.value_or(0) + number * intermediate * shape.kept_share();
   work.pending_weight_bytes += gradient + number * hidden;

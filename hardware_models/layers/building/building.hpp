@@ -15,6 +15,16 @@
 
 namespace penstock {
 
+/// An operator inside a layer that selective recomputation can repeat alone: the kernels and
+/// collectives of F from one place in a layer's lists to another, and what is not kept then. The
+/// same name may stand for several places.
+struct NamedOperator {
+  std::string_view name;
+  std::size_t kernel = 0, kernels_end = 0;
+  std::size_t collective = 0, collectives_end = 0;
+  double kept_bytes = 0;
+};
+
 /// The sizes, memory and kernels of one layer. Bytes, kernels and collectives are per device and
 /// cell; parameters and FLOPs are those of the whole layer.
 struct LayerWork {
@@ -30,7 +40,7 @@ struct LayerWork {
   double input_bytes = 0;           // what full recomputation keeps of a layer
   double output_bytes = 0;          // input of the next layer
   double kept_bytes = 0;            // from F to the end of B, input included
-  double kept_selective_bytes = 0;  // with selective recomputation
+  double kept_selective_bytes = 0;  // with selective recomputation, of a block
   std::optional<double>
       weight_bytes;                 // of kept_bytes, what W reads: inputs of products; default all
   double pending_weight_bytes = 0;  // gradients of outputs kept for W
@@ -38,6 +48,7 @@ struct LayerWork {
 
   std::vector<Kernel> kernels;
   std::vector<Collective> collectives;
+  std::vector<NamedOperator> operators;
 
   // Times of a cell, for a layer given by times instead of kernels.
   std::optional<double> forward_us;
@@ -87,6 +98,12 @@ Kernel vector_kernel(Pass pass, double bytes);
 
 /// Adds a memory-bound kernel for F and one for I.
 void add_vector(LayerWork& work, double forward_bytes, double backward_bytes);
+
+/// An operator that begins with the next kernel or collective of a layer.
+NamedOperator begin_operator(const LayerWork& work, std::string_view name);
+/// Ends it with the last one, and adds it to the layer. `kept_bytes` of the layer's are not kept
+/// when it is recomputed.
+void end_operator(LayerWork& work, NamedOperator one, double kept_bytes);
 
 /// Adds a collective of a group; the bytes are those of the whole tensor.
 void add_collective(LayerWork& work, Pass pass, CollectiveKind kind, double bytes,
@@ -139,7 +156,9 @@ struct FeedForward {
 /// The weights of one network.
 double weights_of(const FeedForward& network);
 
-/// Adds kernels and what is kept between the dense layers; no model FLOPs, no input.
-void add_feed_forward(LayerWork& work, const FeedForward& network, const CellShape& shape);
+/// Adds kernels and what is kept between the dense layers; no model FLOPs, no input. `activation`
+/// names the operator between the dense layers, whose output the second one reads; empty: none.
+void add_feed_forward(LayerWork& work, const FeedForward& network, const CellShape& shape,
+                      std::string_view activation = "");
 
 }  // namespace penstock

@@ -52,10 +52,8 @@ void add_around(LayerWork& work, const Convolution& convolution, const CellShape
   if (convolution.batch_norm) {
     add_vector(work, 3 * out, 5 * out);
     work.kept_bytes += out;
-    work.kept_selective_bytes += out;
   }
   work.kept_bytes += in;
-  work.kept_selective_bytes += in;
   if (!convolution.weights_by_example) work.pending_weight_bytes += out;
   work.workspace_bytes += out;
 }

@@ -15,11 +15,6 @@ double keys_and_values(const CoreAttention& core, double tokens) {
   return tokens * core.kv_heads * (core.query_size + core.value_size);
 }
 
-Kernel selective(Kernel kernel) {
-  kernel.selective = true;
-  return kernel;
-}
-
 void add_flash(LayerWork& work, const CoreAttention& core, const CellShape& shape) {
   const double tokens = shape.tokens();
   const double log_sums = 4 * tokens * core.heads;
@@ -40,7 +35,6 @@ void add_flash(LayerWork& work, const CoreAttention& core, const CellShape& shap
   kernel.bytes = 2 * numbers * shape.activation_size + log_sums;
   work.kernels.push_back(kernel);
   work.kept_bytes += log_sums;
-  work.kept_selective_bytes += log_sums;
 }
 
 void add_products(LayerWork& work, const CoreAttention& core, const CellShape& shape) {
@@ -48,9 +42,8 @@ void add_products(LayerWork& work, const CoreAttention& core, const CellShape& s
   const double keys = keys_of_token(core, shape);
   const double batch = shape.microbatch * core.heads;
   const auto add = [&](Pass pass, double size_a, double size_b, double size_c) {
-    Kernel kernel = matrix_kernel(pass, {size_a, size_b, size_c, batch}, shape.activation_size);
-    kernel.selective = pass == Pass::forward;
-    work.kernels.push_back(kernel);
+    work.kernels.push_back(
+        matrix_kernel(pass, {size_a, size_b, size_c, batch}, shape.activation_size));
   };
   add(Pass::forward, rows, core.query_size, keys);
   add(Pass::forward, rows, keys, core.value_size);
@@ -60,16 +53,16 @@ void add_products(LayerWork& work, const CoreAttention& core, const CellShape& s
   add(Pass::backward_input, keys, rows, core.query_size);  // gradient of keys
 }
 
-/// Softmax and dropout over all scores; selective recomputation repeats them.
+/// Softmax and dropout over all scores.
 void add_scores(LayerWork& work, const CoreAttention& core, const CellShape& shape) {
   const double scores = shape.tokens() * core.heads * keys_of_token(core, shape);
   const double bytes = scores * shape.activation_size;
-  work.kernels.push_back(selective(vector_kernel(Pass::forward, 2 * bytes)));
+  work.kernels.push_back(vector_kernel(Pass::forward, 2 * bytes));
   work.kernels.push_back(vector_kernel(Pass::backward_input, 3 * bytes));
   work.kept_bytes += bytes;
   work.workspace_bytes += bytes;
   if (!core.dropout) return;
-  work.kernels.push_back(selective(vector_kernel(Pass::forward, 2 * bytes + scores)));
+  work.kernels.push_back(vector_kernel(Pass::forward, 2 * bytes + scores));
   work.kernels.push_back(vector_kernel(Pass::backward_input, 2 * bytes + scores));
   work.kept_bytes += bytes + scores;
 }
@@ -83,12 +76,10 @@ void add_ring(LayerWork& work, const CoreAttention& core, const CellShape& shape
   Collective ring{.pass = Pass::forward,
                   .kind = CollectiveKind::ring_exchange,
                   .group = Group::context,
-                  .bytes = bytes,
-                  .selective = !core.flash};
+                  .bytes = bytes};
   work.collectives.push_back(ring);
   ring.pass = Pass::backward_input;
   ring.bytes = 2 * bytes;  // gradients travel with them
-  ring.selective = false;
   work.collectives.push_back(ring);
   work.workspace_bytes += 2 * bytes;
 }
@@ -105,11 +96,15 @@ double keys_of_token(const CoreAttention& core, const CellShape& shape) {
 void add_core_attention(LayerWork& work, const CoreAttention& core, const CellShape& shape) {
   if (core.flash) {
     add_flash(work, core, shape);
+    add_ring(work, core, shape);
   } else {
+    const NamedOperator scores = begin_operator(work, "core_attention");
+    const double kept_before = work.kept_bytes;
     add_products(work, core, shape);
     add_scores(work, core, shape);
+    add_ring(work, core, shape);
+    end_operator(work, scores, work.kept_bytes - kept_before);
   }
-  add_ring(work, core, shape);
   const double of_a_key =
       2 * tokens_of_all(shape) * core.heads * shape.tensor * (core.query_size + core.value_size);
   const double keys = keys_of_token(core, shape);

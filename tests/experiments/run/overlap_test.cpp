@@ -224,4 +224,51 @@ TEST_CASE("a tensor group that sends in shares loads its links with a share") {
   CHECK(makespan_us(scenario) == sharded);
 }
 
+namespace {
+
+/// The bytes and the time of each activation and gradient that a device sends, all alike.
+struct Sent {
+  std::uint64_t bytes = 0;
+  double us = 0;
+};
+
+Sent sent_by(const json& scenario) {
+  const RunResult result = run_of(scenario);
+  const Plan& plan = *result.plan;
+  std::vector<Sent> all;
+  for (std::size_t c = 0; c < plan.classes.size(); ++c) {
+    if (!passes_on(plan.classes[c].pass)) continue;
+    all.push_back({result.costs.bytes[plan.classes[c].buffer], to_us(result.costs.duration[c])});
+    CHECK(all.back().bytes == all.front().bytes);
+    CHECK(all.back().us == all.front().us);
+  }
+  REQUIRE_FALSE(all.empty());
+  return all.front();
+}
+
+}  // namespace
+
+TEST_CASE("each device of a tensor group sends all of an activation, or its part of the sequence") {
+  json scenario = json::parse(R"({
+    "model": { "layers": [ { "repeat": 4, "parts": [
+        { "kind": "attention", "hidden": 8192, "heads": 64 },
+        { "kind": "mlp", "hidden": 8192, "intermediate": 32768 } ] } ],
+      "sequence": 2048, "microbatch": 4 },
+    "hardware": { "name": "dgx-a100" },
+    "parallel": { "pipeline": 2, "tensor": 8 },
+    "memory": { "capacity_bytes": 1e15 },
+    "schedule": { "name": "1f1b", "microbatches": 2 } })");
+  const Sent whole = sent_by(scenario);
+  CHECK(whole.bytes == 2048ULL * 4 * 8192 * 2);
+  scenario["parallel"]["sequence"] = true;
+  const Sent part = sent_by(scenario);
+  CHECK(part.bytes * 8 == whole.bytes);
+  CHECK(part.us * 8 == doctest::Approx(whole.us));
+  // Eight devices that share a NIC each have an eighth of it, since all send at once.
+  scenario["hardware"]["topology"] = {{"devices_per_nic", 8}};
+  CHECK(sent_by(scenario).us == doctest::Approx(whole.us));
+  scenario["parallel"]["sequence"] = false;
+  CHECK(sent_by(scenario).us == doctest::Approx(8 * whole.us));
+}
+
 }  // namespace penstock

@@ -92,7 +92,7 @@ TEST_CASE("to stall, a run needs a capacity; to offload, an order that is known 
   CHECK_THROWS_WITH_AS(
       simulation_ran("s.json", {R"(/schedule={"policy": "first-come", "microbatches": 6})",
                                 R"(/offload={"keep": 1})"}),
-      "s.json: /offload: it goes with an order that is known before; a policy "
+      "s.json: /offload/keep: it goes with an order that is known before; a policy "
       "decides as it runs",
       InputError);
 }

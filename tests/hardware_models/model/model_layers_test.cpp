@@ -60,7 +60,7 @@ TEST_CASE("what is not kept is made again: in a workspace block by block, or all
   CHECK(selected.stash_bytes == work.kept_selective_bytes);
   CHECK(selected.stash_bytes < work.kept_bytes);
   CHECK(selected.stash_bytes + selected.workspace_bytes == work.kept_bytes + work.workspace_bytes);
-  CHECK(selected.work.recomputes_selected);
+  CHECK(selected.work.repeated == Repeated::selected);
 
   const Layer all = layer_of(block, RecomputeScope::blocks);
   CHECK(all.stash_bytes == 32768);
@@ -106,6 +106,111 @@ TEST_CASE("the scores of attention are recomputed only where they are named") {
   CHECK(stash({"attention"}) == 32768 + network - 32768);
 }
 
+namespace {
+
+/// What a layer gives up where an operator is recomputed, and how many kernels of F are repeated.
+struct GivenUp {
+  double bytes = 0;
+  std::size_t kernels = 0;
+  std::size_t collectives = 0;
+};
+
+GivenUp given_up(const LayerSpec& layer, const CellShape& cell, const std::string& name) {
+  const LayerWork work = work_of(block_of({layer}), cell, {name});
+  GivenUp sum{.bytes = work.kept_bytes - work.kept_selective_bytes};
+  for (const Kernel& kernel : work.kernels) {
+    if (!kernel.selective) continue;
+    CHECK(kernel.pass == Pass::forward);
+    ++sum.kernels;
+  }
+  for (const Collective& one : work.collectives) sum.collectives += one.selective ? 1 : 0;
+  return sum;
+}
+
+LayerSpec moe() {
+  return {.kind = "moe",
+          .numbers = {{"hidden", 64},
+                      {"experts", 8},
+                      {"chosen", 2},
+                      {"expert_intermediate", 32},
+                      {"shared_intermediate", 48}},
+          .source = "/model/layers/0"};
+}
+
+}  // namespace
+
+TEST_CASE("an operator inside a layer gives up what the next one reads, and repeats its kernels") {
+  const double tokens = 256;
+  // The activation is one kernel; its input is kept, its output is not.
+  const GivenUp dense = given_up(mlp(64, 256), shape, "mlp_activation");
+  CHECK(dense.bytes == tokens * 256 * 2);
+  CHECK(dense.kernels == 1);
+  const GivenUp routed = given_up(moe(), shape, "moe_activation");
+  CHECK(routed.bytes == 2 * tokens * 32 * 2);  // two experts a token
+  CHECK(routed.kernels == 1);
+  // Shared experts keep nothing of their own: two halves of 48 before their activation, 48 after.
+  const GivenUp shared = given_up(moe(), shape, "shared_experts");
+  CHECK(shared.bytes == tokens * 3 * 48 * 2);
+  CHECK(shared.kernels == 3);
+  // Queries and keys of 12 and values of 10 in 4 heads, by two products; the output of attention,
+  // which the last product reads, is kept.
+  const LayerSpec mla{.kind = "mla",
+                      .numbers = {{"hidden", 64},
+                                  {"heads", 4},
+                                  {"q_lora_rank", 16},
+                                  {"kv_lora_rank", 16},
+                                  {"nope", 8},
+                                  {"rope", 4},
+                                  {"value", 10}},
+                      .source = "/model/layers/0"};
+  const GivenUp up = given_up(mla, shape, "mla_up_projection");
+  CHECK(up.bytes == tokens * 4 * (12 + 12 + 10) * 2);
+  CHECK(up.kernels == 2);
+  CHECK(given_up(mla, shape, "moe_activation").kernels == 0);
+}
+
+TEST_CASE("recomputed operators repeat their collectives, and those of others are not repeated") {
+  CellShape wide = shape;
+  wide.tensor = 2;
+  wide.sequence_parallel = true;
+  // Gathers before the first product, and reduces and scatters after the second.
+  CHECK(given_up(moe(), wide, "shared_experts").collectives == 2);
+  CHECK(given_up(moe(), wide, "moe_activation").collectives == 0);
+  wide.expert = 2;
+  CHECK(given_up(moe(), wide, "moe").collectives == 5);  // those of routed experts, and exchanges
+}
+
+TEST_CASE("of the layers of a stage, the first are made again and the others keep everything") {
+  const BlockSpec block = block_of({mlp(64, 256)});
+  BlockSpec first = block;
+  first.cut_evenly = false;
+  const ModelSpec spec{.blocks = {first, block, block, block}};
+  const ModelGraph whole = graph_of(spec, shape, RecomputeScope::nothing);
+  const Partition all{.stages = {{LayerIndex{0}, LayerIndex{1}, LayerIndex{2}, LayerIndex{3}}},
+                      .ranks = {}};
+  ModelGraph model = graph_of(spec, shape, RecomputeScope::blocks);
+  recompute_layers(model, whole, all, {.first = 2});
+  const double kept = whole.layers[1].stash_bytes;
+  CHECK(model.layers[0].stash_bytes == kept);  // an embedding or head, not counted
+  CHECK(model.layers[1].stash_bytes == 32768);
+  CHECK(model.layers[2].stash_bytes == 32768);
+  CHECK(model.layers[3].stash_bytes == kept);
+  CHECK(model.layers[3].work.repeated == Repeated::nothing);
+  CHECK(model.layers[3].workspace_bytes == whole.layers[3].workspace_bytes);
+
+  SUBCASE("two together keep one input, and restore the rest of both") {
+    ModelGraph pairs = graph_of(spec, shape, RecomputeScope::blocks);
+    recompute_layers(pairs, whole, all, {.together = 2});
+    CHECK(pairs.layers[1].stash_bytes == 32768);
+    CHECK(pairs.layers[2].stash_bytes == 0);
+    CHECK(pairs.layers[3].stash_bytes == 32768);  // alone
+    CHECK(pairs.layers[1].workspace_bytes == whole.layers[1].workspace_bytes + 2 * kept - 32768);
+    CHECK(pairs.layers[3].workspace_bytes == model.layers[1].workspace_bytes);
+    // The input of the second is restored for I and read by W.
+    CHECK(pairs.layers[2].pending_weight_bytes == model.layers[2].pending_weight_bytes + 32768);
+  }
+}
+
 TEST_CASE("a stage made again as a whole keeps the input of its first layer only") {
   const BlockSpec block = block_of({mlp(64, 256)});
   ModelGraph model =
@@ -127,7 +232,7 @@ TEST_CASE("embedding and head are not made again with the blocks between them") 
                  .cut_evenly = false};
   const Layer kept = layer_of(head, RecomputeScope::blocks);
   CHECK(kept.stash_bytes == work_of(head, shape).kept_bytes);
-  CHECK(kept.work.recomputes_selected);  // of which it has none
+  CHECK(kept.work.repeated == Repeated::selected);  // of which it has none
   head.cut_evenly = true;
   CHECK(layer_of(head, RecomputeScope::blocks).stash_bytes == 32768);
 }

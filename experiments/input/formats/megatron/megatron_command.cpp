@@ -29,9 +29,9 @@ constexpr std::array unread{
         "--use-precision-aware-optimizer, --main-grads-dtype, --main-params-dtype, "
         "--exp-avg-dtype, --exp-avg-sq-dtype",
         "gradients and optimizer state have the sizes of /model/dtype and /memory/optimizer"},
-    UnreadArguments{"--optimizer-cpu-offload, --optimizer-offload-fraction, --cpu-offloading, "
+    UnreadArguments{"--optimizer-cpu-offload, --optimizer-offload-fraction, "
                     "--fine-grained-activation-offloading",
-                    "nothing is moved to the host; /offload simulates that for activations"},
+                    "not moved to the host; /offload simulates that for activations"},
     UnreadArguments{
         "--overlap-grad-reduce",
         "gradients are reduced during the backward unless /parallel/overlap_sums is false"},
@@ -70,8 +70,10 @@ std::string_view simulated_instead(std::string_view argument) {
 /// The arguments that are read: those with a value, and flags.
 constexpr std::string_view valued =
     "--attention-backend, --attention-dropout, --context-parallel-size, "
-    "--decoder-first-pipeline-num-layers, --decoder-last-pipeline-num-layers, "
-    "--expert-model-parallel-size, --expert-tensor-parallel-size, --ffn-hidden-size, --global-batch-size, --hidden-dropout, "
+    "--cpu-offloading-num-layers, --decoder-first-pipeline-num-layers, "
+    "--decoder-last-pipeline-num-layers, "
+    "--expert-model-parallel-size, --expert-tensor-parallel-size, --ffn-hidden-size, "
+    "--global-batch-size, --hidden-dropout, "
     "--hidden-size, --kv-channels, --kv-lora-rank, --make-vocab-size-divisible-by, "
     "--max-position-embeddings, --merge-file, --micro-batch-size, "
     "--moe-expert-capacity-factor, --moe-ffn-hidden-size, --moe-layer-freq, "
@@ -86,7 +88,8 @@ constexpr std::string_view valued =
     "--tokenizer-type, --transformer-impl, --v-head-dim, --vocab-size, --window-size";
 constexpr std::string_view flags =
     "--account-for-embedding-in-pipeline-split, --account-for-loss-in-pipeline-split, "
-    "--add-qkv-bias, --bf16, --cross-entropy-loss-fusion, --disable-bias-linear, --fp16, "
+    "--add-qkv-bias, --bf16, --cpu-offloading, --cross-entropy-loss-fusion, --disable-bias-linear, "
+    "--fp16, "
     "--group-query-attention, --moe-shared-expert-gate, --multi-latent-attention, "
     "--no-position-embedding, --no-scatter-gather-tensors-in-pipeline, "
     "--overlap-moe-expert-parallel-comm, --overlap-param-gather, --qk-layernorm, "

@@ -31,38 +31,25 @@ std::optional<std::uint32_t> devices_of(MegatronCommand& command) {
   return static_cast<std::uint32_t>(std::min(*per_node * nodes.value_or(1), 1e9));
 }
 
-/// The layers of the longest stage, including embedding and head.
-double longest_stage(const MegatronCommand& command, const MegatronStages& cut) {
-  std::size_t longest = 0;
-  for (const auto& stage : cut.stages) longest = std::max(longest, stage.size());
-  if (longest > 0) return static_cast<double>(longest);
-  return command.needed("--num-layers", Limit::layers) / cut.pipeline / cut.chunks;
-}
-
-void note_full_recomputation(const MegatronCommand& command, const MegatronStages& cut,
-                             Notes& notes) {
+/// Without a method, Megatron-LM recomputes each layer alone.
+void take_full_recomputation(const MegatronCommand& command, TrainingCommand& training) {
+  training.recompute = RecomputeMode::full;
   const auto method = command.one_of("--recompute-method", {"uniform", "block"});
-  const double layers = command.whole("--recompute-num-layers", Limit::layers, 0).value_or(1);
-  if (method == "block" && layers < longest_stage(command, cut)) {
-    notes.push_back(fmt::format(
-        "--recompute-method block: all layers are recomputed, not only the first {} of each stage, "
-        "so the simulated run takes longer and keeps less than Megatron-LM",
-        layers));
-  }
-  if (method == "uniform" && layers > 1) {
-    notes.push_back(fmt::format(
-        "--recompute-num-layers {}: each layer keeps its input and is recomputed alone, not {} at "
-        "a "
-        "time from the input of the first, so the simulated run keeps more inputs, and less during "
-        "recomputation",
-        layers, layers));
-  }
+  const auto layers = count_of(command, "--recompute-num-layers", Limit::layers).value_or(1);
+  if (method == "block") training.recompute_layers = layers;
+  if (method == "uniform" && layers > 1) training.recompute_together = layers;
 }
 
-/// The operators of --recompute-modules; those without one of their own are noted.
+/// The operators of --recompute-modules; unknown ones are noted.
 std::vector<std::string> selected_operators(const MegatronCommand& command, Notes& notes) {
-  constexpr std::array<std::array<std::string_view, 2>, 4> known{
-      {{"core_attn", "core_attention"}, {"mlp", "mlp"}, {"moe", "moe"}, {"layernorm", "norm"}}};
+  constexpr std::array<std::array<std::string_view, 2>, 7> known{
+      {{"core_attn", "core_attention"},
+       {"mla_up_proj", "mla_up_projection"},
+       {"mlp", "mlp"},
+       {"moe", "moe"},
+       {"moe_act", "moe_activation"},
+       {"layernorm", "norm"},
+       {"shared_experts", "shared_experts"}}};
   std::vector<std::string> operators;
   std::vector<std::string> others;
   for (const std::string& module : command.words("--recompute-modules")) {
@@ -82,15 +69,15 @@ std::vector<std::string> selected_operators(const MegatronCommand& command, Note
   return operators;
 }
 
-std::optional<RecomputeMode> recompute_of(const MegatronCommand& command, const MegatronStages& cut,
-                                          Notes& notes) {
+void take_recomputation(const MegatronCommand& command, TrainingCommand& training, Notes& notes) {
   const auto granularity = command.one_of("--recompute-granularity", {"full", "selective"});
-  if (granularity == "full") {
-    note_full_recomputation(command, cut, notes);
-    return RecomputeMode::full;
+  if (granularity == "full") return take_full_recomputation(command, training);
+  if (!granularity && !command.has("--recompute-activations")) {
+    training.recompute = RecomputeMode::none;
+    return;
   }
-  if (!granularity && !command.has("--recompute-activations")) return RecomputeMode::none;
-  return RecomputeMode::selective;
+  training.recompute = RecomputeMode::selective;
+  training.recompute_operators = selected_operators(command, notes);
 }
 
 /// Megatron-LM's SGD has momentum unless it is set to zero.
@@ -141,10 +128,9 @@ TrainingCommand megatron_training(MegatronCommand& command, const MegatronStages
   training.overlap_gathers = command.has("--overlap-param-gather");
   training.overlap_experts = command.has("--overlap-moe-expert-parallel-comm");
   training.dtype = dtype_of(command, notes);
-  training.recompute = recompute_of(command, cut, notes);
-  if (training.recompute == RecomputeMode::selective) {
-    training.recompute_operators = selected_operators(command, notes);
-  }
+  take_recomputation(command, training, notes);
+  const auto offloaded = command.whole("--cpu-offloading-num-layers", Limit::layers, 0);
+  if (offloaded.value_or(0) > 0) training.offload_layers = static_cast<std::uint32_t>(*offloaded);
   training.optimizer = optimizer_of(command, notes);
   training.distributed_optimizer = command.has("--use-distributed-optimizer");
   return training;

@@ -72,11 +72,17 @@ bool may_shorten(const Scenario& scenario) {
          (scenario.slow_machines && shortens(*scenario.slow_machines));
 }
 
+/// Whether what layers keep follows from their place in a stage.
+bool keeps_by_place(const Scenario& scenario) {
+  const bool some_again = scenario.recompute.layers || scenario.recompute.together > 1;
+  return some_again || (scenario.offload && scenario.offload->layers);
+}
+
 /// Bounds are of a rule's order on its own placement, in which each cell takes its price or longer.
 bool covers(const Scenario& scenario) {
   const bool own_order = scenario.schedule.policy.empty() && scenario.schedule.file.empty();
   return own_order && scenario.partition.ranks.empty() && scenario.recompute.microbatches.empty() &&
-         !may_shorten(scenario);
+         !keeps_by_place(scenario) && !may_shorten(scenario);
 }
 
 }  // namespace
@@ -85,7 +91,8 @@ PlanBase plan_base(const TrainingTask& task, Catalogue catalogue) {
   PlanBase base;
   base.task = task;
   base.catalogue = std::move(catalogue);
-  const LayoutChoice simple{.data = task.devices, .microbatch = task.microbatch};
+  const LayoutChoice simple{
+      .data = task.devices, .microbatch = task.microbatch, .recompute = stated_recomputation(task)};
   base.scenario = parse_scenario(layout_document(task, simple), task.source);
   base.heads = only_heads(base.scenario.model.spec);
   base.reduced = base.scenario;

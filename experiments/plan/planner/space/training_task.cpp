@@ -185,16 +185,41 @@ ordered_json partition_section(const LayoutChoice& choice) {
           {"name", choice.partition}};
 }
 
+/// The recomputation that a key goes with; nullptr: any.
+const char* recomputation_with(const std::string& pointer) {
+  if (pointer == "/recompute/operators") return "selective";
+  const bool of_layers = pointer == "/recompute/layers" || pointer == "/recompute/together";
+  return of_layers ? "full" : nullptr;
+}
+
+/// Whether a setting says something of a layout: layouts differ in what they recompute.
+bool applies(const SingleSetting& setting, const LayoutChoice& choice) {
+  const char* with = recomputation_with(setting.pointer);
+  return with == nullptr || (choice.recompute == with && !choice.recomputes_stages);
+}
+
 /// Applies settings and keeps the order of the sections.
 void add_settings(std::string_view option, const std::vector<std::string>& settings,
-                  ordered_json& document) {
-  if (settings.empty()) return;
-  nlohmann::json checked = nlohmann::json::parse(document.dump());
-  apply_settings(checked, settings, option);
+                  const LayoutChoice& choice, ordered_json& document) {
+  std::vector<SingleSetting> applied;
+  std::vector<std::string> texts;
   for (const std::string& text : settings) {
-    for (const SingleSetting& setting : single_settings_of(option, text)) {
-      document[ordered_json::json_pointer(setting.pointer)] = ordered_json::parse(setting.value);
+    const std::vector<SingleSetting> all = single_settings_of(option, text);
+    const std::size_t before = applied.size();
+    for (const SingleSetting& setting : all) {
+      if (applies(setting, choice)) applied.push_back(setting);
     }
+    if (applied.size() == before + all.size()) {
+      texts.push_back(text);
+      continue;
+    }
+    for (std::size_t i = before; i < applied.size(); ++i) texts.push_back(applied[i].text());
+  }
+  if (applied.empty()) return;
+  nlohmann::json checked = nlohmann::json::parse(document.dump());
+  apply_settings(checked, texts, option);
+  for (const SingleSetting& setting : applied) {
+    document[ordered_json::json_pointer(setting.pointer)] = ordered_json::parse(setting.value);
   }
 }
 
@@ -242,14 +267,33 @@ TrainingTask read_training_task(const TrainingRequest& request, const Catalogue&
   return task;
 }
 
+std::string stated_recomputation(const TrainingTask& task) {
+  for (const auto& [option, texts] :
+       {std::pair{"--set", &task.settings}, {"--change", &task.changes}}) {
+    for (const std::string& text : *texts) {
+      for (const SingleSetting& setting : single_settings_of(option, text)) {
+        if (const char* with = recomputation_with(setting.pointer)) return with;
+      }
+    }
+  }
+  return "none";
+}
+
 Scenario with_choice(Scenario scenario, const TrainingTask& task, const LayoutChoice& choice) {
   if (task.states_microbatch) scenario.model.microbatch = choice.microbatch;
   set_parallel(choice, scenario.parallel);
   set_schedule(choice, scenario.schedule);
   scenario.recompute.mode = mode_of(choice.recompute);
   if (choice.recomputes_stages) scenario.recompute.unit = RecomputeUnit::stage;
+  if (choice.recompute != "full" || choice.recomputes_stages) {
+    scenario.recompute.layers.reset();
+    scenario.recompute.together = 1;
+  }
   scenario.memory.zero = choice.zero;
-  if (choice.offload) scenario.offload = Offload{*choice.offload};
+  if (choice.offload) {
+    if (!scenario.offload) scenario.offload.emplace();
+    scenario.offload->keep = *choice.offload;
+  }
   if (choice.stash) scenario.codec.stash = *choice.stash;
   if (choice.link) scenario.codec.link = *choice.link;
   scenario.partition.name = choice.partition;
@@ -270,8 +314,8 @@ std::string layout_document(const TrainingTask& task, const LayoutChoice& choice
       {"recompute", recompute_section(choice)},
       {"memory", memory_section(choice)}};
   add_rare_sections(choice, document);
-  add_settings("--set", task.settings, document);
-  add_settings("--change", task.changes, document);
+  add_settings("--set", task.settings, choice, document);
+  add_settings("--change", task.changes, choice, document);
   return printed(document);
 }
 

@@ -55,6 +55,9 @@ TrainingTask read_training_task(const TrainingRequest& request, const Catalogue&
 /// document gives, without the document.
 Scenario with_choice(Scenario scenario, const TrainingTask& task, const LayoutChoice& choice);
 
+/// The recomputation whose details the settings of a task state, such as its operators; "none".
+std::string stated_recomputation(const TrainingTask& task);
+
 /// The scenario of a layout as JSON text, with a description in each section and the settings of
 /// the task applied.
 std::string layout_document(const TrainingTask& task, const LayoutChoice& choice);

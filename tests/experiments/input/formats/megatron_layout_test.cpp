@@ -123,26 +123,33 @@ TEST_CASE("the other ways to cut unevenly give the same kind of stages") {
             .command.chunks == 2);
 }
 
-TEST_CASE(
-    "recomputation that is not as Megatron-LM would do it has a note that says how it differs") {
+TEST_CASE("recomputation is that of a Megatron-LM command; what it cannot be has a note") {
   const auto file = [](const std::string& arguments) {
     return megatron_args_model(least + "--pipeline-model-parallel-size 2 " + arguments);
   };
   const std::string full = "--recompute-granularity full --recompute-method ";
-  CHECK(file(full + "block --recompute-num-layers 1").command.recompute == RecomputeMode::full);
-  CHECK(has_note(file(full + "block --recompute-num-layers 1"),
-                 "all layers are recomputed, not only the first 1 of each stage"));
-  // Stages have two layers.
-  CHECK_FALSE(has_note(file(full + "block --recompute-num-layers 2"), "recompute"));
-  CHECK_FALSE(has_note(file(full + "uniform --recompute-num-layers 1"), "recompute"));
-  CHECK(has_note(file(full + "uniform --recompute-num-layers 2"),
-                 "each layer keeps its input and is recomputed alone, not 2 at a time"));
+  const TrainingCommand block = file(full + "block --recompute-num-layers 1").command;
+  CHECK(block.recompute == RecomputeMode::full);
+  CHECK(block.recompute_layers == 1);
+  CHECK_FALSE(block.recompute_together);
+  CHECK_FALSE(file(full + "uniform --recompute-num-layers 1").command.recompute_together);
+  const TrainingCommand uniform = file(full + "uniform --recompute-num-layers 2").command;
+  CHECK(uniform.recompute_together == 2);
+  CHECK_FALSE(uniform.recompute_layers);
   CHECK(megatron_args_refusal(least + full + "some").find("known: uniform, block") !=
         std::string::npos);
   const std::string selective = "--recompute-granularity selective ";
-  CHECK(has_note(file(selective + "--recompute-modules layernorm moe_act --bf16"),
-                 "--recompute-modules moe_act: not modelled; recomputed: norm"));
-  CHECK_FALSE(has_note(file(selective + "--recompute-modules core_attn"), "recompute"));
+  const auto operators = [&](const std::string& modules) {
+    return file(selective + "--recompute-modules " + modules).command.recompute_operators;
+  };
+  using Names = std::vector<std::string>;
+  CHECK(operators("core_attn mlp moe --bf16") == Names{"core_attention", "mlp", "moe"});
+  CHECK(operators("layernorm moe_act") == Names{"norm", "moe_activation"});
+  CHECK(operators("mla_up_proj shared_experts") == Names{"mla_up_projection", "shared_experts"});
+  CHECK(has_note(file(selective + "--recompute-modules layernorm other --bf16"),
+                 "--recompute-modules other: not modelled; recomputed: norm"));
+  CHECK(file("--cpu-offloading-num-layers 1").command.offload_layers == 1);
+  CHECK_FALSE(file("--cpu-offloading-num-layers 0").command.offload_layers);
   CHECK_FALSE(has_note(file(selective), "recompute"));
 }
 

@@ -72,7 +72,7 @@ std::size_t check_step_offers(const Scenario& scenario) {
 bool states_times_of_stages(const Layout& layout) {
   return layout.rule != nullptr && layout.rule->copies == 1 && !layout.codec.encodes() &&
          layout.chance.changes_nothing() && !layout.overheads.optimizer_us &&
-         layout.memory.zero < 2;
+         layout.memory.zero < 2 && layout.offloaded_layers == 0;
 }
 
 /// The scenario with all times of a stage 1 % shorter.
