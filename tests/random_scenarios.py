@@ -108,6 +108,16 @@ def model_by_kinds(draw, stages):
     return model | ({"dtype": draw.choice(["bf16", "fp16", "fp32"])} if draw.often(0.2) else {})
 
 
+def share_experts(draw, parallel):
+    """Groups of experts out of the devices of a rank, of which there are eight experts."""
+    tensor, data = parallel.get("tensor", 1), parallel.get("data", 1)
+    if draw.often(0.6):
+        whole = draw.often(0.5)
+        devices = data * (tensor if whole else 1)
+        parallel["expert"] = draw.choice([n for n in (1, 2, 4, 8) if devices % n == 0])
+        parallel |= {"expert_tensor": 1} if whole else {}
+
+
 def hardware_of(draw, ranks, devices, by_kinds):
     speed = {"latency_us": draw.number(0.5, 20), "bandwidth_bytes_per_s": draw.number(1e8, 1e11)}
     kind = draw.choice(["machine", "machine", "roofline"] if by_kinds else
@@ -199,6 +209,9 @@ def random_scenario(draw):
     stages = ranks * (1 if name in TWO_WAYS else chunks)
     if by_kinds:
         model = model_by_kinds(draw, stages)
+        if any(part["kind"] == "moe" for layer in model["layers"]
+               for part in layer.get("parts", [])):
+            share_experts(draw, parallel)
     elif draw.often(0.6):
         model = {"stages": [costs_of(draw, split, detail) for _ in range(stages)]}
     else:

@@ -27,6 +27,9 @@ struct CollectiveCall {
   double bytes = 0;
   Members members;
   Reach reach;
+  // Of an all-to-all: the members that each value goes to, where it need not be sent more than once
+  // to one of them, nor to one machine; 1: each value goes to one.
+  double copies = 1;
 };
 
 /// A kind of collective that an algorithm supports, and its time. In formulas n is the members, B

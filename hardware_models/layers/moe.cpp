@@ -33,9 +33,16 @@ struct Mixture {
   double arriving = 0;  // expert inputs per token of a device
   bool shared_gate = false;
   double outside = 0;  // tokens per device with only sequence parallelism applied
+  double sent = 0;     // tokens per device that it sends to their experts
 
   double gates() const { return hidden * (all + (shared_gate ? 1 : 0)); }
 };
+
+/// Whether the devices of a tensor group send different tokens to experts: with sequence
+/// parallelism each has its own, and where fewer devices share an expert each takes a share.
+bool brings_own_tokens(const CellShape& shape) {
+  return shape.sequence_parallel || shape.tensor_of_experts() < shape.tensor;
+}
 
 Mixture mixture_of(const LayerNumbers& numbers, const CellShape& shape) {
   if (numbers["chosen"] > numbers["experts"]) {
@@ -53,8 +60,11 @@ Mixture mixture_of(const LayerNumbers& numbers, const CellShape& shape) {
   mixture.arriving = arriving;
   mixture.shared_gate = numbers.is("shared_gate");
   mixture.outside = shape.tokens_outside_tensor();
-  mixture.experts = {hidden, numbers.share("expert_intermediate", shape.tensor), gated,
-                     shape.tokens() * arriving, numbers.share("experts", shape.expert, "expert")};
+  mixture.sent = shape.tokens() / (brings_own_tokens(shape) ? shape.tensor : 1);
+  const double sharing = shape.tensor_of_experts();  // devices
+  mixture.experts = {hidden, numbers.share("expert_intermediate", sharing, "expert_tensor"), gated,
+                     shape.tokens() * arriving * sharing / shape.tensor,
+                     numbers.share("experts", shape.expert, "expert")};
   mixture.shared = {hidden, numbers.share("shared_intermediate", shape.tensor), gated,
                     shape.tokens()};
   return mixture;
@@ -62,7 +72,7 @@ Mixture mixture_of(const LayerNumbers& numbers, const CellShape& shape) {
 
 void count(LayerWork& work, const LayerNumbers& numbers, const Mixture& mixture,
            const CellShape& shape) {
-  const double expert = weights_of(mixture.experts) * shape.tensor;
+  const double expert = weights_of(mixture.experts) * shape.tensor_of_experts();
   const double dense = weights_of(mixture.shared) * shape.tensor + mixture.gates();
   work.parameters = dense + mixture.all * expert;
   work.active_parameters = dense + numbers["chosen"] * expert;
@@ -87,17 +97,20 @@ void add_router(LayerWork& work, const Mixture& mixture, const CellShape& shape)
 
 /// Permutes tokens by expert, and back with weights; keeps inputs and outputs.
 void add_dispatch(LayerWork& work, const Mixture& mixture, const CellShape& shape) {
-  const double number = mixture.outside * shape.activation_size;
+  const double number = mixture.sent * shape.activation_size;
   const double bytes = number * mixture.arriving * mixture.hidden;
   for (const Pass pass : {Pass::forward, Pass::backward_input}) {
-    work.kernels.push_back(vector_kernel(pass, 2 * bytes));
-    work.kernels.push_back(vector_kernel(pass, bytes + number * mixture.hidden));
+    for (const double moved : {2 * bytes, bytes + number * mixture.hidden}) {
+      work.kernels.push_back(vector_kernel(pass, moved));
+      work.kernels.back().routes = true;
+    }
     if (shape.expert == 1) continue;
     work.collectives.push_back({.pass = pass,
                                 .kind = CollectiveKind::all_to_all,
                                 .group = Group::expert,
                                 .bytes = bytes,
-                                .count = 2});
+                                .count = 2,
+                                .copies = mixture.arriving});
   }
   keep(work, 2 * bytes);
   work.weight_bytes = work.input_bytes + bytes;
@@ -112,16 +125,30 @@ void add_shared(LayerWork& work, const Mixture& mixture, const CellShape& shape)
   keep(work, mixture.outside * mixture.hidden * shape.activation_size);
 }
 
-/// With sequence parallelism a tensor group gathers the input of its experts; without it each
-/// device has all of it, and the outputs of routed and shared experts are reduced together.
+/// The devices that share an expert gather their tokens for it, and each keeps its share of what
+/// comes out.
+void add_sharing_group(LayerWork& work, const Mixture& mixture, const CellShape& shape) {
+  if (shape.tensor_of_experts() == 1) return;
+  const double bytes = mixture.sent * shape.tensor_of_experts() * mixture.arriving *
+                       mixture.hidden * shape.activation_size;
+  gather_in(work, bytes, Group::expert_tensor);
+  scatter_in(work, bytes, Group::expert_tensor);
+}
+
+/// A tensor group that has all tokens on each device reduces the outputs of routed and shared
+/// experts together. Without partial sums it gathers what each device routed its share of.
 void add_tensor_group(LayerWork& work, const Mixture& mixture, const CellShape& shape) {
-  if (shape.sequence_parallel) {
-    enter_tensor_group(work, shape, mixture.hidden * mixture.arriving);
-    leave_tensor_group(work, shape, mixture.hidden * mixture.arriving);
-    if (mixture.shared.intermediate == 0) return;
+  const bool own = brings_own_tokens(shape), shared = mixture.shared.intermediate > 0;
+  if (own) add_sharing_group(work, mixture, shape);
+  if (shared || !own) {
+    enter_tensor_group(work, shape, mixture.hidden);
+    leave_tensor_group(work, shape, mixture.hidden);
+  } else if (!shape.sequence_parallel) {
+    const double bytes = shape.tokens() * mixture.hidden * shape.activation_size;
+    for (const Pass pass : {Pass::forward, Pass::backward_input}) {
+      add_collective(work, pass, CollectiveKind::all_gather, bytes);
+    }
   }
-  enter_tensor_group(work, shape, mixture.hidden);
-  leave_tensor_group(work, shape, mixture.hidden);
 }
 
 LayerWork work(const LayerNumbers& numbers, const CellShape& shape) {
@@ -132,7 +159,9 @@ LayerWork work(const LayerNumbers& numbers, const CellShape& shape) {
   keep(work, work.input_bytes);
   add_router(work, mixture, shape);
   add_dispatch(work, mixture, shape);
+  const std::size_t before = work.kernels.size();
   add_feed_forward(work, mixture.experts, shape);
+  for (std::size_t i = before; i < work.kernels.size(); ++i) work.kernels[i].grouped = true;
   add_shared(work, mixture, shape);
   add_residual(work, shape, mixture.hidden, false);
   add_tensor_group(work, mixture, shape);

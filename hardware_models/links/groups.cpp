@@ -127,21 +127,15 @@ Reach reach_of(const Machine& machine, const Members& members) {
 HolderPlaces::HolderPlaces(const HardwareSpec& spec, const Holders& holders)
     : spec_(spec),
       holders_(holders),
-      copies_(static_cast<std::uint64_t>(std::llround(holders.copies))),
-      data_(static_cast<std::uint64_t>(std::llround(holders.data))) {}
+      of_rank_(static_cast<std::uint64_t>(std::llround(holders.copies * holders.data))) {}
 
-/// Within a group, neighbours are replicas, except in tensor groups.
 std::vector<DeviceRow> HolderPlaces::rows(std::uint64_t most) const {
-  const std::uint64_t group = spec_.tensor * spec_.context * spec_.expert;
-  const bool even = copies_ == 1 || copies_ * spec_.tensor == group;
-  const DeviceRow whole{0, copies_ == 1 ? group : spec_.tensor, even ? copies_ * data_ : copies_};
+  const std::uint64_t stride = std::max<std::uint64_t>(spec_.devices_per_rank / of_rank_, 1);
   std::vector<DeviceRow> all;
-  for (std::uint64_t number = 0; number < std::min(count(), most); number += whole.count) {
-    const Rank rank = holders_.ranks[number / (copies_ * data_)];
-    const std::uint64_t replica = number / copies_ % data_;
-    all.push_back(whole);
-    all.back().first = index(rank) * spec_.devices_per_rank + replica * group;
-    all.back().count = std::min(whole.count, most - number);
+  for (std::uint64_t number = 0; number < std::min(count(), most); number += of_rank_) {
+    const Rank rank = holders_.ranks[number / of_rank_];
+    all.push_back(
+        {index(rank) * spec_.devices_per_rank, stride, std::min(of_rank_, most - number)});
   }
   return all;
 }

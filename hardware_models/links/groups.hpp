@@ -28,20 +28,20 @@ struct DeviceRow {
   std::uint64_t count = 1;
 };
 
-/// The replicas of the weights on the first device of each rank.
+/// The replicas of the weights on the first device of each rank. They share the devices of a rank
+/// and its data replicas out evenly.
 class HolderPlaces {
  public:
   HolderPlaces(const HardwareSpec& spec, const Holders& holders);
 
-  std::uint64_t count() const { return copies_ * data_ * holders_.ranks.size(); }
+  std::uint64_t count() const { return of_rank_ * holders_.ranks.size(); }
   /// Their devices in order, at most the first `most`.
   std::vector<DeviceRow> rows(std::uint64_t most) const;
 
  private:
   const HardwareSpec& spec_;
   const Holders& holders_;
-  std::uint64_t copies_;
-  std::uint64_t data_;
+  std::uint64_t of_rank_;
 };
 
 /// How holders lie in machines. Checks the first few thousand, after which the pattern repeats.

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <numeric>
 #include <utility>
 
 #include "sim/base/error.hpp"
@@ -133,6 +135,17 @@ std::vector<LayerPart> parts_of(const BlockSpec& block, const CellShape& shape) 
   return parts;
 }
 
+/// Who holds the same parameters. The experts of a layer are on `expert` times `expert_tensor`
+/// devices, which may be more or fewer than the group of a rank has.
+void set_copies(Layer& layer, const CellShape& shape) {
+  const auto group = static_cast<std::uint64_t>(shape.tensor * shape.context);
+  const auto shares = static_cast<std::uint64_t>(shape.expert * shape.tensor_of_experts());
+  const std::uint64_t common = std::gcd(group, shares);
+  layer.copies = shape.context;
+  layer.expert_copies = static_cast<double>(group / common);
+  layer.expert_spread = static_cast<double>(shares / common);
+}
+
 Layer layer_of(const BlockSpec& block, const CellShape& shape, const LayerWork& work,
                RecomputeScope of_model) {
   const RecomputeScope scope = recompute_scope_of(block, of_model);
@@ -163,8 +176,7 @@ Layer layer_of(const BlockSpec& block, const CellShape& shape, const LayerWork& 
                 .recomputes_selected = scope == RecomputeScope::selected,
                 .forward_flops = work.forward_flops / devices,
                 .backward_flops = work.backward_flops / devices};
-  layer.copies = shape.context * shape.expert;
-  layer.expert_copies = shape.context;
+  set_copies(layer, shape);
   layer.cut_evenly = block.cut_evenly;
   return layer;
 }

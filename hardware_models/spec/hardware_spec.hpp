@@ -98,12 +98,17 @@ struct HardwareSpec {
   std::optional<Machine> machine;  // for layers given by their work
   std::string precision = "bf16";  // of matrix products
   std::optional<Profile> profile;  // measured layer times
-  // Devices of each group that shares a layer; tensor groups are innermost, then context.
+  // Devices of each group that shares a layer; tensor groups are innermost, then context. Groups
+  // of experts are made of the same devices and of data replicas: those that share one expert are
+  // innermost, then those that share the experts.
   std::uint64_t tensor = 1;
   std::uint64_t context = 1;
   std::uint64_t expert = 1;
+  std::uint64_t expert_tensor = 1;
   CollectiveChoice collectives;   // their algorithms
   bool overlaps_experts = false;  // all-to-alls of experts overlap the kernels of their pass
+  bool overlaps_tensor = true;    // tensor groups hide what their stack hides
+  std::optional<bool> deduplicates;  // tokens to the experts of a device; default: as the stack does
 
   // Rank r is device r * devices_per_rank and those after it; the next holder of the same weights
   // is `devices_per_replica` further.

@@ -117,8 +117,24 @@ double efficiency_at(const Efficiency& efficiency, double size) {
   return size > 0 ? share * (size / (size + efficiency.half_at)) : share;
 }
 
+std::span<const Recipe> recipes() {
+  // A scale a tensor, known from steps before; one for 128 values; an fp8 exponent for 32 values;
+  // an fp8 scale for 16 values, after the largest one of the tensor was found.
+  static constexpr std::array all{Recipe{"fp8", "fp8", 1, 1}, Recipe{"fp8-block", "fp8", 1 + 4.0 / 128, 1},
+                                  Recipe{"mxfp8", "fp8", 1 + 1.0 / 32, 1},
+                                  Recipe{"nvfp4", "fp4", 0.5 + 1.0 / 16, 2}};
+  return all;
+}
+
+const Recipe* recipe_of(std::string_view precision) {
+  const auto found = std::find_if(recipes().begin(), recipes().end(),
+                                  [&](const Recipe& one) { return one.name == precision; });
+  return found == recipes().end() ? nullptr : &*found;
+}
+
 std::optional<std::string_view> runs_in(const Device& device, std::string_view precision) {
-  constexpr std::array<std::string_view, 4> wider{"fp8", "bf16", "fp16", "fp32"};
+  constexpr std::array<std::string_view, 5> wider{"fp4", "fp8", "bf16", "fp16", "fp32"};
+  if (const Recipe* recipe = recipe_of(precision)) precision = recipe->units;
   if (device.peak_flops.contains(precision)) return precision;
   if (precision == "tf32") return runs_in(device, "fp32");
   const auto own = std::find(wider.begin(), wider.end(), precision);

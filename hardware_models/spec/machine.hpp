@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -51,11 +52,24 @@ struct StackConstants {
   std::string name;               // empty: none, the device alone
   double matrix_share = 1;        // of the rate of matrix products
   double fp8_share = 1;           // the same for products in fp8
+  double fp4_share = 1;           // the same for products in fp4
+  double expert_share = 1;        // of these rates, that products of several experts reach
   double attention_share = 1;     // of the rate of its attention kernel
   std::string attention;          // the kernel, one of the device's; empty: priced as products
   bool computes_masked = false;   // its attention also computes scores that the mask hides
   double vector_passes = 1;       // passes over the data of memory-bound kernels, over the fewest
+  double routing_passes = 1;      // passes of kernels that route tokens to experts, over the fewest
+  double routing_us = 0;          // a pass through a layer of experts waits for the host
   bool overlaps_gathers = false;  // gathers new weights during the next step's first forwards
+  bool deduplicates = false;      // sends a token to each device or machine once, not per expert
+  // Shares of collectives that run behind kernels of their pass: gathers and scatters of tensor
+  // groups inside a machine, all-to-alls of experts.
+  double tensor_hidden = 0;
+  double experts_hidden = 0;
+  double gathers_exposed = 0;  // share of ZeRO-3's gathers that computing waits for, prefetched or not
+  double sums_exposed = 0;     // share of replicas' collectives that a step waits for, overlapped or not
+  double step_us = 0;          // of a step, besides memory traffic of the update
+  double scale_loss = 0;       // time that computing takes more with each doubling of the replicas
 };
 
 /// What one device can do, and its overheads.
@@ -84,8 +98,21 @@ struct Device {
   double reserve = 0;          // share of memory lost to the allocator
 };
 
+/// How values are narrowed for products with weights.
+struct Recipe {
+  std::string_view name;     // a precision of the model
+  std::string_view units;    // the matrix units that multiply them
+  double number_bytes = 1;   // of a narrowed value, with its part of the scales
+  double reads = 1;          // passes over the values before and while they are narrowed
+};
+
+/// The recipes, from the plainest on.
+std::span<const Recipe> recipes();
+/// The recipe of a precision; nullptr when values stay as wide as they are stored.
+const Recipe* recipe_of(std::string_view precision);
+
 /// The precision in which a device multiplies values stored in another: that one if supported,
-/// otherwise the next of fp8 > bf16 > fp16 > fp32, or tf32 > fp32. Nothing when none is supported.
+/// otherwise the next of fp4 > fp8 > bf16 > fp16 > fp32, or tf32 > fp32. Nothing when none is supported.
 std::optional<std::string_view> runs_in(const Device& device, std::string_view precision);
 
 /// The share of the rate of matrix units that a power cap in watts leaves: the cube root of the

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,17 +40,20 @@ struct ModelSpec {
 /// The cell of a schedule that a layer runs for, and the degrees of parallelism.
 struct CellShape {
   double sequence = 2048;      // tokens per example
-  double microbatch = 1;       // examples per device of an expert group
+  double microbatch = 1;       // examples of a replica
   double slices = 1;           // cells per microbatch
   double activation_size = 2;  // bytes per value
   double parameter_size = 2;
   double tensor = 1;
   double context = 1;
-  double expert = 1;
+  double expert = 1;                    // devices that share the experts, each with whole ones
+  std::optional<double> expert_tensor;  // devices that share one expert; empty: as `tensor`
   bool sequence_parallel = false;  // shards norms and dropout along the sequence
 
   friend bool operator==(const CellShape&, const CellShape&) = default;
 
+  /// Devices that share one expert.
+  double tensor_of_experts() const { return expert_tensor.value_or(tensor); }
   /// Tokens of a cell on one device, before tensor parallelism.
   double tokens() const { return sequence * microbatch / slices / context; }
   /// The same where only sequence parallelism applies, such as norms.

@@ -97,9 +97,12 @@ RooflineTimes::RooflineTimes(const HardwareSpec& spec)
       tensor_(spec.tensor),
       context_(spec.context),
       expert_(spec.expert),
+      expert_tensor_(spec.expert_tensor),
       devices_(spec.ranks * spec.devices_per_rank),
       collectives_(spec.collectives),
-      overlaps_experts_(spec.overlaps_experts) {}
+      overlaps_experts_(spec.overlaps_experts),
+      overlaps_tensor_(spec.overlaps_tensor),
+      deduplicates_(spec.deduplicates.value_or(machine_.device.stack.deduplicates)) {}
 
 double RooflineTimes::pass_us(const Layer& layer, Pass pass) const {
   switch (pass) {
@@ -124,27 +127,49 @@ DeviceUse RooflineTimes::use(const Layer& layer, Pass pass) const {
 }
 
 double RooflineTimes::single_pass_us(const Layer& layer, Pass pass, bool selected_only) const {
-  double kernels_us = 0, kernels = 0;
+  double kernels_us = 0, attention_us = 0, kernels = 0;
+  bool routes = false;
   for (const Kernel& kernel : layer.work.kernels) {
     if (!runs(kernel, pass, selected_only)) continue;
-    kernels_us += kernel.count * kernels_.us(kernel);
+    const double us = kernel.count * kernels_.us(kernel);
+    kernels_us += us;
+    if (kernel.kind == KernelKind::attention) attention_us += us;
     kernels += kernel.count;
+    routes = routes || kernel.routes;
   }
   kernels_us = std::max(kernels_us, kernels * machine_.device.kernel_issue_us);
-  return kernels_us + collectives_us(layer, pass, selected_only, kernels_us);
+  if (routes) kernels_us += machine_.device.stack.routing_us;
+  return kernels_us + collectives_us(layer, pass, selected_only, kernels_us, attention_us);
 }
 
 /// The time that collectives add to the kernels of a pass.
 double RooflineTimes::collectives_us(const Layer& layer, Pass pass, bool selected_only,
-                                     double kernels_us) const {
-  double exposed_us = 0, experts_us = 0;
+                                     double kernels_us, double attention_us) const {
+  double exposed_us = 0, hidden_us = 0, rings_us = 0;
   for (const Collective& collective : layer.work.collectives) {
     if (!runs(collective, pass, selected_only)) continue;
-    const bool exchange = collective.kind == CollectiveKind::all_to_all;
-    (exchange ? experts_us : exposed_us) += collective.count * group_us(collective);
+    const Members members = group_of(collective);
+    const double us = collective.count * group_us(collective, members);
+    const double hidden = hidden_share(collective, members);
+    const bool ring = collective.kind == CollectiveKind::ring_exchange;
+    (ring ? rings_us : exposed_us) += us * (1 - hidden);
+    hidden_us += us * hidden;
   }
-  if (overlaps_experts_) experts_us = std::max(0.0, experts_us - kernels_us);
-  return exposed_us + experts_us;
+  exposed_us += std::max(0.0, rings_us - attention_us);
+  return exposed_us + std::max(0.0, hidden_us - kernels_us);
+}
+
+/// The share of a collective that runs behind kernels of its pass, if these take long enough.
+double RooflineTimes::hidden_share(const Collective& collective, const Members& members) const {
+  const StackConstants& stack = machine_.device.stack;
+  const bool shards = collective.kind == CollectiveKind::all_gather ||
+                      collective.kind == CollectiveKind::reduce_scatter;
+  if (collective.kind == CollectiveKind::all_to_all) {
+    return overlaps_experts_ ? 1 : stack.experts_hidden;
+  }
+  const bool of_tensors = collective.group == Group::tensor || collective.group == Group::expert_tensor;
+  const bool split = of_tensors && shards && members.machines() == 1;
+  return split && overlaps_tensor_ ? stack.tensor_hidden : 0;
 }
 
 DeviceUse RooflineTimes::single_pass_use(const Layer& layer, Pass pass, bool selected_only) const {
@@ -154,36 +179,43 @@ DeviceUse RooflineTimes::single_pass_use(const Layer& layer, Pass pass, bool sel
     const bool matrix = kernel.kind != KernelKind::vector;
     (matrix ? use.compute_us : use.memory_us) += kernel.count * kernels_.us(kernel);
   }
-  use.network_us = collectives_us(layer, pass, selected_only, 0);
+  use.network_us = collectives_us(layer, pass, selected_only, 0, 0);
   return use;
 }
 
-/// Tensor groups are innermost; a context group has one device of each tensor group, an expert
-/// group one of each context group.
-double RooflineTimes::group_us(const Collective& collective) const {
-  std::uint64_t devices = tensor_;
-  std::uint64_t stride = 1;
-  if (collective.group != Group::tensor) {
-    devices = context_;
-    stride = tensor_;
+Members RooflineTimes::group_of(const Collective& collective) const {
+  switch (collective.group) {
+    case Group::tensor:
+      return members_of(machine_, {tensor_, 1, devices_});
+    case Group::context:
+      return members_of(machine_, {context_, tensor_, devices_});
+    case Group::expert_tensor:
+      return members_of(machine_, {expert_tensor_, 1, devices_});
+    default:
+      return members_of(machine_, {expert_, expert_tensor_, devices_});
   }
-  if (collective.group == Group::expert) {
-    devices = expert_;
-    stride = tensor_ * context_;
-  }
-  if (devices == 1) return 0;
-  const Members members = members_of(machine_, {devices, stride, devices_});
+}
+
+double RooflineTimes::group_us(const Collective& collective, const Members& members) const {
+  if (members.count == 1) return 0;
   const CollectiveCall call{collective.kind, collective.bytes, members,
-                            reach_of(machine_, members)};
+                            reach_of(machine_, members), deduplicates_ ? collective.copies : 1};
   return collective_us(call, collectives_);
 }
 
 KernelTimes::KernelTimes(const Device& device, const std::string& precision)
     : device_(device),
-      narrow_(precision == "fp8" && device.peak_flops.contains("fp8")),
-      matrix_flops_(matrix_peak(device, precision == "fp8" ? "bf16" : precision)),
-      narrow_flops_(narrow_ ? device.peak_flops.find("fp8")->second : 0),
-      vector_flops_(vector_peak(device, matrix_flops_)) {}
+      recipe_(recipe_of(precision)),
+      matrix_flops_(matrix_peak(device, recipe_ != nullptr ? "bf16" : precision)),
+      vector_flops_(vector_peak(device, matrix_flops_)) {
+  const auto units = recipe_ != nullptr ? runs_in(device, precision) : std::nullopt;
+  if (units != "fp8" && units != "fp4") {  // wider values are not narrowed
+    recipe_ = nullptr;
+    return;
+  }
+  narrow_flops_ = device.peak_flops.find(*units)->second;
+  narrow_share_ = units == "fp4" ? device.stack.fp4_share : device.stack.fp8_share;
+}
 
 double KernelTimes::us(const Kernel& kernel) const {
   switch (kernel.kind) {
@@ -204,11 +236,12 @@ double KernelTimes::bytes_us(double bytes) const {
 
 double KernelTimes::matrix_us(const Kernel& kernel) const {
   const StackConstants& stack = device_.stack;
-  const bool narrow = narrow_ && kernel.narrows;
+  const bool narrow = recipe_ != nullptr && kernel.narrows;
   Efficiency efficiency = device_.matrix_efficiency;
   if (narrow && !device_.fp8_efficiency.empty()) efficiency.table = device_.fp8_efficiency;
   const double rate = (narrow ? narrow_flops_ : matrix_flops_) * device_.power_share *
-                      (narrow ? stack.fp8_share : stack.matrix_share) *
+                      (narrow ? narrow_share_ : stack.matrix_share) *
+                      (kernel.grouped ? stack.expert_share : 1) *
                       efficiency_at(efficiency, kernel.flops * 1e-9) *
                       (is_aligned(kernel) ? 1 : device_.unaligned_efficiency);
   const double work_us =
@@ -216,11 +249,13 @@ double KernelTimes::matrix_us(const Kernel& kernel) const {
   return work_us + device_.kernel_us + (narrow ? cast_us(kernel) : 0);
 }
 
-/// Each factor is read and written in one byte per number; what made it finds its largest value.
+/// F narrows its input, I the gradient of its output, each by rows and by columns; W takes what
+/// these have made. Weights are narrowed once a step.
 double KernelTimes::cast_us(const Kernel& kernel) const {
-  constexpr double bytes = 2 + 1;
-  const double numbers = kernel.batch * kernel.inner * (kernel.rows + kernel.columns);
-  return bytes_us(bytes * numbers);
+  if (kernel.pass == Pass::backward_weight) return 0;
+  constexpr double wide_bytes = 2, orders = 2;
+  const double bytes = recipe_->reads * wide_bytes + orders * recipe_->number_bytes;
+  return bytes_us(bytes * kernel.batch * kernel.rows * kernel.inner);
 }
 
 double KernelTimes::attention_us(const Kernel& kernel) const {
@@ -236,7 +271,8 @@ double KernelTimes::attention_us(const Kernel& kernel) const {
 }
 
 double KernelTimes::vector_us(const Kernel& kernel) const {
-  const double passes = kernel.fused ? 1 : device_.stack.vector_passes;
+  const StackConstants& stack = device_.stack;
+  const double passes = kernel.fused ? 1 : kernel.routes ? stack.routing_passes : stack.vector_passes;
   return std::max(kernel.flops * 1e6 / vector_flops_, passes * bytes_us(kernel.bytes)) +
          device_.kernel_us;
 }

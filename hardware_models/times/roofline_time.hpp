@@ -3,6 +3,7 @@
 #include <string>
 
 #include "hardware_models/collectives/registry.hpp"
+#include "hardware_models/links/groups.hpp"
 #include "hardware_models/spec/hardware_spec.hpp"
 #include "hardware_models/spec/machine.hpp"
 #include "sim/model/work.hpp"
@@ -19,7 +20,7 @@ class KernelTimes {
   double us(const Kernel& kernel) const;
 
   /// Peak of dense matrix products per second, in the precision they run in.
-  double peak_flops() const { return narrow_ ? narrow_flops_ : matrix_flops_; }
+  double peak_flops() const { return recipe_ != nullptr ? narrow_flops_ : matrix_flops_; }
 
  private:
   double matrix_us(const Kernel& kernel) const;
@@ -29,14 +30,16 @@ class KernelTimes {
   double cast_us(const Kernel& kernel) const;
 
   Device device_;
-  bool narrow_ = false;      // products with weights run in fp8
-  double matrix_flops_ = 0;  // of all other products
+  const Recipe* recipe_ = nullptr;  // of products with weights; nullptr: they are not narrowed
+  double narrow_share_ = 1;         // of their rate, that the stack reaches
+  double matrix_flops_ = 0;         // of all other products
   double narrow_flops_ = 0;
   double vector_flops_ = 0;
 };
 
 /// Times of layers given by their work, on the device of a machine. A kernel is bound by arithmetic
-/// or memory, a pass by its kernels or by host launches; collectives follow the kernels, except
+/// or memory, a pass by its kernels or by host launches. Collectives follow the kernels but for what
+/// runs behind them: the shares that the stack hides, rings of context groups behind attention, and
 /// all-to-alls of experts where the spec says that they overlap.
 class RooflineTimes {
  public:
@@ -55,18 +58,24 @@ class RooflineTimes {
 
  private:
   double single_pass_us(const Layer& layer, Pass pass, bool selected_only) const;
-  double collectives_us(const Layer& layer, Pass pass, bool selected_only, double kernels_us) const;
+  double collectives_us(const Layer& layer, Pass pass, bool selected_only, double kernels_us,
+                        double attention_us) const;
   DeviceUse single_pass_use(const Layer& layer, Pass pass, bool selected_only) const;
-  double group_us(const Collective& collective) const;
+  Members group_of(const Collective& collective) const;
+  double group_us(const Collective& collective, const Members& members) const;
+  double hidden_share(const Collective& collective, const Members& members) const;
 
   Machine machine_;
   KernelTimes kernels_;
   std::uint64_t tensor_;
   std::uint64_t context_;
   std::uint64_t expert_;
+  std::uint64_t expert_tensor_;
   std::uint64_t devices_;  // over all ranks
   CollectiveChoice collectives_;
   bool overlaps_experts_;
+  bool overlaps_tensor_;
+  bool deduplicates_;
 };
 
 /// FLOPs that a device spends on a product: those of whole tiles in whole waves over its cores, the

@@ -3,18 +3,12 @@
 namespace penstock {
 namespace {
 
-/// The replicas of parameters.
-Holders holders_of(const SharedParameters& parameters, const StageDemand& stage,
-                   std::uint32_t data) {
-  return {parameters.copies, static_cast<double>(data), stage.ranks};
-}
-
 /// Once around the ring of every such group of devices.
 Carried once_round(const StageCollective& collective, const StageDemand& stage,
                    std::uint32_t data) {
   Carried carried;
   for (const SharedParameters& one : stage.parameters) {
-    const double steps = holders_of(one, stage, data).count() - 1;
+    const double steps = holders_of(one, data, stage.ranks).count() - 1;
     carried.bytes += collective.factor * one.bytes * steps / (steps + 1);
     carried.steps += steps;
   }
@@ -63,7 +57,7 @@ std::optional<TransferTime> CollectiveTimes::asked(const StageDemand& stage,
   TransferTime sum;
   for (const SharedParameters& one : stage.parameters) {
     const auto time = hardware_.collective(collective.kind, collective.factor * one.bytes,
-                                           holders_of(one, stage, demand_.data));
+                                           holders_of(one, demand_.data, stage.ranks));
     if (!time) return std::nullopt;
     sum.occupies_us += time->occupies_us;
     sum.latency_us += time->latency_us;

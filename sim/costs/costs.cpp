@@ -99,6 +99,9 @@ struct Prices {
         demand(the_demand),
         collectives(demand, hardware) {}
 
+  double layer_us(const WorkClass& work, const Layer& layer) const {
+    return penstock::layer_us(work, layer, hardware) * demand.stretch;
+  }
   std::uint32_t stage_of(const WorkClass& work) const {
     return plan.model_stage[index(work.stage)];
   }
@@ -140,7 +143,7 @@ std::span<const LayerIndex> layers_of(const WorkClass& work, const Prices& price
 double layers_us(const WorkClass& work, const Prices& prices) {
   double sum_us = 0;
   for (const LayerIndex layer : layers_of(work, prices)) {
-    sum_us += layer_us(work, prices.model.layers[index(layer)], prices.hardware);
+    sum_us += prices.layer_us(work, prices.model.layers[index(layer)]);
   }
   return sum_us;
 }
@@ -148,7 +151,7 @@ double layers_us(const WorkClass& work, const Prices& prices) {
 /// The collectives of one layer of an action, by its share of the parameters.
 LayerTurn turn_of(const WorkClass& work, const Layer& layer, Prices& prices) {
   const StageDemand& stage = prices.demand.stages[prices.stage_of(work)];
-  LayerTurn turn{.compute_us = layer_us(work, layer, prices.hardware)};
+  LayerTurn turn{.compute_us = prices.layer_us(work, layer)};
   if (stage.parameter_bytes == 0) return turn;
   const double share = layer.parameter_bytes / stage.parameter_bytes;
   for (StageCollective one : collectives_of(work, stage)) {
@@ -167,7 +170,7 @@ double layers_in_turn_us(const WorkClass& work, std::uint32_t ahead, Prices& pri
     turns.push_back(turn_of(work, prices.model.layers[index(layer)], prices));
   }
   if (work.pass != Pass::forward) std::reverse(turns.begin(), turns.end());
-  return turns_us(turns, ahead, prices.demand.slows);
+  return turns_us(turns, ahead, prices.demand.slows, prices.demand.gathers_exposed);
 }
 
 double action_us(const WorkClass& work, Prices& prices) {
@@ -293,6 +296,29 @@ void hide_gathers(const Prices& prices, Costs& costs) {
   }
 }
 
+/// An update waits for a share of its stage's reductions and gathers where these overlap computing.
+void expose_sums(const Prices& prices, Costs& costs) {
+  const Demand& demand = prices.demand;
+  const auto overlaps = [&](Pass pass) {
+    return pass == Pass::gather_weights ? demand.gathers_overlap : demand.collectives_overlap;
+  };
+  std::map<std::pair<std::uint32_t, Stage>, Time> carried;  // by rank and stage
+  const std::vector<WorkClass>& classes = prices.plan.classes;
+  for (std::size_t c = 0; c < classes.size(); ++c) {
+    const WorkClass& work = classes[c];
+    const bool sums = work.pass == Pass::reduce_gradient || work.pass == Pass::reduce_early ||
+                      work.pass == Pass::gather_weights;
+    if (!sums || !overlaps(work.pass)) continue;
+    carried[{index(prices.plan.link(work.resource).from), work.stage}] += costs.duration[c];
+  }
+  for (std::size_t c = 0; c < classes.size(); ++c) {
+    if (classes[c].pass != Pass::update) continue;
+    const auto found = carried.find({classes[c].resource, classes[c].stage});
+    if (found == carried.end()) continue;
+    costs.duration[c] += checked_time(demand.sums_exposed * to_us(found->second));
+  }
+}
+
 /// Ensures that later sums of durations and sizes cannot overflow.
 void check_totals(const Plan& plan, const Costs& costs) {
   std::vector<double> count(plan.classes.size());
@@ -332,6 +358,7 @@ Costs price(const Plan& plan, const ModelGraph& model, const Partition& partitio
     }
   }
   fuse_durations(prices, costs.duration);
+  if (demand.sums_exposed > 0) expose_sums(prices, costs);
   if (demand.gathers_overlap) hide_gathers(prices, costs);
   check_totals(plan, costs);
   return costs;

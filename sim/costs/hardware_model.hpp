@@ -39,14 +39,20 @@ struct DeviceUse {
 };
 
 /// The replicas of some weights: `copies` devices in the group of each of these ranks, in each data
-/// replica.
+/// replica, or in each few of them that hold the weights once together.
 struct Holders {
   double copies = 1;  // in the group of a rank
-  double data = 1;
+  double data = 1;    // such groups
   std::span<const Rank> ranks;  // ascending
 
   double count() const { return copies * data * static_cast<double>(ranks.size()); }
 };
+
+/// The replicas of parameters that a stage on these ranks has.
+inline Holders holders_of(const SharedParameters& parameters, std::uint32_t data,
+                          std::span<const Rank> ranks) {
+  return {parameters.copies, data / parameters.spread, ranks};
+}
 
 /// The cost of work on some hardware. Times are unrounded; `price` rounds each sum once.
 class HardwareModel {
@@ -101,7 +107,7 @@ struct StageDemand {
   std::array<double, buffer_kinds> held_bytes{};  // by `BufferKind`: one buffer
   std::array<PassDemand, pass_count> passes;      // by `Pass`
   double parameter_bytes = 0;                     // whole, not only the share held
-  std::vector<SharedParameters> parameters;       // the same, by number of copies
+  std::vector<SharedParameters> parameters;       // the same, by who holds them
   std::vector<Rank> ranks;                        // that hold it, in all chains, ascending
 
   double held(BufferKind kind) const { return held_bytes[static_cast<std::size_t>(kind)]; }
@@ -119,6 +125,9 @@ struct Demand {
   // the time that those wait is charged.
   bool gathers_overlap = false;
   Interference slows = {};  // collectives of a pass and its work, where they overlap
+  double stretch = 1;          // of the time of layers, that many replicas cost
+  double sums_exposed = 0;     // share of overlapped reductions and gathers that U waits for
+  double gathers_exposed = 0;  // share of a pass's gathers that its layers wait for, prefetched or not
   // How many layers ahead of its turn the weights of a layer are gathered, where collectives
   // overlap; empty: a pass overlaps all of its collectives.
   std::optional<std::uint32_t> layers_ahead = {};

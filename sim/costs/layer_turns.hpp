@@ -26,9 +26,10 @@ double slowed_us(double compute_us, double collectives_us, const Interference& s
 /// The time of a pass over layers in turn, in microseconds. The gathering of a layer starts once
 /// the layer `ahead` places before it starts, or with 0 once the layer before it has ended; at the
 /// beginning of the pass for the first layers. A reduction starts when its layer has ended. The
-/// pass ends with its last reduction.
+/// pass ends with its last reduction. A layer waits for the `exposed` share of its own gathering
+/// even where that has ended.
 double turns_us(std::span<const LayerTurn> turns, std::uint32_t ahead,
-                const Interference& slows = {});
+                const Interference& slows = {}, double exposed = 0);
 
 /// The first forward of a stage in the next step.
 struct NextForward {

@@ -64,10 +64,11 @@ struct Layer {
   LayerKey key;
   DeviceWork work;
 
-  // Of parameter_bytes, those of experts, and the devices of the group that hold the same ones.
-  double expert_parameter_bytes = 0;
-  double copies = 1;
+  double expert_parameter_bytes = 0;  // of parameter_bytes
+  double copies = 1;                  // devices of a rank's group that hold the same parameters
+  // The same of experts, over the groups of this many data replicas together.
   double expert_copies = 1;
+  double expert_spread = 1;
 
   bool cut_evenly = true;  // counts in an even partition; otherwise joins a neighbour
 };

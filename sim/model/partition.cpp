@@ -20,13 +20,18 @@ std::vector<std::uint32_t> stage_of_layers(const ModelGraph& model, const Partit
   return stage_of;
 }
 
-void add_parameters(StageSizes& sizes, double bytes, double copies) {
-  if (bytes <= 0) return;
-  sizes.parameter_bytes += bytes;
+void add_parameters(StageSizes& sizes, const SharedParameters& more) {
+  if (more.bytes <= 0) return;
+  sizes.parameter_bytes += more.bytes;
   auto same = std::find_if(sizes.parameters.begin(), sizes.parameters.end(),
-                           [&](const SharedParameters& one) { return one.copies == copies; });
-  if (same == sizes.parameters.end()) same = sizes.parameters.insert(same, {0, copies});
-  same->bytes += bytes;
+                           [&](const SharedParameters& one) {
+                             return one.copies == more.copies && one.spread == more.spread;
+                           });
+  if (same == sizes.parameters.end()) {
+    sizes.parameters.push_back(more);
+  } else {
+    same->bytes += more.bytes;
+  }
 }
 
 double largest_in_a_row(const ModelGraph& model, const std::vector<LayerIndex>& layers,
@@ -93,8 +98,8 @@ std::vector<StageSizes> stage_sizes(const ModelGraph& model, const Partition& pa
     StageSizes& own = sizes[stage_of[layer]];
     own.stash_bytes += costs.stash_bytes - costs.freed_by_input_bytes;
     own.input_stash_bytes += costs.freed_by_input_bytes;
-    add_parameters(own, costs.parameter_bytes - costs.expert_parameter_bytes, costs.copies);
-    add_parameters(own, costs.expert_parameter_bytes, costs.expert_copies);
+    add_parameters(own, {costs.parameter_bytes - costs.expert_parameter_bytes, costs.copies});
+    add_parameters(own, {costs.expert_parameter_bytes, costs.expert_copies, costs.expert_spread});
     own.recomputed_bytes += costs.recomputed_bytes;
     own.pending_weight_bytes += costs.pending_weight_bytes;
     own.workspace_bytes = std::max(own.workspace_bytes, costs.workspace_bytes);

@@ -15,10 +15,11 @@ struct Partition {
   std::vector<std::vector<Rank>> ranks;  // empty: the schedule's placement decides
 };
 
-/// Parameters that `copies` devices of a rank's group hold.
+/// Parameters that `copies` devices hold in the groups of a rank of each `spread` data replicas.
 struct SharedParameters {
   double bytes = 0;  // on one device
   double copies = 1;
+  double spread = 1;
 };
 
 /// What one model stage holds and sends, over all its layers. Unrounded.
@@ -27,7 +28,7 @@ struct StageSizes {
   double stash_bytes = 0;        // to the end of B or W
   double input_stash_bytes = 0;  // to the end of B or I
   double parameter_bytes = 0;
-  std::vector<SharedParameters> parameters;  // the same, by number of copies
+  std::vector<SharedParameters> parameters;  // the same, by who holds them
   double largest_parameter_bytes = 0;        // of `in_a_row` consecutive layers, or of all
   double recomputed_bytes = 0;
   double pending_weight_bytes = 0;

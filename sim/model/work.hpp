@@ -25,6 +25,8 @@ struct Kernel {
   double batch = 1;
   double masked = 1;     // work with all masked scores, over `flops`
   bool narrows = false;  // a product with weights, which runs in fp8 when the model does
+  bool grouped = false;  // a product of several experts at once
+  bool routes = false;   // sends tokens to their experts, or back
   bool fused = false;    // moves `bytes` in any framework, without further passes over its data
   double count = 1;
   bool selective = false;  // selective recomputation repeats it
@@ -41,7 +43,7 @@ enum class CollectiveKind : std::uint8_t {
 };
 
 /// The kind of parallelism that forms the group.
-enum class Group : std::uint8_t { tensor, context, expert };
+enum class Group : std::uint8_t { tensor, context, expert, expert_tensor };
 
 /// A collective inside a layer, and how often it runs in sequence.
 struct Collective {
@@ -51,6 +53,7 @@ struct Collective {
   double bytes = 0;  // of the whole tensor; for ring_exchange and all_to_all, of one device
   double count = 1;
   bool selective = false;  // selective recomputation repeats it
+  double copies = 1;       // of an all-to-all: the experts that each of its values goes to
 };
 
 }  // namespace penstock

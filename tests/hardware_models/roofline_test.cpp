@@ -172,14 +172,25 @@ TEST_CASE("roofline: collectives come after the kernels, inside a machine if the
   HardwareSpec spec = on(eight());
   spec.tensor = 4;
   spec.context = 2;
-  spec.expert = 3;
+  spec.expert = 2;
+  spec.expert_tensor = 4;
   const auto gather = [](Group group, double bytes) {
     return Collective{.kind = CollectiveKind::all_gather, .group = group, .bytes = bytes};
   };
   // Four neighbours: 3 steps of 10 MB at 10 GB/s. Four and two of these fill a machine: one step.
   CHECK(forward_us(spec, gather(Group::tensor, 40e6)) == doctest::Approx(3 * (1000 + 1)));
   CHECK(forward_us(spec, gather(Group::context, 20e6)) == doctest::Approx(1000 + 1));
-  // Three times that spans machines: 2 steps of 10 MB at half of a NIC.
+  CHECK(forward_us(spec, gather(Group::expert_tensor, 40e6)) == doctest::Approx(3 * (1000 + 1)));
+  // Experts are four apart: two fill a machine.
+  CHECK(forward_us(spec, gather(Group::expert, 20e6)) == doctest::Approx(1000 + 1));
+  // Whole ones are neighbours: 7 steps inside.
+  spec.expert = 8;
+  spec.expert_tensor = 1;
+  CHECK(forward_us(spec, gather(Group::expert_tensor, 40e6)) == 0);
+  CHECK(forward_us(spec, gather(Group::expert, 80e6)) == doctest::Approx(7 * (1000 + 1)));
+  // Eight apart they span machines: 2 steps of 10 MB at half of a NIC.
+  spec.expert = 3;
+  spec.expert_tensor = 8;
   CHECK(forward_us(spec, gather(Group::expert, 30e6)) == doctest::Approx(2 * (20000 + 5)));
   spec.expert = 1;
   CHECK(forward_us(spec, gather(Group::expert, 30e6)) == 0);

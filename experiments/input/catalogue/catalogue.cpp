@@ -317,12 +317,18 @@ Machine machine_of_option(const Catalogue& catalogue, const std::string& value) 
   return with_topology(machine_of(catalogue, *item));
 }
 
+void set_open_shares(const json& stated, StackConstants& constants) {
+  if (!stated.contains("matrix_share")) return;
+  if (!stated.contains("fp8_share")) constants.fp8_share = constants.matrix_share;
+  if (!stated.contains("fp4_share")) constants.fp4_share = constants.fp8_share;
+}
+
 Stack stack_of(const CatalogueItem& item, std::string_view device) {
   const json document = json::parse(item.text);
   json facts = facts_for(document, device);
   Stack stack;
   read_fields(stack_fields(), facts, &stack);
-  if (!facts.contains("fp8_share")) stack.constants.fp8_share = stack.constants.matrix_share;
+  set_open_shares(facts, stack.constants);
   stack.constants.name = item.name;
   stack.known_device = document["devices"].contains(std::string(device));
   stack.spread_of = reason_of(facts["spread"]);

@@ -101,10 +101,15 @@ struct Stack {
   Provenance provenance;
 };
 
+/// What a framework makes of a device: the keys of StackConstants.
+const std::vector<Field>& stack_constants();
 /// The constants of a stack, as its file states them.
 const Fields& stack_fields();
 /// The facts of a device that price kernels.
 const std::vector<Field>& price_fields();
+
+/// Products in fp8 and fp4 reach the shares of wider ones where no own share is stated.
+void set_open_shares(const nlohmann::json& stated, StackConstants& constants);
 
 /// The constants of a stack on a device.
 Stack stack_of(const CatalogueItem& item, std::string_view device);

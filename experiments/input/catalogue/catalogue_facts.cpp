@@ -325,22 +325,58 @@ const std::vector<Field>& price_fields() {
   return fields;
 }
 
+const std::vector<Field>& stack_constants() {
+  using C = StackConstants;
+  const Takes share = number(1e-6, 2), part = number(0, 1), passes = number(0.1, 100);
+  static const std::vector<Field> fields{
+      field<&C::matrix_share>("matrix_share", share, "of the rate of matrix products"),
+      field<&C::fp8_share>("fp8_share", share, "the same for products in fp8"),
+      field<&C::fp4_share>("fp4_share", share, "the same for products in fp4"),
+      field<&C::expert_share>("expert_share", share,
+                              "of these rates, what products of several experts reach"),
+      field<&C::attention>("attention", full_text(), "an attention kernel of the device"),
+      field<&C::attention_share>("attention_share", share, "of the rate of that kernel"),
+      field<&C::computes_masked>("computes_masked", truth(),
+                                 "attention also computes scores that the mask hides"),
+      field<&C::vector_passes>("vector_passes", passes,
+                               "passes of memory-bound kernels over their data, over the fewest "
+                               "possible"),
+      field<&C::routing_passes>("routing_passes", passes,
+                                "the same of kernels that route tokens to experts"),
+      field<&C::routing_us>("routing_us", any_us(),
+                            "that a pass through a layer of experts waits for the host"),
+      field<&C::deduplicates>("deduplicates", truth(),
+                              "a token goes to each device once, and through each NIC once, "
+                              "however many of its experts are there"),
+      field<&C::tensor_hidden>("tensor_hidden", part,
+                               "share of gathers and scatters of tensor groups, inside a machine, "
+                               "that runs behind products"),
+      field<&C::experts_hidden>("experts_hidden", part,
+                                "share of the experts' all-to-alls that runs behind other work"),
+      field<&C::overlaps_gathers>("overlap_gathers", truth(),
+                                  "new weights arrive behind the first forwards of a step"),
+      field<&C::gathers_exposed>("gathers_exposed", part,
+                                 "share of ZeRO-3's gathers that computing waits for, though they "
+                                 "are prefetched"),
+      field<&C::sums_exposed>("sums_exposed", part,
+                              "share of the collectives of replicas, overlapped with computing, "
+                              "that still lengthens a step: they take cores and bandwidth"),
+      field<&C::step_us>("step_us", any_us(), "of a step, besides memory traffic of the update"),
+      field<&C::scale_loss>("scale_loss", part,
+                            "time that computing takes more with each doubling of the replicas")};
+  return fields;
+}
+
 const Fields& stack_fields() {
   using S = Stack;
-  using C = StackConstants;
-  const Takes share = number(1e-6, 2);
-  static const Fields fields{
-      "",
-      {constant(field<&S::constants, &C::matrix_share>("matrix_share", share)),
-       constant(field<&S::constants, &C::fp8_share>("fp8_share", share)),
-       constant(field<&S::constants, &C::attention>("attention", name())),
-       constant(field<&S::constants, &C::attention_share>("attention_share", share)),
-       constant(field<&S::constants, &C::computes_masked>("computes_masked", truth())),
-       constant(field<&S::constants, &C::vector_passes>("vector_passes", number(0.1, 100))),
-       constant(field<&S::constants, &C::overlaps_gathers>("overlap_gathers", truth())),
-       constant(
-           field<&S::kernel_issue_us>("kernel_issue_us", meaning(number(0, 1e6), "microseconds"))),
-       constant(field<&S::spread>("spread", share))}};
+  static const Fields fields = [] {
+    Fields all{"", within<&S::constants>(stack_constants())};
+    all.fields.push_back(
+        field<&S::kernel_issue_us>("kernel_issue_us", meaning(number(0, 1e6), "microseconds")));
+    all.fields.push_back(field<&S::spread>("spread", number(1e-6, 2)));
+    for (Field& one : all.fields) one = constant(std::move(one));
+    return all;
+  }();
   return fields;
 }
 

@@ -207,6 +207,12 @@ Takes either(const Takes& one, const Takes& other) {
   return schema;
 }
 
+Takes or_null(const Takes& takes) {
+  Json schema = takes.schema();
+  schema["type"] = {"null", schema["type"]};
+  return schema;
+}
+
 const Json& quantity_definitions() {
   static const Json definitions = [] {
     Json all;

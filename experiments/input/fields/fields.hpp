@@ -63,6 +63,9 @@ Takes map_of(const Takes& values);
 /// One value of either: types and bounds of both.
 Takes either(const Takes& one, const Takes& other);
 
+/// The same, or null.
+Takes or_null(const Takes& takes);
+
 /// What the schemas of the quantities above refer to.
 const nlohmann::ordered_json& quantity_definitions();
 

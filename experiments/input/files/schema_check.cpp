@@ -95,7 +95,8 @@ std::string bound_text(const json& bound) {
 std::string type_text(const json& type) {
   static const std::map<std::string, std::string> names{
       {"number", "a number"},       {"integer", "a whole number"}, {"string", "a text"},
-      {"boolean", "true or false"}, {"object", "an object"},       {"array", "a list"}};
+      {"boolean", "true or false"}, {"object", "an object"},       {"array", "a list"},
+      {"null", "null"}};
   std::vector<std::string> all;
   for (const json& one : type.is_array() ? type : json::array({type})) {
     const auto known = names.find(one);

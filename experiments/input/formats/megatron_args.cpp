@@ -246,11 +246,6 @@ ModelFile read_model(std::string_view text, const ModelFileOptions& /*options*/)
   file.command = megatron_training(command, cut, file.notes);
   file.stages = std::move(cut.stages);
   file.spec = transformer_spec(shape);
-  if (*file.command.expert > 1) {
-    file.notes.emplace_back(
-        "Megatron-LM takes expert groups out of data parallelism: its data-parallel size is data "
-        "times expert here");
-  }
   const std::vector<std::string> notes = command.notes();
   file.notes.insert(file.notes.end(), notes.begin(), notes.end());
   return file;

@@ -50,6 +50,7 @@ struct TrainingCommand {
   std::optional<std::uint32_t> chunks;
   std::optional<std::uint32_t> context;
   std::optional<std::uint32_t> expert;
+  std::optional<std::uint32_t> expert_tensor;
   std::optional<std::uint32_t> devices;  // world size
   std::optional<std::uint32_t> microbatch;
   std::optional<std::uint32_t> global_batch;

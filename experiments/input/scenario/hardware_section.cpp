@@ -4,6 +4,8 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "experiments/input/catalogue/catalogue.hpp"
+
 namespace penstock {
 namespace {
 
@@ -25,32 +27,20 @@ Efficiency efficiency_of(const json& stated, const char* half_at) {
   return {{{1, stated["most"]}}, stated.value(half_at, 0.0)};
 }
 
-}  // namespace
-
-const Fields& fields_of(const StackChoice& /*stack*/) {
-  using C = StackChoice;
-  static const Fields fields{
-      "",
-      {field<&C::name>("name", full_text(), "a stack of the catalogue, or none"),
-       field<&C::matrix_share>("matrix_share", number(1e-6, 2), "of the rate of matrix products"),
-       field<&C::fp8_share>("fp8_share", number(1e-6, 2), "the same for products in fp8"),
-       field<&C::attention>("attention", full_text(), "an attention kernel of the device"),
-       field<&C::attention_share>("attention_share", number(1e-6, 2), "of the rate of that kernel"),
-       field<&C::computes_masked>("computes_masked", truth(),
-                                  "attention also computes scores that the mask hides"),
-       field<&C::vector_passes>("vector_passes", number(0.1, 100),
-                                "passes of memory-bound kernels over their data, over the fewest "
-                                "possible")}};
-  return fields;
+/// The keys of "stack", where it is no name.
+Fields stack_choice_fields() {
+  const Field name = field<&StackChoice::name>("name", full_text(), "a stack of the catalogue, or none");
+  return with({"", {name}}, {&stack_constants()});
 }
-
-namespace {
 
 void read_stack(const json& stated, HardwareSection& hardware) {
   if (stated.is_string()) {
     hardware.stack.name = stated;
   } else {
-    read_value(stated, hardware.stack);
+    json own = stated;
+    hardware.stack.name = stated.value("name", "");
+    own.erase("name");
+    hardware.stack.own = own.dump();
   }
 }
 
@@ -254,7 +244,7 @@ const Fields& hardware_fields() {
         field<&H::profile>("profile", full_text(),
                            "measured times of layers: a profile or a profile store"),
         field<H>(
-            "stack", either(full_text(), object_of(fields_of(StackChoice{}))),
+            "stack", either(full_text(), object_of(stack_choice_fields())),
             "what a framework makes of the device: a stack of the catalogue, or none; default: "
             "fsdp-eager with zero 2 and 3, otherwise megatron, on devices that these list; "
             "none where efficiency or memory_efficiency is given",

@@ -22,13 +22,8 @@ struct TransferRules {
 
 /// What a framework makes of the device.
 struct StackChoice {
-  std::string name;  // in the catalogue, "none", or empty: by the scenario
-  std::optional<double> matrix_share;
-  std::optional<double> fp8_share;
-  std::optional<double> attention_share;
-  std::optional<double> vector_passes;
-  std::optional<bool> computes_masked;
-  std::optional<std::string> attention;
+  std::string name;        // in the catalogue, "none", or empty: by the scenario
+  std::string own = "{}";  // constants that replace those of the stack, as JSON
 };
 
 /// "hardware": a cost model or a catalogue item by name, files, numbers, and settings that override

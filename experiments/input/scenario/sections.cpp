@@ -19,6 +19,7 @@ ParallelSection degrees_of(const TrainingCommand& command) {
   parallel.tensor = command.tensor.value_or(1);
   parallel.context = command.context.value_or(1);
   parallel.expert = command.expert.value_or(1);
+  parallel.expert_tensor = command.expert_tensor;
   parallel.sequence = command.sequence_parallel.value_or(false);
   parallel.scatter_gather = command.scatter_gather.value_or(false);
   parallel.overlap_gathers = command.overlap_gathers;
@@ -93,7 +94,20 @@ const Fields& parallel_fields() {
        turned(field<&P::chunks>("chunks", whole(1, 65'536), "stages a rank"),
               {"Chunks per rank", 1, 8}),
        field<&P::tensor>("tensor", degree), field<&P::data>("data", degree),
-       field<&P::context>("context", degree), field<&P::expert>("expert", degree),
+       field<&P::context>("context", degree),
+       field<&P::expert>("expert", degree,
+                         "devices that share the experts of a layer, out of those of tensor x "
+                         "context x data; they add no device"),
+       field<P>("expert_tensor", or_null(degree),
+                "devices that share an expert; default: tensor where expert divides data x "
+                "context, else 1, so that expert groups span tensor groups",
+                [](const json& value, P& parallel) {
+                  if (value.is_null()) {
+                    parallel.expert_tensor.reset();
+                  } else {
+                    parallel.expert_tensor = value.get<std::uint32_t>();
+                  }
+                }),
        field<&P::sequence>("sequence", truth(),
                            "sequence parallelism: shards norms and dropout along the sequence"),
        field<&P::overlap_sums>("overlap_sums", truth(),
@@ -112,6 +126,14 @@ const Fields& parallel_fields() {
                                   "all-to-alls of experts overlap the compute of their pass, as "
                                   "frameworks do that interleave two microbatches; default: they "
                                   "are exposed, except in a fused overlap cell"),
+       field<&P::overlap_tensor>("overlap_tensor", truth(),
+                                 "gathers and scatters of tensor groups run behind products as far "
+                                 "as the stack hides them (hardware.stack, the default), or not at "
+                                 "all"),
+       field<&P::dispatcher>("dispatcher", words({"alltoall", "deduplicated"}),
+                             "how tokens reach experts: a copy for each expert, or one for each "
+                             "device and machine, as DeepEP and HybridEP send; default: as the "
+                             "stack does"),
        field<&P::scatter_gather>("scatter_gather", truth(),
                                  "each device of a tensor group sends its share of an activation "
                                  "to the next stage, where the group gathers it; without effect "

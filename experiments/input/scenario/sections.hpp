@@ -16,6 +16,8 @@
 namespace penstock {
 
 /// "parallel": degrees of parallelism.
+enum class Dispatcher : std::uint8_t { alltoall, deduplicated };
+
 struct ParallelSection {
   std::optional<std::uint32_t> pipeline;  // ranks
   std::optional<std::uint32_t> chunks;    // of the model, per rank
@@ -23,6 +25,8 @@ struct ParallelSection {
   std::optional<std::uint32_t> data = 1;  // empty: as many as the devices allow
   std::uint32_t context = 1;
   std::uint32_t expert = 1;
+  // Devices that share an expert; the default is `tensor` where `expert` divides data x context.
+  std::optional<std::uint32_t> expert_tensor;
   bool sequence = false;  // shards norms and dropout along the sequence
   // Overlap gradient reduction with compute; the default is true.
   std::optional<bool> overlap_sums;
@@ -30,6 +34,8 @@ struct ParallelSection {
   std::optional<bool> overlap_gathers;
   std::optional<double> bucket_bytes;  // gradients reduced at once; default: see `gradient_buckets`
   bool overlap_experts = false;        // all-to-alls of experts overlap the compute of their pass
+  bool overlap_tensor = true;          // tensor groups hide what their stack hides
+  std::optional<Dispatcher> dispatcher;  // of tokens to experts; the default is the stack's
   bool scatter_gather = false;         // a tensor group sends each activation once, in shares
 };
 

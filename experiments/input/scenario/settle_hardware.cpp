@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "experiments/input/files/files.hpp"
@@ -98,7 +99,7 @@ void take_device_settings(const HardwareSection& hardware, Machine& machine) {
     device.fp8_efficiency.clear();
     device.tile = 1;
     device.multiprocessors = 0;
-    device.stack.matrix_share = device.stack.fp8_share = 1;
+    device.stack.matrix_share = device.stack.fp8_share = device.stack.fp4_share = 1;
   }
   if (hardware.memory_efficiency) {
     device.memory_efficiency = *hardware.memory_efficiency;
@@ -197,13 +198,10 @@ std::string note_of(const Scenario& scenario, const Stack& stack, const Device& 
 }
 
 /// Constants that the scenario states itself.
-void take_own(const StackChoice& own, StackConstants& constants) {
-  constants.fp8_share = own.fp8_share.value_or(own.matrix_share.value_or(constants.fp8_share));
-  constants.matrix_share = own.matrix_share.value_or(constants.matrix_share);
-  constants.attention_share = own.attention_share.value_or(constants.attention_share);
-  constants.vector_passes = own.vector_passes.value_or(constants.vector_passes);
-  constants.computes_masked = own.computes_masked.value_or(constants.computes_masked);
-  constants.attention = own.attention.value_or(constants.attention);
+void take_own(const StackChoice& choice, StackConstants& constants) {
+  const nlohmann::json own = nlohmann::json::parse(choice.own);
+  read_fields({"", stack_constants()}, own, &constants);
+  set_open_shares(own, constants);
 }
 
 /// Refuses keys that name the same thing twice or conflict with the name.
@@ -324,8 +322,6 @@ void take_stack(const Scenario& scenario, const Catalogue& catalogue, Hardware& 
   if (item == nullptr) return;
   Device& device = hardware.spec.machine->device;
   const Stack stack = stack_of(*item, device.like.empty() ? device.name : device.like);
-  // The default must know the device; a named stack may be carried to others.
-  if (scenario.hardware.stack.name.empty() && !stack.known_device) return;
   device.stack = stack.constants;
   take_own(scenario.hardware.stack, device.stack);
   if (stack.kernel_issue_us) device.kernel_issue_us = *stack.kernel_issue_us;

@@ -99,6 +99,7 @@ ordered_json layout_json(const JudgedLayout& one, const LayoutPlan& plan, bool f
           {"data", one.choice.data},
           {"context", one.choice.context},
           {"expert", one.choice.expert},
+          {"expert_tensor", one.choice.expert_tensor.value_or(one.choice.tensor)},
           {"microbatch", one.choice.microbatch},
           {"microbatches", one.choice.microbatches},
           {"schedule", one.choice.schedule},

@@ -150,7 +150,7 @@ class EqualLayers final : public HardwareModel {
 
 auto degrees_of(const LayoutChoice& choice) {
   return std::tie(choice.tensor, choice.pipeline, choice.data, choice.context, choice.expert,
-                  choice.microbatch);
+                  choice.expert_tensor, choice.microbatch);
 }
 
 }  // namespace

@@ -29,6 +29,13 @@ CellShape shape_for(const ModelFile& file, const DescriptionOptions& options) {
   shape.tensor = first(options.tensor, command.tensor.value_or(1));
   shape.context = first(options.context, command.context.value_or(1));
   shape.expert = first(options.expert, command.expert.value_or(1));
+  shape.expert_tensor =
+      first(options.expert_tensor, command.expert_tensor.value_or(
+                                       static_cast<std::uint32_t>(shape.tensor)));
+  if (std::fmod(shape.tensor, *shape.expert_tensor) != 0) {
+    throw UsageError(fmt::format("--expert-tensor {}: a tensor group of {} does not divide by it",
+                                 *shape.expert_tensor, shape.tensor));
+  }
   shape.sequence_parallel = options.sequence_parallel || command.sequence_parallel.value_or(false);
   if (std::fmod(shape.sequence, shape.context) != 0) {
     throw UsageError(fmt::format("--context {}: a sequence of {} tokens does not divide by it",
@@ -97,7 +104,7 @@ void check_options(const ModelFile& file, const DescriptionOptions& options) {
   if (!file.spec.blocks.empty()) return;
   const bool scaled = options.microbatch && file.profile.entries.empty();
   const bool shaped = options.sequence || options.tensor || options.context || options.expert ||
-                      options.dtype || options.sequence_parallel;
+                      options.expert_tensor || options.dtype || options.sequence_parallel;
   if (!scaled && !shaped) return;
   throw UsageError(
       fmt::format("a file of the format {} has times of {}: they are shown as they are",
@@ -189,6 +196,9 @@ std::string shape_text(const ModelDescription& model) {
   for (const auto& [name, degree] :
        {std::pair{"tensor", shape.tensor}, {"context", shape.context}, {"expert", shape.expert}}) {
     if (degree > 1) text += fmt::format(", {} {}", name, number_text(degree));
+  }
+  if (shape.tensor_of_experts() < shape.tensor) {
+    text += fmt::format(", expert_tensor {}", number_text(shape.tensor_of_experts()));
   }
   return text;
 }
@@ -330,6 +340,7 @@ ordered_json description_json(const ModelDescription& model) {
     document["tensor"] = count_json(model.shape.tensor);
     document["context"] = count_json(model.shape.context);
     document["expert"] = count_json(model.shape.expert);
+    document["expert_tensor"] = count_json(model.shape.tensor_of_experts());
   } else {
     document["forward_us"] = model.forward_us;
     document["backward_us"] = model.backward_us;

@@ -61,6 +61,7 @@ struct DescriptionOptions {
   std::optional<double> tensor;
   std::optional<double> context;
   std::optional<double> expert;
+  std::optional<double> expert_tensor;
   std::optional<std::string> dtype;
   bool sequence_parallel = false;
 };

@@ -14,6 +14,8 @@ struct Options : Arguments {
   Number tensor = line.number("--tensor", "degree of tensor parallelism");
   Number context = line.number("--context", "degree of context parallelism");
   Number expert = line.number("--expert", "degree of expert parallelism");
+  Number expert_tensor =
+      line.number("--expert-tensor", "devices that share an expert; default: as --tensor");
   Flag sequence_parallel =
       line.flag("--sequence-parallel", "shard norms and dropout along the sequence");
   Text dtype = line.choice("--dtype", {"bf16", "fp16", "fp32", "tf32", "fp8"},
@@ -34,6 +36,7 @@ int describe_model(const Options& options) {
       .tensor = within_if_given("--tensor", options.tensor),
       .context = within_if_given("--context", options.context),
       .expert = within_if_given("--expert", options.expert),
+      .expert_tensor = within_if_given("--expert-tensor", options.expert_tensor),
       .dtype = options.dtype.empty() ? std::nullopt : std::optional(options.dtype),
       .sequence_parallel = options.sequence_parallel};
   try {

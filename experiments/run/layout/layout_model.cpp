@@ -188,13 +188,15 @@ CellShape shape_of(const ModelSection& model, const Layout& layout) {
           .tensor = double(degrees.tensor),
           .context = double(degrees.context),
           .expert = double(degrees.expert),
+          .expert_tensor = double(degrees.expert_tensor),
           .sequence_parallel = degrees.sequence_parallel};
 }
 
 std::size_t hash_of(const LayerInputs& inputs) {
   const CellShape& shape = inputs.shape;
   return hash_of_all(inputs.spec.blocks.size(), inputs.scopes.front(), shape.sequence,
-                     shape.microbatch, shape.slices, shape.tensor, shape.context, shape.expert);
+                     shape.microbatch, shape.slices, shape.tensor, shape.context, shape.expert,
+                     shape.tensor_of_experts());
 }
 
 ModelGraph model_of(const Scenario& scenario, const Batch& batch, const CellShape& shape,

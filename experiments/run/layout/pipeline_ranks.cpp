@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "experiments/input/files/table.hpp"
 #include "hardware_models/spec/machine.hpp"
@@ -22,13 +23,23 @@ std::uint32_t ranks_by_devices(const Scenario& scenario, const Degrees& degrees)
   return static_cast<std::uint32_t>(*scenario.hardware.devices / each);
 }
 
+/// Without data replicas, the next copy of a weight is in the same group: one tensor group away, or
+/// the next devices with the same experts.
+std::uint64_t devices_per_replica(const Degrees& degrees) {
+  if (degrees.data > 1) return degrees.group();
+  if (degrees.context > 1) return degrees.tensor;
+  return std::min<std::uint64_t>(degrees.tensor,
+                                 std::uint64_t{degrees.expert} * degrees.expert_tensor);
+}
+
 void seat_devices(const Scenario& scenario, HardwareSpec& spec) {
   const auto& topology = scenario.hardware.stated.topology;
   if (!spec.machine || (topology && topology->parameters.contains("devices_per_node"))) return;
   std::uint64_t unit = 1;
   for (const std::uint64_t group :
-       {spec.tensor, spec.tensor * spec.context, spec.tensor * spec.context * spec.expert}) {
-    if (group <= spec.machine->devices) unit = group;
+       {spec.tensor, spec.tensor * spec.context, spec.expert_tensor * spec.expert}) {
+    const std::uint64_t together = std::lcm(unit, group);
+    if (together <= spec.machine->devices) unit = together;
   }
   seat_evenly(*spec.machine, spec.ranks * spec.devices_per_rank, unit);
 }
@@ -108,12 +119,14 @@ void spread_ranks(const Scenario& scenario, Layout& layout) {
   const Degrees& degrees = layout.degrees;
   spec.ranks = layout.placement.ranks();
   spec.devices_per_rank = degrees.group() * degrees.data;
-  // Without data replicas, the next copy of a weight is in the same group, one tensor group away.
-  spec.devices_per_replica = degrees.data > 1 ? degrees.group() : degrees.tensor;
+  spec.devices_per_replica = devices_per_replica(degrees);
   spec.tensor = degrees.tensor;
   spec.context = degrees.context;
   spec.expert = degrees.expert;
+  spec.expert_tensor = degrees.expert_tensor;
   spec.overlaps_experts = degrees.overlaps_experts;
+  spec.overlaps_tensor = degrees.overlaps_tensor;
+  spec.deduplicates = degrees.deduplicates;
   seat_devices(scenario, spec);
 }
 

@@ -30,8 +30,7 @@ class KeptParameters {
   KeptParameters(const StageSizes& sizes, const std::vector<Rank>& ranks, const Training& training)
       : whole_(sizes.parameter_bytes), zero_(training.zero) {
     for (const SharedParameters& one : sizes.parameters) {
-      const Holders holders{one.copies, static_cast<double>(training.data), ranks};
-      share_ += one.bytes / holders.count();
+      share_ += one.bytes / holders_of(one, training.data, ranks).count();
     }
   }
 
@@ -144,6 +143,9 @@ Demand demand_of(const Plan& plan, const ModelGraph& model, const Partition& par
                 .collectives_overlap = training.overlaps_sums,
                 .gathers_overlap = training.overlaps_gathers,
                 .slows = training.slows,
+                .stretch = training.stretch,
+                .sums_exposed = training.sums_exposed,
+                .gathers_exposed = training.gathers_exposed,
                 .layers_ahead = training.layers_ahead};
   const std::vector<StageSizes> sizes =
       stage_sizes(model, partition, training.layers_ahead.value_or(1) + 1);

@@ -11,6 +11,7 @@
 #include "experiments/run/layout/degrees.hpp"
 #include "experiments/run/layout/layout.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/random.hpp"
 #include "sim/order/placement.hpp"
 
 namespace penstock {
@@ -43,11 +44,12 @@ std::vector<std::uint32_t> gradient_buckets(const Layout& layout) {
   return buckets;
 }
 
-/// Replicas of a layer, or of part of it, within a rank's group.
-double copies_in_group(const Layer& layer) {
+/// The most devices that hold the same parameters of a layer, in this many groups of ranks.
+double holders_of(const Layer& layer, double groups) {
   const bool dense = layer.parameter_bytes > layer.expert_parameter_bytes;
   const bool experts = layer.expert_parameter_bytes > 0;
-  return std::max(dense ? layer.copies : 1, experts ? layer.expert_copies : 1);
+  return std::max(dense ? layer.copies * groups : 1,
+                  experts ? layer.expert_copies * (groups / layer.expert_spread) : 1);
 }
 
 /// Whether there are replicas, within a group or data parallel.
@@ -55,7 +57,7 @@ bool shares_beyond_ranks(const Layout& layout) {
   const std::vector<Layer>& layers = layout.model.layers;
   return layout.degrees.data > 1 ||
          std::any_of(layers.begin(), layers.end(),
-                     [](const Layer& layer) { return copies_in_group(layer) > 1; });
+                     [](const Layer& layer) { return holders_of(layer, 1) > 1; });
 }
 
 /// By model stage: whether its replicas reduce gradients.
@@ -64,10 +66,10 @@ std::vector<bool> summed_stages(const Layout& layout) {
   std::vector<bool> sums;
   for (std::size_t stage = 0; stage < ranks.size(); ++stage) {
     const auto& layers = layout.partition.stages[stage];
-    const double others = layout.degrees.data * static_cast<double>(ranks[stage].size());
+    const double groups = layout.degrees.data * static_cast<double>(ranks[stage].size());
     sums.push_back(std::any_of(layers.begin(), layers.end(), [&](LayerIndex number) {
       const Layer& layer = layout.model.layers[index(number)];
-      return layer.parameter_bytes > 0 && copies_in_group(layer) * others > 1;
+      return layer.parameter_bytes > 0 && holders_of(layer, groups) > 1;
     }));
   }
   return sums;
@@ -114,6 +116,22 @@ Recomputing recomputing_of(const Layout& layout) {
 /// Without replicas there is nothing to shard.
 std::uint32_t zero_level(const Layout& layout) {
   return shares_weights(layout) ? layout.memory.zero : 0;
+}
+
+StackConstants stack_of(const Layout& layout) {
+  const auto& machine = layout.hardware.spec.machine;
+  return machine ? machine->device.stack : StackConstants{};
+}
+
+/// The time of an update besides its memory traffic.
+double optimizer_us(const Layout& layout) {
+  const bool trains = layout.memory.kept.optimizer > 0;
+  return layout.overheads.optimizer_us.value_or(trains ? stack_of(layout).step_us : 0);
+}
+
+/// What many replicas cost, each of which the others wait for.
+double stretch_of(const Layout& layout) {
+  return 1 + stack_of(layout).scale_loss * portable_log(double(layout.degrees.data)) / portable_log(2);
 }
 
 /// Memory traffic of the update in bytes per second; 0: the update takes the stated time.
@@ -166,7 +184,7 @@ Tail tail_of(const Layout& layout) {
   tail.gathers = zero == 1 || zero == 2;
   tail.across_ranks = layout.degrees.data == 1;
   // New weights are gathered after an update, even if the update takes no time.
-  tail.updates = layout.overheads.optimizer_us.value_or(0) > 0 || update_bytes_per_s(layout) > 0 ||
+  tail.updates = optimizer_us(layout) > 0 || update_bytes_per_s(layout) > 0 ||
                  tail.gathers;
   tail.ties = layout.tied_embedding_bytes > 0;
   return tail;
@@ -225,8 +243,9 @@ std::string data_note(const Scenario& scenario, const Layout& layout) {
     return fmt::format("data = {}: {} over {} per copy of the pipeline", data,
                        counted(*scenario.hardware.devices, "device"), devices_of(layout) / data);
   }
-  return "data = 1 is assumed, since the command states no number of devices; set "
-         "/hardware/devices or /parallel/data";
+  return fmt::format("data = {} is assumed{}, since the command states no number of devices; set "
+                     "/hardware/devices or /parallel/data",
+                     data, data > 1 ? ", the fewest replicas that hold all experts" : "");
 }
 
 std::string overlap_note(const Layout& layout) {
@@ -255,11 +274,12 @@ bool fuses_stated_times(const Layout& layout) {
   return false;
 }
 
-std::string expert_note(std::uint32_t expert) {
+/// Experts are split over the tensor group where their groups fit beside it.
+std::string expert_tensor_note(const Degrees& degrees) {
   return fmt::format(
-      "expert = {}: layers that state their costs have no experts, so the devices of an expert "
-      "group act as data replicas; /parallel/data says so",
-      expert);
+      "expert_tensor = 1: expert {} does not divide data x context, {}, so experts are whole on a "
+      "device and their group spans tensor groups (/parallel/expert_tensor)",
+      degrees.expert, std::uint64_t{degrees.data} * degrees.context);
 }
 
 }  // namespace
@@ -276,9 +296,7 @@ bool shares_weights(const Layout& layout) {
 }
 
 bool overlaps_gathers(const Layout& layout) {
-  const auto& machine = layout.hardware.spec.machine;
-  return layout.degrees.overlaps_gathers.value_or(machine &&
-                                                  machine->device.stack.overlaps_gathers);
+  return layout.degrees.overlaps_gathers.value_or(stack_of(layout).overlaps_gathers);
 }
 
 Extras extras_of(const Layout& layout) {
@@ -305,8 +323,11 @@ Training training_of(const Layout& layout) {
           .received_share = layout.degrees.scatters ? 1.0 / layout.degrees.tensor : 1,
           .overlaps_sums = layout.degrees.overlaps_sums,
           .overlaps_gathers = overlaps_gathers(layout),
+          .stretch = stretch_of(layout),
+          .sums_exposed = stack_of(layout).sums_exposed,
+          .gathers_exposed = stack_of(layout).gathers_exposed,
           .slows = {layout.conditions.compute_slowdown, layout.conditions.transfer_slowdown},
-          .optimizer_us = layout.overheads.optimizer_us.value_or(0),
+          .optimizer_us = optimizer_us(layout),
           .update_bytes_per_s = update_bytes_per_s(layout),
           .tied_embedding_bytes = layout.tied_embedding_bytes,
           .context_bytes = layout.memory.context_bytes,
@@ -319,8 +340,9 @@ Training training_of(const Layout& layout) {
 std::vector<std::string> assumptions_of(const Scenario& scenario, const Layout& layout) {
   std::vector<std::string> notes;
   if (!scenario.parallel.data) notes.push_back(data_note(scenario, layout));
-  if (layout.degrees.expert > 1 && !scenario.model.by_kind()) {
-    notes.push_back(expert_note(layout.degrees.expert));
+  const Degrees& degrees = layout.degrees;
+  if (!scenario.parallel.expert_tensor && degrees.expert_tensor < degrees.tensor) {
+    notes.push_back(expert_tensor_note(degrees));
   }
   const bool reduces =
       shares_weights(layout) && layout.schedule.has_backward() && has_weights(layout.model);

@@ -234,6 +234,20 @@ void add_degrees(const Layout& layout, std::vector<ScenarioChange>& changes) {
   }
 }
 
+/// Groups of experts twice and half as large, and experts that are whole on a device.
+void add_experts(const Layout& layout, std::vector<ScenarioChange>& changes) {
+  const auto& layers = layout.model.layers;
+  if (std::ranges::none_of(layers, [](const Layer& one) { return one.expert_parameter_bytes > 0; }))
+    return;
+  const auto add = [&](std::string_view key, std::uint32_t value) {
+    changes.push_back({.settings = {fmt::format("/parallel/{}={}", key, value)}, .left_out = {}});
+  };
+  const std::uint32_t expert = layout.degrees.expert;
+  add("expert", 2 * expert);
+  if (expert % 2 == 0) add("expert", expert / 2);
+  if (layout.degrees.expert_tensor > 1) add("expert_tensor", 1);
+}
+
 void add_microbatches(const Layout& layout, std::vector<ScenarioChange>& changes) {
   const std::uint32_t count = layout.microbatches;
   const double size = layout.batch.microbatch.value_or(1);
@@ -301,14 +315,15 @@ std::vector<ScenarioChange> order_changes(const Scenario& scenario, const RunRes
 }
 
 /// Neighbours of a scenario with the same devices and global batch: degrees of parallelism with a
-/// factor of two moved from one to another, microbatches of half and twice the size, and other
-/// orders. Rules may refuse them; only trying shows that.
+/// factor of two moved from one to another, other groups of experts, microbatches of half and twice
+/// the size, and other orders. Rules may refuse them; only trying shows that.
 std::vector<ScenarioChange> step_changes(const Scenario& scenario, const RunResult& result) {
   std::vector<ScenarioChange> changes;
   const Layout& layout = result.layout;
   const bool is_named = layout.rule != nullptr || layout.policy != nullptr;
   if (is_named && layout.hardware.spec.machine && !scenario.model.stages_given) {
     add_degrees(layout, changes);
+    add_experts(layout, changes);
     add_microbatches(layout, changes);
   }
   for (ScenarioChange& change : order_changes(scenario, result)) {

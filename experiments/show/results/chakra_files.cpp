@@ -195,6 +195,15 @@ bool summed_in_groups(const RunResult& result) {
   });
 }
 
+/// Whether some of the data replicas hold experts once together, and others again.
+bool summed_among_some(const RunResult& result) {
+  return any_summed(result, [&](const StageDemand& stage) {
+    return std::ranges::any_of(stage.parameters, [&](const SharedParameters& part) {
+      return part.spread > 1 && part.spread < result.training.data;
+    });
+  });
+}
+
 bool summed_along_pipeline(const RunResult& result) {
   return any_summed(result, [](const StageDemand& stage) { return stage.ranks.size() > 1; });
 }
@@ -269,6 +278,8 @@ std::vector<std::string> not_in_traces(const RunResult& result, const ExecutionT
              counted(trace.lone_sums, "collective of the tail is", "collectives of the tail are")));
   say_if(result.training.data > 1 && summed_in_groups(result),
          "sums over the devices of one rank, which is one device of the traces, are left out");
+  say_if(summed_among_some(result),
+         "experts are summed over all data replicas, also over those that hold different ones");
   say_if(result.training.data > 1 && summed_along_pipeline(result),
          "sums over copies of a stage on several ranks go over the data replicas of each alone");
   say_if(result.training.data == 1 && summed_along_pipeline(result),

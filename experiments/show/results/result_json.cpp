@@ -161,6 +161,7 @@ ordered_json layout_json(const RunResult& result) {
           {"data", layout.degrees.data},
           {"context", layout.degrees.context},
           {"expert", layout.degrees.expert},
+          {"expert_tensor", layout.degrees.expert_tensor},
           {"microbatches", layout.microbatches},
           {"global_batch", count_json(global_batch_of(layout))}};
 }

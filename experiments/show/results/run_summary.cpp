@@ -85,14 +85,22 @@ std::string bubble_text(const RunResult& result) {
                   percent_text(bubble.over_ideal), percent_text(bubble.of_longest_span)));
 }
 
+/// Groups of experts are made of the devices of the other degrees.
+std::string experts_text(const Degrees& degrees) {
+  const bool whole = degrees.expert_tensor < degrees.tensor;
+  if (degrees.expert == 1 && !whole) return "";
+  return fmt::format("; experts over {}{}", degrees.expert,
+                     whole ? fmt::format(", each on {}", degrees.expert_tensor) : "");
+}
+
 std::string layout_text(const Layout& layout) {
   const std::uint32_t chunks = chunks_of(layout);
   const Degrees& degrees = layout.degrees;
   const std::string each = chunks > 1 ? fmt::format(" ({} chunks each)", chunks) : "";
   return line("layout",
-              fmt::format("{}: {} pipeline{} × {} tensor × {} data × {} context × {} expert",
+              fmt::format("{}: {} pipeline{} × {} tensor × {} data × {} context{}",
                           counted(devices_of(layout), "device"), layout.placement.ranks(), each,
-                          degrees.tensor, degrees.data, degrees.context, degrees.expert)) +
+                          degrees.tensor, degrees.data, degrees.context, experts_text(degrees))) +
          line("batch", fmt::format("{}, global batch {}",
                                    counted(layout.microbatches, "microbatch", "microbatches"),
                                    number_text(global_batch_of(layout))));

@@ -33,8 +33,8 @@ void add_vector(LayerWork& work, double forward_bytes, double backward_bytes) {
   work.kernels.push_back(vector_kernel(Pass::backward_input, backward_bytes));
 }
 
-void add_collective(LayerWork& work, Pass pass, CollectiveKind kind, double bytes) {
-  work.collectives.push_back({.pass = pass, .kind = kind, .group = Group::tensor, .bytes = bytes});
+void add_collective(LayerWork& work, Pass pass, CollectiveKind kind, double bytes, Group group) {
+  work.collectives.push_back({.pass = pass, .kind = kind, .group = group, .bytes = bytes});
 }
 
 void add_dense(LayerWork& work, const MatrixProduct& product, double number_bytes) {
@@ -96,9 +96,13 @@ void enter_tensor_group(LayerWork& work, const CellShape& shape, double numbers)
     add_collective(work, Pass::backward_input, CollectiveKind::all_reduce, bytes);
     return;
   }
-  add_collective(work, Pass::forward, CollectiveKind::all_gather, bytes);
-  add_collective(work, Pass::backward_input, CollectiveKind::reduce_scatter, bytes);
-  add_collective(work, Pass::backward_weight, CollectiveKind::all_gather, bytes);
+  gather_in(work, bytes, Group::tensor);
+}
+
+void gather_in(LayerWork& work, double bytes, Group group) {
+  add_collective(work, Pass::forward, CollectiveKind::all_gather, bytes, group);
+  add_collective(work, Pass::backward_input, CollectiveKind::reduce_scatter, bytes, group);
+  add_collective(work, Pass::backward_weight, CollectiveKind::all_gather, bytes, group);
   work.workspace_bytes += bytes;
 }
 
@@ -109,8 +113,12 @@ void leave_tensor_group(LayerWork& work, const CellShape& shape, double numbers,
     add_collective(work, Pass::forward, CollectiveKind::all_reduce, bytes);
     return;
   }
-  add_collective(work, Pass::forward, CollectiveKind::reduce_scatter, bytes);
-  add_collective(work, backward, CollectiveKind::all_gather, bytes);
+  scatter_in(work, bytes, Group::tensor, backward);
+}
+
+void scatter_in(LayerWork& work, double bytes, Group group, Pass backward) {
+  add_collective(work, Pass::forward, CollectiveKind::reduce_scatter, bytes, group);
+  add_collective(work, backward, CollectiveKind::all_gather, bytes, group);
 }
 
 double weights_of(const FeedForward& network) {

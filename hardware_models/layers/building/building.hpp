@@ -88,8 +88,9 @@ Kernel vector_kernel(Pass pass, double bytes);
 /// Adds a memory-bound kernel for F and one for I.
 void add_vector(LayerWork& work, double forward_bytes, double backward_bytes);
 
-/// Adds a collective of the tensor group; the bytes are those of the whole tensor.
-void add_collective(LayerWork& work, Pass pass, CollectiveKind kind, double bytes);
+/// Adds a collective of a group; the bytes are those of the whole tensor.
+void add_collective(LayerWork& work, Pass pass, CollectiveKind kind, double bytes,
+                    Group group = Group::tensor);
 
 /// Adds a product with weights: F, I with the transposed weights, W with the transposed input. They
 /// include the bias and its gradient.
@@ -111,6 +112,14 @@ double padded_share(double rows, double devices);
 /// parallelism the input is all-gathered, and again for W, since it is not kept; without it each
 /// device has the input and gradients are all-reduced.
 void enter_tensor_group(LayerWork& work, const CellShape& shape, double numbers);
+
+/// Adds the collectives of a group whose devices bring tensors of their own to products split by
+/// columns: `bytes` is all of them together.
+void gather_in(LayerWork& work, double bytes, Group group);
+
+/// Adds the collectives after products split by rows, when each device has a partial sum and keeps
+/// its share. `backward` is the pass in which the gradients arrive.
+void scatter_in(LayerWork& work, double bytes, Group group, Pass backward = Pass::backward_input);
 
 /// Adds the collectives after products split by rows, when each device has a partial sum.
 /// `backward` is the pass in which the gradients arrive.

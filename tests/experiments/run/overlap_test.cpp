@@ -168,7 +168,7 @@ TEST_CASE("a fused cell priced from layers hides communication, not arithmetic")
         { "kind": "moe", "hidden": 4096, "experts": 64, "chosen": 8,
           "expert_intermediate": 2048 } ] } ], "sequence": 4096 },
     "hardware": { "name": "dgx-h100" },
-    "parallel": { "pipeline": 4, "expert": 16 },
+    "parallel": { "pipeline": 4, "data": 16, "expert": 16 },
     "memory": { "capacity_bytes": 1e15 },
     "schedule": { "name": "dualpipe", "microbatches": 16 } })");
   const double serial = makespan_us(scenario);
@@ -189,7 +189,7 @@ TEST_CASE("all-to-alls of experts overlap their pass where the scenario says so"
         { "kind": "moe", "hidden": 4096, "experts": 64, "chosen": 8,
           "expert_intermediate": 2048 } ] } ], "sequence": 4096 },
     "hardware": { "name": "dgx-h100" },
-    "parallel": { "pipeline": 1, "expert": 16 },
+    "parallel": { "pipeline": 1, "data": 16, "expert": 16 },
     "memory": { "capacity_bytes": 1e15 },
     "schedule": { "name": "1f1b", "microbatches": 2 } })");
   const double exposed = makespan_us(scenario);

@@ -22,17 +22,15 @@ Machine eight() {
 }
 
 /// Ranks on such machines.
-HardwareSpec ranks_of(std::uint64_t tensor, std::uint64_t context, std::uint64_t expert,
-                      std::uint64_t data) {
+HardwareSpec ranks_of(std::uint64_t tensor, std::uint64_t context, std::uint64_t data) {
   HardwareSpec spec;
   spec.machine = eight();
   set_topology(*spec.machine);
   spec.topology = spec.machine->topology;
   spec.tensor = tensor;
   spec.context = context;
-  spec.expert = expert;
   spec.ranks = 4;
-  spec.devices_per_replica = tensor * context * expert;
+  spec.devices_per_replica = tensor * context;
   spec.devices_per_rank = spec.devices_per_replica * data;
   return spec;
 }
@@ -58,27 +56,44 @@ double us(const HardwareSpec& spec, CollectiveKind kind, double bytes, double da
 
 TEST_CASE("data replicas lie in machines as their groups leave room for") {
   const std::vector<Rank> one{Rank{1}};
-  CHECK(members_text(ranks_of(8, 1, 1, 4), 1, 4, one) == "4/1");
-  CHECK(members_text(ranks_of(4, 1, 1, 4), 1, 4, one) == "4/2");  // devices 16, 20 | 24, 28
-  CHECK(members_text(ranks_of(1, 1, 1, 8), 1, 8, one) == "8/8");
-  CHECK(members_text(ranks_of(1, 1, 1, 16), 1, 16, one) == "16/8");
-  CHECK(members_text(ranks_of(16, 1, 1, 2), 1, 2, one) == "2/1");
+  CHECK(members_text(ranks_of(8, 1, 4), 1, 4, one) == "4/1");
+  CHECK(members_text(ranks_of(4, 1, 4), 1, 4, one) == "4/2");  // devices 16, 20 | 24, 28
+  CHECK(members_text(ranks_of(1, 1, 8), 1, 8, one) == "8/8");
+  CHECK(members_text(ranks_of(1, 1, 16), 1, 16, one) == "16/8");
+  CHECK(members_text(ranks_of(16, 1, 2), 1, 2, one) == "2/1");
 }
 
-TEST_CASE("dense weights are on all of context and expert groups, experts on contexts alone") {
-  // Tensor 2, context 2, expert 2, data 2: a replica is a machine. Dense weights lie on devices 0,
-  // 2, 4, 6 of each; those of an expert on 0, 2 of each.
-  const HardwareSpec spec = ranks_of(2, 2, 2, 2);
+TEST_CASE("dense weights are a tensor group apart, experts as far as their shares reach") {
+  // Tensor 2, context 2, data 4: a rank is two machines. Dense weights lie on every second device.
+  const HardwareSpec spec = ranks_of(2, 2, 4);
   const std::vector<Rank> one{Rank{0}};
-  CHECK(members_text(spec, 4, 2, one) == "8/4");
-  CHECK(members_text(spec, 2, 2, one) == "4/2");
-  // Expert 4: replicas are two machines each, and the same expert is in every second one.
-  CHECK(members_text(ranks_of(2, 2, 4, 2), 2, 2, one) == "4/2");
+  CHECK(members_text(spec, 2, 4, one) == "8/4");
+  // Four experts, each split over a tensor group: on 0 and 8.
+  CHECK(members_text(spec, 1, 2, one) == "2/1");
+  // Two of them: on 0, 4 | 8, 12.
+  CHECK(members_text(spec, 1, 4, one) == "4/2");
+  // Two whole experts of a tensor group: on 0, 2, 4, 6 | 8 ..., where dense weights are.
+  CHECK(members_text(spec, 2, 4, one) == "8/4");
+  // One whole expert: on all.
+  CHECK(members_text(spec, 4, 4, one) == "16/8");
+}
+
+TEST_CASE("replicas of experts begin at a rank and lie evenly in it") {
+  const HardwareSpec spec = ranks_of(2, 2, 4);
+  const std::vector<Rank> ranks{Rank{1}, Rank{2}};
+  const Holders experts{1, 2, ranks};
+  const std::vector<DeviceRow> rows = HolderPlaces(spec, experts).rows(100);
+  REQUIRE(rows.size() == 2);
+  CHECK(rows[0].first == 16);
+  CHECK(rows[1].first == 32);
+  CHECK(rows[1].stride == 8);
+  CHECK(rows[1].count == 2);
+  CHECK(HolderPlaces(spec, experts).rows(3).back().count == 1);
 }
 
 TEST_CASE("several ranks that hold a stage are one group") {
   // Ranks of half a machine, 0 and 1 in one, 3 in the next.
-  const HardwareSpec spec = ranks_of(4, 1, 1, 1);
+  const HardwareSpec spec = ranks_of(4, 1, 1);
   const std::vector<Rank> together{Rank{0}, Rank{1}}, apart{Rank{0}, Rank{3}};
   const std::vector<Rank> uneven{Rank{0}, Rank{1}, Rank{2}};
   CHECK(members_text(spec, 1, 1, together) == "2/2");
@@ -89,22 +104,22 @@ TEST_CASE("several ranks that hold a stage are one group") {
 TEST_CASE("one machine may have more holders than another") {
   // Twelve replicas of a device each: eight in one machine, four in the next.
   const std::vector<Rank> one{Rank{0}};
-  CHECK(members_text(ranks_of(1, 1, 1, 12), 1, 12, one) == "12/8-4");
+  CHECK(members_text(ranks_of(1, 1, 12), 1, 12, one) == "12/8-4");
   // Three devices a replica: 0, 3, 6 | 9, 12, 15.
-  CHECK(members_text(ranks_of(3, 1, 1, 6), 1, 6, one) == "6/3");
-  CHECK(members_text(ranks_of(3, 1, 1, 4), 1, 4, one) == "4/3-1");
+  CHECK(members_text(ranks_of(3, 1, 6), 1, 6, one) == "6/3");
+  CHECK(members_text(ranks_of(3, 1, 4), 1, 4, one) == "4/3-1");
 }
 
 TEST_CASE("a million holders are as soon placed as a few") {
   const std::vector<Rank> one{Rank{0}};
-  CHECK(members_text(ranks_of(1, 1, 1, 1'000'000'000), 1, 1e9, one) == "1000000000/8");
-  CHECK(members_text(ranks_of(4, 1, 1, 1'000'000'001), 1, 1'000'000'001, one) == "1000000001/2");
+  CHECK(members_text(ranks_of(1, 1, 1'000'000'000), 1, 1e9, one) == "1000000000/8");
+  CHECK(members_text(ranks_of(4, 1, 1'000'000'001), 1, 1'000'000'001, one) == "1000000001/2");
 }
 
 TEST_CASE("a sum over four replicas, two a machine, takes what its algorithm says") {
   // 1 GB. Two rings, one a NIC: 2 * 3 steps with an eighth each at 25 GB/s, 5,000 us, and 2 or 1
   // us.
-  HardwareSpec spec = ranks_of(4, 1, 1, 4);
+  HardwareSpec spec = ranks_of(4, 1, 4);
   spec.collectives = {{CollectiveKind::all_reduce, find_named(collective_entries(), "ring")}};
   CHECK(us(spec, CollectiveKind::all_reduce, 1e9, 4) == doctest::Approx(30'009));
   // Hierarchical: half of it inside, at 300 GB/s there and back, a quarter across, there and back.
@@ -119,13 +134,13 @@ TEST_CASE("a sum over four replicas, two a machine, takes what its algorithm say
   CHECK(us(spec, CollectiveKind::reduce_scatter, 1e9, 4) == doctest::Approx((inside + across) / 2));
   CHECK(us(spec, CollectiveKind::all_gather, 1e9, 4) == doctest::Approx((inside + across) / 2));
   // In one machine there is no way out: 2 * 3 steps of 250 MB at 300 GB/s and 1 us.
-  CHECK(us(ranks_of(2, 1, 1, 4), CollectiveKind::all_reduce, 1e9, 4) ==
+  CHECK(us(ranks_of(2, 1, 4), CollectiveKind::all_reduce, 1e9, 4) ==
         doctest::Approx(6 * (0.25e9 / 300e9 * 1e6 + 1)));
 }
 
 TEST_CASE("the latencies of a collective occupy nothing") {
   const std::vector<Rank> ranks{Rank{0}};
-  const HardwareSpec spec = ranks_of(8, 1, 1, 4);
+  const HardwareSpec spec = ranks_of(8, 1, 4);
   const auto time =
       WeightCollectives(spec).time(CollectiveKind::all_gather, 1e9, {1, 4, ranks}).value();
   CHECK(time.latency_us == doctest::Approx(3 * 2));
@@ -136,7 +151,7 @@ TEST_CASE("one holder has nothing to do, and hardware without ways of its own sa
   const std::vector<Rank> ranks{Rank{0}};
   const Holders alone{1, 1, ranks}, two{1, 2, ranks};
   const auto kind = CollectiveKind::all_reduce;
-  HardwareSpec spec = ranks_of(4, 1, 1, 2);
+  HardwareSpec spec = ranks_of(4, 1, 2);
   CHECK(WeightCollectives(spec).time(kind, 1e9, alone)->occupies_us == 0);
   CHECK_FALSE(WeightCollectives().time(kind, 1e9, two));
   CHECK_FALSE(WeightCollectives(HardwareSpec{}).time(kind, 1e9, two));
@@ -168,14 +183,14 @@ TEST_CASE("on machines sums leave by the NIC to the same place of another machin
     }
     return text;
   };
-  const auto across = hardware(ranks_of(4, 1, 1, 4));
+  const auto across = hardware(ranks_of(4, 1, 4));
   CHECK(names(*across, Rank{0}) == "0>nic0 nic0>rail0 rail0>nic8 nic8>8 ");
   CHECK(names(*across, Rank{1}) == "16>nic16 nic16>rail0 rail0>nic24 nic24>24 ");
   // Where all copies are in one machine it goes to the next one inside.
-  const auto inside = hardware(ranks_of(2, 1, 1, 4));
+  const auto inside = hardware(ranks_of(2, 1, 4));
   CHECK(names(*inside, Rank{1}) == "8>nvswitch1 nvswitch1>10 ");
   // Three devices a replica: 0, 3, 6, 9. The only one outside has another place.
-  const auto odd = hardware(ranks_of(3, 1, 1, 4));
+  const auto odd = hardware(ranks_of(3, 1, 4));
   CHECK(names(*odd, Rank{0}).ends_with("nic9>9 "));
 }
 

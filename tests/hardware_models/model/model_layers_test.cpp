@@ -143,8 +143,7 @@ TEST_CASE("a measured layer has its times, and is made again in that of its forw
                   InputError);
 }
 
-TEST_CASE(
-    "weights are held by every device of context and expert groups, experts by context groups") {
+TEST_CASE("weights are held by every device of a context group, experts by what experts leave") {
   CellShape wide = shape;
   wide.context = 2;
   wide.expert = 4;
@@ -152,11 +151,26 @@ TEST_CASE(
       {{.kind = "moe",
         .numbers = {{"hidden", 64}, {"experts", 8}, {"chosen", 2}, {"expert_intermediate", 32}},
         .source = "/model/layers/0"}});
-  const Layer layer = graph_of({.blocks = {moe}}, wide, RecomputeScope::nothing).layers.front();
-  CHECK(layer.copies == 8);
-  CHECK(layer.expert_copies == 2);
+  const auto layer_with = [&](const CellShape& cells) {
+    return graph_of({.blocks = {moe}}, cells, RecomputeScope::nothing).layers.front();
+  };
+  const Layer layer = layer_with(wide);
+  CHECK(layer.copies == 2);
+  CHECK(layer.expert_copies == 1);  // on four devices, those of two data replicas
+  CHECK(layer.expert_spread == 2);
   CHECK(layer.expert_parameter_bytes == 2 * 3 * 64 * 32 * 8 / 4);
   CHECK(layer.parameter_bytes == layer.expert_parameter_bytes + 2 * 64 * 8);
+  // Split over a tensor group, four times as many devices hold them; whole, the eight devices of
+  // the group hold them twice.
+  wide.tensor = 4;
+  CHECK(layer_with(wide).expert_copies == 1);
+  CHECK(layer_with(wide).expert_spread == 2);
+  CHECK(layer_with(wide).expert_parameter_bytes == 2 * 3 * 64 * 8 * 8 / 4);
+  wide.expert_tensor = 1;
+  CHECK(layer_with(wide).copies == 2);
+  CHECK(layer_with(wide).expert_copies == 2);
+  CHECK(layer_with(wide).expert_spread == 1);
+  CHECK(layer_with(wide).expert_parameter_bytes == 2 * 3 * 64 * 32 * 8 / 4);
 }
 
 TEST_CASE("what predicts further tokens hands on what it was given") {

@@ -41,8 +41,6 @@ constexpr std::array unread{
     UnreadArguments{"--data-parallel-sharding-strategy, --use-torch-fsdp2, --use-megatron-fsdp, "
                     "--use-custom-fsdp",
                     "sharding is set by /memory/zero"},
-    UnreadArguments{"--expert-tensor-parallel-size",
-                    "experts are split over as many devices as /parallel/tensor says"},
     UnreadArguments{"--distribute-saved-activations",
                     "saved activations are not distributed over the tensor group"},
     UnreadArguments{"--rampup-batch-size", "every step has the full global batch"},
@@ -73,7 +71,7 @@ std::string_view simulated_instead(std::string_view argument) {
 constexpr std::string_view valued =
     "--attention-backend, --attention-dropout, --context-parallel-size, "
     "--decoder-first-pipeline-num-layers, --decoder-last-pipeline-num-layers, "
-    "--expert-model-parallel-size, --ffn-hidden-size, --global-batch-size, --hidden-dropout, "
+    "--expert-model-parallel-size, --expert-tensor-parallel-size, --ffn-hidden-size, --global-batch-size, --hidden-dropout, "
     "--hidden-size, --kv-channels, --kv-lora-rank, --make-vocab-size-divisible-by, "
     "--max-position-embeddings, --merge-file, --micro-batch-size, "
     "--moe-expert-capacity-factor, --moe-ffn-hidden-size, --moe-layer-freq, "

@@ -129,6 +129,9 @@ TrainingCommand megatron_training(MegatronCommand& command, const MegatronStages
   training.chunks = cut.chunks;
   training.context = count_of(command, "--context-parallel-size", Limits::ranks).value_or(1);
   training.expert = count_of(command, "--expert-model-parallel-size", Limits::ranks).value_or(1);
+  if (command.has("--num-experts")) {
+    training.expert_tensor = count_of(command, "--expert-tensor-parallel-size", Limits::ranks);
+  }
   training.devices = devices_of(command);
   training.microbatch = count_of(command, "--micro-batch-size", most);
   training.global_batch = count_of(command, "--global-batch-size", most);

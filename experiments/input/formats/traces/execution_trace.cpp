@@ -122,6 +122,15 @@ class Builder {
                      needs_);
   }
 
+  /// What several data replicas hold of a stage: not the experts that they hold once together.
+  double replicated_bytes(const StageDemand& stage) const {
+    double bytes = 0;
+    for (const SharedParameters& one : stage.parameters) {
+      if (one.spread < demand_.data) bytes += one.bytes;
+    }
+    return bytes;
+  }
+
   /// A reduction counts the whole tensor of each replica, an all-gather the share of one replica.
   void add_collective(TaskId task, Rank rank) {
     need_inputs(rank, task);
@@ -134,7 +143,7 @@ class Builder {
     const StageDemand& stage = demand_.stages[plan_.model_stage[index(work.stage)]];
     const StageCollective& one = stage.of(work.pass).collectives.front();
     const bool gathers = one.kind == CollectiveKind::all_gather;
-    const double whole = stage.parameter_bytes;
+    const double whole = replicated_bytes(stage);
     const double bytes = gathers ? whole / demand_.data : whole * one.factor * one.times;
     done_[task] = of(rank).add(
         {.kind = node_kind(one.kind), .task = task, .amount = collective_bytes(bytes)}, needs_);

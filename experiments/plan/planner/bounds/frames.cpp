@@ -80,9 +80,8 @@ LayoutChoice LayoutFrames::choice(const LayoutFrame& frame) const {
 
 LayerShapeKey LayoutFrames::key(const LayoutFrame& frame, std::uint32_t zero) const {
   const LayoutChoice& cells = space_.degrees[frame.degrees];
-  return {cells.tensor,      cells.context,  cells.expert,
-          cells.microbatch,  frame.sequence, groups_[frame.group].like->slices,
-          runs_sharded(zero)};
+  return {cells.tensor,     cells.context,  cells.expert,                        cells.expert_tensor,
+          cells.microbatch, frame.sequence, groups_[frame.group].like->slices, runs_sharded(zero)};
 }
 
 const std::vector<LayerTimes>* LayoutFrames::times(const LayoutFrame& frame,
@@ -234,8 +233,9 @@ LayoutFrames::StageWeights LayoutFrames::weights_of(const LayoutFrame& frame,
   for (std::size_t i = 0; i < base_.reduced_layer.size(); ++i) {
     const LayerTimes& layer = layers[base_.reduced_layer[i]];
     weights.whole[stage_of[i]] += layer.dense_bytes + layer.expert_bytes;
-    weights.share[stage_of[i]] += layer.dense_bytes / (layer.copies * holders) +
-                                  layer.expert_bytes / (layer.expert_copies * holders);
+    weights.share[stage_of[i]] +=
+        layer.dense_bytes / (layer.copies * holders) +
+        layer.expert_bytes * layer.expert_spread / (layer.expert_copies * holders);
   }
   return weights;
 }

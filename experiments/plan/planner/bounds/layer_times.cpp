@@ -50,6 +50,7 @@ std::vector<LayerTimes> layer_times(const ModelGraph& model, const HardwareModel
     times.expert_bytes = layer.expert_parameter_bytes;
     times.copies = layer.copies;
     times.expert_copies = layer.expert_copies;
+    times.expert_spread = layer.expert_spread;
     set_kept(layer, times);
   }
   return all;

@@ -20,7 +20,8 @@ struct LayerTimes {
   double dense_bytes = 0;
   double expert_bytes = 0;
   double copies = 1;  // devices of a rank's group that hold the same dense parameters
-  double expert_copies = 1;
+  double expert_copies = 1;  // the same of experts, in the groups of this many data replicas
+  double expert_spread = 1;
   // Of one cell.
   double kept_bytes = 0;       // from F to the end of B or W
   double freed_bytes = 0;      // of them, until the end of I
@@ -65,6 +66,7 @@ struct LayerShapeKey {
   std::uint32_t tensor = 1;
   std::uint32_t context = 1;
   std::uint32_t expert = 1;
+  std::optional<std::uint32_t> expert_tensor;
   std::uint32_t microbatch = 1;
   bool sequence = true;
   std::uint32_t slices = 1;

@@ -17,6 +17,7 @@ std::string degrees_text(const LayoutChoice& choice) {
       fmt::format("tensor {}, pipeline {}, data {}", choice.tensor, choice.pipeline, choice.data);
   if (choice.context > 1) text += fmt::format(", context {}", choice.context);
   if (choice.expert > 1) text += fmt::format(", expert {}", choice.expert);
+  if (choice.expert_tensor) text += fmt::format(", expert_tensor {}", *choice.expert_tensor);
   if (choice.tensor > 1 && !choice.sequence_parallel) text += ", no sequence parallelism";
   return text;
 }

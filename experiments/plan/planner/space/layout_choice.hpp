@@ -25,6 +25,7 @@ struct LayoutChoice {
   std::string schedule = "1f1b";
   std::string recompute = "none";
   std::uint32_t context = 1;
+  std::optional<std::uint32_t> expert_tensor{};               // empty: the default of a scenario
   bool sequence_parallel = true;                              // with tensor > 1
   bool recomputes_stages = false;                             // whole stages, not layers
   std::map<std::string, std::string, std::less<>> options{};  // of the schedule

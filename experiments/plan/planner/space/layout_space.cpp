@@ -112,7 +112,36 @@ bool allowed(const Restrictions& only, const LayoutChoice& degrees) {
   return only.allow("/parallel/pipeline", degrees.pipeline) &&
          only.allow("/parallel/data", degrees.data) &&
          only.allow("/parallel/context", degrees.context) &&
-         only.allow("/parallel/expert", degrees.expert);
+         only.allow("/parallel/expert", degrees.expert) &&
+         only.allow("/parallel/expert_tensor", degrees.expert_tensor.value_or(degrees.tensor));
+}
+
+/// Adds degrees, or counts them with the rule that excludes them.
+void judge_degrees(const TrainingTask& task, const Restrictions& only, LayoutChoice degrees,
+                   LayoutSpace& space) {
+  if (!allowed(only, degrees)) return;
+  if (const char* why = why_no_degrees(task, degrees)) {
+    exclude(why, combinations(task, space), space);
+  } else if (only.allow("/schedule/microbatches", degrees.microbatches)) {
+    space.degrees.push_back(degrees);
+  }
+}
+
+/// Adds the groups of experts that other degrees allow: split over the tensor group they are on
+/// data and context replicas; whole on a device they are on all devices of a rank.
+void add_expert_degrees(const TrainingTask& task, const Restrictions& only, LayoutChoice degrees,
+                        LayoutSpace& space) {
+  const std::uint32_t replicas = degrees.context * degrees.data;
+  for (const std::uint32_t expert : divisors(replicas)) {
+    degrees.expert = expert;
+    judge_degrees(task, only, degrees, space);
+  }
+  if (task.experts == 1 || degrees.tensor == 1) return;
+  degrees.expert_tensor = 1;
+  for (const std::uint32_t expert : divisors(replicas * degrees.tensor)) {
+    degrees.expert = expert;
+    judge_degrees(task, only, degrees, space);
+  }
 }
 
 /// Adds the combinations with a tensor degree that multiply to the devices.
@@ -120,21 +149,11 @@ void add_degrees(const TrainingTask& task, const Restrictions& only, LayoutChoic
                  LayoutSpace& space) {
   const std::uint32_t rest = task.devices / degrees.tensor;
   for (const std::uint32_t context : divisors(rest)) {
-    for (const std::uint32_t expert : divisors(rest / context)) {
-      for (const std::uint32_t pipeline : divisors(rest / context / expert)) {
-        degrees.context = context;
-        degrees.expert = expert;
-        degrees.pipeline = pipeline;
-        degrees.data = rest / context / expert / pipeline;
-        if (!allowed(only, degrees)) continue;
-        const char* why = why_no_degrees(task, degrees);
-        if (why == nullptr && !only.allow("/schedule/microbatches", degrees.microbatches)) continue;
-        if (why == nullptr) {
-          space.degrees.push_back(degrees);
-        } else {
-          exclude(why, combinations(task, space), space);
-        }
-      }
+    for (const std::uint32_t pipeline : divisors(rest / context)) {
+      degrees.context = context;
+      degrees.pipeline = pipeline;
+      degrees.data = rest / context / pipeline;
+      add_expert_degrees(task, only, degrees, space);
     }
   }
 }
@@ -169,6 +188,11 @@ std::vector<std::string> values_in(const LayoutSpace& space, const std::string& 
   if (const auto degree = degrees_by_pointer().find(pointer);
       degree != degrees_by_pointer().end()) {
     for (const LayoutChoice& one : space.degrees) numbers.push_back(one.*degree->second);
+  }
+  if (pointer == "/parallel/expert_tensor") {
+    for (const LayoutChoice& one : space.degrees) {
+      numbers.push_back(one.expert_tensor.value_or(one.tensor));
+    }
   }
   if (pointer == "/parallel/chunks") {
     for (const OrderChoice& order : space.orders) numbers.push_back(order.chunks);
@@ -270,7 +294,7 @@ std::vector<std::uint32_t> divisors(std::uint32_t number) {
 }
 
 bool share_batch(const TrainingTask& task, LayoutChoice& choice) {
-  const std::uint64_t at_a_time = std::uint64_t{choice.data} * choice.expert * choice.microbatch;
+  const std::uint64_t at_a_time = std::uint64_t{choice.data} * choice.microbatch;
   const std::uint64_t count = task.global_batch / at_a_time;
   choice.microbatches = static_cast<std::uint32_t>(count);
   return count > 0 && count <= most_replica_microbatches && task.global_batch % at_a_time == 0;

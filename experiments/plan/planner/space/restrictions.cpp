@@ -33,6 +33,7 @@ const std::vector<LayoutAxis>& layout_axes() {
       {"/parallel/data"},
       {"/parallel/context"},
       {"/parallel/expert"},
+      {"/parallel/expert_tensor"},
       {"/parallel/chunks"},
       {"/parallel/sequence", {"true", "false"}},
       {"/model/microbatch"},

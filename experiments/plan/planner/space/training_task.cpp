@@ -82,6 +82,7 @@ void set_parallel(const LayoutChoice& choice, ParallelSection& parallel) {
   parallel.data = choice.data;
   parallel.context = choice.context;
   parallel.expert = choice.expert;
+  parallel.expert_tensor = choice.expert_tensor;
   parallel.sequence = choice.tensor > 1 && choice.sequence_parallel;
 }
 
@@ -112,18 +113,22 @@ ordered_json hardware_section(const TrainingTask& task) {
 }
 
 ordered_json parallel_section(const TrainingTask& task, const LayoutChoice& choice) {
-  return {{"description",
-           fmt::format(
-               "degrees of parallelism; pipeline x tensor x data x context x expert = {}. chunks: "
-               "stages per pipeline rank; sequence: shards norms and dropout along the sequence",
-               counted(task.devices, "device"))},
-          {"pipeline", choice.pipeline},
-          {"chunks", choice.chunks},
-          {"tensor", choice.tensor},
-          {"data", choice.data},
-          {"context", choice.context},
-          {"expert", choice.expert},
-          {"sequence", choice.tensor > 1 && choice.sequence_parallel}};
+  ordered_json section{
+      {"description",
+       fmt::format("degrees of parallelism; pipeline x tensor x context x data = {}, which expert "
+                   "divides. chunks: stages per pipeline rank; sequence: shards norms and dropout "
+                   "along the sequence",
+                   counted(task.devices, "device"))},
+      {"pipeline", choice.pipeline},
+      {"chunks", choice.chunks},
+      {"tensor", choice.tensor},
+      {"data", choice.data},
+      {"context", choice.context},
+      {"expert", choice.expert},
+      {"sequence", choice.tensor > 1 && choice.sequence_parallel}};
+  // Stated even as the default: a training command may state another.
+  if (task.experts > 1) section["expert_tensor"] = choice.expert_tensor.value_or(choice.tensor);
+  return section;
 }
 
 /// A number where the option is one.
@@ -133,12 +138,11 @@ ordered_json option_value(const std::string& text) {
 }
 
 ordered_json schedule_section(const TrainingTask& task, const LayoutChoice& choice) {
-  const std::string experts = choice.expert > 1 ? fmt::format(" x expert {}", choice.expert) : "";
   ordered_json section{
       {"description", fmt::format("the order of work (penstock list schedules). Global batch: {} = "
-                                  "microbatches {} x microbatch {} x data {}{}",
+                                  "microbatches {} x microbatch {} x data {}",
                                   counted(task.global_batch, "example"), choice.microbatches,
-                                  choice.microbatch, choice.data, experts)},
+                                  choice.microbatch, choice.data)},
       {"name", choice.schedule},
       {"microbatches", choice.microbatches}};
   for (const auto& [name, value] : choice.options) section[name] = option_value(value);

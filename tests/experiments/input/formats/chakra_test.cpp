@@ -198,6 +198,27 @@ TEST_CASE("chakra: each data replica has devices of its own, and a rank's copies
   }
 }
 
+TEST_CASE("chakra: experts that all data replicas hold once together are in no sum") {
+  // A router of 64 x 8 weights in 2 bytes, whose gradients have 4; experts of 3 x 64 x 32.
+  json scenario = json::parse(R"({
+    "model": {"layers": [{"kind": "moe", "hidden": 64, "experts": 8, "chosen": 2,
+                          "expert_intermediate": 32, "repeat": 2}], "sequence": 128},
+    "hardware": {"name": "dgx-a100"}, "parallel": {"pipeline": 2, "data": 4, "expert": 4},
+    "schedule": {"name": "1f1b", "microbatches": 2}})");
+  const auto bytes = [](const Written& all) {
+    return node_of(all.devices[0], "0REDUCE1").numbers.at("comm_size");
+  };
+  const Written once = written(chakra_run(scenario));
+  REQUIRE(once.devices.size() == 8);
+  CHECK(bytes(once) == 4 * 64 * 8);
+  CHECK_FALSE(says(once, "experts are summed"));
+  // Two replicas hold all experts: a sum of theirs is not over all replicas, as the traces have it.
+  scenario["parallel"]["expert"] = 2;
+  const Written twice = written(chakra_run(scenario));
+  CHECK(bytes(twice) == 4 * (64 * 8 + 4 * 3 * 64 * 32));
+  CHECK(says(twice, "experts are summed over all data replicas"));
+}
+
 TEST_CASE("chakra: with ZeRO sums scatter, and the new weights are gathered behind the update") {
   // Over 2 replicas, a sum takes all 1'000'000 bytes of a stage, and of the new weights each
   // brings its half. Reduce-scatter is type 7, all-gather type 2.

@@ -229,8 +229,18 @@ TEST_CASE("experts are those of the arguments, on the layers that --moe-layer-fr
   CHECK(megatron_args_expert_layers(experts + "--moe-layer-freq ([0]*1+[1]*3)") == "0111");
   CHECK(megatron_args_refusal(least + experts + "--moe-layer-freq [1]*5").find("lists 5 layers") !=
         std::string::npos);
-  CHECK(has_note(megatron_args_model(least + experts + "--expert-model-parallel-size 4"),
-                 "data times expert"));
+}
+
+TEST_CASE("groups of experts are those of the arguments, and none without experts") {
+  const std::string groups =
+      "--tensor-model-parallel-size 4 --expert-model-parallel-size 8 "
+      "--expert-tensor-parallel-size 2 ";
+  const TrainingCommand command =
+      megatron_args_model(least + groups + "--num-experts 16").command;
+  CHECK(command.expert == 8);
+  CHECK(command.expert_tensor == 2);
+  CHECK_FALSE(megatron_args_model(least + "--num-experts 16").command.expert_tensor);
+  CHECK_FALSE(megatron_args_model(least + groups).command.expert_tensor);
 }
 
 TEST_CASE("latent attention is that of DeepSeek") {

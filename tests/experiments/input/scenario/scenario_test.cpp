@@ -62,7 +62,7 @@ TEST_CASE("unknown keys are refused with those that are known there") {
       "s.json: /parallel/pipelines: unknown key \"pipelines\"; did you mean \"pipeline\"? known: "
       "bucket_bytes, chunks, context, data, "
       "description, "
-      "expert, overlap_experts, overlap_gathers, overlap_sums, pipeline, scatter_gather, sequence, "
+      "expert, expert_tensor, overlap_experts, overlap_gathers, overlap_sums, pipeline, scatter_gather, sequence, "
       "tensor");
 }
 

@@ -13,6 +13,7 @@
 #include "experiments/plan/planner/plan_report.hpp"
 #include "experiments/plan/planner/space/layout_choice.hpp"
 #include "experiments/plan/planner/space/layout_space.hpp"
+#include "experiments/run/layout/training.hpp"
 #include "experiments/run/run.hpp"
 #include "schedules/partitioners/registry.hpp"
 #include "sim/base/error.hpp"
@@ -70,7 +71,14 @@ const std::vector<SmallCase>& small_cases() {
        256,
        256,
        {"/parallel/tensor=1", "/parallel/context=1", "/schedule/name=1f1b,dualpipe",
-        "/model/microbatch=1", "/recompute/mode=full"}}};
+        "/model/microbatch=1", "/recompute/mode=full"}},
+      {deepseek,
+       "dgx-h200",
+       256,
+       256,
+       {"/parallel/tensor=4", "/parallel/context=1,2", "/parallel/pipeline=8,16",
+        "/parallel/expert=8,32", "/schedule/name=1f1b", "/model/microbatch=1",
+        "/recompute/mode=full"}}};
   return all;
 }
 
@@ -279,6 +287,35 @@ TEST_CASE("planner: a layout's scenario as text and as value are the same") {
     REQUIRE(result.report);
     CHECK(result.report->makespan == layout.trial.makespan);
     CHECK(result.throughput.samples_per_s == layout.trial.samples_per_s);
+  }
+}
+
+TEST_CASE("planner: experts are laid out as chosen, whatever the training command states") {
+  const Scratch scratch;
+  const std::string command = scratch.file(
+      "train.sh",
+      "python pretrain_gpt.py --num-layers 4 --hidden-size 512 --num-attention-heads 8 "
+      "--seq-length 512 --max-position-embeddings 512 --micro-batch-size 1 --global-batch-size 16 "
+      "--tensor-model-parallel-size 4 --vocab-size 8192 --bf16 --num-experts 8 "
+      "--expert-model-parallel-size 2 --expert-tensor-parallel-size 2 --swiglu\n");
+  const Catalogue catalogue = read_catalogue();
+  const TrainingTask task = read_training_task(
+      {.model = command, .hardware = "dgx-h100", .devices = 8, .global_batch = 16}, catalogue);
+  for (const char* shared : {"1", "4"}) {
+    const Restrictions only({"/parallel/tensor=4", std::string("/parallel/expert_tensor=") + shared,
+                             "/parallel/expert=2"},
+                            "--only");
+    const LayoutPlan plan = plan_layouts(task, catalogue, {.space = {.only = only}, .best = 3});
+    REQUIRE_FALSE(plan.fitting.empty());
+    for (const JudgedLayout& layout : plan.fitting) {
+      const RunResult result =
+          run(parse_scenario(layout_document(task, layout.choice), task.source));
+      REQUIRE(result.report);
+      CHECK(result.report->makespan == layout.trial.makespan);
+      CHECK(std::to_string(result.layout.degrees.expert_tensor) == shared);
+      CHECK(result.layout.degrees.expert == 2);
+      CHECK(devices_of(result.layout) == 8);
+    }
   }
 }
 

@@ -130,7 +130,7 @@ TEST_CASE("starter: what is given is what the layout has") {
   const json document = json::parse(starter.text);
   CHECK(document.at(json::json_pointer("/model/sequence")) == 8192);
   CHECK(document.at(json::json_pointer("/model/microbatch")) == 2);
-  CHECK(layout.microbatches * layout.microbatch * layout.data * layout.expert == 96);
+  CHECK(layout.microbatches * layout.microbatch * layout.data == 96);
 }
 
 TEST_CASE("starter: the batch of a training command stays, its degrees do not") {
@@ -152,10 +152,14 @@ TEST_CASE("starter: degrees divide heads, experts and devices") {
                     .heads = 12,
                     .experts = 4,
                     .global_batch = 48};
-  std::set<std::uint32_t> tensors, pipelines, experts;
+  std::set<std::uint32_t> tensors, pipelines, experts, spanning;
   for (const LayoutChoice& choice : space_of(task, {}).degrees) {
-    CHECK(choice.tensor * choice.pipeline * choice.data * choice.expert == 48);
-    CHECK(choice.microbatches * choice.microbatch * choice.data * choice.expert == 48);
+    const std::uint32_t replicas = choice.data * choice.context;
+    CHECK(choice.tensor * replicas % (choice.expert * choice.expert_tensor.value_or(1)) == 0);
+    CHECK((choice.expert_tensor || replicas % choice.expert == 0));
+    if (replicas == 1 && choice.tensor == 4) spanning.insert(choice.expert);
+    CHECK(choice.tensor * choice.pipeline * choice.data * choice.context == 48);
+    CHECK(choice.microbatches * choice.microbatch * choice.data == 48);
     tensors.insert(choice.tensor);
     pipelines.insert(choice.pipeline);
     experts.insert(choice.expert);
@@ -163,6 +167,12 @@ TEST_CASE("starter: degrees divide heads, experts and devices") {
   CHECK(tensors == std::set<std::uint32_t>{1, 2, 4});  // 3, 6 and 12 do not divide a machine of 8
   CHECK(pipelines == std::set<std::uint32_t>{1, 2, 3, 4, 6, 8, 12, 16, 24});
   CHECK(experts == std::set<std::uint32_t>{1, 2, 4});
+  CHECK(spanning == std::set<std::uint32_t>{1, 2, 4});  // whole experts within a tensor group
+  const Restrictions split({"/parallel/expert_tensor=4"}, "--only");
+  for (const LayoutChoice& choice : space_of(task, {.only = split}).degrees) {
+    CHECK(choice.tensor == 4);
+    CHECK_FALSE(choice.expert_tensor);
+  }
 }
 
 TEST_CASE("starter: what cannot be is refused with its reason") {

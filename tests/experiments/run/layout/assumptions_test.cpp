@@ -66,22 +66,27 @@ TEST_CASE("the sizes of a layout count all degrees") {
 TEST_CASE("experts of a dense model are refused") {
   CHECK_THROWS_WITH_AS(
       dense_on(R"({"name": "dgx-a100"})", {"/parallel/expert=8"}),
-      "s.json: /parallel/expert: it is 8, but no layer of the model has experts; set it "
-      "to 1, and add replicas by /parallel/data",
+      "s.json: /parallel/expert: it is 8, but no layer of the model has experts; leave it out",
       InputError);
 }
 
-TEST_CASE("experts of layers that state their costs are noted as replicas") {
+TEST_CASE("experts of layers that state their costs are refused") {
   const auto timed = [](const std::vector<std::string>& settings) {
     return settle(parse_scenario(R"({"model": {"stages": [{"forward_us": 1, "backward_us": 2}]},
       "schedule": {"name": "1f1b", "microbatches": 2}})",
                                  "s.json", settings));
   };
-  CHECK(
-      notes_have(timed({"/parallel/expert=4"}),
-                 "expert = 4: layers that state their costs have no experts, so the devices of an "
-                 "expert group act as data replicas"));
-  CHECK_FALSE(notes_have(timed({}), "expert"));
+  CHECK_THROWS_WITH_AS(
+      timed({"/parallel/expert=4"}),
+      "s.json: /parallel/expert: it is 4, but layers that state their costs have no experts; leave "
+      "it out",
+      InputError);
+  CHECK_THROWS_WITH_AS(
+      timed({"/parallel/tensor=2", "/parallel/expert_tensor=1"}),
+      "s.json: /parallel/expert_tensor: it is 1, but layers that state their costs have no experts; "
+      "leave it out",
+      InputError);
+  CHECK_FALSE(notes_have(timed({"/parallel/expert_tensor=null"}), "expert"));
 }
 
 TEST_CASE("a device without units of the model's precision is noted with the peak that counts") {

@@ -143,6 +143,27 @@ TEST_CASE("dense parameters and experts are shared by as many devices as hold th
   CHECK(peak.by_kind[static_cast<std::size_t>(BufferKind::optimizer)] == 35);
 }
 
+TEST_CASE("experts spread over data replicas are held by fewer devices than there are replicas") {
+  // The dense 20 bytes lie on one device of each of 4 data replicas, the 60 of experts on one of
+  // each two: the optimizer keeps 20 / 4 + 60 / 2 = 35.
+  Layer stage = stage_of(1, 1);
+  stage.parameter_bytes = 80;
+  stage.expert_parameter_bytes = 60;
+  stage.expert_spread = 2;
+  System system{Placement::loop(1, 1), order_of("0F0,0B0"), {stage}};
+  system.extras.holds[static_cast<std::size_t>(BufferKind::optimizer)] = true;
+  system.training = {.data = 4, .optimizer_factor = 1, .zero = 1};
+  const auto kept = [&] {
+    return simulated(system)
+        .report.ranks[0]
+        .memory.by_kind[static_cast<std::size_t>(BufferKind::optimizer)];
+  };
+  CHECK(kept() == 35);
+  // Over all of them each is held once, and nothing of them is shared.
+  system.stages[0].expert_spread = 4;
+  CHECK(kept() == 5 + 60);
+}
+
 TEST_CASE("a further version of the weights is shared as they are, by the same devices") {
   // 1F meets the weights before and its B those after the first update: two versions. With ZeRO-3
   // over 4 data replicas each holds a quarter of the 40 bytes of either, and while an action runs

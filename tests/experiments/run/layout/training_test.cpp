@@ -78,6 +78,17 @@ TEST_CASE("copies of experts count only where there are experts, and those of th
   CHECK(extras_of(layout).tail.reduces == std::vector<bool>{false, true});
 }
 
+TEST_CASE("experts that all data replicas hold once together are not summed") {
+  Layout layout = two_stages();
+  Layer& layer = layout.model.layers[1];
+  layer.expert_parameter_bytes = 8;
+  layer.expert_spread = 4;
+  layout.degrees.data = 4;
+  CHECK(extras_of(layout).tail.reduces == std::vector<bool>{true, false});
+  layout.degrees.data = 8;
+  CHECK(extras_of(layout).tail.reduces == std::vector<bool>{true, true});
+}
+
 TEST_CASE("levels of ZeRO decide when gradients are summed and weights gathered") {
   Layout layout = two_stages();
   const auto tail_at = [&](std::uint32_t zero) {

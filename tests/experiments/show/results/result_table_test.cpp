@@ -41,7 +41,7 @@ TEST_CASE("a report begins with what a person acts on, then the layout") {
   CHECK(has_line(text, "throughput   561404 samples/s"));
   CHECK(has_line(text, "memory       4 GiB of 5 GiB, 1 GiB left (worst rank: 0)"));
   CHECK(has_line(text,
-                 "layout       16 devices: 4 pipeline × 2 tensor × 2 data × 1 context × 1 expert"));
+                 "layout       16 devices: 4 pipeline × 2 tensor × 2 data × 1 context"));
   CHECK(has_line(text, "batch        16 microbatches, global batch 32"));
 }
 

@@ -125,8 +125,60 @@ TEST_CASE("moe: a tensor group sums once where it has all tokens, and gathers wh
   CHECK(collectives_of(work_of("moe", mixture, shape), Pass::forward, Group::tensor) ==
         "all_reduce 80");
   shape.sequence_parallel = true;
-  CHECK(collectives_of(work_of("moe", mixture, shape), Pass::forward, Group::tensor) ==
+  const LayerWork work = work_of("moe", mixture, shape);
+  CHECK(collectives_of(work, Pass::forward, Group::expert_tensor) ==
         "all_gather 160, reduce_scatter 160");
+  CHECK(collectives_of(work, Pass::backward_input, Group::expert_tensor) ==
+        "reduce_scatter 160, all_gather 160");
+  CHECK(collectives_of(work, Pass::backward_weight, Group::expert_tensor) == "all_gather 160");
+  CHECK(collectives_of(work, Pass::forward, Group::tensor).empty());
+}
+
+TEST_CASE("moe: whole experts compute the tokens that a device brings, those of others stay") {
+  // Ten tokens over a tensor group of two: five each, with two experts of eight a device.
+  CellShape split{.sequence = 10, .tensor = 2, .expert = 4, .sequence_parallel = true};
+  CellShape whole = split;
+  whole.expert_tensor = 1;
+  const LayerWork apart = work_of("moe", mixture, split), work = work_of("moe", mixture, whole);
+  CHECK(work.held_expert_parameters == 2 * apart.held_expert_parameters);
+  CHECK(work.parameters == apart.parameters);
+  CHECK(work.forward_flops == apart.forward_flops);
+  CHECK(flops_of(work, Pass::forward) == flops_of(apart, Pass::forward));
+  CHECK(work.kept_bytes == apart.kept_bytes);
+  for (const Pass pass : {Pass::forward, Pass::backward_input}) {
+    CHECK(collectives_of(work, pass, Group::expert) == "all_to_all 80 x2");
+    CHECK(collectives_of(apart, pass, Group::expert) == "all_to_all 80 x2");
+    CHECK(collectives_of(work, pass, Group::expert_tensor).empty());
+    CHECK(collectives_of(work, pass, Group::tensor).empty());
+  }
+}
+
+TEST_CASE("moe: half a tensor group shares an expert, and gathers its tokens alone") {
+  const CellShape shape{.sequence = 20, .tensor = 4, .expert_tensor = 2, .sequence_parallel = true};
+  const LayerWork work = work_of("moe", mixture, shape);
+  CHECK(work.held_expert_parameters == 8 * 72 / 2);
+  // Five tokens a device, ten of two: each goes to two experts.
+  CHECK(collectives_of(work, Pass::forward, Group::expert_tensor) ==
+        "all_gather 160, reduce_scatter 160");
+  // Shared experts are split over the whole group, and gather its twenty tokens.
+  const LayerWork shared = work_of("moe", mixture_with({{"shared_intermediate", 8}}), shape);
+  CHECK(collectives_of(shared, Pass::forward, Group::expert_tensor) ==
+        "all_gather 160, reduce_scatter 160");
+  CHECK(collectives_of(shared, Pass::forward, Group::tensor) ==
+        "all_gather 160, reduce_scatter 160");
+}
+
+TEST_CASE("moe: without sequence parallelism each device routes its share of the tokens") {
+  const CellShape shape{.sequence = 10, .tensor = 2, .expert = 4, .expert_tensor = 1};
+  const LayerWork work = work_of("moe", mixture, shape);
+  CHECK(collectives_of(work, Pass::forward, Group::expert) == "all_to_all 80 x2");
+  // What comes back is gathered, and so are the gradients of what was sent.
+  CHECK(collectives_of(work, Pass::forward, Group::tensor) == "all_gather 80");
+  CHECK(collectives_of(work, Pass::backward_input, Group::tensor) == "all_gather 80");
+  // Shared experts bring partial sums of the same tokens: one reduction for both.
+  const LayerWork shared = work_of("moe", mixture_with({{"shared_intermediate", 6}}), shape);
+  CHECK(collectives_of(shared, Pass::forward, Group::tensor) == "all_reduce 80");
+  CHECK(collectives_of(shared, Pass::backward_input, Group::tensor) == "all_reduce 80");
 }
 
 TEST_CASE(

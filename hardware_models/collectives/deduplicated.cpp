@@ -1,0 +1,45 @@
+#include <algorithm>
+#include <array>
+
+#include "hardware_models/collectives/registry.hpp"
+#include "sim/base/random.hpp"
+
+namespace penstock::deduplicated_file {
+namespace {
+
+constexpr std::array<ServedKind, 1> kinds{
+    {{CollectiveKind::all_to_all,
+      "max(B/k d(l) (l - 1)/l/bw_in + lat_in, B/k d(M) (M - 1)/M/bw_out + lat_out), d(x) = "
+      "x (1 - (1 - 1/x)^k)"}}};
+
+/// Values that have copies for several members.
+bool applies_to(const CollectiveCall& call) { return call.copies > 1; }
+
+/// Of so many places, those that get any of the copies, which fall on each alike; without the
+/// sender's own.
+double others_reached(double places, double copies) {
+  if (places <= 1) return 0;
+  return (places - 1) * (1 - portable_exp(copies * portable_log(1 - 1 / places)));
+}
+
+/// A value crosses to each machine once, and is spread there while others cross.
+double us(const CollectiveCall& call) {
+  const auto machines = static_cast<double>(call.members.machines());
+  const auto together = static_cast<double>(call.members.per_machine);
+  const double value = call.bytes / call.copies;
+  const double reached = others_reached(machines, call.copies) + 1;  // machines
+  const double spread = reached * others_reached(together, call.copies / machines);
+  const double inside_us =
+      together > 1 ? rounds_us(1, value * spread, call.reach.inside) : 0;
+  const double outside_us =
+      machines > 1 ? rounds_us(1, value * (reached - 1), call.reach.outside) : 0;
+  return std::max(inside_us, outside_us);
+}
+
+}  // namespace
+
+constinit extern const CollectiveEntry deduplicated_entry{
+    "deduplicated", "a value crosses to each machine and goes to each member once, as DeepEP sends",
+    kinds, us, nullptr, applies_to};
+
+}  // namespace penstock::deduplicated_file
