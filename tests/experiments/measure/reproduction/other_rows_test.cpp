@@ -58,8 +58,8 @@ TEST_CASE("reproduce: other rows of a group that the paper lacks have constants 
 TEST_CASE("reproduce: tables have the keys of every_table, merged under their own") {
   json table = pipeline_table();
   json paper = paper_with({{"name", "other"}, {"rows", {{"a", 2, 8, 135}}}, {"unit", nullptr}});
-  table["unit"] = "us";
   table["rows"] = {{"a", 2, 4, 75}};
+  table["judgements"] = {{{"name", "j"}}};
   paper["tables"].push_back({{"name", "own"}, {"note", "its own"}});
   paper["every_table"] = table;
   const Scratch scratch;
