@@ -40,9 +40,11 @@ CatalogueItem read_catalogue_file(const std::string& path);
 /// Parses text; `source` is the file's name in errors.
 CatalogueItem parse_catalogue_file(const std::string& text, const std::string& source);
 
-/// A machine with its device and links; a device alone becomes a machine without links. Throws
-/// InputError, with the file's name in front, for unknown names and for an invalid topology.
-Machine machine_of(const Catalogue& catalogue, const CatalogueItem& item);
+/// A machine with its links and its device, or another in its place; a device alone becomes a
+/// machine without links. Throws InputError, with the file's name in front, for unknown names and
+/// for an invalid topology.
+Machine machine_of(const Catalogue& catalogue, const CatalogueItem& item,
+                   const CatalogueItem* device = nullptr);
 
 /// Links of one kind on a device.
 struct LinkFacts {

@@ -413,7 +413,8 @@ LinkFacts link_of(const CatalogueItem& item) {
   return link;
 }
 
-Machine machine_of(const Catalogue& catalogue, const CatalogueItem& item) {
+Machine machine_of(const Catalogue& catalogue, const CatalogueItem& item,
+                   const CatalogueItem* device) {
   Machine machine;
   machine.name = item.name;
   if (item.is == "device") {
@@ -421,7 +422,8 @@ Machine machine_of(const Catalogue& catalogue, const CatalogueItem& item) {
     return machine;
   }
   const json facts = json::parse(item.text);
-  machine.device = device_of(item_named(catalogue, item, facts, "device", "device"));
+  const CatalogueItem& own = item_named(catalogue, item, facts, "device", "device");
+  machine.device = device_of(device != nullptr ? *device : own);
   take_links(catalogue, item, facts, machine);
   read_fields(machine_fields(), facts, &machine);
   settle_topology(item, machine);

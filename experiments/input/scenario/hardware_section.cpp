@@ -236,7 +236,8 @@ const Fields& hardware_fields() {
             "a machine or device by a file such as those of the catalogue, instead of a "
             "name"),
         field<&H::device>("device", full_text(),
-                          "a device of the catalogue, for the cost models roofline and measured"),
+                          "a device of the catalogue: in place of the machine's own, or for the "
+                          "cost models roofline and measured"),
         field<&H::link>("link", full_text(),
                         "a link of the catalogue, one each way between two ranks; its speed where "
                         "that is not given"),

@@ -32,7 +32,7 @@ struct HardwareSection {
   std::string name = "ideal";  // a cost model, or a machine or device of the catalogue
   bool named = false;          // the scenario states the name
   std::string file;            // of a machine or device
-  std::string device;          // by its name in the catalogue
+  std::string device;          // of the catalogue, in place of the machine's own
   std::string link;
   std::string profile;  // a file
   StackChoice stack;

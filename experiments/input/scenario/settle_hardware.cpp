@@ -274,27 +274,20 @@ std::string add_own_item(const Scenario& scenario, Catalogue& catalogue) {
   return name;
 }
 
-/// The machine or device that the scenario names; nullptr for a cost model only. `name` is the name
-/// of its hardware. Throws InputError for an unknown name.
-const CatalogueItem* machine_item(const Scenario& scenario, const std::string& name,
-                                  const Catalogue& catalogue) {
+/// The device that the scenario names.
+const CatalogueItem& named_device(const Scenario& scenario, const Catalogue& catalogue) {
   const std::string& device = scenario.hardware.device;
-  if (is_cost_model(name)) {
-    if (device.empty()) return nullptr;
-    if (const CatalogueItem* item = find_item(catalogue, "device", device)) return item;
-    refuse_hardware(scenario, "device",
-                    unknown_text(fmt::format("name \"{}\"", device), device,
-                                 names_of_items(catalogue, "device")));
-  }
-  if (!device.empty()) {
-    refuse_hardware(
-        scenario, "device",
-        fmt::format("it conflicts with \"{}\", which has its own device; it goes with the name "
-                    "\"roofline\" or \"measured\"",
-                    name));
-  }
+  if (const CatalogueItem* item = find_item(catalogue, "device", device)) return *item;
+  refuse_hardware(scenario, "device",
+                  unknown_text(fmt::format("name \"{}\"", device), device,
+                               names_of_items(catalogue, "device")));
+}
+
+/// The machine or device of this name.
+const CatalogueItem& named_machine(const Scenario& scenario, const std::string& name,
+                                   const Catalogue& catalogue) {
   for (const char* is : {"machine", "device"}) {
-    if (const CatalogueItem* item = find_item(catalogue, is, name)) return item;
+    if (const CatalogueItem* item = find_item(catalogue, is, name)) return *item;
   }
   const std::string models = names_of(cost_model_entries());
   const std::string machines = names_of_items(catalogue, "machine");
@@ -304,6 +297,39 @@ const CatalogueItem* machine_item(const Scenario& scenario, const std::string& n
                   fmt::format("unknown name \"{}\";{} known: {}; machines: {}; devices: {}", name,
                               near ? fmt::format(" did you mean \"{}\"?", *near) : "", models,
                               machines, devices));
+}
+
+/// A machine or device, and the device in place of the machine's own; nullptr: its own.
+struct MachineItems {
+  const CatalogueItem* item = nullptr;  // nullptr: none
+  const CatalogueItem* device = nullptr;
+};
+
+/// What the scenario names; nothing for a cost model only. `name` is the name of its hardware.
+/// Throws InputError for an unknown name, and for two devices.
+MachineItems machine_items(const Scenario& scenario, const std::string& name,
+                           const Catalogue& catalogue) {
+  const bool other = !scenario.hardware.device.empty();
+  if (is_cost_model(name)) {
+    return {other ? &named_device(scenario, catalogue) : nullptr, nullptr};
+  }
+  const CatalogueItem& item = named_machine(scenario, name, catalogue);
+  if (!other) return {&item, nullptr};
+  if (item.is == "device") {
+    refuse_hardware(scenario, "device",
+                    fmt::format("it conflicts with \"{}\", which is a device itself; it goes with "
+                                "the name of a machine, \"roofline\" or \"measured\"",
+                                name));
+  }
+  return {&item, &named_device(scenario, catalogue)};
+}
+
+/// The machine of these items, made unless `machines` has it.
+Machine machine_of_items(const Catalogue& catalogue, const MachineItems& items,
+                         MachinesByName* machines) {
+  const auto make = [&] { return machine_of(catalogue, *items.item, items.device); };
+  if (machines == nullptr) return make();
+  return *machines->get({items.item->name, items.device ? items.device->name : ""}, make);
 }
 
 /// Devices that the scenario states, in any way.
@@ -367,10 +393,13 @@ std::string take_named(const Scenario& scenario, const Catalogue* known, Machine
     known = nullptr;  // a file may have another machine of this name
   }
   const Catalogue& catalogue = known != nullptr ? *known : own;
-  if (const CatalogueItem* item = machine_item(scenario, name, catalogue)) {
-    const auto make = [&] { return machine_of(catalogue, *item); };
-    spec.machine =
-        known != nullptr && machines != nullptr ? *machines->get(item->name, make) : make();
+  const MachineItems items = machine_items(scenario, name, catalogue);
+  if (items.item != nullptr) {
+    spec.machine = machine_of_items(catalogue, items, known != nullptr ? machines : nullptr);
+  }
+  if (items.device != nullptr) {
+    hardware.notes.push_back(fmt::format("{} with {} in place of its own device", items.item->name,
+                                         items.device->name));
   }
   take_link(scenario, catalogue, spec);
   take_topology(scenario, spec);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,8 +28,19 @@ struct Hardware {
   std::optional<Confidence> confidence;  // of kernels that a stack prices
 };
 
+/// A machine or device of the catalogue, and the device in place of the machine's own.
+struct MachineNames {
+  std::string name;
+  std::string device;  // empty: its own
+
+  bool operator==(const MachineNames&) const = default;
+};
+inline std::size_t hash_of(const MachineNames& names) {
+  return hash_of_all(names.name, names.device);
+}
+
 /// Machines of one catalogue by their names.
-using MachinesByName = Memo<std::string, const Machine>;
+using MachinesByName = Memo<MachineNames, const Machine>;
 
 /// Whether hardware names anything of the catalogue.
 bool uses_catalogue(const HardwareSection& hardware);

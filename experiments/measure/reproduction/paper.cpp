@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <utility>
 
 #include "experiments/input/fields/fields.hpp"
 #include "experiments/input/files/files.hpp"
@@ -143,6 +144,8 @@ const Fields& paper_fields() {
        {"constants", list_of(object_of(constant_fields())),
         "numbers that the paper does not give; formulas name them"},
        {"scenario", any_object(), "what the scenarios of all tables have in common"},
+       {"every_table", any_object(),
+        "keys that each table has unless it has its own; objects are merged"},
        {"tables", list_of(object_of(table_fields()), 1, 100)}},
       {"penstock", "title", "source", "tables"}};
   return fields;
@@ -270,6 +273,22 @@ PaperTable table_of(const json& entry, const json& common, const std::string& fo
   return table;
 }
 
+/// Each table with the keys that all tables share.
+json with_shared_keys(json document) {
+  const auto is = [&](const char* key, json::value_t type) {
+    return document.is_object() && document.contains(key) && document[key].type() == type;
+  };
+  if (!is("every_table", json::value_t::object) || !is("tables", json::value_t::array)) {
+    return document;  // the schema reports what is wrong
+  }
+  for (json& table : document["tables"]) {
+    json whole = document["every_table"];
+    whole.merge_patch(table);
+    table = std::move(whole);
+  }
+  return document;
+}
+
 /// A name used twice would hide one of the two values.
 void check_names(const Paper& paper) {
   std::set<std::string> names;
@@ -342,7 +361,7 @@ Paper read_paper(const std::string& path) {
   const std::string text = read_file(path);
   try {
     static const Schema schema(schema_of(paper_fields()));
-    const json document = parse_json(text);
+    const json document = with_shared_keys(parse_json(text));
     schema.check(document);
     Paper paper = paper_of(document, std::filesystem::path(path).parent_path().string());
     paper.source_file = path;

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "experiments/input/catalogue/catalogue.hpp"
+#include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/formats/registry.hpp"
 #include "experiments/input/formats/transformers/hf_fields.hpp"
 #include "experiments/input/scenario/scenario.hpp"
@@ -19,6 +20,9 @@ namespace {
 using nlohmann::json;
 
 std::vector<std::string> policies(std::string_view) { return words_of(policy_entries()); }
+std::vector<std::string> devices(std::string_view) {
+  return split_names(names_of_items(read_catalogue(), "device"));
+}
 std::vector<std::string> codecs(std::string_view) {
   std::vector<std::string> names = words_of(codec_entries());
   names.insert(names.end(), {"none", "auto"});
@@ -33,6 +37,7 @@ const std::map<std::string, Suggested, std::less<>>& values_by_pointer() {
       {"/schedule/name", suggested_schedules},
       {"/schedule/policy", policies},
       {"/hardware/name", suggested_hardware},
+      {"/hardware/device", devices},
       {"/partition/name", suggested_partitioners},
       {"/codec/stash", codecs},
       {"/codec/link", codecs},
@@ -104,7 +109,7 @@ std::vector<std::string> suggested_schedules_or_all(std::string_view typed) {
 std::vector<std::string> suggested_machines(std::string_view) {
   std::vector<std::string> names;
   for (const auto& [name, item] : read_catalogue()) {
-    if (item.is != "link") names.push_back(name);
+    if (item.is == "machine" || item.is == "device") names.push_back(name);
   }
   return names;
 }

@@ -180,7 +180,7 @@ TEST_CASE("catalogue: a file is refused with the place of its fault and what wou
         "x.json: /memory_bytes: \"memory_bytes\" is missing");
   CHECK(refusal(with(abacus, "/peak_flops/fp31", {{"value", 1}, {"source", "x"}})) ==
         "x.json: /peak_flops/fp31: unknown key \"fp31\"; did you mean \"fp32\"? known: bf16, fp16, "
-        "fp32, fp64, fp8, int8, "
+        "fp32, fp4, fp64, fp8, int8, "
         "tf32");
   CHECK(refusal(with(abacus, "/name", "ideal")) ==
         "x.json: /name: \"ideal\" is the name of a cost model; choose another");

@@ -48,6 +48,35 @@ TEST_CASE("hardware by a machine's name has its device, its links and roofline's
   CHECK(layout.memory.capacity_bytes == 85520809984);
 }
 
+TEST_CASE("a machine takes another device, and keeps its links") {
+  const Layout own = with(R"({"name": "dgx-h100"})");
+  const Layout other = with(R"({"name": "dgx-h100", "device": "h200-sxm-141gb"})");
+  const Machine& machine = *other.hardware.spec.machine;
+  CHECK(machine.name == "dgx-h100");
+  CHECK(machine.device.name == "h200-sxm-141gb");
+  CHECK(machine.link->bandwidth_bytes_per_s ==
+        own.hardware.spec.machine->link->bandwidth_bytes_per_s);
+  CHECK(other.hardware.spec.topology->parameters == own.hardware.spec.topology->parameters);
+  CHECK(other.memory.capacity_bytes == 150109106995);
+  CHECK(own.memory.capacity_bytes == 85520809984);
+  CHECK(other.hardware.notes.front() ==
+        "dgx-h100 with h200-sxm-141gb in place of its own device");
+}
+
+TEST_CASE("machines kept by their names are told apart by the device in place of their own") {
+  const Catalogue catalogue = read_catalogue();
+  MachinesByName machines{8};
+  const auto device = [&](const std::string& hardware) {
+    const Scenario scenario = parse_scenario(plain, "s.json", {"/hardware=" + hardware});
+    return settle_hardware(scenario, &catalogue, &machines).spec.machine->device.name;
+  };
+  CHECK(device(R"({"name": "dgx-h100"})") == "h100-sxm5-80gb");
+  CHECK(device(R"({"name": "dgx-h100", "device": "h200-sxm-141gb"})") == "h200-sxm-141gb");
+  CHECK(device(R"({"name": "dgx-h100", "device": "b200-sxm"})") == "b200-sxm");
+  CHECK(device(R"({"name": "dgx-h100"})") == "h100-sxm5-80gb");
+  CHECK(machines.count() == 3);
+}
+
 TEST_CASE("a capacity that is stated counts, not that of the device") {
   const Layout layout = settle(parse_scenario(
       plain, "s.json", {R"(/hardware={"name": "dgx-1"})", "/memory={\"capacity_bytes\": 7}"}));
@@ -187,8 +216,11 @@ TEST_CASE("what contradicts itself is refused with what would be right") {
   check_refused(
       R"({"name": "ideal", "device": "p40-24gb"})",
       "s.json: /hardware/device: layers on ideal hardware take the times that they state");
-  check_refused(R"({"name": "dgx-1", "device": "p40-24gb"})",
-                "s.json: /hardware/device: it conflicts with \"dgx-1\", which has its own device");
+  check_refused(R"({"name": "a100-sxm4-80gb", "device": "p40-24gb"})",
+                "s.json: /hardware/device: it conflicts with \"a100-sxm4-80gb\", which is a device "
+                "itself; it goes with the name of a machine");
+  check_refused(R"({"name": "dgx-1", "device": "p40-24"})",
+                "s.json: /hardware/device: unknown name \"p40-24\"; did you mean \"p40-24gb\"?");
   check_refused(R"({"name": "dgx-1", "link": "nvlink-4"})",
                 "s.json: /hardware/link: dgx-1 has its own links; parameters of \"topology\"");
   check_refused(R"({"name": "dgx-1", "bandwidth_bytes_per_s": 1e9})",

@@ -55,6 +55,26 @@ TEST_CASE("reproduce: other rows of a group that the paper lacks have constants 
   CHECK(judged.met);
 }
 
+TEST_CASE("reproduce: tables have the keys of every_table, merged under their own") {
+  json table = pipeline_table();
+  json paper = paper_with({{"name", "other"}, {"rows", {{"a", 2, 8, 135}}}, {"unit", nullptr}});
+  table["rows"] = {{"a", 2, 4, 75}};
+  table["judgements"] = {{{"name", "j"}}};
+  paper["tables"].push_back({{"name", "own"}, {"note", "its own"}});
+  paper["every_table"] = table;
+  const Scratch scratch;
+  write_file(scratch.path("paper.json"), paper.dump());
+  const Paper read = read_paper(scratch.path("paper.json"));
+  REQUIRE(read.tables.size() == 2);
+  CHECK(read.tables[0].name == "other");
+  CHECK(read.tables[0].unit.empty());
+  CHECK(read.tables[0].rows[0][2].number == 8);
+  CHECK(read.tables[0].columns == read.tables[1].columns);
+  CHECK(read.tables[1].unit == "us");
+  CHECK(read.tables[1].rows[0][2].number == 4);
+  CHECK(read.tables[1].note == "its own");
+}
+
 TEST_CASE("reproduce: given constants replace the fit, to a table that the paper lacks too") {
   // A pace of 5: 75 and 135 us. Nothing is fitted to these rows, so all may be judged.
   json table = pipeline_table();
