@@ -53,7 +53,8 @@ struct StackConstants {
   double matrix_share = 1;        // of the rate of matrix products
   double fp8_share = 1;           // the same for products in fp8
   double fp4_share = 1;           // the same for products in fp4
-  double expert_share = 1;        // of these rates, that products of several experts reach
+  double product_gflop = 0;       // that a product costs besides its own: small ones run slowly
+  double expert_gflop = 0;        // the same of each expert of a product
   double attention_share = 1;     // of the rate of its attention kernel
   std::string attention;          // the kernel, one of the device's; empty: priced as products
   bool computes_masked = false;   // its attention also computes scores that the mask hides

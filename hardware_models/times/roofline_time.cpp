@@ -241,11 +241,12 @@ double KernelTimes::matrix_us(const Kernel& kernel) const {
   if (narrow && !device_.fp8_efficiency.empty()) efficiency.table = device_.fp8_efficiency;
   const double rate = (narrow ? narrow_flops_ : matrix_flops_) * device_.power_share *
                       (narrow ? narrow_share_ : stack.matrix_share) *
-                      (kernel.grouped ? stack.expert_share : 1) *
                       efficiency_at(efficiency, kernel.flops * 1e-9) *
                       (is_aligned(kernel) ? 1 : device_.unaligned_efficiency);
+  const double added =
+      (kernel.grouped ? kernel.batch * stack.expert_gflop : stack.product_gflop) * 1e9;
   const double work_us =
-      std::max(flops_spent(device_, kernel) * 1e6 / rate, bytes_us(kernel.bytes));
+      std::max((flops_spent(device_, kernel) + added) * 1e6 / rate, bytes_us(kernel.bytes));
   return work_us + device_.kernel_us + (narrow ? cast_us(kernel) : 0);
 }
 
