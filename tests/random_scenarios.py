@@ -41,9 +41,10 @@ RULES = {  # name: chunks to choose from, and options
 POLICIES = ("backward-first", "first-come", "memory-bounded", "zero-bubble")
 TWO_WAYS = ("chimera", "dualpipe")  # both chunks of a rank are of the same stages
 UNFLUSHED = ("pipedream", "pipedream-2bw")
-MACHINES = ("dgx-1", "dgx-1-p100", "dgx-a100", "dgx-b200", "dgx-b300", "dgx-h100", "dgx-h200", "gb200-nvl72",
-            "gb300-nvl72", "hls-gaudi2", "mi250x-node", "mi300x-node", "mi355x-node", "rtx-pro-server",
-            "tpu-v2-slice", "tpu-v3-slice", "tpu-v4-slice", "tpu-v5p-slice", "tpu-v6e-slice")
+MACHINES = ("dgx-1", "dgx-1-p100", "dgx-a100", "dgx-b200", "dgx-b300", "dgx-h100", "dgx-h200",
+            "gb200-nvl72", "gb300-nvl72", "hls-gaudi2", "mi250x-node", "mi300x-node",
+            "mi355x-node", "rtx-pro-server", "tpu-v2-slice", "tpu-v3-slice", "tpu-v4-slice",
+            "tpu-v5p-slice", "tpu-v6e-slice")
 CODECS = ("bfp", "nonuniform-bfp", "outlier-bfp")
 
 

@@ -59,8 +59,7 @@ TEST_CASE("a machine takes another device, and keeps its links") {
   CHECK(other.hardware.spec.topology->parameters == own.hardware.spec.topology->parameters);
   CHECK(other.memory.capacity_bytes == 150109106995);
   CHECK(own.memory.capacity_bytes == 85520809984);
-  CHECK(other.hardware.notes.front() ==
-        "dgx-h100 with h200-sxm-141gb in place of its own device");
+  CHECK(other.hardware.notes.front() == "dgx-h100 with h200-sxm-141gb in place of its own device");
 }
 
 TEST_CASE("machines kept by their names are told apart by the device in place of their own") {
