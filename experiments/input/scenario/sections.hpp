@@ -15,7 +15,7 @@
 namespace penstock {
 
 /// "parallel": degrees of parallelism.
-enum class Dispatcher : std::uint8_t { alltoall, deduplicated };
+enum class TokenDispatch : std::uint8_t { alltoall, deduplicated };
 
 struct ParallelSection {
   std::optional<std::uint32_t> pipeline;  // ranks
@@ -34,7 +34,7 @@ struct ParallelSection {
   std::optional<double> bucket_bytes;  // gradients reduced at once; default: see `gradient_buckets`
   bool overlap_experts = false;        // all-to-alls of experts overlap the compute of their pass
   bool overlap_tensor = true;          // tensor groups hide what their stack hides
-  std::optional<Dispatcher> dispatcher;  // of tokens to experts; the default is the stack's
+  std::optional<TokenDispatch> dispatcher;  // of tokens to experts; the default is the stack's
   bool scatter_gather = false;         // a tensor group sends each activation once, in shares
 };
 

@@ -167,22 +167,25 @@ const CatalogueItem* stack_named(const Catalogue& catalogue, const std::string& 
   return item != nullptr ? item : newest_of(catalogue, name);
 }
 
-/// The stack that a scenario means without naming one; empty: none.
-std::string usual_stack(const Scenario& scenario) {
+/// The stack that a scenario means without naming one: the newest, which is PyTorch's own for sharded
+/// weights where that was measured on the device. nullptr: none.
+const CatalogueItem* usual_stack(const Scenario& scenario, const Catalogue& catalogue,
+                                 const std::string& device) {
   const HardwareSection& hardware = scenario.hardware;
   const bool stated = hardware.efficiency || hardware.memory_efficiency;
   const bool profiled = !hardware.profile.empty() || hardware.name == "measured";
-  if (stated || profiled || !scenario.model.by_kind()) return "";
-  return scenario.memory.zero >= 2 ? "fsdp-compiled" : "megatron-bridge";
+  if (stated || profiled || !scenario.model.by_kind()) return nullptr;
+  const CatalogueItem* sharded = stack_named(catalogue, "fsdp-compiled");
+  const bool shards = scenario.memory.zero >= 2 && sharded != nullptr;
+  return shards && stack_of(*sharded, device).known_device ? sharded
+                                                           : stack_named(catalogue, "megatron-bridge");
 }
 
-const CatalogueItem* stack_item(const Scenario& scenario, const Catalogue& catalogue) {
+const CatalogueItem* stack_item(const Scenario& scenario, const Catalogue& catalogue,
+                                const std::string& device) {
   const std::string& stated = scenario.hardware.stack.name;
   if (stated == none) return nullptr;
-  if (stated.empty()) {
-    const std::string usual = usual_stack(scenario);
-    return usual.empty() ? nullptr : stack_named(catalogue, usual);
-  }
+  if (stated.empty()) return usual_stack(scenario, catalogue, device);
   if (const CatalogueItem* item = stack_named(catalogue, stated)) return item;
   refuse_hardware(scenario, "stack",
                   unknown_text(fmt::format("name \"{}\"", stated), stated,
@@ -364,10 +367,11 @@ StackSpread spread_of(const Scenario& scenario, const Stack& stack) {
 /// step times are. Throws InputError for an unknown name.
 void take_stack(const Scenario& scenario, const Catalogue& catalogue, Hardware& hardware) {
   if (!hardware.spec.machine) return;
-  const CatalogueItem* item = stack_item(scenario, catalogue);
-  if (item == nullptr) return;
   Device& device = hardware.spec.machine->device;
-  const Stack stack = stack_of(*item, device.like.empty() ? device.name : device.like);
+  const std::string& chip = device.like.empty() ? device.name : device.like;
+  const CatalogueItem* item = stack_item(scenario, catalogue, chip);
+  if (item == nullptr) return;
+  const Stack stack = stack_of(*item, chip);
   device.stack = stack.constants;
   take_own(scenario.hardware.stack, device.stack);
   if (stack.kernel_issue_us) device.kernel_issue_us = *stack.kernel_issue_us;

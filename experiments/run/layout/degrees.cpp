@@ -156,7 +156,7 @@ Degrees settle_degrees(const Scenario& scenario) {
           .bucket_bytes = parallel.bucket_bytes,
           .overlaps_experts = parallel.overlap_experts,
           .overlaps_tensor = parallel.overlap_tensor,
-          .deduplicates = parallel.dispatcher ? std::optional(*parallel.dispatcher == Dispatcher::deduplicated) : std::nullopt,
+          .deduplicates = parallel.dispatcher ? std::optional(*parallel.dispatcher == TokenDispatch::deduplicated) : std::nullopt,
           .scatters = parallel.scatter_gather && parallel.tensor > 1 && !parallel.sequence};
 }
 
