@@ -62,6 +62,7 @@ struct StackConstants {
   double routing_passes = 1;      // passes of kernels that route tokens to experts, over the fewest
   double routing_us = 0;          // a pass through a layer of experts waits for the host
   bool overlaps_gathers = false;  // gathers new weights during the next step's first forwards
+  bool hides_rings = false;       // context groups pass keys on while attention runs
   bool deduplicates = false;      // sends a token to each device or machine once, not per expert
   // Shares of collectives that run behind kernels of their pass: gathers and scatters of tensor
   // groups inside a machine, all-to-alls of experts.

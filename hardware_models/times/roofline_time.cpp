@@ -151,7 +151,8 @@ double RooflineTimes::collectives_us(const Layer& layer, Pass pass, bool selecte
     const Members members = group_of(collective);
     const double us = collective.count * group_us(collective, members);
     const double hidden = hidden_share(collective, members);
-    const bool ring = collective.kind == CollectiveKind::ring_exchange;
+    const bool ring = collective.kind == CollectiveKind::ring_exchange &&
+                      machine_.device.stack.hides_rings;
     (ring ? rings_us : exposed_us) += us * (1 - hidden);
     hidden_us += us * hidden;
   }

@@ -347,6 +347,8 @@ const std::vector<Field>& stack_constants() {
                                 "the same of kernels that route tokens to experts"),
       field<&C::routing_us>("routing_us", any_us(),
                             "that a pass through a layer of experts waits for the host"),
+      field<&C::hides_rings>("hides_rings", truth(),
+                             "keys and values travel around context groups behind attention"),
       field<&C::deduplicates>("deduplicates", truth(),
                               "a token goes to each device once, and through each NIC once, "
                               "however many of its experts are there"),

@@ -245,9 +245,10 @@ const Fields& hardware_fields() {
                            "measured times of layers: a profile or a profile store"),
         field<H>(
             "stack", either(full_text(), object_of(stack_choice_fields())),
-            "what a framework makes of the device: a stack of the catalogue, or none; default: "
-            "fsdp-eager with zero 2 and 3, otherwise megatron, on devices that these list; "
-            "none where efficiency or memory_efficiency is given",
+            "what a framework makes of the device: a stack of the catalogue, with or without its "
+            "year, or none; default: fsdp-compiled with zero 2 and 3 where it lists the device, "
+            "otherwise megatron-bridge; none where efficiency or memory_efficiency is given, and "
+            "for a device of a file of its own",
             read_stack),
         field<&H::devices>("devices", whole(1, 1'048'576), "how many devices there are")}},
       {&plain_links, &wiring, &device_settings(), &link_settings()});

@@ -372,6 +372,11 @@ void take_stack(const Scenario& scenario, const Catalogue& catalogue, Hardware& 
   const CatalogueItem* item = stack_item(scenario, catalogue, chip);
   if (item == nullptr) return;
   const Stack stack = stack_of(*item, chip);
+  // What a user's own file states of a device is all there is, unless it is like another or the
+  // scenario names a stack.
+  const CatalogueItem* described = find_item(catalogue, "device", device.name);
+  const bool own = described == nullptr || !described->built_in;
+  if (own && !stack.known_device && scenario.hardware.stack.name.empty()) return;
   device.stack = stack.constants;
   take_own(scenario.hardware.stack, device.stack);
   if (stack.kernel_issue_us) device.kernel_issue_us = *stack.kernel_issue_us;

@@ -252,8 +252,6 @@ void BestFirst::finish() {
 
 LayoutPlan BestFirst::run() {
   plan_.task = base_.task;
-  const auto& confidence = base_.settled.hardware.confidence;
-  if (confidence) plan_.spread = confidence->spread;
   plan_.excluded = space_.excluded;
   plan_.legal = space_.legal;
   start();
@@ -267,6 +265,9 @@ LayoutPlan BestFirst::run() {
     if (options_.on_progress) options_.on_progress("layouts", plan_.simulated, queue_.size());
   }
   finish();
+  const bool sharded = !plan_.fitting.empty() && runs_sharded(plan_.fitting.front().choice.zero);
+  const auto& confidence = (sharded ? base_.sharded : base_.settled.hardware).confidence;
+  if (confidence) plan_.spread = confidence->spread;
   return std::move(plan_);
 }
 

@@ -22,7 +22,7 @@ json replicated(const char* zero_level) {
                                   { "kind": "mlp", "hidden": 4096, "intermediate": 16384 } ] },
         { "kind": "head", "vocab": 32000, "hidden": 4096 } ],
       "sequence": 2048, "microbatch": 1 },
-    "hardware": { "name": "dgx-a100", "nic_efficiency": 0.2 },
+    "hardware": { "name": "dgx-a100", "nic_efficiency": 0.2, "stack": "none" },
     "parallel": { "pipeline": 1, "data": 32 },
     "overheads": { "optimizer_us": 0 },
     "memory": { "precision": "fp32", "optimizer": "adam", "zero": )" +

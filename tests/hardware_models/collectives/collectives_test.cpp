@@ -365,7 +365,7 @@ TEST_CASE("an algorithm may be chosen for a kind, and leaves the other kinds ope
 TEST_CASE("an algorithm that does not serve a kind is refused with those that do") {
   CHECK_THROWS_WITH_AS(
       collective_algorithm(CollectivesKind::all_to_all, "tree"),
-      "unknown algorithm \"tree\"; known for all_to_all: auto, hierarchical, pairwise", InputError);
+      "unknown algorithm \"tree\"; known for all_to_all: auto, deduplicated, hierarchical, pairwise", InputError);
   CHECK_THROWS_WITH_AS(collective_algorithm(CollectivesKind::all_reduce, "star"),
                        "unknown algorithm \"star\"; known for all_reduce: auto, hierarchical, "
                        "in-network, ring, tree",
@@ -394,6 +394,20 @@ TEST_CASE("formulas of a million members take no longer than those of two") {
       }
     }
   }
+}
+
+TEST_CASE("a deduplicated exchange sends a value once to each machine and each member") {
+  CollectiveCall call = call_of(CollectivesKind::all_to_all, 8000, {8, 8});
+  CHECK_FALSE(applies(algorithm("deduplicated"), call));  // a value for each member
+  call.copies = 2;
+  REQUIRE(applies(algorithm("deduplicated"), call));
+  // Of eight members, the seven others get a value with probability 1 - (7/8)^2.
+  const double reached = 7 * (1 - 49.0 / 64);
+  CHECK(us("deduplicated", call) == doctest::Approx(4 * reached + 2));
+  CHECK(us("deduplicated", call) < us("pairwise", call));
+  // Two machines of one member each: a value crosses with probability 1 - 1/4.
+  call.members = {2, 1};
+  CHECK(us("deduplicated", call) == doctest::Approx(40 * 0.75 + 7));
 }
 
 }  // namespace penstock::testing

@@ -100,7 +100,8 @@ TEST_CASE("a stack that computes masked scores pays for them at the speed of as 
 TEST_CASE("fp8 speeds up products with weights, whose factors are cast; nothing else") {
   const Device device = ten_cores();
   const Kernel dense = product(2560, 4096, 4096);
-  const double cast_us = 3 * (2560.0 + 4096) * 4096 / 1e6;
+  // The input is read once and written by rows and by columns.
+  const double cast_us = 4 * 2560.0 * 4096 / 1e6;
   CHECK(us(device, dense, "fp8") == doctest::Approx(us(device, dense) / 2 + cast_us).epsilon(1e-9));
   Kernel logits = dense;
   logits.narrows = false;
@@ -139,6 +140,58 @@ TEST_CASE("a power cap slows matrix units with its cube root, and not the memory
   CHECK(us(device, product(2560, 500, 128)) ==
         doctest::Approx(2 * us(ten_cores(), product(2560, 500, 128))));
   CHECK(us(device, Kernel{.bytes = 1e6}) == us(ten_cores(), Kernel{.bytes = 1e6}));
+}
+
+TEST_CASE("recipes narrow products to the units that a device has") {
+  Device device = ten_cores();
+  const Kernel dense = product(2560, 4096, 4096);
+  const double wide_us = us(device, dense), numbers = 2560.0 * 4096;
+  // Copies by rows and by columns, with the scales of 128, 32 or 16 values.
+  CHECK(us(device, dense, "fp8-block") ==
+        doctest::Approx(wide_us / 2 + (2 + 2 * (1 + 4.0 / 128)) * numbers / 1e6));
+  CHECK(us(device, dense, "mxfp8") ==
+        doctest::Approx(wide_us / 2 + (2 + 2 * (1 + 1.0 / 32)) * numbers / 1e6));
+  const double fp4_cast_us = (2 * 2 + 2 * (0.5 + 1.0 / 16)) * numbers / 1e6;
+  CHECK(us(device, dense, "nvfp4") == doctest::Approx(wide_us / 2 + fp4_cast_us));
+  device.peak_flops["fp4"] = 400e12;
+  CHECK(us(device, dense, "nvfp4") == doctest::Approx(wide_us / 4 + fp4_cast_us));
+  device.stack.fp4_share = 0.5;
+  CHECK(us(device, dense, "nvfp4") == doctest::Approx(wide_us / 2 + fp4_cast_us));
+  device.peak_flops.erase("fp4");
+  device.peak_flops.erase("fp8");
+  CHECK(us(device, dense, "nvfp4") == wide_us);
+}
+
+TEST_CASE("gradients of weights take what F and I have narrowed") {
+  const Device device = ten_cores();
+  Kernel weights = product(2560, 4096, 4096);
+  weights.pass = Pass::backward_weight;
+  CHECK(us(device, weights, "fp8") == doctest::Approx(us(device, weights) / 2));
+}
+
+TEST_CASE("small products cost more than their own work, one for each expert") {
+  Device device = ten_cores();
+  Kernel experts = product(2560, 4096, 4096);
+  experts.batch = 8;
+  experts.flops *= 8;
+  const double alone_us = us(device, experts);
+  device.stack.product_gflop = 10;
+  CHECK(us(device, experts) == doctest::Approx(alone_us + 100));  // 10 GFLOP at 100 TFLOP/s
+  experts.grouped = true;
+  CHECK(us(device, experts) == doctest::Approx(alone_us));
+  device.stack.expert_gflop = 5;
+  CHECK(us(device, experts) == doctest::Approx(alone_us + 8 * 50));
+}
+
+TEST_CASE("kernels that route tokens have passes of their own") {
+  Device device = ten_cores();
+  device.stack.vector_passes = 2;
+  device.stack.routing_passes = 5;
+  const Kernel moved{.bytes = 1e6};
+  Kernel routed = moved;
+  routed.routes = true;
+  CHECK(us(device, moved) == doctest::Approx(2));
+  CHECK(us(device, routed) == doctest::Approx(5));
 }
 
 }  // namespace penstock::testing

@@ -64,4 +64,11 @@ TEST_CASE("layers are slower while the weights of others are gathered, and these
   CHECK(slowed_us(5, 20, {}) == 5);
 }
 
+TEST_CASE("a layer waits for the exposed share of its gathering, though it was prefetched") {
+  const std::vector<LayerTurn> layers{{2, 10, 0}, {2, 10, 0}, {2, 10, 0}};
+  CHECK(turns_us(layers, 1) == 2 + 30);
+  CHECK(turns_us(layers, 1, {}, 0.5) == 2 + 10 + 1 + 10 + 1 + 10);
+  CHECK(turns_us(layers, 1, {}, 1) == 2 + 10 + 2 + 10 + 2 + 10);
+}
+
 }  // namespace penstock

@@ -28,7 +28,7 @@ const char* const four_mlps = R"({
     { "kind": "mlp", "hidden": 4, "intermediate": 8 } ] },
   "hardware": { "name": "roofline", "device": "a100-sxm4-80gb", "link": "nvlink-3", "devices": 4 },
   "parallel": { "pipeline": 2, "data": 2 },
-  "memory": { "zero": 3, "optimizer": "adam" },
+  "memory": { "zero": 3, "optimizer": "adam", "whole_gradients": false },
   "schedule": { "name": "1f1b", "microbatches": 8 } })";
 
 /// The plan of a schedule with flushes on two ranks; nothing where its rule refuses two of them.

@@ -28,37 +28,44 @@ std::string stack_with(const std::vector<std::string>& settings) {
 
 }  // namespace
 
-TEST_CASE("the usual stack is fsdp-eager where weights are sharded, otherwise megatron") {
-  CHECK(stack_with({}) == "megatron");
-  CHECK(stack_with({"/memory/zero=1"}) == "megatron");
-  CHECK(stack_with({"/memory/zero=3", "/parallel/data=8"}) == "fsdp-eager");
+TEST_CASE("the usual stack is the newest; PyTorch's own where it was measured with sharded weights") {
+  CHECK(stack_with({}) == "megatron-bridge-2025");
+  CHECK(stack_with({"/memory/zero=1"}) == "megatron-bridge-2025");
+  CHECK(stack_with({"/memory/zero=3", "/parallel/data=8"}) == "fsdp-compiled");
+  CHECK(stack_with({"/hardware/name=gb200-nvl72", "/memory/zero=3", "/parallel/data=8"}) ==
+        "megatron-bridge-2025");
   CHECK(stack_with({"/hardware/stack=fsdp-compiled"}) == "fsdp-compiled");
 }
 
-TEST_CASE("no stack where none is wanted, constants are stated, or no stack lists the device") {
+TEST_CASE("a stack without its year is the newest of its family") {
+  CHECK(stack_with({"/hardware/stack=megatron"}) == "megatron-2024");
+  CHECK(stack_with({"/hardware/stack=megatron-2021"}) == "megatron-2021");
+  CHECK(stack_with({"/hardware/stack=megatron-bridge"}) == "megatron-bridge-2025");
+}
+
+TEST_CASE("no stack where none is wanted or constants are stated") {
   CHECK(stack_with({"/hardware/stack=none"}).empty());
   CHECK(stack_with({"/hardware/efficiency=0.5"}).empty());
-  CHECK(stack_with({"/hardware/name=dgx-1"}).empty());
-  CHECK(stack_with({"/hardware/name=dgx-1", "/hardware/stack=megatron"}) == "megatron");
+  CHECK(stack_with({"/hardware/name=dgx-1"}) == "megatron-bridge-2025");
 }
 
 TEST_CASE("the note says which stack prices kernels; an unknown one is refused") {
   const Layout layout = stack_layout({});
   REQUIRE_FALSE(layout.notes.empty());
-  CHECK(layout.notes.front().starts_with("stack megatron (the default with zero 0)"));
+  CHECK(layout.notes.front().starts_with("stack megatron-bridge-2025 (the default with zero 0)"));
   try {
-    stack_with({"/hardware/stack=megatorn"});
+    stack_with({"/hardware/stack=megatron-2023"});
     FAIL("accepted");
   } catch (const InputError& error) {
-    CHECK(std::string(error.what()).find("did you mean \"megatron\"") != std::string::npos);
+    CHECK(std::string(error.what()).find("did you mean \"megatron-202") != std::string::npos);
   }
 }
 
 TEST_CASE("a scenario may state constants of a stack itself") {
   const Layout layout = stack_layout(
-      {R"(/hardware/stack={"name": "megatron", "matrix_share": 0.5, "vector_passes": 2})"});
+      {R"(/hardware/stack={"name": "megatron-2021", "matrix_share": 0.5, "vector_passes": 2})"});
   const StackConstants& stack = layout.hardware.spec.machine->device.stack;
-  CHECK(stack.name == "megatron");
+  CHECK(stack.name == "megatron-2021");
   CHECK(stack.matrix_share == 0.5);
   CHECK(stack.fp8_share == 0.5);
   CHECK(stack.vector_passes == 2);
@@ -87,6 +94,19 @@ TEST_CASE("the interval of a step time holds it, by the spread of the stack") {
   const RunResult without = run(stack_layout({"/hardware/stack=none"}));
   CHECK_FALSE(has_uncertainty(without));
   CHECK(uncertainty_text(without).empty());
+}
+
+TEST_CASE("intervals are those of the kind of run, and wider on more devices than any run had") {
+  const auto spread = [](std::vector<std::string> settings) {
+    settings.emplace_back("/hardware/name=dgx-h100");
+    return stack_layout(settings).hardware.confidence->spread;
+  };
+  const double dense = spread({});
+  CHECK(spread({"/model/dtype=fp8"}) > dense);
+  CHECK(spread({R"(/model/layers/0/parts/1={"kind": "moe", "hidden": 1024, "experts": 8, "chosen": 2,
+                   "expert_intermediate": 512})"}) > spread({"/model/dtype=fp8"}));
+  CHECK(spread({"/parallel/data=16384"}) == doctest::Approx(1.5 * dense));
+  CHECK(stack_layout({"/hardware/name=dgx-1"}).hardware.confidence->spread > 4 * dense);
 }
 
 }  // namespace penstock::testing

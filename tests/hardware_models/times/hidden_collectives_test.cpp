@@ -1,0 +1,93 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "hardware_models/times/roofline_time.hpp"
+
+namespace penstock::testing {
+namespace {
+
+/// Eight devices of 100 TFLOP/s a machine; links carry 1 GB/s inside it and 100 MB/s out of it.
+HardwareSpec machines_of_eight() {
+  HardwareSpec spec;
+  Machine& machine = spec.machine.emplace();
+  machine.device.peak_flops = {{"bf16", 100e12}};
+  machine.device.memory_bandwidth_bytes_per_s = 1e12;
+  machine.devices = 8;
+  machine.link = Speed{1e9, 0};
+  machine.nic = Speed{1e8, 0};
+  machine.topology = TopologySpec{"nvswitch", {}};
+  spec.tensor = 4;
+  spec.devices_per_rank = 16;
+  return spec;
+}
+
+/// 1,000 us of products, and one collective.
+Layer layer_with(const Collective& collective) {
+  Layer layer;
+  layer.work.kernels = {{.kind = KernelKind::matrix, .flops = 100e9}};
+  layer.work.collectives = {collective};
+  return layer;
+}
+
+double forward_us(const HardwareSpec& spec, const Layer& layer) {
+  return RooflineTimes(spec).pass_us(layer, Pass::forward);
+}
+
+const Collective gather{.kind = CollectiveKind::all_gather, .group = Group::tensor, .bytes = 4e5};
+
+}  // namespace
+
+TEST_CASE("a stack hides a share of tensor gathers inside a machine, unless the scenario forbids it") {
+  HardwareSpec spec = machines_of_eight();
+  const double exposed_us = forward_us(spec, layer_with(gather)) - 1000;
+  REQUIRE(exposed_us > 0);
+  spec.machine->device.stack.tensor_hidden = 0.75;
+  CHECK(forward_us(spec, layer_with(gather)) == doctest::Approx(1000 + exposed_us / 4));
+  Collective sum = gather;
+  sum.kind = CollectiveKind::all_reduce;
+  const double summed_us = forward_us(spec, layer_with(sum));
+  spec.overlaps_tensor = false;
+  CHECK(forward_us(spec, layer_with(gather)) == doctest::Approx(1000 + exposed_us));
+  CHECK(forward_us(spec, layer_with(sum)) == summed_us);
+}
+
+TEST_CASE("what is hidden stays exposed where it outlasts the kernels") {
+  HardwareSpec spec = machines_of_eight();
+  Collective large = gather;
+  large.bytes = 4e7;
+  const double exposed_us = forward_us(spec, layer_with(large)) - 1000;
+  spec.machine->device.stack.tensor_hidden = 1;
+  CHECK(forward_us(spec, layer_with(large)) == doctest::Approx(exposed_us));
+}
+
+TEST_CASE("tensor groups across machines hide nothing") {
+  HardwareSpec spec = machines_of_eight();
+  spec.tensor = 16;
+  const double exposed_us = forward_us(spec, layer_with(gather));
+  spec.machine->device.stack.tensor_hidden = 1;
+  CHECK(forward_us(spec, layer_with(gather)) == exposed_us);
+}
+
+TEST_CASE("rings run behind attention where the stack lets them") {
+  HardwareSpec spec = machines_of_eight();
+  spec.tensor = 1;
+  spec.context = 2;
+  Layer layer = layer_with({.kind = CollectiveKind::ring_exchange, .group = Group::context, .bytes = 1e5});
+  layer.work.kernels.front().kind = KernelKind::attention;
+  const double exposed_us = forward_us(spec, layer) - 1000;
+  REQUIRE(exposed_us > 0);
+  spec.machine->device.stack.hides_rings = true;
+  CHECK(forward_us(spec, layer) == doctest::Approx(1000 + std::max(0.0, exposed_us - 1000)));
+}
+
+TEST_CASE("a pass through a layer of experts waits for the host once") {
+  HardwareSpec spec = machines_of_eight();
+  Layer layer;
+  layer.work.kernels = {{.bytes = 1e6, .routes = true}, {.bytes = 1e6, .routes = true}};
+  const double alone_us = forward_us(spec, layer);
+  spec.machine->device.stack.routing_us = 300;
+  CHECK(forward_us(spec, layer) == doctest::Approx(alone_us + 300));
+}
+
+}  // namespace penstock::testing
