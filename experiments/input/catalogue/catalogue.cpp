@@ -337,10 +337,9 @@ Stack stack_of(const CatalogueItem& item, std::string_view device) {
   }
   facts.erase("fitted_devices");
   facts.erase("attention");        // a name: the speeds are those of the device
-  facts.erase("overlap_gathers");  // the default of a key of the scenario
-  // What a stack keeps in memory, which no scenario changes.
-  facts.erase("keeps_narrow");
-  facts.erase("leaves_placeholders");
+  // How it overlaps and sends, and what it keeps; no price of a kernel.
+  for (const char* key : {"overlap_gathers", "hides_rings", "deduplicates"}) facts.erase(key);
+  for (const char* key : {"keeps_narrow", "leaves_placeholders"}) facts.erase(key);
   for (const auto& [name, fact] : facts.items()) note(fact, name, stack.provenance);
   return stack;
 }
