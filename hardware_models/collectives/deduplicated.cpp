@@ -29,8 +29,7 @@ double us(const CollectiveCall& call) {
   const double value = call.bytes / call.copies;
   const double reached = others_reached(machines, call.copies) + 1;  // machines
   const double spread = reached * others_reached(together, call.copies / machines);
-  const double inside_us =
-      together > 1 ? rounds_us(1, value * spread, call.reach.inside) : 0;
+  const double inside_us = together > 1 ? rounds_us(1, value * spread, call.reach.inside) : 0;
   const double outside_us =
       machines > 1 ? rounds_us(1, value * (reached - 1), call.reach.outside) : 0;
   return std::max(inside_us, outside_us);
@@ -40,6 +39,7 @@ double us(const CollectiveCall& call) {
 
 constinit extern const CollectiveEntry deduplicated_entry{
     "deduplicated", "a value crosses to each machine and goes to each member once, as DeepEP sends",
-    kinds, us, nullptr, applies_to};
+    kinds,          us,
+    nullptr,        applies_to};
 
 }  // namespace penstock::deduplicated_file

@@ -78,8 +78,8 @@ void add_up(LayerWork& work, const Latent& latent, double heads, const CellShape
   const double cast = share < 1 ? heads * latent.value * share : 0;
   const double output = cast > 0 ? cast : heads * latent.value;
   work.kept_bytes += number * (heads * (2 * latent.key + 2 * latent.value) + cast);
-  work.weight_bytes = work.input_bytes * share +
-                      number * ((latent.queries + latent.keys) * share + output);
+  work.weight_bytes =
+      work.input_bytes * share + number * ((latent.queries + latent.keys) * share + output);
   work.pending_weight_bytes += number * (heads * (latent.key + expanded) + latent.hidden);
   work.workspace_bytes += number * heads * (latent.key + expanded);
 }

@@ -108,7 +108,8 @@ struct HardwareSpec {
   CollectiveChoice collectives;   // their algorithms
   bool overlaps_experts = false;  // all-to-alls of experts overlap the kernels of their pass
   bool overlaps_tensor = true;    // tensor groups hide what their stack hides
-  std::optional<bool> deduplicates;  // tokens to the experts of a device; default: as the stack does
+  std::optional<bool>
+      deduplicates;  // tokens to the experts of a device; default: as the stack does
 
   // Rank r is device r * devices_per_rank and those after it; the next holder of the same weights
   // is `devices_per_replica` further.

@@ -120,9 +120,9 @@ double efficiency_at(const Efficiency& efficiency, double size) {
 std::span<const Recipe> recipes() {
   // A scale a tensor, known from steps before; one for 128 values; an fp8 exponent for 32 values;
   // an fp8 scale for 16 values, after the largest one of the tensor was found.
-  static constexpr std::array all{Recipe{"fp8", "fp8", 1, 1}, Recipe{"fp8-block", "fp8", 1 + 4.0 / 128, 1},
-                                  Recipe{"mxfp8", "fp8", 1 + 1.0 / 32, 1},
-                                  Recipe{"nvfp4", "fp4", 0.5 + 1.0 / 16, 2}};
+  static constexpr std::array all{
+      Recipe{"fp8", "fp8", 1, 1}, Recipe{"fp8-block", "fp8", 1 + 4.0 / 128, 1},
+      Recipe{"mxfp8", "fp8", 1 + 1.0 / 32, 1}, Recipe{"nvfp4", "fp4", 0.5 + 1.0 / 16, 2}};
   return all;
 }
 

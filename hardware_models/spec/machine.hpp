@@ -68,10 +68,12 @@ struct StackConstants {
   // groups inside a machine, all-to-alls of experts.
   double tensor_hidden = 0;
   double experts_hidden = 0;
-  double gathers_exposed = 0;  // share of ZeRO-3's gathers that computing waits for, prefetched or not
-  double sums_exposed = 0;     // share of replicas' collectives that a step waits for, overlapped or not
-  double step_us = 0;          // of a step, besides memory traffic of the update
-  double scale_loss = 0;       // time that computing takes more with each doubling of the replicas
+  double gathers_exposed =
+      0;  // share of ZeRO-3's gathers that computing waits for, prefetched or not
+  double sums_exposed =
+      0;                  // share of replicas' collectives that a step waits for, overlapped or not
+  double step_us = 0;     // of a step, besides memory traffic of the update
+  double scale_loss = 0;  // time that computing takes more with each doubling of the replicas
   // Inputs of products with weights that run in a low precision are kept in that precision.
   bool keeps_narrow = false;
   // Products add to kept gradients and leave a placeholder gradient of each shape of weights.
@@ -106,10 +108,10 @@ struct Device {
 
 /// How values are narrowed for products with weights.
 struct Recipe {
-  std::string_view name;     // a precision of the model
-  std::string_view units;    // the matrix units that multiply them
-  double number_bytes = 1;   // of a narrowed value, with its part of the scales
-  double reads = 1;          // passes over the values before and while they are narrowed
+  std::string_view name;    // a precision of the model
+  std::string_view units;   // the matrix units that multiply them
+  double number_bytes = 1;  // of a narrowed value, with its part of the scales
+  double reads = 1;         // passes over the values before and while they are narrowed
 };
 
 /// The recipes, from the plainest on.
@@ -118,7 +120,8 @@ std::span<const Recipe> recipes();
 const Recipe* recipe_of(std::string_view precision);
 
 /// The precision in which a device multiplies values stored in another: that one if supported,
-/// otherwise the next of fp4 > fp8 > bf16 > fp16 > fp32, or tf32 > fp32. Nothing when none is supported.
+/// otherwise the next of fp4 > fp8 > bf16 > fp16 > fp32, or tf32 > fp32. Nothing when none is
+/// supported.
 std::optional<std::string_view> runs_in(const Device& device, std::string_view precision);
 
 /// The share of the rate of matrix units that a power cap in watts leaves: the cube root of the

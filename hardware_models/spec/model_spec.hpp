@@ -49,7 +49,7 @@ struct CellShape {
   double context = 1;
   double expert = 1;                    // devices that share the experts, each with whole ones
   std::optional<double> expert_tensor;  // devices that share one expert; empty: as `tensor`
-  bool sequence_parallel = false;  // shards norms and dropout along the sequence
+  bool sequence_parallel = false;       // shards norms and dropout along the sequence
 
   friend bool operator==(const CellShape&, const CellShape&) = default;
 

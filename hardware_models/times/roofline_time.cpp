@@ -151,8 +151,8 @@ double RooflineTimes::collectives_us(const Layer& layer, Pass pass, bool selecte
     const Members members = group_of(collective);
     const double us = collective.count * group_us(collective, members);
     const double hidden = hidden_share(collective, members);
-    const bool ring = collective.kind == CollectiveKind::ring_exchange &&
-                      machine_.device.stack.hides_rings;
+    const bool ring =
+        collective.kind == CollectiveKind::ring_exchange && machine_.device.stack.hides_rings;
     (ring ? rings_us : exposed_us) += us * (1 - hidden);
     hidden_us += us * hidden;
   }
@@ -168,7 +168,8 @@ double RooflineTimes::hidden_share(const Collective& collective, const Members& 
   if (collective.kind == CollectiveKind::all_to_all) {
     return overlaps_experts_ ? 1 : stack.experts_hidden;
   }
-  const bool of_tensors = collective.group == Group::tensor || collective.group == Group::expert_tensor;
+  const bool of_tensors =
+      collective.group == Group::tensor || collective.group == Group::expert_tensor;
   const bool split = of_tensors && shards && members.machines() == 1;
   return split && overlaps_tensor_ ? stack.tensor_hidden : 0;
 }
@@ -199,8 +200,8 @@ Members RooflineTimes::group_of(const Collective& collective) const {
 
 double RooflineTimes::group_us(const Collective& collective, const Members& members) const {
   if (members.count == 1) return 0;
-  const CollectiveCall call{collective.kind, collective.bytes, members,
-                            reach_of(machine_, members), deduplicates_ ? collective.copies : 1};
+  const CollectiveCall call{collective.kind, collective.bytes, members, reach_of(machine_, members),
+                            deduplicates_ ? collective.copies : 1};
   return collective_us(call, collectives_);
 }
 
@@ -274,7 +275,9 @@ double KernelTimes::attention_us(const Kernel& kernel) const {
 
 double KernelTimes::vector_us(const Kernel& kernel) const {
   const StackConstants& stack = device_.stack;
-  const double passes = kernel.fused ? 1 : kernel.routes ? stack.routing_passes : stack.vector_passes;
+  const double passes = kernel.fused    ? 1
+                        : kernel.routes ? stack.routing_passes
+                                        : stack.vector_passes;
   return std::max(kernel.flops * 1e6 / vector_flops_, passes * bytes_us(kernel.bytes)) +
          device_.kernel_us;
 }

@@ -38,9 +38,9 @@ class KernelTimes {
 };
 
 /// Times of layers given by their work, on the device of a machine. A kernel is bound by arithmetic
-/// or memory, a pass by its kernels or by host launches. Collectives follow the kernels but for what
-/// runs behind them: what the stack hides, and all-to-alls of experts where the spec says that they
-/// overlap.
+/// or memory, a pass by its kernels or by host launches. Collectives follow the kernels but for
+/// what runs behind them: what the stack hides, and all-to-alls of experts where the spec says that
+/// they overlap.
 class RooflineTimes {
  public:
   /// The spec must have a machine. Throws InputError when its device has no peak for the precision.

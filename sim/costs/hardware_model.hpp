@@ -41,8 +41,8 @@ struct DeviceUse {
 /// The replicas of some weights: `copies` devices in the group of each of these ranks, in each data
 /// replica, or in each few of them that hold the weights once together.
 struct Holders {
-  double copies = 1;  // in the group of a rank
-  double data = 1;    // such groups
+  double copies = 1;            // in the group of a rank
+  double data = 1;              // such groups
   std::span<const Rank> ranks;  // ascending
 
   double count() const { return copies * data * static_cast<double>(ranks.size()); }
@@ -126,9 +126,10 @@ struct Demand {
   // the time that those wait is charged.
   bool gathers_overlap = false;
   Interference slows = {};  // collectives of a pass and its work, where they overlap
-  double stretch = 1;          // of the time of layers, that many replicas cost
-  double sums_exposed = 0;     // share of overlapped reductions and gathers that U waits for
-  double gathers_exposed = 0;  // share of a pass's gathers that its layers wait for, prefetched or not
+  double stretch = 1;       // of the time of layers, that many replicas cost
+  double sums_exposed = 0;  // share of overlapped reductions and gathers that U waits for
+  double gathers_exposed =
+      0;  // share of a pass's gathers that its layers wait for, prefetched or not
   // How many layers ahead of its turn the weights of a layer are gathered, where collectives
   // overlap; empty: a pass overlaps all of its collectives.
   std::optional<std::uint32_t> layers_ahead = {};

@@ -336,7 +336,7 @@ Stack stack_of(const CatalogueItem& item, std::string_view device) {
     facts.erase(key);
   }
   facts.erase("fitted_devices");
-  facts.erase("attention");        // a name: the speeds are those of the device
+  facts.erase("attention");  // a name: the speeds are those of the device
   // How it overlaps and sends, and what it keeps; no price of a kernel.
   for (const char* key : {"overlap_gathers", "hides_rings", "deduplicates"}) facts.erase(key);
   for (const char* key : {"keeps_narrow", "leaves_placeholders"}) facts.erase(key);

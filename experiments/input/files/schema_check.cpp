@@ -94,8 +94,9 @@ std::string bound_text(const json& bound) {
 /// "a number", "a text or an object".
 std::string type_text(const json& type) {
   static const std::map<std::string, std::string> names{
-      {"number", "a number"},       {"integer", "a whole number"}, {"string", "a text"},
-      {"boolean", "true or false"}, {"object", "an object"},       {"array", "a list"},
+      {"number", "a number"},  {"integer", "a whole number"},
+      {"string", "a text"},    {"boolean", "true or false"},
+      {"object", "an object"}, {"array", "a list"},
       {"null", "null"}};
   std::vector<std::string> all;
   for (const json& one : type.is_array() ? type : json::array({type})) {

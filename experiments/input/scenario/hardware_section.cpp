@@ -29,7 +29,8 @@ Efficiency efficiency_of(const json& stated, const char* half_at) {
 
 /// The keys of "stack", where it is no name.
 Fields stack_choice_fields() {
-  const Field name = field<&StackChoice::name>("name", full_text(), "a stack of the catalogue, or none");
+  const Field name =
+      field<&StackChoice::name>("name", full_text(), "a stack of the catalogue, or none");
   return with({"", {name}}, {&stack_constants()});
 }
 

@@ -50,9 +50,9 @@ struct HardwareSection {
   std::optional<double> nic_efficiency;
   std::optional<double> collective_us;
   std::optional<double> power_watts;  // a cap
-  std::string device_setting;  // a stated key about a device, if any
-  std::string link_setting;    // a stated key about the links of a machine, if any
-  bool names_links = false;  // states in some way how ranks are connected
+  std::string device_setting;         // a stated key about a device, if any
+  std::string link_setting;           // a stated key about the links of a machine, if any
+  bool names_links = false;           // states in some way how ranks are connected
 };
 
 const Fields& hardware_fields();

@@ -123,9 +123,10 @@ const Fields& model_fields() {
        field<&M::profiled_microbatch>("profiled_microbatch", examples,
                                       "examples that the times of a profile without sizes refer "
                                       "to; \"microbatch\" scales them"),
-       field<&M::dtype>("dtype", words({"bf16", "fp16", "fp32", "tf32", "fp8", "fp8-block", "mxfp8", "nvfp4"}),
-                        "type of weights, activations and matrix products; fp8: products with "
-                        "weights in fp8, all else in bf16; default bf16"),
+       field<&M::dtype>(
+           "dtype", words({"bf16", "fp16", "fp32", "tf32", "fp8", "fp8-block", "mxfp8", "nvfp4"}),
+           "type of weights, activations and matrix products; fp8: products with "
+           "weights in fp8, all else in bf16; default bf16"),
        {"stages", list_of(timed_layer(), 1, 65'536), "cost of each model stage"},
        {"layers", list_of(layer_or_block(), 1, 1'000'000),
         "cost or kind of each layer; a partition cuts them into stages"},

@@ -35,7 +35,7 @@ struct ParallelSection {
   bool overlap_experts = false;        // all-to-alls of experts overlap the compute of their pass
   bool overlap_tensor = true;          // tensor groups hide what their stack hides
   std::optional<TokenDispatch> dispatcher;  // of tokens to experts; the default is the stack's
-  bool scatter_gather = false;         // a tensor group sends each activation once, in shares
+  bool scatter_gather = false;              // a tensor group sends each activation once, in shares
 };
 
 const Fields& parallel_fields();

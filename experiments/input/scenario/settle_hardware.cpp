@@ -155,7 +155,8 @@ const CatalogueItem* newest_of(const Catalogue& catalogue, const std::string& fa
   const CatalogueItem* newest = nullptr;
   for (const auto& [name, item] : catalogue) {
     const std::string year = name.starts_with(family + "-") ? name.substr(family.size() + 1) : "";
-    const bool dated = year.size() == 4 && year.find_first_not_of("0123456789") == std::string::npos;
+    const bool dated =
+        year.size() == 4 && year.find_first_not_of("0123456789") == std::string::npos;
     if (item.is == "stack" && dated) newest = &item;  // names ascend
   }
   return newest;
@@ -167,8 +168,8 @@ const CatalogueItem* stack_named(const Catalogue& catalogue, const std::string& 
   return item != nullptr ? item : newest_of(catalogue, name);
 }
 
-/// The stack that a scenario means without naming one: the newest, which is PyTorch's own for sharded
-/// weights where that was measured on the device. nullptr: none.
+/// The stack that a scenario means without naming one: the newest, which is PyTorch's own for
+/// sharded weights where that was measured on the device. nullptr: none.
 const CatalogueItem* usual_stack(const Scenario& scenario, const Catalogue& catalogue,
                                  const std::string& device) {
   const HardwareSection& hardware = scenario.hardware;
@@ -177,8 +178,9 @@ const CatalogueItem* usual_stack(const Scenario& scenario, const Catalogue& cata
   if (stated || profiled || !scenario.model.by_kind()) return nullptr;
   const CatalogueItem* sharded = stack_named(catalogue, "fsdp-compiled");
   const bool shards = scenario.memory.zero >= 2 && sharded != nullptr;
-  return shards && stack_of(*sharded, device).known_device ? sharded
-                                                           : stack_named(catalogue, "megatron-bridge");
+  return shards && stack_of(*sharded, device).known_device
+             ? sharded
+             : stack_named(catalogue, "megatron-bridge");
 }
 
 const CatalogueItem* stack_item(const Scenario& scenario, const Catalogue& catalogue,
@@ -346,9 +348,10 @@ double stated_devices(const Scenario& scenario) {
 /// The widest of the spreads of runs like this one, wider still on more devices than any run had.
 StackSpread spread_of(const Scenario& scenario, const Stack& stack) {
   constexpr double beyond = 1.5;
-  const std::array of_kind{std::pair{"spread_tensor", scenario.parallel.tensor > 1},
-                           std::pair{"spread_narrow", recipe_of(scenario.model.dtype.value_or("")) != nullptr},
-                           std::pair{"spread_experts", has_experts(scenario.model.spec)}};
+  const std::array of_kind{
+      std::pair{"spread_tensor", scenario.parallel.tensor > 1},
+      std::pair{"spread_narrow", recipe_of(scenario.model.dtype.value_or("")) != nullptr},
+      std::pair{"spread_experts", has_experts(scenario.model.spec)}};
   StackSpread widest = stack.spreads.at("spread");
   for (const auto& [key, applies] : of_kind) {
     const auto found = stack.spreads.find(key);
@@ -358,8 +361,9 @@ StackSpread spread_of(const Scenario& scenario, const Stack& stack) {
   if (stack.fitted_devices == 0 || stated_devices(scenario) <= double(stack.fitted_devices)) {
     return widest;
   }
-  return {widest.value * beyond, fmt::format("{}; {} times as wide beyond the {} devices of these runs",
-                                             widest.because, beyond, stack.fitted_devices)};
+  return {widest.value * beyond,
+          fmt::format("{}; {} times as wide beyond the {} devices of these runs", widest.because,
+                      beyond, stack.fitted_devices)};
 }
 
 /// Gives the device of the hardware the constants of the scenario's stack: the named one, or
@@ -407,8 +411,8 @@ std::string take_named(const Scenario& scenario, const Catalogue* known, Machine
     spec.machine = machine_of_items(catalogue, items, known != nullptr ? machines : nullptr);
   }
   if (items.device != nullptr) {
-    hardware.notes.push_back(fmt::format("{} with {} in place of its own device", items.item->name,
-                                         items.device->name));
+    hardware.notes.push_back(
+        fmt::format("{} with {} in place of its own device", items.item->name, items.device->name));
   }
   take_link(scenario, catalogue, spec);
   take_topology(scenario, spec);

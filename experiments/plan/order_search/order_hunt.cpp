@@ -247,7 +247,8 @@ class Hunt {
                                    {*placement.found.sequences, placement.found.forms});
     if (take(run, placement.found.origin) || !run.report || run.findings.empty()) return true;
     bool tighter = false;
-    const std::uint64_t capacity = placement.layout->memory.largest_peak_bytes().value_or(UINT64_MAX);
+    const std::uint64_t capacity =
+        placement.layout->memory.largest_peak_bytes().value_or(UINT64_MAX);
     for (std::size_t r = 0; r < run.report->ranks.size(); ++r) {
       const std::uint64_t peak = run.report->ranks[r].memory.bytes;
       if (peak <= capacity) continue;

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <numeric>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "experiments/input/files/json_output.hpp"
 #include "experiments/input/files/table.hpp"
@@ -38,8 +38,8 @@ std::string table_text(const LayoutPlan& plan, std::size_t best, std::size_t tie
     rows.push_back({std::to_string(i + 1), step_text(one),
                     i == 0 ? "" : percent_text(slower_than(one, plan.fitting.front())),
                     speed_text(one.trial, plan.task.devices), bytes_text(one.trial.peak_bytes),
-                    one.trial.fits() ? "" : std::string(text(*one.trial.word)),
-                    front[i] ? "*" : "", i < ties && ties > 1 ? "=" : "", text_of(one.choice)});
+                    one.trial.fits() ? "" : std::string(text(*one.trial.word)), front[i] ? "*" : "",
+                    i < ties && ties > 1 ? "=" : "", text_of(one.choice)});
   }
   return aligned(rows, {8});
 }
@@ -187,9 +187,8 @@ StepInterval known_to(const LayoutPlan& plan, std::optional<double> share) {
 std::size_t ties_of(const LayoutPlan& plan, const StepInterval& known) {
   if (plan.fitting.empty()) return 0;
   const double best_us = to_us(plan.fitting.front().trial.makespan);
-  return static_cast<std::size_t>(std::count_if(
-      plan.fitting.begin(), plan.fitting.end(),
-      [&](const JudgedLayout& one) {
+  return static_cast<std::size_t>(
+      std::count_if(plan.fitting.begin(), plan.fitting.end(), [&](const JudgedLayout& one) {
         return one.trial.fits() == plan.fitting.front().trial.fits() &&
                meets(to_us(one.trial.makespan), best_us, known);
       }));

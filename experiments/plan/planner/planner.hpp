@@ -23,14 +23,16 @@ struct Trial {
   Time makespan{};
   std::uint64_t peak_bytes = 0;  // of the worst rank
   std::optional<std::uint64_t> capacity_bytes;
-  PeakInterval interval;           // of the rank that needs most
-  std::optional<MemoryWord> word;  // empty: the capacity is unknown
+  PeakInterval interval;            // of the rank that needs most
+  std::optional<MemoryWord> word;   // empty: the capacity is unknown
   std::uint64_t timeline_hash = 0;  // of what runs when and where
   double samples_per_s = 0;
   std::optional<double> tokens_per_s;
   std::string refusal;  // why it cannot run; empty if it can
 
-  bool fits() const { return refusal.empty() && word.value_or(MemoryWord::fits) == MemoryWord::fits; }
+  bool fits() const {
+    return refusal.empty() && word.value_or(MemoryWord::fits) == MemoryWord::fits;
+  }
   bool may_fit() const { return refusal.empty() && word != MemoryWord::does_not_fit; }
 };
 

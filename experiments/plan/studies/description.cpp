@@ -30,8 +30,8 @@ CellShape shape_for(const ModelFile& file, const DescriptionOptions& options) {
   shape.context = first(options.context, command.context.value_or(1));
   shape.expert = first(options.expert, command.expert.value_or(1));
   shape.expert_tensor =
-      first(options.expert_tensor, command.expert_tensor.value_or(
-                                       static_cast<std::uint32_t>(shape.tensor)));
+      first(options.expert_tensor,
+            command.expert_tensor.value_or(static_cast<std::uint32_t>(shape.tensor)));
   if (std::fmod(shape.tensor, *shape.expert_tensor) != 0) {
     throw UsageError(fmt::format("--expert-tensor {}: a tensor group of {} does not divide by it",
                                  *shape.expert_tensor, shape.tensor));

@@ -53,8 +53,8 @@ void check_experts_of_model(const Scenario& scenario) {
   const char* why = scenario.model.by_kind() ? "no layer of the model has experts"
                                              : "layers that state their costs have no experts";
   if (parallel.expert > 1) {
-    throw InputError("/parallel/expert", fmt::format("it is {}, but {}; leave it out",
-                                                     parallel.expert, why));
+    throw InputError("/parallel/expert",
+                     fmt::format("it is {}, but {}; leave it out", parallel.expert, why));
   }
   throw InputError("/parallel/expert_tensor",
                    fmt::format("it is {}, but {}; leave it out", *parallel.expert_tensor, why));
@@ -141,10 +141,10 @@ std::optional<std::uint32_t> microbatches_of(const Scenario& scenario, double sa
 Degrees settle_degrees(const Scenario& scenario) {
   check_experts_of_model(scenario);
   const ParallelSection& parallel = scenario.parallel;
-  const std::uint32_t data =
-      parallel.data ? *parallel.data
-                    : replicas_by_devices(scenario).value_or(
-                          static_cast<std::uint32_t>(replicas_for_experts(parallel)));
+  const std::uint32_t data = parallel.data
+                                 ? *parallel.data
+                                 : replicas_by_devices(scenario).value_or(
+                                       static_cast<std::uint32_t>(replicas_for_experts(parallel)));
   return {.tensor = parallel.tensor,
           .data = data,
           .context = parallel.context,
@@ -156,7 +156,9 @@ Degrees settle_degrees(const Scenario& scenario) {
           .bucket_bytes = parallel.bucket_bytes,
           .overlaps_experts = parallel.overlap_experts,
           .overlaps_tensor = parallel.overlap_tensor,
-          .deduplicates = parallel.dispatcher ? std::optional(*parallel.dispatcher == TokenDispatch::deduplicated) : std::nullopt,
+          .deduplicates = parallel.dispatcher
+                              ? std::optional(*parallel.dispatcher == TokenDispatch::deduplicated)
+                              : std::nullopt,
           .scatters = parallel.scatter_gather && parallel.tensor > 1 && !parallel.sequence};
 }
 
@@ -179,7 +181,8 @@ Batch settle_batch(const Scenario& scenario, const Degrees& degrees) {
     batch.sequence = usual_sequence(scenario.model.max_sequence);
   }
   batch.microbatch = examples_of(scenario);
-  batch.samples_per_microbatch = scenario.schedule.samples_per_microbatch.value_or(batch.microbatch.value_or(1));
+  batch.samples_per_microbatch =
+      scenario.schedule.samples_per_microbatch.value_or(batch.microbatch.value_or(1));
   batch.microbatches = microbatches_of(scenario, batch.samples_per_microbatch, degrees);
   if (scenario.schedule.file.empty() && !batch.microbatches) {
     throw InputError("/schedule/microbatches",

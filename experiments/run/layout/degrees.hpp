@@ -36,8 +36,8 @@ std::uint64_t devices_per_rank(const Degrees& degrees);
 
 /// The batch of an iteration.
 struct Batch {
-  std::optional<double> sequence;             // tokens of one example
-  std::optional<double> microbatch;           // examples of a replica at a time
+  std::optional<double> sequence;    // tokens of one example
+  std::optional<double> microbatch;  // examples of a replica at a time
   double samples_per_microbatch = 1;
   std::optional<std::uint32_t> microbatches;  // per replica; unknown only for an order's file
 };

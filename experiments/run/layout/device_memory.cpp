@@ -10,10 +10,10 @@ namespace penstock {
 namespace {
 
 /// What the allocator of PyTorch holds above the largest allocation, over what a step allocates and
-/// frees. Public logs of Megatron-LM ("max reserved" less "max allocated", over "max allocated" less
-/// "allocated"): 2.1, 2.3, 2.3, 7.1 and 7.7 % in five; 20 to 41 % in five others, which had memory
-/// left. Where memory runs short, the allocator first gives back what it caches (PyTorch's notes on
-/// CUDA memory management), so the most of the first five counts.
+/// frees. Public logs of Megatron-LM ("max reserved" less "max allocated", over "max allocated"
+/// less "allocated"): 2.1, 2.3, 2.3, 7.1 and 7.7 % in five; 20 to 41 % in five others, which had
+/// memory left. Where memory runs short, the allocator first gives back what it caches (PyTorch's
+/// notes on CUDA memory management), so the most of the first five counts.
 constexpr double usual_fragmentation = 0.08;
 
 /// Workspaces of matrix products: 32 MiB each on Hopper and later (cuBLAS, cublasSetWorkspace; for
@@ -111,8 +111,7 @@ std::string_view text(MemoryWord word) {
   return texts[static_cast<std::size_t>(word)];
 }
 
-MemoryJudge::MemoryJudge(const DeviceMemory& memory, const Degrees& degrees,
-                         std::uint32_t pipeline)
+MemoryJudge::MemoryJudge(const DeviceMemory& memory, const Degrees& degrees, std::uint32_t pipeline)
     : usable_(memory.usable_bytes()),
       unsure_bytes_(std::floor(memory.unsure_bytes)),
       fragmentation_(memory.fragmentation) {

@@ -26,9 +26,9 @@ struct DeviceMemory {
   double reserve = 0;  // share of the capacity that the allocator cannot use
 
   // How far a peak may be from the simulated one. All 0 without a machine.
-  double unsure_bytes = 0;       // of context_bytes: communication libraries may take less
+  double unsure_bytes = 0;        // of context_bytes: communication libraries may take less
   bool counts_libraries = false;  // workspaces, and buffers of further communicators
-  double fragmentation = 0;      // of what a step allocates and frees
+  double fragmentation = 0;       // of what a step allocates and frees
 
   /// Of the capacity, what the allocator cannot use.
   std::uint64_t reserved_bytes() const;

@@ -122,8 +122,8 @@ SecondEmbedding second_embedding(const ModelSpec& spec, const CellShape& shape) 
 }
 
 /// Bytes per value of an input of a product with weights, kept for the gradient of these: in the
-/// precision of the product where the stack keeps what it cast. Blocks of 32 values share a scale of
-/// one byte in MXFP8, blocks of 16 in NVFP4.
+/// precision of the product where the stack keeps what it cast. Blocks of 32 values share a scale
+/// of one byte in MXFP8, blocks of 16 in NVFP4.
 double kept_size(const std::string& precision, double size, const Layout& layout) {
   const auto& machine = layout.hardware.spec.machine;
   if (!machine || !machine->device.stack.keeps_narrow) return size;

@@ -64,7 +64,8 @@ void set_held_bytes(const StageSizes& sizes, const KeptParameters& kept, double 
   set(BufferKind::input_stash, sizes.input_stash_bytes);
   set(BufferKind::recomputed, sizes.recomputed_bytes);
   set(BufferKind::pending_weight, sizes.pending_weight_bytes);
-  set(BufferKind::workspace, sizes.workspace_bytes + gathered_bytes(sizes, training) + placeholders);
+  set(BufferKind::workspace,
+      sizes.workspace_bytes + gathered_bytes(sizes, training) + placeholders);
   set(BufferKind::context, training.context_bytes);
   set(BufferKind::receive, sizes.activation_bytes * training.received_share);
   set(BufferKind::gradient, sizes.activation_bytes * training.received_share);
@@ -123,8 +124,7 @@ void add_collectives(const Training& training, std::uint32_t buckets, StageDeman
 }
 
 StageDemand demand_of_stage(const StageSizes& sizes, std::vector<Rank> ranks, std::uint32_t buckets,
-                            double placeholders,
-                            const Training& training) {
+                            double placeholders, const Training& training) {
   const KeptParameters kept(sizes, ranks, training);
   StageDemand stage{.parameter_bytes = sizes.parameter_bytes,
                     .parameters = sizes.parameters,

@@ -32,11 +32,11 @@ struct Training {
   // before its backward.
   bool recomputes_gathered = false;
   std::vector<double> placeholder_bytes;  // of gradients, by model stage; empty: none
-  std::vector<std::uint32_t> buckets;  // of gradients, by model stage; empty: one each
-  double received_share = 1;           // of an activation or gradient that a device receives
+  std::vector<std::uint32_t> buckets;     // of gradients, by model stage; empty: one each
+  double received_share = 1;              // of an activation or gradient that a device receives
   bool overlaps_sums = true;      // false: passes of ZeRO-2 and -3 wait for their own reductions
   bool overlaps_gathers = false;  // new weights of ZeRO-1 and -2 arrive during the next forwards
-  double stretch = 1;          // see Demand
+  double stretch = 1;             // see Demand
   double sums_exposed = 0;
   double gathers_exposed = 0;
   Interference slows = {};        // passes and their own collectives, where they overlap

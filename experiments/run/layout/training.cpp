@@ -173,7 +173,8 @@ double optimizer_us(const Layout& layout) {
 
 /// What many replicas cost, each of which the others wait for.
 double stretch_of(const Layout& layout) {
-  return 1 + stack_of(layout).scale_loss * portable_log(double(layout.degrees.data)) / portable_log(2);
+  return 1 +
+         stack_of(layout).scale_loss * portable_log(double(layout.degrees.data)) / portable_log(2);
 }
 
 bool keeps_whole_gradients(const Layout& layout) {
@@ -232,8 +233,7 @@ Tail tail_of(const Layout& layout) {
   tail.gathers = zero == 1 || zero == 2;
   tail.across_ranks = layout.degrees.data == 1;
   // New weights are gathered after an update, even if the update takes no time.
-  tail.updates = optimizer_us(layout) > 0 || update_bytes_per_s(layout) > 0 ||
-                 tail.gathers;
+  tail.updates = optimizer_us(layout) > 0 || update_bytes_per_s(layout) > 0 || tail.gathers;
   tail.ties = layout.tied_embedding_bytes > 0;
   return tail;
 }
@@ -290,9 +290,10 @@ std::string data_note(const Scenario& scenario, const Layout& layout) {
     return fmt::format("data = {}: {} over {} per copy of the pipeline", data,
                        counted(*scenario.hardware.devices, "device"), devices_of(layout) / data);
   }
-  return fmt::format("data = {} is assumed{}, since the command states no number of devices; set "
-                     "/hardware/devices or /parallel/data",
-                     data, data > 1 ? ", the fewest replicas that hold all experts" : "");
+  return fmt::format(
+      "data = {} is assumed{}, since the command states no number of devices; set "
+      "/hardware/devices or /parallel/data",
+      data, data > 1 ? ", the fewest replicas that hold all experts" : "");
 }
 
 std::string overlap_note(const Layout& layout) {

@@ -27,8 +27,8 @@ enum class MemoryAim : std::uint8_t {
 /// The worst rank, why it is the worst, and which changes help.
 struct MemoryExplanation {
   std::optional<std::uint64_t> capacity;
-  std::uint64_t reserved = 0;        // of it, what the allocator cannot use
-  std::optional<MemoryWord> word{};  // empty: the capacity is unknown
+  std::uint64_t reserved = 0;              // of it, what the allocator cannot use
+  std::optional<MemoryWord> word{};        // empty: the capacity is unknown
   std::vector<std::vector<Stage>> stages;  // by rank
   Rank worst{};
   double mean_bytes = 0;                  // over the peaks of all ranks

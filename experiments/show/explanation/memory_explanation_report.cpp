@@ -95,8 +95,7 @@ std::string ranks_text(const RunResult& result, const MemoryExplanation& explana
     const MemoryPeak& peak = result.report->ranks[r].memory;
     std::vector<std::string> row{stages_text(explanation.stages[r]), bytes_text(peak.bytes)};
     if (explanation.capacity) {
-      row.push_back(
-          difference_text(static_cast<double>(headroom(explanation, peak.bytes))));
+      row.push_back(difference_text(static_cast<double>(headroom(explanation, peak.bytes))));
     }
     row.push_back(short_time_text(peak.time, unit));
     row.push_back(peak.task == no_task ? "-" : task_text(*result.plan, peak.task));
@@ -142,8 +141,7 @@ std::string heading(const MemoryExplanation& explanation) {
 
 std::string changes_text(const RunResult& result, const MemoryExplanation& explanation,
                          TimeUnit unit) {
-  std::string text =
-      fmt::format("{}, one at a time, as --set takes them\n", heading(explanation));
+  std::string text = fmt::format("{}, one at a time, as --set takes them\n", heading(explanation));
   const Time now = result.report->makespan;
   const auto cells = [&](const TriedChange& change) -> TableRow {
     const char* const fits = !change.fits ? "-" : *change.fits ? "yes" : "no";
@@ -200,7 +198,9 @@ std::string memory_explanation_text(const RunResult& result, const MemoryExplana
                   short_time_text(result.report->makespan, unit), unit.name, unit.name);
   if (explanation.capacity) {
     const std::string apart =
-        explanation.reserved == 0 ? "" : fmt::format(", {} of it reserved", bytes_text(explanation.reserved));
+        explanation.reserved == 0
+            ? ""
+            : fmt::format(", {} of it reserved", bytes_text(explanation.reserved));
     text += fmt::format("capacity per rank: {}{}\n", bytes_text(*explanation.capacity), apart);
     if (explanation.word) text += fit_text(result);
   }

@@ -168,16 +168,12 @@ ordered_json count_json(double count) {
 
 ordered_json layout_json(const RunResult& result) {
   const Layout& layout = result.layout;
-  return {{"devices", devices_of(layout)},
-          {"pipeline", layout.placement.ranks()},
-          {"chunks", chunks_of(layout)},
-          {"tensor", layout.degrees.tensor},
-          {"data", layout.degrees.data},
-          {"context", layout.degrees.context},
-          {"expert", layout.degrees.expert},
-          {"expert_tensor", layout.degrees.expert_tensor},
-          {"microbatches", layout.microbatches},
-          {"global_batch", count_json(global_batch_of(layout))}};
+  return {
+      {"devices", devices_of(layout)},       {"pipeline", layout.placement.ranks()},
+      {"chunks", chunks_of(layout)},         {"tensor", layout.degrees.tensor},
+      {"data", layout.degrees.data},         {"context", layout.degrees.context},
+      {"expert", layout.degrees.expert},     {"expert_tensor", layout.degrees.expert_tensor},
+      {"microbatches", layout.microbatches}, {"global_batch", count_json(global_batch_of(layout))}};
 }
 
 ordered_json ranks_json(const RunResult& result) {
@@ -214,8 +210,7 @@ constexpr std::array keys{
         finished},
     Key{"bubble", [](const RunResult& r) { return bubble_json(r.report->bubble); }, finished},
     Key{"throughput", [](const RunResult& r) { return throughput_json(r.throughput); }, finished},
-    Key{"memory", memory_of_run_json, finished},
-    Key{"ranks", ranks_json, finished},
+    Key{"memory", memory_of_run_json, finished}, Key{"ranks", ranks_json, finished},
     // Null for synchronous schedules, which have no steady state beyond one iteration.
     Key{"steady_interval_us", [](const RunResult& r) { return or_null(r.steady_interval_us); },
         finished},

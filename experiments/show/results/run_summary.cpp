@@ -70,9 +70,8 @@ std::string memory_text(const RunResult& result) {
   if (capacity) {
     const std::uint64_t usable = *result.layout.memory.usable_bytes();
     const bool over = peak > usable;
-    text +=
-        fmt::format(" of {}, {} {}", bytes_text(*capacity),
-                    bytes_text(over ? peak - usable : usable - peak), over ? "over" : "left");
+    text += fmt::format(" of {}, {} {}", bytes_text(*capacity),
+                        bytes_text(over ? peak - usable : usable - peak), over ? "over" : "left");
   }
   return line("memory", fmt::format("{} (worst rank: {})", text, worst)) + fit_text(result);
 }

@@ -149,8 +149,7 @@ void add_feed_forward(LayerWork& work, const FeedForward& network, const CellSha
   if (!activation.empty()) end_operator(work, between, number * intermediate);
   add_dense(work, {rows, intermediate, hidden, networks}, shape.activation_size);
   work.kept_bytes += kept;
-  work.weight_bytes =
-      work.weight_bytes.value_or(0) + number * intermediate * shape.kept_share();
+  work.weight_bytes = work.weight_bytes.value_or(0) + number * intermediate * shape.kept_share();
   work.pending_weight_bytes += gradient + number * hidden;
   work.workspace_bytes += gradient;
 }

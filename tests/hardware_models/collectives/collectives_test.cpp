@@ -363,9 +363,10 @@ TEST_CASE("an algorithm may be chosen for a kind, and leaves the other kinds ope
 }
 
 TEST_CASE("an algorithm that does not serve a kind is refused with those that do") {
-  CHECK_THROWS_WITH_AS(
-      collective_algorithm(CollectivesKind::all_to_all, "tree"),
-      "unknown algorithm \"tree\"; known for all_to_all: auto, deduplicated, hierarchical, pairwise", InputError);
+  CHECK_THROWS_WITH_AS(collective_algorithm(CollectivesKind::all_to_all, "tree"),
+                       "unknown algorithm \"tree\"; known for all_to_all: auto, deduplicated, "
+                       "hierarchical, pairwise",
+                       InputError);
   CHECK_THROWS_WITH_AS(collective_algorithm(CollectivesKind::all_reduce, "star"),
                        "unknown algorithm \"star\"; known for all_reduce: auto, hierarchical, "
                        "in-network, ring, tree",

@@ -38,7 +38,8 @@ const Collective gather{.kind = CollectiveKind::all_gather, .group = Group::tens
 
 }  // namespace
 
-TEST_CASE("a stack hides a share of tensor gathers inside a machine, unless the scenario forbids it") {
+TEST_CASE(
+    "a stack hides a share of tensor gathers inside a machine, unless the scenario forbids it") {
   HardwareSpec spec = machines_of_eight();
   const double exposed_us = forward_us(spec, layer_with(gather)) - 1000;
   REQUIRE(exposed_us > 0);
@@ -73,7 +74,8 @@ TEST_CASE("rings run behind attention where the stack lets them") {
   HardwareSpec spec = machines_of_eight();
   spec.tensor = 1;
   spec.context = 2;
-  Layer layer = layer_with({.kind = CollectiveKind::ring_exchange, .group = Group::context, .bytes = 1e5});
+  Layer layer =
+      layer_with({.kind = CollectiveKind::ring_exchange, .group = Group::context, .bytes = 1e5});
   layer.work.kernels.front().kind = KernelKind::attention;
   const double exposed_us = forward_us(spec, layer) - 1000;
   REQUIRE(exposed_us > 0);

@@ -80,8 +80,14 @@ LayoutChoice LayoutFrames::choice(const LayoutFrame& frame) const {
 
 LayerShapeKey LayoutFrames::key(const LayoutFrame& frame, std::uint32_t zero) const {
   const LayoutChoice& cells = space_.degrees[frame.degrees];
-  return {cells.tensor,     cells.context,  cells.expert,                        cells.expert_tensor,
-          cells.microbatch, frame.sequence, groups_[frame.group].like->slices, runs_sharded(zero)};
+  return {cells.tensor,
+          cells.context,
+          cells.expert,
+          cells.expert_tensor,
+          cells.microbatch,
+          frame.sequence,
+          groups_[frame.group].like->slices,
+          runs_sharded(zero)};
 }
 
 const std::vector<LayerTimes>* LayoutFrames::times(const LayoutFrame& frame,
@@ -315,8 +321,9 @@ void LayoutFrames::add_kept(const LayoutFrame& frame, const Placement& placement
 StagePrices LayoutFrames::layer_prices(const LayoutFrame& frame, std::uint32_t zero) const {
   const Placement& ranks = *placement(frame.group, space_.degrees[frame.degrees].pipeline);
   const std::vector<LayerTimes>& layers = *times(frame, zero);
-  StagePrices prices{.times = stage_times(frame, ranks, layers),
-                     .held_bytes = held_bytes(frame, ranks, weights_of(frame, ranks, layers), zero)};
+  StagePrices prices{
+      .times = stage_times(frame, ranks, layers),
+      .held_bytes = held_bytes(frame, ranks, weights_of(frame, ranks, layers), zero)};
   add_kept(frame, ranks, layers, prices);
   return prices;
 }

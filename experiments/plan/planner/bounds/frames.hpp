@@ -77,8 +77,7 @@ class LayoutFrames {
   StageWeights weights_of(const LayoutFrame& frame, const Placement& placement,
                           const std::vector<LayerTimes>& layers) const;
   std::vector<double> held_bytes(const LayoutFrame& frame, const Placement& placement,
-                                 const StageWeights& weights,
-                                 std::uint32_t zero) const;
+                                 const StageWeights& weights, std::uint32_t zero) const;
   void judge_memory(const Placement& placement, const std::vector<LayerTimes>& layers,
                     LayoutFrame& frame) const;
   void add_kept(const LayoutFrame& frame, const Placement& placement,

@@ -235,8 +235,7 @@ TEST_CASE("groups of experts are those of the arguments, and none without expert
   const std::string groups =
       "--tensor-model-parallel-size 4 --expert-model-parallel-size 8 "
       "--expert-tensor-parallel-size 2 ";
-  const TrainingCommand command =
-      megatron_args_model(least + groups + "--num-experts 16").command;
+  const TrainingCommand command = megatron_args_model(least + groups + "--num-experts 16").command;
   CHECK(command.expert == 8);
   CHECK(command.expert_tensor == 2);
   CHECK_FALSE(megatron_args_model(least + "--num-experts 16").command.expert_tensor);

@@ -57,12 +57,11 @@ TEST_CASE("unknown keys are refused with those that are known there") {
         "backward_input_us, backward_us, backward_weight_us, forward_us, name, parameter_bytes, "
         "pending_weight_bytes, recompute_us, recomputed_bytes, repeat, selective_recompute_us, "
         "selective_recomputed_bytes, selective_stash_bytes, stash_bytes, workspace_bytes");
-  CHECK(
-      scenario_with("/parallel/pipelines=2") ==
-      "s.json: /parallel/pipelines: unknown key \"pipelines\"; did you mean \"pipeline\"? known: "
-      "bucket_bytes, chunks, context, data, description, dispatcher, expert, expert_tensor, "
-      "overlap_experts, overlap_gathers, overlap_sums, overlap_tensor, pipeline, scatter_gather, "
-      "sequence, tensor");
+  CHECK(scenario_with("/parallel/pipelines=2") ==
+        "s.json: /parallel/pipelines: unknown key \"pipelines\"; did you mean \"pipeline\"? known: "
+        "bucket_bytes, chunks, context, data, description, dispatcher, expert, expert_tensor, "
+        "overlap_experts, overlap_gathers, overlap_sums, overlap_tensor, pipeline, scatter_gather, "
+        "sequence, tensor");
 }
 
 TEST_CASE("a value of the wrong type or size is refused with what would be right") {

@@ -28,7 +28,8 @@ std::string stack_with(const std::vector<std::string>& settings) {
 
 }  // namespace
 
-TEST_CASE("the usual stack is the newest; PyTorch's own where it was measured with sharded weights") {
+TEST_CASE(
+    "the usual stack is the newest; PyTorch's own where it was measured with sharded weights") {
   CHECK(stack_with({}) == "megatron-bridge-2025");
   CHECK(stack_with({"/memory/zero=1"}) == "megatron-bridge-2025");
   CHECK(stack_with({"/memory/zero=3", "/parallel/data=8"}) == "fsdp-compiled");
@@ -103,7 +104,8 @@ TEST_CASE("intervals are those of the kind of run, and wider on more devices tha
   };
   const double dense = spread({});
   CHECK(spread({"/model/dtype=fp8"}) > dense);
-  CHECK(spread({R"(/model/layers/0/parts/1={"kind": "moe", "hidden": 1024, "experts": 8, "chosen": 2,
+  CHECK(
+      spread({R"(/model/layers/0/parts/1={"kind": "moe", "hidden": 1024, "experts": 8, "chosen": 2,
                    "expert_intermediate": 512})"}) > spread({"/model/dtype=fp8"}));
   CHECK(spread({"/parallel/data=16384"}) == doctest::Approx(1.5 * dense));
   CHECK(stack_layout({"/hardware/name=dgx-1"}).hardware.confidence->spread > 4 * dense);

@@ -81,11 +81,11 @@ TEST_CASE("experts of layers that state their costs are refused") {
       "s.json: /parallel/expert: it is 4, but layers that state their costs have no experts; leave "
       "it out",
       InputError);
-  CHECK_THROWS_WITH_AS(
-      timed({"/parallel/tensor=2", "/parallel/expert_tensor=1"}),
-      "s.json: /parallel/expert_tensor: it is 1, but layers that state their costs have no experts; "
-      "leave it out",
-      InputError);
+  CHECK_THROWS_WITH_AS(timed({"/parallel/tensor=2", "/parallel/expert_tensor=1"}),
+                       "s.json: /parallel/expert_tensor: it is 1, but layers that state their "
+                       "costs have no experts; "
+                       "leave it out",
+                       InputError);
   CHECK_FALSE(notes_have(timed({"/parallel/expert_tensor=null"}), "expert"));
 }
 

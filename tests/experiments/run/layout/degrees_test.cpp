@@ -66,9 +66,9 @@ TEST_CASE("experts never change the number of devices or the batch") {
 TEST_CASE("of expert and expert_tensor exactly those are accepted that divide the devices") {
   for (const std::uint32_t expert : {1U, 2U, 3U, 4U, 8U, 16U, 32U, 64U}) {
     for (const std::uint32_t shared : {1U, 2U, 3U, 4U, 8U}) {
-      const std::string answer =
-          refusal(with(4, 2, 2, {fmt::format("/parallel/expert={}", expert),
-                                 fmt::format("/parallel/expert_tensor={}", shared)}));
+      const std::string answer = refusal(with(4, 2, 2,
+                                              {fmt::format("/parallel/expert={}", expert),
+                                               fmt::format("/parallel/expert_tensor={}", shared)}));
       const bool divides = 4 % shared == 0 && 16 % (expert * shared) == 0;
       CHECK_MESSAGE((answer == "accepted") == divides, expert << " x " << shared << ": " << answer);
     }
@@ -97,23 +97,25 @@ TEST_CASE("a group of experts that nothing states as whole is noted") {
   };
   CHECK(has_note(settle(with(4, 2, 2, {"/parallel/expert=8"}))));
   CHECK_FALSE(has_note(settle(with(4, 2, 2, {"/parallel/expert=4"}))));
-  CHECK_FALSE(
-      has_note(settle(with(4, 2, 2, {"/parallel/expert=8", "/parallel/expert_tensor=1"}))));
+  CHECK_FALSE(has_note(settle(with(4, 2, 2, {"/parallel/expert=8", "/parallel/expert_tensor=1"}))));
 }
 
 TEST_CASE("experts that would add devices are refused with what divides, and with the data meant") {
-  CHECK(refusal(with(1, 1, 4, {"/parallel/expert=8"})) ==
-        "/parallel/expert: 8 does not divide the 4 devices of tensor 1 x context 1 x data 4. Experts "
-        "divide these devices and add none: set expert to one of 1, 2, 4; or, where experts used to "
-        "multiply the devices, /parallel/data to 32 (data x expert)");
+  CHECK(
+      refusal(with(1, 1, 4, {"/parallel/expert=8"})) ==
+      "/parallel/expert: 8 does not divide the 4 devices of tensor 1 x context 1 x data 4. Experts "
+      "divide these devices and add none: set expert to one of 1, 2, 4; or, where experts used to "
+      "multiply the devices, /parallel/data to 32 (data x expert)");
   CHECK(refusal(with(1, 1, 32, {"/parallel/expert=8"})) == "accepted");
-  CHECK(refusal(with(4, 1, 2, {"/parallel/expert=8", "/parallel/expert_tensor=2"}))
-            .starts_with("/parallel/expert: 8 x expert_tensor 2 does not divide the 8 devices of "
-                         "tensor 4 x context 1 x data 2. Experts divide these devices and add none: "
-                         "set expert to one of 1, 2, 4; "));
-  CHECK(refusal(with(4, 1, 2, {"/parallel/expert_tensor=3"})) ==
-        "/parallel/expert_tensor: 3 does not divide tensor 4: devices that share an expert are part "
-        "of a tensor group; it may be 1, 2, 4");
+  CHECK(
+      refusal(with(4, 1, 2, {"/parallel/expert=8", "/parallel/expert_tensor=2"}))
+          .starts_with("/parallel/expert: 8 x expert_tensor 2 does not divide the 8 devices of "
+                       "tensor 4 x context 1 x data 2. Experts divide these devices and add none: "
+                       "set expert to one of 1, 2, 4; "));
+  CHECK(
+      refusal(with(4, 1, 2, {"/parallel/expert_tensor=3"})) ==
+      "/parallel/expert_tensor: 3 does not divide tensor 4: devices that share an expert are part "
+      "of a tensor group; it may be 1, 2, 4");
 }
 
 TEST_CASE("the devices of the hardware are those of the other degrees") {
@@ -126,8 +128,7 @@ TEST_CASE("the devices of the hardware are those of the other degrees") {
 }
 
 TEST_CASE("groups of experts lie in those of a rank, and their replicas beside them") {
-  const Layout layout =
-      settle(with(4, 2, 2, {"/parallel/expert=4", "/parallel/expert_tensor=2"}));
+  const Layout layout = settle(with(4, 2, 2, {"/parallel/expert=4", "/parallel/expert_tensor=2"}));
   const HardwareSpec& spec = layout.hardware.spec;
   CHECK(spec.expert == 4);
   CHECK(spec.expert_tensor == 2);

@@ -37,7 +37,9 @@ Scenario pipeline(const std::string& memory, int ranks = 2) {
   }
   return parse_scenario(R"({ "model": { "stages": [)" + stages.substr(2) + R"(] },
       "parallel": { "data": 4 }, "schedule": { "name": "1f1b", "microbatches": 8 },
-      "memory": {"optimizer": "sgd", )" + memory + "} }", "s.json");
+      "memory": {"optimizer": "sgd", )" +
+                            memory + "} }",
+                        "s.json");
 }
 
 std::uint64_t gradients_of(const Scenario& scenario) {

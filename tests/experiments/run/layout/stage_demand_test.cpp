@@ -154,9 +154,8 @@ TEST_CASE("experts spread over data replicas are held by fewer devices than ther
   system.extras.holds[static_cast<std::size_t>(BufferKind::optimizer)] = true;
   system.training = {.data = 4, .optimizer_factor = 1, .zero = 1};
   const auto kept = [&] {
-    return simulated(system)
-        .report.ranks[0]
-        .memory.by_kind[static_cast<std::size_t>(BufferKind::optimizer)];
+    return simulated(system).report.ranks[0].memory.by_kind[static_cast<std::size_t>(
+        BufferKind::optimizer)];
   };
   CHECK(kept() == 35);
   // Over all of them each is held once, and nothing of them is shared.

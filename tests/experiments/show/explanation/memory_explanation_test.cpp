@@ -94,8 +94,8 @@ TEST_CASE("the worst rank is named, with what it holds more than the mean") {
 }
 
 TEST_CASE("what lowers the worst peak is listed with the peak and the time it leads to") {
-  // ZeRO over 4 replicas: of 60 bytes of the optimizer 15 stay, so 130 - 45; gradients of a pipeline
-  // stay whole.
+  // ZeRO over 4 replicas: of 60 bytes of the optimizer 15 stay, so 130 - 45; gradients of a
+  // pipeline stay whole.
   const Explained all = explained(pipeline);
   REQUIRE(change_of(all, "/memory/zero=1"));
   CHECK(change_of(all, "/memory/zero=1")->peak_bytes == 85);

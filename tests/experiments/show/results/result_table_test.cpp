@@ -40,8 +40,7 @@ TEST_CASE("a report begins with what a person acts on, then the layout") {
   CHECK(text.starts_with("1f1b, 4 ranks, 16 microbatches\n\nstep time    57 µs\n"));
   CHECK(has_line(text, "throughput   561404 samples/s"));
   CHECK(has_line(text, "memory       4 GiB of 5 GiB, 1 GiB left (worst rank: 0)"));
-  CHECK(has_line(text,
-                 "layout       16 devices: 4 pipeline × 2 tensor × 2 data × 1 context"));
+  CHECK(has_line(text, "layout       16 devices: 4 pipeline × 2 tensor × 2 data × 1 context"));
   CHECK(has_line(text, "batch        16 microbatches, global batch 32"));
 }
 

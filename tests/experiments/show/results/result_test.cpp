@@ -71,7 +71,8 @@ TEST_CASE("the document of run --json has every key of its contract, in order") 
         Names{"samples_per_s", "tokens_per_s", "tokens_per_s_per_device", "model_tflops_per_device",
               "model_flops_utilization", "hardware_flops_utilization"});
   CHECK(keys(document["layout"]) == Names{"devices", "pipeline", "chunks", "tensor", "data",
-                                          "context", "expert", "expert_tensor", "microbatches", "global_batch"});
+                                          "context", "expert", "expert_tensor", "microbatches",
+                                          "global_batch"});
   const ordered_json& rank = document["ranks"][1];
   CHECK(keys(rank) == Names{"rank", "start_us", "end_us", "busy_us", "idle_us", "idle_by_cause_us",
                             "peak_activations", "peak_memory_bytes", "peak_memory_time_us",
