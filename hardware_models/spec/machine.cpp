@@ -144,6 +144,12 @@ std::optional<std::string_view> runs_in(const Device& device, std::string_view p
   return found == wider.end() ? std::nullopt : std::optional(*found);
 }
 
+const Recipe* narrowing_on(const Device& device, std::string_view precision) {
+  const Recipe* recipe = recipe_of(precision);
+  const auto units = recipe != nullptr ? runs_in(device, precision) : std::nullopt;
+  return units == "fp8" || units == "fp4" ? recipe : nullptr;
+}
+
 double share_under_cap(const Device& device, double watts) {
   if (device.power_watts <= 0 || watts >= device.power_watts) return 1;
   return portable_exp(portable_log(watts / device.power_watts) / 3);

@@ -53,8 +53,7 @@ struct StackConstants {
   double matrix_share = 1;        // of the rate of matrix products
   double fp8_share = 1;           // the same for products in fp8
   double fp4_share = 1;           // the same for products in fp4
-  double product_gflop = 0;       // that a product costs besides its own: small ones run slowly
-  double expert_gflop = 0;        // the same of each expert of a product
+  double expert_gflop = 0;        // that each expert of a product costs besides its own work
   double attention_share = 1;     // of the rate of its attention kernel
   std::string attention;          // the kernel, one of the device's; empty: priced as products
   bool computes_masked = false;   // its attention also computes scores that the mask hides
@@ -64,14 +63,12 @@ struct StackConstants {
   bool overlaps_gathers = false;  // gathers new weights during the next step's first forwards
   bool hides_rings = false;       // context groups pass keys on while attention runs
   bool deduplicates = false;      // sends a token to each device or machine once, not per expert
-  // Shares of collectives that run behind kernels of their pass: gathers and scatters of tensor
-  // groups inside a machine, all-to-alls of experts.
+  // Share of gathers and scatters of tensor groups, inside a machine, behind kernels of their pass.
   double tensor_hidden = 0;
-  double experts_hidden = 0;
-  double gathers_exposed =
-      0;  // share of ZeRO-3's gathers that computing waits for, prefetched or not
-  double sums_exposed =
-      0;                  // share of replicas' collectives that a step waits for, overlapped or not
+  // Shares that computing waits for, prefetched or overlapped as they may be: of ZeRO-3's gathers,
+  // of the collectives of replicas.
+  double gathers_exposed = 0;
+  double sums_exposed = 0;
   double step_us = 0;     // of a step, besides memory traffic of the update
   double scale_loss = 0;  // time that computing takes more with each doubling of the replicas
   // Inputs of products with weights that run in a low precision are kept in that precision.
@@ -118,6 +115,10 @@ struct Recipe {
 std::span<const Recipe> recipes();
 /// The recipe of a precision; nullptr when values stay as wide as they are stored.
 const Recipe* recipe_of(std::string_view precision);
+
+/// The recipe by which a device narrows products with weights of a model in this precision; nullptr
+/// when it has no units for narrow ones.
+const Recipe* narrowing_on(const Device& device, std::string_view precision);
 
 /// The precision in which a device multiplies values stored in another: that one if supported,
 /// otherwise the next of fp4 > fp8 > bf16 > fp16 > fp32, or tf32 > fp32. Nothing when none is

@@ -162,16 +162,13 @@ double RooflineTimes::collectives_us(const Layer& layer, Pass pass, bool selecte
 
 /// The share of a collective that runs behind kernels of its pass, if these take long enough.
 double RooflineTimes::hidden_share(const Collective& collective, const Members& members) const {
-  const StackConstants& stack = machine_.device.stack;
   const bool shards = collective.kind == CollectiveKind::all_gather ||
                       collective.kind == CollectiveKind::reduce_scatter;
-  if (collective.kind == CollectiveKind::all_to_all) {
-    return overlaps_experts_ ? 1 : stack.experts_hidden;
-  }
+  if (collective.kind == CollectiveKind::all_to_all) return overlaps_experts_ ? 1 : 0;
   const bool of_tensors =
       collective.group == Group::tensor || collective.group == Group::expert_tensor;
   const bool split = of_tensors && shards && members.machines() == 1;
-  return split && overlaps_tensor_ ? stack.tensor_hidden : 0;
+  return split && overlaps_tensor_ ? machine_.device.stack.tensor_hidden : 0;
 }
 
 DeviceUse RooflineTimes::single_pass_use(const Layer& layer, Pass pass, bool selected_only) const {
@@ -207,15 +204,12 @@ double RooflineTimes::group_us(const Collective& collective, const Members& memb
 
 KernelTimes::KernelTimes(const Device& device, const std::string& precision)
     : device_(device),
-      recipe_(recipe_of(precision)),
-      matrix_flops_(matrix_peak(device, recipe_ != nullptr ? "bf16" : precision)),
+      recipe_(narrowing_on(device, precision)),
+      matrix_flops_(matrix_peak(device, recipe_of(precision) != nullptr ? "bf16" : precision)),
       vector_flops_(vector_peak(device, matrix_flops_)) {
-  const auto units = recipe_ != nullptr ? runs_in(device, precision) : std::nullopt;
-  if (units != "fp8" && units != "fp4") {  // wider values are not narrowed
-    recipe_ = nullptr;
-    return;
-  }
-  narrow_flops_ = device.peak_flops.find(*units)->second;
+  if (recipe_ == nullptr) return;
+  const std::string_view units = *runs_in(device, precision);
+  narrow_flops_ = device.peak_flops.find(units)->second;
   narrow_share_ = units == "fp4" ? device.stack.fp4_share : device.stack.fp8_share;
 }
 
@@ -245,8 +239,7 @@ double KernelTimes::matrix_us(const Kernel& kernel) const {
                       (narrow ? narrow_share_ : stack.matrix_share) *
                       efficiency_at(efficiency, kernel.flops * 1e-9) *
                       (is_aligned(kernel) ? 1 : device_.unaligned_efficiency);
-  const double added =
-      (kernel.grouped ? kernel.batch * stack.expert_gflop : stack.product_gflop) * 1e9;
+  const double added = kernel.grouped ? kernel.batch * stack.expert_gflop * 1e9 : 0;
   const double work_us =
       std::max((flops_spent(device_, kernel) + added) * 1e6 / rate, bytes_us(kernel.bytes));
   return work_us + device_.kernel_us + (narrow ? cast_us(kernel) : 0);

@@ -102,7 +102,7 @@ struct Stack {
   StackConstants constants;
   std::optional<double> kernel_issue_us;
   // Relative standard deviations of published step times around predicted ones: of all runs, and of
-  // those with tensor groups, narrow products or experts where theirs is stated.
+  // those with narrow products or experts where theirs is stated.
   std::map<std::string, StackSpread> spreads;
   std::uint64_t fitted_devices = 0;  // most of a run behind the constants; 0: unknown
   bool known_device = false;  // the stack lists the device; otherwise its constants are general

@@ -332,10 +332,9 @@ const std::vector<Field>& stack_constants() {
       field<&C::matrix_share>("matrix_share", share, "of the rate of matrix products"),
       field<&C::fp8_share>("fp8_share", share, "the same for products in fp8"),
       field<&C::fp4_share>("fp4_share", share, "the same for products in fp4"),
-      field<&C::product_gflop>("product_gflop", number(0, 1e6),
-                               "work that a product costs besides its own: small ones run slowly"),
       field<&C::expert_gflop>("expert_gflop", number(0, 1e6),
-                              "the same of each expert of a product"),
+                              "work that each expert of a product costs besides its own: small "
+                              "ones run slowly"),
       field<&C::attention>("attention", full_text(), "an attention kernel of the device"),
       field<&C::attention_share>("attention_share", share, "of the rate of that kernel"),
       field<&C::computes_masked>("computes_masked", truth(),
@@ -355,8 +354,6 @@ const std::vector<Field>& stack_constants() {
       field<&C::tensor_hidden>("tensor_hidden", part,
                                "share of gathers and scatters of tensor groups, inside a machine, "
                                "that runs behind products"),
-      field<&C::experts_hidden>("experts_hidden", part,
-                                "share of the experts' all-to-alls that runs behind other work"),
       field<&C::overlaps_gathers>("overlap_gathers", truth(),
                                   "new weights arrive behind the first forwards of a step"),
       field<&C::keeps_narrow>("keeps_narrow", truth(),
@@ -381,7 +378,7 @@ const Fields& stack_fields() {
     Fields all{"", within<&S::constants>(stack_constants())};
     all.fields.push_back(
         field<&S::kernel_issue_us>("kernel_issue_us", meaning(number(0, 1e6), "microseconds")));
-    for (const char* key : {"spread", "spread_tensor", "spread_narrow", "spread_experts"}) {
+    for (const char* key : {"spread", "spread_narrow", "spread_experts"}) {
       all.fields.push_back({key, number(1e-6, 2)});
     }
     all.fields.push_back(field<&S::fitted_devices>("fitted_devices", whole(1, 1'000'000)));

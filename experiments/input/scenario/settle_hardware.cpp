@@ -3,15 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "experiments/input/files/files.hpp"
 #include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/formats/reading/read_model_file.hpp"
 #include "experiments/input/scenario/section_parts.hpp"
-#include "hardware_models/model/model_layers.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
 
@@ -148,86 +145,6 @@ std::string cost_model_of(const std::string& name, const HardwareSpec& spec) {
   return spec.profile ? "measured" : "roofline";
 }
 
-constexpr const char* none = "none";
-
-/// The newest stack of a family: "megatron" means the last of "megatron-2021", "megatron-2024".
-const CatalogueItem* newest_of(const Catalogue& catalogue, const std::string& family) {
-  const CatalogueItem* newest = nullptr;
-  for (const auto& [name, item] : catalogue) {
-    const std::string year = name.starts_with(family + "-") ? name.substr(family.size() + 1) : "";
-    const bool dated =
-        year.size() == 4 && year.find_first_not_of("0123456789") == std::string::npos;
-    if (item.is == "stack" && dated) newest = &item;  // names ascend
-  }
-  return newest;
-}
-
-/// A stack by its name, with or without its year; nullptr: there is none.
-const CatalogueItem* stack_named(const Catalogue& catalogue, const std::string& name) {
-  const CatalogueItem* item = find_item(catalogue, "stack", name);
-  return item != nullptr ? item : newest_of(catalogue, name);
-}
-
-/// The stack that a scenario means without naming one: the newest, which is PyTorch's own for
-/// sharded weights where that was measured on the device. nullptr: none.
-const CatalogueItem* usual_stack(const Scenario& scenario, const Catalogue& catalogue,
-                                 const std::string& device) {
-  const HardwareSection& hardware = scenario.hardware;
-  const bool stated = hardware.efficiency || hardware.memory_efficiency;
-  const bool profiled = !hardware.profile.empty() || hardware.name == "measured";
-  if (stated || profiled || !scenario.model.by_kind()) return nullptr;
-  const CatalogueItem* sharded = stack_named(catalogue, "fsdp-compiled");
-  const bool shards = scenario.memory.zero >= 2 && sharded != nullptr;
-  return shards && stack_of(*sharded, device).known_device
-             ? sharded
-             : stack_named(catalogue, "megatron-bridge");
-}
-
-const CatalogueItem* stack_item(const Scenario& scenario, const Catalogue& catalogue,
-                                const std::string& device) {
-  const std::string& stated = scenario.hardware.stack.name;
-  if (stated == none) return nullptr;
-  if (stated.empty()) return usual_stack(scenario, catalogue, device);
-  if (const CatalogueItem* item = stack_named(catalogue, stated)) return item;
-  refuse_hardware(scenario, "stack",
-                  unknown_text(fmt::format("name \"{}\"", stated), stated,
-                               std::string(none) + ", " + names_of_items(catalogue, "stack")));
-}
-
-void append(std::vector<std::string>& all, const std::vector<std::string>& more) {
-  all.insert(all.end(), more.begin(), more.end());
-}
-
-/// Where the constants of device and stack come from; those of the stack replace the device's.
-Provenance provenance_on(const CatalogueItem* device, const Stack& stack) {
-  Provenance all = stack.provenance;
-  if (device == nullptr) return all;
-  Provenance own = provenance_of(*device, stack.constants.attention);
-  if (stack.kernel_issue_us) std::erase(own.assumed, "kernel_issue_us");
-  append(all.measured, own.measured);
-  append(all.fitted, own.fitted);
-  append(all.assumed, own.assumed);
-  return all;
-}
-
-std::string note_of(const Scenario& scenario, const Stack& stack, const Device& device) {
-  std::string text = fmt::format("stack {}", stack.constants.name);
-  if (scenario.hardware.stack.name.empty()) {
-    text += fmt::format(" (the default with zero {})", scenario.memory.zero);
-  }
-  if (!stack.known_device) {
-    text += fmt::format(", with general constants: it has none of its own on {}", device.name);
-  }
-  return text + "; /hardware/stack names another, or none";
-}
-
-/// Constants that the scenario states itself.
-void take_own(const StackChoice& choice, StackConstants& constants) {
-  const nlohmann::json own = nlohmann::json::parse(choice.own);
-  read_fields({"", stack_constants()}, own, &constants);
-  set_open_shares(own, constants);
-}
-
 /// Refuses keys that name the same thing twice or conflict with the name.
 void check_names(const Scenario& scenario) {
   const HardwareSection& hardware = scenario.hardware;
@@ -337,60 +254,6 @@ Machine machine_of_items(const Catalogue& catalogue, const MachineItems& items,
   return *machines->get({items.item->name, items.device ? items.device->name : ""}, make);
 }
 
-/// Devices that the scenario states, in any way.
-double stated_devices(const Scenario& scenario) {
-  const ParallelSection& parallel = scenario.parallel;
-  if (scenario.hardware.devices) return *scenario.hardware.devices;
-  return double(parallel.pipeline.value_or(1)) * parallel.tensor * parallel.context *
-         parallel.data.value_or(1);
-}
-
-/// The widest of the spreads of runs like this one, wider still on more devices than any run had.
-StackSpread spread_of(const Scenario& scenario, const Stack& stack) {
-  constexpr double beyond = 1.5;
-  const std::array of_kind{
-      std::pair{"spread_tensor", scenario.parallel.tensor > 1},
-      std::pair{"spread_narrow", recipe_of(scenario.model.dtype.value_or("")) != nullptr},
-      std::pair{"spread_experts", has_experts(scenario.model.spec)}};
-  StackSpread widest = stack.spreads.at("spread");
-  for (const auto& [key, applies] : of_kind) {
-    const auto found = stack.spreads.find(key);
-    if (!applies || found == stack.spreads.end()) continue;
-    if (found->second.value > widest.value) widest = found->second;
-  }
-  if (stack.fitted_devices == 0 || stated_devices(scenario) <= double(stack.fitted_devices)) {
-    return widest;
-  }
-  return {widest.value * beyond,
-          fmt::format("{}; {} times as wide beyond the {} devices of these runs", widest.because,
-                      beyond, stack.fitted_devices)};
-}
-
-/// Gives the device of the hardware the constants of the scenario's stack: the named one, or
-/// the usual one of its kind of training if that lists the device. Notes which, and how sure its
-/// step times are. Throws InputError for an unknown name.
-void take_stack(const Scenario& scenario, const Catalogue& catalogue, Hardware& hardware) {
-  if (!hardware.spec.machine) return;
-  Device& device = hardware.spec.machine->device;
-  const std::string& chip = device.like.empty() ? device.name : device.like;
-  const CatalogueItem* item = stack_item(scenario, catalogue, chip);
-  if (item == nullptr) return;
-  const Stack stack = stack_of(*item, chip);
-  // What a user's own file states of a device is all there is, unless it is like another or the
-  // scenario names a stack.
-  const CatalogueItem* described = find_item(catalogue, "device", device.name);
-  const bool own = described == nullptr || !described->built_in;
-  if (own && !stack.known_device && scenario.hardware.stack.name.empty()) return;
-  device.stack = stack.constants;
-  take_own(scenario.hardware.stack, device.stack);
-  if (stack.kernel_issue_us) device.kernel_issue_us = *stack.kernel_issue_us;
-  hardware.notes.push_back(note_of(scenario, stack, device));
-  const StackSpread spread = spread_of(scenario, stack);
-  hardware.confidence =
-      Confidence{spread.value, spread.because,
-                 provenance_on(find_item(catalogue, "device", device.name), stack)};
-}
-
 /// Looks up the catalogue items that the scenario names. Returns the name of its hardware, which
 /// may come from its own file.
 std::string take_named(const Scenario& scenario, const Catalogue* known, MachinesByName* machines,
@@ -416,7 +279,9 @@ std::string take_named(const Scenario& scenario, const Catalogue* known, Machine
   }
   take_link(scenario, catalogue, spec);
   take_topology(scenario, spec);
-  take_stack(scenario, catalogue, hardware);
+  if (spec.machine) {
+    hardware.confidence = take_stack(scenario, catalogue, spec.machine->device, hardware.notes);
+  }
   return name;
 }
 

@@ -8,17 +8,11 @@
 #include "experiments/input/catalogue/catalogue.hpp"
 #include "experiments/input/long_work/memo.hpp"
 #include "experiments/input/scenario/scenario.hpp"
+#include "experiments/input/scenario/take_stack.hpp"
 #include "hardware_models/spec/hardware_spec.hpp"
 #include "hardware_models/spec/machine.hpp"
 
 namespace penstock {
-
-/// How sure the times of kernels are.
-struct Confidence {
-  double spread = 0;  // relative standard deviation of a step time
-  std::string because;
-  Provenance provenance;
-};
 
 /// The hardware of a scenario: machine, links and profile.
 struct Hardware {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "experiments/input/files/table.hpp"
+#include "experiments/run/layout/stack_memory.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {
@@ -119,17 +120,6 @@ SecondEmbedding second_embedding(const ModelSpec& spec, const CellShape& shape) 
     if (tied > 0 && !second.in_layer) second = {i, tied, !blocks[i].predicts_further};
   }
   return second;
-}
-
-/// Bytes per value of an input of a product with weights, kept for the gradient of these: in the
-/// precision of the product where the stack keeps what it cast. Blocks of 32 values share a scale
-/// of one byte in MXFP8, blocks of 16 in NVFP4.
-double kept_size(const std::string& precision, double size, const Layout& layout) {
-  const auto& machine = layout.hardware.spec.machine;
-  if (!machine || !machine->device.stack.keeps_narrow) return size;
-  if (precision == "mxfp8") return 1 + 1.0 / 32;
-  if (precision == "nvfp4") return 0.5 + 1.0 / 16;
-  return precision.starts_with("fp8") ? 1 : size;
 }
 
 /// Only a split I and W frees part of an activation early. An offloaded activation moves as a
@@ -249,7 +239,7 @@ CellShape shape_of(const ModelSection& model, const Layout& layout) {
           .microbatch = layout.batch.microbatch.value_or(1),
           .slices = double(layout.slices),
           .activation_size = size,
-          .kept_size = kept_size(model.dtype.value_or(""), size, layout),
+          .kept_size = kept_size(layout, size),
           .parameter_size = layout.memory.kept.parameter,
           .tensor = double(degrees.tensor),
           .context = double(degrees.context),

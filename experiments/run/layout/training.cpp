@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <set>
 #include <utility>
 #include <vector>
 
 #include "experiments/input/files/table.hpp"
 #include "experiments/run/layout/degrees.hpp"
 #include "experiments/run/layout/layout.hpp"
+#include "experiments/run/layout/stack_memory.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/random.hpp"
 #include "sim/order/placement.hpp"
@@ -44,45 +44,6 @@ std::vector<std::uint32_t> gradient_buckets(const Layout& layout) {
     buckets.push_back(layout.degrees.overlaps_sums ? buckets_of(layout, layers) : 1);
   }
   return buckets;
-}
-
-/// Whether products leave placeholder gradients, as the stack does.
-bool leaves_placeholders(const Layout& layout) {
-  const auto& machine = layout.hardware.spec.machine;
-  const bool trains =
-      layout.schedule.has(Pass::backward) || layout.schedule.has(Pass::backward_weight);
-  return trains && machine && machine->device.stack.leaves_placeholders;
-}
-
-/// Placeholder gradients of a stage: one of each shape of weights, in the precision of activations.
-/// That of a head, whose product keeps its precision, is there while the head runs backward, when
-/// its softmax in fp32 is gone.
-double placeholder_bytes(const Layout& layout, const std::vector<LayerIndex>& layers) {
-  constexpr double float_bytes = 4;
-  std::set<std::pair<double, double>> shapes;
-  double bytes = 0, of_head = 0;
-  for (const LayerIndex number : layers) {
-    for (const Kernel& kernel : layout.model.layers[index(number)].work.kernels) {
-      if (kernel.pass != Pass::backward_weight || kernel.kind != KernelKind::matrix) continue;
-      const double own = kernel.rows * kernel.columns * layout.shape.activation_size;
-      if (!kernel.narrows) {
-        of_head = std::max(of_head, own - float_bytes * kernel.inner * kernel.columns);
-      } else if (shapes.emplace(kernel.rows, kernel.columns).second) {
-        bytes += own;
-      }
-    }
-  }
-  return bytes + of_head;
-}
-
-/// By model stage; empty without any.
-std::vector<double> placeholders_of(const Layout& layout) {
-  std::vector<double> all;
-  if (!leaves_placeholders(layout)) return all;
-  for (const std::vector<LayerIndex>& layers : layout.partition.stages) {
-    all.push_back(placeholder_bytes(layout, layers));
-  }
-  return all;
 }
 
 /// The most devices that hold the same parameters of a layer, in this many groups of ranks.
@@ -158,11 +119,6 @@ Recomputing recomputing_of(const Layout& layout) {
 /// Without replicas there is nothing to shard.
 std::uint32_t zero_level(const Layout& layout) {
   return shares_weights(layout) ? layout.memory.zero : 0;
-}
-
-StackConstants stack_of(const Layout& layout) {
-  const auto& machine = layout.hardware.spec.machine;
-  return machine ? machine->device.stack : StackConstants{};
 }
 
 /// The time of an update besides its memory traffic.

@@ -30,6 +30,21 @@ json replicated(const char* zero_level) {
     "schedule": { "name": "1f1b", "microbatches": 1 } })");
 }
 
+/// Two stages of tensor groups of eight.
+json tensor_groups(int microbatches) {
+  json scenario = json::parse(R"({
+    "model": { "layers": [ { "repeat": 4, "parts": [
+        { "kind": "attention", "hidden": 8192, "heads": 64 },
+        { "kind": "mlp", "hidden": 8192, "intermediate": 32768 } ] } ],
+      "sequence": 2048, "microbatch": 4 },
+    "hardware": { "name": "dgx-a100" },
+    "parallel": { "pipeline": 2, "tensor": 8 },
+    "memory": { "capacity_bytes": 1e15 },
+    "schedule": { "name": "1f1b", "microbatches": 2 } })");
+  scenario["schedule"]["microbatches"] = microbatches;
+  return scenario;
+}
+
 RunResult run_of(const json& scenario) {
   return run(parse_scenario(scenario.dump(), "s.json"), {});
 }
@@ -198,15 +213,7 @@ TEST_CASE("all-to-alls of experts overlap their pass where the scenario says so"
 }
 
 TEST_CASE("a tensor group that sends in shares loads its links with a share") {
-  json scenario = json::parse(R"({
-    "model": { "layers": [ { "repeat": 4, "parts": [
-        { "kind": "attention", "hidden": 8192, "heads": 64 },
-        { "kind": "mlp", "hidden": 8192, "intermediate": 32768 } ] } ],
-      "sequence": 2048, "microbatch": 4 },
-    "hardware": { "name": "dgx-a100" },
-    "parallel": { "pipeline": 2, "tensor": 8 },
-    "memory": { "capacity_bytes": 1e15 },
-    "schedule": { "name": "1f1b", "microbatches": 8 } })");
+  json scenario = tensor_groups(8);
   const double whole = makespan_us(scenario);
   scenario["parallel"]["scatter_gather"] = true;
   CHECK(makespan_us(scenario) < whole);
@@ -249,15 +256,7 @@ Sent sent_by(const json& scenario) {
 }  // namespace
 
 TEST_CASE("each device of a tensor group sends all of an activation, or its part of the sequence") {
-  json scenario = json::parse(R"({
-    "model": { "layers": [ { "repeat": 4, "parts": [
-        { "kind": "attention", "hidden": 8192, "heads": 64 },
-        { "kind": "mlp", "hidden": 8192, "intermediate": 32768 } ] } ],
-      "sequence": 2048, "microbatch": 4 },
-    "hardware": { "name": "dgx-a100" },
-    "parallel": { "pipeline": 2, "tensor": 8 },
-    "memory": { "capacity_bytes": 1e15 },
-    "schedule": { "name": "1f1b", "microbatches": 2 } })");
+  json scenario = tensor_groups(2);
   const Sent whole = sent_by(scenario);
   CHECK(whole.bytes == 2048ULL * 4 * 8192 * 2);
   scenario["parallel"]["sequence"] = true;

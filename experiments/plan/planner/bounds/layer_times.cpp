@@ -7,7 +7,7 @@
 #include "experiments/input/long_work/parallel.hpp"
 #include "experiments/plan/planner/space/layout_choice.hpp"
 #include "experiments/run/layout/layout_model.hpp"
-#include "experiments/run/layout/logits.hpp"
+#include "experiments/run/layout/stack_memory.hpp"
 #include "hardware_models/registry.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"

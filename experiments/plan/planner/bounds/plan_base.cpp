@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "experiments/run/layout/layout_model.hpp"
-#include "experiments/run/layout/logits.hpp"
 #include "experiments/run/layout/pipeline_ranks.hpp"
+#include "experiments/run/layout/stack_memory.hpp"
 #include "hardware_models/links/wiring.hpp"
 #include "schedules/partitioners/registry.hpp"
 #include "sim/base/named.hpp"

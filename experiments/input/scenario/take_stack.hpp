@@ -1,0 +1,26 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "experiments/input/catalogue/catalogue.hpp"
+#include "experiments/input/scenario/scenario.hpp"
+#include "hardware_models/spec/machine.hpp"
+
+namespace penstock {
+
+/// How sure the times of kernels are.
+struct Confidence {
+  double spread = 0;  // relative standard deviation of a step time
+  std::string because;
+  Provenance provenance;
+};
+
+/// Gives a device the constants of the scenario's stack: the named one, or the usual one of its
+/// kind of training. Notes which; returns how sure its step times are, nothing without a stack.
+/// Throws InputError for an unknown name.
+std::optional<Confidence> take_stack(const Scenario& scenario, const Catalogue& catalogue,
+                                     Device& device, std::vector<std::string>& notes);
+
+}  // namespace penstock

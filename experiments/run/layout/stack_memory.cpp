@@ -1,0 +1,87 @@
+#include "experiments/run/layout/stack_memory.hpp"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+namespace penstock {
+namespace {
+
+constexpr double float_bytes = 4;
+
+/// Logits of a head, whose product is the one with weights that keeps its precision; 0: no head.
+double logits_of(const Layer& layer) {
+  double logits = 0;
+  for (const Kernel& kernel : layer.work.kernels) {
+    const bool matrix = kernel.kind == KernelKind::matrix && kernel.pass == Pass::backward_weight;
+    if (matrix && !kernel.narrows) logits += kernel.inner * kernel.columns;
+  }
+  return logits;
+}
+
+/// Placeholder gradients of a stage: one of each shape of weights, in the precision of activations.
+/// That of a head, whose product keeps its precision, is there while the head runs backward, when
+/// its softmax in fp32 is gone.
+double placeholder_bytes(const Layout& layout, const std::vector<LayerIndex>& layers) {
+  std::set<std::pair<double, double>> shapes;
+  double bytes = 0, of_head = 0;
+  for (const LayerIndex number : layers) {
+    for (const Kernel& kernel : layout.model.layers[index(number)].work.kernels) {
+      if (kernel.pass != Pass::backward_weight || kernel.kind != KernelKind::matrix) continue;
+      const double own = kernel.rows * kernel.columns * layout.shape.activation_size;
+      if (!kernel.narrows) {
+        of_head = std::max(of_head, own - float_bytes * kernel.inner * kernel.columns);
+      } else if (shapes.emplace(kernel.rows, kernel.columns).second) {
+        bytes += own;
+      }
+    }
+  }
+  return bytes + of_head;
+}
+
+}  // namespace
+
+StackConstants stack_of(const Layout& layout) {
+  const auto& machine = layout.hardware.spec.machine;
+  return machine ? machine->device.stack : StackConstants{};
+}
+
+double kept_size(const Layout& layout, double size) {
+  if (!stack_of(layout).keeps_narrow) return size;
+  const HardwareSpec& spec = layout.hardware.spec;
+  const Recipe* recipe = narrowing_on(spec.machine->device, spec.precision);
+  return recipe != nullptr ? recipe->number_bytes : size;
+}
+
+void free_logits(const Layout& layout, ModelGraph& model) {
+  if (!stack_of(layout).leaves_placeholders) return;
+  const double size = layout.shape.activation_size;
+  for (Layer& layer : model.layers) {
+    const double logits = logits_of(layer);
+    // A head that keeps fewer bytes has no softmax in fp32; a recomputed one restores both.
+    const double both = logits * (size + float_bytes);
+    if (logits > 0 && layer.stash_bytes >= both) {
+      layer.stash_bytes -= logits * size;
+      layer.freed_by_input_bytes = std::max(0.0, layer.freed_by_input_bytes - logits * size);
+    } else if (logits > 0 && layer.recomputed_bytes >= both) {
+      layer.recomputed_bytes -= logits * size;
+    }
+  }
+}
+
+bool leaves_placeholders(const Layout& layout) {
+  const bool trains =
+      layout.schedule.has(Pass::backward) || layout.schedule.has(Pass::backward_weight);
+  return trains && stack_of(layout).leaves_placeholders;
+}
+
+std::vector<double> placeholders_of(const Layout& layout) {
+  std::vector<double> all;
+  if (!leaves_placeholders(layout)) return all;
+  for (const std::vector<LayerIndex>& layers : layout.partition.stages) {
+    all.push_back(placeholder_bytes(layout, layers));
+  }
+  return all;
+}
+
+}  // namespace penstock
