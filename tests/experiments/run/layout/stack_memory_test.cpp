@@ -1,0 +1,52 @@
+#include "experiments/run/layout/stack_memory.hpp"
+
+#include <doctest/doctest.h>
+
+#include "experiments/run/layout/layout.hpp"
+
+namespace penstock::testing {
+namespace {
+
+Layout layout_of(std::vector<std::string> settings) {
+  const char* const text = R"({
+    "model": { "layers": [ { "parts": [ {"kind": "mlp", "hidden": 1024, "intermediate": 4096} ],
+                             "repeat": 2 },
+                           { "kind": "head", "hidden": 1024, "vocab": 32000, "even": false } ],
+               "sequence": 512, "microbatch": 1 },
+    "hardware": { "name": "dgx-b200", "stack": "megatron-bridge" },
+    "parallel": { "pipeline": 1 },
+    "schedule": { "name": "1f1b", "microbatches": 1 } })";
+  return settle(parse_scenario(text, "s.json", settings));
+}
+
+double kept(std::vector<std::string> settings) { return layout_of(settings).shape.kept_size; }
+
+}  // namespace
+
+TEST_CASE("a stack that keeps what it cast keeps the size of the recipe") {
+  CHECK(kept({}) == 2);
+  CHECK(kept({"/model/dtype=fp8"}) == 1);
+  CHECK(kept({"/model/dtype=fp8-block"}) == 1 + 4.0 / 128);
+  CHECK(kept({"/model/dtype=mxfp8"}) == 1 + 1.0 / 32);
+  CHECK(kept({"/model/dtype=nvfp4"}) == 0.5 + 1.0 / 16);
+}
+
+TEST_CASE("nothing is narrow on a device without narrow units, nor where the stack keeps it wide") {
+  CHECK(kept({"/hardware/name=dgx-a100", "/model/dtype=fp8"}) == 2);
+  CHECK(kept({"/hardware/stack=fsdp-compiled", "/model/dtype=fp8"}) == 2);
+  CHECK(kept({"/hardware/stack=none", "/model/dtype=fp8"}) == 2);
+}
+
+TEST_CASE("a stack leaves one placeholder gradient of each shape of weights, and frees logits") {
+  const Layout layout = layout_of({});
+  // Two products of each layer of an mlp; that of the head is smaller than its softmax in fp32 of
+  // 512 tokens was.
+  const double shapes = 2 * 1024.0 * 4096 * 2, head = 1024.0 * 32000 * 2 - 512.0 * 32000 * 4;
+  CHECK(placeholders_of(layout) == std::vector<double>{shapes + head});
+  const Layout without = layout_of({"/hardware/stack=none"});
+  CHECK(placeholders_of(without).empty());
+  const double freed = 512.0 * 32000 * 2;
+  CHECK(layout.model.layers.back().stash_bytes == without.model.layers.back().stash_bytes - freed);
+}
+
+}  // namespace penstock::testing
