@@ -15,7 +15,8 @@ constexpr std::array<ServedKind, 1> kinds{
 /// Values that have copies for several members.
 bool applies_to(const CollectiveCall& call) { return call.copies > 1; }
 
-/// Places that get a copy on average, without the sender's, when each copy falls on any of them alike.
+/// Places that get a copy on average, without the sender's, when each copy falls on any of them
+/// alike.
 double others_reached(double places, double copies) {
   if (places <= 1) return 0;
   return (places - 1) * (1 - portable_exp(copies * portable_log(1 - 1 / places)));
