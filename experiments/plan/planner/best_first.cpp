@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <thread>
+#include <unordered_map>
 #include <utility>
 
 #include "experiments/input/long_work/parallel.hpp"
@@ -12,6 +13,12 @@ namespace {
 
 /// Items that are worked on at a time, however many threads there are.
 constexpr std::size_t batch = 32;
+
+/// The front is first searched for layouts that need so much less memory than the known ones.
+constexpr double rough_front = 1.1;
+
+/// Families that are searched among the layouts that may fit.
+constexpr std::size_t most_tight = 3;
 
 }  // namespace
 
@@ -37,27 +44,103 @@ std::uint32_t BestFirst::kept_of(const Item& item) const {
 }
 
 void BestFirst::start() {
-  all_ = frames_.all(options_.jobs);
-  for (std::uint32_t number = 0; number < all_.size(); ++number) {
-    if (all_[number].refusal != nullptr) {
-      refuse(all_[number].refusal, layouts_in(all_[number]));
-      continue;
-    }
-    queue_.push({.bound_us = all_[number].bound_us,
-                 .number = std::uint64_t{number} << 24U,
-                 .frame = number});
+  const std::vector<DegreesBounds> bounds = frames_.price_degrees(options_.jobs);
+  for (std::uint32_t degrees = 0; degrees < bounds.size(); ++degrees) {
+    queue_.push({.bound_us = bounds[degrees].bound_us,
+                 .number = std::uint64_t{degrees} << 40U,
+                 .degrees = degrees,
+                 .holds = Holds::degrees,
+                 .least_bytes = bounds[degrees].least_bytes});
   }
 }
 
-double BestFirst::threshold() const {
-  const bool open = options_.simulates_all || best_us_.size() < options_.best;
-  return open ? std::numeric_limits<double>::infinity() : best_us_[options_.best - 1];
+/// The frames of some degrees, unless these alone need more memory than there is.
+void BestFirst::judge_frames(const Item& item, Outcome& outcome) {
+  outcome.frames = frames_.of_degrees(item.degrees);
+  if (may_fit(item.least_bytes)) return;
+  std::erase_if(outcome.frames, [&](const LayoutFrame& frame) {
+    if (frame.refusal == nullptr) outcome.without_memory += layouts_in(frame);
+    return frame.refusal == nullptr;
+  });
+  outcome.least_bytes = item.least_bytes;
+}
+
+void BestFirst::take_frames(const Item& item, std::vector<LayoutFrame> frames) {
+  for (LayoutFrame& frame : frames) {
+    const auto number = static_cast<std::uint32_t>(all_.size());
+    all_.push_back(frame);
+    if (frame.refusal != nullptr) {
+      refuse(frame.refusal, layouts_in(frame));
+      continue;
+    }
+    const auto place = static_cast<std::uint64_t>(&frame - frames.data());
+    queue_.push({.bound_us = std::max(item.bound_us, frame.bound_us),
+                 .number = item.number + (place << 24U),
+                 .degrees = item.degrees,
+                 .frame = number,
+                 .least_bytes = std::max(item.least_bytes, frame.least_bytes)});
+  }
+}
+
+/// Whether a layout that needs these bytes may leave the memory free that is asked for.
+bool BestFirst::leaves_room(double bytes) const {
+  const auto& capacity = base_.settled.memory.capacity_bytes;
+  return !capacity || bytes <= (1 - options_.headroom) * static_cast<double>(*capacity);
+}
+
+/// Those that an item may have layouts of.
+std::vector<LayoutFamily> BestFirst::families_of(const Item& item) const {
+  const LayoutFrame& frame = all_[item.frame];
+  LayoutFamily family{.degrees = degrees_of(space_.degrees[frame.degrees])};
+  std::vector<LayoutFamily> families;
+  const auto add = [&](std::uint32_t order) {
+    family.schedule = space_.orders[order].rule->name;
+    for (const std::uint32_t zero : space_.zeros) {
+      if (item.holds == Holds::layout && zero != item.zero) continue;
+      family.sharded = runs_sharded(zero);
+      if (families.empty() || families.back() != family) families.push_back(family);
+    }
+  };
+  if (item.holds != Holds::frame) {
+    add(item.order);
+  } else {
+    for (const std::uint32_t order : frames_.groups()[frame.group].orders) add(order);
+  }
+  return families;
+}
+
+/// Whether an item may have the best of a family that will be listed, or of one that is faster than
+/// all that fit with headroom.
+bool BestFirst::may_be_among_best(const Item& item) const {
+  const bool fits = leaves_room(item.least_bytes);
+  const double fastest_us = fitting_.at(1);
+  const double listed_us =
+      fits ? fitting_.at(options_.best) : std::min(fastest_us, tight_.at(most_tight));
+  if (item.bound_us > listed_us) return false;
+  if (item.holds == Holds::degrees) return true;
+  const auto families = families_of(item);
+  return std::any_of(families.begin(), families.end(), [&](const LayoutFamily& family) {
+    if (fits && item.bound_us <= fitting_.of(family)) return true;
+    return item.bound_us < fastest_us && item.bound_us <= tight_.of(family);
+  });
+}
+
+bool BestFirst::may_be_on_front(const Item& item, Aim aim) const {
+  const double bytes = item.least_bytes * (aim == Aim::rough_front ? rough_front : 1);
+  return options_.front && leaves_room(item.least_bytes) && !front_.covers(item.bound_us, bytes);
+}
+
+bool BestFirst::is_wanted(const Item& item) const {
+  if (options_.simulates_all) return true;
+  return aim_ == Aim::best ? may_be_among_best(item) : may_be_on_front(item, aim_);
 }
 
 /// A plan has one layout at least, if any fits. The time is that of the processor, so that other
 /// programs do not change what is found.
 bool BestFirst::has_time() const {
-  if (!options_.most_seconds || plan_.fitting.empty()) return true;
+  if (options_.asked_to_end && options_.asked_to_end()) return false;
+  if (fitting_.at(1) == std::numeric_limits<double>::infinity()) return true;
+  if (!options_.most_seconds) return true;
   const double seconds = static_cast<double>(std::clock() - begin_) / CLOCKS_PER_SEC;
   const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
   return seconds < *options_.most_seconds * static_cast<double>(std::min(cores, options_.jobs));
@@ -65,11 +148,26 @@ bool BestFirst::has_time() const {
 
 std::vector<BestFirst::Item> BestFirst::next_items() {
   std::vector<Item> items;
-  while (items.size() < batch && !queue_.empty() && queue_.top().bound_us <= threshold()) {
-    items.push_back(queue_.top());
+  while (items.size() < batch && !queue_.empty()) {
+    if (is_wanted(queue_.top())) {
+      items.push_back(queue_.top());
+    } else if (may_be_on_front(queue_.top(), Aim::front)) {
+      later_.push(queue_.top());
+    }
     queue_.pop();
   }
-  return items;
+  if (!items.empty() || aim_ == Aim::front) return items;
+  aim_ = aim_ == Aim::best ? Aim::rough_front : Aim::front;
+  std::swap(queue_, later_);
+  return next_items();
+}
+
+void BestFirst::report() const {
+  if (!options_.on_progress) return;
+  PlanProgress progress{.simulated = plan_.simulated};
+  if (fitting_.at(1) < std::numeric_limits<double>::infinity()) progress.best_us = fitting_.at(1);
+  if (!queue_.empty()) progress.bound_us = queue_.top().bound_us;
+  options_.on_progress(progress);
 }
 
 LayoutChoice BestFirst::choice_of(const Item& item) const {
@@ -127,9 +225,9 @@ bool BestFirst::waits(Item& item, const OrderHolding& holding, Outcome& outcome)
     return true;
   }
   double least_us = plain ? eviction_us(placement, *item.prices, holding) : 0;
-  if (plain && item.zero != 3) {  // passes of ZeRO-3 may share gathers
-    least_us =
-        std::max(least_us, walked_us(holding.walk, placement, item.prices->times, shape_of(item)));
+  if (plain) {  // passes of ZeRO-3 may share gathers
+    const auto& times = item.zero == 3 ? item.prices->shared_times : item.prices->times;
+    least_us = std::max(least_us, walked_us(holding.walk, placement, times, shape_of(item)));
   }
   least_us *= bound_rounding;
   if (least_us <= item.bound_us) return false;
@@ -165,12 +263,15 @@ void BestFirst::simulate(const Item& item, Outcome& outcome) {
   }
   outcome.judged = JudgedLayout{choice, item.bound_us, item.least_bytes, trial, item.number};
   check_bounds(*outcome.judged);
-  if (!trial.fits()) save_memory(item, outcome.items);
+  if (!has_headroom(trial)) save_memory(item, outcome.items);
 }
 
 BestFirst::Outcome BestFirst::work(const Item& item) {
   Outcome outcome;
   switch (item.holds) {
+    case Holds::degrees:
+      judge_frames(item, outcome);
+      break;
     case Holds::frame:
       weigh_orders(item, outcome);
       break;
@@ -195,13 +296,15 @@ void BestFirst::refuse(const std::string& why, std::uint64_t layouts) {
 }
 
 void BestFirst::take(const Item& item, Outcome outcome) {
+  take_frames(item, std::move(outcome.frames));
   for (Item& one : outcome.items) queue_.push(std::move(one));
   if (outcome.refused > 0) refuse(outcome.refusal, outcome.refused);
   plan_.without_memory += outcome.without_memory;
   if (outcome.without_memory > 0 &&
       (!plan_.least || outcome.least_bytes < plan_.least->least_bytes)) {
-    const LayoutChoice choice =
-        item.holds != Holds::layout ? frames_.choice(all_[item.frame]) : choice_of(item);
+    const LayoutChoice choice = item.holds == Holds::degrees  ? space_.degrees[item.degrees]
+                                : item.holds != Holds::layout ? frames_.choice(all_[item.frame])
+                                                              : choice_of(item);
     plan_.least = TooLarge{choice, outcome.least_bytes};
   }
   if (!outcome.judged) return;
@@ -213,27 +316,43 @@ void BestFirst::take(const Item& item, Outcome outcome) {
   keep(std::move(*outcome.judged));
 }
 
-/// Equal layouts are kept once, by the first name of the space.
 void BestFirst::keep(JudgedLayout judged) {
-  const auto [first, last] = known_.equal_range(judged.trial.timeline_hash);
-  const auto known = std::find_if(
-      first, last, [&](const auto& one) { return are_equal(plan_.fitting[one.second], judged); });
-  if (known != last) {
-    ++plan_.repeated;
-    JudgedLayout& same = plan_.fitting[known->second];
-    if (judged.number < same.number) same = std::move(judged);
-    return;
+  const double us = to_us(judged.trial.makespan);
+  const bool fits = has_headroom(judged.trial);
+  (fits ? fitting_ : tight_).add(family_of(judged.choice), us);
+  if (fits) front_.add(us, judged.trial.peak_bytes);
+  (fits ? plan_.fitting : plan_.tight).push_back(std::move(judged));
+}
+
+/// Leaves the first name of layouts of a family that are equal.
+void BestFirst::name_once(std::vector<JudgedLayout>& layouts) {
+  std::stable_sort(layouts.begin(), layouts.end(), is_better);
+  std::unordered_multimap<std::uint64_t, const JudgedLayout*> known;
+  std::vector<JudgedLayout> different;
+  different.reserve(layouts.size());
+  for (JudgedLayout& one : layouts) {
+    const auto [first, last] = known.equal_range(one.trial.timeline_hash);
+    if (std::any_of(first, last, [&](const auto& other) {
+          return are_equal(*other.second, one) &&
+                 family_of(other.second->choice) == family_of(one.choice);
+        })) {
+      ++plan_.repeated;
+      continue;
+    }
+    different.push_back(std::move(one));
+    known.emplace(different.back().trial.timeline_hash, &different.back());
   }
-  known_.emplace(judged.trial.timeline_hash, plan_.fitting.size());
-  if (judged.trial.fits()) {
-    const double us = to_us(judged.trial.makespan);
-    best_us_.insert(std::upper_bound(best_us_.begin(), best_us_.end(), us), us);
-  }
-  plan_.fitting.push_back(std::move(judged));
+  layouts = std::move(different);
+}
+
+/// Whether a layout fits and leaves the memory free that is asked for.
+bool BestFirst::has_headroom(const Trial& trial) const {
+  return trial.fits() && leaves_room(static_cast<double>(trial.peak_bytes));
 }
 
 void BestFirst::finish() {
-  std::stable_sort(plan_.fitting.begin(), plan_.fitting.end(), is_better);
+  name_once(plan_.fitting);
+  name_once(plan_.tight);
   std::stable_sort(plan_.too_large.begin(), plan_.too_large.end(),
                    [](const JudgedLayout& a, const JudgedLayout& b) {
                      return std::tie(a.trial.peak_bytes, a.number) <
@@ -241,10 +360,10 @@ void BestFirst::finish() {
                    });
   std::stable_sort(plan_.refused.begin(), plan_.refused.end(),
                    [](const Exclusion& a, const Exclusion& b) { return a.layouts > b.layouts; });
-  if (!queue_.empty()) {
-    plan_.slower_bound_us = queue_.top().bound_us;
-    plan_.stopped = plan_.slower_bound_us <= threshold();
-  }
+  while (!queue_.empty() && !is_wanted(queue_.top())) queue_.pop();
+  if (!queue_.empty()) plan_.slower_bound_us = queue_.top().bound_us;
+  plan_.stopped = aim_ == Aim::best && !queue_.empty();
+  plan_.whole_front = options_.front && aim_ == Aim::front && queue_.empty();
   std::uint64_t others = plan_.without_memory + plan_.simulated;
   for (const Exclusion& one : plan_.refused) others += one.layouts;
   plan_.slower = plan_.legal > others ? plan_.legal - others : 0;
@@ -262,12 +381,16 @@ LayoutPlan BestFirst::run() {
     in_parallel(
         items.size(), [&](std::size_t i) { outcomes[i] = work(items[i]); }, {}, options_.jobs);
     for (std::size_t i = 0; i < items.size(); ++i) take(items[i], std::move(outcomes[i]));
-    if (options_.on_progress) options_.on_progress("layouts", plan_.simulated, queue_.size());
+    report();
   }
   finish();
-  const bool sharded = !plan_.fitting.empty() && runs_sharded(plan_.fitting.front().choice.zero);
+  const bool sharded = plan_.best() != nullptr && runs_sharded(plan_.best()->choice.zero);
   const auto& confidence = (sharded ? base_.sharded : base_.settled.hardware).confidence;
   if (confidence) plan_.spread = confidence->spread;
+  if (const auto& machine = base_.settled.hardware.spec.machine) {
+    plan_.device = machine->device.name;
+    plan_.stacks = {machine->device.stack.name, base_.sharded.spec.machine->device.stack.name};
+  }
   return std::move(plan_);
 }
 

@@ -7,17 +7,18 @@
 #include <queue>
 #include <string>
 #include <tuple>
-#include <unordered_map>
 #include <vector>
 
 #include "experiments/plan/planner/bounds/frames.hpp"
 #include "experiments/plan/planner/bounds/holdings.hpp"
 #include "experiments/plan/planner/bounds/stage_prices.hpp"
+#include "experiments/plan/planner/known_layouts.hpp"
 #include "experiments/plan/planner/planner.hpp"
 
 namespace penstock {
 
-/// Judges the layouts of a space in the order of their bounds.
+/// Judges the layouts of a space in the order of their bounds: first those that may be among the
+/// best, then those that may be on the front.
 class BestFirst {
  public:
   /// All must outlive it.
@@ -37,13 +38,17 @@ class BestFirst {
     std::vector<One> all;
     std::string refusal;
   };
-  /// What an item has: all orders of a frame, one order of it at all ZeRO levels, or one layout.
-  enum class Holds : std::uint8_t { frame, order, layout };
+  /// What an item has: all frames of some degrees, all orders of a frame, one order of it at all
+  /// ZeRO levels, or one layout.
+  enum class Holds : std::uint8_t { degrees, frame, order, layout };
+  /// What is searched for: the best, the front to a tenth of its memory, the whole front.
+  enum class Aim : std::uint8_t { best, rough_front, front };
   /// Work to do.
   struct Item {
     double bound_us = 0;
     std::uint64_t number = 0;  // in the order of the space: breaks ties
-    std::uint32_t frame = 0;
+    std::uint32_t degrees = 0;
+    std::uint32_t frame = 0;  // unless it holds degrees
     Holds holds = Holds::frame;
     std::uint32_t order = 0;
     std::uint32_t zero = 0;
@@ -62,6 +67,7 @@ class BestFirst {
   /// What an item came to.
   struct Outcome {
     std::vector<Item> items;
+    std::vector<LayoutFrame> frames;
     std::optional<JudgedLayout> judged;
     std::uint64_t without_memory = 0;
     std::uint64_t refused = 0;
@@ -71,14 +77,22 @@ class BestFirst {
 
   void start();
   std::vector<Item> next_items();
-  double threshold() const;
+  std::vector<LayoutFamily> families_of(const Item& item) const;
+  bool leaves_room(double bytes) const;
+  bool has_headroom(const Trial& trial) const;
+  bool may_be_among_best(const Item& item) const;
+  bool may_be_on_front(const Item& item, Aim aim) const;
+  bool is_wanted(const Item& item) const;
   bool has_time() const;
+  void report() const;
   Outcome work(const Item& item);
+  void judge_frames(const Item& item, Outcome& outcome);
   void weigh_orders(const Item& item, Outcome& outcome);
-  void weigh_order(Item one, const std::vector<StagePrices>& prices, Outcome& outcome);
+  void weigh_order(Item one, const std::vector<LayoutFrames::LayerPrices>& stacks,
+                   Outcome& outcome);
   void take_apart(const Item& item, Outcome& outcome);
-  FramePrices::One priced(const Layout& plain, const Item& item, std::uint8_t link,
-                          std::uint32_t zero, const HardwareModel& hardware) const;
+  FramePrices::One priced(Layout& layout, const Item& item, std::uint8_t link, std::uint32_t zero,
+                          const HardwareModel& hardware) const;
   void price_levels(const Item& item, const std::vector<std::uint32_t>& levels,
                     FramePrices& prices);
   void price_nothing(const Item& item, const std::vector<std::uint32_t>& levels,
@@ -93,10 +107,12 @@ class BestFirst {
   void save_memory(const Item& item, std::vector<Item>& items) const;
   LayoutChoice choice_of(const Item& item) const;
   void take(const Item& item, Outcome outcome);
+  void take_frames(const Item& item, std::vector<LayoutFrame> frames);
   void refuse(const std::string& why, std::uint64_t layouts);
   std::uint64_t layouts_in(const LayoutFrame& frame) const;
   std::uint64_t layouts_in(const LayoutFrame& frame, std::uint32_t order) const;
   bool is_small(const LayoutFrame& frame, const OrderChoice& order) const;
+  void name_once(std::vector<JudgedLayout>& layouts);
   void finish();
   bool may_fit(double bytes) const;
   bool may_fit(const LayoutFrame& frame, std::uint32_t zero) const;
@@ -107,12 +123,15 @@ class BestFirst {
   const LayoutSpace& space_;
   const PlannerOptions& options_;
   LayoutFrames frames_;
-  std::vector<LayoutFrame> all_;
+  std::vector<LayoutFrame> all_;  // of the degrees that had their turn
   Holdings holdings_;
   std::priority_queue<Item, std::vector<Item>, Later> queue_;
+  std::priority_queue<Item, std::vector<Item>, Later> later_;  // for the next aims
+  Aim aim_ = Aim::best;
   std::clock_t begin_ = std::clock();
-  std::vector<double> best_us_;  // of different layouts that fit, ascending
-  std::unordered_multimap<std::uint64_t, std::size_t> known_;  // layouts that fit or may fit
+  FamilyTimes fitting_;
+  FamilyTimes tight_;
+  PlanFront front_;  // of layouts that fit
   LayoutPlan plan_;
 };
 

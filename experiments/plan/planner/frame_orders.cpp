@@ -22,15 +22,32 @@ bool shares_gathers(const OrderChoice& order, std::uint32_t zero) {
 /// Leaves what a codec of all layouts does not make smaller: how small it makes the rest is known
 /// once the order is.
 void leave_uncoded(StagePrices& prices) {
-  for (StageBounds& stage : prices.times) {
-    stage.send_forward = stage.send_backward = 0;
-    stage.occupies_forward = stage.occupies_backward = 0;
+  for (auto* times : {&prices.times, &prices.shared_times}) {
+    for (StageBounds& stage : *times) {
+      stage.send_forward = stage.send_backward = 0;
+      stage.occupies_forward = stage.occupies_backward = 0;
+    }
   }
   for (auto* list : {&prices.kept_bytes, &prices.input_bytes, &prices.pending_bytes,
                      &prices.recomputed_bytes, &prices.evict_us}) {
     std::fill(list->begin(), list->end(), 0.0);
   }
   prices.least_bytes = *std::max_element(prices.held_bytes.begin(), prices.held_bytes.end());
+}
+
+/// What the fullest rank needs at least, at the ZeRO level that needs the least.
+double fullest(const Placement& placement, const LayoutFrames::LayerPrices& stack,
+               const OrderHolding& holding) {
+  const std::vector<double> passing = passing_bytes_of(placement, stack.prices, holding);
+  double least = std::numeric_limits<double>::infinity();
+  for (const std::vector<double>& held : stack.held_bytes) {
+    double most = 0;
+    for (std::size_t rank = 0; rank < held.size(); ++rank) {
+      most = std::max(most, held[rank] + passing[rank]);
+    }
+    least = std::min(least, most);
+  }
+  return least;
 }
 
 }  // namespace
@@ -60,62 +77,62 @@ bool BestFirst::is_small(const LayoutFrame& frame, const OrderChoice& order) con
   const LayoutChoice& degrees = space_.degrees[frame.degrees];
   const std::uint64_t cells = std::uint64_t{degrees.pipeline} * order.chunks * order.slices *
                               std::uint64_t{degrees.microbatches};
-  return frame.bound_by == BoundBy::even_cut && cells <= most_weighed_cells;
+  return frame.has_cut() && cells <= most_weighed_cells;
 }
 
 /// Each order of a frame, with a bound from its layers.
 void BestFirst::weigh_orders(const Item& item, Outcome& outcome) {
   const LayoutFrame& frame = all_[item.frame];
-  std::vector<StagePrices> prices;  // by ZeRO level of the space
+  std::vector<LayoutFrames::LayerPrices> prices;
   const auto shared = std::make_shared<FramePrices>();
   for (const std::uint32_t number : frames_.groups()[frame.group].orders) {
     if (layouts_in(frame, number) == 0) continue;
     Item one{.bound_us = item.bound_us,
              .number = item.number + number * space_.zeros.size() * space_.links.size() * 16,
+             .degrees = item.degrees,
              .frame = item.frame,
              .holds = Holds::order,
              .order = number,
+             .least_bytes = item.least_bytes,
              .of_frame = shared};
     if (!is_small(frame, space_.orders[number])) {
       outcome.items.push_back(std::move(one));
       continue;
     }
-    for (const std::uint32_t zero : space_.zeros) {
-      if (prices.size() < space_.zeros.size()) prices.push_back(frames_.layer_prices(frame, zero));
-    }
+    if (prices.empty()) prices = frames_.layer_prices(frame);
     weigh_order(std::move(one), prices, outcome);
   }
 }
 
 /// An order is left out if it fits at no ZeRO level, whatever codecs and offloading save. Its bound
 /// is that of the levels that fit.
-void BestFirst::weigh_order(Item one, const std::vector<StagePrices>& prices, Outcome& outcome) {
+void BestFirst::weigh_order(Item one, const std::vector<LayoutFrames::LayerPrices>& stacks,
+                            Outcome& outcome) {
   const LayoutFrame& frame = all_[one.frame];
   const LayoutChoice& degrees = space_.degrees[frame.degrees];
-  const OrderChoice& order = space_.orders[one.order];
   const Placement& placement = *frames_.placement(frame.group, degrees.pipeline);
-  const auto holding = holdings_.of(order, placement, degrees.microbatches, kept_of(one));
+  const auto holding =
+      holdings_.of(space_.orders[one.order], placement, degrees.microbatches, kept_of(one));
   const bool saves = !space_.stashes.empty() || !space_.offloads.empty();
   if (!holding->refusal.empty()) {
     outcome.items.push_back(std::move(one));
     return;
   }
   double least_us = std::numeric_limits<double>::infinity();
-  one.least_bytes = least_us;
-  for (std::size_t i = 0; i < space_.zeros.size(); ++i) {
-    one.zero = space_.zeros[i];
-    if (!takes_zero(degrees, order, one.zero)) continue;
-    const double bytes =
-        encodes() ? 0 : bound_rounding * least_bytes_of(placement, prices[i], *holding);
-    one.least_bytes = std::min(one.least_bytes, bytes);
+  double least_bytes = least_us;
+  for (const LayoutFrames::LayerPrices& stack : stacks) {
+    const double bytes = encodes() ? 0 : bound_rounding * fullest(placement, stack, *holding);
+    least_bytes = std::min(least_bytes, bytes);
     if (!may_fit(bytes) && !saves) continue;
+    one.zero = stack.levels.front();
     least_us =
-        std::min(least_us, walked_us(holding->walk, placement, prices[i].times, shape_of(one)));
+        std::min(least_us, walked_us(holding->walk, placement, stack.prices.times, shape_of(one)));
   }
-  if (!may_fit(one.least_bytes) && !saves) {
+  one.least_bytes = encodes() ? one.least_bytes : std::max(one.least_bytes, least_bytes);
+  if (!may_fit(least_bytes) && !saves) {
     outcome.without_memory += layouts_in(frame, one.order);
     outcome.least_bytes =
-        outcome.least_bytes > 0 ? std::min(outcome.least_bytes, one.least_bytes) : one.least_bytes;
+        outcome.least_bytes > 0 ? std::min(outcome.least_bytes, least_bytes) : least_bytes;
     return;
   }
   one.bound_us = std::max(one.bound_us, bound_rounding * least_us);
@@ -137,6 +154,7 @@ void BestFirst::add_layout(const Item& item, const FramePrices::One& one, Outcom
   }
   Item layout{.bound_us = item.bound_us,
               .number = item.number + (one.zero * space_.links.size() + one.link) * 16,
+              .degrees = item.degrees,
               .frame = item.frame,
               .holds = Holds::layout,
               .order = item.order,
@@ -144,20 +162,21 @@ void BestFirst::add_layout(const Item& item, const FramePrices::One& one, Outcom
               .link = one.link,
               .least_bytes = std::max(item.least_bytes, one.prices->least_bytes),
               .prices = one.prices};
-  if (!one.prices->times.empty() && !shares_gathers(order, one.zero)) {
-    const double bound = step_bound_us(*frames_.placement(frame.group, degrees.pipeline),
-                                       one.prices->times, shape_of(layout));
+  if (!one.prices->times.empty()) {
+    const auto& times =
+        shares_gathers(order, one.zero) ? one.prices->shared_times : one.prices->times;
+    const double bound =
+        step_bound_us(*frames_.placement(frame.group, degrees.pipeline), times, shape_of(layout));
     layout.bound_us = std::max(layout.bound_us, bound_rounding * bound);
   }
   outcome.items.push_back(std::move(layout));
 }
 
 /// Prices one ZeRO level and link codec of a frame.
-BestFirst::FramePrices::One BestFirst::priced(const Layout& laid, const Item& item,
-                                              std::uint8_t link, std::uint32_t zero,
+BestFirst::FramePrices::One BestFirst::priced(Layout& layout, const Item& item, std::uint8_t link,
+                                              std::uint32_t zero,
                                               const HardwareModel& hardware) const {
   const LayoutFrame& frame = all_[item.frame];
-  Layout layout = laid;
   layout.memory.zero = zero;
   auto prices = std::make_shared<StagePrices>(stage_prices(
       base_, layout, *frames_.groups()[frame.group].like, *frames_.times(frame, zero), hardware));
@@ -170,22 +189,22 @@ void BestFirst::price_levels(const Item& item, const std::vector<std::uint32_t>&
                              FramePrices& prices) {
   const LayoutFrame& frame = all_[item.frame];
   const OrderGroup& group = frames_.groups()[frame.group];
-  LayoutChoice choice = frames_.choice(frame);
-  choice.zero = levels.front();
-  Layout plain =
-      placed_layout(base_, with_shape(base_, choice, group.like->slices), group.like->splits,
-                    *frames_.placement(frame.group, choice.pipeline));
+  const LayoutChoice choice = frames_.choice(frame);
+  Layout plain = placed_layout(base_, frames_.shaped(frame, levels.front()), group.like->splits,
+                               *frames_.placement(frame.group, choice.pipeline));
   const auto hardware = hardware_of(plain);
-  cut_layout(base_, choice.partition, *frames_.times(frame, choice.zero), *hardware, plain);
+  cut_layout(base_, choice.partition, *frames_.times(frame, levels.front()), *hardware, plain);
   for (std::uint8_t link = 0; link < space_.links.size(); ++link) {
     if (space_.links[link] && choice.pipeline == 1) continue;
-    Layout layout = plain;
+    Layout encoded;
     if (space_.links[link]) {
-      layout.codec.link = *space_.links[link];
-      layout = with_codecs(std::move(layout));
+      encoded = plain;
+      encoded.codec.link = *space_.links[link];
+      encoded = with_codecs(std::move(encoded));
     }
     for (const std::uint32_t zero : levels) {
-      prices.all.push_back(priced(layout, item, link, zero, *hardware));
+      prices.all.push_back(
+          priced(space_.links[link] ? encoded : plain, item, link, zero, *hardware));
     }
   }
 }
@@ -207,7 +226,7 @@ void BestFirst::price_nothing(const Item& item, const std::vector<std::uint32_t>
 /// Prices the ZeRO levels and link codecs of a frame. Each stack has times and a cut of its own.
 void BestFirst::price_frame(const Item& item, FramePrices& prices) {
   const LayoutFrame& frame = all_[item.frame];
-  const bool priced = frame.bound_by == BoundBy::even_cut || frame.bound_by == BoundBy::priced_cut;
+  const bool priced = frame.has_cut();
   for (const bool sharded : {false, true}) {
     std::vector<std::uint32_t> levels, others;
     for (const std::uint32_t zero : space_.zeros) {

@@ -1,8 +1,8 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
-#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "experiments/plan/planner/planner.hpp"
@@ -10,34 +10,43 @@
 
 namespace penstock {
 
-/// Which layouts of a list, sorted by time, no earlier one of it beats in memory: their Pareto
-/// front in time and memory.
-std::vector<bool> pareto_front(const std::vector<JudgedLayout>& layouts);
+/// A row of the list: the best layout of a family, others of it that take at most 1 % longer, and
+/// the best of other families that are equal to it.
+struct ListedFamily {
+  const JudgedLayout* best = nullptr;
+  std::vector<const JudgedLayout*> near;
+};
 
-/// How far step times are known: to a share of them if that is given, else to the interval that
-/// `run` reports, or to 3 % where the spread of the prices is not known.
-StepInterval known_to(const LayoutPlan& plan, std::optional<double> share);
+/// The best `most` families of layouts that are sorted by time; equal ones share a row.
+std::vector<ListedFamily> listed_families(const std::vector<JudgedLayout>& layouts,
+                                          std::size_t most);
 
-/// How many of the simulated layouts cannot be told from the fastest: their intervals overlap.
-std::size_t ties_of(const LayoutPlan& plan, const StepInterval& known);
+/// Those of layouts sorted by time that no earlier one beats in memory.
+std::vector<const JudgedLayout*> front_of(const std::vector<JudgedLayout>& layouts);
+
+/// How far step times are known: as `run` reports, or to 3 % where the spread of the prices is not
+/// known.
+StepInterval known_to(const LayoutPlan& plan);
+
+/// How probable it is that a layout of a plan is faster than another.
+double faster_with(const LayoutPlan& plan, const JudgedLayout& one, const JudgedLayout& other);
+
+/// "13.95 s", and how much longer it takes than another.
+std::string step_text(const JudgedLayout& layout);
+double slower_than(const JudgedLayout& layout, const JudgedLayout& other);
 
 /// How many layouts were judged how.
 std::string counts_text(const LayoutPlan& plan);
 /// Where nothing fits: the layout that needs the least memory; empty if none was judged.
 std::string closest_text(const LayoutPlan& plan);
+/// Why a plan has no layout that fits.
+std::string none_text(const LayoutPlan& plan);
+/// How many layouts each rule excludes.
+std::string rules_text(const LayoutPlan& plan);
 
-/// A plan as text: the best layouts with their front, ties, and how many layouts were judged how.
-/// With `rules`, how many layouts each rule excludes.
-std::string plan_text(const LayoutPlan& plan, std::size_t best, const StepInterval& known,
-                      bool rules);
-nlohmann::ordered_json plan_json(const LayoutPlan& plan, std::size_t best,
-                                 const StepInterval& known);
-
-/// Why the best layout of a restricted plan loses to the best of all.
-std::string why_text(const LayoutPlan& all, const LayoutPlan& restricted, const std::string& what);
-
-/// How the best layout moves when the hardware changes.
-std::string change_text(const LayoutPlan& before, const LayoutPlan& after,
-                        const std::string& change);
+/// A plan as text: the best layout of each of the best families, those that are tight in memory,
+/// the front, and how many layouts were judged how.
+std::string plan_text(const LayoutPlan& plan, std::size_t best);
+nlohmann::ordered_json plan_json(const LayoutPlan& plan, std::size_t best);
 
 }  // namespace penstock

@@ -150,11 +150,6 @@ class EqualLayers final : public HardwareModel {
   mutable std::vector<Known> known_;
 };
 
-auto degrees_of(const LayoutChoice& choice) {
-  return std::tie(choice.tensor, choice.pipeline, choice.data, choice.context, choice.expert,
-                  choice.expert_tensor, choice.microbatch);
-}
-
 }  // namespace
 
 Trial try_layout(const Scenario& scenario, const Catalogue& catalogue,
@@ -172,13 +167,17 @@ Trial try_layout(const Scenario& scenario, const Catalogue& catalogue,
   }
 }
 
+const JudgedLayout* LayoutPlan::best() const {
+  if (!fitting.empty()) return &fitting.front();
+  return tight.empty() ? nullptr : &tight.front();
+}
+
 bool lacks_memory(const LayoutPlan& plan) {
   const std::uint64_t refused = plan.refused.empty() ? 0 : plan.refused.front().layouts;
   return !plan.too_large.empty() || plan.without_memory > refused;
 }
 
 bool is_better(const JudgedLayout& one, const JudgedLayout& other) {
-  if (one.trial.fits() != other.trial.fits()) return one.trial.fits();
   return std::tie(one.trial.makespan, one.trial.peak_bytes, one.number) <
          std::tie(other.trial.makespan, other.trial.peak_bytes, other.number);
 }
@@ -187,6 +186,7 @@ bool are_equal(const JudgedLayout& one, const JudgedLayout& other) {
   return one.trial.timeline_hash == other.trial.timeline_hash &&
          one.trial.makespan == other.trial.makespan &&
          one.trial.peak_bytes == other.trial.peak_bytes && one.trial.word == other.trial.word &&
+         one.choice.microbatch == other.choice.microbatch &&
          degrees_of(one.choice) == degrees_of(other.choice);
 }
 

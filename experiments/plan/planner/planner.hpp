@@ -1,6 +1,8 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -8,7 +10,6 @@
 #include <vector>
 
 #include "experiments/input/catalogue/catalogue.hpp"
-#include "experiments/input/long_work/progress.hpp"
 #include "experiments/input/scenario/scenario.hpp"
 #include "experiments/plan/planner/space/layout_space.hpp"
 #include "experiments/plan/planner/space/training_task.hpp"
@@ -41,15 +42,25 @@ struct Trial {
 Trial try_layout(const Scenario& scenario, const Catalogue& catalogue,
                  std::shared_ptr<Clusters> clusters);
 
+/// How far a search has come.
+struct PlanProgress {
+  std::uint64_t simulated = 0;
+  std::optional<double> best_us;  // of the layouts that fit
+  double bound_us = 0;            // of the layouts to come
+};
+
 struct PlannerOptions {
   SpaceOptions space;
-  std::size_t best = 10;        // layouts to find
+  std::size_t best = 10;        // families to find
+  double headroom = 0.08;       // share of the capacity that layouts of the list leave free
+  bool front = true;            // finds the whole front too
   std::size_t jobs = SIZE_MAX;  // threads at most
   bool simulates_all = false;   // bounds exclude nothing
   // The search ends after this time of every core, once a layout that fits is known. Without a
   // limit the result depends on nothing but the request.
   std::optional<double> most_seconds = {};
-  OnProgress on_progress;
+  std::function<bool()> asked_to_end = {};  // ends it likewise; may be empty
+  std::function<void(const PlanProgress&)> on_progress = {};
 };
 
 /// A simulated layout.
@@ -70,11 +81,13 @@ struct TooLarge {
 /// All legal layouts of a task, judged.
 struct LayoutPlan {
   TrainingTask task;
-  std::optional<double> spread;  // relative standard deviation of step times, where it is known
-  // Simulated, each once: those that fit before those that may fit; fastest first, equal ones with
-  // less memory first.
-  std::vector<JudgedLayout> fitting;
-  std::vector<JudgedLayout> too_large;  // simulated, least memory first
+  std::optional<double> spread;       // relative standard deviation of step times, if known
+  std::array<std::string, 2> stacks;  // with whole gradients, and with sharded ones; may be empty
+  std::string device;                 // of the machine; empty without one
+  // Simulated, each once; fastest first, equal ones with less memory first.
+  std::vector<JudgedLayout> fitting;    // with headroom
+  std::vector<JudgedLayout> tight;      // that may fit, or fit without headroom
+  std::vector<JudgedLayout> too_large;  // least memory first
   std::optional<TooLarge> least;        // of those excluded by their memory without simulation
 
   std::vector<Exclusion> excluded;   // by rules about degrees and options
@@ -83,16 +96,20 @@ struct LayoutPlan {
   std::uint64_t legal = 0;           // layouts that no rule about degrees and options excludes
   std::uint64_t without_memory = 0;  // of them: the weights alone, or with one activation, are more
                                      // than the memory
-  std::uint64_t slower = 0;          // their bound is above the time of the last one listed
+  std::uint64_t slower = 0;          // by their bounds neither among the best nor on the front
   std::uint64_t simulated = 0;
   std::uint64_t repeated = 0;  // of them: equal to one that is kept, under another name
-  bool stopped = false;        // by the time limit: `slower` then counts layouts that may be faster
+  bool stopped = false;        // early: `slower` then counts layouts that may be faster
+  bool whole_front = false;    // no other layout is on the front
   double slower_bound_us = std::numeric_limits<double>::infinity();  // the lowest bound of those
+
+  /// The first of those that fit, else of those that may; nullptr for none.
+  const JudgedLayout* best() const;
 };
 
 /// Whether layouts are too large for memory, and no rule refuses more of them.
 bool lacks_memory(const LayoutPlan& plan);
-/// Whether a layout is listed before another.
+/// Whether a layout of a list is before another.
 bool is_better(const JudgedLayout& one, const JudgedLayout& other);
 /// Whether two layouts of the same degrees do the same at the same times in the same memory.
 bool are_equal(const JudgedLayout& one, const JudgedLayout& other);
@@ -100,9 +117,10 @@ bool are_equal(const JudgedLayout& one, const JudgedLayout& other);
 /// which may then have left out better layouts.
 void check_bounds(const JudgedLayout& layout);
 
-/// Finds the fastest layouts of a task that fit: bounds for all of them, then simulation in the
-/// order of the bounds until the next bound is above the time of the last layout wanted. The result
-/// does not depend on `jobs`. Throws InputError for what scenarios refuse.
+/// Finds the fastest layout of each of the best families that fit, those that may fit and are
+/// faster than all of these, and the front of time and memory: bounds for all layouts, then
+/// simulation in the order of the bounds of those that may be one of them. The result does not
+/// depend on `jobs`. Throws InputError for what scenarios refuse.
 LayoutPlan plan_layouts(const TrainingTask& task, const Catalogue& catalogue,
                         const PlannerOptions& options);
 

@@ -82,10 +82,16 @@ Starter find_starter(const TrainingRequest& request, const OnProgress& on_progre
   const TrainingTask task = read_training_task(request, catalogue);
   Starter starter;
   starter.plan = plan_layouts(
-      task, catalogue, {.best = 1, .most_seconds = starter_seconds, .on_progress = on_progress});
+      task, catalogue,
+      {.best = 1,
+       .front = false,
+       .most_seconds = starter_seconds,
+       .on_progress = [&](const PlanProgress& now) {
+         if (on_progress) on_progress("layouts", now.simulated, 0);
+       }});
   const LayoutPlan& plan = starter.plan;
-  if (!plan.fitting.empty()) {
-    starter.text = layout_document(task, plan.fitting.front().choice);
+  if (const JudgedLayout* best = plan.best()) {
+    starter.text = layout_document(task, best->choice);
   } else if (!lacks_memory(plan)) {
     refuse(plan);
   }
@@ -98,7 +104,7 @@ std::vector<std::string> summary_of(const Starter& starter) {
     return {"nothing written: no layout fits in memory", closest_text(plan),
             "try more devices, or devices with more memory"};
   }
-  const JudgedLayout& fastest = plan.fitting.front();
+  const JudgedLayout& fastest = *plan.best();
   std::vector<std::string> lines{counts_text(plan), fastest_text(fastest.trial, fastest.choice)};
   if (plan.stopped) {
     const double left = 1 - plan.slower_bound_us / to_us(fastest.trial.makespan);

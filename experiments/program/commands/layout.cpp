@@ -6,6 +6,9 @@
 #include "experiments/input/catalogue/catalogue.hpp"
 #include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/files/table.hpp"
+#include "experiments/input/long_work/interruption.hpp"
+#include "experiments/input/long_work/progress.hpp"
+#include "experiments/plan/planner/plan_answers.hpp"
 #include "experiments/plan/planner/plan_report.hpp"
 #include "experiments/plan/planner/planner.hpp"
 #include "experiments/plan/planner/space/layout_choice.hpp"
@@ -14,6 +17,7 @@
 #include "experiments/show/pictures/picture.hpp"
 #include "experiments/show/pictures/plots/front_plot.hpp"
 #include "schedules/partitioners/registry.hpp"
+#include "sim/base/limits.hpp"
 #include "sim/base/named.hpp"
 
 namespace penstock::layout_file {
@@ -27,9 +31,10 @@ void write_layouts(const LayoutPlan& plan, std::size_t best, const std::string& 
   outputs.make_folder(folder);
   TrainingTask task = plan.task;
   task.model = path_seen_from(folder, task.model);
-  for (std::size_t i = 0; i < std::min(best, plan.fitting.size()); ++i) {
+  const auto rows = listed_families(plan.fitting.empty() ? plan.tight : plan.fitting, best);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
     const auto path = std::filesystem::path(folder) / fmt::format("layout_{}.json", i + 1);
-    outputs.write(path.string(), layout_document(task, plan.fitting[i].choice));
+    outputs.write(path.string(), layout_document(task, rows[i].best->choice));
   }
 }
 
@@ -38,32 +43,44 @@ std::string draw_plan(PictureFormat format, const LayoutPlan& plan) {
   FrontPlot plot{.title = fmt::format("Layouts of {} on {} of {}",
                                       std::filesystem::path(plan.task.model).filename().string(),
                                       counted(plan.task.devices, "device"), plan.task.hardware)};
-  const std::vector<bool> front = pareto_front(plan.fitting);
-  for (std::size_t i = 0; i < plan.fitting.size(); ++i) {
-    const Trial& trial = plan.fitting[i].trial;
-    plot.points.push_back({to_us(trial.makespan) * 1e-6,
-                           static_cast<double>(trial.peak_bytes) / 1073741824.0, front[i]});
+  const auto front = front_of(plan.fitting);
+  for (const JudgedLayout& one : plan.fitting) {
+    plot.points.push_back({to_us(one.trial.makespan) * 1e-6,
+                           static_cast<double>(one.trial.peak_bytes) / 1073741824.0,
+                           std::ranges::find(front, &one) != front.end()});
+  }
+  if (plan.best() != nullptr && plan.best()->trial.capacity_bytes) {
+    plot.capacity = static_cast<double>(*plan.best()->trial.capacity_bytes) / 1073741824.0;
   }
   return draw_front_plot(format, plot);
 }
 
 constexpr const char* all_rules = "rules";
+constexpr const char* all_stacks = "stacks";
 
 struct Options : Arguments {
   TrainingFlags training{{line}, line.required("MODEL", "a model's file")};
   Heading layouts = line.group("Layouts");
   Texts only = line.list("--only", "only layouts with these values", "/POINTER=VALUE,…");
   Texts settings = line.settings("change every scenario");
-  Text partitions = line.option("--partitions", "partitioners to try, default even", "NAMES");
+  Text partitions =
+      line.option("--partitions", "partitioners to try, default even,balanced", "NAMES");
+  Text headroom = line.option(
+      "--headroom", "share of the memory that a layout must leave free, default 0.08", "SHARE");
   Flag lossy = line.flag("--lossy", "codecs too: 8 bits for links and kept activations");
   Flag offload = line.flag("--offload", "offloading to host memory too, where memory is short");
   Heading answers = line.group("Answers");
-  Number best = line.number("--best", "layouts to list, default 10");
-  Texts whys = line.list(
-      "--why", "rules: what excluded the others; /POINTER=VALUE,…: why that lost", "WHAT");
+  Number best = line.number("--best", "families of layouts to list, default 10");
+  Text budget = line.option("--budget", "seconds to search on each core, default 30", "SECONDS");
+  Texts whys = line.list("--why",
+                         "rules: what excluded the others; stacks: the best on each; "
+                         "/POINTER=VALUE,…: why that lost",
+                         "WHAT");
+  Text machines =
+      line.option("--compare-hardware", "the best layout on these machines too", "NAMES");
+  Text counts =
+      line.option("--compare-devices", "the best layout on so many devices too", "NUMBERS");
   Texts changes = line.list("--change", "how the best layout moves", "/POINTER=VALUE,…");
-  Text uncertainty =
-      line.option("--uncertainty", "of step times, for ties; default: as run reports", "SHARE");
   Flag json = line.json("print the layouts as JSON");
   Text folder = line.option("-o,--output", "write a scenario for each into a folder", "FOLDER");
   const Existing& replaced = line.replaces();
@@ -72,12 +89,23 @@ struct Options : Arguments {
   Text png = line.option("--png", "draw it as PNG", "FILE");
 };
 
-std::optional<double> share_of(const std::string& text) {
-  if (text.empty()) return std::nullopt;
+/// A number of an option, or its default.
+double number_of(const char* option, const std::string& text, double least, double most,
+                 double usual) {
+  if (text.empty()) return usual;
   const auto value = plain_number(text);
-  if (value && *value >= 0 && *value < 1) return value;
-  throw UsageError(
-      fmt::format("--uncertainty {}: it must be from 0 to below 1, such as 0.03", text));
+  if (value && *value >= least && *value <= most) return *value;
+  throw UsageError(fmt::format("{} {}: it must be from {} to {}", option, text, least, most));
+}
+
+/// Words separated by commas.
+std::vector<std::string> words_of(const std::string& text) {
+  std::vector<std::string> words;
+  const std::string list = text + ",";
+  for (std::string_view rest = list; !text.empty() && !rest.empty();) {
+    words.emplace_back(trimmed(take_until(rest, ',')));
+  }
+  return words;
 }
 
 TrainingRequest request_of(const Options& options) {
@@ -92,12 +120,9 @@ TrainingRequest request_of(const Options& options) {
   return request;
 }
 
-/// Names of partitioners, separated by commas.
 std::vector<std::string> partitions_of(const std::string& names) {
-  std::vector<std::string> partitions;
-  const std::string list = names + ",";
-  for (std::string_view rest = list; !rest.empty();) {
-    const auto& name = partitions.emplace_back(trimmed(take_until(rest, ',')));
+  const std::vector<std::string> partitions = words_of(names);
+  for (const std::string& name : partitions) {
     if (find_named(partitioner_entries(), name) != nullptr) continue;
     throw UsageError(fmt::format("--partitions {}: {}", names,
                                  unknown_text(fmt::format("partitioner \"{}\"", name), name,
@@ -106,13 +131,32 @@ std::vector<std::string> partitions_of(const std::string& names) {
   return partitions;
 }
 
-PlannerOptions planner_options(const Options& options, ProgressBar& progress) {
+/// "best 13.95 s, at least 13.70 s".
+std::string progress_text(const PlanProgress& now) {
+  std::string text = counted(now.simulated, "simulated layout");
+  if (now.best_us) {
+    text += fmt::format(", best {:.4g} s, the others at least {:.4g} s", *now.best_us * 1e-6,
+                        now.bound_us * 1e-6);
+  }
+  return text;
+}
+
+PlannerOptions planner_options(const Options& options, ProgressBar& progress,
+                               const InterruptRequest& interrupt) {
   PlannerOptions planner{.space = {.only = Restrictions(options.only),
                                    .lossy = options.lossy,
                                    .offloads = options.offload},
                          .best = options.best ? within("--best", options.best, 10'000) : 10,
+                         .headroom = number_of("--headroom", options.headroom, 0, 0.9, 0.08),
                          .jobs = options.jobs ? within("--jobs", options.jobs, 1024) : SIZE_MAX,
-                         .on_progress = progress.callback()};
+                         .most_seconds = number_of("--budget", options.budget, 0.1, 1e6, 30),
+                         .asked_to_end = [&] { return interrupt.asked(); }};
+  if (const auto show = progress.text_callback()) {
+    planner.on_progress = [show](const PlanProgress& now) {
+      const double share = now.best_us ? std::min(1.0, now.bound_us / *now.best_us) : 0;
+      show(share, progress_text(now));
+    };
+  }
   if (!options.partitions.empty()) planner.space.partitions = partitions_of(options.partitions);
   return planner;
 }
@@ -128,32 +172,104 @@ std::vector<TrainingTask> changed_tasks(const Options& options, const Catalogue&
   return tasks;
 }
 
-/// Of each --why but for rules; the same.
+/// Of each --why with a pointer; the same.
 std::vector<Restrictions> asked_whys(const Options& options) {
   std::vector<Restrictions> whys;
   for (const std::string& why : options.whys) {
-    if (why == all_rules) continue;
+    if (why == all_rules || why == all_stacks) continue;
     if (!why.starts_with('/')) {
-      throw UsageError(fmt::format("--why {}: expected {} or /POINTER=VALUES", why, all_rules));
+      throw UsageError(
+          fmt::format("--why {}: expected {}, {} or /POINTER=VALUES", why, all_rules, all_stacks));
     }
     whys.push_back(Restrictions({why}, "--why"));
   }
   return whys;
 }
 
+/// Tasks on the other machines and numbers of devices that are compared; the same.
+std::vector<TrainingTask> compared_tasks(const Options& options, const Catalogue& catalogue) {
+  std::vector<std::string> machines = words_of(options.machines);
+  if (std::ranges::find(machines, options.training.hardware) == machines.end()) {
+    machines.insert(machines.begin(), options.training.hardware);
+  }
+  std::vector<std::uint32_t> counts{*options.training.devices};
+  for (const std::string& count : words_of(options.counts)) {
+    counts.push_back(
+        static_cast<std::uint32_t>(number_of("--compare-devices", count, 1, Limits::ranks, 1)));
+  }
+  std::vector<TrainingTask> tasks;
+  for (const std::string& machine : machines) {
+    for (const std::uint32_t count : counts) {
+      TrainingRequest request = request_of(options);
+      request.hardware = machine;
+      request.devices = count;
+      tasks.push_back(read_training_task(request, catalogue));
+    }
+  }
+  return tasks;
+}
+
+/// The plan of a question about the best layout alone.
+LayoutPlan best_of(const TrainingTask& task, const Catalogue& catalogue, PlannerOptions planner) {
+  planner.best = 1;
+  planner.front = false;
+  return plan_layouts(task, catalogue, planner);
+}
+
+std::string why_answer(const LayoutPlan& plan, const Catalogue& catalogue,
+                       const PlannerOptions& planner, const Restrictions& why) {
+  PlannerOptions restricted = planner;
+  restricted.space.only = planner.space.only.with(why);
+  TrainingTask roomy = plan.task;
+  roomy.changes.push_back("/memory/capacity_bytes=1e15");
+  return why_text(plan, best_of(plan.task, catalogue, restricted),
+                  best_of(roomy, catalogue, restricted), catalogue, why.text());
+}
+
+std::string stacks_answer(const LayoutPlan& plan, const Catalogue& catalogue,
+                          const PlannerOptions& planner) {
+  std::vector<LayoutPlan> plans;
+  for (const std::string& stack : stacks_listing(plan, catalogue)) {
+    TrainingTask task = plan.task;
+    task.changes.push_back("/hardware/stack=" + stack);
+    plans.push_back(best_of(task, catalogue, planner));
+  }
+  return stacks_text(plan, plans);
+}
+
+/// The best layouts of the compared tasks, those with whole gradients and those with sharded ones
+/// apart, since they run on different stacks.
+std::vector<std::vector<LayoutPlan>> comparisons(const std::vector<TrainingTask>& tasks,
+                                                 const Catalogue& catalogue,
+                                                 const PlannerOptions& planner) {
+  std::vector<std::vector<LayoutPlan>> all;
+  for (const bool sharded : {false, true}) {
+    PlannerOptions one_stack = planner;
+    Restrictions levels({sharded ? "/memory/zero=2,3" : "/memory/zero=0,1"});
+    if (planner.space.only.values_of("/memory/zero") == nullptr) {
+      one_stack.space.only = planner.space.only.with(levels);
+    } else if (sharded) {
+      break;
+    }
+    std::vector<LayoutPlan>& plans = all.emplace_back();
+    for (const TrainingTask& task : tasks) plans.push_back(best_of(task, catalogue, one_stack));
+  }
+  return all;
+}
+
+bool asks(const Options& options, const char* what) {
+  return std::ranges::find(options.whys, what) != options.whys.end();
+}
+
 /// What was asked besides the plan, as text.
 std::string answers(const Options& options, const Catalogue& catalogue, const LayoutPlan& plan,
                     const std::vector<Restrictions>& whys, const std::vector<TrainingTask>& changed,
                     const PlannerOptions& planner) {
-  std::string text;
-  for (const Restrictions& why : whys) {
-    PlannerOptions restricted = planner;
-    restricted.best = 1;
-    restricted.space.only = planner.space.only.with(why);
-    text += why_text(plan, plan_layouts(plan.task, catalogue, restricted), why.text());
-  }
+  std::string text = asks(options, all_rules) ? rules_text(plan) : "";
+  if (asks(options, all_stacks)) text += stacks_answer(plan, catalogue, planner);
+  for (const Restrictions& why : whys) text += why_answer(plan, catalogue, planner, why);
   for (std::size_t i = 0; i < changed.size(); ++i) {
-    text += change_text(plan, plan_layouts(changed[i], catalogue, planner), options.changes[i]);
+    text += change_text(plan, best_of(changed[i], catalogue, planner), options.changes[i]);
   }
   return text;
 }
@@ -166,28 +282,52 @@ void write_outputs(const Options& options, const LayoutPlan& plan, std::size_t b
   outputs.publish();
 }
 
+/// What the command line asks, read so that a mistake shows before anything is simulated.
+struct Questions {
+  TrainingTask task;
+  std::vector<Restrictions> whys;
+  std::vector<TrainingTask> changed, compared;
+};
+
+Questions questions_of(const Options& options, const Catalogue& catalogue) {
+  Questions questions{.task = read_training_task(request_of(options), catalogue),
+                      .whys = asked_whys(options),
+                      .changed = changed_tasks(options, catalogue)};
+  if (!options.machines.empty() || !options.counts.empty()) {
+    questions.compared = compared_tasks(options, catalogue);
+  }
+  return questions;
+}
+
 int plan_and_report(const Options& options) {
   check_outputs({options.svg, options.png}, {options.training.model}, options.replaced);
   read_file(options.training.model);  // errors of the file itself come before those of layouts
   refuse_axes("--set", options.settings);
   refuse_axes("--change", options.changes);
-  const std::optional<double> uncertainty = share_of(options.uncertainty);
   const Catalogue catalogue = read_catalogue();
   ProgressBar progress;
-  const PlannerOptions planner = planner_options(options, progress);
-  const TrainingTask task = read_training_task(request_of(options), catalogue);
-  const std::vector<Restrictions> whys = asked_whys(options);
-  const std::vector<TrainingTask> changed = changed_tasks(options, catalogue);
-  const LayoutPlan plan = plan_layouts(task, catalogue, planner);
-  const std::string more = answers(options, catalogue, plan, whys, changed, planner);
+  const InterruptRequest interrupt;
+  const PlannerOptions planner = planner_options(options, progress, interrupt);
+  const Questions asked = questions_of(options, catalogue);
+  const LayoutPlan plan = plan_layouts(asked.task, catalogue, planner);
+  std::string more;
+  if (!options.json) {
+    more = answers(options, catalogue, plan, asked.whys, asked.changed, planner);
+  }
+  std::vector<std::vector<LayoutPlan>> compared;
+  if (!asked.compared.empty()) compared = comparisons(asked.compared, catalogue, planner);
   progress.erase();
-  const bool rules = std::ranges::find(options.whys, all_rules) != options.whys.end();
-  const StepInterval known = known_to(plan, uncertainty);
-  show(options.json ? printed(plan_json(plan, planner.best, known))
-                    : plan_text(plan, planner.best, known, rules));
-  if (!options.json) show(more);
+  if (options.json) {
+    ordered_json json = plan_json(plan, planner.best);
+    for (const auto& plans : compared) json["compared"].push_back(machines_json(plans));
+    show(printed(json));
+  } else {
+    show(plan_text(plan, planner.best) + more);
+    for (const auto& plans : compared) show(machines_text(plans));
+  }
   write_outputs(options, plan, planner.best);
-  return plan.fitting.empty() ? ExitCode::finding : ExitCode::done;
+  if (interrupt.asked()) return ExitCode::interrupted;
+  return plan.best() == nullptr ? ExitCode::finding : ExitCode::done;
 }
 
 }  // namespace

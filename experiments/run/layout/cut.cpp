@@ -27,39 +27,27 @@ void check_stages(const Scenario& scenario, const Placement& placement, std::siz
   }
 }
 
-/// The link between the first two ranks, as one bandwidth and latency. Between others it may
-/// differ; the simulation of the result has them all.
-void add_link(const HardwareModel& hardware, CutProblem& problem) {
-  constexpr double bytes = 64 * 1024 * 1024;
-  if (problem.ranks < 2) return;
-  const TransferTime time = hardware.transfer(bytes, Rank{0}, Rank{1});
-  problem.latency_s = time.latency_us / 1e6;
-  if (time.occupies_us > 0) problem.bandwidth_bytes_per_s = bytes / time.occupies_us * 1e6;
-}
-
 CutTransfers transfers_of(const CutProblem& problem) {
   const bool known = problem.bandwidth_bytes_per_s.has_value();
   return problem.settings.transfers.value_or(known ? CutTransfers::overlap : CutTransfers::none);
 }
 
-/// Adds what the layout knows beside the layers.
-void add_layout(const Layout& layout, std::uint32_t stages, CutProblem& problem) {
-  problem.stages = stages;
-  problem.ranks = layout.placement.ranks();
-  problem.chunks = std::max(1U, stages / problem.ranks);
-  problem.microbatches = layout.microbatches * layout.slices;
-  const BytesPerParameter& kept = layout.memory.kept;
+/// Adds what is known beside the layers.
+void add_sizes(const CutSizes& sizes, const DeviceMemory& memory, CutProblem& problem) {
+  problem.stages = sizes.stages;
+  problem.ranks = sizes.ranks;
+  problem.chunks = std::max(1U, sizes.stages / sizes.ranks);
+  problem.microbatches = sizes.microbatches;
+  problem.latency_s = sizes.latency_s;
+  problem.bandwidth_bytes_per_s = sizes.bandwidth_bytes_per_s;
+  const BytesPerParameter& kept = memory.kept;
   if (kept.parameter > 0) {
     problem.state_factor = 1 + kept.gradient / kept.parameter + kept.optimizer_factor();
   }
-  if (const auto most = layout.memory.usable_bytes()) {
-    const double usable = static_cast<double>(*most) - layout.memory.context_bytes;
+  if (const auto most = memory.usable_bytes()) {
+    const double usable = static_cast<double>(*most) - memory.context_bytes;
     problem.memory_bytes = std::max(0.0, usable) / problem.chunks;
   }
-  // Under a policy the schedule lists actions in no order.
-  if (layout.policy != nullptr) return;
-  problem.schedule = &layout.schedule;
-  problem.placement = &layout.placement;
 }
 
 /// Times of layers; what is recomputed comes before the backward.
@@ -99,24 +87,14 @@ Partition cut_by_name(const PartitionSection& section, const Layout& layout, std
     times = times_of(*hardware, layout.recompute);
   }
   ModelToCut model = model_to_cut(layout.model, times);
-  add_layout(layout, stages, model.problem);
-  model.problem.settings = section.settings;
-  // The placement of the order decides which rank runs a stage.
-  model.problem.settings.keep_order = true;
-  model.problem.settings.contiguous = true;
-  if (entry->needs_costs) add_link(*hardware, model.problem);
-  model.problem.transfers = transfers_of(model.problem);
-  Cut cut = cut_of(*entry, model.problem);
-  if (!cut.finding.empty()) {
-    // The run reports what does not fit, rank by rank.
-    model.problem.memory_bytes.reset();
-    model.problem.settings.memories.clear();
-    cut = cut_of(*entry, model.problem);
+  // Under a policy the schedule lists actions in no order.
+  if (layout.policy == nullptr) {
+    model.problem.schedule = &layout.schedule;
+    model.problem.placement = &layout.placement;
   }
-  if (cut.stages.size() == stages) return partition_of(cut, model);
-  throw InputError("/partition/name",
-                   fmt::format("{} makes {} here, but the schedule has {}", entry->name,
-                               counted(cut.stages.size(), "stage"), stages));
+  CutSizes sizes{stages, layout.placement.ranks(), layout.microbatches * layout.slices};
+  if (entry->needs_costs) add_link(*hardware, sizes);
+  return cut_by(*entry, section.settings, sizes, layout.memory, std::move(model));
 }
 
 Partition cut_into(const Scenario& scenario, const Layout& layout, std::uint32_t stages,
@@ -213,6 +191,36 @@ Partition cut_model(const Scenario& scenario, const Layout& layout, const Hardwa
   Partition partition = cut_into(scenario, layout, stages, hardware);
   partition.ranks = scenario.partition.ranks;
   return partition;
+}
+
+void add_link(const HardwareModel& hardware, CutSizes& sizes) {
+  constexpr double bytes = 64 * 1024 * 1024;
+  if (sizes.ranks < 2) return;
+  const TransferTime time = hardware.transfer(bytes, Rank{0}, Rank{1});
+  sizes.latency_s = time.latency_us / 1e6;
+  if (time.occupies_us > 0) sizes.bandwidth_bytes_per_s = bytes / time.occupies_us * 1e6;
+}
+
+Partition cut_by(const PartitionerEntry& entry, const CutSettings& settings, const CutSizes& sizes,
+                 const DeviceMemory& memory, ModelToCut model) {
+  CutProblem& problem = model.problem;
+  add_sizes(sizes, memory, problem);
+  problem.settings = settings;
+  // The placement of the order decides which rank runs a stage.
+  problem.settings.keep_order = true;
+  problem.settings.contiguous = true;
+  problem.transfers = transfers_of(problem);
+  Cut cut = cut_of(entry, problem);
+  if (!cut.finding.empty()) {
+    // The run reports what does not fit, rank by rank.
+    problem.memory_bytes.reset();
+    problem.settings.memories.clear();
+    cut = cut_of(entry, problem);
+  }
+  if (cut.stages.size() == sizes.stages) return partition_of(cut, model);
+  throw InputError("/partition/name",
+                   fmt::format("{} makes {} here, but the schedule has {}", entry.name,
+                               counted(cut.stages.size(), "stage"), sizes.stages));
 }
 
 ModelToCut model_to_cut(const ModelGraph& model, const PassTimes& times,

@@ -6,8 +6,10 @@
 #include <vector>
 
 #include "experiments/input/scenario/scenario.hpp"
+#include "experiments/run/layout/device_memory.hpp"
 #include "experiments/run/layout/layout.hpp"
 #include "schedules/partitioners/problem/cut_problem.hpp"
+#include "schedules/partitioners/registry.hpp"
 #include "sim/costs/hardware_model.hpp"
 #include "sim/model/model_graph.hpp"
 #include "sim/model/partition.hpp"
@@ -36,6 +38,24 @@ using PassTimes = std::function<std::optional<double>(const Layer& layer, Pass p
 ModelToCut model_to_cut(const ModelGraph& model, const PassTimes& times,
                         const std::vector<std::uint64_t>& numbers = {},
                         const std::vector<bool>& dropped = {});
+
+/// What a cut depends on besides its layers and the device.
+struct CutSizes {
+  std::uint32_t stages = 1;
+  std::uint32_t ranks = 1;
+  std::uint32_t microbatches = 1;  // cells of a stage
+  // Of the link between the first two ranks. Between others it may differ; the simulation of the
+  // result has them all.
+  double latency_s = 0;
+  std::optional<double> bandwidth_bytes_per_s = {};
+};
+
+/// The link between the first two ranks, as one bandwidth and latency.
+void add_link(const HardwareModel& hardware, CutSizes& sizes);
+
+/// Cuts a model by a partitioner for the memory of a device. Throws InputError for what it refuses.
+Partition cut_by(const PartitionerEntry& entry, const CutSettings& settings, const CutSizes& sizes,
+                 const DeviceMemory& memory, ModelToCut model);
 
 /// The partition of a cut.
 Partition partition_of(const Cut& cut, const ModelToCut& model);

@@ -121,18 +121,6 @@ std::uint32_t zero_level(const Layout& layout) {
   return shares_weights(layout) ? layout.memory.zero : 0;
 }
 
-/// The time of an update besides its memory traffic.
-double optimizer_us(const Layout& layout) {
-  const bool trains = layout.memory.kept.optimizer > 0;
-  return layout.overheads.optimizer_us.value_or(trains ? stack_of(layout).step_us : 0);
-}
-
-/// What many replicas cost, each of which the others wait for.
-double stretch_of(const Layout& layout) {
-  return 1 +
-         stack_of(layout).scale_loss * portable_log(double(layout.degrees.data)) / portable_log(2);
-}
-
 bool keeps_whole_gradients(const Layout& layout) {
   return keeps_whole_gradients(layout.memory, zero_level(layout), layout.placement.ranks(),
                                layout.microbatches);
@@ -303,6 +291,15 @@ bool overlaps_gathers(const Layout& layout) {
   return layout.degrees.overlaps_gathers.value_or(stack_of(layout).overlaps_gathers);
 }
 
+double optimizer_us(const Layout& layout) {
+  const bool trains = layout.memory.kept.optimizer > 0;
+  return layout.overheads.optimizer_us.value_or(trains ? stack_of(layout).step_us : 0);
+}
+
+double stretch_of(const StackConstants& stack, std::uint32_t data) {
+  return 1 + stack.scale_loss * portable_log(double(data)) / portable_log(2);
+}
+
 Extras extras_of(const Layout& layout) {
   Extras extras{recomputing_of(layout), {}, {}};
   if (layout.schedule.has(Pass::update)) {
@@ -329,7 +326,7 @@ Training training_of(const Layout& layout) {
           .received_share = layout.degrees.scatters ? 1.0 / layout.degrees.tensor : 1,
           .overlaps_sums = layout.degrees.overlaps_sums,
           .overlaps_gathers = overlaps_gathers(layout),
-          .stretch = stretch_of(layout),
+          .stretch = stretch_of(stack_of(layout), layout.degrees.data),
           .sums_exposed = stack_of(layout).sums_exposed,
           .gathers_exposed = stack_of(layout).gathers_exposed,
           .slows = {layout.conditions.compute_slowdown, layout.conditions.transfer_slowdown},

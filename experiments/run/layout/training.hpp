@@ -8,6 +8,7 @@
 #include "experiments/input/scenario/scenario.hpp"
 #include "experiments/run/layout/layout.hpp"
 #include "experiments/run/layout/stage_demand.hpp"
+#include "hardware_models/spec/machine.hpp"
 #include "sim/plan/extras.hpp"
 
 namespace penstock {
@@ -25,6 +26,12 @@ Extras extras_of(const Layout& layout);
 /// Whether new weights are gathered behind the first forwards of the next step: as stated, else as
 /// the stack of the device does.
 bool overlaps_gathers(const Layout& layout);
+
+/// What many replicas cost, each of which the others wait for: a factor of the time of layers.
+double stretch_of(const StackConstants& stack, std::uint32_t data);
+
+/// The time of an update besides its memory traffic.
+double optimizer_us(const Layout& layout);
 
 Training training_of(const Layout& layout);
 

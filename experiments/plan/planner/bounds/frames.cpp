@@ -3,10 +3,14 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <set>
 
 #include "experiments/input/long_work/parallel.hpp"
 #include "experiments/run/layout/cut.hpp"
+#include "experiments/run/layout/pipeline_ranks.hpp"
+#include "experiments/run/layout/stack_memory.hpp"
 #include "experiments/run/layout/training.hpp"
+#include "experiments/run/simulation.hpp"
 #include "schedules/partitioners/registry.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
@@ -58,7 +62,19 @@ std::vector<OrderGroup> order_groups(const LayoutSpace& space) {
 }
 
 LayoutFrames::LayoutFrames(const PlanBase& base, const LayoutSpace& space, const Restrictions& only)
-    : base_(base), space_(space), only_(only), groups_(order_groups(space)), shapes_(base, space) {
+    : base_(base),
+      space_(space),
+      only_(only),
+      groups_(order_groups(space)),
+      shapes_(base, space),
+      chain_(model_to_cut(whole_model(base, base.settled.model), {})),
+      links_(space.degrees.size()) {
+  for (const std::uint32_t zero : {0U, 3U}) {
+    const LayoutChoice any{
+        .data = base.task.devices, .microbatch = base.task.microbatch, .zero = zero};
+    const Layout layout = with_shape(base, any, 1);
+    stacks_.push_back({stack_of(layout), optimizer_us(layout)});
+  }
   const Layout unfitted =
       with_shape(base, {.data = base.task.devices, .microbatch = base.task.microbatch}, 1);
   shared_bytes_ = parameter_bytes(unfitted.model) - parameter_bytes(base.settled.model);
@@ -90,9 +106,19 @@ LayerShapeKey LayoutFrames::key(const LayoutFrame& frame, std::uint32_t zero) co
           runs_sharded(zero)};
 }
 
-const std::vector<LayerTimes>* LayoutFrames::times(const LayoutFrame& frame,
-                                                   std::uint32_t zero) const {
-  return shapes_.of(key(frame, zero), frame.recomputation);
+void LayoutFrames::find_layers(LayoutFrame& frame) const {
+  for (const std::uint32_t zero : space_.zeros) {
+    auto& layers = frame.layers[runs_sharded(zero) ? 1 : 0];
+    if (layers == nullptr) layers = shapes_.of(key(frame, zero), frame.recomputation);
+  }
+}
+
+Layout LayoutFrames::shaped(const LayoutFrame& frame, std::uint32_t zero) const {
+  LayoutChoice own = choice(frame);
+  own.zero = zero;
+  Layout layout = without_layers(base_, own, groups_[frame.group].like->slices);
+  layout.model = shapes_.model(key(frame, zero), frame.recomputation);
+  return layout;
 }
 
 OrderShape LayoutFrames::shape(const LayoutFrame& frame, const OrderChoice& order,
@@ -105,8 +131,72 @@ OrderShape LayoutFrames::shape(const LayoutFrame& frame, const OrderChoice& orde
           .early = base_.scenario.recompute.early};
 }
 
-const std::vector<std::uint32_t>& LayoutFrames::stages_of_layers(const Placement& placement) const {
-  return stage_of_layer_.at(static_cast<std::uint32_t>(placement.chains().front().size()));
+std::vector<std::uint32_t> LayoutFrames::stages_of_layers(const LayoutFrame& frame,
+                                                          const Placement& placement,
+                                                          std::uint32_t zero) const {
+  const auto stages = static_cast<std::uint32_t>(placement.chains().front().size());
+  if (frame.bound_by != BoundBy::priced_cut) return stage_of_layer_.at(stages);
+  if (base_.scenario.model.stages_given) {
+    std::vector<std::uint32_t> own(base_.reduced_layer.size());
+    std::iota(own.begin(), own.end(), 0U);
+    return own;
+  }
+  CutSizes sizes = links_[frame.degrees][runs_sharded(zero) ? 1 : 0];
+  sizes.stages = stages;
+  sizes.ranks = placement.ranks();
+  sizes.microbatches =
+      space_.degrees[frame.degrees].microbatches * groups_[frame.group].like->slices;
+  const PartitionerEntry* entry =
+      find_named(partitioner_entries(), space_.partitions[frame.partition]);
+  Partition partition{base_.scenario.partition.stages, {}};
+  if (partition.stages.empty()) {
+    partition = cut_by(*entry, base_.scenario.partition.settings, sizes, base_.settled.memory,
+                       chain_of(frame, zero));
+  }
+  std::vector<std::uint32_t> of_layer(base_.reduced_layer.size());
+  for (std::uint32_t stage = 0; stage < stages; ++stage) {
+    for (const LayerIndex layer : partition.stages[stage]) of_layer[index(layer)] = stage;
+  }
+  return of_layer;
+}
+
+/// The layers of a frame for its partitioner.
+ModelToCut LayoutFrames::chain_of(const LayoutFrame& frame, std::uint32_t zero) const {
+  const std::vector<LayerTimes>& all = *times(frame, zero);
+  const ModelGraph& model = shapes_.model(key(frame, zero), frame.recomputation);
+  const bool again = space_.recomputations[frame.recomputation].mode != "none";
+  ModelToCut chain = chain_;
+  for (std::size_t place = 0; place < chain.layers.size(); ++place) {
+    const std::uint32_t number = base_.reduced_layer[index(chain.layers[place].front())];
+    const auto us = [&](Pass pass) {
+      return all[number].us[static_cast<std::size_t>(pass)].value_or(0);
+    };
+    const double more = again ? us(Pass::recompute) : 0;
+    const Layer& layer = model.layers[number];
+    chain.problem.layers[place] = {.forward_s = us(Pass::forward) / 1e6,
+                                   .backward_s = (us(Pass::backward) + more) / 1e6,
+                                   .input_s = (us(Pass::backward_input) + more) / 1e6,
+                                   .weight_s = us(Pass::backward_weight) / 1e6,
+                                   .output_bytes = layer.activation_bytes,
+                                   .parameter_bytes = layer.parameter_bytes,
+                                   .stash_bytes = layer.stash_bytes,
+                                   .counted = layer.cut_evenly};
+  }
+  return chain;
+}
+
+/// The link between the first ranks of some degrees, on either stack.
+void LayoutFrames::find_link(std::uint32_t number) {
+  LayoutChoice choice = space_.degrees[number];
+  for (const std::uint32_t zero : {0U, 3U}) {
+    choice.zero = zero;
+    Layout layout = without_layers(base_, choice, 1);
+    layout.placement = Placement::loop(choice.pipeline, 1);
+    spread_ranks(base_.scenario, layout);
+    CutSizes& link = links_[number][runs_sharded(zero) ? 1 : 0];
+    link.ranks = choice.pipeline;
+    add_link(*hardware_of(layout), link);
+  }
 }
 
 void LayoutFrames::find_placements() {
@@ -146,8 +236,7 @@ void LayoutFrames::find_cuts() {
   }
 }
 
-/// The frames of each combination of degrees, not judged.
-std::vector<LayoutFrame> LayoutFrames::of_degrees(std::uint32_t number) const {
+std::vector<LayoutFrame> LayoutFrames::unjudged(std::uint32_t number) const {
   const LayoutChoice& degrees = space_.degrees[number];
   std::vector<LayoutFrame> frames;
   for (const bool sequence : sequence_choices(base_.task, degrees, only_)) {
@@ -173,24 +262,99 @@ std::vector<LayoutFrame> LayoutFrames::of_degrees(std::uint32_t number) const {
   return frames;
 }
 
-std::vector<LayoutFrame> LayoutFrames::all(std::size_t jobs) {
-  std::vector<std::vector<LayoutFrame>> by_degrees;
+std::vector<LayoutFrame> LayoutFrames::of_degrees(std::uint32_t degrees) {
+  std::vector<LayoutFrame> frames = unjudged(degrees);
+  const bool asks = std::any_of(frames.begin(), frames.end(), [](const LayoutFrame& frame) {
+    return frame.bound_by == BoundBy::priced_cut;
+  });
+  if (asks && space_.degrees[degrees].pipeline > 1) find_link(degrees);
+  for (LayoutFrame& frame : frames) {
+    find_layers(frame);
+    judge(frame);
+  }
+  return frames;
+}
+
+std::vector<DegreesBounds> LayoutFrames::price_degrees(std::size_t jobs) {
+  std::vector<std::vector<LayoutFrame>> different;  // frames that differ in their shape alone
   for (std::uint32_t number = 0; number < space_.degrees.size(); ++number) {
-    by_degrees.push_back(of_degrees(number));
-    for (const LayoutFrame& frame : by_degrees.back()) {
+    std::set<LayerShapeKey> known;
+    different.emplace_back();
+    for (const LayoutFrame& frame : unjudged(number)) {
+      if (!known.insert(key(frame, 0)).second) continue;
+      different.back().push_back(frame);
       for (const std::uint32_t zero : space_.zeros) shapes_.ask(key(frame, zero), choice(frame));
     }
   }
   shapes_.price(jobs);
-  in_parallel(
-      by_degrees.size(),
-      [&](std::size_t number) {
-        for (LayoutFrame& frame : by_degrees[number]) judge(frame);
-      },
-      {}, jobs);
-  std::vector<LayoutFrame> all;
-  for (std::vector<LayoutFrame>& some : by_degrees) all.insert(all.end(), some.begin(), some.end());
+  std::vector<DegreesBounds> all;
+  for (std::vector<LayoutFrame>& frames : different) {
+    for (LayoutFrame& frame : frames) find_layers(frame);
+    all.push_back(bounds_of(frames));
+  }
   return all;
+}
+
+/// Of the frame that takes least and of the one that needs least.
+DegreesBounds LayoutFrames::bounds_of(const std::vector<LayoutFrame>& frames) const {
+  constexpr double never = std::numeric_limits<double>::infinity();
+  DegreesBounds bounds{never, never};
+  for (const LayoutFrame& frame : frames) {
+    const bool known = frame.bound_by != BoundBy::nothing && times(frame, space_.zeros.back());
+    for (const std::uint32_t zero : space_.zeros) {
+      bounds.bound_us = std::min(bounds.bound_us, known ? work_us(frame, zero) : 0);
+    }
+    bounds.least_bytes = std::min(bounds.least_bytes, known ? mean_bytes(frame) : 0);
+  }
+  return bounds;
+}
+
+/// The equal part of each rank of the work of all layers, without recomputation.
+double LayoutFrames::work_us(const LayoutFrame& frame, std::uint32_t zero) const {
+  const std::vector<LayerTimes>* layers = times(frame, zero);
+  if (layers == nullptr) return 0;
+  const LayoutChoice& degrees = space_.degrees[frame.degrees];
+  double us = 0;
+  for (const std::uint32_t number : base_.reduced_layer) {
+    const auto& pass = (*layers)[number].us;
+    const double backward = pass[1].value_or(0);
+    us +=
+        pass[0].value_or(0) + std::min(backward, pass[2].value_or(backward) + pass[3].value_or(0));
+  }
+  const bool fused = base_.scenario.schedule.overlap == Overlap::fused;
+  const double cells = double(degrees.microbatches) * groups_[frame.group].like->slices;
+  return bound_rounding * (fused ? 0.5 : 1) * us * stretch_of_frame(frame, zero) * cells /
+         degrees.pipeline;
+}
+
+/// Parameters, gradients and optimizer state of the mean rank, at the level that needs the least.
+double LayoutFrames::mean_bytes(const LayoutFrame& frame) const {
+  const LayoutChoice& degrees = space_.degrees[frame.degrees];
+  LayerTimes whole, share;
+  for (const std::uint32_t number : base_.reduced_layer) {
+    const LayerTimes& layer = (*times(frame, space_.zeros.back()))[number];
+    whole.dense_bytes += layer.dense_bytes + layer.expert_bytes;
+    share.dense_bytes +=
+        layer.dense_bytes / (layer.copies * degrees.data) +
+        layer.expert_bytes * layer.expert_spread / (layer.expert_copies * degrees.data);
+  }
+  const DeviceMemory& memory = base_.settled.memory;
+  const double gradient = memory.kept.gradient > 0 ? memory.kept.gradient_factor() : 0;
+  const double optimizer = memory.kept.optimizer_factor();
+  double least = std::numeric_limits<double>::infinity();
+  for (const std::uint32_t zero : space_.zeros) {
+    const auto from = [&](std::uint32_t level) {
+      return zero >= level ? share.dense_bytes : whole.dense_bytes;
+    };
+    least = std::min(least, from(3) + from(2) * gradient + from(1) * optimizer);
+  }
+  const double shared = shared_bytes_ * (gradient + optimizer + 1);
+  return std::max(0.0, memory.context_bytes - shared + bound_rounding * least / degrees.pipeline);
+}
+
+double LayoutFrames::stretch_of_frame(const LayoutFrame& frame, std::uint32_t zero) const {
+  return stretch_of(stacks_[runs_sharded(zero) ? 1 : 0].constants,
+                    space_.degrees[frame.degrees].data);
 }
 
 /// A price in microseconds at least: each is rounded to a picosecond.
@@ -199,14 +363,17 @@ void round_down(double& us) {
   us = std::max(0.0, us - half_a_picosecond);
 }
 
-/// Sums of layers.
+/// Sums of layers, as long as many replicas make them, and the update.
 std::vector<StageBounds> LayoutFrames::stage_times(const LayoutFrame& frame,
                                                    const Placement& placement,
-                                                   const std::vector<LayerTimes>& layers) const {
+                                                   const std::vector<std::uint32_t>& stage_of,
+                                                   std::uint32_t zero) const {
+  const std::vector<LayerTimes>& layers = *times(frame, zero);
+  const OfStack& stack = stacks_[runs_sharded(zero) ? 1 : 0];
+  const double stretch = stretch_of_frame(frame, zero);
   const auto stages = static_cast<std::uint32_t>(placement.chains().front().size());
   std::vector<StageBounds> sums(stages);
   const bool again = space_.recomputations[frame.recomputation].mode != "none";
-  const std::vector<std::uint32_t>& stage_of = stages_of_layers(placement);
   for (std::size_t i = 0; i < base_.reduced_layer.size(); ++i) {
     const LayerTimes& layer = layers[base_.reduced_layer[i]];
     StageBounds& sum = sums[stage_of[i]];
@@ -219,8 +386,12 @@ std::vector<StageBounds> LayoutFrames::stage_times(const LayoutFrame& frame,
   for (StageBounds& sum : sums) {
     for (double* us :
          {&sum.forward, &sum.backward, &sum.backward_input, &sum.backward_weight, &sum.again}) {
+      *us *= stretch;
       round_down(*us);
     }
+    sum.update = sum.after = stack.update_us;
+    round_down(sum.update);
+    round_down(sum.after);
   }
   std::vector<StageBounds> times;
   for (const Stage stage : placement.stages()) times.push_back(sums[placement.position(stage)]);
@@ -230,9 +401,10 @@ std::vector<StageBounds> LayoutFrames::stage_times(const LayoutFrame& frame,
 /// Parameters of the stages, whole and the shares of a replica.
 LayoutFrames::StageWeights LayoutFrames::weights_of(const LayoutFrame& frame,
                                                     const Placement& placement,
-                                                    const std::vector<LayerTimes>& layers) const {
+                                                    const std::vector<std::uint32_t>& stage_of,
+                                                    std::uint32_t zero) const {
   const auto stages = static_cast<std::uint32_t>(placement.chains().front().size());
-  const std::vector<std::uint32_t>& stage_of = stages_of_layers(placement);
+  const std::vector<LayerTimes>& layers = *times(frame, zero);
   const double holders =
       space_.degrees[frame.degrees].data * static_cast<double>(placement.chains().size());
   StageWeights weights{std::vector<double>(stages), std::vector<double>(stages)};
@@ -271,17 +443,21 @@ std::vector<double> LayoutFrames::held_bytes(const LayoutFrame& frame, const Pla
 }
 
 /// What the fullest rank holds throughout; the mean where the cut is not known.
-void LayoutFrames::judge_memory(const Placement& placement, const std::vector<LayerTimes>& layers,
-                                LayoutFrame& frame) const {
+void LayoutFrames::judge_memory(const Placement& placement, LayoutFrame& frame) const {
   const auto largest = base_.settled.memory.largest_peak_bytes();
-  const bool known = frame.bound_by == BoundBy::even_cut;
-  const StageWeights weights = weights_of(frame, placement, layers);
   frame.least_bytes = std::numeric_limits<double>::infinity();
+  StageWeights weights;
+  const std::vector<LayerTimes>* last = nullptr;
   for (const std::uint32_t zero : space_.zeros) {
+    const std::vector<LayerTimes>* layers = times(frame, zero);
+    if (layers != last) {
+      weights = weights_of(frame, placement, stages_of_layers(frame, placement, zero), zero);
+    }
+    last = layers;
     const std::vector<double> held = held_bytes(frame, placement, weights, zero);
-    const double needed =
-        known ? *std::max_element(held.begin(), held.end())
-              : std::accumulate(held.begin(), held.end(), 0.0) / static_cast<double>(held.size());
+    const double needed = frame.has_cut() ? *std::max_element(held.begin(), held.end())
+                                          : std::accumulate(held.begin(), held.end(), 0.0) /
+                                                static_cast<double>(held.size());
     frame.least_bytes = std::min(frame.least_bytes, needed);
     if (largest && needed > static_cast<double>(*largest)) continue;
     frame.may_fit |= static_cast<std::uint8_t>(1U << zero);
@@ -290,9 +466,10 @@ void LayoutFrames::judge_memory(const Placement& placement, const std::vector<La
 
 /// What cells keep. A whole stage that is recomputed keeps the input of its first layer.
 void LayoutFrames::add_kept(const LayoutFrame& frame, const Placement& placement,
-                            const std::vector<LayerTimes>& layers, StagePrices& prices) const {
+                            const std::vector<std::uint32_t>& stage_of, std::uint32_t zero,
+                            StagePrices& prices) const {
   const auto stages = static_cast<std::uint32_t>(placement.chains().front().size());
-  const std::vector<std::uint32_t>& stage_of = stages_of_layers(placement);
+  const std::vector<LayerTimes>& layers = *times(frame, zero);
   const RecomputeChoice& recompute = space_.recomputations[frame.recomputation];
   const bool inputs = recompute.stages || recompute.mode == "except_last";
   const bool splits = groups_[frame.group].like->splits;
@@ -318,25 +495,36 @@ void LayoutFrames::add_kept(const LayoutFrame& frame, const Placement& placement
   }
 }
 
-StagePrices LayoutFrames::layer_prices(const LayoutFrame& frame, std::uint32_t zero) const {
+std::vector<LayoutFrames::LayerPrices> LayoutFrames::layer_prices(const LayoutFrame& frame) const {
   const Placement& ranks = *placement(frame.group, space_.degrees[frame.degrees].pipeline);
-  const std::vector<LayerTimes>& layers = *times(frame, zero);
-  StagePrices prices{
-      .times = stage_times(frame, ranks, layers),
-      .held_bytes = held_bytes(frame, ranks, weights_of(frame, ranks, layers), zero)};
-  add_kept(frame, ranks, layers, prices);
-  return prices;
+  std::vector<LayerPrices> stacks;
+  const std::vector<LayerTimes>* last = nullptr;
+  StageWeights weights;
+  for (const std::uint32_t zero : space_.zeros) {
+    if (!takes_zero(space_.degrees[frame.degrees], *groups_[frame.group].like, zero)) continue;
+    const std::vector<LayerTimes>* layers = times(frame, zero);
+    if (layers != last) {
+      const std::vector<std::uint32_t> stage_of = stages_of_layers(frame, ranks, zero);
+      stacks.push_back({{.times = stage_times(frame, ranks, stage_of, zero)}, {}, {}});
+      add_kept(frame, ranks, stage_of, zero, stacks.back().prices);
+      weights = weights_of(frame, ranks, stage_of, zero);
+    }
+    last = layers;
+    stacks.back().levels.push_back(zero);
+    stacks.back().held_bytes.push_back(held_bytes(frame, ranks, weights, zero));
+  }
+  return stacks;
 }
 
-/// With the layer times of one stack.
-double LayoutFrames::bound_of(const LayoutFrame& frame,
-                              const std::vector<LayerTimes>& layers) const {
+/// On the stack of a ZeRO level.
+double LayoutFrames::bound_of(const LayoutFrame& frame, std::uint32_t zero) const {
   const LayoutChoice& degrees = space_.degrees[frame.degrees];
   const OrderChoice& order = *groups_[frame.group].like;
   const Placement& ranks = *placement(frame.group, degrees.pipeline);
   const OrderShape cells = shape(frame, order, true);
-  const std::vector<StageBounds> times = stage_times(frame, ranks, layers);
-  if (frame.bound_by == BoundBy::even_cut) {
+  const std::vector<StageBounds> times =
+      stage_times(frame, ranks, stages_of_layers(frame, ranks, zero), zero);
+  if (frame.has_cut()) {
     return bound_rounding * step_bound_us(ranks, times, cells);
   }
   const double share = fuses(base_, order) ? 0.5 : 1;  // a cell takes the longer of its parts
@@ -344,21 +532,29 @@ double LayoutFrames::bound_of(const LayoutFrame& frame,
 }
 
 void LayoutFrames::judge(LayoutFrame& frame) const {
+  try {
+    judge_cut(frame);
+  } catch (const InputError&) {  // of the partitioner: the simulation says why
+    frame.bound_by = BoundBy::equal_parts;
+    judge_cut(frame);
+  }
+}
+
+void LayoutFrames::judge_cut(LayoutFrame& frame) const {
   frame.bound_us = std::numeric_limits<double>::infinity();
-  std::vector<const std::vector<LayerTimes>*> stacks;
+  const std::vector<LayerTimes>* layers = nullptr;
   for (const std::uint32_t zero : space_.zeros) {
-    const std::vector<LayerTimes>* layers = times(frame, zero);
-    if (layers == nullptr) {
+    const std::vector<LayerTimes>* next = times(frame, zero);
+    if (next == nullptr) {
       frame.refusal = "the model does not divide by these degrees";
       return;
     }
-    if (std::find(stacks.begin(), stacks.end(), layers) == stacks.end()) stacks.push_back(layers);
-  }
-  for (const auto* layers : stacks) {
-    frame.bound_us = std::min(frame.bound_us, bound_of(frame, *layers));
+    if (next == layers) continue;  // of the same stack
+    layers = next;
+    frame.bound_us = std::min(frame.bound_us, bound_of(frame, zero));
   }
   if (space_.recomputations[frame.recomputation].mode == "selective" &&
-      recomputes_nothing(*stacks.back())) {
+      recomputes_nothing(*layers)) {
     frame.refusal = "selective recomputation has nothing to recompute";
     return;
   }
@@ -367,8 +563,7 @@ void LayoutFrames::judge(LayoutFrame& frame) const {
     frame.may_fit = UINT8_MAX;
     return;
   }
-  judge_memory(*placement(frame.group, space_.degrees[frame.degrees].pipeline), *stacks.back(),
-               frame);
+  judge_memory(*placement(frame.group, space_.degrees[frame.degrees].pipeline), frame);
 }
 
 }  // namespace penstock

@@ -114,17 +114,25 @@ std::shared_ptr<const OrderHolding> Holdings::of(const OrderChoice& order,
   return known_.emplace(key, std::move(made)).first->second;
 }
 
+std::vector<double> passing_bytes_of(const Placement& placement, const StagePrices& prices,
+                                     const OrderHolding& holding) {
+  std::vector<double> all;
+  for (const Rank rank : Numbers<Rank>(placement.ranks())) {
+    const std::vector<Stage>& stages = placement.stages_of(rank);
+    double& bytes = all.emplace_back(0);
+    for (const Moment& moment : holding.ranks[index(rank)].moments) {
+      bytes = std::max(bytes, bytes_at(stages, prices, moment, prices.remakes));
+    }
+  }
+  return all;
+}
+
 double least_bytes_of(const Placement& placement, const StagePrices& prices,
                       const OrderHolding& holding) {
   double most = 0;
-  for (const Rank rank : Numbers<Rank>(placement.ranks())) {
-    const std::vector<Stage>& stages = placement.stages_of(rank);
-    const RankHolding& own = holding.ranks[index(rank)];
-    double bytes = 0;
-    for (const Moment& moment : own.moments) {
-      bytes = std::max(bytes, bytes_at(stages, prices, moment, prices.remakes));
-    }
-    most = std::max(most, prices.held_bytes[index(rank)] + bytes);
+  const std::vector<double> passing = passing_bytes_of(placement, prices, holding);
+  for (std::size_t rank = 0; rank < passing.size(); ++rank) {
+    most = std::max(most, prices.held_bytes[rank] + passing[rank]);
   }
   return most;
 }

@@ -48,6 +48,9 @@ class Holdings {
   std::map<Key, std::shared_ptr<const OrderHolding>> known_;
 };
 
+/// Lower bounds on the bytes of each rank at its fullest, besides those held throughout.
+std::vector<double> passing_bytes_of(const Placement& placement, const StagePrices& prices,
+                                     const OrderHolding& holding);
 /// A lower bound on the bytes of the fullest rank.
 double least_bytes_of(const Placement& placement, const StagePrices& prices,
                       const OrderHolding& holding);

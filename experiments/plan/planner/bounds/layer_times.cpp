@@ -87,42 +87,65 @@ LayerShapes::LayerShapes(const PlanBase& base, const LayoutSpace& space)
 
 const std::vector<LayerTimes>* LayerShapes::of(const LayerShapeKey& key,
                                                std::uint8_t recomputation) const {
-  const auto found = known_.find(key);
-  if (found == known_.end() || !found->second) return nullptr;
-  return &(*found->second)[like_[recomputation]];
+  const auto found = shapes_.find(key);
+  if (found == shapes_.end() || found->second.refused) return nullptr;
+  return &found->second.times[like_[recomputation]];
+}
+
+const ModelGraph& LayerShapes::model(const LayerShapeKey& key, std::uint8_t recomputation) const {
+  return shapes_.at(key).models[like_[recomputation]];
 }
 
 void LayerShapes::price(std::size_t jobs) {
-  std::vector<std::pair<const LayerShapeKey*, const LayoutChoice*>> work;
-  for (const auto& [key, choice] : asked_) {
-    if (known_.try_emplace(key).second) work.emplace_back(&key, &choice);
+  std::vector<std::pair<const LayerShapeKey*, std::array<Shape*, 2>>> work;
+  for (auto& [key, shape] : shapes_) {
+    LayerShapeKey plain = key;
+    plain.sharded = false;
+    const bool second = key.sharded && shapes_.contains(plain);
+    if (second) {
+      work.back().second[1] = &shape;
+    } else {
+      work.push_back({&key, {&shape, nullptr}});
+    }
   }
   in_parallel(
       work.size(),
-      [&](std::size_t i) {
-        known_.find(*work[i].first)->second = priced(*work[i].first, *work[i].second);
-      },
-      {}, jobs);
+      [&](std::size_t i) { price(*work[i].first, *work[i].second[0], work[i].second[1]); }, {},
+      jobs);
 }
 
-std::optional<LayerShapes::ByRecomputation> LayerShapes::priced(const LayerShapeKey& key,
-                                                                LayoutChoice choice) const {
-  choice.zero = key.sharded ? 3 : 0;
-  ByRecomputation all(like_.size());
+/// Prices a shape, and on the stack of sharded gradients, where it mostly has the same layers.
+void LayerShapes::price(const LayerShapeKey& key, Shape& shape, Shape* sharded) const {
   try {
-    const Layout layout = with_shape(base_, choice, key.slices);
-    std::vector<ModelGraph> models =
-        models_of(base_.reduced, recomputations_, layout.batch, layout.shape);
-    for (ModelGraph& model : models) free_logits(layout, model);
-    const auto hardware = without_links(layout);
-    all.front() = layer_times(models.front(), *hardware);
-    for (std::size_t r = 1; r < all.size(); ++r) {
-      if (like_[r] == r) all[r] = with_recomputation(all.front(), models[r], *hardware);
-    }
-    return all;
+    shape.choice.zero = key.sharded ? 3 : 0;
+    const Layout layout = without_layers(base_, shape.choice, key.slices);
+    const auto models = models_of(base_.reduced, recomputations_, layout.batch, layout.shape);
+    price(layout, models, shape);
+    if (sharded == nullptr) return;
+    sharded->choice.zero = 3;
+    const Layout other = without_layers(base_, sharded->choice, key.slices);
+    price(other,
+          other.shape == layout.shape
+              ? models
+              : models_of(base_.reduced, recomputations_, other.batch, other.shape),
+          *sharded);
   } catch (const InputError&) {
-    return std::nullopt;
+    shape.refused = true;
+    if (sharded != nullptr) sharded->refused = true;
   }
+}
+
+void LayerShapes::price(const Layout& layout, std::vector<ModelGraph> models, Shape& shape) const {
+  const auto hardware = without_links(layout);
+  shape.times.resize(like_.size());
+  for (std::size_t r = 0; r < models.size(); ++r) {
+    if (like_[r] != r) continue;
+    free_logits(layout, models[r]);
+    shape.times[r] = r == 0 ? layer_times(models[r], *hardware)
+                            : with_recomputation(shape.times.front(), models[r], *hardware);
+    for (Layer& layer : models[r].layers) leave_marks_of_kernels(layer);
+  }
+  shape.models = std::move(models);
 }
 
 }  // namespace penstock

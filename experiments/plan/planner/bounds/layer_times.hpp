@@ -83,24 +83,32 @@ class LayerShapes {
 
   /// Asks for a shape; `choice` is a layout of it.
   void ask(const LayerShapeKey& key, const LayoutChoice& choice) {
-    asked_.try_emplace(key, choice);
+    shapes_.try_emplace(key, Shape{.choice = choice});
   }
   /// Prices all shapes asked for; `jobs` threads at most.
   void price(std::size_t jobs);
   /// nullptr when the shape is refused. `recomputation` is of the space.
   const std::vector<LayerTimes>* of(const LayerShapeKey& key, std::uint8_t recomputation) const;
+  /// The different layers of a shape that is not refused, without kernels.
+  const ModelGraph& model(const LayerShapeKey& key, std::uint8_t recomputation) const;
 
  private:
-  using ByRecomputation = std::vector<std::vector<LayerTimes>>;
+  struct Shape {
+    LayoutChoice choice;
+    bool refused = false;
+    // By recomputation.
+    std::vector<std::vector<LayerTimes>> times;
+    std::vector<ModelGraph> models;
+  };
 
-  std::optional<ByRecomputation> priced(const LayerShapeKey& key, LayoutChoice choice) const;
+  void price(const LayerShapeKey& key, Shape& shape, Shape* sharded) const;
+  void price(const Layout& layout, std::vector<ModelGraph> models, Shape& shape) const;
 
   const PlanBase& base_;
   const LayoutSpace& space_;
   std::vector<RecomputeSection> recomputations_;
-  std::vector<std::uint8_t> like_;  // by recomputation: the first with the same layers
-  std::map<LayerShapeKey, LayoutChoice> asked_;
-  std::map<LayerShapeKey, std::optional<ByRecomputation>> known_;
+  std::vector<std::uint8_t> like_;         // by recomputation: the first with the same layers
+  std::map<LayerShapeKey, Shape> shapes_;  // the two stacks of a shape one after the other
 };
 
 }  // namespace penstock

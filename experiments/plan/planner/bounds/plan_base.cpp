@@ -52,17 +52,6 @@ ModelSpec only_heads(ModelSpec spec) {
   return spec;
 }
 
-/// Pricing needs the kernels of a layer only once; plans ask whether there are any.
-void leave_marks_of_kernels(Layer& layer) {
-  const bool any = !layer.work.kernels.empty();
-  const bool selective = std::any_of(layer.work.kernels.begin(), layer.work.kernels.end(),
-                                     [](const Kernel& kernel) { return kernel.selective; });
-  layer.work.kernels.clear();
-  layer.work.collectives.clear();
-  layer.key.parts.clear();
-  if (any) layer.work.kernels.push_back({.selective = selective});
-}
-
 /// Whether chance may make an action or a transfer shorter than its price.
 bool may_shorten(const Scenario& scenario) {
   const auto shortens = [](const auto& one) { return one.factor < 1; };
@@ -116,7 +105,7 @@ PlanBase plan_base(const TrainingTask& task, Catalogue catalogue) {
   return base;
 }
 
-Layout with_shape(const PlanBase& base, const LayoutChoice& choice, std::uint32_t slices) {
+Layout without_layers(const PlanBase& base, const LayoutChoice& choice, std::uint32_t slices) {
   const Scenario scenario = with_choice(base.reduced, base.task, choice);
   Layout layout = base.settled;
   if (runs_sharded(choice.zero)) layout.hardware = base.sharded;
@@ -129,16 +118,30 @@ Layout with_shape(const PlanBase& base, const LayoutChoice& choice, std::uint32_
   layout.memory.zero = choice.zero;
   spread_ranks(base.scenario, layout);
   layout.shape = shape_of(scenario.model, layout);
-  layout.model = model_of(scenario, layout.batch, layout.shape);
+  return layout;
+}
+
+Layout with_shape(const PlanBase& base, const LayoutChoice& choice, std::uint32_t slices) {
+  Layout layout = without_layers(base, choice, slices);
+  layout.model = model_of(with_choice(base.reduced, base.task, choice), layout.batch, layout.shape);
   free_logits(layout, layout.model);
   return layout;
+}
+
+void leave_marks_of_kernels(Layer& layer) {
+  const bool any = !layer.work.kernels.empty();
+  const bool selective = std::any_of(layer.work.kernels.begin(), layer.work.kernels.end(),
+                                     [](const Kernel& kernel) { return kernel.selective; });
+  layer.work.kernels.clear();
+  layer.work.collectives.clear();
+  layer.key.parts.clear();
+  if (any) layer.work.kernels.push_back({.selective = selective});
 }
 
 ModelGraph whole_model(const PlanBase& base, const ModelGraph& reduced) {
   ModelGraph model;
   for (const std::uint32_t number : base.reduced_layer) {
     model.layers.push_back(reduced.layers[number]);
-    leave_marks_of_kernels(model.layers.back());
   }
   if (base.task.by_kind) {
     model.connect_as_chain();

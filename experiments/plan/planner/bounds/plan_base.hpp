@@ -26,17 +26,20 @@ struct PlanBase {
   Hardware sharded;                          // with the stack that ZeRO-2 and -3 run on by default
 };
 
-/// Whether layouts of a ZeRO level run on the hardware with sharded gradients.
-constexpr bool runs_sharded(std::uint32_t zero) { return zero >= 2; }
-
 /// Throws InputError for what scenarios refuse.
 PlanBase plan_base(const TrainingTask& task, Catalogue catalogue);
 
-/// Degrees, batch and different layers of a layout, on one rank. Cells are 1 / `slices` of a
+/// Degrees and batch of a layout on one rank, without layers. Cells are 1 / `slices` of a
 /// microbatch. Throws InputError without a file's name.
+Layout without_layers(const PlanBase& base, const LayoutChoice& choice, std::uint32_t slices);
+
+/// The same with the different layers.
 Layout with_shape(const PlanBase& base, const LayoutChoice& choice, std::uint32_t slices);
 
-/// All layers of a model from the different ones.
+/// Takes the kernels off layers that are priced; plans ask whether there are any.
+void leave_marks_of_kernels(Layer& layer);
+
+/// All layers of a model from the different ones, whose kernels are taken off.
 ModelGraph whole_model(const PlanBase& base, const ModelGraph& reduced);
 
 /// What the bounds of a layout may rest on.

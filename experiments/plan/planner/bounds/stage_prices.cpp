@@ -114,6 +114,34 @@ std::vector<StageBounds> times_of(const Plan& plan, const Costs& costs) {
   return all;
 }
 
+/// The times of stages with the work of their layers alone, and the update.
+std::vector<StageBounds> shared_times_of(const PlanBase& base, const Layout& layout,
+                                         const std::vector<LayerTimes>& times, double stretch,
+                                         std::vector<StageBounds> all) {
+  const bool again = layout.recompute.mode != RecomputeMode::none;
+  for (const Stage stage : layout.placement.stages()) {
+    StageBounds& own = all[index(stage)];
+    LayerTimes sum;
+    for (const LayerIndex layer : layout.partition.stages[layout.placement.position(stage)]) {
+      const LayerTimes& one = times[base.reduced_layer[index(layer)]];
+      for (std::size_t pass = 0; pass < sum.us.size(); ++pass) {
+        sum.us[pass] = sum.us[pass].value_or(0) + one.us[pass].value_or(0) * stretch;
+      }
+    }
+    const auto lower = [&](double& us, std::size_t pass) {
+      us = std::min(us, sum.us[pass].value_or(0) * bound_rounding);
+    };
+    lower(own.forward, 0);
+    lower(own.backward, 1);
+    lower(own.backward_input, 2);
+    lower(own.backward_weight, 3);
+    own.again = again ? std::min(own.again, sum.us[4].value_or(0) * bound_rounding) : 0;
+    own.after = own.update;
+    own.sums = own.sums_each = own.gather = 0;
+  }
+  return all;
+}
+
 /// Adds what ranks and stages hold.
 void add_memory(const Plan& plan, const Costs& costs, StagePrices& prices) {
   prices.held_bytes.resize(plan.ranks);
@@ -180,9 +208,13 @@ StagePrices stage_prices(const PlanBase& base, const Layout& layout, const Order
   if (const auto* deadlock = std::get_if<Deadlock>(&lowered)) throw RuleError(text(*deadlock));
   const Plan& plan = std::get<Plan>(lowered);
   const KnownLayers known(hardware, layout.model, times, base.reduced_layer);
-  const Costs costs = price(plan, layout.model, layout.partition, known, training_of(layout));
+  const Training training = training_of(layout);
+  const Costs costs = price(plan, layout.model, layout.partition, known, training);
   StagePrices prices;
   prices.times = times_of(plan, costs);
+  if (layout.memory.zero == 3) {
+    prices.shared_times = shared_times_of(base, layout, times, training.stretch, prices.times);
+  }
   add_memory(plan, costs, prices);
   prices.least_bytes = least_bytes_of_ranks(placement, prices);
   prices.remakes = layout.recompute.mode != RecomputeMode::except_last && !order.joins &&

@@ -14,6 +14,8 @@ namespace penstock {
 /// free.
 struct StagePrices {
   std::vector<StageBounds> times;  // by stage of the placement; empty: the cut is not known
+  // With ZeRO-3: where passes share gathers and reductions, which `times` have once a cell.
+  std::vector<StageBounds> shared_times;
   double least_bytes = 0;          // that the fullest rank holds at some moment of any order
   std::vector<double> held_bytes;  // by rank, throughout the run
   // By stage of the placement.

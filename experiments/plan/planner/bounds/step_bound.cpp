@@ -117,7 +117,7 @@ class StepParts {
   std::vector<double> after_;   // by stage: backwards and transfers after its last
 };
 
-constexpr std::size_t most_steps = 200'000;
+constexpr std::size_t most_steps = 400'000;
 
 /// Puts the actions of all ranks into an order in which they can run.
 class Walker {

@@ -8,6 +8,7 @@
 #include "experiments/input/files/table.hpp"
 #include "experiments/input/scenario/codec_choice.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/named.hpp"
 
 namespace penstock {
 namespace {
@@ -112,6 +113,16 @@ std::string text_of(const LayoutChoice& choice) {
   if (choice.offload) text += fmt::format(", offload all but {}", *choice.offload);
   if (choice.partition != "even") text += ", cut " + choice.partition;
   return text;
+}
+
+std::array<std::uint32_t, 6> degrees_of(const LayoutChoice& choice) {
+  return {choice.tensor,  choice.pipeline, choice.data,
+          choice.context, choice.expert,   choice.expert_tensor.value_or(0)};
+}
+
+LayoutFamily family_of(const LayoutChoice& choice) {
+  return {degrees_of(choice), find_named(schedule_entries(), choice.schedule)->name,
+          runs_sharded(choice.zero)};
 }
 
 Placement placement_of(const OrderChoice& order, std::uint32_t ranks) {

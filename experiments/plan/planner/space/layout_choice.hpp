@@ -1,9 +1,12 @@
 #pragma once
 
+#include <array>
+#include <compare>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "experiments/plan/planner/space/restrictions.hpp"
@@ -41,6 +44,25 @@ struct LayoutChoice {
 
 /// "tensor 2, pipeline 4, data 8, 1f1b, 64 microbatches of 1, full recomputation, ZeRO-1".
 std::string text_of(const LayoutChoice& choice);
+
+/// Whether layouts of a ZeRO level run on the stack of sharded gradients.
+constexpr bool runs_sharded(std::uint32_t zero) { return zero >= 2; }
+
+/// How weights are spread, but for data replicas: tensor, pipeline, data, context, expert and
+/// expert_tensor degrees.
+std::array<std::uint32_t, 6> degrees_of(const LayoutChoice& choice);
+
+/// Layouts of a family have the same degrees, schedule and stack. They differ in what a flag
+/// changes: chunks, microbatches, recomputation, cut, ZeRO level, codecs.
+struct LayoutFamily {
+  std::array<std::uint32_t, 6> degrees{};
+  std::string_view schedule;  // lives as long as the table of schedules
+  bool sharded = false;
+
+  friend auto operator<=>(const LayoutFamily&, const LayoutFamily&) = default;
+};
+
+LayoutFamily family_of(const LayoutChoice& choice);
 
 /// A schedule rule with its chunks and options.
 struct OrderChoice {

@@ -42,7 +42,7 @@ struct SpaceOptions {
   Restrictions only;
   bool lossy = false;     // codecs too
   bool offloads = false;  // offloading too
-  std::vector<std::string> partitions = {"even"};
+  std::vector<std::string> partitions = {"even", "balanced"};
 };
 
 /// Empty if the restrictions leave no legal layout.

@@ -35,6 +35,7 @@ FrontAxes front_axes(const FrontPlot& plot, Page& page, double top) {
     seconds = std::max(seconds, point.seconds);
     gibibytes = std::max(gibibytes, point.gibibytes);
   }
+  gibibytes = std::max(gibibytes, plot.capacity.value_or(0));
   const double left = margin_of(page) + front_left;
   return {{0, std::max(seconds, 1e-9) * 1.05, left, page.width - margin_of(page)},
           {0, std::max(gibibytes, 1e-9) * 1.05, page.height - front_foot, top + front_head}};
@@ -72,6 +73,12 @@ void draw_front_points(const FrontPlot& plot, const FrontAxes& axes, Page& page)
   }
 }
 
+void draw_capacity(double capacity, const FrontAxes& axes, Page& page) {
+  const double y = axes.y(capacity);
+  page.canvas.line({axes.x.from, y}, {axes.x.to, y}, 1, axis_line);
+  page.canvas.text({axes.x.to, y - 10}, "memory of a device", aligned(label_style, Align::right));
+}
+
 }  // namespace
 
 std::string draw_front_plot(PictureFormat format, const FrontPlot& plot) {
@@ -79,6 +86,7 @@ std::string draw_front_plot(PictureFormat format, const FrontPlot& plot) {
   const double top = draw_heading(page, plot.options.title.value_or(plot.title), "");
   const FrontAxes axes = front_axes(plot, page, top);
   draw_front_axes(axes, page);
+  if (plot.capacity) draw_capacity(*plot.capacity, axes, page);
   draw_front_points(plot, axes, page);
   const std::vector<LegendEntry> legend{series_entry(1, front_joint, "Pareto front"),
                                         series_entry(0, 0, plot.others)};

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@ struct FrontPoint {
 struct FrontPlot {
   std::string title;
   std::vector<FrontPoint> points;                  // ascending in seconds
+  std::optional<double> capacity = {};             // of the memory, in GiB
   std::string others = "other simulated layouts";  // points that are not on the front
   PictureOptions options = {};
 };

@@ -87,7 +87,7 @@ void check_best(const SmallCase& one, const Catalogue& catalogue) {
   const TrainingTask task = task_of(one, catalogue);
   CAPTURE(one.hardware);
   CAPTURE(one.devices);
-  PlannerOptions options{.space = {.only = Restrictions(one.only)}, .best = 1};
+  PlannerOptions options{.space = {.only = Restrictions(one.only)}, .best = 1, .front = false};
   const LayoutPlan plan = plan_layouts(task, catalogue, options);
   options.simulates_all = true;
   const LayoutPlan all = plan_layouts(task, catalogue, options);
@@ -208,7 +208,8 @@ std::vector<std::string> partitions() {
   return names;
 }
 
-/// The ten best layouts by bounds and by simulating every layout, over all partitioners.
+/// The best layouts of ten families by bounds and by simulating every layout, over all
+/// partitioners.
 void check_cuts(const TrainingRequest& request, const std::vector<std::string>& only) {
   const Catalogue catalogue = read_catalogue();
   const TrainingTask task = read_training_task(request, catalogue);
@@ -217,11 +218,18 @@ void check_cuts(const TrainingRequest& request, const std::vector<std::string>& 
   options.simulates_all = true;
   const LayoutPlan all = plan_layouts(task, catalogue, options);
   CHECK(plan.simulated <= all.simulated);
-  REQUIRE(plan.fitting.size() >= std::min<std::size_t>(10, all.fitting.size()));
-  for (std::size_t i = 0; i < std::min<std::size_t>(10, all.fitting.size()); ++i) {
+  const auto rows = listed_families(plan.fitting, 10), best = listed_families(all.fitting, 10);
+  REQUIRE(rows.size() == best.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
     CAPTURE(i);
-    CHECK(text_of(plan.fitting[i].choice) == text_of(all.fitting[i].choice));
-    CHECK(plan.fitting[i].trial.makespan == all.fitting[i].trial.makespan);
+    CHECK(text_of(rows[i].best->choice) == text_of(best[i].best->choice));
+    CHECK(rows[i].best->trial.makespan == best[i].best->trial.makespan);
+  }
+  const auto front = front_of(plan.fitting), whole = front_of(all.fitting);
+  REQUIRE(front.size() == whole.size());
+  for (std::size_t i = 0; i < front.size(); ++i) {
+    CHECK(front[i]->trial.makespan == whole[i]->trial.makespan);
+    CHECK(front[i]->trial.peak_bytes == whole[i]->trial.peak_bytes);
   }
 }
 
@@ -257,22 +265,24 @@ TEST_CASE("planner: a layout under several names is listed once, under the first
   REQUIRE_FALSE(plan.fitting.empty());
   CHECK(plan.repeated > 0);
   CHECK_FALSE(plan.stopped);
-  CHECK(plan.fitting.size() + plan.too_large.size() + plan.repeated == plan.simulated);
-  for (const JudgedLayout& layout : plan.fitting) {
-    CAPTURE(text_of(layout.choice));
-    CHECK(layout.choice.schedule == "1f1b");
-    CHECK(layout.choice.recompute == "none");
+  CHECK(plan.fitting.size() + plan.tight.size() + plan.too_large.size() + plan.repeated ==
+        plan.simulated);
+  for (const ListedFamily& row : listed_families(plan.fitting, 10'000)) {
+    CAPTURE(text_of(row.best->choice));
+    CHECK(row.best->choice.schedule == "1f1b");
+    CHECK(row.best->choice.recompute == "none");
   }
 }
 
 TEST_CASE("planner: a time limit ends the search with the best so far, and says so") {
   const Catalogue catalogue = read_catalogue();
   const TrainingTask task = task_of({llama, "dgx-h100", 16, 32, {}}, catalogue);
-  const LayoutPlan plan = plan_layouts(task, catalogue, {.best = 1, .most_seconds = 0});
+  const LayoutPlan plan =
+      plan_layouts(task, catalogue, {.best = 1, .front = false, .most_seconds = 0});
   CHECK(plan.stopped);
   CHECK_FALSE(plan.fitting.empty());
   CHECK(plan.slower > 0);
-  CHECK(plan.slower_bound_us <= to_us(plan.fitting.front().trial.makespan));
+  CHECK(plan.slower_bound_us <= to_us(plan.best()->trial.makespan));
   CHECK(counts_text(plan).find("left when the time was up") != std::string::npos);
   CHECK_FALSE(plan_layouts(task, catalogue, {.best = 1}).stopped);
 }
@@ -324,7 +334,7 @@ TEST_CASE("planner: one thread and several find the same") {
   const TrainingTask task = task_of({llama, "dgx-h100", 16, 32, {}}, catalogue);
   const LayoutPlan one = plan_layouts(task, catalogue, {.jobs = 1});
   const LayoutPlan several = plan_layouts(task, catalogue, {.jobs = 4});
-  CHECK(plan_text(one, 10, {}, true) == plan_text(several, 10, {}, true));
+  CHECK(plan_text(one, 10) == plan_text(several, 10));
 }
 
 TEST_CASE("planner: all layouts are counted once") {
@@ -333,62 +343,119 @@ TEST_CASE("planner: all layouts are counted once") {
   const LayoutPlan plan = plan_layouts(task, catalogue, {});
   std::uint64_t refused = 0;
   for (const Exclusion& one : plan.refused) refused += one.layouts;
-  CHECK(plan.simulated == plan.fitting.size() + plan.too_large.size() + plan.repeated);
+  CHECK(plan.simulated ==
+        plan.fitting.size() + plan.tight.size() + plan.too_large.size() + plan.repeated);
   CHECK(plan.without_memory + plan.slower + plan.simulated + refused == plan.legal);
   CHECK(std::any_of(plan.excluded.begin(), plan.excluded.end(), [](const Exclusion& one) {
     return one.rule == "expert degree does not divide the experts";
   }));
 }
 
-TEST_CASE("planner: ties are the layouts whose intervals meet that of the fastest") {
+TEST_CASE("planner: two layouts share most of the error of their prices") {
   LayoutPlan plan;
-  for (const std::int64_t us : {100, 104, 107, 120}) {
-    JudgedLayout layout;
-    layout.trial.makespan = from_us(static_cast<double>(us));
-    plan.fitting.push_back(layout);
-  }
-  CHECK(ties_of(plan, {1, 1}) == 1);
-  // 104 × 0.97 = 100.88 is below 103, 107 × 0.97 = 103.79 above.
-  CHECK(ties_of(plan, {0.97, 1.03}) == 2);
-  CHECK(ties_of(plan, {0.9, 1.1}) == 4);  // 120 × 0.9 = 108 is below 110
+  JudgedLayout one, other;
+  one.trial.makespan = from_us(100);
+  other.trial.makespan = from_us(100);
+  CHECK(faster_with(plan, one, other) == doctest::Approx(0.5));
+  // One standard deviation: 84.1 % of a normal distribution lie below it.
+  other.trial.makespan = from_us(100 * std::exp(0.08));
+  CHECK(faster_with(plan, one, other) == doctest::Approx(0.841).epsilon(0.001));
+  CHECK(faster_with(plan, other, one) == doctest::Approx(0.159).epsilon(0.01));
+  // On another stack the errors are not the same.
+  other.choice.zero = 3;
+  plan.spread = 0.1;
+  CHECK(faster_with(plan, one, other) < 0.75);
 }
 
-TEST_CASE("planner: layouts that may fit come after those that fit, however fast they are") {
-  const auto layout = [](double us, std::uint64_t bytes, MemoryWord word) {
-    JudgedLayout one;
-    one.trial.makespan = from_us(us);
-    one.trial.peak_bytes = bytes;
-    one.trial.word = word;
-    return one;
-  };
-  LayoutPlan plan;
-  plan.fitting = {layout(90, 30, MemoryWord::may_fit), layout(100, 20, MemoryWord::fits),
-                  layout(102, 20, MemoryWord::fits)};
-  std::sort(plan.fitting.begin(), plan.fitting.end(), is_better);
-  CHECK(to_us(plan.fitting[0].trial.makespan) == 100);
-  CHECK(to_us(plan.fitting[1].trial.makespan) == 102);
-  CHECK(plan.fitting[2].trial.may_fit());
-  CHECK(!plan.fitting[2].trial.fits());
-  CHECK(!layout(1, 1, MemoryWord::does_not_fit).trial.may_fit());
-  // The front asks only for time and memory; a tie also for the word.
-  CHECK(pareto_front(plan.fitting) == std::vector<bool>{true, false, true});
-  CHECK(ties_of(plan, {0.9, 1.1}) == 2);
+JudgedLayout listed_layout(double us, std::uint64_t bytes, std::uint32_t chunks,
+                           std::uint32_t tensor = 1) {
+  JudgedLayout layout;
+  layout.trial.makespan = from_us(us);
+  layout.trial.peak_bytes = bytes;
+  layout.choice.chunks = chunks;
+  layout.choice.tensor = tensor;
+  return layout;
 }
 
-TEST_CASE("planner: what only may fit is listed and marked, and what does not fit is left out") {
+TEST_CASE("planner: a family is one row with its best, and with those as fast") {
+  const std::vector<JudgedLayout> layouts{listed_layout(100, 5, 3), listed_layout(100.9, 5, 4),
+                                          listed_layout(101, 5, 1, 2), listed_layout(101.1, 5, 5),
+                                          listed_layout(105, 5, 1, 4)};
+  const auto rows = listed_families(layouts, 2);
+  REQUIRE(rows.size() == 2);
+  CHECK(rows[0].best == &layouts[0]);
+  REQUIRE(rows[0].near.size() == 1);
+  CHECK(rows[0].near[0]->choice.chunks == 4);
+  CHECK(rows[1].best->choice.tensor == 2);
+  CHECK(listed_families(layouts, 9).size() == 3);
+}
+
+TEST_CASE(
+    "planner: what leaves too little memory stands apart, and what does not fit is left out") {
   const Catalogue catalogue = read_catalogue();
   const TrainingTask task = task_of({llama, "dgx-h100", 8, 8, {}}, catalogue);
-  const LayoutPlan plan = plan_layouts(task, catalogue, {.best = 3, .simulates_all = false});
-  REQUIRE(!plan.fitting.empty());
-  CHECK(std::is_sorted(plan.fitting.begin(), plan.fitting.end(), is_better));
-  for (const JudgedLayout& one : plan.fitting) CHECK(one.trial.may_fit());
-  for (const JudgedLayout& one : plan.too_large) {
-    CHECK(one.trial.word == MemoryWord::does_not_fit);
-    CHECK(one.trial.interval.least > 0.98 * static_cast<double>(*one.trial.capacity_bytes));
+  for (const double headroom : {0.0, 0.08, 0.3}) {
+    CAPTURE(headroom);
+    const LayoutPlan plan = plan_layouts(task, catalogue, {.best = 3, .headroom = headroom});
+    REQUIRE(!plan.fitting.empty());
+    for (const auto* list : {&plan.fitting, &plan.tight}) {
+      CHECK(std::is_sorted(list->begin(), list->end(), is_better));
+    }
+    const double capacity = static_cast<double>(*plan.fitting.front().trial.capacity_bytes);
+    const auto has_room = [&](const JudgedLayout& one) {
+      return one.trial.fits() && double(one.trial.peak_bytes) <= (1 - headroom) * capacity;
+    };
+    for (const JudgedLayout& one : plan.fitting) CHECK(has_room(one));
+    for (const JudgedLayout& one : plan.tight) {
+      CHECK(one.trial.may_fit());
+      CHECK(!has_room(one));
+    }
+    for (const JudgedLayout& one : plan.too_large) {
+      CHECK(one.trial.word == MemoryWord::does_not_fit);
+    }
   }
 }
 
-TEST_CASE("planner: step times are known as the spread of their prices says, or as asked") {
+/// Whether a plan has the front, and the tight layouts, that simulating all layouts has.
+void check_front(const TrainingRequest& request, const PlannerOptions& asked) {
+  const Catalogue catalogue = read_catalogue();
+  const TrainingTask task = read_training_task(request, catalogue);
+  PlannerOptions options = asked;
+  const LayoutPlan plan = plan_layouts(task, catalogue, options);
+  CHECK(plan.whole_front);
+  options.simulates_all = true;
+  const LayoutPlan all = plan_layouts(task, catalogue, options);
+  const auto front = front_of(plan.fitting), whole = front_of(all.fitting);
+  REQUIRE(front.size() == whole.size());
+  for (std::size_t i = 0; i < front.size(); ++i) {
+    CHECK(front[i]->trial.makespan == whole[i]->trial.makespan);
+    CHECK(front[i]->trial.peak_bytes == whole[i]->trial.peak_bytes);
+  }
+  const auto rows = listed_families(plan.fitting, options.best);
+  const auto best = listed_families(all.fitting, options.best);
+  REQUIRE(rows.size() == best.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    CHECK(rows[i].best->trial.makespan == best[i].best->trial.makespan);
+  }
+  if (all.tight.empty() || all.fitting.empty()) return;
+  const bool faster = all.tight.front().trial.makespan < all.fitting.front().trial.makespan;
+  if (!faster) return;
+  REQUIRE(!plan.tight.empty());
+  CHECK(plan.tight.front().trial.makespan == all.tight.front().trial.makespan);
+}
+
+TEST_CASE("planner: families, front and tight layouts are those of simulating every layout") {
+  check_front({.model = planned_model(llama),
+               .hardware = "dgx-h100",
+               .devices = 8,
+               .microbatch = 1,
+               .global_batch = 16},
+              {.space = {.only = Restrictions({"/schedule/name=1f1b,zb-v", "/parallel/context=1",
+                                               "/memory/zero=1,3"})},
+               .best = 4});
+}
+
+TEST_CASE("planner: step times are known as the spread of their prices says") {
   const Catalogue catalogue = read_catalogue();
   const TrainingTask task = task_of({llama, "dgx-h100", 8, 8, {}}, catalogue);
   const LayoutPlan plan = plan_layouts(
@@ -400,17 +467,15 @@ TEST_CASE("planner: step times are known as the spread of their prices says, or 
   CHECK(*plan.spread == result.layout.hardware.confidence->spread);
   // A normal distribution has 90 % of its weight within 1.645 deviations.
   const double factor = std::exp(1.645 * *plan.spread);
-  CHECK(known_to(plan, {}).most == doctest::Approx(factor));
-  CHECK(known_to(plan, {}).least == doctest::Approx(1 / factor));
-  CHECK(known_to(plan, 0.05).least == doctest::Approx(0.95));
-  CHECK(known_to(LayoutPlan{}, {}).most == doctest::Approx(1.03));
+  CHECK(known_to(plan).most == doctest::Approx(factor));
+  CHECK(known_to(plan).least == doctest::Approx(1 / factor));
+  CHECK(known_to(LayoutPlan{}).most == doctest::Approx(1.03));
 }
 
 TEST_CASE("planner: the front is what is smaller than everything faster") {
-  std::vector<JudgedLayout> layouts(4);
-  const std::vector<std::uint64_t> bytes{50, 60, 40, 40};
-  for (std::size_t i = 0; i < layouts.size(); ++i) layouts[i].trial.peak_bytes = bytes[i];
-  CHECK(pareto_front(layouts) == std::vector<bool>{true, false, true, false});
+  const std::vector<JudgedLayout> layouts{listed_layout(1, 50, 1), listed_layout(2, 60, 1),
+                                          listed_layout(3, 40, 1), listed_layout(4, 40, 1)};
+  CHECK(front_of(layouts) == std::vector<const JudgedLayout*>{&layouts[0], &layouts[2]});
 }
 
 TEST_CASE("planner: restrictions name axes of layouts") {
@@ -440,8 +505,8 @@ TEST_CASE("planner: where restrictions leave no layout, it says which, and what 
   };
   CHECK(why({"/parallel/tensor=3", "/schedule/name=1f1b"}) ==
         "/parallel/tensor=3 leaves none; legal: 1, 2, 4, 8");
-  CHECK(why({"/partition/name=balanced"}) ==
-        "/partition/name=balanced leaves none; legal: even; --partitions adds others");
+  CHECK(why({"/partition/name=ideals"}) ==
+        "/partition/name=ideals leaves none; legal: even, balanced; --partitions adds others");
   CHECK(why({"/parallel/tensor=4", "/parallel/pipeline=4"})
             .starts_with("/parallel/pipeline=4 /parallel/tensor=4 leave none together; without "
                          "/parallel/pipeline=4: "));

@@ -1,0 +1,166 @@
+#include "experiments/plan/planner/plan_answers.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "experiments/input/files/json_output.hpp"
+#include "experiments/input/files/table.hpp"
+#include "experiments/plan/planner/plan_report.hpp"
+#include "experiments/plan/planner/step_split.hpp"
+
+namespace penstock {
+namespace {
+
+StepSplit split_of(const LayoutPlan& plan, const JudgedLayout& layout, const Catalogue& catalogue,
+                   const std::shared_ptr<Clusters>& clusters) {
+  const Scenario scenario =
+      parse_scenario(layout_document(plan.task, layout.choice), plan.task.source);
+  return split_step(scenario, catalogue, clusters);
+}
+
+/// The parts of both steps, and what each adds to the difference.
+std::string split_text(const LayoutPlan& plan, const JudgedLayout& own, const JudgedLayout& best,
+                       const Catalogue& catalogue) {
+  const auto clusters = std::make_shared<Clusters>();
+  const StepSplit mine = split_of(plan, own, catalogue, clusters);
+  const StepSplit theirs = split_of(plan, best, catalogue, clusters);
+  TableRows rows{{"", "its step", "the best", "difference", "of the best's step"}};
+  const double whole = to_us(best.trial.makespan);
+  const auto ms = [](double us) { return fmt::format("{:.1f} ms", us * 1e-3); };
+  for (std::size_t i = 0; i < step_parts; ++i) {
+    if (std::max(std::abs(mine[i]), std::abs(theirs[i])) < 0.0005 * whole) continue;
+    rows.push_back({std::string(text(StepPart{static_cast<std::uint8_t>(i)})), ms(mine[i]),
+                    ms(theirs[i]), ms(mine[i] - theirs[i]),
+                    signed_percent_text((mine[i] - theirs[i]) / whole)});
+  }
+  return aligned(rows, {0});
+}
+
+/// What a plan without a limit of memory would take instead.
+std::string forced_text(const LayoutPlan& restricted, const LayoutPlan& roomy) {
+  const JudgedLayout* free = roomy.best();
+  const JudgedLayout& own = *restricted.best();
+  if (free == nullptr || free->trial.makespan >= own.trial.makespan) return "";
+  return fmt::format("memory forces this: without its limit {} ({} faster) would need {}: {}\n",
+                     step_text(*free), percent_text(slower_than(own, *free)),
+                     bytes_text(free->trial.peak_bytes), text_of(free->choice));
+}
+
+/// The rule that excludes most of what was asked for.
+std::string rule_text(const LayoutPlan& restricted) {
+  if (restricted.excluded.empty()) return "";
+  const Exclusion& most = restricted.excluded.front();
+  return fmt::format("excluded most often because: {} ({})\n", most.rule,
+                     counted(most.layouts, "layout"));
+}
+
+/// The ratio of two step times, and how far it is known; machines share no error.
+struct Ratio {
+  double value = 1, least = 1, most = 1;
+};
+
+Ratio ratio_of(const LayoutPlan& first, const LayoutPlan& other) {
+  const double value = to_us(first.best()->trial.makespan) / to_us(other.best()->trial.makespan);
+  const double spread = std::hypot(first.spread.value_or(0), other.spread.value_or(0));
+  const StepInterval known = step_interval(spread);
+  return {value, value * known.least, value * known.most};
+}
+
+}  // namespace
+
+std::string why_text(const LayoutPlan& all, const LayoutPlan& restricted, const LayoutPlan& roomy,
+                     const Catalogue& catalogue, const std::string& what) {
+  std::string text = fmt::format("\nwhy not {}\n", what);
+  if (restricted.best() == nullptr) return text + none_text(restricted) + rules_text(restricted);
+  const JudgedLayout& own = *restricted.best();
+  text += fmt::format("its best takes {}{}: {}\n", step_text(own),
+                      restricted.fitting.empty() ? ", without headroom" : "", text_of(own.choice));
+  if (all.best() == nullptr) return text;
+  const JudgedLayout& best = *all.best();
+  text += fmt::format("that is {} slower than {}, which is faster with {:.0f} %: {}\n",
+                      percent_text(slower_than(own, best)), step_text(best),
+                      100 * faster_with(all, best, own), text_of(best.choice));
+  text += split_text(all, own, best, catalogue);
+  return text + forced_text(restricted, roomy) + rule_text(restricted);
+}
+
+std::string change_text(const LayoutPlan& before, const LayoutPlan& after,
+                        const std::string& change) {
+  std::string text = fmt::format("\nwith {}\n", change);
+  if (after.best() == nullptr) return text + none_text(after);
+  const JudgedLayout& best = *after.best();
+  text += fmt::format("best: {}: {}\n", step_text(best), text_of(best.choice));
+  if (before.best() == nullptr) return text;
+  const JudgedLayout& old = *before.best();
+  text += fmt::format("step time: {}\n", signed_percent_text(slower_than(best, old)));
+  if (best.choice == old.choice) return text + "the layout stays the same\n";
+  const auto place =
+      std::find_if(after.fitting.begin(), after.fitting.end(),
+                   [&](const JudgedLayout& one) { return one.choice == old.choice; });
+  if (place == after.fitting.end()) return text + "the former best is not among those simulated\n";
+  return text +
+         fmt::format("the former best is {} slower\n", percent_text(slower_than(*place, best)));
+}
+
+std::vector<std::string> stacks_listing(const LayoutPlan& plan, const Catalogue& catalogue) {
+  std::vector<std::string> names;
+  for (const auto& [key, item] : catalogue) {
+    const bool lists = item.is == "stack" && stack_of(item, plan.device).known_device;
+    if (lists) names.push_back(item.name);
+  }
+  return names;
+}
+
+std::string stacks_text(const LayoutPlan& all, const std::vector<LayoutPlan>& plans) {
+  TableRows rows{{"stack", "step time", "family", "layout"}};
+  for (const LayoutPlan& plan : plans) {
+    const JudgedLayout* best = plan.best();
+    if (best == nullptr) continue;
+    const bool same =
+        all.best() != nullptr && family_of(best->choice) == family_of(all.best()->choice);
+    rows.push_back({plan.stacks[runs_sharded(best->choice.zero) ? 1 : 0], step_text(*best),
+                    same ? "the same" : "another", text_of(best->choice)});
+  }
+  return "\nthe best layout on each stack\n" + aligned(rows, {0, 2, 3});
+}
+
+std::string machines_text(const std::vector<LayoutPlan>& plans) {
+  TableRows rows{
+      {"machine", "stack", "devices", "step time", "speed", "90 % interval", "memory", "layout"}};
+  const LayoutPlan& first = plans.front();
+  for (const LayoutPlan& plan : plans) {
+    const JudgedLayout* best = plan.best();
+    if (best == nullptr) {
+      rows.push_back({plan.task.hardware, "", std::to_string(plan.task.devices), "", "", "", "",
+                      "no layout fits"});
+      continue;
+    }
+    std::string speed, interval;
+    if (first.best() != nullptr && &plan != &first) {
+      const Ratio ratio = ratio_of(first, plan);
+      speed = fmt::format("{:.2f} ×", ratio.value);
+      interval = fmt::format("{:.2f}–{:.2f}", ratio.least, ratio.most);
+    }
+    rows.push_back({plan.task.hardware, plan.stacks[runs_sharded(best->choice.zero) ? 1 : 0],
+                    std::to_string(plan.task.devices), step_text(*best), speed, interval,
+                    bytes_text(best->trial.peak_bytes), text_of(best->choice)});
+  }
+  return "\nthe best layout on each machine; speed: that of the first is 1\n" +
+         aligned(rows, {0, 1, 7});
+}
+
+ordered_json machines_json(const std::vector<LayoutPlan>& plans) {
+  ordered_json all = ordered_json::array();
+  for (const LayoutPlan& plan : plans) {
+    ordered_json& one = all.emplace_back(plan_json(plan, 1));
+    if (plan.best() == nullptr || plans.front().best() == nullptr) continue;
+    const Ratio ratio = ratio_of(plans.front(), plan);
+    one["speed"] = {{"ratio", ratio.value}, {"low", ratio.least}, {"high", ratio.most}};
+  }
+  return all;
+}
+
+}  // namespace penstock
