@@ -230,6 +230,7 @@ void GapFiller::add_works(TimeDirection direction) {
       work.change = forwards ? stage.change[pass] : -stage.change[pass];
       work.during = forwards ? stage.during[pass] : stage.during[pass] - stage.change[pass];
     }
+    work_[w].tail = stage.tail;
     work_[forwards ? i : f].behind = forwards ? f : i;
     work_[forwards ? w : i].behind = forwards ? i : w;
     join(f, s + 1 == count ? i : cell_class(s + 1, SearchPass::forward), stage.to_after);
@@ -363,12 +364,15 @@ SearchTime GapFiller::start(std::uint32_t rank) {
   held_[rank] += work.change;
   left_[rank] -= work.duration;
   makespan_ = std::max(makespan_, end + left_[rank]);
+  if (has_tail_ && microbatch + 1 == microbatches_) {
+    makespan_ = std::max(makespan_, end + work.tail);
+  }
   if (cell % SearchPass::count == SearchPass::input) sum_of_starts_ += static_cast<double>(begin);
   if (work.reader != no_class) {
     arrive(work.reader, microbatch, end + work_[work.reader].transfer, rank);
   }
   choose(rank);
-  return end + left_[rank];
+  return makespan_;
 }
 
 bool GapFiller::run(const RankSequences& sequences, const FillRule& rule, SearchTime limit) {

@@ -70,6 +70,7 @@ class GapFiller {
   struct Work {
     std::uint32_t rank = 0;
     SearchTime duration = 0;
+    SearchTime tail = 0;  // behind the last one
     std::int64_t during = 0, change = 0;
     CellClass behind = no_class;  // on its rank, of the same microbatch
     CellClass source = no_class;  // what it reads, and the time from the end of that

@@ -149,13 +149,15 @@ SearchTime ListScheduler::start(std::uint32_t rank) {
     const bool last = s + 1 == problem_.stage_count();
     arrive(last ? cell + SearchPass::input : cell_class(s + 1, SearchPass::forward), microbatch,
            end + stage.to_after, rank);
-  } else if (pass == SearchPass::input) {
+  } else if (pass == SearchPass::weight) {
+    if (microbatch + 1 == microbatches_) makespan_ = std::max(makespan_, end + stage.tail);
+  } else {
     sum_of_starts_ += static_cast<double>(begin);
     if (s > 0)
       arrive(cell_class(s - 1, SearchPass::input), microbatch, end + stage.to_before, rank);
   }
   choose(rank);
-  return end + left_[rank];
+  return makespan_;
 }
 
 bool ListScheduler::run(std::span<const SearchTime> keys, const ListRule& rule, SearchTime limit) {

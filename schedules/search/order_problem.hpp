@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <limits>
@@ -34,6 +35,9 @@ struct FormCosts {
   std::array<SearchTime, SearchPass::count> duration{};
   std::array<std::int64_t, SearchPass::count> during{};
   std::array<std::int64_t, SearchPass::count> change{};
+  /// Of the stage's last activation: from the end of its last pass until the gradients of the stage
+  /// are reduced and its weights updated.
+  SearchTime tail = 0;
 };
 
 /// A stage as a search sees it. Without flags an activation has the costs of the stage itself; the
@@ -45,6 +49,7 @@ struct OrderStage {
   SearchTime to_before = 0;  // transfer of the gradient
   std::array<std::int64_t, SearchPass::count> during{};
   std::array<std::int64_t, SearchPass::count> change{};
+  SearchTime tail = 0;
   bool splits = true;
   std::optional<FormCosts> recomputed = {};        // nothing: no choice
   std::optional<FormCosts> whole = {};             // the same
@@ -68,6 +73,10 @@ struct OrderProblem {
   std::uint32_t ranks() const { return static_cast<std::uint32_t>(capacity.size()); }
   std::uint32_t stage_count() const { return static_cast<std::uint32_t>(stages.size()); }
   SearchTime update(std::uint32_t rank) const { return updates.empty() ? 0 : updates[rank]; }
+  /// From the end of a stage's last pass to the end of what follows it on its rank.
+  SearchTime ending(const OrderStage& stage) const {
+    return std::max(stage.tail, update(stage.rank));
+  }
   /// All passes of all microbatches.
   std::size_t cells() const { return stages.size() * SearchPass::count * microbatches; }
 };
@@ -121,8 +130,9 @@ bool fits_memory(const OrderProblem& problem, std::uint32_t rank,
 /// - for each rank, its work after the first input can arrive. Before its first I it runs at most
 ///   the F's that fit its memory, and after its last I at most the W's that fit, while the gradient
 ///   still has to reach the first stage,
-/// - for each rank, the memory-time that its activations need over its capacity.
-/// Each ends with the updates of its last rank.
+/// - for each rank, the memory-time that its activations need over its capacity, of which it cannot
+///   use all while it fills up and empties again.
+/// Each ends with the updates of its last rank, and the tail of its last stage.
 SearchTime shortest_possible(const OrderProblem& problem);
 
 /// By cell class: the least time from the end of that pass of a microbatch until everything that

@@ -13,6 +13,7 @@ SequenceTimes::SequenceTimes(const OrderProblem& problem)
     : problem_(problem),
       microbatches_(problem.microbatches),
       duration_(problem.cells()),
+      tail_(problem.stages.size()),
       source_(problem.stages.size() * SearchPass::count, no_class),
       transfer_(source_.size(), 0),
       reader_(source_.size(), no_class),
@@ -31,6 +32,7 @@ SequenceTimes::SequenceTimes(const OrderProblem& problem)
   for (std::uint32_t s = 0; s < count; ++s) {
     const OrderStage& stage = problem.stages[s];
     const CellClass f = cell_class(s, SearchPass::forward), i = f + SearchPass::input;
+    tail_[s] = stage.tail;
     for (std::uint32_t pass = 0; pass < SearchPass::count; ++pass) {
       std::fill_n(duration_.begin() + std::ptrdiff_t{f + pass} * microbatches_, microbatches_,
                   stage.duration[pass]);
@@ -46,6 +48,7 @@ void SequenceTimes::set_form(std::uint32_t stage, std::uint32_t microbatch, Acti
     duration_[std::size_t{cell_class(stage, pass)} * microbatches_ + microbatch] =
         costs.duration[pass];
   }
+  if (microbatch + 1 == microbatches_) tail_[stage] = costs.tail;
 }
 
 void SequenceTimes::set_forms(const ActivationForms& forms) {
@@ -56,12 +59,25 @@ void SequenceTimes::set_forms(const ActivationForms& forms) {
   }
 }
 
+/// What follows the last W of a stage, which ends then. That of a whole B has no length; where
+/// another W runs behind the B, that is the last pass.
+SearchTime SequenceTimes::tail(CellClass cell, SearchTime end) const {
+  const std::uint32_t s = cell / SearchPass::count;
+  const OrderStage& stage = problem_.stages[s];
+  const std::size_t last = std::size_t{cell} * microbatches_ + microbatches_ - 1;
+  const std::size_t input = last - microbatches_;
+  const bool behind =
+      stage.splits && duration_[last] == 0 && start_[input] + duration_[input] < end;
+  return std::max(tail_[s], behind ? stage.tail : 0);
+}
+
 /// Runs a rank as far as its inputs have been timed; false at a fault of the sequence or beyond the
 /// limit.
 bool SequenceTimes::advance(std::uint32_t rank, const std::vector<CellClass>& sequence,
                             SearchTime limit) {
   SearchTime free = free_[rank];
   std::uint32_t at = at_[rank];
+  const SearchTime most = limit;
   limit -= problem_.update(rank);
   for (; at < sequence.size(); ++at) {
     const CellClass cell = sequence[at];
@@ -79,6 +95,10 @@ bool SequenceTimes::advance(std::uint32_t rank, const std::vector<CellClass>& se
     free = begin + duration_[number];
     if (free > limit) return false;
     done_[cell] = microbatch + 1;
+    if (pass == SearchPass::weight && done_[cell] == microbatches_) {
+      makespan_ = std::max(makespan_, free + tail(cell, free));
+      if (makespan_ > most) return false;
+    }
     order_[timed_++] = number;
   }
   at_[rank] = at;
@@ -116,6 +136,9 @@ void SequenceTimes::find_latest() {
     const std::uint32_t microbatch = number % microbatches_;
     SearchTime& follows = end[problem_.stages[cell / SearchPass::count].rank];
     SearchTime last = follows;
+    if (cell % SearchPass::count == SearchPass::weight && microbatch + 1 == microbatches_) {
+      last = std::min(last, makespan_ - tail(cell, start_[number] + duration_[number]));
+    }
     if (const CellClass to = reader_[cell]; to != no_class) {
       last = std::min(last, latest_[std::size_t{to} * microbatches_ + microbatch] - transfer_[to]);
     }

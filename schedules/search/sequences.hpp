@@ -31,11 +31,13 @@ class SequenceTimes {
   const std::vector<SearchTime>& durations() const { return duration_; }
 
  private:
+  SearchTime tail(CellClass cell, SearchTime end) const;
   bool advance(std::uint32_t rank, const std::vector<CellClass>& sequence, SearchTime limit);
 
   const OrderProblem& problem_;
   std::uint32_t microbatches_;
   std::vector<SearchTime> duration_;      // by cell
+  std::vector<SearchTime> tail_;          // by stage, in the form of its last activation
   std::vector<CellClass> source_;         // by class: the class of its input, or no_class
   std::vector<SearchTime> transfer_;      // by class: from the end of that input
   std::vector<CellClass> reader_;         // by class: the class that reads its output

@@ -86,6 +86,8 @@ constexpr double each_placement_end = 0.4;
 constexpr int most_corrections = 3;
 /// Branch and bound whose orders the engine times is tried on so many passes.
 constexpr std::size_t most_cells_to_branch = 72;
+/// A run on the engine takes as long as at least so many orders that a search times itself.
+constexpr std::uint64_t evaluations_of_run = 100;
 
 /// One placement of the stages, its problem, and the named orders for it.
 struct PlacementToSearch {
@@ -313,14 +315,14 @@ class Hunt {
   SearchTime judged(const PlacementToSearch& placement, const SearchedOrder& order,
                     const std::string& origin) {
     const RunResult run = run_with(*placement.layout, placement.problem.orders, order);
+    result_.evaluations += evaluations_of_run - 1;
     if (!run.report || !run.findings.empty()) return never;
     take(run, origin);
     return run.report->makespan.picoseconds;
   }
 
   bool count_one() {
-    ++result_.evaluations;
-    if (result_.evaluations % 64 == 0) report(best());
+    if (++result_.evaluations % 64 == 0) report(best());
     return spent() < 1;
   }
 
