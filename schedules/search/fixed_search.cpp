@@ -29,8 +29,8 @@ constexpr std::size_t most_kept = 6;
 /// Lengths of periods, as shares of the shortest: longer ones have room for less memory.
 constexpr std::array<double, 12> period_lengths{1,    1.01, 1.02, 1.04, 1.06, 1.09,
                                                 1.12, 1.16, 1.2,  1.25, 1.32, 1.4};
-constexpr std::uint32_t steps_of_period = 400;
-constexpr std::uint32_t steps_of_evaluation = 4;  // that take as long as an order timed
+constexpr std::uint32_t steps_of_period = 300;
+constexpr std::uint32_t steps_of_evaluation = 10;
 
 /// A finished order among the best.
 struct Kept {
@@ -165,11 +165,12 @@ class Search : SearchBudget {
   /// Periods of several lengths, repeated.
   void try_periods() {
     PeriodFinder finder(problem_);
+    Draws draws(options_.seed);
     for (const double length : period_lengths) {
       if (!open(periods_end)) return;
       const auto rounded =
           static_cast<SearchTime>(static_cast<double>(finder.shortest()) * length) + 1;
-      const Period period = finder.find(rounded, steps_of_period, draws_);
+      const Period period = finder.find(rounded, steps_of_period, draws);
       for (std::uint32_t n = 0; n < steps_of_period / steps_of_evaluation; ++n) count();
       if (period.start.empty()) continue;
       if (!try_starts(repeated_starts(period, problem_.microbatches), "period")) return;
