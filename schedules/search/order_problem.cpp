@@ -135,7 +135,8 @@ SearchTime memory_bound(const OrderProblem& problem, const EarliestStarts& start
   }
   if (room <= 0 || largest == 0) return 0;
   // Only where there is time to fill up before it empties.
-  if (room / largest * (forward + weight) <= work) {
+  const SearchTime step = forward + weight;
+  if (step > 0 && room / largest <= work / step) {
     held += unused_at_end(room, largest, forward) + unused_at_end(room, largest, weight);
   }
   // Rounded down well below the error of the sum.

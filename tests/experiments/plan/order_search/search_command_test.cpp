@@ -205,7 +205,8 @@ json priced_scenario() {
             {"microbatch", 1}}},
           {"hardware", {{"name", "dgx-h100"}, {"devices", 256}}},
           {"partition", {{"name", "balanced"}}},
-          {"parallel", {{"pipeline", 8}, {"chunks", 2}, {"tensor", 4}, {"data", 8}}},
+          {"parallel",
+           {{"pipeline", 8}, {"chunks", 2}, {"tensor", 4}, {"data", 8}, {"sequence", true}}},
           {"schedule", {{"name", "interleaved-1f1b"}, {"microbatches", 32}}},
           {"memory", {{"zero", 1}}}};
 }
