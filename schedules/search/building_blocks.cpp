@@ -197,6 +197,7 @@ GapFiller::GapFiller(const OrderProblem& problem, TimeDirection direction)
       stages_(stages_by_rank(problem)),
       follows_(problem.ranks()),
       free_(problem.ranks()),
+      link_(problem.ranks()),
       held_(problem.ranks()),
       next_(problem.ranks()),
       done_(work_.size()),
@@ -241,6 +242,7 @@ void GapFiller::add_works(TimeDirection direction) {
 void GapFiller::begin(const RankSequences& sequences) {
   given_ = &sequences;
   std::fill(free_.begin(), free_.end(), 0);
+  std::fill(link_.begin(), link_.end(), 0);
   std::fill(held_.begin(), held_.end(), 0);
   std::fill(done_.begin(), done_.end(), 0);
   for (CellClass cell = 0; cell < work_.size(); ++cell) {
@@ -364,8 +366,10 @@ SearchTime GapFiller::start(std::uint32_t rank) {
   held_[rank] += work.change;
   left_[rank] -= work.duration;
   makespan_ = std::max(makespan_, end + left_[rank]);
-  if (has_tail_ && microbatch + 1 == microbatches_) {
-    makespan_ = std::max(makespan_, end + work.tail);
+  if (has_tail_ && microbatch + 1 == microbatches_ &&
+      cell % SearchPass::count == SearchPass::weight) {
+    link_[rank] = work.tail.reduced(end, link_[rank]);
+    makespan_ = std::max(makespan_, link_[rank] + work.tail.rest);
   }
   if (cell % SearchPass::count == SearchPass::input) sum_of_starts_ += static_cast<double>(begin);
   if (work.reader != no_class) {

@@ -16,7 +16,7 @@ struct Work {
   bool leaves_weight = false;  // an I whose W is to come
   SearchTime duration = 0;
   std::int64_t during = 0, change = 0;
-  SearchTime tail = 0;  // behind the last one of the stage
+  StageTail tail = {};  // behind the last one of the stage
 };
 
 /// What a stage can run.
@@ -137,7 +137,7 @@ class Branching {
     StageProgress& own = order_.stages[step.stage];
     const StageProgress before = own;
     const SearchTime free = order_.free[step.rank], start = order_.start;
-    const SearchTime ended = order_.ended[step.rank];
+    const SearchTime reduced = order_.reduced[step.rank], ended = order_.ended[step.rank];
     const std::uint32_t rank = order_.rank;
     const bool lasts = order_.lasts;
     const std::uint64_t left = left_;
@@ -160,7 +160,8 @@ class Branching {
       if (problem_.stages[step.stage].splits && !work.leaves_weight) --left_;
     }
     if (own.gradients == problem_.microbatches && own.pending == 0) {
-      order_.ended[step.rank] = std::max(ended, end + work.tail);
+      order_.reduced[step.rank] = work.tail.reduced(end, reduced);
+      order_.ended[step.rank] = std::max(ended, order_.reduced[step.rank] + work.tail.rest);
     }
     visit();
 
@@ -172,6 +173,7 @@ class Branching {
     order_.rank = rank;
     order_.start = start;
     order_.free[step.rank] = free;
+    order_.reduced[step.rank] = reduced;
     order_.ended[step.rank] = ended;
     own = before;
   }

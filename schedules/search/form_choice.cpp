@@ -107,7 +107,7 @@ OrderProblem with_least_costs(OrderProblem problem) {
           std::min(stage.whole->duration[SearchPass::input], input + weight);
       input = std::min(input, backward);
       weight = backward - input;
-      stage.tail = std::min(stage.tail, std::max(stage.whole->tail, rest));
+      stage.tail.whole = std::min(stage.tail.whole, std::max(stage.whole->tail.whole, rest));
     }
     if (stage.recomputed) {
       auto& change = stage.change;

@@ -24,6 +24,7 @@ void SeenOrders::describe(const PartialOrder& order) {
   for (std::uint32_t rank = 0; rank < problem_.ranks(); ++rank) {
     times_.push_back(order.floor(rank));
     times_.push_back(order.held[rank]);
+    times_.push_back(order.reduced[rank]);
     times_.push_back(order.ended[rank]);
   }
   const auto add = [&](SearchTime arrival, std::uint32_t stage) {

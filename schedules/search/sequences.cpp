@@ -20,6 +20,7 @@ SequenceTimes::SequenceTimes(const OrderProblem& problem)
       done_(source_.size()),
       at_(problem.ranks()),
       free_(problem.ranks()),
+      link_(problem.ranks()),
       start_(problem.cells()),
       latest_(problem.cells()),
       order_(problem.cells()) {
@@ -61,14 +62,14 @@ void SequenceTimes::set_forms(const ActivationForms& forms) {
 
 /// What follows the last W of a stage, which ends then. That of a whole B has no length; where
 /// another W runs behind the B, that is the last pass.
-SearchTime SequenceTimes::tail(CellClass cell, SearchTime end) const {
+StageTail SequenceTimes::tail(CellClass cell, SearchTime end) const {
   const std::uint32_t s = cell / SearchPass::count;
   const OrderStage& stage = problem_.stages[s];
   const std::size_t last = std::size_t{cell} * microbatches_ + microbatches_ - 1;
   const std::size_t input = last - microbatches_;
   const bool behind =
       stage.splits && duration_[last] == 0 && start_[input] + duration_[input] < end;
-  return std::max(tail_[s], behind ? stage.tail : 0);
+  return behind ? stage.tail : tail_[s];
 }
 
 /// Runs a rank as far as its inputs have been timed; false at a fault of the sequence or beyond the
@@ -96,7 +97,9 @@ bool SequenceTimes::advance(std::uint32_t rank, const std::vector<CellClass>& se
     if (free > limit) return false;
     done_[cell] = microbatch + 1;
     if (pass == SearchPass::weight && done_[cell] == microbatches_) {
-      makespan_ = std::max(makespan_, free + tail(cell, free));
+      const StageTail follows = tail(cell, free);
+      link_[rank] = follows.reduced(free, link_[rank]);
+      makespan_ = std::max(makespan_, link_[rank] + follows.rest);
       if (makespan_ > most) return false;
     }
     order_[timed_++] = number;
@@ -111,6 +114,7 @@ bool SequenceTimes::run(const RankSequences& sequences, SearchTime limit) {
   std::fill(done_.begin(), done_.end(), 0);
   std::fill(at_.begin(), at_.end(), 0);
   std::fill(free_.begin(), free_.end(), 0);
+  std::fill(link_.begin(), link_.end(), 0);
   timed_ = 0;
   makespan_ = 0;
   sum_of_starts_ = 0;
@@ -129,6 +133,7 @@ void SequenceTimes::find_latest() {
   std::vector<SearchTime>& end = free_;  // by rank: the start of what follows
   for (std::uint32_t rank = 0; rank < end.size(); ++rank) {
     end[rank] = makespan_ - problem_.update(rank);
+    link_[rank] = never;
   }
   for (std::size_t n = order_.size(); n-- > 0;) {
     const std::uint32_t number = order_[n];
@@ -137,7 +142,11 @@ void SequenceTimes::find_latest() {
     SearchTime& follows = end[problem_.stages[cell / SearchPass::count].rank];
     SearchTime last = follows;
     if (cell % SearchPass::count == SearchPass::weight && microbatch + 1 == microbatches_) {
-      last = std::min(last, makespan_ - tail(cell, start_[number] + duration_[number]));
+      const StageTail tail_of = tail(cell, start_[number] + duration_[number]);
+      SearchTime& reduced = link_[problem_.stages[cell / SearchPass::count].rank];
+      reduced = std::min(reduced, makespan_ - tail_of.rest);
+      last = std::min(last, reduced - (tail_of.whole - tail_of.rest));
+      reduced -= tail_of.link;
     }
     if (const CellClass to = reader_[cell]; to != no_class) {
       last = std::min(last, latest_[std::size_t{to} * microbatches_ + microbatch] - transfer_[to]);

@@ -44,18 +44,19 @@ PricedPlan priced(const Simulation& simulation, const Schedule& order) {
 
 /// What follows the last weight gradient of a stage. The early part of the reduction runs beside
 /// it.
-struct StageTail {
+struct TailCosts {
   SearchTime early = 0;
   SearchTime reduction = 0, reduction_latency = 0;
   SearchTime update = 0, gather = 0;
 };
 
-/// From the end of a stage's last pass to that of its gather. The part of the reduction that runs
-/// beside the pass may be the longer one.
-SearchTime tail_of(const StageTail& tail, const OrderStage& stage) {
-  const SearchTime beside = stage.duration[stage.splits ? SearchPass::weight : SearchPass::input];
-  return std::max<SearchTime>(0, tail.early - beside) + tail.reduction + tail.reduction_latency +
-         tail.update + tail.gather;
+/// The part of the reduction that runs beside the last pass may be the longer one.
+StageTail tail_of(const TailCosts& tail, const OrderStage& stage) {
+  const SearchTime pass = stage.duration[stage.splits ? SearchPass::weight : SearchPass::input];
+  const SearchTime rest = tail.reduction_latency + tail.update + tail.gather;
+  return {.whole = std::max<SearchTime>(0, tail.early - pass) + tail.reduction + rest,
+          .link = tail.early + tail.reduction,
+          .rest = rest};
 }
 
 /// Fills in what classes of a priced plan say of the stages.
@@ -105,7 +106,7 @@ class StageReader {
   }
 
  private:
-  static void read_tail(Pass pass, SearchTime time, SearchTime delay, StageTail& tail) {
+  static void read_tail(Pass pass, SearchTime time, SearchTime delay, TailCosts& tail) {
     if (pass == Pass::update) tail.update = time;
     if (pass == Pass::gather_weights) tail.gather = delay;
     if (pass == Pass::reduce_early) tail.early = time;
@@ -167,7 +168,7 @@ class StageReader {
   const PricedPlan& priced_;
   OrderProblem& problem_;
   std::vector<std::uint32_t> position_;  // of each stage in the chain
-  std::vector<StageTail> tails_;         // by position
+  std::vector<TailCosts> tails_;         // by position
 };
 
 OrderProblem empty_problem(const Layout& layout) {
@@ -240,7 +241,8 @@ bool may_be_shorter(const Layout& layout) {
 bool whole_may_pay(const OrderStage& whole, const OrderStage& split, std::int64_t capacity) {
   if (!split.splits) return false;
   const auto& [forward, input, weight] = split.duration;
-  if (whole.duration[SearchPass::input] < input + weight || whole.tail < split.tail) return true;
+  if (whole.duration[SearchPass::input] < input + weight || whole.tail.whole < split.tail.whole)
+    return true;
   const std::int64_t most =
       std::max(split.during[SearchPass::input],
                split.change[SearchPass::input] + split.during[SearchPass::weight]);
