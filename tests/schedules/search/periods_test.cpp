@@ -65,7 +65,7 @@ TEST_CASE("a period says how many bytes it needs too many") {
   CHECK(overflow(2) == 1);
 }
 
-TEST_CASE("a line in tight memory is within 6 % of its bound at 16 ranks and 64 microbatches") {
+TEST_CASE("a line in tight memory is within 1.25 % of its bound at 16 ranks and 64 microbatches") {
   // F, I and W of 70B on 16 stages of H100, the head at the last stage; room for 14 activations.
   const Pipeline made = pipeline(Placement::loop(16, 1), 64,
                                  {{17, 19, 16},
@@ -87,7 +87,7 @@ TEST_CASE("a line in tight memory is within 6 % of its bound at 16 ranks and 64 
                                  1, 14);
   const FoundOrder found = search_order(made.problem, evaluations(20000));
   REQUIRE(found.sequences);
-  CHECK(static_cast<double>(found.state.best) <= 1.06 * static_cast<double>(found.state.bound));
+  CHECK(static_cast<double>(found.state.best) <= 1.0125 * static_cast<double>(found.state.bound));
 }
 
 }  // namespace penstock::testing
