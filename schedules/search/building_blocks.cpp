@@ -197,6 +197,7 @@ GapFiller::GapFiller(const OrderProblem& problem, TimeDirection direction)
       stages_(stages_by_rank(problem)),
       follows_(problem.ranks()),
       free_(problem.ranks()),
+      link_(problem.ranks()),
       held_(problem.ranks()),
       next_(problem.ranks()),
       done_(work_.size()),
@@ -230,6 +231,7 @@ void GapFiller::add_works(TimeDirection direction) {
       work.change = forwards ? stage.change[pass] : -stage.change[pass];
       work.during = forwards ? stage.during[pass] : stage.during[pass] - stage.change[pass];
     }
+    work_[w].tail = stage.tail;
     work_[forwards ? i : f].behind = forwards ? f : i;
     work_[forwards ? w : i].behind = forwards ? i : w;
     join(f, s + 1 == count ? i : cell_class(s + 1, SearchPass::forward), stage.to_after);
@@ -240,6 +242,7 @@ void GapFiller::add_works(TimeDirection direction) {
 void GapFiller::begin(const RankSequences& sequences) {
   given_ = &sequences;
   std::fill(free_.begin(), free_.end(), 0);
+  std::fill(link_.begin(), link_.end(), 0);
   std::fill(held_.begin(), held_.end(), 0);
   std::fill(done_.begin(), done_.end(), 0);
   for (CellClass cell = 0; cell < work_.size(); ++cell) {
@@ -363,12 +366,17 @@ SearchTime GapFiller::start(std::uint32_t rank) {
   held_[rank] += work.change;
   left_[rank] -= work.duration;
   makespan_ = std::max(makespan_, end + left_[rank]);
+  if (has_tail_ && microbatch + 1 == microbatches_ &&
+      cell % SearchPass::count == SearchPass::weight) {
+    link_[rank] = work.tail.reduced(end, link_[rank]);
+    makespan_ = std::max(makespan_, link_[rank] + work.tail.rest);
+  }
   if (cell % SearchPass::count == SearchPass::input) sum_of_starts_ += static_cast<double>(begin);
   if (work.reader != no_class) {
     arrive(work.reader, microbatch, end + work_[work.reader].transfer, rank);
   }
   choose(rank);
-  return end + left_[rank];
+  return makespan_;
 }
 
 bool GapFiller::run(const RankSequences& sequences, const FillRule& rule, SearchTime limit) {

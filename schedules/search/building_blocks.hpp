@@ -70,6 +70,7 @@ class GapFiller {
   struct Work {
     std::uint32_t rank = 0;
     SearchTime duration = 0;
+    StageTail tail = {};  // behind the last one
     std::int64_t during = 0, change = 0;
     CellClass behind = no_class;  // on its rank, of the same microbatch
     CellClass source = no_class;  // what it reads, and the time from the end of that
@@ -102,7 +103,7 @@ class GapFiller {
   const RankSequences* given_ = nullptr;
   FillRule rule_;
   std::vector<std::vector<std::uint32_t>> follows_;  // by rank: the next place; last: the first one
-  std::vector<SearchTime> free_, left_;
+  std::vector<SearchTime> free_, link_, left_;
   std::vector<std::int64_t> held_;
   std::vector<Next> next_;
   std::vector<std::uint32_t> done_;  // by class

@@ -16,6 +16,7 @@ struct Work {
   bool leaves_weight = false;  // an I whose W is to come
   SearchTime duration = 0;
   std::int64_t during = 0, change = 0;
+  StageTail tail = {};  // behind the last one of the stage
 };
 
 /// What a stage can run.
@@ -23,8 +24,8 @@ std::vector<Work> works_of(const OrderStage& stage) {
   std::vector<Work> works;
   const auto add = [&](std::uint32_t pass, ActivationForm form, bool leaves_weight) {
     const FormCosts costs = stage.costs(form);
-    works.push_back(
-        {pass, form, leaves_weight, costs.duration[pass], costs.during[pass], costs.change[pass]});
+    works.push_back({pass, form, leaves_weight, costs.duration[pass], costs.during[pass],
+                     costs.change[pass], costs.tail});
   };
   add(SearchPass::forward, 0, false);
   if (stage.whole) add(SearchPass::input, whole_form, false);
@@ -136,6 +137,7 @@ class Branching {
     StageProgress& own = order_.stages[step.stage];
     const StageProgress before = own;
     const SearchTime free = order_.free[step.rank], start = order_.start;
+    const SearchTime reduced = order_.reduced[step.rank], ended = order_.ended[step.rank];
     const std::uint32_t rank = order_.rank;
     const bool lasts = order_.lasts;
     const std::uint64_t left = left_;
@@ -157,6 +159,10 @@ class Branching {
       own.pending += work.leaves_weight ? 1 : 0;
       if (problem_.stages[step.stage].splits && !work.leaves_weight) --left_;
     }
+    if (own.gradients == problem_.microbatches && own.pending == 0) {
+      order_.reduced[step.rank] = work.tail.reduced(end, reduced);
+      order_.ended[step.rank] = std::max(ended, order_.reduced[step.rank] + work.tail.rest);
+    }
     visit();
 
     left_ = left;
@@ -167,6 +173,8 @@ class Branching {
     order_.rank = rank;
     order_.start = start;
     order_.free[step.rank] = free;
+    order_.reduced[step.rank] = reduced;
+    order_.ended[step.rank] = ended;
     own = before;
   }
 
@@ -174,7 +182,8 @@ class Branching {
     OrderWriter written(problem_);
     SearchTime makespan = 0;
     for (std::uint32_t rank = 0; rank < problem_.ranks(); ++rank) {
-      makespan = std::max(makespan, order_.free[rank] + problem_.update(rank));
+      makespan =
+          std::max({makespan, order_.free[rank] + problem_.update(rank), order_.ended[rank]});
       for (const Taken& step : taken_[rank]) {
         written.add(step.stage, step.work->pass, step.work->form);
       }

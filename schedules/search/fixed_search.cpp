@@ -8,6 +8,7 @@
 #include "schedules/search/draws.hpp"
 #include "schedules/search/list_scheduling.hpp"
 #include "schedules/search/local_search.hpp"
+#include "schedules/search/periods.hpp"
 #include "schedules/search/priorities.hpp"
 #include "schedules/search/sequences.hpp"
 
@@ -15,7 +16,8 @@ namespace penstock {
 namespace {
 
 /// The shares of the budget at which each step ends.
-constexpr double blocks_end = 0.2;
+constexpr double blocks_end = 0.15;
+constexpr double periods_end = 0.3;
 constexpr double fewer_end = 0.4;
 constexpr double patterns_end = 0.4;
 constexpr double neighbours_end = 0.6;
@@ -23,6 +25,12 @@ constexpr double local_on_best_end = 0.75;
 constexpr double local_on_others_end = 0.92;
 
 constexpr std::size_t most_kept = 6;
+
+/// Lengths of periods, as shares of the shortest: longer ones have room for less memory.
+constexpr std::array<double, 12> period_lengths{1,    1.01, 1.02, 1.04, 1.06, 1.09,
+                                                1.12, 1.16, 1.2,  1.25, 1.32, 1.4};
+constexpr std::uint32_t steps_of_period = 300;
+constexpr std::uint32_t steps_of_evaluation = 10;
 
 /// A finished order among the best.
 struct Kept {
@@ -54,6 +62,7 @@ class Search : SearchBudget {
   void run() {
     for (const OrderSeed& seed : options_.seeds) try_seed(seed);
     if (open(blocks_end)) try_blocks();
+    if (open(periods_end)) try_periods();
     if (open(fewer_end)) try_fewer();
     if (open(neighbours_end)) try_patterns();
     if (open(1) && !kept_.empty()) improve();
@@ -150,6 +159,21 @@ class Search : SearchBudget {
     for (const BuildingBlock& block : building_blocks(problem_)) {
       if (!open(blocks_end)) return;
       try_filled(sequences_of_block(problem_, block), "building block");
+    }
+  }
+
+  /// Periods of several lengths, repeated.
+  void try_periods() {
+    PeriodFinder finder(problem_);
+    Draws draws(options_.seed);
+    for (const double length : period_lengths) {
+      if (!open(periods_end)) return;
+      const auto rounded =
+          static_cast<SearchTime>(static_cast<double>(finder.shortest()) * length) + 1;
+      const Period period = finder.find(rounded, steps_of_period, draws);
+      for (std::uint32_t n = 0; n < steps_of_period / steps_of_evaluation; ++n) count();
+      if (period.start.empty()) continue;
+      if (!try_starts(repeated_starts(period, problem_.microbatches), "period")) return;
     }
   }
 

@@ -80,6 +80,7 @@ OrderProblem with_form(OrderProblem problem, ActivationForm form) {
     stage.duration = costs.duration;
     stage.during = costs.during;
     stage.change = costs.change;
+    stage.tail = costs.tail;
     stage.recomputed.reset();
     stage.whole.reset();
     stage.whole_recomputed.reset();
@@ -97,13 +98,16 @@ OrderProblem with_all_recomputed(OrderProblem problem) {
 }
 
 OrderProblem with_least_costs(OrderProblem problem) {
-  for (OrderStage& stage : problem.stages) {
+  SearchTime rest = 0;  // from the end of the last I or B of a stage until the stages before end
+  for (std::uint32_t s = 0; s < problem.stage_count(); ++s) {
+    OrderStage& stage = problem.stages[s];
     if (stage.whole) {
       auto& [forward, input, weight] = stage.duration;
       const SearchTime backward =
           std::min(stage.whole->duration[SearchPass::input], input + weight);
       input = std::min(input, backward);
       weight = backward - input;
+      stage.tail.whole = std::min(stage.tail.whole, std::max(stage.whole->tail.whole, rest));
     }
     if (stage.recomputed) {
       auto& change = stage.change;
@@ -115,6 +119,9 @@ OrderProblem with_least_costs(OrderProblem problem) {
     stage.recomputed.reset();
     stage.whole.reset();
     stage.whole_recomputed.reset();
+    rest = std::max(rest, stage.duration[SearchPass::weight] + problem.ending(stage));
+    rest += stage.duration[SearchPass::input];
+    if (s + 1 < problem.stage_count()) rest += problem.stages[s + 1].to_before;
   }
   return problem;
 }

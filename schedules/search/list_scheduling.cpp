@@ -10,6 +10,7 @@ ListScheduler::ListScheduler(const OrderProblem& problem)
       whole_(problem.ranks(), 0),
       work_(work_and_updates(problem)),
       free_(problem.ranks()),
+      link_(problem.ranks()),
       held_(problem.ranks()),
       next_(problem.ranks()),
       done_(problem.stages.size() * SearchPass::count),
@@ -28,6 +29,7 @@ ListScheduler::ListScheduler(const OrderProblem& problem)
 
 void ListScheduler::begin() {
   std::fill(free_.begin(), free_.end(), 0);
+  std::fill(link_.begin(), link_.end(), 0);
   std::fill(held_.begin(), held_.end(), 0);
   std::fill(done_.begin(), done_.end(), 0);
   std::fill(arrival_.begin(), arrival_.end(), never);
@@ -149,13 +151,18 @@ SearchTime ListScheduler::start(std::uint32_t rank) {
     const bool last = s + 1 == problem_.stage_count();
     arrive(last ? cell + SearchPass::input : cell_class(s + 1, SearchPass::forward), microbatch,
            end + stage.to_after, rank);
-  } else if (pass == SearchPass::input) {
+  } else if (pass == SearchPass::weight) {
+    if (microbatch + 1 == microbatches_) {
+      link_[rank] = stage.tail.reduced(end, link_[rank]);
+      makespan_ = std::max(makespan_, link_[rank] + stage.tail.rest);
+    }
+  } else {
     sum_of_starts_ += static_cast<double>(begin);
     if (s > 0)
       arrive(cell_class(s - 1, SearchPass::input), microbatch, end + stage.to_before, rank);
   }
   choose(rank);
-  return end + left_[rank];
+  return makespan_;
 }
 
 bool ListScheduler::run(std::span<const SearchTime> keys, const ListRule& rule, SearchTime limit) {

@@ -68,7 +68,7 @@ class ListScheduler {
 
   std::span<const SearchTime> keys_;
   ListRule rule_;
-  std::vector<SearchTime> free_, left_;
+  std::vector<SearchTime> free_, link_, left_;
   std::vector<std::int64_t> held_;
   std::vector<Next> next_;
   std::vector<std::uint32_t> done_;  // by class

@@ -54,6 +54,13 @@ SearchTime longest_held(const OrderProblem& problem, const std::vector<std::uint
   return time;
 }
 
+/// What follows the last pass of a rank at least, whichever of its stages it belongs to.
+SearchTime least_ending(const OrderProblem& problem, const std::vector<std::uint32_t>& stages) {
+  SearchTime least = never;
+  for (const std::uint32_t s : stages) least = std::min(least, problem.ending(problem.stages[s]));
+  return least;
+}
+
 SearchTime bound_of_rank(const OrderProblem& problem, const EarliestStarts& starts,
                          const std::vector<std::uint32_t>& stages, std::uint32_t rank,
                          SearchTime work) {
@@ -68,30 +75,72 @@ SearchTime bound_of_rank(const OrderProblem& problem, const EarliestStarts& star
   }
   if (first > 0) {
     const OrderStage& last = problem.stages[0];
-    after_first += last.duration[SearchPass::weight] + problem.update(last.rank);
+    after_first += last.duration[SearchPass::weight] + problem.ending(last);
   }
   const SearchTime after =
       std::min(after_first, longest_held(problem, stages, rank, SearchPass::weight));
   const SearchTime to_last = backward + work - before;
-  return std::max(to_last + problem.update(rank), to_last - after + after_first);
+  return std::max(to_last + least_ending(problem, stages), to_last - after + after_first);
 }
 
+/// What an activation holds from its F to the end of its W at least.
+std::int64_t least_held(const OrderStage& stage) {
+  return std::max<std::int64_t>(
+      0, std::min(stage.change[SearchPass::forward], -stage.change[SearchPass::weight]));
+}
+
+/// The most bytes that a rank's activations ever hold of these: F needs more while it runs, and
+/// where all are equal they hold a whole number.
+std::int64_t most_held(const OrderProblem& problem, const std::vector<std::uint32_t>& stages,
+                       std::uint32_t rank) {
+  std::int64_t beside = never, least = never, most = 0;
+  for (const std::uint32_t s : stages) {
+    const std::int64_t held = least_held(problem.stages[s]);
+    beside = std::min(beside, problem.stages[s].during[SearchPass::forward] - held);
+    least = std::min(least, held);
+    most = std::max(most, held);
+  }
+  const std::int64_t room = problem.capacity[rank] - std::max<std::int64_t>(0, beside);
+  return least == most && most > 0 ? room / most * most : room;
+}
+
+/// Byte-time that a rank leaves unused while it fills up, or empties again: activations come or go
+/// one by one, `step` apart.
+double unused_at_end(std::int64_t room, std::int64_t bytes, SearchTime step) {
+  double unused = 0;
+  for (std::int64_t held = bytes; held < room; held += bytes) {
+    unused += static_cast<double>(room - held) * static_cast<double>(step);
+  }
+  return unused;
+}
+
+/// From the first F of a rank to the end of its last W: the byte-time of all its activations, and
+/// what it leaves unused at both ends, over the most that it holds.
 SearchTime memory_bound(const OrderProblem& problem, const EarliestStarts& starts,
-                        const std::vector<std::uint32_t>& stages, std::uint32_t rank) {
-  if (problem.capacity[rank] <= 0) return 0;
-  double held = 0;  // byte-picoseconds
+                        const std::vector<std::uint32_t>& stages, std::uint32_t rank,
+                        SearchTime work) {
+  const std::int64_t room = most_held(problem, stages, rank);
+  double held = 0;
+  std::int64_t largest = 0;
+  SearchTime forward = never, weight = never;
   for (const std::uint32_t s : stages) {
     const OrderStage& stage = problem.stages[s];
-    const std::int64_t least =
-        std::min(stage.change[SearchPass::forward],
-                 std::max<std::int64_t>(0, -stage.change[SearchPass::weight]));
-    if (least <= 0) continue;
+    forward = std::min(forward, stage.duration[SearchPass::forward]);
+    weight = std::min(weight, stage.duration[SearchPass::weight]);
+    largest = std::max(largest, least_held(stage));
     const SearchTime time = starts.input[s] + stage.duration[SearchPass::input] +
                             stage.duration[SearchPass::weight] - starts.forward[s];
-    held += static_cast<double>(least) * static_cast<double>(time) * problem.microbatches;
+    held +=
+        static_cast<double>(least_held(stage)) * static_cast<double>(time) * problem.microbatches;
+  }
+  if (room <= 0 || largest == 0) return 0;
+  // Only where there is time to fill up before it empties.
+  const SearchTime step = forward + weight;
+  if (step > 0 && room / largest <= work / step) {
+    held += unused_at_end(room, largest, forward) + unused_at_end(room, largest, weight);
   }
   // Rounded down well below the error of the sum.
-  return static_cast<SearchTime>(held / static_cast<double>(problem.capacity[rank]) * (1 - 1e-12));
+  return static_cast<SearchTime>(held / static_cast<double>(room) * (1 - 1e-12));
 }
 
 }  // namespace
@@ -100,7 +149,7 @@ FormCosts OrderStage::costs(ActivationForm form) const {
   const bool again = (form & recomputed_form) != 0 && recomputed;
   if ((form & whole_form) != 0 && whole)
     return again && whole_recomputed ? *whole_recomputed : *whole;
-  return again ? *recomputed : FormCosts{duration, during, change};
+  return again ? *recomputed : FormCosts{duration, during, change, tail};
 }
 
 OrderWriter::OrderWriter(const OrderProblem& problem)
@@ -164,7 +213,7 @@ std::vector<SearchTime> shortest_tails(const OrderProblem& problem) {
   for (std::uint32_t s = 0; s < problem.stage_count(); ++s) {
     const OrderStage& stage = problem.stages[s];
     SearchTime& tail = tails[cell_class(s, SearchPass::input)];
-    tail = stage.duration[SearchPass::weight] + problem.update(stage.rank);
+    tail = stage.duration[SearchPass::weight] + problem.ending(stage);
     if (s > 0) {
       tail = std::max(tail, stage.to_before + problem.stages[s - 1].duration[SearchPass::input] +
                                 tails[cell_class(s - 1, SearchPass::input)]);
@@ -189,10 +238,12 @@ SearchTime shortest_possible(const OrderProblem& problem) {
                      shortest_tails(problem)[cell_class(0, SearchPass::forward)];
   for (std::uint32_t rank = 0; rank < problem.ranks(); ++rank) {
     if (stages[rank].empty()) continue;
+    const SearchTime ending = least_ending(problem, stages[rank]);
+    const SearchTime head = starts.forward[stages[rank].front()];
     bound =
-        std::max({bound, starts.forward[stages[rank].front()] + work[rank] + problem.update(rank),
+        std::max({bound, head + work[rank] + ending,
                   bound_of_rank(problem, starts, stages[rank], rank, work[rank]),
-                  memory_bound(problem, starts, stages[rank], rank) + problem.update(rank)});
+                  head + memory_bound(problem, starts, stages[rank], rank, work[rank]) + ending});
   }
   return bound;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <limits>
@@ -28,12 +29,27 @@ struct SearchPass {
 using ActivationForm = std::uint8_t;
 constexpr ActivationForm recomputed_form = 1, whole_form = 2;
 
+/// What follows the last pass of a stage: its gradients are reduced on a link of the rank, one
+/// stage after the other, then its weights are updated.
+struct StageTail {
+  SearchTime whole = 0;  // from the end of the pass until all has ended, on a free link
+  SearchTime link = 0;   // how long the reduction takes on the link, some of it beside the pass
+  SearchTime rest = 0;   // from the end of the reduction
+
+  bool operator==(const StageTail&) const = default;
+  /// When the reduction ends; `free` is the link before.
+  SearchTime reduced(SearchTime end, SearchTime free) const {
+    return std::max(end + whole - rest, free + link);
+  }
+};
+
 /// Times and bytes of the passes of a stage in one form. Bytes are those of activations; `change`
 /// is what a pass leaves behind on its rank, `during` what it needs while it runs.
 struct FormCosts {
   std::array<SearchTime, SearchPass::count> duration{};
   std::array<std::int64_t, SearchPass::count> during{};
   std::array<std::int64_t, SearchPass::count> change{};
+  StageTail tail = {};  // where it is the form of the stage's last activation
 };
 
 /// A stage as a search sees it. Without flags an activation has the costs of the stage itself; the
@@ -45,6 +61,7 @@ struct OrderStage {
   SearchTime to_before = 0;  // transfer of the gradient
   std::array<std::int64_t, SearchPass::count> during{};
   std::array<std::int64_t, SearchPass::count> change{};
+  StageTail tail = {};
   bool splits = true;
   std::optional<FormCosts> recomputed = {};        // nothing: no choice
   std::optional<FormCosts> whole = {};             // the same
@@ -68,6 +85,10 @@ struct OrderProblem {
   std::uint32_t ranks() const { return static_cast<std::uint32_t>(capacity.size()); }
   std::uint32_t stage_count() const { return static_cast<std::uint32_t>(stages.size()); }
   SearchTime update(std::uint32_t rank) const { return updates.empty() ? 0 : updates[rank]; }
+  /// From the end of a stage's last pass to the end of what follows it on its rank.
+  SearchTime ending(const OrderStage& stage) const {
+    return std::max(stage.tail.whole, update(stage.rank));
+  }
   /// All passes of all microbatches.
   std::size_t cells() const { return stages.size() * SearchPass::count * microbatches; }
 };
@@ -121,8 +142,9 @@ bool fits_memory(const OrderProblem& problem, std::uint32_t rank,
 /// - for each rank, its work after the first input can arrive. Before its first I it runs at most
 ///   the F's that fit its memory, and after its last I at most the W's that fit, while the gradient
 ///   still has to reach the first stage,
-/// - for each rank, the memory-time that its activations need over its capacity.
-/// Each ends with the updates of its last rank.
+/// - for each rank, the memory-time that its activations need over its capacity, of which it cannot
+///   use all while it fills up and empties again.
+/// Each ends with the updates of its last rank, and the tail of its last stage.
 SearchTime shortest_possible(const OrderProblem& problem);
 
 /// By cell class: the least time from the end of that pass of a microbatch until everything that

@@ -24,6 +24,8 @@ void SeenOrders::describe(const PartialOrder& order) {
   for (std::uint32_t rank = 0; rank < problem_.ranks(); ++rank) {
     times_.push_back(order.floor(rank));
     times_.push_back(order.held[rank]);
+    times_.push_back(order.reduced[rank]);
+    times_.push_back(order.ended[rank]);
   }
   const auto add = [&](SearchTime arrival, std::uint32_t stage) {
     times_.push_back(std::max(arrival, order.floor(problem_.stages[stage].rank)));
@@ -87,7 +89,8 @@ void NodeBound::find_tails() {
     const OrderStage& stage = least_.stages[s];
     for (std::uint32_t m = microbatches; m-- > 0;) {
       SearchTime& tail = gradient_tail_[number(s, m)];
-      tail = stage.duration[SearchPass::weight] + least_.update(stage.rank);
+      tail = stage.duration[SearchPass::weight] +
+             (m + 1 == microbatches ? least_.ending(stage) : least_.update(stage.rank));
       const SearchTime own = stage.duration[SearchPass::input];
       if (m + 1 < microbatches) tail = std::max(tail, own + gradient_tail_[number(s, m + 1)]);
       if (s == 0) continue;
@@ -188,7 +191,8 @@ SearchTime NodeBound::of(const PartialOrder& order) {
   add_backwards(order);
   SearchTime bound = 0;
   for (std::uint32_t rank = 0; rank < jobs_.size(); ++rank) {
-    bound = std::max({bound, order.free[rank] + least_.update(rank), bound_of(jobs_[rank])});
+    bound = std::max(
+        {bound, order.free[rank] + least_.update(rank), order.ended[rank], bound_of(jobs_[rank])});
   }
   return bound;
 }

@@ -22,12 +22,15 @@ struct PartialOrder {
       : stages(problem.stage_count()),
         free(problem.ranks(), 0),
         held(problem.ranks(), 0),
+        reduced(problem.ranks(), 0),
+        ended(problem.ranks(), 0),
         forward_end(problem.stages.size() * problem.microbatches, 0),
         gradient_end(forward_end) {}
 
   std::vector<StageProgress> stages;
   std::vector<SearchTime> free;  // by rank
   std::vector<std::int64_t> held;
+  std::vector<SearchTime> reduced, ended;  // by rank: its finished stages, with all their tails
   std::vector<SearchTime> forward_end, gradient_end;  // by stage * microbatches + microbatch
   SearchTime sum_of_starts = 0;
 

@@ -13,12 +13,14 @@ SequenceTimes::SequenceTimes(const OrderProblem& problem)
     : problem_(problem),
       microbatches_(problem.microbatches),
       duration_(problem.cells()),
+      tail_(problem.stages.size()),
       source_(problem.stages.size() * SearchPass::count, no_class),
       transfer_(source_.size(), 0),
       reader_(source_.size(), no_class),
       done_(source_.size()),
       at_(problem.ranks()),
       free_(problem.ranks()),
+      link_(problem.ranks()),
       start_(problem.cells()),
       latest_(problem.cells()),
       order_(problem.cells()) {
@@ -31,6 +33,7 @@ SequenceTimes::SequenceTimes(const OrderProblem& problem)
   for (std::uint32_t s = 0; s < count; ++s) {
     const OrderStage& stage = problem.stages[s];
     const CellClass f = cell_class(s, SearchPass::forward), i = f + SearchPass::input;
+    tail_[s] = stage.tail;
     for (std::uint32_t pass = 0; pass < SearchPass::count; ++pass) {
       std::fill_n(duration_.begin() + std::ptrdiff_t{f + pass} * microbatches_, microbatches_,
                   stage.duration[pass]);
@@ -46,6 +49,7 @@ void SequenceTimes::set_form(std::uint32_t stage, std::uint32_t microbatch, Acti
     duration_[std::size_t{cell_class(stage, pass)} * microbatches_ + microbatch] =
         costs.duration[pass];
   }
+  if (microbatch + 1 == microbatches_) tail_[stage] = costs.tail;
 }
 
 void SequenceTimes::set_forms(const ActivationForms& forms) {
@@ -56,12 +60,25 @@ void SequenceTimes::set_forms(const ActivationForms& forms) {
   }
 }
 
+/// What follows the last W of a stage, which ends then. That of a whole B has no length; where
+/// another W runs behind the B, that is the last pass.
+StageTail SequenceTimes::tail(CellClass cell, SearchTime end) const {
+  const std::uint32_t s = cell / SearchPass::count;
+  const OrderStage& stage = problem_.stages[s];
+  const std::size_t last = std::size_t{cell} * microbatches_ + microbatches_ - 1;
+  const std::size_t input = last - microbatches_;
+  const bool behind =
+      stage.splits && duration_[last] == 0 && start_[input] + duration_[input] < end;
+  return behind ? stage.tail : tail_[s];
+}
+
 /// Runs a rank as far as its inputs have been timed; false at a fault of the sequence or beyond the
 /// limit.
 bool SequenceTimes::advance(std::uint32_t rank, const std::vector<CellClass>& sequence,
                             SearchTime limit) {
   SearchTime free = free_[rank];
   std::uint32_t at = at_[rank];
+  const SearchTime most = limit;
   limit -= problem_.update(rank);
   for (; at < sequence.size(); ++at) {
     const CellClass cell = sequence[at];
@@ -79,6 +96,12 @@ bool SequenceTimes::advance(std::uint32_t rank, const std::vector<CellClass>& se
     free = begin + duration_[number];
     if (free > limit) return false;
     done_[cell] = microbatch + 1;
+    if (pass == SearchPass::weight && done_[cell] == microbatches_) {
+      const StageTail follows = tail(cell, free);
+      link_[rank] = follows.reduced(free, link_[rank]);
+      makespan_ = std::max(makespan_, link_[rank] + follows.rest);
+      if (makespan_ > most) return false;
+    }
     order_[timed_++] = number;
   }
   at_[rank] = at;
@@ -91,6 +114,7 @@ bool SequenceTimes::run(const RankSequences& sequences, SearchTime limit) {
   std::fill(done_.begin(), done_.end(), 0);
   std::fill(at_.begin(), at_.end(), 0);
   std::fill(free_.begin(), free_.end(), 0);
+  std::fill(link_.begin(), link_.end(), 0);
   timed_ = 0;
   makespan_ = 0;
   sum_of_starts_ = 0;
@@ -109,6 +133,7 @@ void SequenceTimes::find_latest() {
   std::vector<SearchTime>& end = free_;  // by rank: the start of what follows
   for (std::uint32_t rank = 0; rank < end.size(); ++rank) {
     end[rank] = makespan_ - problem_.update(rank);
+    link_[rank] = never;
   }
   for (std::size_t n = order_.size(); n-- > 0;) {
     const std::uint32_t number = order_[n];
@@ -116,6 +141,13 @@ void SequenceTimes::find_latest() {
     const std::uint32_t microbatch = number % microbatches_;
     SearchTime& follows = end[problem_.stages[cell / SearchPass::count].rank];
     SearchTime last = follows;
+    if (cell % SearchPass::count == SearchPass::weight && microbatch + 1 == microbatches_) {
+      const StageTail tail_of = tail(cell, start_[number] + duration_[number]);
+      SearchTime& reduced = link_[problem_.stages[cell / SearchPass::count].rank];
+      reduced = std::min(reduced, makespan_ - tail_of.rest);
+      last = std::min(last, reduced - (tail_of.whole - tail_of.rest));
+      reduced -= tail_of.link;
+    }
     if (const CellClass to = reader_[cell]; to != no_class) {
       last = std::min(last, latest_[std::size_t{to} * microbatches_ + microbatch] - transfer_[to]);
     }

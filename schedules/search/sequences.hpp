@@ -31,16 +31,18 @@ class SequenceTimes {
   const std::vector<SearchTime>& durations() const { return duration_; }
 
  private:
+  StageTail tail(CellClass cell, SearchTime end) const;
   bool advance(std::uint32_t rank, const std::vector<CellClass>& sequence, SearchTime limit);
 
   const OrderProblem& problem_;
   std::uint32_t microbatches_;
   std::vector<SearchTime> duration_;      // by cell
+  std::vector<StageTail> tail_;           // by stage, in the form of its last activation
   std::vector<CellClass> source_;         // by class: the class of its input, or no_class
   std::vector<SearchTime> transfer_;      // by class: from the end of that input
   std::vector<CellClass> reader_;         // by class: the class that reads its output
   std::vector<std::uint32_t> done_, at_;  // by class; by rank
-  std::vector<SearchTime> free_, start_, latest_;
+  std::vector<SearchTime> free_, link_, start_, latest_;  // by rank; by cell
   std::vector<std::uint32_t> order_;  // cells in the order in which they were timed
   std::size_t timed_ = 0;
   SearchTime makespan_ = 0;

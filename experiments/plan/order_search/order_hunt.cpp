@@ -1,16 +1,12 @@
 #include "experiments/plan/order_search/order_hunt.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <chrono>
-#include <tuple>
 #include <utility>
 
 #include "experiments/input/files/files.hpp"
 #include "experiments/plan/order_search/search_problem.hpp"
 #include "experiments/run/layout/training.hpp"
-#include "schedules/registry.hpp"
 #include "schedules/search/draws.hpp"
 #include "schedules/search/exhaustive.hpp"
 #include "schedules/search/form_choice.hpp"
@@ -21,71 +17,17 @@
 namespace penstock {
 namespace {
 
-bool comparable(const ScheduleEntry& entry, const Layout& base) {
-  return entry.copies == 1 && entry.slices_for == nullptr && entry.weights == WeightUse::flushed &&
-         &entry != base.rule;
-}
-
-std::vector<std::string> settings_for(const ScheduleEntry& entry, const Layout& base) {
-  const std::uint32_t ranks = base.placement.ranks();
-  std::vector<std::string> settings;
-  if (base.rule != nullptr && base.options.settings.empty()) {
-    settings.push_back(fmt::format("/schedule/name={}", entry.name));
-  } else {
-    settings.push_back(fmt::format("/schedule={{\"name\":\"{}\",\"microbatches\":{}}}", entry.name,
-                                   base.microbatches));
-  }
-  settings.push_back(fmt::format("/parallel/pipeline={}", ranks));
-  settings.push_back(fmt::format("/parallel/chunks={}", base.placement.stage_count() / ranks));
-  return settings;
-}
-
-ComparedOrder named_order(std::string name, const RunResult& result) {
-  ComparedOrder order{.name = std::move(name), .layout = result.layout};
-  order.makespan = result.report->makespan;
-  for (const RankReport& rank : result.report->ranks) {
-    order.peak_bytes = std::max(order.peak_bytes, rank.memory.bytes);
-  }
-  order.fits = result.findings.empty();
-  return order;
-}
-
-/// The order that the scenario asks for, and every schedule rule without slices, a second copy of
-/// the model or asynchronous weights that takes the same ranks, stages and microbatches. The
-/// shortest that fit come first. `base` is the run of the scenario itself.
-std::vector<ComparedOrder> named_orders(const Scenario& scenario, const RunResult& base) {
-  std::vector<ComparedOrder> orders;
-  if (base.report) orders.push_back(named_order(base.layout.name, base));
-  for (const ScheduleEntry* entry : schedule_entries()) {
-    if (!comparable(*entry, base.layout)) continue;
-    try {
-      const RunResult result = run(changed(scenario, settings_for(*entry, base.layout)));
-      const bool same =
-          result.layout.placement.stage_count() == base.layout.placement.stage_count() &&
-          result.layout.placement.ranks() == base.layout.placement.ranks() &&
-          result.layout.schedule.has_backward();
-      if (same && result.report) {
-        orders.push_back(named_order(std::string(entry->name), result));
-      }
-    } catch (const InputError&) {  // the rule does not take these sizes or costs
-    } catch (const UsageError&) {
-    }
-  }
-  std::stable_sort(orders.begin(), orders.end(),
-                   [](const ComparedOrder& a, const ComparedOrder& b) {
-                     return std::tuple(!a.fits, a.makespan) < std::tuple(!b.fits, b.makespan);
-                   });
-  return orders;
-}
-
 using Clock = std::chrono::steady_clock;
 
-/// Shares of the budget: every placement at first, then the best one.
-constexpr double each_placement_end = 0.4;
+/// The share of the budget for a first look at every placement, which also shows memory that the
+/// search does not see.
+constexpr double first_look_end = 0.4;
 /// How often memory that the search does not see is taken off the capacity.
 constexpr int most_corrections = 3;
 /// Branch and bound whose orders the engine times is tried on so many passes.
 constexpr std::size_t most_cells_to_branch = 72;
+/// A run on the engine takes as long as at least so many orders that a search times itself.
+constexpr std::uint64_t evaluations_of_run = 100;
 
 /// One placement of the stages, its problem, and the named orders for it.
 struct PlacementToSearch {
@@ -94,6 +36,7 @@ struct PlacementToSearch {
   OrderSearchOptions options = {};
   FoundOrder found = {};
   bool corrected = false;  // its capacity
+  bool overfull = false;   // what was found needs memory that the search did not see
   bool looked_at = false;  // all its orders, by the engine
 };
 
@@ -209,34 +152,40 @@ class Hunt {
     if (better) placement.found = std::move(found);
   }
 
-  /// Every placement for a while, then the one that came out best, from what was found.
+  /// Every placement for a while, then the best one first, from what was found.
   void search_all() {
     const auto count = static_cast<double>(placements_.size());
-    if (placements_.size() == 1) return search(placements_.front(), 1);
     for (std::size_t n = 0; n < placements_.size(); ++n) {
-      search(placements_[n], each_placement_end * static_cast<double>(n + 1) / count);
+      search(placements_[n], first_look_end * static_cast<double>(n + 1) / count);
+      placements_[n].overfull = !judge_once(placements_[n]);
     }
     std::stable_sort(placements_.begin(), placements_.end(), [](const auto& a, const auto& b) {
       return a.found.state.best < b.found.state.best;
     });
-    const SearchTime shortest = placements_.front().found.state.best;
     for (PlacementToSearch& placement : placements_) {
       const FoundOrder& found = placement.found;
-      if (found.proven || !found.sequences || placement.problem.bound >= shortest) continue;
-      placement.options.seeds.push_back({found.origin, *found.sequences, found.forms});
-      placement.options.seed = ~options_.seed;
-      search(placement, 1);
+      if (!found.sequences || placement.problem.bound >= best()) continue;
+      if (placement.overfull || !found.proven) search_on(placement, 1);
     }
   }
 
+  /// Searches from what was found; where that does not fit, something else is found.
+  void search_on(PlacementToSearch& placement, double end) {
+    FoundOrder& found = placement.found;
+    placement.options.seeds.push_back({found.origin, *found.sequences, found.forms});
+    placement.options.seed = ~placement.options.seed;
+    if (placement.overfull) found = {};
+    search(placement, end);
+  }
+
   void judge(PlacementToSearch& placement) {
-    for (int correction = 0; !judge_once(placement) && correction < most_corrections;
-         ++correction) {
-      placement.found = {};
+    for (int correction = 0; correction < most_corrections; ++correction) {
+      placement.overfull = !judge_once(placement);
+      if (!placement.overfull) return;
       const double left = std::max(0.0, 1 - spent());
-      const double more = options_.evaluations > 0 ? 0.2 : left + 0.2;
-      search(placement, spent() + more);
+      search_on(placement, spent() + (options_.evaluations > 0 ? 0.2 : left + 0.2));
     }
+    judge_once(placement);
   }
 
   /// Runs what was found; false if a rank needs memory that the search did not see. That is then
@@ -313,14 +262,14 @@ class Hunt {
   SearchTime judged(const PlacementToSearch& placement, const SearchedOrder& order,
                     const std::string& origin) {
     const RunResult run = run_with(*placement.layout, placement.problem.orders, order);
+    result_.evaluations += evaluations_of_run - 1;
     if (!run.report || !run.findings.empty()) return never;
     take(run, origin);
     return run.report->makespan.picoseconds;
   }
 
   bool count_one() {
-    ++result_.evaluations;
-    if (result_.evaluations % 64 == 0) report(best());
+    if (++result_.evaluations % 64 == 0) report(best());
     return spent() < 1;
   }
 

@@ -22,6 +22,11 @@ struct ComparedOrder {
   bool fits = false;             // in memory
 };
 
+/// The order that the scenario asks for, and every schedule rule without slices, a second copy of
+/// the model or asynchronous weights that takes the same ranks, stages and microbatches. The
+/// shortest that fit come first. `base` is the run of the scenario itself.
+std::vector<ComparedOrder> named_orders(const Scenario& scenario, const RunResult& base);
+
 /// How far a hunt is.
 struct HuntState {
   double share = 0;  // of the budget

@@ -42,11 +42,32 @@ PricedPlan priced(const Simulation& simulation, const Schedule& order) {
   return std::get<PricedPlan>(std::move(outcome));
 }
 
+/// What follows the last weight gradient of a stage. The early part of the reduction runs beside
+/// it.
+struct TailCosts {
+  SearchTime early = 0;
+  SearchTime reduction = 0, reduction_latency = 0;
+  SearchTime update = 0, gather = 0;
+};
+
+/// The part of the reduction that runs beside the last pass may be the longer one.
+StageTail tail_of(const TailCosts& tail, const OrderStage& stage) {
+  const SearchTime pass = stage.duration[stage.splits ? SearchPass::weight : SearchPass::input];
+  const SearchTime rest = tail.reduction_latency + tail.update + tail.gather;
+  return {.whole = std::max<SearchTime>(0, tail.early - pass) + tail.reduction + rest,
+          .link = tail.early + tail.reduction,
+          .rest = rest};
+}
+
 /// Fills in what classes of a priced plan say of the stages.
 class StageReader {
  public:
   StageReader(const Layout& layout, const PricedPlan& priced, OrderProblem& problem)
-      : priced_(priced), problem_(problem), position_(layout.placement.stage_count()) {
+      : layout_(layout),
+        priced_(priced),
+        problem_(problem),
+        position_(layout.placement.stage_count()),
+        tails_(position_.size()) {
     const auto& chain = chain_of(layout);
     for (std::uint32_t p = 0; p < chain.size(); ++p) position_[index(chain[p])] = p;
   }
@@ -75,17 +96,43 @@ class StageReader {
         case Pass::send_gradient:
           stage.to_before = std::max(stage.to_before, delay);
           break;
-        case Pass::update:
-          problem_.updates[work.resource] += time;
-          break;
         default:
+          read_tail(work.pass, time, delay, tails_[position_[index(work.stage)]]);
           break;
       }
     }
+    add_tails();
     subtract_whole_run();
   }
 
  private:
+  static void read_tail(Pass pass, SearchTime time, SearchTime delay, TailCosts& tail) {
+    if (pass == Pass::update) tail.update = time;
+    if (pass == Pass::gather_weights) tail.gather = delay;
+    if (pass == Pass::reduce_early) tail.early = time;
+    if (pass != Pass::reduce_gradient) return;
+    tail.reduction = time;
+    tail.reduction_latency = delay - time;
+  }
+
+  /// Behind a rank's last pass come its updates one by one, and the gather of one of them at least;
+  /// with exposed reductions these come first, one by one.
+  void add_tails() {
+    const bool behind_row = extras_of(layout_).tail.summing == Summing::behind_row;
+    std::vector<SearchTime> reductions(problem_.ranks(), 0), gathers(problem_.ranks(), never);
+    for (std::size_t s = 0; s < tails_.size(); ++s) {
+      OrderStage& stage = problem_.stages[s];
+      stage.tail = tail_of(tails_[s], stage);
+      problem_.updates[stage.rank] += tails_[s].update;
+      gathers[stage.rank] = std::min(gathers[stage.rank], tails_[s].gather);
+      if (behind_row) reductions[stage.rank] += tails_[s].reduction;
+    }
+    for (std::uint32_t rank = 0; rank < problem_.ranks(); ++rank) {
+      SearchTime& update = problem_.updates[rank];
+      if (gathers[rank] < never) update = std::max(update + gathers[rank], reductions[rank]);
+    }
+  }
+
   /// R and what it is for count as one pass, one after the other.
   void read_pass(const WorkClass& work, SearchTime time, OrderStage& stage, std::uint32_t pass) {
     std::int64_t change = 0, most = 0;
@@ -117,9 +164,11 @@ class StageReader {
     }
   }
 
+  const Layout& layout_;
   const PricedPlan& priced_;
   OrderProblem& problem_;
   std::vector<std::uint32_t> position_;  // of each stage in the chain
+  std::vector<TailCosts> tails_;         // by position
 };
 
 OrderProblem empty_problem(const Layout& layout) {
@@ -153,11 +202,11 @@ OrderProblem read_problem(const Layout& layout, const Stages& split) {
   const Simulation simulation(layout);
   const PricedPlan plan = priced(simulation, plain_order(layout, split));
   OrderProblem problem = empty_problem(layout);
-  StageReader(layout, plan, problem).read();
   const auto& chain = chain_of(layout);
   for (std::size_t p = 0; p < chain.size(); ++p) {
     problem.stages[p].splits = split[index(chain[p])];
   }
+  StageReader(layout, plan, problem).read();
   return problem;
 }
 
@@ -192,7 +241,8 @@ bool may_be_shorter(const Layout& layout) {
 bool whole_may_pay(const OrderStage& whole, const OrderStage& split, std::int64_t capacity) {
   if (!split.splits) return false;
   const auto& [forward, input, weight] = split.duration;
-  if (whole.duration[SearchPass::input] < input + weight) return true;
+  if (whole.duration[SearchPass::input] < input + weight || whole.tail.whole < split.tail.whole)
+    return true;
   const std::int64_t most =
       std::max(split.during[SearchPass::input],
                split.change[SearchPass::input] + split.during[SearchPass::weight]);

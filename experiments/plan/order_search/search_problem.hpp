@@ -20,10 +20,10 @@ struct SearchProblem {
 /// A layout as a problem for a search of orders: times and bytes from its prices, and the memory
 /// that each rank has besides what it holds throughout. A backward is split where its parts have
 /// prices, and also a choice as a whole where that takes less time or memory. Transfers are delays
-/// without contention; sums of gradients, launches and received activations are left out: the
-/// engine judges the result. With `chooses`, which activations are recomputed of those that the
-/// layout recomputes is left to the search. Throws InputError without a file's name in front where
-/// a price is missing.
+/// without contention; reductions of gradients follow the last pass of their stage, without
+/// contention too. Launches and received activations are left out: the engine judges the result.
+/// With `chooses`, which activations are recomputed of those that the layout recomputes is left to
+/// the search. Throws InputError without a file's name in front where a price is missing.
 SearchProblem search_problem(const Layout& layout, bool chooses = false);
 
 /// The passes of an order by rank, as a search sees them; nothing for an order that moves

@@ -81,7 +81,9 @@ SearchTime makespan_of_cells(const OrderProblem& problem,
   }
   SearchTime makespan = 0;
   for (std::uint32_t r = 0; r < problem.ranks(); ++r) {
-    makespan = std::max(makespan, free[r] + problem.update(r));
+    const NamedCell& last = rows[r]->back();
+    const SearchTime tail = problem.stages[last.stage].costs(last.form).tail.whole;
+    makespan = std::max(makespan, free[r] + std::max(tail, problem.update(r)));
   }
   return makespan;
 }
@@ -200,8 +202,11 @@ TEST_CASE("search proves the shortest of all orders, each backward as B or as I 
       const auto& [forward, input, weight] = stage.duration;
       const int us = static_cast<int>((input + weight) / one_us);
       const SearchTime backward = *rc::gen::inRange(1, us + 1) * one_us;
-      if (backward < input + weight) {
-        stage.whole = FormCosts{{forward, backward, 0}, {1, 0, 0}, {1, -1, 0}};
+      const SearchTime tail = stage.tail.whole = *rc::gen::inRange(0, 12) * one_us;
+      const SearchTime tail_of_whole = *rc::gen::inRange<SearchTime>(0, tail + 1);
+      if (backward < input + weight || tail_of_whole < tail) {
+        stage.whole =
+            FormCosts{{forward, backward, 0}, {1, 0, 0}, {1, -1, 0}, {.whole = tail_of_whole}};
       }
       made.problem.updates.push_back(*rc::gen::inRange(0, 5) * one_us);
     }

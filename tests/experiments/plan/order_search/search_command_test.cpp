@@ -197,6 +197,49 @@ TEST_CASE("search: a whole B that is shorter than I and W is decided in the sear
   CHECK(some["proven"] == true);
 }
 
+/// 70B on 8 ranks of 4 H100 with 8 replicas, in two chunks, priced by the catalogue.
+json priced_scenario() {
+  return {{"model",
+           {{"file", PENSTOCK_ROOT "/experiments/models/llama-3.1-70b.json"},
+            {"sequence", 4096},
+            {"microbatch", 1}}},
+          {"hardware", {{"name", "dgx-h100"}, {"devices", 256}}},
+          {"partition", {{"name", "balanced"}}},
+          {"parallel",
+           {{"pipeline", 8}, {"chunks", 2}, {"tensor", 4}, {"data", 8}, {"sequence", true}}},
+          {"schedule", {{"name", "interleaved-1f1b"}, {"microbatches", 32}}},
+          {"memory", {{"zero", 1}}}};
+}
+
+TEST_CASE(
+    "search: p 8, m 32 at catalogue prices: within 1.5 % of the bound, 1 % below named orders") {
+  const Desk desk;
+  desk.scratch.file("s.json", priced_scenario().dump());
+  for (const char* memory : {"79GiB", "55GiB"}) {
+    CAPTURE(memory);
+    const json found =
+        desk.json_of({"search", "s.json", "--memory", memory, "--evaluations", "20000", "--json"});
+    const auto makespan = found["makespan_us"].get<double>();
+    CHECK(found["bound_us"].get<double>() <= makespan);
+    CHECK(makespan <= 1.015 * found["bound_us"].get<double>());
+    for (const json& named : found["named"]) {
+      if (named["fits"] == true) CHECK(makespan <= 0.99 * named["makespan_us"].get<double>());
+    }
+    CHECK(found["evaluations"].get<int>() <= 40000);
+  }
+}
+
+TEST_CASE("search: reductions behind the last pass count, so an order without a gap is proven") {
+  const Desk desk;
+  json document = priced_scenario();
+  document["parallel"]["chunks"] = 1;
+  document["schedule"]["name"] = "zb-h2";
+  desk.scratch.file("s.json", document.dump());
+  const json found = desk.json_of({"search", "s.json", "--evaluations", "2000", "--json"});
+  CHECK(found["bound_us"].get<double>() <= found["makespan_us"].get<double>());
+  CHECK(found["makespan_us"].get<double>() <= 1.002 * found["bound_us"].get<double>());
+}
+
 TEST_CASE("search: what links and received activations add is searched on with the engine") {
   const Desk desk;
   json document = json::parse(scenario("zb-h1", 3, 1, 3, 0));

@@ -1,0 +1,70 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "experiments/plan/order_search/order_hunt.hpp"
+#include "schedules/registry.hpp"
+#include "sim/base/error.hpp"
+
+namespace penstock {
+namespace {
+
+bool comparable(const ScheduleEntry& entry, const Layout& base) {
+  return entry.copies == 1 && entry.slices_for == nullptr && entry.weights == WeightUse::flushed &&
+         &entry != base.rule;
+}
+
+std::vector<std::string> settings_for(const ScheduleEntry& entry, const Layout& base) {
+  const std::uint32_t ranks = base.placement.ranks();
+  std::vector<std::string> settings;
+  if (base.rule != nullptr && base.options.settings.empty()) {
+    settings.push_back(fmt::format("/schedule/name={}", entry.name));
+  } else {
+    settings.push_back(fmt::format("/schedule={{\"name\":\"{}\",\"microbatches\":{}}}", entry.name,
+                                   base.microbatches));
+  }
+  settings.push_back(fmt::format("/parallel/pipeline={}", ranks));
+  settings.push_back(fmt::format("/parallel/chunks={}", base.placement.stage_count() / ranks));
+  return settings;
+}
+
+ComparedOrder named_order(std::string name, const RunResult& result) {
+  ComparedOrder order{.name = std::move(name), .layout = result.layout};
+  order.makespan = result.report->makespan;
+  for (const RankReport& rank : result.report->ranks) {
+    order.peak_bytes = std::max(order.peak_bytes, rank.memory.bytes);
+  }
+  order.fits = result.findings.empty();
+  return order;
+}
+
+}  // namespace
+
+std::vector<ComparedOrder> named_orders(const Scenario& scenario, const RunResult& base) {
+  std::vector<ComparedOrder> orders;
+  if (base.report) orders.push_back(named_order(base.layout.name, base));
+  for (const ScheduleEntry* entry : schedule_entries()) {
+    if (!comparable(*entry, base.layout)) continue;
+    try {
+      const RunResult result = run(changed(scenario, settings_for(*entry, base.layout)));
+      const bool same =
+          result.layout.placement.stage_count() == base.layout.placement.stage_count() &&
+          result.layout.placement.ranks() == base.layout.placement.ranks() &&
+          result.layout.schedule.has_backward();
+      if (same && result.report) {
+        orders.push_back(named_order(std::string(entry->name), result));
+      }
+    } catch (const InputError&) {  // the rule does not take these sizes or costs
+    } catch (const UsageError&) {
+    }
+  }
+  std::stable_sort(orders.begin(), orders.end(),
+                   [](const ComparedOrder& a, const ComparedOrder& b) {
+                     return std::tuple(!a.fits, a.makespan) < std::tuple(!b.fits, b.makespan);
+                   });
+  return orders;
+}
+
+}  // namespace penstock
