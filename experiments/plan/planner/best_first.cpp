@@ -6,6 +6,7 @@
 
 #include "experiments/input/long_work/parallel.hpp"
 #include "experiments/plan/planner/space/layout_choice.hpp"
+#include "experiments/run/layout/spread.hpp"
 
 namespace penstock {
 namespace {
@@ -267,7 +268,9 @@ LayoutPlan BestFirst::run() {
   finish();
   const bool sharded = !plan_.fitting.empty() && runs_sharded(plan_.fitting.front().choice.zero);
   const auto& confidence = (sharded ? base_.sharded : base_.settled.hardware).confidence;
-  if (confidence) plan_.spread = confidence->spread;
+  if (confidence) {
+    plan_.spread = spread_of(*confidence, {.devices = double(base_.task.devices)}).value;
+  }
   return std::move(plan_);
 }
 

@@ -1,0 +1,79 @@
+#include "experiments/run/layout/spread.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "experiments/run/layout/training.hpp"
+#include "hardware_models/times/roofline_time.hpp"
+#include "sim/base/random.hpp"
+
+namespace penstock {
+namespace {
+
+constexpr double wider = 1.5;
+
+/// Mean time of the kernels of all layers in F, I and W; 0: hosts launch whole graphs, or there are
+/// no kernels.
+double mean_kernel_us(const Layout& layout) {
+  const HardwareSpec& spec = layout.hardware.spec;
+  if (!spec.machine || spec.machine->device.kernel_issue_us == 0) return 0;
+  const KernelTimes times(spec.machine->device, spec.precision);
+  double us = 0, count = 0;
+  for (const Layer& layer : layout.model.layers) {
+    for (const Kernel& kernel : layer.work.kernels) {
+      us += kernel.count * times.us(kernel);
+      count += kernel.count;
+    }
+  }
+  return count > 0 ? us / count : 0;
+}
+
+/// The fewest tokens that an expert multiplies at once; 0: no experts.
+double fewest_tokens(const Layout& layout) {
+  double fewest = 0;
+  for (const Layer& layer : layout.model.layers) {
+    for (const Kernel& kernel : layer.work.kernels) {
+      const bool counts = kernel.grouped && kernel.kind == KernelKind::matrix &&
+                          kernel.pass == Pass::forward && kernel.rows > 0;
+      if (counts) fewest = fewest == 0 ? kernel.rows : std::min(fewest, kernel.rows);
+    }
+  }
+  return fewest;
+}
+
+}  // namespace
+
+RunSize size_of(const Layout& layout) {
+  return {.devices = double(devices_of(layout)),
+          .kernel_us = mean_kernel_us(layout),
+          .expert_tokens = fewest_tokens(layout)};
+}
+
+RunSpread spread_of(const Confidence& confidence, const RunSize& size) {
+  const FittedRange& fitted = confidence.fitted;
+  RunSpread spread{confidence.spread, confidence.because, {}};
+  if (fitted.devices > 0 && size.devices > fitted.devices) {
+    spread.value *= wider;
+    spread.beyond.push_back(
+        fmt::format("{:.0f} devices, at most {:.0f} in fitted runs", size.devices, fitted.devices));
+  }
+  if (size.expert_tokens > 0 && size.expert_tokens < fitted.expert_tokens) {
+    spread.value *= wider;
+    spread.beyond.push_back(fmt::format("{:.3g} tokens an expert, at least {:.3g} in fitted runs",
+                                        size.expert_tokens, fitted.expert_tokens));
+  }
+  if (size.kernel_us > 0 && size.kernel_us < fitted.kernel_us) {
+    const double slower = portable_log(fitted.kernel_us / size.kernel_us) / interval_deviations;
+    if (slower > spread.value) spread.value = slower;
+    spread.beyond.push_back(fmt::format("{:.3g} us a kernel, at least {:.3g} in fitted runs",
+                                        size.kernel_us, fitted.kernel_us));
+  }
+  return spread;
+}
+
+RunSpread spread_of(const Layout& layout) {
+  return spread_of(*layout.hardware.confidence, size_of(layout));
+}
+
+}  // namespace penstock
