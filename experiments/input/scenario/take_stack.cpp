@@ -68,8 +68,12 @@ void append(std::vector<std::string>& all, const std::vector<std::string>& more)
 }
 
 /// Where the constants of device and stack come from; those of the stack replace the device's.
-Provenance provenance_on(const CatalogueItem* device, const Stack& stack) {
+Provenance provenance_on(const Scenario& scenario, const CatalogueItem* device,
+                         const Stack& stack) {
   Provenance all = stack.provenance;
+  if (!scenario.model.fp8_attention.value_or(false)) {
+    std::erase(all.assumed, "fp8_attention_share");
+  }
   if (device == nullptr) return all;
   Provenance own = provenance_of(*device, stack.constants.attention);
   if (stack.kernel_issue_us) std::erase(own.assumed, "kernel_issue_us");
@@ -129,7 +133,8 @@ std::optional<Confidence> take_stack(const Scenario& scenario, const Catalogue& 
   if (stack.kernel_issue_us) device.kernel_issue_us = *stack.kernel_issue_us;
   notes.push_back(note_of(scenario, stack, device));
   const StackSpread spread = spread_of(scenario, stack);
-  return Confidence{spread.value, spread.because, stack.fitted, provenance_on(described, stack)};
+  return Confidence{spread.value, spread.because, stack.fitted,
+                    provenance_on(scenario, described, stack)};
 }
 
 }  // namespace penstock

@@ -14,7 +14,7 @@ Confidence fitted_to(const FittedRange& range) {
   return {.spread = 0.1, .because = "ten rows", .fitted = range, .provenance = {}};
 }
 
-Layout layout_of(const std::vector<std::string>& settings) {
+Layout sized_layout(const std::vector<std::string>& settings) {
   const char* const text = R"({
     "model": { "layers": [ { "parts": [ {"kind": "attention", "hidden": 4096, "heads": 32},
                                         {"kind": "mlp", "hidden": 4096, "intermediate": 16384} ],
@@ -29,54 +29,58 @@ Layout layout_of(const std::vector<std::string>& settings) {
 }  // namespace
 
 TEST_CASE("a run of the sizes that were fitted has the spread of these runs") {
-  const Confidence known = fitted_to({.devices = 64, .kernel_us = 100, .expert_tokens = 512});
+  const Confidence known = fitted_to({.devices = 64, .kernel_us = 200, .expert_tokens = 512});
   const RunSpread inside =
-      spread_of(known, {.devices = 64, .kernel_us = 100, .expert_tokens = 512});
+      spread_of(known, {.devices = 64, .kernel_us = 200, .expert_tokens = 512});
   CHECK(inside.value == 0.1);
   CHECK(inside.because == "ten rows");
   CHECK(inside.beyond.empty());
   CHECK(spread_of(known, {}).value == 0.1);
-  CHECK(spread_of(fitted_to({}), {.devices = 1e6, .kernel_us = 1, .expert_tokens = 1}).value ==
+  CHECK(spread_of(fitted_to({}), {.devices = 1e6, .kernel_us = 121, .expert_tokens = 1}).value ==
         0.1);
 }
 
-TEST_CASE("more devices and fewer tokens of an expert widen it by half each") {
-  const Confidence known = fitted_to({.devices = 64, .kernel_us = 100, .expert_tokens = 512});
+TEST_CASE("more devices, fewer tokens of an expert and shorter kernels widen it by half each") {
+  const Confidence known = fitted_to({.devices = 64, .kernel_us = 400, .expert_tokens = 512});
   CHECK(spread_of(known, {.devices = 65}).value == doctest::Approx(0.15));
   CHECK(spread_of(known, {.expert_tokens = 511}).value == doctest::Approx(0.15));
-  const RunSpread both = spread_of(known, {.devices = 128, .expert_tokens = 64});
-  CHECK(both.value == doctest::Approx(0.225));
-  CHECK(both.beyond ==
-        std::vector<std::string>{"128 devices, at most 64 in fitted runs",
-                                 "64 tokens an expert, at least 512 in fitted runs"});
+  CHECK(spread_of(known, {.kernel_us = 399}).value == doctest::Approx(0.15));
+  const RunSpread all = spread_of(known, {.devices = 128, .kernel_us = 200, .expert_tokens = 64});
+  CHECK(all.value == doctest::Approx(0.1 * 1.5 * 1.5 * 1.5));
+  CHECK(all.beyond == std::vector<std::string>{"128 devices, at most 64 in fitted runs",
+                                               "64 tokens an expert, at least 512 in fitted runs",
+                                               "200 us a kernel, at least 400 in fitted runs"});
 }
 
-TEST_CASE("shorter kernels widen it until a step of kernels as long as the fitted ones is inside") {
-  const Confidence known = fitted_to({.kernel_us = 100});
-  const RunSpread short_kernels = spread_of(known, {.kernel_us = 25});
-  CHECK(std::exp(interval_deviations * short_kernels.value) == doctest::Approx(4));
-  CHECK(short_kernels.beyond.front() == "25 us a kernel, at least 100 in fitted runs");
-  CHECK(spread_of(known, {.kernel_us = 99}).value == 0.1);
+TEST_CASE("where launches may bind it holds a step of kernels that are long enough") {
+  const Confidence known = fitted_to({.kernel_us = 400});
+  const auto reaches = [&](double kernel_us) {
+    return std::exp(interval_deviations * spread_of(known, {.kernel_us = kernel_us}).value);
+  };
+  CHECK(reaches(30) == doctest::Approx(4));
+  CHECK(reaches(60) == doctest::Approx(2));
+  CHECK(spread_of(fitted_to({}), {.kernel_us = 60}).beyond.size() == 1);
+  CHECK(reaches(119) == doctest::Approx(std::exp(interval_deviations * 0.15)));
 }
 
 TEST_CASE("the size of a run is that of its devices, its kernels and its experts") {
-  const RunSize dense = size_of(layout_of({"/parallel/data=4"}));
+  const RunSize dense = size_of(sized_layout({"/parallel/data=4"}));
   CHECK(dense.devices == 4);
   CHECK(dense.expert_tokens == 0);
-  const RunSize small = size_of(layout_of({"/model/sequence=512"}));
+  const RunSize small = size_of(sized_layout({"/model/sequence=512"}));
   CHECK(small.kernel_us < dense.kernel_us / 4);
   // Captured graphs have no launches.
-  CHECK(size_of(layout_of({"/hardware/kernel_issue_us=0"})).kernel_us == 0);
-  const RunSize experts = size_of(layout_of(
+  CHECK(size_of(sized_layout({"/hardware/kernel_issue_us=0"})).kernel_us == 0);
+  const RunSize experts = size_of(sized_layout(
       {R"(/model/layers/0/parts/1={"kind": "moe", "hidden": 4096, "experts": 8, "chosen": 2,
                                    "expert_intermediate": 512})"}));
   CHECK(experts.expert_tokens == 4096 * 2 / 8);
 }
 
 TEST_CASE("a report says why its interval is wider") {
-  const RunResult usual = run(layout_of({}));
+  const RunResult usual = run(sized_layout({}));
   CHECK(uncertainty_text(usual).find("wider") == std::string::npos);
-  const RunResult many = run(layout_of({"/parallel/data=16384"}));
+  const RunResult many = run(sized_layout({"/parallel/data=16384"}));
   CHECK(uncertainty_text(many).find("wider: 16384 devices, at most 11616 in fitted runs") !=
         std::string::npos);
   CHECK(uncertainty_json(many)["beyond"].size() == 1);
