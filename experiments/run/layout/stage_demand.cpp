@@ -109,8 +109,9 @@ void add_reduction(const StageCollective& whole, std::uint32_t buckets, StageDem
 /// Adds the collectives of the tail and of the passes.
 void add_collectives(const StageSizes& sizes, const Training& training, std::uint32_t buckets,
                      StageDemand& stage) {
-  const double parameters = std::max(sizes.parameter_bytes, 1.0);
-  const StageCollective gather{CollectiveKind::all_gather, sizes.gathered_bytes / parameters};
+  const double whole = sizes.parameter_bytes;
+  const StageCollective gather{CollectiveKind::all_gather,
+                               whole > 0 ? sizes.gathered_bytes / whole : 1};
   const StageCollective scatter{CollectiveKind::reduce_scatter, training.gradient_factor};
   const StageCollective reduce{CollectiveKind::all_reduce, training.gradient_factor};
   add_reduction(training.zero > 0 ? scatter : reduce, buckets, stage);
