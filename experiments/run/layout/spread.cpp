@@ -6,7 +6,6 @@
 
 #include "experiments/run/layout/training.hpp"
 #include "hardware_models/times/roofline_time.hpp"
-#include "sim/base/random.hpp"
 
 namespace penstock {
 namespace {
@@ -52,7 +51,7 @@ RunSize size_of(const Layout& layout) {
 
 RunSpread spread_of(const Confidence& confidence, const RunSize& size) {
   const FittedRange& fitted = confidence.fitted;
-  RunSpread spread{confidence.spread, confidence.because, {}};
+  RunSpread spread{.value = confidence.spread, .because = confidence.because, .beyond = {}};
   const auto widen = [&](bool beyond, const std::string& why) {
     if (!beyond) return;
     spread.value *= wider;
@@ -61,14 +60,13 @@ RunSpread spread_of(const Confidence& confidence, const RunSize& size) {
   widen(fitted.devices > 0 && size.devices > fitted.devices,
         fmt::format("{:.0f} devices, at most {:.0f} in fitted runs", size.devices, fitted.devices));
   widen(size.expert_tokens > 0 && size.expert_tokens < fitted.expert_tokens,
-        fmt::format("{:.3g} tokens an expert, at least {:.3g} in fitted runs", size.expert_tokens,
+        fmt::format("{:.4g} tokens an expert, at least {:.4g} in fitted runs", size.expert_tokens,
                     fitted.expert_tokens));
   widen(size.kernel_us > 0 && size.kernel_us < fitted.kernel_us,
-        fmt::format("{:.3g} us a kernel, at least {:.3g} in fitted runs", size.kernel_us,
+        fmt::format("{:.4g} us a kernel, at least {:.4g} in fitted runs", size.kernel_us,
                     fitted.kernel_us));
   if (size.kernel_us > 0 && size.kernel_us < short_kernel_us) {
-    const double longer = portable_log(short_kernel_us / size.kernel_us);
-    spread.value = std::max(spread.value, longer / interval_deviations);
+    spread.longer = short_kernel_us / size.kernel_us;
     spread.beyond.push_back(
         fmt::format("hosts of other frameworks take up to {:.0f} us a kernel", short_kernel_us));
   }

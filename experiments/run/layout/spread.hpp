@@ -27,15 +27,16 @@ RunSize size_of(const Layout& layout);
 
 /// How far a real step time may lie from the simulated one.
 struct RunSpread {
-  double value = 0;  // relative standard deviation
+  double value = 0;   // relative standard deviation
+  double longer = 1;  // the interval reaches at least up to this many times the step
   std::string because;
   std::vector<std::string> beyond;  // why it is wider than that of the fitted runs
 };
 
 /// The spread of a stack's fitted runs, and wider for a run outside their sizes: half as wide again
 /// each on more devices than any of them had, with fewer tokens for an expert, and with shorter
-/// kernels. Below `short_kernel_us` it is so wide that the interval holds a step whose kernels take
-/// as long as that, since the time of a host for a kernel differs between frameworks.
+/// kernels. Below `short_kernel_us` the interval also reaches up to a step whose kernels take as
+/// long as that, since the time of a host for a kernel differs between frameworks.
 RunSpread spread_of(const Confidence& confidence, const RunSize& size);
 
 /// That of a layout whose hardware has a stack.

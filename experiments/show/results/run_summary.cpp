@@ -111,7 +111,7 @@ std::string layout_text(const Layout& layout) {
 StepInterval interval_of(const RunResult& result, const RunSpread& spread) {
   const StepInterval factors = step_interval(spread.value);
   const double us = to_us(result.report->makespan);
-  return {us * factors.least, us * factors.most};
+  return {us * factors.least, us * std::max(factors.most, spread.longer)};
 }
 
 /// The number of the rank of which `value` is the highest, the first of equals.

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "experiments/run/run.hpp"
 #include "experiments/show/results/run_summary.hpp"
@@ -52,15 +52,19 @@ TEST_CASE("more devices, fewer tokens of an expert and shorter kernels widen it 
                                                "200 us a kernel, at least 400 in fitted runs"});
 }
 
-TEST_CASE("where launches may bind it holds a step of kernels that are long enough") {
+TEST_CASE("where launches may bind it reaches up to a step of kernels that are long enough") {
   const Confidence known = fitted_to({.kernel_us = 400});
-  const auto reaches = [&](double kernel_us) {
-    return std::exp(interval_deviations * spread_of(known, {.kernel_us = kernel_us}).value);
-  };
-  CHECK(reaches(30) == doctest::Approx(4));
-  CHECK(reaches(60) == doctest::Approx(2));
+  CHECK(spread_of(known, {.kernel_us = 30}).longer == 4);
+  CHECK(spread_of(known, {.kernel_us = 30}).value == doctest::Approx(0.15));
+  CHECK(spread_of(known, {.kernel_us = 120}).longer == 1);
   CHECK(spread_of(fitted_to({}), {.kernel_us = 60}).beyond.size() == 1);
-  CHECK(reaches(119) == doctest::Approx(std::exp(interval_deviations * 0.15)));
+  const RunResult small = run(sized_layout({"/model/sequence=128"}));
+  const nlohmann::ordered_json told = uncertainty_json(small);
+  const double us = to_us(small.report->makespan),
+               longer = short_kernel_us / double(told["kernel_us"]);
+  REQUIRE(longer > 2);
+  CHECK(told["most_us"].get<double>() == doctest::Approx(us * longer));
+  CHECK(told["least_us"].get<double>() > us / 2);
 }
 
 TEST_CASE("the size of a run is that of its devices, its kernels and its experts") {
