@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "experiments/run/layout/spread.hpp"
 #include "experiments/run/layout/training.hpp"
 #include "sim/base/random.hpp"
 
@@ -92,8 +93,7 @@ Throughput throughput_of(const Layout& layout, const Plan& plan, Time makespan,
 }
 
 StepInterval step_interval(double spread) {
-  constexpr double deviations = 1.645;  // of a normal distribution, on each side of the level
-  const double factor = portable_exp(deviations * spread);
+  const double factor = portable_exp(interval_deviations * spread);
   return {1 / factor, factor};
 }
 

@@ -92,7 +92,8 @@ void add_query_key_norms(LayerWork& work, const Heads& heads, double number) {
   work.kept_bytes += bytes;
 }
 
-void add_projections(LayerWork& work, const Heads& heads, const CellShape& shape) {
+void add_projections(LayerWork& work, const LayerNumbers& numbers, const Heads& heads,
+                     const CellShape& shape) {
   const double tokens = shape.tokens();
   const double number = tokens * shape.activation_size;
   const double values = heads.size * heads.own_queries;
@@ -103,7 +104,8 @@ void add_projections(LayerWork& work, const Heads& heads, const CellShape& shape
   const double input = work.input_bytes * shape.kept_share();
   // The attention kernel keeps its output too.
   const double cast = shape.kept_share() < 1 ? number * values * shape.kept_share() : 0;
-  work.kept_bytes = input + number * (heads.own_projected() + values) + cast;
+  const double of_kernel = number * (numbers.is("flash") ? shape.attention_share : 1);
+  work.kept_bytes = input + of_kernel * (heads.own_projected() + values) + cast;
   work.weight_bytes = input + (cast > 0 ? cast : number * values);
   work.pending_weight_bytes = number * (heads.own_projected() + heads.hidden);
   work.workspace_bytes = number * heads.own_projected();
@@ -115,7 +117,7 @@ LayerWork work(const LayerNumbers& numbers, const CellShape& shape) {
   count_parameters(work, numbers, heads);
   work.input_bytes = work.output_bytes =
       shape.tokens_outside_tensor() * heads.hidden * shape.activation_size;
-  add_projections(work, heads, shape);
+  add_projections(work, numbers, heads, shape);
   if (numbers.is("qk_norm")) {
     add_query_key_norms(work, heads, shape.tokens() * shape.activation_size);
   }

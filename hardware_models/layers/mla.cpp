@@ -63,7 +63,8 @@ void add_down(LayerWork& work, const Latent& latent, const CellShape& shape) {
   work.pending_weight_bytes += number * latents;
 }
 
-void add_up(LayerWork& work, const Latent& latent, double heads, const CellShape& shape) {
+void add_up(LayerWork& work, const Latent& latent, double heads, bool flash,
+            const CellShape& shape) {
   const double tokens = shape.tokens();
   const double number = tokens * shape.activation_size;
   const double from = latent.queries > 0 ? latent.queries : latent.hidden;
@@ -71,13 +72,14 @@ void add_up(LayerWork& work, const Latent& latent, double heads, const CellShape
   const NamedOperator up = begin_operator(work, up_projection);
   add_dense(work, {tokens, from, heads * latent.key}, shape.activation_size);
   add_dense(work, {tokens, latent.keys, heads * expanded}, shape.activation_size);
-  end_operator(work, up, number * heads * (2 * latent.key + latent.value));
+  const double of_kernel = number * heads * (flash ? shape.attention_share : 1);
+  end_operator(work, up, of_kernel * (2 * latent.key + latent.value));
   add_dense(work, {tokens, heads * latent.value, latent.hidden}, shape.activation_size);
   // The attention kernel keeps its output too.
   const double share = shape.kept_share();
   const double cast = share < 1 ? heads * latent.value * share : 0;
   const double output = cast > 0 ? cast : heads * latent.value;
-  work.kept_bytes += number * (heads * (2 * latent.key + 2 * latent.value) + cast);
+  work.kept_bytes += of_kernel * (2 * latent.key + 2 * latent.value) + number * cast;
   work.weight_bytes =
       work.input_bytes * share + number * ((latent.queries + latent.keys) * share + output);
   work.pending_weight_bytes += number * (heads * (latent.key + expanded) + latent.hidden);
@@ -96,7 +98,7 @@ LayerWork work(const LayerNumbers& numbers, const CellShape& shape) {
   work.kept_bytes = work.input_bytes * shape.kept_share();
   count_dense_flops(work, latent.down() + latent.up(numbers["heads"]), tokens_of_all(shape));
   add_down(work, latent, shape);
-  add_up(work, latent, heads, shape);
+  add_up(work, latent, heads, numbers.is("flash"), shape);
   add_core_attention(work,
                      {.heads = heads,
                       .kv_heads = heads,

@@ -122,12 +122,14 @@ void add_shared(LayerWork& work, const Mixture& mixture, const CellShape& shape)
   if (mixture.shared.intermediate == 0) return;
   const NamedOperator shared = begin_operator(work, shared_experts);
   const double kept_before = work.kept_bytes;
+  const std::size_t before = work.kernels.size();
   add_feed_forward(work, mixture.shared, shape);
   if (mixture.shared_gate) {
     add_dense(work, {mixture.outside, mixture.hidden, 1}, shape.activation_size);
     // The gradient of the gate needs its input.
     keep(work, mixture.outside * mixture.hidden * shape.activation_size);
   }
+  for (std::size_t i = before; i < work.kernels.size(); ++i) work.kernels[i].shared = true;
   end_operator(work, shared, work.kept_bytes - kept_before);
 }
 

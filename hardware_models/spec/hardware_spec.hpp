@@ -14,6 +14,7 @@
 #include "hardware_models/spec/machine.hpp"
 #include "hardware_models/spec/parameters.hpp"
 #include "sim/costs/hardware_model.hpp"
+#include "sim/costs/layer_turns.hpp"
 
 namespace penstock {
 
@@ -107,6 +108,8 @@ struct HardwareSpec {
   std::uint64_t expert_tensor = 1;
   CollectiveChoice collectives;   // their algorithms
   bool overlaps_experts = false;  // all-to-alls of experts overlap the kernels of their pass
+  bool overlaps_shared = false;   // they overlap those of the shared expert alone
+  Interference slows = {};        // kernels and collectives of a pass that overlap
   bool overlaps_tensor = true;    // tensor groups hide what their stack hides
   std::optional<bool>
       deduplicates;  // tokens to the experts of a device; default: as the stack does

@@ -49,15 +49,16 @@ struct AttentionSpeed {
 
 /// What a framework makes of a device.
 struct StackConstants {
-  std::string name;               // empty: none, the device alone
-  double matrix_share = 1;        // of the rate of matrix products
-  double fp8_share = 1;           // the same for products in fp8
-  double fp4_share = 1;           // the same for products in fp4
-  double expert_gflop = 0;        // that each expert of a product costs besides its own work
-  double attention_share = 1;     // of the rate of its attention kernel
-  std::string attention;          // the kernel, one of the device's; empty: priced as products
-  bool computes_masked = false;   // its attention also computes scores that the mask hides
-  double vector_passes = 1;       // passes over the data of memory-bound kernels, over the fewest
+  std::string name;                // empty: none, the device alone
+  double matrix_share = 1;         // of the rate of matrix products
+  double fp8_share = 1;            // the same for products in fp8
+  double fp4_share = 1;            // the same for products in fp4
+  double expert_gflop = 0;         // that each expert of a product costs besides its own work
+  double attention_share = 1;      // of the rate of its attention kernel
+  double fp8_attention_share = 1;  // the same in fp8, where the peak is that of fp8
+  std::string attention;           // the kernel, one of the device's; empty: priced as products
+  bool computes_masked = false;    // its attention also computes scores that the mask hides
+  double vector_passes = 1;        // passes over the data of memory-bound kernels, over the fewest
   double routing_passes = 1;      // passes of kernels that route tokens to experts, over the fewest
   double routing_us = 0;          // a pass through a layer of experts waits for the host
   bool overlaps_gathers = false;  // gathers new weights during the next step's first forwards

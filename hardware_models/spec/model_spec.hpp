@@ -44,6 +44,7 @@ struct CellShape {
   double slices = 1;           // cells per microbatch
   double activation_size = 2;  // bytes per value
   double kept_size = 2;        // of those, where kept as the input of a product with weights
+  double attention_share = 1;  // of activation_size, what flash attention takes and keeps
   double parameter_size = 2;
   double tensor = 1;
   double context = 1;
@@ -57,6 +58,8 @@ struct CellShape {
   double tensor_of_experts() const { return expert_tensor.value_or(tensor); }
   /// What is kept of the input of a product with weights, over its size.
   double kept_share() const { return kept_size / activation_size; }
+  /// Bytes per value that flash attention takes and keeps.
+  double attention_size() const { return activation_size * attention_share; }
   /// Tokens of a cell on one device, before tensor parallelism.
   double tokens() const { return sequence * microbatch / slices / context; }
   /// The same where only sequence parallelism applies, such as norms.

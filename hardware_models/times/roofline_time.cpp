@@ -101,19 +101,42 @@ RooflineTimes::RooflineTimes(const HardwareSpec& spec)
       devices_(spec.ranks * spec.devices_per_rank),
       collectives_(spec.collectives),
       overlaps_experts_(spec.overlaps_experts),
+      overlaps_shared_(spec.overlaps_shared),
+      slows_(spec.slows),
       overlaps_tensor_(spec.overlaps_tensor),
       deduplicates_(spec.deduplicates.value_or(machine_.device.stack.deduplicates)) {}
 
 double RooflineTimes::pass_us(const Layer& layer, Pass pass) const {
-  switch (pass) {
-    case Pass::backward:
-      return single_pass_us(layer, Pass::backward_input, false) +
-             single_pass_us(layer, Pass::backward_weight, false);
-    case Pass::recompute:
-      return single_pass_us(layer, Pass::forward, layer.work.repeated == Repeated::selected);
-    default:
-      return single_pass_us(layer, pass, false);
+  constexpr std::array both{Pass::backward_input, Pass::backward_weight};
+  const std::array one{pass == Pass::recompute ? Pass::forward : pass};
+  const bool selected_only = pass == Pass::recompute && layer.work.repeated == Repeated::selected;
+  const std::span<const Pass> passes =
+      pass == Pass::backward ? std::span<const Pass>(both) : std::span<const Pass>(one);
+  double us = 0;
+  for (const Pass single : passes) us += single_pass_us(layer, single, selected_only);
+  return us - saved_us(layer, passes, selected_only);
+}
+
+/// What a shared expert beside the all-to-alls of other experts saves: the two take as long as the
+/// longer one, and kernels that run meanwhile are slowed.
+double RooflineTimes::saved_us(const Layer& layer, std::span<const Pass> passes,
+                               bool selected_only) const {
+  if (!overlaps_shared_ || overlaps_experts_) return 0;
+  double shared_us = 0, exchange_us = 0;
+  for (const Pass pass : passes) {
+    for (const Kernel& kernel : layer.work.kernels) {
+      const bool counts = kernel.shared && runs(kernel, pass, selected_only);
+      if (counts) shared_us += kernel.count * kernels_.us(kernel);
+    }
+    for (const Collective& one : layer.work.collectives) {
+      const bool exchanges = one.kind == CollectiveKind::all_to_all;
+      if (!exchanges || !runs(one, pass, selected_only)) continue;
+      exchange_us += one.count * group_us(one, group_of(one));
+    }
   }
+  const double beside_us = exchange_us * slows_.transfer;
+  const double both_us = std::max(slowed_us(shared_us, beside_us, slows_), beside_us);
+  return std::max(0.0, shared_us + exchange_us - both_us);
 }
 
 DeviceUse RooflineTimes::use(const Layer& layer, Pass pass) const {
@@ -210,6 +233,7 @@ KernelTimes::KernelTimes(const Device& device, const std::string& precision)
   if (recipe_ == nullptr) return;
   const std::string_view units = *runs_in(device, precision);
   narrow_flops_ = device.peak_flops.find(units)->second;
+  fp8_flops_ = matrix_peak(device, "fp8");
   narrow_share_ = units == "fp4" ? device.stack.fp4_share : device.stack.fp8_share;
 }
 
@@ -230,19 +254,25 @@ double KernelTimes::bytes_us(double bytes) const {
           efficiency_at(device_.memory_efficiency, bytes * 1e-6));
 }
 
+KernelTimes::Units KernelTimes::units_of(const Kernel& kernel) const {
+  if (recipe_ == nullptr || !kernel.narrows) return {matrix_flops_, device_.stack.matrix_share};
+  if (kernel.kind == KernelKind::matrix) return {narrow_flops_, narrow_share_, true};
+  return {fp8_flops_, device_.stack.fp8_share, true};
+}
+
 double KernelTimes::matrix_us(const Kernel& kernel) const {
   const StackConstants& stack = device_.stack;
-  const bool narrow = recipe_ != nullptr && kernel.narrows;
+  const Units units = units_of(kernel);
   Efficiency efficiency = device_.matrix_efficiency;
-  if (narrow && !device_.fp8_efficiency.empty()) efficiency.table = device_.fp8_efficiency;
-  const double rate = (narrow ? narrow_flops_ : matrix_flops_) * device_.power_share *
-                      (narrow ? narrow_share_ : stack.matrix_share) *
+  if (units.narrow && !device_.fp8_efficiency.empty()) efficiency.table = device_.fp8_efficiency;
+  const double rate = units.flops * device_.power_share * units.share *
                       efficiency_at(efficiency, kernel.flops * 1e-9) *
                       (is_aligned(kernel) ? 1 : device_.unaligned_efficiency);
   const double added = kernel.grouped ? kernel.batch * stack.expert_gflop * 1e9 : 0;
   const double work_us =
       std::max((flops_spent(device_, kernel) + added) * 1e6 / rate, bytes_us(kernel.bytes));
-  return work_us + device_.kernel_us + (narrow ? cast_us(kernel) : 0);
+  const bool casts = units.narrow && kernel.kind == KernelKind::matrix;
+  return work_us + device_.kernel_us + (casts ? cast_us(kernel) : 0);
 }
 
 /// F narrows its input, I the gradient of its output, each by rows and by columns; W takes what
@@ -261,7 +291,10 @@ double KernelTimes::attention_us(const Kernel& kernel) const {
   priced.flops *= computed;
   priced.columns *= computed;
   if (speed == nullptr) return matrix_us(priced);
-  const double rate = matrix_flops_ * device_.power_share * device_.stack.attention_share *
+  const Units units = units_of(kernel);
+  const StackConstants& stack = device_.stack;
+  const double rate = units.flops * device_.power_share *
+                      (units.narrow ? stack.fp8_attention_share : stack.attention_share) *
                       efficiency_at({speed->by_keys}, priced.columns);
   return std::max(priced.flops * 1e6 / rate, bytes_us(priced.bytes)) + device_.kernel_us;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "hardware_models/collectives/registry.hpp"
@@ -23,6 +24,13 @@ class KernelTimes {
   double peak_flops() const { return recipe_ != nullptr ? narrow_flops_ : matrix_flops_; }
 
  private:
+  /// The matrix units that a product runs on, and the share of their rate that the stack reaches.
+  struct Units {
+    double flops = 0;
+    double share = 1;
+    bool narrow = false;
+  };
+  Units units_of(const Kernel& kernel) const;
   double matrix_us(const Kernel& kernel) const;
   double attention_us(const Kernel& kernel) const;
   double vector_us(const Kernel& kernel) const;
@@ -34,13 +42,14 @@ class KernelTimes {
   double narrow_share_ = 1;         // of their rate, that the stack reaches
   double matrix_flops_ = 0;         // of all other products
   double narrow_flops_ = 0;
+  double fp8_flops_ = 0;  // of narrow attention
   double vector_flops_ = 0;
 };
 
 /// Times of layers given by their work, on the device of a machine. A kernel is bound by arithmetic
 /// or memory, a pass by its kernels or by host launches. Collectives follow the kernels but for
 /// what runs behind them: what the stack hides, and all-to-alls of experts where the spec says that
-/// they overlap.
+/// they overlap, with all kernels or with those of a shared expert.
 class RooflineTimes {
  public:
   /// The spec must have a machine. Throws InputError when its device has no peak for the precision.
@@ -58,6 +67,7 @@ class RooflineTimes {
 
  private:
   double single_pass_us(const Layer& layer, Pass pass, bool selected_only) const;
+  double saved_us(const Layer& layer, std::span<const Pass> passes, bool selected_only) const;
   double collectives_us(const Layer& layer, Pass pass, bool selected_only, double kernels_us,
                         double attention_us) const;
   DeviceUse single_pass_use(const Layer& layer, Pass pass, bool selected_only) const;
@@ -74,6 +84,8 @@ class RooflineTimes {
   std::uint64_t devices_;  // over all ranks
   CollectiveChoice collectives_;
   bool overlaps_experts_;
+  bool overlaps_shared_;
+  Interference slows_;
   bool overlaps_tensor_;
   bool deduplicates_;
 };

@@ -159,9 +159,10 @@ LayerTurn turn_of(const WorkClass& work, const Layer& layer, Prices& prices) {
   if (stage.parameter_bytes == 0) return turn;
   const double share = layer.parameter_bytes / stage.parameter_bytes;
   for (StageCollective one : collectives_of(work, stage)) {
-    one.factor *= share;
+    const bool gathers = one.kind == CollectiveKind::all_gather;
+    one.factor = share * (gathers ? layer.gathered_share : one.factor);
     const double us = carrying_us(work, {one}, prices);
-    (one.kind == CollectiveKind::all_gather ? turn.gather_us : turn.reduce_us) += us;
+    (gathers ? turn.gather_us : turn.reduce_us) += us;
   }
   return turn;
 }
@@ -279,9 +280,13 @@ NextForward next_forward(std::uint32_t stage, double gather_us, const Prices& pr
     }
   }
   const bool by_layer = prices.demand.layers_ahead.has_value();
-  const double us_per_byte = gather_us / std::max(prices.demand.stages[stage].parameter_bytes, 1.0);
+  double bytes = 0;
   for (const LayerIndex layer : prices.partition.stages[stage]) {
-    const double own_us = by_layer ? layers[index(layer)].parameter_bytes * us_per_byte : 0;
+    bytes += layers[index(layer)].gathered_bytes();
+  }
+  const double us_per_byte = gather_us / std::max(bytes, 1.0);
+  for (const LayerIndex layer : prices.partition.stages[stage]) {
+    const double own_us = by_layer ? layers[index(layer)].gathered_bytes() * us_per_byte : 0;
     next.turns.push_back({.gather_us = own_us, .compute_us = forward_us(layer)});
   }
   if (!by_layer) next.turns.push_back({.gather_us = gather_us});

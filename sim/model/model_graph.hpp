@@ -73,12 +73,16 @@ struct Layer {
   DeviceWork work;
 
   double expert_parameter_bytes = 0;  // of parameter_bytes
+  double gathered_share = 1;          // of parameter_bytes, where ZeRO gathers them
   double copies = 1;                  // devices of a rank's group that hold the same parameters
   // The same of experts, over the groups of this many data replicas together.
   double expert_copies = 1;
   double expert_spread = 1;
 
   bool cut_evenly = true;  // counts in an even partition; otherwise joins a neighbour
+
+  /// What ZeRO gathers of its parameters.
+  double gathered_bytes() const { return parameter_bytes * gathered_share; }
 };
 
 /// Layers and the tensors between them: a directed acyclic graph.

@@ -41,7 +41,7 @@ double largest_in_a_row(const ModelGraph& model, const std::vector<LayerIndex>& 
     const std::size_t end = std::min<std::size_t>(layers.size(), first + in_a_row);
     double sum = 0;
     for (std::size_t i = first; i < end; ++i) {
-      sum += model.layers[index(layers[i])].parameter_bytes;
+      sum += model.layers[index(layers[i])].gathered_bytes();
     }
     largest = std::max(largest, sum);
   }
@@ -100,6 +100,7 @@ std::vector<StageSizes> stage_sizes(const ModelGraph& model, const Partition& pa
     own.input_stash_bytes += costs.freed_by_input_bytes;
     own.offloaded_bytes += costs.offloaded_bytes;
     add_parameters(own, {costs.parameter_bytes - costs.expert_parameter_bytes, costs.copies});
+    own.gathered_bytes += costs.gathered_bytes();
     add_parameters(own, {costs.expert_parameter_bytes, costs.expert_copies, costs.expert_spread});
     own.recomputed_bytes += costs.recomputed_bytes;
     own.pending_weight_bytes += costs.pending_weight_bytes;
@@ -109,7 +110,7 @@ std::vector<StageSizes> stage_sizes(const ModelGraph& model, const Partition& pa
     }
   }
   for (std::size_t stage = 0; stage < sizes.size(); ++stage) {
-    sizes[stage].largest_parameter_bytes =
+    sizes[stage].largest_gathered_bytes =
         largest_in_a_row(model, partition.stages[stage], in_a_row);
   }
   return sizes;

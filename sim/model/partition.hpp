@@ -30,7 +30,8 @@ struct StageSizes {
   double offloaded_bytes = 0;    // in host memory
   double parameter_bytes = 0;
   std::vector<SharedParameters> parameters;  // the same, by who holds them
-  double largest_parameter_bytes = 0;        // of `in_a_row` consecutive layers, or of all
+  double gathered_bytes = 0;                 // of them, where ZeRO gathers them
+  double largest_gathered_bytes = 0;         // of `in_a_row` consecutive layers, or of all
   double recomputed_bytes = 0;
   double pending_weight_bytes = 0;
   double workspace_bytes = 0;  // layers run in turn, so the maximum

@@ -318,6 +318,9 @@ Machine machine_of_option(const Catalogue& catalogue, const std::string& value) 
 }
 
 void set_open_shares(const json& stated, StackConstants& constants) {
+  if (stated.contains("attention_share") && !stated.contains("fp8_attention_share")) {
+    constants.fp8_attention_share = constants.attention_share;
+  }
   if (!stated.contains("matrix_share")) return;
   if (!stated.contains("fp8_share")) constants.fp8_share = constants.matrix_share;
   if (!stated.contains("fp4_share")) constants.fp4_share = constants.fp8_share;
@@ -335,11 +338,13 @@ Stack stack_of(const CatalogueItem& item, std::string_view device) {
     if (facts.contains(key)) stack.spreads[key] = {facts[key]["value"], reason_of(facts[key])};
     facts.erase(key);
   }
-  facts.erase("fitted_devices");
   facts.erase("attention");  // a name: the speeds are those of the device
-  // How it overlaps and sends, and what it keeps; no price of a kernel.
-  for (const char* key : {"overlap_gathers", "hides_rings", "deduplicates"}) facts.erase(key);
-  for (const char* key : {"keeps_narrow", "leaves_placeholders"}) facts.erase(key);
+  // Which runs were fitted, how it overlaps and sends, and what it keeps; no price of a kernel.
+  for (const char* key :
+       {"fitted_devices", "fitted_kernel_us", "fitted_expert_tokens", "overlap_gathers",
+        "hides_rings", "deduplicates", "keeps_narrow", "leaves_placeholders"}) {
+    facts.erase(key);
+  }
   for (const auto& [name, fact] : facts.items()) note(fact, name, stack.provenance);
   return stack;
 }

@@ -97,6 +97,13 @@ struct StackSpread {
   std::string because;  // the rows behind it, or why it is assumed
 };
 
+/// The sizes of the runs behind a stack's constants; 0: unknown.
+struct FittedRange {
+  double devices = 0;        // most of a run
+  double kernel_us = 0;      // least mean time of a run's kernels
+  double expert_tokens = 0;  // fewest of an expert in one product
+};
+
 /// What a framework makes of one device.
 struct Stack {
   StackConstants constants;
@@ -104,7 +111,7 @@ struct Stack {
   // Relative standard deviations of published step times around predicted ones: of all runs, and of
   // those with narrow products or experts where theirs is stated.
   std::map<std::string, StackSpread> spreads;
-  std::uint64_t fitted_devices = 0;  // most of a run behind the constants; 0: unknown
+  FittedRange fitted;
   bool known_device = false;  // the stack lists the device; otherwise its constants are general
   Provenance provenance;
 };

@@ -337,6 +337,9 @@ const std::vector<Field>& stack_constants() {
                               "ones run slowly"),
       field<&C::attention>("attention", full_text(), "an attention kernel of the device"),
       field<&C::attention_share>("attention_share", share, "of the rate of that kernel"),
+      field<&C::fp8_attention_share>("fp8_attention_share", share,
+                                     "the same in fp8, of the rate at the peak of fp8; default: "
+                                     "attention_share"),
       field<&C::computes_masked>("computes_masked", truth(),
                                  "attention also computes scores that the mask hides"),
       field<&C::vector_passes>("vector_passes", passes,
@@ -381,7 +384,17 @@ const Fields& stack_fields() {
     for (const char* key : {"spread", "spread_narrow", "spread_experts"}) {
       all.fields.push_back({key, number(1e-6, 2)});
     }
-    all.fields.push_back(field<&S::fitted_devices>("fitted_devices", whole(1, 1'000'000)));
+    using R = FittedRange;
+    for (Field& one : within<&S::fitted>({
+             field<&R::devices>("fitted_devices", whole(1, 1'000'000),
+                                "the most of a run behind these constants"),
+             field<&R::kernel_us>("fitted_kernel_us", any_us(),
+                                  "the least mean time of the kernels of such a run"),
+             field<&R::expert_tokens>("fitted_expert_tokens", number(1, 1e9),
+                                      "the fewest that an expert of such a run multiplies at once"),
+         })) {
+      all.fields.push_back(std::move(one));
+    }
     for (Field& one : all.fields) one = constant(std::move(one));
     return all;
   }();

@@ -56,10 +56,13 @@ struct TrainingCommand {
   std::optional<std::uint32_t> global_batch;
   std::optional<double> sequence;
   std::optional<bool> sequence_parallel;
-  std::optional<bool> scatter_gather;   // of activations between tensor groups
-  std::optional<bool> overlap_experts;  // all-to-alls of experts with compute
-  std::optional<bool> overlap_gathers;  // of new weights with the next step's first forwards
-  std::optional<std::string> dtype;     // "bf16", "fp16", "fp32"
+  std::optional<bool> scatter_gather;         // of activations between tensor groups
+  std::optional<bool> overlap_experts;        // all-to-alls of experts with compute
+  std::optional<bool> overlap_gathers;        // of new weights with the next step's first forwards
+  std::optional<bool> overlap_shared_expert;  // with all-to-alls of the other experts
+  std::optional<bool> narrow_gathers;         // of weights, in the precision of products
+  std::optional<std::string> dtype;           // as in a scenario
+  std::optional<bool> fp8_attention;
   std::optional<RecomputeMode> recompute;
   std::vector<std::string> recompute_operators;     // with `selective`; empty: not stated
   std::optional<std::uint32_t> recompute_layers;    // with `full`: the first of each stage

@@ -36,8 +36,8 @@ void read_layers(const json& section, ModelSection& model) {
 
 /// Refuses cell sizes where layers state their costs.
 void refuse_shape(const json& section) {
-  for (const char* key :
-       {"sequence", "microbatch", "dtype", "profiled_microbatch", "format", "arch"}) {
+  for (const char* key : {"sequence", "microbatch", "dtype", "fp8_attention", "profiled_microbatch",
+                          "format", "arch"}) {
     if (!section.contains(key)) continue;
     throw InputError(std::string("/model/") + key,
                      "what is stated in times and bytes has its size already; this goes with "
@@ -80,6 +80,7 @@ void use_file(const ModelFile& file, ModelSection& model) {
   stand_in(model.sequence, command.sequence);
   if (command.microbatch) stand_in(model.microbatch, std::optional<double>(*command.microbatch));
   if (!file.spec.blocks.empty()) stand_in(model.dtype, command.dtype);
+  stand_in(model.fp8_attention, command.fp8_attention);
   model.max_sequence = file.max_sequence;
   model.from_file = true;
   if (file.spec.blocks.empty()) return use_times(file, model);
@@ -127,6 +128,11 @@ const Fields& model_fields() {
            "dtype", words({"bf16", "fp16", "fp32", "tf32", "fp8", "fp8-block", "mxfp8", "nvfp4"}),
            "type of weights, activations and matrix products; fp8: products with "
            "weights in fp8, all else in bf16; default bf16"),
+       field<&M::fp8_attention>("fp8_attention", truth(),
+                                "flash attention runs in fp8 too, and keeps its queries, keys, "
+                                "values and output so, as Transformer Engine does with "
+                                "fp8_dot_product_attention; needs a dtype of fp8 or fp4; default "
+                                "false"),
        {"stages", list_of(timed_layer(), 1, 65'536), "cost of each model stage"},
        {"layers", list_of(layer_or_block(), 1, 1'000'000),
         "cost or kind of each layer; a partition cuts them into stages"},

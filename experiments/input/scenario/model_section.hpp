@@ -23,6 +23,7 @@ struct ModelSection {
   std::optional<double> microbatch;  // examples per device at a time
   std::optional<double> profiled_microbatch;
   std::optional<std::string> dtype;
+  std::optional<bool> fp8_attention;
   double tied_embedding_bytes = 0;
   std::vector<std::string> notes;  // assumptions of the model's file
 

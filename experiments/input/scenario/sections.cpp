@@ -23,6 +23,8 @@ ParallelSection degrees_of(const TrainingCommand& command) {
   parallel.scatter_gather = command.scatter_gather.value_or(false);
   parallel.overlap_gathers = command.overlap_gathers;
   parallel.overlap_experts = command.overlap_experts.value_or(false);
+  parallel.overlap_shared_expert = command.overlap_shared_expert.value_or(false);
+  parallel.narrow_gathers = command.narrow_gathers.value_or(false);
   if (command.tensor || command.pipeline) parallel.data.reset();
   return parallel;
 }
@@ -113,6 +115,14 @@ const Fields& parallel_fields() {
                                   "all-to-alls of experts overlap the compute of their pass, as "
                                   "frameworks do that interleave two microbatches; default: they "
                                   "are exposed, except in a fused overlap cell"),
+       field<&P::overlap_shared_expert>(
+           "overlap_shared_expert", truth(),
+           "the shared expert of a layer runs beside the all-to-alls of its other experts "
+           "(Megatron's --moe-shared-expert-overlap); default false"),
+       field<&P::narrow_gathers>("narrow_gathers", truth(),
+                                 "ZeRO gathers weights of products in the precision of dtype, "
+                                 "others as they are (Megatron's --fp8-param-gather, torchtitan's "
+                                 "enable_fsdp_float8_all_gather); default false"),
        field<&P::overlap_tensor>("overlap_tensor", truth(),
                                  "gathers and scatters of tensor groups run behind products as far "
                                  "as the stack hides them (hardware.stack, the default), or not at "

@@ -31,8 +31,10 @@ struct ParallelSection {
   std::optional<bool> overlap_sums;
   // The gather of new weights overlaps the next step's first forwards; the default is the stack's.
   std::optional<bool> overlap_gathers;
+  bool narrow_gathers = false;         // of weights, in the precision of products with them
   std::optional<double> bucket_bytes;  // gradients reduced at once; default: see `gradient_buckets`
   bool overlap_experts = false;        // all-to-alls of experts overlap the compute of their pass
+  bool overlap_shared_expert = false;  // they overlap the compute of the shared expert
   bool overlap_tensor = true;          // tensor groups hide what their stack hides
   std::optional<TokenDispatch> dispatcher;  // of tokens to experts; the default is the stack's
   bool scatter_gather = false;              // a tensor group sends each activation once, in shares

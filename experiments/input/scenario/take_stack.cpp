@@ -68,8 +68,12 @@ void append(std::vector<std::string>& all, const std::vector<std::string>& more)
 }
 
 /// Where the constants of device and stack come from; those of the stack replace the device's.
-Provenance provenance_on(const CatalogueItem* device, const Stack& stack) {
+Provenance provenance_on(const Scenario& scenario, const CatalogueItem* device,
+                         const Stack& stack) {
   Provenance all = stack.provenance;
+  if (!scenario.model.fp8_attention.value_or(false)) {
+    std::erase(all.assumed, "fp8_attention_share");
+  }
   if (device == nullptr) return all;
   Provenance own = provenance_of(*device, stack.constants.attention);
   if (stack.kernel_issue_us) std::erase(own.assumed, "kernel_issue_us");
@@ -97,17 +101,8 @@ void take_own(const StackChoice& choice, StackConstants& constants) {
   set_open_shares(own, constants);
 }
 
-/// Devices that the scenario states, in any way.
-double stated_devices(const Scenario& scenario) {
-  const ParallelSection& parallel = scenario.parallel;
-  if (scenario.hardware.devices) return *scenario.hardware.devices;
-  return double(parallel.pipeline.value_or(1)) * parallel.tensor * parallel.context *
-         parallel.data.value_or(1);
-}
-
-/// The widest of the spreads of runs like this one, wider still on more devices than any run had.
+/// The widest of the spreads of runs like this one.
 StackSpread spread_of(const Scenario& scenario, const Stack& stack) {
-  constexpr double beyond = 1.5;
   const std::array of_kind{
       std::pair{"spread_narrow", recipe_of(scenario.model.dtype.value_or("")) != nullptr},
       std::pair{"spread_experts", has_experts(scenario.model.spec)}};
@@ -117,12 +112,7 @@ StackSpread spread_of(const Scenario& scenario, const Stack& stack) {
     if (!applies || found == stack.spreads.end()) continue;
     if (found->second.value > widest.value) widest = found->second;
   }
-  if (stack.fitted_devices == 0 || stated_devices(scenario) <= double(stack.fitted_devices)) {
-    return widest;
-  }
-  return {widest.value * beyond,
-          fmt::format("{}; {} times as wide beyond the {} devices of these runs", widest.because,
-                      beyond, stack.fitted_devices)};
+  return widest;
 }
 
 }  // namespace
@@ -143,7 +133,8 @@ std::optional<Confidence> take_stack(const Scenario& scenario, const Catalogue& 
   if (stack.kernel_issue_us) device.kernel_issue_us = *stack.kernel_issue_us;
   notes.push_back(note_of(scenario, stack, device));
   const StackSpread spread = spread_of(scenario, stack);
-  return Confidence{spread.value, spread.because, provenance_on(described, stack)};
+  return Confidence{spread.value, spread.because, stack.fitted,
+                    provenance_on(scenario, described, stack)};
 }
 
 }  // namespace penstock

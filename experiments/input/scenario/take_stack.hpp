@@ -12,8 +12,9 @@ namespace penstock {
 
 /// How sure the times of kernels are.
 struct Confidence {
-  double spread = 0;  // relative standard deviation of a step time
+  double spread = 0;  // relative standard deviation of step times of runs like the fitted ones
   std::string because;
+  FittedRange fitted;
   Provenance provenance;
 };
 

@@ -7,6 +7,7 @@
 
 #include "experiments/input/long_work/parallel.hpp"
 #include "experiments/plan/planner/space/layout_choice.hpp"
+#include "experiments/run/layout/spread.hpp"
 
 namespace penstock {
 namespace {
@@ -386,7 +387,9 @@ LayoutPlan BestFirst::run() {
   finish();
   const bool sharded = plan_.best() != nullptr && runs_sharded(plan_.best()->choice.zero);
   const auto& confidence = (sharded ? base_.sharded : base_.settled.hardware).confidence;
-  if (confidence) plan_.spread = confidence->spread;
+  if (confidence) {
+    plan_.spread = spread_of(*confidence, {.devices = double(base_.task.devices)}).value;
+  }
   if (const auto& machine = base_.settled.hardware.spec.machine) {
     plan_.device = machine->device.name;
     plan_.stacks = {machine->device.stack.name, base_.sharded.spec.machine->device.stack.name};

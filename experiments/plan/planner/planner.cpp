@@ -83,7 +83,7 @@ bool same(const Kernel& a, const Kernel& b) {
   return a.pass == b.pass && a.kind == b.kind && a.flops == b.flops && a.bytes == b.bytes &&
          a.rows == b.rows && a.columns == b.columns && a.inner == b.inner && a.batch == b.batch &&
          a.masked == b.masked && a.narrows == b.narrows && a.fused == b.fused &&
-         a.count == b.count && a.selective == b.selective;
+         a.shared == b.shared && a.count == b.count && a.selective == b.selective;
 }
 
 bool same(const Collective& a, const Collective& b) {

@@ -155,6 +155,8 @@ Degrees settle_degrees(const Scenario& scenario) {
           .overlaps_gathers = parallel.overlap_gathers,
           .bucket_bytes = parallel.bucket_bytes,
           .overlaps_experts = parallel.overlap_experts,
+          .overlaps_shared = parallel.overlap_shared_expert,
+          .narrow_gathers = parallel.narrow_gathers,
           .overlaps_tensor = parallel.overlap_tensor,
           .deduplicates = parallel.dispatcher
                               ? std::optional(*parallel.dispatcher == TokenDispatch::deduplicated)

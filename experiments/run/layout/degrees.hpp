@@ -19,6 +19,8 @@ struct Degrees {
   std::optional<bool> overlaps_gathers;  // of new weights with the next forwards, where stated
   std::optional<double> bucket_bytes;    // of gradients reduced at once, where stated
   bool overlaps_experts = false;         // overlap all-to-alls of experts with compute
+  bool overlaps_shared = false;          // overlap them with the shared expert
+  bool narrow_gathers = false;           // weights in the precision of their products
   bool overlaps_tensor = true;           // tensor groups hide what their stack hides
   std::optional<bool> deduplicates;      // tokens to experts, where stated
   bool scatters = false;                 // each device of a tensor group sends its share only

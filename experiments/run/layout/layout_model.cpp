@@ -191,6 +191,23 @@ void offload_layers(Layout& layout) {
   }
 }
 
+/// Weights of products that run in a low precision are gathered in it; the others, such as those of
+/// embeddings, heads and norms, as they are.
+void narrow_gathers(Layout& layout) {
+  const double size = layout.memory.kept.parameter;
+  const double narrow = narrow_size(layout, layout.hardware.spec.precision, size);
+  for (Layer& layer : layout.model.layers) {
+    double weights = 0;
+    for (const Kernel& kernel : layer.work.kernels) {
+      const bool counts = kernel.narrows && kernel.pass == Pass::backward_weight;
+      if (counts) weights += kernel.count * kernel.batch * kernel.rows * kernel.columns;
+    }
+    if (layer.parameter_bytes == 0) continue;
+    const double share = std::min(1.0, weights * size / layer.parameter_bytes);
+    layer.gathered_share = 1 - share * (1 - narrow / size);
+  }
+}
+
 /// Refuses shares that would split a token.
 void check_shares(const CellShape& shape) {
   const double cells = shape.context * shape.slices;
@@ -240,6 +257,8 @@ CellShape shape_of(const ModelSection& model, const Layout& layout) {
           .slices = double(layout.slices),
           .activation_size = size,
           .kept_size = kept_size(layout, size),
+          .attention_share =
+              model.fp8_attention.value_or(false) ? narrow_size(layout, "fp8", size) / size : 1,
           .parameter_size = layout.memory.kept.parameter,
           .tensor = double(degrees.tensor),
           .context = double(degrees.context),
@@ -292,6 +311,7 @@ void fit_model(Layout& layout) {
   check_recomputed_microbatches(layout);
   if (!layout.spec.blocks.empty()) fit_layers_by_kind(layout);
   offload_layers(layout);
+  if (layout.degrees.narrow_gathers) narrow_gathers(layout);
 }
 
 }  // namespace penstock

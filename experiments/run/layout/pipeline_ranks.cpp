@@ -125,6 +125,8 @@ void spread_ranks(const Scenario& scenario, Layout& layout) {
   spec.expert = degrees.expert;
   spec.expert_tensor = degrees.expert_tensor;
   spec.overlaps_experts = degrees.overlaps_experts;
+  spec.overlaps_shared = degrees.overlaps_shared;
+  spec.slows = {layout.conditions.compute_slowdown, layout.conditions.transfer_slowdown};
   spec.overlaps_tensor = degrees.overlaps_tensor;
   spec.deduplicates = degrees.deduplicates;
   seat_devices(scenario, spec);

@@ -131,6 +131,45 @@ void check_recompute(const Scenario& scenario, const Layout& layout) {
                 "no stage recomputes anything; its layers need recompute_us");
 }
 
+/// Whether a layer has a kernel that `test` looks for.
+template <class Test>
+bool any_kernel(const Layout& layout, Test test) {
+  const auto& layers = layout.model.layers;
+  return std::any_of(layers.begin(), layers.end(), [&](const Layer& layer) {
+    return std::any_of(layer.work.kernels.begin(), layer.work.kernels.end(), test);
+  });
+}
+
+/// What runs in a low precision needs a dtype that has one.
+void check_narrow(const Scenario& scenario, const Layout& layout) {
+  const bool narrow = recipe_of(layout.hardware.spec.precision) != nullptr;
+  const bool attention = scenario.model.fp8_attention.value_or(false);
+  check_applies(scenario, "/model/fp8_attention", narrow || !attention,
+                "attention runs in fp8 beside products in low precision; set /model/dtype to fp8, "
+                "fp8-block, mxfp8 or nvfp4");
+  const auto flash = [](const Kernel& kernel) { return kernel.kind == KernelKind::attention; };
+  check_applies(scenario, "/model/fp8_attention", !attention || any_kernel(layout, flash),
+                "only flash attention runs in fp8, and no layer has any");
+  const bool gathers = layout.degrees.narrow_gathers;
+  check_applies(scenario, "/parallel/narrow_gathers", !gathers || narrow,
+                "weights are as wide as their products; set /model/dtype to fp8, fp8-block, mxfp8 "
+                "or nvfp4");
+  check_applies(scenario, "/parallel/narrow_gathers", !gathers || layout.memory.zero > 0,
+                "without /memory/zero no weights are gathered");
+}
+
+/// A shared expert runs beside all-to-alls that nothing else hides.
+void check_shared_expert(const Scenario& scenario, const Layout& layout) {
+  const bool overlaps = layout.degrees.overlaps_shared;
+  const auto shared = [](const Kernel& kernel) { return kernel.shared; };
+  check_applies(scenario, "/parallel/overlap_shared_expert",
+                !overlaps || any_kernel(layout, shared),
+                "no layer of experts has a shared one (shared_intermediate)");
+  check_applies(scenario, "/parallel/overlap_shared_expert",
+                !overlaps || !layout.degrees.overlaps_experts,
+                "overlap_experts already hides all-to-alls; state one of the two");
+}
+
 /// Refuses keys that a scenario states and its layout would ignore. Throws InputError without a
 /// file's name.
 void refuse_idle_keys(const Scenario& scenario, const Layout& layout) {
@@ -138,6 +177,8 @@ void refuse_idle_keys(const Scenario& scenario, const Layout& layout) {
   check_zero(scenario, layout);
   check_cut(scenario);
   check_recompute(scenario, layout);
+  check_narrow(scenario, layout);
+  check_shared_expert(scenario, layout);
   const std::uint32_t zero = layout.memory.zero;
   check_applies(scenario, "/parallel/overlap_gathers", zero == 1 || zero == 2,
                 "new weights are gathered after an update with /memory/zero 1 and 2 only");

@@ -46,11 +46,15 @@ StackConstants stack_of(const Layout& layout) {
   return machine ? machine->device.stack : StackConstants{};
 }
 
+double narrow_size(const Layout& layout, std::string_view recipe, double size) {
+  const auto& machine = layout.hardware.spec.machine;
+  const Recipe* found = machine ? narrowing_on(machine->device, recipe) : nullptr;
+  return found != nullptr ? found->number_bytes : size;
+}
+
 double kept_size(const Layout& layout, double size) {
   if (!stack_of(layout).keeps_narrow) return size;
-  const HardwareSpec& spec = layout.hardware.spec;
-  const Recipe* recipe = narrowing_on(spec.machine->device, spec.precision);
-  return recipe != nullptr ? recipe->number_bytes : size;
+  return narrow_size(layout, layout.hardware.spec.precision, size);
 }
 
 void free_logits(const Layout& layout, ModelGraph& model) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 #include "experiments/run/layout/layout.hpp"
@@ -10,6 +11,9 @@ namespace penstock {
 
 /// What the layout's stack makes of its device; without a machine, the device alone.
 StackConstants stack_of(const Layout& layout);
+
+/// Bytes per value that a recipe narrows; `size` where the device has no units for it.
+double narrow_size(const Layout& layout, std::string_view recipe, double size);
 
 /// Bytes per value of an input of a product with weights that is kept for their gradient: in the
 /// precision of the product where the stack keeps what it cast, otherwise `size`.

@@ -47,7 +47,7 @@ class KeptParameters {
 /// Temporary memory for gathered parameters, in addition to the permanent share.
 double gathered_bytes(const StageSizes& sizes, const Training& training) {
   if (training.zero < 3) return 0;
-  return training.gathered_bytes.value_or(sizes.largest_parameter_bytes);
+  return training.gathered_bytes.value_or(sizes.largest_gathered_bytes);
 }
 
 void set_held_bytes(const StageSizes& sizes, const KeptParameters& kept, double placeholders,
@@ -107,8 +107,11 @@ void add_reduction(const StageCollective& whole, std::uint32_t buckets, StageDem
 }
 
 /// Adds the collectives of the tail and of the passes.
-void add_collectives(const Training& training, std::uint32_t buckets, StageDemand& stage) {
-  const StageCollective gather{CollectiveKind::all_gather};
+void add_collectives(const StageSizes& sizes, const Training& training, std::uint32_t buckets,
+                     StageDemand& stage) {
+  const double whole = sizes.parameter_bytes;
+  const StageCollective gather{CollectiveKind::all_gather,
+                               whole > 0 ? sizes.gathered_bytes / whole : 1};
   const StageCollective scatter{CollectiveKind::reduce_scatter, training.gradient_factor};
   const StageCollective reduce{CollectiveKind::all_reduce, training.gradient_factor};
   add_reduction(training.zero > 0 ? scatter : reduce, buckets, stage);
@@ -132,7 +135,7 @@ StageDemand demand_of_stage(const StageSizes& sizes, std::vector<Rank> ranks, st
   set_held_bytes(sizes, kept, placeholders, training, stage);
   stage.of(Pass::update).extra_us = update_us(kept, training);
   stage.of(Pass::tie_gradient).sent_bytes = training.tied_embedding_bytes;
-  add_collectives(training, buckets, stage);
+  add_collectives(sizes, training, buckets, stage);
   for (const Pass pass : {Pass::forward, Pass::backward, Pass::backward_input}) {
     stage.of(pass).host_bytes = sizes.offloaded_bytes;
   }

@@ -8,6 +8,7 @@
 
 #include "experiments/input/files/json_output.hpp"
 #include "experiments/input/files/table.hpp"
+#include "experiments/run/layout/spread.hpp"
 #include "experiments/run/layout/training.hpp"
 #include "experiments/run/throughput.hpp"
 #include "sim/report/idle.hpp"
@@ -107,10 +108,10 @@ std::string layout_text(const Layout& layout) {
 }
 
 /// The least and the most that a step takes, in microseconds.
-StepInterval interval_of(const RunResult& result) {
-  const StepInterval factors = step_interval(result.layout.hardware.confidence->spread);
+StepInterval interval_of(const RunResult& result, const RunSpread& spread) {
+  const StepInterval factors = step_interval(spread.value);
   const double us = to_us(result.report->makespan);
-  return {us * factors.least, us * factors.most};
+  return {us * factors.least, us * std::max(factors.most, spread.longer)};
 }
 
 /// The number of the rank of which `value` is the highest, the first of equals.
@@ -185,8 +186,11 @@ bool has_uncertainty(const RunResult& result) {
 
 std::string uncertainty_text(const RunResult& result) {
   if (!has_uncertainty(result)) return "";
-  const StepInterval interval = interval_of(result);
+  const RunSpread spread = spread_of(result.layout);
+  const StepInterval interval = interval_of(result, spread);
   const TimeUnit unit = unit_for(result.report->makespan);
+  const std::string wider =
+      spread.beyond.empty() ? "" : fmt::format("; wider: {}", fmt::join(spread.beyond, "; "));
   const Provenance& from = result.layout.hardware.confidence->provenance;
   const std::vector<std::pair<const char*, const std::vector<std::string>&>> origins{
       {"measured", from.measured}, {"fitted", from.fitted}, {"assumed", from.assumed}};
@@ -195,21 +199,26 @@ std::string uncertainty_text(const RunResult& result) {
     return names.empty() ? "" : fmt::format("{}: {}", is, fmt::join(names, ", "));
   };
   return line("interval",
-              fmt::format("{} to {} {} ({:.0f} % of runs, by the spread of published ones)",
+              fmt::format("{} to {} {} ({:.0f} % of runs, by the spread of published ones{})",
                           time_text(from_us(interval.least), unit),
-                          time_text(from_us(interval.most), unit), unit.name,
-                          100 * interval_level)) +
+                          time_text(from_us(interval.most), unit), unit.name, 100 * interval_level,
+                          wider)) +
          line("constants", joined(origins, origin_text, "; "));
 }
 
 ordered_json uncertainty_json(const RunResult& result) {
-  const StepInterval interval = interval_of(result);
+  const RunSize size = size_of(result.layout);
+  const RunSpread spread = spread_of(*result.layout.hardware.confidence, size);
+  const StepInterval interval = interval_of(result, spread);
   const Confidence& confidence = *result.layout.hardware.confidence;
   return {{"level", interval_level},
           {"least_us", interval.least},
           {"most_us", interval.most},
-          {"spread", confidence.spread},
-          {"because", confidence.because},
+          {"spread", spread.value},
+          {"because", spread.because},
+          {"beyond", spread.beyond},
+          {"kernel_us", size.kernel_us},
+          {"expert_tokens", size.expert_tokens},
           {"measured", confidence.provenance.measured},
           {"fitted", confidence.provenance.fitted},
           {"assumed", confidence.provenance.assumed}};

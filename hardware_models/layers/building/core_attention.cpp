@@ -15,6 +15,17 @@ double keys_and_values(const CoreAttention& core, double tokens) {
   return tokens * core.kv_heads * (core.query_size + core.value_size);
 }
 
+/// F narrows queries, keys and values, I the gradient of the output.
+void add_casts(LayerWork& work, const CoreAttention& core, const CellShape& shape) {
+  const double bytes = shape.tokens() * (shape.activation_size + shape.attention_size());
+  const double queries = core.heads * core.query_size;
+  add_vector(work, bytes * (queries + keys_and_values(core, 1)),
+             bytes * core.heads * core.value_size);
+  for (std::size_t i = work.kernels.size() - 2; i < work.kernels.size(); ++i) {
+    work.kernels[i].fused = true;
+  }
+}
+
 void add_flash(LayerWork& work, const CoreAttention& core, const CellShape& shape) {
   const double tokens = shape.tokens();
   const double log_sums = 4 * tokens * core.heads;
@@ -27,14 +38,16 @@ void add_flash(LayerWork& work, const CoreAttention& core, const CellShape& shap
   kernel.kind = KernelKind::attention;
   kernel.masked = shape.sequence / keys_of_token(core, shape);
   kernel.flops *= 1 + core.value_size / core.query_size;
-  kernel.bytes = numbers * shape.activation_size + log_sums;
+  kernel.narrows = shape.attention_share < 1;
+  kernel.bytes = numbers * shape.attention_size() + log_sums;
   work.kernels.push_back(kernel);
   // Four products, and the scores once more: that one takes time but is no model FLOPs.
   kernel.pass = Pass::backward_input;
   kernel.flops *= 2 + core.query_size / (core.query_size + core.value_size);
-  kernel.bytes = 2 * numbers * shape.activation_size + log_sums;
+  kernel.bytes = 2 * numbers * shape.attention_size() + log_sums;
   work.kernels.push_back(kernel);
   work.kept_bytes += log_sums;
+  if (kernel.narrows) add_casts(work, core, shape);
 }
 
 void add_products(LayerWork& work, const CoreAttention& core, const CellShape& shape) {
@@ -71,17 +84,17 @@ void add_ring(LayerWork& work, const CoreAttention& core, const CellShape& shape
   if (shape.context == 1) return;
   // A slice also needs the keys of earlier slices, spread over all devices of the group.
   const double keys = shape.microbatch * keys_there(core, shape) / shape.context;
-  const double bytes =
-      keys_and_values(core, shape.slices == 1 ? shape.tokens() : keys) * shape.activation_size;
+  const double numbers = keys_and_values(core, shape.slices == 1 ? shape.tokens() : keys);
+  const double bytes = numbers * (core.flash ? shape.attention_size() : shape.activation_size);
   Collective ring{.pass = Pass::forward,
                   .kind = CollectiveKind::ring_exchange,
                   .group = Group::context,
                   .bytes = bytes};
   work.collectives.push_back(ring);
   ring.pass = Pass::backward_input;
-  ring.bytes = 2 * bytes;  // gradients travel with them
+  ring.bytes = bytes + numbers * shape.activation_size;  // gradients travel with them
   work.collectives.push_back(ring);
-  work.workspace_bytes += 2 * bytes;
+  work.workspace_bytes += ring.bytes;
 }
 
 }  // namespace

@@ -212,6 +212,46 @@ TEST_CASE("all-to-alls of experts overlap their pass where the scenario says so"
   CHECK(makespan_us(scenario) < exposed);
 }
 
+TEST_CASE("a shared expert runs beside all-to-alls where the scenario says so") {
+  json scenario = json::parse(R"({
+    "model": { "layers": [ { "repeat": 4, "parts": [
+        { "kind": "moe", "hidden": 4096, "experts": 64, "chosen": 8,
+          "expert_intermediate": 2048, "shared_intermediate": 2048 } ] } ], "sequence": 4096 },
+    "hardware": { "name": "dgx-h100" },
+    "parallel": { "pipeline": 1, "data": 16, "expert": 16 },
+    "memory": { "capacity_bytes": 1e15 },
+    "schedule": { "name": "1f1b", "microbatches": 2 } })");
+  const double exposed = makespan_us(scenario);
+  scenario["parallel"]["overlap_shared_expert"] = true;
+  const double beside = makespan_us(scenario);
+  CHECK(beside < exposed);
+  scenario["overheads"]["compute_slowdown_by_transfer"] = 1.5;
+  CHECK(makespan_us(scenario) > beside);
+}
+
+TEST_CASE("weights gathered in low precision take less time, after an update and for each pass") {
+  json scenario = json::parse(R"({
+    "model": { "layers": [ { "repeat": 4, "parts": [
+        { "kind": "mlp", "hidden": 8192, "intermediate": 32768 } ] } ],
+        "sequence": 512, "dtype": "fp8" },
+    "hardware": { "name": "dgx-h100" },
+    "parallel": { "pipeline": 1, "data": 64, "overlap_gathers": false },
+    "memory": { "capacity_bytes": 1e15, "zero": 1 },
+    "schedule": { "name": "1f1b", "microbatches": 1 } })");
+  const auto saved_us = [&] {
+    scenario["parallel"]["narrow_gathers"] = false;
+    const double wide = makespan_us(scenario);
+    scenario["parallel"]["narrow_gathers"] = true;
+    return wide - makespan_us(scenario);
+  };
+  const double once = saved_us();
+  CHECK(once > 0);
+  scenario["parallel"].erase("overlap_gathers");
+  CHECK(saved_us() > 0);  // behind the next forwards
+  scenario["memory"]["zero"] = 3;
+  CHECK(saved_us() > once);  // in F and B
+}
+
 TEST_CASE("a tensor group that sends in shares loads its links with a share") {
   json scenario = tensor_groups(8);
   const double whole = makespan_us(scenario);

@@ -25,6 +25,9 @@ TEST_CASE("mla: a token keeps its input, latents before and after norms, heads a
   // COSTS: 2h + 2*2r_q + 2(r_k+r) + 2r_k + 2*2a(n+r) + 2*2a*v_d + 4a
   const double token = 2 * 16 + 2 * 2 * 6 + 2 * (5 + 2) + 2 * 5 + 4 * 2 * 5 + 4 * 2 * 4 + 4 * 2;
   CHECK(work_of("mla", mla_small, CellShape{.sequence = 8}).kept_bytes == 8 * token);
+  // Narrow attention keeps queries, keys, values and its output in half of their bytes.
+  const CellShape narrow{.sequence = 8, .attention_share = 0.5};
+  CHECK(work_of("mla", mla_small, narrow).kept_bytes == 8 * (token - 2 * 2 * 5 - 2 * 2 * 4));
 }
 
 TEST_CASE("mla: its scores have the size of keys, its results that of values") {

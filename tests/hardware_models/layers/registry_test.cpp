@@ -190,4 +190,22 @@ TEST_CASE("inputs of products are kept in their precision, other activations in 
         work_of("norm", {{"hidden", 6}}, wide).kept_bytes);
 }
 
+TEST_CASE("narrow attention keeps what it took in its precision, casts it, and sends it around") {
+  CellShape shape{.sequence = 10, .kept_size = 1, .context = 2};
+  NumbersByName heads = {{"hidden", 8}, {"heads", 2}};
+  const LayerWork wide = work_of("attention", heads, shape);
+  shape.attention_share = 0.5;
+  const LayerWork narrow = work_of("attention", heads, shape);
+  // 5 tokens of a device: q, k, v and the output.
+  CHECK(wide.kept_bytes - narrow.kept_bytes == 5 * (3 * 8 + 8));
+  CHECK(narrow.kernels.size() == wide.kernels.size() + 2);
+  // Keys and values; on the way back with their gradients, which stay wide.
+  CHECK(collectives_of(wide, Pass::forward, Group::context) == "ring_exchange 160");
+  CHECK(collectives_of(narrow, Pass::forward, Group::context) == "ring_exchange 80");
+  CHECK(collectives_of(narrow, Pass::backward_input, Group::context) == "ring_exchange 240");
+  heads["flash"] = 0;
+  CHECK(work_of("attention", heads, shape).kept_bytes ==
+        work_of("attention", heads, {.sequence = 10, .kept_size = 1, .context = 2}).kept_bytes);
+}
+
 }  // namespace penstock::testing

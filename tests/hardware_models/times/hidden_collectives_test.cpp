@@ -83,6 +83,52 @@ TEST_CASE("rings run behind attention where the stack lets them") {
   CHECK(forward_us(spec, layer) == doctest::Approx(1000 + std::max(0.0, exposed_us - 1000)));
 }
 
+TEST_CASE("a shared expert runs beside the all-to-alls of the others, never below the longer one") {
+  HardwareSpec spec = machines_of_eight();
+  spec.expert = 4;
+  Layer layer = layer_with({.kind = CollectiveKind::all_to_all, .group = Group::expert});
+  layer.work.kernels.push_back({.kind = KernelKind::matrix, .flops = 20e9, .shared = true});
+  layer.work.kernels.push_back({.pass = Pass::backward_input, .flops = 0, .shared = true});
+  const auto pair = [&](double bytes) {
+    layer.work.collectives.front().bytes = bytes;
+    spec.overlaps_shared = false;
+    const double apart_us = forward_us(spec, layer);
+    spec.overlaps_shared = true;
+    return std::pair{apart_us - 1200, forward_us(spec, layer) - 1000};
+  };
+  const auto [short_us, beside_short_us] = pair(1e5);
+  REQUIRE((short_us > 0 && short_us < 200));
+  CHECK(beside_short_us == doctest::Approx(200));
+  const auto [long_us, beside_long_us] = pair(1e6);
+  REQUIRE(long_us > 200);
+  CHECK(beside_long_us == doctest::Approx(long_us));
+  spec.slows = {.compute = 2};
+  CHECK(pair(1e5).second == doctest::Approx(200 + short_us / 2));
+  spec.slows = {.transfer = 1.5};
+  CHECK(pair(1e6).second == doctest::Approx(std::min(1.5 * long_us, 200 + long_us)));
+  spec.slows = {};
+  spec.overlaps_experts = true;
+  CHECK(pair(1e5).first == pair(1e5).second - 200);
+}
+
+TEST_CASE("a shared expert's backward hides with both of its passes") {
+  HardwareSpec spec = machines_of_eight();
+  spec.expert = 4;
+  Layer layer = layer_with({.pass = Pass::backward_input,
+                            .kind = CollectiveKind::all_to_all,
+                            .group = Group::expert,
+                            .bytes = 1e6});
+  for (const Pass pass : {Pass::backward_input, Pass::backward_weight}) {
+    layer.work.kernels.push_back(
+        {.pass = pass, .kind = KernelKind::matrix, .flops = 10e9, .shared = true});
+  }
+  const double apart_us = RooflineTimes(spec).pass_us(layer, Pass::backward);
+  spec.overlaps_shared = true;
+  const RooflineTimes times(spec);
+  CHECK(apart_us - times.pass_us(layer, Pass::backward) == doctest::Approx(200));
+  CHECK(times.pass_us(layer, Pass::backward_weight) == doctest::Approx(100));
+}
+
 TEST_CASE("a pass through a layer of experts waits for the host once") {
   HardwareSpec spec = machines_of_eight();
   Layer layer;

@@ -110,6 +110,25 @@ TEST_CASE("fp8 speeds up products with weights, whose factors are cast; nothing 
   CHECK(KernelTimes(device, "fp8").peak_flops() == 200e12);
 }
 
+TEST_CASE("narrow attention runs at the peak of fp8, whatever the recipe, by a share of its own") {
+  Device device = with_attention();
+  device.peak_flops["fp4"] = 400e12;
+  device.stack.attention_share = 0.5;
+  device.stack.fp8_attention_share = 0.8;
+  Kernel narrow = attention(Pass::forward);
+  narrow.narrows = true;
+  // 10 us at the peak of bf16; half of the peak at 1,000 keys.
+  CHECK(us(device, attention(Pass::forward), "fp8") == doctest::Approx(10 / 0.5 / 0.5));
+  for (const char* recipe : {"fp8", "mxfp8", "nvfp4"}) {
+    CHECK(us(device, narrow, recipe) == doctest::Approx(10 / 2.0 / 0.5 / 0.8));
+  }
+  CHECK(us(device, narrow) == us(device, attention(Pass::forward)));
+  // Without a table of its kernel: as a product in fp8, that casts nothing.
+  device.attention.clear();
+  const double wide_us = us(device, attention(Pass::forward));
+  CHECK(us(device, narrow, "nvfp4") == doctest::Approx(wide_us / 2));
+}
+
 TEST_CASE("without fp8 units the products run in bf16 and nothing is cast") {
   Device device = ten_cores();
   device.peak_flops.erase("fp8");

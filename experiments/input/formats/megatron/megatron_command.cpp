@@ -21,8 +21,7 @@ struct UnreadArguments {
 };
 
 constexpr std::array unread{
-    UnreadArguments{"--fp8-format, --fp8-param-gather, --fp4-format, "
-                    "--transformer-engine-precision",
+    UnreadArguments{"--transformer-engine-precision",
                     "products are simulated at the speed and size of /model/dtype"},
     UnreadArguments{
         "--accumulate-allreduce-grads-in-fp32, --grad-reduce-in-bf16, "
@@ -35,8 +34,7 @@ constexpr std::array unread{
     UnreadArguments{
         "--overlap-grad-reduce",
         "gradients are reduced during the backward unless /parallel/overlap_sums is false"},
-    UnreadArguments{"--moe-shared-expert-overlap, --no-overlap-p2p-communication, "
-                    "--tp-comm-overlap",
+    UnreadArguments{"--no-overlap-p2p-communication, --tp-comm-overlap",
                     "collectives overlap with compute as in any simulated run"},
     UnreadArguments{"--data-parallel-sharding-strategy, --use-torch-fsdp2, --use-megatron-fsdp, "
                     "--use-custom-fsdp",
@@ -73,6 +71,7 @@ constexpr std::string_view valued =
     "--cpu-offloading-num-layers, --decoder-first-pipeline-num-layers, "
     "--decoder-last-pipeline-num-layers, "
     "--expert-model-parallel-size, --expert-tensor-parallel-size, --ffn-hidden-size, "
+    "--fp4-format, --fp8-format, --fp8-recipe, "
     "--global-batch-size, --hidden-dropout, "
     "--hidden-size, --kv-channels, --kv-lora-rank, --make-vocab-size-divisible-by, "
     "--max-position-embeddings, --merge-file, --micro-batch-size, "
@@ -89,11 +88,14 @@ constexpr std::string_view valued =
 constexpr std::string_view flags =
     "--account-for-embedding-in-pipeline-split, --account-for-loss-in-pipeline-split, "
     "--add-qkv-bias, --bf16, --cpu-offloading, --cross-entropy-loss-fusion, --disable-bias-linear, "
-    "--fp16, "
-    "--group-query-attention, --moe-shared-expert-gate, --multi-latent-attention, "
+    "--fp16, --fp4-param-gather, --fp8-dot-product-attention, --fp8-multi-head-attention, "
+    "--fp8-param-gather, "
+    "--group-query-attention, --moe-shared-expert-gate, --moe-shared-expert-overlap, "
+    "--multi-latent-attention, "
     "--no-position-embedding, --no-scatter-gather-tensors-in-pipeline, "
     "--overlap-moe-expert-parallel-comm, --overlap-param-gather, --qk-layernorm, "
-    "--recompute-activations, --sequence-parallel, --swiglu, "
+    "--recompute-activations, "
+    "--reuse-grad-buf-for-mxfp8-param-ag, --sequence-parallel, --swiglu, "
     "--untie-embeddings-and-output-weights, --use-distributed-optimizer, --use-flash-attn, "
     "--use-rotary-position-embeddings";
 

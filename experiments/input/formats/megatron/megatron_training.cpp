@@ -95,8 +95,30 @@ std::optional<Optimizer> optimizer_of(const MegatronCommand& command, Notes& not
   return Optimizer::adam;
 }
 
+/// The recipe of products in low precision; empty: none. Megatron-LM's own default scales by
+/// tensor.
+std::string recipe_of(const MegatronCommand& command, Notes& notes) {
+  if (command.has("--fp4-format")) return "nvfp4";
+  if (!command.has("--fp8-format")) return "";
+  const std::string recipe = command.word("--fp8-recipe").value_or("delayed");
+  if (recipe == "blockwise") return "fp8-block";
+  if (recipe == "mxfp8") return "mxfp8";
+  if (recipe != "delayed" && recipe != "tensorwise") {
+    notes.push_back(fmt::format("--fp8-recipe {}: a scale for each tensor is assumed", recipe));
+  }
+  return "fp8";
+}
+
+/// Weights in MXFP8 that share the buffer of gradients arrive there in bf16.
+bool gathers_narrow(const MegatronCommand& command) {
+  return command.has("--fp4-param-gather") ||
+         (command.has("--fp8-param-gather") && !command.has("--reuse-grad-buf-for-mxfp8-param-ag"));
+}
+
 /// Megatron-LM defaults to fp32, which is rarely intended.
 std::string dtype_of(const MegatronCommand& command, Notes& notes) {
+  const std::string recipe = recipe_of(command, notes);
+  if (!recipe.empty() && (command.has("--bf16") || command.has("--fp16"))) return recipe;
   if (command.has("--bf16")) return "bf16";
   if (command.has("--fp16")) return "fp16";
   notes.emplace_back(
@@ -127,7 +149,11 @@ TrainingCommand megatron_training(MegatronCommand& command, const MegatronStages
   training.scatter_gather = !command.has("--no-scatter-gather-tensors-in-pipeline");
   training.overlap_gathers = command.has("--overlap-param-gather");
   training.overlap_experts = command.has("--overlap-moe-expert-parallel-comm");
+  training.overlap_shared_expert = command.has("--moe-shared-expert-overlap");
   training.dtype = dtype_of(command, notes);
+  training.narrow_gathers = gathers_narrow(command);
+  training.fp8_attention =
+      command.has("--fp8-dot-product-attention") || command.has("--fp8-multi-head-attention");
   take_recomputation(command, training, notes);
   const auto offloaded = command.whole("--cpu-offloading-num-layers", Limit::layers, 0);
   if (offloaded.value_or(0) > 0) training.offload_layers = static_cast<std::uint32_t>(*offloaded);

@@ -127,11 +127,35 @@ TEST_CASE(
   const auto file = [](const std::string& arguments) {
     return megatron_args_model("python x.py " + least + arguments);
   };
-  CHECK(has_note(file("--bf16 --fp8-format hybrid"),
-                 "--fp8-format hybrid is not read: products are simulated at the speed and size of "
-                 "/model/dtype"));
+  CHECK(has_note(file("--bf16 --transformer-engine-precision fp8"),
+                 "--transformer-engine-precision fp8 is not read: products are simulated at the "
+                 "speed and size of /model/dtype"));
   CHECK(has_note(file("--overlap-grad-reduce --bf16"), "--overlap-grad-reduce is not read: "));
-  CHECK_FALSE(has_note(file("--bf16 --fp8-format hybrid"), "arguments that are not read"));
+  CHECK_FALSE(has_note(file("--bf16 --overlap-grad-reduce"), "arguments that are not read"));
+}
+
+TEST_CASE("recipes of low precision, and what gathers and attends in it, are those of a command") {
+  const auto command = [](const std::string& arguments) {
+    return megatron_args_model("python x.py " + least + arguments).command;
+  };
+  CHECK(command("--bf16 --fp8-format hybrid").dtype == "fp8");
+  CHECK(command("--bf16 --fp8-format e4m3 --fp8-recipe tensorwise").dtype == "fp8");
+  CHECK(command("--bf16 --fp8-format e4m3 --fp8-recipe blockwise").dtype == "fp8-block");
+  CHECK(command("--bf16 --fp8-format e4m3 --fp8-recipe mxfp8").dtype == "mxfp8");
+  CHECK(command("--bf16 --fp4-format e2m1").dtype == "nvfp4");
+  CHECK(command("--bf16 --fp8-recipe mxfp8").dtype == "bf16");
+  CHECK(command("--fp8-format hybrid").dtype == "fp32");
+  const TrainingCommand narrow = command(
+      "--bf16 --fp8-format hybrid --fp8-param-gather --fp8-dot-product-attention "
+      "--moe-shared-expert-overlap");
+  CHECK((narrow.narrow_gathers == true && narrow.fp8_attention == true &&
+         narrow.overlap_shared_expert == true));
+  const TrainingCommand plain = command("--bf16 --fp8-format hybrid");
+  CHECK((plain.narrow_gathers == false && plain.fp8_attention == false &&
+         plain.overlap_shared_expert == false));
+  CHECK(command("--bf16 --fp8-format e4m3 --fp8-recipe mxfp8 --fp8-param-gather "
+                "--reuse-grad-buf-for-mxfp8-param-ag")
+            .narrow_gathers == false);
 }
 
 TEST_CASE("a command without a precision trains in fp32, with a note") {

@@ -60,8 +60,8 @@ TEST_CASE("unknown keys are refused with those that are known there") {
   CHECK(scenario_with("/parallel/pipelines=2") ==
         "s.json: /parallel/pipelines: unknown key \"pipelines\"; did you mean \"pipeline\"? known: "
         "bucket_bytes, chunks, context, data, description, dispatcher, expert, expert_tensor, "
-        "overlap_experts, overlap_gathers, overlap_sums, overlap_tensor, pipeline, scatter_gather, "
-        "sequence, tensor");
+        "narrow_gathers, overlap_experts, overlap_gathers, overlap_shared_expert, overlap_sums, "
+        "overlap_tensor, pipeline, scatter_gather, sequence, tensor");
 }
 
 TEST_CASE("a value of the wrong type or size is refused with what would be right") {

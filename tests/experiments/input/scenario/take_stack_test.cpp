@@ -83,7 +83,7 @@ TEST_CASE("devices of one chip share the constants of a stack") {
 }
 
 TEST_CASE("the interval of a step time holds it, by the spread of the stack") {
-  const RunResult result = run(stack_layout({}));
+  const RunResult result = run(stack_layout({"/hardware/kernel_issue_us=0"}));
   REQUIRE(has_uncertainty(result));
   const nlohmann::ordered_json told = uncertainty_json(result);
   const double us = to_us(result.report->makespan);
@@ -97,7 +97,7 @@ TEST_CASE("the interval of a step time holds it, by the spread of the stack") {
   CHECK(uncertainty_text(without).empty());
 }
 
-TEST_CASE("intervals are those of the kind of run, and wider on more devices than any run had") {
+TEST_CASE("intervals are those of the kind of run") {
   const auto spread = [](std::vector<std::string> settings) {
     settings.emplace_back("/hardware/name=dgx-h100");
     return stack_layout(settings).hardware.confidence->spread;
@@ -107,7 +107,6 @@ TEST_CASE("intervals are those of the kind of run, and wider on more devices tha
   CHECK(
       spread({R"(/model/layers/0/parts/1={"kind": "moe", "hidden": 1024, "experts": 8, "chosen": 2,
                    "expert_intermediate": 512})"}) > spread({"/model/dtype=fp8"}));
-  CHECK(spread({"/parallel/data=16384"}) == doctest::Approx(1.5 * dense));
   CHECK(stack_layout({"/hardware/name=dgx-1"}).hardware.confidence->spread > 4 * dense);
 }
 

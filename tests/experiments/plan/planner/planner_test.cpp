@@ -13,6 +13,7 @@
 #include "experiments/plan/planner/plan_report.hpp"
 #include "experiments/plan/planner/space/layout_choice.hpp"
 #include "experiments/plan/planner/space/layout_space.hpp"
+#include "experiments/run/layout/spread.hpp"
 #include "experiments/run/layout/training.hpp"
 #include "experiments/run/run.hpp"
 #include "schedules/partitioners/registry.hpp"
@@ -464,7 +465,7 @@ TEST_CASE("planner: step times are known as the spread of their prices says") {
       run(parse_scenario(layout_document(task, plan.fitting.front().choice), task.source));
   REQUIRE(result.layout.hardware.confidence);
   REQUIRE(plan.spread);
-  CHECK(*plan.spread == result.layout.hardware.confidence->spread);
+  CHECK(*plan.spread == spread_of(result.layout).value);
   // A normal distribution has 90 % of its weight within 1.645 deviations.
   const double factor = std::exp(1.645 * *plan.spread);
   CHECK(known_to(plan).most == doctest::Approx(factor));

@@ -37,6 +37,38 @@ TEST_CASE("nothing is narrow on a device without narrow units, nor where the sta
   CHECK(kept({"/hardware/stack=none", "/model/dtype=fp8"}) == 2);
 }
 
+TEST_CASE("attention in fp8 takes one byte a value where the device has fp8 units") {
+  const char* attention =
+      R"(/model/layers/0/parts/0={"kind": "attention", "hidden": 1024, "heads": 8})";
+  const auto share = [&](const char* recipe, const char* machine) {
+    return layout_of({attention, "/model/fp8_attention=true", std::string("/model/dtype=") + recipe,
+                      std::string("/hardware/name=") + machine})
+        .shape.attention_share;
+  };
+  CHECK(share("fp8", "dgx-b200") == 0.5);
+  CHECK(share("nvfp4", "dgx-b200") == 0.5);
+  CHECK(share("fp8", "dgx-a100") == 1);
+  CHECK(layout_of({"/model/dtype=fp8"}).shape.attention_share == 1);
+}
+
+TEST_CASE("gathers in low precision carry weights of products narrow, and those of heads wide") {
+  const std::vector<std::string> asked{"/model/dtype=mxfp8", "/memory/zero=1", "/parallel/data=8",
+                                       "/parallel/narrow_gathers=true"};
+  const auto shares = [](std::vector<std::string> settings) {
+    std::vector<double> all;
+    for (const Layer& layer : layout_of(std::move(settings)).model.layers) {
+      all.push_back(layer.gathered_share);
+    }
+    return all;
+  };
+  const double narrow = (1 + 1.0 / 32) / 2;
+  CHECK(shares(asked) == std::vector<double>{narrow, narrow, 1});
+  std::vector<std::string> on_a100 = asked;
+  on_a100.emplace_back("/hardware/name=dgx-a100");
+  CHECK(shares(on_a100) == std::vector<double>{1, 1, 1});
+  CHECK(shares({}) == std::vector<double>{1, 1, 1});
+}
+
 TEST_CASE("a stack leaves one placeholder gradient of each shape of weights, and frees logits") {
   const Layout layout = layout_of({});
   // Two products of each layer of an mlp; that of the head is smaller than its softmax in fp32 of
