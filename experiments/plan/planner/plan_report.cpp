@@ -9,6 +9,7 @@
 
 #include "experiments/input/files/json_output.hpp"
 #include "experiments/input/files/table.hpp"
+#include "experiments/show/results/cost_report.hpp"
 
 namespace penstock {
 namespace {
@@ -28,6 +29,20 @@ std::string speed_text(const Trial& trial, std::uint32_t devices) {
   return fmt::format("{:.0f}", *trial.tokens_per_s / devices);
 }
 
+/// Columns in front of the last one: days and cost of the training, and what is more than with the
+/// first layout.
+void add_costs(const LayoutPlan& plan, TableRows& rows) {
+  const auto first = cost_of(plan.task, plan.fitting.front().trial);
+  if (!first) return;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    TableRow cells = cost_heads(*first);
+    if (i > 0) {
+      cells = cost_cells(*cost_of(plan.task, plan.fitting[i - 1].trial), i > 1 ? &*first : nullptr);
+    }
+    rows[i].insert(rows[i].end() - 1, cells.begin(), cells.end());
+  }
+}
+
 std::string table_text(const LayoutPlan& plan, std::size_t best, std::size_t ties) {
   const bool tokens = plan.fitting.front().trial.tokens_per_s.has_value();
   TableRows rows{{"", "step time", "slower", tokens ? "tokens/s/device" : "samples/s", "memory",
@@ -41,7 +56,8 @@ std::string table_text(const LayoutPlan& plan, std::size_t best, std::size_t tie
                     one.trial.fits() ? "" : std::string(text(*one.trial.word)), front[i] ? "*" : "",
                     i < ties && ties > 1 ? "=" : "", text_of(one.choice)});
   }
-  return aligned(rows, {8});
+  add_costs(plan, rows);
+  return aligned(rows, {rows.front().size() - 1});
 }
 
 std::string rules_text(const LayoutPlan& plan) {
@@ -79,6 +95,12 @@ std::string ties_text(const LayoutPlan& plan, std::size_t ties, const StepInterv
       meets(plan.slower_bound_us, best_us, known)
           ? "; there may be more among those that were not simulated"
           : "");
+}
+
+/// What the training of the first layout takes.
+std::string cost_note(const LayoutPlan& plan) {
+  const auto first = cost_of(plan.task, plan.fitting.front().trial);
+  return first ? "training with the first: " + cost_text(*first) + "\n" : "";
 }
 
 std::string least_text(const LayoutPlan& plan) {
@@ -204,7 +226,7 @@ std::string plan_text(const LayoutPlan& plan, std::size_t best, const StepInterv
   } else {
     const std::size_t ties = ties_of(plan, known);
     text += table_text(plan, best, ties) + "\n" + ties_text(plan, ties, known);
-    text += "front: no simulated layout is both as fast and smaller\n";
+    text += "front: no simulated layout is both as fast and smaller\n" + cost_note(plan);
   }
   text += counts_text(plan) + "\n";
   if (rules) text += rules_text(plan);
@@ -217,6 +239,10 @@ ordered_json plan_json(const LayoutPlan& plan, std::size_t best, const StepInter
   const std::size_t ties = ties_of(plan, known);
   for (std::size_t i = 0; i < std::min(best, plan.fitting.size()); ++i) {
     layouts.push_back(layout_json(plan.fitting[i], plan, front[i], i < ties, known));
+    if (const auto cost = cost_of(plan.task, plan.fitting[i].trial)) {
+      const auto first = cost_of(plan.task, plan.fitting.front().trial);
+      layouts.back()["training"] = cost_json(*cost, &*first);
+    }
   }
   return {{"penstock", 1},
           {"model", plan.task.model},

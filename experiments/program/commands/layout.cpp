@@ -1,11 +1,14 @@
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "experiments/input/catalogue/catalogue.hpp"
 #include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/files/table.hpp"
+#include "experiments/plan/changes/change_plan.hpp"
 #include "experiments/plan/planner/plan_report.hpp"
 #include "experiments/plan/planner/planner.hpp"
 #include "experiments/plan/planner/space/layout_choice.hpp"
@@ -13,6 +16,8 @@
 #include "experiments/program/commands/registry.hpp"
 #include "experiments/show/pictures/picture.hpp"
 #include "experiments/show/pictures/plots/front_plot.hpp"
+#include "experiments/show/results/result_json.hpp"
+#include "experiments/show/results/result_table.hpp"
 #include "schedules/partitioners/registry.hpp"
 #include "sim/base/named.hpp"
 
@@ -50,7 +55,8 @@ std::string draw_plan(PictureFormat format, const LayoutPlan& plan) {
 constexpr const char* all_rules = "rules";
 
 struct Options : Arguments {
-  TrainingFlags training{{line}, line.required("MODEL", "a model's file")};
+  TrainingFlags training{{line}, line.optional("MODEL", "a model's file")};
+  Text from = line.option("--from", "instead: the cheapest changes of what runs today", "SCENARIO");
   Heading layouts = line.group("Layouts");
   Texts only = line.list("--only", "only layouts with these values", "/POINTER=VALUE,…");
   Texts settings = line.settings("change every scenario");
@@ -64,6 +70,7 @@ struct Options : Arguments {
   Texts changes = line.list("--change", "how the best layout moves", "/POINTER=VALUE,…");
   Text uncertainty =
       line.option("--uncertainty", "of step times, for ties; default: as run reports", "SHARE");
+  CostFlags costs{{line}};
   Flag json = line.json("print the layouts as JSON");
   Text folder = line.option("-o,--output", "write a scenario for each into a folder", "FOLDER");
   const Existing& replaced = line.replaces();
@@ -82,13 +89,18 @@ std::optional<double> share_of(const std::string& text) {
 
 TrainingRequest request_of(const Options& options) {
   const TrainingFlags& training = options.training;
-  if (training.hardware.empty() || !training.devices) {
-    throw UsageError(fmt::format("{} is missing; give MODEL, --hardware and --devices",
-                                 training.hardware.empty() ? "--hardware" : "--devices"));
+  const char* const missing = training.model.empty()      ? "MODEL"
+                              : training.hardware.empty() ? "--hardware"
+                              : !training.devices         ? "--devices"
+                                                          : nullptr;
+  if (missing != nullptr) {
+    throw UsageError(fmt::format(
+        "{} is missing; give MODEL, --hardware and --devices, or --from SCENARIO", missing));
   }
   TrainingRequest request = request_of(training);
   request.settings = options.settings;
   request.writer = "penstock layout";
+  request.training = training_of(options.costs);
   return request;
 }
 
@@ -106,12 +118,20 @@ std::vector<std::string> partitions_of(const std::string& names) {
   return partitions;
 }
 
+std::size_t best_of(const Options& options) {
+  return options.best ? within("--best", options.best, 10'000) : 10;
+}
+
+std::size_t jobs_of(const Options& options) {
+  return options.jobs ? within("--jobs", options.jobs, 1024) : SIZE_MAX;
+}
+
 PlannerOptions planner_options(const Options& options, ProgressBar& progress) {
   PlannerOptions planner{.space = {.only = Restrictions(options.only),
                                    .lossy = options.lossy,
                                    .offloads = options.offload},
-                         .best = options.best ? within("--best", options.best, 10'000) : 10,
-                         .jobs = options.jobs ? within("--jobs", options.jobs, 1024) : SIZE_MAX,
+                         .best = best_of(options),
+                         .jobs = jobs_of(options),
                          .on_progress = progress.callback()};
   if (!options.partitions.empty()) planner.space.partitions = partitions_of(options.partitions);
   return planner;
@@ -166,8 +186,74 @@ void write_outputs(const Options& options, const LayoutPlan& plan, std::size_t b
   outputs.publish();
 }
 
+/// Throws UsageError for options that choose among all layouts, or state what the scenario states.
+void check_from(const Options& options) {
+  const TrainingFlags& training = options.training;
+  const std::array<std::pair<const char*, bool>, 13> given{
+      {{"MODEL", !training.model.empty()},
+       {"--hardware", !training.hardware.empty()},
+       {"--devices", training.devices.has_value()},
+       {"--sequence", training.sequence.has_value()},
+       {"--microbatch", training.microbatch.has_value()},
+       {"--global-batch", training.global_batch.has_value()},
+       {"--only", !options.only.empty()},
+       {"--partitions", !options.partitions.empty()},
+       {"--why", !options.whys.empty()},
+       {"--change", !options.changes.empty()},
+       {"--uncertainty", !options.uncertainty.empty()},
+       {"--svg", !options.svg.empty()},
+       {"--png", !options.png.empty()}}};
+  for (const auto& [name, is_given] : given) {
+    if (!is_given) continue;
+    throw UsageError(
+        fmt::format("{} does not go with --from, whose scenario states model, "
+                    "hardware and layout; --set changes it first",
+                    name));
+  }
+}
+
+/// Writes the changed scenarios as change_1.json, change_2.json … into a folder.
+void write_changes(const Options& options, const Scenario& scenario, const ChangePlan& plan) {
+  if (options.folder.empty()) return;
+  OutputSet outputs(options.replaced);
+  outputs.make_folder(options.folder);
+  std::size_t number = 0;
+  for (const ChangeList* list : {&plan.one, &plan.two}) {
+    for (const TriedChange& change : cheapest(*list, best_of(options))) {
+      const auto path =
+          std::filesystem::path(options.folder) / fmt::format("change_{}.json", ++number);
+      outputs.write(path.string(), changed_document(scenario, change, options.folder));
+    }
+  }
+  outputs.publish();
+}
+
+int change_and_report(const Options& options) {
+  check_from(options);
+  refuse_axes("--set", options.settings);
+  const std::size_t best = best_of(options);
+  const Scenario scenario = read_scenario(options.from, options.settings);
+  ProgressBar progress;
+  const ChangePlanOptions asked{.kinds = {.offloads = options.offload, .codecs = options.lossy},
+                                .jobs = jobs_of(options),
+                                .on_progress = progress.callback()};
+  const RunResult result = run(scenario, {.training = training_of(options.costs)});
+  if (!result.report) {  // a deadlock
+    show(options.json ? printed(result_json(result)) : result_table(result));
+    return ExitCode::finding;
+  }
+  const ChangePlan plan = plan_changes(scenario, result, asked);
+  progress.erase();
+  show(options.json ? printed(change_plan_json(scenario, result, plan))
+                    : change_plan_text(scenario, result, plan, best));
+  write_changes(options, scenario, plan);
+  return plan.any_fits() ? ExitCode::done : ExitCode::finding;
+}
+
 int plan_and_report(const Options& options) {
+  if (!options.from.empty()) return change_and_report(options);
   check_outputs({options.svg, options.png}, {options.training.model}, options.replaced);
+  request_of(options);
   read_file(options.training.model);  // errors of the file itself come before those of layouts
   refuse_axes("--set", options.settings);
   refuse_axes("--change", options.changes);

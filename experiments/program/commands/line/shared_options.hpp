@@ -77,6 +77,18 @@ struct TrainingFlags : Arguments {
                                     "else 8 per device, fewer above 128 devices");
 };
 
+/// Options of a whole training: how long it is, and what devices cost.
+struct CostFlags : Arguments {
+  Text tokens = line.option("--tokens",
+                            "tokens of the whole training, for its days and cost; examples of a "
+                            "model without tokens",
+                            "N");
+  Text price = line.option("--price", "of a device-hour, with --tokens", "NUMBER");
+};
+
+/// Throws UsageError for what is no positive number, and for a price without a training.
+WholeTraining training_of(const CostFlags& flags);
+
 /// Throws UsageError for numbers that are too large.
 TrainingRequest request_of(const TrainingFlags& flags);
 
