@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -122,7 +123,11 @@ ChangePlan plan_changes(const Scenario& scenario, const RunResult& result,
 
 std::vector<TriedChange> cheapest(const ChangeList& list, std::size_t best) {
   std::vector<TriedChange> changes = list.worth;
+  std::set<ChangeEffort> known;
+  std::ranges::stable_partition(
+      changes, [&](const TriedChange& one) { return known.insert(one.effort).second; });
   if (changes.size() > best) changes.resize(best);
+  std::ranges::stable_sort(changes, is_before);
   std::ranges::stable_sort(changes, {}, &TriedChange::effort);
   return changes;
 }

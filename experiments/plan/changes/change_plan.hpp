@@ -41,7 +41,8 @@ struct ChangePlan {
 ChangePlan plan_changes(const Scenario& scenario, const RunResult& result,
                         const ChangePlanOptions& options);
 
-/// The fastest changes that are worth it, at most `best`: what asks least of a user in front.
+/// The fastest changes that are worth it, at most `best`, among them the fastest of each effort:
+/// what asks least of a user in front.
 std::vector<TriedChange> cheapest(const ChangeList& list, std::size_t best);
 
 /// The scenario with a change, as the text of a file in another folder.

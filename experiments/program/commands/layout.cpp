@@ -62,7 +62,7 @@ struct Options : Arguments {
   Texts settings = line.settings("change every scenario");
   Text partitions = line.option("--partitions", "partitioners to try, default even", "NAMES");
   Flag lossy = line.flag("--lossy", "codecs too: 8 bits for links and kept activations");
-  Flag offload = line.flag("--offload", "offloading to host memory too, where memory is short");
+  Flag offload = line.flag("--offload", "offloading too, where memory is short");
   Heading answers = line.group("Answers");
   Number best = line.number("--best", "layouts to list, default 10");
   Texts whys = line.list(

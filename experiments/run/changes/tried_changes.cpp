@@ -167,7 +167,8 @@ double gain_of(const TriedChange& change, const TriedChange& now) {
 }
 
 bool is_worth(const TriedChange& change, const TriedChange& now) {
-  if (word_of(change) < word_of(now)) return true;
+  constexpr double most_loss = 1;  // a choice: nobody runs twice as long to save memory
+  if (word_of(change) < word_of(now)) return gain_of(change, now) >= -most_loss;
   return word_of(change) == word_of(now) && gain_of(change, now) >= least_gain;
 }
 

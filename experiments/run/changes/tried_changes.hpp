@@ -64,8 +64,8 @@ constexpr double least_gain = 0.005;
 /// The share of a step that a change saves; negative if it costs time.
 double gain_of(const TriedChange& change, const TriedChange& now);
 
-/// Whether a change is worth making: it saves at least `least_gain` of a step and does not turn
-/// what fits into what does not, or it fits better.
+/// Whether a change is worth making: it fits as well and saves at least `least_gain` of a step, or
+/// it fits better in at most twice the time.
 bool is_worth(const TriedChange& change, const TriedChange& now);
 
 /// Whether a change comes before another in a list: it fits better, or takes less time, or memory.
