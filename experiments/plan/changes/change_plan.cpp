@@ -9,9 +9,13 @@
 namespace penstock {
 namespace {
 
-/// Pairs that are tried at most, and single changes that they are made of.
-constexpr std::size_t most_pairs = 48;
+/// Single changes that pairs are made of, at most.
 constexpr std::size_t most_in_pairs = 24;
+
+/// Pairs that are tried, fewer of a large run: a choice, so that they take a minute or two at most.
+std::size_t pairs_for(std::uint64_t tasks) {
+  return std::clamp<std::size_t>((std::size_t{1} << 20) / std::max<std::size_t>(tasks, 1), 8, 48);
+}
 
 /// Faster, but it fits worse than what runs now.
 bool is_lacking(const TriedChange& change, const TriedChange& now) {
@@ -70,7 +74,7 @@ std::vector<Pair> pairs_of(const std::vector<TriedChange>& singles, const TriedC
   std::ranges::stable_sort(pairs, {}, [&](const Pair& pair) {
     return std::tuple(pair.peak_bytes > static_cast<double>(most_bytes), pair.makespan_us);
   });
-  if (pairs.size() > most_pairs) pairs.resize(most_pairs);
+  if (const std::size_t most = pairs_for(now.tasks); pairs.size() > most) pairs.resize(most);
   return pairs;
 }
 

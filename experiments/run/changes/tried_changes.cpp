@@ -198,8 +198,7 @@ std::vector<TriedChange> best_of_families(std::vector<TriedChange> changes) {
 std::vector<TriedChange> faster_changes(const Scenario& scenario, const RunResult& result) {
   constexpr std::size_t most = 10;
   const TriedChange now = without_change(result);
-  TriedChanges tried = try_changes(scenario, result, changes_of(scenario, result),
-                                   {.most_tasks = std::uint64_t{1} << 21});
+  TriedChanges tried = try_changes(scenario, result, changes_of(scenario, result));
   std::erase_if(tried.changes, [&](const TriedChange& change) {
     return change.fits() == false || gain_of(change, now) < least_gain;
   });
