@@ -102,12 +102,12 @@ TEST_CASE("what lowers the worst peak is listed with the peak and the time it le
   CHECK(change_of(all, "/memory/zero=1")->peak_bytes == 85);
   REQUIRE(change_of(all, "/memory/zero=2"));
   CHECK(change_of(all, "/memory/zero=2")->peak_bytes == 85);
-  CHECK(change_of(all, "/memory/zero=2")->fits == true);
+  CHECK(change_of(all, "/memory/zero=2")->fits() == true);
   CHECK(to_us(change_of(all, "/memory/zero=2")->makespan) == 33);
   // Rank 0 holds 4 activations of 9 bytes then: 90 + 36, which is still more than 125.
   REQUIRE(change_of(all, "/recompute/mode=selective"));
   CHECK(change_of(all, "/recompute/mode=selective")->peak_bytes == 126);
-  CHECK(change_of(all, "/recompute/mode=selective")->fits == false);
+  CHECK(change_of(all, "/recompute/mode=selective")->fits() == false);
   // BPipe evens 4, 3, 2, 1 out to 3 and what is on its way.
   REQUIRE(change_of(all, "/schedule/name=bpipe"));
   // GPipe holds more, so it is none.
