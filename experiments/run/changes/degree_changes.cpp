@@ -33,6 +33,7 @@ std::vector<std::string> moved(const Degree& more, const Degree& less, std::uint
   return settings;
 }
 
+/// A new tensor group shards norms and dropout, as frameworks do.
 void add_degrees(const Layout& layout, std::vector<ScenarioChange>& changes) {
   const std::array<Degree, 4> degrees{{{"pipeline", layout.placement.ranks()},
                                        {"tensor", layout.degrees.tensor},
@@ -42,7 +43,12 @@ void add_degrees(const Layout& layout, std::vector<ScenarioChange>& changes) {
     for (const Degree& less : degrees) {
       if (&more == &less || less.now % 2 != 0) continue;
       auto settings = moved(more, less, layout.microbatches);
-      if (!settings.empty()) changes.push_back({.settings = std::move(settings), .left_out = {}});
+      if (settings.empty()) continue;
+      const bool begins = more.key == std::string_view("tensor") && more.now == 1;
+      if (begins && !layout.degrees.sequence_parallel) {
+        settings.emplace_back("/parallel/sequence=true");
+      }
+      changes.push_back({.settings = std::move(settings), .left_out = {}});
     }
   }
 }

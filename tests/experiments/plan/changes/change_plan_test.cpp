@@ -21,6 +21,19 @@ std::string plan_of(const std::vector<std::string>& settings, std::size_t jobs) 
   return change_plan_json(scenario, result, plan_changes(scenario, result, {.jobs = jobs})).dump();
 }
 
+/// Checks that a pair beats each listed change that is half of it.
+void check_halves(const TriedChange& pair, const ChangeList& singles) {
+  const auto& both = pair.change.settings;
+  for (const TriedChange& half : singles.worth) {
+    const auto is_there = [&](const std::string& one) { return std::ranges::count(both, one) > 0; };
+    if (family_of(half.change).empty() || !std::ranges::all_of(half.change.settings, is_there)) {
+      continue;
+    }
+    CAPTURE(half.change.text());
+    CHECK((is_worth(pair, half) || gain_of(pair, half) >= least_gain));
+  }
+}
+
 }  // namespace
 
 TEST_CASE("changes that are listed run as a user's and keep their promise, single ones and pairs") {
@@ -49,6 +62,8 @@ TEST_CASE("changes that are listed run as a user's and keep their promise, singl
         CHECK(gain_of(change, plan.now) >= least_gain);
       }
     }
+    for (const TriedChange& pair : plan.two.worth) check_halves(pair, plan.one);
+    for (const TriedChange& pair : plan.two.lacking) check_halves(pair, plan.one);
     // A pair beats each of its halves, so also the best single change if that is one of them.
     CHECK(plan.two.worth.front().makespan < plan.one.worth.front().makespan);
   }

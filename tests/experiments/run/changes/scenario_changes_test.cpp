@@ -46,6 +46,15 @@ TEST_CASE("cuts, recomputation, overlap, ZeRO, degrees, microbatches and orders 
   }
 }
 
+TEST_CASE("a new tensor group is offered with sequence parallelism") {
+  for (const ScenarioChange& change :
+       changes_of(llama({"/parallel/tensor=1", "/parallel/sequence=false"}))) {
+    if (std::ranges::count(change.settings, "/parallel/tensor=2") == 0) continue;
+    CAPTURE(change.text());
+    CHECK(std::ranges::count(change.settings, "/parallel/sequence=true") == 1);
+  }
+}
+
 TEST_CASE("a section with keys of another mode or partitioner is replaced as a whole") {
   const auto changes = changes_of(llama(
       {R"(/recompute={"mode":"full","layers":4})", R"(/partition={"name":"simulated","seed":3})"}));
