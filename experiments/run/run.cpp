@@ -184,6 +184,8 @@ RunResult run_once(Chain& chain, Layout layout, const RunOptions& options) {
     throw in_file(result.layout.source, error);
   }
   add_report(result);
+  result.training_cost = cost_of(options.training, result.throughput, devices_of(result.layout),
+                                 watts_of(result.layout));
   return result;
 }
 
@@ -256,6 +258,12 @@ JudgedMemory worst_memory(const RunResult& result) {
     worst.word = std::max(worst.word, one.word);
   }
   return worst;
+}
+
+Rank worst_of(const Report& report) {
+  const auto found = std::ranges::max_element(
+      report.ranks, {}, [](const RankReport& rank) { return rank.memory.bytes; });
+  return Rank{static_cast<std::uint32_t>(found - report.ranks.begin())};
 }
 
 std::string bytes_of_rank_text(std::uint64_t bytes, std::uint64_t capacity) {

@@ -13,6 +13,7 @@
 #include "experiments/run/repeat.hpp"
 #include "experiments/run/simulation.hpp"
 #include "experiments/run/throughput.hpp"
+#include "experiments/run/training_cost.hpp"
 #include "hardware_models/times/profile_lookup.hpp"
 #include "sim/costs/costs.hpp"
 #include "sim/costs/hardware_model.hpp"
@@ -30,6 +31,7 @@ struct RunOptions {
   Engine engine = Engine::automatic;
   std::uint32_t repeat = 0;     // number of draws for a distribution; 0: none
   OnProgress on_progress = {};  // of these draws
+  WholeTraining training = {};  // whose days and cost are asked
 };
 
 /// How much memory a rank needs, and whether it has that.
@@ -56,10 +58,11 @@ struct RunResult {
   std::vector<MeasuredRow> profile_rows;  // rows that layers take their times from
   std::optional<double> peak_flops;       // per device, if known
   Throughput throughput;
-  std::optional<double> first_iteration_us;  // with its warm-up, if known
-  bool chance_among_replicas = false;        // chance makes data replicas differ
-  std::vector<std::string> notes;            // assumptions and omissions
-  std::optional<double> steady_interval_us;  // of an asynchronous schedule, if it settles
+  std::optional<TrainingCost> training_cost;  // if asked
+  std::optional<double> first_iteration_us;   // with its warm-up, if known
+  bool chance_among_replicas = false;         // chance makes data replicas differ
+  std::vector<std::string> notes;             // assumptions and omissions
+  std::optional<double> steady_interval_us;   // of an asynchronous schedule, if it settles
   std::optional<Distribution> repeated;
   std::optional<CodecTraining> codec_training;  // if it encodes in phases
 };
@@ -78,6 +81,9 @@ RunResult run(Chain& chain, Layout layout, const RunOptions& options = {});
 
 /// That of the rank that needs most.
 JudgedMemory worst_memory(const RunResult& result);
+
+/// The rank with the highest peak, the first of equals.
+Rank worst_of(const Report& report);
 
 /// Bytes for ranks of this capacity: in GiB if the capacity is at least one GiB.
 std::string bytes_of_rank_text(std::uint64_t bytes, std::uint64_t capacity);

@@ -155,6 +155,10 @@ double share_under_cap(const Device& device, double watts) {
   return portable_exp(portable_log(watts / device.power_watts) / 3);
 }
 
+double watts_at_work(const Device& device) {
+  return device.power_watts * device.power_share * device.power_share * device.power_share;
+}
+
 void set_topology(Machine& machine, const TopologySpec& given) {
   TopologySpec topology = machine.topology.value_or(TopologySpec{});
   if (!given.kind.empty() && given.kind != topology.kind) topology = {given.kind, {}};

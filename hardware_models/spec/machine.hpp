@@ -130,6 +130,9 @@ std::optional<std::string_view> runs_in(const Device& device, std::string_view p
 /// power, since clock and voltage fall together.
 double share_under_cap(const Device& device, double watts);
 
+/// The power of a device at work, under its cap if it has one; 0: unknown.
+double watts_at_work(const Device& device);
+
 /// A topology with its parameters.
 struct TopologySpec {
   std::string kind;

@@ -1,6 +1,7 @@
 #include "experiments/input/scenario/document.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -42,6 +43,17 @@ std::vector<const json*> schemas_below(const std::vector<const json*>& schemas,
   return found;
 }
 
+/// A path that a scenario names, for a scenario in another folder.
+void move_path(json& document, const char* section, const char* key, const std::string& from,
+               const std::string& to) {
+  namespace fs = std::filesystem;
+  if (!document.contains(section) || !document[section].contains(key)) return;
+  auto& value = document[section][key];
+  if (!value.is_string() || fs::path(value.get<std::string>()).is_absolute()) return;
+  const fs::path target = fs::path(from.empty() ? "." : from) / value.get<std::string>();
+  value = fs::proximate(target, to.empty() ? "." : to).generic_string();
+}
+
 /// The names or pointers into results that a scenario expects.
 Takes expectations() {
   return nlohmann::ordered_json{
@@ -66,6 +78,16 @@ Fields scenario_fields() {
 }  // namespace
 
 std::string document_text(const Scenario& scenario) { return printed(*scenario.document); }
+
+json moved_document(const Scenario& scenario, const std::string& folder) {
+  json document = *scenario.document;
+  document.erase("expect");
+  for (const char* section : {"model", "hardware", "partition", "schedule"}) {
+    move_path(document, section, "file", scenario.folder, folder);
+  }
+  move_path(document, "hardware", "profile", scenario.folder, folder);
+  return document;
+}
 
 std::optional<std::string> value_at(const Scenario& scenario, const std::string& pointer) {
   const nlohmann::json::json_pointer place(pointer);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,6 +12,10 @@ namespace penstock {
 
 /// The document of a scenario as the text of a file, with relative paths as they were.
 std::string document_text(const Scenario& scenario);
+
+/// The document of a scenario for a file in another folder: its relative paths as seen from there,
+/// without what it expects.
+nlohmann::json moved_document(const Scenario& scenario, const std::string& folder);
 
 /// The value at a JSON pointer of the document: the text of a string, or JSON. Nothing if there is
 /// none.

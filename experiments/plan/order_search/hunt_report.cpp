@@ -6,6 +6,7 @@
 
 #include "experiments/input/files/json_output.hpp"
 #include "experiments/input/files/table.hpp"
+#include "experiments/input/scenario/document.hpp"
 #include "experiments/plan/order_search/order_hunt.hpp"
 #include "schedules/search/order_problem.hpp"
 
@@ -107,17 +108,6 @@ void write_choice(const std::vector<std::vector<std::uint32_t>>& lists, bool by_
   section["microbatches"] = lists;
 }
 
-/// A path that a scenario names, for a scenario in another folder.
-void move_path(nlohmann::json& document, const char* section, const char* key,
-               const std::string& from, const std::string& to) {
-  namespace fs = std::filesystem;
-  if (!document.contains(section) || !document[section].contains(key)) return;
-  auto& value = document[section][key];
-  if (!value.is_string() || fs::path(value.get<std::string>()).is_absolute()) return;
-  const fs::path target = fs::path(from.empty() ? "." : from) / value.get<std::string>();
-  value = fs::proximate(target, to.empty() ? "." : to).generic_string();
-}
-
 }  // namespace
 
 std::string hunt_text(const HuntResult& result) {
@@ -172,24 +162,19 @@ std::string hunt_line(const HuntState& state) {
 std::string scenario_with_order(const Scenario& scenario, const HuntResult& result,
                                 const std::string& order_file, const std::string& folder) {
   namespace fs = std::filesystem;
-  nlohmann::json document = *scenario.document;
+  nlohmann::json document = moved_document(scenario, folder);
   nlohmann::json schedule{
       {"file", fs::proximate(order_file, folder.empty() ? "." : folder).generic_string()}};
   if (scenario.schedule.samples_per_microbatch) {
     schedule["samples_per_microbatch"] = *scenario.schedule.samples_per_microbatch;
   }
   document["schedule"] = std::move(schedule);
-  document.erase("expect");
   if (const auto& lists = result.run.layout.recompute.microbatches; !lists.empty()) {
     write_choice(lists, scenario.model.by_kind(), document["recompute"]);
   }
   document["parallel"]["pipeline"] = result.order.ranks();
   document["parallel"]["chunks"] = result.run.layout.placement.stage_count() / result.order.ranks();
   if (document.contains("partition")) document["partition"].erase("ranks");
-  for (const char* section : {"model", "hardware", "partition"}) {
-    move_path(document, section, "file", scenario.folder, folder);
-  }
-  move_path(document, "hardware", "profile", scenario.folder, folder);
   return document.dump(2) + "\n";
 }
 

@@ -13,6 +13,7 @@
 
 #include "experiments/input/files/json_output.hpp"
 #include "experiments/input/files/table.hpp"
+#include "experiments/show/results/cost_report.hpp"
 
 namespace penstock {
 namespace {
@@ -32,6 +33,21 @@ constexpr double spread_of_pairs_with_experts = 0.19;
 std::string speed_text(const Trial& trial, std::uint32_t devices) {
   if (!trial.tokens_per_s) return number_text(trial.samples_per_s);
   return fmt::format("{:.0f}", *trial.tokens_per_s / devices);
+}
+
+/// Columns in front of the last one: days and cost of the training, and what is more than with the
+/// first layout.
+void add_costs(const LayoutPlan& plan, const std::vector<ListedFamily>& families, TableRows& rows) {
+  const auto first = cost_of(plan.task, families.front().best->trial);
+  if (!first) return;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    TableRow cells = cost_heads(*first);
+    if (i > 0) {
+      cells = cost_cells(*cost_of(plan.task, families[i - 1].best->trial),
+                         i > 1 ? &*first : nullptr);
+    }
+    rows[i].insert(rows[i].end() - 1, cells.begin(), cells.end());
+  }
 }
 
 /// "70.1 GiB (88 %)".
@@ -124,7 +140,8 @@ std::string table_text(const LayoutPlan& plan, const std::vector<ListedFamily>& 
     const std::string note = row_note(families[i], first);
     if (!note.empty()) notes.push_back({std::to_string(i + 1), note});
   }
-  std::string text = aligned(rows, {6});
+  add_costs(plan, families, rows);
+  std::string text = aligned(rows, {rows.front().size() - 1});
   text +=
       "sure: how probable it is that the first is faster; most of the error of prices is the "
       "same\n";
@@ -184,6 +201,12 @@ std::string known_text(const StepInterval& known) {
   return least + " to " + most;
 }
 
+/// What the training of the first layout takes.
+std::string cost_note(const LayoutPlan& plan) {
+  const auto first = cost_of(plan.task, plan.fitting.front().trial);
+  return first ? "training with the first: " + cost_text(*first) + "\n" : "";
+}
+
 ordered_json layout_json(const JudgedLayout& one, const LayoutPlan& plan,
                          const StepInterval& known) {
   const double us = to_us(one.trial.makespan);
@@ -234,6 +257,10 @@ ordered_json rows_json(const std::vector<ListedFamily>& rows, const LayoutPlan& 
     one["faster_with"] = faster_with(plan, *row.best, first);
     one["differs"] = difference_text(row.best->choice, first.choice);
     one["near"] = near_text(row);
+    if (const auto cost = cost_of(plan.task, row.best->trial)) {
+      const auto least = cost_of(plan.task, first.trial);
+      one["training"] = cost_json(*cost, &*least);
+    }
   }
   return all;
 }
@@ -353,6 +380,7 @@ std::string plan_text(const LayoutPlan& plan, std::size_t best) {
     text += table_text(plan, listed_families(plan.fitting, best));
     text += fmt::format("step times are known to {}\n", known_text(known_to(plan)));
     if (plan.stopped) text += stopped_text(plan);
+    text += cost_note(plan);
   }
   text += tight_text(plan) + front_text(plan);
   text += "\n" + counts_text(plan) + "\n";

@@ -68,6 +68,7 @@ Trial measured(const Layout& layout, const Simulated& run) {
   const Throughput throughput = throughput_of(layout, priced.plan, trial.makespan, peak_flops);
   trial.samples_per_s = throughput.samples_per_s;
   trial.tokens_per_s = throughput.tokens_per_s;
+  trial.watts = watts_of(layout);
   return trial;
 }
 
@@ -170,6 +171,12 @@ Trial try_layout(const Scenario& scenario, const Catalogue& catalogue,
 const JudgedLayout* LayoutPlan::best() const {
   if (!fitting.empty()) return &fitting.front();
   return tight.empty() ? nullptr : &tight.front();
+}
+
+std::optional<TrainingCost> cost_of(const TrainingTask& task, const Trial& trial) {
+  return cost_of(task.training,
+                 {.samples_per_s = trial.samples_per_s, .tokens_per_s = trial.tokens_per_s},
+                 task.devices, trial.watts);
 }
 
 bool lacks_memory(const LayoutPlan& plan) {

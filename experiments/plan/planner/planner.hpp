@@ -29,6 +29,7 @@ struct Trial {
   std::uint64_t timeline_hash = 0;  // of what runs when and where
   double samples_per_s = 0;
   std::optional<double> tokens_per_s;
+  double watts = 0;     // of a device at work; 0: unknown
   std::string refusal;  // why it cannot run; empty if it can
 
   bool fits() const {
@@ -107,6 +108,8 @@ struct LayoutPlan {
   const JudgedLayout* best() const;
 };
 
+/// Of the whole training that a task asks about, in one of its layouts; empty if it asks none.
+std::optional<TrainingCost> cost_of(const TrainingTask& task, const Trial& trial);
 /// Whether layouts are too large for memory, and no rule refuses more of them.
 bool lacks_memory(const LayoutPlan& plan);
 /// Whether a layout of a list is before another.

@@ -2,10 +2,10 @@
 
 #include "experiments/program/commands/line/shared_options.hpp"
 #include "experiments/program/commands/registry.hpp"
+#include "experiments/run/changes/tried_changes.hpp"
 #include "experiments/run/recordings.hpp"
 #include "experiments/show/explanation/explanation.hpp"
 #include "experiments/show/explanation/memory_explanation.hpp"
-#include "experiments/show/explanation/scenario_changes.hpp"
 #include "experiments/show/results/result_json.hpp"
 #include "experiments/show/results/result_table.hpp"
 

@@ -1,11 +1,14 @@
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "experiments/input/catalogue/catalogue.hpp"
 #include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/files/table.hpp"
+#include "experiments/plan/changes/change_plan.hpp"
 #include "experiments/input/long_work/interruption.hpp"
 #include "experiments/input/long_work/progress.hpp"
 #include "experiments/plan/planner/plan_answers.hpp"
@@ -16,6 +19,8 @@
 #include "experiments/program/commands/registry.hpp"
 #include "experiments/show/pictures/picture.hpp"
 #include "experiments/show/pictures/plots/front_plot.hpp"
+#include "experiments/show/results/result_json.hpp"
+#include "experiments/show/results/result_table.hpp"
 #include "schedules/partitioners/registry.hpp"
 #include "sim/base/limits.hpp"
 #include "sim/base/named.hpp"
@@ -59,7 +64,8 @@ constexpr const char* all_rules = "rules";
 constexpr const char* all_stacks = "stacks";
 
 struct Options : Arguments {
-  TrainingFlags training{{line}, line.required("MODEL", "a model's file")};
+  TrainingFlags training{{line}, line.optional("MODEL", "a model's file")};
+  Text from = line.option("--from", "instead: the cheapest changes of what runs today", "SCENARIO");
   Heading layouts = line.group("Layouts");
   Texts only = line.list("--only", "only layouts with these values", "/POINTER=VALUE,…");
   Texts settings = line.settings("change every scenario");
@@ -68,7 +74,7 @@ struct Options : Arguments {
   Text headroom = line.option(
       "--headroom", "share of the memory that a layout must leave free, default 0.08", "SHARE");
   Flag lossy = line.flag("--lossy", "codecs too: 8 bits for links and kept activations");
-  Flag offload = line.flag("--offload", "offloading to host memory too, where memory is short");
+  Flag offload = line.flag("--offload", "offloading too, where memory is short");
   Heading answers = line.group("Answers");
   Number best = line.number("--best", "families of layouts to list, default 10");
   Text budget = line.option("--budget", "seconds to search on each core, default 30", "SECONDS");
@@ -81,6 +87,7 @@ struct Options : Arguments {
   Text counts =
       line.option("--compare-devices", "the best layout on so many devices too", "NUMBERS");
   Texts changes = line.list("--change", "how the best layout moves", "/POINTER=VALUE,…");
+  CostFlags costs{{line}};
   Flag json = line.json("print the layouts as JSON");
   Text folder = line.option("-o,--output", "write a scenario for each into a folder", "FOLDER");
   const Existing& replaced = line.replaces();
@@ -110,13 +117,18 @@ std::vector<std::string> words_of(const std::string& text) {
 
 TrainingRequest request_of(const Options& options) {
   const TrainingFlags& training = options.training;
-  if (training.hardware.empty() || !training.devices) {
-    throw UsageError(fmt::format("{} is missing; give MODEL, --hardware and --devices",
-                                 training.hardware.empty() ? "--hardware" : "--devices"));
+  const char* const missing = training.model.empty()      ? "MODEL"
+                              : training.hardware.empty() ? "--hardware"
+                              : !training.devices         ? "--devices"
+                                                          : nullptr;
+  if (missing != nullptr) {
+    throw UsageError(fmt::format(
+        "{} is missing; give MODEL, --hardware and --devices, or --from SCENARIO", missing));
   }
   TrainingRequest request = request_of(training);
   request.settings = options.settings;
   request.writer = "penstock layout";
+  request.training = training_of(options.costs);
   return request;
 }
 
@@ -129,6 +141,14 @@ std::vector<std::string> partitions_of(const std::string& names) {
                                               names_of(partitioner_entries()))));
   }
   return partitions;
+}
+
+std::size_t best_of(const Options& options) {
+  return options.best ? within("--best", options.best, 10'000) : 10;
+}
+
+std::size_t jobs_of(const Options& options) {
+  return options.jobs ? within("--jobs", options.jobs, 1024) : SIZE_MAX;
 }
 
 /// "best 13.95 s, at least 13.70 s".
@@ -146,9 +166,9 @@ PlannerOptions planner_options(const Options& options, ProgressBar& progress,
   PlannerOptions planner{.space = {.only = Restrictions(options.only),
                                    .lossy = options.lossy,
                                    .offloads = options.offload},
-                         .best = options.best ? within("--best", options.best, 10'000) : 10,
+                         .best = best_of(options),
                          .headroom = number_of("--headroom", options.headroom, 0, 0.9, 0.08),
-                         .jobs = options.jobs ? within("--jobs", options.jobs, 1024) : SIZE_MAX,
+                         .jobs = jobs_of(options),
                          .most_seconds = number_of("--budget", options.budget, 0.1, 1e6, 30),
                          .asked_to_end = [&] { return interrupt.asked(); }};
   if (const auto show = progress.text_callback()) {
@@ -210,7 +230,7 @@ std::vector<TrainingTask> compared_tasks(const Options& options, const Catalogue
 }
 
 /// The plan of a question about the best layout alone.
-LayoutPlan best_of(const TrainingTask& task, const Catalogue& catalogue, PlannerOptions planner) {
+LayoutPlan best_plan(const TrainingTask& task, const Catalogue& catalogue, PlannerOptions planner) {
   planner.best = 1;
   planner.front = false;
   return plan_layouts(task, catalogue, planner);
@@ -222,8 +242,8 @@ std::string why_answer(const LayoutPlan& plan, const Catalogue& catalogue,
   restricted.space.only = planner.space.only.with(why);
   TrainingTask roomy = plan.task;
   roomy.changes.push_back("/memory/capacity_bytes=1e15");
-  return why_text(plan, best_of(plan.task, catalogue, restricted),
-                  best_of(roomy, catalogue, restricted), catalogue, why.text());
+  return why_text(plan, best_plan(plan.task, catalogue, restricted),
+                  best_plan(roomy, catalogue, restricted), catalogue, why.text());
 }
 
 std::string stacks_answer(const LayoutPlan& plan, const Catalogue& catalogue,
@@ -232,7 +252,7 @@ std::string stacks_answer(const LayoutPlan& plan, const Catalogue& catalogue,
   for (const std::string& stack : stacks_listing(plan, catalogue)) {
     TrainingTask task = plan.task;
     task.changes.push_back("/hardware/stack=" + stack);
-    plans.push_back(best_of(task, catalogue, planner));
+    plans.push_back(best_plan(task, catalogue, planner));
   }
   return stacks_text(plan, plans);
 }
@@ -252,7 +272,7 @@ std::vector<std::vector<LayoutPlan>> comparisons(const std::vector<TrainingTask>
       break;
     }
     std::vector<LayoutPlan>& plans = all.emplace_back();
-    for (const TrainingTask& task : tasks) plans.push_back(best_of(task, catalogue, one_stack));
+    for (const TrainingTask& task : tasks) plans.push_back(best_plan(task, catalogue, one_stack));
   }
   return all;
 }
@@ -269,7 +289,7 @@ std::string answers(const Options& options, const Catalogue& catalogue, const La
   if (asks(options, all_stacks)) text += stacks_answer(plan, catalogue, planner);
   for (const Restrictions& why : whys) text += why_answer(plan, catalogue, planner, why);
   for (std::size_t i = 0; i < changed.size(); ++i) {
-    text += change_text(plan, best_of(changed[i], catalogue, planner), options.changes[i]);
+    text += change_text(plan, best_plan(changed[i], catalogue, planner), options.changes[i]);
   }
   return text;
 }
@@ -299,8 +319,77 @@ Questions questions_of(const Options& options, const Catalogue& catalogue) {
   return questions;
 }
 
+/// Throws UsageError for options that choose among all layouts, or state what the scenario states.
+void check_from(const Options& options) {
+  const TrainingFlags& training = options.training;
+  const std::array<std::pair<const char*, bool>, 16> given{
+      {{"MODEL", !training.model.empty()},
+       {"--hardware", !training.hardware.empty()},
+       {"--devices", training.devices.has_value()},
+       {"--sequence", training.sequence.has_value()},
+       {"--microbatch", training.microbatch.has_value()},
+       {"--global-batch", training.global_batch.has_value()},
+       {"--only", !options.only.empty()},
+       {"--partitions", !options.partitions.empty()},
+       {"--why", !options.whys.empty()},
+       {"--change", !options.changes.empty()},
+       {"--headroom", !options.headroom.empty()},
+       {"--budget", !options.budget.empty()},
+       {"--compare-hardware", !options.machines.empty()},
+       {"--compare-devices", !options.counts.empty()},
+       {"--svg", !options.svg.empty()},
+       {"--png", !options.png.empty()}}};
+  for (const auto& [name, is_given] : given) {
+    if (!is_given) continue;
+    throw UsageError(
+        fmt::format("{} does not go with --from, whose scenario states model, "
+                    "hardware and layout; --set changes it first",
+                    name));
+  }
+}
+
+/// Writes the changed scenarios as change_1.json, change_2.json … into a folder.
+void write_changes(const Options& options, const Scenario& scenario, const ChangePlan& plan) {
+  if (options.folder.empty()) return;
+  OutputSet outputs(options.replaced);
+  outputs.make_folder(options.folder);
+  std::size_t number = 0;
+  for (const ChangeList* list : {&plan.one, &plan.two}) {
+    for (const TriedChange& change : cheapest(*list, best_of(options))) {
+      const auto path =
+          std::filesystem::path(options.folder) / fmt::format("change_{}.json", ++number);
+      outputs.write(path.string(), changed_document(scenario, change, options.folder));
+    }
+  }
+  outputs.publish();
+}
+
+int change_and_report(const Options& options) {
+  check_from(options);
+  refuse_axes("--set", options.settings);
+  const std::size_t best = best_of(options);
+  const Scenario scenario = read_scenario(options.from, options.settings);
+  ProgressBar progress;
+  const ChangePlanOptions asked{.kinds = {.offloads = options.offload, .codecs = options.lossy},
+                                .jobs = jobs_of(options),
+                                .on_progress = progress.callback()};
+  const RunResult result = run(scenario, {.training = training_of(options.costs)});
+  if (!result.report) {  // a deadlock
+    show(options.json ? printed(result_json(result)) : result_table(result));
+    return ExitCode::finding;
+  }
+  const ChangePlan plan = plan_changes(scenario, result, asked);
+  progress.erase();
+  show(options.json ? printed(change_plan_json(scenario, result, plan))
+                    : change_plan_text(scenario, result, plan, best));
+  write_changes(options, scenario, plan);
+  return plan.any_fits() ? ExitCode::done : ExitCode::finding;
+}
+
 int plan_and_report(const Options& options) {
+  if (!options.from.empty()) return change_and_report(options);
   check_outputs({options.svg, options.png}, {options.training.model}, options.replaced);
+  request_of(options);
   read_file(options.training.model);  // errors of the file itself come before those of layouts
   refuse_axes("--set", options.settings);
   refuse_axes("--change", options.changes);

@@ -33,6 +33,7 @@ struct Options : Arguments {
       "auto");
   Number repeat = line.number(
       "--repeat", "simulate N draws of chance, and tell how the makespan is distributed");
+  CostFlags costs{{line}};
   Text order = line.option("--write-order", "write the order that was run as PyTorch CSV", "FILE");
   Text timeline = line.option("--timeline", "write the timeline", "FILE");
   Text trace = line.option("--trace", "write a Chrome trace (.json or .json.gz)", "FILE");
@@ -148,7 +149,10 @@ RunResult simulated(const Options& options, const Scenario& scenario, std::uint3
   std::optional<Waiting> waiting;
   if (repeat == 0) waiting.emplace("simulating");
   return run(settle(scenario, {.allows_stale = options.allow_stale}),
-             {.engine = engine_of(options), .repeat = repeat, .on_progress = bar.callback()});
+             {.engine = engine_of(options),
+              .repeat = repeat,
+              .on_progress = bar.callback(),
+              .training = training_of(options.costs)});
 }
 
 int run_scenario(const Options& options) {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "experiments/run/changes/tried_changes.hpp"
 #include "experiments/run/run.hpp"
-#include "experiments/show/explanation/scenario_changes.hpp"
 #include "experiments/show/explanation/sensitivity.hpp"
 #include "sim/report/critical_path.hpp"
 #include "sim/report/idle.hpp"

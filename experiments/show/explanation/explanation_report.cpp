@@ -37,10 +37,9 @@ ordered_json sensitivity_json(const Sensitivity& one, double makespan_us) {
 }
 
 ordered_json change_json(const TriedChange& change) {
-  return {{"change", change.change},
-          {"makespan_us", to_us(change.makespan)},
-          {"peak_bytes", change.peak_bytes},
-          {"fits", or_null(change.fits)}};
+  return {{"change", change.change.text()},  {"options", change.change.options()},
+          {"to_do", text(change.effort)},    {"makespan_us", to_us(change.makespan)},
+          {"peak_bytes", change.peak_bytes}, {"fits", or_null(change.fits())}};
 }
 
 ordered_json share_json(const PathShare& share) {
@@ -190,12 +189,16 @@ std::string gaps_text(const RunResult& result, const Explanation& explanation, T
 std::string changes_text(const RunResult& result, const Explanation& explanation, TimeUnit unit) {
   if (explanation.changes.empty()) return "";
   const auto cells = [&](const TriedChange& change) -> TableRow {
-    return {change.change, short_time_text(change.makespan, unit),
+    return {short_time_text(change.makespan, unit),
             signed_percent_text(to_us(change.makespan) / to_us(result.report->makespan) - 1),
-            bytes_text(change.peak_bytes)};
+            bytes_text(change.peak_bytes), std::string(penstock::text(change.effort)),
+            change.change.options()};
   };
-  return "\nchanges that make the step shorter, each simulated alone, as --set takes them\n" +
-         aligned(table_rows({"change", "step", "vs now", "peak"}, explanation.changes, cells), {0});
+  return "\nchanges that make the step shorter, each simulated alone (penstock layout --from has "
+         "more, and pairs)\n" +
+         aligned(
+             table_rows({"step", "vs now", "peak", "to do", "change"}, explanation.changes, cells),
+             {3, 4});
 }
 
 /// The lines under a heading; empty without any.

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "experiments/run/changes/scenario_changes.hpp"
 #include "experiments/run/layout/layout.hpp"
-#include "experiments/show/explanation/scenario_changes.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {
@@ -47,20 +47,22 @@ MemoryAim aim_of(const std::optional<MemoryWord>& word) {
 }
 
 bool helps(const TriedChange& change, MemoryAim aim, std::uint64_t peak, Time makespan) {
-  if (aim == MemoryAim::buy) return change.fits == true && change.makespan < makespan;
+  if (aim == MemoryAim::buy) return change.fits() == true && change.makespan < makespan;
   return change.peak_bytes < peak;
 }
 
 void add_changes(const Scenario& scenario, const RunResult& result, MemoryExplanation& all) {
   const std::uint64_t peak = peak_of(*result.report, all.worst).bytes;
-  const TriedChanges tried = try_changes(scenario, result, memory_changes(scenario, result));
+  const TriedChanges tried = try_changes(
+      scenario, result,
+      changes_of(scenario, result, {.degrees = false, .offloads = true, .codecs = true}));
   all.tried = static_cast<std::uint32_t>(tried.changes.size());
   all.not_tried = tried.not_tried;
   for (const TriedChange& change : tried.changes) {
     if (helps(change, all.aim, peak, result.report->makespan)) all.changes.push_back(change);
   }
   std::ranges::stable_sort(all.changes, [](const TriedChange& a, const TriedChange& b) {
-    const bool a_fits = a.fits.value_or(true), b_fits = b.fits.value_or(true);
+    const bool a_fits = a.fits().value_or(true), b_fits = b.fits().value_or(true);
     if (a_fits != b_fits) return a_fits;
     if (a.makespan != b.makespan) return a.makespan < b.makespan;
     return a.peak_bytes < b.peak_bytes;

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "experiments/input/scenario/scenario.hpp"
+#include "experiments/run/changes/tried_changes.hpp"
 #include "experiments/run/run.hpp"
-#include "experiments/show/explanation/scenario_changes.hpp"
 
 namespace penstock {
 

@@ -10,6 +10,7 @@
 #include "experiments/input/profiles/profile_rows.hpp"
 #include "experiments/run/codec_report.hpp"
 #include "experiments/run/layout/training.hpp"
+#include "experiments/show/results/cost_report.hpp"
 #include "experiments/show/results/run_summary.hpp"
 
 namespace penstock {
@@ -210,6 +211,8 @@ constexpr std::array keys{
         finished},
     Key{"bubble", [](const RunResult& r) { return bubble_json(r.report->bubble); }, finished},
     Key{"throughput", [](const RunResult& r) { return throughput_json(r.throughput); }, finished},
+    Key{"training", [](const RunResult& r) { return cost_json(*r.training_cost); },
+        [](const RunResult& r) { return r.training_cost.has_value(); }},
     Key{"memory", memory_of_run_json, finished}, Key{"ranks", ranks_json, finished},
     // Null for synchronous schedules, which have no steady state beyond one iteration.
     Key{"steady_interval_us", [](const RunResult& r) { return or_null(r.steady_interval_us); },

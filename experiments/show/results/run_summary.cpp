@@ -11,6 +11,7 @@
 #include "experiments/run/layout/spread.hpp"
 #include "experiments/run/layout/training.hpp"
 #include "experiments/run/throughput.hpp"
+#include "experiments/show/results/cost_report.hpp"
 #include "sim/report/idle.hpp"
 
 namespace penstock {
@@ -114,20 +115,14 @@ StepInterval interval_of(const RunResult& result, const RunSpread& spread) {
   return {us * factors.least, us * std::max(factors.most, spread.longer)};
 }
 
-/// The number of the rank of which `value` is the highest, the first of equals.
-template <class Value>
-Rank highest(const Report& report, Value value) {
-  const auto found = std::ranges::max_element(report.ranks, {}, value);
-  return Rank{static_cast<std::uint32_t>(found - report.ranks.begin())};
-}
-
 }  // namespace
 
 std::string run_summary(const RunResult& result) {
   const TimeUnit unit = unit_for(result.report->makespan);
   return times_text(result, unit) + uncertainty_text(result) + throughput_text(result.throughput) +
          utilization_text(result.throughput) + memory_text(result) + bubble_text(result) +
-         layout_text(result.layout);
+         layout_text(result.layout) +
+         (result.training_cost ? line("training", cost_text(*result.training_cost)) : "");
 }
 
 std::string fit_text(const RunResult& result) {
@@ -165,11 +160,10 @@ std::string place_text(const Plan& plan, std::uint32_t resource) {
   return "link " + text(plan.link(resource));
 }
 
-Rank worst_of(const Report& report) {
-  return highest(report, [](const RankReport& rank) { return rank.memory.bytes; });
+Rank busiest_of(const Report& report) {
+  const auto found = std::ranges::max_element(report.ranks, {}, &RankReport::busy);
+  return Rank{static_cast<std::uint32_t>(found - report.ranks.begin())};
 }
-
-Rank busiest_of(const Report& report) { return highest(report, &RankReport::busy); }
 
 std::vector<BufferKind> kinds_held(const Report& report) {
   std::vector<BufferKind> kinds;

@@ -30,8 +30,7 @@ std::uint32_t rank_of_task(const Plan& plan, TaskId task);
 /// "rank 2" or "link 0>1".
 std::string place_text(const Plan& plan, std::uint32_t resource);
 
-/// The rank with the highest peak, the first of equals; of those that are busy, the busiest.
-Rank worst_of(const Report& report);
+/// The busiest rank, the first of equals.
 Rank busiest_of(const Report& report);
 
 /// The kinds of memory that any rank holds at its peak.

@@ -256,7 +256,8 @@ TrainingTask read_training_task(const TrainingRequest& request, const Catalogue&
       .states_microbatch = request.microbatch.has_value(),
       .settings = request.settings,
       .changes = request.changes,
-      .writer = request.writer};
+      .writer = request.writer,
+      .training = request.training};
   const Scenario scenario = parse_scenario(layout_document(task, {}), task.source);
   task.by_kind = scenario.model.by_kind();
   task.layers = layers_of(scenario.model);

@@ -8,6 +8,7 @@
 #include "experiments/input/catalogue/catalogue.hpp"
 #include "experiments/input/scenario/scenario.hpp"
 #include "experiments/plan/planner/space/layout_choice.hpp"
+#include "experiments/run/training_cost.hpp"
 
 namespace penstock {
 
@@ -31,6 +32,7 @@ struct TrainingTask {
   std::vector<std::string> settings = {};  // of every scenario, as for --set
   std::vector<std::string> changes = {};   // behind these, as for --change
   std::string writer = "penstock new";     // named in scenarios
+  WholeTraining training = {};             // whose days and cost are asked
 };
 
 /// The user's request.
@@ -45,6 +47,7 @@ struct TrainingRequest {
   std::vector<std::string> settings = {};  // of every scenario, as for --set
   std::vector<std::string> changes = {};   // behind these, as for --change
   std::string writer = "penstock new";     // named in scenarios
+  WholeTraining training = {};             // whose days and cost are asked
 };
 
 /// Reads the model and looks up the machine. Throws UsageError for an unknown machine, a model on

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "experiments/input/files/files.hpp"
+#include "experiments/input/files/plain_text.hpp"
 #include "experiments/show/pictures/picture.hpp"
 #include "sim/base/error.hpp"
 
@@ -88,6 +89,22 @@ TorchOptions torch_options(const TorchFlags& flags) {
 const char* given(const TorchFlags& flags) {
   if (flags.quiet) return "--quiet";
   return flags.model.empty() ? nullptr : "--model";
+}
+
+WholeTraining training_of(const CostFlags& flags) {
+  const auto positive = [](const char* option, const std::string& text) -> std::optional<double> {
+    if (text.empty()) return std::nullopt;
+    const auto value = plain_number(text);
+    if (value && *value > 0) return value;
+    throw UsageError(fmt::format("{} {}: it must be a number above 0, such as {}", option, text,
+                                 option == std::string_view("--price") ? "2.5" : "15e12"));
+  };
+  const WholeTraining training{positive("--tokens", flags.tokens),
+                               positive("--price", flags.price)};
+  if (training.price_per_device_hour && !training.tokens) {
+    throw UsageError("--price goes with --tokens, the tokens of the whole training");
+  }
+  return training;
 }
 
 TrainingRequest request_of(const TrainingFlags& flags) {

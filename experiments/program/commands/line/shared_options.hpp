@@ -73,9 +73,18 @@ struct TrainingFlags : Arguments {
                                   "examples that a device works on at a time; default: that of a "
                                   "script, else tries 1, 2, 4, 8");
   Number global_batch = line.number("--global-batch",
-                                    "examples of an iteration; default: that of a training script, "
-                                    "else 8 per device, fewer above 128 devices");
+                                    "examples of an iteration; default: as a script states, else 8 "
+                                    "per device, fewer above 128 devices");
 };
+
+/// Options of a whole training: how long it is, and what devices cost.
+struct CostFlags : Arguments {
+  Text tokens = line.option("--tokens", "of the whole training, for days and cost", "N");
+  Text price = line.option("--price", "of a device-hour, with --tokens", "NUMBER");
+};
+
+/// Throws UsageError for what is no positive number, and for a price without a training.
+WholeTraining training_of(const CostFlags& flags);
 
 /// Throws UsageError for numbers that are too large.
 TrainingRequest request_of(const TrainingFlags& flags);

@@ -4,10 +4,9 @@
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
+#include "experiments/run/changes/tried_changes.hpp"
 #include "experiments/show/explanation/memory_explanation.hpp"
-#include "experiments/show/explanation/scenario_changes.hpp"
 #include "experiments/show/explanation/sensitivity.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/random_scenario.hpp"
@@ -15,19 +14,11 @@
 namespace penstock::testing {
 namespace {
 
-/// The scenario that a user has with an offered change: settings with spaces between them, or
-/// "without /SECTION".
-Scenario as_offered(const Scenario& scenario, const std::string& offer) {
-  const std::string without = "without /";
-  if (offer.starts_with(without)) {
-    nlohmann::json document = *scenario.document;
-    document.erase(offer.substr(without.size()));
-    return scenario_from(std::move(document), scenario.source);
-  }
-  std::istringstream words(offer);
-  std::vector<std::string> settings;
-  for (std::string word; words >> word;) settings.push_back(word);
-  return scenario_from(*scenario.document, scenario.source, settings);
+/// The scenario that a user has with an offered change.
+Scenario as_offered(const Scenario& scenario, const ScenarioChange& offer) {
+  nlohmann::json document = *scenario.document;
+  for (const std::string& section : offer.left_out) document.erase(section);
+  return scenario_from(std::move(document), scenario.source, offer.settings);
 }
 
 std::uint64_t worst_held(const RunResult& result) {
@@ -37,12 +28,12 @@ std::uint64_t worst_held(const RunResult& result) {
 }
 
 void check_offer(const Scenario& scenario, const TriedChange& offer) {
-  CAPTURE(offer.change);
+  CAPTURE(offer.change.text());
   const RunResult result = run(as_offered(scenario, offer.change));
   REQUIRE(result.report);
   CHECK(worst_held(result) == offer.peak_bytes);
   CHECK(result.report->makespan == offer.makespan);
-  if (offer.fits) CHECK(*offer.fits == (worst_held(result) <= result.layout.memory.capacity_bytes));
+  CHECK(offer.word == worst_memory(result).word);
 }
 
 /// Checks all that `explain --memory` offers for a scenario. Returns how much that is.
@@ -61,8 +52,8 @@ std::size_t check_step_offers(const Scenario& scenario) {
   const std::vector<TriedChange> offers = faster_changes(scenario, result);
   for (const TriedChange& offer : offers) {
     check_offer(scenario, offer);
-    CHECK(to_us(offer.makespan) <= 0.99 * to_us(result.report->makespan));
-    CHECK(offer.fits != false);
+    CHECK(to_us(offer.makespan) <= (1 - least_gain) * to_us(result.report->makespan));
+    CHECK(offer.fits() != false);
   }
   return offers.size();
 }
@@ -181,8 +172,8 @@ TEST_CASE("what a section refuses is not offered") {
                                           "s.json");
   const RunResult result = run_for_memory(scenario);
   for (const TriedChange& offer : explain_memory(scenario, result).changes) {
-    CAPTURE(offer.change);
-    CHECK(offer.change.find("/memory/zero") == std::string::npos);
+    CAPTURE(offer.change.text());
+    CHECK(offer.change.text().find("/memory/zero") == std::string::npos);
   }
 }
 

@@ -1,0 +1,136 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "experiments/run/changes/scenario_changes.hpp"
+#include "schedules/registry.hpp"
+#include "sim/base/error.hpp"
+
+namespace penstock {
+namespace {
+
+/// Collects other orders and chunk counts.
+class OrderChanges {
+ public:
+  OrderChanges(const Scenario& scenario, const Layout& layout)
+      : scenario_(scenario), layout_(layout) {}
+
+  void add_chunks();
+  void add_schedules();
+  void add_interleaving();
+  std::vector<ScenarioChange> take() { return std::move(all_); }
+
+ private:
+  bool comparable(const ScheduleEntry& entry) const;
+  bool takes_chunks(const ScheduleEntry& entry, std::uint32_t chunks) const;
+  std::uint32_t chunks_under(const ScheduleEntry& entry) const;
+  std::vector<std::uint32_t> other_chunks() const;
+  void add_schedule(const ScheduleEntry& entry, std::uint32_t chunks);
+  std::string schedule_setting(const ScheduleEntry& entry) const;
+  std::uint32_t chunks() const {
+    return layout_.placement.stage_count() / layout_.placement.ranks();
+  }
+  ScheduleOptions options_without_settings() const {
+    return {.microbatch_count = layout_.microbatches, .settings = {}};
+  }
+
+  const Scenario& scenario_;
+  const Layout& layout_;
+  std::vector<ScenarioChange> all_;
+};
+
+/// Other chunk counts, if the model leaves them open: a few small ones, half and twice the present
+/// count, and the most that the layers allow.
+std::vector<std::uint32_t> OrderChanges::other_chunks() const {
+  if (scenario_.model.stages_given) return {};
+  const auto most = static_cast<std::uint32_t>(layout_.model.layers.size()) /
+                    std::max(layout_.placement.ranks(), 1U);
+  std::set<std::uint32_t> counts{1, 2, 3, 4, 6, 8, chunks() / 2, 2 * chunks(), most};
+  std::erase_if(
+      counts, [&](std::uint32_t count) { return count == 0 || count > most || count == chunks(); });
+  return {counts.begin(), counts.end()};
+}
+
+/// The present order with other chunk counts.
+void OrderChanges::add_chunks() {
+  if (layout_.rule == nullptr && layout_.policy == nullptr) return;
+  for (const std::uint32_t count : other_chunks()) {
+    all_.push_back({.settings = {fmt::format("/parallel/chunks={}", count)},
+                    .left_out = {},
+                    .keeps_pipeline = true});
+  }
+}
+
+/// Whether another rule trains the same way on cells of the same size.
+bool OrderChanges::comparable(const ScheduleEntry& entry) const {
+  const bool slices = layout_.rule != nullptr && layout_.rule->slices_for != nullptr;
+  return !slices && &entry != layout_.rule && entry.slices_for == nullptr &&
+         entry.weights == layout_.schedule.weights().use;
+}
+
+bool OrderChanges::takes_chunks(const ScheduleEntry& entry, std::uint32_t chunks) const {
+  try {
+    entry.place(layout_.placement.ranks(), chunks);
+    return true;
+  } catch (const RuleError&) {
+    return false;
+  }
+}
+
+/// The present chunk count if the other rule accepts it, else that rule's default.
+std::uint32_t OrderChanges::chunks_under(const ScheduleEntry& entry) const {
+  return takes_chunks(entry, chunks()) ? chunks() : usual_chunks(entry, options_without_settings());
+}
+
+/// A schedule given by name alone would keep the present options, order or policy.
+std::string OrderChanges::schedule_setting(const ScheduleEntry& entry) const {
+  if (layout_.rule != nullptr && layout_.options.settings.empty()) {
+    return fmt::format("/schedule/name={}", entry.name);
+  }
+  return fmt::format("/schedule={{\"name\":\"{}\",\"microbatches\":{}}}", entry.name,
+                     layout_.microbatches);
+}
+
+void OrderChanges::add_schedule(const ScheduleEntry& entry, std::uint32_t chunks) {
+  ScenarioChange change{
+      .settings = {schedule_setting(entry)}, .left_out = {}, .keeps_pipeline = true};
+  const std::uint32_t otherwise = scenario_.parallel.chunks.value_or(
+      scenario_.model.stages_given ? chunks : usual_chunks(entry, options_without_settings()));
+  if (chunks != otherwise) change.settings.push_back(fmt::format("/parallel/chunks={}", chunks));
+  all_.push_back(std::move(change));
+}
+
+/// Other schedules, also instead of a given order.
+void OrderChanges::add_schedules() {
+  for (const ScheduleEntry* entry : schedule_entries()) {
+    if (comparable(*entry)) add_schedule(*entry, chunks_under(*entry));
+  }
+}
+
+/// Other schedules with other chunk counts.
+void OrderChanges::add_interleaving() {
+  for (const ScheduleEntry* entry : schedule_entries()) {
+    if (!comparable(*entry)) continue;
+    std::set<std::uint32_t> counts;
+    for (const std::uint32_t count : other_chunks()) counts.insert(count);
+    counts.insert(chunks());
+    counts.erase(chunks_under(*entry));
+    for (const std::uint32_t count : counts) {
+      if (takes_chunks(*entry, count)) add_schedule(*entry, count);
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<ScenarioChange> order_changes(const Scenario& scenario, const Layout& layout) {
+  OrderChanges changes(scenario, layout);
+  changes.add_chunks();
+  changes.add_schedules();
+  changes.add_interleaving();
+  return changes.take();
+}
+
+}  // namespace penstock

@@ -1,0 +1,118 @@
+#include "experiments/run/changes/scenario_changes.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "experiments/run/changes/tried_changes.hpp"
+
+namespace penstock::testing {
+namespace {
+
+const std::string folder = std::string(PENSTOCK_ROOT) + "/experiments/scenarios/";
+
+Scenario llama(const std::vector<std::string>& settings = {}) {
+  return read_scenario(folder + "llama_8b_on_a_dgx_h100.json", settings);
+}
+
+bool offers(const std::vector<ScenarioChange>& changes, const std::string& setting) {
+  return std::ranges::any_of(changes, [&](const ScenarioChange& change) {
+    return std::ranges::count(change.settings, setting) > 0;
+  });
+}
+
+std::vector<ScenarioChange> changes_of(const Scenario& scenario) {
+  return penstock::changes_of(scenario, run(scenario));
+}
+
+}  // namespace
+
+TEST_CASE("cuts, recomputation, overlap, ZeRO, degrees, microbatches and orders are all changes") {
+  const auto changes = changes_of(llama({"/parallel/overlap_tensor=false", "/parallel/data=1"}));
+  for (const char* setting :
+       {"/partition/name=simulated", "/partition/name=balanced", "/recompute/mode=full",
+        R"(/recompute={"mode":"selective","operators":["mlp_activation"]})",
+        R"(/recompute={"mode":"full","layers":2})", "/schedule/overlap=fused",
+        "/parallel/overlap_tensor=true", "/parallel/tensor=4", "/parallel/context=2",
+        "/parallel/data=2", "/model/microbatch=2", "/parallel/chunks=2", "/schedule/name=zb-h1"}) {
+    CAPTURE(setting);
+    CHECK(offers(changes, setting));
+  }
+  // There are no replicas and no experts; the cut is even already.
+  for (const char* setting : {"/memory/zero=1", "/parallel/expert=2", "/partition/name=even"}) {
+    CAPTURE(setting);
+    CHECK(!offers(changes, setting));
+  }
+}
+
+TEST_CASE("a new tensor group is offered with sequence parallelism") {
+  for (const ScenarioChange& change :
+       changes_of(llama({"/parallel/tensor=1", "/parallel/sequence=false"}))) {
+    if (std::ranges::count(change.settings, "/parallel/tensor=2") == 0) continue;
+    CAPTURE(change.text());
+    CHECK(std::ranges::count(change.settings, "/parallel/sequence=true") == 1);
+  }
+}
+
+TEST_CASE("a section with keys of another mode or partitioner is replaced as a whole") {
+  const auto changes = changes_of(llama(
+      {R"(/recompute={"mode":"full","layers":4})", R"(/partition={"name":"simulated","seed":3})"}));
+  CHECK(offers(changes, R"(/recompute={"mode":"none"})"));
+  CHECK(offers(changes, R"(/partition={"name":"balanced"})"));
+  CHECK(!offers(changes, "/recompute/mode=none"));
+  CHECK(!offers(changes, R"(/recompute={"mode":"full","layers":4})"));
+}
+
+TEST_CASE("operators are added to those that are recomputed, or taken from them") {
+  const auto changes =
+      changes_of(llama({R"(/recompute={"mode":"selective","operators":["norm","mlp"]})"}));
+  CHECK(offers(changes, R"(/recompute={"mode":"selective","operators":["mlp"]})"));
+  CHECK(offers(changes, R"(/recompute={"mode":"selective","operators":["norm"]})"));
+  CHECK(offers(changes,
+               R"(/recompute={"mode":"selective","operators":["norm","mlp","mlp_activation"]})"));
+}
+
+TEST_CASE("two changes go together if they state different keys") {
+  const ScenarioChange cut{{"/partition/name=simulated"}}, mode{{"/recompute/mode=full"}};
+  const ScenarioChange whole{{R"(/recompute={"mode":"none"})"}};
+  CHECK(are_apart(cut, mode));
+  CHECK(!are_apart(mode, whole));
+  CHECK(!are_apart(whole, mode));
+  CHECK(are_apart({{"/parallel/expert=2"}}, {{"/parallel/expert_tensor=1"}}));
+  CHECK(both_of(cut, mode).options() ==
+        "--set '/partition/name=simulated' --set '/recompute/mode=full'");
+}
+
+TEST_CASE("a change is a flag unless layers move or degrees and ZeRO levels differ") {
+  const Scenario scenario = llama({"/parallel/pipeline=2", "/parallel/data=2"});
+  const RunResult result = run(scenario);
+  const auto effort = [&](const std::vector<std::string>& settings) {
+    const auto tried = try_changes(scenario, result, {{settings}});
+    REQUIRE(tried.changes.size() == 1);
+    return tried.changes.front().effort;
+  };
+  CHECK(effort({"/recompute/mode=full"}) == ChangeEffort::flag);
+  CHECK(effort({"/schedule/name=zb-h1"}) == ChangeEffort::flag);
+  CHECK(effort({"/partition/name=balanced"}) == ChangeEffort::moves_layers);
+  CHECK(effort({"/schedule/name=zb-v"}) == ChangeEffort::moves_layers);
+  CHECK(effort({"/memory/zero=1"}) == ChangeEffort::reshards);
+  CHECK(effort({"/parallel/tensor=1", "/parallel/pipeline=4", "/parallel/sequence=false"}) ==
+        ChangeEffort::reshards);
+}
+
+TEST_CASE("a gain below half a per cent is none, and one that breaks the memory is not worth it") {
+  const TriedChange now{.word = MemoryWord::fits, .makespan = from_us(1000)};
+  const auto worth = [&](double us, MemoryWord word) {
+    return is_worth({.word = word, .makespan = from_us(us)}, now);
+  };
+  CHECK(worth(995, MemoryWord::fits));
+  CHECK(!worth(996, MemoryWord::fits));
+  CHECK(!worth(500, MemoryWord::may_fit));
+  CHECK(!worth(500, MemoryWord::does_not_fit));
+  const TriedChange full{.word = MemoryWord::does_not_fit, .makespan = from_us(1000)};
+  CHECK(is_worth({.word = MemoryWord::fits, .makespan = from_us(2000)}, full));
+  CHECK(!is_worth({.word = MemoryWord::fits, .makespan = from_us(2001)}, full));
+}
+
+}  // namespace penstock::testing
