@@ -21,8 +21,7 @@ struct UnreadArguments {
 };
 
 constexpr std::array unread{
-    UnreadArguments{"--fp8-format, --fp8-param-gather, --fp4-format, "
-                    "--transformer-engine-precision",
+    UnreadArguments{"--fp8-param-gather, --transformer-engine-precision",
                     "products are simulated at the speed and size of /model/dtype"},
     UnreadArguments{
         "--accumulate-allreduce-grads-in-fp32, --grad-reduce-in-bf16, "
@@ -73,7 +72,7 @@ constexpr std::string_view valued =
     "--cpu-offloading-num-layers, --decoder-first-pipeline-num-layers, "
     "--decoder-last-pipeline-num-layers, "
     "--expert-model-parallel-size, --expert-tensor-parallel-size, --ffn-hidden-size, "
-    "--global-batch-size, --hidden-dropout, "
+    "--fp4-format, --fp8-format, --fp8-recipe, --global-batch-size, --hidden-dropout, "
     "--hidden-size, --kv-channels, --kv-lora-rank, --make-vocab-size-divisible-by, "
     "--max-position-embeddings, --merge-file, --micro-batch-size, "
     "--moe-expert-capacity-factor, --moe-ffn-hidden-size, --moe-layer-freq, "
