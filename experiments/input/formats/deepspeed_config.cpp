@@ -82,7 +82,8 @@ void read_degrees(const JsonView& view, TrainingCommand& command) {
   command.schedule = "1f1b";
   const auto cut = inside(view, "pipeline", "partition");
   if (cut && cut->text() != equal_layers) {
-    cut->fail(fmt::format("only \"{}\" is simulated: equally many transformer layers", equal_layers));
+    cut->fail(
+        fmt::format("only \"{}\" is simulated: equally many transformer layers", equal_layers));
   }
   const auto split = view.find("sequence_parallel_size");
   if (split && split->whole(most) > 1) {
@@ -135,7 +136,8 @@ ModelFile read_model(std::string_view text, const ModelFileOptions& /*options*/)
         value.fail("it changes the layout and is not read");
       }
     }
-    if (std::find(read_keys.begin(), read_keys.end(), key) == read_keys.end()) ignored.push_back(key);
+    if (std::find(read_keys.begin(), read_keys.end(), key) == read_keys.end())
+      ignored.push_back(key);
   }
   if (!ignored.empty()) {
     file.notes.push_back(fmt::format("keys that are not read: {}", fmt::join(ignored, ", ")));
@@ -160,7 +162,8 @@ std::vector<LaunchFile> write_launch(const TrainingLaunch& launch) {
                       {"zero_optimization", {{"stage", command.zero.value_or(0)}}}};
   const std::string dtype = command.dtype.value_or("bf16");
   if (dtype != "fp32") config[dtype == "fp16" ? "fp16" : "bf16"] = {{"enabled", true}};
-  if (command.tensor.value_or(1) > 1) config["tensor_parallel"] = {{"autotp_size", *command.tensor}};
+  if (command.tensor.value_or(1) > 1)
+    config["tensor_parallel"] = {{"autotp_size", *command.tensor}};
   if (command.expert.value_or(1) > 1) {
     config["expert_parallel"] = {{"enabled", true}, {"autoep_size", *command.expert}};
   }
@@ -177,7 +180,11 @@ std::vector<LaunchFile> write_launch(const TrainingLaunch& launch) {
 }  // namespace
 
 constinit extern const FormatEntry deepspeed_config_entry{
-    "deepspeed-config", ".json", "how DeepSpeed trains, as its config states it; read and written",
-    recognizes, read_model, write_launch};
+    "deepspeed-config",
+    ".json",
+    "how DeepSpeed trains, as its config states it; read and written",
+    recognizes,
+    read_model,
+    write_launch};
 
 }  // namespace penstock::deepspeed_config_file

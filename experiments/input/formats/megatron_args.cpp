@@ -260,9 +260,12 @@ std::vector<LaunchFile> write_launch(const TrainingLaunch& launch) {
 }  // namespace
 
 constinit extern const FormatEntry megatron_args_entry{
-    "megatron-args", ".sh",
+    "megatron-args",
+    ".sh",
     "a training command of Megatron-LM, in a shell script or alone, which is never run; read and "
     "written",
-    recognizes, read_model, write_launch};
+    recognizes,
+    read_model,
+    write_launch};
 
 }  // namespace penstock::megatron_args_file

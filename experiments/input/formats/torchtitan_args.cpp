@@ -43,10 +43,10 @@ constexpr std::string_view order_of_several = "PipelineScheduleMulti";
 
 /// Keys of /parallelism that change no layout that is simulated.
 constexpr std::array<std::string_view, 8> harmless{
-    "disable_loss_parallel",           "enable_async_tensor_parallel",
-    "context_parallel_load_balancer",  "context_parallel_rotate_method",
-    "enable_fsdp_symm_mem",            "full_dtensor",
-    "enable_compiled_autograd",        "pipeline_parallel_expert_parallel_overlap"};
+    "disable_loss_parallel",          "enable_async_tensor_parallel",
+    "context_parallel_load_balancer", "context_parallel_rotate_method",
+    "enable_fsdp_symm_mem",           "full_dtensor",
+    "enable_compiled_autograd",       "pipeline_parallel_expert_parallel_overlap"};
 
 /// What selective checkpointing by operator recomputes, nearly: it keeps the output of attention
 /// and of every other product. Held against measured runs in experiments/papers/torchtitan.
@@ -89,8 +89,8 @@ class Arguments {
   std::string one_of(std::string_view name, std::initializer_list<std::string_view> words) {
     const std::string text = word(name).value_or(std::string(*words.begin()));
     if (std::find(words.begin(), words.end(), text) != words.end()) return text;
-    fail(name,
-         fmt::format("\"{}\" is not simulated; known: {}", shortened(text), fmt::join(words, ", ")));
+    fail(name, fmt::format("\"{}\" is not simulated; known: {}", shortened(text),
+                           fmt::join(words, ", ")));
   }
 
   bool flag(std::string_view section, std::string_view key, bool otherwise) {
@@ -165,8 +165,8 @@ void read_replicas(Arguments& arguments, TrainingCommand& command) {
   constexpr std::string_view shard_name = "parallelism.data_parallel_shard_degree";
   const std::uint32_t replicated = arguments.degree("parallelism.data_parallel_replicate_degree");
   const std::int64_t shards = arguments.whole(shard_name, -1).value_or(-1);
-  const std::string policy = arguments.one_of("parallelism.fsdp_reshard_after_forward",
-                                              {"default", "always", "never"});
+  const std::string policy =
+      arguments.one_of("parallelism.fsdp_reshard_after_forward", {"default", "always", "never"});
   const bool sharded = shards != 1 || *command.context > 1;
   if (sharded && replicated > 1) {
     arguments.fail("parallelism.data_parallel_replicate_degree",
@@ -280,10 +280,9 @@ class Writer {
     write_degrees();
     if (command_.pipeline.value_or(1) > 1) write_pipeline();
     write_batch();
-    add("activation_checkpoint.mode", command_.recompute == RecomputeMode::full ? "full"
-                                      : command_.recompute == RecomputeMode::selective
-                                          ? "selective"
-                                          : "none");
+    add("activation_checkpoint.mode", command_.recompute == RecomputeMode::full        ? "full"
+                                      : command_.recompute == RecomputeMode::selective ? "selective"
+                                                                                       : "none");
     return text_ + " \\\n  \"$@\"\n";
   }
 
@@ -321,7 +320,8 @@ class Writer {
     const std::vector<std::uint32_t> all =
         ends == 1 ? stage_counts(launch_).all : stage_counts(launch_).even;
     if (chunks > 2) {
-      add("parallelism.pipeline_parallel_layers_per_stage", *std::max_element(all.begin(), all.end()));
+      add("parallelism.pipeline_parallel_layers_per_stage",
+          *std::max_element(all.begin(), all.end()));
     }
     add("parallelism.pipeline_parallel_microbatch_size", command_.microbatch.value_or(1));
   }
@@ -351,9 +351,12 @@ std::vector<LaunchFile> write_launch(const TrainingLaunch& launch) {
 }  // namespace
 
 constinit extern const FormatEntry torchtitan_args_entry{
-    "torchtitan-args", ".sh",
+    "torchtitan-args",
+    ".sh",
     "a training command of torchtitan with its overrides, in a shell script, which is never run; "
     "read and written",
-    recognizes, read_model, write_launch};
+    recognizes,
+    read_model,
+    write_launch};
 
 }  // namespace penstock::torchtitan_args_file

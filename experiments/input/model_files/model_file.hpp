@@ -71,7 +71,7 @@ struct TrainingCommand {
   std::string schedule;    // a rule; empty: 1f1b, or with several chunks interleaved-1f1b
   std::string order_file;  // an order in PyTorch's notation, instead of a rule
   std::optional<std::uint32_t> layers_per_stage;  // instead of chunks
-  std::string partition;   // a partitioner, where the stages are not listed
+  std::string partition;                          // a partitioner, where the stages are not listed
 
   friend bool operator==(const TrainingCommand&, const TrainingCommand&) = default;
 };

@@ -6,11 +6,14 @@
 #include "experiments/input/catalogue/catalogue.hpp"
 #include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/files/table.hpp"
+#include "experiments/plan/planner/framework_gain.hpp"
 #include "experiments/plan/planner/plan_report.hpp"
 #include "experiments/plan/planner/planner.hpp"
+#include "experiments/plan/planner/space/framework.hpp"
 #include "experiments/plan/planner/space/layout_choice.hpp"
 #include "experiments/program/commands/line/shared_options.hpp"
 #include "experiments/program/commands/registry.hpp"
+#include "experiments/run/layout/launch_of.hpp"
 #include "experiments/show/pictures/picture.hpp"
 #include "experiments/show/pictures/plots/front_plot.hpp"
 #include "schedules/partitioners/registry.hpp"
@@ -19,8 +22,18 @@
 namespace penstock::layout_file {
 namespace {
 
+/// What starts the scenario that goes to `path`.json.
+std::vector<LaunchFile> launch_files_of(const std::string& text, const std::string& path,
+                                        const Framework& framework) {
+  const Scenario scenario = parse_scenario(text, path + ".json");
+  const Layout layout = settle(scenario);
+  const std::string name = std::filesystem::path(path).filename().string();
+  return launch_files(launch_of(scenario, layout, name), framework.format);
+}
+
 /// Writes the scenario of each of the best layouts as layout_1.json, layout_2.json … into a folder,
-/// which is made if it is missing. Paths in the scenarios are relative to it. Throws UsageError for
+/// which is made if it is missing, and what starts it with a framework. Paths in the
+/// scenarios are relative to it. Throws UsageError for
 /// a folder that cannot be made or written.
 void write_layouts(const LayoutPlan& plan, std::size_t best, const std::string& folder,
                    OutputSet& outputs) {
@@ -28,8 +41,13 @@ void write_layouts(const LayoutPlan& plan, std::size_t best, const std::string& 
   TrainingTask task = plan.task;
   task.model = path_seen_from(folder, task.model);
   for (std::size_t i = 0; i < std::min(best, plan.fitting.size()); ++i) {
-    const auto path = std::filesystem::path(folder) / fmt::format("layout_{}.json", i + 1);
-    outputs.write(path.string(), layout_document(task, plan.fitting[i].choice));
+    const auto path = std::filesystem::path(folder) / fmt::format("layout_{}", i + 1);
+    const std::string text = layout_document(task, plan.fitting[i].choice);
+    outputs.write(path.string() + ".json", text);
+    if (task.framework == nullptr) continue;
+    for (const LaunchFile& file : launch_files_of(text, path.string(), *task.framework)) {
+      outputs.write(path.string() + file.suffix, file.text);
+    }
   }
 }
 
@@ -52,6 +70,7 @@ constexpr const char* all_rules = "rules";
 struct Options : Arguments {
   TrainingFlags training{{line}, line.required("MODEL", "a model's file")};
   Heading layouts = line.group("Layouts");
+  Text framework = line.choice("--for", framework_names(), "only layouts that a framework runs");
   Texts only = line.list("--only", "only layouts with these values", "/POINTER=VALUE,…");
   Texts settings = line.settings("change every scenario");
   Text partitions = line.option("--partitions", "partitioners to try, default even", "NAMES");
@@ -88,6 +107,7 @@ TrainingRequest request_of(const Options& options) {
   }
   TrainingRequest request = request_of(training);
   request.settings = options.settings;
+  request.framework = framework_of(options.framework);
   request.writer = "penstock layout";
   return request;
 }
@@ -113,7 +133,10 @@ PlannerOptions planner_options(const Options& options, ProgressBar& progress) {
                          .best = options.best ? within("--best", options.best, 10'000) : 10,
                          .jobs = options.jobs ? within("--jobs", options.jobs, 1024) : SIZE_MAX,
                          .on_progress = progress.callback()};
+  const Framework* framework = framework_of(options.framework);
+  if (framework != nullptr) planner.space.partitions = split_names(framework->cuts);
   if (!options.partitions.empty()) planner.space.partitions = partitions_of(options.partitions);
+  if (framework != nullptr) refuse_codecs(*framework, planner.space);
   return planner;
 }
 
@@ -158,6 +181,13 @@ std::string answers(const Options& options, const Catalogue& catalogue, const La
   return text;
 }
 
+ordered_json all_json(const LayoutPlan& plan, std::size_t best, const StepInterval& known,
+                      const std::optional<FrameworkGain>& gain) {
+  ordered_json all = plan_json(plan, best, known);
+  all["framework"] = gain_json(plan, gain);
+  return all;
+}
+
 void write_outputs(const Options& options, const LayoutPlan& plan, std::size_t best) {
   OutputSet outputs(options.replaced);
   if (!options.svg.empty()) outputs.write(options.svg, draw_plan(PictureFormat::svg, plan));
@@ -179,11 +209,13 @@ int plan_and_report(const Options& options) {
   const std::vector<Restrictions> whys = asked_whys(options);
   const std::vector<TrainingTask> changed = changed_tasks(options, catalogue);
   const LayoutPlan plan = plan_layouts(task, catalogue, planner);
-  const std::string more = answers(options, catalogue, plan, whys, changed, planner);
+  const std::optional<FrameworkGain> gain = framework_gain(plan, catalogue, planner);
+  const std::string more =
+      gain_text(plan, gain) + answers(options, catalogue, plan, whys, changed, planner);
   progress.erase();
   const bool rules = std::ranges::find(options.whys, all_rules) != options.whys.end();
   const StepInterval known = known_to(plan, uncertainty);
-  show(options.json ? printed(plan_json(plan, planner.best, known))
+  show(options.json ? printed(all_json(plan, planner.best, known, gain))
                     : plan_text(plan, planner.best, known, rules));
   if (!options.json) show(more);
   write_outputs(options, plan, planner.best);

@@ -57,11 +57,11 @@ void take_batch(const Layout& layout, TrainingCommand& command) {
 
 TrainingLaunch launch_of(const Scenario& scenario, const Layout& layout, std::string name) {
   TrainingLaunch launch{.name = std::move(name),
-                .command = {},
-                .model = layout.spec,
-                .stages = layout.partition.stages,
-                .data = layout.degrees.data,
-                .order = &layout.schedule};
+                        .command = {},
+                        .model = layout.spec,
+                        .stages = layout.partition.stages,
+                        .data = layout.degrees.data,
+                        .order = &layout.schedule};
   if (const auto& machine = layout.hardware.spec.machine) {
     launch.host_devices = host_devices_of(*machine);
   }

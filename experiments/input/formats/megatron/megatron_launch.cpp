@@ -62,8 +62,7 @@ class ModelWriter {
 
   void write_sizes() {
     const auto count = [&](auto holds) {
-      return static_cast<double>(
-          std::count_if(model_.blocks.begin(), model_.blocks.end(), holds));
+      return static_cast<double>(std::count_if(model_.blocks.begin(), model_.blocks.end(), holds));
     };
     const LayerSpec* attention = latent_ != nullptr ? latent_ : attention_;
     number("--num-layers", count([](const BlockSpec& block) { return block.cut_evenly; }));
@@ -148,7 +147,8 @@ class ModelWriter {
 /// Collects the arguments of a training.
 class TrainingWriter {
  public:
-  explicit TrainingWriter(const TrainingLaunch& launch) : launch_(launch), command_(launch.command) {}
+  explicit TrainingWriter(const TrainingLaunch& launch)
+      : launch_(launch), command_(launch.command) {}
 
   Arguments written() {
     write_degrees();

@@ -16,7 +16,8 @@ namespace penstock {
 TrainingCommand megatron_training(MegatronCommand& command, const MegatronStages& cut,
                                   std::vector<std::string>& notes);
 
-/// The --recompute-modules of operators as scenarios name them; those without a module are left out.
+/// The --recompute-modules of operators as scenarios name them; those without a module are left
+/// out.
 std::vector<std::string> recompute_modules(const std::vector<std::string>& operators);
 
 /// A type of products below 16 bits as arguments.

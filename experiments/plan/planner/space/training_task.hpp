@@ -7,6 +7,7 @@
 
 #include "experiments/input/catalogue/catalogue.hpp"
 #include "experiments/input/scenario/scenario.hpp"
+#include "experiments/plan/planner/space/framework.hpp"
 #include "experiments/plan/planner/space/layout_choice.hpp"
 
 namespace penstock {
@@ -21,6 +22,7 @@ struct TrainingTask {
   std::uint64_t machine_devices = 1;  // of one machine
   bool by_kind = false;               // layers by kind; else by times of one microbatch
   std::uint64_t layers = 1;           // layers that an even cut counts
+  std::uint64_t blocks = 1;           // these, embedding and head
   std::uint64_t heads = 0;            // greatest common divisor over all layers; 0: none
   std::uint64_t experts = 1;          // likewise; 1: none
   std::optional<std::uint32_t> sequence = {};
@@ -31,6 +33,7 @@ struct TrainingTask {
   std::vector<std::string> settings = {};  // of every scenario, as for --set
   std::vector<std::string> changes = {};   // behind these, as for --change
   std::string writer = "penstock new";     // named in scenarios
+  const Framework* framework = nullptr;    // that runs the layouts; any
 };
 
 /// The user's request.
@@ -45,10 +48,12 @@ struct TrainingRequest {
   std::vector<std::string> settings = {};  // of every scenario, as for --set
   std::vector<std::string> changes = {};   // behind these, as for --change
   std::string writer = "penstock new";     // named in scenarios
+  const Framework* framework = nullptr;    // that runs the layouts; any
 };
 
 /// Reads the model and looks up the machine. Throws UsageError for an unknown machine, a model on
-/// standard input and an output without a folder, InputError for a model that a scenario refuses.
+/// standard input, layers by times for a framework and an output without a folder, InputError for a
+/// model that a scenario refuses.
 TrainingTask read_training_task(const TrainingRequest& request, const Catalogue& catalogue);
 
 /// The scenario of a layout, made from that of another layout of the task: what reading its

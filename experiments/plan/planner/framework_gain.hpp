@@ -1,0 +1,32 @@
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+
+#include "experiments/input/catalogue/catalogue.hpp"
+#include "experiments/plan/planner/planner.hpp"
+
+namespace penstock {
+
+/// The fastest layout that a framework cannot run.
+struct FrameworkGain {
+  JudgedLayout best;
+  std::string why;              // the rule of the framework that it breaks
+  std::optional<double> share;  // of the framework's step time; empty: nothing of it fits
+  bool stopped = false;         // by the time limit: there may be a faster one
+};
+
+/// What the framework of a plan leaves: plans once more without its rules, for the best layout
+/// alone and for half a minute at most. Empty for a plan of any framework, and where the framework
+/// runs the fastest layout.
+std::optional<FrameworkGain> framework_gain(const LayoutPlan& plan, const Catalogue& catalogue,
+                                            PlannerOptions options);
+
+/// One line: "megatron does not run the schedule; a layout beyond that would gain 3.1 %: …".
+/// Empty for a plan of any framework.
+std::string gain_text(const LayoutPlan& plan, const std::optional<FrameworkGain>& gain);
+/// null for a plan of any framework.
+nlohmann::ordered_json gain_json(const LayoutPlan& plan, const std::optional<FrameworkGain>& gain);
+
+}  // namespace penstock
