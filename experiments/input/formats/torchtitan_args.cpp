@@ -52,6 +52,10 @@ constexpr std::array<std::string_view, 8> harmless{
 /// and of every other product. Held against measured runs in experiments/papers/torchtitan.
 const std::vector<std::string> selective_operators{"mlp", "norm"};
 
+/// Types of products below 16 bits, and what converts a model to them.
+constexpr std::array<std::pair<const char*, const char*>, 2> converter_names{
+    {{"fp8", "quantize.linear.float8"}, {"mxfp8", "quantize.linear.mx"}}};
+
 struct Argument {
   std::string value;
   std::size_t line = 1;
@@ -241,7 +245,11 @@ void read_memory(Arguments& arguments, TrainingCommand& command) {
                       : mode == "full" ? RecomputeMode::full
                                        : RecomputeMode::selective;
   if (mode == "selective") command.recompute_operators = selective_operators;
-  command.dtype = "bf16";
+  const std::string converters = arguments.word("model.converters").value_or("");
+  const auto narrow = std::find_if(converter_names.begin(), converter_names.end(), [&](auto& one) {
+    return converters.find(one.second) != std::string::npos;
+  });
+  command.dtype = narrow == converter_names.end() ? "bf16" : narrow->first;
   if (arguments.flag("training", "enable_cpu_offload", false)) {
     arguments.fail("training.enable_cpu_offload", "weights on the host are not simulated");
   }
@@ -283,6 +291,9 @@ class Writer {
     add("activation_checkpoint.mode", command_.recompute == RecomputeMode::full        ? "full"
                                       : command_.recompute == RecomputeMode::selective ? "selective"
                                                                                        : "none");
+    for (const auto& [dtype, converter] : converter_names) {
+      if (command_.dtype == dtype) add("model.converters", converter);
+    }
     return text_ + " \\\n  \"$@\"\n";
   }
 

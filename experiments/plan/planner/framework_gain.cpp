@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "experiments/input/files/json_output.hpp"
 #include "experiments/input/files/table.hpp"
@@ -13,10 +14,18 @@ namespace {
 
 constexpr double most_seconds = 30;
 
-std::string why_not(const Framework& framework, const TrainingTask& task,
-                    const LayoutChoice& choice) {
-  const char* why = why_not_in(framework, task, choice);
-  return why == nullptr ? "" : why;
+bool has_fitting(const LayoutPlan& plan) {
+  return !plan.fitting.empty() && plan.fitting.front().trial.fits();
+}
+
+/// The best layout of any framework. The framework's own cuts take part.
+LayoutPlan plan_of_any(TrainingTask task, const Catalogue& catalogue, PlannerOptions options) {
+  task.framework = nullptr;
+  options.best = 1;
+  options.most_seconds = most_seconds;
+  auto& cuts = options.space.partitions;
+  if (std::find(cuts.begin(), cuts.end(), "even") == cuts.end()) cuts.insert(cuts.begin(), "even");
+  return plan_layouts(task, catalogue, options);
 }
 
 }  // namespace
@@ -25,39 +34,41 @@ std::optional<FrameworkGain> framework_gain(const LayoutPlan& plan, const Catalo
                                             PlannerOptions options) {
   const Framework* framework = plan.task.framework;
   if (framework == nullptr) return std::nullopt;
-  TrainingTask task = plan.task;
-  task.framework = nullptr;
-  options.best = 1;
-  options.most_seconds = most_seconds;
-  const LayoutPlan all = plan_layouts(task, catalogue, options);
-  if (all.fitting.empty() || !all.fitting.front().trial.fits()) return std::nullopt;
-  FrameworkGain gain{.best = all.fitting.front(), .stopped = all.stopped};
-  gain.why = why_not(*framework, plan.task, gain.best.choice);
-  if (gain.why.empty()) return std::nullopt;
-  if (plan.fitting.empty() || !plan.fitting.front().trial.fits()) return gain;
-  gain.share = 1 - to_us(gain.best.trial.makespan) / to_us(plan.fitting.front().trial.makespan);
-  return *gain.share > 0 ? std::optional(gain) : std::nullopt;
+  const LayoutPlan all = plan_of_any(plan.task, catalogue, std::move(options));
+  FrameworkGain gain{.stopped = all.stopped};
+  if (!has_fitting(all)) return gain;
+  const JudgedLayout& best = all.fitting.front();
+  const char* why = why_not_in(*framework, plan.task, best.choice);
+  if (has_fitting(plan)) {
+    gain.share = 1 - to_us(best.trial.makespan) / to_us(plan.fitting.front().trial.makespan);
+  }
+  if (why == nullptr || gain.share.value_or(1) <= 0) return gain;
+  gain.best = best;
+  gain.why = why;
+  return gain;
 }
 
 std::string gain_text(const LayoutPlan& plan, const std::optional<FrameworkGain>& gain) {
-  if (plan.task.framework == nullptr) return "";
-  const std::string_view name = plan.task.framework->name;
-  if (!gain) return fmt::format("no layout that {} cannot run is faster\n", name);
-  const std::string layout = text_of(gain->best.choice);
+  if (!gain) return "";
+  if (!gain->best) {
+    return fmt::format("no layout that {} cannot run {}\n", plan.task.framework->name,
+                       gain->stopped ? "was found to be faster in half a minute" : "is faster");
+  }
+  const std::string layout = text_of(gain->best->choice);
   if (!gain->share) return fmt::format("{}; a layout beyond that fits: {}\n", gain->why, layout);
   return fmt::format("{}; a layout beyond that would gain {}{}: {}\n", gain->why,
                      gain->stopped ? "at least " : "", percent_text(*gain->share), layout);
 }
 
 ordered_json gain_json(const LayoutPlan& plan, const std::optional<FrameworkGain>& gain) {
-  if (plan.task.framework == nullptr) return nullptr;
-  ordered_json all{{"name", plan.task.framework->name}, {"gain", nullptr}};
-  if (!gain) return all;
+  if (!gain) return nullptr;
+  ordered_json all{
+      {"name", plan.task.framework->name}, {"gain", nullptr}, {"stopped", gain->stopped}};
+  if (!gain->best) return all;
   all["gain"] = {{"share", or_null(gain->share)},
                  {"why", gain->why},
-                 {"layout", text_of(gain->best.choice)},
-                 {"makespan_us", to_us(gain->best.trial.makespan)},
-                 {"at_least", gain->stopped}};
+                 {"layout", text_of(gain->best->choice)},
+                 {"makespan_us", to_us(gain->best->trial.makespan)}};
   return all;
 }
 

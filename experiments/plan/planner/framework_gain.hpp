@@ -9,17 +9,16 @@
 
 namespace penstock {
 
-/// The fastest layout that a framework cannot run.
+/// What the rules of a framework cost.
 struct FrameworkGain {
-  JudgedLayout best;
-  std::string why;              // the rule of the framework that it breaks
-  std::optional<double> share;  // of the framework's step time; empty: nothing of it fits
-  bool stopped = false;         // by the time limit: there may be a faster one
+  std::optional<JudgedLayout> best;  // faster than all of the framework's; empty: none
+  std::string why;                   // the rule of the framework that it breaks
+  std::optional<double> share;       // of the framework's step time; empty: nothing of it fits
+  bool stopped = false;              // by the time limit: there may be a faster one
 };
 
-/// What the framework of a plan leaves: plans once more without its rules, for the best layout
-/// alone and for half a minute at most. Empty for a plan of any framework, and where the framework
-/// runs the fastest layout.
+/// Plans once more without the rules of the framework, for the best layout alone and for half a
+/// minute at most. Empty for a plan of any framework.
 std::optional<FrameworkGain> framework_gain(const LayoutPlan& plan, const Catalogue& catalogue,
                                             PlannerOptions options);
 

@@ -78,12 +78,4 @@ std::vector<LaunchFile> launch_files(const TrainingLaunch& launch, std::string_v
   return find_named(format_entries(), format)->write_launch(launch);
 }
 
-std::vector<std::string> launch_formats() {
-  std::vector<std::string> names;
-  for (const FormatEntry* entry : format_entries()) {
-    if (entry->write_launch != nullptr) names.emplace_back(entry->name);
-  }
-  return names;
-}
-
 }  // namespace penstock

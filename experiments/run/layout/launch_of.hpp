@@ -14,10 +14,7 @@ namespace penstock {
 /// `name`: of the files, without suffix.
 TrainingLaunch launch_of(const Scenario& scenario, const Layout& layout, std::string name);
 
-/// The files of a launch in a format that writes them; see `launch_formats`.
+/// The files of a launch in a format that writes them, such as "megatron-args".
 std::vector<LaunchFile> launch_files(const TrainingLaunch& launch, std::string_view format);
-
-/// The formats that start a training: "megatron-args", …
-std::vector<std::string> launch_formats();
 
 }  // namespace penstock

@@ -194,7 +194,10 @@ class TrainingWriter {
   void write_cut() {
     const StageCounts counts = stage_counts(launch_);
     const std::uint32_t chunks = command_.chunks.value_or(1);
-    if (launch_.stages.size() > 1 && !are_equal(counts.even) && !are_equal(counts.all)) {
+    const bool ends = !are_equal(counts.even);
+    const bool further = std::any_of(launch_.model.blocks.begin(), launch_.model.blocks.end(),
+                                     [](const BlockSpec& block) { return block.predicts_further; });
+    if (ends && (further || !are_equal(counts.all))) {
       return word("--pipeline-model-parallel-layout", pipeline_layout(launch_),
                   "model.pipeline_model_parallel_layout");
     }
@@ -202,7 +205,6 @@ class TrainingWriter {
       number("--num-virtual-stages-per-pipeline-rank", chunks,
              "model.virtual_pipeline_model_parallel_size");
     }
-    const bool ends = !are_equal(counts.even);
     flag("--account-for-embedding-in-pipeline-split", ends,
          "model.account_for_embedding_in_pipeline_split");
     flag("--account-for-loss-in-pipeline-split", ends, "model.account_for_loss_in_pipeline_split");

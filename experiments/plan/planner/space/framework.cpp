@@ -1,11 +1,14 @@
 #include "experiments/plan/planner/space/framework.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
 #include "experiments/input/files/plain_text.hpp"
 #include "experiments/plan/planner/space/layout_choice.hpp"
 #include "experiments/plan/planner/space/training_task.hpp"
+#include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
 
 namespace penstock {
@@ -125,6 +128,7 @@ constexpr std::array<Framework, 3> all_frameworks{
       .schedules = "1f1b",
       .recomputations = "none, full",
       .cuts = "even",
+      .dtypes = "bf16, fp16, fp32",
       .unknown_schedule = "deepspeed does not run the schedule",
       .unknown_recomputation = "deepspeed does not recompute so",
       .unknown_cut = "deepspeed does not cut so",
@@ -138,6 +142,7 @@ constexpr std::array<Framework, 3> all_frameworks{
       .recomputations = "none, selective, full",
       .cuts = "even, even_with_ends",
       .other_cuts = "balanced, gpipe, interleaved, least_traffic, memory, simulated",
+      .dtypes = "bf16, fp16, fp32, fp8, fp8-block, mxfp8, nvfp4",
       .unknown_schedule = "megatron does not run the schedule",
       .unknown_recomputation = "megatron does not recompute so",
       .unknown_cut = "megatron does not cut so",
@@ -153,6 +158,7 @@ constexpr std::array<Framework, 3> all_frameworks{
       .recomputations = "none, selective, full",
       .cuts = "even_with_ends",
       .operators = R"(["mlp","norm"])",
+      .dtypes = "bf16, fp8, mxfp8",
       .unknown_schedule = "torchtitan does not run the schedule",
       .unknown_recomputation = "torchtitan does not recompute so",
       .unknown_cut = "torchtitan does not cut so",
@@ -185,6 +191,12 @@ const Framework* framework_of(std::string_view name) {
   const auto found = std::find_if(all_frameworks.begin(), all_frameworks.end(),
                                   [&](const Framework& one) { return one.name == name; });
   return found == all_frameworks.end() ? nullptr : &*found;
+}
+
+void check_dtype(const Framework& framework, const std::string& dtype) {
+  if (lists(framework.dtypes, dtype)) return;
+  throw UsageError(fmt::format("--for {}: it does not train in {}; /model/dtype may be {}",
+                               framework.name, dtype, framework.dtypes));
 }
 
 const char* why_not_in(const Framework& framework, const TrainingTask& task,

@@ -22,6 +22,7 @@ struct Framework {
   std::string_view cuts;             // tried by default
   std::string_view other_cuts = {};  // may be asked for; empty: none
   std::string_view operators = {};   // of selective recomputation, as JSON; empty: as asked
+  std::string_view dtypes;
   const char* unknown_schedule;
   const char* unknown_recomputation;
   const char* unknown_cut;
@@ -45,6 +46,9 @@ std::vector<std::string> framework_names();
 
 /// nullptr: any.
 const Framework* framework_of(std::string_view name);
+
+/// Throws UsageError for a type that a framework does not train in.
+void check_dtype(const Framework& framework, const std::string& dtype);
 
 /// The first rule of a framework that a layout of a task breaks; nullptr: none.
 const char* why_not_in(const Framework& framework, const TrainingTask& task,

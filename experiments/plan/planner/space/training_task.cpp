@@ -280,6 +280,9 @@ TrainingTask read_training_task(const TrainingRequest& request, const Catalogue&
   task.layers = layers_of(scenario.model);
   task.blocks = std::max<std::uint64_t>(task.layers, scenario.model.spec.blocks.size());
   take_framework(request, task);
+  if (task.framework != nullptr) {
+    check_dtype(*task.framework, scenario.model.dtype.value_or("bf16"));
+  }
   task.heads = divisor_of_all(scenario.model.spec, "heads");
   task.experts = std::max<std::uint64_t>(divisor_of_all(scenario.model.spec, "experts"), 1);
   task.sequence = sequence_of(request, scenario.model);

@@ -127,11 +127,23 @@ TEST_CASE(
   const auto file = [](const std::string& arguments) {
     return megatron_args_model("python x.py " + least + arguments);
   };
-  CHECK(has_note(file("--bf16 --fp8-format hybrid"),
-                 "--fp8-format hybrid is not read: products are simulated at the speed and size of "
+  CHECK(has_note(file("--bf16 --fp8-param-gather"),
+                 "--fp8-param-gather is not read: products are simulated at the speed and size of "
                  "/model/dtype"));
   CHECK(has_note(file("--overlap-grad-reduce --bf16"), "--overlap-grad-reduce is not read: "));
-  CHECK_FALSE(has_note(file("--bf16 --fp8-format hybrid"), "arguments that are not read"));
+  CHECK_FALSE(has_note(file("--bf16 --fp8-format hybrid"), "not read"));
+}
+
+TEST_CASE("a type of products below 16 bits is read with its recipe") {
+  const auto dtype = [](const std::string& arguments) {
+    return megatron_args_model(least + "--bf16 " + arguments).command.dtype;
+  };
+  CHECK(dtype("--fp8-format hybrid") == "fp8");
+  CHECK(dtype("--fp8-format hybrid --fp8-recipe delayed") == "fp8");
+  CHECK(dtype("--fp8-format e4m3 --fp8-recipe blockwise") == "fp8-block");
+  CHECK(dtype("--fp8-format e4m3 --fp8-recipe mxfp8") == "mxfp8");
+  CHECK(dtype("--fp4-format e2m1 --fp8-recipe delayed") == "nvfp4");
+  CHECK(dtype("") == "bf16");
 }
 
 TEST_CASE("a command without a precision trains in fp32, with a note") {
