@@ -102,6 +102,9 @@ const char* why_no_deepspeed_degrees(const TrainingTask& /*task*/, const LayoutC
   if (degrees.expert > 1 && degrees.pipeline * degrees.tensor > 1) {
     return "deepspeed: groups of experts go without pipeline and tensor groups";
   }
+  if (degrees.expert_tensor.value_or(degrees.tensor) != degrees.tensor) {
+    return "deepspeed: a tensor group splits its experts";
+  }
   return nullptr;
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "experiments/input/files/files.hpp"
+#include "experiments/input/files/plain_text.hpp"
 #include "experiments/plan/planner/framework_gain.hpp"
 #include "experiments/plan/planner/planner.hpp"
 #include "experiments/plan/planner/space/layout_space.hpp"
@@ -156,7 +157,8 @@ TEST_CASE("frameworks: no layout of a plan breaks a rule, and one line says what
   const Catalogue catalogue = read_catalogue();
   for (const Framework& framework : frameworks()) {
     const TrainingTask task = llama_task(std::string(framework.name).c_str(), 16, catalogue);
-    const PlannerOptions options{.space = {.only = Restrictions({"/parallel/pipeline=4"})},
+    const PlannerOptions options{.space = {.only = Restrictions({"/parallel/pipeline=4"}),
+                                           .partitions = split_names(framework.cuts)},
                                  .best = 8};
     const LayoutPlan plan = plan_layouts(task, catalogue, options);
     for (const JudgedLayout& one : plan.fitting) {
@@ -164,7 +166,12 @@ TEST_CASE("frameworks: no layout of a plan breaks a rule, and one line says what
     }
     const auto gain = framework_gain(plan, catalogue, options);
     REQUIRE(gain);
-    REQUIRE(gain->best);
+    REQUIRE(!plan.fitting.empty());
+    if (!gain->best) {
+      CHECK(framework.name == "torchtitan");
+      CHECK(gain_text(plan, gain) == "no layout that torchtitan cannot run is faster\n");
+      continue;
+    }
     CHECK(why_not_in(framework, task, gain->best->choice) == gain->why);
     CHECK(*gain->share > 0);
     CHECK(gain->why.starts_with(framework.name));

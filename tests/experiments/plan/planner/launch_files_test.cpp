@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "experiments/input/files/files.hpp"
 #include "experiments/plan/planner/planner.hpp"
 #include "experiments/plan/planner/space/framework.hpp"
 #include "experiments/run/layout/launch_of.hpp"
@@ -27,6 +28,15 @@ constexpr const char* mixtral =
   "hidden_size": 1024, "intermediate_size": 3584, "num_hidden_layers": 14, "num_attention_heads": 16,
   "num_key_value_heads": 8, "num_local_experts": 8, "num_experts_per_tok": 2, "vocab_size": 32000,
   "max_position_embeddings": 4096, "tie_word_embeddings": false, "hidden_act": "silu"})";
+/// With latent attention, shared experts, layers without experts and one of multi-token prediction.
+std::string small_deepseek() {
+  nlohmann::json config = nlohmann::json::parse(
+      read_file(std::string(PENSTOCK_ROOT) + "/experiments/models/deepseek-v3.json"));
+  config["num_hidden_layers"] = 9;
+  config["n_routed_experts"] = 16;
+  return config.dump();
+}
+
 const std::string models = std::string(PENSTOCK_ROOT) + "/experiments/models/";
 
 /// The file that is read back: "layout.sh", "layout.deepspeed.json".
@@ -94,7 +104,7 @@ std::size_t check_read_back(const StartedCase& one, const std::string& framework
       plan_layouts(task, catalogue,
                    {.space = {.only = Restrictions(one.only),
                               .partitions = {"even", "even_with_ends", "balanced"}},
-                    .best = 12});
+                    .best = 6});
   for (const JudgedLayout& judged : plan.fitting) check_layout(task, judged, catalogue);
   return plan.fitting.size();
 }
@@ -114,12 +124,11 @@ TEST_CASE("launch files: every layout of a framework is the same scenario when r
       read += check_read_back(one, framework);
     }
   }
-  CHECK(read > 100);
+  CHECK(read > 60);
 }
 
 TEST_CASE(
     "launch files: Megatron-LM gets operators, layers, overlap and types that settings state") {
-  const std::string deepseek = models + "deepseek-v3.json";
   std::size_t read = 0;
   for (const StartedCase& one :
        {StartedCase{mixtral,
@@ -132,14 +141,10 @@ TEST_CASE(
         StartedCase{mixtral, 16, 64, {"/recompute/mode=full"}, {"/recompute/together=2"}},
         StartedCase{mixtral, 8, 16, {"/parallel/tensor=2"}, {"/model/dtype=fp8"}},
         StartedCase{mixtral, 8, 16, {"/parallel/pipeline=2"}, {"/parallel/scatter_gather=true"}},
-        StartedCase{deepseek,
-                    512,
-                    1024,
-                    {"/parallel/tensor=1,/parallel/pipeline=8,16,/parallel/context=1",
-                     "/parallel/expert=32,64,/recompute/mode=full,/model/microbatch=1"}}}) {
+        StartedCase{small_deepseek(), 16, 32, {"/parallel/pipeline=2,4,/recompute/mode=full"}}}) {
     read += check_read_back(one, "megatron");
   }
-  CHECK(read > 40);
+  CHECK(read > 25);
 }
 
 TEST_CASE("launch files: torchtitan gets the CSV of an order that it has no name for") {
