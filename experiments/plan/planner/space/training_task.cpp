@@ -308,7 +308,6 @@ Scenario with_choice(Scenario scenario, const TrainingTask& task, const LayoutCh
   set_schedule(choice, scenario.schedule);
   scenario.recompute.mode = mode_of(choice.recompute);
   if (choice.recomputes_stages) scenario.recompute.unit = RecomputeUnit::stage;
-  if (choice.recompute != "selective") scenario.recompute.operators = RecomputeSection{}.operators;
   if (choice.recompute != "full" || choice.recomputes_stages) {
     scenario.recompute.layers.reset();
     scenario.recompute.together = 1;
