@@ -8,6 +8,7 @@
 
 #include "experiments/input/files/json_output.hpp"
 #include "experiments/input/files/table.hpp"
+#include "experiments/plan/planner/space/framework.hpp"
 
 namespace penstock {
 namespace {

@@ -107,7 +107,6 @@ TrainingRequest request_of(const Options& options) {
   }
   TrainingRequest request = request_of(training);
   request.settings = options.settings;
-  request.framework = framework_of(options.framework);
   request.writer = "penstock layout";
   return request;
 }
@@ -140,13 +139,20 @@ PlannerOptions planner_options(const Options& options, ProgressBar& progress) {
   return planner;
 }
 
+TrainingTask task_of(const Options& options, const TrainingRequest& request,
+                     const Catalogue& catalogue) {
+  TrainingTask task = read_training_task(request, catalogue);
+  set_framework(framework_of(options.framework), task);
+  return task;
+}
+
 /// Of all changes, so that a mistake shows before anything is simulated.
 std::vector<TrainingTask> changed_tasks(const Options& options, const Catalogue& catalogue) {
   std::vector<TrainingTask> tasks;
   for (const std::string& change : options.changes) {
     TrainingRequest request = request_of(options);
     request.changes = {change};
-    tasks.push_back(read_training_task(request, catalogue));
+    tasks.push_back(task_of(options, request, catalogue));
   }
   return tasks;
 }
@@ -205,7 +211,7 @@ int plan_and_report(const Options& options) {
   const Catalogue catalogue = read_catalogue();
   ProgressBar progress;
   const PlannerOptions planner = planner_options(options, progress);
-  const TrainingTask task = read_training_task(request_of(options), catalogue);
+  const TrainingTask task = task_of(options, request_of(options), catalogue);
   const std::vector<Restrictions> whys = asked_whys(options);
   const std::vector<TrainingTask> changed = changed_tasks(options, catalogue);
   const LayoutPlan plan = plan_layouts(task, catalogue, planner);

@@ -125,6 +125,16 @@ const char* why_no_deepspeed_zero(const LayoutChoice& degrees, std::uint32_t zer
   return nullptr;
 }
 
+/// What a framework recomputes by operator holds unless settings state operators.
+void take_operators(const Framework& framework, TrainingTask& task) {
+  const bool stated = std::any_of(
+      task.settings.begin(), task.settings.end(),
+      [](const std::string& text) { return text.find("/recompute/operators") != text.npos; });
+  if (stated || framework.operators.empty()) return;
+  task.settings.insert(task.settings.begin(),
+                       fmt::format("/recompute/operators={}", framework.operators));
+}
+
 constexpr std::array<Framework, 3> all_frameworks{
     {{.name = "deepspeed",
       .format = "deepspeed-config",
@@ -196,10 +206,20 @@ const Framework* framework_of(std::string_view name) {
   return found == all_frameworks.end() ? nullptr : &*found;
 }
 
-void check_dtype(const Framework& framework, const std::string& dtype) {
-  if (lists(framework.dtypes, dtype)) return;
-  throw UsageError(fmt::format("--for {}: it does not train in {}; /model/dtype may be {}",
-                               framework.name, dtype, framework.dtypes));
+void set_framework(const Framework* framework, TrainingTask& task) {
+  task.framework = framework;
+  if (framework == nullptr) return;
+  if (!task.by_kind) {
+    throw UsageError(fmt::format(
+        "--for {}: this model states the times of its layers; a framework needs layers by kind, "
+        "such as a config.json or a training command",
+        framework->name));
+  }
+  if (!lists(framework->dtypes, task.dtype)) {
+    throw UsageError(fmt::format("--for {}: it does not train in {}; /model/dtype may be {}",
+                                 framework->name, task.dtype, framework->dtypes));
+  }
+  take_operators(*framework, task);
 }
 
 const char* why_not_in(const Framework& framework, const TrainingTask& task,

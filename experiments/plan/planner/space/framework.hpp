@@ -47,8 +47,9 @@ std::vector<std::string> framework_names();
 /// nullptr: any.
 const Framework* framework_of(std::string_view name);
 
-/// Throws UsageError for a type that a framework does not train in.
-void check_dtype(const Framework& framework, const std::string& dtype);
+/// Restricts a task to a framework, if any. Throws UsageError for layers by times and for a type of
+/// products that it does not train in.
+void set_framework(const Framework* framework, TrainingTask& task);
 
 /// The first rule of a framework that a layout of a task breaks; nullptr: none.
 const char* why_not_in(const Framework& framework, const TrainingTask& task,

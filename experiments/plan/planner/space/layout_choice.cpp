@@ -118,17 +118,14 @@ Placement placement_of(const OrderChoice& order, std::uint32_t ranks) {
   return order.rule->place(ranks, order.chunks);
 }
 
-std::vector<OrderChoice> orders_of(const Restrictions& only, const Framework* framework) {
+std::vector<OrderChoice> orders_of(const Restrictions& only) {
   std::vector<OrderChoice> all;
   for (const ScheduleEntry* entry : schedule_entries()) {
     if (!only.allow("/schedule/name", entry->name)) continue;
     for (const Options& options : options_of(*entry)) {
       for (const std::uint32_t chunks : chunks_of(*entry, options)) {
         OrderChoice order{.rule = entry, .chunks = chunks, .options = options};
-        if (!only.allow("/parallel/chunks", chunks) || !learn(order)) continue;
-        const bool runs = framework == nullptr || framework->runs(entry->name);
-        if (!runs && order.why_not == nullptr) order.why_not = framework->unknown_schedule;
-        all.push_back(order);
+        if (only.allow("/parallel/chunks", chunks) && learn(order)) all.push_back(order);
       }
     }
   }

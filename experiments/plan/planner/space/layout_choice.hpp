@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "experiments/plan/planner/space/framework.hpp"
 #include "experiments/plan/planner/space/restrictions.hpp"
 #include "hardware_models/codecs/registry.hpp"
 #include "schedules/registry.hpp"
@@ -57,9 +56,8 @@ struct OrderChoice {
 /// The most chunks per rank that are tried.
 constexpr std::uint32_t most_planned_chunks = 16;
 
-/// Every schedule rule with the chunks and options that it takes, by name and chunks. Those that
-/// `framework`, if any, does not run are excluded.
-std::vector<OrderChoice> orders_of(const Restrictions& only, const Framework* framework = nullptr);
+/// Every schedule rule with the chunks and options that it takes, by name and chunks.
+std::vector<OrderChoice> orders_of(const Restrictions& only);
 
 /// The placement of an order; throws RuleError for ranks that the rule does not take.
 Placement placement_of(const OrderChoice& order, std::uint32_t ranks);

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "experiments/input/files/table.hpp"
+#include "experiments/plan/planner/space/framework.hpp"
 #include "schedules/partitioners/registry.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/limits.hpp"
@@ -49,7 +50,7 @@ void add_options(const TrainingTask& task, const SpaceOptions& options, LayoutSp
     const bool takes = only.allow("/recompute/mode", one.mode) && (task.by_kind || !one.stages);
     if (takes) space.recomputations.push_back(one);
   }
-  space.orders = orders_of(only, task.framework);
+  space.orders = orders_of(only);
   for (const std::uint32_t zero : {1U, 0U, 2U, 3U}) {
     if (only.allow("/memory/zero", zero)) space.zeros.push_back(zero);
   }
@@ -100,6 +101,10 @@ const char* why_no_sequence(const TrainingTask& task, const LayoutChoice& degree
 void leave_out_unknown(const TrainingTask& task, LayoutSpace& space) {
   if (task.framework == nullptr) return;
   const Framework& framework = *task.framework;
+  for (OrderChoice& order : space.orders) {
+    const bool runs = framework.runs(order.rule->name);
+    if (!runs && order.why_not == nullptr) order.why_not = framework.unknown_schedule;
+  }
   const std::uint64_t all = combinations(task, space);
   std::erase_if(space.recomputations, [&](const RecomputeChoice& one) {
     return !framework.recomputes(one.mode, one.stages);

@@ -11,6 +11,8 @@
 
 namespace penstock {
 
+struct Framework;
+
 struct RecomputeChoice {
   std::string mode;
   bool stages = false;  // whole stages, not layers

@@ -69,24 +69,6 @@ void take_batch(const TrainingRequest& request, const Scenario& scenario, Traini
       task.devices * task.microbatch * std::max(a_device / task.microbatch, std::uint32_t{1})));
 }
 
-/// What a framework recomputes by operator holds unless the request states operators.
-void take_framework(const TrainingRequest& request, TrainingTask& task) {
-  task.framework = request.framework;
-  if (task.framework == nullptr) return;
-  if (!task.by_kind) {
-    throw UsageError(fmt::format(
-        "--for {}: this model states the times of its layers; a framework needs layers by kind, "
-        "such as a config.json or a training command",
-        task.framework->name));
-  }
-  const bool stated = std::any_of(
-      request.settings.begin(), request.settings.end(),
-      [](const std::string& text) { return text.find("/recompute/operators") != text.npos; });
-  if (stated || task.framework->operators.empty()) return;
-  task.settings.insert(task.settings.begin(),
-                       fmt::format("/recompute/operators={}", task.framework->operators));
-}
-
 RecomputeMode mode_of(const std::string& name) {
   if (name == "full") return RecomputeMode::full;
   if (name == "selective") return RecomputeMode::selective;
@@ -279,10 +261,7 @@ TrainingTask read_training_task(const TrainingRequest& request, const Catalogue&
   task.by_kind = scenario.model.by_kind();
   task.layers = layers_of(scenario.model);
   task.blocks = std::max<std::uint64_t>(task.layers, scenario.model.spec.blocks.size());
-  take_framework(request, task);
-  if (task.framework != nullptr) {
-    check_dtype(*task.framework, scenario.model.dtype.value_or("bf16"));
-  }
+  task.dtype = scenario.model.dtype.value_or("bf16");
   task.heads = divisor_of_all(scenario.model.spec, "heads");
   task.experts = std::max<std::uint64_t>(divisor_of_all(scenario.model.spec, "experts"), 1);
   task.sequence = sequence_of(request, scenario.model);

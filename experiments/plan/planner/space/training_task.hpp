@@ -7,10 +7,11 @@
 
 #include "experiments/input/catalogue/catalogue.hpp"
 #include "experiments/input/scenario/scenario.hpp"
-#include "experiments/plan/planner/space/framework.hpp"
 #include "experiments/plan/planner/space/layout_choice.hpp"
 
 namespace penstock {
+
+struct Framework;
 
 /// A request with its model and machine read, and defaults filled in.
 struct TrainingTask {
@@ -33,6 +34,7 @@ struct TrainingTask {
   std::vector<std::string> settings = {};  // of every scenario, as for --set
   std::vector<std::string> changes = {};   // behind these, as for --change
   std::string writer = "penstock new";     // named in scenarios
+  std::string dtype = "bf16";              // of the model
   const Framework* framework = nullptr;    // that runs the layouts; any
 };
 
@@ -48,11 +50,10 @@ struct TrainingRequest {
   std::vector<std::string> settings = {};  // of every scenario, as for --set
   std::vector<std::string> changes = {};   // behind these, as for --change
   std::string writer = "penstock new";     // named in scenarios
-  const Framework* framework = nullptr;    // that runs the layouts; any
 };
 
 /// Reads the model and looks up the machine. Throws UsageError for an unknown machine, a model on
-/// standard input, layers by times for a framework and an output without a folder, InputError for a
+/// standard input and an output without a folder, InputError for a
 /// model that a scenario refuses.
 TrainingTask read_training_task(const TrainingRequest& request, const Catalogue& catalogue);
 

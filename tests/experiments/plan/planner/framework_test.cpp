@@ -110,13 +110,14 @@ TEST_CASE("frameworks: 405B in 128 stages has embedding and head as layers of th
 namespace {
 
 TrainingTask llama_task(const char* framework, std::uint32_t devices, const Catalogue& catalogue) {
-  return read_training_task(
+  TrainingTask task = read_training_task(
       {.model = std::string(PENSTOCK_ROOT) + "/experiments/models/llama-3.1-8b.json",
        .hardware = "dgx-h100",
        .devices = devices,
-       .global_batch = 64,
-       .framework = framework_of(framework)},
+       .global_batch = 64},
       catalogue);
+  set_framework(framework_of(framework), task);
+  return task;
 }
 
 /// Whether a space excludes layouts by a rule.
@@ -186,6 +187,15 @@ TEST_CASE("frameworks: codecs, offloading and layers by times are refused with t
                        "out, or give --for any",
                        UsageError);
   CHECK_NOTHROW(refuse_codecs(megatron, {.only = Restrictions({"/parallel/pipeline=2"})}));
+  TrainingTask task;
+  CHECK_THROWS_AS(set_framework(&megatron, task), UsageError);  // layers by times
+  task.by_kind = true;
+  CHECK_NOTHROW(set_framework(&megatron, task));
+  task.dtype = "nvfp4";
+  CHECK_THROWS_WITH_AS(set_framework(framework_of("deepspeed"), task),
+                       "--for deepspeed: it does not train in nvfp4; /model/dtype may be bf16, "
+                       "fp16, fp32",
+                       UsageError);
 }
 
 }  // namespace penstock::testing

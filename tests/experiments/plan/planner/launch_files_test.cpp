@@ -92,14 +92,14 @@ std::size_t check_read_back(const StartedCase& one, const std::string& framework
   const Catalogue catalogue = read_catalogue();
   const Scratch scratch;
   const bool is_text = one.model.starts_with("{");
-  const TrainingTask task =
+  TrainingTask task =
       read_training_task({.model = is_text ? scratch.file("model.json", one.model) : one.model,
                           .hardware = "dgx-h100",
                           .devices = one.devices,
                           .global_batch = one.global_batch,
-                          .settings = one.settings,
-                          .framework = framework_of(framework)},
+                          .settings = one.settings},
                          catalogue);
+  set_framework(framework_of(framework), task);
   const LayoutPlan plan =
       plan_layouts(task, catalogue,
                    {.space = {.only = Restrictions(one.only),
