@@ -22,19 +22,9 @@
 namespace penstock::layout_file {
 namespace {
 
-/// What starts the scenario that goes to `path`.json.
-std::vector<LaunchFile> launch_files_of(const std::string& text, const std::string& path,
-                                        const Framework& framework) {
-  const Scenario scenario = parse_scenario(text, path + ".json");
-  const Layout layout = settle(scenario);
-  const std::string name = std::filesystem::path(path).filename().string();
-  return launch_files(launch_of(scenario, layout, name), framework.format);
-}
-
 /// Writes the scenario of each of the best layouts as layout_1.json, layout_2.json … into a folder,
-/// which is made if it is missing, and what starts it with a framework. Paths in the
-/// scenarios are relative to it. Throws UsageError for
-/// a folder that cannot be made or written.
+/// which is made if it is missing, and what starts it with a framework. Paths in the scenarios are
+/// relative to it. Throws UsageError for a folder that cannot be made or written.
 void write_layouts(const LayoutPlan& plan, std::size_t best, const std::string& folder,
                    OutputSet& outputs) {
   outputs.make_folder(folder);
@@ -45,7 +35,8 @@ void write_layouts(const LayoutPlan& plan, std::size_t best, const std::string& 
     const std::string text = layout_document(task, plan.fitting[i].choice);
     outputs.write(path.string() + ".json", text);
     if (task.framework == nullptr) continue;
-    for (const LaunchFile& file : launch_files_of(text, path.string(), *task.framework)) {
+    for (const LaunchFile& file :
+         launch_files_beside(path.string() + ".json", text, task.framework->format)) {
       outputs.write(path.string() + file.suffix, file.text);
     }
   }

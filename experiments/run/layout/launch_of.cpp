@@ -1,6 +1,6 @@
 #include "experiments/run/layout/launch_of.hpp"
 
-#include <algorithm>
+#include <filesystem>
 #include <utility>
 
 #include "experiments/input/formats/registry.hpp"
@@ -76,6 +76,14 @@ TrainingLaunch launch_of(const Scenario& scenario, const Layout& layout, std::st
 
 std::vector<LaunchFile> launch_files(const TrainingLaunch& launch, std::string_view format) {
   return find_named(format_entries(), format)->write_launch(launch);
+}
+
+std::vector<LaunchFile> launch_files_beside(const std::string& path, const std::string& text,
+                                            std::string_view format) {
+  const Scenario scenario = parse_scenario(text, path);
+  const Layout layout = settle(scenario);
+  const std::string name = std::filesystem::path(path).stem().string();
+  return launch_files(launch_of(scenario, layout, name), format);
 }
 
 }  // namespace penstock

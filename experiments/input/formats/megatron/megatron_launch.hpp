@@ -23,7 +23,8 @@ std::vector<MegatronArgument> training_arguments(const TrainingLaunch& launch);
 /// Stages as --pipeline-model-parallel-layout takes them: "Et*2|(t*3|)*2tL".
 std::string pipeline_layout(const TrainingLaunch& launch);
 
-/// What starts a training: a shell script, and overrides for a recipe of Megatron-Bridge.
+/// What starts a training: a shell script, which takes more arguments at its end, and overrides for
+/// a recipe of Megatron-Bridge as YAML.
 std::string megatron_script(const TrainingLaunch& launch);
 std::string bridge_overrides(const TrainingLaunch& launch);
 
