@@ -10,8 +10,9 @@
 
 namespace penstock {
 
-/// What starts the training of a layout, for frameworks that can. The layout must outlive it.
-/// `name`: of the files, without suffix.
+/// What starts the training of a layout, for formats that write it. The layout, whose order it
+/// refers to, must outlive it. `name`: of the files, without suffix. What a scenario says of
+/// hardware and overheads has no place in it.
 TrainingLaunch launch_of(const Scenario& scenario, const Layout& layout, std::string name);
 
 /// The files of a launch in a format that writes them; the first one is what a scenario reads under
