@@ -133,11 +133,14 @@ std::string without_number(const std::string& name) {
   return numbered ? name.substr(0, space) : name;
 }
 
-/// What is recomputed of one block; embeddings and heads are excluded from block-wise
-/// recomputation.
+/// Embeddings and heads are excluded from block-wise recomputation.
+bool stands_outside(const BlockSpec& block, RecomputeScope scope) {
+  return scope == RecomputeScope::blocks && !block.cut_evenly && !block.predicts_further;
+}
+
+/// What is recomputed of one block.
 RecomputeScope recompute_scope_of(const BlockSpec& block, RecomputeScope scope) {
-  const bool outside = !block.cut_evenly && !block.predicts_further;
-  return scope == RecomputeScope::blocks && outside ? RecomputeScope::selected : scope;
+  return stands_outside(block, scope) ? RecomputeScope::selected : scope;
 }
 
 /// The parts of a block, unless several devices share it: then each has different work.
@@ -257,7 +260,10 @@ std::vector<ModelGraph> graphs_of(const ModelSpec& spec, const CellShape& shape,
   for (const BlockSpec& block : spec.blocks) {
     const LayerWork work = work_of(block, shape, operators);
     for (std::size_t i = 0; i < scopes.size(); ++i) {
-      models[i].layers.push_back(layer_of(block, shape, work, scopes[i]));
+      // `operators` are those of another scope.
+      const bool outside = stands_outside(block, scopes[i]);
+      models[i].layers.push_back(layer_of(
+          block, shape, outside ? work_of(block, shape, {"core_attention"}) : work, scopes[i]));
     }
   }
   for (ModelGraph& model : models) model.connect_as_chain();

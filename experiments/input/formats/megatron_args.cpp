@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "experiments/input/formats/megatron/megatron_command.hpp"
+#include "experiments/input/formats/megatron/megatron_launch.hpp"
 #include "experiments/input/formats/megatron/megatron_stages.hpp"
 #include "experiments/input/formats/megatron/megatron_training.hpp"
 #include "experiments/input/formats/registry.hpp"
@@ -251,11 +252,20 @@ ModelFile read_model(std::string_view text, const ModelFileOptions& /*options*/)
   return file;
 }
 
+/// A script, and the same for a recipe of Megatron-Bridge.
+std::vector<LaunchFile> write_launch(const TrainingLaunch& launch) {
+  return {{".sh", megatron_script(launch)}, {".yaml", bridge_overrides(launch)}};
+}
+
 }  // namespace
 
 constinit extern const FormatEntry megatron_args_entry{
-    "megatron-args", ".sh",
-    "a training command of Megatron-LM, in a shell script or alone, which is never run; read",
-    recognizes, read_model};
+    "megatron-args",
+    ".sh",
+    "a training command of Megatron-LM, in a shell script or alone, which is never run; read and "
+    "written",
+    recognizes,
+    read_model,
+    write_launch};
 
 }  // namespace penstock::megatron_args_file

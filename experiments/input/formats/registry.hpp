@@ -4,7 +4,9 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "experiments/input/model_files/launch.hpp"
 #include "experiments/input/model_files/model_file.hpp"
 
 namespace penstock {
@@ -19,6 +21,8 @@ struct FormatEntry {
   bool (*recognizes)(std::string_view text) = nullptr;
   /// Throws InputError with a place inside the file: a JSON pointer, or a line.
   ModelFile (*read_model)(std::string_view text, const ModelFileOptions& options) = nullptr;
+  /// The files that start a training; null for formats that start none.
+  std::vector<LaunchFile> (*write_launch)(const TrainingLaunch& launch) = nullptr;
 };
 
 /// Sorted by name.

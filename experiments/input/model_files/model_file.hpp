@@ -69,7 +69,14 @@ struct TrainingCommand {
   std::optional<std::uint32_t> recompute_together;  // with `full`: layers restored at a time
   std::optional<std::uint32_t> offload_layers;      // to host memory: the first of each stage
   std::optional<Optimizer> optimizer;
-  std::optional<bool> distributed_optimizer;  // ZeRO-1
+  std::optional<std::uint32_t> zero;          // ZeRO level
+  std::optional<std::uint32_t> microbatches;  // of a replica and iteration; else by global_batch
+  std::string schedule;    // a rule; empty: 1f1b, or with several chunks interleaved-1f1b
+  std::string order_file;  // an order in PyTorch's notation, instead of a rule
+  std::optional<std::uint32_t> layers_per_stage;  // instead of chunks
+  std::string partition;                          // a partitioner, where the stages are not listed
+
+  friend bool operator==(const TrainingCommand&, const TrainingCommand&) = default;
 };
 
 /// A model as read from a file: layers by kinds, layers by times, or the partition of another

@@ -73,14 +73,31 @@ void use_times(const ModelFile& file, ModelSection& model) {
                    "/partition/file");
 }
 
+/// Sizes that a training command states.
+void take_sizes(const TrainingCommand& command, ModelSection& model) {
+  if (command.microbatch) stand_in(model.microbatch, std::optional<double>(*command.microbatch));
+  if (!model.by_kind()) return;
+  stand_in(model.sequence, command.sequence);
+  stand_in(model.dtype, command.dtype);
+}
+
+/// A launch file without a model goes under another key.
+void check_is_model(const ModelFile& file) {
+  const bool is_model = !file.spec.blocks.empty() || !file.graph.layers.empty() ||
+                        !file.profile.entries.empty() || !file.stages.empty();
+  if (is_model || !file.command.tensor) return;
+  throw InputError("/model/file",
+                   "this file says how a model is trained but not what it is; it goes under "
+                   "/model/command");
+}
+
 /// Layers by kind. Sizes default to those of the file's training command.
 void use_file(const ModelFile& file, ModelSection& model) {
+  check_is_model(file);
+  model.spec = file.spec;
+  take_sizes(file.command, model);
   model.notes = file.notes;
-  const TrainingCommand& command = file.command;
-  stand_in(model.sequence, command.sequence);
-  if (command.microbatch) stand_in(model.microbatch, std::optional<double>(*command.microbatch));
-  if (!file.spec.blocks.empty()) stand_in(model.dtype, command.dtype);
-  stand_in(model.fp8_attention, command.fp8_attention);
+  stand_in(model.fp8_attention, file.command.fp8_attention);
   model.max_sequence = file.max_sequence;
   model.from_file = true;
   if (file.spec.blocks.empty()) return use_times(file, model);
@@ -88,7 +105,6 @@ void use_file(const ModelFile& file, ModelSection& model) {
     throw InputError("/model/profiled_microbatch",
                      "this file has no times; it is about those of a profile");
   }
-  model.spec = file.spec;
 }
 
 void check_ways(const json& section) {
@@ -115,6 +131,9 @@ const Fields& model_fields() {
        {"file", full_text(),
         "a model's config, a training command, a profile: see penstock list "
         "formats"},
+       {"command", full_text(),
+        "how a framework trains it: a command of Megatron-LM or torchtitan, a config of DeepSpeed; "
+        "what the scenario does not state holds as there"},
        {"format", text(), "of the file, where its text does not show it"},
        {"arch", text(), "architecture of the file's model, instead of what it says itself"},
        field<&M::sequence>("sequence", whole(1, 1'000'000'000),
@@ -148,6 +167,7 @@ const Fields& model_fields() {
 ModelSection read_model(const json& section, const ModelFile& file) {
   check_ways(section);
   ModelSection model;
+  model.notes = file.notes;
   read_fields(model_fields(), section, &model);
   if (section.contains("stages")) {
     model.stages_given = true;
@@ -157,7 +177,9 @@ ModelSection read_model(const json& section, const ModelFile& file) {
   if (section.contains("file")) {
     check_architecture(section, file);
     use_file(file, model);
-  } else if (!model.by_kind()) {
+  } else if (model.by_kind()) {
+    take_sizes(file.command, model);
+  } else {
     refuse_shape(section);
   }
   return model;

@@ -147,6 +147,7 @@ PartitionSection read_partition(const json& section, const ModelFile& model,
     use_cut(*cut, model, partition);
   } else if (!partition.stated) {
     partition.stages = model.stages;
+    if (!model.command.partition.empty()) partition.name = model.command.partition;
     if (partition.ranks.empty()) partition.ranks = model.ranks;
   }
   return partition;

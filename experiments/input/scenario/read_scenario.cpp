@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -32,9 +33,25 @@ FileNames names_of_files(const json& document, const std::string& source) {
     names.format = model.value("format", "");
     names.architecture = model.value("arch", "");
   }
+  if (model.contains("command")) names.command = model["command"];
   const auto partition = document.find("partition");
   if (partition != document.end() && partition->contains("file")) names.cut = (*partition)["file"];
   return names;
+}
+
+/// How a launch file trains, for a model of its own or of another file. The order that it names
+/// lies beside it.
+void take_command(ModelFile launch, const std::string& name, ModelFile& model) {
+  if (!launch.command.pipeline && !launch.command.tensor) {
+    throw InputError("/model/command", fmt::format("a file of the format {} states no training; "
+                                                   "it goes under /model/file",
+                                                   launch.format));
+  }
+  model.command = std::move(launch.command);
+  model.stages = std::move(launch.stages);
+  std::string& order = model.command.order_file;
+  if (!order.empty()) order = (std::filesystem::path(name).parent_path() / order).string();
+  model.notes.insert(model.notes.end(), launch.notes.begin(), launch.notes.end());
 }
 
 /// Errors start with the name of the faulty file.
@@ -44,6 +61,10 @@ NamedFiles read_files(const FileNames& names) {
   if (names.model) {
     files.model = read_model_file(named_file(names.source, folder, "/model/file", *names.model),
                                   {.format = names.format, .architecture = names.architecture});
+  }
+  if (names.command) {
+    const std::string path = named_file(names.source, folder, "/model/command", *names.command);
+    take_command(read_model_file(path), *names.command, files.model);
   }
   if (names.cut) {
     files.cut = read_model_file(named_file(names.source, folder, "/partition/file", *names.cut));
@@ -55,7 +76,7 @@ NamedFiles read_files(const FileNames& names) {
 /// the bytes of their precision.
 MemorySection usual_memory(const ModelSection& model, const TrainingCommand& command) {
   MemorySection memory;
-  memory.zero = command.distributed_optimizer.value_or(false) ? 1 : 0;
+  memory.zero = command.zero.value_or(0);
   if (!model.by_kind()) return memory;
   const std::string dtype = model.dtype.value_or("bf16");
   memory.optimizer = command.optimizer.value_or(Optimizer::adam);
@@ -64,6 +85,24 @@ MemorySection usual_memory(const ModelSection& model, const TrainingCommand& com
                      : dtype == "fp16" ? Precision::fp16
                                        : Precision::fp32;
   return memory;
+}
+
+/// Chunks from layers per stage, as torchtitan states them; a cut may count the ends as layers.
+TrainingCommand with_chunks(TrainingCommand command, const ModelSpec& model) {
+  if (!command.layers_per_stage) return command;
+  const auto layers = std::count_if(model.blocks.begin(), model.blocks.end(), [&](const auto& one) {
+    return one.cut_evenly || command.partition != "even";
+  });
+  const auto ranks = static_cast<std::int64_t>(command.pipeline.value_or(1));
+  const auto stages = (layers + *command.layers_per_stage - 1) / *command.layers_per_stage;
+  if (stages == 0 || stages % ranks != 0) {
+    throw InputError("/model/command",
+                     fmt::format("{} layers per stage are {} stages, which {} pipeline ranks do "
+                                 "not share",
+                                 *command.layers_per_stage, stages, ranks));
+  }
+  command.chunks = static_cast<std::uint32_t>(stages / ranks);
+  return command;
 }
 
 /// The keys of "expect" are names or pointers into the result.
@@ -86,7 +125,6 @@ std::string codec_text(const json& document) {
 }
 
 Scenario read_sections(const json& document, const NamedFiles& files, KnownSections& known) {
-  const TrainingCommand& command = files.model.command;
   const json nothing = json::object();
   const auto has = [&](const char* name) { return document.contains(name); };
   const auto section = [&](const char* name) -> const json& {
@@ -94,6 +132,7 @@ Scenario read_sections(const json& document, const NamedFiles& files, KnownSecti
   };
   Scenario scenario;
   scenario.model = read_model(document["model"], files.model);
+  const TrainingCommand command = with_chunks(files.model.command, scenario.model.spec);
   scenario.hardware = read_hardware(section("hardware"), command);
   scenario.hardware.stated.precision = scenario.model.dtype.value_or("bf16");
   scenario.partition = read_partition(section("partition"), files.model, files.cut);
@@ -169,7 +208,8 @@ Scenario read_document(json document, const std::string& source,
 }  // namespace
 
 std::size_t hash_of(const FileNames& names) {
-  return hash_of_all(names.source, names.model, names.cut, names.format, names.architecture);
+  return hash_of_all(names.source, names.model, names.command, names.cut, names.format,
+                     names.architecture);
 }
 
 Scenario scenario_from(json document, const std::string& source, KnownSections& known) {

@@ -54,7 +54,7 @@ Scenario scenario_from(nlohmann::json document, const std::string& source,
 /// The files that a scenario names, and how they are to be read.
 struct FileNames {
   std::string source;  // of the scenario, whose folder they are relative to
-  std::optional<std::string> model, cut;
+  std::optional<std::string> model, command, cut;
   std::string format, architecture;  // of the model; empty: as its file says
 
   friend bool operator==(const FileNames&, const FileNames&) = default;

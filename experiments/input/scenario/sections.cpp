@@ -177,6 +177,10 @@ ScheduleSection read_schedule(const json* section, const TrainingCommand& comman
     return schedule;
   }
   if (!command.pipeline) throw InputError("/schedule", "\"schedule\" is missing");
+  schedule.microbatches = command.microbatches;
+  schedule.file = command.order_file;
+  schedule.name = command.schedule;
+  if (!schedule.name.empty() || !schedule.file.empty()) return schedule;
   schedule.name = command.chunks.value_or(1) > 1 ? "interleaved-1f1b" : "1f1b";
   return schedule;
 }

@@ -56,9 +56,10 @@ double fullest(const Placement& placement, const LayoutFrames::LayerPrices& stac
 std::uint64_t BestFirst::layouts_in(const LayoutFrame& frame, std::uint32_t order) const {
   const LayoutChoice& degrees = space_.degrees[frame.degrees];
   if (why_no_order(base_.task, degrees, space_.orders[order]) != nullptr) return 0;
-  const auto zeros = std::count_if(
-      space_.zeros.begin(), space_.zeros.end(),
-      [&](std::uint32_t zero) { return takes_zero(degrees, space_.orders[order], zero); });
+  const auto zeros =
+      std::count_if(space_.zeros.begin(), space_.zeros.end(), [&](std::uint32_t zero) {
+        return takes_zero(base_.task, degrees, space_.orders[order], zero);
+      });
   const std::uint64_t links = degrees.pipeline > 1 ? space_.links.size() : 1;
   return static_cast<std::uint64_t>(zeros) * links;
 }
@@ -144,7 +145,7 @@ void BestFirst::add_layout(const Item& item, const FramePrices::One& one, Outcom
   const LayoutFrame& frame = all_[item.frame];
   const OrderChoice& order = space_.orders[item.order];
   const LayoutChoice& degrees = space_.degrees[frame.degrees];
-  if (!takes_zero(degrees, order, one.zero)) return;
+  if (!takes_zero(base_.task, degrees, order, one.zero)) return;
   const bool priced = one.prices->least_bytes < std::numeric_limits<double>::infinity();
   if (!may_fit(one.prices->least_bytes) && (!priced || space_.stashes.empty())) {
     ++outcome.without_memory;
@@ -230,8 +231,8 @@ void BestFirst::price_frame(const Item& item, FramePrices& prices) {
   for (const bool sharded : {false, true}) {
     std::vector<std::uint32_t> levels, others;
     for (const std::uint32_t zero : space_.zeros) {
-      const bool takes =
-          takes_zero(space_.degrees[frame.degrees], *frames_.groups()[frame.group].like, zero);
+      const bool takes = takes_zero(base_.task, space_.degrees[frame.degrees],
+                                    *frames_.groups()[frame.group].like, zero);
       if (!takes || runs_sharded(zero) != sharded) continue;
       (priced && may_fit(frame, zero) ? levels : others).push_back(zero);
     }

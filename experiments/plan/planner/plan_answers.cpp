@@ -69,10 +69,10 @@ Ratio ratio_of(const LayoutPlan& first, const LayoutPlan& other) {
   return {value, value * known.least, value * known.most};
 }
 
-}  // namespace
-
-std::string why_text(const LayoutPlan& all, const LayoutPlan& restricted, const LayoutPlan& roomy,
-                     const Catalogue& catalogue, const std::string& what) {
+/// Why the best layout of a restricted plan loses; `roomy` is it without a limit of memory.
+std::string losing_text(const LayoutPlan& all, const LayoutPlan& restricted,
+                        const LayoutPlan& roomy, const Catalogue& catalogue,
+                        const std::string& what) {
   std::string text = fmt::format("\nwhy not {}\n", what);
   if (restricted.best() == nullptr) return text + none_text(restricted) + rules_text(restricted);
   const JudgedLayout& own = *restricted.best();
@@ -85,6 +85,77 @@ std::string why_text(const LayoutPlan& all, const LayoutPlan& restricted, const 
                       100 * faster_with(all, best, own), text_of(best.choice));
   text += split_text(all, own, best, catalogue);
   return text + forced_text(restricted, roomy) + rule_text(restricted);
+}
+
+/// The stacks that list the device of a plan.
+std::vector<std::string> stacks_listing(const LayoutPlan& plan, const Catalogue& catalogue) {
+  std::vector<std::string> names;
+  for (const auto& [key, item] : catalogue) {
+    const bool lists = item.is == "stack" && stack_of(item, plan.device).known_device;
+    if (lists) names.push_back(item.name);
+  }
+  return names;
+}
+
+/// The best layout on each stack, and whether it is of the family of the best of all.
+std::string table_of_stacks(const LayoutPlan& all, const std::vector<LayoutPlan>& plans) {
+  TableRows rows{{"stack", "step time", "family", "layout"}};
+  for (const LayoutPlan& plan : plans) {
+    const JudgedLayout* best = plan.best();
+    if (best == nullptr) continue;
+    const bool same =
+        all.best() != nullptr && family_of(best->choice) == family_of(all.best()->choice);
+    rows.push_back({plan.stacks[runs_sharded(best->choice.zero) ? 1 : 0], step_text(*best),
+                    same ? "the same" : "another", text_of(best->choice)});
+  }
+  return "\nthe best layout on each stack\n" + aligned(rows, {0, 2, 3});
+}
+
+}  // namespace
+
+LayoutPlan best_plan(const TrainingTask& task, const Catalogue& catalogue, PlannerOptions planner) {
+  planner.best = 1;
+  planner.front = false;
+  return plan_layouts(task, catalogue, planner);
+}
+
+std::string why_text(const LayoutPlan& plan, const Catalogue& catalogue,
+                     const PlannerOptions& planner, const Restrictions& why) {
+  PlannerOptions restricted = planner;
+  restricted.space.only = planner.space.only.with(why);
+  TrainingTask roomy = plan.task;
+  roomy.changes.push_back("/memory/capacity_bytes=1e15");
+  return losing_text(plan, best_plan(plan.task, catalogue, restricted),
+                     best_plan(roomy, catalogue, restricted), catalogue, why.text());
+}
+
+std::string stacks_text(const LayoutPlan& plan, const Catalogue& catalogue,
+                        const PlannerOptions& planner) {
+  std::vector<LayoutPlan> plans;
+  for (const std::string& stack : stacks_listing(plan, catalogue)) {
+    TrainingTask task = plan.task;
+    task.changes.push_back("/hardware/stack=" + stack);
+    plans.push_back(best_plan(task, catalogue, planner));
+  }
+  return table_of_stacks(plan, plans);
+}
+
+std::vector<std::vector<LayoutPlan>> comparisons(const std::vector<TrainingTask>& tasks,
+                                                 const Catalogue& catalogue,
+                                                 const PlannerOptions& planner) {
+  std::vector<std::vector<LayoutPlan>> all;
+  for (const bool sharded : {false, true}) {
+    PlannerOptions one_stack = planner;
+    Restrictions levels({sharded ? "/memory/zero=2,3" : "/memory/zero=0,1"});
+    if (planner.space.only.values_of("/memory/zero") == nullptr) {
+      one_stack.space.only = planner.space.only.with(levels);
+    } else if (sharded) {
+      break;
+    }
+    std::vector<LayoutPlan>& plans = all.emplace_back();
+    for (const TrainingTask& task : tasks) plans.push_back(best_plan(task, catalogue, one_stack));
+  }
+  return all;
 }
 
 std::string change_text(const LayoutPlan& before, const LayoutPlan& after,
@@ -103,28 +174,6 @@ std::string change_text(const LayoutPlan& before, const LayoutPlan& after,
   if (place == after.fitting.end()) return text + "the former best is not among those simulated\n";
   return text +
          fmt::format("the former best is {} slower\n", percent_text(slower_than(*place, best)));
-}
-
-std::vector<std::string> stacks_listing(const LayoutPlan& plan, const Catalogue& catalogue) {
-  std::vector<std::string> names;
-  for (const auto& [key, item] : catalogue) {
-    const bool lists = item.is == "stack" && stack_of(item, plan.device).known_device;
-    if (lists) names.push_back(item.name);
-  }
-  return names;
-}
-
-std::string stacks_text(const LayoutPlan& all, const std::vector<LayoutPlan>& plans) {
-  TableRows rows{{"stack", "step time", "family", "layout"}};
-  for (const LayoutPlan& plan : plans) {
-    const JudgedLayout* best = plan.best();
-    if (best == nullptr) continue;
-    const bool same =
-        all.best() != nullptr && family_of(best->choice) == family_of(all.best()->choice);
-    rows.push_back({plan.stacks[runs_sharded(best->choice.zero) ? 1 : 0], step_text(*best),
-                    same ? "the same" : "another", text_of(best->choice)});
-  }
-  return "\nthe best layout on each stack\n" + aligned(rows, {0, 2, 3});
 }
 
 std::string machines_text(const std::vector<LayoutPlan>& plans) {

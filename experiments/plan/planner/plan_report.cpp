@@ -43,8 +43,8 @@ void add_costs(const LayoutPlan& plan, const std::vector<ListedFamily>& families
   for (std::size_t i = 0; i < rows.size(); ++i) {
     TableRow cells = cost_heads(*first);
     if (i > 0) {
-      cells = cost_cells(*cost_of(plan.task, families[i - 1].best->trial),
-                         i > 1 ? &*first : nullptr);
+      cells =
+          cost_cells(*cost_of(plan.task, families[i - 1].best->trial), i > 1 ? &*first : nullptr);
     }
     rows[i].insert(rows[i].end() - 1, cells.begin(), cells.end());
   }

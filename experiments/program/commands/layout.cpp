@@ -8,15 +8,18 @@
 #include "experiments/input/catalogue/catalogue.hpp"
 #include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/files/table.hpp"
-#include "experiments/plan/changes/change_plan.hpp"
 #include "experiments/input/long_work/interruption.hpp"
 #include "experiments/input/long_work/progress.hpp"
+#include "experiments/plan/changes/change_plan.hpp"
+#include "experiments/plan/planner/framework_gain.hpp"
 #include "experiments/plan/planner/plan_answers.hpp"
 #include "experiments/plan/planner/plan_report.hpp"
 #include "experiments/plan/planner/planner.hpp"
+#include "experiments/plan/planner/space/framework.hpp"
 #include "experiments/plan/planner/space/layout_choice.hpp"
 #include "experiments/program/commands/line/shared_options.hpp"
 #include "experiments/program/commands/registry.hpp"
+#include "experiments/run/layout/launch_of.hpp"
 #include "experiments/show/pictures/picture.hpp"
 #include "experiments/show/pictures/plots/front_plot.hpp"
 #include "experiments/show/results/result_json.hpp"
@@ -29,8 +32,8 @@ namespace penstock::layout_file {
 namespace {
 
 /// Writes the scenario of each of the best layouts as layout_1.json, layout_2.json … into a folder,
-/// which is made if it is missing. Paths in the scenarios are relative to it. Throws UsageError for
-/// a folder that cannot be made or written.
+/// which is made if it is missing, and what starts it with a framework. Paths in the scenarios are
+/// relative to it. Throws UsageError for a folder that cannot be made or written.
 void write_layouts(const LayoutPlan& plan, std::size_t best, const std::string& folder,
                    OutputSet& outputs) {
   outputs.make_folder(folder);
@@ -38,8 +41,14 @@ void write_layouts(const LayoutPlan& plan, std::size_t best, const std::string& 
   task.model = path_seen_from(folder, task.model);
   const auto rows = listed_families(plan.fitting.empty() ? plan.tight : plan.fitting, best);
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    const auto path = std::filesystem::path(folder) / fmt::format("layout_{}.json", i + 1);
-    outputs.write(path.string(), layout_document(task, rows[i].best->choice));
+    const auto path = std::filesystem::path(folder) / fmt::format("layout_{}", i + 1);
+    const std::string text = layout_document(task, rows[i].best->choice);
+    outputs.write(path.string() + ".json", text);
+    if (task.framework == nullptr) continue;
+    for (const LaunchFile& file :
+         launch_files_beside(path.string() + ".json", text, task.framework->format)) {
+      outputs.write(path.string() + file.suffix, file.text);
+    }
   }
 }
 
@@ -67,6 +76,7 @@ struct Options : Arguments {
   TrainingFlags training{{line}, line.optional("MODEL", "a model's file")};
   Text from = line.option("--from", "instead: the cheapest changes of what runs today", "SCENARIO");
   Heading layouts = line.group("Layouts");
+  Text framework = line.choice("--for", framework_names(), "only layouts that a framework runs");
   Texts only = line.list("--only", "only layouts with these values", "/POINTER=VALUE,…");
   Texts settings = line.settings("change every scenario");
   Text partitions =
@@ -177,8 +187,18 @@ PlannerOptions planner_options(const Options& options, ProgressBar& progress,
       show(share, progress_text(now));
     };
   }
+  const Framework* framework = framework_of(options.framework);
+  if (framework != nullptr) planner.space.partitions = split_names(framework->cuts);
   if (!options.partitions.empty()) planner.space.partitions = partitions_of(options.partitions);
+  if (framework != nullptr) refuse_codecs(*framework, planner.space);
   return planner;
+}
+
+TrainingTask task_of(const Options& options, const TrainingRequest& request,
+                     const Catalogue& catalogue) {
+  TrainingTask task = read_training_task(request, catalogue);
+  set_framework(framework_of(options.framework), task);
+  return task;
 }
 
 /// Of all changes, so that a mistake shows before anything is simulated.
@@ -187,7 +207,7 @@ std::vector<TrainingTask> changed_tasks(const Options& options, const Catalogue&
   for (const std::string& change : options.changes) {
     TrainingRequest request = request_of(options);
     request.changes = {change};
-    tasks.push_back(read_training_task(request, catalogue));
+    tasks.push_back(task_of(options, request, catalogue));
   }
   return tasks;
 }
@@ -223,58 +243,10 @@ std::vector<TrainingTask> compared_tasks(const Options& options, const Catalogue
       TrainingRequest request = request_of(options);
       request.hardware = machine;
       request.devices = count;
-      tasks.push_back(read_training_task(request, catalogue));
+      tasks.push_back(task_of(options, request, catalogue));
     }
   }
   return tasks;
-}
-
-/// The plan of a question about the best layout alone.
-LayoutPlan best_plan(const TrainingTask& task, const Catalogue& catalogue, PlannerOptions planner) {
-  planner.best = 1;
-  planner.front = false;
-  return plan_layouts(task, catalogue, planner);
-}
-
-std::string why_answer(const LayoutPlan& plan, const Catalogue& catalogue,
-                       const PlannerOptions& planner, const Restrictions& why) {
-  PlannerOptions restricted = planner;
-  restricted.space.only = planner.space.only.with(why);
-  TrainingTask roomy = plan.task;
-  roomy.changes.push_back("/memory/capacity_bytes=1e15");
-  return why_text(plan, best_plan(plan.task, catalogue, restricted),
-                  best_plan(roomy, catalogue, restricted), catalogue, why.text());
-}
-
-std::string stacks_answer(const LayoutPlan& plan, const Catalogue& catalogue,
-                          const PlannerOptions& planner) {
-  std::vector<LayoutPlan> plans;
-  for (const std::string& stack : stacks_listing(plan, catalogue)) {
-    TrainingTask task = plan.task;
-    task.changes.push_back("/hardware/stack=" + stack);
-    plans.push_back(best_plan(task, catalogue, planner));
-  }
-  return stacks_text(plan, plans);
-}
-
-/// The best layouts of the compared tasks, those with whole gradients and those with sharded ones
-/// apart, since they run on different stacks.
-std::vector<std::vector<LayoutPlan>> comparisons(const std::vector<TrainingTask>& tasks,
-                                                 const Catalogue& catalogue,
-                                                 const PlannerOptions& planner) {
-  std::vector<std::vector<LayoutPlan>> all;
-  for (const bool sharded : {false, true}) {
-    PlannerOptions one_stack = planner;
-    Restrictions levels({sharded ? "/memory/zero=2,3" : "/memory/zero=0,1"});
-    if (planner.space.only.values_of("/memory/zero") == nullptr) {
-      one_stack.space.only = planner.space.only.with(levels);
-    } else if (sharded) {
-      break;
-    }
-    std::vector<LayoutPlan>& plans = all.emplace_back();
-    for (const TrainingTask& task : tasks) plans.push_back(best_plan(task, catalogue, one_stack));
-  }
-  return all;
 }
 
 bool asks(const Options& options, const char* what) {
@@ -286,8 +258,8 @@ std::string answers(const Options& options, const Catalogue& catalogue, const La
                     const std::vector<Restrictions>& whys, const std::vector<TrainingTask>& changed,
                     const PlannerOptions& planner) {
   std::string text = asks(options, all_rules) ? rules_text(plan) : "";
-  if (asks(options, all_stacks)) text += stacks_answer(plan, catalogue, planner);
-  for (const Restrictions& why : whys) text += why_answer(plan, catalogue, planner, why);
+  if (asks(options, all_stacks)) text += stacks_text(plan, catalogue, planner);
+  for (const Restrictions& why : whys) text += why_text(plan, catalogue, planner, why);
   for (std::size_t i = 0; i < changed.size(); ++i) {
     text += change_text(plan, best_plan(changed[i], catalogue, planner), options.changes[i]);
   }
@@ -310,7 +282,7 @@ struct Questions {
 };
 
 Questions questions_of(const Options& options, const Catalogue& catalogue) {
-  Questions questions{.task = read_training_task(request_of(options), catalogue),
+  Questions questions{.task = task_of(options, request_of(options), catalogue),
                       .whys = asked_whys(options),
                       .changed = changed_tasks(options, catalogue)};
   if (!options.machines.empty() || !options.counts.empty()) {
@@ -399,15 +371,17 @@ int plan_and_report(const Options& options) {
   const PlannerOptions planner = planner_options(options, progress, interrupt);
   const Questions asked = questions_of(options, catalogue);
   const LayoutPlan plan = plan_layouts(asked.task, catalogue, planner);
-  std::string more;
+  const std::optional<FrameworkGain> gain = framework_gain(plan, catalogue, planner);
+  std::string more = gain_text(plan, gain);
   if (!options.json) {
-    more = answers(options, catalogue, plan, asked.whys, asked.changed, planner);
+    more += answers(options, catalogue, plan, asked.whys, asked.changed, planner);
   }
   std::vector<std::vector<LayoutPlan>> compared;
   if (!asked.compared.empty()) compared = comparisons(asked.compared, catalogue, planner);
   progress.erase();
   if (options.json) {
     ordered_json json = plan_json(plan, planner.best);
+    if (plan.task.framework != nullptr) json["framework"] = gain_json(plan, gain);
     for (const auto& plans : compared) json["compared"].push_back(machines_json(plans));
     show(printed(json));
   } else {

@@ -40,22 +40,24 @@ void take_full_recomputation(const MegatronCommand& command, TrainingCommand& tr
   if (method == "uniform" && layers > 1) training.recompute_together = layers;
 }
 
+/// Modules of --recompute-modules, and the operators of a scenario.
+constexpr std::array<std::array<std::string_view, 2>, 7> known_modules{
+    {{"core_attn", "core_attention"},
+     {"mla_up_proj", "mla_up_projection"},
+     {"mlp", "mlp"},
+     {"moe", "moe"},
+     {"moe_act", "moe_activation"},
+     {"layernorm", "norm"},
+     {"shared_experts", "shared_experts"}}};
+
 /// The operators of --recompute-modules; unknown ones are noted.
 std::vector<std::string> selected_operators(const MegatronCommand& command, Notes& notes) {
-  constexpr std::array<std::array<std::string_view, 2>, 7> known{
-      {{"core_attn", "core_attention"},
-       {"mla_up_proj", "mla_up_projection"},
-       {"mlp", "mlp"},
-       {"moe", "moe"},
-       {"moe_act", "moe_activation"},
-       {"layernorm", "norm"},
-       {"shared_experts", "shared_experts"}}};
   std::vector<std::string> operators;
   std::vector<std::string> others;
   for (const std::string& module : command.words("--recompute-modules")) {
-    const auto found = std::find_if(known.begin(), known.end(),
+    const auto found = std::find_if(known_modules.begin(), known_modules.end(),
                                     [&](const auto& pair) { return pair[0] == module; });
-    if (found == known.end()) {
+    if (found == known_modules.end()) {
       others.push_back(module);
     } else {
       operators.emplace_back((*found)[1]);
@@ -95,18 +97,15 @@ std::optional<Optimizer> optimizer_of(const MegatronCommand& command, Notes& not
   return Optimizer::adam;
 }
 
-/// The recipe of products in low precision; empty: none. Megatron-LM's own default scales by
-/// tensor.
-std::string recipe_of(const MegatronCommand& command, Notes& notes) {
-  if (command.has("--fp4-format")) return "nvfp4";
-  if (!command.has("--fp8-format")) return "";
-  const std::string recipe = command.word("--fp8-recipe").value_or("delayed");
-  if (recipe == "blockwise") return "fp8-block";
-  if (recipe == "mxfp8") return "mxfp8";
-  if (recipe != "delayed" && recipe != "tensorwise") {
-    notes.push_back(fmt::format("--fp8-recipe {}: a scale for each tensor is assumed", recipe));
+/// Of products below 16 bits; empty: none. Without a recipe that is known, each tensor has a scale.
+std::string_view narrow_dtype(const MegatronCommand& command) {
+  const std::string recipe = command.word("--fp8-recipe").value_or("");
+  std::string_view found;
+  for (const MegatronDtype& one : megatron_dtypes()) {
+    const bool meant = command.has(one.argument) && (found.empty() || one.recipe == recipe);
+    if (meant) found = one.dtype;
   }
-  return "fp8";
+  return found;
 }
 
 /// Weights in MXFP8 that share the buffer of gradients arrive there in bf16.
@@ -117,8 +116,10 @@ bool gathers_narrow(const MegatronCommand& command) {
 
 /// Megatron-LM defaults to fp32, which is rarely intended.
 std::string dtype_of(const MegatronCommand& command, Notes& notes) {
-  const std::string recipe = recipe_of(command, notes);
-  if (!recipe.empty() && (command.has("--bf16") || command.has("--fp16"))) return recipe;
+  const std::string_view narrow = narrow_dtype(command);
+  if (!narrow.empty() && (command.has("--bf16") || command.has("--fp16"))) {
+    return std::string(narrow);
+  }
   if (command.has("--bf16")) return "bf16";
   if (command.has("--fp16")) return "fp16";
   notes.emplace_back(
@@ -128,6 +129,24 @@ std::string dtype_of(const MegatronCommand& command, Notes& notes) {
 }
 
 }  // namespace
+
+std::vector<std::string> recompute_modules(const std::vector<std::string>& operators) {
+  std::vector<std::string> modules;
+  for (const auto& [module, name] : known_modules) {
+    if (std::find(operators.begin(), operators.end(), name) == operators.end()) continue;
+    modules.emplace_back(module);
+  }
+  return modules;
+}
+
+std::span<const MegatronDtype> megatron_dtypes() {
+  static constexpr std::array dtypes{
+      MegatronDtype{"fp8", "--fp8-format", "hybrid", "tensorwise"},
+      MegatronDtype{"fp8-block", "--fp8-format", "e4m3", "blockwise"},
+      MegatronDtype{"mxfp8", "--fp8-format", "e4m3", "mxfp8"},
+      MegatronDtype{"nvfp4", "--fp4-format", "e2m1", ""}};
+  return dtypes;
+}
 
 TrainingCommand megatron_training(MegatronCommand& command, const MegatronStages& cut,
                                   std::vector<std::string>& notes) {
@@ -158,7 +177,7 @@ TrainingCommand megatron_training(MegatronCommand& command, const MegatronStages
   const auto offloaded = command.whole("--cpu-offloading-num-layers", Limit::layers, 0);
   if (offloaded.value_or(0) > 0) training.offload_layers = static_cast<std::uint32_t>(*offloaded);
   training.optimizer = optimizer_of(command, notes);
-  training.distributed_optimizer = command.has("--use-distributed-optimizer");
+  training.zero = command.has("--use-distributed-optimizer") ? 1 : 0;
   return training;
 }
 

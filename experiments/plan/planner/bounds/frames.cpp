@@ -501,7 +501,9 @@ std::vector<LayoutFrames::LayerPrices> LayoutFrames::layer_prices(const LayoutFr
   const std::vector<LayerTimes>* last = nullptr;
   StageWeights weights;
   for (const std::uint32_t zero : space_.zeros) {
-    if (!takes_zero(space_.degrees[frame.degrees], *groups_[frame.group].like, zero)) continue;
+    if (!takes_zero(base_.task, space_.degrees[frame.degrees], *groups_[frame.group].like, zero)) {
+      continue;
+    }
     const std::vector<LayerTimes>* layers = times(frame, zero);
     if (layers != last) {
       const std::vector<std::uint32_t> stage_of = stages_of_layers(frame, ranks, zero);

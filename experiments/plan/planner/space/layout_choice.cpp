@@ -111,7 +111,7 @@ std::string text_of(const LayoutChoice& choice) {
   if (choice.stash) text += ", stash " + encoding_text(*choice.stash);
   if (choice.link) text += ", links " + encoding_text(*choice.link);
   if (choice.offload) text += fmt::format(", offload all but {}", *choice.offload);
-  if (choice.partition != "even") text += ", cut " + choice.partition;
+  if (choice.partition != "even" && choice.pipeline > 1) text += ", cut " + choice.partition;
   return text;
 }
 

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "experiments/input/files/table.hpp"
+#include "experiments/plan/planner/space/framework.hpp"
 #include "schedules/partitioners/registry.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/limits.hpp"
@@ -23,15 +24,15 @@ const std::vector<RecomputeChoice>& all_recomputations() {
   return all;
 }
 
-/// Adds the layouts that a rule excludes to its count.
-void exclude(std::string_view rule, std::uint64_t layouts, LayoutSpace& space) {
+/// Adds the layouts that a rule excludes to a count.
+void count(std::string_view rule, std::uint64_t layouts, std::vector<Exclusion>& all) {
   if (layouts == 0) return;
-  const auto known = std::find_if(space.excluded.begin(), space.excluded.end(),
-                                  [&](const Exclusion& one) { return one.rule == rule; });
-  if (known != space.excluded.end()) {
+  const auto known =
+      std::find_if(all.begin(), all.end(), [&](const Exclusion& one) { return one.rule == rule; });
+  if (known != all.end()) {
     known->layouts += layouts;
   } else {
-    space.excluded.push_back({std::string(rule), layouts});
+    all.push_back({std::string(rule), layouts});
   }
 }
 
@@ -81,29 +82,70 @@ std::uint64_t combinations(const TrainingTask& task, const LayoutSpace& space) {
          space.orders.size() * space.zeros.size() * space.links.size();
 }
 
+/// Legal or not.
+std::vector<bool> sequences_of(const TrainingTask& task, const LayoutChoice& degrees,
+                               const Restrictions& only) {
+  if (degrees.tensor == 1 || !task.by_kind) return {true};
+  std::vector<bool> all;
+  if (only.allow("/parallel/sequence", "true")) all.push_back(true);
+  if (only.allow("/parallel/sequence", "false")) all.push_back(false);
+  return all;
+}
+
+const char* why_no_sequence(const TrainingTask& task, const LayoutChoice& degrees, bool sequence) {
+  if (degrees.tensor == 1 || task.framework == nullptr) return nullptr;
+  return task.framework->why_no_sequence(task, sequence);
+}
+
+/// Leaves out options that a framework does not have.
+void leave_out_unknown(const TrainingTask& task, LayoutSpace& space) {
+  if (task.framework == nullptr) return;
+  const Framework& framework = *task.framework;
+  for (OrderChoice& order : space.orders) {
+    const bool runs = framework.runs(order.rule->name);
+    if (!runs && order.why_not == nullptr) order.why_not = framework.unknown_schedule;
+  }
+  const std::uint64_t all = combinations(task, space);
+  std::erase_if(space.recomputations, [&](const RecomputeChoice& one) {
+    return !framework.recomputes(one.mode, one.stages);
+  });
+  const std::uint64_t recomputed = combinations(task, space);
+  count(framework.unknown_recomputation, all - recomputed, space.dropped);
+  std::erase_if(space.partitions, [&](const std::string& cut) { return !framework.cuts_by(cut); });
+  count(framework.unknown_cut, recomputed - combinations(task, space), space.dropped);
+}
+
 /// Counts the layouts of legal degrees, and those that rules about options exclude.
 void count_options(const TrainingTask& task, const Restrictions& only, const LayoutChoice& degrees,
                    LayoutSpace& space) {
   const std::uint64_t of_sequence = space.recomputations.size() * space.partitions.size() *
                                     space.orders.size() * space.zeros.size() * space.links.size();
+  for (const Exclusion& one : space.dropped) count(one.rule, one.layouts, space.excluded);
   const std::uint64_t sequences = sequence_choices(task, degrees, only).size();
+  for (const bool sequence : sequences_of(task, degrees, only)) {
+    if (const char* why = why_no_sequence(task, degrees, sequence)) {
+      count(why, of_sequence, space.excluded);
+    }
+  }
   if (task.by_kind && sequences < 2 && degrees.tensor == 1) {
-    exclude("sequence parallelism goes with a tensor group", of_sequence, space);
+    count("sequence parallelism goes with a tensor group", of_sequence, space.excluded);
   }
   const std::uint64_t outer = sequences * space.recomputations.size() * space.partitions.size();
   for (const OrderChoice& order : space.orders) {
     const std::uint64_t all = space.zeros.size() * space.links.size();
     if (const char* why = why_no_order(task, degrees, order)) {
-      exclude(why, outer * all, space);
+      count(why, outer * all, space.excluded);
       continue;
     }
-    const auto zeros = static_cast<std::uint64_t>(
-        std::count_if(space.zeros.begin(), space.zeros.end(),
-                      [&](std::uint32_t zero) { return takes_zero(degrees, order, zero); }));
-    exclude("ZeRO needs replicas to shard over",
-            outer * (space.zeros.size() - zeros) * space.links.size(), space);
+    std::uint64_t zeros = 0;
+    for (const std::uint32_t zero : space.zeros) {
+      const char* why = why_no_zero(task, degrees, order, zero);
+      if (why == nullptr) ++zeros;
+      if (why != nullptr) count(why, outer * space.links.size(), space.excluded);
+    }
     const std::uint64_t links = degrees.pipeline > 1 ? space.links.size() : 1;
-    exclude("one rank sends no activations", outer * zeros * (space.links.size() - links), space);
+    count("one rank sends no activations", outer * zeros * (space.links.size() - links),
+          space.excluded);
     space.legal += outer * zeros * links;
   }
 }
@@ -121,7 +163,7 @@ void judge_degrees(const TrainingTask& task, const Restrictions& only, LayoutCho
                    LayoutSpace& space) {
   if (!allowed(only, degrees)) return;
   if (const char* why = why_no_degrees(task, degrees)) {
-    exclude(why, combinations(task, space), space);
+    count(why, combinations(task, space), space.excluded);
   } else if (only.allow("/schedule/microbatches", degrees.microbatches)) {
     space.degrees.push_back(degrees);
   }
@@ -223,10 +265,9 @@ std::string of_one(const TrainingTask& task, const SpaceOptions& options,
 
 std::vector<bool> sequence_choices(const TrainingTask& task, const LayoutChoice& degrees,
                                    const Restrictions& only) {
-  if (degrees.tensor == 1 || !task.by_kind) return {true};
-  std::vector<bool> all;
-  if (only.allow("/parallel/sequence", "true")) all.push_back(true);
-  if (only.allow("/parallel/sequence", "false")) all.push_back(false);
+  std::vector<bool> all = sequences_of(task, degrees, only);
+  std::erase_if(all,
+                [&](bool sequence) { return why_no_sequence(task, degrees, sequence) != nullptr; });
   return all;
 }
 
@@ -237,7 +278,7 @@ const char* why_no_order(const TrainingTask& task, const LayoutChoice& degrees,
     return order.rule->name == "1f1b" ? nullptr : "one rank has nothing to pipeline";
   }
   const std::uint64_t stages = std::uint64_t{degrees.pipeline} * order.chunks / order.rule->copies;
-  if (stages > task.layers) return "more stages than layers";
+  if (stages > task.blocks) return "more stages than layers, embedding and head";
   if (order.rule->copies > 1 && degrees.pipeline % 2 != 0) {
     return "bidirectional orders need an even number of ranks";
   }
@@ -245,16 +286,38 @@ const char* why_no_order(const TrainingTask& task, const LayoutChoice& degrees,
   if (order.slices > 1 && (!task.sequence || *task.sequence % cells != 0)) {
     return "slices do not divide the sequence";
   }
-  return nullptr;
+  return task.framework == nullptr ? nullptr : task.framework->why_no_order(task, degrees, order);
 }
 
-bool takes_zero(const LayoutChoice& degrees, const OrderChoice& order, std::uint32_t zero) {
-  return zero == 0 || degrees.has_replicas() || order.rule->copies > 1;
+const char* why_no_zero(const TrainingTask& task, const LayoutChoice& degrees,
+                        const OrderChoice& order, std::uint32_t zero) {
+  if (zero > 0 && !degrees.has_replicas() && order.rule->copies == 1) {
+    return "ZeRO needs replicas to shard over";
+  }
+  return task.framework == nullptr ? nullptr : task.framework->why_no_zero(degrees, zero);
+}
+
+bool takes_zero(const TrainingTask& task, const LayoutChoice& degrees, const OrderChoice& order,
+                std::uint32_t zero) {
+  return why_no_zero(task, degrees, order, zero) == nullptr;
+}
+
+void refuse_codecs(const Framework& framework, const SpaceOptions& options) {
+  std::string asked = options.lossy ? "--lossy" : options.offloads ? "--offload" : "";
+  for (const char* pointer : {"/codec/link", "/codec/stash", "/offload/keep"}) {
+    if (options.only.values_of(pointer) != nullptr) asked = fmt::format("--only {}", pointer);
+  }
+  if (asked.empty()) return;
+  throw UsageError(
+      fmt::format("{}: {} has no codecs and no offloading by activation; leave it out, "
+                  "or give --for any",
+                  asked, framework.name));
 }
 
 LayoutSpace space_of(const TrainingTask& task, const SpaceOptions& options) {
   LayoutSpace space;
   add_options(task, options, space);
+  leave_out_unknown(task, space);
   for (const std::uint32_t tensor : divisors(task.devices)) {
     if (!options.only.allow("/parallel/tensor", tensor)) continue;
     for (const std::uint32_t microbatch : microbatches_of(task)) {
@@ -320,10 +383,11 @@ const char* why_no_degrees(const TrainingTask& task, LayoutChoice& choice) {
     return "context degree does not divide the sequence";
   }
   if (task.experts % choice.expert != 0) return "expert degree does not divide the experts";
-  if (choice.pipeline > task.layers || choice.pipeline > Limits::ranks) {
+  if (choice.pipeline > task.blocks || choice.pipeline > Limits::ranks) {
     return "more pipeline stages than layers";
   }
-  return share_batch(task, choice) ? nullptr : "the batch does not divide into microbatches";
+  if (!share_batch(task, choice)) return "the batch does not divide into microbatches";
+  return task.framework == nullptr ? nullptr : task.framework->why_no_degrees(task, choice);
 }
 
 std::string why_no_layout(const TrainingTask& task, const SpaceOptions& options) {

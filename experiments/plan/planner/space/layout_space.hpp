@@ -11,6 +11,8 @@
 
 namespace penstock {
 
+struct Framework;
+
 struct RecomputeChoice {
   std::string mode;
   bool stages = false;  // whole stages, not layers
@@ -35,7 +37,8 @@ struct LayoutSpace {
   std::vector<std::uint32_t> offloads;  // activations that a rank keeps
 
   std::vector<Exclusion> excluded;
-  std::uint64_t legal = 0;  // layouts, without those of `stashes` and `offloads`
+  std::vector<Exclusion> dropped;  // options, by rules of a framework: of each of `degrees`
+  std::uint64_t legal = 0;         // layouts, without those of `stashes` and `offloads`
 };
 
 struct SpaceOptions {
@@ -44,6 +47,9 @@ struct SpaceOptions {
   bool offloads = false;  // offloading too
   std::vector<std::string> partitions = {"even", "balanced"};
 };
+
+/// Throws UsageError for codecs and offloading, which no framework has in this form.
+void refuse_codecs(const Framework& framework, const SpaceOptions& options);
 
 /// Empty if the restrictions leave no legal layout.
 LayoutSpace space_of(const TrainingTask& task, const SpaceOptions& options);
@@ -54,8 +60,12 @@ std::vector<bool> sequence_choices(const TrainingTask& task, const LayoutChoice&
 /// The rule that excludes an order under these degrees; nullptr if it is legal.
 const char* why_no_order(const TrainingTask& task, const LayoutChoice& degrees,
                          const OrderChoice& order);
-/// Whether a ZeRO level shards anything.
-bool takes_zero(const LayoutChoice& degrees, const OrderChoice& order, std::uint32_t zero);
+/// The rule that excludes a ZeRO level under these degrees; nullptr if it is legal.
+const char* why_no_zero(const TrainingTask& task, const LayoutChoice& degrees,
+                        const OrderChoice& order, std::uint32_t zero);
+/// Whether a ZeRO level is legal.
+bool takes_zero(const TrainingTask& task, const LayoutChoice& degrees, const OrderChoice& order,
+                std::uint32_t zero);
 
 /// The layout of these choices; `degrees` has the degrees and the batch.
 LayoutChoice layout_of(LayoutChoice degrees, bool sequence, const RecomputeChoice& recompute,

@@ -261,6 +261,8 @@ TrainingTask read_training_task(const TrainingRequest& request, const Catalogue&
   const Scenario scenario = parse_scenario(layout_document(task, {}), task.source);
   task.by_kind = scenario.model.by_kind();
   task.layers = layers_of(scenario.model);
+  task.blocks = std::max<std::uint64_t>(task.layers, scenario.model.spec.blocks.size());
+  task.dtype = scenario.model.dtype.value_or("bf16");
   task.heads = divisor_of_all(scenario.model.spec, "heads");
   task.experts = std::max<std::uint64_t>(divisor_of_all(scenario.model.spec, "experts"), 1);
   task.sequence = sequence_of(request, scenario.model);

@@ -12,6 +12,8 @@
 
 namespace penstock {
 
+struct Framework;
+
 /// A request with its model and machine read, and defaults filled in.
 struct TrainingTask {
   std::string source;    // the scenario's file, for error texts
@@ -22,6 +24,7 @@ struct TrainingTask {
   std::uint64_t machine_devices = 1;  // of one machine
   bool by_kind = false;               // layers by kind; else by times of one microbatch
   std::uint64_t layers = 1;           // layers that an even cut counts
+  std::uint64_t blocks = 1;           // these, embedding and head
   std::uint64_t heads = 0;            // greatest common divisor over all layers; 0: none
   std::uint64_t experts = 1;          // likewise; 1: none
   std::optional<std::uint32_t> sequence = {};
@@ -33,6 +36,8 @@ struct TrainingTask {
   std::vector<std::string> changes = {};   // behind these, as for --change
   std::string writer = "penstock new";     // named in scenarios
   WholeTraining training = {};             // whose days and cost are asked
+  std::string dtype = "bf16";              // of the model
+  const Framework* framework = nullptr;    // that runs the layouts; any
 };
 
 /// The user's request.
@@ -51,7 +56,8 @@ struct TrainingRequest {
 };
 
 /// Reads the model and looks up the machine. Throws UsageError for an unknown machine, a model on
-/// standard input and an output without a folder, InputError for a model that a scenario refuses.
+/// standard input and an output without a folder, InputError for a
+/// model that a scenario refuses.
 TrainingTask read_training_task(const TrainingRequest& request, const Catalogue& catalogue);
 
 /// The scenario of a layout, made from that of another layout of the task: what reading its

@@ -24,7 +24,7 @@ constexpr std::uint64_t most_candidates = 50'000'000;  // with conditions
 constexpr std::uint64_t most_coordinates = 50'000'000;
 
 /// Keys of a scenario that name files.
-constexpr std::array file_pointers{"/model/file", "/partition/file", "/schedule/file",
+constexpr std::array file_pointers{"/model/file", "/model/command", "/partition/file", "/schedule/file",
                                    "/hardware/file", "/hardware/profile"};
 
 void check_pointers_differ(const SweepRequest& request) {

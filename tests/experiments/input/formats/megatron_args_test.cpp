@@ -68,7 +68,7 @@ TEST_CASE("a script's arrays and variables come together to the command that it 
   CHECK(command.sequence == 2048);
   CHECK(command.dtype == "bf16");
   CHECK(command.recompute == RecomputeMode::selective);
-  CHECK(command.distributed_optimizer == true);
+  CHECK(command.zero == 1);
   CHECK(command.sequence_parallel == false);
   CHECK(file.max_sequence == 2048);
   CHECK(file.stages.empty());  // an even cut

@@ -1,0 +1,190 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "experiments/input/files/json_input.hpp"
+#include "experiments/input/files/json_output.hpp"
+#include "experiments/input/formats/registry.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/limits.hpp"
+
+// Keys are those of DeepSpeed's runtime/config.py.
+
+namespace penstock::deepspeed_config_file {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::uint32_t most = 1'000'000'000;
+constexpr const char* equal_layers = "type:transformer";  // counts transformer layers alone
+
+/// Keys that are read, each with its own keys inside; what else may change the layout is refused.
+constexpr std::array<std::string_view, 13> read_keys{"train_batch_size",
+                                                     "train_micro_batch_size_per_gpu",
+                                                     "gradient_accumulation_steps",
+                                                     "zero_optimization",
+                                                     "bf16",
+                                                     "fp16",
+                                                     "tensor_parallel",
+                                                     "sequence_parallel_size",
+                                                     "pipeline",
+                                                     "activation_checkpointing",
+                                                     "expert_parallel",
+                                                     "optimizer",
+                                                     "data_parallel_size"};
+
+std::optional<std::uint32_t> whole(const JsonView& view, std::string_view key) {
+  const auto value = view.find(key);
+  if (!value) return std::nullopt;
+  return value->whole(most);
+}
+
+/// The value of a key in a section; nothing without either.
+std::optional<JsonView> inside(const JsonView& view, std::string_view section,
+                               std::string_view key) {
+  const auto found = view.find(section);
+  return found ? found->find(key) : std::nullopt;
+}
+
+std::uint32_t whole_inside(const JsonView& view, std::string_view section, std::string_view key,
+                           std::uint32_t otherwise) {
+  const auto found = inside(view, section, key);
+  return found ? found->whole(most) : otherwise;
+}
+
+void refuse_true(const JsonView& view, std::string_view section, std::string_view key,
+                 const std::string& what) {
+  const auto found = inside(view, section, key);
+  if (found && found->flag()) found->fail(what);
+}
+
+void refuse_offload(const JsonView& view) {
+  for (const char* key : {"offload_optimizer", "offload_param"}) {
+    const auto found = inside(view, "zero_optimization", key);
+    const auto device = found ? found->find("device") : std::nullopt;
+    if (device && device->text() != "none") {
+      device->fail("optimizer state and parameters on the host are not simulated");
+    }
+  }
+}
+
+void read_degrees(const JsonView& view, TrainingCommand& command) {
+  command.tensor = whole_inside(view, "tensor_parallel", "autotp_size", 1);
+  command.sequence_parallel = false;
+  command.context = 1;
+  command.chunks = 1;
+  command.expert = whole_inside(view, "expert_parallel", "autoep_size", 1);
+  const auto stages = inside(view, "pipeline", "stages");
+  command.pipeline = stages ? stages->whole(Limits::ranks) : 1;
+  command.schedule = "1f1b";
+  const auto cut = inside(view, "pipeline", "partition");
+  if (cut && cut->text() != equal_layers) {
+    cut->fail(
+        fmt::format("only \"{}\" is simulated: equally many transformer layers", equal_layers));
+  }
+  const auto split = view.find("sequence_parallel_size");
+  if (split && split->whole(most) > 1) {
+    split->fail("sequences that are split by heads (Ulysses) are not simulated");
+  }
+}
+
+void read_memory(const JsonView& view, TrainingCommand& command) {
+  refuse_offload(view);
+  refuse_true(view, "activation_checkpointing", "cpu_checkpointing",
+              "checkpoints on the host are not simulated");
+  refuse_true(view, "activation_checkpointing", "partition_activations",
+              "checkpoints split over a tensor group are not simulated");
+  command.zero = whole_inside(view, "zero_optimization", "stage", 0);
+  const std::uint32_t interval =
+      whole_inside(view, "pipeline", "activation_checkpoint_interval", 0);
+  const std::uint32_t checkpoints =
+      whole_inside(view, "activation_checkpointing", "number_checkpoints", 0);
+  command.recompute = interval + checkpoints > 0 ? RecomputeMode::full : RecomputeMode::none;
+  if (interval > 1) command.recompute_together = interval;
+  const auto enabled = [&](const char* name) {
+    const auto found = inside(view, name, "enabled");
+    return found && found->flag();
+  };
+  command.dtype = enabled("bf16") ? "bf16" : enabled("fp16") ? "fp16" : "fp32";
+}
+
+bool recognizes(std::string_view text) {
+  const std::size_t start = text.find_first_not_of(" \t\r\n");
+  if (start == std::string_view::npos || text[start] != '{') return false;
+  return text.find("\"train_micro_batch_size_per_gpu\"") != std::string_view::npos ||
+         text.find("\"zero_optimization\"") != std::string_view::npos;
+}
+
+ModelFile read_model(std::string_view text, const ModelFileOptions& /*options*/) {
+  const json document = parse_json(text);
+  const JsonView view(document);
+  ModelFile file;
+  TrainingCommand& command = file.command;
+  read_degrees(view, command);
+  read_memory(view, command);
+  command.microbatch = whole(view, "train_micro_batch_size_per_gpu");
+  command.global_batch = whole(view, "train_batch_size");
+  command.microbatches = whole(view, "gradient_accumulation_steps");
+  if (!command.global_batch && !command.microbatches) command.microbatches = 1;
+  std::vector<std::string> ignored;
+  for (const auto& [key, value] : view.entries()) {
+    if (key.ends_with("_parallel") || key.ends_with("_parallel_size")) {
+      if (std::find(read_keys.begin(), read_keys.end(), key) == read_keys.end()) {
+        value.fail("it changes the layout and is not read");
+      }
+    }
+    if (std::find(read_keys.begin(), read_keys.end(), key) == read_keys.end())
+      ignored.push_back(key);
+  }
+  if (!ignored.empty()) {
+    file.notes.push_back(fmt::format("keys that are not read: {}", fmt::join(ignored, ", ")));
+  }
+  return file;
+}
+
+ordered_json pipeline_of(const TrainingCommand& command) {
+  ordered_json pipeline{{"stages", *command.pipeline}, {"partition", equal_layers}};
+  if (command.recompute == RecomputeMode::full) {
+    pipeline["activation_checkpoint_interval"] = command.recompute_together.value_or(1);
+  }
+  return pipeline;
+}
+
+/// PipelineModule takes stages, partition and interval from its caller, who finds them here.
+std::vector<LaunchFile> write_launch(const TrainingLaunch& launch) {
+  const TrainingCommand& command = launch.command;
+  ordered_json config{{"train_batch_size", command.global_batch.value_or(1)},
+                      {"train_micro_batch_size_per_gpu", command.microbatch.value_or(1)},
+                      {"gradient_accumulation_steps", command.microbatches.value_or(1)},
+                      {"zero_optimization", {{"stage", command.zero.value_or(0)}}}};
+  const std::string dtype = command.dtype.value_or("bf16");
+  if (dtype != "fp32") config[dtype == "fp16" ? "fp16" : "bf16"] = {{"enabled", true}};
+  if (command.tensor.value_or(1) > 1)
+    config["tensor_parallel"] = {{"autotp_size", *command.tensor}};
+  if (command.expert.value_or(1) > 1) {
+    config["expert_parallel"] = {{"enabled", true}, {"autoep_size", *command.expert}};
+  }
+  if (command.pipeline.value_or(1) > 1) {
+    config["pipeline"] = pipeline_of(command);
+  } else if (command.recompute == RecomputeMode::full) {
+    const auto layers = std::count_if(launch.model.blocks.begin(), launch.model.blocks.end(),
+                                      [](const BlockSpec& block) { return block.cut_evenly; });
+    config["activation_checkpointing"] = {{"number_checkpoints", layers}};
+  }
+  return {{".deepspeed.json", printed(config)}};
+}
+
+}  // namespace
+
+constinit extern const FormatEntry deepspeed_config_entry{
+    "deepspeed-config",
+    ".json",
+    "how DeepSpeed trains, as its config states it; read and written",
+    recognizes,
+    read_model,
+    write_launch};
+
+}  // namespace penstock::deepspeed_config_file

@@ -1,0 +1,358 @@
+#include "experiments/input/formats/megatron/megatron_launch.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "experiments/input/files/setting.hpp"
+#include "experiments/input/formats/megatron/megatron_training.hpp"
+
+namespace penstock {
+namespace {
+
+using Arguments = std::vector<MegatronArgument>;
+
+/// The first layer of a kind; nullptr: none.
+const LayerSpec* first_of(const ModelSpec& model, std::string_view kind) {
+  for (const BlockSpec& block : model.blocks) {
+    if (block.predicts_further) continue;
+    for (const LayerSpec& part : block.parts) {
+      if (part.kind == kind) return &part;
+    }
+  }
+  return nullptr;
+}
+
+double number_of(const LayerSpec* layer, std::string_view name, double missing = 0) {
+  if (layer == nullptr) return missing;
+  const auto found = layer->numbers.find(name);
+  return found == layer->numbers.end() ? missing : found->second;
+}
+
+/// Collects the arguments of a model.
+class ModelWriter {
+ public:
+  explicit ModelWriter(const ModelSpec& model)
+      : model_(model),
+        attention_(first_of(model, "attention")),
+        latent_(first_of(model, "mla")),
+        mlp_(first_of(model, "mlp")),
+        moe_(first_of(model, "moe")) {}
+
+  Arguments written() {
+    write_sizes();
+    latent_ != nullptr ? write_latent() : write_attention();
+    write_vocabulary();
+    write_details();
+    if (moe_ != nullptr) write_experts();
+    return std::move(all_);
+  }
+
+ private:
+  void number(const char* name, double value) { all_.push_back({name, json_number(value)}); }
+  void number(const char* name, const LayerSpec* layer, std::string_view key) {
+    if (const double value = number_of(layer, key); value != 0) number(name, value);
+  }
+  void flag(const char* name, bool holds) {
+    if (holds) all_.push_back({name});
+  }
+
+  void write_sizes() {
+    const auto count = [&](auto holds) {
+      return static_cast<double>(std::count_if(model_.blocks.begin(), model_.blocks.end(), holds));
+    };
+    const LayerSpec* attention = latent_ != nullptr ? latent_ : attention_;
+    number("--num-layers", count([](const BlockSpec& block) { return block.cut_evenly; }));
+    number("--hidden-size", attention, "hidden");
+    number("--num-attention-heads", attention, "heads");
+    number("--ffn-hidden-size", mlp_ != nullptr ? number_of(mlp_, "intermediate")
+                                                : number_of(moe_, "expert_intermediate"));
+    flag("--swiglu", number_of(mlp_ != nullptr ? mlp_ : moe_, "gated") != 0);
+    const double further = count([](const BlockSpec& block) { return block.predicts_further; });
+    if (further > 0) number("--mtp-num-layers", further);
+  }
+
+  void write_attention() {
+    const double heads = number_of(attention_, "heads");
+    const double groups = number_of(attention_, "kv_heads", heads);
+    flag("--group-query-attention", groups != heads);
+    if (groups != heads) number("--num-query-groups", groups);
+    number("--kv-channels", attention_, "head_dim");
+    flag("--add-qkv-bias", number_of(attention_, "qkv_bias") != 0);
+    flag("--qk-layernorm", number_of(attention_, "qk_norm") != 0);
+    if (number_of(attention_, "flash") == 0) all_.push_back({"--attention-backend", "unfused"});
+    const double window = number_of(attention_, "window");
+    if (window > 0) all_.push_back({"--window-size", json_number(window - 1) + ",0"});
+  }
+
+  void write_latent() {
+    flag("--multi-latent-attention", true);
+    number("--q-lora-rank", latent_, "q_lora_rank");
+    number("--kv-lora-rank", latent_, "kv_lora_rank");
+    number("--qk-head-dim", latent_, "nope");
+    number("--qk-pos-emb-head-dim", latent_, "rope");
+    number("--v-head-dim", latent_, "value");
+    if (number_of(latent_, "flash") == 0) all_.push_back({"--attention-backend", "unfused"});
+  }
+
+  void write_vocabulary() {
+    const LayerSpec* embedding = first_of(model_, "embedding");
+    const LayerSpec* head = first_of(model_, "head");
+    number("--vocab-size", embedding, "vocab");
+    number("--make-vocab-size-divisible-by", 1);
+    const double positions = number_of(embedding, "positions");
+    if (positions > 0) number("--max-position-embeddings", positions);
+    if (positions == 0) all_.push_back({"--position-embedding-type", "rope"});
+    flag("--untie-embeddings-and-output-weights", number_of(head, "tied") == 0);
+    flag("--cross-entropy-loss-fusion", number_of(head, "fused_loss", 1) != 0);
+  }
+
+  void write_details() {
+    flag("--disable-bias-linear",
+         number_of(mlp_, "bias") == 0 && number_of(attention_, "out_bias") == 0);
+    if (number_of(first_of(model_, "norm"), "bias") == 0) {
+      all_.push_back({"--normalization", "RMSNorm"});
+    }
+    const double hidden = number_of(first_of(model_, "embedding"), "dropout");
+    number("--hidden-dropout", hidden);
+    number("--attention-dropout", std::max(number_of(attention_, "dropout"), hidden));
+  }
+
+  void write_experts() {
+    number("--num-experts", moe_, "experts");
+    number("--moe-router-topk", moe_, "chosen");
+    number("--moe-ffn-hidden-size", moe_, "expert_intermediate");
+    number("--moe-shared-expert-intermediate-size", moe_, "shared_intermediate");
+    flag("--moe-shared-expert-gate", number_of(moe_, "shared_gate") != 0);
+    number("--moe-expert-capacity-factor", moe_, "capacity_factor");
+    std::vector<int> pattern;
+    for (const BlockSpec& block : model_.blocks) {
+      if (block.cut_evenly) pattern.push_back(block.parts.back().kind == "moe" ? 1 : 0);
+    }
+    if (std::find(pattern.begin(), pattern.end(), 0) == pattern.end()) return;
+    all_.push_back({"--moe-layer-freq", fmt::format("[{}]", fmt::join(pattern, ","))});
+  }
+
+  const ModelSpec& model_;
+  const LayerSpec* attention_;
+  const LayerSpec* latent_;
+  const LayerSpec* mlp_;
+  const LayerSpec* moe_;
+  Arguments all_;
+};
+
+/// Collects the arguments of a training.
+class TrainingWriter {
+ public:
+  explicit TrainingWriter(const TrainingLaunch& launch)
+      : launch_(launch), command_(launch.command) {}
+
+  Arguments written() {
+    write_degrees();
+    write_cut();
+    write_batch();
+    write_precision();
+    write_recomputation();
+    write_replicas();
+    return std::move(all_);
+  }
+
+ private:
+  void number(const char* name, double value, const char* bridge) {
+    all_.push_back({name, json_number(value), bridge});
+  }
+  void word(const char* name, const std::string& value, const char* bridge) {
+    all_.push_back({name, value, bridge});
+  }
+  void flag(const char* name, bool holds, const char* bridge) {
+    if (holds) all_.push_back({name, "", bridge});
+  }
+  bool has_experts() const { return first_of(launch_.model, "moe") != nullptr; }
+
+  void write_degrees() {
+    number("--tensor-model-parallel-size", command_.tensor.value_or(1),
+           "model.tensor_model_parallel_size");
+    flag("--sequence-parallel", command_.sequence_parallel.value_or(false),
+         "model.sequence_parallel");
+    number("--pipeline-model-parallel-size", command_.pipeline.value_or(1),
+           "model.pipeline_model_parallel_size");
+    number("--context-parallel-size", command_.context.value_or(1), "model.context_parallel_size");
+    if (!has_experts()) return;
+    number("--expert-model-parallel-size", command_.expert.value_or(1),
+           "model.expert_model_parallel_size");
+    number("--expert-tensor-parallel-size",
+           command_.expert_tensor.value_or(command_.tensor.value_or(1)),
+           "model.expert_tensor_parallel_size");
+    flag("--overlap-moe-expert-parallel-comm", command_.overlap_experts.value_or(false),
+         "model.overlap_moe_expert_parallel_comm");
+  }
+
+  /// Stages of equal length need no layout.
+  void write_cut() {
+    const StageCounts counts = stage_counts(launch_);
+    const std::uint32_t chunks = command_.chunks.value_or(1);
+    const bool ends = !are_equal(counts.even);
+    const bool further = std::any_of(launch_.model.blocks.begin(), launch_.model.blocks.end(),
+                                     [](const BlockSpec& block) { return block.predicts_further; });
+    if (ends && (further || !are_equal(counts.all))) {
+      return word("--pipeline-model-parallel-layout", pipeline_layout(launch_),
+                  "model.pipeline_model_parallel_layout");
+    }
+    if (chunks > 1) {
+      number("--num-virtual-stages-per-pipeline-rank", chunks,
+             "model.virtual_pipeline_model_parallel_size");
+    }
+    flag("--account-for-embedding-in-pipeline-split", ends,
+         "model.account_for_embedding_in_pipeline_split");
+    flag("--account-for-loss-in-pipeline-split", ends, "model.account_for_loss_in_pipeline_split");
+  }
+
+  void write_batch() {
+    number("--micro-batch-size", command_.microbatch.value_or(1), "train.micro_batch_size");
+    number("--global-batch-size", command_.global_batch.value_or(1), "train.global_batch_size");
+    if (!command_.sequence) return;
+    number("--seq-length", *command_.sequence, "model.seq_length");
+    const double positions = number_of(first_of(launch_.model, "embedding"), "positions");
+    if (positions == 0) number("--max-position-embeddings", *command_.sequence, "");
+  }
+
+  void write_precision() {
+    const std::string dtype = command_.dtype.value_or("bf16");
+    flag(dtype == "fp16" ? "--fp16" : "--bf16", dtype != "fp32", "");
+    for (const MegatronDtype& one : megatron_dtypes()) {
+      if (one.dtype != dtype) continue;
+      word(one.argument, one.format, "");
+      if (!one.recipe.empty()) word("--fp8-recipe", std::string(one.recipe), "");
+    }
+    const Optimizer optimizer = command_.optimizer.value_or(Optimizer::adam);
+    const bool sgd = optimizer == Optimizer::sgd || optimizer == Optimizer::momentum;
+    word("--optimizer", sgd ? "sgd" : "adam", "optimizer.optimizer");
+    if (optimizer == Optimizer::sgd) number("--sgd-momentum", 0, "");
+  }
+
+  void write_recomputation() {
+    if (command_.recompute == RecomputeMode::selective) {
+      word("--recompute-granularity", "selective", "model.recompute_granularity");
+      const std::vector<std::string> modules = recompute_modules(command_.recompute_operators);
+      word("--recompute-modules", fmt::format("{}", fmt::join(modules, " ")),
+           "model.recompute_modules");
+    }
+    if (command_.recompute == RecomputeMode::full) {
+      word("--recompute-granularity", "full", "model.recompute_granularity");
+      word("--recompute-method", command_.recompute_layers ? "block" : "uniform",
+           "model.recompute_method");
+      number("--recompute-num-layers",
+             command_.recompute_layers.value_or(command_.recompute_together.value_or(1)),
+             "model.recompute_num_layers");
+    }
+    if (!command_.offload_layers) return;
+    flag("--cpu-offloading", true, "model.cpu_offloading");
+    number("--cpu-offloading-num-layers", *command_.offload_layers,
+           "model.cpu_offloading_num_layers");
+  }
+
+  void write_replicas() {
+    flag("--use-distributed-optimizer", command_.zero == 1U, "ddp.use_distributed_optimizer");
+    flag("--overlap-grad-reduce", true, "ddp.overlap_grad_reduce");
+    flag("--overlap-param-gather", command_.overlap_gathers.value_or(false),
+         "ddp.overlap_param_gather");
+    flag("--no-scatter-gather-tensors-in-pipeline", !command_.scatter_gather.value_or(true), "");
+  }
+
+  const TrainingLaunch& launch_;
+  const TrainingCommand& command_;
+  Arguments all_;
+};
+
+/// "t*3", "E", "tL".
+std::string letters_of(const TrainingLaunch& launch, const std::vector<LayerIndex>& stage) {
+  std::string letters;
+  for (const LayerIndex layer : stage) {
+    const BlockSpec& block = launch.model.blocks[index(layer)];
+    const bool first = index(layer) == 0;
+    letters += block.cut_evenly ? 't' : block.predicts_further ? 'm' : first ? 'E' : 'L';
+  }
+  std::string text;
+  for (std::size_t i = 0; i < letters.size();) {
+    const std::size_t end = std::min(letters.find_first_not_of(letters[i], i), letters.size());
+    text += letters[i];
+    if (end - i > 1) text += fmt::format("*{}", end - i);
+    i = end;
+  }
+  return text;
+}
+
+std::string quoted(const std::string& value) {
+  const bool plain = value.find_first_of("|*()[], ") == std::string::npos;
+  return plain ? value : "'" + value + "'";
+}
+
+/// As YAML: true, 4, "text", [a, b].
+std::string yaml_value(const MegatronArgument& argument) {
+  if (argument.value.empty()) return "true";
+  if (argument.bridge == "model.recompute_modules") {
+    std::string list = argument.value;
+    std::replace(list.begin(), list.end(), ' ', ',');
+    return "[" + list + "]";
+  }
+  const bool number = argument.value.find_first_not_of("0123456789.") == std::string::npos;
+  return number ? argument.value : "\"" + argument.value + "\"";
+}
+
+}  // namespace
+
+std::vector<MegatronArgument> model_arguments(const ModelSpec& model) {
+  return ModelWriter(model).written();
+}
+
+std::vector<MegatronArgument> training_arguments(const TrainingLaunch& launch) {
+  return TrainingWriter(launch).written();
+}
+
+std::string pipeline_layout(const TrainingLaunch& launch) {
+  std::vector<std::string> stages;
+  for (const auto& stage : launch.stages) stages.push_back(letters_of(launch, stage));
+  std::string text;
+  for (std::size_t i = 0; i < stages.size();) {
+    std::size_t end = i + 1;
+    while (end + 1 < stages.size() && stages[end] == stages[i]) ++end;
+    const char* bar = end < stages.size() ? "|" : "";
+    text += end - i > 1 ? fmt::format("({}|)*{}", stages[i], end - i) : stages[i] + bar;
+    i = end;
+  }
+  return text;
+}
+
+std::string megatron_script(const TrainingLaunch& launch) {
+  std::string text = fmt::format(
+      "#!/usr/bin/env bash\n"
+      "# Written by Penstock. Megatron-LM needs data and a tokenizer too: sh {}.sh --data-path …\n"
+      "{} pretrain_gpt.py",
+      launch.name, torchrun_text(launch));
+  for (const Arguments& all : {model_arguments(launch.model), training_arguments(launch)}) {
+    for (const MegatronArgument& one : all) {
+      const bool words = one.name == "--recompute-modules";
+      text += " \\\n  " + one.name;
+      if (!one.value.empty()) text += " " + (words ? one.value : quoted(one.value));
+    }
+  }
+  return text + " \\\n  \"$@\"\n";
+}
+
+std::string bridge_overrides(const TrainingLaunch& launch) {
+  std::map<std::string, std::string> sections;
+  for (const MegatronArgument& one : training_arguments(launch)) {
+    const std::size_t dot = one.bridge.find('.');
+    if (dot == std::string::npos) continue;
+    sections[one.bridge.substr(0, dot)] +=
+        fmt::format("  {}: {}\n", one.bridge.substr(dot + 1), yaml_value(one));
+  }
+  std::string text = "# Written by Penstock: overrides for a recipe of Megatron-Bridge.\n";
+  for (const auto& [name, keys] : sections) text += name + ":\n" + keys;
+  return text;
+}
+
+}  // namespace penstock

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "experiments/input/model_files/launch.hpp"
+#include "hardware_models/spec/model_spec.hpp"
+
+namespace penstock {
+
+/// An argument of Megatron-LM, with the place of the same fact in a config of Megatron-Bridge.
+struct MegatronArgument {
+  std::string name;
+  std::string value = {};   // empty: a flag
+  std::string bridge = {};  // "model.sequence_parallel"; empty: none
+};
+
+/// Of a transformer: sizes, norms, attention, experts.
+std::vector<MegatronArgument> model_arguments(const ModelSpec& model);
+/// Of a training: degrees, batch, cut, recomputation, optimizer.
+std::vector<MegatronArgument> training_arguments(const TrainingLaunch& launch);
+
+/// Stages as --pipeline-model-parallel-layout takes them: "Et*2|(t*3|)*2tL".
+std::string pipeline_layout(const TrainingLaunch& launch);
+
+/// What starts a training: a shell script, which takes more arguments at its end, and overrides for
+/// a recipe of Megatron-Bridge as YAML.
+std::string megatron_script(const TrainingLaunch& launch);
+std::string bridge_overrides(const TrainingLaunch& launch);
+
+}  // namespace penstock

@@ -1,0 +1,373 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+
+#include "experiments/input/files/plain_text.hpp"
+#include "experiments/input/formats/megatron/shell_words.hpp"
+#include "experiments/input/formats/registry.hpp"
+#include "experiments/input/formats/torch_csv.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/limits.hpp"
+
+// Names, defaults and what follows from them are those of torchtitan's configs.py,
+// pipeline_parallel.py and parallel_dims.py.
+
+namespace penstock::torchtitan_args_file {
+namespace {
+
+struct ScheduleName {
+  std::string_view torch;
+  std::string_view rule;
+  bool several;  // stages per rank
+};
+constexpr std::array<ScheduleName, 7> schedules{{{"1F1B", "1f1b", false},
+                                                 {"GPipe", "gpipe", false},
+                                                 {"Interleaved1F1B", "interleaved-1f1b", true},
+                                                 {"LoopedBFS", "looped-bfs", true},
+                                                 {"InterleavedZeroBubble", "interleaved-zb", true},
+                                                 {"ZBVZeroBubble", "zb-v", true},
+                                                 {"DualPipeV", "dualpipev", true}}};
+/// nullptr: torchtitan has no name for it.
+const ScheduleName* name_of(std::string_view rule) {
+  const auto known = std::find_if(schedules.begin(), schedules.end(),
+                                  [&](const ScheduleName& one) { return one.rule == rule; });
+  return known == schedules.end() ? nullptr : &*known;
+}
+
+constexpr std::string_view order_of_one = "PipelineScheduleSingle";
+constexpr std::string_view order_of_several = "PipelineScheduleMulti";
+
+/// Keys of /parallelism that change no layout that is simulated.
+constexpr std::array<std::string_view, 8> harmless{
+    "disable_loss_parallel",          "enable_async_tensor_parallel",
+    "context_parallel_load_balancer", "context_parallel_rotate_method",
+    "enable_fsdp_symm_mem",           "full_dtensor",
+    "enable_compiled_autograd",       "pipeline_parallel_expert_parallel_overlap"};
+
+/// What selective checkpointing by operator recomputes, nearly: it keeps the output of attention
+/// and of every other product. Held against measured runs in experiments/papers/torchtitan.
+const std::vector<std::string> selective_operators{"mlp", "norm"};
+
+/// Types of products below 16 bits, and what converts a model to them.
+constexpr std::array<std::pair<const char*, const char*>, 2> converter_names{
+    {{"fp8", "quantize.linear.float8"}, {"mxfp8", "quantize.linear.mx"}}};
+
+struct Argument {
+  std::string value;
+  std::size_t line = 1;
+};
+
+/// The arguments of a command: "--parallelism.tensor_parallel_degree 4" or with "=".
+class Arguments {
+ public:
+  explicit Arguments(std::string_view text) {
+    for (const ShellWords& command : read_shell_script(text).commands) {
+      if (std::any_of(command.begin(), command.end(), names_parallelism)) take(command);
+    }
+  }
+
+  std::optional<std::string> word(std::string_view name) {
+    read_.emplace_back(name);
+    const auto found = all_.find(name);
+    return found == all_.end() ? std::nullopt : std::optional(found->second.value);
+  }
+
+  std::optional<std::int64_t> whole(std::string_view name, double least = 1) {
+    const auto text = word(name);
+    if (!text) return std::nullopt;
+    const auto value = plain_number(*text);
+    if (value && *value >= least && *value <= 1e9 && *value == std::floor(*value)) {
+      return static_cast<std::int64_t>(*value);
+    }
+    fail(name, fmt::format("\"{}\" is not a whole number from {} to 1e9", shortened(*text), least));
+  }
+  std::uint32_t degree(std::string_view name) {
+    return static_cast<std::uint32_t>(whole(name).value_or(1));
+  }
+
+  /// One of some words; the first without the argument.
+  std::string one_of(std::string_view name, std::initializer_list<std::string_view> words) {
+    const std::string text = word(name).value_or(std::string(*words.begin()));
+    if (std::find(words.begin(), words.end(), text) != words.end()) return text;
+    fail(name, fmt::format("\"{}\" is not simulated; known: {}", shortened(text),
+                           fmt::join(words, ", ")));
+  }
+
+  bool flag(std::string_view section, std::string_view key, bool otherwise) {
+    const bool off = word(fmt::format("{}.no_{}", section, key)).has_value();
+    const auto on = word(fmt::format("{}.{}", section, key));
+    if (off || on == "False" || on == "false") return false;
+    return on ? true : otherwise;
+  }
+
+  /// Refuses arguments that change the layout and are not read; the others are noted.
+  std::vector<std::string> notes() const {
+    std::vector<std::string> ignored;
+    for (const auto& [name, argument] : all_) {
+      if (std::find(read_.begin(), read_.end(), name) != read_.end()) continue;
+      const std::string_view key = std::string_view(name).substr(name.find('.') + 1);
+      const bool known = std::find(harmless.begin(), harmless.end(), key) != harmless.end();
+      if (name.starts_with("parallelism.") && !known) fail(name, "it is not read");
+      ignored.push_back("--" + name);
+    }
+    if (ignored.empty()) return {};
+    return {fmt::format("arguments that are not read: {}", fmt::join(ignored, ", "))};
+  }
+
+  [[noreturn]] void fail(std::string_view name, const std::string& what) const {
+    const auto found = all_.find(name);
+    throw InputError(found == all_.end() ? "" : line_text(found->second.line),
+                     fmt::format("--{}: {}", name, what));
+  }
+
+ private:
+  static bool names_parallelism(const ShellWord& word) {
+    return word.text.starts_with("--parallelism.") || word.text == "torchtitan.train";
+  }
+
+  void take(const ShellWords& words) {
+    all_.clear();  // the last command counts
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      if (!words[i].text.starts_with("--")) continue;
+      const std::size_t equals = words[i].text.find('=');
+      std::string name = words[i].text.substr(2, equals == std::string::npos ? equals : equals - 2);
+      std::replace(name.begin(), name.end(), '-', '_');
+      Argument& argument = all_[name] = {.line = words[i].line};
+      if (equals != std::string::npos) {
+        argument.value = words[i].text.substr(equals + 1);
+      } else if (i + 1 < words.size() && !words[i + 1].text.starts_with("--")) {
+        argument.value = words[++i].text;
+      }
+    }
+  }
+
+  std::map<std::string, Argument, std::less<>> all_;
+  std::vector<std::string> read_;
+};
+
+void read_degrees(Arguments& arguments, TrainingCommand& command) {
+  command.tensor = arguments.degree("parallelism.tensor_parallel_degree");
+  command.sequence_parallel =
+      arguments.flag("parallelism", "enable_sequence_parallel", true) && *command.tensor > 1;
+  command.pipeline = arguments.degree("parallelism.pipeline_parallel_degree");
+  command.context = arguments.degree("parallelism.context_parallel_degree");
+  command.expert = arguments.degree("parallelism.expert_parallel_degree");
+  const auto experts = arguments.whole("parallelism.expert_tensor_parallel_degree");
+  if (experts) command.expert_tensor = static_cast<std::uint32_t>(*experts);
+  if (!experts && *command.expert > 1) command.expert_tensor = 1;  // they borrow the tensor group
+  const auto machine = arguments.whole("nproc_per_node");
+  const auto machines = arguments.whole("nnodes");
+  if (machine) command.devices = static_cast<std::uint32_t>(*machine * machines.value_or(1));
+}
+
+/// FSDP2 shards everything; what stays gathered between forward and backward is ZeRO-2.
+void read_replicas(Arguments& arguments, TrainingCommand& command) {
+  constexpr std::string_view shard_name = "parallelism.data_parallel_shard_degree";
+  const std::uint32_t replicated = arguments.degree("parallelism.data_parallel_replicate_degree");
+  const std::int64_t shards = arguments.whole(shard_name, -1).value_or(-1);
+  const std::string policy =
+      arguments.one_of("parallelism.fsdp_reshard_after_forward", {"default", "always", "never"});
+  const bool sharded = shards != 1 || *command.context > 1;
+  if (sharded && replicated > 1) {
+    arguments.fail("parallelism.data_parallel_replicate_degree",
+                   "groups of shards with replicas (HSDP) are not simulated");
+  }
+  const bool gathers_again = policy == "default" ? *command.pipeline == 1 : policy == "always";
+  command.zero = !sharded ? 0 : gathers_again ? 3 : 2;
+}
+
+void read_cut(Arguments& arguments, TrainingCommand& command) {
+  const std::string name =
+      arguments.word("parallelism.pipeline_parallel_schedule").value_or("1F1B");
+  const std::string order =
+      arguments.word("parallelism.pipeline_parallel_schedule_csv").value_or("");
+  const auto known = std::find_if(schedules.begin(), schedules.end(),
+                                  [&](const ScheduleName& one) { return one.torch == name; });
+  const bool several = known != schedules.end() ? known->several : name == order_of_several;
+  if (known == schedules.end() && order.empty()) {
+    arguments.fail("parallelism.pipeline_parallel_schedule",
+                   fmt::format("\"{}\" is not simulated", shortened(name)));
+  }
+  const auto first =
+      arguments.whole("parallelism.pipeline_parallel_first_stage_less_layers", 0).value_or(1);
+  const auto last =
+      arguments.whole("parallelism.pipeline_parallel_last_stage_less_layers", 0).value_or(1);
+  const auto per_stage = arguments.whole("parallelism.pipeline_parallel_layers_per_stage");
+  if (*command.pipeline == 1) return;
+  if (first != last || first > 1) {
+    arguments.fail("parallelism.pipeline_parallel_first_stage_less_layers",
+                   "embedding and head count as one layer each, or as none");
+  }
+  command.partition = first == 1 ? "even_with_ends" : "even";
+  command.chunks = several ? 2 : 1;
+  if (per_stage) command.layers_per_stage = static_cast<std::uint32_t>(*per_stage);
+  command.order_file = order;
+  if (order.empty()) command.schedule = known->rule;
+}
+
+/// A pipeline runs the local batch at once; without one the local batch is a microbatch.
+void read_batch(Arguments& arguments, TrainingCommand& command) {
+  const auto local = arguments.whole("training.local_batch_size").value_or(8);
+  const auto global = arguments.whole("training.global_batch_size", -1).value_or(-1);
+  const auto size = arguments.whole("parallelism.pipeline_parallel_microbatch_size").value_or(1);
+  const auto shards = arguments.whole("parallelism.data_parallel_shard_degree", -1).value_or(-1);
+  const auto replicas = shards * arguments.degree("parallelism.data_parallel_replicate_degree");
+  const bool pipelined = *command.pipeline > 1;
+  if (pipelined && global > 0 && shards > 0 && global != local * replicas) {
+    arguments.fail("training.global_batch_size",
+                   fmt::format("it is not local_batch_size x replicas, {}: several runs of a "
+                               "pipeline per update are not simulated",
+                               local * replicas));
+  }
+  command.microbatch = static_cast<std::uint32_t>(pipelined ? size : local);
+  if (pipelined && local % size != 0) {
+    arguments.fail("training.local_batch_size",
+                   fmt::format("microbatches of {} do not divide {}", size, local));
+  }
+  if (global > 0) command.global_batch = static_cast<std::uint32_t>(global);
+  if (pipelined || global <= 0) {
+    command.microbatches = static_cast<std::uint32_t>(pipelined ? local / size : 1);
+  }
+  if (const auto tokens = arguments.whole("training.seq_len")) {
+    command.sequence = static_cast<double>(*tokens);
+  }
+}
+
+void read_memory(Arguments& arguments, TrainingCommand& command) {
+  const std::string mode =
+      arguments.one_of("activation_checkpoint.mode", {"selective", "full", "none"});
+  arguments.one_of("activation_checkpoint.selective_ac_option", {"op"});
+  command.recompute = mode == "none"   ? RecomputeMode::none
+                      : mode == "full" ? RecomputeMode::full
+                                       : RecomputeMode::selective;
+  if (mode == "selective") command.recompute_operators = selective_operators;
+  const std::string converters = arguments.word("model.converters").value_or("");
+  const auto narrow = std::find_if(converter_names.begin(), converter_names.end(), [&](auto& one) {
+    return converters.find(one.second) != std::string::npos;
+  });
+  command.dtype = narrow == converter_names.end() ? "bf16" : narrow->first;
+  if (arguments.flag("training", "enable_cpu_offload", false)) {
+    arguments.fail("training.enable_cpu_offload", "weights on the host are not simulated");
+  }
+}
+
+bool recognizes(std::string_view text) {
+  const std::size_t start = text.find_first_not_of(" \t\r\n");
+  if (start == std::string_view::npos || text[start] == '{') return false;
+  return text.find("--parallelism.") != std::string_view::npos ||
+         text.find("torchtitan.train") != std::string_view::npos;
+}
+
+ModelFile read_model(std::string_view text, const ModelFileOptions& /*options*/) {
+  Arguments arguments(text);
+  ModelFile file;
+  read_degrees(arguments, file.command);
+  read_replicas(arguments, file.command);
+  read_cut(arguments, file.command);
+  read_batch(arguments, file.command);
+  read_memory(arguments, file.command);
+  file.notes = arguments.notes();
+  return file;
+}
+
+/// The lines of a command.
+class Writer {
+ public:
+  explicit Writer(const TrainingLaunch& launch) : launch_(launch), command_(launch.command) {}
+
+  std::string written() {
+    text_ = fmt::format(
+        "#!/usr/bin/env bash\n"
+        "# Written by Penstock. torchtitan needs a model too: sh {}.sh --module llama3 --config …\n"
+        "{} -m torchtitan.train",
+        launch_.name, torchrun_text(launch_));
+    write_degrees();
+    if (command_.pipeline.value_or(1) > 1) write_pipeline();
+    write_batch();
+    add("activation_checkpoint.mode", command_.recompute == RecomputeMode::full        ? "full"
+                                      : command_.recompute == RecomputeMode::selective ? "selective"
+                                                                                       : "none");
+    for (const auto& [dtype, converter] : converter_names) {
+      if (command_.dtype == dtype) add("model.converters", converter);
+    }
+    return text_ + " \\\n  \"$@\"\n";
+  }
+
+ private:
+  void add(std::string_view name, const auto& value) {
+    text_ += fmt::format(" \\\n  --{} {}", name, value);
+  }
+
+  void write_degrees() {
+    const std::uint32_t zero = command_.zero.value_or(0);
+    add("parallelism.tensor_parallel_degree", command_.tensor.value_or(1));
+    if (command_.tensor.value_or(1) > 1 && !command_.sequence_parallel.value_or(false)) {
+      text_ += " \\\n  --parallelism.no_enable_sequence_parallel";
+    }
+    add("parallelism.pipeline_parallel_degree", command_.pipeline.value_or(1));
+    add("parallelism.context_parallel_degree", command_.context.value_or(1));
+    add("parallelism.expert_parallel_degree", command_.expert.value_or(1));
+    add("parallelism.data_parallel_replicate_degree", zero == 0 ? launch_.data : 1);
+    add("parallelism.data_parallel_shard_degree", zero == 0 ? 1 : launch_.data);
+    if (zero > 0) add("parallelism.fsdp_reshard_after_forward", zero == 3 ? "always" : "never");
+  }
+
+  void write_pipeline() {
+    const ScheduleName* known = name_of(command_.schedule);
+    const std::uint32_t chunks = command_.chunks.value_or(1);
+    if (known != nullptr) {
+      add("parallelism.pipeline_parallel_schedule", known->torch);
+    } else {
+      add("parallelism.pipeline_parallel_schedule", chunks > 1 ? order_of_several : order_of_one);
+      add("parallelism.pipeline_parallel_schedule_csv", launch_.name + ".csv");
+    }
+    const int ends = command_.partition == "even" ? 0 : 1;
+    add("parallelism.pipeline_parallel_first_stage_less_layers", ends);
+    add("parallelism.pipeline_parallel_last_stage_less_layers", ends);
+    const std::vector<std::uint32_t> all =
+        ends == 1 ? stage_counts(launch_).all : stage_counts(launch_).even;
+    if (chunks > 2) {
+      add("parallelism.pipeline_parallel_layers_per_stage",
+          *std::max_element(all.begin(), all.end()));
+    }
+    add("parallelism.pipeline_parallel_microbatch_size", command_.microbatch.value_or(1));
+  }
+
+  void write_batch() {
+    const std::uint32_t size = command_.microbatch.value_or(1);
+    const bool pipelined = command_.pipeline.value_or(1) > 1;
+    add("training.local_batch_size", pipelined ? size * command_.microbatches.value_or(1) : size);
+    add("training.global_batch_size", command_.global_batch.value_or(1));
+    if (command_.sequence) add("training.seq_len", *command_.sequence);
+  }
+
+  const TrainingLaunch& launch_;
+  const TrainingCommand& command_;
+  std::string text_;
+};
+
+/// A command, and the order where torchtitan has no name for it.
+std::vector<LaunchFile> write_launch(const TrainingLaunch& launch) {
+  std::vector<LaunchFile> files{{".sh", Writer(launch).written()}};
+  if (launch.command.pipeline.value_or(1) > 1 && name_of(launch.command.schedule) == nullptr) {
+    files.push_back({".csv", write_torch_csv(*launch.order).text});
+  }
+  return files;
+}
+
+}  // namespace
+
+constinit extern const FormatEntry torchtitan_args_entry{
+    "torchtitan-args",
+    ".sh",
+    "a training command of torchtitan with its overrides, in a shell script, which is never run; "
+    "read and written",
+    recognizes,
+    read_model,
+    write_launch};
+
+}  // namespace penstock::torchtitan_args_file

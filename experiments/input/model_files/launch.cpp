@@ -1,0 +1,33 @@
+#include "experiments/input/model_files/launch.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+
+namespace penstock {
+
+std::string torchrun_text(const TrainingLaunch& launch) {
+  const std::uint32_t devices = launch.command.devices.value_or(1);
+  const std::uint32_t of_host = std::gcd(devices, launch.host_devices);
+  return fmt::format("torchrun --nnodes {} --nproc-per-node {}", devices / of_host, of_host);
+}
+
+StageCounts stage_counts(const TrainingLaunch& launch) {
+  StageCounts counts;
+  for (const std::vector<LayerIndex>& stage : launch.stages) {
+    counts.all.push_back(static_cast<std::uint32_t>(stage.size()));
+    const auto even = std::count_if(stage.begin(), stage.end(), [&](LayerIndex layer) {
+      return launch.model.blocks[index(layer)].cut_evenly;
+    });
+    counts.even.push_back(static_cast<std::uint32_t>(even));
+  }
+  return counts;
+}
+
+bool are_equal(const std::vector<std::uint32_t>& counts) {
+  return std::adjacent_find(counts.begin(), counts.end(), std::not_equal_to<>()) == counts.end();
+}
+
+}  // namespace penstock

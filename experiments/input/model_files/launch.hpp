@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "experiments/input/model_files/model_file.hpp"
+#include "hardware_models/spec/model_spec.hpp"
+#include "sim/base/numbers.hpp"
+#include "sim/order/schedule.hpp"
+
+namespace penstock {
+
+/// A training as a framework starts it. `command` states everything that a format may write.
+struct TrainingLaunch {
+  std::string name;  // of its files, without suffix
+  TrainingCommand command;
+  ModelSpec model;
+  std::vector<std::vector<LayerIndex>> stages;
+  std::uint32_t data = 1;
+  std::uint32_t host_devices = 1;
+  const Schedule* order = nullptr;  // for frameworks that have no name for it
+};
+
+/// A file that starts a training: "layout_1" and ".sh".
+struct LaunchFile {
+  std::string suffix;
+  std::string text;
+};
+
+/// How torchrun is to be called on machines of this size: "torchrun --nnodes 2 --nproc-per-node 8".
+std::string torchrun_text(const TrainingLaunch& launch);
+
+/// How many layers of each stage count in an even cut, and all of them.
+struct StageCounts {
+  std::vector<std::uint32_t> even, all;
+};
+StageCounts stage_counts(const TrainingLaunch& launch);
+
+/// Whether all numbers are equal.
+bool are_equal(const std::vector<std::uint32_t>& counts);
+
+}  // namespace penstock

@@ -1,0 +1,241 @@
+#include "experiments/plan/planner/space/framework.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "experiments/input/files/plain_text.hpp"
+#include "experiments/plan/planner/space/layout_choice.hpp"
+#include "experiments/plan/planner/space/training_task.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/named.hpp"
+
+namespace penstock {
+namespace {
+
+bool lists(std::string_view names, std::string_view name) {
+  const auto all = split_names(names);
+  return std::find(all.begin(), all.end(), name) != all.end();
+}
+
+std::uint64_t stages_of(const LayoutChoice& degrees, const OrderChoice& order) {
+  return std::uint64_t{degrees.pipeline} * order.chunks;
+}
+
+// Megatron-LM: megatron/training/arguments.py, megatron/core/pipeline_parallel/schedules.py,
+// megatron/core/transformer/transformer_config.py.
+
+/// Each device has a piece of the front and of the back of a sequence.
+const char* why_no_megatron_degrees(const TrainingTask& task, const LayoutChoice& degrees) {
+  if (degrees.context > 1 && *task.sequence % (2 * degrees.context) != 0) {
+    return "megatron: the sequence does not divide by twice the context degree";
+  }
+  return nullptr;
+}
+
+const char* why_no_megatron_sequence(const TrainingTask& task, bool sequence) {
+  if (sequence || task.experts == 1) return nullptr;
+  return "megatron: experts and a tensor group need sequence parallelism";
+}
+
+/// The last group of microbatches must not be smaller than the pipeline.
+const char* why_no_megatron_order(const TrainingTask& /*task*/, const LayoutChoice& degrees,
+                                  const OrderChoice& order) {
+  if (order.chunks == 1 || degrees.microbatches % degrees.pipeline == 0) return nullptr;
+  return "megatron: interleaving needs microbatches that divide by the pipeline";
+}
+
+/// Megatron-FSDP, which has levels 2 and 3, runs without a pipeline and is started otherwise.
+const char* why_no_megatron_zero(const LayoutChoice& /*degrees*/, std::uint32_t zero) {
+  return zero <= 1 ? nullptr : "megatron: the distributed optimizer is ZeRO-1";
+}
+
+// torchtitan: torchtitan/distributed/parallel_dims.py and pipeline_parallel.py.
+
+const char* why_no_titan_degrees(const TrainingTask& task, const LayoutChoice& degrees) {
+  if (degrees.context > 1 && *task.sequence % (2 * degrees.context) != 0) {
+    return "torchtitan: the sequence does not divide by twice the context degree";
+  }
+  const std::uint32_t share = degrees.expert_tensor.value_or(degrees.tensor);
+  if (degrees.expert > 1 && share != 1) {
+    return "torchtitan: groups of experts borrow the tensor group, so each expert is whole";
+  }
+  if (degrees.expert == 1 && share != degrees.tensor) {
+    return "torchtitan: experts without groups are split over the tensor group";
+  }
+  if (degrees.pipeline > 1 && task.blocks != task.layers + 2) {
+    return "torchtitan: a pipeline has one embedding, layers and one head";
+  }
+  return nullptr;
+}
+
+const char* why_no_titan_sequence(const TrainingTask& /*task*/, bool /*sequence*/) {
+  return nullptr;
+}
+
+/// Without layers per stage there are one or two stages per rank; with them their number follows
+/// from the layers, embedding and head included.
+const char* why_no_titan_order(const TrainingTask& task, const LayoutChoice& degrees,
+                               const OrderChoice& order) {
+  if (order.chunks <= 2) return nullptr;
+  const std::uint64_t stages = stages_of(degrees, order);
+  const std::uint64_t each = (task.blocks + stages - 1) / stages;
+  if ((task.blocks + each - 1) / each == stages) return nullptr;
+  return "torchtitan: no number of layers per stage gives so many stages";
+}
+
+const char* why_no_titan_zero(const LayoutChoice& degrees, std::uint32_t zero) {
+  if (degrees.data * degrees.context == 1) {
+    return zero == 0 ? nullptr : "torchtitan: FSDP shards over data and context replicas";
+  }
+  const std::uint32_t others = degrees.pipeline * degrees.tensor * degrees.context * degrees.expert;
+  if (zero == 1) return "torchtitan: FSDP is ZeRO-2 or ZeRO-3";
+  return zero > 0 || others == 1 ? nullptr : "torchtitan: whole replicas (DDP) go alone";
+}
+
+// DeepSpeed: deepspeed/runtime/pipe/engine.py and module.py, deepspeed/runtime/config.py,
+// deepspeed/module_inject/auto_ep_config.py.
+
+const char* why_no_deepspeed_degrees(const TrainingTask& /*task*/, const LayoutChoice& degrees) {
+  if (degrees.context > 1) return "deepspeed: splits sequences by heads, which is not simulated";
+  if (degrees.expert > 1 && degrees.pipeline * degrees.tensor > 1) {
+    return "deepspeed: groups of experts go without pipeline and tensor groups";
+  }
+  if (degrees.expert_tensor.value_or(degrees.tensor) != degrees.tensor) {
+    return "deepspeed: a tensor group splits its experts";
+  }
+  return nullptr;
+}
+
+const char* why_no_deepspeed_sequence(const TrainingTask& /*task*/, bool sequence) {
+  return sequence ? "deepspeed: tensor groups do not shard norms" : nullptr;
+}
+
+const char* why_no_deepspeed_order(const TrainingTask& task, const LayoutChoice& degrees,
+                                   const OrderChoice& order) {
+  if (task.layers % stages_of(degrees, order) == 0) return nullptr;
+  return "deepspeed: a cut by layers is even only where the stages divide them";
+}
+
+const char* why_no_deepspeed_zero(const LayoutChoice& degrees, std::uint32_t zero) {
+  if (zero > 1 && degrees.pipeline > 1) return "deepspeed: a pipeline runs with ZeRO-0 and ZeRO-1";
+  const bool splits = degrees.tensor > 1 || degrees.expert > 1;
+  if (zero == 3 && splits) return "deepspeed: tensor groups and groups of experts exclude ZeRO-3";
+  return nullptr;
+}
+
+/// What a framework recomputes by operator holds unless settings state operators.
+void take_operators(const Framework& framework, TrainingTask& task) {
+  const bool stated = std::any_of(
+      task.settings.begin(), task.settings.end(),
+      [](const std::string& text) { return text.find("/recompute/operators") != text.npos; });
+  if (stated || framework.operators.empty()) return;
+  task.settings.insert(task.settings.begin(),
+                       fmt::format("/recompute/operators={}", framework.operators));
+}
+
+constexpr std::array<Framework, 3> all_frameworks{
+    {{.name = "deepspeed",
+      .format = "deepspeed-config",
+      .schedules = "1f1b",
+      .recomputations = "none, full",
+      .cuts = "even",
+      .dtypes = "bf16, fp16, fp32",
+      .unknown_schedule = "deepspeed does not run the schedule",
+      .unknown_recomputation = "deepspeed does not recompute so",
+      .unknown_cut = "deepspeed does not cut so",
+      .why_no_degrees = why_no_deepspeed_degrees,
+      .why_no_sequence = why_no_deepspeed_sequence,
+      .why_no_order = why_no_deepspeed_order,
+      .why_no_zero = why_no_deepspeed_zero},
+     {.name = "megatron",
+      .format = "megatron-args",
+      .schedules = "1f1b, interleaved-1f1b",
+      .recomputations = "none, selective, full",
+      .cuts = "even, even_with_ends",
+      .other_cuts = "balanced, gpipe, interleaved, least_traffic, memory, simulated",
+      .dtypes = "bf16, fp16, fp32, fp8, fp8-block, mxfp8, nvfp4",
+      .unknown_schedule = "megatron does not run the schedule",
+      .unknown_recomputation = "megatron does not recompute so",
+      .unknown_cut = "megatron does not cut so",
+      .why_no_degrees = why_no_megatron_degrees,
+      .why_no_sequence = why_no_megatron_sequence,
+      .why_no_order = why_no_megatron_order,
+      .why_no_zero = why_no_megatron_zero},
+     // The last three by the CSV of their order.
+     {.name = "torchtitan",
+      .format = "torchtitan-args",
+      .schedules = "1f1b, gpipe, interleaved-1f1b, looped-bfs, interleaved-zb, zb-v, dualpipev, "
+                   "eager-1f1b, zb-h1, zb-h2",
+      .recomputations = "none, selective, full",
+      .cuts = "even_with_ends",
+      .operators = R"(["mlp","norm"])",
+      .dtypes = "bf16, fp8, mxfp8",
+      .unknown_schedule = "torchtitan does not run the schedule",
+      .unknown_recomputation = "torchtitan does not recompute so",
+      .unknown_cut = "torchtitan does not cut so",
+      .why_no_degrees = why_no_titan_degrees,
+      .why_no_sequence = why_no_titan_sequence,
+      .why_no_order = why_no_titan_order,
+      .why_no_zero = why_no_titan_zero}}};
+
+}  // namespace
+
+bool Framework::runs(std::string_view schedule) const { return lists(schedules, schedule); }
+
+bool Framework::recomputes(std::string_view mode, bool stages) const {
+  return !stages && lists(recomputations, mode);
+}
+
+bool Framework::cuts_by(std::string_view partitioner) const {
+  return lists(cuts, partitioner) || lists(other_cuts, partitioner);
+}
+
+std::span<const Framework> frameworks() { return all_frameworks; }
+
+std::vector<std::string> framework_names() {
+  std::vector<std::string> names{"any"};
+  for (const Framework& one : all_frameworks) names.emplace_back(one.name);
+  return names;
+}
+
+const Framework* framework_of(std::string_view name) {
+  const auto found = std::find_if(all_frameworks.begin(), all_frameworks.end(),
+                                  [&](const Framework& one) { return one.name == name; });
+  return found == all_frameworks.end() ? nullptr : &*found;
+}
+
+void set_framework(const Framework* framework, TrainingTask& task) {
+  task.framework = framework;
+  if (framework == nullptr) return;
+  if (!task.by_kind) {
+    throw UsageError(fmt::format(
+        "--for {}: this model states the times of its layers; a framework needs layers by kind, "
+        "such as a config.json or a training command",
+        framework->name));
+  }
+  if (!lists(framework->dtypes, task.dtype)) {
+    throw UsageError(fmt::format("--for {}: it does not train in {}; /model/dtype may be {}",
+                                 framework->name, task.dtype, framework->dtypes));
+  }
+  take_operators(*framework, task);
+}
+
+const char* why_not_in(const Framework& framework, const TrainingTask& task,
+                       const LayoutChoice& choice) {
+  const OrderChoice order{.rule = find_named(schedule_entries(), choice.schedule),
+                          .chunks = choice.chunks};
+  if (!framework.runs(choice.schedule)) return framework.unknown_schedule;
+  if (const char* why = framework.why_no_zero(choice, choice.zero)) return why;
+  if (!framework.recomputes(choice.recompute, choice.recomputes_stages)) {
+    return framework.unknown_recomputation;
+  }
+  if (!framework.cuts_by(choice.partition)) return framework.unknown_cut;
+  if (const char* why = framework.why_no_degrees(task, choice)) return why;
+  if (const char* why = framework.why_no_order(task, choice, order)) return why;
+  const bool shards = choice.tensor > 1;
+  return shards ? framework.why_no_sequence(task, choice.sequence_parallel) : nullptr;
+}
+
+}  // namespace penstock

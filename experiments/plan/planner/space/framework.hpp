@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace penstock {
+
+struct LayoutChoice;
+struct OrderChoice;
+struct TrainingTask;
+
+/// What a training framework runs. Each rule is a text for --why rules, or nullptr where a layout
+/// is legal.
+struct Framework {
+  std::string_view name;    // of --for
+  std::string_view format;  // of the files that start it
+  std::string_view schedules;
+  std::string_view recomputations;
+  std::string_view cuts;             // tried by default
+  std::string_view other_cuts = {};  // may be asked for; empty: none
+  std::string_view operators = {};   // of selective recomputation, as JSON; empty: as asked
+  std::string_view dtypes;
+  const char* unknown_schedule;
+  const char* unknown_recomputation;
+  const char* unknown_cut;
+
+  const char* (*why_no_degrees)(const TrainingTask& task, const LayoutChoice& degrees);
+  const char* (*why_no_sequence)(const TrainingTask& task, bool sequence);
+  const char* (*why_no_order)(const TrainingTask& task, const LayoutChoice& degrees,
+                              const OrderChoice& order);
+  const char* (*why_no_zero)(const LayoutChoice& degrees, std::uint32_t zero);
+
+  bool runs(std::string_view schedule) const;
+  bool recomputes(std::string_view mode, bool stages) const;
+  bool cuts_by(std::string_view partitioner) const;
+};
+
+/// By name.
+std::span<const Framework> frameworks();
+
+/// "any" and the names of the frameworks.
+std::vector<std::string> framework_names();
+
+/// nullptr: any.
+const Framework* framework_of(std::string_view name);
+
+/// Restricts a task to a framework, if any. Throws UsageError for layers by times and for a type of
+/// products that it does not train in.
+void set_framework(const Framework* framework, TrainingTask& task);
+
+/// The first rule of a framework that a layout of a task breaks; nullptr: none.
+const char* why_not_in(const Framework& framework, const TrainingTask& task,
+                       const LayoutChoice& choice);
+
+}  // namespace penstock

@@ -1,0 +1,89 @@
+#include "experiments/run/layout/launch_of.hpp"
+
+#include <filesystem>
+#include <utility>
+
+#include "experiments/input/formats/registry.hpp"
+#include "experiments/run/layout/training.hpp"
+#include "sim/base/named.hpp"
+
+namespace penstock {
+namespace {
+
+/// Devices of one host. A rack such as GB200 NVL72 is 18 hosts of 4 (NVIDIA, GB200 NVL72).
+std::uint32_t host_devices_of(const Machine& machine) {
+  constexpr std::uint64_t most = 16, of_rack_host = 4;
+  return static_cast<std::uint32_t>(machine.devices > most ? of_rack_host : machine.devices);
+}
+
+void take_degrees(const Layout& layout, TrainingCommand& command) {
+  const Degrees& degrees = layout.degrees;
+  command.tensor = degrees.tensor;
+  command.pipeline = layout.placement.ranks();
+  command.chunks = chunks_of(layout);
+  command.context = degrees.context;
+  command.expert = degrees.expert;
+  command.expert_tensor = degrees.expert_tensor;
+  command.devices = static_cast<std::uint32_t>(devices_of(layout));
+  command.sequence_parallel = degrees.sequence_parallel;
+  // Without effect where activations are sharded already.
+  const bool idle = degrees.tensor == 1 || degrees.sequence_parallel;
+  command.scatter_gather = degrees.scatters || idle;
+  command.overlap_experts = degrees.overlaps_experts;
+  command.overlap_gathers = layout.memory.zero > 0 && overlaps_gathers(layout);
+}
+
+void take_memory(const Scenario& scenario, const Layout& layout, TrainingCommand& command) {
+  const RecomputeSection& recompute = layout.recompute;
+  command.recompute = recompute.mode.value_or(RecomputeMode::none);
+  if (command.recompute == RecomputeMode::selective) {
+    command.recompute_operators = recompute.operators;
+  }
+  command.recompute_layers = recompute.layers;
+  if (recompute.together > 1) command.recompute_together = recompute.together;
+  if (layout.offloaded_layers > 0) command.offload_layers = layout.offloaded_layers;
+  command.optimizer = scenario.memory.optimizer;
+  command.zero = layout.memory.zero;
+}
+
+void take_batch(const Layout& layout, TrainingCommand& command) {
+  command.microbatch = static_cast<std::uint32_t>(layout.batch.microbatch.value_or(1));
+  command.global_batch = static_cast<std::uint32_t>(global_batch_of(layout));
+  command.microbatches = layout.microbatches;
+  command.sequence = layout.batch.sequence;
+}
+
+}  // namespace
+
+TrainingLaunch launch_of(const Scenario& scenario, const Layout& layout, std::string name) {
+  TrainingLaunch launch{.name = std::move(name),
+                        .command = {},
+                        .model = layout.spec,
+                        .stages = layout.partition.stages,
+                        .data = layout.degrees.data,
+                        .order = &layout.schedule};
+  if (const auto& machine = layout.hardware.spec.machine) {
+    launch.host_devices = host_devices_of(*machine);
+  }
+  take_degrees(layout, launch.command);
+  take_memory(scenario, layout, launch.command);
+  take_batch(layout, launch.command);
+  launch.command.dtype = scenario.model.dtype.value_or("bf16");
+  launch.command.schedule = layout.rule != nullptr ? layout.rule->name : layout.name;
+  launch.command.partition = scenario.partition.name;
+  return launch;
+}
+
+std::vector<LaunchFile> launch_files(const TrainingLaunch& launch, std::string_view format) {
+  return find_named(format_entries(), format)->write_launch(launch);
+}
+
+std::vector<LaunchFile> launch_files_beside(const std::string& path, const std::string& text,
+                                            std::string_view format) {
+  const Scenario scenario = parse_scenario(text, path);
+  const Layout layout = settle(scenario);
+  const std::string name = std::filesystem::path(path).stem().string();
+  return launch_files(launch_of(scenario, layout, name), format);
+}
+
+}  // namespace penstock

@@ -1,0 +1,94 @@
+#include <doctest/doctest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "experiments/input/formats/reading/read_model_file.hpp"
+#include "experiments/input/scenario/scenario.hpp"
+#include "sim/base/error.hpp"
+#include "tests/support/scratch.hpp"
+
+namespace penstock::testing {
+namespace {
+
+std::string refusal_of(const std::string& text) {
+  try {
+    parse_model_file(text);
+  } catch (const InputError& error) {
+    return error.where() + ": " + error.what();
+  }
+  return "accepted";
+}
+
+}  // namespace
+
+TEST_CASE("DeepSpeed: a config's batch, ZeRO level, pipeline and precision are read") {
+  const ModelFile file = parse_model_file(R"({
+      "train_batch_size": 64, "train_micro_batch_size_per_gpu": 2,
+      "gradient_accumulation_steps": 8, "zero_optimization": {"stage": 1},
+      "bf16": {"enabled": true}, "tensor_parallel": {"autotp_size": 2},
+      "pipeline": {"stages": 4, "partition": "type:transformer",
+                   "activation_checkpoint_interval": 1},
+      "steps_per_print": 10, "gradient_clipping": 1.0})");
+  const TrainingCommand& command = file.command;
+  CHECK(command.global_batch == 64);
+  CHECK(command.microbatch == 2);
+  CHECK(command.microbatches == 8);
+  CHECK(command.zero == 1);
+  CHECK(command.dtype == "bf16");
+  CHECK(command.tensor == 2);
+  CHECK(command.pipeline == 4);
+  CHECK(command.schedule == "1f1b");
+  CHECK(command.recompute == RecomputeMode::full);
+  CHECK(file.notes.front() == "keys that are not read: gradient_clipping, steps_per_print");
+}
+
+TEST_CASE("DeepSpeed: what changes the layout and is not simulated is refused by its pointer") {
+  const auto with = [](const std::string& more) {
+    return R"({"zero_optimization": {"stage": 3}, )" + more + "}";
+  };
+  for (const auto& [more, refusal] : std::vector<std::pair<std::string, std::string>>{
+           {R"("sequence_parallel_size": 4)",
+            "/sequence_parallel_size: sequences that are split by heads (Ulysses) are not "
+            "simulated"},
+           {R"("pipeline": {"stages": 2, "partition": "parameters"})",
+            "/pipeline/partition: only \"type:transformer\" is simulated: equally many "
+            "transformer layers"},
+           {R"("activation_checkpointing": {"cpu_checkpointing": true})",
+            "/activation_checkpointing/cpu_checkpointing: checkpoints on the host are not "
+            "simulated"},
+           {R"("model_parallel": {"size": 2})",
+            "/model_parallel: it changes the layout and is not read"}}) {
+    CHECK(refusal_of(with(more)) == refusal);
+  }
+  CHECK(refusal_of(R"({"zero_optimization": {"stage": 3, "offload_param": {"device": "cpu"}}})") ==
+        "/zero_optimization/offload_param/device: optimizer state and parameters on the host are "
+        "not simulated");
+}
+
+TEST_CASE("a launch file goes under /model/command, and a model under /model/file") {
+  const Scratch scratch;
+  const std::string config = scratch.file("ds.json", R"({"zero_optimization": {"stage": 3}})");
+  const auto refusal = [&](const std::string& model) {
+    const std::string text = R"({"penstock": 1, "hardware": {"name": "dgx-h100", "devices": 8},
+                                 "model": )" +
+                             model + "}";
+    try {
+      parse_scenario(text, scratch.path("scenario.json"));
+    } catch (const InputError& error) {
+      return std::string(error.what());
+    }
+    return std::string("accepted");
+  };
+  const std::string llama = std::string(PENSTOCK_ROOT) + "/experiments/models/llama-3.1-8b.json";
+  CHECK(refusal(R"({"file": ")" + config + "\"}")
+            .ends_with("this file says how a model is trained but not what it is; it goes under "
+                       "/model/command"));
+  CHECK(refusal(R"({"file": ")" + llama + R"(", "command": ")" + llama + "\"}")
+            .ends_with("a file of the format hf-config states no training; it goes under "
+                       "/model/file"));
+  CHECK(refusal(R"({"file": ")" + llama + R"(", "command": "ds.json"})") == "accepted");
+}
+
+}  // namespace penstock::testing

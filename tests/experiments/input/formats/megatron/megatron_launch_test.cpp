@@ -1,0 +1,81 @@
+#include "experiments/input/formats/megatron/megatron_launch.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "experiments/input/formats/megatron/megatron_stages.hpp"
+#include "experiments/input/formats/reading/read_model_file.hpp"
+#include "tests/support/megatron_arguments.hpp"
+
+namespace penstock::testing {
+namespace {
+
+/// A launch of as many blocks as stages have, "E", layers and "L".
+TrainingLaunch launch_of_counts(const std::vector<std::uint32_t>& counts) {
+  TrainingLaunch launch;
+  std::uint32_t next = 0;
+  for (const std::uint32_t count : counts) {
+    auto& stage = launch.stages.emplace_back();
+    for (std::uint32_t i = 0; i < count; ++i) stage.push_back(LayerIndex{next++});
+  }
+  for (std::uint32_t i = 0; i < next; ++i) {
+    launch.model.blocks.push_back({.cut_evenly = i > 0 && i + 1 < next});
+  }
+  return launch;
+}
+
+}  // namespace
+
+TEST_CASE("Megatron-LM: equal stages of a layout are written once, and read back as they are") {
+  for (const auto& [counts, text] : std::vector<std::pair<std::vector<std::uint32_t>, std::string>>{
+           {{3, 3}, "Et*2|t*2L"},
+           {{1, 1, 1, 1, 1}, "E|(t|)*3L"},
+           {{4, 3, 3, 2, 1}, "Et*3|(t*3|)*2t*2|L"}}) {
+    const TrainingLaunch launch = launch_of_counts(counts);
+    CHECK(pipeline_layout(launch) == text);
+    std::vector<std::uint32_t> read;
+    for (const std::string& stage : pipeline_layout_stages(text)) {
+      read.push_back(static_cast<std::uint32_t>(stage.size()));
+    }
+    CHECK(read == counts);
+  }
+}
+
+TEST_CASE("Megatron-LM: the arguments of a model are read back as the same layers") {
+  for (const std::string arguments :
+       {"", "--swiglu --disable-bias-linear --normalization RMSNorm --hidden-dropout 0",
+        "--group-query-attention --num-query-groups 2 --qk-layernorm --add-qkv-bias",
+        "--num-experts 8 --moe-router-topk 2 --moe-ffn-hidden-size 96 --moe-layer-freq [0,1,1,1] "
+        "--moe-shared-expert-intermediate-size 64",
+        "--multi-latent-attention --q-lora-rank 24 --kv-lora-rank 32 --mtp-num-layers 1",
+        "--untie-embeddings-and-output-weights --position-embedding-type rope --window-size 8,0"}) {
+    CAPTURE(arguments);
+    const ModelSpec model = megatron_args_model(least + " " + arguments).spec;
+    std::string text;
+    for (const MegatronArgument& one : model_arguments(model))
+      text += one.name + " " + one.value + " ";
+    CAPTURE(text);
+    CHECK(parse_model_file(text).spec == model);
+  }
+}
+
+TEST_CASE("Megatron-Bridge: overrides state what the arguments state") {
+  TrainingLaunch launch = launch_of_counts({4, 3, 3, 2, 1, 1});
+  launch.command.pipeline = 3;
+  launch.command.chunks = 2;
+  launch.command.zero = 1;
+  launch.command.recompute = RecomputeMode::selective;
+  launch.command.recompute_operators = {"norm", "moe_activation"};
+  const std::string text = bridge_overrides(launch);
+  for (const char* line :
+       {"model:\n", "  pipeline_model_parallel_size: 3\n",
+        "  pipeline_model_parallel_layout: \"Et*3|(t*3|)*2t*2|t|L\"\n",
+        "  recompute_modules: [moe_act,layernorm]\n", "ddp:\n",
+        "  use_distributed_optimizer: true\n", "train:\n  micro_batch_size: 1\n"}) {
+    CAPTURE(line);
+    CHECK(text.find(line) != std::string::npos);
+  }
+}
+
+}  // namespace penstock::testing

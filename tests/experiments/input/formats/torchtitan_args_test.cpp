@@ -1,0 +1,109 @@
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "experiments/input/formats/reading/read_model_file.hpp"
+#include "sim/base/error.hpp"
+
+namespace penstock::testing {
+namespace {
+
+const std::string start = "torchrun --nnodes 2 --nproc_per_node=8 -m torchtitan.train ";
+
+TrainingCommand titan(const std::string& arguments) {
+  return parse_model_file(start + arguments).command;
+}
+
+std::string titan_refusal(const std::string& arguments) {
+  try {
+    parse_model_file(start + arguments);
+  } catch (const InputError& error) {
+    return error.where() + ": " + error.what();
+  }
+  return "accepted";
+}
+
+}  // namespace
+
+TEST_CASE("torchtitan: overrides of a command are read, and defaults hold for the rest") {
+  const TrainingCommand command = titan(
+      "--parallelism.pipeline_parallel_degree 4 --parallelism.tensor-parallel-degree=2 \\\n"
+      "  --parallelism.pipeline_parallel_schedule Interleaved1F1B \\\n"
+      "  --training.local_batch_size 16 --parallelism.pipeline_parallel_microbatch_size 2 \\\n"
+      "  --training.seq_len 8192 --metrics.log_freq 1");
+  CHECK(command.devices == 16);
+  CHECK(command.pipeline == 4);
+  CHECK(command.tensor == 2);
+  CHECK(command.sequence_parallel == true);
+  CHECK(command.schedule == "interleaved-1f1b");
+  CHECK(command.chunks == 2);
+  CHECK(command.partition == "even_with_ends");
+  CHECK(command.microbatch == 2);
+  CHECK(command.microbatches == 8);
+  CHECK(command.sequence == 8192);
+  CHECK(command.zero == 2);  // a pipeline keeps its weights gathered
+  CHECK(command.recompute == RecomputeMode::selective);
+  CHECK(command.dtype == "bf16");
+}
+
+TEST_CASE("torchtitan: what is sharded is ZeRO-2 or -3, and whole replicas are ZeRO-0") {
+  const auto zero = [](const std::string& arguments) { return *titan(arguments).zero; };
+  CHECK(zero("") == 3);
+  CHECK(zero("--parallelism.fsdp_reshard_after_forward never") == 2);
+  CHECK(zero("--parallelism.pipeline_parallel_degree 2 "
+             "--parallelism.fsdp_reshard_after_forward always") == 3);
+  CHECK(zero("--parallelism.data_parallel_shard_degree 1 "
+             "--parallelism.data_parallel_replicate_degree 16") == 0);
+  CHECK(zero("--parallelism.data_parallel_shard_degree 1 "
+             "--parallelism.context_parallel_degree 2") == 3);
+}
+
+TEST_CASE("torchtitan: without a pipeline the local batch is one microbatch") {
+  const TrainingCommand command =
+      titan("--training.local_batch_size 4 --training.global_batch_size 512");
+  CHECK(command.microbatch == 4);
+  CHECK(command.global_batch == 512);
+  CHECK_FALSE(command.microbatches);
+  CHECK(titan("").microbatches == 1);
+}
+
+TEST_CASE("torchtitan: the order of a CSV lies beside the command") {
+  const TrainingCommand command = titan(
+      "--parallelism.pipeline_parallel_degree 4 --parallelism.pipeline_parallel_schedule "
+      "PipelineScheduleMulti --parallelism.pipeline_parallel_schedule_csv order.csv "
+      "--parallelism.no_enable_sequence_parallel --parallelism.tensor_parallel_degree 2");
+  CHECK(command.order_file == "order.csv");
+  CHECK(command.schedule == "");
+  CHECK(command.chunks == 2);
+  CHECK(command.sequence_parallel == false);
+}
+
+TEST_CASE("torchtitan: what changes the layout and is not simulated is refused by its name") {
+  const std::string pipeline = "--parallelism.pipeline_parallel_degree 2 ";
+  for (const auto& [arguments, refusal] : std::vector<std::pair<std::string, std::string>>{
+           {"--parallelism.module_fqns_per_model_part x",
+            "line 1: --parallelism.module_fqns_per_model_part: it is not read"},
+           {"--parallelism.data_parallel_shard_degree 4 "
+            "--parallelism.data_parallel_replicate_degree 4",
+            "line 1: --parallelism.data_parallel_replicate_degree: groups of shards with replicas "
+            "(HSDP) are not simulated"},
+           {"--activation_checkpoint.mode memory_budget",
+            "line 1: --activation_checkpoint.mode: \"memory_budget\" is not simulated; known: "
+            "selective, full, none"},
+           {pipeline + "--parallelism.pipeline_parallel_schedule Wild",
+            "line 1: --parallelism.pipeline_parallel_schedule: \"Wild\" is not simulated"},
+           {pipeline + "--training.global_batch_size 64 --parallelism.data_parallel_shard_degree 4",
+            "line 1: --training.global_batch_size: it is not local_batch_size x replicas, 32: "
+            "several runs of a pipeline per update are not simulated"},
+           {"--parallelism.tensor_parallel_degree two",
+            "line 1: --parallelism.tensor_parallel_degree: \"two\" is not a whole number from 1 to "
+            "1e9"},
+           {"--training.enable_cpu_offload",
+            "line 1: --training.enable_cpu_offload: weights on the host are not simulated"}}) {
+    CHECK(titan_refusal(arguments) == refusal);
+  }
+  const ModelFile file = parse_model_file(start + "--parallelism.disable_loss_parallel");
+  CHECK(file.notes.front() == "arguments that are not read: --parallelism.disable_loss_parallel");
+}
+
+}  // namespace penstock::testing

@@ -1,0 +1,201 @@
+#include "experiments/plan/planner/space/framework.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <map>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "experiments/input/files/files.hpp"
+#include "experiments/input/files/plain_text.hpp"
+#include "experiments/plan/planner/framework_gain.hpp"
+#include "experiments/plan/planner/planner.hpp"
+#include "experiments/plan/planner/space/layout_space.hpp"
+#include "sim/base/error.hpp"
+
+namespace penstock::testing {
+namespace {
+
+using Row = std::map<std::string, std::string>;
+
+std::vector<std::string> split(const std::string& line) {
+  std::vector<std::string> cells;
+  std::istringstream stream(line);
+  for (std::string cell; std::getline(stream, cell, ',');) cells.push_back(cell);
+  return cells;
+}
+
+/// The rows of a table of a paper, by column.
+std::vector<Row> rows_of(const std::string& name) {
+  std::istringstream stream(read_file(std::string(PENSTOCK_ROOT) + "/experiments/papers/" + name));
+  std::vector<std::string> columns;
+  std::vector<Row> rows;
+  for (std::string line; std::getline(stream, line);) {
+    if (line.empty() || line.front() == '#') continue;
+    const std::vector<std::string> cells = split(line);
+    if (columns.empty()) {
+      columns = cells;
+      continue;
+    }
+    Row& row = rows.emplace_back();
+    for (std::size_t i = 0; i < cells.size(); ++i) row[columns[i]] = cells[i];
+  }
+  return rows;
+}
+
+std::uint32_t number(const Row& row, const char* column) {
+  return static_cast<std::uint32_t>(std::stoul(row.at(column)));
+}
+
+const char* why_not_published(const Row& row) {
+  TrainingTask task{.layers = number(row, "layers"), .sequence = number(row, "seq")};
+  task.blocks = task.layers + 2;
+  if (number(row, "ep") > 1) task.experts = number(row, "ep");
+  const std::uint32_t chunks = number(row, "vp");
+  const LayoutChoice choice{.tensor = number(row, "tp"),
+                            .pipeline = number(row, "pp"),
+                            .expert = number(row, "ep"),
+                            .data = number(row, "dp"),
+                            .chunks = chunks,
+                            .microbatch = number(row, "mbs"),
+                            .microbatches = number(row, "m"),
+                            .zero = number(row, "zero"),
+                            .schedule = chunks > 1 ? "interleaved-1f1b" : "1f1b",
+                            .context = number(row, "cp"),
+                            .sequence_parallel = row.at("sequence") == "1"};
+  task.framework = framework_of("megatron");
+  const OrderChoice order{
+      .rule =
+          *std::find_if(schedule_entries().begin(), schedule_entries().end(),
+                        [&](const ScheduleEntry* entry) { return entry->name == choice.schedule; }),
+      .chunks = chunks};
+  if (const char* why = why_no_order(task, choice, order)) return why;
+  return why_not_in(*task.framework, task, choice);
+}
+
+}  // namespace
+
+TEST_CASE("frameworks: Megatron-LM runs what NVIDIA publishes, but for FSDP") {
+  std::size_t legal = 0;
+  for (const char* table : {"megatron_bridge/dense.csv", "megatron_bridge/moe.csv"}) {
+    for (const Row& row : rows_of(table)) {
+      const char* why = why_not_published(row);
+      CAPTURE(row.at("model"));
+      CAPTURE(row.at("pp"));
+      CAPTURE((why == nullptr ? "" : why));
+      const bool fsdp = number(row, "zero") > 1;
+      CHECK((why == nullptr) != fsdp);
+      if (why == nullptr) ++legal;
+    }
+  }
+  CHECK(legal > 50);
+}
+
+TEST_CASE("frameworks: 405B in 128 stages has embedding and head as layers of the cut") {
+  const Row row{{"layers", "126"}, {"seq", "8192"}, {"tp", "4"},   {"pp", "16"},
+                {"vp", "8"},       {"cp", "1"},     {"dp", "4"},   {"ep", "1"},
+                {"mbs", "1"},      {"m", "384"},    {"zero", "1"}, {"sequence", "1"}};
+  CHECK(why_not_published(row) == nullptr);
+  Row other = row;
+  other["vp"] = "9";
+  CHECK(std::string(why_not_published(other)) == "more stages than layers, embedding and head");
+  other = row;
+  other["m"] = "40";
+  CHECK(std::string(why_not_published(other)) ==
+        "megatron: interleaving needs microbatches that divide by the pipeline");
+}
+
+namespace {
+
+TrainingTask llama_task(const char* framework, std::uint32_t devices, const Catalogue& catalogue) {
+  TrainingTask task = read_training_task(
+      {.model = std::string(PENSTOCK_ROOT) + "/experiments/models/llama-3.1-8b.json",
+       .hardware = "dgx-h100",
+       .devices = devices,
+       .global_batch = 64},
+      catalogue);
+  set_framework(framework_of(framework), task);
+  return task;
+}
+
+/// Whether a space excludes layouts by a rule.
+bool excludes(const LayoutSpace& space, const std::string& rule) {
+  return std::any_of(space.excluded.begin(), space.excluded.end(),
+                     [&](const Exclusion& one) { return one.rule == rule && one.layouts > 0; });
+}
+
+}  // namespace
+
+TEST_CASE("frameworks: a rule that excludes a layout is counted, and the rest is legal") {
+  const Catalogue catalogue = read_catalogue();
+  const std::map<std::string, std::vector<std::string>> rules{
+      {"megatron",
+       {"megatron does not run the schedule", "megatron does not recompute so",
+        "megatron: the distributed optimizer is ZeRO-1"}},
+      {"torchtitan",
+       {"torchtitan does not run the schedule", "torchtitan: FSDP is ZeRO-2 or ZeRO-3",
+        "torchtitan: whole replicas (DDP) go alone", "torchtitan does not cut so",
+        "torchtitan: no number of layers per stage gives so many stages"}},
+      {"deepspeed",
+       {"deepspeed: tensor groups do not shard norms",
+        "deepspeed: a pipeline runs with ZeRO-0 and ZeRO-1", "deepspeed does not cut so",
+        "deepspeed: splits sequences by heads, which is not simulated"}}};
+  for (const auto& [name, texts] : rules) {
+    const TrainingTask task = llama_task(name.c_str(), 16, catalogue);
+    const LayoutSpace space =
+        space_of(task, {.only = {}, .partitions = {"even", "even_with_ends"}});
+    CHECK(space.legal > 0);
+    for (const std::string& rule : texts) {
+      CAPTURE(rule);
+      CHECK(excludes(space, rule));
+    }
+  }
+}
+
+TEST_CASE("frameworks: no layout of a plan breaks a rule, and one line says what others gain") {
+  const Catalogue catalogue = read_catalogue();
+  for (const Framework& framework : frameworks()) {
+    const TrainingTask task = llama_task(std::string(framework.name).c_str(), 16, catalogue);
+    const PlannerOptions options{.space = {.only = Restrictions({"/parallel/pipeline=4"}),
+                                           .partitions = split_names(framework.cuts)},
+                                 .best = 8};
+    const LayoutPlan plan = plan_layouts(task, catalogue, options);
+    for (const JudgedLayout& one : plan.fitting) {
+      CHECK(why_not_in(framework, task, one.choice) == nullptr);
+    }
+    const auto gain = framework_gain(plan, catalogue, options);
+    REQUIRE(gain);
+    REQUIRE(!plan.fitting.empty());
+    if (!gain->best) {
+      CHECK(framework.name == "torchtitan");
+      CHECK(gain_text(plan, gain) == "no layout that torchtitan cannot run is faster\n");
+      continue;
+    }
+    CHECK(why_not_in(framework, task, gain->best->choice) == gain->why);
+    CHECK(*gain->share > 0);
+    CHECK(gain->why.starts_with(framework.name));
+    CHECK(gain_text(plan, gain).find("; a layout beyond that would gain ") != std::string::npos);
+  }
+}
+
+TEST_CASE("frameworks: codecs, offloading and layers by times are refused with the remedy") {
+  const Framework& megatron = *framework_of("megatron");
+  CHECK_THROWS_WITH_AS(refuse_codecs(megatron, {.only = {}, .lossy = true}),
+                       "--lossy: megatron has no codecs and no offloading by activation; leave it "
+                       "out, or give --for any",
+                       UsageError);
+  CHECK_NOTHROW(refuse_codecs(megatron, {.only = Restrictions({"/parallel/pipeline=2"})}));
+  TrainingTask task;
+  CHECK_THROWS_AS(set_framework(&megatron, task), UsageError);  // layers by times
+  task.by_kind = true;
+  CHECK_NOTHROW(set_framework(&megatron, task));
+  task.dtype = "nvfp4";
+  CHECK_THROWS_WITH_AS(set_framework(framework_of("deepspeed"), task),
+                       "--for deepspeed: it does not train in nvfp4; /model/dtype may be bf16, "
+                       "fp16, fp32",
+                       UsageError);
+}
+
+}  // namespace penstock::testing

@@ -1,0 +1,161 @@
+#include <doctest/doctest.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "experiments/input/files/files.hpp"
+#include "experiments/plan/planner/planner.hpp"
+#include "experiments/plan/planner/space/framework.hpp"
+#include "experiments/run/layout/launch_of.hpp"
+#include "experiments/run/layout/layout.hpp"
+#include "tests/support/scratch.hpp"
+
+namespace penstock::testing {
+namespace {
+
+struct StartedCase {
+  std::string model;  // a file, or the text of one
+  std::uint32_t devices;
+  std::uint32_t global_batch;
+  std::vector<std::string> only = {};
+  std::vector<std::string> settings = {};
+};
+
+constexpr const char* mixtral =
+    R"({"model_type": "mixtral", "architectures": ["MixtralForCausalLM"],
+  "hidden_size": 1024, "intermediate_size": 3584, "num_hidden_layers": 14, "num_attention_heads": 16,
+  "num_key_value_heads": 8, "num_local_experts": 8, "num_experts_per_tok": 2, "vocab_size": 32000,
+  "max_position_embeddings": 4096, "tie_word_embeddings": false, "hidden_act": "silu"})";
+/// With latent attention, shared experts, layers without experts and one of multi-token prediction.
+std::string small_deepseek() {
+  nlohmann::json config = nlohmann::json::parse(
+      read_file(std::string(PENSTOCK_ROOT) + "/experiments/models/deepseek-v3.json"));
+  config["num_hidden_layers"] = 9;
+  config["n_routed_experts"] = 16;
+  return config.dump();
+}
+
+const std::string models = std::string(PENSTOCK_ROOT) + "/experiments/models/";
+
+/// The file that is read back: "layout.sh", "layout.deepspeed.json".
+std::string write_files(const Scenario& scenario, const Layout& layout, const Framework& framework,
+                        const Scratch& scratch) {
+  const auto files = launch_files(launch_of(scenario, layout, "layout"), framework.format);
+  for (const LaunchFile& file : files) scratch.file("layout" + file.suffix, file.text);
+  return "layout" + files.front().suffix;
+}
+
+/// What a launch file leaves to the scenario: the model, the machine, and what prices them.
+nlohmann::json scenario_of(const TrainingTask& task, const std::string& command) {
+  nlohmann::json document{{"penstock", 1},
+                          {"model", {{"file", task.model}, {"command", command}}},
+                          {"hardware", {{"name", task.hardware}, {"devices", task.devices}}}};
+  if (task.sequence) document["model"]["sequence"] = *task.sequence;
+  return document;
+}
+
+void check_same(const Layout& back, const Layout& layout) {
+  CHECK(back.partition.stages == layout.partition.stages);
+  CHECK(back.schedule == layout.schedule);
+  CHECK(back.shape == layout.shape);
+  CHECK(back.microbatches == layout.microbatches);
+  CHECK(back.degrees.data == layout.degrees.data);
+  CHECK(back.degrees.scatters == layout.degrees.scatters);
+  CHECK(back.degrees.overlaps_experts == layout.degrees.overlaps_experts);
+  CHECK(back.memory.zero == layout.memory.zero);
+  CHECK(back.recompute.mode == layout.recompute.mode);
+  CHECK(back.recompute.layers == layout.recompute.layers);
+  CHECK(back.recompute.together == layout.recompute.together);
+}
+
+void check_layout(const TrainingTask& task, const JudgedLayout& judged,
+                  const Catalogue& catalogue) {
+  CAPTURE(text_of(judged.choice));
+  const Scratch scratch;
+  const Scenario scenario =
+      parse_scenario(layout_document(task, judged.choice), scratch.path("layout.json"));
+  const Layout layout = settle(scenario, {.catalogue = &catalogue});
+  const std::string command = write_files(scenario, layout, *task.framework, scratch);
+  const Scenario back = scenario_from(scenario_of(task, command), scratch.path("back.json"));
+  check_same(settle(back, {.catalogue = &catalogue}), layout);
+  const Trial trial = try_layout(back, catalogue, std::make_shared<Clusters>());
+  CHECK(trial.refusal == "");
+  CHECK(trial.makespan == judged.trial.makespan);
+  CHECK(trial.peak_bytes == judged.trial.peak_bytes);
+}
+
+/// Returns how many layouts of a framework were written and read.
+std::size_t check_read_back(const StartedCase& one, const std::string& framework) {
+  CAPTURE(framework);
+  const Catalogue catalogue = read_catalogue();
+  const Scratch scratch;
+  const bool is_text = one.model.starts_with("{");
+  TrainingTask task =
+      read_training_task({.model = is_text ? scratch.file("model.json", one.model) : one.model,
+                          .hardware = "dgx-h100",
+                          .devices = one.devices,
+                          .global_batch = one.global_batch,
+                          .settings = one.settings},
+                         catalogue);
+  set_framework(framework_of(framework), task);
+  const LayoutPlan plan =
+      plan_layouts(task, catalogue,
+                   {.space = {.only = Restrictions(one.only),
+                              .partitions = {"even", "even_with_ends", "balanced"}},
+                    .best = 6});
+  for (const JudgedLayout& judged : plan.fitting) check_layout(task, judged, catalogue);
+  return plan.fitting.size();
+}
+
+}  // namespace
+
+TEST_CASE("launch files: every layout of a framework is the same scenario when read back") {
+  const std::string llama = models + "llama-3.1-8b.json";
+  std::size_t read = 0;
+  for (const char* framework : {"megatron", "torchtitan", "deepspeed"}) {
+    for (const StartedCase& one :
+         {StartedCase{llama, 16, 64, {"/parallel/pipeline=1"}},
+          StartedCase{llama, 12, 48, {"/parallel/pipeline=2,3,4"}},
+          StartedCase{llama, 16, 64, {"/parallel/pipeline=4,/parallel/tensor=2"}},
+          StartedCase{mixtral, 16, 64, {"/parallel/pipeline=1,2"}},
+          StartedCase{mixtral, 16, 64, {"/parallel/tensor=2,/recompute/mode=full"}}}) {
+      read += check_read_back(one, framework);
+    }
+  }
+  CHECK(read > 60);
+}
+
+TEST_CASE(
+    "launch files: Megatron-LM gets operators, layers, overlap and types that settings state") {
+  // Bounds do not cover these settings, so every layout is simulated.
+  const std::string few =
+      "/recompute/mode=full,/parallel/pipeline=2,/model/microbatch=1,/memory/zero=1";
+  std::size_t read = 0;
+  for (const StartedCase& one :
+       {StartedCase{mixtral,
+                    16,
+                    64,
+                    {"/recompute/mode=selective"},
+                    {R"(/recompute/operators=["norm","moe_activation"])",
+                     "/parallel/overlap_experts=true"}},
+        StartedCase{mixtral, 4, 16, {few}, {"/recompute/layers=1"}},
+        StartedCase{mixtral, 4, 16, {few}, {"/recompute/together=2"}},
+        StartedCase{mixtral, 8, 16, {"/parallel/tensor=2"}, {"/model/dtype=fp8"}},
+        StartedCase{mixtral, 8, 16, {"/parallel/pipeline=2"}, {"/parallel/scatter_gather=true"}},
+        StartedCase{small_deepseek(), 16, 32, {"/parallel/pipeline=2,4,/recompute/mode=full"}}}) {
+    read += check_read_back(one, "megatron");
+  }
+  CHECK(read > 25);
+}
+
+TEST_CASE("launch files: torchtitan gets the CSV of an order that it has no name for") {
+  const StartedCase one{models + "llama-3.1-8b.json",
+                        16,
+                        64,
+                        {"/schedule/name=zb-h1,eager-1f1b,/parallel/pipeline=4"}};
+  CHECK(check_read_back(one, "torchtitan") > 4);
+}
+
+}  // namespace penstock::testing
