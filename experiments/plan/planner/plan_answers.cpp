@@ -49,22 +49,26 @@ std::string forced_text(const LayoutPlan& restricted, const LayoutPlan& roomy) {
                      bytes_text(free->trial.peak_bytes), text_of(free->choice));
 }
 
-/// The rule that excludes most of what was asked for.
+/// The rule that excludes most of what was asked for. A dense model has no experts to divide.
 std::string rule_text(const LayoutPlan& restricted) {
-  if (restricted.excluded.empty()) return "";
-  const Exclusion& most = restricted.excluded.front();
-  return fmt::format("excluded most often because: {} ({})\n", most.rule,
-                     counted(most.layouts, "layout"));
+  for (const Exclusion& one : restricted.excluded) {
+    if (restricted.task.experts == 1 && one.rule == no_such_experts) continue;
+    return fmt::format("excluded most often because: {} ({})\n", one.rule,
+                       counted(one.layouts, "layout"));
+  }
+  return "";
 }
 
-/// The ratio of two step times, and how far it is known; machines share no error.
+/// The ratio of two speeds, and how far it is known: different machines share no error.
 struct Ratio {
   double value = 1, least = 1, most = 1;
 };
 
 Ratio ratio_of(const LayoutPlan& first, const LayoutPlan& other) {
-  const double value = to_us(first.best()->trial.makespan) / to_us(other.best()->trial.makespan);
-  const double spread = std::hypot(first.spread.value_or(0), other.spread.value_or(0));
+  const double value = other.best()->trial.samples_per_s / first.best()->trial.samples_per_s;
+  const double spread = first.task.hardware == other.task.hardware
+                            ? spread_between(first, true)
+                            : std::hypot(first.spread.value_or(0), other.spread.value_or(0));
   const StepInterval known = step_interval(spread);
   return {value, value * known.least, value * known.most};
 }
@@ -152,8 +156,15 @@ std::vector<std::vector<LayoutPlan>> comparisons(const std::vector<TrainingTask>
     } else if (sharded) {
       break;
     }
-    std::vector<LayoutPlan>& plans = all.emplace_back();
-    for (const TrainingTask& task : tasks) plans.push_back(best_plan(task, catalogue, one_stack));
+    std::vector<LayoutPlan> plans{best_plan(tasks.front(), catalogue, one_stack)};
+    if (plans.front().best() == nullptr) continue;
+    const std::string& stack = plans.front().stacks[sharded ? 1 : 0];
+    for (std::size_t i = 1; i < tasks.size(); ++i) {
+      TrainingTask task = tasks[i];
+      if (!stack.empty()) task.changes.push_back("/hardware/stack=" + stack);
+      plans.push_back(best_plan(task, catalogue, one_stack));
+    }
+    all.push_back(std::move(plans));
   }
   return all;
 }

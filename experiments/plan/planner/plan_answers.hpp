@@ -25,12 +25,12 @@ std::string stacks_text(const LayoutPlan& plan, const Catalogue& catalogue,
 std::string change_text(const LayoutPlan& before, const LayoutPlan& after,
                         const std::string& change);
 
-/// The best layouts of several tasks, those with whole gradients and those with sharded ones apart,
-/// since they run on different stacks.
+/// The best layouts of several tasks on the stacks of the first: those with whole gradients and
+/// those with sharded ones apart.
 std::vector<std::vector<LayoutPlan>> comparisons(const std::vector<TrainingTask>& tasks,
                                                  const Catalogue& catalogue,
                                                  const PlannerOptions& planner);
-/// Such plans as a table; ratios are to the first.
+/// Such plans as a table; speeds are over that of the first.
 std::string machines_text(const std::vector<LayoutPlan>& plans);
 nlohmann::ordered_json machines_json(const std::vector<LayoutPlan>& plans);
 

@@ -308,10 +308,14 @@ StepInterval known_to(const LayoutPlan& plan) {
 }
 
 /// Layouts on different stacks share no error.
+double spread_between(const LayoutPlan& plan, bool same_stack) {
+  const double pairs = plan.task.experts > 1 ? spread_of_pairs_with_experts : spread_of_pairs;
+  return same_stack ? pairs : std::max(pairs, std::sqrt(2.0) * plan.spread.value_or(0));
+}
+
 double faster_with(const LayoutPlan& plan, const JudgedLayout& one, const JudgedLayout& other) {
   const bool same_stack = runs_sharded(one.choice.zero) == runs_sharded(other.choice.zero);
-  double spread = plan.task.experts > 1 ? spread_of_pairs_with_experts : spread_of_pairs;
-  if (!same_stack) spread = std::max(spread, std::sqrt(2.0) * plan.spread.value_or(0));
+  const double spread = spread_between(plan, same_stack);
   return 0.5 * std::erfc(-std::log1p(slower_than(other, one)) / spread / std::sqrt(2.0));
 }
 

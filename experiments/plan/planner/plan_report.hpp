@@ -28,6 +28,10 @@ std::vector<const JudgedLayout*> front_of(const std::vector<JudgedLayout>& layou
 /// known.
 StepInterval known_to(const LayoutPlan& plan);
 
+/// How far the ratio of the step times of two layouts of a plan is known, on one stack or on two: a
+/// standard deviation of its logarithm.
+double spread_between(const LayoutPlan& plan, bool same_stack);
+
 /// How probable it is that a layout of a plan is faster than another.
 double faster_with(const LayoutPlan& plan, const JudgedLayout& one, const JudgedLayout& other);
 

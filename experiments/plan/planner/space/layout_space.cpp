@@ -382,7 +382,7 @@ const char* why_no_degrees(const TrainingTask& task, LayoutChoice& choice) {
   if (choice.context > 1 && *task.sequence % choice.context != 0) {
     return "context degree does not divide the sequence";
   }
-  if (task.experts % choice.expert != 0) return "expert degree does not divide the experts";
+  if (task.experts % choice.expert != 0) return no_such_experts;
   if (choice.pipeline > task.blocks || choice.pipeline > Limits::ranks) {
     return "more pipeline stages than layers";
   }

@@ -41,6 +41,9 @@ struct LayoutSpace {
   std::uint64_t legal = 0;         // layouts, without those of `stashes` and `offloads`
 };
 
+/// The rule that groups of experts break.
+constexpr const char* no_such_experts = "expert degree does not divide the experts";
+
 struct SpaceOptions {
   Restrictions only;
   bool lossy = false;     // codecs too

@@ -149,6 +149,7 @@ TEST_CASE("starter: degrees divide heads, experts and devices") {
                     .machine_devices = 8,
                     .by_kind = true,
                     .layers = 32,
+                    .blocks = 32,
                     .heads = 12,
                     .experts = 4,
                     .global_batch = 48};
