@@ -61,6 +61,7 @@ std::string memory_text(const Trial& trial) {
 }
 
 std::string recompute_of(const LayoutChoice& choice) {
+  if (!choice.operators.empty()) return fmt::format("{}", fmt::join(choice.operators, " and "));
   return choice.recomputes_stages ? choice.recompute + " by stage" : choice.recompute;
 }
 
@@ -223,6 +224,7 @@ ordered_json layout_json(const JudgedLayout& one, const LayoutPlan& plan,
           {"microbatches", one.choice.microbatches},
           {"schedule", one.choice.schedule},
           {"recompute", one.choice.recompute},
+          {"recompute_operators", one.choice.operators},
           {"zero", one.choice.zero},
           {"partition", one.choice.partition},
           {"makespan_us", us},

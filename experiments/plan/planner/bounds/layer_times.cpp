@@ -27,7 +27,8 @@ bool same_layers(const RecomputeChoice& one, const RecomputeChoice& other) {
   const auto whole = [](const RecomputeChoice& choice) {
     return choice.stages || choice.mode == "except_last";
   };
-  return (whole(one) && whole(other)) || (one.mode == other.mode && one.stages == other.stages);
+  return (whole(one) && whole(other)) ||
+         (one.mode == other.mode && one.stages == other.stages && one.operators == other.operators);
 }
 
 /// The hardware of a layout without the links of its machine, which may be too small for it: layers
@@ -79,8 +80,15 @@ LayerShapes::LayerShapes(const PlanBase& base, const LayoutSpace& space)
     const auto first =
         std::find_if(space.recomputations.begin(), space.recomputations.end(),
                      [&](const RecomputeChoice& other) { return same_layers(one, other); });
-    const LayoutChoice choice{.recompute = one.mode, .recomputes_stages = one.stages};
-    recomputations_.push_back(with_choice(base.reduced, base.task, choice).recompute);
+    const LayoutChoice choice{
+        .recompute = one.mode, .recomputes_stages = one.stages, .operators = one.operators};
+    const Scenario scenario = with_choice(base.reduced, base.task, choice);
+    recomputations_.push_back(scenario.recompute);
+    const auto known =
+        std::find_if(by_operators_.begin(), by_operators_.end(), [&](const Scenario& other) {
+          return other.recompute.operators == scenario.recompute.operators;
+        });
+    if (known == by_operators_.end()) by_operators_.push_back(scenario);
     like_.push_back(static_cast<std::uint8_t>(first - space.recomputations.begin()));
   }
 }
@@ -119,20 +127,34 @@ void LayerShapes::price(const LayerShapeKey& key, Shape& shape, Shape* sharded) 
   try {
     shape.choice.zero = key.sharded ? 3 : 0;
     const Layout layout = without_layers(base_, shape.choice, key.slices);
-    const auto models = models_of(base_.reduced, recomputations_, layout.batch, layout.shape);
-    price(layout, models, shape);
+    const std::vector<ModelGraph> own = models(layout);
+    price(layout, own, shape);
     if (sharded == nullptr) return;
     sharded->choice.zero = 3;
     const Layout other = without_layers(base_, sharded->choice, key.slices);
-    price(other,
-          other.shape == layout.shape
-              ? models
-              : models_of(base_.reduced, recomputations_, other.batch, other.shape),
-          *sharded);
+    price(other, other.shape == layout.shape ? own : models(other), *sharded);
   } catch (const InputError&) {
     shape.refused = true;
     if (sharded != nullptr) sharded->refused = true;
   }
+}
+
+/// The different layers by recomputation; the work of those with the same operators is computed
+/// once.
+std::vector<ModelGraph> LayerShapes::models(const Layout& layout) const {
+  std::vector<ModelGraph> all(recomputations_.size());
+  for (const Scenario& scenario : by_operators_) {
+    std::vector<std::size_t> places;
+    std::vector<RecomputeSection> own;
+    for (std::size_t r = 0; r < recomputations_.size(); ++r) {
+      if (recomputations_[r].operators != scenario.recompute.operators) continue;
+      places.push_back(r);
+      own.push_back(recomputations_[r]);
+    }
+    std::vector<ModelGraph> some = models_of(scenario, own, layout.batch, layout.shape);
+    for (std::size_t i = 0; i < places.size(); ++i) all[places[i]] = std::move(some[i]);
+  }
+  return all;
 }
 
 void LayerShapes::price(const Layout& layout, std::vector<ModelGraph> models, Shape& shape) const {

@@ -101,12 +101,14 @@ class LayerShapes {
     std::vector<ModelGraph> models;
   };
 
+  std::vector<ModelGraph> models(const Layout& layout) const;
   void price(const LayerShapeKey& key, Shape& shape, Shape* sharded) const;
   void price(const Layout& layout, std::vector<ModelGraph> models, Shape& shape) const;
 
   const PlanBase& base_;
   const LayoutSpace& space_;
   std::vector<RecomputeSection> recomputations_;
+  std::vector<Scenario> by_operators_;     // one for each set of operators
   std::vector<std::uint8_t> like_;         // by recomputation: the first with the same layers
   std::map<LayerShapeKey, Shape> shapes_;  // the two stacks of a shape one after the other
 };

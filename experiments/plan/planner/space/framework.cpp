@@ -131,6 +131,7 @@ void take_operators(const Framework& framework, TrainingTask& task) {
       task.settings.begin(), task.settings.end(),
       [](const std::string& text) { return text.find("/recompute/operators") != text.npos; });
   if (stated || framework.operators.empty()) return;
+  task.states_operators = true;
   task.settings.insert(task.settings.begin(),
                        fmt::format("/recompute/operators={}", framework.operators));
 }

@@ -1,6 +1,7 @@
 #include "experiments/plan/planner/space/layout_choice.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <array>
 #include <utility>
@@ -32,8 +33,9 @@ std::string schedule_text(const LayoutChoice& choice) {
 
 std::string recompute_text(const LayoutChoice& choice) {
   if (choice.recompute == "none") return "no recomputation";
-  return fmt::format("{} recomputation{}", choice.recompute,
-                     choice.recomputes_stages ? " by stage" : "");
+  if (choice.recomputes_stages) return choice.recompute + " recomputation by stage";
+  if (choice.operators.empty()) return choice.recompute + " recomputation";
+  return fmt::format("recomputation of {}", fmt::join(choice.operators, ", "));
 }
 
 using Options = std::map<std::string, std::string, std::less<>>;

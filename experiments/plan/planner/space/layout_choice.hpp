@@ -31,6 +31,7 @@ struct LayoutChoice {
   std::optional<std::uint32_t> expert_tensor{};               // empty: the default of a scenario
   bool sequence_parallel = true;                              // with tensor > 1
   bool recomputes_stages = false;                             // whole stages, not layers
+  std::vector<std::string> operators{};                       // that `selective` recomputes
   std::map<std::string, std::string, std::less<>> options{};  // of the schedule
   std::optional<CodecSpec> stash{};                           // codec of kept activations
   std::optional<CodecSpec> link{};                            // codec of sent activations

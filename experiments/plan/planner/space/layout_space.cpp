@@ -18,9 +18,19 @@
 namespace penstock {
 namespace {
 
-const std::vector<RecomputeChoice>& all_recomputations() {
-  static const std::vector<RecomputeChoice> all{
+/// Operators whose outputs are large for the time that they take go together, cheap ones first.
+/// Megatron-LM has no name for the activation of an MLP alone.
+std::vector<RecomputeChoice> recomputations_of(const TrainingTask& task) {
+  std::vector<RecomputeChoice> all{
       {"none"}, {"selective"}, {"full"}, {"full", true}, {"except_last"}};
+  if (!task.by_kind || task.states_operators) return all;
+  std::vector<std::string> cheap{"norm"};
+  if (task.framework == nullptr) cheap.emplace_back("mlp_activation");
+  if (task.experts > 1) cheap.emplace_back("moe_activation");
+  all.push_back({"selective", false, cheap});
+  if (!task.latent) return all;
+  cheap.emplace_back("mla_up_projection");
+  all.push_back({"selective", false, cheap});
   return all;
 }
 
@@ -46,7 +56,7 @@ std::vector<CodecSpec> codecs_of() { return {{"bfp", {{"bits", 8.0}}}}; }
 
 void add_options(const TrainingTask& task, const SpaceOptions& options, LayoutSpace& space) {
   const Restrictions& only = options.only;
-  for (const RecomputeChoice& one : all_recomputations()) {
+  for (const RecomputeChoice& one : recomputations_of(task)) {
     const bool takes = only.allow("/recompute/mode", one.mode) && (task.by_kind || !one.stages);
     if (takes) space.recomputations.push_back(one);
   }
@@ -339,6 +349,7 @@ LayoutChoice layout_of(LayoutChoice degrees, bool sequence, const RecomputeChoic
   degrees.sequence_parallel = sequence;
   degrees.recompute = recompute.mode;
   degrees.recomputes_stages = recompute.stages;
+  degrees.operators = recompute.operators;
   degrees.partition = partition;
   degrees.schedule = std::string(order.rule->name);
   degrees.chunks = order.chunks;

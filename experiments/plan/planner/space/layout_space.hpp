@@ -15,7 +15,8 @@ struct Framework;
 
 struct RecomputeChoice {
   std::string mode;
-  bool stages = false;  // whole stages, not layers
+  bool stages = false;                   // whole stages, not layers
+  std::vector<std::string> operators{};  // of `selective`; empty: as the scenario states
 };
 
 /// A rule, and how many layouts it excludes.

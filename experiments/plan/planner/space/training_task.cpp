@@ -155,6 +155,7 @@ ordered_json recompute_section(const LayoutChoice& choice) {
                         "attention) or full (whole layers)"},
                        {"mode", choice.recompute}};
   if (choice.recomputes_stages) section["unit"] = "stage";
+  if (!choice.operators.empty()) section["operators"] = choice.operators;
   return section;
 }
 
@@ -177,6 +178,13 @@ ordered_json memory_section(const LayoutChoice& choice) {
            "zero 1 shards the optimizer state over replicas, 2 gradients too, 3 parameters too. "
            "capacity_bytes defaults to the memory of the device"},
           {"zero", choice.zero}};
+}
+
+bool has_latent_attention(const ModelSpec& spec) {
+  return std::ranges::any_of(spec.blocks, [](const BlockSpec& block) {
+    return std::ranges::any_of(block.parts,
+                               [](const LayerSpec& part) { return part.kind == "mla"; });
+  });
 }
 
 ordered_json partition_section(const LayoutChoice& choice) {
@@ -265,6 +273,8 @@ TrainingTask read_training_task(const TrainingRequest& request, const Catalogue&
   task.dtype = scenario.model.dtype.value_or("bf16");
   task.heads = divisor_of_all(scenario.model.spec, "heads");
   task.experts = std::max<std::uint64_t>(divisor_of_all(scenario.model.spec, "experts"), 1);
+  task.latent = has_latent_attention(scenario.model.spec);
+  task.states_operators = stated_recomputation(task) == "selective";
   task.sequence = sequence_of(request, scenario.model);
   take_batch(request, scenario, task);
   return task;
@@ -288,6 +298,7 @@ Scenario with_choice(Scenario scenario, const TrainingTask& task, const LayoutCh
   set_schedule(choice, scenario.schedule);
   scenario.recompute.mode = mode_of(choice.recompute);
   if (choice.recomputes_stages) scenario.recompute.unit = RecomputeUnit::stage;
+  if (!choice.operators.empty()) scenario.recompute.operators = choice.operators;
   if (choice.recompute != "full" || choice.recomputes_stages) {
     scenario.recompute.layers.reset();
     scenario.recompute.together = 1;

@@ -26,6 +26,8 @@ struct TrainingTask {
   std::uint64_t layers = 1;           // layers that an even cut counts
   std::uint64_t blocks = 1;           // these, embedding and head
   std::uint64_t heads = 0;            // greatest common divisor over all layers; 0: none
+  bool latent = false;                // attention keeps latent vectors
+  bool states_operators = false;      // settings name what selective recomputation repeats
   std::uint64_t experts = 1;          // likewise; 1: none
   std::optional<std::uint32_t> sequence = {};
   std::uint32_t microbatch = 1;
