@@ -81,6 +81,34 @@ bool BestFirst::is_small(const LayoutFrame& frame, const OrderChoice& order) con
   return frame.has_cut() && cells <= most_weighed_cells;
 }
 
+/// The frames of some degrees, unless these alone need more memory than there is.
+void BestFirst::judge_frames(const Item& item, Outcome& outcome) {
+  outcome.frames = frames_.of_degrees(item.degrees);
+  if (may_fit(item.least_bytes)) return;
+  std::erase_if(outcome.frames, [&](const LayoutFrame& frame) {
+    if (frame.refusal == nullptr) outcome.without_memory += layouts_in(frame);
+    return frame.refusal == nullptr;
+  });
+  outcome.least_bytes = item.least_bytes;
+}
+
+void BestFirst::take_frames(const Item& item, std::vector<LayoutFrame> frames) {
+  for (LayoutFrame& frame : frames) {
+    const auto number = static_cast<std::uint32_t>(all_.size());
+    all_.push_back(frame);
+    if (frame.refusal != nullptr) {
+      refuse(frame.refusal, layouts_in(frame));
+      continue;
+    }
+    const auto place = static_cast<std::uint64_t>(&frame - frames.data());
+    queue_.push({.bound_us = std::max(item.bound_us, frame.bound_us),
+                 .number = item.number + (place << 24U),
+                 .degrees = item.degrees,
+                 .frame = number,
+                 .least_bytes = std::max(item.least_bytes, frame.least_bytes)});
+  }
+}
+
 /// Each order of a frame, with a bound from its layers.
 void BestFirst::weigh_orders(const Item& item, Outcome& outcome) {
   const LayoutFrame& frame = all_[item.frame];

@@ -13,6 +13,7 @@
 
 #include "experiments/input/files/json_output.hpp"
 #include "experiments/input/files/table.hpp"
+#include "experiments/plan/planner/row_words.hpp"
 #include "experiments/show/results/cost_report.hpp"
 
 namespace penstock {
@@ -58,64 +59,6 @@ std::string memory_text(const Trial& trial) {
                                            static_cast<double>(*trial.capacity_bytes));
   }
   return text;
-}
-
-std::string recompute_of(const LayoutChoice& choice) {
-  if (!choice.operators.empty()) return fmt::format("{}", fmt::join(choice.operators, " and "));
-  return choice.recomputes_stages ? choice.recompute + " by stage" : choice.recompute;
-}
-
-/// "3–11" for numbers in a row, else "2, 4".
-std::string numbers_text(const std::set<std::uint32_t>& numbers) {
-  const bool in_a_row =
-      numbers.size() > 2 && *numbers.rbegin() - *numbers.begin() + 1 == numbers.size();
-  if (in_a_row) return fmt::format("{}–{}", *numbers.begin(), *numbers.rbegin());
-  return fmt::format("{}", fmt::join(numbers, ", "));
-}
-
-/// "also chunks 3–11, ZeRO 0"; empty where no other member is near.
-std::string near_text(const ListedFamily& family) {
-  std::map<std::string_view, std::set<std::uint32_t>> numbers;
-  std::map<std::string_view, std::set<std::string>> names;
-  const LayoutChoice& best = family.best->choice;
-  for (const JudgedLayout* one : family.near) {
-    const LayoutChoice& other = one->choice;
-    if (other.chunks != best.chunks) numbers["chunks"].insert(other.chunks);
-    if (other.microbatch != best.microbatch) numbers["microbatches of"].insert(other.microbatch);
-    if (other.zero != best.zero) numbers["ZeRO"].insert(other.zero);
-    if (other.schedule != best.schedule) names["schedule"].insert(other.schedule);
-    if (recompute_of(other) != recompute_of(best))
-      names["recomputation"].insert(recompute_of(other));
-    if (other.partition != best.partition) names["cut"].insert(other.partition);
-  }
-  std::vector<std::string> parts;
-  for (const auto& [what, values] : numbers) {
-    parts.push_back(fmt::format("{} {}", what, numbers_text(values)));
-  }
-  for (const auto& [what, values] : names) {
-    parts.push_back(fmt::format("{} {}", what, fmt::join(values, ", ")));
-  }
-  return parts.empty() ? "" : fmt::format("also {}", fmt::join(parts, "; "));
-}
-
-/// "tensor 4 for 2, zb-v for v-half".
-std::string difference_text(const LayoutChoice& one, const LayoutChoice& other) {
-  constexpr std::array<const char*, 6> names{"tensor",  "pipeline", "data",
-                                             "context", "expert",   "expert_tensor"};
-  std::vector<std::string> parts;
-  const auto mine = degrees_of(one), others = degrees_of(other);
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    if (mine[i] != others[i])
-      parts.push_back(fmt::format("{} {} for {}", names[i], mine[i], others[i]));
-  }
-  if (one.schedule != other.schedule) {
-    parts.push_back(fmt::format("{} for {}", one.schedule, other.schedule));
-  }
-  if (recompute_of(one) != recompute_of(other)) {
-    parts.push_back(fmt::format("{} recomputation for {}", recompute_of(one), recompute_of(other)));
-  }
-  if (one.zero != other.zero) parts.push_back(fmt::format("ZeRO-{} for {}", one.zero, other.zero));
-  return fmt::format("{}", fmt::join(parts, ", "));
 }
 
 /// What a row has besides its layout.

@@ -95,6 +95,9 @@ PlanBase plan_base(const TrainingTask& task, Catalogue catalogue) {
   base.settled = settle(base.reduced, {.catalogue = &base.catalogue});
   const auto clusters = std::make_shared<Clusters>();
   base.settled.hardware.spec.clusters = clusters;
+  base.bare = base.settled;
+  base.bare.model = {};
+  base.bare.spec = {};
   base.sharded = base.settled.hardware;
   if (!task.by_kind) return base;  // without a stack
   LayoutChoice sharded = simple;
@@ -107,7 +110,7 @@ PlanBase plan_base(const TrainingTask& task, Catalogue catalogue) {
 
 Layout without_layers(const PlanBase& base, const LayoutChoice& choice, std::uint32_t slices) {
   const Scenario scenario = with_choice(base.reduced, base.task, choice);
-  Layout layout = base.settled;
+  Layout layout = base.bare;
   if (runs_sharded(choice.zero)) layout.hardware = base.sharded;
   layout.degrees = settle_degrees(scenario);
   layout.batch = settle_batch(scenario, layout.degrees);
@@ -132,9 +135,10 @@ void leave_marks_of_kernels(Layer& layer) {
   const bool any = !layer.work.kernels.empty();
   const bool selective = std::any_of(layer.work.kernels.begin(), layer.work.kernels.end(),
                                      [](const Kernel& kernel) { return kernel.selective; });
-  layer.work.kernels.clear();
-  layer.work.collectives.clear();
-  layer.key.parts.clear();
+  // Their memory goes too: there may be 100,000 such layers.
+  layer.work.kernels = std::vector<Kernel>();
+  layer.work.collectives = std::vector<Collective>();
+  layer.key.parts = {};
   if (any) layer.work.kernels.push_back({.selective = selective});
 }
 

@@ -23,6 +23,7 @@ struct PlanBase {
   std::vector<std::uint32_t> reduced_layer;  // by layer of the model
   ModelSpec heads;                           // all blocks, those without a head without their parts
   Layout settled;                            // of `reduced`, on one rank
+  Layout bare;                               // the same without layers, to be copied often
   Hardware sharded;                          // with the stack that ZeRO-2 and -3 run on by default
 };
 
