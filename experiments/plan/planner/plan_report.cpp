@@ -4,12 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdint>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "experiments/input/files/json_output.hpp"
 #include "experiments/input/files/table.hpp"

@@ -81,22 +81,19 @@ struct Options : Arguments {
   Texts settings = line.settings("change every scenario");
   Text partitions =
       line.option("--partitions", "partitioners to try, default even,balanced", "NAMES");
-  Text headroom = line.option(
-      "--headroom", "share of the memory that a layout must leave free, default 0.08", "SHARE");
+  Text headroom =
+      line.option("--headroom", "share of the memory to leave free, default 0.08", "SHARE");
   Flag lossy = line.flag("--lossy", "codecs too: 8 bits for links and kept activations");
   Flag offload = line.flag("--offload", "offloading too, where memory is short");
   Heading answers = line.group("Answers");
   Number best = line.number("--best", "families of layouts to list, default 10");
   Text budget = line.option("--budget", "seconds to search on each core, default 30", "SECONDS");
-  Texts whys = line.list("--why",
-                         "rules: what excluded the others; stacks: the best on each; "
-                         "/POINTER=VALUE,…: why that lost",
-                         "WHAT");
+  Texts whys = line.list("--why", "rules, stacks, or /POINTER=VALUE,…: why that lost", "WHAT");
   Text machines =
       line.option("--compare-hardware", "the best layout on these machines too", "NAMES");
   Text counts =
       line.option("--compare-devices", "the best layout on so many devices too", "NUMBERS");
-  Texts changes = line.list("--change", "how the best layout moves", "/POINTER=VALUE,…");
+  Texts changes = line.list("--change", "how the best layout moves", "/POINTER=…");
   CostFlags costs{{line}};
   Flag json = line.json("print the layouts as JSON");
   Text folder = line.option("-o,--output", "write a scenario for each into a folder", "FOLDER");
