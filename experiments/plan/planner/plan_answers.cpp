@@ -188,7 +188,7 @@ std::vector<std::vector<LayoutPlan>> comparisons(const std::vector<TrainingTask>
     }
     std::vector<LayoutPlan> plans{best_plan(tasks.front(), catalogue, one_stack)};
     if (plans.front().best() == nullptr) continue;
-    const std::string& stack = plans.front().stacks[sharded ? 1 : 0];
+    const std::string stack = plans.front().stacks[sharded ? 1 : 0];
     for (std::size_t i = 1; i < tasks.size(); ++i) {
       TrainingTask task = tasks[i];
       if (!stack.empty()) task.changes.push_back("/hardware/stack=" + stack);

@@ -63,7 +63,7 @@ TEST_CASE("step split: each part is there where its cause is, and they add up to
   const LayoutChoice pipeline{.pipeline = 4, .microbatches = 8};
   LayoutChoice tensor{.tensor = 2, .microbatches = 4};
   LayoutChoice replicas{.data = 8, .microbatches = 4, .zero = 1};
-  LayoutChoice context{.microbatches = 4, .context = 2};
+  LayoutChoice context{.microbatches = 4, .context = 16};  // over two machines
   LayoutChoice recomputed{.microbatches = 4, .recompute = "full"};
   const std::vector<std::pair<LayoutChoice, Parts>> cases{
       {pipeline, {"compute", "sends between stages", "bubble"}},
