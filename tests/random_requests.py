@@ -23,7 +23,7 @@ SETTINGS = ("/memory/capacity_bytes=12e9", "/memory/capacity_bytes=2GB", "/memor
             "/parallel/overlap_sums=false", "/hardware/collective_us=50", "/hardware/stack=none",
             "/hardware/stack=megatron", "/model/dtype=fp32", "/recompute/early=true",
             "/hardware/transfers/in_flight=1", "/memory/reserve=0.2", "/codec/link=bfp")
-WHYS = ("rules", "/parallel/pipeline=4", "/parallel/tensor=2", "/schedule/name=gpipe",
+WHYS = ("rules", "stacks", "/parallel/pipeline=4", "/parallel/tensor=2", "/schedule/name=gpipe",
         "/memory/zero=3", "/recompute/mode=full", "/parallel/pipeline=2,/schedule/name=1f1b")
 CHANGES = ("/hardware/nic_efficiency=0.3", "/memory/capacity_bytes=8e9",
            "/hardware/link_efficiency=0.5", "/hardware/kernel_us=20")
@@ -60,7 +60,8 @@ def layout(draw, models):
     add(0.3, "--why", *WHYS)
     add(0.2, "--why", *WHYS)
     add(0.15, "--change", *CHANGES)
-    add(0.15, "--uncertainty", 0, 0.03, 0.2)
+    add(0.15, "--headroom", 0, 0.03, 0.2)
+    add(0.1, "--compare-devices", 4, 16)
     add(0.3, "-o out/layouts")
     add(0.15, "--svg out/layouts.svg")
     add(0.1, "--png out/layouts.png")

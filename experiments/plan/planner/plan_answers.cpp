@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "experiments/input/files/json_output.hpp"
@@ -73,6 +74,11 @@ Ratio ratio_of(const LayoutPlan& first, const LayoutPlan& other) {
   return {value, value * known.least, value * known.most};
 }
 
+FrontPoint point_of(const JudgedLayout& one) {
+  return {to_us(one.trial.makespan) * 1e-6,
+          static_cast<double>(one.trial.peak_bytes) / 1073741824.0};
+}
+
 /// Why the best layout of a restricted plan loses; `roomy` is it without a limit of memory.
 std::string losing_text(const LayoutPlan& all, const LayoutPlan& restricted,
                         const LayoutPlan& roomy, const Catalogue& catalogue,
@@ -123,6 +129,30 @@ LayoutPlan best_plan(const TrainingTask& task, const Catalogue& catalogue, Plann
   return plan_layouts(task, catalogue, planner);
 }
 
+LayoutPlan plain_plan(const LayoutPlan& plan, const Catalogue& catalogue,
+                      const PlannerOptions& planner) {
+  PlannerOptions plain = planner;
+  plain.space.only = planner.space.only.with(
+      Restrictions({"/schedule/name=1f1b", "/recompute/mode=none", "/memory/zero=0,1"}));
+  return best_plan(plan.task, catalogue, plain);
+}
+
+FrontPlot plan_plot(const LayoutPlan& plan, const LayoutPlan& plain) {
+  FrontPlot plot{.title = fmt::format("Layouts of {} on {} of {}",
+                                      std::filesystem::path(plan.task.model).filename().string(),
+                                      counted(plan.task.devices, "device"), plan.task.hardware)};
+  const auto front = front_of(plan.fitting);
+  for (const JudgedLayout& one : plan.fitting) {
+    plot.points.push_back(point_of(one));
+    plot.points.back().on_front = std::ranges::find(front, &one) != front.end();
+  }
+  if (!plain.fitting.empty()) plot.plain = point_of(plain.fitting.front());
+  if (plan.best() != nullptr && plan.best()->trial.capacity_bytes) {
+    plot.capacity = static_cast<double>(*plan.best()->trial.capacity_bytes) / 1073741824.0;
+  }
+  return plot;
+}
+
 std::string why_text(const LayoutPlan& plan, const Catalogue& catalogue,
                      const PlannerOptions& planner, const Restrictions& why) {
   PlannerOptions restricted = planner;
@@ -158,7 +188,7 @@ std::vector<std::vector<LayoutPlan>> comparisons(const std::vector<TrainingTask>
     }
     std::vector<LayoutPlan> plans{best_plan(tasks.front(), catalogue, one_stack)};
     if (plans.front().best() == nullptr) continue;
-    const std::string& stack = plans.front().stacks[sharded ? 1 : 0];
+    const std::string stack = plans.front().stacks[sharded ? 1 : 0];
     for (std::size_t i = 1; i < tasks.size(); ++i) {
       TrainingTask task = tasks[i];
       if (!stack.empty()) task.changes.push_back("/hardware/stack=" + stack);

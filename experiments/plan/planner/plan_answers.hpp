@@ -5,11 +5,21 @@
 #include <vector>
 
 #include "experiments/plan/planner/planner.hpp"
+#include "experiments/show/pictures/plots/front_plot.hpp"
 
 namespace penstock {
 
 /// The plan for a question about the best layout alone.
 LayoutPlan best_plan(const TrainingTask& task, const Catalogue& catalogue, PlannerOptions planner);
+
+/// The plan of layouts that a framework has without further flags: 1F1B, nothing recomputed,
+/// gradients and weights whole.
+LayoutPlan plain_plan(const LayoutPlan& plan, const Catalogue& catalogue,
+                      const PlannerOptions& planner);
+
+/// Simulated layouts that fit, memory over step time, with their front and the best of the plain
+/// ones.
+FrontPlot plan_plot(const LayoutPlan& plan, const LayoutPlan& plain);
 
 /// Why the best layout with these values loses to the best of a plan: where both spend their time,
 /// and what forces it, memory or a rule.

@@ -52,23 +52,6 @@ void write_layouts(const LayoutPlan& plan, std::size_t best, const std::string& 
   }
 }
 
-/// A picture of the simulated layouts that fit: memory over step time, with their front.
-std::string draw_plan(PictureFormat format, const LayoutPlan& plan) {
-  FrontPlot plot{.title = fmt::format("Layouts of {} on {} of {}",
-                                      std::filesystem::path(plan.task.model).filename().string(),
-                                      counted(plan.task.devices, "device"), plan.task.hardware)};
-  const auto front = front_of(plan.fitting);
-  for (const JudgedLayout& one : plan.fitting) {
-    plot.points.push_back({to_us(one.trial.makespan) * 1e-6,
-                           static_cast<double>(one.trial.peak_bytes) / 1073741824.0,
-                           std::ranges::find(front, &one) != front.end()});
-  }
-  if (plan.best() != nullptr && plan.best()->trial.capacity_bytes) {
-    plot.capacity = static_cast<double>(*plan.best()->trial.capacity_bytes) / 1073741824.0;
-  }
-  return draw_front_plot(format, plot);
-}
-
 constexpr const char* all_rules = "rules";
 constexpr const char* all_stacks = "stacks";
 
@@ -263,11 +246,15 @@ std::string answers(const Options& options, const Catalogue& catalogue, const La
   return text;
 }
 
-void write_outputs(const Options& options, const LayoutPlan& plan, std::size_t best) {
+void write_outputs(const Options& options, const Catalogue& catalogue, const LayoutPlan& plan,
+                   const PlannerOptions& planner) {
   OutputSet outputs(options.replaced);
-  if (!options.svg.empty()) outputs.write(options.svg, draw_plan(PictureFormat::svg, plan));
-  if (!options.png.empty()) outputs.write(options.png, draw_plan(PictureFormat::png, plan));
-  if (!options.folder.empty()) write_layouts(plan, best, options.folder, outputs);
+  if (!options.svg.empty() || !options.png.empty()) {
+    const FrontPlot plot = plan_plot(plan, plain_plan(plan, catalogue, planner));
+    if (!options.svg.empty()) outputs.write(options.svg, draw_front_plot(PictureFormat::svg, plot));
+    if (!options.png.empty()) outputs.write(options.png, draw_front_plot(PictureFormat::png, plot));
+  }
+  if (!options.folder.empty()) write_layouts(plan, planner.best, options.folder, outputs);
   outputs.publish();
 }
 
@@ -385,7 +372,7 @@ int plan_and_report(const Options& options) {
     show(plan_text(plan, planner.best) + more);
     for (const auto& plans : compared) show(machines_text(plans));
   }
-  write_outputs(options, plan, planner.best);
+  write_outputs(options, catalogue, plan, planner);
   if (interrupt.asked()) return ExitCode::interrupted;
   return plan.best() == nullptr ? ExitCode::finding : ExitCode::done;
 }

@@ -18,6 +18,8 @@ constexpr double front_aspect = 0.6;
 constexpr double front_left = 64;
 constexpr double front_joint = 2;
 constexpr double front_halo = 0.75;
+constexpr std::size_t plain_series = 2;
+constexpr double plain_scale = 1.5;
 
 /// Axes of a front plot, both from 0.
 struct FrontAxes {
@@ -31,7 +33,9 @@ FrontAxes front_axes(const FrontPlot& plot, Page& page, double top) {
   }
   check_height(page, top + front_foot + 80);
   double seconds = 0, gibibytes = 0;
-  for (const FrontPoint& point : plot.points) {
+  std::vector<FrontPoint> points = plot.points;
+  if (plot.plain) points.push_back(*plot.plain);
+  for (const FrontPoint& point : points) {
     seconds = std::max(seconds, point.seconds);
     gibibytes = std::max(gibibytes, point.gibibytes);
   }
@@ -71,6 +75,10 @@ void draw_front_points(const FrontPlot& plot, const FrontAxes& axes, Page& page)
                           series_colour(series), front_halo, paper);
     }
   }
+  if (!plot.plain) return;
+  const Point at{axes.x(plot.plain->seconds), axes.y(plot.plain->gibibytes)};
+  page.canvas.polygon(marker(plain_series, at, plain_scale), series_colour(plain_series),
+                      front_halo, paper);
 }
 
 void draw_capacity(double capacity, const FrontAxes& axes, Page& page) {
@@ -88,8 +96,11 @@ std::string draw_front_plot(PictureFormat format, const FrontPlot& plot) {
   draw_front_axes(axes, page);
   if (plot.capacity) draw_capacity(*plot.capacity, axes, page);
   draw_front_points(plot, axes, page);
-  const std::vector<LegendEntry> legend{series_entry(1, front_joint, "Pareto front"),
-                                        series_entry(0, 0, plot.others)};
+  std::vector<LegendEntry> legend{series_entry(1, front_joint, "Pareto front"),
+                                  series_entry(0, 0, plot.others)};
+  if (plot.plain) {
+    legend.push_back(series_entry(plain_series, 0, "fastest 1F1B, ZeRO-0 or -1, no recomputation"));
+  }
   draw_legend(page.canvas, {margin_of(page), page.height - 30}, inner_width(page), legend);
   return render(format, page);
 }

@@ -19,6 +19,7 @@ struct FrontPlot {
   std::string title;
   std::vector<FrontPoint> points;                  // ascending in seconds
   std::optional<double> capacity = {};             // of the memory, in GiB
+  std::optional<FrontPoint> plain = {};            // what to compare them with
   std::string others = "other simulated layouts";  // points that are not on the front
   PictureOptions options = {};
 };

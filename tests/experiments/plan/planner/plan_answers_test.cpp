@@ -1,0 +1,142 @@
+#include "experiments/plan/planner/plan_answers.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "experiments/plan/planner/plan_report.hpp"
+
+namespace penstock::testing {
+namespace {
+
+using Texts = std::vector<std::string>;
+
+TrainingTask llama_on(const std::string& machine, std::uint32_t devices,
+                      const Texts& settings = {}) {
+  return read_training_task(
+      {.model = std::string(PENSTOCK_ROOT) + "/experiments/models/llama-3.1-8b.json",
+       .hardware = machine,
+       .devices = devices,
+       .microbatch = 1,
+       .settings = settings},
+      read_catalogue());
+}
+
+PlannerOptions planner_of(const Texts& only) {
+  return {.space = {.only = Restrictions(only)}, .best = 1, .front = false};
+}
+
+bool says(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+const Texts plain_space{"/schedule/name=1f1b", "/parallel/context=1", "/memory/zero=1"};
+
+/// Why the best layout with some values loses to the plain space.
+std::string losing_because(const TrainingTask& task, const char* values) {
+  const Catalogue catalogue = read_catalogue();
+  const PlannerOptions planner = planner_of(plain_space);
+  return why_text(plan_layouts(task, catalogue, planner), catalogue, planner,
+                  Restrictions({values}, "--why"));
+}
+
+TEST_CASE("answers: --why splits the difference, and it adds up") {
+  const std::string text = losing_because(llama_on("dgx-h100", 8), "/parallel/pipeline=4");
+  CAPTURE(text);
+  CHECK(says(text, "why not /parallel/pipeline=4\nits best takes "));
+  CHECK(says(text, "\nbubble "));
+  CHECK(says(text, "\ncompute "));
+  CHECK_FALSE(says(text, "expert traffic"));
+}
+
+TEST_CASE("answers: --why names memory where a layout without its limit would be faster") {
+  const char* const one_stage = "/parallel/pipeline=1";
+  const std::string short_of =
+      losing_because(llama_on("dgx-h100", 8, {"/memory/capacity_bytes=40e9"}), one_stage);
+  CAPTURE(short_of);
+  CHECK(says(short_of, "memory forces this: without its limit "));
+  const std::string roomy =
+      losing_because(llama_on("dgx-h100", 8, {"/memory/capacity_bytes=1e15"}), one_stage);
+  CAPTURE(roomy);
+  CHECK_FALSE(says(roomy, "memory forces this"));
+}
+
+TEST_CASE("answers: --why of a value that fits nowhere says what the closest needs") {
+  const std::string text =
+      losing_because(llama_on("dgx-h100", 8, {"/memory/capacity_bytes=40e9"}), "/parallel/data=8");
+  CAPTURE(text);
+  CHECK(says(text, "no layout fits in memory\n"));
+  CHECK(says(text, "more memory needed than there is"));
+  CHECK_FALSE(says(text, "its best takes"));
+}
+
+TEST_CASE("answers: machines are compared by samples a second, and equal ones are equally fast") {
+  const Catalogue catalogue = read_catalogue();
+  const std::vector<TrainingTask> tasks{llama_on("dgx-h100", 8), llama_on("dgx-h100", 8),
+                                        llama_on("dgx-h100", 16), llama_on("dgx-b200", 8)};
+  const auto compared = comparisons(tasks, catalogue, planner_of(plain_space));
+  REQUIRE(compared.size() == 1);  // the level that is asked for has one stack
+  const auto& plans = compared.front();
+  const auto json = machines_json(plans);
+  REQUIRE(json.size() == 4);
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    CAPTURE(i);
+    const auto& speed = json[i]["speed"];
+    CHECK(speed["ratio"].get<double>() == doctest::Approx(plans[i].best()->trial.samples_per_s /
+                                                          plans[0].best()->trial.samples_per_s));
+    CHECK(speed["low"] < speed["ratio"]);
+    CHECK(speed["ratio"] < speed["high"]);
+  }
+  CHECK(json[1]["speed"]["ratio"] == 1.0);
+  CHECK(json[2]["speed"]["ratio"] > 1.5);  // twice the batch in about the same time
+  CHECK(json[3]["speed"]["ratio"] > 1.2);
+  // The errors of two machines have nothing in common; 90 % of a normal distribution.
+  const double spread = std::hypot(*plans[0].spread, *plans[3].spread);
+  CHECK(json[3]["speed"]["high"].get<double>() / json[3]["speed"]["ratio"].get<double>() ==
+        doctest::Approx(std::exp(1.645 * spread)).epsilon(0.001));
+  CHECK(says(machines_text(plans), "dgx-b200"));
+}
+
+TEST_CASE("answers: whole and sharded gradients are compared apart, each on one stack") {
+  const auto compared =
+      comparisons({llama_on("dgx-h100", 8), llama_on("dgx-b200", 8)}, read_catalogue(),
+                  planner_of({"/schedule/name=1f1b", "/parallel/pipeline=1"}));
+  REQUIRE(compared.size() == 2);
+  for (std::size_t sharded = 0; sharded < 2; ++sharded) {
+    for (const LayoutPlan& plan : compared[sharded]) {
+      if (plan.best() == nullptr) continue;
+      CHECK(runs_sharded(plan.best()->choice.zero) == (sharded == 1));
+      CHECK(plan.stacks[sharded] == compared[sharded].front().stacks[sharded]);
+    }
+  }
+}
+
+TEST_CASE("answers: every stack that lists the device is a row") {
+  const Catalogue catalogue = read_catalogue();
+  const PlannerOptions planner = planner_of(plain_space);
+  const LayoutPlan plan = plan_layouts(llama_on("dgx-h100", 8), catalogue, planner);
+  const std::string text = stacks_text(plan, catalogue, planner);
+  CAPTURE(text);
+  CHECK(says(text, "megatron-bridge-2025"));
+  CHECK(says(text, "megatron-2024"));
+  CHECK(says(text, "fsdp-compiled"));
+  CHECK_FALSE(says(text, "megatron-2021"));  // of the A100 alone
+  CHECK(says(text, "the same"));
+}
+
+TEST_CASE("answers: with a changed machine the best moves or stays") {
+  const Catalogue catalogue = read_catalogue();
+  const PlannerOptions planner = planner_of(plain_space);
+  const TrainingTask task = llama_on("dgx-h100", 8);
+  const LayoutPlan plan = plan_layouts(task, catalogue, planner);
+  const std::string text = change_text(plan, plan, "/hardware/nic_efficiency=0.5");
+  CHECK(says(text, "with /hardware/nic_efficiency=0.5\n"));
+  CHECK(says(text, "the layout stays the same"));
+}
+
+}  // namespace
+}  // namespace penstock::testing

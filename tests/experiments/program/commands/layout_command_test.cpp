@@ -1,0 +1,139 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "tests/support/program.hpp"
+#include "tests/support/scratch.hpp"
+
+namespace penstock::testing {
+namespace {
+
+using Texts = std::vector<std::string>;
+using nlohmann::json;
+
+ProgramRun layouts_with(const Texts& more, const std::string& folder = ".") {
+  Texts arguments{
+      "layout",     std::string(PENSTOCK_ROOT) + "/experiments/models/llama-3.1-8b.json",
+      "--hardware", "dgx-h100",
+      "--devices",  "8",
+      "--only",     "/schedule/name=1f1b,/parallel/context=1"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return run_penstock(arguments, folder);
+}
+
+json plan_with(Texts more) {
+  more.emplace_back("--json");
+  const ProgramRun run = layouts_with(more);
+  CAPTURE(run.errors);
+  REQUIRE(run.code == 0);
+  return json::parse(run.output);
+}
+
+bool says(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+std::uint64_t fullest(const json& layouts) {
+  std::uint64_t bytes = 0;
+  for (const json& one : layouts) {
+    bytes = std::max(bytes, one["peak_memory_bytes"].get<std::uint64_t>());
+  }
+  return bytes;
+}
+
+TEST_CASE("layout lists families that leave headroom, and with none fuller ones") {
+  const json usual = plan_with({}), full = plan_with({"--headroom", "0"});
+  const json half = plan_with({"--headroom", "0.5"});
+  CHECK(fullest(usual["layouts"]) < fullest(full["layouts"]));
+  CHECK(fullest(half["layouts"]) < fullest(usual["layouts"]));
+  CHECK(usual["layouts"][0]["makespan_us"] >= full["layouts"][0]["makespan_us"]);
+  CHECK(half["layouts"][0]["makespan_us"] >= usual["layouts"][0]["makespan_us"]);
+  // What is faster without headroom stands apart.
+  CHECK(half["tight"][0]["makespan_us"] < half["layouts"][0]["makespan_us"]);
+  CHECK(
+      says(layouts_with({"--headroom", "0.5"}).output, "with less memory to spare (--headroom):"));
+}
+
+TEST_CASE("layout as JSON has rows, the front, and how sure each is") {
+  const json plan = plan_with({"--best", "3"});
+  REQUIRE(plan["layouts"].size() == 3);
+  CHECK(plan["stopped"] == false);
+  CHECK(plan["whole_front"] == true);
+  CHECK(plan["layouts"][0]["faster_with"] == 0.5);
+  CHECK(plan["layouts"][0]["differs"] == "");
+  CHECK(plan["layouts"][2]["faster_with"] < 0.5);
+  CHECK(plan["layouts"][2]["differs"] != "");
+  CHECK_FALSE(plan.contains("compared"));
+  const json& front = plan["front"];
+  REQUIRE(front.size() > 1);
+  CHECK(front[0]["makespan_us"] == plan["layouts"][0]["makespan_us"]);
+  for (std::size_t i = 1; i < front.size(); ++i) {
+    CHECK(front[i]["peak_memory_bytes"] < front[i - 1]["peak_memory_bytes"]);
+    CHECK(front[i]["makespan_us"] > front[i - 1]["makespan_us"]);
+  }
+}
+
+TEST_CASE("layout says that a budget ended it, and how much faster others may be") {
+  const Texts asked{
+      "layout",     std::string(PENSTOCK_ROOT) + "/experiments/models/deepseek-v3.json",
+      "--hardware", "dgx-h200",
+      "--devices",  "512",
+      "--budget",   "0.1"};
+  const ProgramRun run = run_penstock(asked, ".");
+  CHECK(run.code == 0);
+  CHECK(says(run.output, "stopped early (--budget): none of the others is more than "));
+  CHECK(says(run.output, "left when the time was up"));
+  CHECK_FALSE(says(layouts_with({}).output, "stopped early"));
+}
+
+TEST_CASE("layout compares machines and numbers of devices") {
+  const json plan = plan_with(
+      {"--compare-hardware", "dgx-b200", "--compare-devices", "16", "--only", "/memory/zero=1"});
+  REQUIRE(plan["compared"].size() == 1);
+  const json& rows = plan["compared"][0];
+  REQUIRE(rows.size() == 4);
+  CHECK(rows[0]["speed"]["ratio"] == 1.0);
+  CHECK(rows[0]["layouts"][0]["makespan_us"] == plan["layouts"][0]["makespan_us"]);
+  CHECK(rows[1]["devices"] == 16);
+  CHECK(rows[1]["hardware"] == "dgx-h100");
+  CHECK(rows[2]["hardware"] == "dgx-b200");
+  CHECK(rows[3]["devices"] == 16);
+  const ProgramRun unknown = layouts_with({"--compare-hardware", "dgx-h1000"});
+  CHECK(unknown.code == 2);
+  CHECK(unknown.output.empty());
+  CHECK(says(unknown.errors, "\"dgx-h1000\""));
+  CHECK(says(unknown.errors, "dgx-h100"));
+}
+
+TEST_CASE("layout refuses shares, seconds and questions that mean nothing") {
+  for (const Texts& wrong :
+       {Texts{"--headroom", "1"}, Texts{"--headroom", "8%"}, Texts{"--budget", "0"},
+        Texts{"--budget", "soon"}, Texts{"--compare-devices", "0"}, Texts{"--why", "ties"},
+        Texts{"--uncertainty", "0.03"}}) {
+    CAPTURE(wrong.front() + " " + wrong.back());
+    const ProgramRun run = layouts_with(wrong);
+    CHECK(run.code == 2);
+    CHECK(says(run.errors, wrong.front()));
+  }
+}
+
+TEST_CASE("layout answers, draws and writes what it lists") {
+  const Scratch scratch;
+  const ProgramRun run = layouts_with({"--best", "2", "--why", "rules", "--why",
+                                       "/parallel/pipeline=4", "-o", "made", "--png", "front.png"},
+                                      scratch.path(""));
+  REQUIRE(run.code == 0);
+  CHECK(says(run.output, "excluded because"));
+  CHECK(says(run.output, "why not /parallel/pipeline=4"));
+  CHECK(std::filesystem::exists(scratch.path("made/layout_2.json")));
+  CHECK_FALSE(std::filesystem::exists(scratch.path("made/layout_3.json")));
+  CHECK(std::filesystem::file_size(scratch.path("front.png")) > 1000);
+}
+
+}  // namespace
+}  // namespace penstock::testing
