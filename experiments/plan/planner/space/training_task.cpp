@@ -330,6 +330,8 @@ std::string layout_document(const TrainingTask& task, const LayoutChoice& choice
   add_rare_sections(choice, document);
   add_settings("--set", task.settings, choice, document);
   add_settings("--change", task.changes, choice, document);
+  // A whole section that a setting states has the microbatch of the layout all the same.
+  if (task.states_microbatch) document["model"]["microbatch"] = choice.microbatch;
   return printed(document);
 }
 

@@ -50,7 +50,7 @@ TEST_CASE("known layouts: stack and schedule tell families apart") {
 }
 
 TEST_CASE("known layouts: family times are those of a plain list") {
-  rc::check([] {
+  CHECK(rc::check([] {
     FamilyTimes times;
     std::vector<double> shortest(5, no_time);
     for (std::uint32_t i = 0; i < 30; ++i) {
@@ -65,7 +65,7 @@ TEST_CASE("known layouts: family times are those of a plain list") {
         RC_ASSERT(times.at(k + 1) == sorted[k]);
       }
     }
-  });
+  }));
 }
 
 TEST_CASE("known layouts: the front covers what is neither faster nor smaller") {
@@ -85,7 +85,7 @@ TEST_CASE("known layouts: the front covers what is neither faster nor smaller") 
 }
 
 TEST_CASE("known layouts: the front covers what one of all layouts covers") {
-  rc::check([] {
+  CHECK(rc::check([] {
     PlanFront front;
     std::vector<std::pair<double, std::uint64_t>> all;
     for (std::uint32_t i = 0; i < 25; ++i) {
@@ -99,7 +99,7 @@ TEST_CASE("known layouts: the front covers what one of all layouts covers") {
         }
       }
     }
-  });
+  }));
 }
 
 }  // namespace
