@@ -92,6 +92,8 @@ int print_all(const Options& options) {
   bool met = true;
   ProgressBar bar;
   for (const std::string& name : options.papers) {
+    // What a shell makes of experiments/papers/* has the page about them too.
+    if (fs::path(name).filename() == "README.md" && options.papers.size() > 1) continue;
     PaperTask task = paper_task_of(options, name);
     const Paper& paper = task.paper;
     task.options.on_progress = bar.callback();
