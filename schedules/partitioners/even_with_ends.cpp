@@ -1,30 +1,14 @@
-#include <algorithm>
+#include <vector>
 
+#include "schedules/partitioners/problem/cut_problem.hpp"
 #include "schedules/partitioners/registry.hpp"
-
-// Megatron-LM cuts so with --account-for-embedding-in-pipeline-split and
-// --account-for-loss-in-pipeline-split, and torchtitan by default.
 
 namespace penstock::even_with_ends_file {
 namespace {
 
-double longest(const std::vector<CutStage>& stages) {
-  double most = 0;
-  for (const CutStage& stage : stages) most = std::max(most, stage.compute_s);
-  return most;
-}
-
-/// Gives each stage the same number of layers; the first stages take the remainder.
+/// Every layer counts.
 Cut cut(const CutProblem& problem) {
-  const std::uint32_t stages = stages_to_fill(problem);
-  const std::uint32_t each = problem.size() / stages;
-  std::vector<std::uint32_t> cuts;
-  for (std::uint32_t stage = 0; stage <= stages; ++stage) {
-    cuts.push_back(stage * each + std::min(stage, problem.size() % stages));
-  }
-  Cut result = cut_at(problem, chain_of(problem), std::move(cuts), 0);
-  result.value = longest(result.stages);
-  return result;
+  return even_cut(problem, std::vector<bool>(problem.size(), true));
 }
 
 }  // namespace

@@ -11,7 +11,6 @@
 
 #include "experiments/input/files/json_output.hpp"
 #include "experiments/input/files/table.hpp"
-#include "experiments/plan/planner/row_words.hpp"
 #include "experiments/show/results/cost_report.hpp"
 
 namespace penstock {

@@ -1,5 +1,3 @@
-#include "experiments/plan/planner/row_words.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -8,6 +6,8 @@
 #include <map>
 #include <set>
 #include <string_view>
+
+#include "experiments/plan/planner/plan_report.hpp"
 
 namespace penstock {
 namespace {

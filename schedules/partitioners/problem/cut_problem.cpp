@@ -94,4 +94,25 @@ std::uint32_t stages_to_fill(const CutProblem& problem) {
                                          problem.stages, problem.size()));
 }
 
+Cut even_cut(const CutProblem& problem, const std::vector<bool>& counts) {
+  const std::uint32_t stages = stages_to_fill(problem);
+  const auto layers = static_cast<std::uint32_t>(std::count(counts.begin(), counts.end(), true));
+  std::vector<std::uint32_t> cuts{0};
+  std::uint32_t in_stage = 0;
+  for (std::uint32_t layer = 0; layer < problem.size(); ++layer) {
+    const auto stage = static_cast<std::uint32_t>(cuts.size() - 1);
+    const std::uint32_t full = layers / stages + (stage < layers % stages ? 1 : 0);
+    if (counts[layer] && in_stage++ == full) {
+      cuts.push_back(layer);
+      in_stage = 1;
+    }
+  }
+  cuts.push_back(problem.size());
+  Cut result = cut_at(problem, chain_of(problem), std::move(cuts), 0);
+  for (const CutStage& stage : result.stages) {
+    result.value = std::max(result.value, stage.compute_s);
+  }
+  return result;
+}
+
 }  // namespace penstock

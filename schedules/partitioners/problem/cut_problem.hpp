@@ -130,6 +130,10 @@ std::vector<CutStage> stages_between(const CutProblem& problem, const CutChain& 
 Cut cut_at(const CutProblem& problem, const CutChain& chain, std::vector<std::uint32_t> cuts,
            double value);
 
+/// Gives each stage the same number of the layers that count; the first stages take the remainder.
+/// Other layers join the one before them that counts, leading ones the first.
+Cut even_cut(const CutProblem& problem, const std::vector<bool>& counts);
+
 /// The number of stages to cut into: as asked, or fewer when there are fewer layers and fewer are
 /// allowed. Throws InputError when the layers cannot fill them.
 std::uint32_t stages_to_fill(const CutProblem& problem);
