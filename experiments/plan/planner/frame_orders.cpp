@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "experiments/plan/planner/best_first.hpp"
+#include "experiments/run/layout/layout_model.hpp"
 #include "experiments/run/simulation.hpp"
 #include "experiments/run/stage_formats.hpp"
 #include "sim/base/error.hpp"
@@ -222,7 +223,9 @@ void BestFirst::price_levels(const Item& item, const std::vector<std::uint32_t>&
   Layout plain = placed_layout(base_, frames_.shaped(frame, levels.front()), group.like->splits,
                                *frames_.placement(frame.group, choice.pipeline));
   const auto hardware = hardware_of(plain);
-  cut_layout(base_, choice.partition, *frames_.times(frame, levels.front()), *hardware, plain);
+  plain.partition = frames_.partition(frame, plain.placement, levels.front());
+  plain.tied_embedding_bytes = base_.scenario.model.tied_embedding_bytes;
+  fit_model(plain);
   for (std::uint8_t link = 0; link < space_.links.size(); ++link) {
     if (space_.links[link] && choice.pipeline == 1) continue;
     Layout encoded;

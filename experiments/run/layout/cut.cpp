@@ -50,19 +50,6 @@ void add_sizes(const CutSizes& sizes, const DeviceMemory& memory, CutProblem& pr
   }
 }
 
-/// Times of layers; what is recomputed comes before the backward.
-PassTimes times_of(const HardwareModel& hardware, const RecomputeSection& recompute) {
-  return [&hardware, recompute](const Layer& layer, Pass pass) {
-    std::optional<double> time = hardware.compute_us(layer, pass);
-    const bool again = recompute.mode != RecomputeMode::none &&
-                       (recompute.mode.has_value() || layer.recompute_us > 0);
-    if (time && again && gives_gradient(pass)) {
-      *time += hardware.compute_us(layer, Pass::recompute).value_or(0);
-    }
-    return time;
-  };
-}
-
 /// Rules of schedules may not allow the problem's sizes.
 Cut cut_of(const PartitionerEntry& entry, const CutProblem& problem) {
   try {
@@ -84,7 +71,9 @@ Partition cut_by_name(const PartitionSection& section, const Layout& layout, std
           find_named(cost_model_entries(), layout.hardware.cost_model)->make(layout.hardware.spec);
       hardware = own.get();
     }
-    times = times_of(*hardware, layout.recompute);
+    times = times_to_cut(
+        [hardware](const Layer& layer, Pass pass) { return hardware->compute_us(layer, pass); },
+        layout.recompute);
   }
   ModelToCut model = model_to_cut(layout.model, times);
   // Under a policy the schedule lists actions in no order.
@@ -151,19 +140,6 @@ std::vector<std::uint32_t> positions(const ModelGraph& model,
 
 double seconds(std::optional<double> us) { return us.value_or(0) / 1e6; }
 
-CutLayer priced(const Layer& layer, const PassTimes& times) {
-  CutLayer cut{.output_bytes = layer.activation_bytes,
-               .parameter_bytes = layer.parameter_bytes,
-               .stash_bytes = layer.stash_bytes,
-               .counted = layer.cut_evenly};
-  if (!times) return cut;
-  cut.forward_s = seconds(times(layer, Pass::forward));
-  cut.backward_s = seconds(times(layer, Pass::backward));
-  cut.input_s = seconds(times(layer, Pass::backward_input));
-  cut.weight_s = seconds(times(layer, Pass::backward_weight));
-  return cut;
-}
-
 /// Puts layers that are not planned beside those that are.
 void join(const ModelGraph& model, std::vector<std::uint32_t>& position) {
   std::vector<std::uint32_t> first(position.size(), nowhere);
@@ -223,6 +199,29 @@ Partition cut_by(const PartitionerEntry& entry, const CutSettings& settings, con
                                counted(cut.stages.size(), "stage"), sizes.stages));
 }
 
+PassTimes times_to_cut(const PassTimes& own, const RecomputeSection& recompute) {
+  return [own, recompute](const Layer& layer, Pass pass) {
+    std::optional<double> time = own(layer, pass);
+    const bool again = recompute.mode != RecomputeMode::none &&
+                       (recompute.mode.has_value() || layer.recompute_us > 0);
+    if (time && again && gives_gradient(pass)) *time += own(layer, Pass::recompute).value_or(0);
+    return time;
+  };
+}
+
+CutLayer layer_to_cut(const Layer& layer, const PassTimes& times) {
+  CutLayer cut{.output_bytes = layer.activation_bytes,
+               .parameter_bytes = layer.parameter_bytes,
+               .stash_bytes = layer.stash_bytes,
+               .counted = layer.cut_evenly};
+  if (!times) return cut;
+  cut.forward_s = seconds(times(layer, Pass::forward));
+  cut.backward_s = seconds(times(layer, Pass::backward));
+  cut.input_s = seconds(times(layer, Pass::backward_input));
+  cut.weight_s = seconds(times(layer, Pass::backward_weight));
+  return cut;
+}
+
 ModelToCut model_to_cut(const ModelGraph& model, const PassTimes& times,
                         const std::vector<std::uint64_t>& numbers,
                         const std::vector<bool>& dropped) {
@@ -232,7 +231,7 @@ ModelToCut model_to_cut(const ModelGraph& model, const PassTimes& times,
   result.problem.layers.resize(layers.size());
   result.layers.resize(layers.size());
   for (const LayerIndex layer : layers) {
-    result.problem.layers[position[index(layer)]] = priced(model.layers[index(layer)], times);
+    result.problem.layers[position[index(layer)]] = layer_to_cut(model.layers[index(layer)], times);
   }
   for (const auto& [from, to] : model.edges) {
     const std::uint32_t a = position[index(from)];

@@ -32,6 +32,12 @@ struct ModelToCut {
 /// The time of a pass over a layer; nothing when unknown.
 using PassTimes = std::function<std::optional<double>(const Layer& layer, Pass pass)>;
 
+/// Times with which a partitioner prices layers: what is recomputed comes before the backward.
+PassTimes times_to_cut(const PassTimes& own, const RecomputeSection& recompute);
+
+/// A layer as partitioners take it.
+CutLayer layer_to_cut(const Layer& layer, const PassTimes& times);
+
 /// Orders and prices a model. `times` may be empty, for partitioners that need none. `numbers`
 /// breaks ties of the order, smallest first; empty: the order of the layers. Layers in `dropped`
 /// are not planned: a source joins its first reader, another layer the last that it reads.

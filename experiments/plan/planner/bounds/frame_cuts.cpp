@@ -9,6 +9,17 @@
 
 namespace penstock {
 
+Partition LayoutFrames::partition(const LayoutFrame& frame, const Placement& placement,
+                                  std::uint32_t zero) const {
+  Partition partition;
+  partition.stages.resize(placement.chains().front().size());
+  const std::vector<std::uint32_t> stage_of = stages_of_layers(frame, placement, zero);
+  for (std::uint32_t layer = 0; layer < stage_of.size(); ++layer) {
+    partition.stages[stage_of[layer]].push_back(LayerIndex{layer});
+  }
+  return partition;
+}
+
 std::vector<std::uint32_t> LayoutFrames::stages_of_layers(const LayoutFrame& frame,
                                                           const Placement& placement,
                                                           std::uint32_t zero) const {
@@ -42,23 +53,18 @@ std::vector<std::uint32_t> LayoutFrames::stages_of_layers(const LayoutFrame& fra
 ModelToCut LayoutFrames::chain_of(const LayoutFrame& frame, std::uint32_t zero) const {
   const std::vector<LayerTimes>& all = *times(frame, zero);
   const ModelGraph& model = shapes_.model(key(frame, zero), frame.recomputation);
-  const bool again = space_.recomputations[frame.recomputation].mode != "none";
+  const PassTimes times = times_to_cut(
+      [&](const Layer& layer, Pass pass) {
+        return all[static_cast<std::size_t>(&layer - model.layers.data())]
+            .us[static_cast<std::size_t>(pass)];
+      },
+      shapes_.recomputation(frame.recomputation));
+  std::vector<CutLayer> different;
+  for (const Layer& layer : model.layers) different.push_back(layer_to_cut(layer, times));
   ModelToCut chain = chain_;
   for (std::size_t place = 0; place < chain.layers.size(); ++place) {
-    const std::uint32_t number = base_.reduced_layer[index(chain.layers[place].front())];
-    const auto us = [&](Pass pass) {
-      return all[number].us[static_cast<std::size_t>(pass)].value_or(0);
-    };
-    const double more = again ? us(Pass::recompute) : 0;
-    const Layer& layer = model.layers[number];
-    chain.problem.layers[place] = {.forward_s = us(Pass::forward) / 1e6,
-                                   .backward_s = (us(Pass::backward) + more) / 1e6,
-                                   .input_s = (us(Pass::backward_input) + more) / 1e6,
-                                   .weight_s = us(Pass::backward_weight) / 1e6,
-                                   .output_bytes = layer.activation_bytes,
-                                   .parameter_bytes = layer.parameter_bytes,
-                                   .stash_bytes = layer.stash_bytes,
-                                   .counted = layer.cut_evenly};
+    chain.problem.layers[place] =
+        different[base_.reduced_layer[index(chain.layers[place].front())]];
   }
   return chain;
 }

@@ -72,6 +72,9 @@ class LayoutFrames {
   }
   /// A layout of a frame at a ZeRO level with its different layers, on one rank.
   Layout shaped(const LayoutFrame& frame, std::uint32_t zero) const;
+  /// The cut of a frame that has one; the same as that of its simulation.
+  Partition partition(const LayoutFrame& frame, const Placement& placement,
+                      std::uint32_t zero) const;
   /// Prices of an evenly cut frame from its layers alone: transfers and sums are free, and nothing
   /// is held for them. No price of its layouts is lower.
   struct LayerPrices {

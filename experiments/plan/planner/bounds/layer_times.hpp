@@ -89,6 +89,9 @@ class LayerShapes {
   void price(std::size_t jobs);
   /// nullptr when the shape is refused. `recomputation` is of the space.
   const std::vector<LayerTimes>* of(const LayerShapeKey& key, std::uint8_t recomputation) const;
+  const RecomputeSection& recomputation(std::uint8_t number) const {
+    return recomputations_[number];
+  }
   /// The different layers of a shape that is not refused, without kernels.
   const ModelGraph& model(const LayerShapeKey& key, std::uint8_t recomputation) const;
 

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "experiments/run/layout/cut.hpp"
-#include "experiments/run/layout/layout_model.hpp"
 #include "experiments/run/layout/pipeline_ranks.hpp"
 #include "experiments/run/layout/stage_demand.hpp"
 #include "experiments/run/layout/training.hpp"
@@ -186,19 +184,6 @@ Layout placed_layout(const PlanBase& base, Layout layout, bool splits, const Pla
   layout.spec = base.heads;
   layout.model = whole_model(base, layout.model);
   return layout;
-}
-
-void cut_layout(const PlanBase& base, const std::string& partition,
-                const std::vector<LayerTimes>& times, const HardwareModel& hardware,
-                Layout& layout) {
-  Scenario cutting;
-  cutting.model.stages_given = base.scenario.model.stages_given;
-  cutting.partition = base.scenario.partition;
-  cutting.partition.name = partition;
-  const KnownLayers known(hardware, layout.model, times, base.reduced_layer);
-  layout.partition = cut_model(cutting, layout, &known);
-  layout.tied_embedding_bytes = base.scenario.model.tied_embedding_bytes;
-  fit_model(layout);
 }
 
 StagePrices stage_prices(const PlanBase& base, const Layout& layout, const OrderChoice& order,

@@ -32,12 +32,6 @@ struct StagePrices {
 /// of it; all orders with the same placement and slices have the same.
 Layout placed_layout(const PlanBase& base, Layout shaped, bool splits, const Placement& placement);
 
-/// Cuts it as its simulation does, unless the partitioner follows the order. `times` is as for
-/// KnownLayers. Throws InputError and RuleError for what a scenario refuses.
-void cut_layout(const PlanBase& base, const std::string& partition,
-                const std::vector<LayerTimes>& times, const HardwareModel& hardware,
-                Layout& layout);
-
 /// Prices a layout that is placed and cut. Throws as above.
 StagePrices stage_prices(const PlanBase& base, const Layout& layout, const OrderChoice& order,
                          const std::vector<LayerTimes>& times, const HardwareModel& hardware);
