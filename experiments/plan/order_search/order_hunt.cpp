@@ -26,7 +26,7 @@ constexpr double first_look_end = 0.4;
 constexpr int most_corrections = 3;
 /// Branch and bound whose orders the engine times is tried on so many passes.
 constexpr std::size_t most_cells_to_branch = 72;
-/// A run on the engine takes as long as at least so many orders that a search times itself.
+/// A run on the engine takes at least as long as this many orders that a search times itself.
 constexpr std::uint64_t evaluations_of_run = 100;
 
 /// One placement of the stages, its problem, and the named orders for it.

@@ -75,7 +75,7 @@ struct Options : Arguments {
   Text machines =
       line.option("--compare-hardware", "the best layout on these machines too", "NAMES");
   Text counts =
-      line.option("--compare-devices", "the best layout on so many devices too", "NUMBERS");
+      line.option("--compare-devices", "the best layout on other numbers of devices", "NUMBERS");
   Texts changes = line.list("--change", "how the best layout moves", "/POINTER=…");
   CostFlags costs{{line}};
   Flag json = line.json("print the layouts as JSON");

@@ -14,6 +14,25 @@ void round_down(double& us) {
   us = std::max(0.0, us - half_a_picosecond);
 }
 
+/// What is kept for each byte of parameters.
+struct KeptFactors {
+  double gradient = 0;
+  double optimizer = 0;
+
+  double sum() const { return 1 + gradient + optimizer; }
+  /// Of parameters at a ZeRO level; `share` is that of a replica.
+  double bytes(std::uint32_t zero, double whole, double share, bool whole_gradients) const {
+    const auto from = [&](std::uint32_t level) { return zero >= level ? share : whole; };
+    return from(3) + (whole_gradients ? whole : from(2)) * gradient + from(1) * optimizer;
+  }
+};
+
+/// A gradient that is not kept still travels.
+KeptFactors kept_factors(const DeviceMemory& memory) {
+  return {memory.kept.gradient > 0 ? memory.kept.gradient_factor() : 0,
+          memory.kept.optimizer_factor()};
+}
+
 }  // namespace
 
 /// The equal part of each rank of the work of all layers, without recomputation.
@@ -45,18 +64,13 @@ double LayoutFrames::mean_bytes(const LayoutFrame& frame) const {
         layer.dense_bytes / (layer.copies * degrees.data) +
         layer.expert_bytes * layer.expert_spread / (layer.expert_copies * degrees.data);
   }
-  const DeviceMemory& memory = base_.settled.memory;
-  const double gradient = memory.kept.gradient > 0 ? memory.kept.gradient_factor() : 0;
-  const double optimizer = memory.kept.optimizer_factor();
+  const KeptFactors kept = kept_factors(base_.settled.memory);
   double least = std::numeric_limits<double>::infinity();
   for (const std::uint32_t zero : space_.zeros) {
-    const auto from = [&](std::uint32_t level) {
-      return zero >= level ? share.dense_bytes : whole.dense_bytes;
-    };
-    least = std::min(least, from(3) + from(2) * gradient + from(1) * optimizer);
+    least = std::min(least, kept.bytes(zero, whole.dense_bytes, share.dense_bytes, false));
   }
-  const double shared = shared_bytes_ * (gradient + optimizer + 1);
-  return std::max(0.0, memory.context_bytes - shared + bound_rounding * least / degrees.pipeline);
+  const double fixed = base_.settled.memory.context_bytes - shared_bytes_ * kept.sum();
+  return std::max(0.0, fixed + bound_rounding * least / degrees.pipeline);
 }
 
 double LayoutFrames::stretch_of_frame(const LayoutFrame& frame, std::uint32_t zero) const {
@@ -124,21 +138,16 @@ std::vector<double> LayoutFrames::held_bytes(const LayoutFrame& frame, const Pla
                                              const StageWeights& weights,
                                              std::uint32_t zero) const {
   const DeviceMemory& memory = base_.settled.memory;
-  // A gradient that is not kept still travels.
-  const double gradient = memory.kept.gradient > 0 ? memory.kept.gradient_factor() : 0;
-  const double optimizer = memory.kept.optimizer_factor();
+  const KeptFactors kept = kept_factors(memory);
   // Each buffer is rounded to a byte: one of a rank, three of a stage.
-  const double fixed = memory.context_bytes - shared_bytes_ * (gradient + optimizer + 1) - 0.5;
+  const double fixed = memory.context_bytes - shared_bytes_ * kept.sum() - 0.5;
   const bool whole = keeps_whole_gradients(memory, zero, placement.ranks(),
                                            space_.degrees[frame.degrees].microbatches);
   std::vector<double> held(placement.ranks(), fixed);
   for (const Stage stage : placement.stages()) {
     const std::uint32_t at = placement.position(stage);
-    const auto from = [&](std::uint32_t level) {
-      return zero >= level ? weights.share[at] : weights.whole[at];
-    };
     held[index(placement.rank_of(stage))] +=
-        from(3) + (whole ? weights.whole[at] : from(2)) * gradient + from(1) * optimizer - 1.5;
+        kept.bytes(zero, weights.whole[at], weights.share[at], whole) - 1.5;
   }
   return held;
 }

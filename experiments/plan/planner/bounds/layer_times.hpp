@@ -19,7 +19,7 @@ struct LayerTimes {
   std::array<std::optional<double>, 5> us;  // F, B, I, W, R
   double dense_bytes = 0;
   double expert_bytes = 0;
-  double copies = 1;         // devices of a rank's group that hold the same dense parameters
+  double copies = 1;         // devices in the group of a rank with the same dense parameters
   double expert_copies = 1;  // the same of experts, in the groups of this many data replicas
   double expert_spread = 1;
   // Of one cell.

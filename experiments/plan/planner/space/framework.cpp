@@ -82,7 +82,7 @@ const char* why_no_titan_order(const TrainingTask& task, const LayoutChoice& deg
   const std::uint64_t stages = stages_of(degrees, order);
   const std::uint64_t each = (task.blocks + stages - 1) / stages;
   if ((task.blocks + each - 1) / each == stages) return nullptr;
-  return "torchtitan: no number of layers per stage gives so many stages";
+  return "torchtitan: no number of layers per stage gives this many stages";
 }
 
 const char* why_no_titan_zero(const LayoutChoice& degrees, std::uint32_t zero) {

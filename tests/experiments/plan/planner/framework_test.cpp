@@ -137,7 +137,7 @@ TEST_CASE("frameworks: a rule that excludes a layout is counted, and the rest is
       {"torchtitan",
        {"torchtitan does not run the schedule", "torchtitan: FSDP is ZeRO-2 or ZeRO-3",
         "torchtitan: whole replicas (DDP) go alone", "torchtitan does not cut so",
-        "torchtitan: no number of layers per stage gives so many stages"}},
+        "torchtitan: no number of layers per stage gives this many stages"}},
       {"deepspeed",
        {"deepspeed: tensor groups do not shard norms",
         "deepspeed: a pipeline runs with ZeRO-0 and ZeRO-1", "deepspeed does not cut so",

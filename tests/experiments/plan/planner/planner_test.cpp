@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <random>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -16,7 +15,6 @@
 #include "experiments/run/layout/spread.hpp"
 #include "experiments/run/layout/training.hpp"
 #include "experiments/run/run.hpp"
-#include "schedules/partitioners/registry.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/scratch.hpp"
 
@@ -184,75 +182,6 @@ TEST_CASE("planner: no bound holds less under settings that change how an order 
   }
 }
 
-/// A profile of layers whose times differ up to twentyfold.
-std::string uneven_profile(std::uint32_t layers, std::uint32_t seed) {
-  std::mt19937 random(seed);
-  const auto draw = [&](std::uint32_t least, std::uint32_t most) {
-    return std::to_string(least + random() % (most - least));
-  };
-  std::string text =
-      "layer,examples,forward_us,backward_us,backward_input_us,backward_weight_us,"
-      "activation_bytes,stash_bytes,parameter_bytes\n";
-  for (std::uint32_t i = 0; i < layers; ++i) {
-    text += "l" + std::to_string(i) + ",1," + draw(100, 2000) + "." + draw(0, 9) + "," +
-            draw(150, 4000) + "," + draw(80, 2000) + "," + draw(80, 2000) + "," +
-            draw(1'000, 50'000'000) + "," + draw(1'000, 400'000'000) + "," +
-            draw(1'000, 600'000'000) + "\n";
-  }
-  return text;
-}
-
-/// All partitioners.
-std::vector<std::string> partitions() {
-  std::vector<std::string> names;
-  for (const PartitionerEntry* entry : partitioner_entries()) names.emplace_back(entry->name);
-  return names;
-}
-
-/// The best layouts of ten families by bounds and by simulating every layout, over all
-/// partitioners.
-void check_cuts(const TrainingRequest& request, const std::vector<std::string>& only) {
-  const Catalogue catalogue = read_catalogue();
-  const TrainingTask task = read_training_task(request, catalogue);
-  PlannerOptions options{.space = {.only = Restrictions(only), .partitions = partitions()}};
-  const LayoutPlan plan = plan_layouts(task, catalogue, options);
-  options.simulates_all = true;
-  const LayoutPlan all = plan_layouts(task, catalogue, options);
-  CHECK(plan.simulated <= all.simulated);
-  const auto rows = listed_families(plan.fitting, 10), best = listed_families(all.fitting, 10);
-  REQUIRE(rows.size() == best.size());
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    CAPTURE(i);
-    CHECK(text_of(rows[i].best->choice) == text_of(best[i].best->choice));
-    CHECK(rows[i].best->trial.makespan == best[i].best->trial.makespan);
-  }
-  const auto front = front_of(plan.fitting), whole = front_of(all.fitting);
-  REQUIRE(front.size() == whole.size());
-  for (std::size_t i = 0; i < front.size(); ++i) {
-    CHECK(front[i]->trial.makespan == whole[i]->trial.makespan);
-    CHECK(front[i]->trial.peak_bytes == whole[i]->trial.peak_bytes);
-  }
-}
-
-TEST_CASE("planner: with every partitioner the ten best layouts are those of simulating all") {
-  const Scratch scratch;
-  const std::vector<std::string> only{"/schedule/name=1f1b,interleaved-1f1b,zb-h1,chimera,bpipe",
-                                      "/memory/zero=0,1,2"};
-  for (const std::uint32_t seed : {1U, 2U, 3U}) {
-    CAPTURE(seed);
-    const std::string model =
-        scratch.file(std::to_string(seed) + ".csv", uneven_profile(5 + 2 * seed, seed));
-    check_cuts({.model = model, .hardware = "dgx-a100", .devices = 4, .global_batch = 12}, only);
-  }
-  check_cuts({.model = planned_model(llama),
-              .hardware = "dgx-h100",
-              .devices = 8,
-              .microbatch = 1,
-              .global_batch = 16},
-             {"/parallel/pipeline=4", "/schedule/name=1f1b,zb-h1", "/recompute/mode=none",
-              "/memory/zero=1,3"});
-}
-
 TEST_CASE("planner: a layout under several names is listed once, under the first of them") {
   const Catalogue catalogue = read_catalogue();
   // With one microbatch nothing but the last one is there to be spared.
@@ -352,45 +281,6 @@ TEST_CASE("planner: all layouts are counted once") {
   }));
 }
 
-TEST_CASE("planner: two layouts share most of the error of their prices") {
-  LayoutPlan plan;
-  JudgedLayout one, other;
-  one.trial.makespan = from_us(100);
-  other.trial.makespan = from_us(100);
-  CHECK(faster_with(plan, one, other) == doctest::Approx(0.5));
-  // One standard deviation: 84.1 % of a normal distribution lie below it.
-  other.trial.makespan = from_us(100 * std::exp(0.08));
-  CHECK(faster_with(plan, one, other) == doctest::Approx(0.841).epsilon(0.001));
-  CHECK(faster_with(plan, other, one) == doctest::Approx(0.159).epsilon(0.01));
-  // On another stack the errors are not the same.
-  other.choice.zero = 3;
-  plan.spread = 0.1;
-  CHECK(faster_with(plan, one, other) < 0.75);
-}
-
-JudgedLayout listed_layout(double us, std::uint64_t bytes, std::uint32_t chunks,
-                           std::uint32_t tensor = 1) {
-  JudgedLayout layout;
-  layout.trial.makespan = from_us(us);
-  layout.trial.peak_bytes = bytes;
-  layout.choice.chunks = chunks;
-  layout.choice.tensor = tensor;
-  return layout;
-}
-
-TEST_CASE("planner: a family is one row with its best, and with those as fast") {
-  const std::vector<JudgedLayout> layouts{listed_layout(100, 5, 3), listed_layout(100.9, 5, 4),
-                                          listed_layout(101, 5, 1, 2), listed_layout(101.1, 5, 5),
-                                          listed_layout(105, 5, 1, 4)};
-  const auto rows = listed_families(layouts, 2);
-  REQUIRE(rows.size() == 2);
-  CHECK(rows[0].best == &layouts[0]);
-  REQUIRE(rows[0].near.size() == 1);
-  CHECK(rows[0].near[0]->choice.chunks == 4);
-  CHECK(rows[1].best->choice.tensor == 2);
-  CHECK(listed_families(layouts, 9).size() == 3);
-}
-
 TEST_CASE(
     "planner: what leaves too little memory stands apart, and what does not fit is left out") {
   const Catalogue catalogue = read_catalogue();
@@ -473,32 +363,6 @@ TEST_CASE("planner: step times are known as the spread of their prices says") {
   CHECK(known_to(LayoutPlan{}).most == doctest::Approx(1.03));
 }
 
-TEST_CASE("planner: the front is what is smaller than everything faster") {
-  const std::vector<JudgedLayout> layouts{listed_layout(1, 50, 1), listed_layout(2, 60, 1),
-                                          listed_layout(3, 40, 1), listed_layout(4, 40, 1)};
-  CHECK(front_of(layouts) == std::vector<const JudgedLayout*>{&layouts[0], &layouts[2]});
-}
-
-TEST_CASE("planner: restrictions name axes of layouts") {
-  const Restrictions only({"/parallel/pipeline=2,4"});
-  CHECK(only.allow("/parallel/pipeline", 4U));
-  CHECK_FALSE(only.allow("/parallel/pipeline", 8U));
-  CHECK(only.allow("/parallel/tensor", 8U));
-  const Restrictions both({"/parallel/tensor=1..8*2,/parallel/pipeline=4"});
-  CHECK(both.text() == "/parallel/pipeline=4 /parallel/tensor=1,2,4,8");
-  for (const char* text :
-       {"/parallel/pipelin=2", "/parallel/pipeline", "/parallel/tensor=banana",
-        "/parallel/tensor=0", "/parallel/tensor=2.5", "/parallel/tensor=-4",
-        "/parallel/tensor=\"4\"", "/parallel/tensor=[4]", "/parallel/tensor=4GB",
-        "/parallel/tensor=0.5..1.5", "/parallel/tensor=4,", "/memory/zero=4", "/schedule/name=1f1c",
-        "/schedule/name=1f1b&/memory/zero=1", "/recompute/mode=most", "/parallel/sequence=yes",
-        "/codec/link=zip", "/partition/name=evn"}) {
-    CAPTURE(text);
-    CHECK_THROWS_AS(Restrictions({text}), UsageError);
-  }
-  CHECK_THROWS_AS(Restrictions({"/memory/zero=1", "/memory/zero=2"}), UsageError);
-}
-
 TEST_CASE("planner: where restrictions leave no layout, it says which, and what there is") {
   const TrainingTask task = task_of({llama, "dgx-h100", 8, 8, {}}, read_catalogue());
   const auto why = [&](const std::vector<std::string>& only) {
@@ -519,20 +383,6 @@ TEST_SUITE("exhaustive") {
   TEST_CASE("planner: the best layout of eight cases is that of simulating every layout") {
     const Catalogue catalogue = read_catalogue();
     for (const SmallCase& one : small_cases()) check_best(one, catalogue);
-  }
-
-  TEST_CASE("planner: 40 random models by every partitioner have the ten best of simulating all") {
-    const Scratch scratch;
-    for (std::uint32_t seed = 1; seed <= 40; ++seed) {
-      CAPTURE(seed);
-      const std::string model =
-          scratch.file(std::to_string(seed) + ".csv", uneven_profile(4 + seed % 9, seed));
-      check_cuts({.model = model,
-                  .hardware = seed % 2 == 0 ? "dgx-a100" : "mi300x-node",
-                  .devices = seed % 3 == 0 ? 8U : 4U,
-                  .global_batch = 8 + 4 * (seed % 4)},
-                 {"/memory/zero=0,1,2"});
-    }
   }
 
   TEST_CASE("planner: no bound is above the simulated step time of 10,000 layouts") {

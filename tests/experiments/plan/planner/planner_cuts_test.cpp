@@ -1,0 +1,104 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "experiments/plan/planner/plan_report.hpp"
+#include "experiments/plan/planner/planner.hpp"
+#include "experiments/plan/planner/space/layout_choice.hpp"
+#include "schedules/partitioners/registry.hpp"
+#include "tests/support/scratch.hpp"
+
+namespace penstock::testing {
+namespace {
+
+/// A profile of layers whose times differ up to twentyfold.
+std::string uneven_profile(std::uint32_t layers, std::uint32_t seed) {
+  std::mt19937 random(seed);
+  const auto draw = [&](std::uint32_t least, std::uint32_t most) {
+    return std::to_string(least + random() % (most - least));
+  };
+  std::string text =
+      "layer,examples,forward_us,backward_us,backward_input_us,backward_weight_us,"
+      "activation_bytes,stash_bytes,parameter_bytes\n";
+  for (std::uint32_t i = 0; i < layers; ++i) {
+    text += "l" + std::to_string(i) + ",1," + draw(100, 2000) + "." + draw(0, 9) + "," +
+            draw(150, 4000) + "," + draw(80, 2000) + "," + draw(80, 2000) + "," +
+            draw(1'000, 50'000'000) + "," + draw(1'000, 400'000'000) + "," +
+            draw(1'000, 600'000'000) + "\n";
+  }
+  return text;
+}
+
+/// All partitioners.
+std::vector<std::string> partitions() {
+  std::vector<std::string> names;
+  for (const PartitionerEntry* entry : partitioner_entries()) names.emplace_back(entry->name);
+  return names;
+}
+
+/// The best layouts of ten families by bounds and by simulating every layout, over all
+/// partitioners.
+void check_cuts(const TrainingRequest& request, const std::vector<std::string>& only) {
+  const Catalogue catalogue = read_catalogue();
+  const TrainingTask task = read_training_task(request, catalogue);
+  PlannerOptions options{.space = {.only = Restrictions(only), .partitions = partitions()}};
+  const LayoutPlan plan = plan_layouts(task, catalogue, options);
+  options.simulates_all = true;
+  const LayoutPlan all = plan_layouts(task, catalogue, options);
+  CHECK(plan.simulated <= all.simulated);
+  const auto rows = listed_families(plan.fitting, 10), best = listed_families(all.fitting, 10);
+  REQUIRE(rows.size() == best.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    CAPTURE(i);
+    CHECK(text_of(rows[i].best->choice) == text_of(best[i].best->choice));
+    CHECK(rows[i].best->trial.makespan == best[i].best->trial.makespan);
+  }
+  const auto front = front_of(plan.fitting), whole = front_of(all.fitting);
+  REQUIRE(front.size() == whole.size());
+  for (std::size_t i = 0; i < front.size(); ++i) {
+    CHECK(front[i]->trial.makespan == whole[i]->trial.makespan);
+    CHECK(front[i]->trial.peak_bytes == whole[i]->trial.peak_bytes);
+  }
+}
+
+TEST_CASE("planner: with every partitioner the ten best layouts are those of simulating all") {
+  const Scratch scratch;
+  const std::vector<std::string> only{"/schedule/name=1f1b,interleaved-1f1b,zb-h1,chimera,bpipe",
+                                      "/memory/zero=0,1,2"};
+  for (const std::uint32_t seed : {1U, 2U, 3U}) {
+    CAPTURE(seed);
+    const std::string model =
+        scratch.file(std::to_string(seed) + ".csv", uneven_profile(5 + 2 * seed, seed));
+    check_cuts({.model = model, .hardware = "dgx-a100", .devices = 4, .global_batch = 12}, only);
+  }
+  check_cuts({.model = std::string(PENSTOCK_ROOT) + "/experiments/models/llama-3.1-8b.json",
+              .hardware = "dgx-h100",
+              .devices = 8,
+              .microbatch = 1,
+              .global_batch = 16},
+             {"/parallel/pipeline=4", "/schedule/name=1f1b,zb-h1", "/recompute/mode=none",
+              "/memory/zero=1,3"});
+}
+
+}  // namespace
+
+TEST_SUITE("exhaustive") {
+  TEST_CASE("planner: 40 random models by every partitioner have the ten best of simulating all") {
+    const Scratch scratch;
+    for (std::uint32_t seed = 1; seed <= 40; ++seed) {
+      CAPTURE(seed);
+      const std::string model =
+          scratch.file(std::to_string(seed) + ".csv", uneven_profile(4 + seed % 9, seed));
+      check_cuts({.model = model,
+                  .hardware = seed % 2 == 0 ? "dgx-a100" : "mi300x-node",
+                  .devices = seed % 3 == 0 ? 8U : 4U,
+                  .global_batch = 8 + 4 * (seed % 4)},
+                 {"/memory/zero=0,1,2"});
+    }
+  }
+}
+
+}  // namespace penstock::testing
