@@ -40,7 +40,7 @@ void TimelineCanvas::show_runs(PaintedRunPtr first, std::vector<PaintedRunPtr> o
     choice_.ranks = std::max(choice_.ranks, static_cast<std::uint32_t>(other->lanes->ranks.size()));
   }
   choice_.runs = static_cast<std::uint8_t>(runs());
-  choice_.frozen = runs() > 1 && !first_->differences.empty();
+  choice_.frozen = runs() > 1 && first_->against_a != nullptr;
   choice_.link_count = static_cast<std::uint32_t>(first_->run->plan.links.size());
   marked_.path = {};
   marked_.slack.reset();
