@@ -51,12 +51,7 @@ void for_each_arrow(const CanvasScene& scene, const ShownOp& op,
     visit({one.right(), one.center().y()}, {other.left(), other.center().y()});
   };
   plan.for_each_input(task, [&](TaskId input) { arrow(input, task); });
-  const TaskId most = std::min<TaskId>(plan.tasks(), task + 20000);
-  for (TaskId other = task + 1; other < most; ++other) {
-    plan.for_each_input(other, [&](TaskId input) {
-      if (input == task) arrow(task, other);
-    });
-  }
+  for (const TaskId reader : readers_of(plan, task)) arrow(task, reader);
 }
 
 /// Paints what is marked over the lanes.
