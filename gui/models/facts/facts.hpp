@@ -52,8 +52,8 @@ Fact link_to(const SeenRuns& seen, std::string name, const ShownOp& op);
 
 /// Where and when it ran, in all runs, its slack and bytes, what it waited for, and what reads it.
 Facts facts_of_op(const SeenRuns& seen, const ShownOp& op);
-/// What an op waited for, and that in turn: "waited for 1SEND_B0 from rank 1, sent when 1B0 ended;
-/// 1B0 ran after 1F3 on its rank".
+/// What an op waited for, and that in turn: "waited 8 ms for 1SEND_B0, which was sent when 1B0 on
+/// rank 1 ended; 1B0 ran after 1F3".
 std::string why_then(const OpSteps& steps, TaskId task);
 
 /// Causes of an idle gap, and the op that it waits for.

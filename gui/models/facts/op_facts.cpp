@@ -118,8 +118,9 @@ class OpTeller {
     for (const MemoryEffect& effect : work_.effects) {
       if (effect.buffer < bytes.size()) (effect.takes ? taken : freed) += bytes[effect.buffer];
     }
-    if (taken + freed == 0) return;
-    add("memory", fmt::format("takes {}, frees {}", bytes_text(taken), bytes_text(freed)));
+    const std::string takes = taken > 0 ? "takes " + bytes_text(taken) : "";
+    const std::string frees = freed > 0 ? "frees " + bytes_text(freed) : "";
+    if (taken + freed > 0) add("memory", takes + (taken > 0 && freed > 0 ? ", " : "") + frees);
   }
 
   void tell_waits() {
@@ -209,11 +210,11 @@ Fact link_to(const SeenRuns& seen, std::string name, const ShownOp& op) {
 std::string why_then(const OpSteps& steps, TaskId task) {
   std::string text;
   for (int hops = 0; task != no_task; ++hops) {
-    const TaskId cause = steps.cause(task);
-    const std::string subject =
-        text.empty() ? std::string() : "; " + task_text(steps.plan, task) + " ";
     if (hops == most_causes) return text + "; …";
-    text += subject + (cause == no_task ? "waited for nothing" : cause_phrase(steps, task, cause));
+    const TaskId cause = steps.cause(task);
+    const bool moved = is_transfer(steps.plan.class_of(task).pass);
+    if (hops > 0) text += moved ? ", which " : "; " + task_text(steps.plan, task) + " ";
+    text += cause == no_task ? "waited for nothing" : cause_phrase(steps, task, cause);
     task = cause;
   }
   return text;

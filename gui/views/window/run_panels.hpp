@@ -9,6 +9,7 @@
 
 #include "experiments/plan/sweeps/tables/row_table.hpp"
 #include "gui/views/panels/indicators.hpp"
+#include "gui/views/panels/selection_panel.hpp"
 #include "gui/views/window/run_changes.hpp"
 
 namespace penstock {
@@ -25,6 +26,10 @@ class RunPanels : RunController {
   void refresh_legend();
   void refresh_ops();
   void refresh_selection();
+  /// To the clipboard.
+  void copy_selection();
+  /// Waits for the second thread.
+  void finish() { counting_.finish(); }
   void show_sweep(const RowTable& rows);
   void raise_dock(const QString& title);
   void toggle_docks();
@@ -33,11 +38,14 @@ class RunPanels : RunController {
 
  private:
   void build_docks(RunChanges& changes);
+  void count_area();
+  void raise_selection();
   QDockWidget* add_dock(const QString& title, QWidget* content, Qt::DockWidgetArea area);
 
   QMainWindow& window_;
   std::vector<QDockWidget*> docks_;
   TextLine* use_;
+  SelectionPanel* selection_;
   QPlainTextEdit* report_;
   QPlainTextEdit* comparison_;
   ResidualMap* residuals_;
@@ -46,6 +54,7 @@ class RunPanels : RunController {
   std::uint8_t ops_run_ = 0;  // whose they are
   QTreeWidget* sweep_;
   RunLegend* legend_;
+  Background counting_;  // what an area holds
 };
 
 }  // namespace penstock
