@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "experiments/plan/sweeps/tables/row_table.hpp"
+#include "gui/views/panels/comparison_panel.hpp"
 #include "gui/views/panels/indicators.hpp"
 #include "gui/views/panels/selection_panel.hpp"
 #include "gui/views/window/run_changes.hpp"
@@ -47,8 +48,7 @@ class RunPanels : RunController {
   TextLine* use_;
   SelectionPanel* selection_;
   QPlainTextEdit* report_;
-  QPlainTextEdit* comparison_;
-  ResidualMap* residuals_;
+  ComparisonPanel* comparison_;
   std::vector<QTreeWidget*> tables_;  // see `run_tables`
   QTreeWidget* ops_;
   std::uint8_t ops_run_ = 0;  // whose they are

@@ -153,5 +153,28 @@ TEST_CASE("area: rows add up to the use of the area, and lengths to their counts
   }));
 }
 
+TEST_CASE("area of two runs: changes are of the other run minus A, also of rows that one lacks") {
+  const PaintedRunPtr a = run_with();
+  const PaintedRunPtr now = run_with({"/model/stages/2/forward_us=3000", "/schedule/name=zb-h1"});
+  const auto rows = [](const PaintedRun& run) {
+    return rows_of({0, run.lanes->span, 0, 4}, *run.lanes, run.run->plan);
+  };
+  const auto change = [](const std::vector<AreaRow>& all, const char* title) {
+    const auto row = std::find_if(all.begin(), all.end(),
+                                  [&](const AreaRow& each) { return name(each) == title; });
+    REQUIRE(row != all.end());
+    return row->change;
+  };
+  std::vector<AreaRow> of_a = rows(*a);
+  std::vector<AreaRow> of_now = rows(*now);
+  compare_rows(of_a, rows(*now), false);
+  compare_rows(of_now, rows(*a), true);
+  for (const std::vector<AreaRow>& each : {of_a, of_now}) {
+    CHECK(change(each, "forward") == 16'000'000'000);
+    CHECK(change(each, "stage 2") == 16'000'000'000);
+  }
+  for (const AreaRow& row : of_now) CHECK(change(of_a, name(row).c_str()) == row.change);
+}
+
 }  // namespace
 }  // namespace penstock
