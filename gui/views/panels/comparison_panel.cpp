@@ -91,8 +91,8 @@ ComparisonPanel::ComparisonPanel() : report_(new QPlainTextEdit), residuals_(new
   auto* parts = new QSplitter;
   for (QWidget* part : std::initializer_list<QWidget*>{kinds_, report_, residuals_}) {
     parts->addWidget(part);
-    parts->setStretchFactor(parts->count() - 1, part == kinds_ ? 4 : 3);
   }
+  parts->setSizes({540, 400, 360});
   auto* row = new QHBoxLayout(this);
   row->setContentsMargins(4, 4, 4, 4);
   row->addWidget(parts);
