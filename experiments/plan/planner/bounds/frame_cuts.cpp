@@ -52,7 +52,7 @@ std::vector<std::uint32_t> LayoutFrames::stages_of_layers(const LayoutFrame& fra
 /// The layers of a frame for its partitioner.
 ModelToCut LayoutFrames::chain_of(const LayoutFrame& frame, std::uint32_t zero) const {
   const std::vector<LayerTimes>& all = *times(frame, zero);
-  const ModelGraph& model = shapes_.model(key(frame, zero), frame.recomputation);
+  const ModelGraph& model = shapes_.model(key(frame), runs_sharded(zero), frame.recomputation);
   const PassTimes times = times_to_cut(
       [&](const Layer& layer, Pass pass) {
         return all[static_cast<std::size_t>(&layer - model.layers.data())]

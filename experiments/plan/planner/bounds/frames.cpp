@@ -94,7 +94,7 @@ LayoutChoice LayoutFrames::choice(const LayoutFrame& frame) const {
                    order, 0, std::nullopt);
 }
 
-LayerShapeKey LayoutFrames::key(const LayoutFrame& frame, std::uint32_t zero) const {
+LayerShapeKey LayoutFrames::key(const LayoutFrame& frame) const {
   const LayoutChoice& cells = space_.degrees[frame.degrees];
   return {cells.tensor,
           cells.context,
@@ -103,13 +103,16 @@ LayerShapeKey LayoutFrames::key(const LayoutFrame& frame, std::uint32_t zero) co
           cells.microbatch,
           frame.sequence,
           groups_[frame.group].like->slices,
-          runs_sharded(zero)};
+          groups_[frame.group].like->hides_experts};
 }
 
-void LayoutFrames::find_layers(LayoutFrame& frame) const {
+void LayoutFrames::find_layers(LayoutFrame& frame, bool recomputed) const {
   for (const std::uint32_t zero : space_.zeros) {
-    auto& layers = frame.layers[runs_sharded(zero) ? 1 : 0];
-    if (layers == nullptr) layers = shapes_.of(key(frame, zero), frame.recomputation);
+    const bool sharded = runs_sharded(zero);
+    auto& layers = frame.layers[sharded ? 1 : 0];
+    if (layers != nullptr) continue;
+    layers = recomputed ? shapes_.of(key(frame), sharded, frame.recomputation)
+                        : shapes_.passes(key(frame), sharded);
   }
 }
 
@@ -117,7 +120,7 @@ Layout LayoutFrames::shaped(const LayoutFrame& frame, std::uint32_t zero) const 
   LayoutChoice own = choice(frame);
   own.zero = zero;
   Layout layout = without_layers(base_, own, groups_[frame.group].like->slices);
-  layout.model = shapes_.model(key(frame, zero), frame.recomputation);
+  layout.model = shapes_.model(key(frame), runs_sharded(zero), frame.recomputation);
   return layout;
 }
 
@@ -201,7 +204,7 @@ std::vector<LayoutFrame> LayoutFrames::of_degrees(std::uint32_t degrees) {
   });
   if (asks && space_.degrees[degrees].pipeline > 1) find_link(degrees);
   for (LayoutFrame& frame : frames) {
-    find_layers(frame);
+    find_layers(frame, true);
     judge(frame);
   }
   return frames;
@@ -213,15 +216,15 @@ std::vector<DegreesBounds> LayoutFrames::price_degrees(std::size_t jobs) {
     std::set<LayerShapeKey> known;
     different.emplace_back();
     for (const LayoutFrame& frame : unjudged(number)) {
-      if (!known.insert(key(frame, 0)).second) continue;
+      if (!known.insert(key(frame)).second) continue;
       different.back().push_back(frame);
-      for (const std::uint32_t zero : space_.zeros) shapes_.ask(key(frame, zero), choice(frame));
+      shapes_.ask(key(frame), choice(frame));
     }
   }
   shapes_.price(jobs);
   std::vector<DegreesBounds> all;
   for (std::vector<LayoutFrame>& frames : different) {
-    for (LayoutFrame& frame : frames) find_layers(frame);
+    for (LayoutFrame& frame : frames) find_layers(frame, false);
     all.push_back(bounds_of(frames));
   }
   return all;

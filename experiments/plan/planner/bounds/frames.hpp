@@ -100,13 +100,14 @@ class LayoutFrames {
   double work_us(const LayoutFrame& frame, std::uint32_t zero) const;
   double mean_bytes(const LayoutFrame& frame) const;
   double stretch_of_frame(const LayoutFrame& frame, std::uint32_t zero) const;
-  LayerShapeKey key(const LayoutFrame& frame, std::uint32_t zero) const;
+  LayerShapeKey key(const LayoutFrame& frame) const;
   /// By layer of the model; nothing where the partitioner refuses it.
   std::vector<std::uint32_t> stages_of_layers(const LayoutFrame& frame, const Placement& placement,
                                               std::uint32_t zero) const;
   ModelToCut chain_of(const LayoutFrame& frame, std::uint32_t zero) const;
   void find_link(std::uint32_t degrees);
-  void find_layers(LayoutFrame& frame) const;
+  /// Times of its layers; without recomputation none is priced.
+  void find_layers(LayoutFrame& frame, bool recomputed) const;
   void judge(LayoutFrame& frame) const;
   void judge_cut(LayoutFrame& frame) const;
   double bound_of(const LayoutFrame& frame, std::uint32_t zero) const;

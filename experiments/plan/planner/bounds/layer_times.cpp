@@ -74,8 +74,12 @@ std::optional<double> KnownLayers::compute_us(const Layer& layer, Pass pass) con
   return times_[reduced_layer_[number]].us[static_cast<std::size_t>(pass)];
 }
 
-LayerShapes::LayerShapes(const PlanBase& base, const LayoutSpace& space)
-    : base_(base), space_(space) {
+LayerShapes::LayerShapes(const PlanBase& base, const LayoutSpace& space) : base_(base) {
+  for (const bool sharded : {false, true}) {
+    const bool any = std::any_of(space.zeros.begin(), space.zeros.end(),
+                                 [&](std::uint32_t zero) { return runs_sharded(zero) == sharded; });
+    if (any) stacks_.push_back(sharded);
+  }
   for (const RecomputeChoice& one : space.recomputations) {
     const auto first =
         std::find_if(space.recomputations.begin(), space.recomputations.end(),
@@ -93,50 +97,71 @@ LayerShapes::LayerShapes(const PlanBase& base, const LayoutSpace& space)
   }
 }
 
-const std::vector<LayerTimes>* LayerShapes::of(const LayerShapeKey& key,
-                                               std::uint8_t recomputation) const {
-  const auto found = shapes_.find(key);
-  if (found == shapes_.end() || found->second.refused) return nullptr;
-  return &found->second.times[like_[recomputation]];
+const std::vector<LayerTimes>* LayerShapes::passes(const LayerShapeKey& key, bool sharded) const {
+  const Shape& shape = shapes_.at(key);
+  return shape.refused ? nullptr : &shape.stacks[sharded ? 1 : 0].passes;
 }
 
-const ModelGraph& LayerShapes::model(const LayerShapeKey& key, std::uint8_t recomputation) const {
-  return shapes_.at(key).models[like_[recomputation]];
+const std::vector<LayerTimes>* LayerShapes::of(const LayerShapeKey& key, bool sharded,
+                                               std::uint8_t recomputation) const {
+  const Shape& shape = complete(key);
+  return shape.refused ? nullptr : &shape.stacks[sharded ? 1 : 0].times[like_[recomputation]];
+}
+
+const ModelGraph& LayerShapes::model(const LayerShapeKey& key, bool sharded,
+                                     std::uint8_t recomputation) const {
+  return complete(key).stacks[sharded ? 1 : 0].models[like_[recomputation]];
 }
 
 void LayerShapes::price(std::size_t jobs) {
-  std::vector<std::pair<const LayerShapeKey*, std::array<Shape*, 2>>> work;
-  for (auto& [key, shape] : shapes_) {
-    LayerShapeKey plain = key;
-    plain.sharded = false;
-    const bool second = key.sharded && shapes_.contains(plain);
-    if (second) {
-      work.back().second[1] = &shape;
-    } else {
-      work.push_back({&key, {&shape, nullptr}});
-    }
-  }
+  std::vector<std::pair<const LayerShapeKey*, const Shape*>> work;
+  for (const auto& [key, shape] : shapes_) work.emplace_back(&key, &shape);
   in_parallel(
-      work.size(),
-      [&](std::size_t i) { price(*work[i].first, *work[i].second[0], work[i].second[1]); }, {},
-      jobs);
+      work.size(), [&](std::size_t i) { price(*work[i].first, *work[i].second); }, {}, jobs);
 }
 
-/// Prices a shape, and on the stack of sharded gradients, where it mostly has the same layers.
-void LayerShapes::price(const LayerShapeKey& key, Shape& shape, Shape* sharded) const {
+Layout LayerShapes::layout_of(const LayerShapeKey& key, const Shape& shape, bool sharded) const {
+  LayoutChoice choice = shape.choice;
+  choice.zero = sharded ? 3 : 0;
+  return without_layers(base_, choice, key.slices);
+}
+
+/// Calls with each stack's layout of a shape, and whether its layers are others than before: mostly
+/// they are the same on both stacks.
+template <class Visit>
+void LayerShapes::for_each_stack(const LayerShapeKey& key, const Shape& shape, Visit visit) const {
   try {
-    shape.choice.zero = key.sharded ? 3 : 0;
-    const Layout layout = without_layers(base_, shape.choice, key.slices);
-    const std::vector<ModelGraph> own = models(layout);
-    price(layout, own, shape);
-    if (sharded == nullptr) return;
-    sharded->choice.zero = 3;
-    const Layout other = without_layers(base_, sharded->choice, key.slices);
-    price(other, other.shape == layout.shape ? own : models(other), *sharded);
+    std::optional<CellShape> known;
+    for (const bool sharded : stacks_) {
+      const Layout layout = layout_of(key, shape, sharded);
+      visit(layout, known != layout.shape, shape.stacks[sharded ? 1 : 0]);
+      known = layout.shape;
+    }
   } catch (const InputError&) {
     shape.refused = true;
-    if (sharded != nullptr) sharded->refused = true;
   }
+}
+
+void LayerShapes::price(const LayerShapeKey& key, const Shape& shape) const {
+  ModelGraph model;
+  for_each_stack(key, shape, [&](const Layout& layout, bool others, OnStack& stack) {
+    if (others) model = model_of(by_operators_.front(), layout.batch, layout.shape);
+    stack.passes = layer_times(model, *without_links(layout));
+  });
+}
+
+/// A shape with all recomputations.
+const LayerShapes::Shape& LayerShapes::complete(const LayerShapeKey& key) const {
+  const Shape& shape = shapes_.at(key);
+  std::call_once(shape.once, [&] {
+    if (shape.refused) return;
+    std::vector<ModelGraph> own;
+    for_each_stack(key, shape, [&](const Layout& layout, bool others, OnStack& stack) {
+      if (others) own = models(layout);
+      complete(layout, own, stack);
+    });
+  });
+  return shape;
 }
 
 /// The different layers by recomputation; the work of those with the same operators is computed
@@ -157,17 +182,17 @@ std::vector<ModelGraph> LayerShapes::models(const Layout& layout) const {
   return all;
 }
 
-void LayerShapes::price(const Layout& layout, std::vector<ModelGraph> models, Shape& shape) const {
+void LayerShapes::complete(const Layout& layout, std::vector<ModelGraph> models,
+                           OnStack& stack) const {
   const auto hardware = without_links(layout);
-  shape.times.resize(like_.size());
+  stack.times.resize(like_.size());
   for (std::size_t r = 0; r < models.size(); ++r) {
     if (like_[r] != r) continue;
     free_logits(layout, models[r]);
-    shape.times[r] = r == 0 ? layer_times(models[r], *hardware)
-                            : with_recomputation(shape.times.front(), models[r], *hardware);
+    stack.times[r] = with_recomputation(stack.passes, models[r], *hardware);
     for (Layer& layer : models[r].layers) leave_marks_of_kernels(layer);
   }
-  shape.models = std::move(models);
+  stack.models = std::move(models);
 }
 
 }  // namespace penstock

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <mutex>
 #include <optional>
 #include <tuple>
 #include <vector>
@@ -70,12 +71,13 @@ struct LayerShapeKey {
   std::uint32_t microbatch = 1;
   bool sequence = true;
   std::uint32_t slices = 1;
-  bool sharded = false;  // runs on the stack of sharded gradients
+  bool hides_experts = false;
 
   friend auto operator<=>(const LayerShapeKey&, const LayerShapeKey&) = default;
 };
 
-/// Layers priced once for each shape of cells. Recomputation changes what is kept and R alone.
+/// Layers priced once for each shape of cells, on the stacks of the ZeRO levels of a space. What
+/// their recomputations cost is priced when it is asked for.
 class LayerShapes {
  public:
   /// Both must outlive it.
@@ -83,37 +85,50 @@ class LayerShapes {
 
   /// Asks for a shape; `choice` is a layout of it.
   void ask(const LayerShapeKey& key, const LayoutChoice& choice) {
-    shapes_.try_emplace(key, Shape{.choice = choice});
+    shapes_.try_emplace(key).first->second.choice = choice;
   }
-  /// Prices all shapes asked for; `jobs` threads at most.
+  /// Prices F, B, I and W of all shapes asked for; `jobs` threads at most.
   void price(std::size_t jobs);
-  /// nullptr when the shape is refused. `recomputation` is of the space.
-  const std::vector<LayerTimes>* of(const LayerShapeKey& key, std::uint8_t recomputation) const;
+  /// Of a shape that was asked for, without recomputation; nullptr when it is refused.
+  const std::vector<LayerTimes>* passes(const LayerShapeKey& key, bool sharded) const;
+  /// The same with a recomputation of the space.
+  const std::vector<LayerTimes>* of(const LayerShapeKey& key, bool sharded,
+                                    std::uint8_t recomputation) const;
   const RecomputeSection& recomputation(std::uint8_t number) const {
     return recomputations_[number];
   }
   /// The different layers of a shape that is not refused, without kernels.
-  const ModelGraph& model(const LayerShapeKey& key, std::uint8_t recomputation) const;
+  const ModelGraph& model(const LayerShapeKey& key, bool sharded, std::uint8_t recomputation) const;
 
  private:
-  struct Shape {
-    LayoutChoice choice;
-    bool refused = false;
+  /// A shape on one stack.
+  struct OnStack {
+    std::vector<LayerTimes> passes;
     // By recomputation.
     std::vector<std::vector<LayerTimes>> times;
     std::vector<ModelGraph> models;
   };
+  struct Shape {
+    LayoutChoice choice;
+    mutable bool refused = false;
+    mutable std::once_flag once;            // for all recomputations
+    mutable std::array<OnStack, 2> stacks;  // with whole gradients, and with sharded ones
+  };
 
+  Layout layout_of(const LayerShapeKey& key, const Shape& shape, bool sharded) const;
+  template <class Visit>
+  void for_each_stack(const LayerShapeKey& key, const Shape& shape, Visit visit) const;
+  void price(const LayerShapeKey& key, const Shape& shape) const;
+  const Shape& complete(const LayerShapeKey& key) const;
   std::vector<ModelGraph> models(const Layout& layout) const;
-  void price(const LayerShapeKey& key, Shape& shape, Shape* sharded) const;
-  void price(const Layout& layout, std::vector<ModelGraph> models, Shape& shape) const;
+  void complete(const Layout& layout, std::vector<ModelGraph> models, OnStack& stack) const;
 
   const PlanBase& base_;
-  const LayoutSpace& space_;
+  std::vector<bool> stacks_;  // of the space: whether gradients are sharded
   std::vector<RecomputeSection> recomputations_;
-  std::vector<Scenario> by_operators_;     // one for each set of operators
-  std::vector<std::uint8_t> like_;         // by recomputation: the first with the same layers
-  std::map<LayerShapeKey, Shape> shapes_;  // the two stacks of a shape one after the other
+  std::vector<Scenario> by_operators_;  // one for each set of operators
+  std::vector<std::uint8_t> like_;      // by recomputation: the first with the same layers
+  std::map<LayerShapeKey, Shape> shapes_;
 };
 
 }  // namespace penstock

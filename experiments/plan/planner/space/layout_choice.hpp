@@ -73,6 +73,8 @@ struct OrderChoice {
   std::uint32_t slices = 1;       // cells per microbatch
   bool splits = false;            // has W: a backward is I and W, or B
   bool joins = false;             // has overlap cells
+  bool fused = false;             // their parts run at once
+  bool hides_experts = false;     // all-to-alls overlap the compute of their pass
   const char* why_not = nullptr;  // the rule that excludes it from every layout
 };
 
