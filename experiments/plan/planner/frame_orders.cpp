@@ -94,20 +94,27 @@ void BestFirst::judge_frames(const Item& item, Outcome& outcome) {
 }
 
 void BestFirst::take_frames(const Item& item, std::vector<LayoutFrame> frames) {
-  for (LayoutFrame& frame : frames) {
+  for (std::size_t place = 0; place < frames.size(); ++place) {
     const auto number = static_cast<std::uint32_t>(all_.size());
-    all_.push_back(frame);
-    if (frame.refusal != nullptr) {
-      refuse(frame.refusal, layouts_in(frame));
-      continue;
-    }
-    const auto place = static_cast<std::uint64_t>(&frame - frames.data());
-    queue_.push({.bound_us = std::max(item.bound_us, frame.bound_us),
-                 .number = item.number + (place << 24U),
+    all_.push_back(frames[place]);
+    queue_frame({.bound_us = item.bound_us,
+                 .number = item.number + (std::uint64_t{place} << 24U),
                  .degrees = item.degrees,
                  .frame = number,
-                 .least_bytes = std::max(item.least_bytes, frame.least_bytes)});
+                 .least_bytes = item.least_bytes});
   }
+}
+
+/// A frame waits for its turn, unless it is refused.
+void BestFirst::queue_frame(Item item) {
+  const LayoutFrame& frame = all_[item.frame];
+  if (frame.refusal != nullptr) {
+    refuse(frame.refusal, layouts_in(frame));
+    return;
+  }
+  item.bound_us = std::max(item.bound_us, frame.bound_us);
+  item.least_bytes = std::max(item.least_bytes, frame.least_bytes);
+  queue_.push(std::move(item));
 }
 
 /// Each order of a frame, with a bound from its layers.

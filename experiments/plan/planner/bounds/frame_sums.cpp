@@ -152,26 +152,19 @@ std::vector<double> LayoutFrames::held_bytes(const LayoutFrame& frame, const Pla
   return held;
 }
 
-/// What the fullest rank holds throughout; the mean where the cut is not known.
-void LayoutFrames::judge_memory(const Placement& placement, LayoutFrame& frame) const {
+/// What the fullest rank holds throughout at a ZeRO level; the mean where the cut is not known.
+void LayoutFrames::judge_memory(const std::vector<std::uint32_t>& stage_of, std::uint32_t zero,
+                                LayoutFrame& frame) const {
   const auto largest = base_.settled.memory.largest_peak_bytes();
-  frame.least_bytes = std::numeric_limits<double>::infinity();
-  StageWeights weights;
-  const std::vector<LayerTimes>* last = nullptr;
-  for (const std::uint32_t zero : space_.zeros) {
-    const std::vector<LayerTimes>* layers = times(frame, zero);
-    if (layers != last) {
-      weights = weights_of(frame, placement, stages_of_layers(frame, placement, zero), zero);
-    }
-    last = layers;
-    const std::vector<double> held = held_bytes(frame, placement, weights, zero);
-    const double needed = frame.has_cut() ? *std::max_element(held.begin(), held.end())
-                                          : std::accumulate(held.begin(), held.end(), 0.0) /
-                                                static_cast<double>(held.size());
-    frame.least_bytes = std::min(frame.least_bytes, needed);
-    if (largest && needed > static_cast<double>(*largest)) continue;
-    frame.may_fit |= static_cast<std::uint8_t>(1U << zero);
-  }
+  const Placement& ranks = *placement(frame.group, space_.degrees[frame.degrees].pipeline);
+  const std::vector<double> held =
+      held_bytes(frame, ranks, weights_of(frame, ranks, stage_of, zero), zero);
+  const double needed = frame.has_cut() ? *std::max_element(held.begin(), held.end())
+                                        : std::accumulate(held.begin(), held.end(), 0.0) /
+                                              static_cast<double>(held.size());
+  frame.least_bytes = std::min(frame.least_bytes, needed);
+  if (largest && needed > static_cast<double>(*largest)) return;
+  frame.may_fit |= static_cast<std::uint8_t>(1U << zero);
 }
 
 /// What cells keep. A whole stage that is recomputed keeps the input of its first layer.

@@ -40,6 +40,8 @@ bool recomputes_nothing(const std::vector<LayerTimes>& layers) {
                      [](const LayerTimes& layer) { return layer.us[4].value_or(0) == 0; });
 }
 
+constexpr const char* no_such_degrees = "the model does not divide by these degrees";
+
 double parameter_bytes(const ModelGraph& model) {
   double sum = 0;
   for (const Layer& layer : model.layers) sum += layer.parameter_bytes;
@@ -197,6 +199,14 @@ std::vector<LayoutFrame> LayoutFrames::unjudged(std::uint32_t number) const {
   return frames;
 }
 
+/// The work of a frame on the stack where it takes least.
+double LayoutFrames::rough_bound(const LayoutFrame& frame) const {
+  if (frame.bound_by == BoundBy::nothing) return 0;
+  double least = std::numeric_limits<double>::infinity();
+  for (const std::uint32_t zero : space_.zeros) least = std::min(least, work_us(frame, zero));
+  return least;
+}
+
 std::vector<LayoutFrame> LayoutFrames::of_degrees(std::uint32_t degrees) {
   std::vector<LayoutFrame> frames = unjudged(degrees);
   const bool asks = std::any_of(frames.begin(), frames.end(), [](const LayoutFrame& frame) {
@@ -204,8 +214,9 @@ std::vector<LayoutFrame> LayoutFrames::of_degrees(std::uint32_t degrees) {
   });
   if (asks && space_.degrees[degrees].pipeline > 1) find_link(degrees);
   for (LayoutFrame& frame : frames) {
-    find_layers(frame, true);
-    judge(frame);
+    find_layers(frame, false);
+    if (times(frame, space_.zeros.front()) == nullptr) frame.refusal = no_such_degrees;
+    frame.bound_us = rough_bound(frame);
   }
   return frames;
 }
@@ -236,22 +247,20 @@ DegreesBounds LayoutFrames::bounds_of(const std::vector<LayoutFrame>& frames) co
   DegreesBounds bounds{never, never};
   for (const LayoutFrame& frame : frames) {
     const bool known = frame.bound_by != BoundBy::nothing && times(frame, space_.zeros.back());
-    for (const std::uint32_t zero : space_.zeros) {
-      bounds.bound_us = std::min(bounds.bound_us, known ? work_us(frame, zero) : 0);
-    }
+    bounds.bound_us = std::min(bounds.bound_us, known ? rough_bound(frame) : 0);
     bounds.least_bytes = std::min(bounds.least_bytes, known ? mean_bytes(frame) : 0);
   }
   return bounds;
 }
 
 /// On the stack of a ZeRO level.
-double LayoutFrames::bound_of(const LayoutFrame& frame, std::uint32_t zero) const {
+double LayoutFrames::bound_of(const LayoutFrame& frame, const std::vector<std::uint32_t>& stage_of,
+                              std::uint32_t zero) const {
   const LayoutChoice& degrees = space_.degrees[frame.degrees];
   const OrderChoice& order = *groups_[frame.group].like;
   const Placement& ranks = *placement(frame.group, degrees.pipeline);
   const OrderShape cells = shape(frame, order, true);
-  const std::vector<StageBounds> times =
-      stage_times(frame, ranks, stages_of_layers(frame, ranks, zero), zero);
+  const std::vector<StageBounds> times = stage_times(frame, ranks, stage_of, zero);
   if (frame.has_cut()) {
     return bound_rounding * step_bound_us(ranks, times, cells);
   }
@@ -260,6 +269,13 @@ double LayoutFrames::bound_of(const LayoutFrame& frame, std::uint32_t zero) cons
 }
 
 void LayoutFrames::judge(LayoutFrame& frame) const {
+  frame.judged = true;
+  frame.layers = {};
+  find_layers(frame, true);
+  if (times(frame, space_.zeros.front()) == nullptr) {
+    frame.refusal = no_such_degrees;
+    return;
+  }
   try {
     judge_cut(frame);
   } catch (const InputError&) {  // of the partitioner: the simulation says why
@@ -269,29 +285,27 @@ void LayoutFrames::judge(LayoutFrame& frame) const {
 }
 
 void LayoutFrames::judge_cut(LayoutFrame& frame) const {
-  frame.bound_us = std::numeric_limits<double>::infinity();
-  const std::vector<LayerTimes>* layers = nullptr;
-  for (const std::uint32_t zero : space_.zeros) {
-    const std::vector<LayerTimes>* next = times(frame, zero);
-    if (next == nullptr) {
-      frame.refusal = "the model does not divide by these degrees";
-      return;
-    }
-    if (next == layers) continue;  // of the same stack
-    layers = next;
-    frame.bound_us = std::min(frame.bound_us, bound_of(frame, zero));
-  }
   if (space_.recomputations[frame.recomputation].mode == "selective" &&
-      recomputes_nothing(*layers)) {
+      recomputes_nothing(*times(frame, space_.zeros.front()))) {
     frame.refusal = "selective recomputation has nothing to recompute";
     return;
   }
   if (frame.bound_by == BoundBy::nothing) {
-    frame.bound_us = 0;
     frame.may_fit = UINT8_MAX;
     return;
   }
-  judge_memory(*placement(frame.group, space_.degrees[frame.degrees].pipeline), frame);
+  const Placement& ranks = *placement(frame.group, space_.degrees[frame.degrees].pipeline);
+  frame.bound_us = frame.least_bytes = std::numeric_limits<double>::infinity();
+  const std::vector<LayerTimes>* layers = nullptr;
+  std::vector<std::uint32_t> stage_of;
+  for (const std::uint32_t zero : space_.zeros) {
+    if (times(frame, zero) != layers) {  // of another stack
+      layers = times(frame, zero);
+      stage_of = stages_of_layers(frame, ranks, zero);
+      frame.bound_us = std::min(frame.bound_us, bound_of(frame, stage_of, zero));
+    }
+    judge_memory(stage_of, zero, frame);
+  }
 }
 
 }  // namespace penstock

@@ -26,12 +26,13 @@ std::vector<OrderGroup> order_groups(const LayoutSpace& space);
 
 /// Layouts that differ only in order, ZeRO level and link codec, with a bound that needs no plan.
 struct LayoutFrame {
-  double bound_us = 0;
+  double bound_us = 0;        // until it is judged, of the work of its layers in equal parts
   std::uint32_t degrees = 0;  // of the space
   std::uint16_t group = 0;
   bool sequence = true;
   std::uint8_t recomputation = 0;
   std::uint8_t partition = 0;
+  bool judged = false;
   BoundBy bound_by = BoundBy::even_cut;
   std::uint8_t may_fit = 0;                                // bits by ZeRO level
   double least_bytes = 0;                                  // of the level that needs the least
@@ -56,8 +57,10 @@ class LayoutFrames {
 
   /// Of all degrees of the space, once; `jobs` threads at most.
   std::vector<DegreesBounds> price_degrees(std::size_t jobs);
-  /// The frames of one combination of degrees.
+  /// The frames of one combination of degrees, not judged.
   std::vector<LayoutFrame> of_degrees(std::uint32_t degrees);
+  /// Bounds of a frame from its cut and what it recomputes.
+  void judge(LayoutFrame& frame) const;
 
   const std::vector<OrderGroup>& groups() const { return groups_; }
   /// nullptr for ranks that the rule does not take.
@@ -108,9 +111,10 @@ class LayoutFrames {
   void find_link(std::uint32_t degrees);
   /// Times of its layers; without recomputation none is priced.
   void find_layers(LayoutFrame& frame, bool recomputed) const;
-  void judge(LayoutFrame& frame) const;
   void judge_cut(LayoutFrame& frame) const;
-  double bound_of(const LayoutFrame& frame, std::uint32_t zero) const;
+  double bound_of(const LayoutFrame& frame, const std::vector<std::uint32_t>& stage_of,
+                  std::uint32_t zero) const;
+  double rough_bound(const LayoutFrame& frame) const;
   void find_placements();
   void find_cuts();
   std::vector<StageBounds> stage_times(const LayoutFrame& frame, const Placement& placement,
@@ -120,7 +124,8 @@ class LayoutFrames {
                           const std::vector<std::uint32_t>& stage_of, std::uint32_t zero) const;
   std::vector<double> held_bytes(const LayoutFrame& frame, const Placement& placement,
                                  const StageWeights& weights, std::uint32_t zero) const;
-  void judge_memory(const Placement& placement, LayoutFrame& frame) const;
+  void judge_memory(const std::vector<std::uint32_t>& stage_of, std::uint32_t zero,
+                    LayoutFrame& frame) const;
   void add_kept(const LayoutFrame& frame, const Placement& placement,
                 const std::vector<std::uint32_t>& stage_of, std::uint32_t zero,
                 StagePrices& prices) const;
