@@ -146,7 +146,7 @@ void BestFirst::report() const {
 LayoutChoice BestFirst::choice_of(const Item& item) const {
   const LayoutFrame& frame = all_[item.frame];
   LayoutChoice choice =
-      layout_of(space_.degrees[frame.degrees], frame.sequence,
+      layout_of(base_.task, space_.degrees[frame.degrees], frame.sequence,
                 space_.recomputations[frame.recomputation], space_.partitions[frame.partition],
                 space_.orders[item.order], item.zero, space_.links[item.link]);
   if (item.stash > 0) choice.stash = space_.stashes[item.stash - 1];

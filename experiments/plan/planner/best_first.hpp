@@ -92,8 +92,8 @@ class BestFirst {
   void weigh_order(Item one, const std::vector<LayoutFrames::LayerPrices>& stacks,
                    Outcome& outcome);
   void take_apart(const Item& item, Outcome& outcome);
-  FramePrices::One priced(Layout& layout, const Item& item, std::uint8_t link, std::uint32_t zero,
-                          const HardwareModel& hardware) const;
+  FramePrices::One priced(Layout& layout, const CutTimes& cut, const Item& item, std::uint8_t link,
+                          std::uint32_t zero, const HardwareModel& hardware) const;
   void price_levels(const Item& item, const std::vector<std::uint32_t>& levels,
                     FramePrices& prices);
   void price_nothing(const Item& item, const std::vector<std::uint32_t>& levels,

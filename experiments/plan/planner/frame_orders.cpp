@@ -210,13 +210,13 @@ void BestFirst::add_layout(const Item& item, const FramePrices::One& one, Outcom
 }
 
 /// Prices one ZeRO level and link codec of a frame.
-BestFirst::FramePrices::One BestFirst::priced(Layout& layout, const Item& item, std::uint8_t link,
-                                              std::uint32_t zero,
+BestFirst::FramePrices::One BestFirst::priced(Layout& layout, const CutTimes& cut, const Item& item,
+                                              std::uint8_t link, std::uint32_t zero,
                                               const HardwareModel& hardware) const {
   const LayoutFrame& frame = all_[item.frame];
   layout.memory.zero = zero;
-  auto prices = std::make_shared<StagePrices>(stage_prices(
-      base_, layout, *frames_.groups()[frame.group].like, *frames_.times(frame, zero), hardware));
+  auto prices = std::make_shared<StagePrices>(
+      stage_prices(layout, *frames_.groups()[frame.group].like, cut, hardware));
   if (encodes()) leave_uncoded(*prices);
   return {link, zero, std::move(prices)};
 }
@@ -230,7 +230,7 @@ void BestFirst::price_levels(const Item& item, const std::vector<std::uint32_t>&
   Layout plain = placed_layout(base_, frames_.shaped(frame, levels.front()), group.like->splits,
                                *frames_.placement(frame.group, choice.pipeline));
   const auto hardware = hardware_of(plain);
-  plain.partition = frames_.partition(frame, plain.placement, levels.front());
+  const CutTimes cut = frames_.cut(frame, levels.front(), plain);
   plain.tied_embedding_bytes = base_.scenario.model.tied_embedding_bytes;
   fit_model(plain);
   for (std::uint8_t link = 0; link < space_.links.size(); ++link) {
@@ -243,7 +243,7 @@ void BestFirst::price_levels(const Item& item, const std::vector<std::uint32_t>&
     }
     for (const std::uint32_t zero : levels) {
       prices.all.push_back(
-          priced(space_.links[link] ? encoded : plain, item, link, zero, *hardware));
+          priced(space_.links[link] ? encoded : plain, cut, item, link, zero, *hardware));
     }
   }
 }

@@ -21,6 +21,7 @@ namespace {
 bool like_each_other(const OrderChoice& one, const OrderChoice& other) {
   return one.rule->place == other.rule->place && one.chunks == other.chunks &&
          one.slices == other.slices && one.splits == other.splits && one.joins == other.joins &&
+         one.fused == other.fused && one.hides_experts == other.hides_experts &&
          one.rule->copies == other.rule->copies && one.why_not == other.why_not;
 }
 
@@ -91,7 +92,7 @@ const Placement* LayoutFrames::placement(std::uint16_t group, std::uint32_t rank
 
 LayoutChoice LayoutFrames::choice(const LayoutFrame& frame) const {
   const OrderChoice& order = *groups_[frame.group].like;
-  return layout_of(space_.degrees[frame.degrees], frame.sequence,
+  return layout_of(base_.task, space_.degrees[frame.degrees], frame.sequence,
                    space_.recomputations[frame.recomputation], space_.partitions[frame.partition],
                    order, 0, std::nullopt);
 }
@@ -131,6 +132,7 @@ OrderShape LayoutFrames::shape(const LayoutFrame& frame, const OrderChoice& orde
   return {.cells = double(space_.degrees[frame.degrees].microbatches) * order.slices,
           .splits = order.splits,
           .joins = order.joins,
+          .fused = order.fused,
           .gathers = gathers,
           .spares_last = space_.recomputations[frame.recomputation].mode == "except_last",
           .early = base_.scenario.recompute.early};
@@ -185,13 +187,17 @@ std::vector<LayoutFrame> LayoutFrames::unjudged(std::uint32_t number) const {
               degrees.pipeline > 1) {
             continue;
           }
-          frames.push_back(
-              {.degrees = number,
-               .group = group,
-               .sequence = sequence,
-               .recomputation = r,
-               .partition = p,
-               .bound_by = bound_by(base_, *groups_[group].like, space_.partitions[p])});
+          const RecomputeChoice& recompute = space_.recomputations[r];
+          const OrderChoice& order = *groups_[group].like;
+          if (why_no_recomputation(base_.task, degrees, order, recompute) != nullptr) continue;
+          frames.push_back({.degrees = number,
+                            .group = group,
+                            .sequence = sequence,
+                            .recomputation = r,
+                            .partition = p,
+                            .recomputed_layers = static_cast<std::uint16_t>(
+                                recomputed_layers(base_.task, degrees, order, recompute)),
+                            .bound_by = bound_by(base_, space_.partitions[p])});
         }
       }
     }
@@ -222,12 +228,12 @@ std::vector<LayoutFrame> LayoutFrames::of_degrees(std::uint32_t degrees) {
 }
 
 std::vector<DegreesBounds> LayoutFrames::price_degrees(std::size_t jobs) {
-  std::vector<std::vector<LayoutFrame>> different;  // frames that differ in their shape alone
+  std::vector<std::vector<LayoutFrame>> different;  // frames that differ in their shape and cells
   for (std::uint32_t number = 0; number < space_.degrees.size(); ++number) {
-    std::set<LayerShapeKey> known;
+    std::set<std::pair<LayerShapeKey, bool>> known;
     different.emplace_back();
     for (const LayoutFrame& frame : unjudged(number)) {
-      if (!known.insert(key(frame)).second) continue;
+      if (!known.insert({key(frame), groups_[frame.group].like->fused}).second) continue;
       different.back().push_back(frame);
       shapes_.ask(key(frame), choice(frame));
     }
@@ -264,7 +270,7 @@ double LayoutFrames::bound_of(const LayoutFrame& frame, const std::vector<std::u
   if (frame.has_cut()) {
     return bound_rounding * step_bound_us(ranks, times, cells);
   }
-  const double share = fuses(base_, order) ? 0.5 : 1;  // a cell takes the longer of its parts
+  const double share = order.fused ? 0.5 : 1;  // a cell takes the longer of its parts
   return bound_rounding * share * equal_part_us(times, cells, ranks.ranks(), ranks.chains().size());
 }
 

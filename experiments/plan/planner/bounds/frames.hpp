@@ -32,8 +32,9 @@ struct LayoutFrame {
   bool sequence = true;
   std::uint8_t recomputation = 0;
   std::uint8_t partition = 0;
-  bool judged = false;
+  std::uint16_t recomputed_layers = 0;  // the first of each stage; 0: as the recomputation says
   BoundBy bound_by = BoundBy::even_cut;
+  bool judged = false;
   std::uint8_t may_fit = 0;                                // bits by ZeRO level
   double least_bytes = 0;                                  // of the level that needs the least
   const char* refusal = nullptr;                           // why it is no layout of its own
@@ -75,9 +76,9 @@ class LayoutFrames {
   }
   /// A layout of a frame at a ZeRO level with its different layers, on one rank.
   Layout shaped(const LayoutFrame& frame, std::uint32_t zero) const;
-  /// The cut of a frame that has one; the same as that of its simulation.
-  Partition partition(const LayoutFrame& frame, const Placement& placement,
-                      std::uint32_t zero) const;
+  /// Cuts a placed layout of a frame that has a cut, as its simulation does. Returns the times of
+  /// its layers.
+  CutTimes cut(const LayoutFrame& frame, std::uint32_t zero, Layout& layout) const;
   /// Prices of an evenly cut frame from its layers alone: transfers and sums are free, and nothing
   /// is held for them. No price of its layouts is lower.
   struct LayerPrices {
@@ -107,6 +108,8 @@ class LayoutFrames {
   /// By layer of the model; nothing where the partitioner refuses it.
   std::vector<std::uint32_t> stages_of_layers(const LayoutFrame& frame, const Placement& placement,
                                               std::uint32_t zero) const;
+  CutTimes cut_times(const LayoutFrame& frame, const std::vector<std::uint32_t>& stage_of,
+                     std::uint32_t zero) const;
   ModelToCut chain_of(const LayoutFrame& frame, std::uint32_t zero) const;
   void find_link(std::uint32_t degrees);
   /// Times of its layers; without recomputation none is priced.

@@ -22,6 +22,18 @@ void set_kept(const Layer& layer, LayerTimes& times) {
   times.workspace_bytes = layer.workspace_bytes;
 }
 
+/// What F and the leaner backward use. A layer that states its times tells nothing.
+DeviceUse least_use(const Layer& layer, const HardwareModel& hardware) {
+  const auto of = [&](Pass pass) { return hardware.use(layer, pass).value_or(DeviceUse{}); };
+  const DeviceUse whole = of(Pass::backward);
+  DeviceUse split = of(Pass::backward_input);
+  split += of(Pass::backward_weight);
+  DeviceUse sum = of(Pass::forward);
+  sum += {std::min(whole.compute_us, split.compute_us), std::min(whole.memory_us, split.memory_us),
+          std::min(whole.network_us, split.network_us)};
+  return sum;
+}
+
 /// Whole stages are recomputed with both; which microbatches are does not concern a layer.
 bool same_layers(const RecomputeChoice& one, const RecomputeChoice& other) {
   const auto whole = [](const RecomputeChoice& choice) {
@@ -41,13 +53,15 @@ std::unique_ptr<HardwareModel> without_links(const Layout& layout) {
 
 }  // namespace
 
-std::vector<LayerTimes> layer_times(const ModelGraph& model, const HardwareModel& hardware) {
+std::vector<LayerTimes> layer_times(const ModelGraph& model, const HardwareModel& hardware,
+                                    bool uses) {
   std::vector<LayerTimes> all;
   for (const Layer& layer : model.layers) {
     LayerTimes& times = all.emplace_back();
     for (std::size_t pass = 0; pass < times.us.size(); ++pass) {
       times.us[pass] = hardware.compute_us(layer, Pass{static_cast<std::uint8_t>(pass)});
     }
+    if (uses) times.use = least_use(layer, hardware);
     times.dense_bytes = layer.parameter_bytes - layer.expert_parameter_bytes;
     times.expert_bytes = layer.expert_parameter_bytes;
     times.copies = layer.copies;
@@ -71,7 +85,7 @@ std::vector<LayerTimes> with_recomputation(std::vector<LayerTimes> times, const 
 
 std::optional<double> KnownLayers::compute_us(const Layer& layer, Pass pass) const {
   const auto number = static_cast<std::size_t>(&layer - model_.layers.data());
-  return times_[reduced_layer_[number]].us[static_cast<std::size_t>(pass)];
+  return cut_.of(number).us[static_cast<std::size_t>(pass)];
 }
 
 LayerShapes::LayerShapes(const PlanBase& base, const LayoutSpace& space) : base_(base) {
@@ -95,6 +109,21 @@ LayerShapes::LayerShapes(const PlanBase& base, const LayoutSpace& space) : base_
     if (known == by_operators_.end()) by_operators_.push_back(scenario);
     like_.push_back(static_cast<std::uint8_t>(first - space.recomputations.begin()));
   }
+  fuses_ = std::any_of(space.orders.begin(), space.orders.end(),
+                       [](const OrderChoice& order) { return order.fused; });
+  find_nothing(space);
+}
+
+void LayerShapes::find_nothing(const LayoutSpace& space) {
+  const auto& all = space.recomputations;
+  const auto known = std::find_if(all.begin(), all.end(),
+                                  [](const RecomputeChoice& one) { return one.mode == "none"; });
+  nothing_ = static_cast<std::uint8_t>(known - all.begin());
+  if (known != all.end()) return;
+  like_.push_back(nothing_);
+  recomputations_.push_back({.mode = RecomputeMode::none});
+  if (!by_operators_.empty())
+    recomputations_.back().operators = by_operators_.front().recompute.operators;
 }
 
 const std::vector<LayerTimes>* LayerShapes::passes(const LayerShapeKey& key, bool sharded) const {
@@ -146,7 +175,7 @@ void LayerShapes::price(const LayerShapeKey& key, const Shape& shape) const {
   ModelGraph model;
   for_each_stack(key, shape, [&](const Layout& layout, bool others, OnStack& stack) {
     if (others) model = model_of(by_operators_.front(), layout.batch, layout.shape);
-    stack.passes = layer_times(model, *without_links(layout));
+    stack.passes = layer_times(model, *without_links(layout), fuses_);
   });
 }
 
@@ -190,6 +219,10 @@ void LayerShapes::complete(const Layout& layout, std::vector<ModelGraph> models,
     if (like_[r] != r) continue;
     free_logits(layout, models[r]);
     stack.times[r] = with_recomputation(stack.passes, models[r], *hardware);
+    const bool nothing = recomputations_[r].mode == RecomputeMode::none;
+    for (LayerTimes& times : stack.times[r]) {
+      if (nothing) times.us[static_cast<std::size_t>(Pass::recompute)].reset();
+    }
     for (Layer& layer : models[r].layers) leave_marks_of_kernels(layer);
   }
   stack.models = std::move(models);
