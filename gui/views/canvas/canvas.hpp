@@ -112,7 +112,7 @@ class TimelineCanvas : public QWidget, public CanvasScene {
   std::optional<std::int64_t> time_at_pointer() const { return hands_.time_at_pointer(); }
   /// Shows nothing of the pointer any more.
   void forget_pointer();
-  /// All that is known of what is selected.
+  /// All that is known of what is selected; of an area, nothing that has to be counted.
   Facts facts_of_selection();
   /// The gap that the area is, if it is one.
   std::optional<IdlePiece> selected_gap() const;

@@ -81,7 +81,8 @@ Facts TimelineCanvas::facts_of_selection() {
   if (!marked_.selected.is_none()) return facts_of_op(all, marked_.selected);
   if (!marked_.area) return {};
   const auto gap = selected_gap();
-  return gap ? facts_of_idle(all, *gap, marked_.area->run) : facts_of_area(all, *marked_.area);
+  if (gap) return facts_of_idle(all, *gap, marked_.area->run);
+  return facts_of_area(*marked_.area, all.of(marked_.area->run), nullptr);
 }
 
 std::optional<IdlePiece> TimelineCanvas::selected_gap() const {

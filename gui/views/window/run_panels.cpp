@@ -185,10 +185,15 @@ void RunPanels::refresh_selection() {
   if (open == nullptr) return;
   TimelineCanvas& shown = *open->canvas;
   const Facts facts = shown.facts_of_selection();
-  selection_->show_facts(facts, shown.colours());
-  use_->set_text(facts.title.empty() ? difference_text(*open) : qt_text(facts.in_one_line()));
+  show_selection(facts);
+  if (facts.title.empty()) use_->set_text(difference_text(*open));
   if (!facts.title.empty() && shown.hasFocus()) raise_selection();
   count_area();
+}
+
+void RunPanels::show_selection(const Facts& facts) {
+  selection_->show_facts(facts, theme(runs_.theme_name()));
+  use_->set_text(qt_text(facts.in_one_line()));
 }
 
 /// Unless the person has closed it.
@@ -211,31 +216,31 @@ void RunPanels::count_area() {
   const TimelineCanvas& shown = *now()->canvas;
   if (!shown.area() || shown.selected_gap()) return selection_->hide_rows();
   const Area area = *shown.area();
-  const auto painted_run = [&](std::size_t number) {
-    return number == 0 ? shown.first() : shown.others()[number - 1];
-  };
-  const PaintedRunPtr run = painted_run(area.run);
   const bool frozen = shown.choice().frozen;
   const bool is_a = area.run == lettered(0, frozen);
-  const std::size_t against = lettered(is_a ? 1 : 0, frozen);
-  const PaintedRunPtr other = shown.runs() > 1 ? painted_run(against) : nullptr;
+  const auto against = static_cast<std::uint8_t>(lettered(is_a ? 1 : 0, frozen));
+  const PaintedRunPtr run = shown.shared_run(area.run);
+  const PaintedRunPtr other = shown.runs() > 1 ? shown.shared_run(against) : nullptr;
   const QString compared =
       other == nullptr ? QString()
                        : QString("%1 − A").arg(letter_of_run(is_a ? against : area.run, frozen));
   constexpr double many_ops = 100000;
   constexpr double quick_ms = 8;
-  counting_.request(
-      [this, area, run, other, is_a, compared]() -> Background::Done {
-        std::vector<AreaRow> rows = rows_of(area, *run->lanes, run->run->plan);
-        if (other != nullptr) {
-          compare_rows(rows, rows_of(area, *other->lanes, other->run->plan), !is_a);
-        }
-        const std::int64_t time = (area.end - area.begin) * (area.end_rank - area.first_rank);
-        return [this, rows = std::move(rows), time, compared] {
-          selection_->show_rows(rows, time, compared);
-        };
-      },
-      ops_about(area, *run->lanes) > many_ops ? 0 : quick_ms);
+  const bool many = ops_about(area, *run->lanes) > many_ops;
+  if (many) selection_->wait_for_rows();
+  const auto count = [=, this, of = shown.of_run(area.run).toStdString()]() -> Background::Done {
+    const AreaUse use = use_of(area, *run->lanes, run->run->plan);
+    std::vector<AreaRow> rows = rows_of(area, *run->lanes, run->run->plan);
+    if (other != nullptr) {
+      compare_rows(rows, rows_of(area, *other->lanes, other->run->plan), !is_a);
+    }
+    return [=, this, rows = std::move(rows)] {
+      const std::int64_t time = (area.end - area.begin) * (area.end_rank - area.first_rank);
+      show_selection(facts_of_area(area, of, &use));
+      selection_->show_rows(rows, time, compared);
+    };
+  };
+  counting_.request(count, many ? 0 : quick_ms);
 }
 
 void RunPanels::show_sweep(const RowTable& rows) {

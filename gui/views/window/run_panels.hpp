@@ -40,6 +40,7 @@ class RunPanels : RunController {
  private:
   void build_docks(RunChanges& changes);
   void count_area();
+  void show_selection(const Facts& facts);
   void raise_selection();
   QDockWidget* add_dock(const QString& title, QWidget* content, Qt::DockWidgetArea area);
 
