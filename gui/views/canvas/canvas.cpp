@@ -253,6 +253,7 @@ void TimelineCanvas::resizeEvent(QResizeEvent* event) {
 }
 
 bool TimelineCanvas::event(QEvent* event) {
+  if (event->type() == QEvent::WindowDeactivate) tip_.hide();
   if (event->type() == QEvent::NativeGesture) {
     const auto* gesture = static_cast<QNativeGestureEvent*>(event);
     if (gesture->gestureType() == Qt::ZoomNativeGesture) {

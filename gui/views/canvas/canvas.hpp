@@ -150,6 +150,7 @@ class TimelineCanvas : public QWidget, public CanvasScene {
   void mouseReleaseEvent(QMouseEvent* event) override { hands_.release(*event); }
   void mouseDoubleClickEvent(QMouseEvent* event) override { hands_.click_twice(*event); }
   void leaveEvent(QEvent* event) override;
+  void hideEvent(QHideEvent* event) override;
   void contextMenuEvent(QContextMenuEvent* event) override;
   bool event(QEvent* event) override;
 

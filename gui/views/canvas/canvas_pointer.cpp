@@ -48,7 +48,7 @@ void TimelineCanvas::point_at(QPointF point, bool drags) {
   }
   hover(task_at(point));
   const Facts facts = facts_at(point, seen_with_slack());
-  tip_.show_facts(facts, colours(), point.toPoint());
+  tip_.show_facts(facts, colours(), mapToGlobal(point.toPoint()));
   if (on_hover) on_hover(QString::fromStdString(facts.in_one_line()));
 }
 
@@ -94,6 +94,11 @@ void TimelineCanvas::select_at(QPointF point) {
   const ShownOp op = task_at(point);
   select(op, false);
   if (op.is_none()) set_area(CanvasScene::idle_at(point));
+}
+
+void TimelineCanvas::hideEvent(QHideEvent* event) {
+  forget_pointer();
+  QWidget::hideEvent(event);
 }
 
 /// Where a menu opens that was asked for by key.
