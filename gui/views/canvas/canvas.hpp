@@ -159,6 +159,7 @@ class TimelineCanvas : public QWidget, public CanvasScene {
   void keep_ops(const std::vector<const Plan*>& next);
   void invalidate();
   void show_run(std::uint8_t run);
+  void announce();
   void hover(const ShownOp& op);
   void move_cursor(std::optional<double> x);
   QPointF place_in_hand() const;

@@ -73,6 +73,9 @@ RunPanels::RunPanels(QMainWindow& window, OpenRuns& runs, RunChanges& changes)
   report_ = make_text("Report", "The report of the open run");
   comparison_ = new ComparisonPanel;
   comparison_->on_op = [this](ShownOp op) { runs_.select(op); };
+  comparison_->on_cell = [this](std::size_t stage, std::size_t microbatch) {
+    on_search(QString("stage:%1 mb:%2").arg(stage).arg(microbatch));
+  };
   for (const RunTable& each : run_tables()) {
     tables_.push_back(make_table(each.columns, each.accessible_name,
                                  [this](TaskId task) { runs_.select(task); }));

@@ -35,6 +35,7 @@ class RunPanels : RunController {
   void raise_dock(const QString& title);
   void toggle_docks();
 
+  std::function<void(const QString& query)> on_search;
   std::function<void(std::size_t row)> on_row;  // of a sweep
 
  private:

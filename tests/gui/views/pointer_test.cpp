@@ -100,6 +100,7 @@ TEST_CASE("gaps: a click selects one; the panel tells of it and keys go on from 
   REQUIRE(opened.canvas().selected_gap());
   CHECK(opened.canvas().selected_gap()->next == next);
   CHECK(opened.window.status() == "rank 0 idle for 7.688 ms: dependency");
+  CHECK(opened.canvas().accessibleDescription() == opened.window.status());
   CHECK(selection_panel(opened).isVisible());
   CHECK(selection_panel(opened).toPlainText().contains("whole gap"));
   opened.press(QKeySequence("["));
