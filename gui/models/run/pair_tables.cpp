@@ -129,10 +129,7 @@ std::vector<Change> links_of(const ViewedRun& a, const ViewedRun& now) {
 
 }  // namespace
 
-Time own_part(const OpDifference& op) {
-  if (op.reason == Reason::duration) return op.duration();
-  return op.reason == Reason::wait ? op.wait : op.end;
-}
+Time own_part(const OpDifference& op) { return op.reason == Reason::wait ? op.wait : op.end; }
 
 const char* reason_text(Reason reason) {
   constexpr std::array<const char*, reason_count> texts{"no difference",

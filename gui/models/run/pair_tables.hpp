@@ -17,7 +17,8 @@ struct MovedOps {
   std::vector<OpDifference> most;  // by what `own_part` is, largest first
 };
 
-/// What an op adds itself where it has another duration or wait; else by how much it ends later.
+/// By how much an op waits longer, where that is the reason; else by how much it ends later, which
+/// is also by how much one is longer that began at the same time.
 Time own_part(const OpDifference& op);
 /// "another length", "an input came at another time", …
 const char* reason_text(Reason reason);

@@ -42,6 +42,17 @@ TEST_CASE("moved ops: those of their own come first, with how much all of them a
   CHECK(longer->own == Time{from_us(500).picoseconds * static_cast<std::int64_t>(longer->ops)});
 }
 
+TEST_CASE("moved ops: of those that wait longer, how much longer counts") {
+  const RunPair pair =
+      pair_of(paired_run({}), paired_run({"/overheads/launch_us=100"}), PairAlignment::start);
+  const MovedOps* const waits = of_reason(pair, Reason::wait);
+  REQUIRE(waits != nullptr);
+  Time sum{};
+  for (const OpDifference& op : waits->most) sum += op.wait;
+  CHECK(waits->own == sum);
+  CHECK(waits->most.front().wait > Time{});
+}
+
 TEST_CASE("moved ops: only the first are kept, and all are counted") {
   const RunPair pair =
       pair_of(paired_run({"/schedule/microbatches=64"}),
