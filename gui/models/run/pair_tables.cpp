@@ -55,10 +55,10 @@ IdleCauses idle_of_all(const ViewedRun& run) {
   return all;
 }
 
-std::vector<Change> kinds_of(const ViewedRun& a, const ViewedRun& now) {
+std::vector<TwoAmounts> kinds_of(const ViewedRun& a, const ViewedRun& now) {
   const TimeByPass in_a(a);
   const TimeByPass its(now);
-  std::vector<Change> all;
+  std::vector<TwoAmounts> all;
   for (std::size_t p = 0; p < pass_count; ++p) {
     if (in_a.ops[p] + its.ops[p] == 0) continue;
     all.push_back({std::string(pass_name(static_cast<Pass>(p))), in_a.time[p].picoseconds,
@@ -67,14 +67,14 @@ std::vector<Change> kinds_of(const ViewedRun& a, const ViewedRun& now) {
   return all;
 }
 
-std::vector<Change> causes_of(const ViewedRun& a, const ViewedRun& now) {
+std::vector<TwoAmounts> causes_of(const ViewedRun& a, const ViewedRun& now) {
   const IdleCauses in_a = idle_of_all(a);
   const IdleCauses its = idle_of_all(now);
-  std::vector<Change> all;
+  std::vector<TwoAmounts> all;
   for (std::size_t c = 0; c < idle_cause_count; ++c) {
     const auto cause = static_cast<IdleCause>(c);
-    const Change change{name(cause), time_of(in_a, cause).picoseconds,
-                        time_of(its, cause).picoseconds};
+    const TwoAmounts change{name(cause), time_of(in_a, cause).picoseconds,
+                            time_of(its, cause).picoseconds};
     if (change.in_a + change.now > 0) all.push_back(change);
   }
   return all;
@@ -82,45 +82,45 @@ std::vector<Change> causes_of(const ViewedRun& a, const ViewedRun& now) {
 
 /// What both runs have of each rank of either, unless that is nothing on all.
 template <class Value>
-std::vector<Change> by_rank(const ViewedRun& a, const ViewedRun& now, Value value) {
+std::vector<TwoAmounts> by_rank(const ViewedRun& a, const ViewedRun& now, Value value) {
   const auto of = [&](const ViewedRun& run, std::size_t rank) -> std::int64_t {
     return rank < run.report.ranks.size() ? value(run.report.ranks[rank]) : 0;
   };
-  std::vector<Change> all;
+  std::vector<TwoAmounts> all;
   const std::size_t ranks = std::max(a.report.ranks.size(), now.report.ranks.size());
   for (std::size_t rank = 0; rank < ranks; ++rank) {
     all.push_back({fmt::format("rank {}", rank), of(a, rank), of(now, rank)});
   }
-  const bool any = std::any_of(all.begin(), all.end(), [](const Change& change) {
+  const bool any = std::any_of(all.begin(), all.end(), [](const TwoAmounts& change) {
     return change.in_a != 0 || change.now != 0;
   });
-  return any ? all : std::vector<Change>{};
+  return any ? all : std::vector<TwoAmounts>{};
 }
 
-std::vector<Change> idle_by_rank(const ViewedRun& a, const ViewedRun& now) {
+std::vector<TwoAmounts> idle_by_rank(const ViewedRun& a, const ViewedRun& now) {
   return by_rank(a, now, [](const RankReport& rank) { return rank.idle.picoseconds; });
 }
 
-std::vector<Change> memory_by_rank(const ViewedRun& a, const ViewedRun& now) {
+std::vector<TwoAmounts> memory_by_rank(const ViewedRun& a, const ViewedRun& now) {
   return by_rank(
       a, now, [](const RankReport& rank) { return static_cast<std::int64_t>(rank.memory.bytes); });
 }
 
-std::vector<Change> links_of(const ViewedRun& a, const ViewedRun& now) {
-  std::vector<Change> all;
+std::vector<TwoAmounts> links_of(const ViewedRun& a, const ViewedRun& now) {
+  std::vector<TwoAmounts> all;
   std::map<std::string, std::size_t> place;
-  const auto change_of = [&](const Link& link) -> Change& {
+  const auto change_of = [&](const Link& link) -> TwoAmounts& {
     const auto [at, is_new] = place.emplace(text(link), all.size());
     if (is_new) all.push_back({at->first});
     return all[at->second];
   };
   for (const LinkReport& link : a.report.links) {
-    Change& change = change_of(link.link);
+    TwoAmounts& change = change_of(link.link);
     change.in_a = link.busy.picoseconds;
     change.ops_in_a = link.transfers;
   }
   for (const LinkReport& link : now.report.links) {
-    Change& change = change_of(link.link);
+    TwoAmounts& change = change_of(link.link);
     change.now = link.busy.picoseconds;
     change.ops_now = link.transfers;
   }
@@ -159,13 +159,13 @@ std::vector<MovedOps> moved_ops(const Comparison& comparison, std::size_t most) 
   return all;
 }
 
-std::vector<ChangeGroup> changes_of(const ViewedRun& a, const ViewedRun& now) {
-  std::vector<ChangeGroup> groups{{"kinds of op, on all ranks", false, kinds_of(a, now)},
+std::vector<AmountGroup> changes_of(const ViewedRun& a, const ViewedRun& now) {
+  std::vector<AmountGroup> groups{{"kinds of op, on all ranks", false, kinds_of(a, now)},
                                   {"idle time by cause, on all ranks", false, causes_of(a, now)},
                                   {"idle time by rank", false, idle_by_rank(a, now)},
                                   {"peak memory by rank", true, memory_by_rank(a, now)},
                                   {"busy time by link", false, links_of(a, now)}};
-  std::erase_if(groups, [](const ChangeGroup& group) { return group.changes.empty(); });
+  std::erase_if(groups, [](const AmountGroup& group) { return group.changes.empty(); });
   return groups;
 }
 

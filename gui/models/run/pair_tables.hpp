@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "experiments/measure/comparison/comparison.hpp"
 #include "gui/models/run/viewed_run.hpp"
-#include "validate/comparison/compare.hpp"
 
 namespace penstock {
 
@@ -26,20 +26,20 @@ const char* reason_text(Reason reason);
 std::vector<MovedOps> moved_ops(const Comparison& comparison, std::size_t most = 50);
 
 /// A time or bytes in two runs.
-struct Change {
+struct TwoAmounts {
   std::string name;
   std::int64_t in_a = 0;  // picoseconds or bytes
   std::int64_t now = 0;
   std::uint64_t ops_in_a = 0;  // that take it
   std::uint64_t ops_now = 0;
 };
-struct ChangeGroup {
+struct AmountGroup {
   std::string title;
   bool bytes = false;  // else times
-  std::vector<Change> changes{};
+  std::vector<TwoAmounts> changes{};
 };
 /// By kind of op and cause of idle time on all ranks, then by rank and by link; groups without a
 /// row are left out.
-std::vector<ChangeGroup> changes_of(const ViewedRun& a, const ViewedRun& now);
+std::vector<AmountGroup> changes_of(const ViewedRun& a, const ViewedRun& now);
 
 }  // namespace penstock

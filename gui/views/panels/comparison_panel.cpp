@@ -34,7 +34,7 @@ QString signed_bytes_text(std::int64_t bytes) {
          qt_text(bytes_text(static_cast<std::uint64_t>(std::llabs(bytes))));
 }
 
-void add_change(QTreeWidgetItem* group, const Change& change, bool bytes) {
+void add_change(QTreeWidgetItem* group, const TwoAmounts& change, bool bytes) {
   auto* row = new NumberedRow(group);
   row->setText(0, qt_text(change.name));
   const std::int64_t more = change.now - change.in_a;
@@ -112,10 +112,10 @@ ComparisonPanel::ComparisonPanel() : report_(new QPlainTextEdit), residuals_(new
 void ComparisonPanel::fill_changes(const std::vector<ShownPair>& pairs) {
   start_rows(*changes_);
   for (const ShownPair& pair : pairs) {
-    for (const ChangeGroup& group : pair.pair->changes) {
+    for (const AmountGroup& group : pair.pair->changes) {
       const QString title = QString("%1 − A: %2").arg(pair.letter).arg(qt_text(group.title));
       QTreeWidgetItem* const top = heading(changes_, title);
-      for (const Change& change : group.changes) add_change(top, change, group.bytes);
+      for (const TwoAmounts& change : group.changes) add_change(top, change, group.bytes);
       constexpr std::size_t few = 8;
       top->setExpanded(group.changes.size() <= few);
     }

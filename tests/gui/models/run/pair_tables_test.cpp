@@ -72,7 +72,7 @@ TEST_CASE("kinds: the times of both runs, whichever is A and however they are al
     for (const bool against : {false, true}) {
       const RunPair pair = against ? pair_against(now, a, alignment) : pair_of(a, now, alignment);
       REQUIRE(pair.changes.size() == 5);
-      const Change& forward = pair.changes[0].changes.front();
+      const TwoAmounts& forward = pair.changes[0].changes.front();
       CHECK(forward.name == "forward");
       CHECK(forward.ops_in_a == 32);
       CHECK(forward.ops_now == 40);
@@ -80,7 +80,8 @@ TEST_CASE("kinds: the times of both runs, whichever is A and however they are al
       CHECK(forward.now == from_us(45000).picoseconds);
       const auto total = [&](std::size_t group) {
         std::int64_t sum = 0;
-        for (const Change& change : pair.changes[group].changes) sum += change.now - change.in_a;
+        for (const TwoAmounts& change : pair.changes[group].changes)
+          sum += change.now - change.in_a;
         return sum;
       };
       Time expected{};
