@@ -181,7 +181,9 @@ std::string cause_phrase(const OpSteps& steps, TaskId task, TaskId cause) {
     return same_place ? "queued behind " + name : "was sent when " + name + " ended";
   }
   const std::int64_t idle = idle_before(steps, task);
-  if (same_place) return idle == 0 ? "ran after " + name : short_time(idle) + " after " + name;
+  if (same_place)
+    return idle == 0 ? "ran after " + name
+                     : fmt::format("began {} after {}", short_time(idle), name);
   if (idle > 0) return fmt::format("waited {} for {}", short_time(idle), name);
   return fmt::format("began when {} {}", name, arrives ? "arrived" : "ended");
 }

@@ -13,16 +13,15 @@
 namespace penstock {
 namespace {
 
-constexpr std::array<Reason, 6> reasons{Reason::duration, Reason::wait,   Reason::order,
-                                        Reason::place,    Reason::before, Reason::input};
+std::int64_t size_of(Time time) { return std::llabs(time.picoseconds); }
 
-std::vector<OpDifference> largest(std::vector<const OpDifference*>& ops, std::size_t most) {
-  const auto size = [](const OpDifference& op) { return std::llabs(own_part(op).picoseconds); };
+std::vector<OpDifference> largest(std::vector<const OpDifference*>& ops, MovedBy cause,
+                                  std::size_t most) {
   const auto count = static_cast<std::ptrdiff_t>(std::min(most, ops.size()));
   std::partial_sort(ops.begin(), ops.begin() + count, ops.end(),
                     [&](const OpDifference* one, const OpDifference* other) {
-                      return std::pair(size(*other), one->task.a) <
-                             std::pair(size(*one), other->task.a);
+                      return std::pair(size_of(moved_part(*other, cause)), one->task.a) <
+                             std::pair(size_of(moved_part(*one, cause)), other->task.a);
                     });
   std::vector<OpDifference> found;
   for (auto op = ops.begin(); op != ops.begin() + count; ++op) found.push_back(**op);
@@ -129,31 +128,56 @@ std::vector<TwoAmounts> links_of(const ViewedRun& a, const ViewedRun& now) {
 
 }  // namespace
 
-Time own_part(const OpDifference& op) { return op.reason == Reason::wait ? op.wait : op.end; }
+const char* name(MovedBy cause) {
+  constexpr std::array<const char*, moved_by_count> names{
+      "longer or shorter itself",   "another wait for host, memory or link",
+      "another op before it",       "on another rank or link",
+      "the op before it has moved", "an input has moved"};
+  return names[static_cast<std::size_t>(cause)];
+}
 
-const char* reason_text(Reason reason) {
-  constexpr std::array<const char*, reason_count> texts{"no difference",
-                                                        "another length",
-                                                        "another wait for host, memory or link",
-                                                        "an input came at another time",
-                                                        "the op before it ended at another time",
-                                                        "another op before it",
-                                                        "another rank or link"};
-  return texts[static_cast<std::size_t>(reason)];
+std::optional<MovedBy> moved_by(const OpDifference& op, Time tolerance) {
+  const std::int64_t length = size_of(op.duration());
+  const std::int64_t wait = size_of(op.wait);
+  if (std::max(length, wait) > tolerance.picoseconds) {
+    return length >= wait ? MovedBy::length : MovedBy::wait;
+  }
+  switch (op.reason) {
+    case Reason::none:
+      return std::nullopt;
+    case Reason::duration:
+      return MovedBy::length;
+    case Reason::wait:
+      return MovedBy::wait;
+    case Reason::input:
+      return MovedBy::input;
+    case Reason::before:
+      return MovedBy::before;
+    case Reason::order:
+      return MovedBy::order;
+    case Reason::place:
+      return MovedBy::place;
+  }
+  return std::nullopt;
+}
+
+Time moved_part(const OpDifference& op, MovedBy cause) {
+  if (cause == MovedBy::length) return op.duration();
+  return cause == MovedBy::wait ? op.wait : op.end;
 }
 
 std::vector<MovedOps> moved_ops(const Comparison& comparison, std::size_t most) {
-  std::array<std::vector<const OpDifference*>, reason_count> by_reason;
+  std::array<std::vector<const OpDifference*>, moved_by_count> by_cause;
   for (const OpDifference& op : comparison.ops) {
-    by_reason[static_cast<std::size_t>(op.reason)].push_back(&op);
+    const auto cause = moved_by(op, comparison.tolerance);
+    if (cause) by_cause[static_cast<std::size_t>(*cause)].push_back(&op);
   }
   std::vector<MovedOps> all;
-  for (const Reason reason : reasons) {
-    std::vector<const OpDifference*>& ops = by_reason[static_cast<std::size_t>(reason)];
-    if (ops.empty()) continue;
-    MovedOps moved{.reason = reason, .ops = ops.size()};
-    for (const OpDifference* op : ops) moved.own += own_part(*op);
-    moved.most = largest(ops, most);
+  for (std::size_t c = 0; c < moved_by_count; ++c) {
+    if (by_cause[c].empty()) continue;
+    MovedOps moved{.cause = static_cast<MovedBy>(c), .ops = by_cause[c].size()};
+    for (const OpDifference* op : by_cause[c]) moved.together += moved_part(*op, moved.cause);
+    moved.most = largest(by_cause[c], moved.cause, most);
     all.push_back(std::move(moved));
   }
   return all;
