@@ -87,6 +87,7 @@ class CanvasOverlay : CanvasParts {
       if (!scene_.place_of_task(op).isNull()) paint_arrows(op);
     };
     for (const ShownOp& same : scene_.in_other_runs(scene_.hovered())) {
+      outline(same, {qt_colour(colours.ground), 1});
       outline(same, {qt_colour(colours.ink), 1, Qt::DotLine});
     }
     if (scene_.hovered() != scene_.selected()) frame(scene_.hovered(), {qt_colour(colours.ink), 1});
