@@ -98,8 +98,8 @@ std::string change_at(const SeenRuns& seen, const LaneRow& row, std::int64_t tim
 void tell_memory_step(const SeenRuns& seen, const LaneRow& row, const HeldMemory& now,
                       Facts& facts) {
   const PaintedRun& of = *seen.runs[row.run];
-  facts.all.push_back({"from", exact_time(now.begin.picoseconds)});
-  facts.all.push_back({"until", exact_time(now.end.picoseconds)});
+  facts.all.push_back({"from", seen.moment(now.begin.picoseconds)});
+  facts.all.push_back({"until", seen.moment(now.end.picoseconds)});
   if (&now == of.memory->ranks[row.rank].held.data()) return;
   const HeldMemory* const before = &now - 1;
   const bool freed = now.bytes < before->bytes;
@@ -197,8 +197,8 @@ Facts facts_of_idle(const SeenRuns& seen, const IdlePiece& piece, std::uint8_t r
   const std::vector<IdlePiece> gap = gap_around(*seen.runs[run]->lanes, piece);
   Facts facts{fmt::format("{} idle for {}: {}", rank_name(seen, piece.rank, run),
                           short_time(piece.end - piece.begin), name(piece.cause))};
-  facts.all.push_back({"begin", exact_time(piece.begin)});
-  facts.all.push_back({"end", exact_time(piece.end)});
+  facts.all.push_back({"begin", seen.moment(piece.begin)});
+  facts.all.push_back({"end", seen.moment(piece.end)});
   facts.all.push_back({"length", exact_time(piece.end - piece.begin)});
   if (gap.size() > 1) {
     facts.all.push_back({"whole gap", joined(gap, [](const IdlePiece& each) {
