@@ -307,7 +307,7 @@ Colour Colouring::colour(TaskId task) const {
 RunsOnAxis on_one_axis(PaintedRunPtr first, const ShownWith& with) {
   if (with.memory && first->memory == nullptr) first = with_memory(*first);
   const Plan& plan = first->run->plan;
-  if (with.links) first = with_links(*first, plan);
+  if (with.links && first->links == nullptr) first = with_links(*first, plan);
   RunsOnAxis all;
   all.pairs = pairs_of(first->run, with);
   for (std::size_t i = 0; i < all.pairs.size(); ++i) {

@@ -115,6 +115,8 @@ struct ShownWith {
   bool memory = false;
   bool links = false;
   bool frozen = false;  // the first of the others is A: the run is held against it
+  ColourBy by = ColourBy::pass;
+  bool slack = false;
   friend bool operator==(const ShownWith&, const ShownWith&) = default;
 };
 

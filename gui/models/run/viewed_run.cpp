@@ -210,6 +210,21 @@ ViewedRunPtr at_iteration(const ViewedRun& run, std::uint32_t number) {
   return viewed(std::move(recording), run.source, run.iterations);
 }
 
+std::size_t bytes_of(const Layout& layout) { return layout.schedule.actions() * sizeof(Action); }
+
+std::size_t bytes_of(const ViewedRun& run) {
+  const auto all = [](const auto&... columns) {
+    return (std::size_t{0} + ... + (columns.capacity() * sizeof(columns.front())));
+  };
+  const Plan& plan = run.plan;
+  const Timeline& timeline = run.timeline;
+  return all(plan.work, plan.microbatch, plan.input, plan.inputs, plan.followers) +
+         all(timeline.begin, timeline.end, timeline.last_input, timeline.slowed,
+             timeline.memory_wait, timeline.memory) +
+         all(run.costs.task_duration, run.costs.task_latency, run.report.critical_path) +
+         (run.layout == nullptr ? 0 : bytes_of(*run.layout));
+}
+
 std::vector<float> slack_of(const Plan& plan, const Timeline& timeline) {
   const std::int64_t end_of_run = makespan(plan, timeline).picoseconds;
   std::vector<std::int64_t> slack(plan.tasks());

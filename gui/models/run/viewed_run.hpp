@@ -66,6 +66,10 @@ ViewedRunPtr viewed(Recording recording, std::string source,
 /// Another iteration of a run that has several. Throws InputError if it has none of this number.
 ViewedRunPtr at_iteration(const ViewedRun& run, std::uint32_t number);
 
+/// What it takes to keep a run, or the order of a layout: about as many bytes.
+std::size_t bytes_of(const ViewedRun& run);
+std::size_t bytes_of(const Layout& layout);
+
 /// By how much each task could end later without a longer run, as a share of the makespan: the
 /// shortest sum of waits on a way from its end to that of the run. 0 on the critical path.
 std::vector<float> slack_of(const Plan& plan, const Timeline& timeline);

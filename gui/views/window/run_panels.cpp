@@ -4,6 +4,7 @@
 #include <QScrollArea>
 #include <QScrollBar>
 #include <algorithm>
+#include <utility>
 
 #include "experiments/input/files/table.hpp"
 #include "gui/views/canvas/look.hpp"
@@ -78,7 +79,10 @@ QString comparison_text(const OpenRun& open) {
 }  // namespace
 
 RunPanels::RunPanels(QMainWindow& window, OpenRuns& runs, RunChanges& changes)
-    : RunController(runs), window_(window), use_(new TextLine("Selection")) {
+    : RunController(runs),
+      window_(window),
+      use_(new TextLine("Selection")),
+      summing_(tells_busy()) {
   report_ = make_text("Report", "The report of the open run");
   comparison_ = make_text("Comparison", "Freeze a reference (Ctrl+D) or compare with a file");
   residuals_ = new ResidualMap;
@@ -95,6 +99,7 @@ RunPanels::RunPanels(QMainWindow& window, OpenRuns& runs, RunChanges& changes)
     runs_.guarded([&] { on_row(number); });
   });
   legend_ = new RunLegend;
+  QObject::connect(&fill_, &QTimer::timeout, &fill_, [this] { fill_next(); });
   build_docks(changes);
 }
 
@@ -161,7 +166,11 @@ void RunPanels::refresh() {
   }
   const ViewedRun& run = *open->run;
   report_->setPlainText(QString::fromStdString(run.text));
-  for (std::size_t t = 0; t < tables_.size(); ++t) run_tables()[t].fill(*tables_[t], run);
+  unfilled_.clear();
+  for (std::size_t t = 0; t < tables_.size(); ++t) unfilled_.push_back(t);
+  std::stable_partition(unfilled_.begin(), unfilled_.end(),
+                        [&](std::size_t t) { return !tables_[t]->isVisible(); });
+  fill_.start();
   refresh_ops();
   refresh_legend();
   comparison_->setPlainText(comparison_text(*open));
@@ -171,6 +180,19 @@ void RunPanels::refresh() {
     residuals_->show_residuals({}, "No second run");
   }
   refresh_selection();
+}
+
+/// Those that are seen come first.
+void RunPanels::fill_next() {
+  if (unfilled_.empty() || now() == nullptr) return fill_.stop();
+  const std::size_t table = unfilled_.back();
+  unfilled_.pop_back();
+  run_tables()[table].fill(*tables_[table], *now()->run);
+}
+
+void RunPanels::finish() {
+  summing_.finish();
+  while (fill_.isActive()) fill_next();
 }
 
 void RunPanels::refresh_legend() {
@@ -207,9 +229,37 @@ void RunPanels::refresh_selection() {
     const TaskId cause = OpSteps{run.plan, run.timeline, *shown.run(op.run).lanes}.cause(op.task);
     if (cause != no_task) text += "; waited for " + qt_text(task_text(run.plan, cause));
   } else if (shown.area()) {
-    text = area_text(*shown.area(), shown.run(shown.area()->run));
+    return sum_area(shown);
   }
+  summing_.cancel();
   use_->set_text(text);
+}
+
+/// Until the sums are there, those of the area before stay.
+void RunPanels::sum_area(const TimelineCanvas& shown) {
+  const Area area = *shown.area();
+  const PaintedRunPtr run =
+      area.run == 0 ? shown.first() : shown.others()[static_cast<std::size_t>(area.run) - 1];
+  summing_.request(
+      [this, area, run]() -> Background::Done {
+        return [this, text = area_text(area, *run)] { use_->set_text(text); };
+      },
+      Background::patience_ms);
+}
+
+void RunPanels::refresh_stale() {
+  const bool stale = now() != nullptr && runs_.is_stale(*now());
+  if (stale == std::exchange(stale_, stale)) return;
+  const Theme& colours = theme(runs_.theme_name());
+  std::vector<QWidget*> all{report_, comparison_, ops_, use_};
+  all.insert(all.end(), tables_.begin(), tables_.end());
+  for (QWidget* each : all) {
+    QPalette palette = each->palette();
+    const QColor colour = qt_colour(mix(colours.ink, colours.panel, stale ? 0.55 : 0));
+    palette.setColor(QPalette::Text, colour);
+    palette.setColor(QPalette::WindowText, colour);
+    each->setPalette(stale ? palette : QPalette());
+  }
 }
 
 void RunPanels::show_sweep(const RowTable& rows) {

@@ -3,6 +3,7 @@
 #include <QDockWidget>
 #include <QMainWindow>
 #include <QPlainTextEdit>
+#include <QTimer>
 #include <QTreeWidget>
 #include <functional>
 #include <vector>
@@ -25,6 +26,10 @@ class RunPanels : RunController {
   void refresh_legend();
   void refresh_ops();
   void refresh_selection();
+  /// Numbers of a run that is being replaced are pale.
+  void refresh_stale();
+  /// Waits for the second thread, and until all lists are filled.
+  void finish();
   void show_sweep(const RowTable& rows);
   void raise_dock(const QString& title);
   void toggle_docks();
@@ -33,6 +38,8 @@ class RunPanels : RunController {
 
  private:
   void build_docks(RunChanges& changes);
+  void sum_area(const TimelineCanvas& shown);
+  void fill_next();
   QDockWidget* add_dock(const QString& title, QWidget* content, Qt::DockWidgetArea area);
 
   QMainWindow& window_;
@@ -41,11 +48,15 @@ class RunPanels : RunController {
   QPlainTextEdit* report_;
   QPlainTextEdit* comparison_;
   ResidualMap* residuals_;
-  std::vector<QTreeWidget*> tables_;  // see `run_tables`
+  std::vector<QTreeWidget*> tables_;   // see `run_tables`
+  std::vector<std::size_t> unfilled_;  // of these
+  QTimer fill_;                        // one after the other, when nothing else is to be done
   QTreeWidget* ops_;
   std::uint8_t ops_run_ = 0;  // whose they are
   QTreeWidget* sweep_;
   RunLegend* legend_;
+  bool stale_ = false;
+  Background summing_;
 };
 
 }  // namespace penstock
