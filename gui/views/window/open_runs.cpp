@@ -11,6 +11,11 @@
 namespace penstock {
 namespace {
 
+constexpr const char* only_parts =
+    "Not of a run that is read in parts: its file is too large to be held";
+
+bool is_part(const ViewedRunPtr& run) { return run->file != nullptr; }
+
 /// What was made, or why it was not.
 struct Outcome {
   ShownRuns made;
@@ -126,12 +131,20 @@ void OpenRuns::replace(OpenRun& open, std::function<ViewedRunPtr()> make, WishOf
 
 void OpenRuns::change_shown(OpenRun& open, const std::function<void(ShownWith&)>& change,
                             WishOfRun::Then then, std::function<ViewedRunPtr()> make) {
+  const ShownWith before = wished(open);
   change(wished(open));
+  const std::vector<ViewedRunPtr>& others = open.wish.runs.with.others;
+  const bool of_part = std::any_of(others.begin(), others.end(), is_part);
+  if ((is_part(open.run) && !make) || of_part) {
+    open.wish.runs.with = before;
+    return say(only_parts);
+  }
   if (make) open.wish.runs.make = std::move(make);
   want(open, std::move(then));
 }
 
 void OpenRuns::freeze(OpenRun& open, WishOfRun::Then then) {
+  if (is_part(open.run)) return say(only_parts);
   wished(open);
   open.wish.runs.freezes = true;
   want(open, std::move(then));
@@ -224,7 +237,61 @@ void OpenRuns::show(OpenRun& open, ShownRuns made) {
 
 void OpenRuns::finish() {
   // What is shown may wish for more.
-  while (making_.busy()) making_.finish();
+  while (making_.busy() || reading_.busy()) {
+    making_.finish();
+    reading_.finish();
+  }
+}
+
+void OpenRuns::follow_view(OpenRun& open) {
+  if (!is_part(open.run) || reading_.busy()) return;  // once read, it looks again
+  const TimeAxis& axis = open.canvas->view().axis;
+  const std::int64_t begin = std::max<std::int64_t>(0, axis.origin);
+  const std::int64_t end =
+      std::min(open.run->span().picoseconds, axis.time_at(open.canvas->lanes_width()));
+  if (end <= begin || covers(*open.run, begin, end)) return;
+  const auto& file = open.run->file;
+  const auto fits = [&](std::int64_t around) {
+    const auto [first, last] = file->tasks_between({begin - around}, {end + around});
+    return last - first <= most_in_part;
+  };
+  if (!fits(0)) return;
+  std::int64_t around = end - begin;  // to pan in
+  while (around > 0 && !fits(around)) around /= 2;
+  reading_.request(
+      [this, file, canvas = open.canvas, source = open.run->source, from = Time{begin - around},
+       until = Time{end + around}]() -> Background::Done {
+        PaintedRunPtr part;
+        QString problem;
+        try {
+          part = painted(viewed_part(file, source, from, until), ColourBy::pass);
+        } catch (const std::exception& error) {
+          problem = qt_text(source) + ": " + QString::fromUtf8(error.what());
+        }
+        return [this, part, problem, canvas] {
+          OpenRun* const shown = shown_by(canvas);
+          if (!problem.isEmpty()) say(problem);
+          if (shown == nullptr || part == nullptr) return;
+          show_part(*shown, part);
+          follow_view(*shown);
+        };
+      },
+      Background::patience_ms);
+}
+
+void OpenRuns::show_part(OpenRun& open, const PaintedRunPtr& part) {
+  KeptOps kept{.selected = open.canvas->selected(), .bright = open.canvas->bright()};
+  const std::uint64_t number = open.run->first_task + kept.selected.task;
+  const std::uint64_t first = part->run->first_task;
+  const bool is_there = number >= first && number - first < part->run->plan.tasks();
+  if (!kept.selected.is_none() && is_there) {
+    kept.now_selected = ShownOp(static_cast<TaskId>(number - first));
+  }
+  RunsOnAxis before{open.canvas->first(), {}, {}};
+  open.run = part->run;
+  open.steps = {};
+  open.canvas->show_runs(part, {}, true, &kept);
+  drop_later(std::move(before));
 }
 
 void OpenRuns::working(bool begins) {

@@ -94,6 +94,8 @@ class OpenRuns {
   void freeze(OpenRun& open, WishOfRun::Then then);
   /// Drops what is wished of an open run and not shown yet.
   void take_back(OpenRun& open);
+  /// Reads the part of a large file that is in sight, where its ops can be told apart.
+  void follow_view(OpenRun& open);
   /// Whether another run is being made in the place of an open one, or more of it.
   bool is_stale(const OpenRun& open) const;
   void finish();
@@ -116,6 +118,8 @@ class OpenRuns {
   /// Runs something that may refuse input; shows the message then.
   void guarded(const std::function<void()>& work);
 
+  std::uint64_t most_in_part = 2'000'000;  // tasks that are read of a large file at once
+
   std::function<void(TimelineCanvas&)> on_canvas;  // a new one
   std::function<void()> on_change;                 // another run is in front, or it is another
   std::function<void()> on_selection;
@@ -131,6 +135,7 @@ class OpenRuns {
   void make_next();
   ShownRuns shown_now(const OpenRun& open) const;
   void show(OpenRun& open, ShownRuns made);
+  void show_part(OpenRun& open, const PaintedRunPtr& part);
 
   QTabWidget& tabs_;
   std::vector<OpenRun> runs_;  // by tab
@@ -140,6 +145,7 @@ class OpenRuns {
   const TimelineCanvas* making_of_ = nullptr;
   bool makes_run_ = false;  // another one
   Background making_{[this](bool begins) { working(begins); }};
+  Background reading_{[this](bool begins) { working(begins); }};  // of parts
 };
 
 /// What acts on the run in front.

@@ -312,6 +312,7 @@ void RunFiles::export_dialog() {
 }
 
 void RunFiles::export_whole_dialog() {
+  if (now()->run->file != nullptr) throw UsageError("This run is a file, and too large to be held");
   save_as("Export the whole run",
           "SVG (*.svg);;PNG (*.png);;PDF (*.pdf);;Trace for Perfetto (*.json *.json.gz);;Timeline "
           "(*.timeline)",

@@ -15,6 +15,9 @@ namespace {
 
 /// Of what the ranks of an area do.
 QString area_text(const Area& area, const PaintedRun& run) {
+  if (!covers(*run.run, area.begin, area.end)) {
+    return qt_text(short_time(area.end - area.begin)) + ", of which not all has been read";
+  }
   const AreaUse use = use_of(area, *run.lanes, run.run->plan);
   const std::int64_t length = area.end - area.begin;
   const double all = static_cast<double>(length) * (area.end_rank - area.first_rank);

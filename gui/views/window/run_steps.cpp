@@ -198,6 +198,9 @@ void RunSteps::follow_microbatch() {
 void RunSteps::toggle_path() {
   OpenRun& open = *now();
   if (!open.canvas->path().empty()) return open.canvas->set_path({});
+  if (open.run->report.critical_path.empty()) {
+    return show_message("The critical path of this run is not known");
+  }
   runs_.show_path(open, open.canvas->run_in_hand());
 }
 

@@ -149,6 +149,9 @@ void ViewerWindow::wire() {
 
 void ViewerWindow::connect_canvas(TimelineCanvas& canvas) {
   canvas.on_selection = [this] { panels_.refresh_selection(); };
+  canvas.on_view = [this, &canvas] {
+    if (OpenRun* const open = runs_.shown_by(&canvas)) runs_.follow_view(*open);
+  };
   canvas.on_hover = [this](const QString& text) { hover_->set_text(text); };
   // Another tab may come in front while a hand drags.
   canvas.on_grab = [this, &canvas] {
