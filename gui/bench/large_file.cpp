@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "sim/report/idle.hpp"
+#include "sim/report/overview.hpp"
 #include "sim/timeline/timeline_file.hpp"
-#include "sim/timeline/timeline_overview.hpp"
 #include "sim/timeline/timeline_sections.hpp"
 
 namespace penstock {
@@ -118,7 +118,7 @@ class Tasks {
 };
 
 /// Ranks wait for nothing but inputs.
-TimelineOverview overview_of(const Plan& plan, const StreamedRecording& recording) {
+TimelineOverview overview_of_all(const Plan& plan, const StreamedRecording& recording) {
   OverviewMaker maker(plan);
   std::vector<Time> free(ranks);
   const auto idle = [&](std::uint32_t rank, Time until, IdleCause cause) {
@@ -150,7 +150,7 @@ void write(const std::string& path, std::uint64_t tasks) {
         Tasks(microbatches, visit).make();
       }};
   std::ofstream file(path, std::ios::binary);
-  write_timeline(recording, overview_of(plan, recording), [&](std::string_view piece) {
+  write_timeline(recording, overview_of_all(plan, recording), [&](std::string_view piece) {
     file.write(piece.data(), static_cast<std::streamsize>(piece.size()));
   });
   if (!file.flush()) throw std::runtime_error(path + ": cannot write");

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -30,6 +32,10 @@ struct LaneScene {
   /// A, which the others are held against: the first run, unless it is held against the second.
   std::size_t baseline() const { return runs[0]->differences.empty() ? 0 : 1; }
 };
+
+inline int nearest_pixel(double x) {
+  return static_cast<int>(std::lround(std::clamp(x, -1e6, 1e6)));
+}
 
 /// How much was drawn.
 struct PaintCounts {

@@ -222,9 +222,9 @@ ViewedRunPtr viewed_part(std::shared_ptr<const LargeTimeline> file, std::string 
   run->costs.task_duration = {};
   run->costs.task_latency = {};
   run->report = report_of(file->overview());
-  run->text = recorded_text(*run) +
-              fmt::format(
-                  "\n{}, read in parts: lists, search and bubbles are of the part in sight\n",
+  run->text =
+      recorded_text(*run) +
+      fmt::format("\n{}, read in parts: lists, search and bubbles are of the part in sight\n",
                   counted(file->tasks(), "task"));
   run->first_task = first;
   run->from = from;

@@ -69,8 +69,8 @@ Pyramid Pyramid::of_level(std::vector<std::uint8_t> categories, Level base) {
   Pyramid pyramid;
   pyramid.set_categories(std::move(categories));
   if (base.bins == 0) return pyramid;
-  pyramid.levels_.push_back(std::move(base));
-  while (pyramid.levels_.back().bins > fan_out) pyramid.build_next();
+  pyramid.levels_ = std::make_shared<std::vector<Level>>(1, std::move(base));
+  while (pyramid.levels_->back().bins > fan_out) pyramid.build_next();
   return pyramid;
 }
 
@@ -100,8 +100,8 @@ void Pyramid::build(const Track& track, std::vector<std::uint8_t>& of_box,
   } else {
     fill_base(track, of_box, base.bin, base.wide);
   }
-  levels_.push_back(std::move(base));
-  while (levels_.back().bins > fan_out) build_next();
+  levels_ = std::make_shared<std::vector<Level>>(1, std::move(base));
+  while (levels_->back().bins > fan_out) build_next();
 }
 
 template <class Cell>
@@ -130,7 +130,7 @@ void Pyramid::fill_base(const Track& track, const std::vector<std::uint8_t>& row
 }
 
 void Pyramid::build_next() {
-  const Level& below = levels_.back();
+  const Level& below = levels_->back();
   const std::size_t rows = categories_.size();
   Level level{.bin = below.bin * static_cast<std::int64_t>(fan_out),
               .unit = below.unit,
@@ -145,12 +145,12 @@ void Pyramid::build_next() {
   } else {
     add_up(below.wide, below.bins, rows, level.wide);
   }
-  levels_.push_back(std::move(level));
+  levels_->push_back(std::move(level));
 }
 
 const Pyramid::Level* Pyramid::level_for(double picoseconds) const {
   const Level* best = nullptr;
-  for (const Level& level : levels_) {
+  for (const Level& level : levels()) {
     if (static_cast<double>(level.bin) <= picoseconds) best = &level;
   }
   return best;
@@ -158,7 +158,7 @@ const Pyramid::Level* Pyramid::level_for(double picoseconds) const {
 
 std::size_t Pyramid::bytes() const {
   std::size_t sum = 0;
-  for (const Level& level : levels_) {
+  for (const Level& level : levels()) {
     sum += level.narrow.capacity() * sizeof(std::uint32_t);
     sum += level.wide.capacity() * sizeof(std::int64_t);
   }

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <vector>
 
 #include "sim/plan/plan.hpp"
@@ -252,7 +253,10 @@ class Pyramid {
   std::uint8_t row_of(std::uint8_t category) const {
     return category < most_categories ? row_of_category_[category] : left_out;
   }
-  const std::vector<Level>& levels() const { return levels_; }
+  const std::vector<Level>& levels() const {
+    static const std::vector<Level> none;
+    return levels_ == nullptr ? none : *levels_;
+  }
   /// The widest level with bins no wider than this; nullptr if there is none.
   const Level* level_for(double picoseconds) const;
   std::size_t bytes() const;
@@ -268,7 +272,7 @@ class Pyramid {
 
   std::vector<std::uint8_t> categories_;
   std::array<std::uint8_t, most_categories> row_of_category_{};
-  std::vector<Level> levels_;
+  std::shared_ptr<std::vector<Level>> levels_;  // shared by copies; once built, they stay
 };
 
 }  // namespace penstock

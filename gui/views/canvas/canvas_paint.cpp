@@ -141,7 +141,6 @@ class CanvasOverlay : CanvasParts {
     painter_.setRenderHint(QPainter::Antialiasing);
     const ViewedRun& run = *scene_.run(scene_.path().run).run;
     const std::vector<TaskId>& tasks = scene_.path().tasks;
-    // Steps follow each other in time.
     const auto first_after = [&](double x) {
       const std::int64_t time = scene_.view().axis.time_at(x - gutter);
       return std::partition_point(tasks.begin(), tasks.end(), [&](TaskId task) {
@@ -150,11 +149,11 @@ class CanvasOverlay : CanvasParts {
     };
     auto step = first_after(gutter);
     if (step != tasks.begin()) --step;
-    // Of those narrower than a pixel one in each column is drawn, and no line leads to it.
+    // Below the labels. Of steps narrower than a pixel one in each column is drawn, without a line
+    // that leads to it.
     for (bool follows = false, ends = false; step != tasks.end() && !ends;) {
       const QRectF place = scene_.place_of_task({*step, scene_.path().run});
       if (place.isNull()) return;
-      // Below the labels.
       const double low = place.top() + place.height() * 0.85;
       if (follows) lines << QLineF(lines.back().p2(), {place.left(), low});
       lines << QLineF(place.left(), low, place.right(), low);
@@ -310,8 +309,8 @@ void CanvasChrome::draw_map() {
   const int wide = static_cast<int>(scene_.lanes_width());
   if (map_generation_ == scene_.generation() && map_.width() == wide) return;
   // Without pyramids it takes long; the map before stays until the run is whole.
-  const bool is_long = scene_.first()->run->brief && scene_.first()->lanes->ops > 500'000;
-  if (is_long && map_.width() == wide) return;
+  const bool many = scene_.first()->lanes->ops > 500'000;
+  if (many && scene_.first()->run->brief && map_.width() == wide) return;
   map_generation_ = scene_.generation();
   map_ = QImage(wide, map_height, QImage::Format_RGB32);
   map_.fill(qt_colour(mix(colours.panel, colours.ink, 0.35)));

@@ -259,12 +259,12 @@ void OpenRuns::follow_view(OpenRun& open) {
   std::int64_t around = end - begin;  // to pan in
   while (around > 0 && !fits(around)) around /= 2;
   reading_.request(
-      [this, file, canvas = open.canvas, source = open.run->source, from = Time{begin - around},
-       until = Time{end + around}]() -> Background::Done {
+      [this, file, canvas = open.canvas, before = open.canvas->first(), source = open.run->source,
+       from = Time{begin - around}, until = Time{end + around}]() -> Background::Done {
         PaintedRunPtr part;
         QString problem;
         try {
-          part = painted(viewed_part(file, source, from, until), ColourBy::pass);
+          part = painted_part(viewed_part(file, source, from, until), before.get());
         } catch (const std::exception& error) {
           problem = qt_text(source) + ": " + QString::fromUtf8(error.what());
         }

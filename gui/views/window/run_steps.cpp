@@ -13,6 +13,11 @@ OpSteps steps_of(const OpenRun& open, std::uint8_t run) {
   return {of.run->plan, of.run->timeline, *of.lanes};
 }
 
+/// Behind what was found, where not all was looked through.
+QString of_part(const OpenRun& open) {
+  return open.run->file == nullptr ? QString() : QString(", in the part that is read");
+}
+
 /// The time of an op, on some ranks.
 Area area_of(const OpenRun& open, const ShownOp& op, std::uint32_t first_rank,
              std::uint32_t end_rank) {
@@ -126,7 +131,8 @@ void RunSteps::show_idle(bool forward) {
                    .arg(open.steps.idle.size())
                    .arg(piece.rank)
                    .arg(open.canvas->of_run(run), qt_text(short_time(piece.end - piece.begin)),
-                        name(piece.cause)));
+                        name(piece.cause)) +
+               of_part(open));
 }
 
 void RunSteps::start_search() {
@@ -159,7 +165,8 @@ void RunSteps::show_found(OpenRun& open, ShownOps found) {
   open.canvas->set_bright(open.steps.found, true);
   runs_.select({open.steps.found.tasks.front(), open.steps.found.run});
   const bool one = open.steps.found.size() == 1;
-  show_message(qt_text(counted(open.steps.found.size(), "op")) + (one ? " fits" : " fit"));
+  show_message(qt_text(counted(open.steps.found.size(), "op")) + (one ? " fits" : " fit") +
+               of_part(open));
 }
 
 void RunSteps::step_found(bool forward) {

@@ -144,7 +144,7 @@ TEST_CASE("large timeline: what is corrupt is refused where it is read, and othe
 
 TEST_CASE("large timeline: bins of a lane widen until the run fits, and lose nothing") {
   OverviewLaneMaker maker(8);
-  for (int i = 0; i < 1000; ++i) {
+  for (std::int64_t i = 0; i < 1000; ++i) {
     maker.add(Time{i * 3'000'000}, Time{i * 3'000'000 + 2'000'000},
               static_cast<std::uint8_t>(i % 2));
   }
