@@ -258,6 +258,7 @@ void OpenRuns::follow_view(OpenRun& open) {
   if (!fits(0)) return;
   std::int64_t around = end - begin;  // to pan in
   while (around > 0 && !fits(around)) around /= 2;
+  // Never at once: who moves the view still uses the part that is shown.
   reading_.request(
       [this, file, canvas = open.canvas, before = open.canvas->first(), source = open.run->source,
        from = Time{begin - around}, until = Time{end + around}]() -> Background::Done {
@@ -276,7 +277,7 @@ void OpenRuns::follow_view(OpenRun& open) {
           follow_view(*shown);
         };
       },
-      Background::patience_ms);
+      0);
 }
 
 void OpenRuns::show_part(OpenRun& open, const PaintedRunPtr& part) {

@@ -121,7 +121,7 @@ void RunSteps::show_idle(bool forward) {
   } else if (*open.steps.idle_at > 0) {
     open.steps.idle_at = *open.steps.idle_at - 1;
   }
-  const IdlePiece& piece = open.steps.idle[*open.steps.idle_at];
+  const IdlePiece piece = open.steps.idle[*open.steps.idle_at];
   open.canvas->select(no_task, false);
   const Area area{piece.begin, piece.end, piece.rank, piece.rank + 1, run};
   open.canvas->set_area(area);
