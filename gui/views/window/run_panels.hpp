@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "experiments/plan/sweeps/tables/row_table.hpp"
+#include "gui/views/panels/comparison_panel.hpp"
 #include "gui/views/panels/indicators.hpp"
+#include "gui/views/panels/selection_panel.hpp"
 #include "gui/views/window/run_changes.hpp"
 
 namespace penstock {
@@ -28,26 +30,31 @@ class RunPanels : RunController {
   void refresh_selection();
   /// Numbers of a run that is being replaced are pale.
   void refresh_stale();
+  /// To the clipboard.
+  void copy_selection();
   /// Waits for the second thread, and until all lists are filled.
   void finish();
   void show_sweep(const RowTable& rows);
   void raise_dock(const QString& title);
   void toggle_docks();
 
+  std::function<void(const QString& query)> on_search;
   std::function<void(std::size_t row)> on_row;  // of a sweep
 
  private:
   void build_docks(RunChanges& changes);
-  void sum_area(const TimelineCanvas& shown);
+  void count_area();
+  void show_selection(const Facts& facts);
+  void raise_selection();
   void fill_next();
   QDockWidget* add_dock(const QString& title, QWidget* content, Qt::DockWidgetArea area);
 
   QMainWindow& window_;
   std::vector<QDockWidget*> docks_;
   TextLine* use_;
+  SelectionPanel* selection_;
   QPlainTextEdit* report_;
-  QPlainTextEdit* comparison_;
-  ResidualMap* residuals_;
+  ComparisonPanel* comparison_;
   std::vector<QTreeWidget*> tables_;   // see `run_tables`
   std::vector<std::size_t> unfilled_;  // of these
   QTimer fill_;                        // one after the other, when nothing else is to be done
@@ -56,7 +63,7 @@ class RunPanels : RunController {
   QTreeWidget* sweep_;
   RunLegend* legend_;
   bool stale_ = false;
-  Background summing_;
+  Background counting_;  // what an area holds
 };
 
 }  // namespace penstock
