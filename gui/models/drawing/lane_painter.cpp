@@ -13,8 +13,6 @@ namespace {
 constexpr double narrow = 2;        // pixels
 constexpr int narrowest_label = 8;  // pixels of its box
 
-int nearest_pixel(double x) { return static_cast<int>(std::lround(std::clamp(x, -1e6, 1e6))); }
-
 /// Positions of times. A product with the inverse is several times as fast as a quotient, and near
 /// enough.
 struct Positions {
@@ -133,7 +131,7 @@ void LanePainter::draw_compute(const LaneRow& row, const PaintedRun& run, const 
   if (tracks.compute.size() != 1) {
     return draw_tracks(tracks.compute, pyramids.compute, run, strip, &tracks.idle);
   }
-  draw_idle(tracks.idle, pyramids.idle, strip);
+  draw_idle(tracks.idle, pyramids.idle, run, strip);
   draw_busy(tracks.compute.front(), pyramids.compute.front(), run, strip);
 }
 
@@ -159,15 +157,27 @@ void LanePainter::draw_tracks(const std::vector<Track>& tracks,
   }
 }
 
-void LanePainter::draw_idle(const Track& idle, const Pyramid& pyramid, const Strip& strip) {
+/// What is drawn instead of boxes, if anything. Where a part of a file has not been read yet, wide
+/// bins stand in for its boxes.
+const Pyramid::Level* LanePainter::level_of(const Pyramid& pyramid, const PaintedRun& run) const {
+  const TimeAxis& axis = scene_->axis;
+  const Pyramid::Level* const level = pyramid.level_for(axis.picoseconds_per_pixel);
+  if (level != nullptr || run.run->file == nullptr || pyramid.levels().empty()) return level;
+  return covers(*run.run, axis.origin, axis.time_at(pixels_.width)) ? nullptr
+                                                                    : &pyramid.levels().front();
+}
+
+void LanePainter::draw_idle(const Track& idle, const Pyramid& pyramid, const PaintedRun& run,
+                            const Strip& strip) {
   const TimeAxis& axis = scene_->axis;
   idle_.start(pyramid);
   for (std::size_t row = 0; row < pyramid.categories().size(); ++row) {
     idle_.set_colour(row, muted(scene_->theme->idle[pyramid.categories()[row]], strip));
   }
   const Positions positions(axis);
-  if (const auto* level = pyramid.level_for(axis.picoseconds_per_pixel)) {
+  if (const auto* level = level_of(pyramid, run)) {
     idle_.set_level(*level, axis);
+    if (idle.size() == 0) return;
     for (const std::size_t end : {std::size_t{0}, idle.size() - 1}) {
       if (idle_category(idle.tag[end]) != Pyramid::left_out) continue;
       draw_idle_piece(positions.of(idle.begin_at(end)), positions.of(idle.end_at(end)),
@@ -219,7 +229,7 @@ void LanePainter::draw_busy(const Track& track, const Pyramid& pyramid, const Pa
   for (std::size_t row = 0; row < pyramid.categories().size(); ++row) {
     busy_.set_colour(row, muted(run.colouring.category_colour(pyramid.categories()[row]), strip));
   }
-  if (const auto* level = pyramid.level_for(scene_->axis.picoseconds_per_pixel)) {
+  if (const auto* level = level_of(pyramid, run)) {
     busy_.set_level(*level, scene_->axis);
   } else {
     draw_boxes(track, pyramid, run, strip);
@@ -374,25 +384,6 @@ void LanePainter::draw_differences(const LaneRow& row, const PaintedRun& run, co
         x, strip.top, x + 1, strip.top + strip.height,
         packed(mix(scene_->theme->lane, difference > 0 ? later_colour : earlier_colour, share)));
     ++counts_.boxes;
-  }
-}
-
-void LanePainter::draw_bright(const LaneRow& row, const PaintedRun& run, const Strip& strip) {
-  if (row.kind == LaneKind::memory || row.kind == LaneKind::difference) return;
-  const Plan& plan = run.run->plan;
-  const Timeline& timeline = run.run->timeline;
-  for (const TaskId task : scene_->bright) {
-    if (!shows(row, task, plan)) continue;
-    const double from = scene_->axis.x_of(timeline.begin[task].picoseconds);
-    const Time end = row.kind == LaneKind::link ? left_link_at(*run.run, task) : timeline.end[task];
-    const double to = scene_->axis.x_of(end.picoseconds);
-    if (to < 0 || from > pixels_.width) continue;
-    const int left = nearest_pixel(from);
-    const int right = std::max(left + 1, nearest_pixel(to));
-    const Colour colour = run.colouring.colour(task);
-    pixels_.fill(left, strip.top, right, strip.top + strip.height, packed(colour));
-    ++counts_.boxes;
-    if (scene_->glyphs != nullptr) label({left, right, task, colour}, run, strip);
   }
 }
 

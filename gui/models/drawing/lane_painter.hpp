@@ -1,6 +1,8 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -30,6 +32,10 @@ struct LaneScene {
   /// A, which the others are held against: the first run, unless it is held against the second.
   std::size_t baseline() const { return runs[0]->against_a == nullptr ? 0 : 1; }
 };
+
+inline int nearest_pixel(double x) {
+  return static_cast<int>(std::lround(std::clamp(x, -1e6, 1e6)));
+}
 
 /// How much was drawn.
 struct PaintCounts {
@@ -62,7 +68,9 @@ class LanePainter {
   void draw_compute(const LaneRow& row, const PaintedRun& run, const Strip& strip);
   void draw_tracks(const std::vector<Track>& tracks, const std::vector<Pyramid>& pyramids,
                    const PaintedRun& run, const Strip& strip, const Track* idle);
-  void draw_idle(const Track& idle, const Pyramid& pyramid, const Strip& strip);
+  void draw_idle(const Track& idle, const Pyramid& pyramid, const PaintedRun& run,
+                 const Strip& strip);
+  const Pyramid::Level* level_of(const Pyramid& pyramid, const PaintedRun& run) const;
   void draw_wide_idle(const Track& idle, const Strip& strip);
   void draw_idle_piece(double from, double to, std::uint32_t tag, const Strip& strip);
   void draw_busy(const Track& track, const Pyramid& pyramid, const PaintedRun& run,

@@ -63,10 +63,49 @@ std::vector<RankPyramids> all_pyramids(const RunLanes& lanes, const Colouring& c
   return all;
 }
 
-PaintedRunPtr coloured(ViewedRunPtr run, std::shared_ptr<const RunLanes> lanes, ColourBy by) {
+/// What the overview of a file says of each rank.
+std::vector<RankPyramids> pyramids_of_file(const LargeTimeline& file) {
+  std::vector<RankPyramids> all(file.head().plan.ranks);
+  for (const OverviewLane& lane : file.overview().lanes) {
+    const std::size_t rows = lane.categories.size();
+    const Pyramid pyramid =
+        Pyramid::of_level(lane.categories, {.bin = lane.bin,
+                                            .unit = lane.unit,
+                                            .bins = rows == 0 ? 0 : lane.cells.size() / rows,
+                                            .narrow = lane.cells,
+                                            .wide = {}});
+    RankPyramids& rank = all[lane.rank];
+    if (lane.kind == OverviewKind::compute) rank.compute = {pyramid};
+    if (lane.kind == OverviewKind::send) rank.send = {pyramid};
+    if (lane.kind == OverviewKind::receive) rank.receive = {pyramid};
+    if (lane.kind == OverviewKind::idle) rank.idle = pyramid;
+  }
+  return all;
+}
+
+/// The same for each track of a part of it; `before` is another part, or another run.
+std::vector<RankPyramids> pyramids_of_part(const ViewedRun& run, const RunLanes& lanes,
+                                           const PaintedRun* before) {
+  const bool known = before != nullptr && before->run->file == run.file;
+  std::vector<RankPyramids> all = known ? before->pyramids : pyramids_of_file(*run.file);
+  const auto fit = [](std::vector<Pyramid>& pyramids, const std::vector<Track>& tracks) {
+    const Pyramid one = pyramids.empty() ? Pyramid() : pyramids.front();
+    pyramids.resize(tracks.size(), one);
+  };
+  for (std::size_t r = 0; r < all.size(); ++r) {
+    fit(all[r].compute, lanes.ranks[r].compute);
+    fit(all[r].send, lanes.ranks[r].send);
+    fit(all[r].receive, lanes.ranks[r].receive);
+  }
+  return all;
+}
+
+PaintedRunPtr coloured(ViewedRunPtr run, std::shared_ptr<const RunLanes> lanes, ColourBy by,
+                       const PaintedRun* before = nullptr) {
   Colouring colouring(run->plan, by);
-  std::vector<RankPyramids> pyramids =
-      run->brief ? no_levels(*lanes, colouring) : all_pyramids(*lanes, colouring);
+  std::vector<RankPyramids> pyramids = run->file != nullptr ? pyramids_of_part(*run, *lanes, before)
+                                       : run->brief         ? no_levels(*lanes, colouring)
+                                                            : all_pyramids(*lanes, colouring);
   return std::make_shared<const PaintedRun>(
       PaintedRun{std::move(run), std::move(lanes), std::move(colouring), by, std::move(pyramids),
                  nullptr, nullptr, nullptr});
@@ -184,14 +223,23 @@ std::size_t PaintedRun::bytes() const {
 }
 
 PaintedRunPtr painted(ViewedRunPtr run, ColourBy by) {
+  if (run->file != nullptr) return painted_part(std::move(run), nullptr);
   auto lanes = std::make_shared<const RunLanes>(lanes_of_run(run->plan, run->timeline));
   return coloured(std::move(run), std::move(lanes), by);
+}
+
+PaintedRunPtr painted_part(ViewedRunPtr run, const PaintedRun* before) {
+  const std::uint64_t end = run->first_task + run->plan.tasks();
+  auto lanes = std::make_shared<const RunLanes>(
+      lanes_of_part(run->plan, run->timeline, run->report.makespan, run->first_task == 0,
+                    end == run->file->tasks()));
+  return coloured(std::move(run), std::move(lanes), ColourBy::pass, before);
 }
 
 PaintedRunPtr painted_after(ViewedRunPtr run, const PaintedRun& before) {
   const Plan& plan = run->plan;
   const Plan& other = before.run->plan;
-  const bool same = number_alike(plan, other) && plan.links == other.links;
+  const bool same = run->file == nullptr && number_alike(plan, other) && plan.links == other.links;
   if (!same || plan.ranks != other.ranks) return painted(std::move(run), before.by);
   auto lanes = std::make_shared<const RunLanes>(lanes_after(*before.lanes, plan, run->timeline));
   return coloured(std::move(run), std::move(lanes), before.by);
@@ -302,7 +350,7 @@ Colour Colouring::colour(TaskId task) const {
 RunsOnAxis on_one_axis(PaintedRunPtr first, const ShownWith& with) {
   if (with.memory && first->memory == nullptr) first = with_memory(*first);
   const Plan& plan = first->run->plan;
-  if (with.links) first = with_links(*first, plan);
+  if (with.links && first->links == nullptr) first = with_links(*first, plan);
   RunsOnAxis all;
   all.pairs = pairs_of(first->run, with);
   for (std::size_t i = 0; i < all.pairs.size(); ++i) {

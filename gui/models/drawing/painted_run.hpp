@@ -94,6 +94,8 @@ using PaintedRunPtr = std::shared_ptr<const PaintedRun>;
 RunMemory memory_of_run(const ViewedRun& run, std::size_t most_steps = 16384);
 
 PaintedRunPtr painted(ViewedRunPtr run, ColourBy by);
+/// A part of a large file, by pass; `before`: another part of it, whose pyramids serve again.
+PaintedRunPtr painted_part(ViewedRunPtr run, const PaintedRun* before);
 /// The same as `painted`; quicker for a run of the plan of another one.
 PaintedRunPtr painted_after(ViewedRunPtr run, const PaintedRun& before);
 /// The same run with other colours, memory lanes, or differences to A.
@@ -114,6 +116,8 @@ struct ShownWith {
   bool memory = false;
   bool links = false;
   bool frozen = false;  // the first of the others is A: the run is held against it
+  ColourBy by = ColourBy::pass;
+  bool slack = false;
   friend bool operator==(const ShownWith&, const ShownWith&) = default;
 };
 

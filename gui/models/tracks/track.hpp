@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <vector>
 
 #include "sim/plan/plan.hpp"
@@ -214,7 +215,8 @@ constexpr std::size_t most_categories = 16;
 class Pyramid {
  public:
   struct Level {
-    std::int64_t bin = 0;  // its width
+    std::int64_t bin = 0;   // its width
+    std::int64_t unit = 1;  // of its cells, in picoseconds
     std::size_t bins = 0;
     // By bin, then by row of `categories`; in the second if a bin is longer than 32 bits can say.
     std::vector<std::uint32_t> narrow;
@@ -222,7 +224,7 @@ class Pyramid {
 
     std::size_t cells() const { return narrow.size() + wide.size(); }
     std::int64_t busy(std::size_t cell) const {
-      return wide.empty() ? static_cast<std::int64_t>(narrow[cell]) : wide[cell];
+      return unit * (wide.empty() ? static_cast<std::int64_t>(narrow[cell]) : wide[cell]);
     }
   };
 
@@ -242,13 +244,19 @@ class Pyramid {
   /// No levels: all boxes are drawn one by one. For runs that change while a hand moves.
   static Pyramid without_levels(std::vector<std::uint8_t> categories);
 
+  /// Of a track of which only this is known: the narrowest level.
+  static Pyramid of_level(std::vector<std::uint8_t> categories, Level base);
+
   /// The categories that the track has; a row of a bin holds one time for each.
   const std::vector<std::uint8_t>& categories() const { return categories_; }
   /// The row of a category; `left_out` if the track has none of it.
   std::uint8_t row_of(std::uint8_t category) const {
     return category < most_categories ? row_of_category_[category] : left_out;
   }
-  const std::vector<Level>& levels() const { return levels_; }
+  const std::vector<Level>& levels() const {
+    static const std::vector<Level> none;
+    return levels_ == nullptr ? none : *levels_;
+  }
   /// The widest level with bins no wider than this; nullptr if there is none.
   const Level* level_for(double picoseconds) const;
   std::size_t bytes() const;
@@ -264,7 +272,7 @@ class Pyramid {
 
   std::vector<std::uint8_t> categories_;
   std::array<std::uint8_t, most_categories> row_of_category_{};
-  std::vector<Level> levels_;
+  std::shared_ptr<std::vector<Level>> levels_;  // shared by copies; once built, they stay
 };
 
 }  // namespace penstock

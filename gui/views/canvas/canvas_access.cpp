@@ -111,12 +111,12 @@ class LaneAccess : public PartAccess {
   QString text(QAccessible::Text kind) const override {
     if (!isValid() || kind != QAccessible::Name) return {};
     const PaintedRun& run = canvas_->run(run_);
-    const AreaUse use = use_of({0, run.lanes->span, rank_, rank_ + 1}, *run.lanes, run.run->plan);
-    const double busy = 100 * static_cast<double>(use.busy) /
+    const RankReport& report = run.run->report.ranks[rank_];
+    const double busy = 100 * static_cast<double>(report.busy.picoseconds) /
                         static_cast<double>(std::max<std::int64_t>(1, run.lanes->span));
     return QString("rank %1%2: %3, %4 % busy")
         .arg(rank_)
-        .arg(canvas_->of_run(run_), qt_text(counted(use.ops, "op")))
+        .arg(canvas_->of_run(run_), qt_text(counted(report.actions, "op")))
         .arg(busy, 0, 'f', 1);
   }
 

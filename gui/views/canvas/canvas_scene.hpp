@@ -11,6 +11,7 @@
 
 #include "gui/models/drawing/lane_painter.hpp"
 #include "gui/models/drawing/lane_rows.hpp"
+#include "gui/models/drawing/shown_runs.hpp"
 #include "gui/models/facts/facts.hpp"
 #include "gui/models/lanes/run_lanes.hpp"
 #include "gui/models/view/op_steps.hpp"
@@ -186,6 +187,7 @@ class CanvasFrames : public QObject {
  private:
   std::shared_ptr<CanvasFrame> made() const;
   void start_worker();
+  bool may_take_long() const;
   void take(std::shared_ptr<CanvasFrame> frame);
 
   const CanvasScene& scene_;

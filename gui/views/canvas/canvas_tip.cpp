@@ -79,7 +79,8 @@ void CanvasTip::paintEvent(QPaintEvent*) {
 }
 
 SlackFinder::Slack SlackFinder::of(const ViewedRunPtr& run) {
-  if (run->brief) return nullptr;
+  // Of a part of a run, what waits for its end is not known.
+  if (run->brief || run->file != nullptr) return nullptr;
   const auto known = slack_.find(run);
   if (known != slack_.end()) return known->second;
   const auto find = [run] {

@@ -6,6 +6,7 @@
 #include <QScrollArea>
 #include <QScrollBar>
 #include <algorithm>
+#include <utility>
 
 #include "experiments/input/files/table.hpp"
 #include "gui/views/canvas/look.hpp"
@@ -68,7 +69,8 @@ RunPanels::RunPanels(QMainWindow& window, OpenRuns& runs, RunChanges& changes)
     : RunController(runs),
       window_(window),
       use_(new TextLine("Selection")),
-      selection_(new SelectionPanel) {
+      selection_(new SelectionPanel),
+      counting_(tells_busy()) {
   selection_->on_op = [this](ShownOp op) { runs_.select(op); };
   report_ = make_text("Report", "The report of the open run");
   comparison_ = new ComparisonPanel;
@@ -89,6 +91,7 @@ RunPanels::RunPanels(QMainWindow& window, OpenRuns& runs, RunChanges& changes)
     runs_.guarded([&] { on_row(number); });
   });
   legend_ = new RunLegend;
+  QObject::connect(&fill_, &QTimer::timeout, &fill_, [this] { fill_next(); });
   build_docks(changes);
 }
 
@@ -154,11 +157,28 @@ void RunPanels::refresh() {
   }
   const ViewedRun& run = *open->run;
   report_->setPlainText(QString::fromStdString(run.text));
-  for (std::size_t t = 0; t < tables_.size(); ++t) run_tables()[t].fill(*tables_[t], run);
+  unfilled_.clear();
+  for (std::size_t t = 0; t < tables_.size(); ++t) unfilled_.push_back(t);
+  std::stable_partition(unfilled_.begin(), unfilled_.end(),
+                        [&](std::size_t t) { return !tables_[t]->isVisible(); });
+  fill_.start();
   refresh_ops();
   refresh_legend();
   comparison_->show_pairs(pairs_of(*open));
   refresh_selection();
+}
+
+/// Those that are seen come first.
+void RunPanels::fill_next() {
+  if (unfilled_.empty() || now() == nullptr) return fill_.stop();
+  const std::size_t table = unfilled_.back();
+  unfilled_.pop_back();
+  run_tables()[table].fill(*tables_[table], *now()->run);
+}
+
+void RunPanels::finish() {
+  counting_.finish();
+  while (fill_.isActive()) fill_next();
 }
 
 void RunPanels::refresh_legend() {
@@ -217,7 +237,10 @@ void RunPanels::copy_selection() {
 void RunPanels::count_area() {
   counting_.cancel();
   const TimelineCanvas& shown = *now()->canvas;
-  if (!shown.area() || shown.selected_gap()) return selection_->hide_rows();
+  const bool counts =
+      shown.area() && !shown.selected_gap() &&
+      covers(*shown.run(shown.area()->run).run, shown.area()->begin, shown.area()->end);
+  if (!counts) return selection_->hide_rows();
   const Area area = *shown.area();
   const bool frozen = shown.choice().frozen;
   const bool is_a = area.run == lettered(0, frozen);
@@ -228,7 +251,6 @@ void RunPanels::count_area() {
       other == nullptr ? QString()
                        : QString("%1 − A").arg(letter_of_run(is_a ? against : area.run, frozen));
   constexpr double many_ops = 100000;
-  constexpr double quick_ms = 8;
   const bool many = ops_about(area, *run->lanes) > many_ops;
   if (many) selection_->wait_for_rows();
   const auto count = [=, this, of = shown.of_run(area.run).toStdString()]() -> Background::Done {
@@ -243,7 +265,22 @@ void RunPanels::count_area() {
       selection_->show_rows(rows, time, compared);
     };
   };
-  counting_.request(count, many ? 0 : quick_ms);
+  counting_.request(count, many ? 0 : Background::patience_ms);
+}
+
+void RunPanels::refresh_stale() {
+  const bool stale = now() != nullptr && runs_.is_stale(*now());
+  if (stale == std::exchange(stale_, stale)) return;
+  const Theme& colours = theme(runs_.theme_name());
+  std::vector<QWidget*> all{report_, comparison_, selection_, ops_, use_};
+  all.insert(all.end(), tables_.begin(), tables_.end());
+  for (QWidget* each : all) {
+    QPalette palette = each->palette();
+    const QColor colour = qt_colour(mix(colours.ink, colours.panel, stale ? 0.55 : 0));
+    palette.setColor(QPalette::Text, colour);
+    palette.setColor(QPalette::WindowText, colour);
+    each->setPalette(stale ? palette : QPalette());
+  }
 }
 
 void RunPanels::show_sweep(const RowTable& rows) {

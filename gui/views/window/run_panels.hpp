@@ -3,6 +3,7 @@
 #include <QDockWidget>
 #include <QMainWindow>
 #include <QPlainTextEdit>
+#include <QTimer>
 #include <QTreeWidget>
 #include <functional>
 #include <vector>
@@ -27,10 +28,12 @@ class RunPanels : RunController {
   void refresh_legend();
   void refresh_ops();
   void refresh_selection();
+  /// Numbers of a run that is being replaced are pale.
+  void refresh_stale();
   /// To the clipboard.
   void copy_selection();
-  /// Waits for the second thread.
-  void finish() { counting_.finish(); }
+  /// Waits for the second thread, and until all lists are filled.
+  void finish();
   void show_sweep(const RowTable& rows);
   void raise_dock(const QString& title);
   void toggle_docks();
@@ -43,6 +46,7 @@ class RunPanels : RunController {
   void count_area();
   void show_selection(const Facts& facts);
   void raise_selection();
+  void fill_next();
   QDockWidget* add_dock(const QString& title, QWidget* content, Qt::DockWidgetArea area);
 
   QMainWindow& window_;
@@ -51,11 +55,14 @@ class RunPanels : RunController {
   SelectionPanel* selection_;
   QPlainTextEdit* report_;
   ComparisonPanel* comparison_;
-  std::vector<QTreeWidget*> tables_;  // see `run_tables`
+  std::vector<QTreeWidget*> tables_;   // see `run_tables`
+  std::vector<std::size_t> unfilled_;  // of these
+  QTimer fill_;                        // one after the other, when nothing else is to be done
   QTreeWidget* ops_;
   std::uint8_t ops_run_ = 0;  // whose they are
   QTreeWidget* sweep_;
   RunLegend* legend_;
+  bool stale_ = false;
   Background counting_;  // what an area holds
 };
 

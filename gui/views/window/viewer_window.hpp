@@ -2,6 +2,8 @@
 
 #include <QAction>
 #include <QMainWindow>
+#include <QProgressBar>
+#include <QTimer>
 #include <map>
 #include <string>
 #include <string_view>
@@ -62,6 +64,8 @@ class ViewerWindow : public QMainWindow {
   ThemeName theme_name() const { return runs_.theme_name(); }
   void set_theme(ThemeName name);
   void cycle_theme();
+  /// Whether any second thread works.
+  bool busy() const { return runs_.busy(); }
   /// Waits for all second threads.
   void finish();
 
@@ -83,8 +87,11 @@ class ViewerWindow : public QMainWindow {
   void build_status();
   void build_actions();
   void refresh();
+  void refresh_busy();
 
   QTabWidget* tabs_;
+  QProgressBar* busy_;  // something is worked on
+  QTimer busy_soon_;
   TextLine* hover_;
   TextLine* message_;
   std::map<std::string, QAction*, std::less<>> actions_;
