@@ -203,12 +203,13 @@ void LanePainter::draw_wide_idle(const Track& idle, const Strip& strip) {
 }
 
 void LanePainter::draw_idle_piece(double from, double to, std::uint32_t tag, const Strip& strip) {
-  const auto cause = static_cast<std::size_t>(cause_of(tag));
+  const IdleCause cause = cause_of(tag);
+  const auto at = static_cast<std::size_t>(cause);
   const int left = nearest_pixel(from);
   const int right = nearest_pixel(to);
   if (right <= left) return;
-  lines_.hatch(left, right, muted(scene_->theme->idle[cause], strip),
-               muted(scene_->theme->idle_lines[cause], strip));
+  lines_.hatch(left, right, muted(scene_->theme->idle[at], strip),
+               muted(scene_->theme->idle_lines[at], strip), hatch_of(cause));
   if (right - left >= narrow) ++counts_.boxes;  // otherwise a part of a column
 }
 
@@ -328,7 +329,9 @@ void LanePainter::draw_memory(const LaneRow& row, const PaintedRun& run, const S
     while (piece + 1 != end && piece[1].begin.picoseconds < until) {
       if ((++piece)->bytes > largest->bytes) largest = piece;
     }
-    if (memory.kinds.empty()) fill(x, 0, static_cast<double>(largest->bytes), series_colour(0));
+    if (memory.kinds.empty()) {
+      fill(x, 0, static_cast<double>(largest->bytes), memory_colour(BufferKind::stash));
+    }
     double sum = 0;
     for (const BufferKind kind : memory.kinds) {
       const double below = sum;

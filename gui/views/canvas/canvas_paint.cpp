@@ -76,20 +76,21 @@ class CanvasOverlay : CanvasParts {
     }
     if (scene_.area()) paint_area();
     if (!scene_.path().empty()) paint_path();
-    const auto frame = [&](const ShownOp& op, const QPen& pen) {
+    const auto frame = [&](const ShownOp& op, const QPen& pen, double wide) {
       const QRectF place = scene_.place_of_task(op);
       if (place.isNull()) return;
       const std::uint32_t rank = rank_of_task(scene_.run(op.run).run->plan, op.task);
-      painter_.setPen(pen);
-      painter_.setBrush(Qt::NoBrush);
       painter_.save();
       painter_.setClipRect(scene_.room_of(scene_.is_pinned(rank)), Qt::IntersectClip);
-      painter_.drawRect(place.adjusted(0, 0, -1, -1));
+      two_tone_frame(painter_, place, wide);
       painter_.restore();
+      painter_.setBrush(Qt::NoBrush);
+      painter_.setPen(pen);
       paint_arrows(op);
     };
-    if (scene_.hovered() != scene_.selected()) frame(scene_.hovered(), {qt_colour(colours.ink), 1});
-    frame(scene_.selected(), {qt_colour(colours.accent), 2});
+    if (scene_.hovered() != scene_.selected())
+      frame(scene_.hovered(), {qt_colour(colours.ink), 1}, 1);
+    frame(scene_.selected(), {qt_colour(colours.accent), 2}, 2);
     painter_.restore();
   }
 
@@ -303,7 +304,7 @@ void CanvasChrome::draw_map() {
   if (map_generation_ == scene_.generation() && map_.width() == wide) return;
   map_generation_ = scene_.generation();
   map_ = QImage(wide, map_height, QImage::Format_RGB32);
-  map_.fill(qt_colour(mix(colours.panel, colours.ink, 0.35)));
+  map_.fill(qt_colour(colours.busy()));
   const auto shares = idle_over_time(*scene_.first(), wide);
   const Pixels pixels{reinterpret_cast<std::uint32_t*>(map_.bits()), wide, map_height,
                       static_cast<std::size_t>(map_.bytesPerLine()) / 4};
