@@ -1,6 +1,5 @@
 #include "gui/views/canvas/canvas_paint.hpp"
 
-#include <QPaintEngine>
 #include <QPainter>
 #include <QPainterPath>
 #include <algorithm>
@@ -8,6 +7,7 @@
 #include <functional>
 
 #include "experiments/show/pictures/palette.hpp"
+#include "gui/views/canvas/canvas_vector.hpp"
 #include "gui/views/canvas/look.hpp"
 
 namespace penstock {
@@ -237,7 +237,7 @@ QRect reach_of(const CanvasScene& scene, const ShownOp& op) {
 
 /// Ruler, map and names of the lanes. Kept as pictures: while the pointer moves, they stay.
 void CanvasChrome::paint(QPainter& painter) {
-  if (painter.paintEngine()->type() != QPaintEngine::Raster) {
+  if (is_vector(painter)) {
     paint_gutter(painter);
     paint_header(painter);
     return paint_map(painter);
@@ -324,7 +324,11 @@ void CanvasChrome::paint_map(QPainter& painter) {
   const Theme& colours = scene_.colours();
   draw_map();
   painter.fillRect(QRect(0, 0, scene_.widget().width(), map_height), qt_colour(colours.panel));
-  painter.drawImage(gutter, 0, map_);
+  if (is_vector(painter)) {
+    paint_boxes(map_, QPointF(gutter, 0), 1, painter);
+  } else {
+    painter.drawImage(gutter, 0, map_);
+  }
   painter.setPen(qt_colour(colours.faint_ink));
   painter.drawText(QRect(4, 0, gutter - 8, map_height), Qt::AlignVCenter | Qt::AlignLeft,
                    "idle share");
