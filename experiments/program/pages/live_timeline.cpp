@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <span>
 
+#include "experiments/input/files/base64.hpp"
 #include "experiments/program/pages/result_page.hpp"
 #include "experiments/show/pictures/lanes/lane_cells.hpp"
 #include "experiments/show/pictures/lanes/timeline_picture.hpp"
@@ -243,24 +244,6 @@ std::string legend_of(const Plan& plan, const Timeline& timeline) {
 }
 
 }  // namespace
-
-std::string base64(std::string_view bytes) {
-  constexpr std::string_view alphabet =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string text;
-  text.reserve(bytes.size() / 3 * 4 + 4);
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    unsigned three = 0;
-    for (std::size_t b = 0; b < 3; ++b) {
-      three = three << 8 | (i + b < bytes.size() ? static_cast<unsigned char>(bytes[i + b]) : 0U);
-    }
-    for (int c = 3; c >= 0; --c) text += alphabet[three >> 6 * c & 63];
-  }
-  for (std::size_t missing = (3 - bytes.size() % 3) % 3; missing > 0; --missing) {
-    text[text.size() - missing] = '=';
-  }
-  return text;
-}
 
 std::string live_timeline(const Plan& plan, const Timeline& timeline,
                           const std::vector<TaskId>& path) {

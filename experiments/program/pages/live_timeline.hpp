@@ -22,7 +22,4 @@ std::string live_timeline(const Plan& plan, const Timeline& timeline,
 /// Its script: the files live_*.js of this folder.
 std::string_view live_timeline_script();
 
-/// Bytes as text of the alphabet of base64.
-std::string base64(std::string_view bytes);
-
 }  // namespace penstock

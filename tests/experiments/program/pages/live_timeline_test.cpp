@@ -94,14 +94,6 @@ bool has_chromium() { return !printed_by("command -v chromium").empty(); }
 
 }  // namespace
 
-TEST_CASE("live timeline: base64 is that of RFC 4648") {
-  CHECK(base64("") == "");
-  CHECK(base64("f") == "Zg==");
-  CHECK(base64("fo") == "Zm8=");
-  CHECK(base64("foobar") == "Zm9vYmFy");
-  CHECK(base64("\xff\xfe") == "//4=");
-}
-
 TEST_CASE("live timeline: 100,000 ops take at most 2 MB") {
   for (const char* const jitter : {"/chance/jitter=0", "/chance/jitter=0.05"}) {
     const Scenario scenario =
