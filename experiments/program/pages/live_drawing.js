@@ -195,7 +195,7 @@ const drawNames = () => {
   for (let rank = 0; rank < info.ranks; ++rank) {
     const middle = rowTop(rank) + lane / 2;
     if (middle - 7 < free) continue;
-    pen.fillText('rank ' + rank, 4, middle);
+    pen.fillText(rankName(rank), 4, middle, gutter - 6);
     free = middle + 7;
   }
 };

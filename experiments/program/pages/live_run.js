@@ -79,14 +79,17 @@ const short = ps => {
   const [scale, name] = unitFor(ps);
   return Number((ps / scale).toPrecision(4)) + ' ' + name;
 };
+const rankName = rank => info.names[rank] ?? 'rank ' + rank;
 const labels = ([track, i]) => {
   const work = info.classes[track.work[i]];
+  if (work.name) return [work.name, work.name.slice(0, 6)];
   const plain = work.letters + track.microbatch[i];
   const several = track.kind === 'ops' && stages[track.rank].length > 1;
   return [several ? work.stage + plain : plain, String(track.microbatch[i])];
 };
 const sentence = ([track, i]) => {
   const work = info.classes[track.work[i]];
+  if (work.name) return `${work.name}, ${work.place}`;
   return `${work.text} of microbatch ${track.microbatch[i]}, stage ${work.stage}, ${work.place}`;
 };
 const describe = found => {
@@ -96,5 +99,5 @@ const describe = found => {
   if (track.kind !== 'idle') return `${sentence(found)}\n${span}`;
   const cause = info.causes[track.work[i]].name;
   const behind = track.behind[i] > 0 ? '\nwaits for ' + sentence(opAt[track.behind[i] - 1]) : '';
-  return `idle, rank ${track.rank}: ${cause}${behind}\n${span}`;
+  return `idle, ${rankName(track.rank)}: ${cause}${behind}\n${span}`;
 };

@@ -179,8 +179,11 @@ json classes_of(const Plan& plan) {
   for (std::size_t c = 0; c < plan.classes.size(); ++c) {
     const WorkClass& work = plan.classes[c];
     const auto [chunk, chunks] = is_transfer(work.pass) ? ChunkPlace{0, 1} : places[c];
-    const Colour colour = pass_colour(work.pass, chunk, chunks);
-    all.push_back({{"letters", letters(work.pass)},
+    const bool named = !plan.class_names.empty();
+    const Colour colour = named ? series_colour(series_of(plan.class_names[c]))
+                                : pass_colour(work.pass, chunk, chunks);
+    all.push_back({{"name", named ? plan.class_names[c] : ""},
+                   {"letters", letters(work.pass)},
                    {"text", pass_name(work.pass)},
                    {"stage", index(work.stage)},
                    {"place", place_text(plan, work.resource)},
@@ -225,7 +228,9 @@ std::string swatch(const std::string& colours, std::string_view text) {
 
 std::string legend_of(const Plan& plan, const Timeline& timeline) {
   std::array<bool, pass_count> seen{};
-  for (const WorkClass& work : plan.classes) seen[static_cast<std::size_t>(work.pass)] = true;
+  for (const WorkClass& work : plan.classes) {
+    seen[static_cast<std::size_t>(work.pass)] = plan.class_names.empty();
+  }
   IdleCauses idle;
   for (const IdleCauses& of_rank : idle_causes(plan, timeline)) idle += of_rank;
   std::string text;
@@ -253,6 +258,7 @@ std::string live_timeline(const Plan& plan, const Timeline& timeline,
                   {"unit", run.unit()},
                   {"transfers", run.has_transfers()},
                   {"classes", classes_of(plan)},
+                  {"names", plan.rank_names},
                   {"causes", causes()},
                   {"hatch", hatch_pixels},
                   {"themes", {theme_of(PictureTheme::light), theme_of(PictureTheme::dark)}},

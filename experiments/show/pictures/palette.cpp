@@ -111,6 +111,12 @@ Colour series_colour(std::size_t series) {
   return colours[series % series_colours];
 }
 
+std::size_t series_of(std::string_view name) {
+  std::uint32_t hash = 2166136261U;  // FNV-1a
+  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U;
+  return hash % series_colours;
+}
+
 Colour joining_colour(std::size_t series) { return mix(series_colour(series), paper, 0.55); }
 
 Colour share_colour(double share) {

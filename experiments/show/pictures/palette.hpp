@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include "sim/order/schedule.hpp"
 #include "sim/plan/plan.hpp"
@@ -106,6 +107,8 @@ Colour text_on(Colour ground);
 /// The colour of the n-th series of a plot; repeats after `series_colours`.
 Colour series_colour(std::size_t series);
 constexpr std::size_t series_colours = 12;
+/// The series that a name has, the same in every run.
+std::size_t series_of(std::string_view name);
 /// The line between the points of a series. Pale, so that a thin line is visible on it.
 Colour joining_colour(std::size_t series);
 

@@ -1,4 +1,7 @@
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
 #include <string>
 #include <string_view>
 
@@ -27,6 +30,36 @@ void LanePainter::uncover(const Strip& ghost) {
     if (piece.top < top + ghost.height && top < piece.bottom) {
       piece.bottom = std::max(piece.top, top);
     }
+  }
+}
+
+void LanePainter::label(const Label& label, const PaintedRun& run, const Strip& strip) {
+  const Glyphs& glyphs = *scene_->glyphs;
+  if (strip.height < glyphs.digits_height + 3) return;
+  const int left = std::max(label.left, 0);
+  const int right = std::min(label.right, pixels_.width);
+  const Plan& plan = run.run->plan;
+  std::array<char, 48> text{};
+  const auto write = [&](bool whole) {
+    if (!plan.class_names.empty()) {
+      const std::string_view name = plan.class_names[plan.work[label.task]];
+      return whole ? name : name.substr(0, glyphs.fitting(name, right - left - 4));
+    }
+    const std::uint32_t microbatch = index(plan.microbatch[label.task]);
+    const WorkClass& work = plan.class_of(label.task);
+    const auto end = whole ? fmt::format_to_n(text.data(), text.size(), "{}{}{}", index(work.stage),
+                                              letters(work.pass), microbatch)
+                           : fmt::format_to_n(text.data(), text.size(), "{}", microbatch);
+    return std::string_view(text.data(), std::min(end.size, text.size()));
+  };
+  for (const bool whole : {true, false}) {
+    const std::string_view written = write(whole);
+    const int width = glyphs.width_of(written);
+    if (width + (whole ? 10 : 4) > right - left) continue;
+    put({left + (right - left - width) / 2, strip.top + strip.height / 2}, width, written,
+        text_on(label.ground));
+    ++counts_.labels;
+    return;
   }
 }
 

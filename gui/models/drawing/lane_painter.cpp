@@ -278,32 +278,6 @@ void LanePainter::draw_box(double from, double to, TaskId task, const PaintedRun
     labels_.push_back({left, right, task, colour});
 }
 
-void LanePainter::label(const Label& label, const PaintedRun& run, const Strip& strip) {
-  const Glyphs& glyphs = *scene_->glyphs;
-  if (strip.height < glyphs.digits_height + 3) return;
-  const int left = std::max(label.left, 0);
-  const int right = std::min(label.right, pixels_.width);
-  const Plan& plan = run.run->plan;
-  std::array<char, 48> text{};
-  const auto write = [&](bool whole) {
-    const std::uint32_t microbatch = index(plan.microbatch[label.task]);
-    const WorkClass& work = plan.class_of(label.task);
-    const auto end = whole ? fmt::format_to_n(text.data(), text.size(), "{}{}{}", index(work.stage),
-                                              letters(work.pass), microbatch)
-                           : fmt::format_to_n(text.data(), text.size(), "{}", microbatch);
-    return std::string_view(text.data(), std::min(end.size, text.size()));
-  };
-  for (const bool whole : {true, false}) {
-    const std::string_view written = write(whole);
-    const int width = glyphs.width_of(written);
-    if (width + (whole ? 10 : 4) > right - left) continue;
-    put({left + (right - left - width) / 2, strip.top + strip.height / 2}, width, written,
-        text_on(label.ground));
-    ++counts_.labels;
-    return;
-  }
-}
-
 void LanePainter::draw_memory(const LaneRow& row, const PaintedRun& run, const Strip& strip) {
   pixels_.fill(0, strip.top, pixels_.width, strip.top + strip.height, lane_colour());
   if (run.memory == nullptr || row.rank >= run.memory->ranks.size()) return;

@@ -345,6 +345,12 @@ int Glyphs::width_of(std::string_view text) const {
   return width;
 }
 
+std::size_t Glyphs::fitting(std::string_view text, int width) const {
+  std::size_t count = 0;
+  while (count < text.size() && width_of(text.substr(0, count + 1)) <= width) ++count;
+  return count;
+}
+
 void Glyphs::draw(const Pixels& pixels, int left, int middle, std::string_view text,
                   Colour colour) const {
   const int top = middle - digits_top - digits_height / 2;

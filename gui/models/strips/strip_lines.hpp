@@ -59,6 +59,8 @@ struct Glyphs {
   std::array<Glyph, 128> glyphs;
 
   int width_of(std::string_view text) const;
+  /// The number of letters of a text that fit into a width.
+  std::size_t fitting(std::string_view text, int width) const;
   /// Draws a text with its digits centred on a row; what lies outside of the picture is cut off.
   void draw(const Pixels& pixels, int left, int middle, std::string_view text, Colour colour) const;
 };

@@ -37,7 +37,8 @@ QString name_of(const CanvasScene& scene, const LaneRow& row) {
       break;
   }
   const bool several = scene.choice().runs > 1 && scene.choice().style != PairStyle::ghost;
-  return QString("rank %1").arg(row.rank) + (several ? " " + letter : QString());
+  return qt_text(place_text(scene.run(row.run).run->plan, row.rank)) +
+         (several ? " " + letter : QString());
 }
 
 /// Calls `visit(start, end)` for the arrow of each input of a task and each of its readers.
@@ -190,7 +191,8 @@ void paint_empty(const CanvasScene& scene, QPainter& painter) {
                    "Open a file with Ctrl+O, or drop it here:\n"
                    "a scenario (.json), a timeline (.timeline),\n"
                    "an order (.csv), results of a sweep (.jsonl),\n"
-                   "or traces of the PyTorch profiler (.json, .json.gz).\n\n"
+                   "traces of the PyTorch profiler (.json, .json.gz)\n"
+                   "or exports of Nsight Systems (.sqlite).\n\n"
                    "Ctrl+Shift+E opens an example.");
 }
 
@@ -357,9 +359,10 @@ double CanvasChrome::paint_name(QPainter& painter, const LaneRow& row, QColor in
   if (middle - needed / 2 < free_from || middle + needed / 2 > scene_.widget().height())
     return free_from;
   painter.setPen(ink);
-  painter.drawText(QRectF(6, middle - needed, gutter - 12, 2 * needed),
-                   Qt::AlignVCenter | (is_main ? Qt::AlignLeft : Qt::AlignRight),
-                   name_of(scene_, row));
+  painter.drawText(
+      QRectF(6, middle - needed, gutter - 12, 2 * needed),
+      Qt::AlignVCenter | (is_main ? Qt::AlignLeft : Qt::AlignRight),
+      painter.fontMetrics().elidedText(name_of(scene_, row), Qt::ElideRight, gutter - 12));
   return middle + needed / 2;
 }
 

@@ -46,6 +46,10 @@ void draw_as(PictureFormat format, QWidget& view, QBuffer& bytes) {
 }  // namespace
 
 void export_run(const ViewedRun& run, const std::string& path) {
+  const bool is_run = path.ends_with(".timeline") || path.find(".json") != std::string::npos;
+  if (is_run && !run.plan.class_names.empty()) {
+    throw UsageError(path + ": lanes of a trace are no run; they go into a page or a picture");
+  }
   if (path.ends_with(".timeline")) {
     return write_file(path, write_timeline(run.plan, run.timeline, run.title), Existing::any);
   }

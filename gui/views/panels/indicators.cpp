@@ -45,6 +45,19 @@ Seen seen_in(const std::vector<PaintedRunPtr>& runs) {
   return seen;
 }
 
+/// What a colour says of ops: their pass, or the first of their names and how many share it.
+QString name_of_category(const PaintedRun& run, std::uint8_t category) {
+  const Plan& plan = run.run->plan;
+  if (plan.class_names.empty()) return qt_text(pass_name(static_cast<Pass>(category)));
+  std::set<std::string> names;
+  for (std::size_t c = 0; c < plan.classes.size(); ++c) {
+    if (run.colouring.category_of_class(c) == category) names.insert(plan.class_names[c]);
+  }
+  if (names.empty()) return {};
+  const QString more = names.size() > 1 ? QString(" and %1 more").arg(names.size() - 1) : QString();
+  return qt_text(*names.begin()) + more;
+}
+
 constexpr int map_left = 28;
 constexpr int map_bottom = 22;
 
@@ -60,7 +73,7 @@ void RunLegend::show_runs(const std::vector<PaintedRunPtr>& runs, ThemeName name
   const auto [categories, causes] = seen_in(runs);
   for (const std::uint8_t category : categories) {
     QString text = "ops";
-    if (run.by == ColourBy::pass) text = qt_text(pass_name(static_cast<Pass>(category)));
+    if (run.by == ColourBy::pass) text = name_of_category(run, category);
     if (run.by == ColourBy::stage || run.by == ColourBy::microbatch) {
       text = QString("%1 %2, %3, …")
                  .arg(qt_text(name(run.by)))

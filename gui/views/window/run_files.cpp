@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <QApplication>
+#include <QClipboard>
 #include <QFile>
 #include <QFileDialog>
 #include <QFileInfo>
@@ -149,8 +150,8 @@ void RunFiles::open_row(std::size_t row) {
 void RunFiles::open_dialog() {
   open_files_later(QFileDialog::getOpenFileNames(
       &window_, "Open", {},
-      "Runs (*.json *.timeline *.csv *.gz *.jsonl);;Scenarios and traces (*.json *.gz);;"
-      "Timelines (*.timeline);;Orders (*.csv);;Sweeps (*.jsonl);;All files (*)"));
+      "Runs (*.json *.timeline *.csv *.gz *.sqlite *.jsonl);;Scenarios and traces (*.json *.gz "
+      "*.sqlite);;Timelines (*.timeline);;Orders (*.csv);;Sweeps (*.jsonl);;All files (*)"));
 }
 
 void RunFiles::compare_dialog() {
@@ -203,6 +204,7 @@ Background::Done RunFiles::opened_in_background(
   return [this, paths, runs, problem] {
     show_opening(false);
     show_message(problem);
+    if (!problem.isEmpty()) tell_problem(problem, paths);
     for (const ViewedRunPtr& run : runs) runs_.add(run);
     for (const QString& path : runs.empty() ? QStringList() : paths) add_recent(path);
     if (!opened_next_.isEmpty()) open_files_later(std::exchange(opened_next_, {}));
@@ -213,6 +215,29 @@ void RunFiles::show_opening(bool is_opening) {
   cancel_->setVisible(is_opening);
   progress_->setVisible(is_opening);
   progress_->setRange(0, 0);  // until it is known how much is left
+}
+
+void RunFiles::tell_problem(const QString& problem, const QStringList& paths) {
+  const Remedy remedy = remedy_of(local_paths(paths));
+  on_problem(problem, qt_text(remedy.label), [this, remedy, paths] { mend(remedy, paths); });
+}
+
+void RunFiles::mend(const Remedy& remedy, const QStringList& paths) {
+  if (remedy.kind == RemedyKind::again) return open_files_later(paths);
+  if (remedy.kind == RemedyKind::forget) return forget(paths);
+  QApplication::clipboard()->setText(QString::fromStdString(remedy.command));
+  show_message("Copied: " + QString::fromStdString(remedy.command));
+}
+
+/// Those of some files that are gone.
+void RunFiles::forget(const QStringList& paths) {
+  QSettings settings;
+  QStringList recent = settings.value("recent").toStringList();
+  for (const QString& path : paths) {
+    if (!QFileInfo::exists(path)) recent.removeAll(QFileInfo(path).absoluteFilePath());
+  }
+  settings.setValue("recent", recent);
+  show_recent();
 }
 
 void RunFiles::add_recent(const QString& path) {

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "experiments/plan/sweeps/tables/row_table.hpp"
+#include "gui/models/run/remedy.hpp"
 #include "gui/views/window/run_comparison.hpp"
 
 namespace penstock {
@@ -50,13 +51,19 @@ class RunFiles : RunController {
   void finish() { opening_.finish(); }
 
   std::function<void(const RowTable&)> on_sweep;
+  // Files could not be opened; `mend` does what helps.
+  std::function<void(const QString& problem, const QString& remedy, std::function<void()> mend)>
+      on_problem;
 
  private:
   /// Runs in the second thread, where reading ends soon after `cancelled` was set.
   Background::Done opened_in_background(const QStringList& paths,
                                         const std::shared_ptr<std::atomic<bool>>& cancelled);
   void show_opening(bool is_opening);
+  void tell_problem(const QString& problem, const QStringList& paths);
+  void mend(const Remedy& remedy, const QStringList& paths);
   void add_recent(const QString& path);
+  void forget(const QStringList& paths);
   void show_recent();
   /// Asks for a file, writes it and says so. The first kind of file is the default.
   void save_as(const QString& title, const QString& kinds,

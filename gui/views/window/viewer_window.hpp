@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "gui/views/panels/notice.hpp"
 #include "gui/views/window/run_files.hpp"
 #include "gui/views/window/run_panels.hpp"
 #include "gui/views/window/run_steps.hpp"
@@ -74,6 +75,7 @@ class ViewerWindow : public QMainWindow {
   QTabWidget* tabs_;
   TextLine* hover_;
   TextLine* message_;
+  Notice* notice_;
   std::map<std::string, QAction*, std::less<>> actions_;
   OpenRuns runs_;
   RunChanges changes_;
