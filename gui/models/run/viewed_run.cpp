@@ -155,7 +155,7 @@ ViewedRunPtr open_one(const std::string& path, ViewedFile kind, std::string_view
   return viewed(read_scenario(path));
 }
 
-ViewedRunPtr open_pipeline(const std::vector<std::string>& traces,
+ViewedRunPtr open_pipeline(const std::vector<std::string>& traces, const std::string& source,
                            const std::function<void(double)>& on_progress) {
   TraceReading reading{.files = traces,
                        .pipeline_ranks = {},
@@ -172,14 +172,13 @@ ViewedRunPtr open_pipeline(const std::vector<std::string>& traces,
         RecordedIterations{run.title, std::move(run.numbers), std::move(run.measured.iterations)});
   }
   return viewed(Recording{std::move(run.job.priced.plan), std::move(run.timeline), run.title},
-                traces.front(), std::move(iterations));
+                source, std::move(iterations));
 }
 
 /// Of traces in which no pipeline was found, and why.
-ViewedRunPtr open_lanes(const std::vector<std::string>& traces, const std::string& why,
-                        const std::function<void(double)>& on_progress) {
-  auto run =
-      std::make_shared<ViewedRun>(*viewed(lanes_of_traces(traces, on_progress), traces.front()));
+ViewedRunPtr open_lanes(const std::vector<std::string>& traces, const std::string& source,
+                        const std::string& why, const std::function<void(double)>& on_progress) {
+  auto run = std::make_shared<ViewedRun>(*viewed(lanes_of_traces(traces, on_progress), source));
   run->text = fmt::format(
       "{}\n\nThese are the lanes of the traces as they are, for no pipeline was found in "
       "them:\n{}\n",
@@ -194,9 +193,9 @@ ViewedRunPtr open_traces(const std::vector<std::string>& paths,
     for (std::string& trace : traces_in(path)) traces.push_back(std::move(trace));
   }
   try {
-    return open_pipeline(traces, on_progress);
+    return open_pipeline(traces, paths.front(), on_progress);
   } catch (const InputError& error) {
-    return open_lanes(traces, error.what(), on_progress);
+    return open_lanes(traces, paths.front(), error.what(), on_progress);
   }
 }
 

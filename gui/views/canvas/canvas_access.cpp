@@ -114,9 +114,9 @@ class LaneAccess : public PartAccess {
     const AreaUse use = use_of({0, run.lanes->span, rank_, rank_ + 1}, *run.lanes, run.run->plan);
     const double busy = 100 * static_cast<double>(use.busy) /
                         static_cast<double>(std::max<std::int64_t>(1, run.lanes->span));
-    return QString("rank %1%2: %3, %4 % busy")
-        .arg(rank_)
-        .arg(canvas_->of_run(run_), qt_text(counted(use.ops, "op")))
+    return QString("%1%2: %3, %4 % busy")
+        .arg(qt_text(place_text(run.run->plan, rank_)), canvas_->of_run(run_),
+             qt_text(counted(use.ops, "op")))
         .arg(busy, 0, 'f', 1);
   }
 

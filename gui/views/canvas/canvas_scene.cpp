@@ -61,7 +61,7 @@ QString text_of_rank(const CanvasScene& scene, std::uint32_t rank, std::uint8_t 
                      std::int64_t time, bool on_op) {
   const RunLanes& lanes = *scene.run(of).lanes;
   if (rank >= lanes.ranks.size()) return {};
-  const QString who = QString("rank %1").arg(rank) + scene.of_run(of);
+  const QString who = qt_text(place_text(scene.run(of).run->plan, rank)) + scene.of_run(of);
   const double pixel = scene.view().axis.picoseconds_per_pixel;
   const Track& idle = lanes.ranks[rank].idle;
   const std::size_t piece = idle.at(time);

@@ -12,7 +12,9 @@ Notice::Notice() : text_(new TextLine("What went wrong")), remedy_(new QPushButt
   auto* sign = new QLabel;
   sign->setPixmap(style()->standardIcon(QStyle::SP_MessageBoxWarning).pixmap(18, 18));
   addWidget(sign);
-  text_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed);
+  text_->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
+  text_->setMinimumWidth(120);
+  text_->setObjectName("problem");
   text_->on_click = [this] { on_text(); };
   addWidget(text_);
   addWidget(remedy_);
@@ -34,6 +36,7 @@ Notice::Notice() : text_(new TextLine("What went wrong")), remedy_(new QPushButt
 }
 
 void Notice::show_problem(const QString& text, const QString& remedy, std::function<void()> mend) {
+  if (text.isEmpty()) return hide();
   text_->set_text(text);
   remedy_->setText(remedy);
   mend_ = std::move(mend);

@@ -13,7 +13,7 @@ namespace penstock {
 class Notice : public QToolBar {
  public:
   Notice();
-  /// Shows a text. `remedy` is the label of the first button, which hides it and then calls `mend`.
+  /// Shows a text; without one, hides. `remedy` is the label of the first button, which hides it and then calls `mend`.
   void show_problem(const QString& text, const QString& remedy, std::function<void()> mend);
 
   std::function<void()> on_other;  // the second button: open another file

@@ -204,7 +204,7 @@ Background::Done RunFiles::opened_in_background(
   return [this, paths, runs, problem] {
     show_opening(false);
     show_message(problem);
-    if (!problem.isEmpty()) tell_problem(problem, paths);
+    tell_problem(problem, paths);
     for (const ViewedRunPtr& run : runs) runs_.add(run);
     for (const QString& path : runs.empty() ? QStringList() : paths) add_recent(path);
     if (!opened_next_.isEmpty()) open_files_later(std::exchange(opened_next_, {}));

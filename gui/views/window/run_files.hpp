@@ -51,7 +51,7 @@ class RunFiles : RunController {
   void finish() { opening_.finish(); }
 
   std::function<void(const RowTable&)> on_sweep;
-  // Files could not be opened; `mend` does what helps.
+  // Files could not be opened, and `mend` does what helps; or they could, without a problem.
   std::function<void(const QString& problem, const QString& remedy, std::function<void()> mend)>
       on_problem;
 

@@ -2,6 +2,7 @@
 
 #include <QClipboard>
 #include <QDropEvent>
+#include <QLabel>
 #include <QMimeData>
 #include <QPushButton>
 #include <QSettings>
@@ -271,6 +272,7 @@ TEST_CASE("opening: what went wrong stands in the window, with what helps as a b
   open(path);
   REQUIRE(notice->isVisible());
   CHECK(remedy->text() == "Open again");
+  CHECK(notice->findChild<QLabel*>("problem")->width() > 300);
   folder.file("s.json", testing::content_of(testing::first_scenario.toStdString()));
   press();
   CHECK(!notice->isVisible());
@@ -283,6 +285,11 @@ TEST_CASE("opening: what went wrong stands in the window, with what helps as a b
   CHECK(remedy->text() == "Forget the file");
   press();
   CHECK(!recent().contains(QString::fromStdString(path)));
+  // It is gone as soon as files open again.
+  open(folder.path("none.json"));
+  CHECK(notice->isVisible());
+  open(testing::first_scenario.toStdString());
+  CHECK(!notice->isVisible());
   // A report that only its maker reads.
   open(folder.file("r.nsys-rep", "NVIDIA"));
   CHECK(remedy->text() == "Copy the command");

@@ -125,6 +125,7 @@ TEST_CASE("opening: an export of Nsight Systems is a run, or lanes, and a folder
   const ViewedRunPtr run = open_files({folder.path("")}).front();
   CHECK(run->title.starts_with("1f1b, 4 ranks, 8 microbatches"));
   CHECK(run->plan.class_names.empty());
+  CHECK(run->source.ends_with("a.sqlite"));
   testing::write_nsys(folder.path("b.sqlite"), simulated->plan, simulated->timeline, false);
   CHECK(open_files({folder.path("b.sqlite")}).front()->plan.ranks == 9);
   CHECK_THROWS_WITH_AS(open_files({folder.file("c.nsys-rep", "NVIDIA")}),
