@@ -7,7 +7,6 @@
 #include "experiments/input/long_work/parallel.hpp"
 #include "experiments/plan/planner/space/layout_choice.hpp"
 #include "experiments/run/layout/layout_model.hpp"
-#include "experiments/run/layout/stack_memory.hpp"
 #include "hardware_models/registry.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
@@ -20,18 +19,6 @@ void set_kept(const Layer& layer, LayerTimes& times) {
   times.freed_bytes = layer.freed_by_input_bytes;
   times.pending_bytes = layer.pending_weight_bytes;
   times.workspace_bytes = layer.workspace_bytes;
-}
-
-/// What F and the leaner backward use. A layer that states its times tells nothing.
-DeviceUse least_use(const Layer& layer, const HardwareModel& hardware) {
-  const auto of = [&](Pass pass) { return hardware.use(layer, pass).value_or(DeviceUse{}); };
-  const DeviceUse whole = of(Pass::backward);
-  DeviceUse split = of(Pass::backward_input);
-  split += of(Pass::backward_weight);
-  DeviceUse sum = of(Pass::forward);
-  sum += {std::min(whole.compute_us, split.compute_us), std::min(whole.memory_us, split.memory_us),
-          std::min(whole.network_us, split.network_us)};
-  return sum;
 }
 
 /// Whole stages are recomputed with both; which microbatches are does not concern a layer.
@@ -58,10 +45,13 @@ std::vector<LayerTimes> layer_times(const ModelGraph& model, const HardwareModel
   std::vector<LayerTimes> all;
   for (const Layer& layer : model.layers) {
     LayerTimes& times = all.emplace_back();
-    for (std::size_t pass = 0; pass < times.us.size(); ++pass) {
+    for (std::size_t pass = 0; pass < static_cast<std::size_t>(Pass::recompute); ++pass) {
       times.us[pass] = hardware.compute_us(layer, Pass{static_cast<std::uint8_t>(pass)});
     }
-    if (uses) times.use = least_use(layer, hardware);
+    for (std::size_t pass = 0; uses && pass < times.use.size(); ++pass) {
+      const auto use = hardware.use(layer, Pass{static_cast<std::uint8_t>(pass)});
+      times.use[pass] = use.value_or(DeviceUse{});  // a layer that states its times tells nothing
+    }
     times.dense_bytes = layer.parameter_bytes - layer.expert_parameter_bytes;
     times.expert_bytes = layer.expert_parameter_bytes;
     times.copies = layer.copies;
@@ -151,7 +141,7 @@ void LayerShapes::price(std::size_t jobs) {
 
 Layout LayerShapes::layout_of(const LayerShapeKey& key, const Shape& shape, bool sharded) const {
   LayoutChoice choice = shape.choice;
-  choice.zero = sharded ? 3 : 0;
+  choice.zero = sharded ? 3 : 1;  // what the lower level of a stack gathers is never used
   return without_layers(base_, choice, key.slices);
 }
 
@@ -217,7 +207,7 @@ void LayerShapes::complete(const Layout& layout, std::vector<ModelGraph> models,
   stack.times.resize(like_.size());
   for (std::size_t r = 0; r < models.size(); ++r) {
     if (like_[r] != r) continue;
-    free_logits(layout, models[r]);
+    fit_layers(layout, models[r]);
     stack.times[r] = with_recomputation(stack.passes, models[r], *hardware);
     const bool nothing = recomputations_[r].mode == RecomputeMode::none;
     for (LayerTimes& times : stack.times[r]) {
