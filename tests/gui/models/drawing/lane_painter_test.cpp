@@ -381,6 +381,34 @@ TEST_CASE(
   CHECK(seen == 5 * 64);
 }
 
+TEST_CASE("painter: the hatch of each cause is drawn, and no two look alike") {
+  constexpr int side = 3 * hatch_pixels + 1;
+  constexpr std::uint32_t between = 1;
+  constexpr std::uint32_t line = 2;
+  ShareColumns none;
+  none.resize(side);
+  none.forget();
+  std::set<std::vector<std::uint32_t>> pictures;
+  for (std::size_t c = 0; c < idle_cause_count; ++c) {
+    const Hatch hatch = hatch_of(static_cast<IdleCause>(c));
+    StripLines lines;
+    lines.resize(side);
+    lines.start(0);
+    lines.hatch(1, side, between, line, hatch);
+    std::vector<std::uint32_t> picture(side * side);
+    lines.draw(none, none, {0, side, false, 0}, {picture.data(), side, side, side});
+    for (int y = 0; y < side; ++y) {
+      CHECK(picture[static_cast<std::size_t>(y * side)] == 0);
+      for (int x = 1; x < side; ++x) {
+        const bool on_line = (hatch_row(hatch, y) >> x % hatch_pixels & 1) != 0;
+        CHECK(picture[static_cast<std::size_t>(y * side + x)] == (on_line ? line : between));
+      }
+    }
+    pictures.insert(picture);
+  }
+  CHECK(pictures.size() == idle_cause_count);
+}
+
 TEST_CASE("themes: text has a contrast of at least 4.5 on every ground it stands on") {
   for (std::size_t t = 0; t < theme_count; ++t) {
     const Theme& colours = theme(static_cast<ThemeName>(t));
