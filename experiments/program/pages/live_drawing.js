@@ -79,8 +79,12 @@ const firstAfter = (track, time) => {
   }
   return low;
 };
+// Columns have a row for each colour: a run may have thousands of classes.
+const paints = [...new Set(info.classes.map(work => work.colour))];
+const paintOf = Uint16Array.from(info.classes, work => paints.indexOf(work.colour));
+const causeOf = Uint16Array.from(info.causes, (cause, c) => c);
 /** Boxes of two pixels or more one by one; narrower ones together as shares of columns. */
-const boxes = (track, y, high, categories, visit, columns) => {
+const boxes = (track, rowOf, rows, visit, columns) => {
   const until = timeAt(width);
   for (let i = firstAfter(track, origin); i < track.begin.length; ++i) {
     if (track.begin[i] >= until) break;
@@ -91,7 +95,7 @@ const boxes = (track, y, high, categories, visit, columns) => {
     }
     for (let column = Math.max(gutter, Math.floor(left)); column < right; ++column) {
       const share = Math.min(right, column + 1) - Math.max(left, column);
-      columns[(column - gutter) * categories + track.work[i]] += share;
+      columns[(column - gutter) * rows + rowOf[track.work[i]]] += share;
     }
   }
 };
@@ -111,13 +115,13 @@ const stack = (columns, categories, y, high, paint, falls) => {
   }
 };
 const drawIdle = (rank, y, columns) => {
-  boxes(rank.idle, y, lane, info.causes.length, (i, left, right) => {
+  boxes(rank.idle, causeOf, info.causes.length, (i, left, right) => {
     pen.fillStyle = hatched(rank.idle.work[i]);
     pen.fillRect(left, y, right - left, lane);
   }, columns);
 };
 const drawOps = (track, y, high, columns) => {
-  boxes(track, y, high, info.classes.length, (i, left, right) => {
+  boxes(track, paintOf, paints.length, (i, left, right) => {
     const work = info.classes[track.work[i]];
     pen.fillStyle = work.colour;
     pen.fillRect(left, y, right - left > 4 ? right - left - 1 : right - left, high);
@@ -130,9 +134,9 @@ const drawOps = (track, y, high, columns) => {
 const drawTracks = (tracks, y, high) => {
   const part = high / Math.max(1, tracks.length);
   tracks.forEach((track, t) => {
-    const columns = new Float32Array(Math.ceil(room()) * info.classes.length);
+    const columns = new Float32Array(Math.ceil(room()) * paints.length);
     drawOps(track, y + t * part, part, columns);
-    stack(columns, info.classes.length, y + t * part, part, c => info.classes[c].colour);
+    stack(columns, paints.length, y + t * part, part, c => paints[c]);
   });
 };
 const rowTop = rank => header + rank * pitch() - top;
@@ -191,7 +195,7 @@ const drawNames = () => {
   pen.fillRect(0, header, gutter, height - header);
   pen.fillStyle = colours().ink;
   pen.textAlign = 'left';
-  let free = header;
+  let free = header - 4;
   for (let rank = 0; rank < info.ranks; ++rank) {
     const middle = rowTop(rank) + lane / 2;
     if (middle - 7 < free) continue;

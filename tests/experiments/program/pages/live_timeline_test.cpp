@@ -72,22 +72,29 @@ const pixel = (x, y) => {
 const gutter = 74, perMs = (canvas.clientWidth - gutter) / 1.02 / 38.4, first = 52;
 )js";
 
-/// The faults that a script finds in a page in Chromium; nothing if there is no Chromium.
+/// The faults that a script finds in a page in Chromium. On a busy machine Chromium may end before
+/// it has drawn a frame: it gets several goes.
 std::string faults_in(const std::string& page, const std::string& script) {
   const Scratch scratch;
   const std::string file =
       scratch.file("page.html", page + "<script>(async () => {" + std::string(hands) + script +
                                     "faults.textContent = faults.textContent.slice(13);"
                                     "})();</script>");
-  const std::string dom =
-      printed_by(fmt::format("chromium --headless=new --no-sandbox --disable-gpu "
-                             "--user-data-dir={} --window-size=1200,900 "
-                             "--virtual-time-budget=5000 --dump-dom file://{} 2>/dev/null",
-                             scratch.path("profile"), file));
-  if (dom.empty()) return "";
-  const std::size_t from = dom.find("<pre id=\"faults\">");
-  if (from == std::string::npos) return "the script did not run";
-  return dom.substr(from + 17, dom.find("</pre>", from) - from - 17);
+  const std::string command = fmt::format(
+      "chromium --headless=new --no-sandbox --disable-gpu --user-data-dir={} "
+      "--window-size=1200,900 --virtual-time-budget=5000 --dump-dom file://{} "
+      "2>/dev/null",
+      scratch.path("profile"), file);
+  constexpr std::string_view begin = "<pre id=\"faults\">";
+  std::string faults;
+  for (int go = 0; go < 4; ++go) {
+    const std::string dom = printed_by(command);
+    const std::size_t from = dom.find(begin);
+    if (from == std::string::npos) return "the script did not run";
+    faults = dom.substr(from + begin.size(), dom.find("</pre>", from) - from - begin.size());
+    if (!faults.starts_with("not finished")) break;
+  }
+  return faults;
 }
 
 bool has_chromium() { return !printed_by("command -v chromium").empty(); }
@@ -161,7 +168,6 @@ check(line().includes('rank 1'), true);
 key('Escape');
 check(line().startsWith('Drag to pan'), true);
 key('c');
-await frame();
 check(document.getElementById('timeline-path').getAttribute('aria-pressed'), 'true');
 )js") == "");
 }
