@@ -140,7 +140,7 @@ const std::map<std::string, Rooms>& rooms() {
         {{"measure", "plan"}}}},
       {"gui",
        {{"models/run", "models/tracks", "models/lanes", "models/view", "models/strips",
-         "models/drawing", "models/change", "views/canvas", "views/panels",
+         "models/drawing", "models/facts", "models/change", "views/canvas", "views/panels",
          "views/output", "views/window", "program", "bench"}}},
   };
   return table;

@@ -40,17 +40,22 @@ void add_ghosts(const LaneChoice& choice, int lane_height, StripStack& stack) {
   }
 }
 
-void add_run(const LaneChoice& choice, LaneRow row, int lane_height, StripStack& stack) {
-  row.kind = LaneKind::compute;
-  stack.add(row, lane_height);
-  if (choice.style == PairStyle::ghost) add_ghosts(choice, lane_height, stack);
-  row.flipped = false;
+/// The strips of a run on a rank; `upward`: its ops at the bottom, as in a mirror.
+void add_run(const LaneChoice& choice, LaneRow row, int lane_height, bool upward,
+             StripStack& stack) {
+  std::vector<std::pair<LaneKind, int>> strips{{LaneKind::compute, lane_height}};
   for (const LaneKind kind : {LaneKind::send, LaneKind::receive}) {
-    row.kind = kind;
-    if (choice.transfers) stack.add(row, part(lane_height, 0.28));
+    if (choice.transfers) strips.emplace_back(kind, part(lane_height, 0.28));
   }
-  row.kind = LaneKind::memory;
-  if (choice.memory) stack.add(row, part(lane_height, 0.9));
+  if (choice.memory) strips.emplace_back(LaneKind::memory, part(lane_height, 0.9));
+  if (upward) std::reverse(strips.begin(), strips.end());
+  for (const auto& [kind, height] : strips) {
+    row.kind = kind;
+    stack.add(row, height);
+    if (choice.style == PairStyle::ghost && kind == LaneKind::compute) {
+      add_ghosts(choice, lane_height, stack);
+    }
+  }
 }
 
 bool is_pinned(const LaneChoice& choice, std::uint32_t rank) {
@@ -82,16 +87,20 @@ void add_links(const LaneChoice& choice, int lane_height, StripStack& stack) {
   }
 }
 
-/// The strips of a rank in all runs.
+/// The strips of a rank in all runs. In the mirror, differences stand between A and the others.
 void add_rank(const LaneChoice& choice, std::uint32_t rank, int lane_height, StripStack& stack) {
   const LaneRow of_rank{.rank = rank, .pinned = is_pinned(choice, rank)};
-  for_each_run(choice, of_rank, [&](LaneRow row) {
-    add_run(choice, row, lane_height, stack);
-    const bool beside_a = choice.style == PairStyle::above || choice.style == PairStyle::mirrored;
-    if (lettered(row.run, choice.frozen) == 0 || !beside_a) return;
-    row.kind = LaneKind::difference;
-    row.flipped = false;
-    stack.add(row, part(lane_height, 0.35));
+  const bool mirrors = choice.style == PairStyle::mirrored;
+  for_each_run(choice, of_rank, [&](const LaneRow& row) {
+    const bool is_a = lettered(row.run, choice.frozen) == 0;
+    const auto add_differences = [&] {
+      LaneRow between = row;
+      between.kind = LaneKind::difference;
+      if (!is_a) stack.add(between, part(lane_height, 0.35));
+    };
+    if (mirrors) add_differences();
+    add_run(choice, row, lane_height, mirrors && is_a, stack);
+    if (choice.style == PairStyle::above) add_differences();
   });
 }
 

@@ -23,6 +23,10 @@ TimelineCanvas::TimelineCanvas(QWidget* parent)
   setAccessibleName("Timeline");
   setAccessibleDescription("No run is open");
   frames_.on_drawn = [this] { update(); };
+  slack_.on_found = [this] {
+    if (!tip_.isHidden()) point_at(hands_.pointer(), false);
+    if (on_selection) on_selection();
+  };
 }
 
 void TimelineCanvas::show_runs(PaintedRunPtr first, std::vector<PaintedRunPtr> others,
@@ -41,11 +45,15 @@ void TimelineCanvas::show_runs(PaintedRunPtr first, std::vector<PaintedRunPtr> o
     choice_.ranks = std::max(choice_.ranks, static_cast<std::uint32_t>(other->lanes->ranks.size()));
   }
   choice_.runs = static_cast<std::uint8_t>(runs());
-  choice_.frozen = runs() > 1 && !first_->differences.empty();
+  choice_.frozen = runs() > 1 && first_->against_a != nullptr;
   choice_.link_count = static_cast<std::uint32_t>(first_->run->plan.links.size());
   marked_.path = {};
   marked_.slack.reset();
   if (marked_.area && marked_.area->run >= runs()) marked_.area.reset();
+  std::vector<PaintedRunPtr> all = others_;
+  all.push_back(first_);
+  slack_.keep(all);
+  tip_.hide();
   setAccessibleDescription(qt_text(first_->run->title));
   invalidate();
   if (!keeps) {
@@ -104,26 +112,27 @@ void TimelineCanvas::select(ShownOp op, bool reveals) {
   if (first_ == nullptr) return;
   marked_.selected = op;
   if (!op.is_none()) {
-    const ViewedRun& of = *run(op.run).run;
-    setAccessibleDescription(
-        qt_text(op_text(of.plan, of.timeline, op.task, of_run(op.run).toStdString())));
-    QAccessibleEvent changed(this, QAccessible::DescriptionChanged);
-    QAccessible::updateAccessibility(&changed);
+    marked_.area.reset();
+    announce();
     if (reveals) reveal(op);
   }
   update();
   if (on_selection) on_selection();
 }
 
-void TimelineCanvas::hover(const ShownOp& op) {
-  if (op == marked_.hovered) return;
-  update(reach_of(*this, marked_.hovered));
-  marked_.hovered = op;
-  update(reach_of(*this, op));
+/// Tells screen readers what is selected.
+void TimelineCanvas::announce() {
+  setAccessibleDescription(QString::fromStdString(facts_of_selection().in_one_line()));
+  QAccessibleEvent changed(this, QAccessible::DescriptionChanged);
+  QAccessible::updateAccessibility(&changed);
 }
 
 void TimelineCanvas::set_area(std::optional<Area> area) {
   marked_.area = area;
+  if (area) {
+    marked_.selected = {};
+    announce();
+  }
   update();
   if (on_selection) on_selection();
 }
@@ -149,21 +158,6 @@ void TimelineCanvas::set_marks(std::vector<std::int64_t> marks) {
   update();
 }
 
-std::uint8_t TimelineCanvas::run_in_hand() const {
-  if (first_ == nullptr) return 0;
-  const LaneRow* const at =
-      rect().contains(hands_.pointer().toPoint()) && hands_.pointer().y() >= header
-          ? row_at(hands_.pointer().y())
-          : nullptr;
-  if (at != nullptr && hands_.pointer().y() < top_of(*at) + at->height / devicePixelRatioF()) {
-    return run_of(*at);
-  }
-  if (!marked_.selected.is_none()) return marked_.selected.run;
-  const bool alone =
-      choice_.style == PairStyle::only_first || choice_.style == PairStyle::only_other;
-  return alone && !rows().empty() ? rows().front().run : 0;
-}
-
 void TimelineCanvas::move_to(const CanvasView& view, ViewMove kind) {
   if (first_ == nullptr) return;
   history_.move(view, kind);
@@ -172,6 +166,7 @@ void TimelineCanvas::move_to(const CanvasView& view, ViewMove kind) {
 
 void TimelineCanvas::view_changed() {
   update();
+  if (!tip_.isHidden()) point_at(hands_.pointer(), false);
   if (on_view) on_view();
 }
 
@@ -265,6 +260,7 @@ void TimelineCanvas::resizeEvent(QResizeEvent* event) {
 }
 
 bool TimelineCanvas::event(QEvent* event) {
+  if (event->type() == QEvent::WindowDeactivate) tip_.hide();
   if (event->type() == QEvent::NativeGesture) {
     const auto* gesture = static_cast<QNativeGestureEvent*>(event);
     if (gesture->gestureType() == Qt::ZoomNativeGesture) {
@@ -291,14 +287,6 @@ void TimelineCanvas::wheelEvent(QWheelEvent* event) {
   event->accept();
 }
 
-void TimelineCanvas::leaveEvent(QEvent* event) {
-  hands_.leave();
-  marked_.hovered = {};
-  if (on_hover) on_hover({});
-  update();
-  QWidget::leaveEvent(event);
-}
-
 void TimelineCanvas::paintEvent(QPaintEvent* event) {
   QPainter painter(this);
   painter.setClipRegion(event->region());
@@ -311,6 +299,7 @@ void TimelineCanvas::paintEvent(QPaintEvent* event) {
   }
   paint_overlay(*this, painter);
   chrome_.paint(painter);
+  paint_times(*this, painter);
   if (hands_.dragged()) hands_.paint_drag(painter);
   if (hasFocus()) {
     painter.setPen(qt_colour(colours().accent));

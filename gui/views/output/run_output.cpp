@@ -97,6 +97,7 @@ void write_picture(QWidget& view, const std::string& path, Existing replaced) {
 }
 
 void export_view(TimelineCanvas& canvas, const std::string& path) {
+  canvas.forget_pointer();
   canvas.finish();
   write_picture(canvas, path, Existing::any);
 }

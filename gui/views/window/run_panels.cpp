@@ -1,5 +1,7 @@
 #include "gui/views/window/run_panels.hpp"
 
+#include <QApplication>
+#include <QClipboard>
 #include <QHBoxLayout>
 #include <QScrollArea>
 #include <QScrollBar>
@@ -11,22 +13,6 @@
 
 namespace penstock {
 namespace {
-
-/// Of what the ranks of an area do.
-QString area_text(const Area& area, const PaintedRun& run) {
-  const AreaUse use = use_of(area, *run.lanes, run.run->plan);
-  const std::int64_t length = area.end - area.begin;
-  const double all = static_cast<double>(length) * (area.end_rank - area.first_rank);
-  QString text = QString("%1, %2, %3 % busy")
-                     .arg(qt_text(short_time(length)), qt_text(counted(use.ops, "op")))
-                     .arg(all > 0 ? 100 * static_cast<double>(use.busy) / all : 0, 0, 'f', 1);
-  for (std::size_t c = 0; c < idle_cause_count; ++c) {
-    if (use.by_cause[c] == 0) continue;
-    text += QString(", %1 %2").arg(name(static_cast<IdleCause>(c)),
-                                   qt_text(short_time(use.by_cause[c])));
-  }
-  return text;
-}
 
 QPlainTextEdit* make_text(const QString& accessible_name, const QString& placeholder) {
   auto* text = new QPlainTextEdit;
@@ -64,24 +50,32 @@ QString difference_text(const OpenRun& open) {
   return parts.join("; ");
 }
 
-/// The report of each pair. In each, the run that is held against A is called B.
-QString comparison_text(const OpenRun& open) {
-  QStringList texts;
+/// Each run that is held against A.
+std::vector<ShownPair> pairs_of(const OpenRun& open) {
+  const bool frozen = open.canvas->choice().frozen;
+  std::vector<ShownPair> pairs;
   for (std::size_t i = 0; i < open.pairs.size(); ++i) {
-    const QString heading =
-        i == 0 ? QString() : QString("%1 − A, below as B\n").arg(QChar(letter_of_run(i + 1)));
-    texts << heading + QString::fromStdString(open.pairs[i].text);
+    const auto a = static_cast<std::uint8_t>(lettered(0, frozen));
+    const auto now = static_cast<std::uint8_t>(lettered(i + 1, frozen));
+    pairs.push_back({&open.pairs[i], &open.canvas->run(a), now, letter_of_run(i + 1)});
   }
-  return texts.join("\n");
+  return pairs;
 }
 
 }  // namespace
 
 RunPanels::RunPanels(QMainWindow& window, OpenRuns& runs, RunChanges& changes)
-    : RunController(runs), window_(window), use_(new TextLine("Selection")) {
+    : RunController(runs),
+      window_(window),
+      use_(new TextLine("Selection")),
+      selection_(new SelectionPanel) {
+  selection_->on_op = [this](ShownOp op) { runs_.select(op); };
   report_ = make_text("Report", "The report of the open run");
-  comparison_ = make_text("Comparison", "Freeze a reference (Ctrl+D) or compare with a file");
-  residuals_ = new ResidualMap;
+  comparison_ = new ComparisonPanel;
+  comparison_->on_op = [this](ShownOp op) { runs_.select(op); };
+  comparison_->on_cell = [this](std::size_t stage, std::size_t microbatch) {
+    on_search(QString("stage:%1 mb:%2").arg(stage).arg(microbatch));
+  };
   for (const RunTable& each : run_tables()) {
     tables_.push_back(make_table(each.columns, each.accessible_name,
                                  [this](TaskId task) { runs_.select(task); }));
@@ -101,20 +95,17 @@ RunPanels::RunPanels(QMainWindow& window, OpenRuns& runs, RunChanges& changes)
 void RunPanels::build_docks(RunChanges& changes) {
   QScrollArea* const legend = scrolled(legend_);
   QScrollArea* const turned = scrolled(&changes.what_if());
-  auto* compared = new QWidget;
-  auto* column = new QHBoxLayout(compared);
-  column->setContentsMargins(4, 4, 4, 4);
-  column->addWidget(comparison_, 3);
-  column->addWidget(residuals_, 2);
 
   QDockWidget* report = add_dock("Report", report_, Qt::BottomDockWidgetArea);
   const auto add_beside = [&](const QString& title, QWidget* content) {
     window_.tabifyDockWidget(report, add_dock(title, content, Qt::BottomDockWidgetArea));
   };
+  add_beside("Selection", selection_);
   for (std::size_t t = 0; t < tables_.size(); ++t) add_beside(run_tables()[t].title, tables_[t]);
   add_beside("Ops", ops_);
   add_beside("Sweep", sweep_);
-  add_beside("Comparison", compared);
+  add_beside("Comparison", comparison_);
+  add_beside("Moved ops", comparison_->moved());
   report->raise();
   QDockWidget* knobs = add_dock("What if", turned, Qt::RightDockWidgetArea);
   window_.tabifyDockWidget(
@@ -153,9 +144,11 @@ void RunPanels::refresh() {
   OpenRun* const open = now();
   if (open == nullptr) {
     report_->clear();
-    comparison_->clear();
+    comparison_->show_pairs({});
     for (QTreeWidget* table : tables_) table->clear();
     ops_->clear();
+    selection_->show_facts({}, theme(runs_.theme_name()));
+    selection_->hide_rows();
     use_->set_text({});
     return;
   }
@@ -164,12 +157,7 @@ void RunPanels::refresh() {
   for (std::size_t t = 0; t < tables_.size(); ++t) run_tables()[t].fill(*tables_[t], run);
   refresh_ops();
   refresh_legend();
-  comparison_->setPlainText(comparison_text(*open));
-  if (!open->pairs.empty()) {
-    residuals_->show_residuals(open->pairs.front().residuals, "No op in both");
-  } else {
-    residuals_->show_residuals({}, "No second run");
-  }
+  comparison_->show_pairs(pairs_of(*open));
   refresh_selection();
 }
 
@@ -198,18 +186,64 @@ void RunPanels::refresh_ops() {
 void RunPanels::refresh_selection() {
   OpenRun* const open = now();
   if (open == nullptr) return;
-  const TimelineCanvas& shown = *open->canvas;
-  const ShownOp& op = shown.selected();
-  QString text = difference_text(*open);
-  if (!op.is_none()) {
-    const ViewedRun& run = *shown.run(op.run).run;
-    text = qt_text(op_text(run.plan, run.timeline, op.task, shown.of_run(op.run).toStdString()));
-    const TaskId cause = OpSteps{run.plan, run.timeline, *shown.run(op.run).lanes}.cause(op.task);
-    if (cause != no_task) text += "; waited for " + qt_text(task_text(run.plan, cause));
-  } else if (shown.area()) {
-    text = area_text(*shown.area(), shown.run(shown.area()->run));
+  TimelineCanvas& shown = *open->canvas;
+  const Facts facts = shown.facts_of_selection();
+  show_selection(facts);
+  if (facts.title.empty()) use_->set_text(difference_text(*open));
+  if (!facts.title.empty() && shown.hasFocus()) raise_selection();
+  count_area();
+}
+
+void RunPanels::show_selection(const Facts& facts) {
+  selection_->show_facts(facts, theme(runs_.theme_name()));
+  use_->set_text(qt_text(facts.in_one_line()));
+}
+
+/// Unless the person has closed it.
+void RunPanels::raise_selection() {
+  for (QDockWidget* dock : docks_) {
+    if (dock->widget() == selection_ && !dock->isHidden()) dock->raise();
   }
-  use_->set_text(text);
+}
+
+void RunPanels::copy_selection() {
+  const bool any = !canvas()->selected().is_none() || canvas()->area();
+  if (!any) return show_message("Select an op, a gap or an area first");
+  counting_.finish();
+  QApplication::clipboard()->setText(selection_->text());
+  show_message("Copied to the clipboard");
+}
+
+void RunPanels::count_area() {
+  counting_.cancel();
+  const TimelineCanvas& shown = *now()->canvas;
+  if (!shown.area() || shown.selected_gap()) return selection_->hide_rows();
+  const Area area = *shown.area();
+  const bool frozen = shown.choice().frozen;
+  const bool is_a = area.run == lettered(0, frozen);
+  const auto against = static_cast<std::uint8_t>(lettered(is_a ? 1 : 0, frozen));
+  const PaintedRunPtr run = shown.shared_run(area.run);
+  const PaintedRunPtr other = shown.runs() > 1 ? shown.shared_run(against) : nullptr;
+  const QString compared =
+      other == nullptr ? QString()
+                       : QString("%1 − A").arg(letter_of_run(is_a ? against : area.run, frozen));
+  constexpr double many_ops = 100000;
+  constexpr double quick_ms = 8;
+  const bool many = ops_about(area, *run->lanes) > many_ops;
+  if (many) selection_->wait_for_rows();
+  const auto count = [=, this, of = shown.of_run(area.run).toStdString()]() -> Background::Done {
+    const AreaUse use = use_of(area, *run->lanes, run->run->plan);
+    std::vector<AreaRow> rows = rows_of(area, *run->lanes, run->run->plan);
+    if (other != nullptr) {
+      compare_rows(rows, rows_of(area, *other->lanes, other->run->plan), !is_a);
+    }
+    return [=, this, rows = std::move(rows)] {
+      const std::int64_t time = (area.end - area.begin) * (area.end_rank - area.first_rank);
+      show_selection(facts_of_area(area, of, &use));
+      selection_->show_rows(rows, time, compared);
+    };
+  };
+  counting_.request(count, many ? 0 : quick_ms);
 }
 
 void RunPanels::show_sweep(const RowTable& rows) {
