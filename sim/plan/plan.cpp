@@ -90,6 +90,7 @@ std::vector<bool> links_in_one_order(const Plan& plan) {
 }
 
 std::string task_text(const Plan& plan, TaskId task) {
+  if (!plan.class_names.empty()) return plan.class_names[plan.work[task]];
   const WorkClass& work = plan.class_of(task);
   return text(Action(work.pass, work.stage, plan.microbatch[task]));
 }

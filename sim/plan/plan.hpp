@@ -108,6 +108,10 @@ struct Plan {
   std::vector<TaskId>
       followers;  // second parts of fused cells: each starts with the task before it
 
+  // What work classes and ranks are called where a plan is no pipeline but the lanes of a trace;
+  // else empty.
+  std::vector<std::string> class_names, rank_names;
+
   // By link: the result of `links_in_one_order`. Set by whoever makes a plan or changes its order;
   // links beyond its end count as out of order.
   std::vector<bool> in_one_order;
@@ -156,7 +160,7 @@ std::string end_phrase(Rank end);
 /// plan order first come first served.
 std::vector<bool> links_in_one_order(const Plan& plan);
 
-/// "2F5", or "2SEND_F5" for a transfer.
+/// "2F5", or "2SEND_F5" for a transfer; the name of its class if it has one.
 std::string task_text(const Plan& plan, TaskId task);
 
 /// A hash of a plan, independent of the schedule's name.

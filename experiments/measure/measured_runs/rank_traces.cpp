@@ -7,6 +7,7 @@
 #include "experiments/input/files/files.hpp"
 #include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/files/table.hpp"
+#include "experiments/input/formats/traces/nsys_trace.hpp"
 #include "experiments/measure/measured_runs/bursts.hpp"
 #include "sim/base/error.hpp"
 
@@ -135,7 +136,7 @@ std::vector<TracedRank> read_rank_traces(const TraceReading& reading, bool ops_t
   std::vector<TracedRank> ranks(reading.files.size());
   RankFinder finder(reading);
   for (std::size_t i = 0; i < reading.files.size(); ++i) {
-    const KinetoTrace trace = read_kineto(reading.files[i], [&](double share) {
+    const KinetoTrace trace = read_trace(reading.files[i], [&](double share) {
       const auto files = static_cast<double>(reading.files.size());
       if (reading.on_progress) reading.on_progress((static_cast<double>(i) + share) / files);
     });

@@ -5,6 +5,7 @@
 #include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/files/table.hpp"
 #include "experiments/input/formats/torch_csv.hpp"
+#include "experiments/input/formats/traces/nsys_trace.hpp"
 #include "experiments/input/orders/comms_check.hpp"
 #include "experiments/measure/measured_runs/measured_run.hpp"
 #include "experiments/measure/measured_runs/merged_times.hpp"
@@ -20,7 +21,9 @@ namespace {
 
 struct Options : Arguments {
   Texts all_files =
-      line.required_list("FILE", "traces of PyTorch's profiler, one a rank; a folder a run");
+      line.required_list("FILE",
+                         "traces of PyTorch's profiler, one a rank, or SQLite exports of Nsight "
+                         "Systems, a process a rank; a folder a run");
   Flag preview = line.flag("--preview", "only tell which names are ops and which are not");
   Texts patterns = line.list(
       "--pattern", "how names of annotations read, such as \"mb{microbatch} {pass} s{stage}\"",
@@ -249,7 +252,9 @@ int read_traces(const Options& options) {
   std::vector<MeasuredRun> runs;
   for (const std::vector<std::string>& of_run : files) {
     Options one = options;
-    one.files = of_run;
+    for (const std::string& file : of_run) {
+      for (std::string& trace : traces_in(file)) one.files.push_back(std::move(trace));
+    }
     const TraceReading reading = reading_of(one);
     std::vector<std::string> notes;
     std::vector<TracedRank> ranks = read_rank_traces(reading, !options.preview, notes);
@@ -269,7 +274,7 @@ int read_traces(const Options& options) {
 
 constinit extern const CommandEntry trace_entry{
     .name = "trace",
-    .summary = "read traces of the PyTorch profiler",
+    .summary = "read traces of the PyTorch profiler or Nsight Systems",
     .group = CommandGroup::files,
     .example = "penstock trace rank*.json.gz --timeline run.timeline --scenario run.json",
     .declare = command<Options, read_traces>,

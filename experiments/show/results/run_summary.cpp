@@ -156,7 +156,9 @@ std::uint32_t rank_of_task(const Plan& plan, TaskId task) {
 }
 
 std::string place_text(const Plan& plan, std::uint32_t resource) {
-  if (!plan.is_link(resource)) return fmt::format("rank {}", resource);
+  if (!plan.is_link(resource)) {
+    return plan.rank_names.empty() ? fmt::format("rank {}", resource) : plan.rank_names[resource];
+  }
   return "link " + text(plan.link(resource));
 }
 

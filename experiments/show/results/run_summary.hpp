@@ -27,7 +27,7 @@ std::string numbered_notes(const RunResult& result);
 /// The rank of an action or of a transfer's sender; for a transfer from outside, its receiver.
 std::uint32_t rank_of_task(const Plan& plan, TaskId task);
 
-/// "rank 2" or "link 0>1".
+/// "rank 2", or its name if it has one, or "link 0>1".
 std::string place_text(const Plan& plan, std::uint32_t resource);
 
 /// The busiest rank, the first of equals.

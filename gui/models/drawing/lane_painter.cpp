@@ -61,6 +61,7 @@ bool LanePainter::is_among(const LaneRow& row, bool pinned) const {
 void LanePainter::draw_rows(const Pixels& pixels, int top, bool pinned) {
   pixels_ = pixels;
   top_ = top;
+  kept_ = pinned ? 0 : std::min(scene_->kept, pixels.height);
   fill_ground(pinned);
   for (const LaneRow& row : scene_->rows) {
     if (!is_among(row, pinned)) continue;
@@ -94,6 +95,7 @@ void LanePainter::draw_row(const LaneRow& row) {
   ++counts_.rows;
   const double mute = row.ghost ? 0.45 : scene_->dimmed ? 0.8 : 0;
   const Strip strip{top_ + row.top, row.height, row.flipped, mute};
+  if (row.ghost) uncover(strip);
   lines_.start(lane_colour());
   const auto draw = [&](const std::vector<Track>& tracks, const std::vector<Pyramid>& pyramids) {
     draw_tracks(tracks, pyramids, run, strip, nullptr);
@@ -213,12 +215,10 @@ void LanePainter::draw_wide_idle(const Track& idle, const Strip& strip) {
 }
 
 void LanePainter::draw_idle_piece(double from, double to, std::uint32_t tag, const Strip& strip) {
-  const auto cause = static_cast<std::size_t>(cause_of(tag));
   const int left = nearest_pixel(from);
   const int right = nearest_pixel(to);
   if (right <= left) return;
-  lines_.hatch(left, right, muted(scene_->theme->idle[cause], strip),
-               muted(scene_->theme->idle_lines[cause], strip));
+  hatch(left, right, cause_of(tag), strip);
   if (right - left >= narrow) ++counts_.boxes;  // otherwise a part of a column
 }
 
@@ -288,32 +288,6 @@ void LanePainter::draw_box(double from, double to, TaskId task, const PaintedRun
     labels_.push_back({left, right, task, colour});
 }
 
-void LanePainter::label(const Label& label, const PaintedRun& run, const Strip& strip) {
-  const Glyphs& glyphs = *scene_->glyphs;
-  if (strip.height < glyphs.digits_height + 3) return;
-  const int left = std::max(label.left, 0);
-  const int right = std::min(label.right, pixels_.width);
-  const Plan& plan = run.run->plan;
-  std::array<char, 48> text{};
-  const auto write = [&](bool whole) {
-    const std::uint32_t microbatch = index(plan.microbatch[label.task]);
-    const WorkClass& work = plan.class_of(label.task);
-    const auto end = whole ? fmt::format_to_n(text.data(), text.size(), "{}{}{}", index(work.stage),
-                                              letters(work.pass), microbatch)
-                           : fmt::format_to_n(text.data(), text.size(), "{}", microbatch);
-    return std::string_view(text.data(), std::min(end.size, text.size()));
-  };
-  for (const bool whole : {true, false}) {
-    const std::string_view written = write(whole);
-    const int width = glyphs.width_of(written);
-    if (width + (whole ? 10 : 4) > right - left) continue;
-    glyphs.draw(pixels_, left + (right - left - width) / 2, strip.top + strip.height / 2, written,
-                text_on(label.ground));
-    ++counts_.labels;
-    return;
-  }
-}
-
 void LanePainter::draw_memory(const LaneRow& row, const PaintedRun& run, const Strip& strip) {
   pixels_.fill(0, strip.top, pixels_.width, strip.top + strip.height, lane_colour());
   if (run.memory == nullptr || row.rank >= run.memory->ranks.size()) return;
@@ -340,7 +314,9 @@ void LanePainter::draw_memory(const LaneRow& row, const PaintedRun& run, const S
     while (piece + 1 != end && piece[1].begin.picoseconds < until) {
       if ((++piece)->bytes > largest->bytes) largest = piece;
     }
-    if (memory.kinds.empty()) fill(x, 0, static_cast<double>(largest->bytes), series_colour(0));
+    if (memory.kinds.empty()) {
+      fill(x, 0, static_cast<double>(largest->bytes), memory_colour(BufferKind::stash));
+    }
     double sum = 0;
     for (const BufferKind kind : memory.kinds) {
       const double below = sum;

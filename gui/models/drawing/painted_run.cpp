@@ -181,7 +181,7 @@ void add_ends(const Track& idle, ShareAdder& adder) {
   }
 }
 
-constexpr Colour working_grey{150, 156, 165};
+constexpr Colour working_colour{129, 161, 255};
 
 /// Pairs each run with A.
 std::vector<RunPair> pairs_of(const ViewedRunPtr& first, const ShownWith& with) {
@@ -314,10 +314,13 @@ Colouring::Colouring(const Plan& plan, ColourBy by) : plan_(plan), by_(by) {
     if (by == ColourBy::stage) {
       category = static_cast<std::uint8_t>(index(work.stage) % series_colours);
     }
+    if (by == ColourBy::pass && is_named()) {
+      category = static_cast<std::uint8_t>(series_of(plan.class_names[c]));
+    }
     category_of_class_.push_back(category);
     const auto [chunk, chunks] = is_transfer(work.pass) ? ChunkPlace{0, 1} : places[c];
-    of_class_.push_back(by == ColourBy::pass ? pass_colour(work.pass, chunk, chunks)
-                                             : category_colour(category));
+    of_class_.push_back(by == ColourBy::pass && !is_named() ? pass_colour(work.pass, chunk, chunks)
+                                                            : category_colour(category));
   }
 }
 
@@ -337,8 +340,8 @@ std::vector<std::uint8_t> Colouring::categories(bool transfers) const {
 }
 
 Colour Colouring::category_colour(std::uint8_t category) const {
-  if (by_ == ColourBy::pass) return pass_colour(static_cast<Pass>(category));
-  if (by_ == ColourBy::cause) return working_grey;
+  if (by_ == ColourBy::pass && !is_named()) return pass_colour(static_cast<Pass>(category));
+  if (by_ == ColourBy::cause) return working_colour;
   return series_colour(category);
 }
 

@@ -46,6 +46,8 @@ class Colouring {
 
  private:
   std::uint8_t category_of_microbatch(TaskId task) const;
+  /// The lanes of a trace have names, and a colour for some names each.
+  bool is_named() const { return !plan_.class_names.empty(); }
 
   const Plan& plan_;
   ColourBy by_;

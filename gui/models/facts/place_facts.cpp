@@ -11,7 +11,7 @@ namespace penstock {
 namespace {
 
 std::string rank_name(const SeenRuns& seen, std::uint32_t rank, std::uint8_t run) {
-  return fmt::format("rank {}{}", rank, seen.of(run));
+  return place_text(seen.runs[run]->run->plan, rank) + seen.of(run);
 }
 
 std::int64_t length_of(const std::vector<IdlePiece>& gap) {

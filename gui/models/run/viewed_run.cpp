@@ -5,16 +5,19 @@
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <utility>
 
+#include "experiments/input/files/byte_stream.hpp"
 #include "experiments/input/files/files.hpp"
 #include "experiments/input/files/table.hpp"
 #include "experiments/input/formats/torch_csv.hpp"
+#include "experiments/input/formats/traces/nsys_trace.hpp"
 #include "experiments/measure/measured_runs/measured_run.hpp"
+#include "experiments/measure/measured_runs/trace_lanes.hpp"
 #include "experiments/run/recordings.hpp"
 #include "experiments/run/run.hpp"
 #include "experiments/show/results/result_table.hpp"
+#include "gui/models/run/remedy.hpp"
 #include "sim/base/error.hpp"
 #include "sim/report/overview.hpp"
 
@@ -74,12 +77,16 @@ std::string recorded_text(const ViewedRun& run) {
   return text;
 }
 
-/// The first bytes of a file; a trace may be far too large to read it twice.
+/// The first bytes of a file, unpacked; a trace may be far too large to read it twice. Faults are
+/// left to the reader.
 std::string beginning_of(const std::string& path) {
-  std::string bytes(65536, '\0');
-  std::ifstream file(path, std::ios::binary);
-  file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  bytes.resize(static_cast<std::size_t>(file.gcount()));
+  constexpr std::size_t enough = 65536;
+  std::string bytes;
+  try {
+    ByteStream file(path, UINT64_MAX, UINT64_MAX);
+    for (; bytes.size() < enough && !file.ended(); file.advance()) bytes += file.current();
+  } catch (const InputError&) {
+  }
   return bytes;
 }
 
@@ -117,8 +124,31 @@ std::string scenario_of_order(const std::string& path) {
 void check_scenario(const std::string& path, std::string_view beginning) {
   const std::size_t first = beginning.find_first_not_of(" \t\r\n\xef\xbb\xbf");
   if (first == std::string_view::npos || beginning[first] == '{') return;
+  if (is_nsys_report(path)) {
+    throw in_file(path, InputError("only Nsight Systems reads this format; its export opens: " +
+                                   export_command(path)));
+  }
   throw in_file(path, InputError("unrecognised file; the viewer opens scenarios (.json), traces "
-                                 "(.json, .gz), .timeline, orders (.csv) and sweeps (.jsonl)"));
+                                 "(.json, .gz, .sqlite), .timeline, orders (.csv) and sweeps "
+                                 "(.jsonl)"));
+}
+
+/// The files of folders, by name, in the place of these.
+std::vector<std::string> with_folders_opened(const std::vector<std::string>& paths) {
+  std::vector<std::string> all;
+  for (const std::string& path : paths) {
+    std::error_code ignored;
+    if (!std::filesystem::is_directory(path, ignored)) {
+      all.push_back(path);
+      continue;
+    }
+    const auto first = static_cast<std::ptrdiff_t>(all.size());
+    for (const auto& entry : std::filesystem::directory_iterator(path)) {
+      if (entry.is_regular_file()) all.push_back(entry.path().string());
+    }
+    std::sort(all.begin() + first, all.end());
+  }
+  return all;
 }
 
 /// A file that is too large to be held is shown in parts.
@@ -138,9 +168,9 @@ ViewedRunPtr open_one(const std::string& path, ViewedFile kind, std::string_view
   return viewed(read_scenario(path));
 }
 
-ViewedRunPtr open_traces(const std::vector<std::string>& paths,
-                         const std::function<void(double)>& on_progress) {
-  TraceReading reading{.files = paths,
+ViewedRunPtr open_pipeline(const std::vector<std::string>& traces, const std::string& source,
+                           const std::function<void(double)>& on_progress) {
+  TraceReading reading{.files = traces,
                        .pipeline_ranks = {},
                        .patterns = {},
                        .order = {},
@@ -155,7 +185,31 @@ ViewedRunPtr open_traces(const std::vector<std::string>& paths,
         RecordedIterations{run.title, std::move(run.numbers), std::move(run.measured.iterations)});
   }
   return viewed(Recording{std::move(run.job.priced.plan), std::move(run.timeline), run.title},
-                paths.front(), std::move(iterations));
+                source, std::move(iterations));
+}
+
+/// Of traces in which no pipeline was found, and why.
+ViewedRunPtr open_lanes(const std::vector<std::string>& traces, const std::string& source,
+                        const std::string& why, const std::function<void(double)>& on_progress) {
+  auto run = std::make_shared<ViewedRun>(*viewed(lanes_of_traces(traces, on_progress), source));
+  run->text = fmt::format(
+      "{}\n\nThese are the lanes of the traces as they are, for no pipeline was found in "
+      "them:\n{}\n",
+      run->title, why);
+  return run;
+}
+
+ViewedRunPtr open_traces(const std::vector<std::string>& paths,
+                         const std::function<void(double)>& on_progress) {
+  std::vector<std::string> traces;
+  for (const std::string& path : paths) {
+    for (std::string& trace : traces_in(path)) traces.push_back(std::move(trace));
+  }
+  try {
+    return open_pipeline(traces, paths.front(), on_progress);
+  } catch (const InputError& error) {
+    return open_lanes(traces, paths.front(), error.what(), on_progress);
+  }
 }
 
 }  // namespace
@@ -298,6 +352,7 @@ std::vector<float> slack_of(const Plan& plan, const Timeline& timeline) {
 
 ViewedFile kind_of_file(const std::string& path, std::string_view beginning) {
   if (is_recording(path, beginning)) return ViewedFile::timeline;
+  if (is_nsys(beginning)) return ViewedFile::trace;
   if (path.ends_with(".csv")) return ViewedFile::order;
   if (path.ends_with(".gz")) return ViewedFile::trace;
   const bool has_events = beginning.find("\"traceEvents\"") != std::string_view::npos ||
@@ -310,7 +365,7 @@ std::vector<ViewedRunPtr> open_files(const std::vector<std::string>& paths,
   std::vector<ViewedRunPtr> runs;
   std::vector<std::string> traces;
   std::size_t place_of_traces = 0;
-  for (const std::string& path : paths) {
+  for (const std::string& path : with_folders_opened(paths)) {
     const std::string beginning = beginning_of(path);
     const ViewedFile kind = kind_of_file(path, beginning);
     if (kind == ViewedFile::trace) {

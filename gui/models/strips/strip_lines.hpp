@@ -59,6 +59,8 @@ struct Glyphs {
   std::array<Glyph, 128> glyphs;
 
   int width_of(std::string_view text) const;
+  /// The number of letters of a text that fit into a width.
+  std::size_t fitting(std::string_view text, int width) const;
   /// Draws a text with its digits centred on a row; what lies outside of the picture is cut off.
   void draw(const Pixels& pixels, int left, int middle, std::string_view text, Colour colour) const;
 };
@@ -147,8 +149,8 @@ class StripLines {
   void start(std::uint32_t colour);
   /// The part of a box that lies within the picture.
   void fill(int left, int right, std::uint32_t colour);
-  /// The same with slanted lines over it.
-  void hatch(int left, int right, std::uint32_t ground, std::uint32_t line);
+  /// The same with lines over it.
+  void hatch(int left, int right, std::uint32_t ground, std::uint32_t line, Hatch hatch);
 
   /// Draws the boxes, over them busy shares from the bottom and idle shares above these. A column
   /// with any busy time has at least one coloured pixel. Returns the number of columns with
@@ -165,7 +167,14 @@ class StripLines {
     std::vector<int> until;
   };
 
+  /// A part of a line of pixels with lines over it.
+  struct Hatched {
+    int left, right;
+    Hatch hatch;
+  };
+
   void draw_boxes(const Strip& strip, const Pixels& pixels, int left, int right) const;
+  void put_lines(const Hatched& piece, int y, int left, int right, std::uint32_t* row) const;
   void find_heights(const ShareColumns& busy, const ShareColumns& idle, int height);
   void find_reaches(const ShareColumns& shares, bool above, int height);
   bool is_hidden(const Reach& reach) const;
@@ -173,7 +182,8 @@ class StripLines {
   void put_row(int height, std::uint32_t* row) const;
   void put_sparse_row(int height, std::uint32_t* row) const;
 
-  std::vector<std::uint32_t> ground_, lines_;  // without and with slanted lines
+  std::vector<std::uint32_t> ground_, lines_;  // between the lines of a hatch, and on them
+  std::vector<Hatched> hatched_;
   // By column: all busy and idle shares, pixels of busy time, pixels per share.
   std::vector<float> used_, unused_, scale_, sum_;
   std::vector<int> tall_;

@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "gui/models/run/run_pair.hpp"
+#include "gui/views/canvas/canvas_vector.hpp"
 #include "gui/views/canvas/look.hpp"
 
 namespace penstock {
@@ -279,7 +280,11 @@ void TimelineCanvas::paintEvent(QPaintEvent* event) {
   painter.setClipRegion(event->region());
   if (first_ == nullptr) return paint_empty(*this, painter);
   frames_.want();
-  paint_frame(*this, frames_.last(), frames_.fits(frames_.last()), painter);
+  if (is_vector(painter)) {
+    paint_vector(frames_.last(), painter);
+  } else {
+    paint_frame(*this, frames_.last(), frames_.fits(frames_.last()), painter);
+  }
   paint_overlay(*this, painter);
   chrome_.paint(painter);
   paint_times(*this, painter);

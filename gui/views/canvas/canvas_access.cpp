@@ -114,9 +114,9 @@ class LaneAccess : public PartAccess {
     const RankReport& report = run.run->report.ranks[rank_];
     const double busy = 100 * static_cast<double>(report.busy.picoseconds) /
                         static_cast<double>(std::max<std::int64_t>(1, run.lanes->span));
-    return QString("rank %1%2: %3, %4 % busy")
-        .arg(rank_)
-        .arg(canvas_->of_run(run_), qt_text(counted(report.actions, "op")))
+    return QString("%1%2: %3, %4 % busy")
+        .arg(qt_text(place_text(run.run->plan, rank_)), canvas_->of_run(run_),
+             qt_text(counted(report.actions, "op")))
         .arg(busy, 0, 'f', 1);
   }
 

@@ -1,6 +1,5 @@
 #include "gui/views/canvas/canvas_paint.hpp"
 
-#include <QPaintEngine>
 #include <QPainter>
 #include <QPainterPath>
 #include <algorithm>
@@ -8,6 +7,7 @@
 #include <functional>
 
 #include "experiments/show/pictures/palette.hpp"
+#include "gui/views/canvas/canvas_vector.hpp"
 #include "gui/views/canvas/look.hpp"
 
 namespace penstock {
@@ -37,7 +37,8 @@ QString name_of(const CanvasScene& scene, const LaneRow& row) {
       break;
   }
   const bool several = scene.choice().runs > 1 && scene.choice().style != PairStyle::ghost;
-  return QString("rank %1").arg(row.rank) + (several ? " " + letter : QString());
+  return qt_text(place_text(scene.run(row.run).run->plan, row.rank)) +
+         (several ? " " + letter : QString());
 }
 
 /// Calls `visit(start, end)` for the arrow of each input of a task and each of its readers.
@@ -71,27 +72,33 @@ class CanvasOverlay : CanvasParts {
     }
     if (scene_.area()) paint_area();
     if (!scene_.path().empty()) paint_path();
-    const auto outline = [&](const ShownOp& op, const QPen& pen) {
+    const auto clipped = [&](const ShownOp& op, auto&& draw) {
       const QRectF place = scene_.place_of_task(op);
       if (place.isNull()) return;
       const std::uint32_t rank = rank_of_task(scene_.run(op.run).run->plan, op.task);
-      painter_.setPen(pen);
-      painter_.setBrush(Qt::NoBrush);
       painter_.save();
       painter_.setClipRect(scene_.room_of(scene_.is_pinned(rank)), Qt::IntersectClip);
-      painter_.drawRect(place.adjusted(0, 0, -1, -1));
+      draw(place);
       painter_.restore();
     };
-    const auto frame = [&](const ShownOp& op, const QPen& pen) {
-      outline(op, pen);
+    const auto frame = [&](const ShownOp& op, const QPen& pen, double wide) {
+      clipped(op, [&](const QRectF& place) { two_tone_frame(painter_, place, wide); });
+      painter_.setBrush(Qt::NoBrush);
+      painter_.setPen(pen);
       if (!scene_.place_of_task(op).isNull()) paint_arrows(op);
     };
     for (const ShownOp& same : scene_.in_other_runs(scene_.hovered())) {
-      outline(same, {qt_colour(colours.ground), 1});
-      outline(same, {qt_colour(colours.ink), 1, Qt::DotLine});
+      clipped(same, [&](const QRectF& place) {
+        painter_.setBrush(Qt::NoBrush);
+        for (const QPen& pen : {QPen(qt_colour(paper), 1), QPen(qt_colour(ink), 1, Qt::DotLine)}) {
+          painter_.setPen(pen);
+          painter_.drawRect(place.adjusted(0, 0, -1, -1));
+        }
+      });
     }
-    if (scene_.hovered() != scene_.selected()) frame(scene_.hovered(), {qt_colour(colours.ink), 1});
-    frame(scene_.selected(), {qt_colour(colours.accent), 2});
+    if (scene_.hovered() != scene_.selected())
+      frame(scene_.hovered(), {qt_colour(colours.ink), 1}, 1);
+    frame(scene_.selected(), {qt_colour(colours.accent), 2}, 2);
     painter_.restore();
   }
 
@@ -185,7 +192,8 @@ void paint_empty(const CanvasScene& scene, QPainter& painter) {
                    "Open a file with Ctrl+O, or drop it here:\n"
                    "a scenario (.json), a timeline (.timeline),\n"
                    "an order (.csv), results of a sweep (.jsonl),\n"
-                   "or traces of the PyTorch profiler (.json, .json.gz).\n\n"
+                   "traces of the PyTorch profiler (.json, .json.gz)\n"
+                   "or exports of Nsight Systems (.sqlite).\n\n"
                    "Ctrl+Shift+E opens an example.");
 }
 
@@ -231,7 +239,7 @@ QRect reach_of(const CanvasScene& scene, const ShownOp& op) {
 
 /// Ruler, map and names of the lanes. Kept as pictures: while the pointer moves, they stay.
 void CanvasChrome::paint(QPainter& painter) {
-  if (painter.paintEngine()->type() != QPaintEngine::Raster) {
+  if (is_vector(painter)) {
     paint_gutter(painter);
     paint_header(painter);
     return paint_map(painter);
@@ -301,7 +309,7 @@ void CanvasChrome::draw_map() {
   if (many && scene_.first()->run->brief && map_.width() == wide) return;
   map_generation_ = scene_.generation();
   map_ = QImage(wide, map_height, QImage::Format_RGB32);
-  map_.fill(qt_colour(mix(colours.panel, colours.ink, 0.35)));
+  map_.fill(qt_colour(colours.busy()));
   const auto shares = idle_over_time(*scene_.first(), wide);
   const Pixels pixels{reinterpret_cast<std::uint32_t*>(map_.bits()), wide, map_height,
                       static_cast<std::size_t>(map_.bytesPerLine()) / 4};
@@ -321,7 +329,11 @@ void CanvasChrome::paint_map(QPainter& painter) {
   const Theme& colours = scene_.colours();
   draw_map();
   painter.fillRect(QRect(0, 0, scene_.widget().width(), map_height), qt_colour(colours.panel));
-  painter.drawImage(gutter, 0, map_);
+  if (is_vector(painter)) {
+    paint_boxes(map_, QPointF(gutter, 0), 1, painter);
+  } else {
+    painter.drawImage(gutter, 0, map_);
+  }
   painter.setPen(qt_colour(colours.faint_ink));
   painter.drawText(QRect(4, 0, gutter - 8, map_height), Qt::AlignVCenter | Qt::AlignLeft,
                    "idle share");
@@ -350,9 +362,10 @@ double CanvasChrome::paint_name(QPainter& painter, const LaneRow& row, QColor in
   if (middle - needed / 2 < free_from || middle + needed / 2 > scene_.widget().height())
     return free_from;
   painter.setPen(ink);
-  painter.drawText(QRectF(6, middle - needed, gutter - 12, 2 * needed),
-                   Qt::AlignVCenter | (is_main ? Qt::AlignLeft : Qt::AlignRight),
-                   name_of(scene_, row));
+  painter.drawText(
+      QRectF(6, middle - needed, gutter - 12, 2 * needed),
+      Qt::AlignVCenter | (is_main ? Qt::AlignLeft : Qt::AlignRight),
+      painter.fontMetrics().elidedText(name_of(scene_, row), Qt::ElideRight, gutter - 12));
   return middle + needed / 2;
 }
 

@@ -45,6 +45,19 @@ Seen seen_in(const std::vector<PaintedRunPtr>& runs) {
   return seen;
 }
 
+/// What a colour says of ops: their pass, or the first of their names and how many share it.
+QString name_of_category(const PaintedRun& run, std::uint8_t category) {
+  const Plan& plan = run.run->plan;
+  if (plan.class_names.empty()) return qt_text(pass_name(static_cast<Pass>(category)));
+  std::set<std::string> names;
+  for (std::size_t c = 0; c < plan.classes.size(); ++c) {
+    if (run.colouring.category_of_class(c) == category) names.insert(plan.class_names[c]);
+  }
+  if (names.empty()) return {};
+  const QString more = names.size() > 1 ? QString(" and %1 more").arg(names.size() - 1) : QString();
+  return qt_text(*names.begin()) + more;
+}
+
 constexpr int map_left = 28;
 constexpr int map_bottom = 22;
 
@@ -60,7 +73,7 @@ void RunLegend::show_runs(const std::vector<PaintedRunPtr>& runs, ThemeName name
   const auto [categories, causes] = seen_in(runs);
   for (const std::uint8_t category : categories) {
     QString text = "ops";
-    if (run.by == ColourBy::pass) text = qt_text(pass_name(static_cast<Pass>(category)));
+    if (run.by == ColourBy::pass) text = name_of_category(run, category);
     if (run.by == ColourBy::stage || run.by == ColourBy::microbatch) {
       text = QString("%1 %2, %3, …")
                  .arg(qt_text(name(run.by)))
@@ -70,15 +83,17 @@ void RunLegend::show_runs(const std::vector<PaintedRunPtr>& runs, ThemeName name
     entries_.push_back({qt_colour(run.colouring.category_colour(category)), {}, text});
   }
   for (const std::uint8_t cause : causes) {
-    entries_.push_back({qt_colour(colours.idle[cause]), qt_colour(colours.idle_lines[cause]),
-                        QString("idle: ") + name(static_cast<IdleCause>(cause))});
+    entries_.push_back(
+        {qt_colour(colours.idle[cause]),
+         hatch_brush(hatch_of(static_cast<IdleCause>(cause)), qt_colour(colours.idle_lines[cause])),
+         QString("idle: ") + name(static_cast<IdleCause>(cause))});
   }
   if (memory && run.memory != nullptr) {
     for (const BufferKind kind : run.memory->kinds) {
       entries_.push_back({qt_colour(memory_colour(kind)), {}, "memory: " + qt_text(name(kind))});
     }
     if (run.memory->kinds.empty()) {
-      entries_.push_back({qt_colour(series_colour(0)), {}, "memory: all kinds"});
+      entries_.push_back({qt_colour(memory_colour(BufferKind::stash)), {}, "memory: all kinds"});
     }
   }
   if (runs.size() > 1) {
@@ -102,7 +117,7 @@ void RunLegend::paintEvent(QPaintEvent*) {
   for (const Entry& entry : entries_) {
     const QRect box(6, y + 3, 22, legend_line - 6);
     painter.fillRect(box, entry.colour);
-    if (entry.lines.isValid()) painter.fillRect(box, QBrush(entry.lines, Qt::BDiagPattern));
+    painter.fillRect(box, entry.lines);
     painter.setPen(palette().color(QPalette::Mid));
     painter.drawRect(box);
     painter.setPen(palette().color(QPalette::WindowText));

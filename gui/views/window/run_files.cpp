@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <QApplication>
+#include <QClipboard>
 #include <QFile>
 #include <QFileDialog>
 #include <QFileInfo>
@@ -85,7 +86,7 @@ void RunFiles::open_files_later(const QStringList& all) {
   }
   if (paths.isEmpty()) return;
   open_later(
-      paths.join(", "),
+      paths,
       [all = local_paths(paths)](const OnProgress& progress) { return open_files(all, progress); },
       [this, paths](const std::vector<PaintedRunPtr>& runs) {
         for (const PaintedRunPtr& run : runs) runs_.add(run);
@@ -118,7 +119,7 @@ void RunFiles::open_compared(const QStringList& paths) {
 
 void RunFiles::compare_with(const QStringList& paths) {
   open_later(
-      paths.join(", "),
+      paths,
       [all = local_paths(paths)](const OnProgress& progress) { return open_files(all, progress); },
       [this, shown = canvas()](const std::vector<PaintedRunPtr>& runs) {
         OpenRun* const open = runs_.shown_by(shown);
@@ -150,21 +151,22 @@ void RunFiles::open_row(std::size_t row) {
     settings.push_back(swept_.columns[c] + "=" + cell.text);
   }
   open_later(
-      QString("row %1").arg(row),
+      {},
       [base = now()->changes.base, settings](const OnProgress&) {
         return std::vector{viewed(changed(*base, settings))};
       },
       [this, row](const std::vector<PaintedRunPtr>& runs) {
         runs_.add(runs.front());
         runs_.add_to_name(QString(" row %1").arg(row));
-      });
+      },
+      QString("row %1").arg(row));
 }
 
 void RunFiles::open_dialog() {
   open_files_later(QFileDialog::getOpenFileNames(
       &window_, "Open", {},
-      "Runs (*.json *.timeline *.csv *.gz *.jsonl);;Scenarios and traces (*.json *.gz);;"
-      "Timelines (*.timeline);;Orders (*.csv);;Sweeps (*.jsonl);;All files (*)"));
+      "Runs (*.json *.timeline *.csv *.gz *.sqlite *.jsonl);;Scenarios and traces (*.json *.gz "
+      "*.sqlite);;Timelines (*.timeline);;Orders (*.csv);;Sweeps (*.jsonl);;All files (*)"));
 }
 
 void RunFiles::compare_dialog() {
@@ -210,17 +212,18 @@ RunFiles::OnProgress RunFiles::progress_of(const std::shared_ptr<std::atomic<boo
   };
 }
 
-void RunFiles::open_later(const QString& what,
-                          std::function<std::vector<ViewedRunPtr>(OnProgress)> read, OnRuns then) {
+void RunFiles::open_later(const QStringList& paths,
+                          std::function<std::vector<ViewedRunPtr>(OnProgress)> read, OnRuns then,
+                          const QString& what) {
   if (!cancel_->isHidden()) {
-    opened_next_.push_back([=, this] { open_later(what, read, then); });
+    opened_next_.push_back([=, this] { open_later(paths, read, then, what); });
     return;
   }
-  show_message("Opening " + what);
+  show_message("Opening " + (what.isEmpty() ? paths.join(", ") : what));
   show_opening(true);
   cancelled_ = std::make_shared<std::atomic<bool>>(false);
   opening_.request(
-      [this, progress = progress_of(cancelled_), read = std::move(read),
+      [this, paths, progress = progress_of(cancelled_), read = std::move(read),
        then = std::move(then)]() -> Background::Done {
         std::vector<PaintedRunPtr> runs;
         QString problem;
@@ -233,9 +236,10 @@ void RunFiles::open_later(const QString& what,
         } catch (const std::exception& error) {
           problem = QString::fromUtf8(error.what());
         }
-        return [this, runs = std::move(runs), problem, then] {
+        return [this, paths, runs = std::move(runs), problem, then] {
           show_opening(false);
           show_message(problem);
+          if (!paths.isEmpty()) tell_problem(problem, paths);
           if (problem.isEmpty()) runs_.guarded([&] { then(runs); });
           open_next();
         };
@@ -254,6 +258,29 @@ void RunFiles::show_opening(bool is_opening) {
   cancel_->setVisible(is_opening);
   progress_->setVisible(is_opening);
   progress_->setRange(0, 0);  // until it is known how much is left
+}
+
+void RunFiles::tell_problem(const QString& problem, const QStringList& paths) {
+  const Remedy remedy = remedy_of(local_paths(paths));
+  on_problem(problem, qt_text(remedy.label), [this, remedy, paths] { mend(remedy, paths); });
+}
+
+void RunFiles::mend(const Remedy& remedy, const QStringList& paths) {
+  if (remedy.kind == RemedyKind::again) return open_files_later(paths);
+  if (remedy.kind == RemedyKind::forget) return forget(paths);
+  QApplication::clipboard()->setText(QString::fromStdString(remedy.command));
+  show_message("Copied: " + QString::fromStdString(remedy.command));
+}
+
+/// Those of some files that are gone.
+void RunFiles::forget(const QStringList& paths) {
+  QSettings settings;
+  QStringList recent = settings.value("recent").toStringList();
+  for (const QString& path : paths) {
+    if (!QFileInfo::exists(path)) recent.removeAll(QFileInfo(path).absoluteFilePath());
+  }
+  settings.setValue("recent", recent);
+  show_recent();
 }
 
 void RunFiles::add_recent(const QString& path) {
@@ -314,7 +341,8 @@ void RunFiles::export_dialog() {
 void RunFiles::export_whole_dialog() {
   if (now()->run->file != nullptr) throw UsageError("This run is a file, and too large to be held");
   save_as("Export the whole run",
-          "SVG (*.svg);;PNG (*.png);;PDF (*.pdf);;Trace for Perfetto (*.json *.json.gz);;Timeline "
+          "Page to pan and zoom (*.html);;SVG (*.svg);;PNG (*.png);;PDF (*.pdf);;Trace for "
+          "Perfetto (*.json *.json.gz);;Timeline "
           "(*.timeline)",
           [this](const std::string& path) {
             write_later(path, [run = now()->run, path] {

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "experiments/plan/sweeps/tables/row_table.hpp"
+#include "gui/models/run/remedy.hpp"
 #include "gui/views/window/run_comparison.hpp"
 
 namespace penstock {
@@ -53,19 +54,26 @@ class RunFiles : RunController {
   }
 
   std::function<void(const RowTable&)> on_sweep;
+  // Files could not be opened, and `mend` does what helps; or they could, without a problem.
+  std::function<void(const QString& problem, const QString& remedy, std::function<void()> mend)>
+      on_problem;
 
  private:
   using OnRuns = std::function<void(std::vector<PaintedRunPtr> runs)>;
   using OnProgress = std::function<void(double share)>;
 
   /// Makes runs in the second thread, where reading ends soon after `cancelled` was set. One after
-  /// the other.
-  void open_later(const QString& what, std::function<std::vector<ViewedRunPtr>(OnProgress)> read,
-                  OnRuns then);
+  /// the other. `what` is told while they are made, else the files.
+  void open_later(const QStringList& paths,
+                  std::function<std::vector<ViewedRunPtr>(OnProgress)> read, OnRuns then,
+                  const QString& what = {});
   void open_next();
   OnProgress progress_of(const std::shared_ptr<std::atomic<bool>>& cancelled);
   void show_opening(bool is_opening);
+  void tell_problem(const QString& problem, const QStringList& paths);
+  void mend(const Remedy& remedy, const QStringList& paths);
   void add_recent(const QString& path);
+  void forget(const QStringList& paths);
   void show_recent();
   /// Asks for a file and calls `write`. The first kind of file is the default.
   void save_as(const QString& title, const QString& kinds,

@@ -327,8 +327,8 @@ void RunSteps::pin_lane() {
     choice.pinned.push_back(rank);
   }
   open.canvas->set_choice(choice);
-  show_message(
-      QString(was_pinned ? "rank %1 stands in its place" : "rank %1 stands on top").arg(rank));
+  show_message(qt_text(place_text(open.run->plan, rank)) +
+               (was_pinned ? " stands in its place" : " stands on top"));
 }
 
 }  // namespace penstock

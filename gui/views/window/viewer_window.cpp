@@ -103,6 +103,7 @@ ViewerWindow::ViewerWindow(ThemeName theme)
       busy_(new QProgressBar),
       hover_(new TextLine("What is under the pointer")),
       message_(new TextLine("Message")),
+      notice_(new Notice),
       runs_(*tabs_, theme),
       changes_(runs_),
       comparison_(runs_, changes_),
@@ -143,6 +144,12 @@ void ViewerWindow::wire() {
   runs_.on_message = [this](const QString& text) { message_->set_text(text); };
   steps_.on_area = [this] { panels_.refresh_ops(); };
   comparison_.on_held = [this] { panels_.raise_dock("Comparison"); };
+  files_.on_problem = [this](const QString& problem, const QString& remedy,
+                             const std::function<void()>& mend) {
+    notice_->show_problem(problem, remedy, mend);
+  };
+  notice_->on_other = [this] { files_.open_dialog(); };
+  notice_->on_text = [this] { show_whole_message(); };
   files_.on_sweep = [this](const RowTable& rows) { panels_.show_sweep(rows); };
   panels_.on_search = [this](const QString& query) {
     steps_.search_field().setText(query);
@@ -227,6 +234,8 @@ void ViewerWindow::build_actions() {
   }
   bar->addSeparator();
   bar->addWidget(&steps_.search_field());
+  addToolBarBreak();
+  addToolBar(notice_);
 }
 
 QAction* ViewerWindow::action(std::string_view id) const { return actions_.find(id)->second; }
@@ -310,8 +319,10 @@ void ViewerWindow::show_lanes() {
     if (!stages[work.resource].contains(stage)) stages[work.resource] << stage;
   }
   for (std::uint32_t rank = 0; rank < open.run->plan.ranks; ++rank) {
-    auto* item = new QListWidgetItem(
-        QString("rank %1\tstage %2").arg(rank).arg(stages[rank].join(", ")), choice);
+    auto* item = new QListWidgetItem(QString("%1\tstage %2")
+                                         .arg(qt_text(place_text(open.run->plan, rank)))
+                                         .arg(stages[rank].join(", ")),
+                                     choice);
     item->setData(Qt::UserRole, rank);
   }
 }

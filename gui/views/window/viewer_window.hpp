@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "gui/views/panels/notice.hpp"
 #include "gui/views/window/run_files.hpp"
 #include "gui/views/window/run_panels.hpp"
 #include "gui/views/window/run_steps.hpp"
@@ -94,6 +95,7 @@ class ViewerWindow : public QMainWindow {
   QTimer busy_soon_;
   TextLine* hover_;
   TextLine* message_;
+  Notice* notice_;
   std::map<std::string, QAction*, std::less<>> actions_;
   OpenRuns runs_;
   RunChanges changes_;

@@ -1,11 +1,17 @@
 #include <doctest/doctest.h>
 
+#include <QClipboard>
 #include <QDropEvent>
+#include <QLabel>
 #include <QMimeData>
+#include <QPushButton>
+#include <QSettings>
 #include <QSlider>
 #include <QTextBlock>
+#include <QToolBar>
 #include <QWheelEvent>
 #include <cmath>
+#include <filesystem>
 
 #include "experiments/input/scenario/document.hpp"
 #include "tests/gui/views/opened.hpp"
@@ -243,6 +249,53 @@ TEST_CASE("opening: a bad file gives the message of the command line, and the wi
   opened.settle();
   CHECK(opened.window.count() == 2);
   CHECK(opened.window.message().isEmpty());
+}
+
+TEST_CASE("opening: what went wrong stands in the window, with what helps as a button") {
+  Opened opened;
+  const testing::Scratch folder;
+  auto* notice = opened.window.findChild<QToolBar*>("notice");
+  auto* remedy = opened.window.findChild<QPushButton*>("remedy");
+  REQUIRE(notice != nullptr);
+  REQUIRE(remedy != nullptr);
+  CHECK(!notice->isVisible());
+  const auto open = [&](const std::string& path) {
+    opened.window.files().open_files_later({QString::fromStdString(path)});
+    opened.settle();
+  };
+  const auto press = [&] {
+    QTest::mouseClick(remedy, Qt::LeftButton);
+    opened.settle();
+  };
+  // A scenario that is mended meanwhile.
+  const std::string path = folder.file("s.json", "{\"penstock\": 1, \"model\": 3}");
+  open(path);
+  REQUIRE(notice->isVisible());
+  CHECK(remedy->text() == "Open again");
+  CHECK(notice->findChild<QLabel*>("problem")->width() > 300);
+  folder.file("s.json", testing::content_of(testing::first_scenario.toStdString()));
+  press();
+  CHECK(!notice->isVisible());
+  CHECK(opened.window.count() == 2);
+  // A file that is gone.
+  std::filesystem::remove(path);
+  const auto recent = [] { return QSettings().value("recent").toStringList(); };
+  CHECK(recent().contains(QString::fromStdString(path)));
+  open(path);
+  CHECK(remedy->text() == "Forget the file");
+  press();
+  CHECK(!recent().contains(QString::fromStdString(path)));
+  // It is gone as soon as files open again.
+  open(folder.path("none.json"));
+  CHECK(notice->isVisible());
+  open(testing::first_scenario.toStdString());
+  CHECK(!notice->isVisible());
+  // A report that only its maker reads.
+  open(folder.file("r.nsys-rep", "NVIDIA"));
+  CHECK(remedy->text() == "Copy the command");
+  press();
+  CHECK(QApplication::clipboard()->text().startsWith("nsys export --type sqlite '"));
+  CHECK(!notice->isVisible());
 }
 
 TEST_CASE("opening: what was cancelled does not appear") {

@@ -24,31 +24,8 @@ struct KinetoValue {
   std::string_view text;  // of a number, as written in the file
 };
 
-bool has(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
-
 bool is_launch(std::string_view category) {
   return category.ends_with("_runtime") || category.ends_with("_driver");
-}
-
-/// All-to-all collectives run send and receive kernels.
-KinetoWorkKind message_kind(std::string_view collective) {
-  if (has(collective, "to_all") || has(collective, "toall")) return KinetoWorkKind::collective;
-  const bool sends = has(collective, "send");
-  if (sends == has(collective, "recv")) return KinetoWorkKind::exchange;
-  return sends ? KinetoWorkKind::send : KinetoWorkKind::receive;
-}
-
-KinetoWorkKind kernel_kind(std::string_view name, std::string_view collective) {
-  if (!name.starts_with("nccl")) return KinetoWorkKind::compute;
-  return has(name, "SendRecv") ? message_kind(collective) : KinetoWorkKind::collective;
-}
-
-/// Operators that send, receive or wait: of c10d and its backends.
-bool is_message(std::string_view name) {
-  return name.starts_with("c10d::") || name.starts_with("gloo:") || name.starts_with("nccl:") ||
-         name.starts_with("record_param_comms");
 }
 
 void take_text(const KinetoValue& value, std::string& target) {
@@ -89,7 +66,8 @@ class KinetoEvents {
   void keep_operator();
   KinetoSpan span() const;
   void check_room(std::size_t kept) const;
-  std::uint32_t lane();
+  std::uint32_t lane(const char* what);
+  std::uint32_t work_name();
   std::uint32_t number_of(std::unordered_map<std::string, std::uint32_t>& numbers,
                           const std::string& name);
   [[noreturn]] void refuse(std::string_view key, const std::string& what) const;
@@ -98,6 +76,7 @@ class KinetoEvents {
   Event event_;
   std::unordered_map<std::string, std::uint32_t> lanes_;
   std::unordered_map<std::string, std::uint32_t> names_;
+  std::unordered_map<std::string, std::uint32_t> work_names_;
 };
 
 void KinetoEvents::begin() {
@@ -153,12 +132,12 @@ void KinetoEvents::keep_work(KinetoSpan span, bool is_kernel) {
   if (trace_.works.empty()) trace_.operators = {};  // kernels tell more
   const KinetoWorkKind kind =
       is_kernel ? kernel_kind(event_.name, event_.collective) : KinetoWorkKind::copy;
-  trace_.works.push_back({span, event_.correlation, lane(), kind});
+  trace_.works.push_back({span, event_.correlation, lane("stream"), kind, work_name()});
 }
 
 void KinetoEvents::keep_launch(KinetoSpan span) {
   check_room(trace_.launches.size());
-  trace_.launches.push_back({span.begin_ns, event_.correlation, lane()});
+  trace_.launches.push_back({span.begin_ns, event_.correlation, lane("thread")});
 }
 
 void KinetoEvents::keep_annotation(KinetoSpan span, bool on_device) {
@@ -170,13 +149,15 @@ void KinetoEvents::keep_annotation(KinetoSpan span, bool on_device) {
   }
   const std::uint32_t name = number_of(names_, event_.name);
   if (name == trace_.names.size()) trace_.names.push_back(event_.name);
-  trace_.annotations.push_back({span, name, lane(), on_device});
+  trace_.annotations.push_back({span, name, lane(on_device ? "stream" : "thread"), on_device});
 }
 
 void KinetoEvents::keep_operator() {
-  if (is_message(event_.name) || !event_.start.ns || event_.duration.ns.value_or(-1) < 0) return;
+  if (is_message_operator(event_.name) || !event_.start.ns || event_.duration.ns.value_or(-1) < 0)
+    return;
   check_room(trace_.operators.size());
-  trace_.operators.push_back({span(), lane(), event_.name.starts_with("autograd::engine")});
+  trace_.operators.push_back(
+      {span(), lane("thread"), event_.name.starts_with("autograd::engine"), work_name()});
 }
 
 KinetoSpan KinetoEvents::span() const {
@@ -197,8 +178,18 @@ void KinetoEvents::check_room(std::size_t kept) const {
                          KinetoLimits::kept_events));
 }
 
-std::uint32_t KinetoEvents::lane() {
-  return number_of(lanes_, fmt::format("{}\n{}", event_.process, event_.thread));
+std::uint32_t KinetoEvents::lane(const char* what) {
+  const std::uint32_t lane =
+      number_of(lanes_, fmt::format("{}\n{}", event_.process, event_.thread));
+  if (lane == trace_.lanes.size())
+    trace_.lanes.push_back(fmt::format("{} {}", what, event_.thread));
+  return lane;
+}
+
+std::uint32_t KinetoEvents::work_name() {
+  const std::uint32_t name = number_of(work_names_, event_.name);
+  if (name == trace_.work_names.size()) trace_.work_names.push_back(event_.name);
+  return name;
 }
 
 std::uint32_t KinetoEvents::number_of(std::unordered_map<std::string, std::uint32_t>& numbers,

@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "experiments/input/files/spilled_list.hpp"
@@ -51,6 +52,7 @@ struct KinetoWork {
   std::uint64_t correlation = 0;  // equals that of its launch; 0: unknown
   std::uint32_t lane = 0;         // a device's stream
   KinetoWorkKind kind = KinetoWorkKind::compute;
+  std::uint32_t name = 0;
 };
 
 /// A host call that puts work on a device.
@@ -74,6 +76,7 @@ struct KinetoOperator {
   KinetoSpan span;
   std::uint32_t lane = 0;  // a thread
   bool backward = false;   // a step of autograd's backward
+  std::uint32_t name = 0;
 };
 
 /// The parts of a PyTorch profiler trace needed to reconstruct a run: one process, one rank.
@@ -90,9 +93,17 @@ struct KinetoTrace {
   SpilledList<KinetoLaunch> launches;
   SpilledList<KinetoOperator> operators;  // in a trace without device work; not of messages
   std::vector<KinetoAnnotation> annotations;
-  std::vector<std::string> names;  // of annotations, unique
-  std::uint64_t events = 0;        // in the file, including skipped ones
+  std::vector<std::string> names;       // of annotations, unique
+  std::vector<std::string> work_names;  // of works and operators, unique
+  std::vector<std::string> lanes;       // what threads and streams are called
+  std::uint64_t events = 0;             // in the file, including skipped ones
 };
+
+/// The kind of a kernel, by its name and, if known, the collective that it is a part of.
+KinetoWorkKind kernel_kind(std::string_view name, std::string_view collective);
+
+/// Whether an operator sends, receives or waits: those of c10d and its backends.
+bool is_message_operator(std::string_view name);
 
 /// Reads a trace of PyTorch's profiler, plain or gzip-compressed. No document tree is built: memory
 /// grows with the annotations alone; the other events that are kept lie on disk. Times keep their

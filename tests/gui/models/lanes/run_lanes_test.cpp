@@ -150,7 +150,7 @@ TEST_CASE("colouring: passes have the colours of the command line's pictures") {
   const Colouring by_pass(run->plan, ColourBy::pass);
   const Colouring by_stage(run->plan, ColourBy::stage);
   CHECK(by_pass.category(0) == static_cast<std::uint8_t>(Pass::forward));
-  CHECK(by_pass.colour(0) == Colour{0, 114, 178});
+  CHECK(by_pass.colour(0) == pass_colour(Pass::forward));
   CHECK(by_stage.category(0) == 0);
 }
 

@@ -1,13 +1,21 @@
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <utility>
 
+#include "experiments/input/files/byte_stream.hpp"
+#include "experiments/input/formats/chrome_trace.hpp"
+#include "gui/models/drawing/painted_run.hpp"
+#include "gui/models/run/remedy.hpp"
 #include "gui/models/run/run_pair.hpp"
 #include "gui/models/run/viewed_run.hpp"
 #include "sim/base/error.hpp"
 #include "sim/timeline/timeline_file.hpp"
+#include "tests/support/kineto_writer.hpp"
+#include "tests/support/nsys_writer.hpp"
 #include "tests/support/scratch.hpp"
 
 namespace penstock {
@@ -57,6 +65,80 @@ TEST_CASE("opening: traces of the PyTorch profiler, one per rank, are one measur
   }
   CHECK(forwards.size() % 16 == 0);  // two stages with eight microbatches in each step
   CHECK(!forwards.empty());
+}
+
+TEST_CASE("opening: a trace that run --trace writes is the run, packed or not") {
+  const testing::Scratch folder;
+  const ViewedRunPtr simulated = open_files({scenario_file}).front();
+  std::string text;
+  write_chrome_trace(simulated->plan, simulated->costs, simulated->timeline, simulated->title,
+                     [&](std::string_view piece) { text += piece; });
+  const auto runs = open_files({folder.file("t.json", text), folder.file("u.json.gz", gzip(text))});
+  REQUIRE(runs.size() == 2);
+  for (const ViewedRunPtr& run : runs) {
+    CHECK(run->title == simulated->title);
+    CHECK(plan_hash(run->plan) == plan_hash(simulated->plan));
+    CHECK(run->timeline.end == simulated->timeline.end);
+  }
+  // As older versions wrote it.
+  const std::string old = text.substr(0, text.find(",\"penstockTimeline\"")) + "}\n";
+  CHECK_THROWS_WITH_AS(open_files({folder.file("old.json", old)}),
+                       doctest::Contains("old.json: a trace that Penstock wrote, but without"),
+                       InputError);
+}
+
+TEST_CASE("opening: traces without a pipeline open as lanes with names, in one colour a name") {
+  const testing::Scratch folder;
+  const ViewedRunPtr simulated = open_files({scenario_file}).front();
+  testing::KinetoStyle style;
+  style.format = "step {microbatch}";
+  std::vector<std::string> files;
+  for (std::uint32_t rank = 0; rank < 4; ++rank) {
+    files.push_back(
+        folder.file(fmt::format("rank{}.json", rank),
+                    testing::kineto_text(simulated->plan, {simulated->timeline}, rank, style)));
+  }
+  const ViewedRunPtr run = open_files(files).front();
+  const Plan& plan = run->plan;
+  REQUIRE(plan.rank_names.size() == plan.ranks);
+  for (std::uint32_t rank = 0; rank < 4; ++rank) {
+    const auto is_of = [&](const std::string& name) {
+      return name.starts_with(fmt::format("{} · ", rank));
+    };
+    CHECK(std::count_if(plan.rank_names.begin(), plan.rank_names.end(), is_of) >= 2);
+  }
+  CHECK(run->text.find("no annotation of it matches") != std::string::npos);
+  const PaintedRunPtr painted_run = painted(run, ColourBy::pass);
+  std::map<std::string, Colour> colours;
+  for (TaskId task = 0; task < plan.tasks(); ++task) {
+    const Colour colour = painted_run->colouring.colour(task);
+    CHECK(colours.try_emplace(task_text(plan, task), colour).first->second == colour);
+  }
+  CHECK(colours.contains("step 0"));
+  CHECK(colours.size() > 8);
+}
+
+TEST_CASE("opening: an export of Nsight Systems is a run, or lanes, and a folder is its files") {
+  const testing::Scratch folder;
+  const ViewedRunPtr simulated = open_files({scenario_file}).front();
+  testing::write_nsys(folder.path("a.sqlite"), simulated->plan, simulated->timeline);
+  const ViewedRunPtr run = open_files({folder.path("")}).front();
+  CHECK(run->title.starts_with("1f1b, 4 ranks, 8 microbatches"));
+  CHECK(run->plan.class_names.empty());
+  CHECK(run->source.ends_with("a.sqlite"));
+  testing::write_nsys(folder.path("b.sqlite"), simulated->plan, simulated->timeline, false);
+  CHECK(open_files({folder.path("b.sqlite")}).front()->plan.ranks == 9);
+  CHECK_THROWS_WITH_AS(open_files({folder.file("c.nsys-rep", "NVIDIA")}),
+                       doctest::Contains("nsys export --type sqlite"), InputError);
+}
+
+TEST_CASE("opening: what helps depends on what was wrong") {
+  const testing::Scratch folder;
+  CHECK(remedy_of({folder.file("a.json", "{")}).kind == RemedyKind::again);
+  CHECK(remedy_of({folder.path("none.json")}).kind == RemedyKind::forget);
+  const Remedy copy = remedy_of({folder.file("it's.nsys-rep", "")});
+  CHECK(copy.kind == RemedyKind::copy);
+  CHECK(copy.command.find("'\\''s.nsys-rep'") != std::string::npos);
 }
 
 TEST_CASE(

@@ -1,0 +1,236 @@
+#include "experiments/input/formats/traces/nsys_trace.hpp"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+#include "experiments/input/files/files.hpp"
+#include "experiments/input/files/plain_text.hpp"
+#include "sim/base/error.hpp"
+#include "validate/store/database.hpp"
+
+namespace penstock {
+namespace {
+
+constexpr std::string_view kernels = "CUPTI_ACTIVITY_KIND_KERNEL";
+
+/// An open export.
+class NsysFile {
+ public:
+  explicit NsysFile(const std::string& path) : database_(path, Database::Access::read_unchanging) {}
+
+  bool has(std::string_view table) const {
+    Statement found(database_, "SELECT 1 FROM sqlite_master WHERE name = ?");
+    return found.with(table).next();
+  }
+  Statement query(const std::string& sql) const { return Statement(database_, sql); }
+  /// The first column of the first row of a table that may be missing.
+  Statement first_of(std::string_view table, std::string_view column) const {
+    return query(
+        fmt::format("SELECT {} FROM {} LIMIT 1", column, has(table) ? table : "(SELECT NULL)"));
+  }
+
+ private:
+  Database database_;
+};
+
+/// Numbers of names, as they come.
+class Numbers {
+ public:
+  explicit Numbers(std::vector<std::string>& names) : names_(names) {}
+  std::uint32_t of(const std::string& name) {
+    if (numbers_.size() >= KinetoLimits::names) throw InputError("too many different names");
+    const auto [found, is_new] =
+        numbers_.try_emplace(name, static_cast<std::uint32_t>(numbers_.size()));
+    if (is_new) names_.push_back(name.substr(0, KinetoLimits::name_bytes));
+    return found->second;
+  }
+
+ private:
+  std::vector<std::string>& names_;
+  std::unordered_map<std::string, std::uint32_t> numbers_;
+};
+
+/// Reads what a process did. Nsight Systems numbers processes and threads in one: the thread is in
+/// the lowest 24 bits, the process above it.
+class ProcessReader {
+ public:
+  ProcessReader(const NsysFile& file, std::int64_t process, KinetoTrace& trace)
+      : file_(file),
+        process_(process),
+        trace_(trace),
+        lanes_(trace.lanes),
+        names_(trace.names),
+        work_names_(trace.work_names) {}
+
+  void read() {
+    read_works(kernels, "(SELECT value FROM StringIds WHERE id = shortName)", true);
+    read_works("CUPTI_ACTIVITY_KIND_MEMCPY", "'memcpy'", false);
+    read_works("CUPTI_ACTIVITY_KIND_MEMSET", "'memset'", false);
+    read_launches();
+    read_ranges();
+    read_facts();
+  }
+
+ private:
+  void read_works(std::string_view table, std::string_view name, bool are_kernels) {
+    if (!file_.has(table)) return;
+    Statement rows = file_.query(fmt::format(
+        "SELECT start, end, correlationId, deviceId, streamId, {} FROM {} WHERE globalPid = ?",
+        name, table));
+    rows.with(process_);
+    while (rows.next()) {
+      const std::string own = rows.text(5).value_or("kernel");
+      const std::uint32_t lane = lanes_.of(stream_of(whole(rows, 3), whole(rows, 4)));
+      const KinetoWorkKind kind = are_kernels ? kernel_kind(own, "") : KinetoWorkKind::copy;
+      add(trace_.works, KinetoWork{span(rows), static_cast<std::uint64_t>(whole(rows, 2)), lane,
+                                   kind, work_names_.of(own)});
+    }
+  }
+  void read_launches() {
+    if (!file_.has("CUPTI_ACTIVITY_KIND_RUNTIME")) return;
+    Statement rows = file_.query(fmt::format(
+        "SELECT start, correlationId, globalTid FROM CUPTI_ACTIVITY_KIND_RUNTIME WHERE {}",
+        of_process));
+    rows.with(process_);
+    while (rows.next()) {
+      add(trace_.launches, KinetoLaunch{whole(rows, 0), static_cast<std::uint64_t>(whole(rows, 1)),
+                                        thread(rows, 2)});
+    }
+  }
+  /// Ranges that are pushed and popped (59), or started and ended (60).
+  void read_ranges() {
+    if (!file_.has("NVTX_EVENTS")) return;
+    Statement rows = file_.query(fmt::format(
+        "SELECT start, end, globalTid, coalesce(text, (SELECT value FROM StringIds WHERE id = "
+        "textId)) FROM NVTX_EVENTS WHERE eventType IN (59, 60) AND end IS NOT NULL AND {}",
+        of_process));
+    rows.with(process_);
+    while (rows.next()) {
+      const std::uint32_t name = names_.of(rows.text(3).value_or(""));
+      trace_.annotations.push_back({span(rows), name, thread(rows, 2), false});
+    }
+  }
+  void read_facts() {
+    Statement device = file_.first_of("TARGET_INFO_GPU", "name");
+    if (device.next()) trace_.device = device.text(0).value_or("");
+    Statement start = file_.first_of("TARGET_INFO_SESSION_START_TIME", "utcEpochNs");
+    if (start.next()) trace_.base_ns = start.whole(0).value_or(0);
+    trace_.events = trace_.works.size() + trace_.launches.size() + trace_.annotations.size();
+  }
+
+  static constexpr std::string_view of_process = "globalTid / 16777216 * 16777216 = ?";
+
+  /// A process has one GPU as a rule, which needs no name.
+  std::string stream_of(std::int64_t device, std::int64_t stream) {
+    if (!device_) device_ = device;
+    return device == *device_ ? fmt::format("stream {}", stream)
+                              : fmt::format("GPU {} stream {}", device, stream);
+  }
+  std::int64_t whole(const Statement& rows, int column) const {
+    return rows.whole(column).value_or(0);
+  }
+  std::uint32_t thread(const Statement& rows, int column) {
+    return lanes_.of(fmt::format("thread {}", whole(rows, column) % (1 << 24)));
+  }
+  KinetoSpan span(const Statement& rows) const {
+    const KinetoSpan span{whole(rows, 0), whole(rows, 1)};
+    const bool sound =
+        span.begin_ns >= 0 && span.end_ns >= span.begin_ns && span.end_ns < KinetoLimits::time_ns;
+    if (!sound) throw InputError("an event ends before it begins, or its time is too large");
+    return span;
+  }
+  template <class List, class Event>
+  void add(List& list, const Event& event) {
+    if (list.size() >= KinetoLimits::kept_events) {
+      throw InputError(fmt::format("more than {} events of one kind; trace fewer steps",
+                                   KinetoLimits::kept_events));
+    }
+    list.push_back(event);
+  }
+
+  const NsysFile& file_;
+  std::int64_t process_;
+  KinetoTrace& trace_;
+  Numbers lanes_, names_, work_names_;
+  std::optional<std::int64_t> device_;  // of its first kernel
+};
+
+/// Runs a step on a file, with its faults as those of an input.
+template <class Step>
+auto reading(const std::string& path, Step step) {
+  try {
+    const NsysFile file(path);
+    if (!file.has(kernels)) {
+      throw InputError(
+          "a database without CUDA kernels; `nsys profile --trace cuda,nvtx` and `nsys export "
+          "--type sqlite` write one that has them");
+    }
+    return step(file);
+  } catch (const DatabaseError& error) {
+    throw in_file(path, InputError(error.what()));
+  } catch (const InputError& error) {
+    throw in_file(path, error);
+  }
+}
+
+/// "report.sqlite#123": file and process.
+std::pair<std::string, std::optional<std::int64_t>> split(const std::string& path) {
+  const std::size_t mark = path.rfind('#');
+  if (mark == std::string::npos) return {path, std::nullopt};
+  const auto process = whole_number<std::int64_t>(std::string_view(path).substr(mark + 1));
+  if (!process) return {path, std::nullopt};
+  return {path.substr(0, mark), process};
+}
+
+bool is_nsys_file(const std::string& path) {
+  std::string start(16, '\0');
+  const std::unique_ptr<std::FILE, CloseInput> file(std::fopen(path.c_str(), "rb"));
+  return file != nullptr && std::fread(start.data(), 1, start.size(), file.get()) == start.size() &&
+         is_nsys(start);
+}
+
+std::int64_t process_number(std::int64_t global) { return global >> 24 & 0xff'ffff; }
+
+std::vector<std::int64_t> processes_in(const NsysFile& file) {
+  Statement rows =
+      file.query(fmt::format("SELECT DISTINCT globalPid FROM {} ORDER BY globalPid", kernels));
+  std::vector<std::int64_t> all;
+  while (rows.next()) all.push_back(rows.whole(0).value_or(0));
+  return all;
+}
+
+}  // namespace
+
+bool is_nsys(std::string_view beginning) { return beginning.starts_with("SQLite format 3"); }
+
+std::vector<std::string> traces_in(const std::string& path) {
+  if (!is_nsys_file(path)) return {path};
+  return reading(path, [&](const NsysFile& file) {
+    std::vector<std::string> all;
+    for (const std::int64_t process : processes_in(file)) {
+      all.push_back(fmt::format("{}#{}", path, process_number(process)));
+    }
+    return all;
+  });
+}
+
+KinetoTrace read_trace(const std::string& path, const std::function<void(double)>& on_block) {
+  const auto [name, wanted] = split(path);
+  if (!is_nsys_file(name)) return read_kineto(path, on_block);
+  if (on_block) on_block(0);
+  return reading(name, [&, number = wanted](const NsysFile& file) {
+    KinetoTrace trace;
+    trace.source = path;
+    for (const std::int64_t process : processes_in(file)) {
+      if (number && process_number(process) != *number) continue;
+      ProcessReader(file, process, trace).read();
+      return trace;
+    }
+    throw InputError("no process of this number ran kernels");
+  });
+}
+
+}  // namespace penstock

@@ -1,0 +1,74 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+
+#include "gui/models/drawing/lane_painter.hpp"
+
+// Labels and hatches: as pixels, or as marks of a vector picture.
+
+namespace penstock {
+
+void LanePainter::hatch(int left, int right, IdleCause cause, const Strip& strip) {
+  const auto at = static_cast<std::size_t>(cause);
+  const std::uint32_t ground = muted(scene_->theme->idle[at], strip);
+  const std::uint32_t lines = muted(scene_->theme->idle_lines[at], strip);
+  if (scene_->marks == nullptr) return lines_.hatch(left, right, ground, lines, hatch_of(cause));
+  lines_.fill(left, right, ground);
+  scene_->marks->hatched.push_back(
+      {std::max(left, 0), kept_ + std::max(strip.top, 0), std::min(right, pixels_.width),
+       kept_ + std::min(strip.top + strip.height, pixels_.height), hatch_of(cause), lines});
+}
+
+/// A ghost stands over the lower part of the strip before it.
+void LanePainter::uncover(const Strip& ghost) {
+  if (scene_->marks == nullptr) return;
+  for (LaneMarks::Hatched& piece : scene_->marks->hatched) {
+    const int top = kept_ + ghost.top;
+    if (piece.top < top + ghost.height && top < piece.bottom) {
+      piece.bottom = std::max(piece.top, top);
+    }
+  }
+}
+
+void LanePainter::label(const Label& label, const PaintedRun& run, const Strip& strip) {
+  const Glyphs& glyphs = *scene_->glyphs;
+  if (strip.height < glyphs.digits_height + 3) return;
+  const int left = std::max(label.left, 0);
+  const int right = std::min(label.right, pixels_.width);
+  const Plan& plan = run.run->plan;
+  std::array<char, 48> text{};
+  const auto write = [&](bool whole) {
+    if (!plan.class_names.empty()) {
+      const std::string_view name = plan.class_names[plan.work[label.task]];
+      return whole ? name : name.substr(0, glyphs.fitting(name, right - left - 4));
+    }
+    const std::uint32_t microbatch = index(plan.microbatch[label.task]);
+    const WorkClass& work = plan.class_of(label.task);
+    const auto end = whole ? fmt::format_to_n(text.data(), text.size(), "{}{}{}", index(work.stage),
+                                              letters(work.pass), microbatch)
+                           : fmt::format_to_n(text.data(), text.size(), "{}", microbatch);
+    return std::string_view(text.data(), std::min(end.size, text.size()));
+  };
+  for (const bool whole : {true, false}) {
+    const std::string_view written = write(whole);
+    const int width = glyphs.width_of(written);
+    if (width + (whole ? 10 : 4) > right - left) continue;
+    put({left + (right - left - width) / 2, strip.top + strip.height / 2}, width, written,
+        text_on(label.ground));
+    ++counts_.labels;
+    return;
+  }
+}
+
+void LanePainter::put(Place at, int width, std::string_view text, Colour colour) {
+  if (scene_->marks == nullptr) {
+    scene_->glyphs->draw(pixels_, at.left, at.middle, text, colour);
+  } else if (at.middle > 0 && at.middle < pixels_.height) {
+    scene_->marks->labels.push_back({at.left, kept_ + at.middle, width, std::string(text), colour});
+  }
+}
+
+}  // namespace penstock

@@ -1,0 +1,116 @@
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include "experiments/input/formats/traces/nsys_trace.hpp"
+#include "experiments/measure/measured_runs/trace_lanes.hpp"
+#include "tests/support/nsys_writer.hpp"
+#include "tests/support/program.hpp"
+#include "tests/support/traced_runs.hpp"
+
+namespace penstock::testing {
+namespace {
+
+std::string written(const Scratch& scratch, bool names_ops = true) {
+  const RunResult run = run_of(three_stages(steady_order));
+  std::string path = scratch.path("report.sqlite");
+  write_nsys(path, *run.plan, run.timeline, names_ops);
+  return path;
+}
+
+}  // namespace
+
+TEST_CASE("nsys: an export is a trace for each process that ran kernels") {
+  const Scratch scratch;
+  const std::string path = written(scratch);
+  REQUIRE(traces_in(path) == std::vector<std::string>{path + "#101", path + "#102", path + "#103"});
+  const KinetoTrace trace = read_trace(path + "#101");
+  CHECK(trace.device == "NVIDIA H100");
+  CHECK(trace.base_ns == 1'700'000'000'000'000'000);
+  REQUIRE(trace.works.size() == 13);  // six forwards, six backwards, and a copy
+  CHECK(trace.launches.size() == 12);
+  REQUIRE(trace.annotations.size() == 12);  // a moment is none
+  CHECK(trace.names[trace.annotations[0].name] == "PP:0F0");
+  CHECK(trace.annotations[0].span == KinetoSpan{5000, 8000});
+  CHECK(trace.work_names[trace.works[0].name] == "gemm");
+  CHECK(trace.lanes[trace.works[0].lane] == "stream 7");
+  CHECK(trace.works[12].kind == KinetoWorkKind::copy);
+  CHECK(trace.works[12].span == KinetoSpan{1000, 2000});
+}
+
+TEST_CASE("nsys: penstock trace reads an export as it reads traces of PyTorch's profiler") {
+  const Scratch scratch;
+  const std::string path = written(scratch);
+  const ProgramRun read =
+      run_penstock({"trace", path, "--timeline", scratch.path("run.timeline"), "--profile",
+                    scratch.path("run.profile"), "--scenario", scratch.path("run.json")},
+                   scratch.path(""));
+  CAPTURE(read.output);
+  CAPTURE(read.errors);
+  REQUIRE(read.code == 0);
+  CHECK(read.output.find("1f1b, 3 ranks, 6 microbatches") != std::string::npos);
+  const RunResult run = run_of(three_stages(steady_order));
+  const Recording recording = read_timeline(content_of(scratch.path("run.timeline")));
+  CHECK(makespan(recording.plan, recording.timeline) == makespan(*run.plan, run.timeline));
+  const ProgramRun one = run_penstock({"trace", path + "#102", "--preview"}, scratch.path(""));
+  CHECK(one.output.find("PP:1F0") != std::string::npos);
+}
+
+TEST_CASE("nsys: files without kernels and other databases are refused") {
+  const Scratch scratch;
+  const auto refused = [&](const std::string& content) {
+    const std::string path = scratch.file("bad.sqlite", content);
+    try {
+      for (const std::string& trace : traces_in(path)) read_trace(trace);
+    } catch (const InputError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  CHECK(refused("SQLite format 3\0 and more").find("bad.sqlite: ") != std::string::npos);
+  const std::string good = written(scratch);
+  const std::string whole = content_of(good);
+  CHECK(refused(whole.substr(0, whole.size() / 2)).find("bad.sqlite: ") != std::string::npos);
+  CHECK(refused(whole) == "");
+  CHECK_THROWS_WITH_AS(read_trace(good + "#999"), doctest::Contains("no process of this number"),
+                       InputError);
+}
+
+TEST_CASE("lanes: of traces without a pipeline, ranges stand above the kernels of each rank") {
+  const Scratch scratch;
+  const std::string path = written(scratch, false);
+  const Recording lanes = lanes_of_traces(traces_in(path));
+  const Plan& plan = lanes.plan;
+  CHECK(plan.rank_names == std::vector<std::string>{"0 · thread 9", "0 · stream 7", "0 · stream 8",
+                                                    "1 · thread 9", "1 · stream 7", "2 · thread 9",
+                                                    "2 · stream 7"});
+  CHECK(plan.tasks() == 3 * 24 + 1);
+  CHECK(task_text(plan, 0) == "memcpy");
+  CHECK(lanes.timeline.begin[0] == Time{});
+  CHECK(lanes.timeline.end[0] == Time{1'000'000});
+  CHECK(task_text(plan, 1) == "work");
+  CHECK(lanes.timeline.begin[1] == Time{4'000'000});
+}
+
+TEST_CASE(
+    "lanes: ranges within others have lanes of their own, and all lanes are one after another") {
+  const Scratch scratch;
+  const std::string path = scratch.file("t.json", R"({"traceEvents": [
+    {"ph":"X","cat":"user_annotation","name":"outer","pid":1,"tid":2,"ts":1,"dur":9},
+    {"ph":"X","cat":"user_annotation","name":"inner","pid":1,"tid":2,"ts":2,"dur":3},
+    {"ph":"X","cat":"user_annotation","name":"inner","pid":1,"tid":2,"ts":6,"dur":3},
+    {"ph":"X","cat":"user_annotation","name":"outer","pid":1,"tid":2,"ts":10,"dur":5}]})");
+  const Recording lanes = lanes_of_traces({path});
+  CHECK(lanes.plan.rank_names == std::vector<std::string>{"0 · thread 2", "0 · thread 2"});
+  std::vector<std::string> order;
+  for (TaskId task = 0; task < lanes.plan.tasks(); ++task) {
+    order.push_back(
+        fmt::format("{} {}", task_text(lanes.plan, task), lanes.plan.class_of(task).resource));
+  }
+  CHECK(order == std::vector<std::string>{"outer 0", "inner 1", "inner 1", "outer 0"});
+  CHECK_THROWS_WITH_AS(lanes_of_traces({scratch.file("e.json", R"({"traceEvents": []})")}),
+                       doctest::Contains("no kernels, annotations or operators"), InputError);
+  CHECK(short_kernel_name("void gemm_kernel<float, 128>(float*)") == "gemm_kernel");
+  CHECK(short_kernel_name("(anonymous)") == "(anonymous)");
+}
+
+}  // namespace penstock::testing
