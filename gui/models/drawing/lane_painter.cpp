@@ -36,6 +36,21 @@ double bytes_at_top(double most, double capacity) {
   return capacity > 0 && capacity < 2 * most ? std::max(most, capacity) : most;
 }
 
+/// "F12", or "3F12" where the rank holds several stages. A transfer is called like the op whose
+/// output it moves.
+std::string_view label_of(TaskId task, const PaintedRun& run, std::array<char, 48>& text) {
+  const Plan& plan = run.run->plan;
+  const WorkClass& work = plan.class_of(task);
+  std::string_view pass = letters(work.pass);
+  if (is_transfer(work.pass)) pass.remove_prefix(pass.find('_') + 1);
+  const std::uint32_t microbatch = index(plan.microbatch[task]);
+  const auto end = run.colouring.is_one_of_several(task)
+                       ? fmt::format_to_n(text.data(), text.size(), "{}{}{}", index(work.stage),
+                                          pass, microbatch)
+                       : fmt::format_to_n(text.data(), text.size(), "{}{}", pass, microbatch);
+  return {text.data(), std::min(end.size, text.size())};
+}
+
 }  // namespace
 
 PaintCounts LanePainter::draw(const LaneScene& scene, const Pixels& pixels) {
@@ -130,6 +145,7 @@ std::uint32_t LanePainter::muted(Colour colour, const Strip& strip) const {
 void LanePainter::draw_compute(const LaneRow& row, const PaintedRun& run, const Strip& strip) {
   const RankTracks& tracks = run.lanes->ranks[row.rank];
   const RankPyramids& pyramids = run.pyramids[row.rank];
+  widens_ = false;
   if (tracks.compute.size() != 1) {
     return draw_tracks(tracks.compute, pyramids.compute, run, strip, &tracks.idle);
   }
@@ -142,6 +158,7 @@ void LanePainter::draw_tracks(const std::vector<Track>& tracks,
                               const std::vector<Pyramid>& pyramids, const PaintedRun& run,
                               const Strip& strip, const Track* idle) {
   idle_.forget();
+  widens_ = idle == nullptr;
   const int count = static_cast<int>(tracks.size());
   for (int t = 0; t < std::max(count, 1); ++t) {
     const int top = strip.top + strip.height * t / std::max(count, 1);
@@ -253,7 +270,7 @@ void LanePainter::draw_boxes(const Track& track, const Pyramid& pyramid, const P
         const double to = positions.of(end);
         if (to - from < narrow) {
           busy_.add(
-              from, to,
+              from, widens_ ? std::max(to, from + 1) : to,
               by_class ? row_of_class_[work[task]] : pyramid.row_of(run.colouring.category(task)));
         } else {
           draw_box(from, to, task, run, strip);
@@ -283,25 +300,13 @@ void LanePainter::label(const Label& label, const PaintedRun& run, const Strip& 
   if (strip.height < glyphs.digits_height + 3) return;
   const int left = std::max(label.left, 0);
   const int right = std::min(label.right, pixels_.width);
-  const Plan& plan = run.run->plan;
   std::array<char, 48> text{};
-  const auto write = [&](bool whole) {
-    const std::uint32_t microbatch = index(plan.microbatch[label.task]);
-    const WorkClass& work = plan.class_of(label.task);
-    const auto end = whole ? fmt::format_to_n(text.data(), text.size(), "{}{}{}", index(work.stage),
-                                              letters(work.pass), microbatch)
-                           : fmt::format_to_n(text.data(), text.size(), "{}", microbatch);
-    return std::string_view(text.data(), std::min(end.size, text.size()));
-  };
-  for (const bool whole : {true, false}) {
-    const std::string_view written = write(whole);
-    const int width = glyphs.width_of(written);
-    if (width + (whole ? 10 : 4) > right - left) continue;
-    glyphs.draw(pixels_, left + (right - left - width) / 2, strip.top + strip.height / 2, written,
-                text_on(label.ground));
-    ++counts_.labels;
-    return;
-  }
+  const std::string_view written = label_of(label.task, run, text);
+  const int width = glyphs.width_of(written);
+  if (width + 4 > right - left) return;
+  glyphs.draw(pixels_, left + (right - left - width) / 2, strip.top + strip.height / 2, written,
+              text_on(label.ground));
+  ++counts_.labels;
 }
 
 void LanePainter::draw_memory(const LaneRow& row, const PaintedRun& run, const Strip& strip) {

@@ -80,7 +80,8 @@ class LanePainter {
 
   const LaneScene* scene_ = nullptr;
   Pixels pixels_;
-  int top_ = 0;  // of the rows
+  int top_ = 0;          // of the rows
+  bool widens_ = false;  // a narrow transfer is as wide as a pixel, so that it is seen
   PaintCounts counts_;
   StripLines lines_;
   ShareColumns busy_;

@@ -7,7 +7,7 @@ namespace penstock {
 namespace {
 
 constexpr int lowest = 9;
-constexpr int highest = 90;
+constexpr int highest = 120;
 constexpr double link_share = 0.45;
 
 /// The height of a strip beside compute.
@@ -45,10 +45,10 @@ void add_run(const LaneChoice& choice, LaneRow row, int lane_height, StripStack&
   stack.add(row, lane_height);
   if (choice.style == PairStyle::ghost) add_ghosts(choice, lane_height, stack);
   row.flipped = false;
-  for (const LaneKind kind : {LaneKind::send, LaneKind::receive}) {
-    row.kind = kind;
-    if (choice.transfers) stack.add(row, part(lane_height, 0.28));
-  }
+  row.kind = LaneKind::send;
+  if (choice.transfers) stack.add(row, part(lane_height, 0.28));
+  row.kind = LaneKind::receive;
+  if (choice.transfers && choice.receives) stack.add(row, part(lane_height, 0.28));
   row.kind = LaneKind::memory;
   if (choice.memory) stack.add(row, part(lane_height, 0.9));
 }

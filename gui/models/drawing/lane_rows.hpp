@@ -45,7 +45,8 @@ struct LaneRow {
 /// Which strips there are.
 struct LaneChoice {
   std::uint32_t ranks = 0;
-  bool transfers = true;
+  bool transfers = true;  // a strip of those that the rank sends
+  bool receives = false;  // another one of those that it receives
   bool memory = false;
   bool links = false;  // below the ranks
   std::uint32_t link_count = 0;
@@ -63,7 +64,7 @@ std::vector<LaneRow> lane_rows(const LaneChoice& choice, int lane_height);
 int pinned_height(const std::vector<LaneRow>& rows);
 /// The end of the last strip.
 int height_of(const std::vector<LaneRow>& rows);
-/// The largest height, from 9 to 90, with which all strips fit into a room; 9 if none does.
+/// The largest height, from 9 to 120, with which all strips fit into a room; 9 if none does.
 int fitting_lane_height(const LaneChoice& choice, int room);
 
 /// The tracks of ops that a strip shows of a run; nullptr: it shows something else.

@@ -67,6 +67,7 @@ PaintedRunPtr coloured(ViewedRunPtr run, std::shared_ptr<const RunLanes> lanes, 
   Colouring colouring(run->plan, by);
   std::vector<RankPyramids> pyramids =
       run->brief ? no_levels(*lanes, colouring) : all_pyramids(*lanes, colouring);
+  auto facts = std::make_shared<const std::vector<RankFacts>>(facts_of_ranks(*run));
   return std::make_shared<const PaintedRun>(PaintedRun{std::move(run),
                                                        std::move(lanes),
                                                        std::move(colouring),
@@ -74,7 +75,8 @@ PaintedRunPtr coloured(ViewedRunPtr run, std::shared_ptr<const RunLanes> lanes, 
                                                        std::move(pyramids),
                                                        nullptr,
                                                        nullptr,
-                                                       {}});
+                                                       {},
+                                                       std::move(facts)});
 }
 
 std::shared_ptr<const std::vector<PaintedLink>> recoloured_links(std::vector<PaintedLink> links,
@@ -264,6 +266,7 @@ std::string_view name(ColourBy by) {
 
 Colouring::Colouring(const Plan& plan, ColourBy by) : plan_(plan), by_(by) {
   const std::vector<ChunkPlace> places = chunks_of(plan);
+  const std::uint32_t most = most_chunks(plan);
   for (std::size_t c = 0; c < plan.classes.size(); ++c) {
     const WorkClass& work = plan.classes[c];
     std::uint8_t category = 0;
@@ -273,6 +276,7 @@ Colouring::Colouring(const Plan& plan, ColourBy by) : plan_(plan), by_(by) {
     }
     category_of_class_.push_back(category);
     const auto [chunk, chunks] = is_transfer(work.pass) ? ChunkPlace{0, 1} : places[c];
+    several_.push_back(is_transfer(work.pass) ? most > 1 : chunks > 1);
     of_class_.push_back(by == ColourBy::pass ? pass_colour(work.pass, chunk, chunks)
                                              : category_colour(category));
   }

@@ -10,6 +10,7 @@
 
 #include "experiments/show/pictures/lanes/memory_lanes.hpp"
 #include "experiments/show/pictures/palette.hpp"
+#include "gui/models/lanes/rank_facts.hpp"
 #include "gui/models/lanes/run_lanes.hpp"
 #include "gui/models/run/run_pair.hpp"
 #include "gui/models/run/viewed_run.hpp"
@@ -43,6 +44,8 @@ class Colouring {
   Colour category_colour(std::uint8_t category) const;
   /// Of one op; chunks have shades.
   Colour colour(TaskId task) const;
+  /// Whether the rank of an op has others of other stages, so that a label has to name the stage.
+  bool is_one_of_several(TaskId task) const { return several_[plan_.work[task]] != 0; }
 
  private:
   std::uint8_t category_of_microbatch(TaskId task) const;
@@ -51,6 +54,7 @@ class Colouring {
   ColourBy by_;
   std::vector<Colour> of_class_;
   std::vector<std::uint8_t> category_of_class_;
+  std::vector<std::uint8_t> several_;  // by class
 };
 
 /// The pyramids of the tracks of a rank.
@@ -84,6 +88,7 @@ struct PaintedRun {
   std::shared_ptr<const std::vector<PaintedLink>> links;  // by link; nullptr: not asked for
   // Of a run that is held against A, by task of A: -1 earlier to 1 later than in A.
   std::vector<double> differences;
+  std::shared_ptr<const std::vector<RankFacts>> facts;  // by rank
 
   /// Of lanes and pyramids.
   std::size_t bytes() const;

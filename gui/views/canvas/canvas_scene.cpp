@@ -158,6 +158,11 @@ bool CanvasScene::is_pinned(std::uint32_t rank) const {
   return std::find(choice_.pinned.begin(), choice_.pinned.end(), rank) != choice_.pinned.end();
 }
 
+const RankFacts* CanvasScene::facts_of(const LaneRow& row) const {
+  const std::vector<RankFacts>& facts = *run(row.run).facts;
+  return row.kind != LaneKind::link && row.rank < facts.size() ? &facts[row.rank] : nullptr;
+}
+
 const LaneRow* CanvasScene::row_at(double y) const {
   const double kept = kept_height();
   const LaneRow* found = nullptr;

@@ -30,9 +30,9 @@ struct CanvasMarks {
 
 /// The parts of a canvas around the lanes.
 struct CanvasParts {
-  static constexpr int gutter = 96;
-  static constexpr int header = 54;  // the small map and the ruler
-  static constexpr int map_height = 28;
+  static constexpr int gutter = 128;  // the names of lanes
+  static constexpr int header = 50;   // the small map and the ruler
+  static constexpr int map_height = 24;
 };
 
 /// What is seen of runs on one axis, and where it stands on a widget. Painters read it; only the
@@ -90,6 +90,8 @@ class CanvasScene : public CanvasParts {
   QRectF place_of_memory(std::uint32_t rank) const { return strip_of(rank, LaneKind::memory); }
   QRectF place_of_link(std::uint32_t link) const { return strip_of(link, LaneKind::link); }
   bool is_pinned(std::uint32_t rank) const;
+  /// What is known of the rank of a strip; nullptr: it shows no rank.
+  const RankFacts* facts_of(const LaneRow& row) const;
 
   /// The strip at a height, of those that can be seen there; the last one that begins above it if
   /// it lies between two.

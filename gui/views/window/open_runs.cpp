@@ -4,11 +4,11 @@
 #include <QCoreApplication>
 #include <QElapsedTimer>
 #include <QFileInfo>
-#include <QTabBar>
 #include <algorithm>
 #include <utility>
 
 #include "gui/views/canvas/look.hpp"
+#include "gui/views/window/window_memory.hpp"
 
 namespace penstock {
 namespace {
@@ -38,7 +38,6 @@ void OpenRuns::add_empty() {
   auto* empty = new TimelineCanvas;
   empty->set_theme(theme_);
   tabs_.addTab(empty, "nothing open");
-  tabs_.tabBar()->setVisible(false);
 }
 
 OpenRun* OpenRuns::now() {
@@ -84,12 +83,12 @@ void OpenRuns::add(ViewedRunPtr run) {
     empty->deleteLater();
   }
   open.canvas->show_runs(painted(run, ColourBy::pass), {}, false);
+  if (keeps_marks_) open.canvas->set_marks(remembered_marks(QString::fromStdString(run->source)));
   TimelineCanvas* const canvas = open.canvas;
   runs_.push_back(std::move(open));
   const QString name = QFileInfo(QString::fromStdString(run->source)).fileName();
   const int tab = tabs_.addTab(canvas, name.isEmpty() ? qt_text(run->title) : name);
   tabs_.setTabToolTip(tab, QString::fromStdString(run->source));
-  tabs_.tabBar()->setVisible(true);
   tabs_.setCurrentIndex(tab);
   on_change();
   canvas->setFocus();
@@ -102,11 +101,18 @@ void OpenRuns::close() {
   const int tab = tabs_.currentIndex();
   if (now() == nullptr) return;
   QWidget* const closed = tabs_.widget(tab);
+  remember_marks_of(*now());
   runs_.erase(runs_.begin() + tab);
   if (runs_.empty()) add_empty();
   tabs_.removeTab(tab);
   closed->deleteLater();
   on_change();
+}
+
+void OpenRuns::remember_marks_of(const OpenRun& open) const {
+  if (keeps_marks_) {
+    remember_marks(QString::fromStdString(open.run->source), open.canvas->marks());
+  }
 }
 
 void OpenRuns::replace(OpenRun& open, ViewedRunPtr run) {
@@ -168,7 +174,11 @@ void OpenRuns::colour_by(ColourBy by) {
 }
 
 void OpenRuns::toggle_transfers() {
-  canvas()->change_choice([](LaneChoice& choice) { choice.transfers = !choice.transfers; });
+  canvas()->change_choice([](LaneChoice& choice) {
+    const bool one = choice.transfers && !choice.receives;
+    choice.transfers = one || !choice.transfers;
+    choice.receives = one;
+  });
 }
 
 void OpenRuns::toggle_memory() {

@@ -62,6 +62,9 @@ class OpenRuns {
   TimelineCanvas* canvas();
   const std::vector<OpenRun>& all() const { return runs_; }
   ThemeName theme_name() const { return theme_; }
+  /// From now on, marks of runs are taken up from the settings, and kept there.
+  void keep_marks() { keeps_marks_ = true; }
+  void remember_marks_of(const OpenRun& open) const;
 
   /// Opens a tab in front.
   void add(ViewedRunPtr run);
@@ -105,6 +108,7 @@ class OpenRuns {
   std::vector<OpenRun> runs_;  // by tab
   ThemeName theme_;
   QString message_;
+  bool keeps_marks_ = false;
 };
 
 /// What acts on the run in front.

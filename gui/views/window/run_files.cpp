@@ -9,7 +9,6 @@
 #include <QMessageBox>
 #include <QPointer>
 #include <QRegularExpression>
-#include <QSettings>
 #include <algorithm>
 #include <filesystem>
 #include <utility>
@@ -24,12 +23,11 @@
 #include "gui/models/run/viewed_run.hpp"
 #include "gui/views/canvas/look.hpp"
 #include "gui/views/output/run_output.hpp"
+#include "gui/views/window/window_memory.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {
 namespace {
-
-constexpr int most_recent = 10;
 
 /// Thrown where files are read, once nobody wants them any more.
 struct OpeningCancelled {};
@@ -45,6 +43,21 @@ bool is_sweep(const QString& path) { return path.endsWith(".jsonl"); }
 QStringList without_sweeps(QStringList paths) {
   paths.erase(std::remove_if(paths.begin(), paths.end(), is_sweep), paths.end());
   return paths;
+}
+
+/// All traces that were opened together are one run; its source is the first of them.
+RecentRun recent_run(const ViewedRun& run, const QStringList& paths,
+                     const std::vector<ViewedRunPtr>& runs) {
+  const QString source = QFile::decodeName(run.source.c_str());
+  RecentRun recent{qt_text(run.title), {source}};
+  const bool of_traces = run.scenario == nullptr && !source.endsWith(".timeline");
+  for (const QString& path : of_traces ? paths : QStringList()) {
+    const bool has_own = std::any_of(runs.begin(), runs.end(), [&](const ViewedRunPtr& each) {
+      return QFile::decodeName(each->source.c_str()) == path;
+    });
+    if (!has_own) recent.paths << path;
+  }
+  return recent;
 }
 
 /// The first suffix that a filter of a file dialog names: "png" of "PNG (*.png);;SVG (*.svg)".
@@ -204,7 +217,8 @@ Background::Done RunFiles::opened_in_background(
     show_opening(false);
     show_message(problem);
     for (const ViewedRunPtr& run : runs) runs_.add(run);
-    for (const QString& path : runs.empty() ? QStringList() : paths) add_recent(path);
+    for (const ViewedRunPtr& run : runs) remember_run(recent_run(*run, paths, runs));
+    show_recent();
     if (!opened_next_.isEmpty()) open_files_later(std::exchange(opened_next_, {}));
   };
 }
@@ -215,21 +229,12 @@ void RunFiles::show_opening(bool is_opening) {
   progress_->setRange(0, 0);  // until it is known how much is left
 }
 
-void RunFiles::add_recent(const QString& path) {
-  QSettings settings;
-  QStringList recent = settings.value("recent").toStringList();
-  const QString whole = QFileInfo(path).absoluteFilePath();
-  recent.removeAll(whole);
-  recent.prepend(whole);
-  while (recent.size() > most_recent) recent.removeLast();
-  settings.setValue("recent", recent);
-  show_recent();
-}
-
 void RunFiles::show_recent() {
   recent_->clear();
-  for (const QString& path : QSettings().value("recent").toStringList()) {
-    recent_->addAction(path, recent_, [this, path] { open_files_later({path}); });
+  for (const RecentRun& run : recent_runs()) {
+    QAction* const action =
+        recent_->addAction(text_of(run), recent_, [this, run] { open_files_later(run.paths); });
+    action->setStatusTip(run.paths.join(", "));
   }
   recent_->setEnabled(!recent_->isEmpty());
 }

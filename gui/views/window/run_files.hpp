@@ -56,7 +56,6 @@ class RunFiles : RunController {
   Background::Done opened_in_background(const QStringList& paths,
                                         const std::shared_ptr<std::atomic<bool>>& cancelled);
   void show_opening(bool is_opening);
-  void add_recent(const QString& path);
   void show_recent();
   /// Asks for a file, writes it and says so. The first kind of file is the default.
   void save_as(const QString& title, const QString& kinds,

@@ -75,10 +75,27 @@ QString comparison_text(const OpenRun& open) {
   return texts.join("\n");
 }
 
+QString panel_about(FigureKind kind) {
+  switch (kind) {
+    case FigureKind::step_time:
+      return "Critical path";
+    case FigureKind::bubble:
+      return "Idle time";
+    case FigureKind::peak_memory:
+      return "Memory";
+    case FigureKind::mfu:
+      break;
+  }
+  return "Report";
+}
+
 }  // namespace
 
 RunPanels::RunPanels(QMainWindow& window, OpenRuns& runs, RunChanges& changes)
-    : RunController(runs), window_(window), use_(new TextLine("Selection")) {
+    : RunController(runs),
+      strip_(new PanelStrip(window)),
+      figures_(new FigureBar),
+      use_(new TextLine("Selection")) {
   report_ = make_text("Report", "The report of the open run");
   comparison_ = make_text("Comparison", "Freeze a reference (Ctrl+D) or compare with a file");
   residuals_ = new ResidualMap;
@@ -95,6 +112,7 @@ RunPanels::RunPanels(QMainWindow& window, OpenRuns& runs, RunChanges& changes)
     runs_.guarded([&] { on_row(number); });
   });
   legend_ = new RunLegend;
+  figures_->on_click = [this](FigureKind kind) { strip_->open(panel_about(kind)); };
   build_docks(changes);
 }
 
@@ -107,46 +125,16 @@ void RunPanels::build_docks(RunChanges& changes) {
   column->addWidget(comparison_, 3);
   column->addWidget(residuals_, 2);
 
-  QDockWidget* report = add_dock("Report", report_, Qt::BottomDockWidgetArea);
-  const auto add_beside = [&](const QString& title, QWidget* content) {
-    window_.tabifyDockWidget(report, add_dock(title, content, Qt::BottomDockWidgetArea));
-  };
-  for (std::size_t t = 0; t < tables_.size(); ++t) add_beside(run_tables()[t].title, tables_[t]);
-  add_beside("Ops", ops_);
-  add_beside("Sweep", sweep_);
-  add_beside("Comparison", compared);
-  report->raise();
-  QDockWidget* knobs = add_dock("What if", turned, Qt::RightDockWidgetArea);
-  window_.tabifyDockWidget(
-      knobs, add_dock("Scenario", &changes.scenario_panel(), Qt::RightDockWidgetArea));
-  QDockWidget* const colours = add_dock("Legend", legend, Qt::RightDockWidgetArea);
-  knobs->raise();
-  window_.resizeDocks({report}, {210}, Qt::Vertical);
-  window_.resizeDocks({knobs, colours}, {360, 180}, Qt::Vertical);
-  window_.resizeDocks({knobs}, {340}, Qt::Horizontal);
-}
-
-QDockWidget* RunPanels::add_dock(const QString& title, QWidget* content, Qt::DockWidgetArea area) {
-  auto* dock = new QDockWidget(title, &window_);
-  dock->setObjectName(title);
-  dock->setWidget(content);
-  window_.addDockWidget(area, dock);
-  docks_.push_back(dock);
-  return dock;
-}
-
-void RunPanels::raise_dock(const QString& title) {
-  for (QDockWidget* dock : docks_) {
-    if (dock->objectName() != title) continue;
-    dock->show();
-    dock->raise();
+  strip_->add("Report", report_, PanelGroup::below);
+  for (std::size_t t = 0; t < tables_.size(); ++t) {
+    strip_->add(run_tables()[t].title, tables_[t], PanelGroup::below);
   }
-}
-
-void RunPanels::toggle_docks() {
-  const bool any = std::any_of(docks_.begin(), docks_.end(),
-                               [](const QDockWidget* dock) { return !dock->isHidden(); });
-  for (QDockWidget* dock : docks_) dock->setVisible(!any);
+  strip_->add("Ops", ops_, PanelGroup::below);
+  strip_->add("Sweep", sweep_, PanelGroup::below);
+  strip_->add("Comparison", compared, PanelGroup::below);
+  strip_->add("What if", turned, PanelGroup::beside);
+  strip_->add("Scenario", &changes.scenario_panel(), PanelGroup::beside);
+  strip_->add("Legend", legend, PanelGroup::legend);
 }
 
 void RunPanels::refresh() {
@@ -157,6 +145,7 @@ void RunPanels::refresh() {
     for (QTreeWidget* table : tables_) table->clear();
     ops_->clear();
     use_->set_text({});
+    figures_->clear();
     return;
   }
   const ViewedRun& run = *open->run;
@@ -198,6 +187,7 @@ void RunPanels::refresh_ops() {
 void RunPanels::refresh_selection() {
   OpenRun* const open = now();
   if (open == nullptr) return;
+  refresh_figures(*open);
   const TimelineCanvas& shown = *open->canvas;
   const ShownOp& op = shown.selected();
   QString text = difference_text(*open);
@@ -212,9 +202,19 @@ void RunPanels::refresh_selection() {
   use_->set_text(text);
 }
 
+/// Of B against A where there are several runs.
+void RunPanels::refresh_figures(const OpenRun& open) {
+  if (open.others.empty())
+    return figures_->show_figures(figures_of(*open.run, nullptr), open.run->brief, {});
+  const bool frozen = open.canvas->choice().frozen;
+  const ViewedRun& a = frozen ? *open.others.front() : *open.run;
+  const ViewedRun& b = frozen ? *open.run : *open.others.front();
+  figures_->show_figures(figures_of(b, &a), b.brief, " of B");
+}
+
 void RunPanels::show_sweep(const RowTable& rows) {
   fill_sweep(*sweep_, rows);
-  raise_dock("Sweep");
+  strip_->open("Sweep");
 }
 
 }  // namespace penstock

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <QDockWidget>
 #include <QMainWindow>
 #include <QPlainTextEdit>
 #include <QTreeWidget>
@@ -8,7 +7,9 @@
 #include <vector>
 
 #include "experiments/plan/sweeps/tables/row_table.hpp"
+#include "gui/views/panels/figure_bar.hpp"
 #include "gui/views/panels/indicators.hpp"
+#include "gui/views/window/panel_strip.hpp"
 #include "gui/views/window/run_changes.hpp"
 
 namespace penstock {
@@ -17,7 +18,8 @@ namespace penstock {
 class RunPanels : RunController {
  public:
   RunPanels(QMainWindow& window, OpenRuns& runs, RunChanges& changes);
-  const std::vector<QDockWidget*>& docks() const { return docks_; }
+  PanelStrip& strip() { return *strip_; }
+  FigureBar& figures() { return *figures_; }
   TextLine& selection_line() { return *use_; }
 
   /// Shows the run in front in all of them.
@@ -26,17 +28,15 @@ class RunPanels : RunController {
   void refresh_ops();
   void refresh_selection();
   void show_sweep(const RowTable& rows);
-  void raise_dock(const QString& title);
-  void toggle_docks();
 
   std::function<void(std::size_t row)> on_row;  // of a sweep
 
  private:
   void build_docks(RunChanges& changes);
-  QDockWidget* add_dock(const QString& title, QWidget* content, Qt::DockWidgetArea area);
+  void refresh_figures(const OpenRun& open);
 
-  QMainWindow& window_;
-  std::vector<QDockWidget*> docks_;
+  PanelStrip* strip_;
+  FigureBar* figures_;
   TextLine* use_;
   QPlainTextEdit* report_;
   QPlainTextEdit* comparison_;

@@ -57,13 +57,13 @@ const std::vector<ViewerAction> view_actions{
      [](Window& w) { w.runs().colour_by(ColourBy::stage); }},
     {"by_cause", "View", "Colour only idle time", "Ctrl+4",
      [](Window& w) { w.runs().colour_by(ColourBy::cause); }},
-    {"transfers", "View", "Show or hide transfers", "Y",
+    {"transfers", "View", "Transfers: sent, received too, or none", "Y",
      [](Window& w) { w.runs().toggle_transfers(); }},
     {"memory", "View", "Show or hide memory", "N", [](Window& w) { w.runs().toggle_memory(); }},
     {"links", "View", "Show or hide the use of links", "U",
      [](Window& w) { w.runs().toggle_links(); }},
-    {"docks", "View", "Show or hide the panels", "Q", [](Window& w) { w.panels().toggle_docks(); },
-     false},
+    {"docks", "View", "Fold the panels, or open them again", "Q",
+     [](Window& w) { w.panels().strip().toggle_all(); }, false},
     {"theme", "View", "Light, dark, high contrast", "T", [](Window& w) { w.cycle_theme(); }, false},
 };
 

@@ -12,6 +12,7 @@
 
 #include "gui/views/canvas/look.hpp"
 #include "gui/views/panels/tables.hpp"
+#include "gui/views/window/window_memory.hpp"
 
 namespace penstock {
 namespace {
@@ -116,6 +117,7 @@ ViewerWindow::ViewerWindow(ThemeName theme)
   setAcceptDrops(true);
   setDockOptions(AnimatedDocks | AllowTabbedDocks | AllowNestedDocks);
   tabs_->setTabsClosable(true);
+  tabs_->setTabBarAutoHide(true);  // one run needs no tab
   tabs_->setDocumentMode(true);
   tabs_->setAccessibleName("Open runs");
   setCentralWidget(tabs_);
@@ -140,7 +142,7 @@ void ViewerWindow::wire() {
   runs_.on_look = [this] { panels_.refresh_legend(); };
   runs_.on_message = [this](const QString& text) { message_->set_text(text); };
   steps_.on_area = [this] { panels_.refresh_ops(); };
-  comparison_.on_held = [this] { panels_.raise_dock("Comparison"); };
+  comparison_.on_held = [this] { panels_.strip().open_if_unfolded("Comparison"); };
   files_.on_sweep = [this](const RowTable& rows) { panels_.show_sweep(rows); };
   panels_.on_row = [this](std::size_t row) { files_.open_row(row); };
 }
@@ -168,6 +170,8 @@ void ViewerWindow::build_status() {
   // What changes with every move of the pointer takes the room that is left, and moves nothing.
   hover_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed);
   hover_->setMinimumWidth(120);
+  statusBar()->setSizeGripEnabled(false);
+  statusBar()->setContentsMargins(0, 0, 0, 0);
   statusBar()->addWidget(message_);
   statusBar()->addWidget(hover_, 1);
   statusBar()->addWidget(&files_.progress());
@@ -197,16 +201,18 @@ void ViewerWindow::build_actions() {
     if (entry.id == "open") menu->addMenu(&files_.recent());
   }
   QMenu* const panels = menus["View"]->addMenu("Panels");
-  for (QDockWidget* dock : panels_.docks()) panels->addAction(dock->toggleViewAction());
+  for (QDockWidget* dock : panels_.strip().docks()) panels->addAction(dock->toggleViewAction());
 
   auto* bar = addToolBar("Tools");
   bar->setObjectName("Tools");
   bar->setMovable(false);
+  bar->setContentsMargins(0, 0, 0, 0);
+  bar->addWidget(&panels_.figures());
+  bar->addWidget(&steps_.search_field());
+  bar->addSeparator();
   for (const char* id : {"open", "fit", "back", "path", "memory", "freeze", "export_view"}) {
     bar->addAction(action(id));
   }
-  bar->addSeparator();
-  bar->addWidget(&steps_.search_field());
 }
 
 QAction* ViewerWindow::action(std::string_view id) const { return actions_.find(id)->second; }
@@ -216,7 +222,9 @@ void ViewerWindow::refresh() {
   for (const ViewerAction& entry : viewer_actions()) {
     action(entry.id)->setEnabled(open != nullptr || !entry.needs_run);
   }
-  setWindowTitle(open == nullptr ? QString("Penstock") : qt_text(open->run->title) + " – Penstock");
+  setWindowTitle(open == nullptr ? QString("Penstock")
+                                 : tabs_->tabText(tabs_->currentIndex()) + " – " +
+                                       qt_text(open->run->title) + " – Penstock");
   changes_.show_text();
   panels_.refresh();
 }
@@ -235,6 +243,25 @@ void ViewerWindow::set_theme(ThemeName name) {
 
 void ViewerWindow::cycle_theme() {
   set_theme(static_cast<ThemeName>((static_cast<std::size_t>(theme_name()) + 1) % theme_count));
+}
+
+void ViewerWindow::take_up() {
+  remembers_ = true;
+  runs_.keep_marks();
+  if (take_up_window(*this)) panels_.strip().keep();
+}
+
+void ViewerWindow::resizeEvent(QResizeEvent* event) {
+  QMainWindow::resizeEvent(event);
+  panels_.strip().fit_to(event->size());
+}
+
+void ViewerWindow::closeEvent(QCloseEvent* event) {
+  if (remembers_) {
+    remember_window(*this, theme_name());
+    for (const OpenRun& open : runs_.all()) runs_.remember_marks_of(open);
+  }
+  QMainWindow::closeEvent(event);
 }
 
 void ViewerWindow::dragEnterEvent(QDragEnterEvent* event) {

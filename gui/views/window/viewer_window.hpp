@@ -51,6 +51,8 @@ class ViewerWindow : public QMainWindow {
   ThemeName theme_name() const { return runs_.theme_name(); }
   void set_theme(ThemeName name);
   void cycle_theme();
+  /// Takes up place, panels and marks of the last time, and remembers them when it is closed.
+  void take_up();
   /// Waits for all second threads.
   void finish();
 
@@ -63,6 +65,8 @@ class ViewerWindow : public QMainWindow {
  protected:
   void dragEnterEvent(QDragEnterEvent* event) override;
   void dropEvent(QDropEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
+  void closeEvent(QCloseEvent* event) override;
 
  private:
   void wire();
@@ -73,6 +77,7 @@ class ViewerWindow : public QMainWindow {
 
   QTabWidget* tabs_;
   TextLine* hover_;
+  bool remembers_ = false;
   TextLine* message_;
   std::map<std::string, QAction*, std::less<>> actions_;
   OpenRuns runs_;

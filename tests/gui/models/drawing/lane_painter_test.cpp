@@ -109,7 +109,7 @@ TEST_CASE("painter: a frame draws no more boxes than lanes times width at any zo
   for (double zoom = 1; zoom > 1e-5; zoom /= 3) {
     const auto shown = static_cast<std::int64_t>(static_cast<double>(run->lanes->span) * zoom);
     const Drawn drawn(run, 640, axis_for(run->lanes->span / 3, run->lanes->span / 3 + shown, 640),
-                      {.transfers = true});
+                      {.transfers = true, .receives = true});
     CHECK(drawn.counts.boxes <= drawn.counts.rows * 640);
     CHECK(drawn.counts.rows == 12);
   }
