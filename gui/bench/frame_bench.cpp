@@ -48,7 +48,7 @@ void frame(benchmark::State& state) {
   const auto shown = static_cast<std::int64_t>(span * static_cast<double>(state.range(1)) / 1e6);
   const auto begin = static_cast<std::int64_t>(span / 2) - shown / 2;
   const LaneChoice choice{.ranks = 64, .transfers = state.range(2) == 1};
-  const auto rows = lane_rows(choice, fitting_lane_height(choice, bench_height));
+  const auto rows = lane_rows(choice, fitting_lane_height(choice, choice.ranks, bench_height));
   const Glyphs glyphs = glyphs_of(QApplication::font(), 1);
   LaneScene scene;
   scene.runs = {run.get()};
@@ -143,8 +143,16 @@ void slider_step(benchmark::State& state) {
 void slider_run(benchmark::State& state) {
   turn_slider(state, [](const PaintedRunPtr&, bool) {});
 }
-BENCHMARK(slider_run)->Args({16, 64})->Args({16, 256})->Args({64, 1024})->Unit(benchmark::kMillisecond);
-BENCHMARK(slider_step)->Args({16, 64})->Args({16, 256})->Args({64, 1024})->Unit(benchmark::kMillisecond);
+BENCHMARK(slider_run)
+    ->Args({16, 64})
+    ->Args({16, 256})
+    ->Args({64, 1024})
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK(slider_step)
+    ->Args({16, 64})
+    ->Args({16, 256})
+    ->Args({64, 1024})
+    ->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace penstock

@@ -31,11 +31,6 @@ Pixels below(const Pixels& pixels, int rows) {
   return {pixels.row(rows), pixels.width, pixels.height - rows, pixels.stride};
 }
 
-/// The bytes at the top of the strip: those of the capacity if they are not far above the most.
-double bytes_at_top(double most, double capacity) {
-  return capacity > 0 && capacity < 2 * most ? std::max(most, capacity) : most;
-}
-
 /// "F12", or "3F12" where the rank holds several stages. A transfer is called like the op whose
 /// output it moves.
 std::string_view label_of(TaskId task, const PaintedRun& run, std::array<char, 48>& text) {
@@ -56,7 +51,10 @@ std::string_view label_of(TaskId task, const PaintedRun& run, std::array<char, 4
 PaintCounts LanePainter::draw(const LaneScene& scene, const Pixels& pixels) {
   scene_ = &scene;
   counts_ = {};
-  extremes_.resize(static_cast<std::size_t>(pixels.width));
+  for (std::vector<float>* columns :
+       {&extremes_, &heat_.share, &heat_.red, &heat_.green, &heat_.blue}) {
+    columns->resize(static_cast<std::size_t>(pixels.width));
+  }
   for (ShareColumns* columns : {&busy_, &idle_}) columns->resize(pixels.width);
   lines_.resize(pixels.width);
   labels_.reserve(static_cast<std::size_t>(pixels.width / narrowest_label + 2));
@@ -117,7 +115,7 @@ void LanePainter::draw_row(const LaneRow& row) {
   };
   switch (row.kind) {
     case LaneKind::compute:
-      draw_compute(row, run, strip);
+      row.heat ? draw_heat(row, run, strip) : draw_compute(row, run, strip);
       break;
     case LaneKind::send:
       draw(run.lanes->ranks[row.rank].send, run.pyramids[row.rank].send);
@@ -307,76 +305,6 @@ void LanePainter::label(const Label& label, const PaintedRun& run, const Strip& 
   glyphs.draw(pixels_, left + (right - left - width) / 2, strip.top + strip.height / 2, written,
               text_on(label.ground));
   ++counts_.labels;
-}
-
-void LanePainter::draw_memory(const LaneRow& row, const PaintedRun& run, const Strip& strip) {
-  pixels_.fill(0, strip.top, pixels_.width, strip.top + strip.height, lane_colour());
-  if (run.memory == nullptr || row.rank >= run.memory->ranks.size()) return;
-  const RunMemory& memory = *run.memory;
-  const MemoryLane& lane = memory.ranks[row.rank];
-  const double capacity = static_cast<double>(run.run->capacity_bytes.value_or(0));
-  const double top = bytes_at_top(static_cast<double>(memory.most), capacity);
-  const double scale = (strip.height - 1) / top;
-  const auto fill = [&](int x, double from, double until, Colour colour) {
-    const int bottom = strip.top + strip.height;
-    pixels_.fill(x, bottom - static_cast<int>(std::lround(until * scale)), x + 1,
-                 bottom - static_cast<int>(std::lround(from * scale)), muted(colour, strip));
-  };
-  const HeldMemory* const end = lane.held.data() + lane.held.size();
-  const HeldMemory* piece = lane.at({scene_->axis.origin});
-  if (piece == nullptr) piece = lane.held.data();
-  for (int x = 0; x < pixels_.width && piece != end; ++x) {
-    const std::int64_t until = scene_->axis.time_at(x + 1);
-    if (until <= 0) continue;
-    if (scene_->axis.time_at(x) >= run.lanes->span) break;
-    const HeldMemory* largest = piece;
-    while (piece + 1 != end && piece[1].begin.picoseconds < until) {
-      if ((++piece)->bytes > largest->bytes) largest = piece;
-    }
-    if (memory.kinds.empty()) fill(x, 0, static_cast<double>(largest->bytes), series_colour(0));
-    double sum = 0;
-    for (const BufferKind kind : memory.kinds) {
-      const double below = sum;
-      sum += static_cast<double>(largest->by_kind[static_cast<std::size_t>(kind)]);
-      fill(x, below, sum, memory_colour(kind));
-    }
-    ++counts_.boxes;
-  }
-  if (capacity > 0 && capacity <= top) {
-    const int y = strip.top + strip.height - 1 - static_cast<int>(std::lround(capacity * scale));
-    pixels_.fill(0, y, pixels_.width, y + 1, packed(peak_colour));
-  }
-}
-
-/// Over the ops of A, by how much another run differs.
-void LanePainter::draw_differences(const LaneRow& row, const PaintedRun& run, const Strip& strip) {
-  pixels_.fill(0, strip.top, pixels_.width, strip.top + strip.height, lane_colour());
-  const std::vector<RankTracks>& ranks = scene_->runs[scene_->baseline()]->lanes->ranks;
-  if (run.differences.empty() || row.rank >= ranks.size()) return;
-  const TimeAxis& axis = scene_->axis;
-  std::fill(extremes_.begin(), extremes_.end(), 0.0F);
-  const std::int64_t end = axis.time_at(pixels_.width);
-  for (const Track& track : ranks[row.rank].compute) {
-    for (std::size_t i = track.first_ending_after(axis.origin); i < track.size(); ++i) {
-      if (track.begin_at(i) >= end) break;
-      const auto difference = static_cast<float>(run.differences[track.tag[i]]);
-      const int left = std::max(0, static_cast<int>(axis.x_of(track.begin_at(i))));
-      const int right = static_cast<int>(std::ceil(axis.x_of(track.end_at(i))));
-      for (int x = left; x < std::min(pixels_.width, std::max(right, left + 1)); ++x) {
-        float& extreme = extremes_[static_cast<std::size_t>(x)];
-        if (std::fabs(difference) > std::fabs(extreme)) extreme = difference;
-      }
-    }
-  }
-  for (int x = 0; x < pixels_.width; ++x) {
-    const double difference = extremes_[static_cast<std::size_t>(x)];
-    if (difference == 0) continue;
-    const double share = 0.25 + 0.75 * std::min(1.0, std::fabs(difference));
-    pixels_.fill(
-        x, strip.top, x + 1, strip.top + strip.height,
-        packed(mix(scene_->theme->lane, difference > 0 ? later_colour : earlier_colour, share)));
-    ++counts_.boxes;
-  }
 }
 
 void LanePainter::draw_bright(const LaneRow& row, const PaintedRun& run, const Strip& strip) {

@@ -42,7 +42,8 @@ struct PaintCounts {
 ///
 /// A box of at least two pixels is a rectangle; narrower ones together are columns of stacked
 /// shares: from the bottom the busy time by colour, above it the idle time by cause. A column with
-/// any busy time has at least one coloured pixel.
+/// any busy time has at least one coloured pixel. A strip of heat has the colours of its causes,
+/// the stronger, the more of a column is idle.
 class LanePainter {
  public:
   PaintCounts draw(const LaneScene& scene, const Pixels& pixels);
@@ -52,6 +53,13 @@ class LanePainter {
     int left, right;
     TaskId task;
     Colour ground;
+  };
+
+  /// Shares of idle time by column, and the sums of their colours.
+  struct Heat {
+    std::vector<float> share, red, green, blue;
+    void add(std::size_t x, float more, Colour colour);
+    void add(const float* more, Colour colour);
   };
 
   void draw_rows(const Pixels& pixels, int top, bool pinned);
@@ -73,6 +81,9 @@ class LanePainter {
   void label(const Label& label, const PaintedRun& run, const Strip& strip);
   void draw_bright(const LaneRow& row, const PaintedRun& run, const Strip& strip);
   void draw_memory(const LaneRow& row, const PaintedRun& run, const Strip& strip);
+  void draw_heat(const LaneRow& row, const PaintedRun& run, const Strip& strip);
+  void find_heat(const Track& idle, const Pyramid& pyramid);
+  void add_heat_of_ends(const Track& idle);
   void draw_differences(const LaneRow& row, const PaintedRun& run, const Strip& strip);
   Colour colour_of(TaskId task, const PaintedRun& run) const;
   std::uint32_t muted(Colour colour, const Strip& strip) const;
@@ -89,6 +100,7 @@ class LanePainter {
   std::vector<std::uint8_t> row_of_class_;
   std::vector<Label> labels_;    // of a strip
   std::vector<float> extremes_;  // by column
+  Heat heat_;
 };
 
 }  // namespace penstock

@@ -6,7 +6,7 @@
 namespace penstock {
 namespace {
 
-constexpr int lowest = 9;
+constexpr int lowest = 1;
 constexpr int highest = 120;
 constexpr double link_share = 0.45;
 
@@ -40,8 +40,18 @@ void add_ghosts(const LaneChoice& choice, int lane_height, StripStack& stack) {
   }
 }
 
+bool is_heat(const LaneChoice& choice, int lane_height) {
+  return choice.heat || lane_height < least_drawn_height;
+}
+
 void add_run(const LaneChoice& choice, LaneRow row, int lane_height, StripStack& stack) {
   row.kind = LaneKind::compute;
+  row.heat = is_heat(choice, lane_height);
+  if (row.heat) {
+    stack.add(row, lane_height);
+    stack.top -= lane_height < least_drawn_height ? 1 : 0;
+    return;
+  }
   stack.add(row, lane_height);
   if (choice.style == PairStyle::ghost) add_ghosts(choice, lane_height, stack);
   row.flipped = false;
@@ -87,23 +97,13 @@ void add_rank(const LaneChoice& choice, std::uint32_t rank, int lane_height, Str
   const LaneRow of_rank{.rank = rank, .pinned = is_pinned(choice, rank)};
   for_each_run(choice, of_rank, [&](LaneRow row) {
     add_run(choice, row, lane_height, stack);
+    if (is_heat(choice, lane_height)) return;
     const bool beside_a = choice.style == PairStyle::above || choice.style == PairStyle::mirrored;
     if (lettered(row.run, choice.frozen) == 0 || !beside_a) return;
     row.kind = LaneKind::difference;
     row.flipped = false;
     stack.add(row, part(lane_height, 0.35));
   });
-}
-
-std::vector<std::uint32_t> ranks_in_order(const LaneChoice& choice) {
-  std::vector<std::uint32_t> ranks;
-  for (const std::uint32_t rank : choice.pinned) {
-    if (rank < choice.ranks) ranks.push_back(rank);
-  }
-  for (std::uint32_t rank = 0; rank < choice.ranks; ++rank) {
-    if (!is_pinned(choice, rank)) ranks.push_back(rank);
-  }
-  return ranks;
 }
 
 }  // namespace
@@ -114,11 +114,24 @@ std::string_view name(PairStyle style) {
   return names[static_cast<std::size_t>(style)];
 }
 
+std::vector<std::uint32_t> shown_ranks(const LaneChoice& choice) {
+  std::vector<std::uint32_t> ranks;
+  const auto add = [&](std::uint32_t rank, bool pinned) {
+    if (rank < choice.ranks && is_pinned(choice, rank) == pinned) ranks.push_back(rank);
+  };
+  for (const std::uint32_t rank : choice.pinned) add(rank, true);
+  for (const std::uint32_t rank : choice.order) add(rank, false);
+  for (std::uint32_t rank = 0; choice.order.empty() && rank < choice.ranks; ++rank) {
+    add(rank, false);
+  }
+  return ranks;
+}
+
 std::vector<LaneRow> lane_rows(const LaneChoice& choice, int lane_height) {
   StripStack stack;
-  for (const std::uint32_t rank : ranks_in_order(choice)) {
+  for (const std::uint32_t rank : shown_ranks(choice)) {
     add_rank(choice, rank, lane_height, stack);
-    stack.top += std::max(1, lane_height / 6);
+    if (!is_heat(choice, lane_height)) stack.top += std::max(1, lane_height / 6);
   }
   add_links(choice, lane_height, stack);
   return stack.rows;
@@ -137,17 +150,20 @@ int height_of(const std::vector<LaneRow>& rows) {
   return end;
 }
 
-int fitting_lane_height(const LaneChoice& choice, int room) {
-  LaneChoice one = choice;
-  one.ranks = std::min(choice.ranks, 1U);
-  one.links = false;
+int fitting_lane_height(const LaneChoice& choice, std::size_t ranks, int room) {
+  LaneChoice two = choice;
+  two.ranks = 2;
+  two.links = false;
+  two.pinned = two.order = {};
   const bool all = choice.style == PairStyle::above || choice.style == PairStyle::mirrored;
   const int links =
       !choice.links ? 0 : static_cast<int>(choice.link_count) * (all ? choice.runs : 1);
   for (int height = highest; height > lowest; --height) {
-    const int of_rank = height_of(lane_rows(one, height)) + 1 + std::max(1, height / 6);
+    const std::vector<LaneRow> rows = lane_rows(two, height);
+    const auto second =
+        std::find_if(rows.begin(), rows.end(), [](const LaneRow& row) { return row.rank == 1; });
     const int of_links = links * (part(height, link_share) + 1);
-    if (of_rank * static_cast<int>(choice.ranks) + of_links <= room) return height;
+    if (second->top * static_cast<int>(ranks) + of_links <= room) return height;
   }
   return lowest;
 }

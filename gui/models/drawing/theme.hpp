@@ -27,6 +27,8 @@ struct Theme {
   std::array<Colour, idle_cause_count> idle_lines;  // the hatching over them
 };
 const Theme& theme(ThemeName name);
+/// Of a cause where idle time is all that is drawn: its colour, as strong as text on a lane.
+Colour heat_colour(const Theme& theme, std::size_t cause);
 
 // Of differences between two runs: an op is later, or takes longer, than in A.
 constexpr Colour later_colour{213, 94, 0};

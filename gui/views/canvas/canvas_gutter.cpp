@@ -1,6 +1,7 @@
 #include "gui/views/canvas/canvas_gutter.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "experiments/input/files/table.hpp"
@@ -29,6 +30,47 @@ std::pair<std::uint32_t, std::uint8_t> selected_lane(const CanvasScene& scene) {
   return {rank_of_task(scene.run(op.run).run->plan, op.task), op.run};
 }
 
+void paint_corner(const CanvasScene& scene, QPainter& painter) {
+  const std::size_t shown = shown_ranks(scene.choice()).size();
+  QString text = QString::number(shown);
+  if (shown < scene.choice().ranks) text += QString(" of %1").arg(scene.choice().ranks);
+  text += shown == 1 && scene.choice().ranks == 1 ? " rank" : " ranks";
+  constexpr std::array<const char*, rank_sort_count> by{"", " by idle", " by memory", " by stage"};
+  text += by[static_cast<std::size_t>(scene.rank_order().sort)];
+  const bool plain = scene.rank_order().is_default();
+  painter.setPen(qt_colour(plain ? scene.colours().faint_ink : scene.colours().accent));
+  const QFontMetrics metrics(painter.font());
+  painter.drawText(QRectF(edge, CanvasParts::map_height, CanvasParts::gutter - edge,
+                          CanvasParts::header - CanvasParts::map_height),
+                   Qt::AlignVCenter | Qt::AlignLeft,
+                   metrics.elidedText(text, Qt::ElideRight, CanvasParts::gutter - 22) + " ▾");
+}
+
+void paint_overview(const CanvasScene& scene, QPainter& painter) {
+  const QRectF place = scene.overview_place();
+  if (place.isEmpty()) return;
+  const Theme& colours = scene.colours();
+  painter.fillRect(place, qt_colour(colours.panel));
+  const double scale = place.height() / scene.content_height();
+  const double ratio = scene.widget().devicePixelRatioF();
+  for (const LaneRow& row : scene.rows()) {
+    const RankFacts* const facts = scene.facts_of(row);
+    if (facts == nullptr || row.kind != LaneKind::compute || row.ghost) continue;
+    const double top = place.top() + row.top / ratio * scale;
+    painter.fillRect(
+        QRectF(place.left() + 2, top, place.width() - 4, std::max(1.0, row.height / ratio * scale)),
+        qt_colour(mix(colours.panel, colours.ink, 0.08 + 0.72 * facts->idle)));
+  }
+  const QRectF seen(place.left() + 0.5, place.top() + scene.view().top * scale, place.width() - 1.5,
+                    std::max(6.0, place.height() * scale));
+  QColor shade = qt_colour(colours.accent);
+  painter.setPen(QPen(shade, 2));
+  shade.setAlpha(40);
+  painter.setBrush(shade);
+  painter.drawRect(seen.intersected(place.adjusted(0, 0, -1, -1)));
+  painter.setBrush(Qt::NoBrush);
+}
+
 CanvasGutter::CanvasGutter(const CanvasScene& scene, QPainter& painter)
     : scene_(scene),
       painter_(painter),
@@ -52,11 +94,19 @@ QString CanvasGutter::name_of(const LaneRow& row) const {
   return rank_name(row);
 }
 
-/// "3 · layers 8–15", or "rank 3" where it holds nothing else.
-QString CanvasGutter::rank_name(const LaneRow& row) const {
+QString CanvasGutter::rank_number(const LaneRow& row) const {
   const bool several = scene_.choice().runs > 1 && scene_.choice().style != PairStyle::ghost;
   QString name = QString::number(row.rank);
   if (several) name += QString(" ") + QChar(letter_of_run(row.run, scene_.choice().frozen));
+  if (scene_.rank_order().folded) {
+    name += QString(" ×%1").arg(replicas_of(row.rank, *scene_.first()->facts));
+  }
+  return name;
+}
+
+/// "3 · layers 8–15", or "rank 3" where it holds nothing else.
+QString CanvasGutter::rank_name(const LaneRow& row) const {
+  const QString name = rank_number(row);
   const RankFacts* const facts = scene_.facts_of(row);
   if (facts == nullptr || facts->holds.empty()) return "rank " + name;
   return name + " · " + qt_text(facts->holds);
@@ -107,7 +157,7 @@ void CanvasGutter::paint_rank(const LaneRow& row, QRectF room) {
       paint_use(*facts, use, true);
       line.setRight(use.left() - 4);
     }
-    return write(facts == nullptr ? rank_name(row) : rank_name(row).section(" · ", 0, 0), ink);
+    return write(rank_number(row), ink);
   }
   write(rank_name(row), ink);
   paint_use(*facts, line, lines == 2);

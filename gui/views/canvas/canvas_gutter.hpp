@@ -20,6 +20,7 @@ class CanvasGutter : CanvasParts {
   void paint_use(const RankFacts& facts, QRectF line, bool with_memory);
   void paint_bar(double share, QRectF room);
   QString name_of(const LaneRow& row) const;
+  QString rank_number(const LaneRow& row) const;
   QString rank_name(const LaneRow& row) const;
   bool is_selected(const LaneRow& row) const;
 
@@ -28,6 +29,12 @@ class CanvasGutter : CanvasParts {
   double line_ = 0;       // the height of one
   double free_from_ = 0;  // below what is written
 };
+
+/// How many ranks are shown, and in which order: in the corner above the names.
+void paint_corner(const CanvasScene& scene, QPainter& painter);
+
+/// All ranks by their idle share, and those in sight: a bar to scroll with.
+void paint_overview(const CanvasScene& scene, QPainter& painter);
 
 /// The rank and run of the selected op.
 std::pair<std::uint32_t, std::uint8_t> selected_lane(const CanvasScene& scene);

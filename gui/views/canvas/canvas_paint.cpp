@@ -91,12 +91,11 @@ class CanvasOverlay : CanvasParts {
       painter_.fillRect(box.intersected(room), shade);
     };
     const QRectF first = scene_.place_of_lane(scene_.area()->first_rank, scene_.area()->run);
-    if (scene_.choice().pinned.empty()) {
+    if (!is_ordered(scene_.choice())) {
       put(scene_.area()->first_rank, scene_.area()->end_rank - 1, scene_.room_of(false));
     } else {
-      // Pinned ranks stand elsewhere.
-      for (std::uint32_t rank = scene_.area()->first_rank; rank < scene_.area()->end_rank; ++rank) {
-        put(rank, rank, scene_.room_of(scene_.is_pinned(rank)));
+      for (const std::uint32_t rank : shown_ranks(scene_.choice())) {
+        if (scene_.area()->has(rank)) put(rank, rank, scene_.room_of(scene_.is_pinned(rank)));
       }
     }
     painter_.setPen(QPen(qt_colour(colours.accent), 1));
@@ -267,6 +266,7 @@ void CanvasChrome::paint_header(QPainter& painter) {
     painter.drawText(QPointF(left, header - 10), text);
   }
   painter.setClipping(false);
+  paint_corner(scene_, painter);
   painter.setPen(qt_colour(colours.grid));
   painter.drawLine(0, header - 1, scene_.widget().width(), header - 1);
 }

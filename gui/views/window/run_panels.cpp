@@ -16,7 +16,7 @@ namespace {
 QString area_text(const Area& area, const PaintedRun& run) {
   const AreaUse use = use_of(area, *run.lanes, run.run->plan);
   const std::int64_t length = area.end - area.begin;
-  const double all = static_cast<double>(length) * (area.end_rank - area.first_rank);
+  const double all = static_cast<double>(length) * area.ranks(run.run->plan.ranks);
   QString text = QString("%1, %2, %3 % busy")
                      .arg(qt_text(short_time(length)), qt_text(counted(use.ops, "op")))
                      .arg(all > 0 ? 100 * static_cast<double>(use.busy) / all : 0, 0, 'f', 1);

@@ -67,10 +67,9 @@ void RunSteps::step_rank(bool down) {
   if (from.is_none()) return step_in_lane(true);
   const OpSteps steps = steps_of(open, from.run);
   const std::uint32_t rank = rank_of_task(steps.plan, from.task);
-  if (!down && rank == 0) return;
   const std::int64_t middle =
       (steps.timeline.begin[from.task].picoseconds + steps.timeline.end[from.task].picoseconds) / 2;
-  runs_.select({steps.on_rank(down ? rank + 1 : rank - 1, middle), from.run});
+  runs_.select({steps.on_rank(open.canvas->rank_beside(rank, down), middle), from.run});
 }
 
 void RunSteps::step_idle(bool forward) {
@@ -227,17 +226,10 @@ void RunSteps::pin_lane() {
   } else {
     return show_message("Select an op of the lane first");
   }
-  LaneChoice choice = open.canvas->choice();
-  const auto pinned = std::find(choice.pinned.begin(), choice.pinned.end(), rank);
-  const bool was_pinned = pinned != choice.pinned.end();
-  if (was_pinned) {
-    choice.pinned.erase(pinned);
-  } else {
-    choice.pinned.push_back(rank);
-  }
-  open.canvas->set_choice(choice);
-  show_message(
-      QString(was_pinned ? "rank %1 stands in its place" : "rank %1 stands on top").arg(rank));
+  open.canvas->toggle_pin(rank);
+  show_message(QString(open.canvas->is_pinned(rank) ? "rank %1 stands on top"
+                                                    : "rank %1 stands in its place")
+                   .arg(rank));
 }
 
 }  // namespace penstock

@@ -67,6 +67,20 @@ const std::vector<ViewerAction> view_actions{
     {"theme", "View", "Light, dark, high contrast", "T", [](Window& w) { w.cycle_theme(); }, false},
 };
 
+const std::vector<ViewerAction> rank_actions{
+    {"by_number", "Ranks", "All ranks by number", "Shift+O",
+     [](Window& w) { w.ranks().show_all(); }},
+    {"sort_ranks", "Ranks", "Order by idle time, memory, stage or number", "O",
+     [](Window& w) { w.ranks().cycle_sort(); }},
+    {"filter_ranks", "Ranks", "Show only some ranks…", "Shift+F",
+     [](Window& w) { w.ranks().ask_filter(); }},
+    {"fold_replicas", "Ranks", "Fold replicas to one rank, or unfold", "Shift+P",
+     [](Window& w) { w.ranks().toggle_folded(); }},
+    {"heat", "Ranks", "Only idle time, as heat by rank", "H",
+     [](Window& w) { w.ranks().toggle_heat(); }},
+    {"pin", "Ranks", "Pin the lane on top, or back", "P", [](Window& w) { w.steps().pin_lane(); }},
+};
+
 const std::vector<ViewerAction> go_actions{
     {"next_op", "Go", "Next op of the lane", ".", [](Window& w) { w.steps().step_in_lane(true); }},
     {"previous_op", "Go", "Previous op of the lane", ",",
@@ -91,7 +105,6 @@ const std::vector<ViewerAction> go_actions{
     {"previous_iteration", "Go", "Previous iteration of the trace", "Shift+I",
      [](Window& w) { w.comparison().step_iteration(false); }},
     {"find_lane", "Go", "Find a lane…", "Ctrl+P", [](Window& w) { w.show_lanes(); }},
-    {"pin", "Go", "Pin the lane on top, or back", "P", [](Window& w) { w.steps().pin_lane(); }},
     {"follow", "Go", "Follow the microbatch", "G",
      [](Window& w) { w.steps().follow_microbatch(); }},
     {"path", "Go", "Critical path", "C", [](Window& w) { w.steps().toggle_path(); }},
@@ -152,8 +165,8 @@ const std::vector<ViewerAction> help_actions{
 const std::vector<ViewerAction>& viewer_actions() {
   static const std::vector<ViewerAction> table = [] {
     std::vector<ViewerAction> all;
-    for (const auto* part :
-         {&file_actions, &view_actions, &go_actions, &change_actions, &help_actions}) {
+    for (const auto* part : {&file_actions, &view_actions, &rank_actions, &go_actions,
+                             &change_actions, &help_actions}) {
       all.insert(all.end(), part->begin(), part->end());
     }
     return all;

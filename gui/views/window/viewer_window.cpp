@@ -108,6 +108,7 @@ ViewerWindow::ViewerWindow(ThemeName theme)
       comparison_(runs_, changes_),
       files_(*this, runs_, changes_, comparison_),
       steps_(runs_),
+      ranks_(*this, runs_),
       panels_(*this, runs_, changes_) {
   install_canvas_access();
   setWindowTitle("Penstock");
@@ -150,6 +151,7 @@ void ViewerWindow::wire() {
 void ViewerWindow::connect_canvas(TimelineCanvas& canvas) {
   canvas.on_selection = [this] { panels_.refresh_selection(); };
   canvas.on_hover = [this](const QString& text) { hover_->set_text(text); };
+  canvas.on_corner = [this] { show_rank_menu(); };
   // Another tab may come in front while a hand drags.
   canvas.on_grab = [this, &canvas] {
     if (OpenRun* const open = runs_.shown_by(&canvas)) changes_.grab_op(*open);
@@ -324,6 +326,10 @@ void ViewerWindow::show_help() {
       {"Hand", "Scroll ranks; zoom where all fit", "wheel"},
       {"Hand", "Pan", "Shift+wheel, Shift+drag, middle button"},
       {"Hand", "Height of the lanes", "Alt+wheel"},
+      {"Hand", "Scroll to other ranks", "drag the bar at the right"},
+      {"Hand", "Order, filter or fold the ranks", "click on their number"},
+      {"Hand", "Pin a rank on top, or back", "double click on its name"},
+      {"Hand", "Select a time on all ranks", "drag along the ruler"},
       {"Hand", "Select an area; its ends snap to ops", "drag (Alt: no snapping)"},
       {"Hand", "Move the selected op in its order", "drag it along its lane"},
       {"Hand", "Move layers between ranks", "drag the line between two names of ranks"},
@@ -333,6 +339,15 @@ void ViewerWindow::show_help() {
   column->addWidget(table);
   dialog->resize(700, 640);
   dialog->show();
+}
+
+void ViewerWindow::show_rank_menu() {
+  auto* menu = new QMenu(this);
+  menu->setAttribute(Qt::WA_DeleteOnClose);
+  for (const ViewerAction& entry : viewer_actions()) {
+    if (entry.menu == "Ranks") menu->addAction(action(entry.id));
+  }
+  menu->popup(QCursor::pos());
 }
 
 void ViewerWindow::show_whole_message() {

@@ -9,6 +9,7 @@
 
 #include "gui/views/window/run_files.hpp"
 #include "gui/views/window/run_panels.hpp"
+#include "gui/views/window/run_ranks.hpp"
 #include "gui/views/window/run_steps.hpp"
 
 namespace penstock {
@@ -40,6 +41,7 @@ class ViewerWindow : public QMainWindow {
   RunComparison& comparison() { return comparison_; }
   RunFiles& files() { return files_; }
   RunSteps& steps() { return steps_; }
+  RunRanks& ranks() { return ranks_; }
   RunPanels& panels() { return panels_; }
 
   OpenRun* now() { return runs_.now(); }
@@ -59,6 +61,8 @@ class ViewerWindow : public QMainWindow {
   void show_actions();
   void show_lanes();
   void show_help();
+  /// Order and filter of the ranks, as a menu at the pointer.
+  void show_rank_menu();
   /// The status bar in full: what does not fit is cut off there.
   void show_whole_message();
 
@@ -85,6 +89,7 @@ class ViewerWindow : public QMainWindow {
   RunComparison comparison_;
   RunFiles files_;
   RunSteps steps_;
+  RunRanks ranks_;
   RunPanels panels_;
 };
 

@@ -5,7 +5,6 @@
 #include <QSettings>
 #include <QToolButton>
 
-#include "gui/views/canvas/canvas_gutter.hpp"
 #include "gui/views/window/window_memory.hpp"
 #include "tests/gui/views/opened.hpp"
 

@@ -217,6 +217,7 @@ struct ManyRanks : Opened {
   ManyRanks() {
     window.files().open_files_now({QString::fromStdString(folder.file("many.json", many_ranks()))});
     settle();
+    canvas().scale_lanes(3);
     REQUIRE(canvas().place_of_lane(63).top() > canvas().height());
   }
   /// Whether a lane is within the window.
@@ -233,6 +234,7 @@ struct ManyRanks : Opened {
   /// Looks at the first ranks and the begin of the run.
   void look_away() {
     canvas().fit();
+    canvas().scale_lanes(3);
     canvas().zoom_at(0, 0.05);
     canvas().scroll(-1e6);
   }

@@ -156,7 +156,7 @@ TEST_CASE("rows: all strips of a fitting height fit, and follow each other witho
   for (const std::uint32_t ranks : {1U, 4U, 16U}) {
     for (const bool memory : {false, true}) {
       const LaneChoice choice{.ranks = ranks, .memory = memory};
-      const int height = fitting_lane_height(choice, 1000);
+      const int height = fitting_lane_height(choice, choice.ranks, 1000);
       const auto rows = lane_rows(choice, height);
       CHECK((height_of(rows) <= 1000 || height == 9));
       for (std::size_t i = 1; i < rows.size(); ++i) {
@@ -168,7 +168,7 @@ TEST_CASE("rows: all strips of a fitting height fit, and follow each other witho
 
 TEST_CASE("rows: links stand below all ranks, and all still fit") {
   LaneChoice choice{.ranks = 4, .links = true, .link_count = 6};
-  const int height = fitting_lane_height(choice, 600);
+  const int height = fitting_lane_height(choice, choice.ranks, 600);
   const auto rows = lane_rows(choice, height);
   CHECK(height_of(rows) <= 600);
   CHECK(rows.size() == 4 * 3 + 6);
