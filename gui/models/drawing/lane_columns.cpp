@@ -63,14 +63,14 @@ void LanePainter::draw_memory(const LaneRow& row, const PaintedRun& run, const S
 void LanePainter::draw_differences(const LaneRow& row, const PaintedRun& run, const Strip& strip) {
   pixels_.fill(0, strip.top, pixels_.width, strip.top + strip.height, lane_colour());
   const std::vector<RankTracks>& ranks = scene_->runs[scene_->baseline()]->lanes->ranks;
-  if (run.differences.empty() || row.rank >= ranks.size()) return;
+  if (run.against_a == nullptr || row.rank >= ranks.size()) return;
   const TimeAxis& axis = scene_->axis;
   std::fill(extremes_.begin(), extremes_.end(), 0.0F);
   const std::int64_t end = axis.time_at(pixels_.width);
   for (const Track& track : ranks[row.rank].compute) {
     for (std::size_t i = track.first_ending_after(axis.origin); i < track.size(); ++i) {
       if (track.begin_at(i) >= end) break;
-      const auto difference = static_cast<float>(run.differences[track.tag[i]]);
+      const auto difference = static_cast<float>(run.against_a->differences[track.tag[i]]);
       const int left = std::max(0, static_cast<int>(axis.x_of(track.begin_at(i))));
       const int right = static_cast<int>(std::ceil(axis.x_of(track.end_at(i))));
       for (int x = left; x < std::min(pixels_.width, std::max(right, left + 1)); ++x) {

@@ -28,7 +28,7 @@ struct LaneScene {
   std::span<const float> slack;  // of the tasks of the first run; those with much are pale
 
   /// A, which the others are held against: the first run, unless it is held against the second.
-  std::size_t baseline() const { return runs[0]->differences.empty() ? 0 : 1; }
+  std::size_t baseline() const { return runs[0]->against_a == nullptr ? 0 : 1; }
 };
 
 /// How much was drawn.

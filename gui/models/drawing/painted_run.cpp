@@ -68,15 +68,9 @@ PaintedRunPtr coloured(ViewedRunPtr run, std::shared_ptr<const RunLanes> lanes, 
   std::vector<RankPyramids> pyramids =
       run->brief ? no_levels(*lanes, colouring) : all_pyramids(*lanes, colouring);
   auto facts = std::make_shared<const std::vector<RankFacts>>(facts_of_ranks(*run));
-  return std::make_shared<const PaintedRun>(PaintedRun{std::move(run),
-                                                       std::move(lanes),
-                                                       std::move(colouring),
-                                                       by,
-                                                       std::move(pyramids),
-                                                       nullptr,
-                                                       nullptr,
-                                                       {},
-                                                       std::move(facts)});
+  return std::make_shared<const PaintedRun>(
+      PaintedRun{std::move(run), std::move(lanes), std::move(colouring), by, std::move(pyramids),
+                 nullptr, nullptr, nullptr, std::move(facts)});
 }
 
 std::shared_ptr<const std::vector<PaintedLink>> recoloured_links(std::vector<PaintedLink> links,
@@ -208,7 +202,7 @@ PaintedRunPtr recoloured(const PaintedRun& run, ColourBy by) {
   auto changed = std::make_shared<PaintedRun>(*coloured(run.run, run.lanes, by));
   changed->memory = run.memory;
   if (run.links != nullptr) changed->links = recoloured_links(*run.links, changed->colouring);
-  changed->differences = run.differences;
+  changed->against_a = run.against_a;
   return changed;
 }
 
@@ -234,9 +228,9 @@ PaintedRunPtr with_links(const PaintedRun& run, const Plan& order) {
   return changed;
 }
 
-PaintedRunPtr with_differences(const PaintedRun& run, std::vector<double> differences) {
+PaintedRunPtr with_differences(const PaintedRun& run, std::shared_ptr<const AgainstA> against_a) {
   auto changed = std::make_shared<PaintedRun>(run);
-  changed->differences = std::move(differences);
+  changed->against_a = std::move(against_a);
   return changed;
 }
 
@@ -317,15 +311,14 @@ RunsOnAxis on_one_axis(PaintedRunPtr first, const ShownWith& with) {
   for (std::size_t i = 0; i < all.pairs.size(); ++i) {
     const RunPair& pair = all.pairs[i];
     PaintedRunPtr other = painted(pair.second, first->by);
-    if (!with.frozen || i > 0) other = with_differences(*other, pair.differences);
+    if (!with.frozen || i > 0) other = with_differences(*other, pair.against_a);
     if (with.memory) other = with_memory(*other);
     if (with.links) other = with_links(*other, plan);
     all.others.push_back(std::move(other));
   }
   const bool is_held = with.frozen && !all.pairs.empty();
-  if (is_held || !first->differences.empty()) {
-    first =
-        with_differences(*first, is_held ? all.pairs.front().differences : std::vector<double>());
+  if (is_held || first->against_a != nullptr) {
+    first = with_differences(*first, is_held ? all.pairs.front().against_a : nullptr);
   }
   all.first = std::move(first);
   return all;

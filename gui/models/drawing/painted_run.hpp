@@ -86,9 +86,8 @@ struct PaintedRun {
   std::vector<RankPyramids> pyramids;
   std::shared_ptr<const RunMemory> memory;                // nullptr: not asked for
   std::shared_ptr<const std::vector<PaintedLink>> links;  // by link; nullptr: not asked for
-  // Of a run that is held against A, by task of A: -1 earlier to 1 later than in A.
-  std::vector<double> differences;
-  std::shared_ptr<const std::vector<RankFacts>> facts;  // by rank
+  std::shared_ptr<const AgainstA> against_a;              // nullptr: it is A, or alone
+  std::shared_ptr<const std::vector<RankFacts>> facts;    // by rank
 
   /// Of lanes and pyramids.
   std::size_t bytes() const;
@@ -107,7 +106,7 @@ PaintedRunPtr recoloured(const PaintedRun& run, ColourBy by);
 PaintedRunPtr with_memory(const PaintedRun& run);
 /// With the use of links, in the order of those of a plan; links that the run lacks are empty.
 PaintedRunPtr with_links(const PaintedRun& run, const Plan& order);
-PaintedRunPtr with_differences(const PaintedRun& run, std::vector<double> differences);
+PaintedRunPtr with_differences(const PaintedRun& run, std::shared_ptr<const AgainstA> against_a);
 
 /// The mean idle share of all ranks by cause in each of some columns over a whole run.
 std::vector<std::array<float, idle_cause_count>> idle_over_time(const PaintedRun& run, int columns);

@@ -74,15 +74,29 @@ Comparison aligned(const ViewedRun& a, const ViewedRun& b, Alignment alignment) 
   return compare(a.plan, a.timeline, b.plan, b.timeline, options);
 }
 
-/// The differences of the second run of a comparison to its first.
-void set_differences(const ViewedRun& a, const Comparison& comparison, RunPair& pair) {
+void set_tasks(const Plan& a, const Plan& b, const TaskMatch& match, AgainstA& against) {
+  if (number_alike(a, b)) return;
+  against.here.assign(a.tasks(), no_task);
+  against.in_a.assign(b.tasks(), no_task);
+  for (const TaskPair& pair : match.shared) {
+    against.here[pair.a] = pair.b;
+    against.in_a[pair.b] = pair.a;
+  }
+}
+
+/// The differences of the second run of a comparison to its first, A.
+void set_differences(const ViewedRun& a, const Plan& b, const Comparison& comparison,
+                     RunPair& pair) {
   for (const OpDifference& op : comparison.ops) {
     pair.largest = std::max(pair.largest, Time{std::llabs(op.end.picoseconds)});
   }
-  pair.differences.resize(a.plan.tasks());
+  auto against = std::make_shared<AgainstA>();
+  against->differences.resize(a.plan.tasks());
   for (const OpDifference& op : comparison.ops) {
-    pair.differences[op.task.a] = share_of(op.end, pair.largest);
+    against->differences[op.task.a] = share_of(op.end, pair.largest);
   }
+  set_tasks(a.plan, b, comparison.tasks, *against);
+  pair.against_a = std::move(against);
   pair.residuals = residuals_of(a, comparison);
 }
 
@@ -105,7 +119,7 @@ RunPair pair_of(const ViewedRunPtr& first, const ViewedRunPtr& given, PairAlignm
   RunPair pair;
   pair.text = comparison_text(compared(*first), compared(*second), comparison);
   if (anchor) anchor_at(*first, *anchor, comparison);
-  set_differences(*first, comparison, pair);
+  set_differences(*first, second->plan, comparison, pair);
   if (comparison.first) pair.first = comparison.ops[comparison.first->op].task.a;
   auto moved = std::make_shared<ViewedRun>(*second);
   moved->timeline = std::move(comparison.b);
@@ -121,7 +135,7 @@ RunPair pair_against(const ViewedRunPtr& first, const ViewedRunPtr& given, PairA
   pair.second = stays && !anchor ? second : pair_of(first, second, alignment, anchor).second;
   const Comparison comparison = aligned(*pair.second, *first, Alignment::start);
   pair.text = comparison_text(compared(*second), compared(*first), comparison);
-  set_differences(*pair.second, comparison, pair);
+  set_differences(*pair.second, first->plan, comparison, pair);
   if (comparison.first) pair.first = comparison.ops[comparison.first->op].task.b;
   return pair;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,13 +20,29 @@ enum class PairAlignment : std::uint8_t {
   iteration,  // the second shows the iteration of the first's number, if both have several
 };
 
+/// The ops of a run beside the same ops of A, the baseline. Tasks are numbered alike where the
+/// lists are empty.
+struct AgainstA {
+  std::vector<double> differences;  // by task of A: of its end, -1 earlier to 1 later than in A
+  std::vector<TaskId> here;         // by task of A: the same op of this run; no_task: it lacks it
+  std::vector<TaskId> in_a;         // by task of this run: the same op of A
+
+  TaskId task_here(TaskId of_a) const { return of(here, of_a); }
+  TaskId task_in_a(TaskId own) const { return of(in_a, own); }
+
+ private:
+  static TaskId of(const std::vector<TaskId>& tasks, TaskId task) {
+    return tasks.empty() ? task : tasks[task];
+  }
+};
+
 /// Two runs on one time axis. One is A, the baseline: differences are of the other one minus A.
 struct RunPair {
-  ViewedRunPtr second;              // with its times on the axis of the first
-  std::vector<double> differences;  // by task of A: of its end, -1 earlier to 1 later than in A
-  Time largest{};                   // the difference that is 1
-  std::optional<TaskId> first;      // of the first run: the first op that differs
-  std::string text;                 // as `penstock compare` reports
+  ViewedRunPtr second;  // with its times on the axis of the first
+  std::shared_ptr<const AgainstA> against_a;
+  Time largest{};                              // the difference that is 1
+  std::optional<TaskId> first;                 // of the first run: the first op that differs
+  std::string text;                            // as `penstock compare` reports
   std::vector<std::vector<double>> residuals;  // by stage, then microbatch: of durations, relative;
                                                // empty if no op is in both
 };

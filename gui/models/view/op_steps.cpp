@@ -100,6 +100,11 @@ bool concerns(const Plan& plan, std::uint32_t resource, std::uint32_t rank) {
   return index(link.from) == rank || index(link.to) == rank;
 }
 
+IdlePiece idle_piece(const RunLanes& lanes, std::uint32_t rank, std::size_t i) {
+  const Track& idle = lanes.ranks[rank].idle;
+  return {rank, idle.begin_at(i), idle.end_at(i), cause_of(idle.tag[i]), next_of(idle.tag[i])};
+}
+
 }  // namespace
 
 TaskId OpSteps::in_lane(TaskId task, bool forward) const {
@@ -164,14 +169,31 @@ TaskId OpSteps::on_rank(std::uint32_t rank, std::int64_t time) const {
   return track.tag[box];
 }
 
+std::vector<TaskId> readers_of(const Plan& plan, TaskId task) {
+  constexpr TaskId far = 20000;
+  std::vector<TaskId> readers;
+  const TaskId end = std::min<TaskId>(plan.tasks(), task + far);
+  for (TaskId other = task + 1; other < end; ++other) {
+    plan.for_each_input(other, [&](TaskId input) {
+      if (input == task) readers.push_back(other);
+    });
+  }
+  return readers;
+}
+
+std::optional<std::size_t> place_on_path(const Report& report, TaskId task) {
+  const std::vector<PathStep>& path = report.critical_path;
+  const auto step = std::find_if(path.begin(), path.end(),
+                                 [&](const PathStep& each) { return each.task == task; });
+  if (step == path.end()) return std::nullopt;
+  return static_cast<std::size_t>(step - path.begin());
+}
+
 std::vector<IdlePiece> longest_idle(const RunLanes& lanes, std::size_t most) {
   std::vector<IdlePiece> pieces;
   for (std::uint32_t rank = 0; rank < lanes.ranks.size(); ++rank) {
-    const Track& idle = lanes.ranks[rank].idle;
-    for (std::size_t i = 0; i < idle.size(); ++i) {
-      pieces.push_back(
-          {rank, idle.begin_at(i), idle.end_at(i), cause_of(idle.tag[i]), next_of(idle.tag[i])});
-    }
+    const std::size_t count = lanes.ranks[rank].idle.size();
+    for (std::size_t i = 0; i < count; ++i) pieces.push_back(idle_piece(lanes, rank, i));
   }
   const auto longer = [](const IdlePiece& a, const IdlePiece& b) {
     return std::tuple(b.end - b.begin, a.begin, a.rank) <
@@ -180,6 +202,32 @@ std::vector<IdlePiece> longest_idle(const RunLanes& lanes, std::size_t most) {
   const auto count = static_cast<std::ptrdiff_t>(std::min(most, pieces.size()));
   std::partial_sort(pieces.begin(), pieces.begin() + count, pieces.end(), longer);
   pieces.resize(static_cast<std::size_t>(count));
+  return pieces;
+}
+
+std::optional<IdlePiece> idle_at(const RunLanes& lanes, std::uint32_t rank, std::int64_t time) {
+  if (rank >= lanes.ranks.size()) return std::nullopt;
+  const Track& idle = lanes.ranks[rank].idle;
+  const std::size_t i = idle.at(time);
+  if (i == idle.size()) return std::nullopt;
+  return idle_piece(lanes, rank, i);
+}
+
+std::optional<IdlePiece> idle_of(const Area& area, const RunLanes& lanes) {
+  if (area.end_rank != area.first_rank + 1) return std::nullopt;
+  const auto piece = idle_at(lanes, area.first_rank, area.begin);
+  const bool same = piece && piece->begin == area.begin && piece->end == area.end;
+  return same ? piece : std::nullopt;
+}
+
+std::vector<IdlePiece> gap_around(const RunLanes& lanes, const IdlePiece& piece) {
+  std::vector<IdlePiece> pieces{piece};
+  const auto next_to = [&](std::int64_t time) {
+    auto other = idle_at(lanes, piece.rank, time);
+    return other && other->next == piece.next ? other : std::nullopt;
+  };
+  while (auto before = next_to(pieces.front().begin - 1)) pieces.insert(pieces.begin(), *before);
+  while (auto behind = next_to(pieces.back().end)) pieces.push_back(*behind);
   return pieces;
 }
 

@@ -8,6 +8,7 @@
 
 #include "gui/models/lanes/run_lanes.hpp"
 #include "sim/plan/plan.hpp"
+#include "sim/report/report.hpp"
 #include "sim/timeline/timeline.hpp"
 
 namespace penstock {
@@ -30,6 +31,11 @@ struct OpSteps {
   TaskId on_rank(std::uint32_t rank, std::int64_t time) const;
 };
 
+/// The tasks that read what a task makes, of those that come soon after it in the plan.
+std::vector<TaskId> readers_of(const Plan& plan, TaskId task);
+/// The place of a task on the critical path of a report, if it is on it.
+std::optional<std::size_t> place_on_path(const Report& report, TaskId task);
+
 /// An idle stretch of a rank with one cause.
 struct IdlePiece {
   std::uint32_t rank;
@@ -41,6 +47,13 @@ struct IdlePiece {
 
 /// The longest idle pieces of a run, longest first; equal ones by time.
 std::vector<IdlePiece> longest_idle(const RunLanes& lanes, std::size_t most);
+
+/// The idle piece of a rank at a moment.
+std::optional<IdlePiece> idle_at(const RunLanes& lanes, std::uint32_t rank, std::int64_t time);
+/// The idle piece that an area is, if it is one: areas of bubbles are.
+std::optional<IdlePiece> idle_of(const Area& area, const RunLanes& lanes);
+/// All pieces of the gap that one of them belongs to, in order.
+std::vector<IdlePiece> gap_around(const RunLanes& lanes, const IdlePiece& piece);
 
 /// What an op is, for a person: "2B5, rank 2: 1.2 ms to 1.4 ms (200 µs), microbatch 5". Behind the
 /// op stands the name of its run, " of B", where there are several.

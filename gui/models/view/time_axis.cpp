@@ -74,6 +74,24 @@ std::string short_time(std::int64_t picoseconds) {
   return fmt::format("{} {}", short_time_text({picoseconds}, unit), unit.name);
 }
 
+std::string signed_time(std::int64_t picoseconds) {
+  if (picoseconds == 0) return "±0";
+  return (picoseconds > 0 ? "+" : "") + short_time(picoseconds);
+}
+
+std::string exact_time(std::int64_t picoseconds, double step) {
+  std::int64_t last = 1;  // that the last digit counts
+  while (static_cast<double>(last) * 10 <= step) last *= 10;
+  const std::int64_t size = (std::llabs(picoseconds) + last / 2) / last * last;
+  if (size == 0) return "0";
+  const TimeUnit unit = unit_for({size});
+  std::string text = fmt::format("{}{}", picoseconds < 0 ? "-" : "", size / unit.picoseconds);
+  std::string rest = fmt::format("{}", unit.picoseconds + size % unit.picoseconds);
+  rest.erase(rest.find_last_not_of('0') + 1);
+  if (rest.size() > 1) text += "." + rest.substr(1);
+  return fmt::format("{} {}", text, unit.name);
+}
+
 void ViewHistory::move(const CanvasView& view, ViewMove kind) {
   if (view == now()) return;
   const bool goes_on = kind != ViewMove::jump && kind == last_ && at_ > 0;

@@ -40,6 +40,12 @@ std::vector<RulerTick> ruler_ticks(const TimeAxis& axis, double width, double ap
 /// A time with a unit and four significant digits: "1.25 ms".
 std::string short_time(std::int64_t picoseconds);
 
+/// The same of a difference, with its sign: "+1.25 ms"; "±0" where there is none.
+std::string signed_time(std::int64_t picoseconds);
+/// A time in full: "1099.123456789 s". Of a step, such as that of a pixel, only the digits that
+/// tell two of its moments apart.
+std::string exact_time(std::int64_t picoseconds, double step = 1);
+
 /// What part of a run is seen.
 struct CanvasView {
   TimeAxis axis;

@@ -23,6 +23,10 @@ TimelineCanvas::TimelineCanvas(QWidget* parent)
   setAccessibleName("Timeline");
   setAccessibleDescription("No run is open");
   frames_.on_drawn = [this] { update(); };
+  slack_.on_found = [this] {
+    if (!tip_.isHidden()) point_at(hands_.pointer(), false);
+    if (on_selection) on_selection();
+  };
 }
 
 void TimelineCanvas::show_runs(PaintedRunPtr first, std::vector<PaintedRunPtr> others,
@@ -41,13 +45,17 @@ void TimelineCanvas::show_runs(PaintedRunPtr first, std::vector<PaintedRunPtr> o
     choice_.ranks = std::max(choice_.ranks, static_cast<std::uint32_t>(other->lanes->ranks.size()));
   }
   choice_.runs = static_cast<std::uint8_t>(runs());
-  choice_.frozen = runs() > 1 && !first_->differences.empty();
+  choice_.frozen = runs() > 1 && first_->against_a != nullptr;
   choice_.link_count = static_cast<std::uint32_t>(first_->run->plan.links.size());
   // A brief run knows too little to be ordered by.
   if (!first_->run->brief || choice_.order.size() > first_->facts->size()) order_ranks();
   marked_.path = {};
   marked_.slack.reset();
   if (marked_.area && marked_.area->run >= runs()) marked_.area.reset();
+  std::vector<PaintedRunPtr> all = others_;
+  all.push_back(first_);
+  slack_.keep(all);
+  tip_.hide();
   setAccessibleDescription(qt_text(first_->run->title));
   invalidate();
   if (!keeps) {
@@ -107,6 +115,7 @@ void TimelineCanvas::select(ShownOp op, bool reveals) {
   if (first_ == nullptr) return;
   marked_.selected = op;
   if (!op.is_none()) {
+    marked_.area.reset();
     const ViewedRun& of = *run(op.run).run;
     setAccessibleDescription(
         qt_text(op_text(of.plan, of.timeline, op.task, of_run(op.run).toStdString())));
@@ -118,15 +127,9 @@ void TimelineCanvas::select(ShownOp op, bool reveals) {
   if (on_selection) on_selection();
 }
 
-void TimelineCanvas::hover(const ShownOp& op) {
-  if (op == marked_.hovered) return;
-  update(reach_of(*this, marked_.hovered));
-  marked_.hovered = op;
-  update(reach_of(*this, op));
-}
-
 void TimelineCanvas::set_area(std::optional<Area> area) {
   marked_.area = area;
+  if (area) marked_.selected = {};
   update();
   if (on_selection) on_selection();
 }
@@ -152,21 +155,6 @@ void TimelineCanvas::set_marks(std::vector<std::int64_t> marks) {
   update();
 }
 
-std::uint8_t TimelineCanvas::run_in_hand() const {
-  if (first_ == nullptr) return 0;
-  const LaneRow* const at =
-      rect().contains(hands_.pointer().toPoint()) && hands_.pointer().y() >= header
-          ? row_at(hands_.pointer().y())
-          : nullptr;
-  if (at != nullptr && hands_.pointer().y() < top_of(*at) + at->height / devicePixelRatioF()) {
-    return run_of(*at);
-  }
-  if (!marked_.selected.is_none()) return marked_.selected.run;
-  const bool alone =
-      choice_.style == PairStyle::only_first || choice_.style == PairStyle::only_other;
-  return alone && !rows().empty() ? rows().front().run : 0;
-}
-
 void TimelineCanvas::move_to(const CanvasView& view, ViewMove kind) {
   if (first_ == nullptr) return;
   history_.move(view, kind);
@@ -175,6 +163,7 @@ void TimelineCanvas::move_to(const CanvasView& view, ViewMove kind) {
 
 void TimelineCanvas::view_changed() {
   update();
+  if (!tip_.isHidden()) point_at(hands_.pointer(), false);
   if (on_view) on_view();
 }
 
@@ -350,14 +339,6 @@ void TimelineCanvas::wheelEvent(QWheelEvent* event) {
   event->accept();
 }
 
-void TimelineCanvas::leaveEvent(QEvent* event) {
-  hands_.leave();
-  marked_.hovered = {};
-  if (on_hover) on_hover({});
-  update();
-  QWidget::leaveEvent(event);
-}
-
 void TimelineCanvas::paintEvent(QPaintEvent* event) {
   QPainter painter(this);
   painter.setClipRegion(event->region());
@@ -366,6 +347,7 @@ void TimelineCanvas::paintEvent(QPaintEvent* event) {
   paint_frame(*this, frames_.last(), frames_.fits(frames_.last()), painter);
   paint_overlay(*this, painter);
   chrome_.paint(painter);
+  paint_times(*this, painter);
   paint_overview(*this, painter);
   if (hands_.dragged()) hands_.paint_drag(painter);
   if (hasFocus()) {

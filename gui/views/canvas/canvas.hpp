@@ -10,6 +10,7 @@
 
 #include "gui/views/canvas/canvas_paint.hpp"
 #include "gui/views/canvas/canvas_scene.hpp"
+#include "gui/views/canvas/canvas_tip.hpp"
 
 namespace penstock {
 
@@ -24,9 +25,18 @@ class CanvasHands : CanvasParts {
   void move(const QMouseEvent& event);
   void release(const QMouseEvent& event);
   void click_twice(const QMouseEvent& event);
-  void leave() { pointer_ = {-1, -1}; }
+  void leave() {
+    if (!stays_) pointer_ = {-1, -1};
+  }
+  /// A menu opened here: the pointer counts as being here until it moves over the canvas again.
+  void stay_at(QPointF point) {
+    pointer_ = point;
+    stays_ = true;
+  }
   /// Where the pointer was last; outside of the canvas if it left.
   QPointF pointer() const { return pointer_; }
+  /// The time under the pointer, at the edge of an op that is near; nothing where it is elsewhere.
+  std::optional<std::int64_t> time_at_pointer() const;
   bool dragged() const { return dragged_; }
   /// Where a dragged op would stand, or a boundary.
   void paint_drag(QPainter& painter);
@@ -37,7 +47,8 @@ class CanvasHands : CanvasParts {
   void start_drag(const QMouseEvent& event);
   bool drag_to(const QMouseEvent& event);
   bool carry(QPointF to, bool released);
-  void point_at(QPointF point);
+  void set_cursor(QPointF point);
+  std::int64_t edge_near(double x, const Area& ranks) const;
   bool is_movable(const ShownOp& op) const;
   void drag_area(QPointF to, bool snap);
   void move_map(double x);
@@ -45,6 +56,7 @@ class CanvasHands : CanvasParts {
 
   TimelineCanvas& canvas_;
   QPointF pointer_{-1, -1};
+  bool stays_ = false;
   Drag drag_ = Drag::none;
   QPointF drag_from_;
   CanvasView drag_view_;
@@ -95,10 +107,21 @@ class TimelineCanvas : public QWidget, public CanvasScene {
   void leave_out_what_does_not_fit();
   void set_theme(ThemeName name);
 
+  // An op or an area is selected, never both.
   void select(ShownOp op, bool reveal);
-  /// The op under the pointer.
-  void hover(const ShownOp& op);
   void set_area(std::optional<Area> area);
+  /// What is at a point: an op, else a gap as an area, else nothing.
+  void select_at(QPointF point);
+  /// Shows where the pointer is and what lies under it; less while it drags.
+  void point_at(QPointF point, bool drags);
+  std::optional<std::int64_t> time_at_pointer() const { return hands_.time_at_pointer(); }
+  /// Shows nothing of the pointer any more.
+  void forget_pointer();
+  /// All that is known of what is selected.
+  Facts facts_of_selection();
+  /// The gap that the area is, if it is one.
+  std::optional<IdlePiece> selected_gap() const;
+  const CanvasTip& tip() const { return tip_; }
   /// Ops that stay bright while the others are dimmed; none: all are.
   void set_bright(ShownOps ops, bool dims);
   void set_path(ShownOps path);
@@ -111,9 +134,10 @@ class TimelineCanvas : public QWidget, public CanvasScene {
     if (first_ != nullptr) frames_.finish();
   }
 
-  std::function<void()> on_selection;  // op, area, marks
+  std::function<void()> on_selection;  // op, area, marks, or more is known of them
   std::function<void()> on_view;       // what is seen
   std::function<void(const QString&)> on_hover;
+  std::function<void(QPoint)> on_menu;  // asked for, at a place of the screen
 
   // A selected op that is dragged along its lane, to a moment; and the boundary below a rank, by a
   // number of layers. The last call of a drag is `released`.
@@ -132,6 +156,7 @@ class TimelineCanvas : public QWidget, public CanvasScene {
   void mouseReleaseEvent(QMouseEvent* event) override { hands_.release(*event); }
   void mouseDoubleClickEvent(QMouseEvent* event) override { hands_.click_twice(*event); }
   void leaveEvent(QEvent* event) override;
+  void contextMenuEvent(QContextMenuEvent* event) override;
   bool event(QEvent* event) override;
 
  private:
@@ -142,10 +167,16 @@ class TimelineCanvas : public QWidget, public CanvasScene {
   void show_rank(std::uint32_t rank);
   void order_ranks();
   void move_keeping(double y, const CanvasView& next);
+  void hover(const ShownOp& op);
+  void move_cursor(std::optional<double> x);
+  QPointF place_in_hand() const;
+  SeenRuns seen_with_slack();
 
   CanvasFrames frames_{*this};
   CanvasChrome chrome_{*this};
   CanvasHands hands_{*this};
+  CanvasTip tip_{this};
+  SlackFinder slack_;
 };
 
 /// Lets screen readers see each canvas as lanes, and each lane as the ops in sight. To be called

@@ -51,14 +51,16 @@ void CanvasHands::start_drag(const QMouseEvent& event) {
 
 void CanvasHands::move(const QMouseEvent& event) {
   pointer_ = event.position();
+  stays_ = false;
   if (canvas_.first() == nullptr) return;
   const QPointF way = event.position() - drag_from_;
   if (!dragged_ && way.manhattanLength() > click_reach) {
     dragged_ = true;
     if (drag_ == Drag::op) canvas_.on_grab();
   }
-  if (!drag_to(event)) point_at(event.position());
-  if (canvas_.on_hover) canvas_.on_hover(canvas_.text_at(event.position()));
+  const bool drags = drag_to(event);
+  if (!drags) set_cursor(event.position());
+  canvas_.point_at(event.position(), drags);
 }
 
 /// Whether something is dragged.
@@ -94,14 +96,28 @@ bool CanvasHands::carry(QPointF to, bool released) {
   return true;
 }
 
-void CanvasHands::point_at(QPointF point) {
-  const ShownOp op = canvas_.task_at(point);
-  if (drag_ == Drag::none) {
-    canvas_.setCursor(canvas_.boundary_at(point) ? Qt::SplitVCursor
-                      : is_movable(op)           ? Qt::SizeHorCursor
-                                                 : Qt::ArrowCursor);
-  }
-  canvas_.hover(op);
+void CanvasHands::set_cursor(QPointF point) {
+  if (drag_ != Drag::none) return;
+  canvas_.setCursor(canvas_.boundary_at(point)           ? Qt::SplitVCursor
+                    : is_movable(canvas_.task_at(point)) ? Qt::SizeHorCursor
+                                                         : Qt::ArrowCursor);
+}
+
+/// The time at a position, or the edge of an op of some ranks that is near.
+std::int64_t CanvasHands::edge_near(double x, const Area& ranks) const {
+  const TimeAxis& axis = canvas_.view().axis;
+  const std::int64_t time = axis.time_at(x - gutter);
+  const auto reach = static_cast<std::int64_t>(snap_reach * axis.picoseconds_per_pixel);
+  const RunLanes& lanes = *canvas_.run(ranks.run).lanes;
+  return nearest_edge(lanes, ranks.first_rank, ranks.end_rank, time, reach).value_or(time);
+}
+
+std::optional<std::int64_t> CanvasHands::time_at_pointer() const {
+  if (!canvas_.rect().contains(pointer_.toPoint()) || pointer_.x() < gutter) return std::nullopt;
+  const LaneRow* const row = canvas_.strip_at(pointer_);
+  if (row == nullptr) return canvas_.view().axis.time_at(pointer_.x() - gutter);
+  const std::uint32_t rank = canvas_.rank_at(pointer_.y());
+  return edge_near(pointer_.x(), {0, 0, rank, rank + 1, canvas_.run_of(*row)});
 }
 
 /// Whether a drag would move an op: the others are of runs that do not change.
@@ -112,16 +128,12 @@ bool CanvasHands::is_movable(const ShownOp& op) const {
 void CanvasHands::drag_area(QPointF to, bool snap) {
   const LaneRow* const from = canvas_.row_at(drag_from_.y());
   const std::uint8_t of = from == nullptr ? 0 : canvas_.run_of(*from);
-  const RunLanes& lanes = *canvas_.run(of).lanes;
   // A drag along the ruler is one over all ranks.
   Area area = canvas_.ranks_between(drag_from_.y(), to.y());
   area.run = of;
-  const auto reach =
-      static_cast<std::int64_t>(snap_reach * canvas_.view().axis.picoseconds_per_pixel);
   const auto edge = [&](double x) {
-    const std::int64_t time = canvas_.view().axis.time_at(x - gutter);
-    const auto near = nearest_edge(lanes, area.first_rank, area.end_rank, time, reach);
-    return snap && near ? *near : std::clamp<std::int64_t>(time, 0, lanes.span);
+    const std::int64_t time = snap ? edge_near(x, area) : canvas_.view().axis.time_at(x - gutter);
+    return std::clamp<std::int64_t>(time, 0, canvas_.run(of).lanes->span);
   };
   area.begin = edge(std::min(drag_from_.x(), to.x()));
   area.end = edge(std::max(drag_from_.x(), to.x()));
@@ -129,10 +141,7 @@ void CanvasHands::drag_area(QPointF to, bool snap) {
 }
 
 void CanvasHands::release(const QMouseEvent& event) {
-  if (drag_ == Drag::area && !dragged_) {
-    canvas_.select(canvas_.task_at(event.position()), false);
-    if (canvas_.selected().is_none()) canvas_.set_area(std::nullopt);
-  }
+  if (drag_ == Drag::area && !dragged_) canvas_.select_at(event.position());
   carry(event.position(), true);
   drag_ = Drag::none;
   canvas_.unsetCursor();

@@ -25,12 +25,7 @@ void for_each_arrow(const CanvasScene& scene, const ShownOp& op,
     visit({one.right(), one.center().y()}, {other.left(), other.center().y()});
   };
   plan.for_each_input(task, [&](TaskId input) { arrow(input, task); });
-  const TaskId most = std::min<TaskId>(plan.tasks(), task + 20000);
-  for (TaskId other = task + 1; other < most; ++other) {
-    plan.for_each_input(other, [&](TaskId input) {
-      if (input == task) arrow(task, other);
-    });
-  }
+  for (const TaskId reader : readers_of(plan, task)) arrow(task, reader);
 }
 
 /// Paints what is marked over the lanes.
@@ -50,7 +45,7 @@ class CanvasOverlay : CanvasParts {
     }
     if (scene_.area()) paint_area();
     if (!scene_.path().empty()) paint_path();
-    const auto frame = [&](const ShownOp& op, const QPen& pen) {
+    const auto outline = [&](const ShownOp& op, const QPen& pen) {
       const QRectF place = scene_.place_of_task(op);
       if (place.isNull()) return;
       const std::uint32_t rank = rank_of_task(scene_.run(op.run).run->plan, op.task);
@@ -60,21 +55,17 @@ class CanvasOverlay : CanvasParts {
       painter_.setClipRect(scene_.room_of(scene_.is_pinned(rank)), Qt::IntersectClip);
       painter_.drawRect(place.adjusted(0, 0, -1, -1));
       painter_.restore();
-      paint_arrows(op);
     };
+    const auto frame = [&](const ShownOp& op, const QPen& pen) {
+      outline(op, pen);
+      if (!scene_.place_of_task(op).isNull()) paint_arrows(op);
+    };
+    for (const ShownOp& same : scene_.in_other_runs(scene_.hovered())) {
+      outline(same, {qt_colour(colours.ink), 1, Qt::DotLine});
+    }
     if (scene_.hovered() != scene_.selected()) frame(scene_.hovered(), {qt_colour(colours.ink), 1});
     frame(scene_.selected(), {qt_colour(colours.accent), 2});
     painter_.restore();
-  }
-
-  void paint_marks() {
-    painter_.setPen(qt_colour(scene_.colours().accent));
-    for (std::size_t i = 0; i < scene_.marks().size(); ++i) {
-      const double x = gutter + scene_.view().axis.x_of(scene_.marks()[i]);
-      if (x < gutter) continue;
-      painter_.drawLine(QPointF(x, map_height), QPointF(x, scene_.widget().height()));
-      painter_.drawText(QPointF(x + 3, scene_.widget().height() - 5), QString::number(i + 1));
-    }
   }
 
  private:
@@ -90,7 +81,6 @@ class CanvasOverlay : CanvasParts {
           QPointF(right, scene_.place_of_lane(last_rank, scene_.area()->run).bottom()));
       painter_.fillRect(box.intersected(room), shade);
     };
-    const QRectF first = scene_.place_of_lane(scene_.area()->first_rank, scene_.area()->run);
     if (!is_ordered(scene_.choice())) {
       put(scene_.area()->first_rank, scene_.area()->end_rank - 1, scene_.room_of(false));
     } else {
@@ -101,8 +91,6 @@ class CanvasOverlay : CanvasParts {
     painter_.setPen(QPen(qt_colour(colours.accent), 1));
     painter_.drawLine(QPointF(left, header), QPointF(left, scene_.widget().height()));
     painter_.drawLine(QPointF(right, header), QPointF(right, scene_.widget().height()));
-    painter_.drawText(QPointF(left + 4, std::max(first.top() - 3, header + 12.0)),
-                      qt_text(short_time(scene_.area()->end - scene_.area()->begin)));
   }
 
   void paint_path() {
@@ -192,9 +180,7 @@ void paint_frame(const CanvasScene& scene, const CanvasFrame& frame, bool fits, 
 }
 
 void paint_overlay(const CanvasScene& scene, QPainter& painter) {
-  CanvasOverlay overlay(scene, painter);
-  overlay.paint();
-  overlay.paint_marks();
+  CanvasOverlay(scene, painter).paint();
 }
 
 QRect reach_of(const CanvasScene& scene, const ShownOp& op) {
@@ -204,6 +190,7 @@ QRect reach_of(const CanvasScene& scene, const ShownOp& op) {
     const double bend = std::abs(end.x() - start.x()) / 2;
     reach |= QRectF(start, end).normalized().adjusted(-bend, 0, bend, 0);
   });
+  for (const ShownOp& same : scene.in_other_runs(op)) reach |= scene.place_of_task(same);
   return reach.adjusted(-10, -6, 10, 6).toAlignedRect() & scene.widget().rect();
 }
 

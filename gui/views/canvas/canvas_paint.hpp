@@ -14,10 +14,13 @@ void paint_empty(const CanvasScene& scene, QPainter& painter);
 /// Paints a picture of the lanes, moved and scaled unless it fits the scene.
 void paint_frame(const CanvasScene& scene, const CanvasFrame& frame, bool fits, QPainter& painter);
 
-/// Paints what is marked over the lanes: area, path, ops under the pointer and selected, times.
+/// Paints what is marked over the lanes: area, path, ops under the pointer and selected.
 void paint_overlay(const CanvasScene& scene, QPainter& painter);
 
-/// What is painted for an op under the pointer.
+/// Paints the times of the pointer, of the marks and of the area, over lanes and ruler.
+void paint_times(const CanvasScene& scene, QPainter& painter);
+
+/// What is painted for an op under the pointer, in all runs.
 QRect reach_of(const CanvasScene& scene, const ShownOp& op);
 
 /// Ruler, map and names of the lanes. Kept as pictures: while the pointer moves, they stay.

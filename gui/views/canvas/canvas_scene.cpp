@@ -3,82 +3,14 @@
 #include <QCoreApplication>
 #include <QElapsedTimer>
 #include <QPointer>
-#include <QStringList>
 #include <QThreadPool>
 #include <algorithm>
 #include <cmath>
 
-#include "experiments/input/files/table.hpp"
 #include "gui/views/canvas/look.hpp"
 
 namespace penstock {
 namespace {
-
-/// What a pixel of a link's lane shows.
-QString text_of_link(const CanvasScene& scene, const LaneRow& row, std::int64_t time) {
-  const std::vector<Track>* const tracks = tracks_in(row, scene.run(row.run));
-  if (tracks == nullptr) return {};
-  const auto pixel =
-      std::max<std::int64_t>(1, static_cast<std::int64_t>(scene.view().axis.picoseconds_per_pixel));
-  int transfers = 0;
-  std::int64_t used = 0;
-  for (const Track& track : *tracks) {
-    track.for_each_between(time, time + pixel,
-                           [&](std::int64_t begin, std::int64_t end, std::uint32_t) {
-                             ++transfers;
-                             used += std::min(end, time + pixel) - std::max(begin, time);
-                           });
-  }
-  const Plan& plan = scene.first()->run->plan;
-  return QString("link %1%2 at %3: %4 in this pixel, %5 % used")
-      .arg(qt_text(text(plan.links[row.rank])), scene.of_run(row.run), qt_text(short_time(time)))
-      .arg(qt_text(counted(static_cast<std::uint64_t>(transfers), "transfer")))
-      .arg(100.0 * static_cast<double>(used) / static_cast<double>(pixel), 0, 'f', 0);
-}
-
-/// What a rank holds at a moment.
-QString text_of_memory(const CanvasScene& scene, const LaneRow& row, std::int64_t time) {
-  const PaintedRun& of = scene.run(row.run);
-  if (of.memory == nullptr || row.rank >= of.memory->ranks.size()) return {};
-  const HeldMemory* const now = of.memory->ranks[row.rank].at({time});
-  if (now == nullptr) return {};
-  QStringList kinds;
-  for (const BufferKind kind : of.memory->kinds) {
-    const std::uint64_t bytes = now->by_kind[static_cast<std::size_t>(kind)];
-    if (bytes > 0) kinds << qt_text(name(kind)) + " " + qt_text(bytes_text(bytes));
-  }
-  QString text =
-      QString("rank %1%2 at %3 holds %4")
-          .arg(row.rank)
-          .arg(scene.of_run(row.run), qt_text(short_time(time)), qt_text(bytes_text(now->bytes)));
-  const auto capacity = of.run->capacity_bytes;
-  if (capacity) text += " of " + qt_text(bytes_text(*capacity));
-  return kinds.isEmpty() ? text : text + ": " + kinds.join(", ");
-}
-
-/// What a pixel of a rank's lanes shows.
-QString text_of_rank(const CanvasScene& scene, std::uint32_t rank, std::uint8_t of,
-                     std::int64_t time, bool on_op) {
-  const RunLanes& lanes = *scene.run(of).lanes;
-  if (rank >= lanes.ranks.size()) return {};
-  const QString who = QString("rank %1").arg(rank) + scene.of_run(of);
-  const double pixel = scene.view().axis.picoseconds_per_pixel;
-  const Track& idle = lanes.ranks[rank].idle;
-  const std::size_t piece = idle.at(time);
-  if (!on_op && piece < idle.size()) {
-    const std::int64_t length = idle.end_at(piece) - idle.begin_at(piece);
-    if (static_cast<double>(length) >= pixel) {
-      return QString("%1 idle for %2: %3")
-          .arg(who, qt_text(short_time(length)), name(cause_of(idle.tag[piece])));
-    }
-  }
-  const std::int64_t until = time + static_cast<std::int64_t>(pixel);
-  const AreaUse use = use_of({time, until, rank, rank + 1}, lanes, scene.run(of).run->plan);
-  if (use.ops == 0) return QString("%1 at %2").arg(who, qt_text(short_time(time)));
-  return QString("%1 at %2: %3 in this pixel, %4 % busy")
-      .arg(who, qt_text(short_time(time)), qt_text(counted(use.ops, "op")))
-      .arg(100.0 * static_cast<double>(use.busy) / static_cast<double>(until - time), 0, 'f', 0);
-}
 
 constexpr double frame_ms = 7;  // beyond this, a second thread draws
 
@@ -199,9 +131,15 @@ QString CanvasScene::of_run(std::uint8_t run) const {
   return runs() > 1 ? QString(" of ") + QChar(letter_of_run(run, choice_.frozen)) : QString();
 }
 
-ShownOp CanvasScene::task_at(QPointF point) const {
-  if (first_ == nullptr || point.x() < gutter || point.y() < header) return {};
+const LaneRow* CanvasScene::strip_at(QPointF point) const {
+  if (first_ == nullptr || point.x() < gutter || point.y() < header) return nullptr;
   const LaneRow* const row = row_at(point.y());
+  if (row == nullptr || point.y() >= place_of(*row).bottom()) return nullptr;
+  return row;
+}
+
+ShownOp CanvasScene::task_at(QPointF point) const {
+  const LaneRow* const row = strip_at(point);
   if (row == nullptr) return {};
   const std::uint8_t of = run_of(*row);
   const double y = (point.y() - top_of(*row)) * widget_.devicePixelRatioF();
@@ -233,22 +171,41 @@ double CanvasScene::top_showing(const QRectF& strip, bool pinned) const {
   return clamped_top(view().top + strip.center().y() - room.center().y());
 }
 
-QString CanvasScene::text_at(QPointF point) const {
-  const LaneRow* const row =
-      first_ == nullptr || point.x() < gutter || point.y() < header ? nullptr : row_at(point.y());
-  if (row == nullptr) return {};
+std::optional<Area> CanvasScene::idle_at(QPointF point) const {
+  const LaneRow* const row = strip_at(point);
+  if (row == nullptr || row->kind == LaneKind::link || row->kind == LaneKind::memory) return {};
+  const std::uint8_t of = run_of(*row);
   const std::int64_t time = view().axis.time_at(point.x() - gutter);
-  const ShownOp op = task_at(point);
-  if (!op.is_none()) {
-    const ViewedRun& of = *run(op.run).run;
-    const Time length = of.timeline.end[op.task] - of.timeline.begin[op.task];
-    if (static_cast<double>(length.picoseconds) >= view().axis.picoseconds_per_pixel) {
-      return qt_text(op_text(of.plan, of.timeline, op.task, of_run(op.run).toStdString()));
-    }
+  const auto piece = penstock::idle_at(*run(of).lanes, row->rank, time);
+  const bool is_seen =
+      piece && static_cast<double>(piece->end - piece->begin) >= view().axis.picoseconds_per_pixel;
+  if (!is_seen || !task_at(point).is_none()) return {};
+  return Area{piece->begin, piece->end, row->rank, row->rank + 1, of};
+}
+
+SeenRuns CanvasScene::seen() const {
+  SeenRuns seen{.runs = {}, .frozen = choice_.frozen};
+  for (std::size_t number = 0; number < runs(); ++number) seen.runs.push_back(&run(number));
+  seen.origin = view().axis.origin;
+  seen.pixel = view().axis.picoseconds_per_pixel;
+  return seen;
+}
+
+std::vector<ShownOp> CanvasScene::in_other_runs(const ShownOp& op) const {
+  std::vector<ShownOp> all;
+  if (op.is_none() || runs() < 2) return all;
+  const SeenRuns known = seen();
+  for (std::uint8_t number = 0; number < runs(); ++number) {
+    const ShownOp same = number == op.run ? ShownOp() : known.same_op(op, number);
+    if (!same.is_none()) all.push_back(same);
   }
-  if (row->kind == LaneKind::link) return text_of_link(*this, *row, time);
-  if (row->kind == LaneKind::memory) return text_of_memory(*this, *row, time);
-  return text_of_rank(*this, row->rank, run_of(*row), time, !op.is_none());
+  return all;
+}
+
+Facts CanvasScene::facts_at(QPointF point, const SeenRuns& known) const {
+  const LaneRow* const row = strip_at(point);
+  if (row == nullptr) return {};
+  return penstock::facts_at(known, *row, task_at(point), view().axis.time_at(point.x() - gutter));
 }
 
 void CanvasDrawing::draw(CanvasFrame& frame) {

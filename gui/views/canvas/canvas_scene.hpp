@@ -12,6 +12,7 @@
 
 #include "gui/models/drawing/lane_painter.hpp"
 #include "gui/models/drawing/lane_rows.hpp"
+#include "gui/models/facts/facts.hpp"
 #include "gui/models/lanes/run_lanes.hpp"
 #include "gui/models/view/op_steps.hpp"
 #include "gui/models/view/time_axis.hpp"
@@ -27,6 +28,7 @@ struct CanvasMarks {
   ShownOps path;
   std::shared_ptr<const std::vector<float>> slack;  // by task; nullptr: not shown
   std::vector<std::int64_t> times;
+  std::optional<double> cursor;  // where the pointer is, in pixels of the widget
 };
 
 /// The parts of a canvas around the lanes.
@@ -65,6 +67,7 @@ class CanvasScene : public CanvasParts {
   const ShownOps& path() const { return marked_.path; }
   bool shows_slack() const { return marked_.slack != nullptr; }
   const std::vector<std::int64_t>& marks() const { return marked_.times; }
+  const std::optional<double>& cursor() const { return marked_.cursor; }
   const CanvasMarks& marked() const { return marked_; }
 
   const CanvasView& view() const { return history_.now(); }
@@ -116,14 +119,26 @@ class CanvasScene : public CanvasParts {
   /// The strip at a height, of those that can be seen there; the last one that begins above it if
   /// it lies between two.
   const LaneRow* row_at(double y) const;
+  /// The strip under a point of the lanes.
+  const LaneRow* strip_at(QPointF point) const;
   std::uint32_t rank_at(double y) const;
   /// The rank above the boundary that a point of the gutter is on.
   std::optional<std::uint32_t> boundary_at(QPointF point) const;
   /// The run whose ops a strip shows: differences stand over those of A.
   std::uint8_t run_of(const LaneRow& row) const;
   ShownOp task_at(QPointF point) const;
-  /// What lies under a point, for a person.
-  QString text_at(QPointF point) const;
+  /// The idle piece at a point, of those that are as wide as a pixel.
+  std::optional<Area> idle_at(QPointF point) const;
+  /// The same op in each other run that has it.
+  std::vector<ShownOp> in_other_runs(const ShownOp& op) const;
+  /// All that is needed to tell of the runs; without slack.
+  SeenRuns seen() const;
+  /// What is known of what lies under a point.
+  Facts facts_at(QPointF point, const SeenRuns& seen) const;
+  /// The same in one line.
+  QString text_at(QPointF point) const {
+    return QString::fromStdString(facts_at(point, seen()).in_one_line());
+  }
 
  protected:
   explicit CanvasScene(const QWidget& widget) : widget_(widget) {}

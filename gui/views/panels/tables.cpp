@@ -13,47 +13,7 @@
 namespace penstock {
 namespace {
 
-constexpr int task_role = Qt::UserRole;
-constexpr int number_role = Qt::UserRole + 1;
 constexpr int most_rows = 5000;
-
-/// A row that is sorted by numbers where it has them.
-class NumberedRow : public QTreeWidgetItem {
- public:
-  using QTreeWidgetItem::QTreeWidgetItem;
-  bool operator<(const QTreeWidgetItem& other) const override {
-    const int column = treeWidget()->sortColumn();
-    const QVariant own = data(column, number_role);
-    const QVariant its = other.data(column, number_role);
-    if (own.isValid() && its.isValid()) return own.toDouble() < its.toDouble();
-    return text(column) < other.text(column);
-  }
-  void set(int column, const QString& shown, double number) {
-    setText(column, shown);
-    setData(column, number_role, number);
-    setTextAlignment(column, Qt::AlignRight | Qt::AlignVCenter);
-  }
-  void set_time(int column, Time time) {
-    set(column, qt_text(short_time(time.picoseconds)), static_cast<double>(time.picoseconds));
-  }
-  void set_task(TaskId task) { setData(0, task_role, task); }
-};
-
-void start(QTreeWidget& table) {
-  table.setSortingEnabled(false);
-  table.clear();
-}
-
-void finish(QTreeWidget& table) {
-  // The heading of numbers stands over them.
-  for (int c = 0; c < table.columnCount() && table.topLevelItemCount() > 0; ++c) {
-    const bool has_numbers = table.topLevelItem(0)->data(c, number_role).isValid();
-    const Qt::Alignment side = has_numbers ? Qt::AlignRight : Qt::AlignLeft;
-    table.headerItem()->setTextAlignment(c, side | Qt::AlignVCenter);
-  }
-  table.setSortingEnabled(true);
-  for (int c = 0; c < table.columnCount(); ++c) table.resizeColumnToContents(c);
-}
 
 /// The columns that a person compares: what varies, and the main results.
 std::vector<std::size_t> shown_columns(const RowTable& table) {
@@ -88,7 +48,7 @@ QStringList idle_columns() {
 }
 
 void fill_idle(QTreeWidget& table, const ViewedRun& run) {
-  start(table);
+  start_rows(table);
   const auto add = [&](const QString& label, double rank, const IdleCauses& causes, Time whole) {
     auto* row = new NumberedRow(&table);
     row->set(0, label, rank);
@@ -107,11 +67,11 @@ void fill_idle(QTreeWidget& table, const ViewedRun& run) {
   }
   const auto ranks = static_cast<std::int64_t>(run.report.ranks.size());
   add("all", 1e9, all, Time{run.report.makespan.picoseconds * ranks});
-  finish(table);
+  finish_rows(table);
 }
 
 void fill_path(QTreeWidget& table, const ViewedRun& run) {
-  start(table);
+  start_rows(table);
   int rows = 0;
   for (const PathStep& step : run.report.critical_path) {
     if (++rows > most_rows) break;
@@ -123,11 +83,11 @@ void fill_path(QTreeWidget& table, const ViewedRun& run) {
     row->set_time(3, step.end - step.begin);
     row->set_time(4, step.waits.total());
   }
-  finish(table);
+  finish_rows(table);
 }
 
 void fill_memory(QTreeWidget& table, const ViewedRun& run) {
-  start(table);
+  start_rows(table);
   for (std::size_t r = 0; r < run.report.ranks.size(); ++r) {
     const MemoryPeak& peak = run.report.ranks[r].memory;
     auto* row = new NumberedRow(&table);
@@ -145,11 +105,11 @@ void fill_memory(QTreeWidget& table, const ViewedRun& run) {
     row->setText(4, kinds.join(", "));
     if (peak.task != no_task) row->set_task(peak.task);
   }
-  finish(table);
+  finish_rows(table);
 }
 
 void fill_links(QTreeWidget& table, const ViewedRun& run) {
-  start(table);
+  start_rows(table);
   for (const LinkReport& link : run.report.links) {
     auto* row = new NumberedRow(&table);
     row->setText(0, qt_text(text(link.link)));
@@ -159,10 +119,46 @@ void fill_links(QTreeWidget& table, const ViewedRun& run) {
     row->set(3, QString::number(link.transfers), static_cast<double>(link.transfers));
     row->set(4, qt_text(bytes_text(link.bytes)), static_cast<double>(link.bytes));
   }
-  finish(table);
+  finish_rows(table);
 }
 
 }  // namespace
+
+bool NumberedRow::operator<(const QTreeWidgetItem& other) const {
+  const int column = treeWidget()->sortColumn();
+  const QVariant own = data(column, number_role);
+  const QVariant its = other.data(column, number_role);
+  if (own.isValid() && its.isValid()) return own.toDouble() < its.toDouble();
+  return text(column) < other.text(column);
+}
+
+void NumberedRow::set(int column, const QString& shown, double number) {
+  setText(column, shown);
+  setData(column, number_role, number);
+  setTextAlignment(column, Qt::AlignRight | Qt::AlignVCenter);
+}
+
+void NumberedRow::set_time(int column, Time time) {
+  set(column, qt_text(short_time(time.picoseconds)), static_cast<double>(time.picoseconds));
+}
+
+void start_rows(QTreeWidget& table) {
+  table.setSortingEnabled(false);
+  table.clear();
+}
+
+void finish_rows(QTreeWidget& table) {
+  const QTreeWidgetItem* first = table.topLevelItem(0);
+  while (first != nullptr && first->childCount() > 0) first = first->child(0);
+  // The heading of numbers stands over them.
+  for (int c = 0; c < table.columnCount() && first != nullptr; ++c) {
+    const bool has_numbers = first->data(c, number_role).isValid();
+    const Qt::Alignment side = has_numbers ? Qt::AlignRight : Qt::AlignLeft;
+    table.headerItem()->setTextAlignment(c, side | Qt::AlignVCenter);
+  }
+  table.setSortingEnabled(true);
+  for (int c = 0; c < table.columnCount(); ++c) table.resizeColumnToContents(c);
+}
 
 QTreeWidget* make_table(const QStringList& columns, const QString& accessible_name,
                         std::function<void(TaskId)> on_op) {
@@ -194,7 +190,7 @@ QStringList op_columns() { return {"op", "begin", "end", "length", "microbatch"}
 
 void fill_ops(QTreeWidget& table, const PaintedRun& run, std::uint32_t rank, std::int64_t from,
               int most) {
-  start(table);
+  start_rows(table);
   if (rank >= run.lanes->ranks.size()) return;
   for (const Track& track : run.lanes->ranks[rank].compute) {
     const std::size_t first = track.first_ending_after(from);
@@ -210,11 +206,11 @@ void fill_ops(QTreeWidget& table, const PaintedRun& run, std::uint32_t rank, std
       row->set(4, QString::number(microbatch), microbatch);
     }
   }
-  finish(table);
+  finish_rows(table);
 }
 
 void fill_sweep(QTreeWidget& table, const RowTable& rows) {
-  start(table);
+  start_rows(table);
   const std::vector<std::size_t> columns = shown_columns(rows);
   QStringList names{"row"};
   for (const std::size_t column : columns) names << qt_text(rows.columns[column]);
@@ -231,7 +227,7 @@ void fill_sweep(QTreeWidget& table, const RowTable& rows) {
       number ? row->set(at, shown_number(cell), *number) : row->setText(at, qt_text(cell.text));
     }
   }
-  finish(table);
+  finish_rows(table);
 }
 
 }  // namespace penstock

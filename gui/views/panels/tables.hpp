@@ -9,6 +9,23 @@
 
 namespace penstock {
 
+// What a row keeps in its cells beside the text.
+constexpr int task_role = Qt::UserRole;
+constexpr int number_role = Qt::UserRole + 1;
+
+/// A row that is sorted by numbers where it has them.
+class NumberedRow : public QTreeWidgetItem {
+ public:
+  using QTreeWidgetItem::QTreeWidgetItem;
+  bool operator<(const QTreeWidgetItem& other) const override;
+  void set(int column, const QString& shown, double number);
+  void set_time(int column, Time time);
+  void set_task(TaskId task) { setData(0, task_role, task); }
+};
+/// Before rows are added, all at once, and behind the last.
+void start_rows(QTreeWidget& table);
+void finish_rows(QTreeWidget& table);
+
 /// A list with columns that can be sorted and reached by keyboard. Rows may name an op.
 QTreeWidget* make_table(const QStringList& columns, const QString& accessible_name,
                         std::function<void(TaskId)> on_op);

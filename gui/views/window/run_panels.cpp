@@ -1,5 +1,7 @@
 #include "gui/views/window/run_panels.hpp"
 
+#include <QApplication>
+#include <QClipboard>
 #include <QHBoxLayout>
 #include <QScrollArea>
 #include <QScrollBar>
@@ -11,22 +13,6 @@
 
 namespace penstock {
 namespace {
-
-/// Of what the ranks of an area do.
-QString area_text(const Area& area, const PaintedRun& run) {
-  const AreaUse use = use_of(area, *run.lanes, run.run->plan);
-  const std::int64_t length = area.end - area.begin;
-  const double all = static_cast<double>(length) * area.ranks(run.run->plan.ranks);
-  QString text = QString("%1, %2, %3 % busy")
-                     .arg(qt_text(short_time(length)), qt_text(counted(use.ops, "op")))
-                     .arg(all > 0 ? 100 * static_cast<double>(use.busy) / all : 0, 0, 'f', 1);
-  for (std::size_t c = 0; c < idle_cause_count; ++c) {
-    if (use.by_cause[c] == 0) continue;
-    text += QString(", %1 %2").arg(name(static_cast<IdleCause>(c)),
-                                   qt_text(short_time(use.by_cause[c])));
-  }
-  return text;
-}
 
 QPlainTextEdit* make_text(const QString& accessible_name, const QString& placeholder) {
   auto* text = new QPlainTextEdit;
@@ -95,7 +81,9 @@ RunPanels::RunPanels(QMainWindow& window, OpenRuns& runs, RunChanges& changes)
     : RunController(runs),
       strip_(new PanelStrip(window)),
       figures_(new FigureBar),
-      use_(new TextLine("Selection")) {
+      use_(new TextLine("Selection")),
+      selection_(new SelectionPanel) {
+  selection_->on_op = [this](ShownOp op) { runs_.select(op); };
   report_ = make_text("Report", "The report of the open run");
   comparison_ = make_text("Comparison", "Freeze a reference (Ctrl+D) or compare with a file");
   residuals_ = new ResidualMap;
@@ -126,6 +114,7 @@ void RunPanels::build_docks(RunChanges& changes) {
   column->addWidget(residuals_, 2);
 
   strip_->add("Report", report_, PanelGroup::below);
+  strip_->add("Selection", selection_, PanelGroup::below);
   for (std::size_t t = 0; t < tables_.size(); ++t) {
     strip_->add(run_tables()[t].title, tables_[t], PanelGroup::below);
   }
@@ -144,6 +133,8 @@ void RunPanels::refresh() {
     comparison_->clear();
     for (QTreeWidget* table : tables_) table->clear();
     ops_->clear();
+    selection_->show_facts({}, theme(runs_.theme_name()));
+    selection_->hide_rows();
     use_->set_text({});
     figures_->clear();
     return;
@@ -188,18 +179,37 @@ void RunPanels::refresh_selection() {
   OpenRun* const open = now();
   if (open == nullptr) return;
   refresh_figures(*open);
-  const TimelineCanvas& shown = *open->canvas;
-  const ShownOp& op = shown.selected();
-  QString text = difference_text(*open);
-  if (!op.is_none()) {
-    const ViewedRun& run = *shown.run(op.run).run;
-    text = qt_text(op_text(run.plan, run.timeline, op.task, shown.of_run(op.run).toStdString()));
-    const TaskId cause = OpSteps{run.plan, run.timeline, *shown.run(op.run).lanes}.cause(op.task);
-    if (cause != no_task) text += "; waited for " + qt_text(task_text(run.plan, cause));
-  } else if (shown.area()) {
-    text = area_text(*shown.area(), shown.run(shown.area()->run));
-  }
-  use_->set_text(text);
+  TimelineCanvas& shown = *open->canvas;
+  const Facts facts = shown.facts_of_selection();
+  selection_->show_facts(facts, shown.colours());
+  use_->set_text(facts.title.empty() ? difference_text(*open) : qt_text(facts.in_one_line()));
+  if (!facts.title.empty() && shown.hasFocus()) strip_->open_if_unfolded("Selection");
+  count_area();
+}
+
+void RunPanels::copy_selection() {
+  const bool any = !canvas()->selected().is_none() || canvas()->area();
+  if (!any) return show_message("Select an op, a gap or an area first");
+  counting_.finish();
+  QApplication::clipboard()->setText(selection_->text());
+  show_message("Copied to the clipboard");
+}
+
+void RunPanels::count_area() {
+  counting_.cancel();
+  const TimelineCanvas& shown = *now()->canvas;
+  if (!shown.area() || shown.selected_gap()) return selection_->hide_rows();
+  const Area area = *shown.area();
+  const PaintedRunPtr run = area.run == 0 ? shown.first() : shown.others()[area.run - 1u];
+  constexpr double many_ops = 100000;
+  constexpr double quick_ms = 8;
+  counting_.request(
+      [this, area, run]() -> Background::Done {
+        std::vector<AreaRow> rows = rows_of(area, *run->lanes, run->run->plan);
+        const std::int64_t time = (area.end - area.begin) * area.ranks(run->run->plan.ranks);
+        return [this, rows = std::move(rows), time] { selection_->show_rows(rows, time); };
+      },
+      ops_about(area, *run->lanes) > many_ops ? 0 : quick_ms);
 }
 
 /// Of B against A where there are several runs.

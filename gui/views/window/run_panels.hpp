@@ -9,6 +9,7 @@
 #include "experiments/plan/sweeps/tables/row_table.hpp"
 #include "gui/views/panels/figure_bar.hpp"
 #include "gui/views/panels/indicators.hpp"
+#include "gui/views/panels/selection_panel.hpp"
 #include "gui/views/window/panel_strip.hpp"
 #include "gui/views/window/run_changes.hpp"
 
@@ -27,6 +28,10 @@ class RunPanels : RunController {
   void refresh_legend();
   void refresh_ops();
   void refresh_selection();
+  /// To the clipboard.
+  void copy_selection();
+  /// Waits for the second thread.
+  void finish() { counting_.finish(); }
   void show_sweep(const RowTable& rows);
 
   std::function<void(std::size_t row)> on_row;  // of a sweep
@@ -34,10 +39,12 @@ class RunPanels : RunController {
  private:
   void build_docks(RunChanges& changes);
   void refresh_figures(const OpenRun& open);
+  void count_area();
 
   PanelStrip* strip_;
   FigureBar* figures_;
   TextLine* use_;
+  SelectionPanel* selection_;
   QPlainTextEdit* report_;
   QPlainTextEdit* comparison_;
   ResidualMap* residuals_;
@@ -46,6 +53,7 @@ class RunPanels : RunController {
   std::uint8_t ops_run_ = 0;  // whose they are
   QTreeWidget* sweep_;
   RunLegend* legend_;
+  Background counting_;  // what an area holds
 };
 
 }  // namespace penstock

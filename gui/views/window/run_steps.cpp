@@ -32,9 +32,19 @@ RunSteps::RunSteps(OpenRuns& runs) : RunController(runs), search_(new QLineEdit)
                    [this] { runs_.guarded([this] { run_search(); }); });
 }
 
+/// The selected op, or the one that the selected gap waits for.
+ShownOp RunSteps::op_in_hand() const {
+  if (!canvas()->selected().is_none()) return canvas()->selected();
+  const auto gap = canvas()->selected_gap();
+  return gap ? ShownOp(gap->next, canvas()->area()->run) : ShownOp();
+}
+
 void RunSteps::step_in_lane(bool forward) {
   OpenRun& open = *now();
-  const ShownOp from = open.canvas->selected();
+  if (open.canvas->selected().is_none() && forward && !op_in_hand().is_none()) {
+    return runs_.select(op_in_hand());
+  }
+  const ShownOp from = op_in_hand();
   if (!from.is_none()) {
     return runs_.select({steps_of(open, from.run).in_lane(from.task, forward), from.run});
   }
@@ -44,7 +54,7 @@ void RunSteps::step_in_lane(bool forward) {
 
 /// Where a step leads from the selected op; without one, the first op in sight.
 void RunSteps::step(const std::function<TaskId(const OpSteps&, TaskId)>& next) {
-  const ShownOp from = canvas()->selected();
+  const ShownOp from = op_in_hand();
   if (from.is_none()) return step_in_lane(true);
   runs_.select({next(steps_of(*now(), from.run), from.task), from.run});
 }
@@ -55,6 +65,20 @@ void RunSteps::step_to_cause() {
 
 void RunSteps::step_to_effect() {
   step([](const OpSteps& steps, TaskId task) { return steps.effect(task); });
+}
+
+void RunSteps::step_on_path(bool forward) {
+  const ShownOp from = op_in_hand();
+  const std::uint8_t run = from.is_none() ? canvas()->run_in_hand() : from.run;
+  const Report& report = canvas()->run(run).run->report;
+  const std::vector<PathStep>& path = report.critical_path;
+  if (path.empty()) return show_message("The critical path of this run is not known");
+  const auto place = from.is_none() ? std::nullopt : place_on_path(report, from.task);
+  if (!from.is_none() && !place) return show_message("This op is not on the critical path");
+  std::size_t next = place.value_or(0);
+  if (place && forward) next = std::min(next + 1, path.size() - 1);
+  if (place && !forward) next = next > 0 ? next - 1 : 0;
+  runs_.select({path[next].task, run});
 }
 
 void RunSteps::step_in_microbatch(bool forward) {
@@ -163,9 +187,12 @@ void RunSteps::toggle_path() {
 
 void RunSteps::area_from_selection() {
   OpenRun& open = *now();
-  const ShownOp& op = open.canvas->selected();
+  const ShownOp op = op_in_hand();
   if (op.is_none()) return show_message("Select an op first");
-  const Area area = area_of(open, op, 0, open.canvas->run(op.run).run->plan.ranks);
+  Area area = open.canvas->area().value_or(area_of(open, op, 0, 1));
+  area.among.clear();
+  area.first_rank = 0;
+  area.end_rank = open.canvas->run(op.run).run->plan.ranks;
   open.canvas->select(no_task, false);
   open.canvas->set_area(area);
   if (on_area) on_area();
@@ -173,14 +200,25 @@ void RunSteps::area_from_selection() {
 
 void RunSteps::add_mark() {
   OpenRun& open = *now();
+  const TimeAxis& axis = open.canvas->view().axis;
   const ShownOp& op = open.canvas->selected();
   std::vector<std::int64_t> marks = open.canvas->marks();
-  if (op.is_none()) {
-    marks.push_back(open.canvas->view().axis.time_at(open.canvas->lanes_width() / 2));
-  } else {
+  std::int64_t time = axis.time_at(open.canvas->lanes_width() / 2);
+  if (const auto pointed = open.canvas->time_at_pointer()) {
+    time = *pointed;
+  } else if (!op.is_none()) {
     open.canvas->reveal(op);
-    marks.push_back(area_of(open, op, 0, 1).begin);
+    time = area_of(open, op, 0, 1).begin;
   }
+  constexpr double reach = 4;
+  const auto removed = std::remove_if(marks.begin(), marks.end(), [&](std::int64_t mark) {
+    return std::abs(static_cast<double>(mark - time)) <= reach * axis.picoseconds_per_pixel;
+  });
+  const bool was_there = removed != marks.end();
+  marks.erase(removed, marks.end());
+  if (!was_there) marks.push_back(time);
+  const QString where = qt_text(exact_time(time, axis.picoseconds_per_pixel));
+  show_message((was_there ? "Mark removed at " : "Marked: ") + where);
   std::sort(marks.begin(), marks.end());
   open.canvas->set_marks(std::move(marks));
 }

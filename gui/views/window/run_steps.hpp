@@ -17,6 +17,7 @@ class RunSteps : RunController {
   void step_in_lane(bool forward);
   void step_to_cause();
   void step_to_effect();
+  void step_on_path(bool forward);
   void step_in_microbatch(bool forward);
   void step_rank(bool down);
   void step_idle(bool forward);
@@ -36,6 +37,7 @@ class RunSteps : RunController {
   std::function<void()> on_area;  // was made from the selection
 
  private:
+  ShownOp op_in_hand() const;
   void step(const std::function<TaskId(const OpSteps&, TaskId)>& next);
 
   QLineEdit* search_;

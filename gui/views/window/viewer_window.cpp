@@ -150,6 +150,7 @@ void ViewerWindow::wire() {
 
 void ViewerWindow::connect_canvas(TimelineCanvas& canvas) {
   canvas.on_selection = [this] { panels_.refresh_selection(); };
+  canvas.on_menu = [this](QPoint at) { show_menu(at); };
   canvas.on_hover = [this](const QString& text) { hover_->set_text(text); };
   canvas.on_corner = [this] { show_rank_menu(); };
   // Another tab may come in front while a hand drags.
@@ -234,6 +235,7 @@ void ViewerWindow::refresh() {
 void ViewerWindow::finish() {
   files_.finish();
   changes_.finish();
+  panels_.finish();
   if (now() != nullptr) canvas()->finish();
 }
 
@@ -313,6 +315,26 @@ void ViewerWindow::show_lanes() {
   }
 }
 
+void ViewerWindow::show_menu(QPoint at) {
+  const Facts facts = canvas()->facts_of_selection();
+  const std::uint8_t on = !canvas()->selected().is_none() ? on_op
+                          : canvas()->selected_gap()      ? on_gap
+                          : canvas()->area()              ? on_area
+                                                          : on_empty;
+  auto* menu = new QMenu(this);
+  menu->setObjectName("on the timeline");
+  menu->setAttribute(Qt::WA_DeleteOnClose);
+  if (!facts.title.empty()) menu->addSection(qt_text(facts.title));
+  std::string_view group;
+  for (const ViewerAction& entry : viewer_actions()) {
+    if ((entry.menu_on & on) == 0) continue;
+    if (entry.menu != group && !group.empty()) menu->addSeparator();
+    group = entry.menu;
+    menu->addAction(action(entry.id));
+  }
+  menu->popup(at);
+}
+
 void ViewerWindow::show_help() {
   QDialog* const dialog = new_dialog(this, "Keys", "help");
   auto* column = new QVBoxLayout(dialog);
@@ -333,7 +355,8 @@ void ViewerWindow::show_help() {
       {"Hand", "Select an area; its ends snap to ops", "drag (Alt: no snapping)"},
       {"Hand", "Move the selected op in its order", "drag it along its lane"},
       {"Hand", "Move layers between ranks", "drag the line between two names of ranks"},
-      {"Hand", "Zoom to an op", "double click"}};
+      {"Hand", "Zoom to an op", "double click"},
+      {"Hand", "What can be done with it", "right button, Menu key"}};
   for (const QStringList& row : hand) new QTreeWidgetItem(table, row);
   for (int c = 0; c < 3; ++c) table->resizeColumnToContents(c);
   column->addWidget(table);

@@ -16,6 +16,16 @@ namespace penstock {
 
 class ViewerWindow;
 
+/// What the menu of the timeline is asked for; an action is offered on some of them.
+enum MenuOn : std::uint8_t {
+  never = 0,
+  on_op = 1,
+  on_gap = 2,
+  on_area = 4,
+  on_empty = 8,
+  on_all = 15
+};
+
 /// Something that a person can do. Menus, keys, the palette of actions, the help sheet and the
 /// tests are made from the one table of these.
 struct ViewerAction {
@@ -25,6 +35,7 @@ struct ViewerAction {
   std::string_view keys;  // as QKeySequence reads them, several with a blank between; may be empty
   void (*run)(ViewerWindow& window);
   bool needs_run = true;  // disabled while nothing is open
+  std::uint8_t menu_on = never;
 };
 
 /// By menu, in the order of the menus.
@@ -63,6 +74,8 @@ class ViewerWindow : public QMainWindow {
   void show_help();
   /// Order and filter of the ranks, as a menu at the pointer.
   void show_rank_menu();
+  /// The menu of the timeline, at a place of the screen: what can be done with the selection.
+  void show_menu(QPoint at);
   /// The status bar in full: what does not fit is cut off there.
   void show_whole_message();
 

@@ -301,13 +301,13 @@ TEST_CASE("axis: of a frozen run and a slower one, all that differs is later, wh
         on_one_axis(painted(quick, ColourBy::pass), {.others = {slow}, .alignment = alignment});
     const RunsOnAxis frozen = on_one_axis(
         painted(slow, ColourBy::pass), {.others = {quick}, .alignment = alignment, .frozen = true});
-    CHECK(frozen.first->differences == files.others.front()->differences);
-    CHECK(frozen.others.front()->differences.empty());
+    CHECK(frozen.first->against_a->differences == files.others.front()->against_a->differences);
+    CHECK(frozen.others.front()->against_a == nullptr);
     CHECK(frozen.pairs.front().residuals == files.pairs.front().residuals);
     CHECK(frozen.pairs.front().text == files.pairs.front().text);
-    for (const double difference : frozen.first->differences) CHECK(difference >= 0);
+    for (const double difference : frozen.first->against_a->differences) CHECK(difference >= 0);
     // Without A, nothing is held against it.
-    CHECK(on_one_axis(frozen.first, {}).first->differences.empty());
+    CHECK(on_one_axis(frozen.first, {}).first->against_a == nullptr);
   }
 }
 
@@ -350,8 +350,8 @@ TEST_CASE("painter: of stacked runs each is in its own rows, later ops orange, e
   const RunPair to_quick = pair_of(run, quick, PairAlignment::start);
   const std::vector<PaintedRunPtr> runs{
       painted(run, ColourBy::pass),
-      with_differences(*painted(to_slow.second, ColourBy::pass), to_slow.differences),
-      with_differences(*painted(to_quick.second, ColourBy::pass), to_quick.differences)};
+      with_differences(*painted(to_slow.second, ColourBy::pass), to_slow.against_a),
+      with_differences(*painted(to_quick.second, ColourBy::pass), to_quick.against_a)};
   Drawn drawn(runs[0], 1600, axis_for(0, slow->span().picoseconds, 1600),
               {.transfers = false, .runs = 3, .style = PairStyle::above});
   for (std::size_t r = 0; r < runs.size(); ++r) drawn.scene.runs[r] = runs[r].get();
@@ -369,7 +369,7 @@ TEST_CASE("painter: of stacked runs each is in its own rows, later ops orange, e
         CHECK(drawn.at(x, row.top + 10) == packed(runs[row.run]->colouring.colour(task)));
       } else {
         const Colour strong = row.run == 1 ? later_colour : earlier_colour;
-        const double share = std::abs(runs[row.run]->differences[task]);
+        const double share = std::abs(runs[row.run]->against_a->differences[task]);
         const Colour expected = mix(theme(ThemeName::light).lane, strong, 0.25 + 0.75 * share);
         CHECK(drawn.at(middle(*run, task), row.top + 2) == packed(expected));
       }

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "gui/models/facts/facts.hpp"
+
+namespace penstock {
+
+/// What ops or idle time of an area have in common.
+enum class AreaGroup : std::uint8_t { kind, stage, cause };
+
+/// Ops of one kind or stage, or idle time of one cause, in an area.
+struct AreaRow {
+  AreaGroup group = AreaGroup::kind;
+  std::uint32_t key = 0;  // the pass, stage or cause
+  std::uint64_t count = 0;
+  std::int64_t sum = 0;  // of the parts that lie in the area
+  // Of whole ops and gaps, also what lies outside.
+  std::int64_t whole = 0;
+  std::int64_t shortest = 0;
+  std::int64_t longest = 0;
+  /// How many have which length, in equal steps from the shortest to the longest.
+  std::vector<std::uint32_t> lengths{};
+
+  std::int64_t mean() const { return count == 0 ? 0 : whole / static_cast<std::int64_t>(count); }
+};
+/// "forward", "stage 2", "idle: transfer".
+std::string name(const AreaRow& row);
+
+/// All rows that an area has, by group.
+std::vector<AreaRow> rows_of(const Area& area, const RunLanes& lanes, const Plan& plan);
+constexpr std::size_t length_steps = 24;
+
+/// Where it lies, and busy and idle time.
+Facts facts_of_area(const SeenRuns& seen, const Area& area);
+/// How much work it is to look at all of an area: about the number of its ops.
+double ops_about(const Area& area, const RunLanes& lanes);
+
+}  // namespace penstock

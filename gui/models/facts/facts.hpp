@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gui/models/drawing/lane_rows.hpp"
+#include "gui/models/drawing/painted_run.hpp"
+#include "gui/models/view/op_steps.hpp"
+
+namespace penstock {
+
+/// Something that is known: "waited for", "1SEND_B0", and the op that it leads to, if one.
+struct Fact {
+  std::string name;
+  std::string text;
+  ShownOp op{};
+  bool brief = true;  // also beside the pointer, where there is little room
+};
+
+/// What is known of something on the lanes, for a person.
+struct Facts {
+  std::string title;
+  std::vector<Fact> all{};
+  std::string line{};  // all that fits in one; empty: the title
+
+  const std::string& in_one_line() const { return line.empty() ? title : line; }
+};
+
+/// The runs on an axis, as they are seen.
+struct SeenRuns {
+  std::vector<const PaintedRun*> runs;
+  bool frozen = false;  // the second run is A
+  // By run: by how much its tasks could end later, see `slack_of`; nullptr: not known.
+  std::vector<std::shared_ptr<const std::vector<float>>> slack{};
+  std::int64_t origin = 0;  // where the view begins
+  double pixel = 1;         // the time of one
+
+  std::uint8_t baseline() const { return static_cast<std::uint8_t>(lettered(0, frozen)); }
+  /// " of B" where there are several runs.
+  std::string of(std::uint8_t run) const;
+  /// The same op in another run, or none.
+  ShownOp same_op(const ShownOp& op, std::uint8_t run) const;
+  OpSteps steps(std::uint8_t run) const {
+    return {runs[run]->run->plan, runs[run]->run->timeline, *runs[run]->lanes};
+  }
+};
+
+/// A fact that is an op and its place.
+Fact link_to(const SeenRuns& seen, std::string name, const ShownOp& op);
+
+/// Where and when it ran, in all runs, its slack and bytes, what it waited for, and what reads it.
+Facts facts_of_op(const SeenRuns& seen, const ShownOp& op);
+/// What an op waited for, and that in turn: "waited 8 ms for 1SEND_B0, which was sent when 1B0 on
+/// rank 1 ended; 1B0 ran after 1F3".
+std::string why_then(const OpSteps& steps, TaskId task);
+
+/// Causes of an idle gap, and the op that it waits for.
+Facts facts_of_idle(const SeenRuns& seen, const IdlePiece& piece, std::uint8_t run);
+/// What lies in a strip at a moment: an op, or none if it is narrower than a pixel.
+Facts facts_at(const SeenRuns& seen, const LaneRow& row, const ShownOp& op, std::int64_t time);
+
+}  // namespace penstock
