@@ -227,6 +227,20 @@ void TimelineCanvas::fit_area(const Area& area, std::int64_t around) {
   move_to(next, ViewMove::jump);
 }
 
+void TimelineCanvas::show_lane(const Area& area) {
+  show_run(area.run);
+  show_rank(area.first_rank);
+  CanvasView next = view();
+  next.top = top_showing(next, area);
+  move_to(next, ViewMove::jump);
+}
+
+void TimelineCanvas::show_link(std::uint32_t link) {
+  CanvasView next = view();
+  next.top = top_showing(place_of_link(link), false);
+  move_to(next, ViewMove::jump);
+}
+
 void TimelineCanvas::show_run(std::uint8_t run) {
   const bool shown =
       std::any_of(rows().begin(), rows().end(), [&](const LaneRow& row) { return row.run == run; });

@@ -83,6 +83,9 @@ class TimelineCanvas : public QWidget, public CanvasScene {
   /// Fits time and ranks of an area; with some time around it, lanes are only as high as it takes
   /// to read them.
   void fit_area(const Area& area, std::int64_t around = 0);
+  /// Scrolls to the ranks of an area, or to a link.
+  void show_lane(const Area& area);
+  void show_link(std::uint32_t link);
   /// Scrolls lanes and time until an op is in sight; shows its run if it was left out.
   void reveal(const ShownOp& op);
   void zoom(double factor);

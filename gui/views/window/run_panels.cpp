@@ -88,17 +88,13 @@ RunPanels::RunPanels(QMainWindow& window, OpenRuns& runs, RunChanges& changes)
   comparison_ = make_text("Comparison", "Freeze a reference (Ctrl+D) or compare with a file");
   residuals_ = new ResidualMap;
   for (const RunTable& each : run_tables()) {
-    tables_.push_back(make_table(each.columns, each.accessible_name,
-                                 [this](TaskId task) { runs_.select(task); }));
+    tables_.push_back(new TablePanel(each.columns, each.accessible_name));
+    tables_.back()->on_place = [this](const RowPlace& place) { go_to(place); };
   }
-  sweep_ = make_table({}, "Rows of a sweep", {});
-  ops_ = make_table(op_columns(), "Ops of the selected rank", [this](TaskId task) {
-    runs_.select({task, ops_run_});
-  });
-  QObject::connect(sweep_, &QTreeWidget::itemActivated, sweep_, [this](QTreeWidgetItem* row, int) {
-    const auto number = static_cast<std::size_t>(row->data(0, Qt::UserRole).toULongLong());
-    runs_.guarded([&] { on_row(number); });
-  });
+  sweep_ = new SweepPanel;
+  sweep_->on_row = [this](std::size_t row) { runs_.guarded([&] { on_row(row); }); };
+  ops_ = new TablePanel(op_columns(), "Ops of the selected rank");
+  ops_->on_place = [this](const RowPlace& place) { runs_.select({place.task, ops_run_}); };
   legend_ = new RunLegend;
   figures_->on_click = [this](FigureKind kind) { strip_->open(panel_about(kind)); };
   build_docks(changes);
@@ -131,7 +127,7 @@ void RunPanels::refresh() {
   if (open == nullptr) {
     report_->clear();
     comparison_->clear();
-    for (QTreeWidget* table : tables_) table->clear();
+    for (TablePanel* table : tables_) table->clear();
     ops_->clear();
     selection_->show_facts({}, theme(runs_.theme_name()));
     selection_->hide_rows();
@@ -141,7 +137,10 @@ void RunPanels::refresh() {
   }
   const ViewedRun& run = *open->run;
   report_->setPlainText(QString::fromStdString(run.text));
-  for (std::size_t t = 0; t < tables_.size(); ++t) run_tables()[t].fill(*tables_[t], run);
+  for (std::size_t t = 0; t < tables_.size(); ++t) {
+    tables_[t]->fill(
+        [shown = open->run, t](QTreeWidget& table) { return run_tables()[t].fill(table, *shown); });
+  }
   refresh_ops();
   refresh_legend();
   comparison_->setPlainText(comparison_text(*open));
@@ -172,7 +171,9 @@ void RunPanels::refresh_ops() {
     ops_run_ = shown.area()->run;
     rank = shown.area()->first_rank;
   }
-  fill_ops(*ops_, shown.run(ops_run_), rank, shown.area() ? shown.area()->begin : 0, 500);
+  const PaintedRunPtr run = ops_run_ == 0 ? shown.first() : shown.others()[ops_run_ - 1U];
+  const std::int64_t from = shown.area() ? shown.area()->begin : 0;
+  ops_->fill([run, rank, from](QTreeWidget& table) { return fill_ops(table, *run, rank, from); });
 }
 
 void RunPanels::refresh_selection() {
@@ -212,6 +213,18 @@ void RunPanels::count_area() {
       ops_about(area, *run->lanes) > many_ops ? 0 : quick_ms);
 }
 
+/// An op is selected; of a rank or a link, its lane is brought into sight.
+void RunPanels::go_to(const RowPlace& place) {
+  if (now() == nullptr) return;
+  if (place.task != no_task) return runs_.select(place.task);
+  if (place.link && !canvas()->choice().links) runs_.toggle_links();
+  if (place.link) return canvas()->show_link(*place.link);
+  const Area whole{0, canvas()->run(0).lanes->span, *place.rank, *place.rank + 1};
+  canvas()->show_lane(whole);
+  canvas()->select(no_task, false);
+  canvas()->set_area(whole);
+}
+
 /// Of B against A where there are several runs.
 void RunPanels::refresh_figures(const OpenRun& open) {
   if (open.others.empty())
@@ -223,7 +236,7 @@ void RunPanels::refresh_figures(const OpenRun& open) {
 }
 
 void RunPanels::show_sweep(const RowTable& rows) {
-  fill_sweep(*sweep_, rows);
+  sweep_->show_sweep(rows);
   strip_->open("Sweep");
 }
 

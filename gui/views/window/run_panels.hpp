@@ -2,7 +2,6 @@
 
 #include <QMainWindow>
 #include <QPlainTextEdit>
-#include <QTreeWidget>
 #include <functional>
 #include <vector>
 
@@ -10,6 +9,8 @@
 #include "gui/views/panels/figure_bar.hpp"
 #include "gui/views/panels/indicators.hpp"
 #include "gui/views/panels/selection_panel.hpp"
+#include "gui/views/panels/sweep_panel.hpp"
+#include "gui/views/panels/table_panel.hpp"
 #include "gui/views/window/panel_strip.hpp"
 #include "gui/views/window/run_changes.hpp"
 
@@ -39,6 +40,7 @@ class RunPanels : RunController {
  private:
   void build_docks(RunChanges& changes);
   void refresh_figures(const OpenRun& open);
+  void go_to(const RowPlace& place);
   void count_area();
 
   PanelStrip* strip_;
@@ -48,10 +50,10 @@ class RunPanels : RunController {
   QPlainTextEdit* report_;
   QPlainTextEdit* comparison_;
   ResidualMap* residuals_;
-  std::vector<QTreeWidget*> tables_;  // see `run_tables`
-  QTreeWidget* ops_;
+  std::vector<TablePanel*> tables_;  // see `run_tables`
+  TablePanel* ops_;
   std::uint8_t ops_run_ = 0;  // whose they are
-  QTreeWidget* sweep_;
+  SweepPanel* sweep_;
   RunLegend* legend_;
   Background counting_;  // what an area holds
 };

@@ -278,11 +278,7 @@ TEST_CASE("jumps: search, fitting, marks, causes and the critical path bring the
   const TaskId cause = many.canvas().selected().task;
   CHECK(cause != found);
   CHECK(many.sees_op(cause));
-  QTreeWidget* path = nullptr;
-  for (auto* table : many.window.findChildren<QTreeWidget*>()) {
-    if (table->accessibleName() == "Critical path") path = table;
-  }
-  REQUIRE(path != nullptr);
+  QTreeWidget* const path = &many.list("Critical path");
   int seen = 0;
   for (int row = 0; row < path->topLevelItemCount(); row += 17) {
     const auto task = path->topLevelItem(row)->data(0, Qt::UserRole).toUInt();
