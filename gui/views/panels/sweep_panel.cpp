@@ -4,7 +4,6 @@
 #include <QHelpEvent>
 #include <QMouseEvent>
 #include <QPainter>
-#include <QSignalBlocker>
 #include <QSplitter>
 #include <QToolTip>
 #include <QTreeWidgetItemIterator>
@@ -13,8 +12,8 @@
 #include <cmath>
 
 #include "experiments/input/files/table.hpp"
-#include "experiments/plan/sweeps/tables/table_plots.hpp"
 #include "experiments/show/pictures/axis.hpp"
+#include "experiments/show/pictures/palette.hpp"
 #include "gui/views/canvas/look.hpp"
 
 namespace penstock {
@@ -43,8 +42,7 @@ void SweepPlot::show_sweep(const RowTable* rows) {
 }
 
 SweepPlot::Axis SweepPlot::axis_of(std::size_t column) const {
-  const Quantity quantity = quantity_of_column(rows_->columns[column]);
-  Axis axis{.column = column, .label = qt_text(quantity.label)};
+  Axis axis{.column = column, .label = sweep_heading(rows_->columns[column])};
   bool any = false;
   for (const auto& row : rows_->rows) {
     const std::optional<double> number = row[column].number();
@@ -53,7 +51,7 @@ SweepPlot::Axis SweepPlot::axis_of(std::size_t column) const {
       if (!row[column].empty() && !axis.words.contains(word)) axis.words << word;
       continue;
     }
-    const double value = *number * quantity.factor;
+    const double value = sweep_number(rows_->columns[column], *number);
     axis.least = any ? std::min(axis.least, value) : value;
     axis.most = any ? std::max(axis.most, value) : value;
     any = true;
@@ -76,6 +74,16 @@ void SweepPlot::set_axes(std::size_t x, std::size_t y) {
   update();
 }
 
+void SweepPlot::set_colours(std::optional<std::size_t> column) {
+  coloured_ = column;
+  names_.clear();
+  for (const auto& row : rows_->rows) {
+    const QString name = column ? qt_text(row[*column].text) : QString();
+    if (column && !names_.contains(name)) names_ << name;
+  }
+  update();
+}
+
 void SweepPlot::mark(std::optional<std::size_t> row) {
   marked_ = row;
   update();
@@ -89,7 +97,7 @@ std::optional<double> SweepPlot::value_of(std::size_t row, const Axis& axis) con
   }
   const std::optional<double> number = cell.number();
   if (!number) return std::nullopt;
-  return *number * quantity_of_column(rows_->columns[axis.column]).factor;
+  return sweep_number(rows_->columns[axis.column], *number);
 }
 
 QString SweepPlot::text_of(std::size_t row, const Axis& axis) const {
@@ -163,6 +171,22 @@ void SweepPlot::paint_axes(QPainter& painter) const {
   painter.drawText(QRectF(4, 0, width() - 8, line), Qt::AlignLeft, y_.label);
 }
 
+/// What the colours mean, from the right to the left, as far as there is room.
+void SweepPlot::paint_names(QPainter& painter) const {
+  double right = width() - 6;
+  const double middle = fontMetrics().height() / 2.0;
+  const double least = fontMetrics().horizontalAdvance(y_.label) + 20;
+  for (qsizetype n = names_.size() - 1; n >= 0; --n) {
+    const double wide = fontMetrics().horizontalAdvance(names_[n]) + 16;
+    if (right - wide < least) return;
+    painter.setPen(palette().color(QPalette::WindowText));
+    painter.drawText(QPointF(right - wide + 12, fontMetrics().ascent()), names_[n]);
+    painter.setBrush(qt_colour(series_colour(static_cast<std::size_t>(n) % series_colours)));
+    painter.drawEllipse(QPointF(right - wide + 4, middle), radius, radius);
+    right -= wide + 6;
+  }
+}
+
 void SweepPlot::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   if (rows_ == nullptr || rows_->rows.empty()) {
@@ -172,12 +196,17 @@ void SweepPlot::paintEvent(QPaintEvent*) {
   }
   paint_axes(painter);
   painter.setRenderHint(QPainter::Antialiasing);
-  QColor fill = palette().color(QPalette::Highlight);
+  paint_names(painter);
   for (std::size_t row = 0; row < rows_->rows.size(); ++row) {
     const std::optional<QPointF> place = place_of(row);
     if (!place) continue;
     const bool is_marked = marked_ == row;
-    fill.setAlpha(is_marked ? 255 : 130);
+    QColor fill = palette().color(QPalette::Highlight);
+    if (coloured_) {
+      const qsizetype name = names_.indexOf(qt_text(rows_->rows[row][*coloured_].text));
+      fill = qt_colour(series_colour(static_cast<std::size_t>(name) % series_colours));
+    }
+    fill.setAlpha(is_marked ? 255 : 190);
     painter.setBrush(fill);
     painter.setPen(QPen(palette().color(QPalette::WindowText), is_marked ? 2 : 1));
     painter.drawEllipse(*place, is_marked ? radius + 2 : radius, is_marked ? radius + 2 : radius);
@@ -212,13 +241,17 @@ SweepPanel::SweepPanel()
     : list_(new TablePanel({}, "Rows of a sweep")),
       plot_(new SweepPlot),
       x_(new QComboBox),
-      y_(new QComboBox) {
+      y_(new QComboBox),
+      colour_(new QComboBox) {
   x_->setAccessibleName("Across");
   y_->setAccessibleName("Up");
+  colour_->setAccessibleName("Colours");
   auto* choices = new QHBoxLayout;
   choices->addWidget(y_, 1);
   choices->addWidget(new QLabel("over"));
   choices->addWidget(x_, 1);
+  choices->addWidget(new QLabel("by"));
+  choices->addWidget(colour_, 1);
   auto* right = new QWidget;
   auto* column = new QVBoxLayout(right);
   column->setContentsMargins(4, 2, 4, 2);
@@ -232,7 +265,7 @@ SweepPanel::SweepPanel()
   auto* row = new QHBoxLayout(this);
   row->setContentsMargins(0, 0, 0, 0);
   row->addWidget(parts);
-  for (QComboBox* choice : {x_, y_}) {
+  for (QComboBox* choice : {x_, y_, colour_}) {
     choice->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
     connect(choice, &QComboBox::activated, this, [this] { choose(); });
   }
@@ -254,27 +287,37 @@ void SweepPanel::show_sweep(const RowTable& rows) {
   fill_choices();
 }
 
-/// What varies goes across, a result goes up.
+/// Of what varies, numbers go across and words have colours; a result goes up.
 void SweepPanel::fill_choices() {
   const std::vector<std::size_t> columns = compared_columns(rows_);
   const std::size_t varied = rows_.varied().size();
-  for (QComboBox* choice : {x_, y_}) {
-    const QSignalBlocker quiet(choice);
-    choice->clear();
-    for (const std::size_t column : columns) {
-      choice->addItem(qt_text(quantity_of_column(rows_.columns[column]).label),
-                      static_cast<qulonglong>(column));
-    }
+  for (QComboBox* choice : {x_, y_, colour_}) choice->clear();
+  colour_->addItem("one colour", -1);
+  for (std::size_t c = 0; c < columns.size(); ++c) {
+    const QString heading = sweep_heading(rows_.columns[columns[c]]);
+    x_->addItem(heading, static_cast<int>(columns[c]));
+    y_->addItem(heading, static_cast<int>(columns[c]));
+    if (c < varied) colour_->addItem(heading, static_cast<int>(columns[c]));
   }
-  x_->setCurrentIndex(0);
+  const auto first = [&](bool words) {
+    for (std::size_t c = 0; c < varied; ++c) {
+      if (!rows_.rows.front()[columns[c]].number() == words) return static_cast<int>(c);
+    }
+    return -1;
+  };
+  x_->setCurrentIndex(std::max(0, first(false)));
   y_->setCurrentIndex(varied < columns.size() ? static_cast<int>(varied) : 0);
+  colour_->setCurrentIndex(first(true) + 1);
   choose();
 }
 
 void SweepPanel::choose() {
   if (x_->currentIndex() < 0 || y_->currentIndex() < 0) return;
-  plot_->set_axes(static_cast<std::size_t>(x_->currentData().toULongLong()),
-                  static_cast<std::size_t>(y_->currentData().toULongLong()));
+  const auto column = [](const QComboBox* choice) {
+    return static_cast<std::size_t>(choice->currentData().toInt());
+  };
+  plot_->set_axes(column(x_), column(y_));
+  plot_->set_colours(colour_->currentIndex() > 0 ? std::optional(column(colour_)) : std::nullopt);
 }
 
 void SweepPanel::mark(std::size_t row) {

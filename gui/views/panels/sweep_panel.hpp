@@ -15,6 +15,8 @@ class SweepPlot : public QWidget {
   void show_sweep(const RowTable* rows);
   /// Columns of the table; a column of words has them side by side.
   void set_axes(std::size_t x, std::size_t y);
+  /// Points have a colour for each value of this column; nothing: one for all.
+  void set_colours(std::optional<std::size_t> column);
   void mark(std::optional<std::size_t> row);
   /// The row of the nearest point within reach.
   std::optional<std::size_t> row_at(QPointF point) const;
@@ -43,9 +45,12 @@ class SweepPlot : public QWidget {
   QString text_of(std::size_t row, const Axis& axis) const;
   QRectF field() const;
   void paint_axes(QPainter& painter) const;
+  void paint_names(QPainter& painter) const;
 
   const RowTable* rows_ = nullptr;
   Axis x_, y_;
+  std::optional<std::size_t> coloured_;  // the column
+  QStringList names_;                    // the values of that
   std::optional<std::size_t> marked_;
 };
 
@@ -69,6 +74,7 @@ class SweepPanel : public QWidget {
   SweepPlot* plot_;
   QComboBox* x_;
   QComboBox* y_;
+  QComboBox* colour_;
 };
 
 }  // namespace penstock

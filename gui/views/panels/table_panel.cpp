@@ -69,19 +69,22 @@ QString in_unit(double number, const ColumnUnit& unit) {
   return qt_text(number_text(number / unit.size));
 }
 
+/// Gives a column its unit. One without anything is hidden.
 void set_unit(QTreeWidget& table, int column) {
   NumberKind kind = plain;
   double most = 0;
+  bool any = table.topLevelItemCount() == 0;
   const QTreeWidgetItem& root = *table.invisibleRootItem();
   for_each_row(root, [&](const QTreeWidgetItem& row) {
+    any = any || row.data(column, number_role).isValid() || !row.text(column).isEmpty();
     if (kind_of(row, column) == plain) return;
     kind = kind_of(row, column);
     most = std::max(most, std::fabs(row.data(column, number_role).toDouble()));
   });
+  table.setColumnHidden(column, !any);
   const QString heading = plain_heading(*table.headerItem(), column);
-  if (kind == plain) return table.headerItem()->setText(column, heading);
   const ColumnUnit unit = unit_of(kind, most);
-  table.headerItem()->setText(column, heading + ", " + unit.name);
+  table.headerItem()->setText(column, most > 0 ? heading + ", " + unit.name : heading);
   for_each_row(root, [&](QTreeWidgetItem& row) {
     if (kind_of(row, column) == plain) return;
     row.setText(column, in_unit(row.data(column, number_role).toDouble(), unit));

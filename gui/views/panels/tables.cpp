@@ -199,14 +199,20 @@ std::vector<std::size_t> compared_columns(const RowTable& table) {
   return columns;
 }
 
+QString sweep_heading(const std::string& column) {
+  return qt_text(quantity_of_column(column).label) + (is_fraction(column) ? ", %" : "");
+}
+
+double sweep_number(const std::string& column, double number) {
+  return number * (is_fraction(column) ? 100 : quantity_of_column(column).factor);
+}
+
 std::vector<TableColumn> sweep_columns(const RowTable& rows) {
   std::vector<TableColumn> columns{{"row"}};
   const std::vector<std::size_t> varied = rows.varied();
   for (const std::size_t column : compared_columns(rows)) {
     const bool varies = std::find(varied.begin(), varied.end(), column) != varied.end();
-    const std::string& name = rows.columns[column];
-    columns.push_back(
-        {varies ? qt_text(name) : qt_text(quantity_of_column(name).label), false, varies});
+    columns.push_back({sweep_heading(rows.columns[column]), false, varies});
   }
   return columns;
 }
@@ -224,7 +230,7 @@ std::size_t fill_sweep(QTreeWidget& table, const RowTable& rows) {
         row->setText(at, qt_text(cell.text));
         continue;
       }
-      const double shown = *number * quantity_of_column(rows.columns[columns[c]]).factor;
+      const double shown = sweep_number(rows.columns[columns[c]], *number);
       row->set(at, shown == *number ? shown_number(cell) : qt_text(number_text(shown)), shown);
     }
   }

@@ -25,6 +25,9 @@ std::size_t fill_ops(QTreeWidget& table, const PaintedRun& run, std::uint32_t ra
 
 /// The columns of a sweep that a person compares: what varies, and the main results.
 std::vector<std::size_t> compared_columns(const RowTable& table);
+/// What a column of a sweep is called, with its unit, and a number of it in that unit.
+QString sweep_heading(const std::string& column);
+double sweep_number(const std::string& column, double number);
 /// Its rows. The first column names the row.
 std::vector<TableColumn> sweep_columns(const RowTable& rows);
 std::size_t fill_sweep(QTreeWidget& table, const RowTable& rows);

@@ -175,6 +175,18 @@ TEST_CASE("sweep: each row is a point, further right and lower as its numbers ar
   CHECK(opened.run().layout->microbatches == 7);
 }
 
+TEST_CASE("sweep: numbers go across from the start, and words have a colour each") {
+  OpenedSweep opened;
+  CHECK(named<QComboBox>(opened.window, "Across")->currentText() == "/schedule/microbatches");
+  CHECK(named<QComboBox>(opened.window, "Colours")->currentText() == "/schedule/name");
+  const QImage image = opened.plot->grab().toImage();
+  const auto colour = [&](std::size_t row) {
+    return image.pixelColor(opened.plot->place_of(row)->toPoint());
+  };
+  CHECK(colour(0) == colour(2));
+  CHECK(colour(0) != colour(1));
+}
+
 TEST_CASE("sweep: a column of words has a place for each of them") {
   OpenedSweep opened;
   auto* across = named<QComboBox>(opened.window, "Across");
