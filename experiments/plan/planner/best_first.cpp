@@ -146,7 +146,7 @@ void BestFirst::report() const {
 LayoutChoice BestFirst::choice_of(const Item& item) const {
   const LayoutFrame& frame = all_[item.frame];
   LayoutChoice choice =
-      layout_of(space_.degrees[frame.degrees], frame.sequence,
+      layout_of(base_.task, space_.degrees[frame.degrees], frame.sequence,
                 space_.recomputations[frame.recomputation], space_.partitions[frame.partition],
                 space_.orders[item.order], item.zero, space_.links[item.link]);
   if (item.stash > 0) choice.stash = space_.stashes[item.stash - 1];
@@ -246,7 +246,12 @@ BestFirst::Outcome BestFirst::work(const Item& item) {
       judge_frames(item, outcome);
       break;
     case Holds::frame:
-      weigh_orders(item, outcome);
+      if (all_[item.frame].judged) {
+        weigh_orders(item, outcome);
+      } else {
+        outcome.frame = all_[item.frame];
+        frames_.judge(*outcome.frame);
+      }
       break;
     case Holds::order:
       take_apart(item, outcome);
@@ -270,6 +275,10 @@ void BestFirst::refuse(const std::string& why, std::uint64_t layouts) {
 
 void BestFirst::take(const Item& item, Outcome outcome) {
   take_frames(item, std::move(outcome.frames));
+  if (outcome.frame) {
+    all_[item.frame] = *outcome.frame;
+    queue_frame(item);
+  }
   for (Item& one : outcome.items) queue_.push(std::move(one));
   if (outcome.refused > 0) refuse(outcome.refusal, outcome.refused);
   plan_.without_memory += outcome.without_memory;

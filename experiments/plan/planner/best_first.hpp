@@ -68,6 +68,7 @@ class BestFirst {
   struct Outcome {
     std::vector<Item> items;
     std::vector<LayoutFrame> frames;
+    std::optional<LayoutFrame> frame;  // judged now
     std::optional<JudgedLayout> judged;
     std::uint64_t without_memory = 0;
     std::uint64_t refused = 0;
@@ -91,8 +92,8 @@ class BestFirst {
   void weigh_order(Item one, const std::vector<LayoutFrames::LayerPrices>& stacks,
                    Outcome& outcome);
   void take_apart(const Item& item, Outcome& outcome);
-  FramePrices::One priced(Layout& layout, const Item& item, std::uint8_t link, std::uint32_t zero,
-                          const HardwareModel& hardware) const;
+  FramePrices::One priced(Layout& layout, const CutTimes& cut, const Item& item, std::uint8_t link,
+                          std::uint32_t zero, const HardwareModel& hardware) const;
   void price_levels(const Item& item, const std::vector<std::uint32_t>& levels,
                     FramePrices& prices);
   void price_nothing(const Item& item, const std::vector<std::uint32_t>& levels,
@@ -108,6 +109,7 @@ class BestFirst {
   LayoutChoice choice_of(const Item& item) const;
   void take(const Item& item, Outcome outcome);
   void take_frames(const Item& item, std::vector<LayoutFrame> frames);
+  void queue_frame(Item item);
   void refuse(const std::string& why, std::uint64_t layouts);
   std::uint64_t layouts_in(const LayoutFrame& frame) const;
   std::uint64_t layouts_in(const LayoutFrame& frame, std::uint32_t order) const;

@@ -94,20 +94,27 @@ void BestFirst::judge_frames(const Item& item, Outcome& outcome) {
 }
 
 void BestFirst::take_frames(const Item& item, std::vector<LayoutFrame> frames) {
-  for (LayoutFrame& frame : frames) {
+  for (std::size_t place = 0; place < frames.size(); ++place) {
     const auto number = static_cast<std::uint32_t>(all_.size());
-    all_.push_back(frame);
-    if (frame.refusal != nullptr) {
-      refuse(frame.refusal, layouts_in(frame));
-      continue;
-    }
-    const auto place = static_cast<std::uint64_t>(&frame - frames.data());
-    queue_.push({.bound_us = std::max(item.bound_us, frame.bound_us),
-                 .number = item.number + (place << 24U),
+    all_.push_back(frames[place]);
+    queue_frame({.bound_us = item.bound_us,
+                 .number = item.number + (std::uint64_t{place} << 24U),
                  .degrees = item.degrees,
                  .frame = number,
-                 .least_bytes = std::max(item.least_bytes, frame.least_bytes)});
+                 .least_bytes = item.least_bytes});
   }
+}
+
+/// A frame waits for its turn, unless it is refused.
+void BestFirst::queue_frame(Item item) {
+  const LayoutFrame& frame = all_[item.frame];
+  if (frame.refusal != nullptr) {
+    refuse(frame.refusal, layouts_in(frame));
+    return;
+  }
+  item.bound_us = std::max(item.bound_us, frame.bound_us);
+  item.least_bytes = std::max(item.least_bytes, frame.least_bytes);
+  queue_.push(std::move(item));
 }
 
 /// Each order of a frame, with a bound from its layers.
@@ -203,13 +210,13 @@ void BestFirst::add_layout(const Item& item, const FramePrices::One& one, Outcom
 }
 
 /// Prices one ZeRO level and link codec of a frame.
-BestFirst::FramePrices::One BestFirst::priced(Layout& layout, const Item& item, std::uint8_t link,
-                                              std::uint32_t zero,
+BestFirst::FramePrices::One BestFirst::priced(Layout& layout, const CutTimes& cut, const Item& item,
+                                              std::uint8_t link, std::uint32_t zero,
                                               const HardwareModel& hardware) const {
   const LayoutFrame& frame = all_[item.frame];
   layout.memory.zero = zero;
-  auto prices = std::make_shared<StagePrices>(stage_prices(
-      base_, layout, *frames_.groups()[frame.group].like, *frames_.times(frame, zero), hardware));
+  auto prices = std::make_shared<StagePrices>(
+      stage_prices(layout, *frames_.groups()[frame.group].like, cut, hardware));
   if (encodes()) leave_uncoded(*prices);
   return {link, zero, std::move(prices)};
 }
@@ -223,7 +230,7 @@ void BestFirst::price_levels(const Item& item, const std::vector<std::uint32_t>&
   Layout plain = placed_layout(base_, frames_.shaped(frame, levels.front()), group.like->splits,
                                *frames_.placement(frame.group, choice.pipeline));
   const auto hardware = hardware_of(plain);
-  plain.partition = frames_.partition(frame, plain.placement, levels.front());
+  const CutTimes cut = frames_.cut(frame, levels.front(), plain);
   plain.tied_embedding_bytes = base_.scenario.model.tied_embedding_bytes;
   fit_model(plain);
   for (std::uint8_t link = 0; link < space_.links.size(); ++link) {
@@ -236,7 +243,7 @@ void BestFirst::price_levels(const Item& item, const std::vector<std::uint32_t>&
     }
     for (const std::uint32_t zero : levels) {
       prices.all.push_back(
-          priced(space_.links[link] ? encoded : plain, item, link, zero, *hardware));
+          priced(space_.links[link] ? encoded : plain, cut, item, link, zero, *hardware));
     }
   }
 }

@@ -14,8 +14,11 @@ namespace {
 
 std::string recompute_of(const LayoutChoice& choice) {
   if (!choice.operators.empty()) return fmt::format("{}", fmt::join(choice.operators, " and "));
+  if (choice.layers > 0) return fmt::format("{} layers", choice.layers);
   return choice.recomputes_stages ? choice.recompute + " by stage" : choice.recompute;
 }
+
+const char* cells_of(const LayoutChoice& choice) { return choice.fused ? "fused" : "serial"; }
 
 /// "3–11" for numbers in a row, else "2, 4".
 std::string numbers_text(const std::set<std::uint32_t>& numbers) {
@@ -40,6 +43,10 @@ std::string near_text(const ListedFamily& family) {
     if (recompute_of(other) != recompute_of(best))
       names["recomputation"].insert(recompute_of(other));
     if (other.partition != best.partition) names["cut"].insert(other.partition);
+    if (other.fused != best.fused) names["cells"].insert(cells_of(other));
+    if (other.hides_experts != best.hides_experts) {
+      names["expert traffic"].insert(other.hides_experts ? "hidden" : "exposed");
+    }
   }
   std::vector<std::string> parts;
   for (const auto& [what, values] : numbers) {
@@ -65,6 +72,10 @@ std::string difference_text(const LayoutChoice& one, const LayoutChoice& other) 
   }
   if (recompute_of(one) != recompute_of(other)) {
     parts.push_back(fmt::format("{} recomputation for {}", recompute_of(one), recompute_of(other)));
+  }
+  if (one.fused != other.fused) parts.push_back(fmt::format("{} cells", cells_of(one)));
+  if (one.hides_experts != other.hides_experts) {
+    parts.emplace_back(one.hides_experts ? "hidden expert traffic" : "exposed expert traffic");
   }
   if (one.zero != other.zero) parts.push_back(fmt::format("ZeRO-{} for {}", one.zero, other.zero));
   return fmt::format("{}", fmt::join(parts, ", "));

@@ -9,15 +9,42 @@
 
 namespace penstock {
 
-Partition LayoutFrames::partition(const LayoutFrame& frame, const Placement& placement,
-                                  std::uint32_t zero) const {
-  Partition partition;
-  partition.stages.resize(placement.chains().front().size());
-  const std::vector<std::uint32_t> stage_of = stages_of_layers(frame, placement, zero);
+CutTimes LayoutFrames::cut(const LayoutFrame& frame, std::uint32_t zero, Layout& layout) const {
+  const std::vector<std::uint32_t> stage_of = stages_of_layers(frame, layout.placement, zero);
+  layout.partition = {};
+  layout.partition.stages.resize(layout.placement.chains().front().size());
   for (std::uint32_t layer = 0; layer < stage_of.size(); ++layer) {
-    partition.stages[stage_of[layer]].push_back(LayerIndex{layer});
+    layout.partition.stages[stage_of[layer]].push_back(LayerIndex{layer});
   }
-  return partition;
+  CutTimes times = cut_times(frame, stage_of, zero);
+  layout.recompute.layers.reset();  // its layers are chosen here
+  for (std::size_t i = 0; i < stage_of.size(); ++i) {
+    const std::uint32_t number = base_.reduced_layer[i];
+    if (times.of_layer[i] == number) continue;
+    Layer& layer = layout.model.layers[i];
+    layer = shapes_.model(key(frame), runs_sharded(zero), shapes_.nothing()).layers[number];
+    layer.work.repeated = Repeated::nothing;
+  }
+  return times;
+}
+
+/// Where only some layers are recomputed, the others of each stage have the times that follow.
+CutTimes LayoutFrames::cut_times(const LayoutFrame& frame,
+                                 const std::vector<std::uint32_t>& stage_of,
+                                 std::uint32_t zero) const {
+  CutTimes cut{*times(frame, zero), base_.reduced_layer};
+  if (frame.recomputed_layers == 0) return cut;
+  const bool sharded = runs_sharded(zero);
+  const auto others = static_cast<std::uint32_t>(cut.times.size());
+  const std::vector<LayerTimes>& whole = *shapes_.of(key(frame), sharded, shapes_.nothing());
+  const ModelGraph& model = shapes_.model(key(frame), sharded, frame.recomputation);
+  cut.times.insert(cut.times.end(), whole.begin(), whole.end());
+  std::vector<std::uint32_t> seen(stage_of.size());  // by stage
+  for (std::size_t i = 0; i < stage_of.size(); ++i) {
+    if (model.layers[cut.of_layer[i]].work.repeated != Repeated::all) continue;
+    if (++seen[stage_of[i]] > frame.recomputed_layers) cut.of_layer[i] += others;
+  }
+  return cut;
 }
 
 std::vector<std::uint32_t> LayoutFrames::stages_of_layers(const LayoutFrame& frame,
@@ -52,7 +79,7 @@ std::vector<std::uint32_t> LayoutFrames::stages_of_layers(const LayoutFrame& fra
 /// The layers of a frame for its partitioner.
 ModelToCut LayoutFrames::chain_of(const LayoutFrame& frame, std::uint32_t zero) const {
   const std::vector<LayerTimes>& all = *times(frame, zero);
-  const ModelGraph& model = shapes_.model(key(frame, zero), frame.recomputation);
+  const ModelGraph& model = shapes_.model(key(frame), runs_sharded(zero), frame.recomputation);
   const PassTimes times = times_to_cut(
       [&](const Layer& layer, Pass pass) {
         return all[static_cast<std::size_t>(&layer - model.layers.data())]

@@ -40,17 +40,22 @@ double LayoutFrames::work_us(const LayoutFrame& frame, std::uint32_t zero) const
   const std::vector<LayerTimes>* layers = times(frame, zero);
   if (layers == nullptr) return 0;
   const LayoutChoice& degrees = space_.degrees[frame.degrees];
-  double us = 0;
+  const OrderChoice& order = *groups_[frame.group].like;
+  double forward = 0, backward = 0;
+  DeviceUse use;
   for (const std::uint32_t number : base_.reduced_layer) {
     const auto& pass = (*layers)[number].us;
-    const double backward = pass[1].value_or(0);
-    us +=
-        pass[0].value_or(0) + std::min(backward, pass[2].value_or(backward) + pass[3].value_or(0));
+    const double whole = pass[1].value_or(0);
+    forward += pass[0].value_or(0);
+    backward += std::min(whole, pass[2].value_or(whole) + pass[3].value_or(0));
+    use += (*layers)[number].use;
   }
-  const bool fused = base_.scenario.schedule.overlap == Overlap::fused;
-  const double cells = double(degrees.microbatches) * groups_[frame.group].like->slices;
-  return bound_rounding * (fused ? 0.5 : 1) * us * stretch_of_frame(frame, zero) * cells /
-         degrees.pipeline;
+  const double stretch = stretch_of_frame(frame, zero);
+  const double us = order.fused ? std::max({forward * stretch, backward * stretch, use.compute_us,
+                                            use.memory_us, use.network_us})
+                                : (forward + backward) * stretch;
+  const double cells = double(degrees.microbatches) * order.slices;
+  return bound_rounding * us * cells / degrees.pipeline;
 }
 
 /// Parameters, gradients and optimizer state of the mean rank, at the level that needs the least.
@@ -83,15 +88,16 @@ std::vector<StageBounds> LayoutFrames::stage_times(const LayoutFrame& frame,
                                                    const Placement& placement,
                                                    const std::vector<std::uint32_t>& stage_of,
                                                    std::uint32_t zero) const {
-  const std::vector<LayerTimes>& layers = *times(frame, zero);
+  const CutTimes cut = cut_times(frame, stage_of, zero);
   const OfStack& stack = stacks_[runs_sharded(zero) ? 1 : 0];
   const double stretch = stretch_of_frame(frame, zero);
   const auto stages = static_cast<std::uint32_t>(placement.chains().front().size());
   std::vector<StageBounds> sums(stages);
   const bool again = space_.recomputations[frame.recomputation].mode != "none";
   for (std::size_t i = 0; i < base_.reduced_layer.size(); ++i) {
-    const LayerTimes& layer = layers[base_.reduced_layer[i]];
+    const LayerTimes& layer = cut.of(i);
     StageBounds& sum = sums[stage_of[i]];
+    sum.use += layer.use;
     sum.forward += layer.us[0].value_or(0);
     sum.backward += layer.us[1].value_or(0);
     sum.backward_input += layer.us[2].value_or(0);
@@ -152,26 +158,19 @@ std::vector<double> LayoutFrames::held_bytes(const LayoutFrame& frame, const Pla
   return held;
 }
 
-/// What the fullest rank holds throughout; the mean where the cut is not known.
-void LayoutFrames::judge_memory(const Placement& placement, LayoutFrame& frame) const {
+/// What the fullest rank holds throughout at a ZeRO level; the mean where the cut is not known.
+void LayoutFrames::judge_memory(const std::vector<std::uint32_t>& stage_of, std::uint32_t zero,
+                                LayoutFrame& frame) const {
   const auto largest = base_.settled.memory.largest_peak_bytes();
-  frame.least_bytes = std::numeric_limits<double>::infinity();
-  StageWeights weights;
-  const std::vector<LayerTimes>* last = nullptr;
-  for (const std::uint32_t zero : space_.zeros) {
-    const std::vector<LayerTimes>* layers = times(frame, zero);
-    if (layers != last) {
-      weights = weights_of(frame, placement, stages_of_layers(frame, placement, zero), zero);
-    }
-    last = layers;
-    const std::vector<double> held = held_bytes(frame, placement, weights, zero);
-    const double needed = frame.has_cut() ? *std::max_element(held.begin(), held.end())
-                                          : std::accumulate(held.begin(), held.end(), 0.0) /
-                                                static_cast<double>(held.size());
-    frame.least_bytes = std::min(frame.least_bytes, needed);
-    if (largest && needed > static_cast<double>(*largest)) continue;
-    frame.may_fit |= static_cast<std::uint8_t>(1U << zero);
-  }
+  const Placement& ranks = *placement(frame.group, space_.degrees[frame.degrees].pipeline);
+  const std::vector<double> held =
+      held_bytes(frame, ranks, weights_of(frame, ranks, stage_of, zero), zero);
+  const double needed = frame.has_cut() ? *std::max_element(held.begin(), held.end())
+                                        : std::accumulate(held.begin(), held.end(), 0.0) /
+                                              static_cast<double>(held.size());
+  frame.least_bytes = std::min(frame.least_bytes, needed);
+  if (largest && needed > static_cast<double>(*largest)) return;
+  frame.may_fit |= static_cast<std::uint8_t>(1U << zero);
 }
 
 /// What cells keep. A whole stage that is recomputed keeps the input of its first layer.
@@ -179,13 +178,13 @@ void LayoutFrames::add_kept(const LayoutFrame& frame, const Placement& placement
                             const std::vector<std::uint32_t>& stage_of, std::uint32_t zero,
                             StagePrices& prices) const {
   const auto stages = static_cast<std::uint32_t>(placement.chains().front().size());
-  const std::vector<LayerTimes>& layers = *times(frame, zero);
+  const CutTimes cut = cut_times(frame, stage_of, zero);
   const RecomputeChoice& recompute = space_.recomputations[frame.recomputation];
   const bool inputs = recompute.stages || recompute.mode == "except_last";
   const bool splits = groups_[frame.group].like->splits;
   std::vector<LayerTimes> sums(stages);
   for (std::size_t i = 0; i < base_.reduced_layer.size(); ++i) {
-    const LayerTimes& layer = layers[base_.reduced_layer[i]];
+    const LayerTimes& layer = cut.of(i);
     LayerTimes& sum = sums[stage_of[i]];
     const bool first = i == 0 || stage_of[i] != stage_of[i - 1];
     if (first || !inputs) {

@@ -21,6 +21,7 @@ namespace {
 bool like_each_other(const OrderChoice& one, const OrderChoice& other) {
   return one.rule->place == other.rule->place && one.chunks == other.chunks &&
          one.slices == other.slices && one.splits == other.splits && one.joins == other.joins &&
+         one.fused == other.fused && one.hides_experts == other.hides_experts &&
          one.rule->copies == other.rule->copies && one.why_not == other.why_not;
 }
 
@@ -39,6 +40,8 @@ bool recomputes_nothing(const std::vector<LayerTimes>& layers) {
   return std::all_of(layers.begin(), layers.end(),
                      [](const LayerTimes& layer) { return layer.us[4].value_or(0) == 0; });
 }
+
+constexpr const char* no_such_degrees = "the model does not divide by these degrees";
 
 double parameter_bytes(const ModelGraph& model) {
   double sum = 0;
@@ -89,12 +92,12 @@ const Placement* LayoutFrames::placement(std::uint16_t group, std::uint32_t rank
 
 LayoutChoice LayoutFrames::choice(const LayoutFrame& frame) const {
   const OrderChoice& order = *groups_[frame.group].like;
-  return layout_of(space_.degrees[frame.degrees], frame.sequence,
+  return layout_of(base_.task, space_.degrees[frame.degrees], frame.sequence,
                    space_.recomputations[frame.recomputation], space_.partitions[frame.partition],
                    order, 0, std::nullopt);
 }
 
-LayerShapeKey LayoutFrames::key(const LayoutFrame& frame, std::uint32_t zero) const {
+LayerShapeKey LayoutFrames::key(const LayoutFrame& frame) const {
   const LayoutChoice& cells = space_.degrees[frame.degrees];
   return {cells.tensor,
           cells.context,
@@ -103,13 +106,16 @@ LayerShapeKey LayoutFrames::key(const LayoutFrame& frame, std::uint32_t zero) co
           cells.microbatch,
           frame.sequence,
           groups_[frame.group].like->slices,
-          runs_sharded(zero)};
+          groups_[frame.group].like->hides_experts};
 }
 
-void LayoutFrames::find_layers(LayoutFrame& frame) const {
+void LayoutFrames::find_layers(LayoutFrame& frame, bool recomputed) const {
   for (const std::uint32_t zero : space_.zeros) {
-    auto& layers = frame.layers[runs_sharded(zero) ? 1 : 0];
-    if (layers == nullptr) layers = shapes_.of(key(frame, zero), frame.recomputation);
+    const bool sharded = runs_sharded(zero);
+    auto& layers = frame.layers[sharded ? 1 : 0];
+    if (layers != nullptr) continue;
+    layers = recomputed ? shapes_.of(key(frame), sharded, frame.recomputation)
+                        : shapes_.passes(key(frame), sharded);
   }
 }
 
@@ -117,7 +123,7 @@ Layout LayoutFrames::shaped(const LayoutFrame& frame, std::uint32_t zero) const 
   LayoutChoice own = choice(frame);
   own.zero = zero;
   Layout layout = without_layers(base_, own, groups_[frame.group].like->slices);
-  layout.model = shapes_.model(key(frame, zero), frame.recomputation);
+  layout.model = shapes_.model(key(frame), runs_sharded(zero), frame.recomputation);
   return layout;
 }
 
@@ -126,6 +132,7 @@ OrderShape LayoutFrames::shape(const LayoutFrame& frame, const OrderChoice& orde
   return {.cells = double(space_.degrees[frame.degrees].microbatches) * order.slices,
           .splits = order.splits,
           .joins = order.joins,
+          .fused = order.fused,
           .gathers = gathers,
           .spares_last = space_.recomputations[frame.recomputation].mode == "except_last",
           .early = base_.scenario.recompute.early};
@@ -180,18 +187,30 @@ std::vector<LayoutFrame> LayoutFrames::unjudged(std::uint32_t number) const {
               degrees.pipeline > 1) {
             continue;
           }
-          frames.push_back(
-              {.degrees = number,
-               .group = group,
-               .sequence = sequence,
-               .recomputation = r,
-               .partition = p,
-               .bound_by = bound_by(base_, *groups_[group].like, space_.partitions[p])});
+          const RecomputeChoice& recompute = space_.recomputations[r];
+          const OrderChoice& order = *groups_[group].like;
+          if (why_no_recomputation(base_.task, degrees, order, recompute) != nullptr) continue;
+          frames.push_back({.degrees = number,
+                            .group = group,
+                            .sequence = sequence,
+                            .recomputation = r,
+                            .partition = p,
+                            .recomputed_layers = static_cast<std::uint16_t>(
+                                recomputed_layers(base_.task, degrees, order, recompute)),
+                            .bound_by = bound_by(base_, space_.partitions[p])});
         }
       }
     }
   }
   return frames;
+}
+
+/// The work of a frame on the stack where it takes least.
+double LayoutFrames::rough_bound(const LayoutFrame& frame) const {
+  if (frame.bound_by == BoundBy::nothing) return 0;
+  double least = std::numeric_limits<double>::infinity();
+  for (const std::uint32_t zero : space_.zeros) least = std::min(least, work_us(frame, zero));
+  return least;
 }
 
 std::vector<LayoutFrame> LayoutFrames::of_degrees(std::uint32_t degrees) {
@@ -201,27 +220,28 @@ std::vector<LayoutFrame> LayoutFrames::of_degrees(std::uint32_t degrees) {
   });
   if (asks && space_.degrees[degrees].pipeline > 1) find_link(degrees);
   for (LayoutFrame& frame : frames) {
-    find_layers(frame);
-    judge(frame);
+    find_layers(frame, false);
+    if (times(frame, space_.zeros.front()) == nullptr) frame.refusal = no_such_degrees;
+    frame.bound_us = rough_bound(frame);
   }
   return frames;
 }
 
 std::vector<DegreesBounds> LayoutFrames::price_degrees(std::size_t jobs) {
-  std::vector<std::vector<LayoutFrame>> different;  // frames that differ in their shape alone
+  std::vector<std::vector<LayoutFrame>> different;  // frames that differ in their shape and cells
   for (std::uint32_t number = 0; number < space_.degrees.size(); ++number) {
-    std::set<LayerShapeKey> known;
+    std::set<std::pair<LayerShapeKey, bool>> known;
     different.emplace_back();
     for (const LayoutFrame& frame : unjudged(number)) {
-      if (!known.insert(key(frame, 0)).second) continue;
+      if (!known.insert({key(frame), groups_[frame.group].like->fused}).second) continue;
       different.back().push_back(frame);
-      for (const std::uint32_t zero : space_.zeros) shapes_.ask(key(frame, zero), choice(frame));
+      shapes_.ask(key(frame), choice(frame));
     }
   }
   shapes_.price(jobs);
   std::vector<DegreesBounds> all;
   for (std::vector<LayoutFrame>& frames : different) {
-    for (LayoutFrame& frame : frames) find_layers(frame);
+    for (LayoutFrame& frame : frames) find_layers(frame, false);
     all.push_back(bounds_of(frames));
   }
   return all;
@@ -233,30 +253,35 @@ DegreesBounds LayoutFrames::bounds_of(const std::vector<LayoutFrame>& frames) co
   DegreesBounds bounds{never, never};
   for (const LayoutFrame& frame : frames) {
     const bool known = frame.bound_by != BoundBy::nothing && times(frame, space_.zeros.back());
-    for (const std::uint32_t zero : space_.zeros) {
-      bounds.bound_us = std::min(bounds.bound_us, known ? work_us(frame, zero) : 0);
-    }
+    bounds.bound_us = std::min(bounds.bound_us, known ? rough_bound(frame) : 0);
     bounds.least_bytes = std::min(bounds.least_bytes, known ? mean_bytes(frame) : 0);
   }
   return bounds;
 }
 
 /// On the stack of a ZeRO level.
-double LayoutFrames::bound_of(const LayoutFrame& frame, std::uint32_t zero) const {
+double LayoutFrames::bound_of(const LayoutFrame& frame, const std::vector<std::uint32_t>& stage_of,
+                              std::uint32_t zero) const {
   const LayoutChoice& degrees = space_.degrees[frame.degrees];
   const OrderChoice& order = *groups_[frame.group].like;
   const Placement& ranks = *placement(frame.group, degrees.pipeline);
   const OrderShape cells = shape(frame, order, true);
-  const std::vector<StageBounds> times =
-      stage_times(frame, ranks, stages_of_layers(frame, ranks, zero), zero);
+  const std::vector<StageBounds> times = stage_times(frame, ranks, stage_of, zero);
   if (frame.has_cut()) {
     return bound_rounding * step_bound_us(ranks, times, cells);
   }
-  const double share = fuses(base_, order) ? 0.5 : 1;  // a cell takes the longer of its parts
+  const double share = order.fused ? 0.5 : 1;  // a cell takes the longer of its parts
   return bound_rounding * share * equal_part_us(times, cells, ranks.ranks(), ranks.chains().size());
 }
 
 void LayoutFrames::judge(LayoutFrame& frame) const {
+  frame.judged = true;
+  frame.layers = {};
+  find_layers(frame, true);
+  if (times(frame, space_.zeros.front()) == nullptr) {
+    frame.refusal = no_such_degrees;
+    return;
+  }
   try {
     judge_cut(frame);
   } catch (const InputError&) {  // of the partitioner: the simulation says why
@@ -266,29 +291,27 @@ void LayoutFrames::judge(LayoutFrame& frame) const {
 }
 
 void LayoutFrames::judge_cut(LayoutFrame& frame) const {
-  frame.bound_us = std::numeric_limits<double>::infinity();
-  const std::vector<LayerTimes>* layers = nullptr;
-  for (const std::uint32_t zero : space_.zeros) {
-    const std::vector<LayerTimes>* next = times(frame, zero);
-    if (next == nullptr) {
-      frame.refusal = "the model does not divide by these degrees";
-      return;
-    }
-    if (next == layers) continue;  // of the same stack
-    layers = next;
-    frame.bound_us = std::min(frame.bound_us, bound_of(frame, zero));
-  }
   if (space_.recomputations[frame.recomputation].mode == "selective" &&
-      recomputes_nothing(*layers)) {
+      recomputes_nothing(*times(frame, space_.zeros.front()))) {
     frame.refusal = "selective recomputation has nothing to recompute";
     return;
   }
   if (frame.bound_by == BoundBy::nothing) {
-    frame.bound_us = 0;
     frame.may_fit = UINT8_MAX;
     return;
   }
-  judge_memory(*placement(frame.group, space_.degrees[frame.degrees].pipeline), frame);
+  const Placement& ranks = *placement(frame.group, space_.degrees[frame.degrees].pipeline);
+  frame.bound_us = frame.least_bytes = std::numeric_limits<double>::infinity();
+  const std::vector<LayerTimes>* layers = nullptr;
+  std::vector<std::uint32_t> stage_of;
+  for (const std::uint32_t zero : space_.zeros) {
+    if (times(frame, zero) != layers) {  // of another stack
+      layers = times(frame, zero);
+      stage_of = stages_of_layers(frame, ranks, zero);
+      frame.bound_us = std::min(frame.bound_us, bound_of(frame, stage_of, zero));
+    }
+    judge_memory(stage_of, zero, frame);
+  }
 }
 
 }  // namespace penstock

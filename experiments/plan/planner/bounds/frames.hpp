@@ -26,13 +26,15 @@ std::vector<OrderGroup> order_groups(const LayoutSpace& space);
 
 /// Layouts that differ only in order, ZeRO level and link codec, with a bound that needs no plan.
 struct LayoutFrame {
-  double bound_us = 0;
+  double bound_us = 0;        // until it is judged, of the work of its layers in equal parts
   std::uint32_t degrees = 0;  // of the space
   std::uint16_t group = 0;
   bool sequence = true;
   std::uint8_t recomputation = 0;
   std::uint8_t partition = 0;
+  std::uint16_t recomputed_layers = 0;  // the first of each stage; 0: as the recomputation says
   BoundBy bound_by = BoundBy::even_cut;
+  bool judged = false;
   std::uint8_t may_fit = 0;                                // bits by ZeRO level
   double least_bytes = 0;                                  // of the level that needs the least
   const char* refusal = nullptr;                           // why it is no layout of its own
@@ -56,8 +58,10 @@ class LayoutFrames {
 
   /// Of all degrees of the space, once; `jobs` threads at most.
   std::vector<DegreesBounds> price_degrees(std::size_t jobs);
-  /// The frames of one combination of degrees.
+  /// The frames of one combination of degrees, not judged.
   std::vector<LayoutFrame> of_degrees(std::uint32_t degrees);
+  /// Bounds of a frame from its cut and what it recomputes.
+  void judge(LayoutFrame& frame) const;
 
   const std::vector<OrderGroup>& groups() const { return groups_; }
   /// nullptr for ranks that the rule does not take.
@@ -72,9 +76,9 @@ class LayoutFrames {
   }
   /// A layout of a frame at a ZeRO level with its different layers, on one rank.
   Layout shaped(const LayoutFrame& frame, std::uint32_t zero) const;
-  /// The cut of a frame that has one; the same as that of its simulation.
-  Partition partition(const LayoutFrame& frame, const Placement& placement,
-                      std::uint32_t zero) const;
+  /// Cuts a placed layout of a frame that has a cut, as its simulation does. Returns the times of
+  /// its layers.
+  CutTimes cut(const LayoutFrame& frame, std::uint32_t zero, Layout& layout) const;
   /// Prices of an evenly cut frame from its layers alone: transfers and sums are free, and nothing
   /// is held for them. No price of its layouts is lower.
   struct LayerPrices {
@@ -100,16 +104,20 @@ class LayoutFrames {
   double work_us(const LayoutFrame& frame, std::uint32_t zero) const;
   double mean_bytes(const LayoutFrame& frame) const;
   double stretch_of_frame(const LayoutFrame& frame, std::uint32_t zero) const;
-  LayerShapeKey key(const LayoutFrame& frame, std::uint32_t zero) const;
+  LayerShapeKey key(const LayoutFrame& frame) const;
   /// By layer of the model; nothing where the partitioner refuses it.
   std::vector<std::uint32_t> stages_of_layers(const LayoutFrame& frame, const Placement& placement,
                                               std::uint32_t zero) const;
+  CutTimes cut_times(const LayoutFrame& frame, const std::vector<std::uint32_t>& stage_of,
+                     std::uint32_t zero) const;
   ModelToCut chain_of(const LayoutFrame& frame, std::uint32_t zero) const;
   void find_link(std::uint32_t degrees);
-  void find_layers(LayoutFrame& frame) const;
-  void judge(LayoutFrame& frame) const;
+  /// Times of its layers; without recomputation none is priced.
+  void find_layers(LayoutFrame& frame, bool recomputed) const;
   void judge_cut(LayoutFrame& frame) const;
-  double bound_of(const LayoutFrame& frame, std::uint32_t zero) const;
+  double bound_of(const LayoutFrame& frame, const std::vector<std::uint32_t>& stage_of,
+                  std::uint32_t zero) const;
+  double rough_bound(const LayoutFrame& frame) const;
   void find_placements();
   void find_cuts();
   std::vector<StageBounds> stage_times(const LayoutFrame& frame, const Placement& placement,
@@ -119,7 +127,8 @@ class LayoutFrames {
                           const std::vector<std::uint32_t>& stage_of, std::uint32_t zero) const;
   std::vector<double> held_bytes(const LayoutFrame& frame, const Placement& placement,
                                  const StageWeights& weights, std::uint32_t zero) const;
-  void judge_memory(const Placement& placement, LayoutFrame& frame) const;
+  void judge_memory(const std::vector<std::uint32_t>& stage_of, std::uint32_t zero,
+                    LayoutFrame& frame) const;
   void add_kept(const LayoutFrame& frame, const Placement& placement,
                 const std::vector<std::uint32_t>& stage_of, std::uint32_t zero,
                 StagePrices& prices) const;

@@ -22,6 +22,18 @@ void set_kept(const Layer& layer, LayerTimes& times) {
   times.workspace_bytes = layer.workspace_bytes;
 }
 
+/// What F and the leaner backward use. A layer that states its times tells nothing.
+DeviceUse least_use(const Layer& layer, const HardwareModel& hardware) {
+  const auto of = [&](Pass pass) { return hardware.use(layer, pass).value_or(DeviceUse{}); };
+  const DeviceUse whole = of(Pass::backward);
+  DeviceUse split = of(Pass::backward_input);
+  split += of(Pass::backward_weight);
+  DeviceUse sum = of(Pass::forward);
+  sum += {std::min(whole.compute_us, split.compute_us), std::min(whole.memory_us, split.memory_us),
+          std::min(whole.network_us, split.network_us)};
+  return sum;
+}
+
 /// Whole stages are recomputed with both; which microbatches are does not concern a layer.
 bool same_layers(const RecomputeChoice& one, const RecomputeChoice& other) {
   const auto whole = [](const RecomputeChoice& choice) {
@@ -41,13 +53,15 @@ std::unique_ptr<HardwareModel> without_links(const Layout& layout) {
 
 }  // namespace
 
-std::vector<LayerTimes> layer_times(const ModelGraph& model, const HardwareModel& hardware) {
+std::vector<LayerTimes> layer_times(const ModelGraph& model, const HardwareModel& hardware,
+                                    bool uses) {
   std::vector<LayerTimes> all;
   for (const Layer& layer : model.layers) {
     LayerTimes& times = all.emplace_back();
     for (std::size_t pass = 0; pass < times.us.size(); ++pass) {
       times.us[pass] = hardware.compute_us(layer, Pass{static_cast<std::uint8_t>(pass)});
     }
+    if (uses) times.use = least_use(layer, hardware);
     times.dense_bytes = layer.parameter_bytes - layer.expert_parameter_bytes;
     times.expert_bytes = layer.expert_parameter_bytes;
     times.copies = layer.copies;
@@ -71,11 +85,15 @@ std::vector<LayerTimes> with_recomputation(std::vector<LayerTimes> times, const 
 
 std::optional<double> KnownLayers::compute_us(const Layer& layer, Pass pass) const {
   const auto number = static_cast<std::size_t>(&layer - model_.layers.data());
-  return times_[reduced_layer_[number]].us[static_cast<std::size_t>(pass)];
+  return cut_.of(number).us[static_cast<std::size_t>(pass)];
 }
 
-LayerShapes::LayerShapes(const PlanBase& base, const LayoutSpace& space)
-    : base_(base), space_(space) {
+LayerShapes::LayerShapes(const PlanBase& base, const LayoutSpace& space) : base_(base) {
+  for (const bool sharded : {false, true}) {
+    const bool any = std::any_of(space.zeros.begin(), space.zeros.end(),
+                                 [&](std::uint32_t zero) { return runs_sharded(zero) == sharded; });
+    if (any) stacks_.push_back(sharded);
+  }
   for (const RecomputeChoice& one : space.recomputations) {
     const auto first =
         std::find_if(space.recomputations.begin(), space.recomputations.end(),
@@ -91,52 +109,88 @@ LayerShapes::LayerShapes(const PlanBase& base, const LayoutSpace& space)
     if (known == by_operators_.end()) by_operators_.push_back(scenario);
     like_.push_back(static_cast<std::uint8_t>(first - space.recomputations.begin()));
   }
+  fuses_ = std::any_of(space.orders.begin(), space.orders.end(),
+                       [](const OrderChoice& order) { return order.fused; });
+  find_nothing(space);
 }
 
-const std::vector<LayerTimes>* LayerShapes::of(const LayerShapeKey& key,
+void LayerShapes::find_nothing(const LayoutSpace& space) {
+  const auto& all = space.recomputations;
+  const auto known = std::find_if(all.begin(), all.end(),
+                                  [](const RecomputeChoice& one) { return one.mode == "none"; });
+  nothing_ = static_cast<std::uint8_t>(known - all.begin());
+  if (known != all.end()) return;
+  like_.push_back(nothing_);
+  recomputations_.push_back({.mode = RecomputeMode::none});
+  if (!by_operators_.empty())
+    recomputations_.back().operators = by_operators_.front().recompute.operators;
+}
+
+const std::vector<LayerTimes>* LayerShapes::passes(const LayerShapeKey& key, bool sharded) const {
+  const Shape& shape = shapes_.at(key);
+  return shape.refused ? nullptr : &shape.stacks[sharded ? 1 : 0].passes;
+}
+
+const std::vector<LayerTimes>* LayerShapes::of(const LayerShapeKey& key, bool sharded,
                                                std::uint8_t recomputation) const {
-  const auto found = shapes_.find(key);
-  if (found == shapes_.end() || found->second.refused) return nullptr;
-  return &found->second.times[like_[recomputation]];
+  const Shape& shape = complete(key);
+  return shape.refused ? nullptr : &shape.stacks[sharded ? 1 : 0].times[like_[recomputation]];
 }
 
-const ModelGraph& LayerShapes::model(const LayerShapeKey& key, std::uint8_t recomputation) const {
-  return shapes_.at(key).models[like_[recomputation]];
+const ModelGraph& LayerShapes::model(const LayerShapeKey& key, bool sharded,
+                                     std::uint8_t recomputation) const {
+  return complete(key).stacks[sharded ? 1 : 0].models[like_[recomputation]];
 }
 
 void LayerShapes::price(std::size_t jobs) {
-  std::vector<std::pair<const LayerShapeKey*, std::array<Shape*, 2>>> work;
-  for (auto& [key, shape] : shapes_) {
-    LayerShapeKey plain = key;
-    plain.sharded = false;
-    const bool second = key.sharded && shapes_.contains(plain);
-    if (second) {
-      work.back().second[1] = &shape;
-    } else {
-      work.push_back({&key, {&shape, nullptr}});
-    }
-  }
+  std::vector<std::pair<const LayerShapeKey*, const Shape*>> work;
+  for (const auto& [key, shape] : shapes_) work.emplace_back(&key, &shape);
   in_parallel(
-      work.size(),
-      [&](std::size_t i) { price(*work[i].first, *work[i].second[0], work[i].second[1]); }, {},
-      jobs);
+      work.size(), [&](std::size_t i) { price(*work[i].first, *work[i].second); }, {}, jobs);
 }
 
-/// Prices a shape, and on the stack of sharded gradients, where it mostly has the same layers.
-void LayerShapes::price(const LayerShapeKey& key, Shape& shape, Shape* sharded) const {
+Layout LayerShapes::layout_of(const LayerShapeKey& key, const Shape& shape, bool sharded) const {
+  LayoutChoice choice = shape.choice;
+  choice.zero = sharded ? 3 : 0;
+  return without_layers(base_, choice, key.slices);
+}
+
+/// Calls with each stack's layout of a shape, and whether its layers are others than before: mostly
+/// they are the same on both stacks.
+template <class Visit>
+void LayerShapes::for_each_stack(const LayerShapeKey& key, const Shape& shape, Visit visit) const {
   try {
-    shape.choice.zero = key.sharded ? 3 : 0;
-    const Layout layout = without_layers(base_, shape.choice, key.slices);
-    const std::vector<ModelGraph> own = models(layout);
-    price(layout, own, shape);
-    if (sharded == nullptr) return;
-    sharded->choice.zero = 3;
-    const Layout other = without_layers(base_, sharded->choice, key.slices);
-    price(other, other.shape == layout.shape ? own : models(other), *sharded);
+    std::optional<CellShape> known;
+    for (const bool sharded : stacks_) {
+      const Layout layout = layout_of(key, shape, sharded);
+      visit(layout, known != layout.shape, shape.stacks[sharded ? 1 : 0]);
+      known = layout.shape;
+    }
   } catch (const InputError&) {
     shape.refused = true;
-    if (sharded != nullptr) sharded->refused = true;
   }
+}
+
+void LayerShapes::price(const LayerShapeKey& key, const Shape& shape) const {
+  ModelGraph model;
+  for_each_stack(key, shape, [&](const Layout& layout, bool others, OnStack& stack) {
+    if (others) model = model_of(by_operators_.front(), layout.batch, layout.shape);
+    stack.passes = layer_times(model, *without_links(layout), fuses_);
+  });
+}
+
+/// A shape with all recomputations.
+const LayerShapes::Shape& LayerShapes::complete(const LayerShapeKey& key) const {
+  const Shape& shape = shapes_.at(key);
+  std::call_once(shape.once, [&] {
+    if (shape.refused) return;
+    std::vector<ModelGraph> own;
+    for_each_stack(key, shape, [&](const Layout& layout, bool others, OnStack& stack) {
+      if (others) own = models(layout);
+      complete(layout, own, stack);
+    });
+  });
+  return shape;
 }
 
 /// The different layers by recomputation; the work of those with the same operators is computed
@@ -157,17 +211,21 @@ std::vector<ModelGraph> LayerShapes::models(const Layout& layout) const {
   return all;
 }
 
-void LayerShapes::price(const Layout& layout, std::vector<ModelGraph> models, Shape& shape) const {
+void LayerShapes::complete(const Layout& layout, std::vector<ModelGraph> models,
+                           OnStack& stack) const {
   const auto hardware = without_links(layout);
-  shape.times.resize(like_.size());
+  stack.times.resize(like_.size());
   for (std::size_t r = 0; r < models.size(); ++r) {
     if (like_[r] != r) continue;
     free_logits(layout, models[r]);
-    shape.times[r] = r == 0 ? layer_times(models[r], *hardware)
-                            : with_recomputation(shape.times.front(), models[r], *hardware);
+    stack.times[r] = with_recomputation(stack.passes, models[r], *hardware);
+    const bool nothing = recomputations_[r].mode == RecomputeMode::none;
+    for (LayerTimes& times : stack.times[r]) {
+      if (nothing) times.us[static_cast<std::size_t>(Pass::recompute)].reset();
+    }
     for (Layer& layer : models[r].layers) leave_marks_of_kernels(layer);
   }
-  shape.models = std::move(models);
+  stack.models = std::move(models);
 }
 
 }  // namespace penstock

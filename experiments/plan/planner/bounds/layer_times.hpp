@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <mutex>
 #include <optional>
 #include <tuple>
 #include <vector>
@@ -17,6 +18,7 @@ namespace penstock {
 /// Times of one layer in microseconds by pass, and the parameters that a device holds of it.
 struct LayerTimes {
   std::array<std::optional<double>, 5> us;  // F, B, I, W, R
+  DeviceUse use;  // of F and of the backward that uses less, where the space has fused cells
   double dense_bytes = 0;
   double expert_bytes = 0;
   double copies = 1;         // devices in the group of a rank with the same dense parameters
@@ -29,21 +31,30 @@ struct LayerTimes {
   double workspace_bytes = 0;  // of each action
 };
 
-/// Of each layer of a model on one rank.
-std::vector<LayerTimes> layer_times(const ModelGraph& model, const HardwareModel& hardware);
+/// Of each layer of a model on one rank. `uses`: with what they use of the device.
+std::vector<LayerTimes> layer_times(const ModelGraph& model, const HardwareModel& hardware,
+                                    bool uses);
 
 /// The times of the same layers with another recomputation: only R and what is kept differ.
 std::vector<LayerTimes> with_recomputation(std::vector<LayerTimes> times, const ModelGraph& model,
                                            const HardwareModel& hardware);
 
+/// Times of the layers of a model once it is cut: those at the end of a stage may be recomputed
+/// otherwise than those at its begin.
+struct CutTimes {
+  std::vector<LayerTimes> times;
+  std::vector<std::uint32_t> of_layer;  // in `times`, by layer of the model
+
+  const LayerTimes& of(std::size_t layer) const { return times[of_layer[layer]]; }
+};
+
 /// Hardware whose layer times are known. Asks `inner` for everything else. Layers are told by their
 /// index in `model`.
 class KnownLayers final : public HardwareModel {
  public:
-  /// `times` is by entry of `reduced_layer`, which is by layer. All must outlive it.
-  KnownLayers(const HardwareModel& inner, const ModelGraph& model,
-              const std::vector<LayerTimes>& times, const std::vector<std::uint32_t>& reduced_layer)
-      : inner_(inner), model_(model), times_(times), reduced_layer_(reduced_layer) {}
+  /// All must outlive it.
+  KnownLayers(const HardwareModel& inner, const ModelGraph& model, const CutTimes& cut)
+      : inner_(inner), model_(model), cut_(cut) {}
 
   std::optional<double> compute_us(const Layer& layer, Pass pass) const override;
   TransferTime transfer(double bytes, Rank from, Rank to) const override {
@@ -57,8 +68,7 @@ class KnownLayers final : public HardwareModel {
  private:
   const HardwareModel& inner_;
   const ModelGraph& model_;
-  const std::vector<LayerTimes>& times_;
-  const std::vector<std::uint32_t>& reduced_layer_;
+  const CutTimes& cut_;
 };
 
 /// All that the cells of a layer cost depends on, but for recomputation.
@@ -70,12 +80,13 @@ struct LayerShapeKey {
   std::uint32_t microbatch = 1;
   bool sequence = true;
   std::uint32_t slices = 1;
-  bool sharded = false;  // runs on the stack of sharded gradients
+  bool hides_experts = false;
 
   friend auto operator<=>(const LayerShapeKey&, const LayerShapeKey&) = default;
 };
 
-/// Layers priced once for each shape of cells. Recomputation changes what is kept and R alone.
+/// Layers priced once for each shape of cells, on the stacks of the ZeRO levels of a space. What
+/// their recomputations cost is priced when it is asked for.
 class LayerShapes {
  public:
   /// Both must outlive it.
@@ -83,37 +94,55 @@ class LayerShapes {
 
   /// Asks for a shape; `choice` is a layout of it.
   void ask(const LayerShapeKey& key, const LayoutChoice& choice) {
-    shapes_.try_emplace(key, Shape{.choice = choice});
+    shapes_.try_emplace(key).first->second.choice = choice;
   }
-  /// Prices all shapes asked for; `jobs` threads at most.
+  /// Prices F, B, I and W of all shapes asked for; `jobs` threads at most.
   void price(std::size_t jobs);
-  /// nullptr when the shape is refused. `recomputation` is of the space.
-  const std::vector<LayerTimes>* of(const LayerShapeKey& key, std::uint8_t recomputation) const;
+  /// Of a shape that was asked for, without recomputation; nullptr when it is refused.
+  const std::vector<LayerTimes>* passes(const LayerShapeKey& key, bool sharded) const;
+  /// The same with a recomputation of the space.
+  const std::vector<LayerTimes>* of(const LayerShapeKey& key, bool sharded,
+                                    std::uint8_t recomputation) const;
+  /// The recomputation of the other layers of a stage, where only some are recomputed.
+  std::uint8_t nothing() const { return nothing_; }
   const RecomputeSection& recomputation(std::uint8_t number) const {
     return recomputations_[number];
   }
   /// The different layers of a shape that is not refused, without kernels.
-  const ModelGraph& model(const LayerShapeKey& key, std::uint8_t recomputation) const;
+  const ModelGraph& model(const LayerShapeKey& key, bool sharded, std::uint8_t recomputation) const;
 
  private:
-  struct Shape {
-    LayoutChoice choice;
-    bool refused = false;
+  /// A shape on one stack.
+  struct OnStack {
+    std::vector<LayerTimes> passes;
     // By recomputation.
     std::vector<std::vector<LayerTimes>> times;
     std::vector<ModelGraph> models;
   };
+  struct Shape {
+    LayoutChoice choice;
+    mutable bool refused = false;
+    mutable std::once_flag once;            // for all recomputations
+    mutable std::array<OnStack, 2> stacks;  // with whole gradients, and with sharded ones
+  };
 
+  void find_nothing(const LayoutSpace& space);
+  Layout layout_of(const LayerShapeKey& key, const Shape& shape, bool sharded) const;
+  template <class Visit>
+  void for_each_stack(const LayerShapeKey& key, const Shape& shape, Visit visit) const;
+  void price(const LayerShapeKey& key, const Shape& shape) const;
+  const Shape& complete(const LayerShapeKey& key) const;
   std::vector<ModelGraph> models(const Layout& layout) const;
-  void price(const LayerShapeKey& key, Shape& shape, Shape* sharded) const;
-  void price(const Layout& layout, std::vector<ModelGraph> models, Shape& shape) const;
+  void complete(const Layout& layout, std::vector<ModelGraph> models, OnStack& stack) const;
 
   const PlanBase& base_;
-  const LayoutSpace& space_;
+  std::vector<bool> stacks_;  // of the space: whether gradients are sharded
+  bool fuses_ = false;        // whether the space has fused cells
+  std::uint8_t nothing_ = 0;  // the recomputation of layers that are not recomputed
   std::vector<RecomputeSection> recomputations_;
-  std::vector<Scenario> by_operators_;     // one for each set of operators
-  std::vector<std::uint8_t> like_;         // by recomputation: the first with the same layers
-  std::map<LayerShapeKey, Shape> shapes_;  // the two stacks of a shape one after the other
+  std::vector<Scenario> by_operators_;  // one for each set of operators
+  std::vector<std::uint8_t> like_;      // by recomputation: the first with the same layers
+  std::map<LayerShapeKey, Shape> shapes_;
 };
 
 }  // namespace penstock

@@ -155,13 +155,8 @@ ModelGraph whole_model(const PlanBase& base, const ModelGraph& reduced) {
   return model;
 }
 
-bool fuses(const PlanBase& base, const OrderChoice& order) {
-  return order.joins && base.scenario.schedule.overlap == Overlap::fused;
-}
-
-BoundBy bound_by(const PlanBase& base, const OrderChoice& order, const std::string& partition) {
+BoundBy bound_by(const PlanBase& base, const std::string& partition) {
   if (!covers(base.scenario)) return BoundBy::nothing;
-  if (fuses(base, order)) return BoundBy::equal_parts;
   const bool stated = base.scenario.model.stages_given || !base.scenario.partition.stages.empty();
   if (stated) return BoundBy::priced_cut;
   if (find_named(partitioner_entries(), partition)->follows_order) return BoundBy::equal_parts;

@@ -47,13 +47,10 @@ ModelGraph whole_model(const PlanBase& base, const ModelGraph& reduced);
 enum class BoundBy : std::uint8_t {
   even_cut,     // known before anything is priced
   priced_cut,   // made by prices, with those of the frame
-  equal_parts,  // of the work: the cut follows the order of actions, or cells are fused
+  equal_parts,  // of the work: the cut follows the order of actions
   nothing,      // the scenario has settings that bounds do not cover
 };
 
-BoundBy bound_by(const PlanBase& base, const OrderChoice& order, const std::string& partition);
-
-/// Whether the two parts of an overlap cell hide each other.
-bool fuses(const PlanBase& base, const OrderChoice& order);
+BoundBy bound_by(const PlanBase& base, const std::string& partition);
 
 }  // namespace penstock

@@ -112,16 +112,24 @@ std::vector<StageBounds> times_of(const Plan& plan, const Costs& costs) {
   return all;
 }
 
+/// What the layers of each stage use of the device.
+void add_use(const Layout& layout, const CutTimes& cut, std::vector<StageBounds>& all) {
+  for (const Stage stage : layout.placement.stages()) {
+    for (const LayerIndex layer : layout.partition.stages[layout.placement.position(stage)]) {
+      all[index(stage)].use += cut.of(index(layer)).use;
+    }
+  }
+}
+
 /// The times of stages with the work of their layers alone, and the update.
-std::vector<StageBounds> shared_times_of(const PlanBase& base, const Layout& layout,
-                                         const std::vector<LayerTimes>& times, double stretch,
+std::vector<StageBounds> shared_times_of(const Layout& layout, const CutTimes& cut, double stretch,
                                          std::vector<StageBounds> all) {
   const bool again = layout.recompute.mode != RecomputeMode::none;
   for (const Stage stage : layout.placement.stages()) {
     StageBounds& own = all[index(stage)];
     LayerTimes sum;
     for (const LayerIndex layer : layout.partition.stages[layout.placement.position(stage)]) {
-      const LayerTimes& one = times[base.reduced_layer[index(layer)]];
+      const LayerTimes& one = cut.of(index(layer));
       for (std::size_t pass = 0; pass < sum.us.size(); ++pass) {
         sum.us[pass] = sum.us[pass].value_or(0) + one.us[pass].value_or(0) * stretch;
       }
@@ -186,19 +194,20 @@ Layout placed_layout(const PlanBase& base, Layout layout, bool splits, const Pla
   return layout;
 }
 
-StagePrices stage_prices(const PlanBase& base, const Layout& layout, const OrderChoice& order,
-                         const std::vector<LayerTimes>& times, const HardwareModel& hardware) {
+StagePrices stage_prices(const Layout& layout, const OrderChoice& order, const CutTimes& cut,
+                         const HardwareModel& hardware) {
   const Placement& placement = layout.placement;
   auto lowered = lower(layout.schedule, placement, Overlap::serial, extras_of(layout));
   if (const auto* deadlock = std::get_if<Deadlock>(&lowered)) throw RuleError(text(*deadlock));
   const Plan& plan = std::get<Plan>(lowered);
-  const KnownLayers known(hardware, layout.model, times, base.reduced_layer);
+  const KnownLayers known(hardware, layout.model, cut);
   const Training training = training_of(layout);
   const Costs costs = price(plan, layout.model, layout.partition, known, training);
   StagePrices prices;
   prices.times = times_of(plan, costs);
+  if (order.fused) add_use(layout, cut, prices.times);
   if (layout.memory.zero == 3) {
-    prices.shared_times = shared_times_of(base, layout, times, training.stretch, prices.times);
+    prices.shared_times = shared_times_of(layout, cut, training.stretch, prices.times);
   }
   add_memory(plan, costs, prices);
   prices.least_bytes = least_bytes_of_ranks(placement, prices);

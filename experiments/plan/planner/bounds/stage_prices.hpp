@@ -33,7 +33,7 @@ struct StagePrices {
 Layout placed_layout(const PlanBase& base, Layout shaped, bool splits, const Placement& placement);
 
 /// Prices a layout that is placed and cut. Throws as above.
-StagePrices stage_prices(const PlanBase& base, const Layout& layout, const OrderChoice& order,
-                         const std::vector<LayerTimes>& times, const HardwareModel& hardware);
+StagePrices stage_prices(const Layout& layout, const OrderChoice& order, const CutTimes& cut,
+                         const HardwareModel& hardware);
 
 }  // namespace penstock

@@ -81,14 +81,14 @@ class StepParts {
     }
   }
 
-  /// All work of one cell of a stage, as often as each cell has it. Each chain has a last
-  /// microbatch.
-  double cell(const StageBounds& stage) const {
+  /// The backward of one cell of a stage with its recomputation, as often as each cell has it. Each
+  /// chain has a last microbatch.
+  double back(const StageBounds& stage) const {
     const double last = static_cast<double>(placement_.chains().size());
     const double spared = shape_.spares_last ? last / shape_.cells : 0;
     const double again = stage.again * std::max(0.0, 1 - spared);
     const double hidden = shape_.joins && shape_.gathers ? std::min(again, backward(stage)) : 0;
-    return stage.forward + backward(stage) + again - hidden;
+    return backward(stage) + again - hidden;
   }
 
   /// The shortest backward that the order may use.
@@ -97,17 +97,33 @@ class StepParts {
     return std::min(stage.backward, stage.backward_input + stage.backward_weight);
   }
 
-  /// Of a rank's cells. Chains share the microbatches in an unknown way.
-  double work_of(Rank rank) const {
+  /// The sum of a rank's stages. Chains share the microbatches in an unknown way.
+  template <class Of>
+  double least_sum(Rank rank, Of of) const {
     double least = never;
     for (std::uint32_t chain = 0; chain < placement_.chains().size(); ++chain) {
-      double work = 0;
+      double sum = 0;
       for (const Stage stage : placement_.stages_of(rank)) {
-        if (placement_.chain_of(stage) == chain) work += cell(times_[index(stage)]);
+        if (placement_.chain_of(stage) == chain) sum += of(times_[index(stage)]);
       }
-      least = std::min(least, work);
+      least = std::min(least, sum);
     }
-    return least * shape_.cells;
+    return least;
+  }
+
+  /// Of a rank's cells. The two parts of a fused cell share what each needs of the device.
+  double work_of(Rank rank) const {
+    using Bounds = const StageBounds&;
+    if (!shape_.fused) {
+      return shape_.cells *
+             least_sum(rank, [this](Bounds stage) { return stage.forward + back(stage); });
+    }
+    return shape_.cells *
+           std::max({least_sum(rank, [](Bounds stage) { return stage.forward; }),
+                     least_sum(rank, [this](Bounds stage) { return back(stage); }),
+                     least_sum(rank, [](Bounds stage) { return stage.use.compute_us; }),
+                     least_sum(rank, [](Bounds stage) { return stage.use.memory_us; }),
+                     least_sum(rank, [](Bounds stage) { return stage.use.network_us; })});
   }
 
   const Placement& placement_;
@@ -266,7 +282,7 @@ OrderWalk walk_of(const Schedule& schedule, const Placement& placement) {
 
 double walked_us(const OrderWalk& walk, const Placement& placement,
                  const std::vector<StageBounds>& times, const OrderShape& shape) {
-  return walk.steps.empty() ? 0 : Clock(walk, placement, times, shape).end();
+  return walk.steps.empty() || shape.fused ? 0 : Clock(walk, placement, times, shape).end();
 }
 
 }  // namespace penstock

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "sim/costs/hardware_model.hpp"
 #include "sim/order/placement.hpp"
 #include "sim/order/schedule.hpp"
 
@@ -27,6 +28,7 @@ struct StageBounds {
   double sums_each = 0;  // of those that every cell has
   double update = 0;
   double gather = 0;  // of updated weights, latency included
+  DeviceUse use;      // of F and B, or of I and W, for fused cells
 };
 
 /// How an order runs the cells of its stages.
@@ -34,6 +36,7 @@ struct OrderShape {
   double cells = 1;          // per stage and iteration, over all chains
   bool splits = false;       // a backward is I and W, or B
   bool joins = false;        // overlap cells: recomputation is a part of a backward
+  bool fused = false;        // their parts run at once
   bool gathers = false;      // passes gather weights, overlapped with their work
   bool spares_last = false;  // the last microbatch is not recomputed
   bool early = false;        // recomputation does not wait for gradients
@@ -62,7 +65,8 @@ struct OrderWalk {
 OrderWalk walk_of(const Schedule& schedule, const Placement& placement);
 
 /// A lower bound on the step time of an order, in microseconds: each rank runs its cells in turn,
-/// each cell waits for its neighbours' and their transfers, which never contend. 0 for no steps.
+/// each cell waits for its neighbours' and their transfers, which never contend. 0 for no steps,
+/// and for fused cells.
 double walked_us(const OrderWalk& walk, const Placement& placement,
                  const std::vector<StageBounds>& times, const OrderShape& shape);
 

@@ -157,6 +157,8 @@ constexpr std::array<Framework, 3> all_frameworks{
       .cuts = "even, even_with_ends",
       .other_cuts = "balanced, gpipe, interleaved, least_traffic, memory, simulated",
       .dtypes = "bf16, fp16, fp32, fp8, fp8-block, mxfp8, nvfp4",
+      .recomputes_some_layers = true,
+      .hides_experts = true,
       .unknown_schedule = "megatron does not run the schedule",
       .unknown_recomputation = "megatron does not recompute so",
       .unknown_cut = "megatron does not cut so",

@@ -23,6 +23,8 @@ struct Framework {
   std::string_view other_cuts = {};  // may be asked for; empty: none
   std::string_view operators = {};   // of selective recomputation, as JSON; empty: as asked
   std::string_view dtypes;
+  bool recomputes_some_layers = false;  // of each stage
+  bool hides_experts = false;           // behind the other microbatch of interleaved 1F1B
   const char* unknown_schedule;
   const char* unknown_recomputation;
   const char* unknown_cut;

@@ -28,12 +28,17 @@ std::string schedule_text(const LayoutChoice& choice) {
   std::string text = choice.schedule;
   if (choice.chunks > 1) text += fmt::format(" with {} chunks", choice.chunks);
   for (const auto& [name, value] : choice.options) text += fmt::format(" {}={}", name, value);
+  if (choice.fused) text += ", fused cells";
+  if (choice.hides_experts) text += ", hidden expert traffic";
   return text;
 }
 
 std::string recompute_text(const LayoutChoice& choice) {
   if (choice.recompute == "none") return "no recomputation";
   if (choice.recomputes_stages) return choice.recompute + " recomputation by stage";
+  if (choice.layers > 0) {
+    return fmt::format("recomputation of {} a stage", counted(choice.layers, "layer"));
+  }
   if (choice.operators.empty()) return choice.recompute + " recomputation";
   return fmt::format("recomputation of {}", fmt::join(choice.operators, ", "));
 }

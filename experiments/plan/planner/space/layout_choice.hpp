@@ -28,10 +28,13 @@ struct LayoutChoice {
   std::string schedule = "1f1b";
   std::string recompute = "none";
   std::uint32_t context = 1;
-  std::optional<std::uint32_t> expert_tensor{};               // empty: the default of a scenario
-  bool sequence_parallel = true;                              // with tensor > 1
-  bool recomputes_stages = false;                             // whole stages, not layers
-  std::vector<std::string> operators{};                       // that `selective` recomputes
+  std::optional<std::uint32_t> expert_tensor{};  // empty: the default of a scenario
+  bool sequence_parallel = true;                 // with tensor > 1
+  bool recomputes_stages = false;                // whole stages, not layers
+  std::uint32_t layers = 0;              // first ones of each stage that `full` recomputes; 0: all
+  bool fused = false;                    // the parts of overlap cells run at once
+  bool hides_experts = false;            // all-to-alls of experts overlap the compute of their pass
+  std::vector<std::string> operators{};  // that `selective` recomputes
   std::map<std::string, std::string, std::less<>> options{};  // of the schedule
   std::optional<CodecSpec> stash{};                           // codec of kept activations
   std::optional<CodecSpec> link{};                            // codec of sent activations
@@ -73,6 +76,8 @@ struct OrderChoice {
   std::uint32_t slices = 1;       // cells per microbatch
   bool splits = false;            // has W: a backward is I and W, or B
   bool joins = false;             // has overlap cells
+  bool fused = false;             // their parts run at once
+  bool hides_experts = false;     // all-to-alls overlap the compute of their pass
   const char* why_not = nullptr;  // the rule that excludes it from every layout
 };
 

@@ -34,6 +34,65 @@ std::vector<RecomputeChoice> recomputations_of(const TrainingTask& task) {
   return all;
 }
 
+/// Some layers of each stage: so many as are asked for, else quarters.
+void add_some_layers(const TrainingTask& task, const Restrictions& only,
+                     std::vector<RecomputeChoice>& all) {
+  if (!task.by_kind) return;
+  if (const auto* asked = only.values_of("/recompute/layers")) {
+    all.clear();
+    for (const std::string& layers : *asked) {
+      all.push_back({.mode = "full", .layers = static_cast<std::uint32_t>(std::stoul(layers))});
+    }
+    return;
+  }
+  for (const std::uint32_t quarters : {1U, 2U, 3U}) {
+    all.push_back({.mode = "full", .quarters = quarters});
+  }
+}
+
+/// The layers of a stage that an even cut makes, at most.
+std::uint32_t layers_a_stage(const TrainingTask& task, const LayoutChoice& degrees,
+                             const OrderChoice& order) {
+  const std::uint64_t stages = std::max<std::uint64_t>(
+      1, std::uint64_t{degrees.pipeline} * order.chunks / order.rule->copies);
+  return static_cast<std::uint32_t>((task.layers + stages - 1) / stages);
+}
+
+/// As Megatron-LM interleaves the passes of two microbatches (--overlap-moe-expert-parallel-comm).
+bool may_hide(const OrderChoice& order) {
+  return order.rule->name == "interleaved-1f1b" || order.rule->name == "1f1b";
+}
+
+const char* why_no_hiding(const TrainingTask& task, const LayoutChoice& degrees,
+                          const OrderChoice& order) {
+  if (degrees.expert == 1) return "without expert groups there is no traffic to hide";
+  if (order.chunks == 1 && degrees.pipeline > 1) {
+    return "a pipeline hides expert traffic with interleaved-1f1b";
+  }
+  const bool unknown = task.framework != nullptr && !task.framework->hides_experts;
+  return unknown ? task.framework->unknown_schedule : nullptr;
+}
+
+/// Orders with what they may overlap: the parts of their cells, or the traffic of experts.
+std::vector<OrderChoice> with_overlaps(const TrainingTask& task, const Restrictions& only,
+                                       const std::vector<OrderChoice>& orders) {
+  std::vector<OrderChoice> all;
+  const auto add = [&](OrderChoice order, bool fused, bool hides) {
+    const bool takes = only.allow("/schedule/overlap", fused ? "fused" : "serial") &&
+                       only.allow("/parallel/overlap_experts", hides ? "true" : "false");
+    order.fused = fused;
+    order.hides_experts = hides;
+    if (takes) all.push_back(order);
+  };
+  for (const OrderChoice& order : orders) {
+    add(order, false, false);
+    const bool fuses = task.by_kind || only.values_of("/schedule/overlap") != nullptr;
+    if (order.joins && fuses) add(order, true, false);
+    if (task.experts > 1 && may_hide(order)) add(order, false, true);
+  }
+  return all;
+}
+
 /// Adds the layouts that a rule excludes to a count.
 void count(std::string_view rule, std::uint64_t layouts, std::vector<Exclusion>& all) {
   if (layouts == 0) return;
@@ -56,11 +115,13 @@ std::vector<CodecSpec> codecs_of() { return {{"bfp", {{"bits", 8.0}}}}; }
 
 void add_options(const TrainingTask& task, const SpaceOptions& options, LayoutSpace& space) {
   const Restrictions& only = options.only;
-  for (const RecomputeChoice& one : recomputations_of(task)) {
+  std::vector<RecomputeChoice> recomputations = recomputations_of(task);
+  add_some_layers(task, only, recomputations);
+  for (const RecomputeChoice& one : recomputations) {
     const bool takes = only.allow("/recompute/mode", one.mode) && (task.by_kind || !one.stages);
     if (takes) space.recomputations.push_back(one);
   }
-  space.orders = orders_of(only);
+  space.orders = with_overlaps(task, only, orders_of(only));
   for (const std::uint32_t zero : {1U, 0U, 2U, 3U}) {
     if (only.allow("/memory/zero", zero)) space.zeros.push_back(zero);
   }
@@ -117,7 +178,8 @@ void leave_out_unknown(const TrainingTask& task, LayoutSpace& space) {
   }
   const std::uint64_t all = combinations(task, space);
   std::erase_if(space.recomputations, [&](const RecomputeChoice& one) {
-    return !framework.recomputes(one.mode, one.stages);
+    return !framework.recomputes(one.mode, one.stages) ||
+           (one.takes_some_layers() && !framework.recomputes_some_layers);
   });
   const std::uint64_t recomputed = combinations(task, space);
   count(framework.unknown_recomputation, all - recomputed, space.dropped);
@@ -140,12 +202,18 @@ void count_options(const TrainingTask& task, const Restrictions& only, const Lay
   if (task.by_kind && sequences < 2 && degrees.tensor == 1) {
     count("sequence parallelism goes with a tensor group", of_sequence, space.excluded);
   }
-  const std::uint64_t outer = sequences * space.recomputations.size() * space.partitions.size();
+  const std::uint64_t each = sequences * space.partitions.size();
   for (const OrderChoice& order : space.orders) {
     const std::uint64_t all = space.zeros.size() * space.links.size();
     if (const char* why = why_no_order(task, degrees, order)) {
-      count(why, outer * all, space.excluded);
+      count(why, each * space.recomputations.size() * all, space.excluded);
       continue;
+    }
+    std::uint64_t outer = 0;
+    for (const RecomputeChoice& one : space.recomputations) {
+      const char* why = why_no_recomputation(task, degrees, order, one);
+      if (why == nullptr) outer += each;
+      if (why != nullptr) count(why, each * all, space.excluded);
     }
     std::uint64_t zeros = 0;
     for (const std::uint32_t zero : space.zeros) {
@@ -223,9 +291,14 @@ std::vector<bool> sequence_choices(const TrainingTask& task, const LayoutChoice&
 const char* why_no_order(const TrainingTask& task, const LayoutChoice& degrees,
                          const OrderChoice& order) {
   if (order.why_not != nullptr) return order.why_not;
-  if (degrees.pipeline == 1) {
-    return order.rule->name == "1f1b" ? nullptr : "one rank has nothing to pipeline";
+  if (degrees.pipeline == 1 && order.rule->name != "1f1b") {
+    return "one rank has nothing to pipeline";
   }
+  if (order.hides_experts) {
+    if (const char* why = why_no_hiding(task, degrees, order)) return why;
+  }
+  if (degrees.pipeline == 1) return nullptr;
+  if (order.fused && task.framework != nullptr) return task.framework->unknown_schedule;
   const std::uint64_t stages = std::uint64_t{degrees.pipeline} * order.chunks / order.rule->copies;
   if (stages > task.blocks) return "more stages than layers, embedding and head";
   if (order.rule->copies > 1 && degrees.pipeline % 2 != 0) {
@@ -249,6 +322,26 @@ const char* why_no_zero(const TrainingTask& task, const LayoutChoice& degrees,
 bool takes_zero(const TrainingTask& task, const LayoutChoice& degrees, const OrderChoice& order,
                 std::uint32_t zero) {
   return why_no_zero(task, degrees, order, zero) == nullptr;
+}
+
+std::uint32_t recomputed_layers(const TrainingTask& task, const LayoutChoice& degrees,
+                                const OrderChoice& order, const RecomputeChoice& recompute) {
+  if (recompute.quarters == 0) return recompute.layers;
+  return (layers_a_stage(task, degrees, order) * recompute.quarters + 2) / 4;
+}
+
+const char* why_no_recomputation(const TrainingTask& task, const LayoutChoice& degrees,
+                                 const OrderChoice& order, const RecomputeChoice& recompute) {
+  if (order.hides_experts && recompute.mode == "full") {
+    return "where expert traffic is hidden, no whole layers are recomputed";
+  }
+  if (recompute.quarters == 0) return nullptr;
+  const std::uint32_t all = layers_a_stage(task, degrees, order);
+  RecomputeChoice fewer = recompute;
+  --fewer.quarters;
+  const std::uint32_t some = recomputed_layers(task, degrees, order, recompute);
+  const bool different = some < all && some != recomputed_layers(task, degrees, order, fewer);
+  return different ? nullptr : "a stage has fewer layers than shares of them";
 }
 
 void refuse_codecs(const Framework& framework, const SpaceOptions& options) {
@@ -282,13 +375,17 @@ LayoutSpace space_of(const TrainingTask& task, const SpaceOptions& options) {
   return space;
 }
 
-LayoutChoice layout_of(LayoutChoice degrees, bool sequence, const RecomputeChoice& recompute,
-                       const std::string& partition, const OrderChoice& order, std::uint32_t zero,
+LayoutChoice layout_of(const TrainingTask& task, LayoutChoice degrees, bool sequence,
+                       const RecomputeChoice& recompute, const std::string& partition,
+                       const OrderChoice& order, std::uint32_t zero,
                        const std::optional<CodecSpec>& link) {
   degrees.sequence_parallel = sequence;
   degrees.recompute = recompute.mode;
   degrees.recomputes_stages = recompute.stages;
   degrees.operators = recompute.operators;
+  degrees.layers = recomputed_layers(task, degrees, order, recompute);
+  degrees.fused = order.fused;
+  degrees.hides_experts = order.hides_experts;
   degrees.partition = partition;
   degrees.schedule = std::string(order.rule->name);
   degrees.chunks = order.chunks;

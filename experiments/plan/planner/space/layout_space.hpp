@@ -17,6 +17,11 @@ struct RecomputeChoice {
   std::string mode;
   bool stages = false;                   // whole stages, not layers
   std::vector<std::string> operators{};  // of `selective`; empty: as the scenario states
+  // The first layers of each stage, of `full`: so many, or quarters of them; 0: all.
+  std::uint32_t layers = 0;
+  std::uint32_t quarters = 0;
+
+  bool takes_some_layers() const { return layers + quarters > 0; }
 };
 
 /// A rule, and how many layouts it excludes.
@@ -72,9 +77,16 @@ bool takes_zero(const TrainingTask& task, const LayoutChoice& degrees, const Ord
                 std::uint32_t zero);
 
 /// The layout of these choices; `degrees` has the degrees and the batch.
-LayoutChoice layout_of(LayoutChoice degrees, bool sequence, const RecomputeChoice& recompute,
-                       const std::string& partition, const OrderChoice& order, std::uint32_t zero,
+LayoutChoice layout_of(const TrainingTask& task, LayoutChoice degrees, bool sequence,
+                       const RecomputeChoice& recompute, const std::string& partition,
+                       const OrderChoice& order, std::uint32_t zero,
                        const std::optional<CodecSpec>& link);
+/// The first layers of each stage that `full` recomputes; 0: all.
+std::uint32_t recomputed_layers(const TrainingTask& task, const LayoutChoice& degrees,
+                                const OrderChoice& order, const RecomputeChoice& recompute);
+/// The rule that excludes a recomputation; nullptr if it is legal.
+const char* why_no_recomputation(const TrainingTask& task, const LayoutChoice& degrees,
+                                 const OrderChoice& order, const RecomputeChoice& recompute);
 
 /// Per replica. More would be slow to simulate and change little.
 constexpr std::uint32_t most_replica_microbatches = 16'384;

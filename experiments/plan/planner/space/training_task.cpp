@@ -84,12 +84,14 @@ void set_parallel(const LayoutChoice& choice, ParallelSection& parallel) {
   parallel.expert = choice.expert;
   parallel.expert_tensor = choice.expert_tensor;
   parallel.sequence = choice.tensor > 1 && choice.sequence_parallel;
+  parallel.overlap_experts = choice.hides_experts;
 }
 
 void set_schedule(const LayoutChoice& choice, ScheduleSection& schedule) {
   schedule.name = choice.schedule;
   schedule.microbatches = choice.microbatches;
   schedule.settings = choice.options;
+  schedule.overlap = choice.fused ? Overlap::fused : Overlap::serial;
 }
 
 ordered_json model_section(const TrainingTask& task, const LayoutChoice& choice) {
@@ -127,7 +129,10 @@ ordered_json parallel_section(const TrainingTask& task, const LayoutChoice& choi
       {"expert", choice.expert},
       {"sequence", choice.tensor > 1 && choice.sequence_parallel}};
   // Stated even as the default: a training command may state another.
-  if (task.experts > 1) section["expert_tensor"] = choice.expert_tensor.value_or(choice.tensor);
+  if (task.experts > 1) {
+    section["expert_tensor"] = choice.expert_tensor.value_or(choice.tensor);
+    section["overlap_experts"] = choice.hides_experts;
+  }
   return section;
 }
 
@@ -145,6 +150,7 @@ ordered_json schedule_section(const TrainingTask& task, const LayoutChoice& choi
                                   choice.microbatch, choice.data)},
       {"name", choice.schedule},
       {"microbatches", choice.microbatches}};
+  if (choice.fused) section["overlap"] = "fused";
   for (const auto& [name, value] : choice.options) section[name] = option_value(value);
   return section;
 }
@@ -155,6 +161,7 @@ ordered_json recompute_section(const LayoutChoice& choice) {
                         "attention) or full (whole layers)"},
                        {"mode", choice.recompute}};
   if (choice.recomputes_stages) section["unit"] = "stage";
+  if (choice.layers > 0) section["layers"] = choice.layers;
   if (!choice.operators.empty()) section["operators"] = choice.operators;
   return section;
 }
@@ -196,14 +203,14 @@ ordered_json partition_section(const LayoutChoice& choice) {
 /// The recomputation that a key goes with; nullptr: any.
 const char* recomputation_with(const std::string& pointer) {
   if (pointer == "/recompute/operators") return "selective";
-  const bool of_layers = pointer == "/recompute/layers" || pointer == "/recompute/together";
-  return of_layers ? "full" : nullptr;
+  return pointer == "/recompute/together" ? "full" : nullptr;
 }
 
 /// Whether a setting says something of a layout: layouts differ in what they recompute.
 bool applies(const SingleSetting& setting, const LayoutChoice& choice) {
   const char* with = recomputation_with(setting.pointer);
-  return with == nullptr || (choice.recompute == with && !choice.recomputes_stages);
+  return with == nullptr ||
+         (choice.recompute == with && !choice.recomputes_stages && choice.layers == 0);
 }
 
 /// Applies settings and keeps the order of the sections.
@@ -299,8 +306,9 @@ Scenario with_choice(Scenario scenario, const TrainingTask& task, const LayoutCh
   scenario.recompute.mode = mode_of(choice.recompute);
   if (choice.recomputes_stages) scenario.recompute.unit = RecomputeUnit::stage;
   if (!choice.operators.empty()) scenario.recompute.operators = choice.operators;
-  if (choice.recompute != "full" || choice.recomputes_stages) {
-    scenario.recompute.layers.reset();
+  scenario.recompute.layers.reset();
+  if (choice.layers > 0) scenario.recompute.layers = choice.layers;
+  if (choice.recompute != "full" || choice.recomputes_stages || choice.layers > 0) {
     scenario.recompute.together = 1;
   }
   scenario.memory.zero = choice.zero;
