@@ -29,9 +29,11 @@ void LanePainter::draw_memory(const LaneRow& row, const PaintedRun& run, const S
   const double top = bytes_at_top(static_cast<double>(memory.most), capacity);
   const double scale = (strip.height - 1) / top;
   const auto fill = [&](int x, double from, double until, Colour colour) {
+    const int low = static_cast<int>(std::lround(from * scale));
+    const int high = static_cast<int>(std::lround(until * scale));
     const int bottom = strip.top + strip.height;
-    pixels_.fill(x, bottom - static_cast<int>(std::lround(until * scale)), x + 1,
-                 bottom - static_cast<int>(std::lround(from * scale)), muted(colour, strip));
+    pixels_.fill(x, strip.flipped ? strip.top + low : bottom - high, x + 1,
+                 strip.flipped ? strip.top + high : bottom - low, muted(colour, strip));
   };
   const HeldMemory* const end = lane.held.data() + lane.held.size();
   const HeldMemory* piece = lane.at({scene_->axis.origin});
@@ -54,7 +56,8 @@ void LanePainter::draw_memory(const LaneRow& row, const PaintedRun& run, const S
     ++counts_.boxes;
   }
   if (capacity > 0 && capacity <= top) {
-    const int y = strip.top + strip.height - 1 - static_cast<int>(std::lround(capacity * scale));
+    const int high = static_cast<int>(std::lround(capacity * scale));
+    const int y = strip.flipped ? strip.top + high : strip.top + strip.height - 1 - high;
     pixels_.fill(0, y, pixels_.width, y + 1, packed(peak_colour));
   }
 }

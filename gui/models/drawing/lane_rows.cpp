@@ -44,23 +44,29 @@ bool is_heat(const LaneChoice& choice, int lane_height) {
   return choice.heat || lane_height < least_drawn_height;
 }
 
-void add_run(const LaneChoice& choice, LaneRow row, int lane_height, StripStack& stack) {
-  row.kind = LaneKind::compute;
+/// The strips of a run on a rank; `upward`: its ops at the bottom, as in a mirror.
+void add_run(const LaneChoice& choice, LaneRow row, int lane_height, bool upward,
+             StripStack& stack) {
   row.heat = is_heat(choice, lane_height);
   if (row.heat) {
+    row.kind = LaneKind::compute;
     stack.add(row, lane_height);
     stack.top -= lane_height < least_drawn_height ? 1 : 0;
     return;
   }
-  stack.add(row, lane_height);
-  if (choice.style == PairStyle::ghost) add_ghosts(choice, lane_height, stack);
-  row.flipped = false;
-  row.kind = LaneKind::send;
-  if (choice.transfers) stack.add(row, part(lane_height, 0.28));
-  row.kind = LaneKind::receive;
-  if (choice.transfers && choice.receives) stack.add(row, part(lane_height, 0.28));
-  row.kind = LaneKind::memory;
-  if (choice.memory) stack.add(row, part(lane_height, 0.9));
+  const int low = part(lane_height, 0.28);
+  std::vector<std::pair<LaneKind, int>> strips{{LaneKind::compute, lane_height}};
+  if (choice.transfers) strips.emplace_back(LaneKind::send, low);
+  if (choice.transfers && choice.receives) strips.emplace_back(LaneKind::receive, low);
+  if (choice.memory) strips.emplace_back(LaneKind::memory, part(lane_height, 0.9));
+  if (upward) std::reverse(strips.begin(), strips.end());
+  for (const auto& [kind, height] : strips) {
+    row.kind = kind;
+    stack.add(row, height);
+    if (choice.style == PairStyle::ghost && kind == LaneKind::compute) {
+      add_ghosts(choice, lane_height, stack);
+    }
+  }
 }
 
 bool is_pinned(const LaneChoice& choice, std::uint32_t rank) {
@@ -92,17 +98,21 @@ void add_links(const LaneChoice& choice, int lane_height, StripStack& stack) {
   }
 }
 
-/// The strips of a rank in all runs.
+/// The strips of a rank in all runs. In the mirror, differences stand between A and the others.
 void add_rank(const LaneChoice& choice, std::uint32_t rank, int lane_height, StripStack& stack) {
   const LaneRow of_rank{.rank = rank, .pinned = is_pinned(choice, rank)};
-  for_each_run(choice, of_rank, [&](LaneRow row) {
-    add_run(choice, row, lane_height, stack);
-    if (is_heat(choice, lane_height)) return;
-    const bool beside_a = choice.style == PairStyle::above || choice.style == PairStyle::mirrored;
-    if (lettered(row.run, choice.frozen) == 0 || !beside_a) return;
-    row.kind = LaneKind::difference;
-    row.flipped = false;
-    stack.add(row, part(lane_height, 0.35));
+  const bool mirrors = choice.style == PairStyle::mirrored;
+  const bool heat = is_heat(choice, lane_height);
+  for_each_run(choice, of_rank, [&](const LaneRow& row) {
+    const bool is_a = lettered(row.run, choice.frozen) == 0;
+    const auto add_differences = [&] {
+      LaneRow between = row;
+      between.kind = LaneKind::difference;
+      if (!is_a && !heat) stack.add(between, part(lane_height, 0.35));
+    };
+    if (mirrors) add_differences();
+    add_run(choice, row, lane_height, mirrors && is_a, stack);
+    if (choice.style == PairStyle::above) add_differences();
   });
 }
 

@@ -113,6 +113,25 @@ std::vector<AreaRow> rows_of(const Area& area, const RunLanes& lanes, const Plan
   return AreaCounter(area, lanes, plan).count();
 }
 
+void compare_rows(std::vector<AreaRow>& rows, const std::vector<AreaRow>& others,
+                  bool others_are_a) {
+  const auto place = [](const AreaRow& row) { return std::pair(row.group, row.key); };
+  const std::int64_t sign = others_are_a ? -1 : 1;
+  for (AreaRow& row : rows) row.change = -sign * row.sum;
+  for (const AreaRow& other : others) {
+    const auto same = std::find_if(rows.begin(), rows.end(),
+                                   [&](const AreaRow& row) { return place(row) == place(other); });
+    if (same != rows.end()) {
+      same->change += sign * other.sum;
+    } else {
+      rows.push_back({.group = other.group, .key = other.key, .change = sign * other.sum});
+    }
+  }
+  std::stable_sort(rows.begin(), rows.end(), [&](const AreaRow& one, const AreaRow& other) {
+    return place(one) < place(other);
+  });
+}
+
 Facts facts_of_area(const SeenRuns& seen, const Area& area) {
   const PaintedRun& run = *seen.runs[area.run];
   const AreaUse use = use_of(area, *run.lanes, run.run->plan);

@@ -23,6 +23,7 @@ struct AreaRow {
   std::int64_t longest = 0;
   /// How many have which length, in equal steps from the shortest to the longest.
   std::vector<std::uint32_t> lengths{};
+  std::int64_t change = 0;  // of the sum, of another run minus A; 0 unless they were compared
 
   std::int64_t mean() const { return count == 0 ? 0 : whole / static_cast<std::int64_t>(count); }
 };
@@ -32,6 +33,10 @@ std::string name(const AreaRow& row);
 /// All rows that an area has, by group.
 std::vector<AreaRow> rows_of(const Area& area, const RunLanes& lanes, const Plan& plan);
 constexpr std::size_t length_steps = 24;
+/// Compares with the same area of another run; one of them is A. Rows of the other alone are added,
+/// without an op.
+void compare_rows(std::vector<AreaRow>& rows, const std::vector<AreaRow>& others,
+                  bool others_are_a);
 
 /// Where it lies, and busy and idle time.
 Facts facts_of_area(const SeenRuns& seen, const Area& area);

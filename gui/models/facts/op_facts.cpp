@@ -86,13 +86,15 @@ class OpTeller {
     const Time begin = times(now).begin[now.task] - times(a).begin[a.task];
     const Time length = times(a).end[a.task] - times(a).begin[a.task];
     const Time longer = times(now).end[now.task] - times(now).begin[now.task] - length;
-    const double share = length == Time{} ? 0
+    const std::string begins = "begin " + signed_time(begin.picoseconds);
+    if (longer == Time{}) return begins + ", same length";
+    const double share = length == Time{} ? 1
                                           : static_cast<double>(longer.picoseconds) /
                                                 static_cast<double>(length.picoseconds);
-    return fmt::format(
-        "begin {}, length {} ({}): {} in A, {} in {}", signed_time(begin.picoseconds),
-        signed_time(longer.picoseconds), signed_percent(share), short_time(length.picoseconds),
-        short_time((length + longer).picoseconds), letter_of_run(now.run, seen_.frozen));
+    return fmt::format("{}, length {} ({}): {} in A, {} in {}", begins,
+                       signed_time(longer.picoseconds), signed_percent(share),
+                       short_time(length.picoseconds), short_time((length + longer).picoseconds),
+                       letter_of_run(now.run, seen_.frozen));
   }
 
   void tell_slack() {

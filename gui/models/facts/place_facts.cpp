@@ -73,6 +73,10 @@ void tell_kinds(const RunMemory& memory, const HeldMemory& now, Facts& facts) {
   }
 }
 
+std::string signed_bytes(std::uint64_t from, std::uint64_t to) {
+  return to < from ? "-" + bytes_text(from - to) : "+" + bytes_text(to - from);
+}
+
 /// The step before a piece of memory, and the op at which it changed.
 void tell_memory_step(const SeenRuns& seen, const LaneRow& row, const HeldMemory& now,
                       Facts& facts) {
@@ -81,13 +85,31 @@ void tell_memory_step(const SeenRuns& seen, const LaneRow& row, const HeldMemory
   facts.all.push_back({"until", exact_time(now.end.picoseconds)});
   const HeldMemory* const before = &now - 1;
   if (&now == of.memory->ranks[row.rank].held.data()) return;
-  const auto change = static_cast<std::int64_t>(now.bytes - before->bytes);
   const TaskId op = seen.steps(row.run).on_rank(row.rank, now.begin.picoseconds);
   const bool begins = op != no_task && of.run->timeline.begin[op] == now.begin;
   facts.all.push_back(
-      {"change", fmt::format("{}{}{}", change < 0 ? "−" : "+",
-                             bytes_text(static_cast<std::uint64_t>(std::llabs(change))),
-                             begins ? " as " + task_text(of.run->plan, op) + " begins" : "")});
+      {"change", signed_bytes(before->bytes, now.bytes) +
+                     (begins ? " as " + task_text(of.run->plan, op) + " begins" : std::string())});
+}
+
+/// What the rank holds at the same moment in the other runs.
+void tell_other_memory(const SeenRuns& seen, const LaneRow& row, std::int64_t time, Facts& facts) {
+  const auto held = [&](std::uint8_t run) {
+    const auto& memory = seen.runs[run]->memory;
+    const bool known = memory != nullptr && row.rank < memory->ranks.size();
+    return known ? memory->ranks[row.rank].at({time}) : nullptr;
+  };
+  const HeldMemory* const in_a = held(seen.baseline());
+  for (std::size_t place = 1; place < seen.runs.size(); ++place) {
+    const auto run = static_cast<std::uint8_t>(lettered(place, seen.frozen));
+    const HeldMemory* const now = held(run);
+    if (in_a == nullptr || now == nullptr) continue;
+    if (row.run != seen.baseline() && row.run != run) continue;
+    facts.all.push_back(
+        {fmt::format("{} − A", letter_of_run(place)),
+         fmt::format("{}: {} in A, {} in {}", signed_bytes(in_a->bytes, now->bytes),
+                     bytes_text(in_a->bytes), bytes_text(now->bytes), letter_of_run(place))});
+  }
 }
 
 /// What a rank holds at a moment.
@@ -101,7 +123,12 @@ Facts facts_of_memory(const SeenRuns& seen, const LaneRow& row, std::int64_t tim
                           short_time(time), bytes_text(now->bytes),
                           capacity ? " of " + bytes_text(*capacity) : "")};
   tell_kinds(*of.memory, *now, facts);
+  if (!facts.all.empty()) {
+    facts.line = facts.title + ": " +
+                 joined(facts.all, [](const Fact& kind) { return kind.name + " " + kind.text; });
+  }
   tell_memory_step(seen, row, *now, facts);
+  tell_other_memory(seen, row, time, facts);
   return facts;
 }
 

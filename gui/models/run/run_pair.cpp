@@ -84,9 +84,10 @@ void set_tasks(const Plan& a, const Plan& b, const TaskMatch& match, AgainstA& a
   }
 }
 
-/// The differences of the second run of a comparison to its first, A.
-void set_differences(const ViewedRun& a, const Plan& b, const Comparison& comparison,
-                     RunPair& pair) {
+/// The differences of a run to A, the first of a comparison, and tables of them. `own_a`: with its
+/// times as they are without alignment.
+void set_differences(const ViewedRun& a, const ViewedRun& own_a, const ViewedRun& now,
+                     const Comparison& comparison, RunPair& pair) {
   for (const OpDifference& op : comparison.ops) {
     pair.largest = std::max(pair.largest, Time{std::llabs(op.end.picoseconds)});
   }
@@ -95,9 +96,12 @@ void set_differences(const ViewedRun& a, const Plan& b, const Comparison& compar
   for (const OpDifference& op : comparison.ops) {
     against->differences[op.task.a] = share_of(op.end, pair.largest);
   }
-  set_tasks(a.plan, b, comparison.tasks, *against);
+  set_tasks(a.plan, now.plan, comparison.tasks, *against);
   pair.against_a = std::move(against);
   pair.residuals = residuals_of(a, comparison);
+  if (a.brief || now.brief) return;
+  pair.moved = moved_ops(comparison);
+  pair.kinds = changes_by_kind(own_a, now);
 }
 
 /// With both aligned by iteration, the second shows that of the first.
@@ -119,7 +123,7 @@ RunPair pair_of(const ViewedRunPtr& first, const ViewedRunPtr& given, PairAlignm
   RunPair pair;
   pair.text = comparison_text(compared(*first), compared(*second), comparison);
   if (anchor) anchor_at(*first, *anchor, comparison);
-  set_differences(*first, second->plan, comparison, pair);
+  set_differences(*first, *first, *second, comparison, pair);
   if (comparison.first) pair.first = comparison.ops[comparison.first->op].task.a;
   auto moved = std::make_shared<ViewedRun>(*second);
   moved->timeline = std::move(comparison.b);
@@ -135,7 +139,7 @@ RunPair pair_against(const ViewedRunPtr& first, const ViewedRunPtr& given, PairA
   pair.second = stays && !anchor ? second : pair_of(first, second, alignment, anchor).second;
   const Comparison comparison = aligned(*pair.second, *first, Alignment::start);
   pair.text = comparison_text(compared(*second), compared(*first), comparison);
-  set_differences(*pair.second, first->plan, comparison, pair);
+  set_differences(*pair.second, *second, *first, comparison, pair);
   if (comparison.first) pair.first = comparison.ops[comparison.first->op].task.b;
   return pair;
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "experiments/measure/comparison/comparison.hpp"
+#include "gui/models/run/pair_tables.hpp"
 #include "gui/models/run/viewed_run.hpp"
 #include "sim/plan/plan.hpp"
 
@@ -40,9 +41,12 @@ struct AgainstA {
 struct RunPair {
   ViewedRunPtr second;  // with its times on the axis of the first
   std::shared_ptr<const AgainstA> against_a;
-  Time largest{};                              // the difference that is 1
-  std::optional<TaskId> first;                 // of the first run: the first op that differs
-  std::string text;                            // as `penstock compare` reports
+  Time largest{};               // the difference that is 1
+  std::optional<TaskId> first;  // of the first run: the first op that differs
+  std::string text;             // as `penstock compare` reports
+  // None where one of the runs is brief.
+  std::vector<MovedOps> moved;
+  std::vector<KindChange> kinds;
   std::vector<std::vector<double>> residuals;  // by stage, then microbatch: of durations, relative;
                                                // empty if no op is in both
 };

@@ -42,7 +42,10 @@ void TimelineCanvas::move_cursor(std::optional<double> x) {
 void TimelineCanvas::point_at(QPointF point, bool drags) {
   const bool on_lanes = point.x() >= gutter && point.y() >= map_height;
   move_cursor(on_lanes ? std::optional(point.x()) : std::nullopt);
-  if (drags) return tip_.hide();
+  if (drags) {
+    hover({});
+    return tip_.hide();
+  }
   hover(task_at(point));
   const Facts facts = facts_at(point, seen_with_slack());
   tip_.show_facts(facts, colours(), point.toPoint());

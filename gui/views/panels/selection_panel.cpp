@@ -4,6 +4,7 @@
 #include <QPainter>
 #include <QSplitter>
 #include <algorithm>
+#include <initializer_list>
 
 #include "experiments/input/files/table.hpp"
 #include "gui/models/view/time_axis.hpp"
@@ -68,12 +69,11 @@ SelectionPanel::SelectionPanel() : facts_(new QTextBrowser), lengths_(new Length
   facts_->setFrameShape(QFrame::NoFrame);
   facts_->setAccessibleName("What is selected");
   facts_->setPlaceholderText("Click an op or a gap, or drag over an area");
-  table_ = make_table({"", "count", "time", "% of the area", "mean length", "longest"},
+  table_ = make_table({"", "count", "time", "% of the area", "mean length", "longest", ""},
                       "Ops and idle time of the area", {});
   table_->setRootIsDecorated(true);
   auto* parts = new QSplitter;
-  for (QWidget* part : {static_cast<QWidget*>(facts_), static_cast<QWidget*>(table_),
-                        static_cast<QWidget*>(lengths_)}) {
+  for (QWidget* part : std::initializer_list<QWidget*>{facts_, table_, lengths_}) {
     parts->addWidget(part);
   }
   parts->setStretchFactor(0, 3);
@@ -102,7 +102,8 @@ void SelectionPanel::hide_rows() {
   lengths_->hide();
 }
 
-void SelectionPanel::show_rows(std::vector<AreaRow> rows, std::int64_t time) {
+void SelectionPanel::show_rows(std::vector<AreaRow> rows, std::int64_t time,
+                               const QString& compared) {
   rows_ = std::move(rows);
   start_rows(*table_);
   QTreeWidgetItem* group = nullptr;
@@ -122,7 +123,10 @@ void SelectionPanel::show_rows(std::vector<AreaRow> rows, std::int64_t time) {
     item->set(3, QString::number(share, 'f', 1), share);
     item->set_time(4, {row.mean()});
     item->set_time(5, {row.longest});
+    item->set(6, qt_text(signed_time(row.change)), static_cast<double>(row.change));
   }
+  table_->headerItem()->setText(6, "time, " + compared);
+  table_->setColumnHidden(6, compared.isEmpty());
   finish_rows(*table_);
   table_->show();
   lengths_->show();

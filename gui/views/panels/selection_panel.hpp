@@ -30,8 +30,8 @@ class SelectionPanel : public QWidget {
  public:
   SelectionPanel();
   void show_facts(const Facts& facts, const Theme& theme);
-  /// `time`: of the area on all its ranks.
-  void show_rows(std::vector<AreaRow> rows, std::int64_t time);
+  /// `time`: of the area on all its ranks; `compared`: "B − A", or empty if there is no other run.
+  void show_rows(std::vector<AreaRow> rows, std::int64_t time, const QString& compared);
   void hide_rows();
   /// To paste elsewhere.
   QString text() const;

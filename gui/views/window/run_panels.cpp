@@ -50,15 +50,16 @@ QString difference_text(const OpenRun& open) {
   return parts.join("; ");
 }
 
-/// The report of each pair. In each, the run that is held against A is called B.
-QString comparison_text(const OpenRun& open) {
-  QStringList texts;
+/// Each run that is held against A.
+std::vector<ShownPair> pairs_of(const OpenRun& open) {
+  const bool frozen = open.canvas->choice().frozen;
+  std::vector<ShownPair> pairs;
   for (std::size_t i = 0; i < open.pairs.size(); ++i) {
-    const QString heading =
-        i == 0 ? QString() : QString("%1 − A, below as B\n").arg(QChar(letter_of_run(i + 1)));
-    texts << heading + QString::fromStdString(open.pairs[i].text);
+    const auto a = static_cast<std::uint8_t>(lettered(0, frozen));
+    const auto now = static_cast<std::uint8_t>(lettered(i + 1, frozen));
+    pairs.push_back({&open.pairs[i], &open.canvas->run(a), now, letter_of_run(i + 1)});
   }
-  return texts.join("\n");
+  return pairs;
 }
 
 QString panel_about(FigureKind kind) {
@@ -85,8 +86,8 @@ RunPanels::RunPanels(QMainWindow& window, OpenRuns& runs, RunChanges& changes)
       selection_(new SelectionPanel) {
   selection_->on_op = [this](ShownOp op) { runs_.select(op); };
   report_ = make_text("Report", "The report of the open run");
-  comparison_ = make_text("Comparison", "Freeze a reference (Ctrl+D) or compare with a file");
-  residuals_ = new ResidualMap;
+  comparison_ = new ComparisonPanel;
+  comparison_->on_op = [this](ShownOp op) { runs_.select(op); };
   for (const RunTable& each : run_tables()) {
     tables_.push_back(new TablePanel(each.columns, each.accessible_name));
     tables_.back()->on_place = [this](const RowPlace& place) { go_to(place); };
@@ -103,11 +104,6 @@ RunPanels::RunPanels(QMainWindow& window, OpenRuns& runs, RunChanges& changes)
 void RunPanels::build_docks(RunChanges& changes) {
   QScrollArea* const legend = scrolled(legend_);
   QScrollArea* const turned = scrolled(&changes.what_if());
-  auto* compared = new QWidget;
-  auto* column = new QHBoxLayout(compared);
-  column->setContentsMargins(4, 4, 4, 4);
-  column->addWidget(comparison_, 3);
-  column->addWidget(residuals_, 2);
 
   strip_->add("Report", report_, PanelGroup::below);
   strip_->add("Selection", selection_, PanelGroup::below);
@@ -116,7 +112,8 @@ void RunPanels::build_docks(RunChanges& changes) {
   }
   strip_->add("Ops", ops_, PanelGroup::below);
   strip_->add("Sweep", sweep_, PanelGroup::below);
-  strip_->add("Comparison", compared, PanelGroup::below);
+  strip_->add("Comparison", comparison_, PanelGroup::below);
+  strip_->add("Moved ops", comparison_->moved(), PanelGroup::below);
   strip_->add("What if", turned, PanelGroup::beside);
   strip_->add("Scenario", &changes.scenario_panel(), PanelGroup::beside);
   strip_->add("Legend", legend, PanelGroup::legend);
@@ -126,7 +123,7 @@ void RunPanels::refresh() {
   OpenRun* const open = now();
   if (open == nullptr) {
     report_->clear();
-    comparison_->clear();
+    comparison_->show_pairs({});
     for (TablePanel* table : tables_) table->clear();
     ops_->clear();
     selection_->show_facts({}, theme(runs_.theme_name()));
@@ -143,12 +140,7 @@ void RunPanels::refresh() {
   }
   refresh_ops();
   refresh_legend();
-  comparison_->setPlainText(comparison_text(*open));
-  if (!open->pairs.empty()) {
-    residuals_->show_residuals(open->pairs.front().residuals, "No op in both");
-  } else {
-    residuals_->show_residuals({}, "No second run");
-  }
+  comparison_->show_pairs(pairs_of(*open));
   refresh_selection();
 }
 
@@ -201,14 +193,29 @@ void RunPanels::count_area() {
   const TimelineCanvas& shown = *now()->canvas;
   if (!shown.area() || shown.selected_gap()) return selection_->hide_rows();
   const Area area = *shown.area();
-  const PaintedRunPtr run = area.run == 0 ? shown.first() : shown.others()[area.run - 1u];
+  const auto painted_run = [&](std::size_t number) {
+    return number == 0 ? shown.first() : shown.others()[number - 1];
+  };
+  const PaintedRunPtr run = painted_run(area.run);
+  const bool frozen = shown.choice().frozen;
+  const bool is_a = area.run == lettered(0, frozen);
+  const std::size_t against = lettered(is_a ? 1 : 0, frozen);
+  const PaintedRunPtr other = shown.runs() > 1 ? painted_run(against) : nullptr;
+  const QString compared =
+      other == nullptr ? QString()
+                       : QString("%1 − A").arg(letter_of_run(is_a ? against : area.run, frozen));
   constexpr double many_ops = 100000;
   constexpr double quick_ms = 8;
   counting_.request(
-      [this, area, run]() -> Background::Done {
+      [this, area, run, other, is_a, compared]() -> Background::Done {
         std::vector<AreaRow> rows = rows_of(area, *run->lanes, run->run->plan);
+        if (other != nullptr) {
+          compare_rows(rows, rows_of(area, *other->lanes, other->run->plan), !is_a);
+        }
         const std::int64_t time = (area.end - area.begin) * area.ranks(run->run->plan.ranks);
-        return [this, rows = std::move(rows), time] { selection_->show_rows(rows, time); };
+        return [this, rows = std::move(rows), time, compared] {
+          selection_->show_rows(rows, time, compared);
+        };
       },
       ops_about(area, *run->lanes) > many_ops ? 0 : quick_ms);
 }

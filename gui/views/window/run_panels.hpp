@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "experiments/plan/sweeps/tables/row_table.hpp"
+#include "gui/views/panels/comparison_panel.hpp"
 #include "gui/views/panels/figure_bar.hpp"
 #include "gui/views/panels/indicators.hpp"
 #include "gui/views/panels/selection_panel.hpp"
@@ -48,8 +49,7 @@ class RunPanels : RunController {
   TextLine* use_;
   SelectionPanel* selection_;
   QPlainTextEdit* report_;
-  QPlainTextEdit* comparison_;
-  ResidualMap* residuals_;
+  ComparisonPanel* comparison_;
   std::vector<TablePanel*> tables_;  // see `run_tables`
   TablePanel* ops_;
   std::uint8_t ops_run_ = 0;  // whose they are

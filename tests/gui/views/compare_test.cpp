@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include <QProcess>
+#include <QTreeWidget>
 #include <ctime>
 #include <utility>
 
@@ -28,6 +29,62 @@ std::pair<int, QString> run_viewer(const QStringList& arguments) {
   viewer.start(QApplication::applicationDirPath() + "/../gui/penstock-viewer", arguments);
   viewer.waitForFinished(60000);
   return {viewer.exitCode(), QString::fromUtf8(viewer.readAllStandardError())};
+}
+
+QTreeWidget* list_named(Opened& opened, const char* name) {
+  for (auto* table : opened.window.findChildren<QTreeWidget*>()) {
+    if (table->accessibleName() == name) return table;
+  }
+  return nullptr;
+}
+
+TEST_CASE("compare: lists say what kinds take more and which ops moved, and lead to them in B") {
+  Opened opened;
+  const testing::Scratch folder;
+  const QString slow = changed_file(opened, folder, "b.json", "/model/stages/2/forward_us=1500");
+  opened.window.files().compare_with({slow});
+  opened.settle();
+  QTreeWidget* const kinds = list_named(opened, "Differences by kind");
+  REQUIRE(kinds->topLevelItemCount() == 1);
+  const QTreeWidgetItem& forward = *kinds->topLevelItem(0)->child(0);
+  CHECK(forward.text(0) == "forward");
+  CHECK(forward.text(3) == "+4 ms");
+  CHECK(forward.text(4) == "+12.5 %");
+  QTreeWidget* const moved = list_named(opened, "Ops that moved most, by cause");
+  REQUIRE(moved->topLevelItemCount() > 1);
+  CHECK(moved->topLevelItem(0)->text(0).startsWith("B − A: another length, "));
+  QTreeWidgetItem* const op = moved->topLevelItem(0)->child(0);
+  CHECK(op->text(3) == "+500 µs");
+  moved->itemActivated(op, 0);
+  CHECK(opened.canvas().selected().run == 1);
+  CHECK(opened.window.status().startsWith(op->text(0) + " of B, "));
+  opened.press(QKeySequence("Ctrl+Shift+D"));
+  CHECK(kinds->topLevelItemCount() == 0);
+  CHECK(moved->topLevelItemCount() == 0);
+}
+
+TEST_CASE("compare: the pointer tells of both runs, in whichever it is, and shows the op in both") {
+  Opened opened;
+  const testing::Scratch folder;
+  const QString slow = changed_file(opened, folder, "b.json", "/model/stages/2/forward_us=1500");
+  opened.window.files().compare_with({slow});
+  opened.settle();
+  const ShownOp in_a = opened.op("2F3");
+  const ShownOp in_b = opened.canvas().in_other_runs(in_a).front();
+  CHECK(in_b.run == 1);
+  const QPoint inside_b = opened.canvas().place_of_task(in_b).toRect().topLeft() + QPoint(2, 0);
+  for (const ShownOp& op : {in_a, in_b}) {
+    const QImage before = opened.canvas().grab().toImage();
+    const QPointF at = opened.canvas().place_of_task(op).center();
+    QMouseEvent move(QEvent::MouseMove, at, opened.canvas().mapToGlobal(at), Qt::NoButton,
+                     Qt::NoButton, {});
+    QApplication::sendEvent(&opened.canvas(), &move);
+    CHECK(opened.canvas().tip().text().contains("length +500 µs (+50 %): 1 ms in A, 1.5 ms in B"));
+    CHECK(opened.canvas().grab().toImage().copy(QRect(inside_b, QSize(6, 1))) !=
+          before.copy(QRect(inside_b, QSize(6, 1))));
+    QEvent leave(QEvent::Leave);
+    QApplication::sendEvent(&opened.canvas(), &leave);
+  }
 }
 
 TEST_CASE("compare: K shows A and B in turn until it is pressed again") {

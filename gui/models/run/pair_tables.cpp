@@ -1,0 +1,110 @@
+#include "gui/models/run/pair_tables.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+
+#include "experiments/show/pictures/lanes/timeline_picture.hpp"
+#include "sim/report/idle.hpp"
+
+namespace penstock {
+namespace {
+
+constexpr std::array<Reason, 6> reasons{Reason::duration, Reason::wait,   Reason::order,
+                                        Reason::place,    Reason::before, Reason::input};
+
+std::vector<OpDifference> largest(std::vector<const OpDifference*>& ops, std::size_t most) {
+  const auto size = [](const OpDifference& op) { return std::llabs(own_part(op).picoseconds); };
+  const auto count = static_cast<std::ptrdiff_t>(std::min(most, ops.size()));
+  std::partial_sort(ops.begin(), ops.begin() + count, ops.end(),
+                    [&](const OpDifference* one, const OpDifference* other) {
+                      return std::pair(size(*other), one->task.a) <
+                             std::pair(size(*one), other->task.a);
+                    });
+  std::vector<OpDifference> found;
+  for (auto op = ops.begin(); op != ops.begin() + count; ++op) found.push_back(**op);
+  return found;
+}
+
+/// Time and number of the ops of a run by pass.
+struct TimeByPass {
+  std::array<Time, pass_count> time{};
+  std::array<std::uint64_t, pass_count> ops{};
+
+  explicit TimeByPass(const ViewedRun& run) {
+    std::vector<std::size_t> passes;
+    for (const WorkClass& work : run.plan.classes) {
+      passes.push_back(static_cast<std::size_t>(work.pass));
+    }
+    for (TaskId task = 0; task < run.plan.tasks(); ++task) {
+      const Time length = run.timeline.end[task] - run.timeline.begin[task];
+      if (length <= Time{}) continue;
+      const std::size_t pass = passes[run.plan.work[task]];
+      time[pass] += length;
+      ++ops[pass];
+    }
+  }
+};
+
+IdleCauses idle_of_all(const ViewedRun& run) {
+  IdleCauses all;
+  for (const RankReport& rank : run.report.ranks) all += rank.idle_by_cause;
+  return all;
+}
+
+}  // namespace
+
+Time own_part(const OpDifference& op) {
+  if (op.reason == Reason::duration) return op.duration();
+  return op.reason == Reason::wait ? op.wait : op.end;
+}
+
+const char* reason_text(Reason reason) {
+  constexpr std::array<const char*, reason_count> texts{"no difference",
+                                                        "another length",
+                                                        "another wait for host, memory or link",
+                                                        "an input came at another time",
+                                                        "the op before it ended at another time",
+                                                        "another op before it",
+                                                        "another rank or link"};
+  return texts[static_cast<std::size_t>(reason)];
+}
+
+std::vector<MovedOps> moved_ops(const Comparison& comparison, std::size_t most) {
+  std::array<std::vector<const OpDifference*>, reason_count> by_reason;
+  for (const OpDifference& op : comparison.ops) {
+    by_reason[static_cast<std::size_t>(op.reason)].push_back(&op);
+  }
+  std::vector<MovedOps> all;
+  for (const Reason reason : reasons) {
+    std::vector<const OpDifference*>& ops = by_reason[static_cast<std::size_t>(reason)];
+    if (ops.empty()) continue;
+    MovedOps moved{.reason = reason, .ops = ops.size()};
+    for (const OpDifference* op : ops) moved.own += own_part(*op);
+    moved.most = largest(ops, most);
+    all.push_back(std::move(moved));
+  }
+  return all;
+}
+
+std::vector<KindChange> changes_by_kind(const ViewedRun& a, const ViewedRun& now) {
+  const TimeByPass in_a(a);
+  const TimeByPass its(now);
+  std::vector<KindChange> all;
+  for (std::size_t p = 0; p < pass_count; ++p) {
+    if (in_a.ops[p] + its.ops[p] == 0) continue;
+    all.push_back({std::string(pass_name(static_cast<Pass>(p))), in_a.ops[p], its.ops[p],
+                   in_a.time[p], its.time[p]});
+  }
+  const IdleCauses idle_in_a = idle_of_all(a);
+  const IdleCauses idle_now = idle_of_all(now);
+  for (std::size_t c = 0; c < idle_cause_count; ++c) {
+    const auto cause = static_cast<IdleCause>(c);
+    const KindChange change{std::string("idle: ") + name(cause), 0, 0, time_of(idle_in_a, cause),
+                            time_of(idle_now, cause)};
+    if (change.in_a + change.now > Time{}) all.push_back(change);
+  }
+  return all;
+}
+
+}  // namespace penstock

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "gui/models/run/viewed_run.hpp"
+#include "validate/comparison/compare.hpp"
+
+namespace penstock {
+
+/// Ops that differ for one reason, and those of them that moved most.
+struct MovedOps {
+  Reason reason = Reason::none;
+  std::uint64_t ops = 0;
+  Time own{};                      // the sum of what `own_part` is of each
+  std::vector<OpDifference> most;  // by what `own_part` is, largest first
+};
+
+/// What an op adds itself where it has another duration or wait; else by how much it ends later.
+Time own_part(const OpDifference& op);
+/// "another length", "an input came at another time", …
+const char* reason_text(Reason reason);
+/// By reason: own changes first, then inherited ones.
+std::vector<MovedOps> moved_ops(const Comparison& comparison, std::size_t most = 50);
+
+/// What one kind of op, or idle time of one cause, takes in two runs, on all ranks.
+struct KindChange {
+  std::string name;
+  std::uint64_t ops_in_a = 0;  // 0 of idle time
+  std::uint64_t ops_now = 0;
+  Time in_a{};
+  Time now{};
+};
+std::vector<KindChange> changes_by_kind(const ViewedRun& a, const ViewedRun& now);
+
+}  // namespace penstock
