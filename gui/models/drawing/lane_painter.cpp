@@ -301,7 +301,7 @@ void LanePainter::label(const Label& label, const PaintedRun& run, const Strip& 
   std::array<char, 48> text{};
   const std::string_view written = label_of(label.task, run, text);
   const int width = glyphs.width_of(written);
-  if (width + 4 > right - left) return;
+  if (width + 2 > right - left) return;
   glyphs.draw(pixels_, left + (right - left - width) / 2, strip.top + strip.height / 2, written,
               text_on(label.ground));
   ++counts_.labels;

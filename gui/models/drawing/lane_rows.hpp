@@ -61,6 +61,7 @@ struct LaneChoice {
   std::vector<std::uint32_t> pinned{};  // ranks that stand above the others
   std::vector<std::uint32_t> order{};   // of the others, if not all of them by number
   bool heat = false;                    // strips of ranks are of heat however high they are
+  bool stripes = false;                 // or never, where they can be drawn otherwise
   friend bool operator==(const LaneChoice&, const LaneChoice&) = default;
 };
 

@@ -54,15 +54,22 @@ std::vector<std::uint32_t> layers_of(const Layout& layout,
   return layers;
 }
 
-std::string held_by(const ViewedRun& run, std::uint32_t rank, const RankFacts& facts) {
+/// Whether each rank holds the stage of its number, which says nothing.
+bool are_plain(const std::vector<RankFacts>& facts) {
+  for (std::uint32_t r = 0; r < facts.size(); ++r) {
+    if (!facts[r].stages.empty() && facts[r].stages != std::vector{r}) return false;
+  }
+  return true;
+}
+
+std::string held_by(const ViewedRun& run, bool plain, const RankFacts& facts) {
   const bool has_layers =
       run.layout != nullptr && run.scenario != nullptr && !value_at(*run.scenario, "/model/stages");
   if (has_layers) {
     const std::vector<std::uint32_t> layers = layers_of(*run.layout, facts.stages);
     if (!layers.empty()) return (layers.size() == 1 ? "layer " : "layers ") + ranges(layers);
   }
-  const bool says_nothing = facts.stages.empty() || facts.stages == std::vector{rank};
-  if (says_nothing) return {};
+  if (plain || facts.stages.empty()) return {};
   return (facts.stages.size() == 1 ? "stage " : "stages ") + ranges(facts.stages);
 }
 
@@ -156,8 +163,9 @@ bool is_above(RankSort sort, const RankFacts& one, const RankFacts& other) {
 std::vector<RankFacts> facts_of_ranks(const ViewedRun& run) {
   std::vector<RankFacts> facts = stages_by_rank(run.plan);
   const double whole = std::max(1.0, static_cast<double>(run.report.makespan.picoseconds));
+  const bool plain = are_plain(facts);
   for (std::uint32_t r = 0; r < facts.size(); ++r) {
-    facts[r].holds = held_by(run, r, facts[r]);
+    facts[r].holds = held_by(run, plain, facts[r]);
     if (r >= run.report.ranks.size()) continue;
     const RankReport& rank = run.report.ranks[r];
     facts[r].idle = static_cast<double>(rank.idle.picoseconds) / whole;

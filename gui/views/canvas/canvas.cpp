@@ -170,7 +170,7 @@ void TimelineCanvas::view_changed() {
 void TimelineCanvas::fit() {
   if (first_ == nullptr) return;
   CanvasView whole{axis_for(0, span(), std::max(1, width() - gutter)), 0, 0};
-  const int high = height_of(lane_rows(choice_, lane_height(whole)));
+  const int high = height_of(lane_rows(choice_in(whole), lane_height(whole)));
   if (high > (height() - header) * devicePixelRatioF()) {
     whole.axis = axis_for(0, span(), std::max(1, width() - gutter - overview));
   }

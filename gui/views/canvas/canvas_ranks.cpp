@@ -9,9 +9,11 @@
 namespace penstock {
 namespace {
 
-constexpr double wide_op = 24;        // pixels from one op to the next, in the mean
-constexpr double highest_alone = 72;  // of a rank that is fitted alone
-constexpr double below_the_last = 8;  // room
+constexpr double wide_op = 24;         // pixels from one op to the next, in the mean
+constexpr double crowded = 0.25;       // the same: stacked shares of so many are stripes
+constexpr double lowest_crowded = 12;  // lanes in which they can be told apart
+constexpr double highest_alone = 72;   // of a rank that is fitted alone
+constexpr double below_the_last = 8;   // room
 
 }  // namespace
 
@@ -20,14 +22,33 @@ int CanvasScene::readable_height() const {
   return static_cast<int>(std::lround(high * widget_.devicePixelRatioF()));
 }
 
+double CanvasScene::pixels_per_op(const CanvasView& seen) const {
+  const RunLanes& lanes = *first_->lanes;
+  const double of_rank = static_cast<double>(lanes.ops) / static_cast<double>(lanes.ranks.size());
+  const double apart = static_cast<double>(lanes.span) / std::max(1.0, of_rank);
+  return apart / seen.axis.picoseconds_per_pixel;
+}
+
+LaneChoice CanvasScene::choice_in(const CanvasView& seen) const {
+  LaneChoice choice = choice_;
+  if (first_ == nullptr || choice.stripes || pixels_per_op(seen) > crowded) return choice;
+  const double ratio = widget_.devicePixelRatioF();
+  const double given = seen.lane_height * ratio;
+  const double high =
+      given > 0 ? given : fitting_lane_height(choice, shown_ranks(choice).size(), room_for_lanes());
+  choice.heat = choice.heat || high < lowest_crowded * ratio;
+  return choice;
+}
+
+int CanvasScene::room_for_lanes() const {
+  return static_cast<int>((widget_.height() - header - 4) * widget_.devicePixelRatioF());
+}
+
 bool CanvasScene::has_wide_ops(const CanvasView& seen) const {
   if (first_ == nullptr || choice_.heat) return false;
   const RunLanes& lanes = *first_->lanes;
   const double seen_time = (widget_.width() - gutter) * seen.axis.picoseconds_per_pixel;
-  if (2 * seen_time > static_cast<double>(lanes.span)) return false;
-  const double of_rank = static_cast<double>(lanes.ops) / static_cast<double>(lanes.ranks.size());
-  const double apart = static_cast<double>(lanes.span) / std::max(1.0, of_rank);
-  return apart >= wide_op * seen.axis.picoseconds_per_pixel;
+  return 2 * seen_time <= static_cast<double>(lanes.span) && pixels_per_op(seen) >= wide_op;
 }
 
 int CanvasScene::lane_height(const CanvasView& seen) const {
@@ -35,8 +56,8 @@ int CanvasScene::lane_height(const CanvasView& seen) const {
   if (seen.lane_height > 0) {
     return std::max(1, static_cast<int>(std::lround(seen.lane_height * ratio)));
   }
-  const int room = static_cast<int>((widget_.height() - header - 4) * ratio);
-  const int fitting = fitting_lane_height(choice_, shown_ranks(choice_).size(), room);
+  const LaneChoice choice = choice_in(seen);
+  const int fitting = fitting_lane_height(choice, shown_ranks(choice).size(), room_for_lanes());
   return has_wide_ops(seen) ? std::max(fitting, readable_height()) : fitting;
 }
 
@@ -51,15 +72,14 @@ double CanvasScene::height_showing(const Area& area) const {
       shown.begin(), shown.end(), [&](std::uint32_t rank) { return area.has(rank); }));
   if (ranks == shown.size()) return 0;
   const double ratio = widget_.devicePixelRatioF();
-  const int room = static_cast<int>((widget_.height() - header - 4) * ratio);
   const double fitting =
-      fitting_lane_height(choice_, std::max<std::size_t>(1, ranks), room) / ratio;
+      fitting_lane_height(choice_, std::max<std::size_t>(1, ranks), room_for_lanes()) / ratio;
   return ranks > 1 ? fitting : std::min(fitting, highest_alone);
 }
 
 double CanvasScene::top_showing(const CanvasView& next, const Area& area) const {
   const double ratio = widget_.devicePixelRatioF();
-  const std::vector<LaneRow> rows = lane_rows(choice_, lane_height(next));
+  const std::vector<LaneRow> rows = lane_rows(choice_in(next), lane_height(next));
   double first = -1;
   double end = 0;
   for (const LaneRow& row : rows) {

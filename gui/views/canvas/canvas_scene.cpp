@@ -17,10 +17,13 @@ constexpr double frame_ms = 7;  // beyond this, a second thread draws
 }  // namespace
 
 const std::vector<LaneRow>& CanvasScene::rows() const {
-  const std::tuple key(view().lane_height, has_wide_ops(view()), widget_.height(),
-                       widget_.devicePixelRatioF());
-  if (rows_key_ != key || !(rows_choice_ == choice_)) {
-    rows_ = lane_rows(choice_, lane_height());
+  CanvasView seen = view();
+  seen.top = 0;
+  seen.axis.origin = 0;  // neither of them moves a row
+  const std::tuple key(seen, widget_.height(), widget_.devicePixelRatioF());
+  if (rows_generation_ != generation_ || rows_key_ != key || !(rows_choice_ == choice_)) {
+    rows_ = lane_rows(choice_in(view()), lane_height());
+    rows_generation_ = generation_;
     rows_key_ = key;
     rows_choice_ = choice_;
   }

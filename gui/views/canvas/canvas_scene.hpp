@@ -79,7 +79,12 @@ class CanvasScene : public CanvasParts {
   int lane_height(const CanvasView& seen) const;
   int lane_height() const { return lane_height(view()); }
   int readable_height() const;
+  /// The mean way from one op of a rank to its next, in pixels.
+  double pixels_per_op(const CanvasView& seen) const;
   bool has_wide_ops(const CanvasView& seen) const;
+  /// What is shown in a view: low lanes are of heat where many ops share a pixel.
+  LaneChoice choice_in(const CanvasView& seen) const;
+  int room_for_lanes() const;  // in device pixels
   /// Whether the wheel scrolls; else it zooms.
   bool wheel_scrolls() const;
   double content_height() const;
@@ -159,7 +164,8 @@ class CanvasScene : public CanvasParts {
   const QWidget& widget_;
   mutable std::vector<LaneRow> rows_;
   mutable LaneChoice rows_choice_;
-  mutable std::tuple<double, bool, int, double> rows_key_{-1, false, 0, 0};
+  mutable std::uint64_t rows_generation_ = UINT64_MAX;
+  mutable std::tuple<CanvasView, int, double> rows_key_{{}, -1, 0};
 };
 
 /// A picture of the lanes and what it shows.

@@ -17,6 +17,24 @@ constexpr QSize least_for_below{1100, 1000};
 constexpr QSize least_for_beside{1100, 640};
 constexpr QSize least_for_legend{1100, 760};
 
+/// Narrow, so that all of them fit along a small window.
+class StripButton : public QToolButton {
+ public:
+  explicit StripButton(QAction& action) {
+    setDefaultAction(&action);
+    setToolButtonStyle(Qt::ToolButtonTextOnly);
+    setAutoRaise(true);
+    setFocusPolicy(Qt::TabFocus);
+    setAccessibleName(action.text() + " panel");
+    QFont small = font();
+    small.setPointSizeF(9);
+    setFont(small);
+  }
+  QSize sizeHint() const override {
+    return {fontMetrics().horizontalAdvance(text()) + 8, fontMetrics().height() + 8};
+  }
+};
+
 bool fits(QSize least, QSize window) {
   return window.width() >= least.width() && window.height() >= least.height();
 }
@@ -26,7 +44,6 @@ bool fits(QSize least, QSize window) {
 PanelStrip::PanelStrip(QMainWindow& window) : QToolBar("Panels"), window_(window) {
   setObjectName("Panels");
   setMovable(false);
-  setToolButtonStyle(Qt::ToolButtonTextOnly);
   window_.addToolBar(Qt::BottomToolBarArea, this);
 }
 
@@ -45,7 +62,8 @@ void PanelStrip::add(const QString& title, QWidget* content, PanelGroup group) {
   docks_.push_back(dock);
   groups_.push_back(group);
   dock->hide();
-  addAction(dock->toggleViewAction());
+  buttons_.push_back(new StripButton(*dock->toggleViewAction()));
+  addWidget(buttons_.back());
   connect(dock->toggleViewAction(), &QAction::triggered, this, [this, dock](bool opened) {
     keep();
     if (opened) take_place(dock);
@@ -57,6 +75,11 @@ QDockWidget* PanelStrip::find(const QString& title) const {
     return dock->objectName() == title;
   });
   return found == docks_.end() ? nullptr : *found;
+}
+
+QToolButton* PanelStrip::button_of(const QString& title) const {
+  const auto at = std::find(docks_.begin(), docks_.end(), find(title));
+  return at == docks_.end() ? nullptr : buttons_[static_cast<std::size_t>(at - docks_.begin())];
 }
 
 PanelGroup PanelStrip::group_of(const QDockWidget* dock) const {

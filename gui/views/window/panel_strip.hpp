@@ -3,6 +3,7 @@
 #include <QDockWidget>
 #include <QMainWindow>
 #include <QToolBar>
+#include <QToolButton>
 #include <set>
 #include <vector>
 
@@ -30,6 +31,7 @@ class PanelStrip : public QToolBar {
   void fit_to(QSize window);
   /// Leaves the panels as they are now.
   void keep() { kept_ = true; }
+  QToolButton* button_of(const QString& title) const;
 
  private:
   QDockWidget* find(const QString& title) const;
@@ -39,8 +41,9 @@ class PanelStrip : public QToolBar {
 
   QMainWindow& window_;
   std::vector<QDockWidget*> docks_;
-  std::vector<PanelGroup> groups_;    // by dock
-  std::vector<QDockWidget*> folded_;  // by `toggle_all`
+  std::vector<PanelGroup> groups_;     // by dock
+  std::vector<QToolButton*> buttons_;  // by dock
+  std::vector<QDockWidget*> folded_;   // by `toggle_all`
   std::set<PanelGroup> sized_;
   bool kept_ = false;
 };

@@ -45,9 +45,15 @@ void RunRanks::toggle_folded() {
 }
 
 void RunRanks::toggle_heat() {
-  canvas()->change_choice([](LaneChoice& choice) { choice.heat = !choice.heat; });
-  show_message(canvas()->choice().heat ? "Idle time as heat: the stronger, the more of it"
-                                       : "Ops and idle time");
+  const bool was_heat = canvas()->rows().front().heat;
+  canvas()->change_choice([&](LaneChoice& choice) {
+    choice.heat = !was_heat;
+    choice.stripes = was_heat;
+  });
+  const bool is_heat = canvas()->rows().front().heat;
+  show_message(is_heat && was_heat ? "Lanes are too low for ops: make them taller with Ctrl+="
+               : is_heat           ? "Idle time as heat: the stronger, the more of it"
+                                   : "Ops and idle time");
 }
 
 void RunRanks::ask_filter() {

@@ -83,17 +83,17 @@ TEST_CASE("space: in small windows the lanes have at least 55 % of it") {
     Opened opened(ThemeName::light, size);
     REQUIRE(opened.window.size() == size);
     CHECK(share_of_lanes(opened) >= 0.55);
+    for (const QDockWidget* dock : opened.window.panels().strip().docks()) {
+      CAPTURE(dock->objectName().toStdString());
+      CHECK(opened.window.panels().strip().button_of(dock->objectName())->isVisible());
+    }
   }
 }
 
 TEST_CASE("panels: a button of the strip opens one in the place of another, and folds it again") {
   Opened opened;
-  const auto button = [&](const QString& title) {
-    return opened.window.panels().strip().widgetForAction(
-        dock_named(opened.window, title)->toggleViewAction());
-  };
   const auto click = [&](const QString& title) {
-    QTest::mouseClick(button(title), Qt::LeftButton);
+    QTest::mouseClick(opened.window.panels().strip().button_of(title), Qt::LeftButton);
     opened.settle();
   };
   const auto shown = [&](const QString& title) {

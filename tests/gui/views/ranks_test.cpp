@@ -260,6 +260,26 @@ TEST_CASE("ranks: H shows idle time alone, at any height, and ops can still be p
   CHECK(opened.canvas().place_of_lane(2) == before);
 }
 
+TEST_CASE("ranks: low lanes are of heat where many ops share a pixel, unless H asks for ops") {
+  ManyStages opened(64, 1024);
+  TimelineCanvas& canvas = opened.canvas();
+  const auto is_heat = [&] { return canvas.rows().front().heat; };
+  REQUIRE(canvas.lane_height() >= least_drawn_height);
+  CHECK(is_heat());
+  opened.press(QKeySequence("H"));
+  CHECK(!is_heat());
+  CHECK(opened.window.message() == "Ops and idle time");
+  opened.press(QKeySequence("H"));
+  CHECK(is_heat());
+  canvas.change_choice([](LaneChoice& choice) { choice.heat = false; });
+  CHECK(is_heat());
+  canvas.zoom_at(300, 0.1);
+  CHECK(!is_heat());
+  canvas.fit();
+  canvas.scale_lanes(3);
+  CHECK(!is_heat());
+}
+
 TEST_CASE("ranks: a double click on a name pins its rank, and another one frees it") {
   Opened opened;
   const auto click = [&] {
