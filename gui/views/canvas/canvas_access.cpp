@@ -114,10 +114,13 @@ class LaneAccess : public PartAccess {
     const AreaUse use = use_of({0, run.lanes->span, rank_, rank_ + 1}, *run.lanes, run.run->plan);
     const double busy = 100 * static_cast<double>(use.busy) /
                         static_cast<double>(std::max<std::int64_t>(1, run.lanes->span));
-    return QString("rank %1%2: %3, %4 % busy")
-        .arg(rank_)
-        .arg(canvas_->of_run(run_), qt_text(counted(use.ops, "op")))
-        .arg(busy, 0, 'f', 1);
+    const RankFacts& facts = (*run.facts)[rank_];
+    QString text = QString("rank %1%2: %3, %4 % busy")
+                       .arg(rank_)
+                       .arg(canvas_->of_run(run_), qt_text(counted(use.ops, "op")))
+                       .arg(busy, 0, 'f', 1);
+    if (!facts.holds.empty()) text += ", " + qt_text(facts.holds);
+    return facts.peak_bytes == 0 ? text : text + ", " + qt_text(bytes_text(facts.peak_bytes));
   }
 
  private:
@@ -179,14 +182,14 @@ class CanvasAccess : public QAccessibleWidget {
   }
 
  private:
-  /// The ranks of each run in turn.
+  /// The shown ranks of each run in turn, as they stand.
   std::vector<LaneKey> keys() const {
     std::vector<LaneKey> all;
     const std::size_t runs = canvas_ == nullptr ? 0 : canvas_->runs();
     for (std::size_t run = 0; run < runs; ++run) {
       const auto ranks = static_cast<std::uint32_t>(canvas_->run(run).lanes->ranks.size());
-      for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-        all.emplace_back(static_cast<std::uint8_t>(run), rank);
+      for (const std::uint32_t rank : shown_ranks(canvas_->choice())) {
+        if (rank < ranks) all.emplace_back(static_cast<std::uint8_t>(run), rank);
       }
     }
     return all;

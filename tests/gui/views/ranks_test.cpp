@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <QAccessible>
 #include <QDialog>
 #include <QLineEdit>
 #include <QMenu>
@@ -278,6 +279,16 @@ TEST_CASE("ranks: low lanes are of heat where many ops share a pixel, unless H a
   canvas.fit();
   canvas.scale_lanes(3);
   CHECK(!is_heat());
+}
+
+TEST_CASE("ranks: screen readers have the shown ones in their order, with what they hold") {
+  Opened opened;
+  REQUIRE(opened.canvas().set_rank_order({.filter = read_rank_filter("3 1")}));
+  opened.canvas().toggle_pin(3);
+  QAccessibleInterface* const canvas = QAccessible::queryAccessibleInterface(&opened.canvas());
+  REQUIRE(canvas->childCount() == 2);
+  CHECK(canvas->child(0)->text(QAccessible::Name) == "rank 3: 16 ops, 62.5 % busy, 264 MiB");
+  CHECK(canvas->child(1)->text(QAccessible::Name).startsWith("rank 1: "));
 }
 
 TEST_CASE("ranks: a double click on a name pins its rank, and another one frees it") {
