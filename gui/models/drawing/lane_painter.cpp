@@ -31,21 +31,6 @@ Pixels below(const Pixels& pixels, int rows) {
   return {pixels.row(rows), pixels.width, pixels.height - rows, pixels.stride};
 }
 
-/// "F12", or "3F12" where the rank holds several stages. A transfer is called like the op whose
-/// output it moves.
-std::string_view label_of(TaskId task, const PaintedRun& run, std::array<char, 48>& text) {
-  const Plan& plan = run.run->plan;
-  const WorkClass& work = plan.class_of(task);
-  std::string_view pass = letters(work.pass);
-  if (is_transfer(work.pass)) pass.remove_prefix(pass.find('_') + 1);
-  const std::uint32_t microbatch = index(plan.microbatch[task]);
-  const auto end = run.colouring.is_one_of_several(task)
-                       ? fmt::format_to_n(text.data(), text.size(), "{}{}{}", index(work.stage),
-                                          pass, microbatch)
-                       : fmt::format_to_n(text.data(), text.size(), "{}{}", pass, microbatch);
-  return {text.data(), std::min(end.size, text.size())};
-}
-
 }  // namespace
 
 PaintCounts LanePainter::draw(const LaneScene& scene, const Pixels& pixels) {
@@ -298,7 +283,7 @@ void LanePainter::label(const Label& label, const PaintedRun& run, const Strip& 
   if (strip.height < glyphs.digits_height + 3) return;
   const int left = std::max(label.left, 0);
   const int right = std::min(label.right, pixels_.width);
-  std::array<char, 48> text{};
+  LabelText text{};
   const std::string_view written = label_of(label.task, run, text);
   const int width = glyphs.width_of(written);
   if (width + 2 > right - left) return;

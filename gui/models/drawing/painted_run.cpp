@@ -1,5 +1,7 @@
 #include "gui/models/drawing/painted_run.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 #include <utility>
@@ -182,6 +184,19 @@ std::size_t PaintedRun::bytes() const {
         bytes_of(rank.compute) + bytes_of(rank.send) + bytes_of(rank.receive) + rank.idle.bytes();
   }
   return sum;
+}
+
+std::string_view label_of(TaskId task, const PaintedRun& run, LabelText& text) {
+  const Plan& plan = run.run->plan;
+  const WorkClass& work = plan.class_of(task);
+  std::string_view pass = letters(work.pass);
+  if (is_transfer(work.pass)) pass.remove_prefix(pass.find('_') + 1);
+  const std::uint32_t microbatch = index(plan.microbatch[task]);
+  const auto end = run.colouring.is_one_of_several(task)
+                       ? fmt::format_to_n(text.data(), text.size(), "{}{}{}", index(work.stage),
+                                          pass, microbatch)
+                       : fmt::format_to_n(text.data(), text.size(), "{}{}", pass, microbatch);
+  return {text.data(), std::min(end.size, text.size())};
 }
 
 PaintedRunPtr painted(ViewedRunPtr run, ColourBy by) {

@@ -98,6 +98,11 @@ using PaintedRunPtr = std::shared_ptr<const PaintedRun>;
 /// one, at their largest total. Empty if nothing is known of the memory.
 RunMemory memory_of_run(const ViewedRun& run, std::size_t most_steps = 16384);
 
+/// "F12", or "3F12" where the rank holds several stages. A transfer is called like the op whose
+/// output it moves.
+using LabelText = std::array<char, 48>;
+std::string_view label_of(TaskId task, const PaintedRun& run, LabelText& text);
+
 PaintedRunPtr painted(ViewedRunPtr run, ColourBy by);
 /// The same as `painted`; quicker for a run of the plan of another one.
 PaintedRunPtr painted_after(ViewedRunPtr run, const PaintedRun& before);

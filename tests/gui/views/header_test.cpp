@@ -197,6 +197,20 @@ TEST_CASE("facts of ranks: layers of a model, stages where several share a rank,
   CHECK(facts_of_ranks(*chimera)[1].holds == "stages 1, 6");
 }
 
+TEST_CASE("labels: an op is F12, with its stage only where its rank holds several") {
+  const std::string file = std::string(PENSTOCK_ROOT) + "/experiments/scenarios/first_run.json";
+  const auto label = [&](const std::vector<std::string>& settings, const char* name) {
+    const PaintedRunPtr run = painted(viewed(read_scenario(file, settings)), ColourBy::pass);
+    const TaskId op = find_ops(read_query(name), run->run->plan, run->run->timeline).front();
+    LabelText text;
+    return std::string(label_of(op, *run, text));
+  };
+  CHECK(label({}, "2F5") == "F5");
+  CHECK(label({}, "kind:SEND_B stage:3 mb:4") == "B4");
+  CHECK(label({"/schedule/name=chimera"}, "6F5") == "6F5");
+  CHECK(label({"/schedule/name=zb-h1"}, "1W3") == "W3");
+}
+
 TEST_CASE("transfers: one strip a rank, on demand another for what it receives, or none") {
   Opened opened;
   const auto strips = [&] { return opened.canvas().rows().size(); };
