@@ -132,22 +132,10 @@ void compare_rows(std::vector<AreaRow>& rows, const std::vector<AreaRow>& others
   });
 }
 
-Facts facts_of_area(const SeenRuns& seen, const Area& area) {
-  const PaintedRun& run = *seen.runs[area.run];
-  const AreaUse use = use_of(area, *run.lanes, run.run->plan);
+Facts facts_of_area(const Area& area, const std::string& of, const AreaUse* use) {
   const std::int64_t length = area.end - area.begin;
-  const std::uint32_t ranks = area.ranks(run.run->plan.ranks);
-  const double all = static_cast<double>(length) * ranks;
-  const std::string busy = fmt::format("{}, {:.1f} % busy", counted(use.ops, "op"),
-                                       all > 0 ? 100 * static_cast<double>(use.busy) / all : 0);
-  Facts facts{fmt::format("{} of {}{}: {}", short_time(length), counted(ranks, "rank"),
-                          seen.of(area.run), busy)};
-  facts.line = short_time(length) + ", " + busy;
-  for (std::size_t c = 0; c < idle_cause_count; ++c) {
-    if (use.by_cause[c] == 0) continue;
-    facts.line +=
-        fmt::format(", {} {}", name(static_cast<IdleCause>(c)), short_time(use.by_cause[c]));
-  }
+  const std::uint32_t ranks = area.ranks(UINT32_MAX);
+  Facts facts{fmt::format("{} of {}{}", short_time(length), counted(ranks, "rank"), of)};
   facts.all = {
       {"begin", exact_time(area.begin)},
       {"end", exact_time(area.end)},
@@ -157,6 +145,17 @@ Facts facts_of_area(const SeenRuns& seen, const Area& area) {
            ? ranks == 1 ? fmt::format("{}", area.first_rank)
                         : fmt::format("{} to {}", area.first_rank, area.end_rank - 1)
            : joined(area.among, [](std::uint32_t rank) { return fmt::format("{}", rank); })}};
+  if (use == nullptr) return facts;
+  const double all = static_cast<double>(length) * ranks;
+  const std::string busy = fmt::format("{}, {:.1f} % busy", counted(use->ops, "op"),
+                                       all > 0 ? 100 * static_cast<double>(use->busy) / all : 0);
+  facts.title += ": " + busy;
+  facts.line = short_time(length) + ", " + busy;
+  for (std::size_t c = 0; c < idle_cause_count; ++c) {
+    if (use->by_cause[c] == 0) continue;
+    facts.line +=
+        fmt::format(", {} {}", name(static_cast<IdleCause>(c)), short_time(use->by_cause[c]));
+  }
   return facts;
 }
 

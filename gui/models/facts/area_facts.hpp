@@ -38,8 +38,9 @@ constexpr std::size_t length_steps = 24;
 void compare_rows(std::vector<AreaRow>& rows, const std::vector<AreaRow>& others,
                   bool others_are_a);
 
-/// Where it lies, and busy and idle time.
-Facts facts_of_area(const SeenRuns& seen, const Area& area);
+/// Where it lies, and how much of it is busy and idle; nullptr: that is not known yet. `of`: " of
+/// B" where there are several runs.
+Facts facts_of_area(const Area& area, const std::string& of, const AreaUse* use);
 /// How much work it is to look at all of an area: about the number of its ops.
 double ops_about(const Area& area, const RunLanes& lanes);
 

@@ -132,6 +132,21 @@ Facts facts_of_memory(const SeenRuns& seen, const LaneRow& row, std::int64_t tim
   return facts;
 }
 
+/// The longest op of a rank that lies in some time.
+TaskId longest_op(const RunLanes& lanes, std::uint32_t rank, std::int64_t from,
+                  std::int64_t until) {
+  TaskId longest = no_task;
+  std::int64_t most = 0;
+  for (const Track& track : lanes.ranks[rank].compute) {
+    track.for_each_between(from, until, [&](std::int64_t begin, std::int64_t end, TaskId task) {
+      if (end - begin <= most) return;
+      most = end - begin;
+      longest = task;
+    });
+  }
+  return longest;
+}
+
 /// What a pixel of a rank's lanes shows.
 Facts facts_of_pixel(const SeenRuns& seen, std::uint32_t rank, std::uint8_t run,
                      std::int64_t time) {
@@ -146,6 +161,13 @@ Facts facts_of_pixel(const SeenRuns& seen, std::uint32_t rank, std::uint8_t run,
   };
   Facts facts{fmt::format("{}: {} in this pixel, {:.0f} % busy", who, counted(use.ops, "op"),
                           share(use.busy))};
+  const TaskId longest = longest_op(lanes, rank, time, until);
+  const ViewedRun& of = *seen.runs[run]->run;
+  facts.all.push_back(
+      {"longest",
+       fmt::format(
+           "{}, {}", task_text(of.plan, longest),
+           short_time((of.timeline.end[longest] - of.timeline.begin[longest]).picoseconds))});
   for (std::size_t c = 0; c < idle_cause_count; ++c) {
     if (use.by_cause[c] == 0) continue;
     facts.all.push_back({std::string("idle: ") + name(static_cast<IdleCause>(c)),

@@ -1,8 +1,11 @@
 #include "gui/models/run/pair_tables.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <map>
 
 #include "experiments/show/pictures/lanes/timeline_picture.hpp"
 #include "sim/report/idle.hpp"
@@ -52,6 +55,78 @@ IdleCauses idle_of_all(const ViewedRun& run) {
   return all;
 }
 
+std::vector<Change> kinds_of(const ViewedRun& a, const ViewedRun& now) {
+  const TimeByPass in_a(a);
+  const TimeByPass its(now);
+  std::vector<Change> all;
+  for (std::size_t p = 0; p < pass_count; ++p) {
+    if (in_a.ops[p] + its.ops[p] == 0) continue;
+    all.push_back({std::string(pass_name(static_cast<Pass>(p))), in_a.time[p].picoseconds,
+                   its.time[p].picoseconds, in_a.ops[p], its.ops[p]});
+  }
+  return all;
+}
+
+std::vector<Change> causes_of(const ViewedRun& a, const ViewedRun& now) {
+  const IdleCauses in_a = idle_of_all(a);
+  const IdleCauses its = idle_of_all(now);
+  std::vector<Change> all;
+  for (std::size_t c = 0; c < idle_cause_count; ++c) {
+    const auto cause = static_cast<IdleCause>(c);
+    const Change change{name(cause), time_of(in_a, cause).picoseconds,
+                        time_of(its, cause).picoseconds};
+    if (change.in_a + change.now > 0) all.push_back(change);
+  }
+  return all;
+}
+
+/// What both runs have of each rank of either, unless that is nothing on all.
+template <class Value>
+std::vector<Change> by_rank(const ViewedRun& a, const ViewedRun& now, Value value) {
+  const auto of = [&](const ViewedRun& run, std::size_t rank) -> std::int64_t {
+    return rank < run.report.ranks.size() ? value(run.report.ranks[rank]) : 0;
+  };
+  std::vector<Change> all;
+  const std::size_t ranks = std::max(a.report.ranks.size(), now.report.ranks.size());
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    all.push_back({fmt::format("rank {}", rank), of(a, rank), of(now, rank)});
+  }
+  const bool any = std::any_of(all.begin(), all.end(), [](const Change& change) {
+    return change.in_a != 0 || change.now != 0;
+  });
+  return any ? all : std::vector<Change>{};
+}
+
+std::vector<Change> idle_by_rank(const ViewedRun& a, const ViewedRun& now) {
+  return by_rank(a, now, [](const RankReport& rank) { return rank.idle.picoseconds; });
+}
+
+std::vector<Change> memory_by_rank(const ViewedRun& a, const ViewedRun& now) {
+  return by_rank(
+      a, now, [](const RankReport& rank) { return static_cast<std::int64_t>(rank.memory.bytes); });
+}
+
+std::vector<Change> links_of(const ViewedRun& a, const ViewedRun& now) {
+  std::vector<Change> all;
+  std::map<std::string, std::size_t> place;
+  const auto change_of = [&](const Link& link) -> Change& {
+    const auto [at, is_new] = place.emplace(text(link), all.size());
+    if (is_new) all.push_back({at->first});
+    return all[at->second];
+  };
+  for (const LinkReport& link : a.report.links) {
+    Change& change = change_of(link.link);
+    change.in_a = link.busy.picoseconds;
+    change.ops_in_a = link.transfers;
+  }
+  for (const LinkReport& link : now.report.links) {
+    Change& change = change_of(link.link);
+    change.now = link.busy.picoseconds;
+    change.ops_now = link.transfers;
+  }
+  return all;
+}
+
 }  // namespace
 
 Time own_part(const OpDifference& op) {
@@ -87,24 +162,14 @@ std::vector<MovedOps> moved_ops(const Comparison& comparison, std::size_t most) 
   return all;
 }
 
-std::vector<KindChange> changes_by_kind(const ViewedRun& a, const ViewedRun& now) {
-  const TimeByPass in_a(a);
-  const TimeByPass its(now);
-  std::vector<KindChange> all;
-  for (std::size_t p = 0; p < pass_count; ++p) {
-    if (in_a.ops[p] + its.ops[p] == 0) continue;
-    all.push_back({std::string(pass_name(static_cast<Pass>(p))), in_a.ops[p], its.ops[p],
-                   in_a.time[p], its.time[p]});
-  }
-  const IdleCauses idle_in_a = idle_of_all(a);
-  const IdleCauses idle_now = idle_of_all(now);
-  for (std::size_t c = 0; c < idle_cause_count; ++c) {
-    const auto cause = static_cast<IdleCause>(c);
-    const KindChange change{std::string("idle: ") + name(cause), 0, 0, time_of(idle_in_a, cause),
-                            time_of(idle_now, cause)};
-    if (change.in_a + change.now > Time{}) all.push_back(change);
-  }
-  return all;
+std::vector<ChangeGroup> changes_of(const ViewedRun& a, const ViewedRun& now) {
+  std::vector<ChangeGroup> groups{{"kinds of op, on all ranks", false, kinds_of(a, now)},
+                                  {"idle time by cause, on all ranks", false, causes_of(a, now)},
+                                  {"idle time by rank", false, idle_by_rank(a, now)},
+                                  {"peak memory by rank", true, memory_by_rank(a, now)},
+                                  {"busy time by link", false, links_of(a, now)}};
+  std::erase_if(groups, [](const ChangeGroup& group) { return group.changes.empty(); });
+  return groups;
 }
 
 }  // namespace penstock

@@ -24,14 +24,21 @@ const char* reason_text(Reason reason);
 /// By reason: own changes first, then inherited ones.
 std::vector<MovedOps> moved_ops(const Comparison& comparison, std::size_t most = 50);
 
-/// What one kind of op, or idle time of one cause, takes in two runs, on all ranks.
-struct KindChange {
+/// A time or bytes in two runs.
+struct Change {
   std::string name;
-  std::uint64_t ops_in_a = 0;  // 0 of idle time
+  std::int64_t in_a = 0;  // picoseconds or bytes
+  std::int64_t now = 0;
+  std::uint64_t ops_in_a = 0;  // that take it
   std::uint64_t ops_now = 0;
-  Time in_a{};
-  Time now{};
 };
-std::vector<KindChange> changes_by_kind(const ViewedRun& a, const ViewedRun& now);
+struct ChangeGroup {
+  std::string title;
+  bool bytes = false;  // else times
+  std::vector<Change> changes{};
+};
+/// By kind of op and cause of idle time on all ranks, then by rank and by link; groups without a
+/// row are left out.
+std::vector<ChangeGroup> changes_of(const ViewedRun& a, const ViewedRun& now);
 
 }  // namespace penstock

@@ -101,7 +101,7 @@ void set_differences(const ViewedRun& a, const ViewedRun& own_a, const ViewedRun
   pair.residuals = residuals_of(a, comparison);
   if (a.brief || now.brief) return;
   pair.moved = moved_ops(comparison);
-  pair.kinds = changes_by_kind(own_a, now);
+  pair.changes = changes_of(own_a, now);
 }
 
 /// With both aligned by iteration, the second shows that of the first.

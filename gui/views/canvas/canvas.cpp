@@ -116,20 +116,26 @@ void TimelineCanvas::select(ShownOp op, bool reveals) {
   marked_.selected = op;
   if (!op.is_none()) {
     marked_.area.reset();
-    const ViewedRun& of = *run(op.run).run;
-    setAccessibleDescription(
-        qt_text(op_text(of.plan, of.timeline, op.task, of_run(op.run).toStdString())));
-    QAccessibleEvent changed(this, QAccessible::DescriptionChanged);
-    QAccessible::updateAccessibility(&changed);
+    announce();
     if (reveals) reveal(op);
   }
   update();
   if (on_selection) on_selection();
 }
 
+/// Tells screen readers what is selected.
+void TimelineCanvas::announce() {
+  setAccessibleDescription(QString::fromStdString(facts_of_selection().in_one_line()));
+  QAccessibleEvent changed(this, QAccessible::DescriptionChanged);
+  QAccessible::updateAccessibility(&changed);
+}
+
 void TimelineCanvas::set_area(std::optional<Area> area) {
   marked_.area = area;
-  if (area) marked_.selected = {};
+  if (area) {
+    marked_.selected = {};
+    announce();
+  }
   update();
   if (on_selection) on_selection();
 }
@@ -328,6 +334,7 @@ void TimelineCanvas::resizeEvent(QResizeEvent* event) {
 }
 
 bool TimelineCanvas::event(QEvent* event) {
+  if (event->type() == QEvent::WindowDeactivate) tip_.hide();
   if (event->type() == QEvent::NativeGesture) {
     const auto* gesture = static_cast<QNativeGestureEvent*>(event);
     if (gesture->gestureType() == Qt::ZoomNativeGesture) {

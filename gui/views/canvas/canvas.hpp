@@ -120,7 +120,7 @@ class TimelineCanvas : public QWidget, public CanvasScene {
   std::optional<std::int64_t> time_at_pointer() const { return hands_.time_at_pointer(); }
   /// Shows nothing of the pointer any more.
   void forget_pointer();
-  /// All that is known of what is selected.
+  /// All that is known of what is selected; of an area, nothing that has to be counted.
   Facts facts_of_selection();
   /// The gap that the area is, if it is one.
   std::optional<IdlePiece> selected_gap() const;
@@ -159,6 +159,7 @@ class TimelineCanvas : public QWidget, public CanvasScene {
   void mouseReleaseEvent(QMouseEvent* event) override { hands_.release(*event); }
   void mouseDoubleClickEvent(QMouseEvent* event) override { hands_.click_twice(*event); }
   void leaveEvent(QEvent* event) override;
+  void hideEvent(QHideEvent* event) override;
   void contextMenuEvent(QContextMenuEvent* event) override;
   bool event(QEvent* event) override;
 
@@ -170,6 +171,7 @@ class TimelineCanvas : public QWidget, public CanvasScene {
   void show_rank(std::uint32_t rank);
   void order_ranks();
   void move_keeping(double y, const CanvasView& next);
+  void announce();
   void hover(const ShownOp& op);
   void move_cursor(std::optional<double> x);
   QPointF place_in_hand() const;

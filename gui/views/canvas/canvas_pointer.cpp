@@ -48,7 +48,7 @@ void TimelineCanvas::point_at(QPointF point, bool drags) {
   }
   hover(task_at(point));
   const Facts facts = facts_at(point, seen_with_slack());
-  tip_.show_facts(facts, colours(), point.toPoint());
+  tip_.show_facts(facts, colours(), mapToGlobal(point.toPoint()));
   if (on_hover) on_hover(QString::fromStdString(facts.in_one_line()));
 }
 
@@ -81,7 +81,8 @@ Facts TimelineCanvas::facts_of_selection() {
   if (!marked_.selected.is_none()) return facts_of_op(all, marked_.selected);
   if (!marked_.area) return {};
   const auto gap = selected_gap();
-  return gap ? facts_of_idle(all, *gap, marked_.area->run) : facts_of_area(all, *marked_.area);
+  if (gap) return facts_of_idle(all, *gap, marked_.area->run);
+  return facts_of_area(*marked_.area, all.of(marked_.area->run), nullptr);
 }
 
 std::optional<IdlePiece> TimelineCanvas::selected_gap() const {
@@ -93,6 +94,11 @@ void TimelineCanvas::select_at(QPointF point) {
   const ShownOp op = task_at(point);
   select(op, false);
   if (op.is_none()) set_area(CanvasScene::idle_at(point));
+}
+
+void TimelineCanvas::hideEvent(QHideEvent* event) {
+  forget_pointer();
+  QWidget::hideEvent(event);
 }
 
 /// Where a menu opens that was asked for by key.

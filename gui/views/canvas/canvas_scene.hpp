@@ -51,6 +51,9 @@ class CanvasScene : public CanvasParts {
   const PaintedRun& run(std::size_t number) const {
     return number == 0 ? *first_ : *others_[number - 1];
   }
+  const PaintedRunPtr& shared_run(std::size_t number) const {
+    return number == 0 ? first_ : others_[number - 1];
+  }
   /// " of B" where there are several runs.
   QString of_run(std::uint8_t run) const;
   /// Of the longest run.

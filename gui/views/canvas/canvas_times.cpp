@@ -57,7 +57,7 @@ class TimeWriter : CanvasParts {
       painter_.setPen(accent());
       painter_.drawLine(QPointF(x, map_height), QPointF(x, scene_.widget().height()));
       QString text = QString("%1 · %2").arg(i + 1).arg(told(marks[i]));
-      if (i > 0) text += " · +" + told(marks[i] - marks[i - 1]);
+      if (i > 0) text += " · +" + qt_text(short_time(marks[i] - marks[i - 1]));
       up = x < free_from ? up + metrics_.height() + 3 : 0;
       free_from = write({x, bottom - up}, text, accent()).right();
     }

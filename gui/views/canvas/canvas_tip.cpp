@@ -3,6 +3,7 @@
 #include <QCoreApplication>
 #include <QPainter>
 #include <QPointer>
+#include <QScreen>
 #include <QThreadPool>
 #include <algorithm>
 
@@ -42,10 +43,10 @@ QString html_of(const Facts& facts, const Theme& theme, bool whole) {
          "</td></tr></table>";
 }
 
-CanvasTip::CanvasTip(QWidget* canvas) : QWidget(canvas) {
-  setAttribute(Qt::WA_TransparentForMouseEvents);
+CanvasTip::CanvasTip(QWidget* canvas)
+    : QWidget(canvas, Qt::ToolTip | Qt::WindowTransparentForInput) {
+  setAttribute(Qt::WA_ShowWithoutActivating);
   document_.setDocumentMargin(margin);
-  hide();
 }
 
 void CanvasTip::show_facts(const Facts& facts, const Theme& theme, QPoint pointer) {
@@ -60,12 +61,12 @@ void CanvasTip::show_facts(const Facts& facts, const Theme& theme, QPoint pointe
     if (document_.idealWidth() > widest) document_.setTextWidth(widest);
     update();
   }
-  const QSize size = document_.size().toSize();
-  const QSize room = parentWidget()->size();
-  QPoint at = pointer + beside;
-  if (at.x() + size.width() > room.width()) at.setX(pointer.x() - beside.x() - size.width());
-  if (at.y() + size.height() > room.height()) at.setY(pointer.y() - beside.y() - size.height());
-  setGeometry(QRect({std::max(0, at.x()), std::max(0, at.y())}, size));
+  const QRect room = parentWidget()->screen()->availableGeometry();
+  QRect place(pointer + beside, document_.size().toSize());
+  if (place.right() > room.right()) place.moveRight(pointer.x() - beside.x());
+  if (place.bottom() > room.bottom()) place.moveBottom(pointer.y() - beside.y());
+  place.moveTo(std::max(room.left(), place.left()), std::max(room.top(), place.top()));
+  setGeometry(place);
   show();
 }
 

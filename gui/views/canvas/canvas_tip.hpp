@@ -21,6 +21,7 @@ QString html_of(const Facts& facts, const Theme& theme, bool whole);
 class CanvasTip : public QWidget {
  public:
   explicit CanvasTip(QWidget* canvas);
+  /// The pointer is at a place of the screen.
   void show_facts(const Facts& facts, const Theme& theme, QPoint pointer);
   /// As it stands there, without its look.
   QString text() const { return isHidden() ? QString() : document_.toPlainText(); }

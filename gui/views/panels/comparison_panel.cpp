@@ -16,9 +16,8 @@ namespace {
 
 constexpr int run_role = Qt::UserRole + 2;
 
-QTreeWidgetItem* heading(QTreeWidget* table, QTreeWidgetItem* above, const QString& text) {
-  auto* item = above == nullptr ? new QTreeWidgetItem(table) : new QTreeWidgetItem(above);
-  item->setText(0, text);
+QTreeWidgetItem* heading(QTreeWidget* table, const QString& text) {
+  auto* item = new QTreeWidgetItem(table, {text});
   item->setFirstColumnSpanned(true);
   item->setExpanded(true);
   return item;
@@ -29,24 +28,33 @@ void set_signed(NumberedRow& row, int column, Time change) {
           static_cast<double>(change.picoseconds));
 }
 
-void set_share(NumberedRow& row, int column, Time change, Time of_a) {
-  if (of_a == Time{}) return row.setText(column, "new");
-  const double share =
-      static_cast<double>(change.picoseconds) / static_cast<double>(of_a.picoseconds);
-  row.set(column, qt_text(signed_percent(share)), share);
+QString signed_bytes_text(std::int64_t bytes) {
+  if (bytes == 0) return "±0";
+  return (bytes > 0 ? "+" : "-") +
+         qt_text(bytes_text(static_cast<std::uint64_t>(std::llabs(bytes))));
 }
 
-void add_kind(QTreeWidgetItem* pair, const KindChange& kind) {
-  auto* row = new NumberedRow(pair);
-  row->setText(0, qt_text(kind.name));
-  row->set_time(1, kind.in_a);
-  row->set_time(2, kind.now);
-  set_signed(*row, 3, kind.now - kind.in_a);
-  set_share(*row, 4, kind.now - kind.in_a, kind.in_a);
-  if (kind.ops_in_a + kind.ops_now == 0) return;
-  const double more = static_cast<double>(kind.ops_now) - static_cast<double>(kind.ops_in_a);
-  row->set(5, QString::number(kind.ops_in_a), static_cast<double>(kind.ops_in_a));
-  row->set(6, more == 0 ? "±0" : QString("%1%2").arg(more > 0 ? "+" : "").arg(more), more);
+void add_change(QTreeWidgetItem* group, const Change& change, bool bytes) {
+  auto* row = new NumberedRow(group);
+  row->setText(0, qt_text(change.name));
+  const std::int64_t more = change.now - change.in_a;
+  const auto set = [&](int column, std::int64_t value) {
+    const QString text =
+        bytes ? qt_text(bytes_text(static_cast<std::uint64_t>(value))) : qt_text(short_time(value));
+    row->set(column, text, static_cast<double>(value));
+  };
+  set(1, change.in_a);
+  set(2, change.now);
+  row->set(3, bytes ? signed_bytes_text(more) : qt_text(signed_time(more)),
+           static_cast<double>(more));
+  if (change.in_a != 0) {
+    const double share = static_cast<double>(more) / static_cast<double>(change.in_a);
+    row->set(4, qt_text(signed_percent(share)), share);
+  }
+  if (change.ops_in_a + change.ops_now == 0) return;
+  const double ops = static_cast<double>(change.ops_now) - static_cast<double>(change.ops_in_a);
+  row->set(5, QString::number(change.ops_in_a), static_cast<double>(change.ops_in_a));
+  row->set(6, ops == 0 ? "±0" : QString("%1%2").arg(ops > 0 ? "+" : "").arg(ops), ops);
 }
 
 /// "input 1SEND_B0": what the reason names.
@@ -78,18 +86,21 @@ ComparisonPanel::ComparisonPanel() : report_(new QPlainTextEdit), residuals_(new
   report_->setLineWrapMode(QPlainTextEdit::NoWrap);
   report_->setAccessibleName("Comparison");
   report_->setPlaceholderText("Freeze a reference (Ctrl+D) or compare with a file");
-  kinds_ = make_table({"kind", "in A", "now", "now − A", "%", "ops in A", "ops, now − A"},
-                      "Differences by kind", {});
+  changes_ = make_table({"what", "in A", "now", "now − A", "%", "ops in A", "ops, now − A"},
+                        "Differences by kind, cause, rank and link", {});
   moved_ = make_table({"op", "where", "begin, now − A", "length, now − A", "end, now − A", "after"},
                       "Ops that moved most, by cause", {});
-  for (QTreeWidget* table : {kinds_, moved_}) table->setRootIsDecorated(true);
+  for (QTreeWidget* table : {changes_, moved_}) table->setRootIsDecorated(true);
   QObject::connect(moved_, &QTreeWidget::itemActivated, moved_, [this](QTreeWidgetItem* row, int) {
     const QVariant task = row->data(0, task_role);
     if (!task.isValid() || !on_op) return;
     on_op({task.toUInt(), static_cast<std::uint8_t>(row->data(0, run_role).toUInt())});
   });
+  residuals_->on_cell = [this](std::size_t stage, std::size_t microbatch) {
+    if (on_cell) on_cell(stage, microbatch);
+  };
   auto* parts = new QSplitter;
-  for (QWidget* part : std::initializer_list<QWidget*>{kinds_, report_, residuals_}) {
+  for (QWidget* part : std::initializer_list<QWidget*>{changes_, report_, residuals_}) {
     parts->addWidget(part);
   }
   parts->setSizes({540, 400, 360});
@@ -98,13 +109,18 @@ ComparisonPanel::ComparisonPanel() : report_(new QPlainTextEdit), residuals_(new
   row->addWidget(parts);
 }
 
-void ComparisonPanel::fill_kinds(const std::vector<ShownPair>& pairs) {
-  start_rows(*kinds_);
+void ComparisonPanel::fill_changes(const std::vector<ShownPair>& pairs) {
+  start_rows(*changes_);
   for (const ShownPair& pair : pairs) {
-    auto* top = heading(kinds_, nullptr, QString("%1 − A, on all ranks").arg(pair.letter));
-    for (const KindChange& kind : pair.pair->kinds) add_kind(top, kind);
+    for (const ChangeGroup& group : pair.pair->changes) {
+      const QString title = QString("%1 − A: %2").arg(pair.letter).arg(qt_text(group.title));
+      QTreeWidgetItem* const top = heading(changes_, title);
+      for (const Change& change : group.changes) add_change(top, change, group.bytes);
+      constexpr std::size_t few = 8;
+      top->setExpanded(group.changes.size() <= few);
+    }
   }
-  finish_rows(*kinds_);
+  finish_rows(*changes_);
 }
 
 void ComparisonPanel::fill_moved(const std::vector<ShownPair>& pairs) {
@@ -117,7 +133,7 @@ void ComparisonPanel::fill_moved(const std::vector<ShownPair>& pairs) {
       const bool is_own = moved.reason == Reason::duration || moved.reason == Reason::wait;
       if (is_own) text += ", together " + qt_text(signed_time(moved.own.picoseconds));
       if (moved.most.size() < moved.ops) text += QString("; first %1").arg(moved.most.size());
-      auto* reason = heading(moved_, nullptr, text);
+      auto* reason = heading(moved_, text);
       for (const OpDifference& op : moved.most) add_op(reason, pair, op);
     }
   }
@@ -125,7 +141,7 @@ void ComparisonPanel::fill_moved(const std::vector<ShownPair>& pairs) {
 }
 
 void ComparisonPanel::show_pairs(const std::vector<ShownPair>& pairs) {
-  fill_kinds(pairs);
+  fill_changes(pairs);
   fill_moved(pairs);
   QStringList texts;
   for (std::size_t i = 0; i < pairs.size(); ++i) {

@@ -21,8 +21,9 @@ struct ShownPair {
   char letter;       // and its letter
 };
 
-/// How runs differ from A: by kind, as `penstock compare` reports it, and as a map of durations;
-/// and a list of the ops that moved most by cause, which has a place of its own.
+/// How runs differ from A: by kind, cause, rank and link, as `penstock compare` reports it, and as
+/// a map of durations; and a list of the ops that moved most by cause, which has a place of its
+/// own.
 class ComparisonPanel : public QWidget {
  public:
   ComparisonPanel();
@@ -30,12 +31,13 @@ class ComparisonPanel : public QWidget {
   QTreeWidget* moved() { return moved_; }
 
   std::function<void(ShownOp)> on_op;
+  std::function<void(std::size_t stage, std::size_t microbatch)> on_cell;  // of the map
 
  private:
-  void fill_kinds(const std::vector<ShownPair>& pairs);
+  void fill_changes(const std::vector<ShownPair>& pairs);
   void fill_moved(const std::vector<ShownPair>& pairs);
 
-  QTreeWidget* kinds_;
+  QTreeWidget* changes_;
   QTreeWidget* moved_;
   QPlainTextEdit* report_;
   ResidualMap* residuals_;

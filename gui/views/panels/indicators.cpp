@@ -168,21 +168,31 @@ void ResidualMap::paintEvent(QPaintEvent*) {
                    QString("microbatch; full colour: %1 % of A").arg(100 * largest_, 0, 'f', 1));
 }
 
+std::optional<std::pair<std::size_t, std::size_t>> ResidualMap::cell_at(QPointF point) const {
+  if (residuals_.empty() || residuals_.front().empty()) return std::nullopt;
+  const auto [wide, high] = cell_size();
+  const auto s = static_cast<std::size_t>(std::max(0.0, point.y() / high));
+  const auto m = static_cast<std::size_t>(std::max(0.0, (point.x() - map_left) / wide));
+  if (s >= residuals_.size() || m >= residuals_[s].size()) return std::nullopt;
+  return std::pair(s, m);
+}
+
 bool ResidualMap::event(QEvent* event) {
-  if (event->type() == QEvent::ToolTip && !residuals_.empty() && !residuals_.front().empty()) {
-    const auto* help = static_cast<QHelpEvent*>(event);
-    const auto [wide, high] = cell_size();
-    const auto s = static_cast<std::size_t>(std::max(0.0, help->pos().y() / high));
-    const auto m = static_cast<std::size_t>(std::max(0.0, (help->pos().x() - map_left) / wide));
-    if (s < residuals_.size() && m < residuals_[s].size()) {
-      QToolTip::showText(help->globalPos(), QString("stage %1, microbatch %2: %3 %")
-                                                .arg(s)
-                                                .arg(m)
-                                                .arg(100 * residuals_[s][m], 0, 'f', 2));
-    }
-    return true;
+  if (event->type() != QEvent::ToolTip) return QWidget::event(event);
+  const auto* help = static_cast<QHelpEvent*>(event);
+  if (const auto cell = cell_at(help->pos())) {
+    QToolTip::showText(help->globalPos(),
+                       QString("stage %1, microbatch %2: %3 %")
+                           .arg(cell->first)
+                           .arg(cell->second)
+                           .arg(100 * residuals_[cell->first][cell->second], 0, 'f', 2));
   }
-  return QWidget::event(event);
+  return true;
+}
+
+void ResidualMap::mouseReleaseEvent(QMouseEvent* event) {
+  const auto cell = cell_at(event->position());
+  if (cell && on_cell) on_cell(cell->first, cell->second);
 }
 
 TextLine::TextLine(const QString& accessible_name) {

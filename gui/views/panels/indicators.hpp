@@ -3,6 +3,8 @@
 #include <QLabel>
 #include <QWidget>
 #include <functional>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "gui/models/drawing/painted_run.hpp"
@@ -31,19 +33,24 @@ class RunLegend : public QWidget {
 };
 
 /// Relative differences of durations by stage (down) and microbatch (across): orange where the
-/// second run is slower, blue where it is faster.
+/// second run is slower, blue where it is faster. A click calls `on_cell`.
 class ResidualMap : public QWidget {
  public:
   explicit ResidualMap(QWidget* parent = nullptr);
   /// `without` says why there are none.
   void show_residuals(std::vector<std::vector<double>> residuals, const QString& without);
 
+  std::function<void(std::size_t stage, std::size_t microbatch)> on_cell;
+
  protected:
   void paintEvent(QPaintEvent* event) override;
+  void mouseReleaseEvent(QMouseEvent* event) override;
   bool event(QEvent* event) override;
 
  private:
   std::pair<double, double> cell_size() const;
+  /// Stage and microbatch.
+  std::optional<std::pair<std::size_t, std::size_t>> cell_at(QPointF point) const;
 
   std::vector<std::vector<double>> residuals_;
   QString without_ = "No second run";

@@ -102,6 +102,12 @@ void SelectionPanel::hide_rows() {
   lengths_->hide();
 }
 
+void SelectionPanel::wait_for_rows() {
+  facts_->append("counting …");
+  table_->setEnabled(false);
+  lengths_->setEnabled(false);
+}
+
 void SelectionPanel::show_rows(std::vector<AreaRow> rows, std::int64_t time,
                                const QString& compared) {
   rows_ = std::move(rows);
@@ -128,8 +134,10 @@ void SelectionPanel::show_rows(std::vector<AreaRow> rows, std::int64_t time,
   table_->headerItem()->setText(6, "time, " + compared);
   table_->setColumnHidden(6, compared.isEmpty());
   finish_rows(*table_);
-  table_->show();
-  lengths_->show();
+  for (QWidget* part : std::initializer_list<QWidget*>{table_, lengths_}) {
+    part->setEnabled(true);
+    part->show();
+  }
   show_lengths();
 }
 

@@ -33,6 +33,8 @@ class SelectionPanel : public QWidget {
   /// `time`: of the area on all its ranks; `compared`: "B − A", or empty if there is no other run.
   void show_rows(std::vector<AreaRow> rows, std::int64_t time, const QString& compared);
   void hide_rows();
+  /// Those that are there are of another area: they are dimmed until the next are shown.
+  void wait_for_rows();
   /// To paste elsewhere.
   QString text() const;
 

@@ -88,6 +88,9 @@ RunPanels::RunPanels(QMainWindow& window, OpenRuns& runs, RunChanges& changes)
   report_ = make_text("Report", "The report of the open run");
   comparison_ = new ComparisonPanel;
   comparison_->on_op = [this](ShownOp op) { runs_.select(op); };
+  comparison_->on_cell = [this](std::size_t stage, std::size_t microbatch) {
+    on_search(QString("stage:%1 mb:%2").arg(stage).arg(microbatch));
+  };
   for (const RunTable& each : run_tables()) {
     tables_.push_back(new TablePanel(each.columns, each.accessible_name));
     tables_.back()->on_place = [this](const RowPlace& place) { go_to(place); };
@@ -174,10 +177,15 @@ void RunPanels::refresh_selection() {
   refresh_figures(*open);
   TimelineCanvas& shown = *open->canvas;
   const Facts facts = shown.facts_of_selection();
-  selection_->show_facts(facts, shown.colours());
-  use_->set_text(facts.title.empty() ? difference_text(*open) : qt_text(facts.in_one_line()));
+  show_selection(facts);
+  if (facts.title.empty()) use_->set_text(difference_text(*open));
   if (!facts.title.empty() && shown.hasFocus()) strip_->open_if_unfolded("Selection");
   count_area();
+}
+
+void RunPanels::show_selection(const Facts& facts) {
+  selection_->show_facts(facts, theme(runs_.theme_name()));
+  use_->set_text(qt_text(facts.in_one_line()));
 }
 
 void RunPanels::copy_selection() {
@@ -193,31 +201,31 @@ void RunPanels::count_area() {
   const TimelineCanvas& shown = *now()->canvas;
   if (!shown.area() || shown.selected_gap()) return selection_->hide_rows();
   const Area area = *shown.area();
-  const auto painted_run = [&](std::size_t number) {
-    return number == 0 ? shown.first() : shown.others()[number - 1];
-  };
-  const PaintedRunPtr run = painted_run(area.run);
   const bool frozen = shown.choice().frozen;
   const bool is_a = area.run == lettered(0, frozen);
-  const std::size_t against = lettered(is_a ? 1 : 0, frozen);
-  const PaintedRunPtr other = shown.runs() > 1 ? painted_run(against) : nullptr;
+  const auto against = static_cast<std::uint8_t>(lettered(is_a ? 1 : 0, frozen));
+  const PaintedRunPtr run = shown.shared_run(area.run);
+  const PaintedRunPtr other = shown.runs() > 1 ? shown.shared_run(against) : nullptr;
   const QString compared =
       other == nullptr ? QString()
                        : QString("%1 − A").arg(letter_of_run(is_a ? against : area.run, frozen));
   constexpr double many_ops = 100000;
   constexpr double quick_ms = 8;
-  counting_.request(
-      [this, area, run, other, is_a, compared]() -> Background::Done {
-        std::vector<AreaRow> rows = rows_of(area, *run->lanes, run->run->plan);
-        if (other != nullptr) {
-          compare_rows(rows, rows_of(area, *other->lanes, other->run->plan), !is_a);
-        }
-        const std::int64_t time = (area.end - area.begin) * area.ranks(run->run->plan.ranks);
-        return [this, rows = std::move(rows), time, compared] {
-          selection_->show_rows(rows, time, compared);
-        };
-      },
-      ops_about(area, *run->lanes) > many_ops ? 0 : quick_ms);
+  const bool many = ops_about(area, *run->lanes) > many_ops;
+  if (many) selection_->wait_for_rows();
+  const auto count = [=, this, of = shown.of_run(area.run).toStdString()]() -> Background::Done {
+    const AreaUse use = use_of(area, *run->lanes, run->run->plan);
+    std::vector<AreaRow> rows = rows_of(area, *run->lanes, run->run->plan);
+    if (other != nullptr) {
+      compare_rows(rows, rows_of(area, *other->lanes, other->run->plan), !is_a);
+    }
+    return [=, this, rows = std::move(rows)] {
+      const std::int64_t time = (area.end - area.begin) * area.ranks(run->run->plan.ranks);
+      show_selection(facts_of_area(area, of, &use));
+      selection_->show_rows(rows, time, compared);
+    };
+  };
+  counting_.request(count, many ? 0 : quick_ms);
 }
 
 /// An op is selected; of a rank or a link, its lane is brought into sight.

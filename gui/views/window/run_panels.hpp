@@ -36,6 +36,7 @@ class RunPanels : RunController {
   void finish() { counting_.finish(); }
   void show_sweep(const RowTable& rows);
 
+  std::function<void(const QString& query)> on_search;
   std::function<void(std::size_t row)> on_row;  // of a sweep
 
  private:
@@ -43,6 +44,7 @@ class RunPanels : RunController {
   void refresh_figures(const OpenRun& open);
   void go_to(const RowPlace& place);
   void count_area();
+  void show_selection(const Facts& facts);
 
   PanelStrip* strip_;
   FigureBar* figures_;

@@ -145,6 +145,10 @@ void ViewerWindow::wire() {
   steps_.on_area = [this] { panels_.refresh_ops(); };
   comparison_.on_held = [this] { panels_.strip().open_if_unfolded("Comparison"); };
   files_.on_sweep = [this](const RowTable& rows) { panels_.show_sweep(rows); };
+  panels_.on_search = [this](const QString& query) {
+    steps_.search_field().setText(query);
+    runs_.guarded([this] { steps_.run_search(); });
+  };
   panels_.on_row = [this](std::size_t row) { files_.open_row(row); };
 }
 

@@ -44,8 +44,9 @@ TEST_CASE("compare: lists say what kinds take more and which ops moved, and lead
   const QString slow = changed_file(opened, folder, "b.json", "/model/stages/2/forward_us=1500");
   opened.window.files().compare_with({slow});
   opened.settle();
-  QTreeWidget* const kinds = list_named(opened, "Differences by kind");
-  REQUIRE(kinds->topLevelItemCount() == 1);
+  QTreeWidget* const kinds = list_named(opened, "Differences by kind, cause, rank and link");
+  REQUIRE(kinds->topLevelItemCount() == 5);
+  CHECK(kinds->topLevelItem(0)->text(0) == "B − A: kinds of op, on all ranks");
   const QTreeWidgetItem& forward = *kinds->topLevelItem(0)->child(0);
   CHECK(forward.text(0) == "forward");
   CHECK(forward.text(3) == "+4 ms");
@@ -55,6 +56,14 @@ TEST_CASE("compare: lists say what kinds take more and which ops moved, and lead
   CHECK(moved->topLevelItem(0)->text(0).startsWith("B − A: another length, "));
   QTreeWidgetItem* const op = moved->topLevelItem(0)->child(0);
   CHECK(op->text(3) == "+500 µs");
+  ResidualMap* map = nullptr;
+  for (auto* widget : opened.window.findChildren<QWidget*>()) {
+    if (map == nullptr) map = dynamic_cast<ResidualMap*>(widget);
+  }
+  QTest::mouseClick(map, Qt::LeftButton, {}, {map->width() - 8, map->height() / 2});
+  CHECK(opened.window.steps().search_field().text() == "stage:2 mb:7");
+  CHECK(opened.canvas().bright().size() > 1);
+  opened.press(QKeySequence("Esc"));
   moved->itemActivated(op, 0);
   CHECK(opened.canvas().selected().run == 1);
   CHECK(opened.window.status().startsWith(op->text(0) + " of B, "));

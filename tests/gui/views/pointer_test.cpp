@@ -3,6 +3,7 @@
 #include <QClipboard>
 #include <QContextMenuEvent>
 #include <QMenu>
+#include <QScreen>
 #include <QTextBrowser>
 #include <QTreeWidget>
 
@@ -45,7 +46,9 @@ TEST_CASE("pointer: what lies under it is told beside it at once, until it drags
   CHECK(said.contains(qt_text(exact_time(opened.run().timeline.begin[op].picoseconds))));
   CHECK(said.contains("slack"));
   CHECK(said.contains("ran after 2F2"));
-  CHECK(QRect({}, opened.canvas().size()).contains(opened.canvas().tip().geometry()));
+  CHECK(opened.canvas().screen()->geometry().contains(opened.canvas().tip().geometry()));
+  CHECK(!opened.canvas().tip().geometry().contains(
+      opened.canvas().mapToGlobal(opened.middle_of(op))));
   point(opened, in_gap(opened));
   CHECK(opened.canvas().tip().text().startsWith("rank 0 idle for 7.688 ms: dependency"));
   const QPoint at = opened.middle_of(opened.op("1F0"));
@@ -98,6 +101,7 @@ TEST_CASE("gaps: a click selects one; the panel tells of it and keys go on from 
   REQUIRE(opened.canvas().selected_gap());
   CHECK(opened.canvas().selected_gap()->next == next);
   CHECK(opened.window.status() == "rank 0 idle for 7.688 ms: dependency");
+  CHECK(opened.canvas().accessibleDescription() == opened.window.status());
   CHECK(selection_panel(opened).isVisible());
   CHECK(selection_panel(opened).toPlainText().contains("whole gap"));
   opened.press(QKeySequence("["));

@@ -72,6 +72,16 @@ TEST_CASE("facts of an op: with a view that begins later, how far into it the op
   CHECK(fact(facts_of_op(seen, op), "begin") == exact_time(begin) + " (view + 1.235 µs)");
 }
 
+TEST_CASE("facts of a pixel with many ops: how many, which is the longest, and why it is idle") {
+  const PaintedRunPtr run = run_with();
+  const std::int64_t span = run->lanes->span;
+  const SeenRuns seen{.runs = {run.get()}, .pixel = static_cast<double>(span)};
+  const Facts facts = facts_at(seen, {.kind = LaneKind::compute, .rank = 3}, {}, 0);
+  CHECK(facts.title == "rank 3 at 0: 16 ops in this pixel, 62 % busy");
+  CHECK(fact(facts, "longest") == "3B0, 2 ms");
+  CHECK(fact(facts, "idle: warm-up") == "10.4 %");
+}
+
 TEST_CASE("facts of a transfer: its bytes, at the speed of the link") {
   const PaintedRunPtr run = run_with({"/hardware/latency_us=0"});
   const TaskId sent = run->run->timeline.last_input[op_of(*run, "0B0")];

@@ -60,20 +60,28 @@ TEST_CASE("kinds: the times of both runs, whichever is A and however they are al
   for (const PairAlignment alignment : {PairAlignment::start, PairAlignment::makespan}) {
     for (const bool against : {false, true}) {
       const RunPair pair = against ? pair_against(now, a, alignment) : pair_of(a, now, alignment);
-      REQUIRE(!pair.kinds.empty());
-      CHECK(pair.kinds[0].name == "forward");
-      CHECK(pair.kinds[0].ops_in_a == 32);
-      CHECK(pair.kinds[0].ops_now == 40);
-      CHECK(pair.kinds[0].in_a == from_us(32000));
-      CHECK(pair.kinds[0].now == from_us(45000));
-      Time idle{};
-      for (const KindChange& kind : pair.kinds) {
-        if (kind.name.starts_with("idle: ")) idle += kind.now - kind.in_a;
-      }
+      REQUIRE(pair.changes.size() == 5);
+      const Change& forward = pair.changes[0].changes.front();
+      CHECK(forward.name == "forward");
+      CHECK(forward.ops_in_a == 32);
+      CHECK(forward.ops_now == 40);
+      CHECK(forward.in_a == from_us(32000).picoseconds);
+      CHECK(forward.now == from_us(45000).picoseconds);
+      const auto total = [&](std::size_t group) {
+        std::int64_t sum = 0;
+        for (const Change& change : pair.changes[group].changes) sum += change.now - change.in_a;
+        return sum;
+      };
       Time expected{};
       for (const RankReport& rank : now->report.ranks) expected += rank.idle;
       for (const RankReport& rank : a->report.ranks) expected -= rank.idle;
-      CHECK(idle == expected);
+      CHECK(total(1) == expected.picoseconds);
+      CHECK(total(2) == expected.picoseconds);
+      CHECK(pair.changes[3].bytes);
+      CHECK(pair.changes[3].changes[0].in_a ==
+            static_cast<std::int64_t>(a->report.ranks[0].memory.bytes));
+      CHECK(pair.changes[4].changes[0].name == "0>1");
+      CHECK(pair.changes[4].changes[0].ops_now == 10);
     }
   }
 }
