@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "experiments/input/files/files.hpp"
+#include "experiments/input/formats/chrome_trace.hpp"
 #include "experiments/run/run.hpp"
 #include "sim/base/error.hpp"
 #include "sim/report/memory.hpp"
@@ -26,7 +27,7 @@ Recording run_to_record(const Scenario& scenario, std::vector<BytesByKind>* kind
 
 Recording parse_recording(const std::string& path, const std::string& content) {
   try {
-    return read_timeline(content);
+    return is_own_trace(content) ? recording_in_trace(content) : read_timeline(content);
   } catch (const InputError& error) {
     throw in_file(path, error);
   }
@@ -34,7 +35,7 @@ Recording parse_recording(const std::string& path, const std::string& content) {
 
 bool is_recording(const std::string& path, std::string_view content) {
   return path.ends_with(".timeline") || path.ends_with(".timeline.gz") ||
-         content.starts_with("PENSTOCK");
+         content.starts_with("PENSTOCK") || is_own_trace(content);
 }
 
 Recording read_recording(const std::string& path) { return parse_recording(path, read_file(path)); }

@@ -8,11 +8,12 @@
 
 namespace penstock {
 
-/// Reads a `.timeline` file, or its content. Throws InputError with the file's name in front.
+/// Reads a `.timeline` file, or a trace that `run --trace` wrote, or its content. Throws InputError
+/// with the file's name in front.
 Recording read_recording(const std::string& path);
 Recording parse_recording(const std::string& path, const std::string& content);
 
-/// Whether a file is a `.timeline` file, by its name or its first bytes.
+/// Whether a file is one of these, by its name or its first bytes, unpacked.
 bool is_recording(const std::string& path, std::string_view content);
 
 /// A run from a `.timeline` file, or of a scenario with `settings` applied. A simulated run has

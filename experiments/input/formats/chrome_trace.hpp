@@ -7,6 +7,7 @@
 #include "sim/costs/costs.hpp"
 #include "sim/plan/plan.hpp"
 #include "sim/timeline/timeline.hpp"
+#include "sim/timeline/timeline_file.hpp"
 
 namespace penstock {
 
@@ -25,5 +26,12 @@ namespace penstock {
 void write_chrome_trace(const Plan& plan, const Costs& costs, const Timeline& timeline,
                         std::string_view title, const TextSink& sink,
                         const OnProgress& on_progress = {});
+
+/// Whether a file that begins like this is a trace by `write_chrome_trace`.
+bool is_own_trace(std::string_view beginning);
+
+/// The run of such a trace: its document has it as a whole, in "penstockTimeline". Throws
+/// InputError.
+Recording recording_in_trace(std::string_view trace);
 
 }  // namespace penstock

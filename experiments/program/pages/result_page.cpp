@@ -48,6 +48,17 @@ td button { font: inherit; color: var(--mark); background: none; border: 0; padd
 td button::before { content: "\25B8 "; }
 td button[aria-expanded=true]::before { content: "\25BE "; }
 .more > td { padding: 0.2rem 1rem 1.2rem; background: var(--head); }
+.live { position: relative; }
+.live > canvas { width: 100%; display: block; touch-action: none; cursor: crosshair;
+  border: 1px solid var(--line); }
+.live button { font: inherit; color: inherit; background: var(--head); padding: 0.1rem 0.7rem;
+  border: 1px solid var(--line); border-radius: 4px; cursor: pointer; }
+.live button[aria-pressed=true] { border-color: var(--mark); color: var(--mark); }
+.tip { position: absolute; z-index: 1; margin: 0; padding: 0.25rem 0.5rem; white-space: pre;
+  pointer-events: none; font-size: 13px; background: var(--head); border: 1px solid var(--line);
+  border-radius: 4px; }
+.legend { display: flex; flex-wrap: wrap; gap: 0.2rem 1rem; font-size: 13px; }
+.legend i, .legend canvas { display: inline-block; width: 18px; height: 12px; margin-right: 5px; }
 .finding { color: var(--faint); max-width: 32rem; }
 )css";
 
@@ -135,6 +146,8 @@ class PageWriter {
     for (const std::string& note : page_.notes) {
       sink_(fmt::format("<p class=\"note\">{}</p>\n", html_text(note)));
     }
+    if (!page_.live.empty()) sink_("<h2>Timeline</h2>\n");
+    sink_(page_.live);
     if (!page_.figures.empty()) sink_("<h2>Pictures</h2>\n");
     figures(page_.figures);
     for (const PageText& one : page_.texts) text("h2", one);

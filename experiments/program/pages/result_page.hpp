@@ -43,6 +43,7 @@ struct ResultPage {
   std::string title;
   std::string summary;
   std::vector<std::string> notes;  // of what the page leaves out
+  std::string live;  // HTML of a timeline to pan and zoom, if any: see live_timeline.hpp
   std::vector<PageFigure> figures;
   std::vector<PageText> texts;
   std::string table_heading;

@@ -9,6 +9,7 @@
 #include "experiments/input/scenario/document.hpp"
 #include "experiments/plan/sweeps/configured.hpp"
 #include "experiments/plan/sweeps/row_text.hpp"
+#include "experiments/program/pages/live_timeline.hpp"
 #include "experiments/show/explanation/explanation.hpp"
 #include "experiments/show/results/result_table.hpp"
 #include "experiments/show/results/run_summary.hpp"
@@ -37,12 +38,18 @@ std::string shell_word(const std::string& text) {
   return quoted + "'";
 }
 
-PageFigure timeline_of(const RunResult& result, const Explanation& explanation) {
+PageFigure picture_of(const Plan& plan, const Timeline& timeline, const std::string& title,
+                      const TimelineExplanation& explanation) {
   PictureOptions options;
   options.width = timeline_width;
   return {"timeline; idle time by cause, the critical path outlined",
-          draw_run(PictureFormat::svg, *result.plan, result.timeline, result.title, options,
-                   {explanation.gaps, tasks_of(result.report->critical_path)})};
+          draw_run(PictureFormat::svg, plan, timeline, title, options, explanation)};
+}
+
+std::vector<PageText> texts_of_run(const Scenario& scenario, const RunResult& result,
+                                   const Explanation& explanation) {
+  return {{"Where the time goes", explanation_text(result, explanation)},
+          {"Scenario", document_text(scenario)}};
 }
 
 ordered_json configuration_in(std::string_view row) {
@@ -51,13 +58,13 @@ ordered_json configuration_in(std::string_view row) {
 
 }  // namespace
 
-ResultPage run_page(const Scenario& scenario, const RunResult& result) {
-  PageDetail detail = detail_of_run(scenario, result);
-  ResultPage page{.title = result.title,
-                  .summary = run_summary(result) + numbered_notes(result),
+ResultPage timeline_page(const PagedRun& run) {
+  ResultPage page{.title = run.title,
+                  .summary = run.summary,
                   .notes = {},
-                  .figures = std::move(detail.figures),
-                  .texts = std::move(detail.texts),
+                  .live = {},
+                  .figures = {},
+                  .texts = {},
                   .table_heading = "Ranks",
                   .columns = {{"rank", "rank", true},
                               {"busy, ms", "time in actions", true},
@@ -68,11 +75,20 @@ ResultPage run_page(const Scenario& scenario, const RunResult& result) {
                               {"actions", "actions", true}},
                   .rows = {},
                   .detail = {}};
-  const double makespan_ms = to_us(result.report->makespan) / 1000;
-  for (const RankReport& rank : result.report->ranks) {
+  if (run.plan.tasks() <= most_live_tasks) {
+    page.live = live_timeline(run.plan, run.timeline, tasks_of(run.report.critical_path));
+  } else {
+    page.notes.push_back(
+        fmt::format("The timeline is a picture: it has more than {} tasks.", most_live_tasks));
+    page.figures.push_back(
+        picture_of(run.plan, run.timeline, run.title, {idle_gaps(run.plan, run.timeline), {}}));
+  }
+  const double makespan_ms = to_us(run.report.makespan) / 1000;
+  for (const RankReport& rank : run.report.ranks) {
     const double idle_ms = to_us(rank.idle) / 1000;
-    const std::optional<MemoryWord> word = result.memory[page.rows.size()].word;
-    page.rows.push_back({{std::to_string(page.rows.size())},
+    const std::size_t number = page.rows.size();
+    const auto word = number < run.memory.size() ? run.memory[number].word : std::nullopt;
+    page.rows.push_back({{std::to_string(number)},
                          number_cell(to_us(rank.busy) / 1000),
                          number_cell(idle_ms),
                          number_cell(makespan_ms > 0 ? 100 * idle_ms / makespan_ms : 0),
@@ -83,17 +99,21 @@ ResultPage run_page(const Scenario& scenario, const RunResult& result) {
   return page;
 }
 
+ResultPage run_page(const Scenario& scenario, const RunResult& result) {
+  ResultPage page = timeline_page({result.title, run_summary(result) + numbered_notes(result),
+                                   *result.plan, result.timeline, *result.report, result.memory});
+  page.texts = texts_of_run(scenario, result, explain(result));
+  return page;
+}
+
 PageDetail detail_of_run(const Scenario& scenario, const RunResult& result) {
-  PageDetail detail;
-  if (result.report) {
-    const Explanation explanation = explain(result);
-    detail.texts.push_back({"Where the time goes", explanation_text(result, explanation)});
-    detail.figures.push_back(timeline_of(result, explanation));
-  } else {
-    detail.texts.push_back({"What was found", result_table(result)});
+  if (!result.report) {
+    return {{{"What was found", result_table(result)}, {"Scenario", document_text(scenario)}}, {}};
   }
-  detail.texts.push_back({"Scenario", document_text(scenario)});
-  return detail;
+  const Explanation explanation = explain(result);
+  return {texts_of_run(scenario, result, explanation),
+          {picture_of(*result.plan, result.timeline, result.title,
+                      {explanation.gaps, tasks_of(result.report->critical_path)})}};
 }
 
 PageText settings_of_row(std::string_view row) {

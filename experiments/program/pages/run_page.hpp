@@ -11,6 +11,19 @@
 
 namespace penstock {
 
+/// What a page shows of any run, simulated or measured.
+struct PagedRun {
+  std::string title;
+  std::string summary;
+  const Plan& plan;
+  const Timeline& timeline;
+  const Report& report;
+  const std::vector<JudgedMemory>& memory;  // by rank; may be empty
+};
+
+/// The page of a run with its timeline, to pan and zoom, and a table of its ranks.
+ResultPage timeline_page(const PagedRun& run);
+
 /// The page of one run: its summary, timeline, explanation and scenario, and a table of its ranks.
 /// The run must have finished.
 ResultPage run_page(const Scenario& scenario, const RunResult& result);

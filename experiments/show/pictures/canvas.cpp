@@ -44,11 +44,16 @@ class CairoPen {
     double left = 0, top = 0, right = 0, bottom = 0;
     cairo().clip_extents(context_, &left, &top, &right, &bottom);
     const double rise = bottom - top;
-    const int lines = static_cast<int>((right - left + rise) / mark.spacing);
-    for (int i = 0; i <= lines; ++i) {
-      const double x = left - rise + i * mark.spacing;
-      cairo().move_to(context_, x, bottom);
-      cairo().line_to(context_, x + rise, top);
+    if (has(mark.hatch, Hatch::rising)) add_slants(mark, left, right, bottom, -rise);
+    if (has(mark.hatch, Hatch::falling)) add_slants(mark, left, right, top, rise);
+    for (double x = left + mark.spacing / 2; x < right; x += mark.spacing) {
+      if (has(mark.hatch, Hatch::upright)) add_line({x, top}, {x, bottom});
+      for (double y = top + mark.spacing / 2; y < bottom; y += mark.spacing) {
+        if (has(mark.hatch, Hatch::dotted)) add_line({x - mark.width, y}, {x + mark.width, y});
+      }
+    }
+    for (double y = top + mark.spacing / 2; y < bottom; y += mark.spacing) {
+      if (has(mark.hatch, Hatch::level)) add_line({left, y}, {right, y});
     }
     set_colour(mark.colour);
     cairo().set_line_width(context_, mark.width);
@@ -85,6 +90,18 @@ class CairoPen {
   }
 
  private:
+  void add_line(Point from, Point to) const {
+    cairo().move_to(context_, from.x, from.y);
+    cairo().line_to(context_, to.x, to.y);
+  }
+  /// Slanted lines over a box, from `y` on, that rise or fall by its height.
+  void add_slants(const HatchedBoxes& mark, double left, double right, double y,
+                  double down) const {
+    const double wide = std::abs(down);
+    for (double x = left - wide; x <= right; x += mark.spacing) {
+      add_line({x, y}, {x + wide, y + down});
+    }
+  }
   void set_colour(Colour colour) const {
     cairo().set_source_rgb(context_, colour.red / 255.0, colour.green / 255.0, colour.blue / 255.0);
   }
@@ -196,17 +213,28 @@ class SvgPen {
   std::string pattern(const HatchedBoxes& mark) {
     const double s = length(mark.spacing);
     const double width = length(mark.width);
-    const std::string name = fmt::format("hatch-{}-{}-{}", s, width, hex(mark.colour).substr(1));
+    const std::string name = fmt::format("hatch-{}-{}-{}-{}", s, width, hex(mark.colour).substr(1),
+                                         static_cast<unsigned>(mark.hatch));
     if (!defined_.insert(name).second) return name;
-    // The corners of a tile contain parts of the lines of its neighbours.
     fmt::format_to(std::back_inserter(patterns_),
                    R"(<pattern id="{}" width="{}" height="{}" patternUnits="userSpaceOnUse">)"
-                   R"(<path fill="none" stroke="{}" stroke-width="{}" d="M{} {}L{} {}M{} {}L{} {})"
-                   R"(M{} {}L{} {}"/></pattern>)"
+                   R"(<path fill="none" stroke="{}" stroke-width="{}" d="{}"/></pattern>)"
                    "\n",
-                   name, s, s, hex(mark.colour), width, 0, s, s, 0, -s, s, s, -s, 0, 2 * s, 2 * s,
-                   0);
+                   name, s, s, hex(mark.colour), width, tile(mark.hatch, s, width));
     return name;
+  }
+  /// The corners of a tile contain parts of the slanted lines of its neighbours.
+  static std::string tile(Hatch hatch, double s, double width) {
+    std::string lines;
+    const auto line = [&](double x, double y, double right, double bottom) {
+      fmt::format_to(std::back_inserter(lines), "M{} {}L{} {}", x, y, right, bottom);
+    };
+    if (has(hatch, Hatch::rising)) line(0, s, s, 0), line(-s, s, s, -s), line(0, 2 * s, 2 * s, 0);
+    if (has(hatch, Hatch::falling)) line(0, 0, s, s), line(-s, 0, s, 2 * s), line(0, -s, 2 * s, s);
+    if (has(hatch, Hatch::level)) line(0, s / 2, s, s / 2);
+    if (has(hatch, Hatch::upright)) line(s / 2, 0, s / 2, s);
+    if (has(hatch, Hatch::dotted)) line(s / 2 - width, s / 2, s / 2 + width, s / 2);
+    return lines;
   }
 
   double scale_;
@@ -230,10 +258,10 @@ void Canvas::fill(std::span<const Rectangle> rectangles, Colour colour) {
 }
 
 void Canvas::hatch(std::span<const Rectangle> rectangles, double spacing, double width,
-                   Colour colour) {
+                   Colour colour, Hatch hatch) {
   if (!rectangles.empty()) {
     marks_.emplace_back(
-        HatchedBoxes{{rectangles.begin(), rectangles.end()}, spacing, width, colour});
+        HatchedBoxes{{rectangles.begin(), rectangles.end()}, spacing, width, colour, hatch});
   }
 }
 

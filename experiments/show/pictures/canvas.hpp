@@ -44,12 +44,13 @@ struct FilledBoxes {
   Colour colour;
 };
 
-/// Parallel lines inside boxes, rising to the right, `spacing` apart horizontally.
+/// Parallel lines inside boxes, `spacing` apart along an axis.
 struct HatchedBoxes {
   std::vector<Rectangle> boxes;
   double spacing;
   double width;
   Colour colour;
+  Hatch hatch;
 };
 
 /// Outlines of boxes, half of their width inside.
@@ -92,7 +93,8 @@ class Canvas {
   void fill(const Rectangle& rectangle, Colour colour);
   /// Many boxes of one colour take far less room in a file than single ones.
   void fill(std::span<const Rectangle> rectangles, Colour colour);
-  void hatch(std::span<const Rectangle> rectangles, double spacing, double width, Colour colour);
+  void hatch(std::span<const Rectangle> rectangles, double spacing, double width, Colour colour,
+             Hatch hatch = Hatch::rising);
   void outline(std::span<const Rectangle> rectangles, double width, Colour colour);
   void line(Point from, Point to, double width, Colour colour);
   void line(std::span<const Point> points, double width, Colour colour);

@@ -32,7 +32,7 @@ void draw_swatch(Canvas& canvas, Point at, const Swatch& swatch) {
   for (const Colour colour : swatch.colours) {
     const Rectangle box{x, at.y - swatch_height / 2, step - 0.5, swatch_height};
     canvas.fill(box, colour);
-    if (swatch.hatch) canvas.hatch({&box, 1}, 5, 0.75, *swatch.hatch);
+    if (swatch.hatch) canvas.hatch({&box, 1}, 5, 0.75, *swatch.hatch, swatch.lines);
     if (swatch.outline) canvas.outline({&box, 1}, 1.75, *swatch.outline);
     x += step;
   }

@@ -26,6 +26,7 @@ struct Swatch {
   std::string letter = {};
   std::optional<Colour> hatch = {};  // lines over the colours, as for idle time
   std::optional<Colour> outline = {};
+  Hatch lines = Hatch::rising;  // of the hatch
 };
 LegendEntry legend_entry(Swatch swatch, const std::string& name);
 

@@ -6,64 +6,88 @@
 namespace penstock {
 namespace {
 
-constexpr Colour blue{0, 114, 178};
-constexpr Colour vermilion{213, 94, 0};
-constexpr Colour green{0, 143, 104};
-constexpr Colour yellow{240, 228, 66};
-constexpr Colour sky{86, 180, 233};
-constexpr Colour purple{204, 121, 167};
-constexpr Colour orange{230, 159, 0};
-constexpr Colour deep_orange{230, 134, 20};  // between orange and vermilion; carries dark numbers
-constexpr Colour brown{122, 68, 30};
-constexpr Colour violet{116, 62, 150};
-constexpr Colour wine{136, 34, 85};
-constexpr Colour olive{128, 128, 0};
-constexpr Colour rose{163, 82, 122};
-constexpr Colour slate{48, 53, 62};
-constexpr Colour grey{105, 114, 128};
-constexpr Colour silver{205, 210, 218};
+// All tables below were searched so that any two colours that can meet are distinguishable, also
+// with colour blindness: tests/experiments/show/pictures/palette_test.cpp computes it.
 
-/// Distinguishable from the background and from idle time.
-constexpr double palest = 0.55;
+/// The last chunk of a rank is paler than the first by this share.
+constexpr double palest = 0.25;
 
-// By pass. A transfer has a colour similar to that of the pass whose result it carries. Brown is
-// distinguishable from all shades of forward blue and backward orange, also with colour blindness.
-constexpr std::array<Colour, pass_count> pass_colours{
-    blue, deep_orange, green, yellow, brown, purple,    slate,  grey,
-    sky,  orange,      slate, silver, wine,  vermilion, violet, rose};
+// By pass. The main ones keep their usual hues; a transfer has a hue like that of the pass whose
+// result it carries.
+constexpr std::array<Colour, pass_count> pass_colours{{{36, 114, 250},   // forward
+                                                       {197, 124, 19},   // backward
+                                                       {193, 255, 167},  // its input gradient
+                                                       {255, 242, 0},    // its weight gradient
+                                                       {115, 59, 13},    // recompute
+                                                       {93, 56, 159},    // update
+                                                       {37, 0, 55},      // evict
+                                                       {131, 179, 111},  // load
+                                                       {48, 165, 252},   // send_activation
+                                                       {209, 186, 41},   // send_gradient
+                                                       {68, 17, 0},      // send_evicted
+                                                       {19, 223, 254},   // send_loaded
+                                                       {0, 0, 133},      // reduce_gradient
+                                                       {156, 94, 18},    // gather_weights
+                                                       {21, 41, 255},    // tie_gradient
+                                                       {32, 66, 90}}};   // reduce_early
 
-// By cause. Distinguishable from each other and from the passes, also with colour blindness.
-constexpr std::array<Colour, idle_cause_count> idle_colours{
-    Colour{245, 245, 247}, {236, 216, 202}, {134, 118, 132}, {158, 154, 184},
-    {166, 160, 126},       {170, 198, 166}, {211, 212, 219}};
+// By cause, muted, on light and on dark ground.
+constexpr std::array<Colour, idle_cause_count> light_idle{{{196, 188, 197},    // warm-up
+                                                           {185, 204, 176},    // dependency
+                                                           {150, 114, 129},    // contention
+                                                           {128, 117, 167},    // transfer
+                                                           {91, 137, 93},      // memory
+                                                           {155, 155, 187},    // launch
+                                                           {168, 151, 145}}};  // drain
+constexpr std::array<Colour, idle_cause_count> dark_idle{{{139, 125, 136},
+                                                          {67, 62, 53},
+                                                          {105, 95, 101},
+                                                          {131, 124, 173},
+                                                          {107, 137, 104},
+                                                          {70, 106, 72},
+                                                          {98, 96, 134}}};
 
-// By kind of buffer. What is there for the whole run is grey or pale, activations are blue;
-// neighbours in a stack differ in lightness, also with colour blindness.
-constexpr std::array<Colour, buffer_kinds> memory_colours{grey,         // parameters
-                                                          blue,         // stash
-                                                          yellow,       // receive
-                                                          rose,         // gradient, in no memory
-                                                          silver,       // gradients of weights
-                                                          violet,       // optimizer
-                                                          brown,        // versions
-                                                          deep_orange,  // pending weight
-                                                          green,        // workspace
-                                                          wine,         // recomputed
-                                                          slate,        // context
-                                                          sky};         // input stash
+// By kind of buffer: like each other as little as like the passes.
+constexpr std::array<Colour, buffer_kinds> memory_colours{{{140, 136, 169},  // parameters
+                                                           {8, 147, 125},    // stash
+                                                           {22, 224, 246},   // receive
+                                                           {163, 82, 122},   // gradient, in none
+                                                           {108, 99, 146},   // weight gradients
+                                                           {162, 178, 184},  // optimizer
+                                                           {37, 66, 147},    // versions
+                                                           {186, 184, 150},  // pending weight
+                                                           {34, 98, 6},      // workspace
+                                                           {142, 57, 92},    // recomputed
+                                                           {67, 54, 42},     // context
+                                                           {88, 124, 78}}};  // input stash
 
 }  // namespace
 
 Colour pass_colour(Pass pass, std::uint32_t chunk, std::uint32_t chunks) {
   const Colour full = pass_colours[static_cast<std::size_t>(pass)];
-  return chunks < 2 ? full : mix(full, paper, palest * chunk / (chunks - 1));
+  const bool shaded = runs_layers(pass) && pass != Pass::recompute && chunks > 1;
+  return shaded ? mix(full, paper, palest * chunk / (chunks - 1)) : full;
 }
 
-Colour move_outline(bool returns) { return returns ? slate : paper; }
+Colour move_outline(bool returns) { return returns ? ink : paper; }
 
-Colour idle_colour(IdleCause cause) { return idle_colours[static_cast<std::size_t>(cause)]; }
+Colour idle_colour(IdleCause cause, PictureTheme ground) {
+  const auto& colours = ground == PictureTheme::dark ? dark_idle : light_idle;
+  return colours[static_cast<std::size_t>(cause)];
+}
 
-Colour idle_lines(IdleCause cause) { return mix(idle_colour(cause), ink, 0.16); }
+Colour idle_lines(Colour idle, Colour letters) { return mix(idle, letters, 0.25); }
+
+Hatch hatch_of(IdleCause cause) {
+  constexpr std::array<Hatch, idle_cause_count> hatches{Hatch::rising,
+                                                        Hatch::level,
+                                                        Hatch::level | Hatch::upright,
+                                                        Hatch::upright,
+                                                        Hatch::rising | Hatch::falling,
+                                                        Hatch::dotted,
+                                                        Hatch::falling};
+  return hatches[static_cast<std::size_t>(cause)];
+}
 
 Colour memory_colour(BufferKind kind) { return memory_colours[static_cast<std::size_t>(kind)]; }
 
@@ -72,8 +96,18 @@ Colour text_on(Colour ground) {
 }
 
 Colour series_colour(std::size_t series) {
-  constexpr std::array<Colour, series_colours> colours{
-      blue, vermilion, green, purple, sky, orange, slate, brown, violet, olive, wine, grey};
+  constexpr std::array<Colour, series_colours> colours{{{0, 128, 250},
+                                                        {151, 95, 2},
+                                                        {131, 178, 112},
+                                                        {209, 180, 0},
+                                                        {61, 192, 255},
+                                                        {189, 126, 22},
+                                                        {4, 5, 189},
+                                                        {61, 21, 0},
+                                                        {36, 1, 55},
+                                                        {110, 60, 4},
+                                                        {87, 43, 99},
+                                                        {51, 80, 211}}};
   return colours[series % series_colours];
 }
 

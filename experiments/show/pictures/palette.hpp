@@ -42,8 +42,11 @@ inline double contrast(Colour a, Colour b) {
   return one > two ? one / two : two / one;
 }
 
-// The colours of all pictures. The strong ones are by Okabe and Ito, and remain distinguishable
-// with the common kinds of colour blindness.
+/// The ground of a picture: white paper, or a dark screen.
+enum class PictureTheme : std::uint8_t { light, dark };
+
+// The colours of all pictures. What can meet differs by at least 12 in CIEDE2000, also without one
+// of the three kinds of cones.
 
 constexpr Colour paper{255, 255, 255};
 constexpr Colour ink{34, 38, 43};          // titles, labels
@@ -54,14 +57,39 @@ constexpr Colour idle_ground{243, 244, 246};
 constexpr Colour idle_hatch{219, 222, 227};
 
 /// The colour of a pass. The chunks of a rank use shades of it, from full strength for the first to
-/// pale for the last.
+/// paler for the last.
 Colour pass_colour(Pass pass, std::uint32_t chunk = 0, std::uint32_t chunks = 1);
+
+/// Lines over a box, as a sum of directions.
+enum class Hatch : std::uint8_t { rising = 1, falling = 2, level = 4, upright = 8, dotted = 16 };
+constexpr bool has(Hatch hatch, Hatch direction) {
+  return (static_cast<unsigned>(hatch) & static_cast<unsigned>(direction)) != 0;
+}
+constexpr Hatch operator|(Hatch one, Hatch other) {
+  return static_cast<Hatch>(static_cast<unsigned>(one) | static_cast<unsigned>(other));
+}
+
+/// A hatch repeats after as many pixels in both directions.
+constexpr int hatch_pixels = 6;
+/// The pixels of a row of a hatch that are lines, a bit each.
+constexpr unsigned hatch_row(Hatch hatch, int y) {
+  constexpr unsigned all = (1U << hatch_pixels) - 1;
+  const int row = y % hatch_pixels;
+  const bool middle = row == hatch_pixels / 2;
+  return (has(hatch, Hatch::rising) ? 1U << (hatch_pixels - 1 - row) : 0) |
+         (has(hatch, Hatch::falling) ? 1U << row : 0) |
+         (has(hatch, Hatch::level) && middle ? all : 0) |
+         (has(hatch, Hatch::upright) ? 1U << hatch_pixels / 2 : 0) |
+         (has(hatch, Hatch::dotted) && middle ? 3U << (hatch_pixels / 2 - 1) : 0);
+}
 
 /// The colour of idle time with a known cause. It is muted and drawn hatched, so that it is not
 /// mistaken for a pass.
-Colour idle_colour(IdleCause cause);
-/// The hatching over it.
-Colour idle_lines(IdleCause cause);
+Colour idle_colour(IdleCause cause, PictureTheme ground = PictureTheme::light);
+/// Lines of a colour of idle time; `letters` are those of its theme.
+Colour idle_lines(Colour idle, Colour letters = ink);
+/// Each cause has its own.
+Hatch hatch_of(IdleCause cause);
 
 /// The outline of an activation that leaves its rank or, with `returns`, comes back.
 Colour move_outline(bool returns);

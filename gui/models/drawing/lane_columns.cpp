@@ -46,7 +46,9 @@ void LanePainter::draw_memory(const LaneRow& row, const PaintedRun& run, const S
     while (piece + 1 != end && piece[1].begin.picoseconds < until) {
       if ((++piece)->bytes > largest->bytes) largest = piece;
     }
-    if (memory.kinds.empty()) fill(x, 0, static_cast<double>(largest->bytes), series_colour(0));
+    if (memory.kinds.empty()) {
+      fill(x, 0, static_cast<double>(largest->bytes), memory_colour(BufferKind::stash));
+    }
     double sum = 0;
     for (const BufferKind kind : memory.kinds) {
       const double below = sum;

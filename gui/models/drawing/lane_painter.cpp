@@ -61,6 +61,7 @@ bool LanePainter::is_among(const LaneRow& row, bool pinned) const {
 void LanePainter::draw_rows(const Pixels& pixels, int top, bool pinned) {
   pixels_ = pixels;
   top_ = top;
+  kept_ = pinned ? 0 : std::min(scene_->kept, pixels.height);
   fill_ground(pinned);
   for (const LaneRow& row : scene_->rows) {
     if (!is_among(row, pinned)) continue;
@@ -94,6 +95,7 @@ void LanePainter::draw_row(const LaneRow& row) {
   ++counts_.rows;
   const double mute = row.ghost ? 0.45 : scene_->dimmed ? 0.8 : 0;
   const Strip strip{top_ + row.top, row.height, row.flipped, mute};
+  if (row.ghost) uncover(strip);
   lines_.start(lane_colour());
   const auto draw = [&](const std::vector<Track>& tracks, const std::vector<Pyramid>& pyramids) {
     draw_tracks(tracks, pyramids, run, strip, nullptr);
@@ -203,12 +205,10 @@ void LanePainter::draw_wide_idle(const Track& idle, const Strip& strip) {
 }
 
 void LanePainter::draw_idle_piece(double from, double to, std::uint32_t tag, const Strip& strip) {
-  const auto cause = static_cast<std::size_t>(cause_of(tag));
   const int left = nearest_pixel(from);
   const int right = nearest_pixel(to);
   if (right <= left) return;
-  lines_.hatch(left, right, muted(scene_->theme->idle[cause], strip),
-               muted(scene_->theme->idle_lines[cause], strip));
+  hatch(left, right, cause_of(tag), strip);
   if (right - left >= narrow) ++counts_.boxes;  // otherwise a part of a column
 }
 
@@ -287,8 +287,8 @@ void LanePainter::label(const Label& label, const PaintedRun& run, const Strip& 
   const std::string_view written = label_of(label.task, run, text);
   const int width = glyphs.width_of(written);
   if (width + 2 > right - left) return;
-  glyphs.draw(pixels_, left + (right - left - width) / 2, strip.top + strip.height / 2, written,
-              text_on(label.ground));
+  put({left + (right - left - width) / 2, strip.top + strip.height / 2}, width, written,
+      text_on(label.ground));
   ++counts_.labels;
 }
 

@@ -3,6 +3,8 @@
 #include <array>
 #include <cstdint>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "gui/models/drawing/lane_rows.hpp"
@@ -12,6 +14,22 @@
 #include "gui/models/view/time_axis.hpp"
 
 namespace penstock {
+
+/// What a vector picture has in words and lines, where pixels have plain boxes.
+struct LaneMarks {
+  struct Label {
+    int left, middle, width;
+    std::string text;
+    Colour colour;
+  };
+  struct Hatched {
+    int left, top, right, bottom;
+    Hatch hatch;
+    std::uint32_t lines;
+  };
+  std::vector<Label> labels;
+  std::vector<Hatched> hatched;
+};
 
 /// What to draw. Positions are in pixels of the picture.
 struct LaneScene {
@@ -25,6 +43,7 @@ struct LaneScene {
   bool dimmed = false;             // all but `bright`
   std::span<const TaskId> bright;  // tasks of one run, by begin
   std::uint8_t bright_run = 0;
+  LaneMarks* marks = nullptr;    // takes labels and hatches in place of the pixels
   std::span<const float> slack;  // of the tasks of the first run; those with much are pale
 
   /// A, which the others are held against: the first run, unless it is held against the second.
@@ -61,6 +80,10 @@ class LanePainter {
     void add(std::size_t x, float more, Colour colour);
     void add(const float* more, Colour colour);
   };
+  /// The left end of a label and the middle of its digits.
+  struct Place {
+    int left, middle;
+  };
 
   void draw_rows(const Pixels& pixels, int top, bool pinned);
   bool is_among(const LaneRow& row, bool pinned) const;
@@ -72,6 +95,7 @@ class LanePainter {
                    const PaintedRun& run, const Strip& strip, const Track* idle);
   void draw_idle(const Track& idle, const Pyramid& pyramid, const Strip& strip);
   void draw_wide_idle(const Track& idle, const Strip& strip);
+  void hatch(int left, int right, IdleCause cause, const Strip& strip);
   void draw_idle_piece(double from, double to, std::uint32_t tag, const Strip& strip);
   void draw_busy(const Track& track, const Pyramid& pyramid, const PaintedRun& run,
                  const Strip& strip);
@@ -86,12 +110,15 @@ class LanePainter {
   void add_heat_of_ends(const Track& idle);
   void draw_differences(const LaneRow& row, const PaintedRun& run, const Strip& strip);
   Colour colour_of(TaskId task, const PaintedRun& run) const;
+  void uncover(const Strip& ghost);
+  void put(Place at, int width, std::string_view text, Colour colour);
   std::uint32_t muted(Colour colour, const Strip& strip) const;
   std::uint32_t lane_colour() const { return packed(scene_->theme->lane); }
 
   const LaneScene* scene_ = nullptr;
   Pixels pixels_;
   int top_ = 0;          // of the rows
+  int kept_ = 0;         // rows of pixels above these
   bool widens_ = false;  // a narrow transfer is as wide as a pixel, so that it is seen
   PaintCounts counts_;
   StripLines lines_;

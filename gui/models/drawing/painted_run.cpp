@@ -145,7 +145,7 @@ void add_ends(const Track& idle, ShareAdder& adder) {
   }
 }
 
-constexpr Colour working_grey{150, 156, 165};
+constexpr Colour working_colour{129, 161, 255};
 
 /// Pairs each run with A.
 std::vector<RunPair> pairs_of(const ViewedRunPtr& first, const ShownWith& with) {
@@ -308,7 +308,7 @@ std::vector<std::uint8_t> Colouring::categories(bool transfers) const {
 
 Colour Colouring::category_colour(std::uint8_t category) const {
   if (by_ == ColourBy::pass) return pass_colour(static_cast<Pass>(category));
-  if (by_ == ColourBy::cause) return working_grey;
+  if (by_ == ColourBy::cause) return working_colour;
   return series_colour(category);
 }
 

@@ -5,13 +5,10 @@
 namespace penstock {
 namespace {
 
-/// Idle time keeps its hue, at a share of the way to the ground.
-Theme with_idle(Theme theme, double share) {
+Theme with_idle(Theme theme, PictureTheme ground) {
   for (std::size_t c = 0; c < idle_cause_count; ++c) {
-    const auto cause = static_cast<IdleCause>(c);
-    theme.idle[c] = mix(idle_colour(cause), theme.ground, share);
-    theme.idle_lines[c] =
-        share == 0 ? penstock::idle_lines(cause) : mix(theme.idle[c], theme.ink, 0.16);
+    theme.idle[c] = idle_colour(static_cast<IdleCause>(c), ground);
+    theme.idle_lines[c] = idle_lines(theme.idle[c], theme.ink);
   }
   return theme;
 }
@@ -25,7 +22,7 @@ const Theme light = with_idle({.ground = paper,
                                .accent = {0, 92, 170},
                                .idle = {},
                                .idle_lines = {}},
-                              0);
+                              PictureTheme::light);
 const Theme dark = with_idle({.ground = {24, 27, 31},
                               .lane = {33, 37, 43},
                               .panel = {36, 40, 46},
@@ -35,7 +32,7 @@ const Theme dark = with_idle({.ground = {24, 27, 31},
                               .accent = {120, 190, 255},
                               .idle = {},
                               .idle_lines = {}},
-                             0.62);
+                             PictureTheme::dark);
 const Theme high_contrast = with_idle({.ground = {0, 0, 0},
                                        .lane = {0, 0, 0},
                                        .panel = {0, 0, 0},
@@ -45,7 +42,7 @@ const Theme high_contrast = with_idle({.ground = {0, 0, 0},
                                        .accent = {255, 255, 0},
                                        .idle = {},
                                        .idle_lines = {}},
-                                      0.4);
+                                      PictureTheme::dark);
 
 }  // namespace
 

@@ -25,13 +25,16 @@ struct Theme {
   Colour accent;  // selection, marks, focus
   std::array<Colour, idle_cause_count> idle;
   std::array<Colour, idle_cause_count> idle_lines;  // the hatching over them
+
+  /// Of work of any kind, beside idle time.
+  Colour busy() const { return mix(panel, ink, 0.8); }
 };
 const Theme& theme(ThemeName name);
 /// Of a cause where idle time is all that is drawn: its colour, as strong as text on a lane.
 Colour heat_colour(const Theme& theme, std::size_t cause);
 
 // Of differences between two runs: an op is later, or takes longer, than in A.
-constexpr Colour later_colour{213, 94, 0};
-constexpr Colour earlier_colour{0, 114, 178};
+constexpr Colour later_colour{172, 79, 0};
+constexpr Colour earlier_colour{111, 53, 179};
 
 }  // namespace penstock

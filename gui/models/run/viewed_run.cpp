@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <utility>
 
+#include "experiments/input/files/byte_stream.hpp"
 #include "experiments/input/files/files.hpp"
 #include "experiments/input/files/table.hpp"
 #include "experiments/input/formats/torch_csv.hpp"
@@ -72,12 +72,16 @@ std::string recorded_text(const ViewedRun& run) {
   return text;
 }
 
-/// The first bytes of a file; a trace may be far too large to read it twice.
+/// The first bytes of a file, unpacked; a trace may be far too large to read it twice. Faults are
+/// left to the reader.
 std::string beginning_of(const std::string& path) {
-  std::string bytes(65536, '\0');
-  std::ifstream file(path, std::ios::binary);
-  file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  bytes.resize(static_cast<std::size_t>(file.gcount()));
+  constexpr std::size_t enough = 65536;
+  std::string bytes;
+  try {
+    ByteStream file(path, UINT64_MAX, UINT64_MAX);
+    for (; bytes.size() < enough && !file.ended(); file.advance()) bytes += file.current();
+  } catch (const InputError&) {
+  }
   return bytes;
 }
 

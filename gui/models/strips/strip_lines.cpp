@@ -8,8 +8,6 @@
 namespace penstock {
 namespace {
 
-constexpr int lines_apart = 6;  // pixels
-
 void add_up(const ShareColumns& shares, std::vector<float>& sums) {
   std::fill(sums.begin(), sums.end(), 0.0F);
   for (std::size_t row = 0; row < shares.rows(); ++row) {
@@ -78,6 +76,7 @@ void StripLines::resize(int width) {
   for (auto* row : {&used_, &unused_, &scale_, &sum_}) row->resize(columns);
   tall_.resize(columns);
   columns_.reserve(columns);
+  hatched_.reserve(columns);
   reaches_.resize(2 * most_categories);
   for (Reach& reach : reaches_) reach.until.resize(columns);
 }
@@ -85,22 +84,27 @@ void StripLines::resize(int width) {
 void StripLines::start(std::uint32_t colour) {
   std::fill(ground_.begin(), ground_.end(), colour);
   std::fill(lines_.begin(), lines_.end(), colour);
+  hatched_.clear();
 }
 
 void StripLines::fill(int left, int right, std::uint32_t colour) {
-  hatch(left, right, colour, colour);
-}
-
-void StripLines::hatch(int left, int right, std::uint32_t ground, std::uint32_t line) {
   left = std::max(left, 0);
   right = std::min(right, static_cast<int>(ground_.size()));
-  for (int x = left; x < right; ++x) {
-    ground_[static_cast<std::size_t>(x)] = ground;
-    lines_[static_cast<std::size_t>(x)] = line;
-  }
+  if (right <= left) return;
+  std::fill(ground_.begin() + left, ground_.begin() + right, colour);
+  std::fill(lines_.begin() + left, lines_.begin() + right, colour);
 }
 
-/// Between two columns. After as many rows as slanted lines are apart, rows repeat.
+void StripLines::hatch(int left, int right, std::uint32_t ground, std::uint32_t line, Hatch hatch) {
+  left = std::max(left, 0);
+  right = std::min(right, static_cast<int>(ground_.size()));
+  if (right <= left) return;
+  std::fill(ground_.begin() + left, ground_.begin() + right, ground);
+  std::fill(lines_.begin() + left, lines_.begin() + right, line);
+  hatched_.push_back({left, right, hatch});
+}
+
+/// Between two columns. After as many rows as a hatch has, rows repeat.
 void StripLines::draw_boxes(const Strip& strip, const Pixels& pixels, int left, int right) const {
   if (right <= left) return;
   const int first = std::max(strip.top, 0);
@@ -108,13 +112,24 @@ void StripLines::draw_boxes(const Strip& strip, const Pixels& pixels, int left, 
   const std::size_t bytes = static_cast<std::size_t>(right - left) * sizeof(std::uint32_t);
   for (int y = first; y < end; ++y) {
     std::uint32_t* const row = pixels.row(y);
-    if (y >= first + lines_apart) {
-      std::memcpy(row + left, pixels.row(y - lines_apart) + left, bytes);
+    if (y >= first + hatch_pixels) {
+      std::memcpy(row + left, pixels.row(y - hatch_pixels) + left, bytes);
       continue;
     }
     std::memcpy(row + left, ground_.data() + left, bytes);
-    const int behind = (left + y) % lines_apart;
-    for (int x = left + (lines_apart - behind) % lines_apart; x < right; x += lines_apart) {
+    for (const Hatched& piece : hatched_) {
+      put_lines(piece, y, std::max(left, piece.left), std::min(right, piece.right), row);
+    }
+  }
+}
+
+void StripLines::put_lines(const Hatched& piece, int y, int left, int right,
+                           std::uint32_t* row) const {
+  const unsigned bits = hatch_row(piece.hatch, y);
+  for (int bit = 0; bit < hatch_pixels; ++bit) {
+    if ((bits >> bit & 1) == 0) continue;
+    const int behind = (left - bit + hatch_pixels) % hatch_pixels;
+    for (int x = left + (hatch_pixels - behind) % hatch_pixels; x < right; x += hatch_pixels) {
       row[x] = lines_[static_cast<std::size_t>(x)];
     }
   }

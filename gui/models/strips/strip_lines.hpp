@@ -146,8 +146,8 @@ class StripLines {
   void start(std::uint32_t colour);
   /// The part of a box that lies within the picture.
   void fill(int left, int right, std::uint32_t colour);
-  /// The same with slanted lines over it.
-  void hatch(int left, int right, std::uint32_t ground, std::uint32_t line);
+  /// The same with lines over it.
+  void hatch(int left, int right, std::uint32_t ground, std::uint32_t line, Hatch hatch);
 
   /// Draws the boxes, over them busy shares from the bottom and idle shares above these. A column
   /// with any busy time has at least one coloured pixel. Returns the number of columns with
@@ -164,7 +164,14 @@ class StripLines {
     std::vector<int> until;
   };
 
+  /// A part of a line of pixels with lines over it.
+  struct Hatched {
+    int left, right;
+    Hatch hatch;
+  };
+
   void draw_boxes(const Strip& strip, const Pixels& pixels, int left, int right) const;
+  void put_lines(const Hatched& piece, int y, int left, int right, std::uint32_t* row) const;
   void find_heights(const ShareColumns& busy, const ShareColumns& idle, int height);
   void find_reaches(const ShareColumns& shares, bool above, int height);
   bool is_hidden(const Reach& reach) const;
@@ -172,7 +179,8 @@ class StripLines {
   void put_row(int height, std::uint32_t* row) const;
   void put_sparse_row(int height, std::uint32_t* row) const;
 
-  std::vector<std::uint32_t> ground_, lines_;  // without and with slanted lines
+  std::vector<std::uint32_t> ground_, lines_;  // between the lines of a hatch, and on them
+  std::vector<Hatched> hatched_;
   // By column: all busy and idle shares, pixels of busy time, pixels per share.
   std::vector<float> used_, unused_, scale_, sum_;
   std::vector<int> tall_;

@@ -10,6 +10,7 @@
 
 #include "gui/models/run/run_pair.hpp"
 #include "gui/views/canvas/canvas_gutter.hpp"
+#include "gui/views/canvas/canvas_vector.hpp"
 #include "gui/views/canvas/look.hpp"
 
 namespace penstock {
@@ -365,7 +366,11 @@ void TimelineCanvas::paintEvent(QPaintEvent* event) {
   painter.setClipRegion(event->region());
   if (first_ == nullptr) return paint_empty(*this, painter);
   frames_.want();
-  paint_frame(*this, frames_.last(), frames_.fits(frames_.last()), painter);
+  if (is_vector(painter)) {
+    paint_vector(frames_.last(), painter);
+  } else {
+    paint_frame(*this, frames_.last(), frames_.fits(frames_.last()), painter);
+  }
   paint_overlay(*this, painter);
   chrome_.paint(painter);
   paint_times(*this, painter);

@@ -1,6 +1,5 @@
 #include "gui/views/canvas/canvas_paint.hpp"
 
-#include <QPaintEngine>
 #include <QPainter>
 #include <QPainterPath>
 #include <algorithm>
@@ -9,6 +8,7 @@
 
 #include "experiments/show/pictures/palette.hpp"
 #include "gui/views/canvas/canvas_gutter.hpp"
+#include "gui/views/canvas/canvas_vector.hpp"
 #include "gui/views/canvas/look.hpp"
 
 namespace penstock {
@@ -45,26 +45,33 @@ class CanvasOverlay : CanvasParts {
     }
     if (scene_.area()) paint_area();
     if (!scene_.path().empty()) paint_path();
-    const auto outline = [&](const ShownOp& op, const QPen& pen) {
+    const auto clipped = [&](const ShownOp& op, const auto& draw) {
       const QRectF place = scene_.place_of_task(op);
       if (place.isNull()) return;
       const std::uint32_t rank = rank_of_task(scene_.run(op.run).run->plan, op.task);
-      painter_.setPen(pen);
-      painter_.setBrush(Qt::NoBrush);
       painter_.save();
       painter_.setClipRect(scene_.room_of(scene_.is_pinned(rank)), Qt::IntersectClip);
-      painter_.drawRect(place.adjusted(0, 0, -1, -1));
+      draw(place);
       painter_.restore();
     };
-    const auto frame = [&](const ShownOp& op, const QPen& pen) {
-      outline(op, pen);
-      if (!scene_.place_of_task(op).isNull()) paint_arrows(op);
+    const auto frame = [&](const ShownOp& op, const QPen& pen, double wide) {
+      clipped(op, [&](const QRectF& place) { two_tone_frame(painter_, place, wide); });
+      if (scene_.place_of_task(op).isNull()) return;
+      painter_.setBrush(Qt::NoBrush);
+      painter_.setPen(pen);
+      paint_arrows(op);
     };
     for (const ShownOp& same : scene_.in_other_runs(scene_.hovered())) {
-      outline(same, {qt_colour(colours.ink), 1, Qt::DotLine});
+      clipped(same, [&](const QRectF& place) {
+        painter_.setBrush(Qt::NoBrush);
+        painter_.setPen({qt_colour(colours.ink), 1, Qt::DotLine});
+        painter_.drawRect(place.adjusted(0, 0, -1, -1));
+      });
     }
-    if (scene_.hovered() != scene_.selected()) frame(scene_.hovered(), {qt_colour(colours.ink), 1});
-    frame(scene_.selected(), {qt_colour(colours.accent), 2});
+    if (scene_.hovered() != scene_.selected()) {
+      frame(scene_.hovered(), {qt_colour(colours.ink), 1}, 1);
+    }
+    frame(scene_.selected(), {qt_colour(colours.accent), 2}, 2);
     painter_.restore();
   }
 
@@ -196,7 +203,7 @@ QRect reach_of(const CanvasScene& scene, const ShownOp& op) {
 
 /// Ruler, map and names of the lanes. Kept as pictures: while the pointer moves, they stay.
 void CanvasChrome::paint(QPainter& painter) {
-  if (painter.paintEngine()->type() != QPaintEngine::Raster) {
+  if (is_vector(painter)) {
     CanvasGutter(scene_, painter).paint();
     paint_header(painter);
     return paint_map(painter);
@@ -264,7 +271,7 @@ void CanvasChrome::draw_map() {
   if (map_generation_ == scene_.generation() && map_.width() == wide) return;
   map_generation_ = scene_.generation();
   map_ = QImage(wide, map_height, QImage::Format_RGB32);
-  map_.fill(qt_colour(mix(colours.panel, colours.ink, 0.35)));
+  map_.fill(qt_colour(colours.busy()));
   const auto shares = idle_over_time(*scene_.first(), wide);
   const Pixels pixels{reinterpret_cast<std::uint32_t*>(map_.bits()), wide, map_height,
                       static_cast<std::size_t>(map_.bytesPerLine()) / 4};
@@ -284,7 +291,11 @@ void CanvasChrome::paint_map(QPainter& painter) {
   const Theme& colours = scene_.colours();
   draw_map();
   painter.fillRect(QRect(0, 0, scene_.widget().width(), map_height), qt_colour(colours.panel));
-  painter.drawImage(gutter, 0, map_);
+  if (is_vector(painter)) {
+    paint_boxes(map_, QPointF(gutter, 0), 1, painter);
+  } else {
+    painter.drawImage(gutter, 0, map_);
+  }
   painter.setPen(qt_colour(colours.faint_ink));
   painter.drawText(QRect(4, 0, gutter - 8, map_height), Qt::AlignVCenter | Qt::AlignLeft,
                    "idle share");

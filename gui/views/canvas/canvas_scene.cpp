@@ -223,6 +223,7 @@ void CanvasDrawing::draw(CanvasFrame& frame) {
   scene.axis.picoseconds_per_pixel /= frame.ratio;
   scene.theme = frame.theme;
   scene.glyphs = frame.glyphs.get();
+  scene.marks = frame.marks;
   scene.dimmed = frame.dims;
   scene.bright = frame.bright.tasks;
   scene.bright_run = frame.bright.run;

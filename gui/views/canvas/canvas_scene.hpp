@@ -184,6 +184,7 @@ struct CanvasFrame {
   double ratio = 1;
   int kept = 0;  // pixels of the image in which pinned lanes stay
   std::uint64_t generation = 0;
+  LaneMarks* marks = nullptr;  // of a vector picture
   QImage image;
   PaintCounts counts;
   double ms = 0;

@@ -4,10 +4,31 @@
 #include <QFontDatabase>
 #include <QFontMetrics>
 #include <QImage>
-#include <QPainter>
 #include <QStyleFactory>
 
 namespace penstock {
+
+QBrush hatch_brush(Hatch hatch, const QColor& lines) {
+  QImage tile(hatch_pixels, hatch_pixels, QImage::Format_ARGB32_Premultiplied);
+  tile.fill(Qt::transparent);
+  for (int y = 0; y < hatch_pixels; ++y) {
+    for (int x = 0; x < hatch_pixels; ++x) {
+      if ((hatch_row(hatch, y) >> x & 1) != 0) tile.setPixelColor(x, y, lines);
+    }
+  }
+  return QBrush(tile);
+}
+
+void two_tone_frame(QPainter& painter, const QRectF& box, double width) {
+  painter.setBrush(Qt::NoBrush);
+  const double half = width / 2;
+  const auto ring = [&](double out, Colour tone) {
+    painter.setPen(QPen(qt_colour(tone), width, Qt::SolidLine, Qt::SquareCap, Qt::MiterJoin));
+    painter.drawRect(box.adjusted(-out, -out, out, out));
+  };
+  ring(-half, paper);
+  ring(half, ink);
+}
 
 QPalette palette_of(const Theme& theme) {
   QPalette palette;

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <QBrush>
 #include <QColor>
 #include <QFont>
+#include <QPainter>
 #include <QPalette>
 #include <QString>
 #include <string_view>
@@ -15,6 +17,12 @@ inline QColor qt_colour(Colour colour) { return {colour.red, colour.green, colou
 inline QString qt_text(std::string_view text) {
   return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()));
 }
+
+/// Lines of a hatch, as the lanes have them.
+QBrush hatch_brush(Hatch hatch, const QColor& lines);
+
+/// A frame around a box, light within and dark without, so that it is seen on any colour.
+void two_tone_frame(QPainter& painter, const QRectF& box, double width);
 
 /// The palette of all widgets.
 QPalette palette_of(const Theme& theme);

@@ -11,6 +11,7 @@
 #include "experiments/input/files/files.hpp"
 #include "experiments/input/files/output_file.hpp"
 #include "experiments/input/formats/chrome_trace.hpp"
+#include "experiments/program/pages/run_page.hpp"
 #include "experiments/show/pictures/picture.hpp"
 #include "experiments/show/results/run_summary.hpp"
 #include "sim/base/error.hpp"
@@ -47,6 +48,12 @@ void draw_as(PictureFormat format, QWidget& view, QBuffer& bytes) {
 void export_run(const ViewedRun& run, const std::string& path) {
   if (path.ends_with(".timeline")) {
     return write_file(path, write_timeline(run.plan, run.timeline, run.title), Existing::any);
+  }
+  if (path.ends_with(".html")) {
+    OutputFile file(path, Existing::any);
+    write_page(timeline_page({run.title, run.text, run.plan, run.timeline, run.report, run.memory}),
+               [&](std::string_view piece) { file.write(piece); });
+    return file.publish();
   }
   if (path.ends_with(".json") || path.ends_with(".json.gz")) {
     OutputFile file(path, Existing::any);

@@ -70,15 +70,17 @@ void RunLegend::show_runs(const std::vector<PaintedRunPtr>& runs, ThemeName name
     entries_.push_back({qt_colour(run.colouring.category_colour(category)), {}, text});
   }
   for (const std::uint8_t cause : causes) {
-    entries_.push_back({qt_colour(colours.idle[cause]), qt_colour(colours.idle_lines[cause]),
-                        QString("idle: ") + name(static_cast<IdleCause>(cause))});
+    entries_.push_back(
+        {qt_colour(colours.idle[cause]),
+         hatch_brush(hatch_of(static_cast<IdleCause>(cause)), qt_colour(colours.idle_lines[cause])),
+         QString("idle: ") + name(static_cast<IdleCause>(cause))});
   }
   if (memory && run.memory != nullptr) {
     for (const BufferKind kind : run.memory->kinds) {
       entries_.push_back({qt_colour(memory_colour(kind)), {}, "memory: " + qt_text(name(kind))});
     }
     if (run.memory->kinds.empty()) {
-      entries_.push_back({qt_colour(series_colour(0)), {}, "memory: all kinds"});
+      entries_.push_back({qt_colour(memory_colour(BufferKind::stash)), {}, "memory: all kinds"});
     }
   }
   if (runs.size() > 1) {
@@ -102,7 +104,7 @@ void RunLegend::paintEvent(QPaintEvent*) {
   for (const Entry& entry : entries_) {
     const QRect box(6, y + 3, 22, legend_line - 6);
     painter.fillRect(box, entry.colour);
-    if (entry.lines.isValid()) painter.fillRect(box, QBrush(entry.lines, Qt::BDiagPattern));
+    painter.fillRect(box, entry.lines);
     painter.setPen(palette().color(QPalette::Mid));
     painter.drawRect(box);
     painter.setPen(palette().color(QPalette::WindowText));

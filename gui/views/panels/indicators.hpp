@@ -26,14 +26,14 @@ class RunLegend : public QWidget {
  private:
   struct Entry {
     QColor colour;
-    QColor lines;  // of hatching; invalid without
+    QBrush lines;  // of a hatch
     QString text;
   };
   std::vector<Entry> entries_;
 };
 
 /// Relative differences of durations by stage (down) and microbatch (across): orange where the
-/// second run is slower, blue where it is faster. A click calls `on_cell`.
+/// second run is slower, violet where it is faster. A click calls `on_cell`.
 class ResidualMap : public QWidget {
  public:
   explicit ResidualMap(QWidget* parent = nullptr);

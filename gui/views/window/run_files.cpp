@@ -259,7 +259,8 @@ void RunFiles::export_dialog() {
 
 void RunFiles::export_whole_dialog() {
   save_as("Export the whole run",
-          "SVG (*.svg);;PNG (*.png);;PDF (*.pdf);;Trace for Perfetto (*.json *.json.gz);;Timeline "
+          "Page to pan and zoom (*.html);;SVG (*.svg);;PNG (*.png);;PDF (*.pdf);;Trace for "
+          "Perfetto (*.json *.json.gz);;Timeline "
           "(*.timeline)",
           [this](const std::string& path) { export_run(*now()->run, path); });
 }

@@ -169,7 +169,7 @@ TEST_CASE("pictures: all formats of the view and of the whole run are written an
     CHECK(testing::content_of(folder.path(file)).size() > 2000);
   }
   CHECK(QSvgRenderer(QString::fromStdString(folder.path("v.svg"))).isValid());
-  for (const char* file : {"r.svg", "r.png", "r.pdf", "r.json", "r.timeline"}) {
+  for (const char* file : {"r.html", "r.svg", "r.png", "r.pdf", "r.json", "r.timeline"}) {
     CAPTURE(file);
     export_run(opened.run(), folder.path(file));
     CHECK(testing::content_of(folder.path(file)).size() > 2000);
@@ -189,6 +189,33 @@ TEST_CASE("pictures: all formats of the view and of the whole run are written an
   }
   qInstallMessageHandler(before);
   CHECK(warned.toStdString() == "");
+}
+
+TEST_CASE(
+    "pictures: a vector picture has boxes and texts in place of pixels, and looks like them") {
+  Opened opened;
+  const testing::Scratch folder;
+  opened.canvas().grab();
+  for (const bool whole : {true, false}) {
+    if (!whole) opened.canvas().zoom_at(500, 0.4);
+    opened.settle();
+    const QImage pixels = opened.canvas().grab().toImage();
+    export_view(opened.canvas(), folder.path("v.svg"));
+    const std::string svg = testing::content_of(folder.path("v.svg"));
+    CHECK(svg.find("<image") == std::string::npos);
+    CHECK(svg.find("B3</text>") != std::string::npos);
+    QImage drawn(pixels.size(), QImage::Format_RGB32);
+    QPainter painter(&drawn);
+    QSvgRenderer(QString::fromStdString(folder.path("v.svg"))).render(&painter);
+    int apart = 0;
+    for (int y = 0; y < drawn.height(); ++y) {
+      for (int x = 0; x < drawn.width(); ++x) {
+        apart += std::abs(qGray(drawn.pixel(x, y)) - qGray(pixels.pixel(x, y))) > 60 ? 1 : 0;
+      }
+    }
+    // Letters and the edges of boxes stand a fraction of a pixel elsewhere.
+    CHECK(apart < drawn.width() * drawn.height() / 40);
+  }
 }
 
 TEST_CASE(

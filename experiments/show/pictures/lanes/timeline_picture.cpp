@@ -227,7 +227,7 @@ class TimelineDrawing {
     std::vector<Rectangle> wide;
     std::copy_if(boxes.begin(), boxes.end(), std::back_inserter(wide),
                  [](const Rectangle& box) { return box.width >= narrowest_hatch; });
-    canvas_.hatch(wide, 6, 0.75, idle_lines(cause));
+    canvas_.hatch(wide, 6, 0.75, idle_lines(idle_colour(cause)), hatch_of(cause));
   }
 
   void draw_path() {
@@ -371,8 +371,10 @@ std::vector<LegendEntry> cause_entries(const std::set<IdleCause>& causes, bool c
   std::vector<LegendEntry> entries;
   if (!causes.empty()) entries.push_back({0, nullptr, "idle:"});
   for (const IdleCause cause : causes) {
-    entries.push_back(
-        legend_entry({{idle_colour(cause)}, "", idle_lines(cause)}, std::string(name(cause))));
+    entries.push_back(legend_entry({.colours = {idle_colour(cause)},
+                                    .hatch = idle_lines(idle_colour(cause)),
+                                    .lines = hatch_of(cause)},
+                                   std::string(name(cause))));
   }
   if (critical_path) {
     entries.push_back(legend_entry({{paper}, "", {}, ink}, "critical path"));

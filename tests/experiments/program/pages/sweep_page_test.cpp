@@ -130,7 +130,7 @@ TEST_CASE("pages: the page of a run has its ranks and is well-formed") {
   const std::string page = text_of(run_page(scenario, run(scenario)));
   CHECK(tag_fault(page) == "");
   CHECK(count_in(page, "<tbody>") == 2);
-  CHECK(count_in(page, "<svg ") == 1);
+  CHECK(count_in(page, "<canvas id=\"timeline\"") == 1);
   CHECK(page.find("http:") == std::string::npos);
   CHECK(page.find("critical path") != std::string::npos);
 }

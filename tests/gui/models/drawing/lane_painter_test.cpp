@@ -10,6 +10,7 @@
 #include "gui/models/drawing/painted_run.hpp"
 #include "gui/models/run/run_pair.hpp"
 #include "gui/models/run/viewed_run.hpp"
+#include "tests/support/colour_sight.hpp"
 
 namespace penstock {
 namespace {
@@ -367,7 +368,8 @@ TEST_CASE("hits: every op of every run is hit in the middle of its box, in each 
   }
 }
 
-TEST_CASE("painter: of stacked runs each is in its own rows, later ops orange, earlier ones blue") {
+TEST_CASE(
+    "painter: of stacked runs each is in its own rows, later ops orange, earlier ones violet") {
   const ViewedRunPtr run = run_with({});
   const ViewedRunPtr slow = run_with({"/model/stages/0/forward_us=1500"});
   const ViewedRunPtr quick = run_with({"/model/stages/0/forward_us=500"});
@@ -413,6 +415,51 @@ TEST_CASE("themes: text has a contrast of at least 4.5 on every ground it stands
       CHECK(contrast(colours.accent, ground) >= 4.5);
     }
   }
+}
+
+TEST_CASE("themes: what stands in a lane differs from the lane and from each other for everybody") {
+  for (std::size_t t = 0; t < theme_count; ++t) {
+    const Theme& colours = theme(static_cast<ThemeName>(t));
+    CAPTURE(name(static_cast<ThemeName>(t)));
+    const auto apart = [&](Colour colour) {
+      return testing::least_difference(colour, colours.lane);
+    };
+    for (std::size_t p = 0; p < pass_count; ++p) {
+      CAPTURE(p);
+      CHECK(apart(pass_colour(static_cast<Pass>(p))) >= 12);
+    }
+    for (const Colour idle : colours.idle) {
+      CHECK(apart(idle) >= 12);
+      CHECK(testing::least_difference(idle, colours.busy()) >= 12);
+    }
+    for (std::size_t s = 0; s < series_colours; ++s) CHECK(apart(series_colour(s)) >= 12);
+    for (std::size_t k = 0; k < buffer_kinds; ++k) {
+      const auto kind = static_cast<BufferKind>(k);
+      if (kind != BufferKind::gradient) CHECK(apart(memory_colour(kind)) >= 12);
+    }
+    for (const Colour difference : {later_colour, earlier_colour}) {
+      CHECK(apart(difference) >= 12);
+      for (const Pass pass : {Pass::forward, Pass::backward}) {
+        CHECK(testing::least_difference(difference, pass_colour(pass)) >= 12);
+      }
+    }
+  }
+  CHECK(testing::least_difference(later_colour, earlier_colour) >= 12);
+}
+
+TEST_CASE("themes: one of the two tones of a selection is seen on every colour") {
+  const auto seen_on = [](Colour ground) {
+    return std::max(contrast(ground, paper), contrast(ground, ink));
+  };
+  for (std::size_t p = 0; p < pass_count; ++p) {
+    CHECK(seen_on(pass_colour(static_cast<Pass>(p))) >= 3);
+  }
+  for (std::size_t c = 0; c < idle_cause_count; ++c) {
+    for (std::size_t t = 0; t < theme_count; ++t) {
+      CHECK(seen_on(theme(static_cast<ThemeName>(t)).idle[c]) >= 3);
+    }
+  }
+  CHECK(contrast(paper, ink) >= 7);
 }
 
 }  // namespace

@@ -1,0 +1,41 @@
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+#include "gui/models/drawing/lane_painter.hpp"
+
+// Labels and hatches: as pixels, or as marks of a vector picture.
+
+namespace penstock {
+
+void LanePainter::hatch(int left, int right, IdleCause cause, const Strip& strip) {
+  const auto at = static_cast<std::size_t>(cause);
+  const std::uint32_t ground = muted(scene_->theme->idle[at], strip);
+  const std::uint32_t lines = muted(scene_->theme->idle_lines[at], strip);
+  if (scene_->marks == nullptr) return lines_.hatch(left, right, ground, lines, hatch_of(cause));
+  lines_.fill(left, right, ground);
+  scene_->marks->hatched.push_back(
+      {std::max(left, 0), kept_ + std::max(strip.top, 0), std::min(right, pixels_.width),
+       kept_ + std::min(strip.top + strip.height, pixels_.height), hatch_of(cause), lines});
+}
+
+/// A ghost stands over the lower part of the strip before it.
+void LanePainter::uncover(const Strip& ghost) {
+  if (scene_->marks == nullptr) return;
+  for (LaneMarks::Hatched& piece : scene_->marks->hatched) {
+    const int top = kept_ + ghost.top;
+    if (piece.top < top + ghost.height && top < piece.bottom) {
+      piece.bottom = std::max(piece.top, top);
+    }
+  }
+}
+
+void LanePainter::put(Place at, int width, std::string_view text, Colour colour) {
+  if (scene_->marks == nullptr) {
+    scene_->glyphs->draw(pixels_, at.left, at.middle, text, colour);
+  } else if (at.middle > 0 && at.middle < pixels_.height) {
+    scene_->marks->labels.push_back({at.left, kept_ + at.middle, width, std::string(text), colour});
+  }
+}
+
+}  // namespace penstock
