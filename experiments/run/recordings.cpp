@@ -7,6 +7,7 @@
 #include "experiments/run/run.hpp"
 #include "sim/base/error.hpp"
 #include "sim/report/memory.hpp"
+#include "sim/report/overview.hpp"
 
 namespace penstock {
 namespace {
@@ -31,6 +32,13 @@ Recording parse_recording(const std::string& path, const std::string& content) {
   } catch (const InputError& error) {
     throw in_file(path, error);
   }
+}
+
+std::string recording_text(const Plan& plan, const Timeline& timeline, const std::string& title) {
+  constexpr std::uint32_t large = 1'000'000;
+  return plan.tasks() < large
+             ? write_timeline(plan, timeline, title)
+             : write_timeline(plan, timeline, title, overview_of(plan, timeline));
 }
 
 bool is_recording(const std::string& path, std::string_view content) {

@@ -13,6 +13,9 @@ namespace penstock {
 Recording read_recording(const std::string& path);
 Recording parse_recording(const std::string& path, const std::string& content);
 
+/// The content of a `.timeline` file; a large run has an overview, see `write_timeline`.
+std::string recording_text(const Plan& plan, const Timeline& timeline, const std::string& title);
+
 /// Whether a file is one of these, by its name or its first bytes, unpacked.
 bool is_recording(const std::string& path, std::string_view content);
 

@@ -96,6 +96,73 @@ void open_timeline(benchmark::State& state) {
 }
 BENCHMARK(open_timeline)->Arg(1000)->Unit(benchmark::kMillisecond);
 
+/// The file that PENSTOCK_LARGE names, of which parts are read; see `penstock_large_file`.
+std::shared_ptr<const LargeTimeline> large_file() {
+  const char* const path = std::getenv("PENSTOCK_LARGE");
+  return path == nullptr ? nullptr : std::make_shared<const LargeTimeline>(path);
+}
+
+void open_large(benchmark::State& state) {
+  for (auto _ : state) {
+    const auto file = large_file();
+    if (file == nullptr) return state.SkipWithError("PENSTOCK_LARGE names no file");
+    TimelineCanvas canvas;
+    canvas.resize(1920, 1080);
+    canvas.show_runs(painted(viewed_part(file, "a", {}, {}), ColourBy::pass), {}, false);
+    benchmark::DoNotOptimize(canvas.grab());
+  }
+}
+BENCHMARK(open_large)->Unit(benchmark::kMillisecond);
+
+/// A part of the middle, from the file to lanes and pyramids: so many thousand tasks.
+void read_part(benchmark::State& state) {
+  const auto file = large_file();
+  if (file == nullptr) return state.SkipWithError("PENSTOCK_LARGE names no file");
+  const double share =
+      static_cast<double>(state.range(0)) * 1e3 / static_cast<double>(file->tasks());
+  const std::int64_t span = file->overview().makespan.picoseconds;
+  const auto half = static_cast<std::int64_t>(static_cast<double>(span) * share / 2);
+  for (auto _ : state) {
+    const auto run = viewed_part(file, "a", Time{span / 2 - half}, Time{span / 2 + half});
+    benchmark::DoNotOptimize(painted(run, ColourBy::pass));
+    state.counters["tasks"] = run->plan.tasks();
+  }
+}
+BENCHMARK(read_part)->Arg(100)->Arg(1900)->Unit(benchmark::kMillisecond);
+
+/// The lanes of the middle of it, shown share in millionths, with the part read where it is small.
+void frame_large(benchmark::State& state) {
+  const auto file = large_file();
+  if (file == nullptr) return state.SkipWithError("PENSTOCK_LARGE names no file");
+  const std::int64_t span = file->overview().makespan.picoseconds;
+  const auto half = static_cast<std::int64_t>(static_cast<double>(span) * 1e-6 *
+                                              static_cast<double>(state.range(0)) / 2);
+  const bool reads = state.range(0) <= 10'000;
+  const PaintedRunPtr run = painted(
+      viewed_part(file, "a", Time{reads ? span / 2 - half : 0}, Time{reads ? span / 2 + half : 0}),
+      ColourBy::pass);
+  const auto rows = lane_rows({.ranks = 64, .transfers = false}, 15);
+  LaneScene scene;
+  scene.runs = {run.get()};
+  scene.rows = rows;
+  scene.axis = axis_for(span / 2 - half, span / 2 + half, bench_width);
+  scene.theme = &theme(ThemeName::light);
+  QImage image(bench_width, bench_height, QImage::Format_RGB32);
+  const Pixels pixels{reinterpret_cast<std::uint32_t*>(image.bits()), bench_width, bench_height,
+                      static_cast<std::size_t>(image.bytesPerLine()) / 4};
+  LanePainter painter;
+  for (auto _ : state) painter.draw(scene, pixels);
+}
+BENCHMARK(frame_large)
+    ->ArgName("shown")
+    ->Arg(1000000)
+    ->Arg(100000)
+    ->Arg(20000)
+    ->Arg(10000)
+    ->Arg(1000)
+    ->Arg(10)
+    ->Unit(benchmark::kMillisecond);
+
 /// A moved pointer: what is painted over the lanes.
 void hover(benchmark::State& state) {
   TimelineCanvas canvas;

@@ -6,21 +6,6 @@
 namespace penstock {
 namespace {
 
-/// FNV-1a over 32-bit words, the same on every machine.
-class Hash {
- public:
-  void add(std::uint32_t word) { value_ = (value_ ^ word) * 0x100000001b3U; }
-  template <class Range>
-  void add_all(const Range& range) {
-    add(static_cast<std::uint32_t>(range.size()));
-    for (const auto item : range) add(static_cast<std::uint32_t>(item));
-  }
-  std::uint64_t value() const { return value_ ^ (value_ >> 32); }
-
- private:
-  std::uint64_t value_ = 0xcbf29ce484222325U;
-};
-
 /// What the transfers of one link have waited for so far.
 struct Feed {
   std::uint32_t rank = UINT32_MAX;
@@ -109,31 +94,34 @@ std::string task_text(const Plan& plan, TaskId task) {
   return text(Action(work.pass, work.stage, plan.microbatch[task]));
 }
 
-std::uint64_t plan_hash(const Plan& plan) {
-  Hash hash;
-  hash.add(plan.ranks);
-  hash.add(plan.microbatches);
+PlanHash::PlanHash(const Plan& plan) {
+  add(plan.ranks);
+  add(plan.microbatches);
   for (const Link& link : plan.links) {
-    hash.add(index(link.from));
-    hash.add(index(link.to));
+    add(index(link.from));
+    add(index(link.to));
   }
   for (const WorkClass& work : plan.classes) {
-    hash.add(static_cast<std::uint32_t>(work.pass) + (work.recomputes ? 0x100U : 0U));
-    hash.add(index(work.stage));
-    hash.add(work.resource);
-    hash.add(work.buffer);
-    hash.add(work.partner);
+    add(static_cast<std::uint32_t>(work.pass) + (work.recomputes ? 0x100U : 0U));
+    add(index(work.stage));
+    add(work.resource);
+    add(work.buffer);
+    add(work.partner);
     for (const MemoryEffect& effect : work.effects) {
-      hash.add(effect.buffer);
-      hash.add((effect.at_end ? 2U : 0U) + (effect.takes ? 1U : 0U));
+      add(effect.buffer);
+      add((effect.at_end ? 2U : 0U) + (effect.takes ? 1U : 0U));
     }
   }
   for (const BufferClass& buffer : plan.buffers) {
-    hash.add(static_cast<std::uint32_t>(buffer.kind));
-    hash.add(index(buffer.stage));
-    hash.add(index(buffer.rank));
+    add(static_cast<std::uint32_t>(buffer.kind));
+    add(index(buffer.stage));
+    add(index(buffer.rank));
   }
-  hash.add_all(plan.model_stage);
+  add_all(plan.model_stage);
+}
+
+std::uint64_t plan_hash(const Plan& plan) {
+  PlanHash hash(plan);
   hash.add_all(plan.work);
   hash.add_all(plan.microbatch);
   hash.add_all(plan.input);

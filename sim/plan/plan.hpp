@@ -162,6 +162,27 @@ std::string task_text(const Plan& plan, TaskId task);
 /// A hash of a plan, independent of the schedule's name.
 std::uint64_t plan_hash(const Plan& plan);
 
+/// The same of a plan whose tasks are not all there at once. FNV-1a over 32-bit words, the same on
+/// every machine.
+class PlanHash {
+ public:
+  /// Of all but tasks.
+  explicit PlanHash(const Plan& plan);
+
+  void add(std::uint32_t word) { value_ = (value_ ^ word) * 0x100000001b3U; }
+  /// Of a column: its length and its elements. Columns come in the order of the plan: work,
+  /// microbatch, input, inputs.
+  template <class Range>
+  void add_all(const Range& range) {
+    add(static_cast<std::uint32_t>(range.size()));
+    for (const auto item : range) add(static_cast<std::uint32_t>(item));
+  }
+  std::uint64_t value() const { return value_ ^ (value_ >> 32); }
+
+ private:
+  std::uint64_t value_ = 0xcbf29ce484222325U;
+};
+
 /// Adds the inputs of a task to a plan, encoded as `Plan::input`.
 inline TaskId add_inputs(Plan& plan, std::span<const TaskId> inputs) {
   if (inputs.empty()) return no_task;

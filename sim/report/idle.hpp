@@ -116,11 +116,13 @@ constexpr const char* name(IdleCause cause) {
   return names[static_cast<std::size_t>(cause)];
 }
 
+/// The times of the causes, in their order.
+constexpr std::array<Time IdleCauses::*, idle_cause_count> idle_times{
+    &IdleCauses::warmup, &IdleCauses::dependency, &IdleCauses::contention, &IdleCauses::transfer,
+    &IdleCauses::memory, &IdleCauses::launch,     &IdleCauses::drain};
+
 constexpr Time time_of(const IdleCauses& causes, IdleCause cause) {
-  constexpr std::array<Time IdleCauses::*, idle_cause_count> times{
-      &IdleCauses::warmup, &IdleCauses::dependency, &IdleCauses::contention, &IdleCauses::transfer,
-      &IdleCauses::memory, &IdleCauses::launch,     &IdleCauses::drain};
-  return causes.*times[static_cast<std::size_t>(cause)];
+  return causes.*idle_times[static_cast<std::size_t>(cause)];
 }
 
 }  // namespace penstock

@@ -64,24 +64,6 @@ void add_tasks(const Plan& plan, const Costs& costs, const Timeline& timeline, R
   }
 }
 
-Bubble bubble_of(const Report& report) {
-  Time busy{}, busiest{}, longest_span{};
-  for (const RankReport& rank : report.ranks) {
-    busy += rank.busy;
-    busiest = std::max(busiest, rank.busy);
-    longest_span = std::max(longest_span, rank.end - rank.start);
-  }
-  Bubble bubble;
-  if (report.makespan == Time{}) return bubble;
-  const auto ps = [](Time time) { return static_cast<double>(time.picoseconds); };
-  const double ranks = static_cast<double>(report.ranks.size());
-  bubble.of_makespan = 1 - ps(busy) / (ranks * ps(report.makespan));
-  // Ranks without any work have no ideal to compare with.
-  if (busiest > Time{}) bubble.over_ideal = ps(report.makespan) / ps(busiest) - 1;
-  if (longest_span > Time{}) bubble.of_longest_span = 1 - ps(busiest) / ps(longest_span);
-  return bubble;
-}
-
 /// Bytes of a transfer over its route. Some traffic of a collective stays inside machines although
 /// its route does not: at most what the route carries in that time.
 std::uint64_t bytes_over(const Route& route, std::uint32_t work, const Plan& plan,
@@ -150,6 +132,24 @@ Passages passages_of(const Plan& plan, const Timeline& timeline) {
 }
 
 }  // namespace
+
+Bubble bubble_of(const Report& report) {
+  Time busy{}, busiest{}, longest_span{};
+  for (const RankReport& rank : report.ranks) {
+    busy += rank.busy;
+    busiest = std::max(busiest, rank.busy);
+    longest_span = std::max(longest_span, rank.end - rank.start);
+  }
+  Bubble bubble;
+  if (report.makespan == Time{}) return bubble;
+  const auto ps = [](Time time) { return static_cast<double>(time.picoseconds); };
+  const double ranks = static_cast<double>(report.ranks.size());
+  bubble.of_makespan = 1 - ps(busy) / (ranks * ps(report.makespan));
+  // Ranks without any work have no ideal to compare with.
+  if (busiest > Time{}) bubble.over_ideal = ps(report.makespan) / ps(busiest) - 1;
+  if (longest_span > Time{}) bubble.of_longest_span = 1 - ps(busiest) / ps(longest_span);
+  return bubble;
+}
 
 Report summarize(const Plan& plan, const Costs& costs, const Timeline& timeline,
                  const Conditions& conditions) {

@@ -68,6 +68,9 @@ struct Report {
   std::vector<PathStep> critical_path;  // from the start of the run to its end
 };
 
+/// From makespan and ranks.
+Bubble bubble_of(const Report& report);
+
 Report summarize(const Plan& plan, const Costs& costs, const Timeline& timeline,
                  const Conditions& conditions = {});
 

@@ -169,9 +169,13 @@ TimelineColumns take_apart(const Plan& plan, const Timeline& timeline, std::stri
   return columns;
 }
 
-void put_together(const TimelineColumns& columns, Plan& plan, Timeline& timeline) {
+void put_head_together(const TimelineColumns& columns, Plan& plan, Timeline& timeline) {
   complete_plan(columns, plan);
   complete_timeline(columns, timeline);
+}
+
+void put_together(const TimelineColumns& columns, Plan& plan, Timeline& timeline) {
+  put_head_together(columns, plan, timeline);
   if (only("plan_hash", columns.plan_hash) != plan_hash(plan)) {
     refuse_column("plan_hash", "the hash belongs to another plan");
   }

@@ -31,10 +31,9 @@ struct TimelineColumns {
   std::vector<std::uint64_t> memory_bytes;
 };
 
-/// Calls `visit(name, column)` for every section in file order; for writing and reading.
-template <class ColumnsType, class PlanType, class TimelineType, class Visitor>
-void for_each_section(ColumnsType& columns, PlanType& plan, TimelineType& timeline,
-                      Visitor&& visit) {
+/// Calls `visit(name, column)` for the sections ahead of the tasks, in file order.
+template <class ColumnsType, class PlanType, class Visitor>
+void for_each_head_section(ColumnsType& columns, PlanType& plan, Visitor&& visit) {
   visit("title", columns.title);
   visit("schedule", plan.schedule);
   visit("environment_lengths", columns.environment_lengths);
@@ -60,6 +59,12 @@ void for_each_section(ColumnsType& columns, PlanType& plan, TimelineType& timeli
   visit("buffer_stage", columns.buffer_stage);
   visit("buffer_rank", columns.buffer_rank);
   visit("model_stage", plan.model_stage);
+}
+
+/// The same for the sections of tasks, and those behind them.
+template <class ColumnsType, class PlanType, class TimelineType, class Visitor>
+void for_each_task_section(ColumnsType& columns, PlanType& plan, TimelineType& timeline,
+                           Visitor&& visit) {
   visit("work", plan.work);
   visit("microbatch", plan.microbatch);
   visit("input", plan.input);
@@ -77,6 +82,10 @@ void for_each_section(ColumnsType& columns, PlanType& plan, TimelineType& timeli
 
 TimelineColumns take_apart(const Plan& plan, const Timeline& timeline, std::string_view title);
 
+/// Fills in what a plan and a timeline have besides their tasks. Throws InputError when columns
+/// contradict each other.
+void put_head_together(const TimelineColumns& columns, Plan& plan, Timeline& timeline);
+
 /// Fills in a plan and a timeline from the columns. Throws InputError when columns contradict each
 /// other or do not belong to the plan.
 void put_together(const TimelineColumns& columns, Plan& plan, Timeline& timeline);
@@ -88,6 +97,9 @@ void put_together(const TimelineColumns& columns, Plan& plan, Timeline& timeline
 /// the parts of a fused cell are adjacent. For plans from outside; throws InputError naming the
 /// entry at fault.
 void check_plan(const Plan& plan);
+
+/// What of this concerns classes, links, buffers and stages.
+void check_plan_head(const Plan& plan);
 
 /// The same for a timeline of a valid plan: one span per task, times within the clock, last inputs
 /// among the inputs, memory samples in order.

@@ -2,100 +2,52 @@
 
 #include <fmt/format.h>
 
-#include <array>
-#include <bit>
-#include <cstring>
-#include <type_traits>
+#include <algorithm>
+#include <limits>
+#include <utility>
 
 #include "sim/base/error.hpp"
 #include "sim/timeline/timeline_columns.hpp"
+#include "sim/timeline/timeline_sections.hpp"
 
 namespace penstock {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "columns are copied as they are");
-static_assert(sizeof(Time) == 8 && std::is_trivially_copyable_v<Time>);
-
-constexpr std::uint64_t format_version = 2;
-constexpr std::array<char, 8> magic{'P', 'E', 'N', 'S', 'T', 'O', 'C', 'K'};
-
-struct FileHeader {
-  std::array<char, 8> magic;
-  std::uint64_t version;
-  std::uint64_t bytes;
-};
-struct SectionHeader {
-  std::array<char, 24> name;
-  std::array<char, 8> type;
-  std::uint64_t count;
-};
-static_assert(sizeof(FileHeader) == 24 && sizeof(SectionHeader) == 40);
-
-template <class Element>
-constexpr std::string_view type_name() {
-  if constexpr (std::is_same_v<Element, Time>) return "i64";
-  if constexpr (sizeof(Element) == 8) return "u64";
-  return sizeof(Element) == 4 ? "u32" : "u8";
-}
-
-/// The text as a fixed-size header field, padded with zeros.
-template <std::size_t size>
-std::array<char, size> field(std::string_view text) {
-  std::array<char, size> bytes{};
-  text.copy(bytes.data(), size);
-  return bytes;
-}
-
-template <std::size_t size>
-std::string_view text_of(const std::array<char, size>& field) {
-  const std::string_view bytes(field.data(), size);
-  return bytes.substr(0, bytes.find('\0'));
-}
-
-constexpr std::size_t padded(std::size_t bytes) { return (bytes + 7) / 8 * 8; }
-
-std::uint64_t checksum(std::string_view bytes) {
-  std::uint64_t hash = 0xcbf29ce484222325U;
-  for (std::size_t at = 0; at < bytes.size(); at += sizeof(std::uint64_t)) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, bytes.data() + at, sizeof word);
-    hash = (hash ^ word) * 0x100000001b3U;
-    hash ^= hash >> 32;
-  }
-  return hash;
-}
-
-template <class Column>
-std::size_t bytes_of(const Column& column) {
-  return column.size() * sizeof(typename Column::value_type);
-}
-
+/// Writes sections one after the other, with their checksum.
 class Writer {
  public:
-  explicit Writer(const FileHeader& header) {
-    text_.reserve(header.bytes);
-    append(&header, sizeof header);
+  Writer(const TimelineFileHeader& header, const std::function<void(std::string_view)>& write)
+      : write_(write) {
+    append({reinterpret_cast<const char*>(&header), sizeof header});
   }
   template <class Column>
   void operator()(std::string_view name, const Column& column) {
-    const SectionHeader header{field<24>(name), field<8>(type_name<typename Column::value_type>()),
-                               column.size()};
-    append(&header, sizeof header);
-    append(column.data(), bytes_of(column));
-    text_.resize(padded(text_.size()));
+    begin<typename Column::value_type>(name, column.size());
+    append(bytes_in(column));
+    end();
   }
-  std::string finish() {
-    const std::uint64_t sum = checksum(text_);
-    append(&sum, sizeof sum);
-    return std::move(text_);
+  template <class Element>
+  void begin(std::string_view name, std::size_t count) {
+    const SectionHeader header{field<24>(name), field<8>(type_name<Element>()), count};
+    append({reinterpret_cast<const char*>(&header), sizeof header});
   }
+  /// Of a section, pieces of whole words but for the last.
+  void append(std::string_view bytes) {
+    sum_.add(bytes);
+    write_(bytes);
+    loose_ = (loose_ + bytes.size()) % sizeof(std::uint64_t);
+  }
+  void end() {
+    const std::string_view zeros("\0\0\0\0\0\0\0", 7);
+    if (loose_ > 0) write_(zeros.substr(0, sizeof(std::uint64_t) - loose_));
+    loose_ = 0;
+  }
+  std::uint64_t sum() const { return sum_.value(); }
 
  private:
-  void append(const void* bytes, std::size_t size) {
-    text_.append(static_cast<const char*>(bytes), size);
-  }
-
-  std::string text_;
+  const std::function<void(std::string_view)>& write_;
+  TimelineChecksum sum_;
+  std::size_t loose_ = 0;  // bytes behind the last whole word
 };
 
 /// Reads the sections of a file, which is known to be complete.
@@ -106,11 +58,13 @@ class Reader {
   template <class Column>
   void operator()(std::string_view name, Column& column) {
     using Element = typename Column::value_type;
-    const std::size_t count = take_header(name, type_name<Element>());
+    SectionHeader header{};
+    std::memcpy(&header, take(name, sizeof header).data(), sizeof header);
+    const std::size_t count = count_in(header, name, type_name<Element>());
     // Checked before anything is allocated.
     const std::string_view bytes = take(name, padded(count * sizeof(Element)));
     column.resize(count);
-    bytes.copy(static_cast<char*>(static_cast<void*>(column.data())), bytes_of(column));
+    bytes.copy(static_cast<char*>(static_cast<void*>(column.data())), count * sizeof(Element));
   }
   void finish() {
     if (rest_.empty()) return;
@@ -126,39 +80,18 @@ class Reader {
     rest_.remove_prefix(bytes);
     return taken;
   }
-  std::size_t take_header(std::string_view name, std::string_view type);
 
   std::string_view rest_;
 };
 
-/// The number of elements of the next section, which must have this name and type.
-std::size_t Reader::take_header(std::string_view name, std::string_view type) {
-  SectionHeader header{};
-  std::memcpy(&header, take(name, sizeof header).data(), sizeof header);
-  if (header.name != field<24>(name)) {
-    refuse_section(text_of(header.name), fmt::format("unexpected here; expected {}", name));
-  }
-  if (header.type != field<8>(type)) {
-    refuse_section(name, fmt::format("its elements must be of type {}", type));
-  }
-  if (header.count >= Plan::several) {
-    refuse_section(name, fmt::format("too many elements, {}", header.count));
-  }
-  return header.count;
-}
-
 /// The sections of a file with an intact frame.
-std::string_view sections_of(std::string_view bytes) {
-  FileHeader header{};
+std::string_view sections_of(std::string_view bytes, TimelineFileHeader& header) {
   constexpr std::size_t least = sizeof header + sizeof(std::uint64_t);
-  bytes.copy(header.magic.data(), magic.size());
-  if (header.magic != magic) throw InputError("not a timeline file");
+  bytes.copy(header.magic.data(), header.magic.size());
+  if (header.magic != timeline_magic) throw InputError("not a timeline file");
   if (bytes.size() < least) throw InputError("truncated within its header");
   std::memcpy(&header, bytes.data(), sizeof header);
-  if (header.version != format_version) {
-    throw InputError(fmt::format("format version {}; this program reads version {}", header.version,
-                                 format_version));
-  }
+  check_header(header);
   if (bytes.size() < header.bytes) {
     throw InputError(fmt::format("truncated: {} of {} bytes", bytes.size(), header.bytes));
   }
@@ -168,30 +101,170 @@ std::string_view sections_of(std::string_view bytes) {
   const std::string_view summed = bytes.substr(0, bytes.size() - sizeof(std::uint64_t));
   std::uint64_t sum = 0;
   std::memcpy(&sum, bytes.data() + summed.size(), sizeof sum);
-  if (sum != checksum(summed)) throw InputError("corrupt: its checksum does not match");
+  TimelineChecksum own;
+  own.add(summed);
+  if (sum != own.value()) throw InputError("corrupt: its checksum does not match");
   return summed.substr(sizeof header);
+}
+
+/// Calls `visit(bytes)` for the same column of each block.
+using ColumnOfBlock = std::string_view (*)(const TaskColumns&);
+
+/// The columns that a block has, by section; nullptr for others.
+ColumnOfBlock column_of_block(std::string_view name) {
+  if (name == "work") return [](const TaskColumns& block) { return bytes_in(block.work); };
+  if (name == "microbatch") {
+    return [](const TaskColumns& block) { return bytes_in(block.microbatch); };
+  }
+  if (name == "input") return [](const TaskColumns& block) { return bytes_in(block.input); };
+  if (name == "begin") return [](const TaskColumns& block) { return bytes_in(block.begin); };
+  if (name == "end") return [](const TaskColumns& block) { return bytes_in(block.end); };
+  if (name == "last_input") {
+    return [](const TaskColumns& block) { return bytes_in(block.last_input); };
+  }
+  return nullptr;
+}
+
+/// What the columns of a plan's tasks have in a hash, in three passes.
+std::uint64_t hash_of(const StreamedRecording& recording) {
+  PlanHash hash(recording.plan);
+  for (const auto column : {0, 1, 2}) {
+    hash.add(recording.tasks);
+    recording.for_each_block([&](const TaskColumns& block) {
+      for (std::size_t i = 0; i < block.work.size(); ++i) {
+        hash.add(column == 0   ? block.work[i]
+                 : column == 1 ? static_cast<std::uint32_t>(block.microbatch[i])
+                               : block.input[i]);
+      }
+    });
+  }
+  hash.add_all(recording.plan.inputs);
+  return hash.value();
+}
+
+OverviewColumns overview_columns(const StreamedRecording& recording,
+                                 const TimelineOverview& overview) {
+  OverviewColumns columns;
+  take_apart(overview, columns);
+  recording.for_each_block([&](const TaskColumns& block) {
+    Time begin = max_time;
+    Time end{};
+    for (std::size_t i = 0; i < block.begin.size(); ++i) {
+      begin = std::min(begin, block.begin[i]);
+      end = std::max(end, block.end[i]);
+    }
+    columns.block_begin.push_back(begin);
+    columns.block_end.push_back(end);
+    columns.block_checksum.push_back(checksum_of(block));
+  });
+  return columns;
 }
 
 }  // namespace
 
+std::uint64_t checksum_of(const TaskColumns& block) {
+  TimelineChecksum sum;
+  sum.add(bytes_in(block.work));
+  sum.add(bytes_in(block.microbatch));
+  sum.add(bytes_in(block.input));
+  sum.add(bytes_in(block.begin));
+  sum.add(bytes_in(block.end));
+  sum.add(bytes_in(block.last_input));
+  return sum.value();
+}
+
+void write_timeline(const StreamedRecording& recording, const TimelineOverview& overview,
+                    const std::function<void(std::string_view)>& write) {
+  TimelineColumns columns = take_apart(recording.plan, recording.timeline, recording.title);
+  columns.plan_hash = {hash_of(recording)};
+  OverviewColumns seen = overview_columns(recording, overview);
+  TimelineFileHeader header{timeline_magic, overview_version,
+                            sizeof header + sizeof(std::uint64_t)};
+  const auto count = [&](std::string_view name, const auto& column) {
+    using Element = typename std::remove_cvref_t<decltype(column)>::value_type;
+    const bool streamed = column_of_block(name) != nullptr;
+    const std::size_t size = streamed ? recording.tasks : column.size();
+    header.bytes += sizeof(SectionHeader) + padded(size * sizeof(Element));
+  };
+  seen.head_checksum.resize(1);
+  for_each_head_section(columns, recording.plan, count);
+  for_each_overview_section(seen, count);
+  count("head_checksum", seen.head_checksum);
+  for_each_task_section(columns, recording.plan, recording.timeline, count);
+  Writer writer(header, write);
+  for_each_head_section(columns, recording.plan, writer);
+  for_each_overview_section(seen, writer);
+  seen.head_checksum = {writer.sum()};
+  writer("head_checksum", seen.head_checksum);
+  for_each_task_section(
+      columns, recording.plan, recording.timeline, [&](std::string_view name, const auto& column) {
+        using Element = typename std::remove_cvref_t<decltype(column)>::value_type;
+        const ColumnOfBlock bytes = column_of_block(name);
+        if (bytes == nullptr) return writer(name, column);
+        writer.begin<Element>(name, recording.tasks);
+        recording.for_each_block([&](const TaskColumns& block) { writer.append(bytes(block)); });
+        writer.end();
+      });
+  const std::uint64_t sum = writer.sum();
+  write({reinterpret_cast<const char*>(&sum), sizeof sum});
+}
+
+std::string write_timeline(const Plan& plan, const Timeline& timeline, std::string_view title,
+                           const TimelineOverview& overview) {
+  std::string text;
+  const auto each_block = [&](const std::function<void(const TaskColumns&)>& visit) {
+    for (std::uint32_t first = 0; first < plan.tasks(); first += tasks_per_block) {
+      const std::uint32_t end = std::min(plan.tasks(), first + tasks_per_block);
+      const auto part = [&](const auto& column) {
+        return std::decay_t<decltype(column)>(column.begin() + first, column.begin() + end);
+      };
+      visit({part(plan.work), part(plan.microbatch), part(plan.input), part(timeline.begin),
+             part(timeline.end), part(timeline.last_input)});
+    }
+  };
+  write_timeline({plan, timeline, std::string(title), plan.tasks(), each_block}, overview,
+                 [&](std::string_view piece) { text += piece; });
+  return text;
+}
+
 std::string write_timeline(const Plan& plan, const Timeline& timeline, std::string_view title) {
   const TimelineColumns columns = take_apart(plan, timeline, title);
-  FileHeader header{magic, format_version, sizeof header + sizeof(std::uint64_t)};
-  for_each_section(columns, plan, timeline, [&](std::string_view, const auto& column) {
-    header.bytes += sizeof(SectionHeader) + padded(bytes_of(column));
-  });
-  Writer writer(header);
-  for_each_section(columns, plan, timeline, writer);
-  return writer.finish();
+  TimelineFileHeader header{timeline_magic, whole_version, sizeof header + sizeof(std::uint64_t)};
+  const auto count = [&](std::string_view, const auto& column) {
+    header.bytes += sizeof(SectionHeader) + padded(bytes_in(column).size());
+  };
+  for_each_head_section(columns, plan, count);
+  for_each_task_section(columns, plan, timeline, count);
+  std::string text;
+  text.reserve(header.bytes);
+  const std::function<void(std::string_view)> write = [&](std::string_view piece) {
+    text += piece;
+  };
+  Writer writer(header, write);
+  for_each_head_section(columns, plan, writer);
+  for_each_task_section(columns, plan, timeline, writer);
+  const std::uint64_t sum = writer.sum();
+  write({reinterpret_cast<const char*>(&sum), sizeof sum});
+  return text;
 }
 
 Recording read_timeline(std::string_view bytes) {
   Recording recording;
   TimelineColumns columns;
-  Reader reader(sections_of(bytes));
-  for_each_section(columns, recording.plan, recording.timeline, reader);
+  OverviewColumns seen;
+  TimelineFileHeader header{};
+  Reader reader(sections_of(bytes, header));
+  for_each_head_section(columns, recording.plan, reader);
+  if (header.version == overview_version) {
+    for_each_overview_section(seen, reader);
+    reader("head_checksum", seen.head_checksum);
+  }
+  for_each_task_section(columns, recording.plan, recording.timeline, reader);
   reader.finish();
   put_together(columns, recording.plan, recording.timeline);
+  if (header.version == overview_version) {
+    overview_from(seen, recording.plan.ranks, recording.plan.tasks());
+  }
   recording.title = std::move(columns.title);
   check_plan(recording.plan);
   recording.plan.in_one_order = links_in_one_order(recording.plan);

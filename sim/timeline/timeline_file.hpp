@@ -1,10 +1,14 @@
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "sim/plan/plan.hpp"
 #include "sim/timeline/timeline.hpp"
+#include "sim/timeline/timeline_overview.hpp"
 
 namespace penstock {
 
@@ -25,6 +29,7 @@ struct Recording {
 ///              h = (h ^ w) * 0x100000001b3 modulo 2^64, then h = h ^ (h >> 32)
 ///
 /// The sections are columns; version 2 has exactly these, in this order. "None" is 0xffffffff.
+/// Version 3 has further ones, see below, so that a run can be shown of which only parts are read.
 ///
 ///   title                u8   UTF-8
 ///   schedule             u8   UTF-8: the name of the schedule, or of its file
@@ -68,7 +73,52 @@ struct Recording {
 ///   memory_rank          u32  by memory sample, ordered by rank, then time: a rank
 ///   memory_time          i64  picoseconds since the run started
 ///   memory_bytes         u64  held by the rank from then on
+///
+/// Version 3 has these between `model_stage` and `work`:
+///
+///   block_begin, _end    i64  by 65,536 tasks: the earliest begin and the latest end of them
+///   block_checksum       u64  the checksum of their work, microbatch, input, begin, end and
+///                             last_input, each padded
+///   makespan             i64  one element
+///   rank_facts           i64  by rank, 11: start, end, busy time, number of actions, and idle
+///   time:
+///                             warm-up, dependency, contention, transfer, memory, launch, drain
+///   lane_rank            u32  by lane of the overview, which shows a rank
+///   lane_kind            u8   0 compute, 1 send, 2 receive, 3 idle time
+///   lane_bin             i64  the width of its bins, the first of which begins with the run
+///   lane_unit            i64  of its cells, in picoseconds
+///   lane_categories      u32  how many it has in `category`
+///   lane_cells           u32  how many it has in `cell`
+///   category             u8   passes, or causes of idle time in the order above; ascending
+///   cell                 u32  by bin, then category: busy or idle time
+///   head_checksum        u64  one element: the checksum of all before this section
 std::string write_timeline(const Plan& plan, const Timeline& timeline, std::string_view title);
+/// The same with an overview, in version 3.
+std::string write_timeline(const Plan& plan, const Timeline& timeline, std::string_view title,
+                           const TimelineOverview& overview);
+
+/// The columns of some tasks.
+struct TaskColumns {
+  std::vector<std::uint32_t> work;
+  std::vector<Microbatch> microbatch;
+  std::vector<TaskId> input;
+  std::vector<Time> begin, end;
+  std::vector<TaskId> last_input;
+};
+std::uint64_t checksum_of(const TaskColumns& block);
+
+/// A recording that is too large to be held: its tasks come in blocks.
+struct StreamedRecording {
+  const Plan& plan;          // but for the tasks
+  const Timeline& timeline;  // the same
+  std::string title;
+  std::uint32_t tasks = 0;
+  /// Calls `visit` with all tasks in order, 65,536 at a time. Several times, always with the same.
+  std::function<void(const std::function<void(const TaskColumns&)>& visit)> for_each_block;
+};
+/// Writes version 3 piece by piece.
+void write_timeline(const StreamedRecording& recording, const TimelineOverview& overview,
+                    const std::function<void(std::string_view)>& write);
 
 /// Reads a `.timeline` file. Everything is checked, so a plan from a file is as valid as a lowered
 /// one. Throws InputError for other files and versions, truncated or corrupt ones, and

@@ -1,3 +1,4 @@
+#include "experiments/run/recordings.hpp"
 #include "experiments/run/run.hpp"
 
 #include <algorithm>
@@ -14,7 +15,6 @@
 #include "experiments/show/results/result_json.hpp"
 #include "experiments/show/results/result_table.hpp"
 #include "sim/report/memory.hpp"
-#include "sim/timeline/timeline_file.hpp"
 
 namespace penstock::run_file {
 namespace {
@@ -128,7 +128,7 @@ void write_outputs(const Options& options, bool any, const Scenario& scenario, R
   if (!options.timeline.empty()) {
     bar.erase();
     const Waiting waiting("writing the timeline");
-    outputs.write(options.timeline, write_timeline(*result.plan, result.timeline, result.title));
+    outputs.write(options.timeline, recording_text(*result.plan, result.timeline, result.title));
   }
   if (!options.chakra.empty()) write_chakra(options.chakra, result, bar, outputs);
   bar.erase();

@@ -10,10 +10,10 @@
 #include "experiments/measure/measured_runs/merged_times.hpp"
 #include "experiments/measure/measured_runs/outputs.hpp"
 #include "experiments/program/commands/registry.hpp"
+#include "experiments/run/recordings.hpp"
 #include "schedules/registry.hpp"
 #include "sim/base/limits.hpp"
 #include "sim/base/named.hpp"
-#include "sim/timeline/timeline_file.hpp"
 
 namespace penstock::trace_file {
 namespace {
@@ -210,7 +210,7 @@ void write_outputs(const Options& options, const std::vector<MeasuredRun>& runs,
   const auto write = [&](const std::string& path, const std::string& content) {
     if (!path.empty()) outputs.write(path, content);
   };
-  write(options.timeline, write_timeline(run.job.priced.plan, run.timeline, run.title));
+  write(options.timeline, recording_text(run.job.priced.plan, run.timeline, run.title));
   write(options.profile, profile_text(runs, merged, examples));
   write(options.order, write_torch_csv(run.order.schedule).text);
   if (!options.scenario.empty()) {

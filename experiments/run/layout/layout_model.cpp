@@ -163,13 +163,31 @@ void gather_received(Layout& layout) {
   }
 }
 
+/// Weights of products that run in a low precision are gathered in it; the others, such as those of
+/// embeddings, heads and norms, as they are.
+void narrow_gathers(const Layout& layout, ModelGraph& model) {
+  const double size = layout.memory.kept.parameter;
+  const double narrow = narrow_size(layout, layout.hardware.spec.precision, size);
+  for (Layer& layer : model.layers) {
+    double weights = 0;
+    for (const Kernel& kernel : layer.work.kernels) {
+      const bool counts = kernel.narrows && kernel.pass == Pass::backward_weight;
+      if (counts) weights += kernel.count * kernel.batch * kernel.rows * kernel.columns;
+    }
+    if (layer.parameter_bytes == 0) continue;
+    const double share = std::min(1.0, weights * size / layer.parameter_bytes);
+    layer.gathered_share = 1 - share * (1 - narrow / size);
+  }
+}
+
 /// With `layers` or `together`, full recomputation knows the layers of a stage only once the model
 /// is cut.
 void recompute_some_layers(Layout& layout) {
   if (layout.recompute.mode != RecomputeMode::full) return;
   const RecomputedLayers layers = recomputed_layers(layout.recompute, true);
   if (layers.all_alone()) return;
-  const ModelGraph whole = graph_of(layout.spec, layout.shape, RecomputeScope::nothing);
+  ModelGraph whole = graph_of(layout.spec, layout.shape, RecomputeScope::nothing);
+  fit_layers(layout, whole);
   recompute_layers(layout.model, whole, layout.partition, layers);
 }
 
@@ -188,23 +206,6 @@ void offload_layers(Layout& layout) {
       layer.pending_weight_bytes += layer.stash_bytes - layer.freed_by_input_bytes;
       layer.stash_bytes = layer.freed_by_input_bytes = 0;
     }
-  }
-}
-
-/// Weights of products that run in a low precision are gathered in it; the others, such as those of
-/// embeddings, heads and norms, as they are.
-void narrow_gathers(Layout& layout) {
-  const double size = layout.memory.kept.parameter;
-  const double narrow = narrow_size(layout, layout.hardware.spec.precision, size);
-  for (Layer& layer : layout.model.layers) {
-    double weights = 0;
-    for (const Kernel& kernel : layer.work.kernels) {
-      const bool counts = kernel.narrows && kernel.pass == Pass::backward_weight;
-      if (counts) weights += kernel.count * kernel.batch * kernel.rows * kernel.columns;
-    }
-    if (layer.parameter_bytes == 0) continue;
-    const double share = std::min(1.0, weights * size / layer.parameter_bytes);
-    layer.gathered_share = 1 - share * (1 - narrow / size);
   }
 }
 
@@ -307,11 +308,15 @@ std::vector<ModelGraph> models_of(const Scenario& scenario,
   return models;
 }
 
+void fit_layers(const Layout& layout, ModelGraph& model) {
+  free_logits(layout, model);
+  if (layout.degrees.narrow_gathers) narrow_gathers(layout, model);
+}
+
 void fit_model(Layout& layout) {
   check_recomputed_microbatches(layout);
   if (!layout.spec.blocks.empty()) fit_layers_by_kind(layout);
   offload_layers(layout);
-  if (layout.degrees.narrow_gathers) narrow_gathers(layout);
 }
 
 }  // namespace penstock

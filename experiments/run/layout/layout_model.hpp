@@ -40,6 +40,9 @@ std::vector<ModelGraph> models_of(const Scenario& scenario,
                                   const Batch& batch, const CellShape& shape,
                                   LayerGraphs* known = nullptr);
 
+/// What the stack and the degrees change in each layer, before the model is cut.
+void fit_layers(const Layout& layout, ModelGraph& model);
+
 /// Adjusts the model to its partition: the stash of a fully recomputed stage, and tied weights of
 /// the first and last stage. Throws as above.
 void fit_model(Layout& layout);

@@ -323,7 +323,7 @@ Layout settle(const Scenario& scenario, const SettleOptions& options) {
     layout.shape = shape_of(scenario.model, layout);
     layout.spec = scenario.model.spec;
     layout.model = model_of(scenario, layout.batch, layout.shape, options.layers);
-    free_logits(layout, layout.model);
+    fit_layers(layout, layout.model);
     check_measured_stages(scenario, layout);
     layout.partition = cut_model(scenario, layout);
     layout.tied_embedding_bytes = scenario.model.tied_embedding_bytes;

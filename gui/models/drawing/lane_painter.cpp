@@ -134,7 +134,7 @@ void LanePainter::draw_compute(const LaneRow& row, const PaintedRun& run, const 
   if (tracks.compute.size() != 1) {
     return draw_tracks(tracks.compute, pyramids.compute, run, strip, &tracks.idle);
   }
-  draw_idle(tracks.idle, pyramids.idle, strip);
+  draw_idle(tracks.idle, pyramids.idle, run, strip);
   draw_busy(tracks.compute.front(), pyramids.compute.front(), run, strip);
 }
 
@@ -161,15 +161,27 @@ void LanePainter::draw_tracks(const std::vector<Track>& tracks,
   }
 }
 
-void LanePainter::draw_idle(const Track& idle, const Pyramid& pyramid, const Strip& strip) {
+/// What is drawn instead of boxes, if anything. Where a part of a file has not been read yet, wide
+/// bins stand in for its boxes.
+const Pyramid::Level* LanePainter::level_of(const Pyramid& pyramid, const PaintedRun& run) const {
+  const TimeAxis& axis = scene_->axis;
+  const Pyramid::Level* const level = pyramid.level_for(axis.picoseconds_per_pixel);
+  if (level != nullptr || run.run->file == nullptr || pyramid.levels().empty()) return level;
+  return covers(*run.run, axis.origin, axis.time_at(pixels_.width)) ? nullptr
+                                                                    : &pyramid.levels().front();
+}
+
+void LanePainter::draw_idle(const Track& idle, const Pyramid& pyramid, const PaintedRun& run,
+                            const Strip& strip) {
   const TimeAxis& axis = scene_->axis;
   idle_.start(pyramid);
   for (std::size_t row = 0; row < pyramid.categories().size(); ++row) {
     idle_.set_colour(row, muted(scene_->theme->idle[pyramid.categories()[row]], strip));
   }
   const Positions positions(axis);
-  if (const auto* level = pyramid.level_for(axis.picoseconds_per_pixel)) {
+  if (const auto* level = level_of(pyramid, run)) {
     idle_.set_level(*level, axis);
+    if (idle.size() == 0) return;
     for (const std::size_t end : {std::size_t{0}, idle.size() - 1}) {
       if (idle_category(idle.tag[end]) != Pyramid::left_out) continue;
       draw_idle_piece(positions.of(idle.begin_at(end)), positions.of(idle.end_at(end)),
@@ -219,7 +231,7 @@ void LanePainter::draw_busy(const Track& track, const Pyramid& pyramid, const Pa
   for (std::size_t row = 0; row < pyramid.categories().size(); ++row) {
     busy_.set_colour(row, muted(run.colouring.category_colour(pyramid.categories()[row]), strip));
   }
-  if (const auto* level = pyramid.level_for(scene_->axis.picoseconds_per_pixel)) {
+  if (const auto* level = level_of(pyramid, run)) {
     busy_.set_level(*level, scene_->axis);
   } else {
     draw_boxes(track, pyramid, run, strip);
@@ -296,14 +308,22 @@ void LanePainter::draw_bright(const LaneRow& row, const PaintedRun& run, const S
   if (row.kind == LaneKind::memory || row.kind == LaneKind::difference) return;
   const Plan& plan = run.run->plan;
   const Timeline& timeline = run.run->timeline;
+  // Asked once for each class: there may be millions of bright ops.
+  for (std::size_t c = 0; c < plan.classes.size(); ++c) {
+    row_of_class_[c] = shows(row, plan.classes[c].resource, plan) ? 1 : 0;
+  }
+  int drawn = -1;  // the last column that is one op
   for (const TaskId task : scene_->bright) {
-    if (!shows(row, task, plan)) continue;
+    if (row_of_class_[plan.work[task]] == 0) continue;
     const double from = scene_->axis.x_of(timeline.begin[task].picoseconds);
+    if (from > pixels_.width) break;
     const Time end = row.kind == LaneKind::link ? left_link_at(*run.run, task) : timeline.end[task];
     const double to = scene_->axis.x_of(end.picoseconds);
-    if (to < 0 || from > pixels_.width) continue;
+    if (to < 0) continue;
     const int left = nearest_pixel(from);
     const int right = std::max(left + 1, nearest_pixel(to));
+    if (right == left + 1 && left == drawn) continue;
+    drawn = left;
     const Colour colour = run.colouring.colour(task);
     pixels_.fill(left, strip.top, right, strip.top + strip.height, packed(colour));
     ++counts_.boxes;

@@ -93,7 +93,9 @@ class LanePainter {
   void draw_compute(const LaneRow& row, const PaintedRun& run, const Strip& strip);
   void draw_tracks(const std::vector<Track>& tracks, const std::vector<Pyramid>& pyramids,
                    const PaintedRun& run, const Strip& strip, const Track* idle);
-  void draw_idle(const Track& idle, const Pyramid& pyramid, const Strip& strip);
+  void draw_idle(const Track& idle, const Pyramid& pyramid, const PaintedRun& run,
+                 const Strip& strip);
+  const Pyramid::Level* level_of(const Pyramid& pyramid, const PaintedRun& run) const;
   void draw_wide_idle(const Track& idle, const Strip& strip);
   void hatch(int left, int right, IdleCause cause, const Strip& strip);
   void draw_idle_piece(double from, double to, std::uint32_t tag, const Strip& strip);

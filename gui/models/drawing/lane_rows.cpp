@@ -212,8 +212,7 @@ TaskId op_in(const LaneRow& row, const PaintedRun& run, double y, std::int64_t t
   return no_task;
 }
 
-bool shows(const LaneRow& row, TaskId task, const Plan& plan) {
-  const std::uint32_t resource = plan.class_of(task).resource;
+bool shows(const LaneRow& row, std::uint32_t resource, const Plan& plan) {
   if (!plan.is_link(resource)) return resource == row.rank && row.kind == LaneKind::compute;
   if (row.kind == LaneKind::link) return resource == plan.ranks + row.rank;
   const Link& link = plan.link(resource);

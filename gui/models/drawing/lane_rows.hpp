@@ -89,8 +89,8 @@ const std::vector<Track>* tracks_in(const LaneRow& row, const PaintedRun& run);
 /// The op of a run at a moment, `y` pixels below the top of a strip; no_task: none.
 TaskId op_in(const LaneRow& row, const PaintedRun& run, double y, std::int64_t time);
 
-/// Whether a strip is one of those in which a task stands.
-bool shows(const LaneRow& row, TaskId task, const Plan& plan);
+/// Whether a strip is one of those in which the tasks of a resource stand.
+bool shows(const LaneRow& row, std::uint32_t resource, const Plan& plan);
 
 /// The strip in which a task of a run stands: a transfer in that of its sender, else of its link,
 /// else of its rank; nullptr: the run has none there.

@@ -65,11 +65,36 @@ std::vector<RankPyramids> all_pyramids(const RunLanes& lanes, const Colouring& c
   return all;
 }
 
+/// What the overview of a file says, for each track of a part of it.
+std::vector<RankPyramids> pyramids_of_part(const ViewedRun& run, const RunLanes& lanes) {
+  std::vector<RankPyramids> all(lanes.ranks.size());
+  for (const OverviewLane& lane : run.file->overview().lanes) {
+    const std::size_t bins =
+        lane.categories.empty() ? 0 : lane.cells.size() / lane.categories.size();
+    const Pyramid pyramid = Pyramid::of_level(
+        lane.categories,
+        {.bin = lane.bin, .unit = lane.unit, .bins = bins, .narrow = lane.cells, .wide = {}});
+    RankPyramids& rank = all[lane.rank];
+    const RankTracks& tracks = lanes.ranks[lane.rank];
+    if (lane.kind == OverviewKind::compute) rank.compute.assign(tracks.compute.size(), pyramid);
+    if (lane.kind == OverviewKind::send) rank.send.assign(tracks.send.size(), pyramid);
+    if (lane.kind == OverviewKind::receive) rank.receive.assign(tracks.receive.size(), pyramid);
+    if (lane.kind == OverviewKind::idle) rank.idle = pyramid;
+  }
+  for (std::size_t r = 0; r < all.size(); ++r) {
+    all[r].compute.resize(lanes.ranks[r].compute.size());
+    all[r].send.resize(lanes.ranks[r].send.size());
+    all[r].receive.resize(lanes.ranks[r].receive.size());
+  }
+  return all;
+}
+
 PaintedRunPtr coloured(ViewedRunPtr run, std::shared_ptr<const RunLanes> lanes, ColourBy by) {
   Colouring colouring(run->plan, by);
-  std::vector<RankPyramids> pyramids =
-      run->brief ? no_levels(*lanes, colouring) : all_pyramids(*lanes, colouring);
-  auto facts = std::make_shared<const std::vector<RankFacts>>(facts_of_ranks(*run));
+  std::vector<RankPyramids> pyramids = run->file != nullptr ? pyramids_of_part(*run, *lanes)
+                                       : run->brief         ? no_levels(*lanes, colouring)
+                                                            : all_pyramids(*lanes, colouring);
+  auto facts = std::make_shared<const std::vector<RankSummary>>(facts_of_ranks(*run));
   return std::make_shared<const PaintedRun>(
       PaintedRun{std::move(run), std::move(lanes), std::move(colouring), by, std::move(pyramids),
                  nullptr, nullptr, nullptr, std::move(facts)});
@@ -200,7 +225,13 @@ std::string_view label_of(TaskId task, const PaintedRun& run, LabelText& text) {
 }
 
 PaintedRunPtr painted(ViewedRunPtr run, ColourBy by) {
-  auto lanes = std::make_shared<const RunLanes>(lanes_of_run(run->plan, run->timeline));
+  const bool has_first = run->first_task == 0;
+  const bool has_last =
+      run->file == nullptr || run->first_task + run->plan.tasks() == run->file->tasks();
+  auto lanes = std::make_shared<const RunLanes>(
+      run->file == nullptr
+          ? lanes_of_run(run->plan, run->timeline)
+          : lanes_of_part(run->plan, run->timeline, run->report.makespan, has_first, has_last));
   return coloured(std::move(run), std::move(lanes), by);
 }
 
@@ -320,7 +351,7 @@ Colour Colouring::colour(TaskId task) const {
 RunsOnAxis on_one_axis(PaintedRunPtr first, const ShownWith& with) {
   if (with.memory && first->memory == nullptr) first = with_memory(*first);
   const Plan& plan = first->run->plan;
-  if (with.links) first = with_links(*first, plan);
+  if (with.links && first->links == nullptr) first = with_links(*first, plan);
   RunsOnAxis all;
   all.pairs = pairs_of(first->run, with);
   for (std::size_t i = 0; i < all.pairs.size(); ++i) {

@@ -87,7 +87,7 @@ struct PaintedRun {
   std::shared_ptr<const RunMemory> memory;                // nullptr: not asked for
   std::shared_ptr<const std::vector<PaintedLink>> links;  // by link; nullptr: not asked for
   std::shared_ptr<const AgainstA> against_a;              // nullptr: it is A, or alone
-  std::shared_ptr<const std::vector<RankFacts>> facts;    // by rank
+  std::shared_ptr<const std::vector<RankSummary>> facts;  // by rank
 
   /// Of lanes and pyramids.
   std::size_t bytes() const;
@@ -124,6 +124,8 @@ struct ShownWith {
   bool memory = false;
   bool links = false;
   bool frozen = false;  // the first of the others is A: the run is held against it
+  ColourBy by = ColourBy::pass;
+  bool slack = false;
   friend bool operator==(const ShownWith&, const ShownWith&) = default;
 };
 

@@ -15,12 +15,12 @@
 namespace penstock {
 namespace {
 
-std::vector<RankFacts> stages_by_rank(const Plan& plan) {
+std::vector<RankSummary> stages_by_rank(const Plan& plan) {
   std::vector<std::set<std::uint32_t>> found(plan.ranks);
   for (const WorkClass& work : plan.classes) {
     if (!plan.is_link(work.resource)) found[work.resource].insert(index(work.stage));
   }
-  std::vector<RankFacts> facts(plan.ranks);
+  std::vector<RankSummary> facts(plan.ranks);
   for (std::size_t r = 0; r < facts.size(); ++r)
     facts[r].stages = {found[r].begin(), found[r].end()};
   return facts;
@@ -55,14 +55,14 @@ std::vector<std::uint32_t> layers_of(const Layout& layout,
 }
 
 /// Whether each rank holds the stage of its number, which says nothing.
-bool are_plain(const std::vector<RankFacts>& facts) {
+bool are_plain(const std::vector<RankSummary>& facts) {
   for (std::uint32_t r = 0; r < facts.size(); ++r) {
     if (!facts[r].stages.empty() && facts[r].stages != std::vector{r}) return false;
   }
   return true;
 }
 
-std::string held_by(const ViewedRun& run, bool plain, const RankFacts& facts) {
+std::string held_by(const ViewedRun& run, bool plain, const RankSummary& facts) {
   const bool has_layers =
       run.layout != nullptr && run.scenario != nullptr && !value_at(*run.scenario, "/model/stages");
   if (has_layers) {
@@ -129,7 +129,7 @@ void take_word(const std::string& word, RankFilter& filter) {
   }
 }
 
-bool fits(const RankFilter& filter, std::uint32_t rank, const RankFacts& facts) {
+bool fits(const RankFilter& filter, std::uint32_t rank, const RankSummary& facts) {
   if (filter.idle_above && facts.idle <= *filter.idle_above) return false;
   if (filter.idle_below && facts.idle >= *filter.idle_below) return false;
   if (filter.memory_above && facts.peak_bytes <= *filter.memory_above) return false;
@@ -144,7 +144,7 @@ bool fits(const RankFilter& filter, std::uint32_t rank, const RankFacts& facts) 
 }
 
 /// Whether a rank stands above another one; equal ones stand by number.
-bool is_above(RankSort sort, const RankFacts& one, const RankFacts& other) {
+bool is_above(RankSort sort, const RankSummary& one, const RankSummary& other) {
   switch (sort) {
     case RankSort::idle:
       return one.idle > other.idle;
@@ -160,8 +160,8 @@ bool is_above(RankSort sort, const RankFacts& one, const RankFacts& other) {
 
 }  // namespace
 
-std::vector<RankFacts> facts_of_ranks(const ViewedRun& run) {
-  std::vector<RankFacts> facts = stages_by_rank(run.plan);
+std::vector<RankSummary> facts_of_ranks(const ViewedRun& run) {
+  std::vector<RankSummary> facts = stages_by_rank(run.plan);
   const double whole = std::max(1.0, static_cast<double>(run.report.makespan.picoseconds));
   const bool plain = are_plain(facts);
   for (std::uint32_t r = 0; r < facts.size(); ++r) {
@@ -188,7 +188,7 @@ RankFilter read_rank_filter(std::string_view text) {
   return filter;
 }
 
-std::vector<std::uint32_t> ranks_in(const RankOrder& order, const std::vector<RankFacts>& facts) {
+std::vector<std::uint32_t> ranks_in(const RankOrder& order, const std::vector<RankSummary>& facts) {
   std::vector<std::uint32_t> ranks;
   std::set<std::vector<std::uint32_t>> seen;
   for (std::uint32_t rank = 0; rank < facts.size(); ++rank) {
@@ -202,10 +202,10 @@ std::vector<std::uint32_t> ranks_in(const RankOrder& order, const std::vector<Ra
   return ranks;
 }
 
-std::size_t replicas_of(std::uint32_t rank, const std::vector<RankFacts>& facts) {
+std::size_t replicas_of(std::uint32_t rank, const std::vector<RankSummary>& facts) {
   return static_cast<std::size_t>(
       std::count_if(facts.begin(), facts.end(),
-                    [&](const RankFacts& each) { return each.stages == facts[rank].stages; }));
+                    [&](const RankSummary& each) { return each.stages == facts[rank].stages; }));
 }
 
 }  // namespace penstock

@@ -11,7 +11,7 @@
 namespace penstock {
 
 /// What a person asks of a rank first.
-struct RankFacts {
+struct RankSummary {
   std::vector<std::uint32_t> stages;  // ascending
   std::string holds;             // "layers 8–15", or else "stage 3"; empty if it says nothing
   double idle = 0;               // share of the run
@@ -20,7 +20,7 @@ struct RankFacts {
 };
 
 /// By rank.
-std::vector<RankFacts> facts_of_ranks(const ViewedRun& run);
+std::vector<RankSummary> facts_of_ranks(const ViewedRun& run);
 
 /// The order in which ranks stand from top to bottom.
 enum class RankSort : std::uint8_t { number, idle, memory, stage };
@@ -51,9 +51,9 @@ struct RankOrder {
 };
 
 /// The ranks from top to bottom.
-std::vector<std::uint32_t> ranks_in(const RankOrder& order, const std::vector<RankFacts>& facts);
+std::vector<std::uint32_t> ranks_in(const RankOrder& order, const std::vector<RankSummary>& facts);
 
 /// How many ranks hold the stages of this one, itself among them.
-std::size_t replicas_of(std::uint32_t rank, const std::vector<RankFacts>& facts);
+std::size_t replicas_of(std::uint32_t rank, const std::vector<RankSummary>& facts);
 
 }  // namespace penstock

@@ -148,6 +148,25 @@ RunLanes lanes_of_run(const Plan& plan, const Timeline& timeline) {
   return lanes;
 }
 
+RunLanes lanes_of_part(const Plan& plan, const Timeline& timeline, Time makespan, bool first,
+                       bool last) {
+  RunLanes lanes = lanes_of_run(plan, timeline);
+  lanes.span = makespan.picoseconds;
+  for (RankTracks& rank : lanes.ranks) {
+    for (auto* tracks : {&rank.compute, &rank.send, &rank.receive}) {
+      if (tracks->empty()) tracks->push_back({.times = &timeline});
+    }
+    Track idle{.times = rank.idle.times, .waits = rank.idle.waits};
+    rank.idle.for_each([&](std::int64_t begin, std::int64_t end, std::uint32_t tag) {
+      const bool ahead = cause_of(tag) == IdleCause::warmup && !first;
+      const bool behind = cause_of(tag) == IdleCause::drain && !last;
+      if (!ahead && !behind) idle.add(begin, end, tag);
+    });
+    rank.idle = std::move(idle);
+  }
+  return lanes;
+}
+
 RunLanes lanes_after(const RunLanes& before, const Plan& plan, const Timeline& timeline) {
   RunLanes lanes;
   lanes.span = makespan(plan, timeline).picoseconds;

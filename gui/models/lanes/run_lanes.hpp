@@ -35,6 +35,11 @@ struct RunLanes {
 /// Ops without length are left out. The timeline must outlive the lanes.
 RunLanes lanes_of_run(const Plan& plan, const Timeline& timeline);
 
+/// Of a part of a run; `first` and `last`: it has the first and the last task of the run. What was
+/// before and comes after it is not known to be idle time.
+RunLanes lanes_of_part(const Plan& plan, const Timeline& timeline, Time makespan, bool first,
+                       bool last);
+
 /// The same, for another timeline of the plan that some lanes are of: quicker where ops keep their
 /// order.
 RunLanes lanes_after(const RunLanes& before, const Plan& plan, const Timeline& timeline);

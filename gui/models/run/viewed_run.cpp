@@ -16,9 +16,12 @@
 #include "experiments/run/run.hpp"
 #include "experiments/show/results/result_table.hpp"
 #include "sim/base/error.hpp"
+#include "sim/report/overview.hpp"
 
 namespace penstock {
 namespace {
+
+constexpr std::uint64_t largest_held = 16'000'000;  // tasks
 
 ViewedRunPtr viewed_result(RunResult result, std::shared_ptr<const Scenario> scenario) {
   if (!result.plan) {
@@ -123,8 +126,18 @@ void check_scenario(const std::string& path, std::string_view beginning) {
                                  "(.json, .gz), .timeline, orders (.csv) and sweeps (.jsonl)"));
 }
 
+/// A file that is too large to be held is shown in parts.
+ViewedRunPtr open_timeline(const std::string& path) {
+  if (!is_large_timeline(path, largest_held)) return viewed(read_recording(path), path);
+  try {
+    return viewed_part(std::make_shared<const LargeTimeline>(path), path, {}, {});
+  } catch (const InputError& error) {
+    throw in_file(path, error);
+  }
+}
+
 ViewedRunPtr open_one(const std::string& path, ViewedFile kind, std::string_view beginning) {
-  if (kind == ViewedFile::timeline) return viewed(read_recording(path), path);
+  if (kind == ViewedFile::timeline) return open_timeline(path);
   if (kind == ViewedFile::order) return viewed(parse_scenario(scenario_of_order(path), path));
   check_scenario(path, beginning);
   return viewed(read_scenario(path));
@@ -203,6 +216,36 @@ ViewedRunPtr viewed(Recording recording, std::string source,
   return run;
 }
 
+ViewedRunPtr viewed_part(std::shared_ptr<const LargeTimeline> file, std::string source, Time from,
+                         Time until) {
+  auto run = std::make_shared<ViewedRun>();
+  const auto [first, end] = file->tasks_between(from, until);
+  Recording part = file->part(first, end);
+  run->source = std::move(source);
+  run->title = part.title.empty() ? part.plan.schedule : std::move(part.title);
+  run->plan = std::move(part.plan);
+  run->timeline = std::move(part.timeline);
+  run->costs = costs_of(run->plan, run->timeline);
+  run->costs.task_duration = {};
+  run->costs.task_latency = {};
+  run->report = report_of(file->overview());
+  run->text =
+      recorded_text(*run) +
+      fmt::format("\n{}, read in parts: lists, search and bubbles are of the part in sight\n",
+                  counted(file->tasks(), "task"));
+  run->first_task = first;
+  run->from = from;
+  run->until = until;
+  run->file = std::move(file);
+  return run;
+}
+
+bool covers(const ViewedRun& run, std::int64_t begin, std::int64_t end) {
+  if (run.file == nullptr) return true;
+  return run.from.picoseconds <= std::max<std::int64_t>(0, begin) &&
+         run.until.picoseconds >= std::min(run.span().picoseconds, end);
+}
+
 ViewedRunPtr at_iteration(const ViewedRun& run, std::uint32_t number) {
   const RecordedIterations& all = *run.iterations;
   const auto at = std::find(all.numbers.begin(), all.numbers.end(), number);
@@ -215,6 +258,21 @@ ViewedRunPtr at_iteration(const ViewedRun& run, std::uint32_t number) {
   recording.timeline.iteration = number;
   recording.timeline.environment = run.timeline.environment;
   return viewed(std::move(recording), run.source, run.iterations);
+}
+
+std::size_t bytes_of(const Layout& layout) { return layout.schedule.actions() * sizeof(Action); }
+
+std::size_t bytes_of(const ViewedRun& run) {
+  const auto all = [](const auto&... columns) {
+    return (std::size_t{0} + ... + (columns.capacity() * sizeof(columns.front())));
+  };
+  const Plan& plan = run.plan;
+  const Timeline& timeline = run.timeline;
+  return all(plan.work, plan.microbatch, plan.input, plan.inputs, plan.followers) +
+         all(timeline.begin, timeline.end, timeline.last_input, timeline.slowed,
+             timeline.memory_wait, timeline.memory) +
+         all(run.costs.task_duration, run.costs.task_latency, run.report.critical_path) +
+         (run.layout == nullptr ? 0 : bytes_of(*run.layout));
 }
 
 std::vector<float> slack_of(const Plan& plan, const Timeline& timeline) {

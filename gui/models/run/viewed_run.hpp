@@ -15,6 +15,7 @@
 #include "sim/costs/priced_plan.hpp"
 #include "sim/plan/plan.hpp"
 #include "sim/report/report.hpp"
+#include "sim/timeline/large_timeline.hpp"
 #include "sim/timeline/timeline.hpp"
 #include "sim/timeline/timeline_file.hpp"
 
@@ -46,6 +47,12 @@ struct ViewedRun {
   std::shared_ptr<const RecordedIterations> iterations;  // of traces of several; else none
   bool brief = false;  // only times are reported, and there is no text: see `viewed_after`
 
+  // Of a file that is too large to be held: plan and timeline have the tasks of a part of it, from
+  // that number on, which are all between two moments.
+  std::shared_ptr<const LargeTimeline> file;
+  std::uint64_t first_task = 0;
+  Time from{}, until{};
+
   Time span() const { return report.makespan; }
 };
 using ViewedRunPtr = std::shared_ptr<const ViewedRun>;
@@ -64,8 +71,19 @@ ViewedRunPtr viewed_after(Chain& chain, Scenario scenario);
 ViewedRunPtr viewed(Recording recording, std::string source,
                     std::shared_ptr<const RecordedIterations> iterations = nullptr);
 
+/// The part of a large file between two moments, and as little more as possible.
+ViewedRunPtr viewed_part(std::shared_ptr<const LargeTimeline> file, std::string source, Time from,
+                         Time until);
+
+/// Whether all that a run does between two moments, in picoseconds, is there.
+bool covers(const ViewedRun& run, std::int64_t begin, std::int64_t end);
+
 /// Another iteration of a run that has several. Throws InputError if it has none of this number.
 ViewedRunPtr at_iteration(const ViewedRun& run, std::uint32_t number);
+
+/// What it takes to keep a run, or the order of a layout: about as many bytes.
+std::size_t bytes_of(const ViewedRun& run);
+std::size_t bytes_of(const Layout& layout);
 
 /// By how much each task could end later without a longer run, as a share of the makespan: the
 /// shortest sum of waits on a way from its end to that of the run. 0 on the critical path.

@@ -240,11 +240,13 @@ std::uint64_t StripLines::draw(const ShareColumns& busy, const ShareColumns& idl
   return columns_.size();
 }
 
-void ColumnWindows::set(const TimeAxis& axis, std::int64_t bin, int width) {
+void ColumnWindows::set(const TimeAxis& axis, const Pyramid::Level& level, int width) {
   const auto columns = static_cast<std::size_t>(width);
-  if (axis == axis_ && bin == bin_ && first_.size() == columns) return;
+  const std::int64_t bin = level.bin;
+  if (axis == axis_ && bin == bin_ && level.unit == unit_ && first_.size() == columns) return;
   axis_ = axis;
   bin_ = bin;
+  unit_ = level.unit;
   first_.resize(columns);
   end_.resize(columns);
   scale_.resize(columns);
@@ -260,10 +262,11 @@ void ColumnWindows::set(const TimeAxis& axis, std::int64_t bin, int width) {
   for (std::size_t x = 0; x < columns; ++x) {
     const double position = past + static_cast<double>(x + 1) * bins_per_pixel;
     const std::int64_t until = start + static_cast<std::int64_t>(position);
-    const std::int64_t to = std::max(until, from + 1);
+    const std::int64_t to = std::max(until, from + 1);  // of bins wider than a pixel, one
     first_[x] = static_cast<std::uint32_t>(std::clamp<std::int64_t>(from, 0, last));
     end_[x] = static_cast<std::uint32_t>(std::clamp<std::int64_t>(to, 0, last));
-    scale_[x] = 1.0F / (static_cast<float>(bin) * static_cast<float>(to - from));
+    scale_[x] =
+        static_cast<float>(unit_) / (static_cast<float>(bin) * static_cast<float>(to - from));
     from = until;
   }
 }
@@ -331,7 +334,7 @@ void ShareColumns::set_cells(const Cell* cells, std::size_t bins) {
 
 void ShareColumns::set_level(const Pyramid::Level& level, const TimeAxis& axis) {
   any_ = true;
-  windows_.set(axis, level.bin, width_);
+  windows_.set(axis, level, width_);
   if (level.wide.empty()) {
     set_cells(level.narrow.data(), level.bins);
   } else {

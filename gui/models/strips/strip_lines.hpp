@@ -66,7 +66,7 @@ struct Glyphs {
 /// The bins of a level that each pixel column covers. Kept while lanes have the same bins.
 class ColumnWindows {
  public:
-  void set(const TimeAxis& axis, std::int64_t bin, int width);
+  void set(const TimeAxis& axis, const Pyramid::Level& level, int width);
   // By column: the first bin, the end of the bins, and the column's share of a picosecond.
   const std::uint32_t* first() const { return first_.data(); }
   const std::uint32_t* end() const { return end_.data(); }
@@ -75,6 +75,7 @@ class ColumnWindows {
  private:
   TimeAxis axis_;
   std::int64_t bin_ = 0;
+  std::int64_t unit_ = 1;
   std::vector<std::uint32_t> first_, end_;
   std::vector<float> scale_;
 };
@@ -108,7 +109,7 @@ class ShareColumns {
       add_wide(from, to, row);
     }
   }
-  /// Sets all shares to those of a level whose bins are no wider than a pixel.
+  /// Sets all shares to those of a level.
   void set_level(const Pyramid::Level& level, const TimeAxis& axis);
 
  private:

@@ -23,7 +23,7 @@ std::int64_t base_bin(const Track& track, std::int64_t boxes) {
 
 /// Zeros for all cells of a level.
 void make_room(std::size_t cells, Pyramid::Level& level) {
-  if (level.bin <= UINT32_MAX) {
+  if (level.bin / level.unit <= UINT32_MAX) {
     level.narrow.resize(cells);
   } else {
     level.wide.resize(cells);
@@ -65,6 +65,15 @@ Pyramid Pyramid::without_levels(std::vector<std::uint8_t> categories) {
   return pyramid;
 }
 
+Pyramid Pyramid::of_level(std::vector<std::uint8_t> categories, Level base) {
+  Pyramid pyramid;
+  pyramid.set_categories(std::move(categories));
+  if (base.bins == 0) return pyramid;
+  pyramid.levels_.push_back(std::move(base));
+  while (pyramid.levels_.back().bins > fan_out) pyramid.build_next();
+  return pyramid;
+}
+
 void Pyramid::set_categories(std::vector<std::uint8_t> categories) {
   row_of_category_.fill(left_out);
   for (std::size_t row = 0; row < categories.size(); ++row) {
@@ -83,7 +92,7 @@ void Pyramid::build(const Track& track, std::vector<std::uint8_t>& of_box,
   }
   set_categories(std::move(present));
   for (std::uint8_t& own : of_box) own = row_of(own);
-  Level base{.bin = base_bin(track, boxes_per_bin), .bins = 0, .narrow = {}, .wide = {}};
+  Level base{.bin = base_bin(track, boxes_per_bin), .unit = 1, .bins = 0, .narrow = {}, .wide = {}};
   base.bins = static_cast<std::size_t>((track.end_at(track.size() - 1) - 1) / base.bin + 1);
   make_room(base.bins * categories_.size(), base);
   if (base.wide.empty()) {
@@ -124,6 +133,7 @@ void Pyramid::build_next() {
   const Level& below = levels_.back();
   const std::size_t rows = categories_.size();
   Level level{.bin = below.bin * static_cast<std::int64_t>(fan_out),
+              .unit = below.unit,
               .bins = (below.bins + fan_out - 1) / fan_out,
               .narrow = {},
               .wide = {}};

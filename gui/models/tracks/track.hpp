@@ -214,7 +214,8 @@ constexpr std::size_t most_categories = 16;
 class Pyramid {
  public:
   struct Level {
-    std::int64_t bin = 0;  // its width
+    std::int64_t bin = 0;   // its width
+    std::int64_t unit = 1;  // of its cells, in picoseconds
     std::size_t bins = 0;
     // By bin, then by row of `categories`; in the second if a bin is longer than 32 bits can say.
     std::vector<std::uint32_t> narrow;
@@ -222,7 +223,7 @@ class Pyramid {
 
     std::size_t cells() const { return narrow.size() + wide.size(); }
     std::int64_t busy(std::size_t cell) const {
-      return wide.empty() ? static_cast<std::int64_t>(narrow[cell]) : wide[cell];
+      return unit * (wide.empty() ? static_cast<std::int64_t>(narrow[cell]) : wide[cell]);
     }
   };
 
@@ -241,6 +242,9 @@ class Pyramid {
   }
   /// No levels: all boxes are drawn one by one. For runs that change while a hand moves.
   static Pyramid without_levels(std::vector<std::uint8_t> categories);
+
+  /// Of a track of which only this is known: the narrowest level.
+  static Pyramid of_level(std::vector<std::uint8_t> categories, Level base);
 
   /// The categories that the track has; a row of a bin holds one time for each.
   const std::vector<std::uint8_t>& categories() const { return categories_; }

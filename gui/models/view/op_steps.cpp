@@ -165,6 +165,7 @@ TaskId OpSteps::in_microbatch(TaskId task, bool forward) const {
 TaskId OpSteps::on_rank(std::uint32_t rank, std::int64_t time) const {
   if (rank >= lanes.ranks.size() || lanes.ranks[rank].compute.empty()) return no_task;
   const Track& track = lanes.ranks[rank].compute.front();
+  if (track.size() == 0) return no_task;
   const std::size_t box = std::min(track.first_ending_after(time), track.size() - 1);
   return track.tag[box];
 }

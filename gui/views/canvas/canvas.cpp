@@ -31,14 +31,10 @@ TimelineCanvas::TimelineCanvas(QWidget* parent)
 }
 
 void TimelineCanvas::show_runs(PaintedRunPtr first, std::vector<PaintedRunPtr> others,
-                               bool keep_view) {
+                               bool keep_view, const KeptOps* kept) {
   const bool keeps = keep_view && first_ != nullptr;
-  std::vector<const Plan*> plans;
-  if (keeps) {
-    plans.push_back(&first->run->plan);
-    for (const PaintedRunPtr& other : others) plans.push_back(&other->run->plan);
-  }
-  keep_ops(plans);
+  const bool same = keeps && first->run == first_->run && others.size() == others_.size();
+  if (!same) keep_ops(keeps ? kept : nullptr);
   first_ = std::move(first);
   others_ = std::move(others);
   choice_.ranks = static_cast<std::uint32_t>(first_->lanes->ranks.size());
@@ -68,21 +64,13 @@ void TimelineCanvas::show_runs(PaintedRunPtr first, std::vector<PaintedRunPtr> o
   if (on_selection) on_selection();
 }
 
-/// The same ops in the plans of the next runs: in that of their number, else in the first; none
-/// without plans.
-ShownOps TimelineCanvas::kept(const ShownOps& ops, const std::vector<const Plan*>& next) const {
-  if (next.empty() || ops.empty()) return {};
-  const std::uint8_t there = ops.run < next.size() ? ops.run : 0;
-  return {same_ops(run(ops.run).run->plan, ops.tasks, *next[there]), there};
-}
-
-void TimelineCanvas::keep_ops(const std::vector<const Plan*>& next) {
+/// What was marked while other runs were made is marked no longer.
+void TimelineCanvas::keep_ops(const KeptOps* kept) {
   marked_.hovered = {};
-  if (!marked_.selected.is_none()) {
-    const ShownOps same = kept({{marked_.selected.task}, marked_.selected.run}, next);
-    marked_.selected = same.empty() ? ShownOp() : ShownOp(same.tasks.front(), same.run);
-  }
-  marked_.bright = kept(marked_.bright, next);
+  const bool same_op = kept != nullptr && kept->selected == marked_.selected;
+  const bool same_bright = kept != nullptr && kept->bright == marked_.bright;
+  marked_.selected = same_op ? kept->now_selected : ShownOp();
+  marked_.bright = same_bright ? kept->now_bright : ShownOps();
   marked_.dims = marked_.dims && !marked_.bright.empty();
 }
 

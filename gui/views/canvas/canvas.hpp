@@ -71,8 +71,9 @@ class TimelineCanvas : public QWidget, public CanvasScene {
   explicit TimelineCanvas(QWidget* parent = nullptr);
 
   /// Shows a run and maybe others on its axis, fewer than `most_runs`. The first is A, unless it is
-  /// held against the second.
-  void show_runs(PaintedRunPtr first, std::vector<PaintedRunPtr> others, bool keep_view);
+  /// held against the second. `kept`: the marked ops in the new runs, where they are known.
+  void show_runs(PaintedRunPtr first, std::vector<PaintedRunPtr> others, bool keep_view,
+                 const KeptOps* kept = nullptr);
   /// That under the pointer; else that of the selected op; else the first in sight.
   std::uint8_t run_in_hand() const;
 
@@ -164,8 +165,7 @@ class TimelineCanvas : public QWidget, public CanvasScene {
   bool event(QEvent* event) override;
 
  private:
-  ShownOps kept(const ShownOps& ops, const std::vector<const Plan*>& next) const;
-  void keep_ops(const std::vector<const Plan*>& next);
+  void keep_ops(const KeptOps* kept);
   void invalidate();
   void show_run(std::uint8_t run);
   void show_rank(std::uint32_t rank);

@@ -114,7 +114,7 @@ class LaneAccess : public PartAccess {
     const AreaUse use = use_of({0, run.lanes->span, rank_, rank_ + 1}, *run.lanes, run.run->plan);
     const double busy = 100 * static_cast<double>(use.busy) /
                         static_cast<double>(std::max<std::int64_t>(1, run.lanes->span));
-    const RankFacts& facts = (*run.facts)[rank_];
+    const RankSummary& facts = (*run.facts)[rank_];
     QString text = QString("rank %1%2: %3, %4 % busy")
                        .arg(rank_)
                        .arg(canvas_->of_run(run_), qt_text(counted(use.ops, "op")))

@@ -54,7 +54,7 @@ void paint_overview(const CanvasScene& scene, QPainter& painter) {
   const double scale = place.height() / scene.content_height();
   const double ratio = scene.widget().devicePixelRatioF();
   for (const LaneRow& row : scene.rows()) {
-    const RankFacts* const facts = scene.facts_of(row);
+    const RankSummary* const facts = scene.facts_of(row);
     if (facts == nullptr || row.kind != LaneKind::compute || row.ghost) continue;
     const double top = place.top() + row.top / ratio * scale;
     painter.fillRect(
@@ -107,7 +107,7 @@ QString CanvasGutter::rank_number(const LaneRow& row) const {
 /// "3 · layers 8–15", or "rank 3" where it holds nothing else.
 QString CanvasGutter::rank_name(const LaneRow& row) const {
   const QString name = rank_number(row);
-  const RankFacts* const facts = scene_.facts_of(row);
+  const RankSummary* const facts = scene_.facts_of(row);
   if (facts == nullptr || facts->holds.empty()) return "rank " + name;
   return name + " · " + qt_text(facts->holds);
 }
@@ -124,7 +124,7 @@ void CanvasGutter::paint_bar(double share, QRectF room) {
 }
 
 /// "37 % idle ▇▁", and the memory at the right.
-void CanvasGutter::paint_use(const RankFacts& facts, QRectF line, bool with_memory) {
+void CanvasGutter::paint_use(const RankSummary& facts, QRectF line, bool with_memory) {
   const QFontMetrics metrics(painter_.font());
   const QString idle = short_share(facts.idle) + (with_memory ? "" : " idle");
   painter_.setPen(qt_colour(scene_.colours().faint_ink));
@@ -138,7 +138,7 @@ void CanvasGutter::paint_use(const RankFacts& facts, QRectF line, bool with_memo
 }
 
 void CanvasGutter::paint_rank(const LaneRow& row, QRectF room) {
-  const RankFacts* const facts = scene_.facts_of(row);
+  const RankSummary* const facts = scene_.facts_of(row);
   const int lines = std::clamp(static_cast<int>(room.height() / line_), 1, facts ? 3 : 1);
   QRectF line(room.left(), room.center().y() - lines * line_ / 2, room.width(), line_);
   const QFontMetrics metrics(painter_.font());

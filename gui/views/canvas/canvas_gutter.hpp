@@ -17,7 +17,7 @@ class CanvasGutter : CanvasParts {
  private:
   void paint_row(const LaneRow& row);
   void paint_rank(const LaneRow& row, QRectF room);
-  void paint_use(const RankFacts& facts, QRectF line, bool with_memory);
+  void paint_use(const RankSummary& facts, QRectF line, bool with_memory);
   void paint_bar(double share, QRectF room);
   QString name_of(const LaneRow& row) const;
   QString rank_number(const LaneRow& row) const;

@@ -102,32 +102,40 @@ class CanvasOverlay : CanvasParts {
 
   void paint_path() {
     const Theme& colours = scene_.colours();
-    painter_.setRenderHint(QPainter::Antialiasing);
-    QPainterPath line;
+    QVector<QLineF> lines;
     const QColor stroke = qt_colour(mix(colours.ink, peak_colour, 0.25));
     painter_.setPen(QPen(stroke, 1.6));
     painter_.setBrush(Qt::NoBrush);
-    double last_x = -1e9;
-    // Below the labels.
-    const auto low = [](const QRectF& place) { return place.top() + place.height() * 0.85; };
-    const Plan& plan = scene_.run(scene_.path().run).run->plan;
-    for (const TaskId task : scene_.path().tasks) {
-      const QRectF place = scene_.place_of_task({task, scene_.path().run});
+    painter_.setRenderHint(QPainter::Antialiasing);
+    const ViewedRun& run = *scene_.run(scene_.path().run).run;
+    const std::vector<TaskId>& tasks = scene_.path().tasks;
+    // Steps follow each other in time.
+    const auto first_after = [&](double x) {
+      const std::int64_t time = scene_.view().axis.time_at(x - gutter);
+      return std::partition_point(tasks.begin(), tasks.end(), [&](TaskId task) {
+        return run.timeline.end[task].picoseconds < time;
+      });
+    };
+    auto step = first_after(gutter);
+    if (step != tasks.begin()) --step;
+    // Of those narrower than a pixel one in each column is drawn, and no line leads to it.
+    for (bool follows = false, ends = false; step != tasks.end() && !ends;) {
+      const QRectF place = scene_.place_of_task({*step, scene_.path().run});
       if (place.isNull()) return;
-      const bool is_action = !is_transfer(plan.class_of(task).pass);
-      if (place.left() > scene_.widget().width() + 5000) break;
-      if (place.right() < gutter - 5000) continue;
-      if (line.elementCount() == 0) line.moveTo(place.left(), low(place));
-      if (place.right() - last_x >= 1) {
-        line.lineTo(place.left(), low(place));
-        line.lineTo(place.right(), low(place));
-        last_x = place.right();
-      }
-      if (is_action && place.width() >= 4) {
+      // Below the labels.
+      const double low = place.top() + place.height() * 0.85;
+      if (follows) lines << QLineF(lines.back().p2(), {place.left(), low});
+      lines << QLineF(place.left(), low, place.right(), low);
+      if (!is_transfer(run.plan.class_of(*step).pass) && place.width() >= 4) {
         painter_.drawRect(place.adjusted(0.8, 0.8, -0.8, -0.8));
       }
+      const auto next = std::next(step);
+      const bool narrow = place.width() <= 1;
+      step = narrow ? std::max(next, first_after(place.right() + 1)) : next;
+      follows = step == next;
+      ends = place.left() > scene_.widget().width();
     }
-    painter_.drawPath(line);
+    painter_.drawLines(lines);
     painter_.setRenderHint(QPainter::Antialiasing, false);
   }
 
@@ -269,6 +277,9 @@ void CanvasChrome::draw_map() {
   const Theme& colours = scene_.colours();
   const int wide = static_cast<int>(scene_.lanes_width());
   if (map_generation_ == scene_.generation() && map_.width() == wide) return;
+  // Without pyramids it takes long; the map before stays until the run is whole.
+  const bool is_long = scene_.first()->run->brief && scene_.first()->lanes->ops > 500'000;
+  if (is_long && map_.width() == wide) return;
   map_generation_ = scene_.generation();
   map_ = QImage(wide, map_height, QImage::Format_RGB32);
   map_.fill(qt_colour(colours.busy()));

@@ -6,7 +6,9 @@
 #include <QThreadPool>
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
+#include "gui/views/canvas/background.hpp"
 #include "gui/views/canvas/look.hpp"
 
 namespace penstock {
@@ -84,8 +86,8 @@ QRectF CanvasScene::place_of_task(ShownOp op) const {
   return {gutter + left, strip.top(), std::max(1.0, right - left), strip.height()};
 }
 
-const RankFacts* CanvasScene::facts_of(const LaneRow& row) const {
-  const std::vector<RankFacts>& facts = *run(row.run).facts;
+const RankSummary* CanvasScene::facts_of(const LaneRow& row) const {
+  const std::vector<RankSummary>& facts = *run(row.run).facts;
   return row.kind != LaneKind::link && row.rank < facts.size() ? &facts[row.rank] : nullptr;
 }
 
@@ -279,10 +281,17 @@ void CanvasFrames::want() {
   }
   if (frame_ != nullptr && fits(*frame_)) return;
   if (at_work_) return;  // it asks again when it is done
-  if (frame_ != nullptr && last_ms_ > frame_ms) return start_worker();
+  if (frame_ != nullptr && may_take_long()) return start_worker();
   auto frame = made();
   drawing_->draw(*frame);
   take(std::move(frame));
+}
+
+/// Without pyramids, and with many ops marked, each op is drawn.
+bool CanvasFrames::may_take_long() const {
+  constexpr std::uint64_t many = 500'000;
+  const bool each = scene_.first()->run->brief && scene_.first()->lanes->ops > many;
+  return last_ms_ > frame_ms || each || scene_.bright().size() > many / 10;
 }
 
 void CanvasFrames::start_worker() {
@@ -305,7 +314,9 @@ void CanvasFrames::start_worker() {
 
 void CanvasFrames::take(std::shared_ptr<CanvasFrame> frame) {
   last_ms_ = frame->ms;
-  frame_ = std::move(frame);
+  const bool other = frame_ != nullptr && frame_->runs != frame->runs;
+  std::swap(frame_, frame);
+  if (other) drop_later(std::move(frame));
 }
 
 void CanvasFrames::finish() {

@@ -12,6 +12,7 @@
 
 #include "gui/models/drawing/lane_painter.hpp"
 #include "gui/models/drawing/lane_rows.hpp"
+#include "gui/models/drawing/shown_runs.hpp"
 #include "gui/models/facts/facts.hpp"
 #include "gui/models/lanes/run_lanes.hpp"
 #include "gui/models/view/op_steps.hpp"
@@ -122,7 +123,7 @@ class CanvasScene : public CanvasParts {
   QRectF place_of_link(std::uint32_t link) const { return strip_of(link, LaneKind::link); }
   bool is_pinned(std::uint32_t rank) const;
   /// What is known of the rank of a strip; nullptr: it shows no rank.
-  const RankFacts* facts_of(const LaneRow& row) const;
+  const RankSummary* facts_of(const LaneRow& row) const;
 
   /// The strip at a height, of those that can be seen there; the last one that begins above it if
   /// it lies between two.
@@ -216,6 +217,7 @@ class CanvasFrames : public QObject {
  private:
   std::shared_ptr<CanvasFrame> made() const;
   void start_worker();
+  bool may_take_long() const;
   void take(std::shared_ptr<CanvasFrame> frame);
 
   const CanvasScene& scene_;

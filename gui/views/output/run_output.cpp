@@ -12,10 +12,10 @@
 #include "experiments/input/files/output_file.hpp"
 #include "experiments/input/formats/chrome_trace.hpp"
 #include "experiments/program/pages/run_page.hpp"
+#include "experiments/run/recordings.hpp"
 #include "experiments/show/pictures/picture.hpp"
 #include "experiments/show/results/run_summary.hpp"
 #include "sim/base/error.hpp"
-#include "sim/timeline/timeline_file.hpp"
 
 namespace penstock {
 namespace {
@@ -47,7 +47,7 @@ void draw_as(PictureFormat format, QWidget& view, QBuffer& bytes) {
 
 void export_run(const ViewedRun& run, const std::string& path) {
   if (path.ends_with(".timeline")) {
-    return write_file(path, write_timeline(run.plan, run.timeline, run.title), Existing::any);
+    return write_file(path, recording_text(run.plan, run.timeline, run.title), Existing::any);
   }
   if (path.ends_with(".html")) {
     OutputFile file(path, Existing::any);

@@ -282,7 +282,7 @@ SweepPanel::SweepPanel()
 void SweepPanel::show_sweep(const RowTable& rows) {
   rows_ = rows;
   list_->set_columns(sweep_columns(rows_));
-  list_->fill([this](QTreeWidget& table) { return fill_sweep(table, rows_); });
+  list_->fill([this](ListRows& items) { return fill_sweep(items, rows_); });
   plot_->show_sweep(&rows_);
   fill_choices();
 }

@@ -137,6 +137,12 @@ void NumberedRow::set_rank(std::uint32_t rank) { setData(0, rank_role, rank); }
 
 void NumberedRow::set_link(std::uint32_t link) { setData(0, link_role, link); }
 
+NumberedRow* add_row(ListRows& rows) {
+  auto* row = new NumberedRow;
+  rows << row;
+  return row;
+}
+
 void start_rows(QTreeWidget& table) {
   table.setSortingEnabled(false);
   table.clear();
@@ -218,7 +224,7 @@ void TablePanel::set_columns(const std::vector<TableColumn>& columns) {
   table_->setHeaderLabels(headings);
 }
 
-void TablePanel::fill(std::function<std::size_t(QTreeWidget&)> add) {
+void TablePanel::fill(std::function<std::size_t(ListRows&)> add) {
   waiting_ = std::move(add);
   if (isVisible()) add_rows();
 }
@@ -231,11 +237,11 @@ void TablePanel::showEvent(QShowEvent* event) {
 void TablePanel::add_rows() {
   if (!waiting_) return;
   start_rows(*table_);
-  all_ = std::exchange(waiting_, {})(*table_);
-  shown_ = static_cast<std::size_t>(table_->topLevelItemCount());
-  for (std::size_t i = 0; i < shown_; ++i) {
-    table_->topLevelItem(static_cast<int>(i))->setData(0, place_role, static_cast<int>(i));
-  }
+  ListRows rows;
+  all_ = std::exchange(waiting_, {})(rows);
+  shown_ = static_cast<std::size_t>(rows.size());
+  for (int i = 0; i < rows.size(); ++i) rows[i]->setData(0, place_role, i);
+  table_->addTopLevelItems(rows);
   group();
 }
 

@@ -32,6 +32,9 @@ class NumberedRow : public QTreeWidgetItem {
   void set_rank(std::uint32_t rank);
   void set_link(std::uint32_t link);
 };
+/// Rows before they are in a table: added all at once they take a third of the time.
+using ListRows = QList<QTreeWidgetItem*>;
+NumberedRow* add_row(ListRows& rows);
 /// Before rows are added, all at once, and behind the last: then times and bytes of a column get
 /// one unit, that of the largest, which its heading names.
 void start_rows(QTreeWidget& table);
@@ -59,9 +62,9 @@ class TablePanel : public QWidget {
   TablePanel(const std::vector<TableColumn>& columns, const QString& accessible_name);
   QTreeWidget& table() { return *table_; }
   void set_columns(const std::vector<TableColumn>& columns);
-  /// `add` adds rows to the table and returns how many there would be if none was left out. It is
-  /// called once the list is seen.
-  void fill(std::function<std::size_t(QTreeWidget&)> add);
+  /// `add` adds rows and returns how many there would be if none was left out. It is called once
+  /// the list is seen.
+  void fill(std::function<std::size_t(ListRows&)> add);
   void clear();
 
   std::function<void(const RowPlace&)> on_place;  // by a click, or by Enter
@@ -80,9 +83,9 @@ class TablePanel : public QWidget {
   QComboBox* by_;
   QLabel* count_;
   QTreeWidget* table_;
-  std::function<std::size_t(QTreeWidget&)> waiting_;  // to fill the list
-  std::size_t all_ = 0;                               // rows, with those left out
-  std::size_t shown_ = 0;                             // rows
+  std::function<std::size_t(ListRows&)> waiting_;  // to fill the list
+  std::size_t all_ = 0;                            // rows, with those left out
+  std::size_t shown_ = 0;                          // rows
 };
 
 }  // namespace penstock

@@ -34,10 +34,10 @@ std::vector<TableColumn> idle_columns() {
   return columns;
 }
 
-std::size_t fill_idle(QTreeWidget& table, const ViewedRun& run) {
-  const std::vector<RankFacts> facts = facts_of_ranks(run);
+std::size_t fill_idle(ListRows& rows, const ViewedRun& run) {
+  const std::vector<RankSummary> facts = facts_of_ranks(run);
   const auto add = [&](const IdleCauses& causes, Time whole) {
-    auto* row = new NumberedRow(&table);
+    NumberedRow* const row = add_row(rows);
     row->set_time(2, causes.total());
     const double share = percent(causes.total(), whole);
     row->set(3, QString::number(share, 'f', 1), share);
@@ -70,11 +70,10 @@ void set_op(NumberedRow& row, const Plan& plan, TaskId task) {
   row.set_count(3, index(plan.microbatch[task]));
 }
 
-std::size_t fill_path(QTreeWidget& table, const ViewedRun& run) {
-  int rows = 0;
+std::size_t fill_path(ListRows& rows, const ViewedRun& run) {
   for (const PathStep& step : run.report.critical_path) {
-    if (++rows > most_rows) break;
-    auto* row = new NumberedRow(&table);
+    if (rows.size() >= most_rows) break;
+    NumberedRow* const row = add_row(rows);
     set_op(*row, run.plan, step.task);
     row->setText(4, qt_text(place_text(run.plan, run.plan.class_of(step.task).resource)));
     row->set_time(5, step.begin);
@@ -84,10 +83,10 @@ std::size_t fill_path(QTreeWidget& table, const ViewedRun& run) {
   return run.report.critical_path.size();
 }
 
-std::size_t fill_memory(QTreeWidget& table, const ViewedRun& run) {
+std::size_t fill_memory(ListRows& rows, const ViewedRun& run) {
   for (std::uint32_t r = 0; r < run.report.ranks.size(); ++r) {
     const MemoryPeak& peak = run.report.ranks[r].memory;
-    auto* row = new NumberedRow(&table);
+    NumberedRow* const row = add_row(rows);
     row->set_count(0, r);
     row->set_rank(r);
     row->set_bytes(1, peak.bytes);
@@ -106,9 +105,9 @@ std::size_t fill_memory(QTreeWidget& table, const ViewedRun& run) {
   return run.report.ranks.size();
 }
 
-std::size_t fill_links(QTreeWidget& table, const ViewedRun& run) {
+std::size_t fill_links(ListRows& rows, const ViewedRun& run) {
   for (const LinkReport& link : run.report.links) {
-    auto* row = new NumberedRow(&table);
+    NumberedRow* const row = add_row(rows);
     row->setText(0, qt_text(text(link.link)));
     row->setText(1, qt_text(end_text(link.link.from)));
     row->setText(2, qt_text(end_text(link.link.to)));
@@ -168,8 +167,7 @@ std::vector<TableColumn> op_columns() {
           {"length", true}};
 }
 
-std::size_t fill_ops(QTreeWidget& table, const PaintedRun& run, std::uint32_t rank,
-                     std::int64_t from) {
+std::size_t fill_ops(ListRows& rows, const PaintedRun& run, std::uint32_t rank, std::int64_t from) {
   std::size_t all = 0;
   if (rank >= run.lanes->ranks.size()) return all;
   for (const Track& track : run.lanes->ranks[rank].compute) {
@@ -177,7 +175,7 @@ std::size_t fill_ops(QTreeWidget& table, const PaintedRun& run, std::uint32_t ra
     const std::size_t end = std::min(track.size(), first + static_cast<std::size_t>(most_rows));
     all += track.size() - first;
     for (std::size_t i = first; i < end; ++i) {
-      auto* row = new NumberedRow(&table);
+      NumberedRow* const row = add_row(rows);
       set_op(*row, run.run->plan, track.tag[i]);
       row->set_time(4, {track.begin_at(i)});
       row->set_time(5, {track.end_at(i)});
@@ -217,10 +215,10 @@ std::vector<TableColumn> sweep_columns(const RowTable& rows) {
   return columns;
 }
 
-std::size_t fill_sweep(QTreeWidget& table, const RowTable& rows) {
+std::size_t fill_sweep(ListRows& items, const RowTable& rows) {
   const std::vector<std::size_t> columns = compared_columns(rows);
   for (std::size_t r = 0; r < rows.rows.size(); ++r) {
-    auto* const row = new NumberedRow(&table);
+    NumberedRow* const row = add_row(items);
     row->set_count(0, r);
     for (std::size_t c = 0; c < columns.size(); ++c) {
       const TableCell& cell = rows.rows[r][columns[c]];

@@ -14,14 +14,13 @@ struct RunTable {
   QString accessible_name;
   std::vector<TableColumn> columns;
   /// Adds rows, and returns how many there would be if none was left out.
-  std::size_t (*fill)(QTreeWidget& table, const ViewedRun& run);
+  std::size_t (*fill)(ListRows& rows, const ViewedRun& run);
 };
 const std::vector<RunTable>& run_tables();
 
 /// The ops of a rank in order, for screen readers too; those from a moment on, as many as fit.
 std::vector<TableColumn> op_columns();
-std::size_t fill_ops(QTreeWidget& table, const PaintedRun& run, std::uint32_t rank,
-                     std::int64_t from);
+std::size_t fill_ops(ListRows& rows, const PaintedRun& run, std::uint32_t rank, std::int64_t from);
 
 /// The columns of a sweep that a person compares: what varies, and the main results.
 std::vector<std::size_t> compared_columns(const RowTable& table);
@@ -30,6 +29,6 @@ QString sweep_heading(const std::string& column);
 double sweep_number(const std::string& column, double number);
 /// Its rows. The first column names the row.
 std::vector<TableColumn> sweep_columns(const RowTable& rows);
-std::size_t fill_sweep(QTreeWidget& table, const RowTable& rows);
+std::size_t fill_sweep(ListRows& items, const RowTable& rows);
 
 }  // namespace penstock

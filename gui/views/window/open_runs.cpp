@@ -1,8 +1,6 @@
 #include "gui/views/window/open_runs.hpp"
 
 #include <QApplication>
-#include <QCoreApplication>
-#include <QElapsedTimer>
 #include <QFileInfo>
 #include <algorithm>
 #include <utility>
@@ -13,12 +11,16 @@
 namespace penstock {
 namespace {
 
-template <class Change>
-std::vector<PaintedRunPtr> each_changed(const std::vector<PaintedRunPtr>& runs, Change change) {
-  std::vector<PaintedRunPtr> all;
-  for (const PaintedRunPtr& run : runs) all.push_back(change(*run));
-  return all;
-}
+constexpr const char* only_parts =
+    "Not of a run that is read in parts: its file is too large to be held";
+
+bool is_part(const ViewedRunPtr& run) { return run->file != nullptr; }
+
+/// What was made, or why it was not.
+struct Outcome {
+  ShownRuns made;
+  QString problem;
+};
 
 }  // namespace
 
@@ -29,7 +31,9 @@ ShownWith OpenRuns::shown_with(const OpenRun& open) {
           .anchor = open.anchor,
           .memory = choice.memory,
           .links = choice.links,
-          .frozen = choice.frozen};
+          .frozen = choice.frozen,
+          .by = open.canvas->first()->by,
+          .slack = open.slack};
 }
 
 OpenRuns::OpenRuns(QTabWidget& tabs, ThemeName theme) : tabs_(tabs), theme_(theme) { add_empty(); }
@@ -70,19 +74,19 @@ void OpenRuns::select(ShownOp op) {
   if (op.task < canvas()->run(op.run).run->plan.tasks()) canvas()->select(op, true);
 }
 
-void OpenRuns::add(ViewedRunPtr run) {
+void OpenRuns::add(const PaintedRunPtr& painted) {
   OpenRun open;
   open.canvas = new TimelineCanvas;
   open.canvas->set_theme(theme_);
   if (on_canvas) on_canvas(*open.canvas);
-  open.run = run;
+  const ViewedRunPtr run = open.run = painted->run;
   open.changes.base = run->scenario;
   if (runs_.empty()) {
     QWidget* const empty = tabs_.widget(0);
     tabs_.removeTab(0);
     empty->deleteLater();
   }
-  open.canvas->show_runs(painted(run, ColourBy::pass), {}, false);
+  open.canvas->show_runs(painted, {}, false);
   if (keeps_marks_) open.canvas->set_marks(remembered_marks(QString::fromStdString(run->source)));
   TimelineCanvas* const canvas = open.canvas;
   runs_.push_back(std::move(open));
@@ -90,7 +94,6 @@ void OpenRuns::add(ViewedRunPtr run) {
   const int tab = tabs_.addTab(canvas, name.isEmpty() ? qt_text(run->title) : name);
   tabs_.setTabToolTip(tab, QString::fromStdString(run->source));
   tabs_.setCurrentIndex(tab);
-  on_change();
   canvas->setFocus();
   QApplication::processEvents(QEventLoop::ExcludeUserInputEvents);
   canvas->leave_out_what_does_not_fit();
@@ -102,6 +105,10 @@ void OpenRuns::close() {
   if (now() == nullptr) return;
   QWidget* const closed = tabs_.widget(tab);
   remember_marks_of(*now());
+  const auto kept = std::make_shared<std::pair<OpenRun, RunsOnAxis>>(
+      std::move(runs_[static_cast<std::size_t>(tab)]),
+      RunsOnAxis{canvas()->first(), canvas()->others(), {}});
+  QObject::connect(closed, &QObject::destroyed, [kept] { drop_later(std::move(*kept)); });
   runs_.erase(runs_.begin() + tab);
   if (runs_.empty()) add_empty();
   tabs_.removeTab(tab);
@@ -115,49 +122,187 @@ void OpenRuns::remember_marks_of(const OpenRun& open) const {
   }
 }
 
-void OpenRuns::replace(OpenRun& open, ViewedRunPtr run) {
-  const PaintedRunPtr before = open.canvas->first();
-  open.anchor.reset();
-  replace(open, on_one_axis(before->run == run ? before : painted(std::move(run), before->by),
-                            shown_with(open)));
+/// What is wished of a run, to be changed: as it is shown, if nothing else is wished yet.
+ShownWith& OpenRuns::wished(OpenRun& open) {
+  const bool waits = open.wish.due || (making_.busy() && making_of_ == open.canvas);
+  if (!waits) open.wish.runs = {.with = shown_with(open)};
+  return open.wish.runs.with;
 }
 
-void OpenRuns::replace(OpenRun& open, RunsOnAxis runs) {
-  open.run = runs.first->run;
-  open.steps = {};
-  const bool slack = open.canvas->shows_slack();
-  show_on_axis(open, std::move(runs));
-  if (slack) show_slack(open);
-  open.run->brief ? on_selection() : on_change();
+void OpenRuns::replace(OpenRun& open, std::function<ViewedRunPtr()> make, WishOfRun::Then then) {
+  // Tasks may get other numbers.
+  change_shown(
+      open, [](ShownWith& with) { with.anchor.reset(); }, std::move(then), std::move(make));
 }
 
-void OpenRuns::refresh_pair(OpenRun& open) {
-  show_against(open, open.others, open.canvas->choice().frozen);
+void OpenRuns::change_shown(OpenRun& open, const std::function<void(ShownWith&)>& change,
+                            WishOfRun::Then then, std::function<ViewedRunPtr()> make) {
+  const ShownWith before = wished(open);
+  change(wished(open));
+  const std::vector<ViewedRunPtr>& others = open.wish.runs.with.others;
+  const bool of_part = std::any_of(others.begin(), others.end(), is_part);
+  if ((is_part(open.run) && !make) || of_part) {
+    open.wish.runs.with = before;
+    return say(only_parts);
+  }
+  if (make) open.wish.runs.make = std::move(make);
+  want(open, std::move(then));
 }
 
-/// Leaves all as it was if the runs cannot be compared.
-void OpenRuns::show_against(OpenRun& open, std::vector<ViewedRunPtr> others, bool frozen) {
-  ShownWith with = shown_with(open);
-  with.others = std::move(others);
-  with.frozen = frozen;
-  RunsOnAxis runs = on_one_axis(open.canvas->first(), with);
-  open.others = std::move(with.others);
-  show_on_axis(open, std::move(runs));
+void OpenRuns::freeze(OpenRun& open, WishOfRun::Then then) {
+  if (is_part(open.run)) return say(only_parts);
+  wished(open);
+  open.wish.runs.freezes = true;
+  want(open, std::move(then));
 }
 
-void OpenRuns::show_on_axis(OpenRun& open, RunsOnAxis runs) {
+void OpenRuns::take_back(OpenRun& open) {
+  ++open.wish.number;
+  open.wish.runs = {.with = shown_with(open)};
+  open.wish.then.clear();
+  open.wish.due = false;
+}
+
+bool OpenRuns::is_stale(const OpenRun& open) const {
+  const bool makes = making_.busy() && makes_run_ && making_of_ == open.canvas;
+  return open.run->brief || makes || (open.wish.due && open.wish.runs.make);
+}
+
+void OpenRuns::want(OpenRun& open, WishOfRun::Then then) {
+  if (then) open.wish.then.push_back(std::move(then));
+  open.wish.due = true;
+  make_next();
+}
+
+ShownRuns OpenRuns::shown_now(const OpenRun& open) const {
+  const CanvasMarks& marks = open.canvas->marked();
+  return {.runs = {open.canvas->first(), open.canvas->others(), {}},
+          .with = shown_with(open),
+          .slack = marks.slack,
+          .kept = {.selected = marks.selected, .bright = marks.bright}};
+}
+
+/// Makes what is wished of one of the open runs: all that was wished of it until now.
+void OpenRuns::make_next() {
+  if (making_.busy()) return;
+  const auto due =
+      std::find_if(runs_.begin(), runs_.end(), [](const OpenRun& open) { return open.wish.due; });
+  if (due == runs_.end()) return;
+  making_of_ = due->canvas;
+  makes_run_ = static_cast<bool>(due->wish.runs.make) || due->wish.runs.freezes;
+  due->wish.due = false;
+  const WishedRuns wish = due->wish.runs;
+  due->wish.runs.make = {};
+  due->wish.runs.freezes = false;
+  making_.request(
+      [this, wish, before = shown_now(*due), then = std::exchange(due->wish.then, {}),
+       canvas = due->canvas, number = due->wish.number]() mutable -> Background::Done {
+        auto outcome = std::make_shared<Outcome>();
+        try {
+          outcome->made = made_of(wish, std::move(before));
+        } catch (const std::exception& error) {
+          outcome->problem = QString::fromUtf8(error.what());
+        }
+        return [this, outcome, then = std::move(then), canvas, number] {
+          OpenRun* const open = shown_by(canvas);
+          if (open != nullptr && number == open->wish.number) {
+            if (outcome->problem.isEmpty()) show(*open, std::move(outcome->made));
+            for (const WishOfRun::Then& each : then) each(outcome->problem);
+          }
+          make_next();
+        };
+      },
+      Background::patience_ms);
+}
+
+void OpenRuns::show(OpenRun& open, ShownRuns made) {
   const ShownOps path = open.canvas->path();
-  open.pairs = std::move(runs.pairs);
-  open.canvas->show_runs(std::move(runs.first), std::move(runs.others), true);
+  const bool other = open.run != made.runs.first->run;
+  open.run = made.runs.first->run;
+  open.others = std::move(made.with.others);
+  open.alignment = made.with.alignment;
+  open.anchor = made.with.anchor;
+  open.slack = made.with.slack;
+  if (made.paired) drop_later(std::exchange(open.pairs, std::move(made.runs.pairs)));
+  if (other) drop_later(std::exchange(open.steps, {}));
+  RunsOnAxis before{open.canvas->first(), open.canvas->others(), {}};
+  open.canvas->show_runs(std::move(made.runs.first), std::move(made.runs.others), true, &made.kept);
+  drop_later(std::move(before));
+  open.canvas->change_choice([&](LaneChoice& choice) {
+    choice.memory = made.with.memory;
+    choice.links = made.with.links;
+  });
+  open.canvas->set_slack(std::move(made.slack));
   const std::size_t count = open.canvas->runs();
   if (open.steps.idle_run >= count) open.steps.idle.clear();
   if (open.steps.found.run >= count) open.steps.found = {};
   if (!path.empty() && path.run < count) show_path(open, path.run);
+  if (!other && !made.paired) return on_look();
+  open.run->brief ? on_selection() : on_change();
 }
 
-void OpenRuns::show_slack(OpenRun& open) {
-  open.canvas->set_slack(
-      std::make_shared<const std::vector<float>>(slack_of(open.run->plan, open.run->timeline)));
+void OpenRuns::finish() {
+  // What is shown may wish for more.
+  while (making_.busy() || reading_.busy()) {
+    making_.finish();
+    reading_.finish();
+  }
+}
+
+void OpenRuns::follow_view(OpenRun& open) {
+  if (!is_part(open.run) || reading_.busy()) return;  // once read, it looks again
+  const TimeAxis& axis = open.canvas->view().axis;
+  const std::int64_t begin = std::max<std::int64_t>(0, axis.origin);
+  const std::int64_t end =
+      std::min(open.run->span().picoseconds, axis.time_at(open.canvas->lanes_width()));
+  if (end <= begin || covers(*open.run, begin, end)) return;
+  const auto& file = open.run->file;
+  const auto fits = [&](std::int64_t around) {
+    const auto [first, last] = file->tasks_between({begin - around}, {end + around});
+    return last - first <= most_in_part;
+  };
+  if (!fits(0)) return;
+  std::int64_t around = end - begin;  // to pan in
+  while (around > 0 && !fits(around)) around /= 2;
+  reading_.request(
+      [this, file, canvas = open.canvas, source = open.run->source, from = Time{begin - around},
+       until = Time{end + around}]() -> Background::Done {
+        PaintedRunPtr part;
+        QString problem;
+        try {
+          part = painted(viewed_part(file, source, from, until), ColourBy::pass);
+        } catch (const std::exception& error) {
+          problem = qt_text(source) + ": " + QString::fromUtf8(error.what());
+        }
+        return [this, part, problem, canvas] {
+          OpenRun* const shown = shown_by(canvas);
+          if (!problem.isEmpty()) say(problem);
+          if (shown == nullptr || part == nullptr) return;
+          show_part(*shown, part);
+          follow_view(*shown);
+        };
+      },
+      Background::patience_ms);
+}
+
+void OpenRuns::show_part(OpenRun& open, const PaintedRunPtr& part) {
+  KeptOps kept{.selected = open.canvas->selected(), .bright = open.canvas->bright()};
+  const std::uint64_t number = open.run->first_task + kept.selected.task;
+  const std::uint64_t first = part->run->first_task;
+  const bool is_there = number >= first && number - first < part->run->plan.tasks();
+  if (!kept.selected.is_none() && is_there) {
+    kept.now_selected = ShownOp(static_cast<TaskId>(number - first));
+  }
+  RunsOnAxis before{open.canvas->first(), {}, {}};
+  open.run = part->run;
+  open.steps = {};
+  open.canvas->show_runs(part, {}, true, &kept);
+  drop_later(std::move(before));
+}
+
+void OpenRuns::working(bool begins) {
+  working_ += begins ? 1 : -1;
+  if (on_busy) on_busy();
 }
 
 void OpenRuns::show_path(OpenRun& open, std::uint8_t run) {
@@ -166,11 +311,7 @@ void OpenRuns::show_path(OpenRun& open, std::uint8_t run) {
 }
 
 void OpenRuns::colour_by(ColourBy by) {
-  OpenRun& open = *now();
-  const auto change = [by](const PaintedRun& run) { return recoloured(run, by); };
-  std::vector<PaintedRunPtr> others = each_changed(open.canvas->others(), change);
-  open.canvas->show_runs(change(*open.canvas->first()), std::move(others), true);
-  on_change();
+  change_shown(*now(), [by](ShownWith& with) { with.by = by; });
 }
 
 void OpenRuns::toggle_transfers() {
@@ -182,34 +323,33 @@ void OpenRuns::toggle_transfers() {
 }
 
 void OpenRuns::toggle_memory() {
-  OpenRun& open = *now();
-  LaneChoice choice = open.canvas->choice();
-  choice.memory = !choice.memory;
-  const PaintedRunPtr first = open.canvas->first();
-  if (choice.memory && first->memory == nullptr) {
-    const PaintedRunPtr with = with_memory(*first);
-    if (with->memory->ranks.empty()) {
-      return say("Nothing is known of this run's memory: its sizes are zero");
-    }
-    open.canvas->show_runs(with, each_changed(open.canvas->others(), with_memory), true);
-  }
-  open.canvas->set_choice(choice);
-  on_look();
+  const TimelineCanvas* const shown = canvas();
+  change_shown(
+      *now(), [](ShownWith& with) { with.memory = !with.memory; },
+      [this, shown](const QString&) {
+        OpenRun* const open = shown_by(shown);
+        const bool nothing = shown->choice().memory && shown->first()->memory->ranks.empty();
+        if (open == nullptr || !nothing) return;
+        open->canvas->change_choice([](LaneChoice& choice) { choice.memory = false; });
+        say("Nothing is known of this run's memory: its sizes are zero");
+      });
 }
 
 void OpenRuns::toggle_links() {
-  OpenRun& open = *now();
-  LaneChoice choice = open.canvas->choice();
-  choice.links = !choice.links;
-  if (choice.links) {
-    const auto change = [&](const PaintedRun& run) { return with_links(run, open.run->plan); };
-    const PaintedRunPtr with = change(*open.canvas->first());
-    const bool any = std::any_of(with->links->begin(), with->links->end(),
-                                 [](const PaintedLink& link) { return !link.tracks.empty(); });
-    if (!any) return say("No transfer of this run occupies a link");
-    open.canvas->show_runs(with, each_changed(open.canvas->others(), change), true);
-  }
-  open.canvas->set_choice(choice);
+  const TimelineCanvas* const shown = canvas();
+  change_shown(
+      *now(), [](ShownWith& with) { with.links = !with.links; },
+      [this, shown](const QString&) {
+        OpenRun* const open = shown_by(shown);
+        if (open == nullptr || !shown->choice().links) return;
+        const std::vector<PaintedLink>& links = *shown->first()->links;
+        if (std::any_of(links.begin(), links.end(),
+                        [](const PaintedLink& link) { return !link.tracks.empty(); })) {
+          return;
+        }
+        open->canvas->change_choice([](LaneChoice& choice) { choice.links = false; });
+        say("No transfer of this run occupies a link");
+      });
 }
 
 void OpenRuns::add_to_name(const QString& text) {
@@ -225,56 +365,6 @@ void OpenRuns::set_theme(ThemeName name) {
   theme_ = name;
   for (int tab = 0; tab < tabs_.count(); ++tab) {
     static_cast<TimelineCanvas*>(tabs_.widget(tab))->set_theme(name);
-  }
-}
-
-Background::~Background() { pool_.waitForDone(); }
-
-void Background::request(Work work, double at_once_below_ms) {
-  if (!running_ && last_ms_ < at_once_below_ms) {
-    QElapsedTimer clock;
-    clock.start();
-    const Done done = work();
-    done();
-    last_ms_ = static_cast<double>(clock.nsecsElapsed()) / 1e6;
-  } else if (running_) {
-    waiting_ = std::move(work);
-  } else {
-    start(std::move(work));
-  }
-}
-
-void Background::start(Work work) {
-  running_ = true;
-  const std::uint64_t number = ++number_;
-  pool_.start([this, work = std::move(work), number] {
-    QElapsedTimer clock;
-    clock.start();
-    Done done = work();
-    const double ms = static_cast<double>(clock.nsecsElapsed()) / 1e6;
-    QMetaObject::invokeMethod(
-        this, [this, done = std::move(done), number, ms] { ended(number, ms, done); },
-        Qt::QueuedConnection);
-  });
-}
-
-void Background::ended(std::uint64_t number, double ms, const Done& done) {
-  running_ = false;
-  last_ms_ = ms;
-  if (number == number_) done();
-  if (!running_ && waiting_) start(std::exchange(waiting_, {}));
-}
-
-void Background::cancel() {
-  ++number_;
-  waiting_ = {};
-}
-
-void Background::finish() {
-  while (running_) {
-    pool_.waitForDone();
-    // No other events: they could open or close what is waited for.
-    QCoreApplication::sendPostedEvents(this, QEvent::MetaCall);
   }
 }
 

@@ -1,31 +1,44 @@
 #pragma once
 
-#include <QObject>
 #include <QTabWidget>
-#include <QThreadPool>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
 
 #include "gui/models/drawing/painted_run.hpp"
+#include "gui/models/drawing/shown_runs.hpp"
 #include "gui/models/view/op_steps.hpp"
+#include "gui/views/canvas/background.hpp"
 #include "gui/views/canvas/canvas.hpp"
 
 namespace penstock {
 
-/// What an undone change brings back.
+/// What an undone change brings back: a scenario to simulate, with the order that a hand made. The
+/// run itself is kept while there is room for it.
 struct RunBefore {
-  ViewedRunPtr run;
-  std::shared_ptr<const Scenario> base;
+  std::shared_ptr<const Scenario> base, scenario;
+  std::shared_ptr<const Layout> layout;  // nullptr: that of the scenario
+  ViewedRunPtr run;                      // nullptr: simulated anew
 };
 
 /// What was changed of a run; see RunChanges.
 struct ChangesOfRun {
   std::shared_ptr<const Scenario> base;  // before the knobs were turned
   std::vector<RunBefore> past, future;
-  RunBefore grabbed;         // when a drag began
+  ViewedRunPtr grabbed;      // when a drag began
   TaskId carried = no_task;  // the op of it that is dragged
+};
+
+/// What an open run is to show once it is made.
+struct WishOfRun {
+  /// Called when it is shown, or with what was wrong.
+  using Then = std::function<void(const QString& problem)>;
+
+  WishedRuns runs;
+  std::vector<Then> then;
+  bool due = false;          // not begun
+  std::uint64_t number = 0;  // of what was wished since the last change was taken back
 };
 
 /// Where steps through a run have come; see RunSteps.
@@ -46,8 +59,10 @@ struct OpenRun {
   std::vector<RunPair> pairs;        // see RunsOnAxis
   PairAlignment alignment = PairAlignment::start;
   std::optional<TaskId> anchor;  // of the run: both are aligned by this op
+  bool slack = false;            // is shown
   ChangesOfRun changes;
   StepsOfRun steps;
+  WishOfRun wish;
 };
 
 /// The open runs, a tab each, and what is shown beside them and of them.
@@ -67,18 +82,30 @@ class OpenRuns {
   void remember_marks_of(const OpenRun& open) const;
 
   /// Opens a tab in front.
-  void add(ViewedRunPtr run);
+  void add(const PaintedRunPtr& run);
   void close();
-  /// Shows another run in the place of an open one, with the same beside it.
-  void replace(OpenRun& open, ViewedRunPtr run);
-  void replace(OpenRun& open, RunsOnAxis runs);
-  /// Holds a run against others. Leaves all as it was if they cannot be compared.
-  void show_against(OpenRun& open, std::vector<ViewedRunPtr> others, bool frozen);
-  /// After another alignment.
-  void refresh_pair(OpenRun& open);
-  static ShownWith shown_with(const OpenRun& open);
 
-  void show_slack(OpenRun& open);
+  // What follows is made in a second thread; what was wished before and is not shown yet is shown
+  // with it. Leaves all as it was where that is not possible.
+
+  /// Shows another run in the place of an open one, with the same beside it.
+  void replace(OpenRun& open, std::function<ViewedRunPtr()> make, WishOfRun::Then then);
+  /// Shows a run, or the one that `make` gives, with others or otherwise.
+  void change_shown(OpenRun& open, const std::function<void(ShownWith&)>& change,
+                    WishOfRun::Then then = {}, std::function<ViewedRunPtr()> make = {});
+  /// Holds a run, once it is whole, against itself as it is now.
+  void freeze(OpenRun& open, WishOfRun::Then then);
+  /// Drops what is wished of an open run and not shown yet.
+  void take_back(OpenRun& open);
+  /// Reads the part of a large file that is in sight, where its ops can be told apart.
+  void follow_view(OpenRun& open);
+  /// Whether another run is being made in the place of an open one, or more of it.
+  bool is_stale(const OpenRun& open) const;
+  void finish();
+  /// What every second thread of the window calls.
+  void working(bool begins);
+  bool busy() const { return working_ > 0; }
+
   void show_path(OpenRun& open, std::uint8_t run);
   /// Selects an op and scrolls to it; nothing happens where there is none.
   void select(ShownOp op);
@@ -94,21 +121,35 @@ class OpenRuns {
   /// Runs something that may refuse input; shows the message then.
   void guarded(const std::function<void()>& work);
 
+  std::uint64_t most_in_part = 2'000'000;  // tasks that are read of a large file at once
+
   std::function<void(TimelineCanvas&)> on_canvas;  // a new one
   std::function<void()> on_change;                 // another run is in front, or it is another
   std::function<void()> on_selection;
   std::function<void()> on_look;  // colours
+  std::function<void()> on_busy;  // work in a second thread began or ended
   std::function<void(const QString&)> on_message;
 
  private:
   void add_empty();
-  void show_on_axis(OpenRun& open, RunsOnAxis runs);
+  static ShownWith shown_with(const OpenRun& open);
+  ShownWith& wished(OpenRun& open);
+  void want(OpenRun& open, WishOfRun::Then then);
+  void make_next();
+  ShownRuns shown_now(const OpenRun& open) const;
+  void show(OpenRun& open, ShownRuns made);
+  void show_part(OpenRun& open, const PaintedRunPtr& part);
 
   QTabWidget& tabs_;
   std::vector<OpenRun> runs_;  // by tab
   ThemeName theme_;
   QString message_;
   bool keeps_marks_ = false;
+  int working_ = 0;
+  const TimelineCanvas* making_of_ = nullptr;
+  bool makes_run_ = false;  // another one
+  Background making_{[this](bool begins) { working(begins); }};
+  Background reading_{[this](bool begins) { working(begins); }};  // of parts
 };
 
 /// What acts on the run in front.
@@ -119,37 +160,11 @@ class RunController {
   OpenRun* now() const { return runs_.now(); }
   TimelineCanvas* canvas() const { return runs_.canvas(); }
   void show_message(const QString& text) const { runs_.say(text); }
+  std::function<void(bool)> tells_busy() {
+    return [this](bool begins) { runs_.working(begins); };
+  }
 
   OpenRuns& runs_;
-};
-
-/// Work for a second thread, one at a time: while it runs, only the newest request is kept. Results
-/// come back in the interface's thread. Quick work runs at once.
-class Background : public QObject {
- public:
-  using Done = std::function<void()>;
-  /// Runs in the second thread; what it returns runs in the interface's thread.
-  using Work = std::function<Done()>;
-
-  explicit Background(QObject* parent = nullptr) : QObject(parent) {}
-  ~Background() override;
-
-  /// `at_once_below_ms`: runs now if the last work took less.
-  void request(Work work, double at_once_below_ms);
-  /// Forgets what runs and what waits: their results are dropped.
-  void cancel();
-  /// Waits until nothing runs or waits; results have arrived then, and nothing else has happened.
-  void finish();
-
- private:
-  void start(Work work);
-  void ended(std::uint64_t number, double ms, const Done& done);
-
-  QThreadPool pool_;
-  bool running_ = false;
-  std::uint64_t number_ = 0;
-  Work waiting_;
-  double last_ms_ = 0;
 };
 
 }  // namespace penstock

@@ -1,5 +1,7 @@
 #include "gui/views/window/run_changes.hpp"
 
+#include <utility>
+
 #include "experiments/input/files/table.hpp"
 #include "gui/models/change/moves.hpp"
 #include "gui/views/canvas/look.hpp"
@@ -8,15 +10,43 @@
 namespace penstock {
 namespace {
 
-constexpr double quick_ms = 12;  // a change that takes less runs in the interface's thread
 constexpr std::size_t most_undone = 50;
-constexpr std::size_t most_tasks = 12'000'000;  // of plans that are kept
+constexpr std::size_t most_bytes = std::size_t{128} << 20;  // of what undoing brings back
+constexpr std::size_t most_tasks = 12'000'000;              // of plans that are kept
 
 ViewedRunPtr run_of(std::variant<ViewedRunPtr, MoveRefused> moved) {
   if (const auto* refused = std::get_if<MoveRefused>(&moved)) {
     throw InputError("Not moved: " + refused->text);
   }
   return std::get<ViewedRunPtr>(std::move(moved));
+}
+
+RunBefore before_change(const ViewedRunPtr& run, std::shared_ptr<const Scenario> base) {
+  return {std::move(base), run->scenario, has_changed_order(*run) ? run->layout : nullptr,
+          run->brief ? nullptr : run};
+}
+
+ViewedRunPtr brought_back(const RunBefore& before) {
+  if (before.run != nullptr) return before.run;
+  return before.layout != nullptr ? viewed(*before.layout, before.scenario)
+                                  : viewed(*before.scenario);
+}
+
+/// Lets runs go, the oldest first, until the others have room; then orders that hands made, with
+/// the steps that they belong to.
+void keep_within(std::size_t bytes, std::vector<RunBefore>& past) {
+  std::size_t sum = 0;
+  std::size_t first = 0;
+  for (std::size_t step = past.size(); step-- > first;) {
+    RunBefore& before = past[step];
+    const std::size_t own = before.run == nullptr ? 0 : bytes_of(*before.run);
+    if (sum + own > bytes) before.run = nullptr;
+    if (before.run != nullptr) sum += own;
+    if (before.run == nullptr && before.layout != nullptr) sum += bytes_of(*before.layout);
+    if (sum > bytes) first = step + 1;
+  }
+  past.erase(past.begin(), past.begin() + static_cast<std::ptrdiff_t>(first));
+  if (past.size() > most_undone) past.erase(past.begin());
 }
 
 }  // namespace
@@ -28,11 +58,6 @@ RunChanges::RunChanges(OpenRuns& runs)
   rest_.setSingleShot(true);
   rest_.setInterval(150);
   QObject::connect(&rest_, &QTimer::timeout, &rest_, [this] { hands_rest(); });
-}
-
-RunChanges::~RunChanges() {
-  changing_.cancel();
-  changing_.finish();
 }
 
 void RunChanges::show_tab() {
@@ -53,43 +78,28 @@ void RunChanges::begin_at(OpenRun& open) { begin_at(open, open.run->scenario); }
 
 /// Files are read anew: they may have changed.
 void RunChanges::begin_at(OpenRun& open, std::shared_ptr<const Scenario> base) {
-  chain_ = std::make_shared<Chain>(nullptr, most_tasks);
+  drop_later(std::exchange(chain_, std::make_shared<Chain>(nullptr, most_tasks)));
   open.changes.base = std::move(base);
   what_if_->show_scenario(open.changes.base);
 }
 
 void RunChanges::finish() {
-  changing_.finish();
+  runs_.finish();
   hands_rest();
-  changing_.finish();
+  runs_.finish();
 }
 
-void RunChanges::change_run(const OpenRun& open, std::function<ViewedRunPtr()> make,
-                            Origin origin) {
-  ShownWith with = OpenRuns::shown_with(open);
-  with.anchor.reset();  // tasks may get other numbers
-  changing_.request(
-      [this, make = std::move(make), canvas = open.canvas, origin, with,
-       before = open.canvas->first()]() -> Background::Done {
-        RunsOnAxis runs;
-        QString problem;
-        try {
-          runs = on_one_axis(painted_after(make(), *before), with);
-        } catch (const std::exception& error) {
-          problem = QString::fromUtf8(error.what());
-        }
-        return [this, runs, with, problem, canvas, origin] {
-          OpenRun* const shown = runs_.shown_by(canvas);
-          if (shown == nullptr) return;
-          if (shown == now()) show_change_problem(problem, origin);
-          if (runs.first == nullptr) return;
-          shown->anchor.reset();
-          const ShownWith wanted = OpenRuns::shown_with(*shown);
-          runs_.replace(*shown, with == wanted ? runs : on_one_axis(runs.first, wanted));
-          if (shown->run->brief) rest_.start();
-        };
-      },
-      quick_ms);
+void RunChanges::change_run(OpenRun& open, std::function<ViewedRunPtr()> make, Origin origin,
+                            std::function<void(OpenRun&, const QString&)> then) {
+  const TimelineCanvas* const canvas = open.canvas;
+  runs_.replace(open, std::move(make),
+                [this, canvas, origin, then = std::move(then)](const QString& problem) {
+                  OpenRun* const shown = runs_.shown_by(canvas);
+                  if (shown == nullptr) return;
+                  if (shown == now()) show_change_problem(problem, origin);
+                  if (shown->run->brief) rest_.start();
+                  if (then) then(*shown, problem);
+                });
 }
 
 void RunChanges::show_change_problem(const QString& problem, Origin origin) {
@@ -99,16 +109,16 @@ void RunChanges::show_change_problem(const QString& problem, Origin origin) {
 }
 
 /// What was simulated briefly while the hand moved, whole.
-void RunChanges::complete_run(const OpenRun& open) {
+void RunChanges::complete_run(OpenRun& open) {
   if (!open.run->brief) return;
   change_run(
-      open, [run = open.run] { return viewed(*run->scenario); }, Origin::knobs);
+      open, [run = open.run] { return whole(run); }, Origin::knobs);
 }
 
 void RunChanges::remember(OpenRun& open, RunBefore before) {
   open.changes.past.push_back(std::move(before));
-  if (open.changes.past.size() > most_undone) open.changes.past.erase(open.changes.past.begin());
-  open.changes.future.clear();
+  keep_within(most_bytes, open.changes.past);
+  drop_later(std::exchange(open.changes.future, {}));
 }
 
 void RunChanges::turn_knobs() {
@@ -120,7 +130,7 @@ void RunChanges::turn_knobs() {
   } catch (const InputError& error) {
     return what_if_->show_problem(QString::fromUtf8(error.what()));
   }
-  if (!turning_) remember(*open, {open->run, open->changes.base});
+  if (!turning_) remember(*open, before_change(open->run, open->changes.base));
   turning_ = true;
   rest_.start();
   change_run(
@@ -134,7 +144,7 @@ void RunChanges::turn_knobs() {
 void RunChanges::set_scenario(const Scenario& scenario) {
   OpenRun* const open = now();
   if (open == nullptr || !open->run->scenario) return;
-  remember(*open, {open->run, open->changes.base});
+  remember(*open, before_change(open->run, open->changes.base));
   begin_at(*open, std::make_shared<const Scenario>(scenario));
   change_run(
       *open, [base = open->changes.base] { return viewed(*base); }, Origin::editor);
@@ -145,14 +155,15 @@ void RunChanges::undo(bool forward) {
   std::vector<RunBefore>& from = forward ? open.changes.future : open.changes.past;
   std::vector<RunBefore>& to = forward ? open.changes.past : open.changes.future;
   if (from.empty()) return show_message(forward ? "Nothing was undone" : "Nothing was changed");
-  to.push_back({open.run, open.changes.base});
+  to.push_back(before_change(open.run, open.changes.base));
+  keep_within(most_bytes, to);
   const RunBefore before = std::move(from.back());
   from.pop_back();
-  changing_.cancel();
+  runs_.take_back(open);
   begin_at(open, before.base);
-  runs_.replace(open, before.run);
-  if (before.run->brief) rest_.start();
   show_message(forward ? "Done again" : "Undone");
+  change_run(
+      open, [before] { return brought_back(before); }, Origin::knobs);
 }
 
 void RunChanges::move_op(bool later) {
@@ -160,13 +171,18 @@ void RunChanges::move_op(bool later) {
   const ShownOp& op = open.canvas->selected();
   if (op.is_none()) return show_message("Select an op first");
   if (op.run != 0) return show_message("Not moved: this run is only looked at; X swaps A and B");
-  auto moved = with_moved_op(*open.run, op.task, later);
-  if (const auto* refused = std::get_if<MoveRefused>(&moved)) {
-    return show_message("Not moved: " + QString::fromStdString(refused->text));
-  }
-  remember(open, {open.run, open.changes.base});
-  runs_.replace(open, std::get<ViewedRunPtr>(moved));
-  show_message(later ? "Moved one place later" : "Moved one place earlier");
+  change_run(
+      open,
+      [from = open.run, task = op.task, later] {
+        return run_of(with_moved_op(*from, task, later));
+      },
+      Origin::canvas,
+      [this, later, before = before_change(open.run, open.changes.base)](OpenRun& changed,
+                                                                         const QString& problem) {
+        if (!problem.isEmpty()) return;
+        remember(changed, before);
+        show_message(later ? "Moved one place later" : "Moved one place earlier");
+      });
 }
 
 void RunChanges::hands_rest() {
@@ -174,21 +190,23 @@ void RunChanges::hands_rest() {
   if (now() != nullptr) complete_run(*now());
 }
 
-void RunChanges::complete_now(const OpenRun& open) {
-  changing_.finish();
-  complete_run(open);
-  changing_.finish();
+void RunChanges::grab_op(OpenRun& open) {
+  open.changes.grabbed = open.run;
+  open.changes.carried = open.canvas->selected().task;
 }
 
-void RunChanges::grab_op(OpenRun& open) {
-  complete_now(open);
-  open.changes.grabbed = {open.run, open.changes.base};
-  open.changes.carried = open.canvas->selected().task;
+/// What was dragged stays where it was, if it is not `from` that is shown.
+void RunChanges::end_drag(OpenRun& open, const ViewedRunPtr& from) {
+  if (open.run == from) return;
+  const QString why = runs_.message();
+  change_run(
+      open, [from] { return from; }, Origin::canvas,
+      [this, why](OpenRun&, const QString&) { show_message(why); });
 }
 
 /// Puts the op that is dragged at a moment of the run as it was when the drag began.
 void RunChanges::carry(OpenRun& open, std::int64_t time, bool released) {
-  const ViewedRunPtr from = open.changes.grabbed.run;
+  const ViewedRunPtr from = open.changes.grabbed;
   if (from == nullptr || open.changes.carried == no_task) return;
   change_run(
       open,
@@ -196,48 +214,44 @@ void RunChanges::carry(OpenRun& open, std::int64_t time, bool released) {
         const bool changes = from->layout != nullptr;
         return run_of(with_op_at(*from, task, changes ? place_at(*from, task, time) : 0));
       },
-      Origin::canvas);
+      Origin::canvas,
+      [this, from, released](OpenRun& changed, const QString& problem) {
+        if (!released) return;
+        if (!problem.isEmpty()) return end_drag(changed, from);
+        remember(changed, before_change(from, changed.changes.base));
+        show_message("Moved; Ctrl+Z undoes it");
+      });
   if (!released) return;
-  changing_.finish();
-  const bool moved = open.run != from && runs_.message().isEmpty();
-  if (moved) {
-    remember(open, open.changes.grabbed);
-    show_message("Moved; Ctrl+Z undoes it");
-  } else if (open.run != from) {
-    runs_.replace(open, from);
-  }
-  open.changes.grabbed = {};
+  open.changes.grabbed = nullptr;
   open.changes.carried = no_task;
 }
 
 void RunChanges::move_boundary(OpenRun& open, std::uint32_t rank, int layers, bool released) {
-  if (open.changes.grabbed.run == nullptr) {
-    complete_now(open);
-    open.changes.grabbed = {open.run, open.changes.base};
-  }
-  const ViewedRunPtr from = open.changes.grabbed.run;
+  if (open.changes.grabbed == nullptr) open.changes.grabbed = open.run;
+  const ViewedRunPtr from = open.changes.grabbed;
   change_run(
       open,
       [chain = chain_, from, rank, layers] {
         return viewed_after(*chain, with_moved_boundary(*chain, *from, rank, layers));
       },
-      Origin::canvas);
-  if (!released) return;
-  changing_.finish();
-  const bool refused = !runs_.message().isEmpty();
-  const int gained = refused ? 0 : layers_on(*open.run, rank) - layers_on(*from, rank);
-  if (gained != 0) {
-    remember(open, open.changes.grabbed);
-    begin_at(open);
-    show_message(QString("%1 moved %2 rank %3; Ctrl+Z undoes it")
-                     .arg(qt_text(counted(static_cast<std::uint64_t>(std::abs(gained)), "layer")))
-                     .arg(gained > 0 ? "to" : "from")
-                     .arg(rank));
-  } else {
-    if (open.run != from) runs_.replace(open, from);
-    if (!refused && layers != 0) show_message("Not moved: each stage keeps a layer");
-  }
-  open.changes.grabbed = {};
+      Origin::canvas,
+      [this, from, rank, layers, released](OpenRun& changed, const QString& problem) {
+        if (!released) return;
+        const bool refused = !problem.isEmpty();
+        const int gained = refused ? 0 : layers_on(*changed.run, rank) - layers_on(*from, rank);
+        if (gained == 0) {
+          if (!refused && layers != 0) show_message("Not moved: each stage keeps a layer");
+          return end_drag(changed, from);
+        }
+        remember(changed, before_change(from, changed.changes.base));
+        begin_at(changed);
+        show_message(
+            QString("%1 moved %2 rank %3; Ctrl+Z undoes it")
+                .arg(qt_text(counted(static_cast<std::uint64_t>(std::abs(gained)), "layer")))
+                .arg(gained > 0 ? "to" : "from")
+                .arg(rank));
+      });
+  if (released) open.changes.grabbed = nullptr;
 }
 
 }  // namespace penstock

@@ -13,7 +13,6 @@ namespace penstock {
 class RunChanges : RunController {
  public:
   explicit RunChanges(OpenRuns& runs);
-  ~RunChanges();
   WhatIfPanel& what_if() { return *what_if_; }
   ScenarioPanel& scenario_panel() { return *scenario_panel_; }
 
@@ -28,8 +27,6 @@ class RunChanges : RunController {
   void undo(bool forward);
   void move_op(bool later);
   void hands_rest();
-  /// Waits until a run is whole.
-  void complete_now(const OpenRun& open);
   /// Waits for the second thread, and until the run in front is whole.
   void finish();
 
@@ -43,17 +40,18 @@ class RunChanges : RunController {
   enum class Origin { knobs, editor, canvas };
 
   void begin_at(OpenRun& open, std::shared_ptr<const Scenario> base);
-  void change_run(const OpenRun& open, std::function<ViewedRunPtr()> make, Origin origin);
+  void change_run(OpenRun& open, std::function<ViewedRunPtr()> make, Origin origin,
+                  std::function<void(OpenRun& open, const QString& problem)> then = {});
   void show_change_problem(const QString& problem, Origin origin);
-  void complete_run(const OpenRun& open);
+  void complete_run(OpenRun& open);
   void remember(OpenRun& open, RunBefore before);
+  void end_drag(OpenRun& open, const ViewedRunPtr& from);
 
   WhatIfPanel* what_if_;
   ScenarioPanel* scenario_panel_;
   std::shared_ptr<Chain> chain_;  // of all changes since the knobs began; one uses it at a time
-  Background changing_;
-  QTimer rest_;           // after the last change by hand
-  bool turning_ = false;  // knobs, since the last rest
+  QTimer rest_;                   // after the last change by hand
+  bool turning_ = false;          // knobs, since the last rest
 };
 
 }  // namespace penstock

@@ -29,53 +29,68 @@ bool RunComparison::has_second() {
 }
 
 void RunComparison::freeze_reference() {
-  OpenRun& open = *now();
-  changes_.complete_now(open);
-  std::vector<ViewedRunPtr> others = open.others;
-  if (others.empty()) others.emplace_back();
-  others.front() = open.run;
-  runs_.show_against(open, std::move(others), true);
-  runs_.on_change();
-  show_message("Frozen as A: changes make B, which is held against it");
+  runs_.freeze(*now(), [this](const QString& problem) {
+    show_message(problem.isEmpty() ? "Frozen as A: changes make B, which is held against it"
+                                   : problem);
+  });
 }
 
 void RunComparison::drop_reference() {
-  OpenRun& open = *now();
   blink_.stop();
-  runs_.show_against(open, {}, false);
-  runs_.on_change();
+  runs_.change_shown(*now(), [](ShownWith& with) {
+    with.others.clear();
+    with.frozen = false;
+  });
 }
 
-void RunComparison::hold_against(std::vector<ViewedRunPtr> others, bool frozen) {
-  OpenRun& open = *now();
+void RunComparison::hold_against(OpenRun& open, std::vector<ViewedRunPtr> others, bool frozen,
+                                 const QString& message) {
   if (others.size() >= most_runs) {
     throw UsageError(fmt::format("{} runs are more than fit on one axis: at most {}",
                                  others.size() + 1, most_runs));
   }
-  runs_.show_against(open, std::move(others), frozen);
-  open.canvas->change_choice([](LaneChoice& choice) { choice.style = PairStyle::above; });
-  open.canvas->leave_out_what_does_not_fit();
-  runs_.on_change();
-  on_held();
+  runs_.change_shown(
+      open,
+      [&](ShownWith& with) {
+        with.others = std::move(others);
+        with.frozen = frozen;
+      },
+      [this, held = open.canvas, message](const QString& problem) {
+        show_message(problem.isEmpty() ? message : problem);
+        if (!problem.isEmpty() || runs_.shown_by(held) == nullptr) return;
+        held->change_choice([](LaneChoice& choice) { choice.style = PairStyle::above; });
+        held->leave_out_what_does_not_fit();
+        held->fit();
+        on_held();
+      });
 }
 
 void RunComparison::stack_tabs() {
   if (runs_.all().size() < 2) return show_message("Open another run first: each tab is one");
-  for (const OpenRun& each : runs_.all()) changes_.complete_now(each);
   std::vector<ViewedRunPtr> others;
   for (const OpenRun& each : runs_.all()) {
     if (each.canvas != canvas()) others.push_back(each.run);
   }
-  hold_against(std::move(others), false);
-  show_message(QString("%1 runs on one axis; Ctrl+Shift+D drops them").arg(runs_.all().size()));
+  hold_against(*now(), std::move(others), false,
+               QString("%1 runs on one axis; Ctrl+Shift+D drops them").arg(runs_.all().size()));
 }
 
 void RunComparison::swap_runs() {
   OpenRun& open = *now();
   if (!has_second()) return;
-  std::swap(open.run, open.others.front());
-  changes_.begin_at(open);
-  runs_.replace(open, open.run);
+  const ViewedRunPtr other = open.others.front();
+  runs_.change_shown(
+      open,
+      [&](ShownWith& with) {
+        with.others.front() = open.run;
+        with.anchor.reset();
+      },
+      [this, shown = open.canvas](const QString& problem) {
+        OpenRun* const swapped = runs_.shown_by(shown);
+        if (!problem.isEmpty()) return show_message(problem);
+        if (swapped != nullptr && swapped == now()) changes_.begin_at(*swapped);
+      },
+      [other] { return other; });
 }
 
 void RunComparison::pair_style(PairStyle style) {
@@ -101,26 +116,30 @@ void RunComparison::cycle_pair_style() {
 }
 
 void RunComparison::cycle_alignment() {
-  OpenRun& open = *now();
-  if (!has_second()) return;
-  constexpr std::array<const char*, 4> words{"start", "first op",
-                                             "makespan, to which the other is scaled", "iteration"};
-  const std::size_t next = (static_cast<std::size_t>(open.alignment) + 1) % words.size();
-  open.alignment = static_cast<PairAlignment>(next);
-  open.anchor.reset();
-  try {
-    runs_.refresh_pair(open);
-  } catch (const InputError& error) {
-    open.alignment = PairAlignment::start;
-    runs_.refresh_pair(open);
-    return show_message(QString::fromUtf8(error.what()) + "; aligned by start");
-  }
-  runs_.on_change();
-  QString how = words[next];
-  if (open.alignment == PairAlignment::iteration) {
-    how += QString(" %1").arg(open.pairs.front().second->timeline.iteration);
-  }
-  show_message("Aligned by " + how);
+  if (has_second()) align(*now(), (static_cast<std::size_t>(now()->alignment) + 1) % 4);
+}
+
+void RunComparison::align(OpenRun& open, std::size_t alignment, const QString& after) {
+  runs_.change_shown(
+      open,
+      [&](ShownWith& with) {
+        with.alignment = static_cast<PairAlignment>(alignment);
+        with.anchor.reset();
+      },
+      [this, shown = open.canvas, after, alignment](const QString& problem) {
+        constexpr std::array<const char*, 4> words{
+            "start", "first op", "makespan, to which the other is scaled", "iteration"};
+        OpenRun* const aligned = runs_.shown_by(shown);
+        if (aligned == nullptr) return;
+        if (!problem.isEmpty() && alignment > 0) {
+          return align(*aligned, 0, problem + "; aligned by start");
+        }
+        QString how = words[alignment];
+        if (aligned->alignment == PairAlignment::iteration && !aligned->pairs.empty()) {
+          how += QString(" %1").arg(aligned->pairs.front().second->timeline.iteration);
+        }
+        show_message(after.isEmpty() ? "Aligned by " + how : after);
+      });
 }
 
 void RunComparison::align_by_op() {
@@ -130,16 +149,12 @@ void RunComparison::align_by_op() {
   if (op.is_none()) return show_message("Select an op to align by");
   const auto here = same_ops(open.canvas->run(op.run).run->plan, {op.task}, open.run->plan);
   if (here.empty()) return show_message("Select an op of both runs to align by");
-  const std::optional<TaskId> before = open.anchor;
-  open.anchor = here.front();
-  try {
-    runs_.refresh_pair(open);
-  } catch (const InputError& error) {
-    open.anchor = before;
-    return show_message(QString::fromUtf8(error.what()));
-  }
-  runs_.on_change();
-  show_message("Aligned by " + qt_text(task_text(open.run->plan, *open.anchor)));
+  const QString name = qt_text(task_text(open.run->plan, here.front()));
+  runs_.change_shown(
+      open, [&](ShownWith& with) { with.anchor = here.front(); },
+      [this, name](const QString& problem) {
+        show_message(problem.isEmpty() ? "Aligned by " + name : problem);
+      });
 }
 
 void RunComparison::blink() {
@@ -168,11 +183,13 @@ void RunComparison::step_iteration(bool forward) {
   const auto at = std::find(numbers.begin(), numbers.end(), open.run->timeline.iteration);
   const bool is_last = forward ? at + 1 >= numbers.end() : at == numbers.begin();
   if (is_last) return show_message(forward ? "This is the last iteration" : "This is the first");
-  runs_.replace(open, at_iteration(*open.run, forward ? *(at + 1) : *(at - 1)));
-  show_message(QString("Iteration %1, of %2 to %3")
-                   .arg(now()->run->timeline.iteration)
-                   .arg(numbers.front())
-                   .arg(numbers.back()));
+  const std::uint32_t number = forward ? *(at + 1) : *(at - 1);
+  runs_.replace(
+      open, [run = open.run, number] { return at_iteration(*run, number); },
+      [this, number, first = numbers.front(), last = numbers.back()](const QString& problem) {
+        const QString text = QString("Iteration %1, of %2 to %3").arg(number).arg(first).arg(last);
+        show_message(problem.isEmpty() ? text : problem);
+      });
 }
 
 }  // namespace penstock

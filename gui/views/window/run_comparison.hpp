@@ -15,8 +15,9 @@ class RunComparison : RunController {
 
   void freeze_reference();
   void drop_reference();
-  /// Replaces the runs beside the one in front. Throws UsageError for too many.
-  void hold_against(std::vector<ViewedRunPtr> others, bool frozen);
+  /// Replaces the runs beside an open one, and says so. Throws UsageError for too many.
+  void hold_against(OpenRun& open, std::vector<ViewedRunPtr> others, bool frozen,
+                    const QString& message = {});
   /// Holds the run in front against those of all other tabs.
   void stack_tabs();
   void swap_runs();
@@ -37,6 +38,8 @@ class RunComparison : RunController {
  private:
   /// Says so if there is none.
   bool has_second();
+  /// By a value of PairAlignment; by start where that is not possible.
+  void align(OpenRun& open, std::size_t alignment, const QString& after = {});
 
   RunChanges& changes_;
   QTimer blink_;

@@ -47,13 +47,13 @@ QStringList without_sweeps(QStringList paths) {
 
 /// All traces that were opened together are one run; its source is the first of them.
 RecentRun recent_run(const ViewedRun& run, const QStringList& paths,
-                     const std::vector<ViewedRunPtr>& runs) {
+                     const std::vector<PaintedRunPtr>& runs) {
   const QString source = QFile::decodeName(run.source.c_str());
   RecentRun recent{qt_text(run.title), {source}};
   const bool of_traces = run.scenario == nullptr && !source.endsWith(".timeline");
   for (const QString& path : of_traces ? paths : QStringList()) {
-    const bool has_own = std::any_of(runs.begin(), runs.end(), [&](const ViewedRunPtr& each) {
-      return QFile::decodeName(each->source.c_str()) == path;
+    const bool has_own = std::any_of(runs.begin(), runs.end(), [&](const PaintedRunPtr& each) {
+      return QFile::decodeName(each->run->source.c_str()) == path;
     });
     if (!has_own) recent.paths << path;
   }
@@ -74,7 +74,9 @@ RunFiles::RunFiles(QWidget& window, OpenRuns& runs, RunChanges& changes, RunComp
       comparison_(comparison),
       progress_(new QProgressBar),
       cancel_(new QPushButton("Cancel")),
-      recent_(new QMenu("Open recent", &window)) {
+      recent_(new QMenu("Open recent", &window)),
+      opening_(tells_busy()),
+      writing_(tells_busy()) {
   cancel_->hide();
   progress_->setMaximumWidth(140);
   progress_->setAccessibleName("Opening");
@@ -95,20 +97,21 @@ void RunFiles::open_files_later(const QStringList& all) {
     if (is_sweep(path)) runs_.guarded([&] { open_sweep(path); });
   }
   if (paths.isEmpty()) return;
-  if (!cancel_->isHidden()) {
-    opened_next_ << paths;
-    return;
-  }
-  show_message("Opening " + paths.join(", "));
-  show_opening(true);
-  cancelled_ = std::make_shared<std::atomic<bool>>(false);
-  opening_.request(
-      [this, paths, cancelled = cancelled_] { return opened_in_background(paths, cancelled); }, 0);
+  open_later(
+      paths.join(", "),
+      [all = local_paths(paths)](const OnProgress& progress) { return open_files(all, progress); },
+      [this, paths](const std::vector<PaintedRunPtr>& runs) {
+        for (const PaintedRunPtr& run : runs) runs_.add(run);
+        for (const PaintedRunPtr& run : runs) remember_run(recent_run(*run->run, paths, runs));
+        show_recent();
+      });
 }
 
 void RunFiles::open_files_now(const QStringList& paths) {
   const QStringList runs = without_sweeps(paths);
-  for (ViewedRunPtr& run : open_files(local_paths(runs))) runs_.add(std::move(run));
+  for (const ViewedRunPtr& run : open_files(local_paths(runs))) {
+    runs_.add(painted(run, ColourBy::pass));
+  }
   for (const QString& path : paths) {
     if (is_sweep(path)) open_sweep(path);
   }
@@ -122,16 +125,22 @@ void RunFiles::open_compared(const QStringList& paths) {
         "rank",
         runs.size()));
   }
-  runs_.add(runs.front());
+  runs_.add(painted(runs.front(), ColourBy::pass));
   runs.erase(runs.begin());
-  comparison_.hold_against(std::move(runs), false);
-  canvas()->fit();
+  comparison_.hold_against(*now(), std::move(runs), false);
 }
 
 void RunFiles::compare_with(const QStringList& paths) {
-  std::vector<ViewedRunPtr> others = now()->others;
-  for (ViewedRunPtr& run : open_files(local_paths(paths))) others.push_back(std::move(run));
-  comparison_.hold_against(std::move(others), canvas()->choice().frozen);
+  open_later(
+      paths.join(", "),
+      [all = local_paths(paths)](const OnProgress& progress) { return open_files(all, progress); },
+      [this, shown = canvas()](const std::vector<PaintedRunPtr>& runs) {
+        OpenRun* const open = runs_.shown_by(shown);
+        if (open == nullptr) return;
+        std::vector<ViewedRunPtr> others = open->others;
+        for (const PaintedRunPtr& run : runs) others.push_back(run->run);
+        comparison_.hold_against(*open, std::move(others), shown->choice().frozen);
+      });
 }
 
 void RunFiles::open_sweep(const QString& path) {
@@ -154,9 +163,15 @@ void RunFiles::open_row(std::size_t row) {
     if (!swept_.columns[c].starts_with("/") || cell.empty()) continue;
     settings.push_back(swept_.columns[c] + "=" + cell.text);
   }
-  const Scenario scenario = changed(*now()->changes.base, settings);
-  runs_.add(viewed(scenario));
-  runs_.add_to_name(QString(" row %1").arg(row));
+  open_later(
+      QString("row %1").arg(row),
+      [base = now()->changes.base, settings](const OnProgress&) {
+        return std::vector{viewed(changed(*base, settings))};
+      },
+      [this, row](const std::vector<PaintedRunPtr>& runs) {
+        runs_.add(runs.front());
+        runs_.add_to_name(QString(" row %1").arg(row));
+      });
 }
 
 void RunFiles::open_dialog() {
@@ -172,16 +187,20 @@ void RunFiles::compare_dialog() {
 }
 
 void RunFiles::open_example() {
-  runs_.add(viewed(parse_scenario(small_starter(), "example.json")));
+  runs_.add(painted(viewed(parse_scenario(small_starter(), "example.json")), ColourBy::pass));
 }
 
 void RunFiles::reload() {
   OpenRun& open = *now();
   const QString source = QString::fromStdString(open.run->source);
   if (!QFileInfo::exists(source)) return show_message(source + ": there is no such file any more");
-  const auto runs = open_files(local_paths({source}));
-  runs_.replace(open, runs.front());
-  changes_.begin_at(open);
+  runs_.replace(
+      open, [path = open.run->source] { return open_files({path}).front(); },
+      [this, shown = open.canvas](const QString& problem) {
+        OpenRun* const read = runs_.shown_by(shown);
+        if (!problem.isEmpty()) return show_message(problem);
+        if (read != nullptr && read == now()) changes_.begin_at(*read);
+      });
 }
 
 void RunFiles::cancel_opening() {
@@ -192,12 +211,9 @@ void RunFiles::cancel_opening() {
   show_message("Opening was cancelled");
 }
 
-Background::Done RunFiles::opened_in_background(
-    const QStringList& paths, const std::shared_ptr<std::atomic<bool>>& cancelled) {
-  std::vector<ViewedRunPtr> runs;
-  QString problem;
+RunFiles::OnProgress RunFiles::progress_of(const std::shared_ptr<std::atomic<bool>>& cancelled) {
   const QPointer<QProgressBar> bar = progress_;
-  const auto progress = [&](double share) {
+  return [bar, cancelled](double share) {
     if (*cancelled) throw OpeningCancelled();
     const auto show = [bar, share, cancelled] {
       if (bar == nullptr || *cancelled) return;
@@ -206,21 +222,46 @@ Background::Done RunFiles::opened_in_background(
     };
     QMetaObject::invokeMethod(qApp, show, Qt::QueuedConnection);
   };
-  try {
-    runs = open_files(local_paths(paths), progress);
-  } catch (const OpeningCancelled&) {
-    return [] {};
-  } catch (const std::exception& error) {
-    problem = QString::fromUtf8(error.what());
+}
+
+void RunFiles::open_later(const QString& what,
+                          std::function<std::vector<ViewedRunPtr>(OnProgress)> read, OnRuns then) {
+  if (!cancel_->isHidden()) {
+    opened_next_.push_back([=, this] { open_later(what, read, then); });
+    return;
   }
-  return [this, paths, runs, problem] {
-    show_opening(false);
-    show_message(problem);
-    for (const ViewedRunPtr& run : runs) runs_.add(run);
-    for (const ViewedRunPtr& run : runs) remember_run(recent_run(*run, paths, runs));
-    show_recent();
-    if (!opened_next_.isEmpty()) open_files_later(std::exchange(opened_next_, {}));
-  };
+  show_message("Opening " + what);
+  show_opening(true);
+  cancelled_ = std::make_shared<std::atomic<bool>>(false);
+  opening_.request(
+      [this, progress = progress_of(cancelled_), read = std::move(read),
+       then = std::move(then)]() -> Background::Done {
+        std::vector<PaintedRunPtr> runs;
+        QString problem;
+        try {
+          for (ViewedRunPtr& run : read(progress)) {
+            runs.push_back(painted(std::move(run), ColourBy::pass));
+          }
+        } catch (const OpeningCancelled&) {
+          return [] {};
+        } catch (const std::exception& error) {
+          problem = QString::fromUtf8(error.what());
+        }
+        return [this, runs = std::move(runs), problem, then] {
+          show_opening(false);
+          show_message(problem);
+          if (problem.isEmpty()) runs_.guarded([&] { then(runs); });
+          open_next();
+        };
+      },
+      0);
+}
+
+void RunFiles::open_next() {
+  if (opened_next_.empty()) return;
+  const auto next = std::move(opened_next_.front());
+  opened_next_.erase(opened_next_.begin());
+  next();
 }
 
 void RunFiles::show_opening(bool is_opening) {
@@ -247,29 +288,58 @@ void RunFiles::save_as(const QString& title, const QString& kinds,
   choose(kinds);
   QObject::connect(&dialog, &QFileDialog::filterSelected, &dialog, choose);
   if (dialog.exec() != QDialog::Accepted) return;
-  const QString path = dialog.selectedFiles().front();
-  show_message("Written: " + path);  // unless the writer has more to say
-  write(local_paths({path}).front());
+  write(local_paths({dialog.selectedFiles().front()}).front());
+}
+
+void RunFiles::write_later(const std::string& path, std::function<std::string()> write) {
+  if (writing_.busy()) return show_message("Another file is still being written");
+  show_message("Writing " + qt_text(path));
+  writing_.request(
+      [this, path, write = std::move(write)]() -> Background::Done {
+        std::string text = "Written: " + path;
+        try {
+          const std::string more = write();
+          if (!more.empty()) text = more;
+        } catch (const std::exception& error) {
+          text = error.what();
+        }
+        return [this, text] { show_message(QString::fromUtf8(text.c_str())); };
+      },
+      Background::patience_ms);
 }
 
 void RunFiles::export_dialog() {
   save_as("Export what is seen", "PNG (*.png);;SVG (*.svg);;PDF (*.pdf)",
-          [this](const std::string& path) { export_view(*canvas(), path); });
+          [this](const std::string& path) {
+            export_view(*canvas(), path);
+            show_message("Written: " + qt_text(path));
+          });
 }
 
 void RunFiles::export_whole_dialog() {
+  if (now()->run->file != nullptr) throw UsageError("This run is a file, and too large to be held");
   save_as("Export the whole run",
           "Page to pan and zoom (*.html);;SVG (*.svg);;PNG (*.png);;PDF (*.pdf);;Trace for "
           "Perfetto (*.json *.json.gz);;Timeline "
           "(*.timeline)",
-          [this](const std::string& path) { export_run(*now()->run, path); });
+          [this](const std::string& path) {
+            write_later(path, [run = now()->run, path] {
+              export_run(*run, path);
+              return std::string();
+            });
+          });
 }
 
 void RunFiles::export_area_dialog() {
   if (!canvas()->area()) return show_message("Drag over the lanes first: that area is written");
   save_as("Export the selected area", "CSV (*.csv)", [this](const std::string& path) {
     const Area& area = *canvas()->area();
-    write_file(path, csv_of(area, canvas()->run(area.run)), Existing::any);
+    const PaintedRunPtr run =
+        area.run == 0 ? canvas()->first() : canvas()->others()[area.run - std::size_t{1}];
+    write_later(path, [area, run, path] {
+      write_file(path, csv_of(area, *run), Existing::any);
+      return std::string();
+    });
   });
 }
 
@@ -286,41 +356,45 @@ void RunFiles::save_order_dialog() {
 }
 
 void RunFiles::save_scenario(const std::string& path) {
-  const ViewedRun& run = *now()->run;
-  if (!run.scenario) throw UsageError("a recorded run has no scenario to save");
-  if (!has_changed_order(run)) {
-    return write_file(path, document_text(*run.scenario), Existing::any);
+  const ViewedRunPtr run = now()->run;
+  if (!run->scenario) throw UsageError("a recorded run has no scenario to save");
+  if (!has_changed_order(*run)) {
+    write_file(path, document_text(*run->scenario), Existing::any);
+    return show_message("Written: " + qt_text(path));
   }
   // The order stands in a file beside the scenario.
   const std::filesystem::path order = std::filesystem::path(path).replace_extension(".csv");
-  const TorchCsv csv = write_torch_csv(run.layout->schedule);
-  if (!csv.left_out.empty()) {
-    throw UsageError(path + ": PyTorch's notation has no " + csv.left_out.front() +
-                     ", so this order cannot be saved");
-  }
-  const std::string setting = "/schedule/file=" + order.filename().string();
-  const std::string text = document_text(changed(*run.scenario, {setting}, {"schedule"}));
   const QString beside = qt_text(order.filename().string());
   if (std::filesystem::exists(order) &&
       QMessageBox::question(&window_, "Save as scenario", beside + " exists. Replace it?") !=
           QMessageBox::Yes) {
     return show_message("Not written, as " + beside + " exists");
   }
-  OutputSet files(Existing::any);  // the user was asked
-  files.write(order.string(), csv.text);
-  files.write(path, text);
-  files.publish();
+  write_later(path, [run, path, order] {
+    const TorchCsv csv = write_torch_csv(run->layout->schedule);
+    if (!csv.left_out.empty()) {
+      throw UsageError(path + ": PyTorch's notation has no " + csv.left_out.front() +
+                       ", so this order cannot be saved");
+    }
+    const std::string setting = "/schedule/file=" + order.filename().string();
+    OutputSet files(Existing::any);  // the user was asked
+    files.write(order.string(), csv.text);
+    files.write(path, document_text(changed(*run->scenario, {setting}, {"schedule"})));
+    files.publish();
+    return std::string();
+  });
 }
 
 void RunFiles::save_order(const std::string& path) {
-  if (!now()->run->layout) throw UsageError("a recorded run has no order to save");
-  const TorchCsv order = write_torch_csv(now()->run->layout->schedule);
-  write_file(path, order.text, Existing::any);
-  if (!order.left_out.empty()) {
-    show_message(QString("The notation has no %1; left out with %2")
-                     .arg(QString::fromStdString(order.left_out.front()))
-                     .arg(qt_text(counted(order.left_out.size() - 1, "other"))));
-  }
+  const ViewedRunPtr run = now()->run;
+  if (!run->layout) throw UsageError("a recorded run has no order to save");
+  write_later(path, [run, path] {
+    const TorchCsv order = write_torch_csv(run->layout->schedule);
+    write_file(path, order.text, Existing::any);
+    if (order.left_out.empty()) return std::string();
+    return fmt::format("The notation has no {}; left out with {}", order.left_out.front(),
+                       counted(order.left_out.size() - 1, "other"));
+  });
 }
 
 }  // namespace penstock

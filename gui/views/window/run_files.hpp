@@ -29,7 +29,7 @@ class RunFiles : RunController {
   void open_files_now(const QStringList& paths);
   /// Opens runs, and holds the first one against the others. Throws UsageError for less than two.
   void open_compared(const QStringList& paths);
-  /// Adds runs to those that the open one is held against.
+  /// Adds runs to those that the open one is held against, once they are read.
   void compare_with(const QStringList& paths);
   /// Shows the rows of a sweep; an activated row opens its scenario.
   void open_sweep(const QString& path);
@@ -46,20 +46,31 @@ class RunFiles : RunController {
   void save_order_dialog();
   void save_scenario(const std::string& path);
   void save_order(const std::string& path);
-  /// Waits for the second thread.
-  void finish() { opening_.finish(); }
+  /// Waits for the second threads.
+  void finish() {
+    opening_.finish();
+    writing_.finish();
+  }
 
   std::function<void(const RowTable&)> on_sweep;
 
  private:
-  /// Runs in the second thread, where reading ends soon after `cancelled` was set.
-  Background::Done opened_in_background(const QStringList& paths,
-                                        const std::shared_ptr<std::atomic<bool>>& cancelled);
+  using OnRuns = std::function<void(std::vector<PaintedRunPtr> runs)>;
+  using OnProgress = std::function<void(double share)>;
+
+  /// Makes runs in the second thread, where reading ends soon after `cancelled` was set. One after
+  /// the other.
+  void open_later(const QString& what, std::function<std::vector<ViewedRunPtr>(OnProgress)> read,
+                  OnRuns then);
+  void open_next();
+  OnProgress progress_of(const std::shared_ptr<std::atomic<bool>>& cancelled);
   void show_opening(bool is_opening);
   void show_recent();
-  /// Asks for a file, writes it and says so. The first kind of file is the default.
+  /// Asks for a file and calls `write`. The first kind of file is the default.
   void save_as(const QString& title, const QString& kinds,
                const std::function<void(const std::string& path)>& write);
+  /// Writes in a second thread, and says so; `write` returns what else there is to say.
+  void write_later(const std::string& path, std::function<std::string()> write);
 
   QWidget& window_;
   RunChanges& changes_;
@@ -67,9 +78,9 @@ class RunFiles : RunController {
   QProgressBar* progress_;
   QPushButton* cancel_;
   QMenu* recent_;
-  Background opening_;
-  std::shared_ptr<std::atomic<bool>> cancelled_;  // of the opening that runs
-  QStringList opened_next_;
+  Background opening_, writing_;
+  std::shared_ptr<std::atomic<bool>> cancelled_;    // of the opening that runs
+  std::vector<std::function<void()>> opened_next_;  // while it runs
   RowTable swept_;
 };
 

@@ -6,6 +6,7 @@
 #include <QScrollArea>
 #include <QScrollBar>
 #include <algorithm>
+#include <utility>
 
 #include "experiments/input/files/table.hpp"
 #include "gui/views/canvas/look.hpp"
@@ -83,7 +84,8 @@ RunPanels::RunPanels(QMainWindow& window, OpenRuns& runs, RunChanges& changes)
       strip_(new PanelStrip(window)),
       figures_(new FigureBar),
       use_(new TextLine("Selection")),
-      selection_(new SelectionPanel) {
+      selection_(new SelectionPanel),
+      counting_(tells_busy()) {
   selection_->on_op = [this](ShownOp op) { runs_.select(op); };
   report_ = make_text("Report", "The report of the open run");
   comparison_ = new ComparisonPanel;
@@ -139,7 +141,7 @@ void RunPanels::refresh() {
   report_->setPlainText(QString::fromStdString(run.text));
   for (std::size_t t = 0; t < tables_.size(); ++t) {
     tables_[t]->fill(
-        [shown = open->run, t](QTreeWidget& table) { return run_tables()[t].fill(table, *shown); });
+        [shown = open->run, t](ListRows& rows) { return run_tables()[t].fill(rows, *shown); });
   }
   refresh_ops();
   refresh_legend();
@@ -168,7 +170,7 @@ void RunPanels::refresh_ops() {
   }
   const PaintedRunPtr run = ops_run_ == 0 ? shown.first() : shown.others()[ops_run_ - 1U];
   const std::int64_t from = shown.area() ? shown.area()->begin : 0;
-  ops_->fill([run, rank, from](QTreeWidget& table) { return fill_ops(table, *run, rank, from); });
+  ops_->fill([run, rank, from](ListRows& rows) { return fill_ops(rows, *run, rank, from); });
 }
 
 void RunPanels::refresh_selection() {
@@ -209,8 +211,8 @@ void RunPanels::count_area() {
   const QString compared =
       other == nullptr ? QString()
                        : QString("%1 − A").arg(letter_of_run(is_a ? against : area.run, frozen));
+  if (!covers(*run->run, area.begin, area.end)) return selection_->hide_rows();
   constexpr double many_ops = 100000;
-  constexpr double quick_ms = 8;
   const bool many = ops_about(area, *run->lanes) > many_ops;
   if (many) selection_->wait_for_rows();
   const auto count = [=, this, of = shown.of_run(area.run).toStdString()]() -> Background::Done {
@@ -225,7 +227,7 @@ void RunPanels::count_area() {
       selection_->show_rows(rows, time, compared);
     };
   };
-  counting_.request(count, many ? 0 : quick_ms);
+  counting_.request(count, many ? 0 : Background::patience_ms);
 }
 
 /// An op is selected; of a rank or a link, its lane is brought into sight.
@@ -248,6 +250,21 @@ void RunPanels::refresh_figures(const OpenRun& open) {
   const ViewedRun& a = frozen ? *open.others.front() : *open.run;
   const ViewedRun& b = frozen ? *open.run : *open.others.front();
   figures_->show_figures(figures_of(b, &a), b.brief, " of B");
+}
+
+void RunPanels::refresh_stale() {
+  const bool stale = now() != nullptr && runs_.is_stale(*now());
+  if (stale == std::exchange(stale_, stale)) return;
+  const Theme& colours = theme(runs_.theme_name());
+  std::vector<QWidget*> all{report_, comparison_, ops_, use_, figures_};
+  all.insert(all.end(), tables_.begin(), tables_.end());
+  for (QWidget* each : all) {
+    QPalette palette = each->palette();
+    const QColor colour = qt_colour(mix(colours.ink, colours.panel, stale ? 0.55 : 0));
+    palette.setColor(QPalette::Text, colour);
+    palette.setColor(QPalette::WindowText, colour);
+    each->setPalette(stale ? palette : QPalette());
+  }
 }
 
 void RunPanels::show_sweep(const RowTable& rows) {

@@ -32,6 +32,8 @@ class RunPanels : RunController {
   void refresh_selection();
   /// To the clipboard.
   void copy_selection();
+  /// Numbers of a run that is being replaced are pale.
+  void refresh_stale();
   /// Waits for the second thread.
   void finish() { counting_.finish(); }
   void show_sweep(const RowTable& rows);
@@ -57,6 +59,7 @@ class RunPanels : RunController {
   std::uint8_t ops_run_ = 0;  // whose they are
   SweepPanel* sweep_;
   RunLegend* legend_;
+  bool stale_ = false;
   Background counting_;  // what an area holds
 };
 

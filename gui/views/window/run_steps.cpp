@@ -23,7 +23,8 @@ Area area_of(const OpenRun& open, const ShownOp& op, std::uint32_t first_rank,
 
 }  // namespace
 
-RunSteps::RunSteps(OpenRuns& runs) : RunController(runs), search_(new QLineEdit) {
+RunSteps::RunSteps(OpenRuns& runs)
+    : RunController(runs), search_(new QLineEdit), looking_(tells_busy()) {
   search_->setPlaceholderText("Search: stage:3 kind:B mb:12 dur>2ms");
   search_->setAccessibleName("Search ops");
   search_->setClearButtonEnabled(true);
@@ -37,6 +38,23 @@ ShownOp RunSteps::op_in_hand() const {
   if (!canvas()->selected().is_none()) return canvas()->selected();
   const auto gap = canvas()->selected_gap();
   return gap ? ShownOp(gap->next, canvas()->area()->run) : ShownOp();
+}
+
+template <class Look, class Then>
+void RunSteps::look(std::uint8_t run, Look look, Then then) {
+  const TimelineCanvas* const shown = canvas();
+  const PaintedRunPtr of =
+      run == 0 ? shown->first() : shown->others()[static_cast<std::size_t>(run) - 1];
+  looking_.request(
+      [this, shown, of, run, look, then]() -> Background::Done {
+        auto found = std::make_shared<decltype(look(*of))>(look(*of));
+        return [this, shown, of, run, found, then] {
+          OpenRun* const open = runs_.shown_by(shown);
+          if (open == nullptr || run >= shown->runs() || &shown->run(run) != of.get()) return;
+          then(*open, std::move(*found));
+        };
+      },
+      Background::patience_ms);
 }
 
 void RunSteps::step_in_lane(bool forward) {
@@ -99,11 +117,20 @@ void RunSteps::step_rank(bool down) {
 void RunSteps::step_idle(bool forward) {
   OpenRun& open = *now();
   const std::uint8_t run = open.canvas->run_in_hand();
-  if (open.steps.idle.empty() || open.steps.idle_run != run) {
-    open.steps.idle = longest_idle(*open.canvas->run(run).lanes, 10000);
-    open.steps.idle_run = run;
-    open.steps.idle_at.reset();
-  }
+  if (!open.steps.idle.empty() && open.steps.idle_run == run) return show_idle(forward);
+  look(
+      run, [](const PaintedRun& of) { return longest_idle(*of.lanes, 10000); },
+      [this, run, forward](OpenRun& of, std::vector<IdlePiece> idle) {
+        of.steps.idle = std::move(idle);
+        of.steps.idle_run = run;
+        of.steps.idle_at.reset();
+        if (&of == now()) show_idle(forward);
+      });
+}
+
+void RunSteps::show_idle(bool forward) {
+  OpenRun& open = *now();
+  const std::uint8_t run = open.steps.idle_run;
   if (open.steps.idle.empty()) return show_message("No rank is ever idle");
   if (!open.steps.idle_at) {
     open.steps.idle_at = 0;
@@ -136,19 +163,26 @@ void RunSteps::run_search() {
   if (search_->text().trimmed().isEmpty()) return clear_all();
   const OpQuery query = read_query(search_->text().toStdString());
   const std::uint8_t run = open->canvas->run_in_hand();
-  const ViewedRun& of = *open->canvas->run(run).run;
-  ShownOps found{find_ops(query, of.plan, of.timeline), run};
-  if (found == open->steps.found && !found.empty()) return step_found(true);
-  open->steps.found = std::move(found);
-  open->steps.found_at = 0;
-  if (open->steps.found.empty()) {
-    open->canvas->set_bright({}, false);
+  look(
+      run,
+      [query](const PaintedRun& of) { return find_ops(query, of.run->plan, of.run->timeline); },
+      [this, run](OpenRun& of, std::vector<TaskId> found) {
+        show_found(of, {std::move(found), run});
+      });
+}
+
+void RunSteps::show_found(OpenRun& open, ShownOps found) {
+  if (found == open.steps.found && !found.empty()) return step_found(true);
+  open.steps.found = std::move(found);
+  open.steps.found_at = 0;
+  if (open.steps.found.empty()) {
+    open.canvas->set_bright({}, false);
     return show_message("No op fits");
   }
-  open->canvas->set_bright(open->steps.found, true);
-  runs_.select({open->steps.found.tasks.front(), run});
-  const bool one = open->steps.found.size() == 1;
-  show_message(qt_text(counted(open->steps.found.size(), "op")) + (one ? " fits" : " fit"));
+  open.canvas->set_bright(open.steps.found, true);
+  runs_.select({open.steps.found.tasks.front(), open.steps.found.run});
+  const bool one = open.steps.found.size() == 1;
+  show_message(qt_text(counted(open.steps.found.size(), "op")) + (one ? " fits" : " fit"));
 }
 
 void RunSteps::step_found(bool forward) {
@@ -176,12 +210,20 @@ void RunSteps::follow_microbatch() {
   const ViewedRun& run = *open.canvas->run(op.run).run;
   OpQuery query;
   query.microbatch = index(run.plan.microbatch[op.task]);
-  open.canvas->set_bright({find_ops(query, run.plan, run.timeline), op.run}, true);
+  look(
+      op.run,
+      [query](const PaintedRun& of) { return find_ops(query, of.run->plan, of.run->timeline); },
+      [of = op.run](OpenRun& shown, std::vector<TaskId> found) {
+        shown.canvas->set_bright({std::move(found), of}, true);
+      });
 }
 
 void RunSteps::toggle_path() {
   OpenRun& open = *now();
   if (!open.canvas->path().empty()) return open.canvas->set_path({});
+  if (open.run->report.critical_path.empty()) {
+    return show_message("The critical path of this run is not known");
+  }
   runs_.show_path(open, open.canvas->run_in_hand());
 }
 
@@ -230,7 +272,7 @@ void RunSteps::clear_all() {
   open.canvas->set_bright({}, false);
   open.canvas->set_marks({});
   open.canvas->set_path({});
-  open.canvas->set_slack(nullptr);
+  if (open.canvas->shows_slack()) toggle_slack();
   open.canvas->set_area(std::nullopt);
   open.canvas->select(no_task, false);
   open.canvas->setFocus();
@@ -248,9 +290,14 @@ void RunSteps::go_back(bool forward) {
 
 void RunSteps::toggle_slack() {
   OpenRun& open = *now();
-  if (open.canvas->shows_slack()) return open.canvas->set_slack(nullptr);
-  runs_.show_slack(open);
-  show_message("Pale ops have slack; those that set the step time are in full colour");
+  const bool shown = open.canvas->shows_slack();
+  runs_.change_shown(
+      open, [shown](ShownWith& with) { with.slack = !shown; },
+      [this, shown](const QString& problem) {
+        if (!problem.isEmpty()) return show_message(problem);
+        if (shown) return;
+        show_message("Pale ops have slack; those that set the step time are in full colour");
+      });
 }
 
 void RunSteps::pin_lane() {

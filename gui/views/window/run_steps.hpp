@@ -33,14 +33,23 @@ class RunSteps : RunController {
   void go_back(bool forward);
   void toggle_slack();
   void pin_lane();
+  /// Waits for the second thread.
+  void finish() { looking_.finish(); }
 
   std::function<void()> on_area;  // was made from the selection
 
  private:
   ShownOp op_in_hand() const;
   void step(const std::function<TaskId(const OpSteps&, TaskId)>& next);
+  /// Looks through a run in the second thread; `then` takes what was found if the run is still
+  /// shown.
+  template <class Look, class Then>
+  void look(std::uint8_t run, Look look, Then then);
+  void show_idle(bool forward);
+  void show_found(OpenRun& open, ShownOps found);
 
   QLineEdit* search_;
+  Background looking_;
 };
 
 }  // namespace penstock

@@ -101,6 +101,7 @@ void show_text(QWidget* parent, const QString& title, const QString& name, const
 
 ViewerWindow::ViewerWindow(ThemeName theme)
     : tabs_(new QTabWidget),
+      busy_(new QProgressBar),
       hover_(new TextLine("What is under the pointer")),
       message_(new TextLine("Message")),
       runs_(*tabs_, theme),
@@ -140,6 +141,7 @@ void ViewerWindow::wire() {
   runs_.on_canvas = [this](TimelineCanvas& canvas) { connect_canvas(canvas); };
   runs_.on_change = [this] { refresh(); };
   runs_.on_selection = [this] { panels_.refresh_selection(); };
+  runs_.on_busy = [this] { refresh_busy(); };
   runs_.on_look = [this] { panels_.refresh_legend(); };
   runs_.on_message = [this](const QString& text) { message_->set_text(text); };
   steps_.on_area = [this] { panels_.refresh_ops(); };
@@ -155,6 +157,9 @@ void ViewerWindow::wire() {
 void ViewerWindow::connect_canvas(TimelineCanvas& canvas) {
   canvas.on_selection = [this] { panels_.refresh_selection(); };
   canvas.on_menu = [this](QPoint at) { show_menu(at); };
+  canvas.on_view = [this, &canvas] {
+    if (OpenRun* const open = runs_.shown_by(&canvas)) runs_.follow_view(*open);
+  };
   canvas.on_hover = [this](const QString& text) { hover_->set_text(text); };
   canvas.on_corner = [this] { show_rank_menu(); };
   // Another tab may come in front while a hand drags.
@@ -179,8 +184,18 @@ void ViewerWindow::build_status() {
   hover_->setMinimumWidth(120);
   statusBar()->setSizeGripEnabled(false);
   statusBar()->setContentsMargins(0, 0, 0, 0);
+  busy_->setRange(0, 0);
+  busy_->setMaximumWidth(60);
+  busy_->setTextVisible(false);
+  busy_->setAccessibleName("Working");
+  busy_->setToolTip("Working in the background");
+  busy_->hide();
+  busy_soon_.setSingleShot(true);
+  busy_soon_.setInterval(100);  // quick work shows no sign
+  connect(&busy_soon_, &QTimer::timeout, busy_, [this] { busy_->show(); });
   statusBar()->addWidget(message_);
   statusBar()->addWidget(hover_, 1);
+  statusBar()->addWidget(busy_);
   statusBar()->addWidget(&files_.progress());
   statusBar()->addWidget(&files_.cancel());
   statusBar()->addPermanentWidget(&panels_.selection_line());
@@ -236,9 +251,20 @@ void ViewerWindow::refresh() {
   panels_.refresh();
 }
 
+void ViewerWindow::refresh_busy() {
+  panels_.refresh_stale();
+  if (!busy()) {
+    busy_soon_.stop();
+    busy_->hide();
+  } else if (busy_->isHidden() && !busy_soon_.isActive()) {
+    busy_soon_.start();
+  }
+}
+
 void ViewerWindow::finish() {
   files_.finish();
   changes_.finish();
+  steps_.finish();
   panels_.finish();
   if (now() != nullptr) canvas()->finish();
 }

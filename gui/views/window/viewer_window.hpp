@@ -2,6 +2,8 @@
 
 #include <QAction>
 #include <QMainWindow>
+#include <QProgressBar>
+#include <QTimer>
 #include <map>
 #include <string>
 #include <string_view>
@@ -66,6 +68,8 @@ class ViewerWindow : public QMainWindow {
   void cycle_theme();
   /// Takes up place, panels and marks of the last time, and remembers them when it is closed.
   void take_up();
+  /// Whether any second thread works.
+  bool busy() const { return runs_.busy(); }
   /// Waits for all second threads.
   void finish();
 
@@ -91,8 +95,11 @@ class ViewerWindow : public QMainWindow {
   void build_status();
   void build_actions();
   void refresh();
+  void refresh_busy();
 
   QTabWidget* tabs_;
+  QProgressBar* busy_;  // something is worked on
+  QTimer busy_soon_;
   TextLine* hover_;
   bool remembers_ = false;
   TextLine* message_;

@@ -351,8 +351,7 @@ TEST_CASE("slack: ops off the critical path are pale, those on it keep their col
 
 TEST_CASE("opening: a bar and a button to cancel are there as long as it takes") {
   Opened opened;
-  auto* bar = opened.window.findChild<QProgressBar*>();
-  REQUIRE(bar != nullptr);
+  const QProgressBar* const bar = &opened.window.files().progress();
   CHECK(!bar->isVisible());
   opened.window.files().open_files_later({testing::first_scenario});
   CHECK(bar->isVisible());

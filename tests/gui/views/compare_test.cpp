@@ -171,9 +171,11 @@ TEST_CASE("compare: several files stand on one axis, and 2 shows one after the o
   CHECK(opened.canvas().choice().other == 2);
   opened.press(QKeySequence("3"));
   opened.window.files().compare_with({c});
+  opened.settle();
   CHECK(opened.canvas().others().size() == 3);
-  CHECK_THROWS_WITH_AS(opened.window.files().compare_with({b, b, b, b, b}),
-                       "9 runs are more than fit on one axis: at most 8", UsageError);
+  opened.window.files().compare_with({b, b, b, b, b});
+  opened.settle();
+  CHECK(opened.window.message() == "9 runs are more than fit on one axis: at most 8");
   CHECK(opened.canvas().others().size() == 3);
   opened.press(QKeySequence("Ctrl+Shift+D"));
   CHECK(opened.canvas().others().empty());

@@ -184,7 +184,7 @@ TEST_CASE("recent: a run of many traces is one entry, newest first") {
 TEST_CASE("facts of ranks: layers of a model, stages where several share a rank, idle and memory") {
   const std::string folder = std::string(PENSTOCK_ROOT) + "/experiments/scenarios/";
   const ViewedRunPtr llama = viewed(read_scenario(folder + "llama_8b_on_a_dgx_h100.json"));
-  const std::vector<RankFacts> of_llama = facts_of_ranks(*llama);
+  const std::vector<RankSummary> of_llama = facts_of_ranks(*llama);
   REQUIRE(of_llama.size() == 4);
   CHECK(of_llama[1].holds == "layers 9–16");
   CHECK(of_llama[1].peak_bytes == llama->report.ranks[1].memory.bytes);

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <new>
 
+#include "gui/views/canvas/background.hpp"
 #include "gui/views/canvas/look.hpp"
 #include "tests/gui/views/allocations.hpp"
 
@@ -27,6 +28,7 @@ int main(int argc, char** argv) {
   QApplication application(argc, argv);
   QApplication::setApplicationName("penstock-viewer-tests");
   QApplication::setOrganizationName("penstock");
+  penstock::Background::patience_ms = 60'000;
   penstock::apply_theme(penstock::ThemeName::light);
   return doctest::Context(argc, argv).run();
 }

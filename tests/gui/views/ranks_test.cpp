@@ -34,7 +34,7 @@ struct ManyStages : Opened {
   explicit ManyStages(std::uint32_t ranks, std::uint32_t microbatches = 64,
                       QSize size = {1200, 800})
       : Opened(ThemeName::light, size) {
-    window.runs().add(viewed(many_stages(ranks, microbatches)));
+    window.runs().add(painted(viewed(many_stages(ranks, microbatches)), ColourBy::pass));
     settle();
   }
   bool sees(std::uint32_t rank) {
@@ -231,7 +231,7 @@ TEST_CASE("ranks: a filter reads shares, bytes, stages and numbers, and refuses 
     CAPTURE(bad);
     CHECK_THROWS_WITH(read_rank_filter(bad), doctest::Contains("is not understood"));
   }
-  std::vector<RankFacts> facts(3);
+  std::vector<RankSummary> facts(3);
   facts[1].idle = 0.5;
   facts[2].peak_bytes = 100;
   CHECK(ranks_in({.filter = read_rank_filter("idle>30%")}, facts) == std::vector<std::uint32_t>{1});
@@ -240,7 +240,7 @@ TEST_CASE("ranks: a filter reads shares, bytes, stages and numbers, and refuses 
 }
 
 TEST_CASE("ranks: of those that hold the same stages, folding leaves the first") {
-  std::vector<RankFacts> facts(4);
+  std::vector<RankSummary> facts(4);
   for (std::uint32_t r = 0; r < 4; ++r) facts[r].stages = {r / 2};
   CHECK(ranks_in({.folded = true}, facts) == std::vector<std::uint32_t>{0, 2});
   CHECK(replicas_of(3, facts) == 2);

@@ -243,8 +243,8 @@ TEST_CASE("what is no timeline file, or one of another version, is named as such
   CHECK(refusal("") == ": not a timeline file");
   CHECK(refusal("{\"penstock\": 1}") == ": not a timeline file");
   std::string file = written(small_recording());
-  put<std::uint64_t>(file, 8, 3);
-  CHECK(refusal(sealed(file)) == ": format version 3; this program reads version 2");
+  put<std::uint64_t>(file, 8, 4);
+  CHECK(refusal(sealed(file)) == ": format version 4; this program reads versions 2 and 3");
 }
 
 TEST_CASE("an unknown section is refused by its name") {

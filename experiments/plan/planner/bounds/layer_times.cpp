@@ -7,7 +7,6 @@
 #include "experiments/input/long_work/parallel.hpp"
 #include "experiments/plan/planner/space/layout_choice.hpp"
 #include "experiments/run/layout/layout_model.hpp"
-#include "experiments/run/layout/stack_memory.hpp"
 #include "hardware_models/registry.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
@@ -151,7 +150,7 @@ void LayerShapes::price(std::size_t jobs) {
 
 Layout LayerShapes::layout_of(const LayerShapeKey& key, const Shape& shape, bool sharded) const {
   LayoutChoice choice = shape.choice;
-  choice.zero = sharded ? 3 : 0;
+  choice.zero = sharded ? 3 : 1;  // what the lower level of a stack gathers is never used
   return without_layers(base_, choice, key.slices);
 }
 
@@ -217,7 +216,7 @@ void LayerShapes::complete(const Layout& layout, std::vector<ModelGraph> models,
   stack.times.resize(like_.size());
   for (std::size_t r = 0; r < models.size(); ++r) {
     if (like_[r] != r) continue;
-    free_logits(layout, models[r]);
+    fit_layers(layout, models[r]);
     stack.times[r] = with_recomputation(stack.passes, models[r], *hardware);
     const bool nothing = recomputations_[r].mode == RecomputeMode::none;
     for (LayerTimes& times : stack.times[r]) {

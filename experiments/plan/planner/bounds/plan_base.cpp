@@ -6,7 +6,6 @@
 
 #include "experiments/run/layout/layout_model.hpp"
 #include "experiments/run/layout/pipeline_ranks.hpp"
-#include "experiments/run/layout/stack_memory.hpp"
 #include "hardware_models/links/wiring.hpp"
 #include "schedules/partitioners/registry.hpp"
 #include "sim/base/named.hpp"
@@ -74,14 +73,20 @@ bool covers(const Scenario& scenario) {
          !keeps_by_place(scenario) && !may_shorten(scenario);
 }
 
+/// What is stated for ZeRO-2 and -3; other levels do not look at it.
+void take_sharded_memory(const MemorySection& stated, DeviceMemory& memory) {
+  memory.gathered_bytes = stated.gathered_bytes;
+  memory.prefetch_layers = stated.prefetch_layers;
+  memory.whole_gradients = stated.whole_gradients;
+}
+
 }  // namespace
 
 PlanBase plan_base(const TrainingTask& task, Catalogue catalogue) {
   PlanBase base;
   base.task = task;
   base.catalogue = std::move(catalogue);
-  const LayoutChoice simple{
-      .data = task.devices, .microbatch = task.microbatch, .recompute = stated_recomputation(task)};
+  const LayoutChoice simple = stated_layout(task);
   base.scenario = parse_scenario(layout_document(task, simple), task.source);
   base.heads = only_heads(base.scenario.model.spec);
   base.reduced = base.scenario;
@@ -92,7 +97,10 @@ PlanBase plan_base(const TrainingTask& task, Catalogue catalogue) {
       base.reduced_layer.push_back(i);
     }
   }
-  base.settled = settle(base.reduced, {.catalogue = &base.catalogue});
+  LayoutChoice whole = simple;
+  whole.zero = 0;
+  base.settled = settle(with_choice(base.reduced, task, whole), {.catalogue = &base.catalogue});
+  take_sharded_memory(base.scenario.memory, base.settled.memory);
   const auto clusters = std::make_shared<Clusters>();
   base.settled.hardware.spec.clusters = clusters;
   base.bare = base.settled;
@@ -127,7 +135,7 @@ Layout without_layers(const PlanBase& base, const LayoutChoice& choice, std::uin
 Layout with_shape(const PlanBase& base, const LayoutChoice& choice, std::uint32_t slices) {
   Layout layout = without_layers(base, choice, slices);
   layout.model = model_of(with_choice(base.reduced, base.task, choice), layout.batch, layout.shape);
-  free_logits(layout, layout.model);
+  fit_layers(layout, layout.model);
   return layout;
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <string_view>
@@ -12,7 +13,6 @@
 #include "experiments/input/files/json_input.hpp"
 #include "experiments/input/files/json_output.hpp"
 #include "experiments/input/files/plain_text.hpp"
-#include "experiments/input/files/setting.hpp"
 #include "experiments/input/files/table.hpp"
 #include "experiments/input/model_files/model_file.hpp"
 #include "experiments/input/scenario/codec_choice.hpp"
@@ -92,6 +92,32 @@ void set_schedule(const LayoutChoice& choice, ScheduleSection& schedule) {
   schedule.microbatches = choice.microbatches;
   schedule.settings = choice.options;
   schedule.overlap = choice.fused ? Overlap::fused : Overlap::serial;
+}
+
+/// A document without a key.
+std::shared_ptr<const nlohmann::json> without(std::shared_ptr<const nlohmann::json> document,
+                                              std::string_view pointer) {
+  const nlohmann::json::json_pointer place{std::string(pointer)};
+  if (!document || !document->contains(place)) return document;
+  auto less = std::make_shared<nlohmann::json>(*document);
+  (*less)[place.parent_pointer()].erase(place.back());
+  return less;
+}
+
+/// Leaves out what other ZeRO levels state.
+void set_zero(const LayoutChoice& choice, Scenario& scenario) {
+  scenario.memory.zero = choice.zero;
+  const auto leave_out = [&](std::string_view pointer, auto& value) {
+    if (goes_with_zero(pointer, choice.zero)) return;
+    value = {};
+    scenario.document = without(scenario.document, pointer);
+  };
+  leave_out("/parallel/overlap_gathers", scenario.parallel.overlap_gathers);
+  leave_out("/parallel/narrow_gathers", scenario.parallel.narrow_gathers);
+  leave_out("/parallel/bucket_bytes", scenario.parallel.bucket_bytes);
+  leave_out("/memory/prefetch_layers", scenario.memory.prefetch_layers);
+  leave_out("/memory/gathered_bytes", scenario.memory.gathered_bytes);
+  leave_out("/memory/whole_gradients", scenario.memory.whole_gradients);
 }
 
 ordered_json model_section(const TrainingTask& task, const LayoutChoice& choice) {
@@ -200,44 +226,6 @@ ordered_json partition_section(const LayoutChoice& choice) {
           {"name", choice.partition}};
 }
 
-/// The recomputation that a key goes with; nullptr: any.
-const char* recomputation_with(const std::string& pointer) {
-  if (pointer == "/recompute/operators") return "selective";
-  return pointer == "/recompute/together" ? "full" : nullptr;
-}
-
-/// Whether a setting says something of a layout: layouts differ in what they recompute.
-bool applies(const SingleSetting& setting, const LayoutChoice& choice) {
-  const char* with = recomputation_with(setting.pointer);
-  return with == nullptr ||
-         (choice.recompute == with && !choice.recomputes_stages && choice.layers == 0);
-}
-
-/// Applies settings and keeps the order of the sections.
-void add_settings(std::string_view option, const std::vector<std::string>& settings,
-                  const LayoutChoice& choice, ordered_json& document) {
-  std::vector<SingleSetting> applied;
-  std::vector<std::string> texts;
-  for (const std::string& text : settings) {
-    const std::vector<SingleSetting> all = single_settings_of(option, text);
-    const std::size_t before = applied.size();
-    for (const SingleSetting& setting : all) {
-      if (applies(setting, choice)) applied.push_back(setting);
-    }
-    if (applied.size() == before + all.size()) {
-      texts.push_back(text);
-      continue;
-    }
-    for (std::size_t i = before; i < applied.size(); ++i) texts.push_back(applied[i].text());
-  }
-  if (applied.empty()) return;
-  nlohmann::json checked = nlohmann::json::parse(document.dump());
-  apply_settings(checked, texts, option);
-  for (const SingleSetting& setting : applied) {
-    document[ordered_json::json_pointer(setting.pointer)] = ordered_json::parse(setting.value);
-  }
-}
-
 }  // namespace
 
 std::string path_seen_from(const std::string& folder, const std::string& path) {
@@ -281,22 +269,10 @@ TrainingTask read_training_task(const TrainingRequest& request, const Catalogue&
   task.heads = divisor_of_all(scenario.model.spec, "heads");
   task.experts = std::max<std::uint64_t>(divisor_of_all(scenario.model.spec, "experts"), 1);
   task.latent = has_latent_attention(scenario.model.spec);
-  task.states_operators = stated_recomputation(task) == "selective";
+  task.states_operators = stated_layout(task).recompute == "selective";
   task.sequence = sequence_of(request, scenario.model);
   take_batch(request, scenario, task);
   return task;
-}
-
-std::string stated_recomputation(const TrainingTask& task) {
-  for (const auto& [option, texts] :
-       {std::pair{"--set", &task.settings}, {"--change", &task.changes}}) {
-    for (const std::string& text : *texts) {
-      for (const SingleSetting& setting : single_settings_of(option, text)) {
-        if (const char* with = recomputation_with(setting.pointer)) return with;
-      }
-    }
-  }
-  return "none";
 }
 
 Scenario with_choice(Scenario scenario, const TrainingTask& task, const LayoutChoice& choice) {
@@ -311,7 +287,7 @@ Scenario with_choice(Scenario scenario, const TrainingTask& task, const LayoutCh
   if (choice.recompute != "full" || choice.recomputes_stages || choice.layers > 0) {
     scenario.recompute.together = 1;
   }
-  scenario.memory.zero = choice.zero;
+  set_zero(choice, scenario);
   if (choice.offload) {
     if (!scenario.offload) scenario.offload.emplace();
     scenario.offload->keep = *choice.offload;
@@ -338,8 +314,12 @@ std::string layout_document(const TrainingTask& task, const LayoutChoice& choice
   add_rare_sections(choice, document);
   add_settings("--set", task.settings, choice, document);
   add_settings("--change", task.changes, choice, document);
-  // A whole section that a setting states has the microbatch of the layout all the same.
+  // A whole section that a setting states has the microbatch of the layout all the same, and the
+  // sequence unless it states one.
   if (task.states_microbatch) document["model"]["microbatch"] = choice.microbatch;
+  if (task.sequence && !document["model"].contains("sequence")) {
+    document["model"]["sequence"] = *task.sequence;
+  }
   return printed(document);
 }
 

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "experiments/input/catalogue/catalogue.hpp"
@@ -66,8 +68,18 @@ TrainingTask read_training_task(const TrainingRequest& request, const Catalogue&
 /// document gives, without the document.
 Scenario with_choice(Scenario scenario, const TrainingTask& task, const LayoutChoice& choice);
 
-/// The recomputation whose details the settings of a task state, such as its operators; "none".
-std::string stated_recomputation(const TrainingTask& task);
+/// Whether a key says something of layouts with a ZeRO level. Settings of such a key are left out
+/// of the other layouts.
+bool goes_with_zero(std::string_view pointer, std::uint32_t zero);
+
+/// A plain layout that the settings of a task say something of: operators ask for selective
+/// recomputation, gathers of weights for a ZeRO level. Throws UsageError where there is none.
+LayoutChoice stated_layout(const TrainingTask& task);
+
+/// Applies those settings that say something of a layout to its document and keeps the order of the
+/// sections. `option` is where they come from.
+void add_settings(std::string_view option, const std::vector<std::string>& settings,
+                  const LayoutChoice& choice, nlohmann::ordered_json& document);
 
 /// The scenario of a layout as JSON text, with a description in each section and the settings of
 /// the task applied.

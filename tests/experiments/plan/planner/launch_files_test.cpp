@@ -129,7 +129,6 @@ TEST_CASE("launch files: every layout of a framework is the same scenario when r
 
 TEST_CASE(
     "launch files: Megatron-LM gets operators, layers, overlap and types that settings state") {
-  // Bounds do not cover these settings, so every layout is simulated.
   const std::string few =
       "/recompute/mode=full,/parallel/pipeline=2,/model/microbatch=1,/memory/zero=1";
   std::size_t read = 0;
@@ -137,10 +136,9 @@ TEST_CASE(
        {StartedCase{mixtral,
                     16,
                     64,
-                    {"/recompute/mode=selective"},
-                    {R"(/recompute/operators=["norm","moe_activation"])",
-                     "/parallel/overlap_experts=true"}},
-        StartedCase{mixtral, 4, 16, {few}, {"/recompute/layers=1"}},
+                    {"/recompute/mode=selective", "/parallel/overlap_experts=true"},
+                    {R"(/recompute/operators=["norm","moe_activation"])"}},
+        StartedCase{mixtral, 4, 16, {few, "/recompute/layers=1"}},
         StartedCase{mixtral, 4, 16, {few}, {"/recompute/together=2"}},
         StartedCase{mixtral, 8, 16, {"/parallel/tensor=2"}, {"/model/dtype=fp8"}},
         StartedCase{mixtral, 8, 16, {"/parallel/pipeline=2"}, {"/parallel/scatter_gather=true"}},

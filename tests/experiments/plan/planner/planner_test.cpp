@@ -173,8 +173,8 @@ TEST_CASE("planner: no bound holds less under settings that change how an order 
        "/schedule/name=1f1b,dualpipe,dualpipev", "/recompute/mode=none,full", "/memory/zero=0"}};
   for (const char* setting :
        {"/chance/jitter=0.3", "/chance/samples=[0.5,1]", "/chance/transfer_jitter=0.3",
-        "/chance/stragglers=[{\"rank\":1,\"factor\":0.5}]", "/schedule/overlap=fused",
-        "/recompute/early=true", "/memory/policy=stall,/memory/capacity_bytes=1e15",
+        "/chance/stragglers=[{\"rank\":1,\"factor\":0.5}]", "/recompute/early=true",
+        "/memory/policy=stall,/memory/capacity_bytes=1e15",
         "/hardware/transfers={\"blocking\":true}", "/overheads/launch_us=5",
         "/parallel/overlap_sums=false"}) {
     one.settings = {setting};

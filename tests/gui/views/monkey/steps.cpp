@@ -65,11 +65,7 @@ void close_tab(Monkey& monkey) {
 
 void compare_files(Monkey& monkey) {
   if (monkey.window->now() == nullptr) return;
-  try {
-    monkey.window->files().compare_with(some_files(monkey));
-  } catch (const InputError&) {  // a bad file
-  } catch (const UsageError&) {  // too many runs
-  }
+  monkey.window->files().compare_with(some_files(monkey));
 }
 
 void resize(Monkey& monkey) {

@@ -1,0 +1,108 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "experiments/input/files/json_output.hpp"
+#include "experiments/input/files/setting.hpp"
+#include "experiments/plan/planner/space/training_task.hpp"
+#include "sim/base/error.hpp"
+
+namespace penstock {
+namespace {
+
+/// A key that says something of some layouts alone, and is left out of the others.
+struct PartialKey {
+  std::string_view pointer;
+  const char* recompute = nullptr;  // the mode that it goes with; nullptr: any
+  std::string_view zeros = "0123";  // the ZeRO levels
+};
+
+constexpr std::array<PartialKey, 8> partial_keys{
+    {{"/recompute/operators", "selective"},
+     {"/recompute/together", "full"},
+     {.pointer = "/parallel/overlap_gathers", .zeros = "12"},
+     {.pointer = "/parallel/narrow_gathers", .zeros = "123"},
+     {.pointer = "/parallel/bucket_bytes", .zeros = "012"},
+     {.pointer = "/memory/prefetch_layers", .zeros = "3"},
+     {.pointer = "/memory/gathered_bytes", .zeros = "3"},
+     {.pointer = "/memory/whole_gradients", .zeros = "23"}}};
+
+/// nullptr for a key that goes with any layout.
+const PartialKey* partial_key(std::string_view pointer) {
+  const auto found = std::find_if(partial_keys.begin(), partial_keys.end(),
+                                  [&](const PartialKey& key) { return key.pointer == pointer; });
+  return found == partial_keys.end() ? nullptr : &*found;
+}
+
+bool goes_with(const PartialKey& key, std::uint32_t zero) {
+  return key.zeros.find(static_cast<char>('0' + zero)) != key.zeros.npos;
+}
+
+/// Whether a setting says something of a layout.
+bool applies(const SingleSetting& setting, const LayoutChoice& choice) {
+  const PartialKey* key = partial_key(setting.pointer);
+  if (key == nullptr) return true;
+  const bool recomputes =
+      key->recompute == nullptr ||
+      (choice.recompute == key->recompute && !choice.recomputes_stages && choice.layers == 0);
+  return recomputes && goes_with(*key, choice.zero);
+}
+
+}  // namespace
+
+bool goes_with_zero(std::string_view pointer, std::uint32_t zero) {
+  const PartialKey* key = partial_key(pointer);
+  return key == nullptr || goes_with(*key, zero);
+}
+
+LayoutChoice stated_layout(const TrainingTask& task) {
+  LayoutChoice choice{.data = task.devices, .microbatch = task.microbatch};
+  std::vector<SingleSetting> settings;
+  for (const auto& [option, texts] :
+       {std::pair{"--set", &task.settings}, {"--change", &task.changes}}) {
+    for (const std::string& text : *texts) {
+      for (SingleSetting& one : single_settings_of(option, text)) settings.push_back(one);
+    }
+  }
+  for (const SingleSetting& setting : settings) {
+    const PartialKey* key = partial_key(setting.pointer);
+    if (key == nullptr || applies(setting, choice)) continue;
+    if (key->recompute != nullptr) choice.recompute = key->recompute;
+    if (key->zeros.size() < 4) choice.zero = static_cast<std::uint32_t>(key->zeros.front() - '0');
+  }
+  for (const SingleSetting& setting : settings) {
+    if (applies(setting, choice)) continue;
+    throw UsageError(fmt::format(
+        "{}: no layout takes it beside the other settings; leave out one of them", setting.text()));
+  }
+  return choice;
+}
+
+void add_settings(std::string_view option, const std::vector<std::string>& settings,
+                  const LayoutChoice& choice, ordered_json& document) {
+  std::vector<SingleSetting> applied;
+  std::vector<std::string> texts;
+  for (const std::string& text : settings) {
+    const std::vector<SingleSetting> all = single_settings_of(option, text);
+    const std::size_t before = applied.size();
+    for (const SingleSetting& setting : all) {
+      if (applies(setting, choice)) applied.push_back(setting);
+    }
+    if (applied.size() == before + all.size()) {
+      texts.push_back(text);
+      continue;
+    }
+    for (std::size_t i = before; i < applied.size(); ++i) texts.push_back(applied[i].text());
+  }
+  if (applied.empty()) return;
+  nlohmann::json checked = nlohmann::json::parse(document.dump());
+  apply_settings(checked, texts, option);
+  for (const SingleSetting& setting : applied) {
+    document[ordered_json::json_pointer(setting.pointer)] = ordered_json::parse(setting.value);
+  }
+}
+
+}  // namespace penstock

@@ -1,0 +1,155 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "experiments/input/files/setting.hpp"
+#include "experiments/plan/planner/plan_report.hpp"
+#include "experiments/plan/planner/planner.hpp"
+#include "experiments/run/run.hpp"
+#include "sim/base/error.hpp"
+#include "tests/support/scratch.hpp"
+
+namespace penstock::testing {
+namespace {
+
+const std::string shared_models = std::string(PENSTOCK_ROOT) + "/experiments/models/";
+
+/// A mixture of experts that is small and whose traffic is not.
+std::string experts_command(const Scratch& scratch) {
+  return scratch.file(
+      "train.sh",
+      "python pretrain_gpt.py --num-layers 12 --hidden-size 2048 --num-attention-heads 16 "
+      "--seq-length 2048 --max-position-embeddings 2048 --micro-batch-size 1 "
+      "--global-batch-size 64 --vocab-size 32768 --bf16 --num-experts 16 --moe-router-topk 4 "
+      "--overlap-moe-expert-parallel-comm --swiglu\n");
+}
+
+/// The plan by bounds, held against simulating all its layouts: the best of ten families and the
+/// front. No bound is above what a simulation gave, else planning throws.
+LayoutPlan checked_plan(const TrainingRequest& request, const std::vector<std::string>& only) {
+  const Catalogue catalogue = read_catalogue();
+  const TrainingTask task = read_training_task(request, catalogue);
+  PlannerOptions options{.space = {.only = Restrictions(only)}};
+  const LayoutPlan plan = plan_layouts(task, catalogue, options);
+  options.simulates_all = true;
+  const LayoutPlan all = plan_layouts(task, catalogue, options);
+  CHECK(all.legal <= 20'000);
+  CHECK(plan.simulated < all.simulated);
+  const auto rows = listed_families(plan.fitting, 10), best = listed_families(all.fitting, 10);
+  REQUIRE(rows.size() == best.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    CHECK(text_of(rows[i].best->choice) == text_of(best[i].best->choice));
+  }
+  const auto front = front_of(plan.fitting), whole = front_of(all.fitting);
+  REQUIRE(front.size() == whole.size());
+  for (std::size_t i = 0; i < front.size(); ++i) {
+    CHECK(front[i]->trial.makespan == whole[i]->trial.makespan);
+    CHECK(front[i]->trial.peak_bytes == whole[i]->trial.peak_bytes);
+  }
+  return all;
+}
+
+template <class Test>
+auto count(const LayoutPlan& plan, Test test) {
+  return std::count_if(plan.fitting.begin(), plan.fitting.end(),
+                       [&](const JudgedLayout& one) { return test(one.choice); });
+}
+
+}  // namespace
+
+TEST_CASE("planner: fused cells and hidden expert traffic are found as if all were simulated") {
+  const Scratch scratch;
+  const LayoutPlan plan =
+      checked_plan({.model = experts_command(scratch), .hardware = "dgx-h100", .devices = 16},
+                   {"/schedule/name=1f1b,interleaved-1f1b,dualpipev", "/parallel/pipeline=1,2,4",
+                    "/parallel/chunks=1,2,3", "/parallel/tensor=1,2", "/parallel/context=1",
+                    "/parallel/expert=1,4", "/recompute/mode=none,full", "/memory/zero=1,3"});
+  CHECK(count(plan, [](const LayoutChoice& one) { return one.fused; }) > 10);
+  CHECK(count(plan, [](const LayoutChoice& one) { return one.hides_experts; }) > 10);
+  for (const JudgedLayout& one : plan.fitting) {
+    if (!one.choice.hides_experts) continue;
+    CHECK(one.choice.expert > 1);
+    CHECK(one.choice.recompute != "full");
+    CHECK((one.choice.chunks > 1 || one.choice.pipeline == 1));
+  }
+}
+
+TEST_CASE("planner: layers that are recomputed in part are found as if all were simulated") {
+  const LayoutPlan plan = checked_plan(
+      {.model = shared_models + "llama-3.1-8b.json",
+       .hardware = "dgx-a100",
+       .devices = 8,
+       .global_batch = 16},
+      {"/schedule/name=1f1b,interleaved-1f1b,zb-v", "/parallel/chunks=1,2,4", "/parallel/context=1",
+       "/recompute/mode=none,full", "/memory/zero=1,3", "/model/microbatch=1,2"});
+  CHECK(count(plan, [](const LayoutChoice& one) { return one.layers > 0; }) > 20);
+}
+
+TEST_CASE("planner: layers are restricted by number, and other recomputations left out") {
+  const Catalogue catalogue = read_catalogue();
+  const TrainingTask task = read_training_task(
+      {.model = shared_models + "llama-3.1-8b.json", .hardware = "dgx-h100", .devices = 8},
+      catalogue);
+  const LayoutPlan plan =
+      plan_layouts(task, catalogue, {.space = {.only = Restrictions({"/recompute/layers=2,3"})}});
+  REQUIRE_FALSE(plan.fitting.empty());
+  for (const JudgedLayout& one : plan.fitting) {
+    CHECK(one.choice.recompute == "full");
+    CHECK((one.choice.layers == 2 || one.choice.layers == 3));
+  }
+  CHECK(text_of(plan.best()->choice).find("recomputation of 2 layers a stage") !=
+        std::string::npos);
+}
+
+TEST_CASE("planner: settings that some layouts alone take are left out of the others") {
+  const Catalogue catalogue = read_catalogue();
+  const auto task_with = [&](std::vector<std::string> settings) {
+    return read_training_task({.model = shared_models + "llama-3.1-8b.json",
+                               .hardware = "dgx-h100",
+                               .devices = 8,
+                               .sequence = 4096,
+                               .global_batch = 16,
+                               .settings = std::move(settings)},
+                              catalogue);
+  };
+  for (const char* setting : {"/parallel/overlap_gathers=false", "/parallel/bucket_bytes=4e7",
+                              "/memory/prefetch_layers=2", "/memory/whole_gradients=false",
+                              "/model/dtype=fp8,/parallel/narrow_gathers=true"}) {
+    CAPTURE(std::string(setting));
+    const TrainingTask task = task_with({setting});
+    const LayoutPlan plan = plan_layouts(
+        task, catalogue,
+        {.space = {.only = Restrictions({"/schedule/name=1f1b,zb-v", "/model/microbatch=1",
+                                         "/recompute/mode=none", "/parallel/context=1"})},
+         .best = 100});
+    CHECK(plan.refused.empty());
+    REQUIRE_FALSE(plan.fitting.empty());
+    for (const JudgedLayout& layout : plan.fitting) {
+      CAPTURE(text_of(layout.choice));
+      const RunResult result = run(parse_scenario(layout_document(task, layout.choice), ""));
+      REQUIRE(result.report);
+      CHECK(result.report->makespan == layout.trial.makespan);
+    }
+  }
+  CHECK_THROWS_AS(
+      plan_layouts(task_with({"/memory/prefetch_layers=2", "/parallel/overlap_gathers=false"}),
+                   catalogue, {}),
+      UsageError);
+}
+
+TEST_CASE("planner: a model section that a setting states keeps the sequence of the request") {
+  const Catalogue catalogue = read_catalogue();
+  const TrainingTask task = read_training_task(
+      {.model = shared_models + "llama-3.1-8b.json",
+       .hardware = "dgx-h100",
+       .devices = 8,
+       .sequence = 2048,
+       .settings = {"/model={\"file\":\"" + shared_models + "llama-3.1-70b.json\"}"}},
+      catalogue);
+  const Scenario scenario = parse_scenario(layout_document(task, {.data = 8}), "");
+  CHECK(scenario.model.sequence == 2048);
+}
+
+}  // namespace penstock::testing
