@@ -40,6 +40,8 @@ struct SeenRuns {
   std::uint8_t baseline() const { return static_cast<std::uint8_t>(lettered(0, frozen)); }
   /// " of B" where there are several runs.
   std::string of(std::uint8_t run) const;
+  /// A time in full; behind it, how far that is from the left edge of the view.
+  std::string moment(std::int64_t time) const;
   /// The same op in another run, or none.
   ShownOp same_op(const ShownOp& op, std::uint8_t run) const;
   OpSteps steps(std::uint8_t run) const {

@@ -37,8 +37,8 @@ class OpTeller {
         pass_name(work_.pass), index(work_.stage), index(run_.plan.microbatch[op_.task]));
     facts_.line = op_text(run_.plan, run_.timeline, op_.task, seen_.of(op_.run));
     add("where", where(run_.plan, op_.task));
-    add("begin", moment(begin_));
-    add("end", moment(end_));
+    add("begin", seen_.moment(begin_));
+    add("end", seen_.moment(end_));
     add("length", exact_time(end_ - begin_));
     tell_other_runs();
     tell_slack();
@@ -56,12 +56,6 @@ class OpTeller {
   void add_link(const char* name, TaskId task) {
     if (task != no_task) facts_.all.push_back(link_to(seen_, name, {task, op_.run}));
   }
-  /// In full; behind it, how far that is from the left edge of the view.
-  std::string moment(std::int64_t time) const {
-    if (seen_.origin <= 0 || time < seen_.origin) return exact_time(time);
-    return fmt::format("{} (view + {})", exact_time(time), short_time(time - seen_.origin));
-  }
-
   /// Each run but A beside A: of an op of A all of them, of another one its own.
   void tell_other_runs() {
     const std::uint8_t baseline = seen_.baseline();
@@ -181,7 +175,9 @@ std::string cause_phrase(const OpSteps& steps, TaskId task, TaskId cause) {
     return same_place ? "queued behind " + name : "was sent when " + name + " ended";
   }
   const std::int64_t idle = idle_before(steps, task);
-  if (same_place) return idle == 0 ? "ran after " + name : short_time(idle) + " after " + name;
+  if (same_place)
+    return idle == 0 ? "ran after " + name
+                     : fmt::format("began {} after {}", short_time(idle), name);
   if (idle > 0) return fmt::format("waited {} for {}", short_time(idle), name);
   return fmt::format("began when {} {}", name, arrives ? "arrived" : "ended");
 }
@@ -190,6 +186,11 @@ std::string cause_phrase(const OpSteps& steps, TaskId task, TaskId cause) {
 
 std::string SeenRuns::of(std::uint8_t run) const {
   return runs.size() > 1 ? fmt::format(" of {}", letter_of_run(run, frozen)) : std::string();
+}
+
+std::string SeenRuns::moment(std::int64_t time) const {
+  if (origin <= 0 || time < origin) return exact_time(time);
+  return fmt::format("{} (view + {})", exact_time(time), short_time(time - origin));
 }
 
 ShownOp SeenRuns::same_op(const ShownOp& op, std::uint8_t run) const {

@@ -77,19 +77,34 @@ std::string signed_bytes(std::uint64_t from, std::uint64_t to) {
   return to < from ? "-" + bytes_text(from - to) : "+" + bytes_text(to - from);
 }
 
+/// " as 2B1 ends" or begins, of the actions of a rank that do so at a moment; memory that is freed
+/// ends with one.
+std::string change_at(const SeenRuns& seen, const LaneRow& row, std::int64_t time, bool freed) {
+  const PaintedRun& of = *seen.runs[row.run];
+  std::string begins;
+  std::string ends;
+  for (const Track& track : of.lanes->ranks[row.rank].compute) {
+    const std::size_t first = track.first_ending_after(time - 1);
+    for (std::size_t box = first; box < std::min(first + 2, track.size()); ++box) {
+      const std::string op = " as " + task_text(of.run->plan, track.tag[box]);
+      if (track.begin_at(box) == time) begins = op + " begins";
+      if (track.end_at(box) == time) ends = op + " ends";
+    }
+  }
+  return (freed && !ends.empty()) || begins.empty() ? ends : begins;
+}
+
 /// The step before a piece of memory, and the op at which it changed.
 void tell_memory_step(const SeenRuns& seen, const LaneRow& row, const HeldMemory& now,
                       Facts& facts) {
   const PaintedRun& of = *seen.runs[row.run];
-  facts.all.push_back({"from", exact_time(now.begin.picoseconds)});
-  facts.all.push_back({"until", exact_time(now.end.picoseconds)});
-  const HeldMemory* const before = &now - 1;
+  facts.all.push_back({"from", seen.moment(now.begin.picoseconds)});
+  facts.all.push_back({"until", seen.moment(now.end.picoseconds)});
   if (&now == of.memory->ranks[row.rank].held.data()) return;
-  const TaskId op = seen.steps(row.run).on_rank(row.rank, now.begin.picoseconds);
-  const bool begins = op != no_task && of.run->timeline.begin[op] == now.begin;
-  facts.all.push_back(
-      {"change", signed_bytes(before->bytes, now.bytes) +
-                     (begins ? " as " + task_text(of.run->plan, op) + " begins" : std::string())});
+  const HeldMemory* const before = &now - 1;
+  const bool freed = now.bytes < before->bytes;
+  facts.all.push_back({"change", signed_bytes(before->bytes, now.bytes) +
+                                     change_at(seen, row, now.begin.picoseconds, freed)});
 }
 
 /// What the rank holds at the same moment in the other runs.
@@ -182,8 +197,8 @@ Facts facts_of_idle(const SeenRuns& seen, const IdlePiece& piece, std::uint8_t r
   const std::vector<IdlePiece> gap = gap_around(*seen.runs[run]->lanes, piece);
   Facts facts{fmt::format("{} idle for {}: {}", rank_name(seen, piece.rank, run),
                           short_time(piece.end - piece.begin), name(piece.cause))};
-  facts.all.push_back({"begin", exact_time(piece.begin)});
-  facts.all.push_back({"end", exact_time(piece.end)});
+  facts.all.push_back({"begin", seen.moment(piece.begin)});
+  facts.all.push_back({"end", seen.moment(piece.end)});
   facts.all.push_back({"length", exact_time(piece.end - piece.begin)});
   if (gap.size() > 1) {
     facts.all.push_back({"whole gap", joined(gap, [](const IdlePiece& each) {

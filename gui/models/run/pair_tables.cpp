@@ -13,16 +13,15 @@
 namespace penstock {
 namespace {
 
-constexpr std::array<Reason, 6> reasons{Reason::duration, Reason::wait,   Reason::order,
-                                        Reason::place,    Reason::before, Reason::input};
+std::int64_t size_of(Time time) { return std::llabs(time.picoseconds); }
 
-std::vector<OpDifference> largest(std::vector<const OpDifference*>& ops, std::size_t most) {
-  const auto size = [](const OpDifference& op) { return std::llabs(own_part(op).picoseconds); };
+std::vector<OpDifference> largest(std::vector<const OpDifference*>& ops, MovedBy cause,
+                                  std::size_t most) {
   const auto count = static_cast<std::ptrdiff_t>(std::min(most, ops.size()));
   std::partial_sort(ops.begin(), ops.begin() + count, ops.end(),
                     [&](const OpDifference* one, const OpDifference* other) {
-                      return std::pair(size(*other), one->task.a) <
-                             std::pair(size(*one), other->task.a);
+                      return std::pair(size_of(moved_part(*other, cause)), one->task.a) <
+                             std::pair(size_of(moved_part(*one, cause)), other->task.a);
                     });
   std::vector<OpDifference> found;
   for (auto op = ops.begin(); op != ops.begin() + count; ++op) found.push_back(**op);
@@ -55,10 +54,10 @@ IdleCauses idle_of_all(const ViewedRun& run) {
   return all;
 }
 
-std::vector<Change> kinds_of(const ViewedRun& a, const ViewedRun& now) {
+std::vector<TwoAmounts> kinds_of(const ViewedRun& a, const ViewedRun& now) {
   const TimeByPass in_a(a);
   const TimeByPass its(now);
-  std::vector<Change> all;
+  std::vector<TwoAmounts> all;
   for (std::size_t p = 0; p < pass_count; ++p) {
     if (in_a.ops[p] + its.ops[p] == 0) continue;
     all.push_back({std::string(pass_name(static_cast<Pass>(p))), in_a.time[p].picoseconds,
@@ -67,14 +66,14 @@ std::vector<Change> kinds_of(const ViewedRun& a, const ViewedRun& now) {
   return all;
 }
 
-std::vector<Change> causes_of(const ViewedRun& a, const ViewedRun& now) {
+std::vector<TwoAmounts> causes_of(const ViewedRun& a, const ViewedRun& now) {
   const IdleCauses in_a = idle_of_all(a);
   const IdleCauses its = idle_of_all(now);
-  std::vector<Change> all;
+  std::vector<TwoAmounts> all;
   for (std::size_t c = 0; c < idle_cause_count; ++c) {
     const auto cause = static_cast<IdleCause>(c);
-    const Change change{name(cause), time_of(in_a, cause).picoseconds,
-                        time_of(its, cause).picoseconds};
+    const TwoAmounts change{name(cause), time_of(in_a, cause).picoseconds,
+                            time_of(its, cause).picoseconds};
     if (change.in_a + change.now > 0) all.push_back(change);
   }
   return all;
@@ -82,45 +81,45 @@ std::vector<Change> causes_of(const ViewedRun& a, const ViewedRun& now) {
 
 /// What both runs have of each rank of either, unless that is nothing on all.
 template <class Value>
-std::vector<Change> by_rank(const ViewedRun& a, const ViewedRun& now, Value value) {
+std::vector<TwoAmounts> by_rank(const ViewedRun& a, const ViewedRun& now, Value value) {
   const auto of = [&](const ViewedRun& run, std::size_t rank) -> std::int64_t {
     return rank < run.report.ranks.size() ? value(run.report.ranks[rank]) : 0;
   };
-  std::vector<Change> all;
+  std::vector<TwoAmounts> all;
   const std::size_t ranks = std::max(a.report.ranks.size(), now.report.ranks.size());
   for (std::size_t rank = 0; rank < ranks; ++rank) {
     all.push_back({fmt::format("rank {}", rank), of(a, rank), of(now, rank)});
   }
-  const bool any = std::any_of(all.begin(), all.end(), [](const Change& change) {
+  const bool any = std::any_of(all.begin(), all.end(), [](const TwoAmounts& change) {
     return change.in_a != 0 || change.now != 0;
   });
-  return any ? all : std::vector<Change>{};
+  return any ? all : std::vector<TwoAmounts>{};
 }
 
-std::vector<Change> idle_by_rank(const ViewedRun& a, const ViewedRun& now) {
+std::vector<TwoAmounts> idle_by_rank(const ViewedRun& a, const ViewedRun& now) {
   return by_rank(a, now, [](const RankReport& rank) { return rank.idle.picoseconds; });
 }
 
-std::vector<Change> memory_by_rank(const ViewedRun& a, const ViewedRun& now) {
+std::vector<TwoAmounts> memory_by_rank(const ViewedRun& a, const ViewedRun& now) {
   return by_rank(
       a, now, [](const RankReport& rank) { return static_cast<std::int64_t>(rank.memory.bytes); });
 }
 
-std::vector<Change> links_of(const ViewedRun& a, const ViewedRun& now) {
-  std::vector<Change> all;
+std::vector<TwoAmounts> links_of(const ViewedRun& a, const ViewedRun& now) {
+  std::vector<TwoAmounts> all;
   std::map<std::string, std::size_t> place;
-  const auto change_of = [&](const Link& link) -> Change& {
+  const auto change_of = [&](const Link& link) -> TwoAmounts& {
     const auto [at, is_new] = place.emplace(text(link), all.size());
     if (is_new) all.push_back({at->first});
     return all[at->second];
   };
   for (const LinkReport& link : a.report.links) {
-    Change& change = change_of(link.link);
+    TwoAmounts& change = change_of(link.link);
     change.in_a = link.busy.picoseconds;
     change.ops_in_a = link.transfers;
   }
   for (const LinkReport& link : now.report.links) {
-    Change& change = change_of(link.link);
+    TwoAmounts& change = change_of(link.link);
     change.now = link.busy.picoseconds;
     change.ops_now = link.transfers;
   }
@@ -129,46 +128,68 @@ std::vector<Change> links_of(const ViewedRun& a, const ViewedRun& now) {
 
 }  // namespace
 
-Time own_part(const OpDifference& op) {
-  if (op.reason == Reason::duration) return op.duration();
-  return op.reason == Reason::wait ? op.wait : op.end;
+const char* name(MovedBy cause) {
+  constexpr std::array<const char*, moved_by_count> names{
+      "longer or shorter itself",   "another wait for host, memory or link",
+      "another op before it",       "on another rank or link",
+      "the op before it has moved", "an input has moved"};
+  return names[static_cast<std::size_t>(cause)];
 }
 
-const char* reason_text(Reason reason) {
-  constexpr std::array<const char*, reason_count> texts{"no difference",
-                                                        "another length",
-                                                        "another wait for host, memory or link",
-                                                        "an input came at another time",
-                                                        "the op before it ended at another time",
-                                                        "another op before it",
-                                                        "another rank or link"};
-  return texts[static_cast<std::size_t>(reason)];
+std::optional<MovedBy> moved_by(const OpDifference& op, Time tolerance) {
+  const std::int64_t length = size_of(op.duration());
+  const std::int64_t wait = size_of(op.wait);
+  if (std::max(length, wait) > tolerance.picoseconds) {
+    return length >= wait ? MovedBy::length : MovedBy::wait;
+  }
+  switch (op.reason) {
+    case Reason::none:
+      return std::nullopt;
+    case Reason::duration:
+      return MovedBy::length;
+    case Reason::wait:
+      return MovedBy::wait;
+    case Reason::input:
+      return MovedBy::input;
+    case Reason::before:
+      return MovedBy::before;
+    case Reason::order:
+      return MovedBy::order;
+    case Reason::place:
+      return MovedBy::place;
+  }
+  return std::nullopt;
+}
+
+Time moved_part(const OpDifference& op, MovedBy cause) {
+  if (cause == MovedBy::length) return op.duration();
+  return cause == MovedBy::wait ? op.wait : op.end;
 }
 
 std::vector<MovedOps> moved_ops(const Comparison& comparison, std::size_t most) {
-  std::array<std::vector<const OpDifference*>, reason_count> by_reason;
+  std::array<std::vector<const OpDifference*>, moved_by_count> by_cause;
   for (const OpDifference& op : comparison.ops) {
-    by_reason[static_cast<std::size_t>(op.reason)].push_back(&op);
+    const auto cause = moved_by(op, comparison.tolerance);
+    if (cause) by_cause[static_cast<std::size_t>(*cause)].push_back(&op);
   }
   std::vector<MovedOps> all;
-  for (const Reason reason : reasons) {
-    std::vector<const OpDifference*>& ops = by_reason[static_cast<std::size_t>(reason)];
-    if (ops.empty()) continue;
-    MovedOps moved{.reason = reason, .ops = ops.size()};
-    for (const OpDifference* op : ops) moved.own += own_part(*op);
-    moved.most = largest(ops, most);
+  for (std::size_t c = 0; c < moved_by_count; ++c) {
+    if (by_cause[c].empty()) continue;
+    MovedOps moved{.cause = static_cast<MovedBy>(c), .ops = by_cause[c].size()};
+    for (const OpDifference* op : by_cause[c]) moved.together += moved_part(*op, moved.cause);
+    moved.most = largest(by_cause[c], moved.cause, most);
     all.push_back(std::move(moved));
   }
   return all;
 }
 
-std::vector<ChangeGroup> changes_of(const ViewedRun& a, const ViewedRun& now) {
-  std::vector<ChangeGroup> groups{{"kinds of op, on all ranks", false, kinds_of(a, now)},
+std::vector<AmountGroup> changes_of(const ViewedRun& a, const ViewedRun& now) {
+  std::vector<AmountGroup> groups{{"kinds of op, on all ranks", false, kinds_of(a, now)},
                                   {"idle time by cause, on all ranks", false, causes_of(a, now)},
                                   {"idle time by rank", false, idle_by_rank(a, now)},
                                   {"peak memory by rank", true, memory_by_rank(a, now)},
                                   {"busy time by link", false, links_of(a, now)}};
-  std::erase_if(groups, [](const ChangeGroup& group) { return group.changes.empty(); });
+  std::erase_if(groups, [](const AmountGroup& group) { return group.changes.empty(); });
   return groups;
 }
 

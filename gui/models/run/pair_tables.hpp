@@ -1,44 +1,51 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "experiments/measure/comparison/comparison.hpp"
 #include "gui/models/run/viewed_run.hpp"
-#include "validate/comparison/compare.hpp"
 
 namespace penstock {
 
-/// Ops that differ for one reason, and those of them that moved most.
-struct MovedOps {
-  Reason reason = Reason::none;
-  std::uint64_t ops = 0;
-  Time own{};                      // the sum of what `own_part` is of each
-  std::vector<OpDifference> most;  // by what `own_part` is, largest first
-};
+/// Why an op stands elsewhere in time: what it adds itself, or what it inherits.
+enum class MovedBy : std::uint8_t { length, wait, order, place, before, input };
+constexpr std::size_t moved_by_count = 6;
+/// "longer or shorter itself", "an input came at another time", …
+const char* name(MovedBy cause);
+/// The larger of what an op adds itself, if that is more than the tolerance; else the reason of the
+/// comparison. Nothing if it has not moved.
+std::optional<MovedBy> moved_by(const OpDifference& op, Time tolerance);
+/// By how much: what it adds itself, or by how much it ends later.
+Time moved_part(const OpDifference& op, MovedBy cause);
 
-/// What an op adds itself where it has another duration or wait; else by how much it ends later.
-Time own_part(const OpDifference& op);
-/// "another length", "an input came at another time", …
-const char* reason_text(Reason reason);
-/// By reason: own changes first, then inherited ones.
+/// Ops that moved by one cause, and those of them that moved most.
+struct MovedOps {
+  MovedBy cause = MovedBy::length;
+  std::uint64_t ops = 0;
+  Time together{};                 // the sum of their parts
+  std::vector<OpDifference> most;  // largest first
+};
+/// Own causes first.
 std::vector<MovedOps> moved_ops(const Comparison& comparison, std::size_t most = 50);
 
 /// A time or bytes in two runs.
-struct Change {
+struct TwoAmounts {
   std::string name;
   std::int64_t in_a = 0;  // picoseconds or bytes
   std::int64_t now = 0;
   std::uint64_t ops_in_a = 0;  // that take it
   std::uint64_t ops_now = 0;
 };
-struct ChangeGroup {
+struct AmountGroup {
   std::string title;
   bool bytes = false;  // else times
-  std::vector<Change> changes{};
+  std::vector<TwoAmounts> changes{};
 };
 /// By kind of op and cause of idle time on all ranks, then by rank and by link; groups without a
 /// row are left out.
-std::vector<ChangeGroup> changes_of(const ViewedRun& a, const ViewedRun& now);
+std::vector<AmountGroup> changes_of(const ViewedRun& a, const ViewedRun& now);
 
 }  // namespace penstock

@@ -46,7 +46,7 @@ struct RunPair {
   std::string text;             // as `penstock compare` reports
   // None where one of the runs is brief.
   std::vector<MovedOps> moved;
-  std::vector<ChangeGroup> changes;
+  std::vector<AmountGroup> changes;
   std::vector<std::vector<double>> residuals;  // by stage, then microbatch: of durations, relative;
                                                // empty if no op is in both
 };

@@ -62,11 +62,14 @@ class CanvasOverlay : CanvasParts {
       paint_arrows(op);
     };
     for (const ShownOp& same : scene_.in_other_runs(scene_.hovered())) {
-      clipped(same, [&](const QRectF& place) {
-        painter_.setBrush(Qt::NoBrush);
-        painter_.setPen({qt_colour(colours.ink), 1, Qt::DotLine});
-        painter_.drawRect(place.adjusted(0, 0, -1, -1));
-      });
+      for (const QPen& pen :
+           {QPen(qt_colour(colours.ground), 1), QPen(qt_colour(colours.ink), 1, Qt::DotLine)}) {
+        clipped(same, [&](const QRectF& place) {
+          painter_.setBrush(Qt::NoBrush);
+          painter_.setPen(pen);
+          painter_.drawRect(place.adjusted(0, 0, -1, -1));
+        });
+      }
     }
     if (scene_.hovered() != scene_.selected()) {
       frame(scene_.hovered(), {qt_colour(colours.ink), 1}, 1);

@@ -139,7 +139,8 @@ QString CanvasScene::of_run(std::uint8_t run) const {
 const LaneRow* CanvasScene::strip_at(QPointF point) const {
   if (first_ == nullptr || point.x() < gutter || point.y() < header) return nullptr;
   const LaneRow* const row = row_at(point.y());
-  if (row == nullptr || point.y() >= place_of(*row).bottom()) return nullptr;
+  // The line below a strip belongs to it, but not to its ops.
+  if (row == nullptr || point.y() >= place_of(*row).bottom() + 1) return nullptr;
   return row;
 }
 

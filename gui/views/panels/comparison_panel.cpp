@@ -34,7 +34,7 @@ QString signed_bytes_text(std::int64_t bytes) {
          qt_text(bytes_text(static_cast<std::uint64_t>(std::llabs(bytes))));
 }
 
-void add_change(QTreeWidgetItem* group, const Change& change, bool bytes) {
+void add_change(QTreeWidgetItem* group, const TwoAmounts& change, bool bytes) {
   auto* row = new NumberedRow(group);
   row->setText(0, qt_text(change.name));
   const std::int64_t more = change.now - change.in_a;
@@ -57,17 +57,15 @@ void add_change(QTreeWidgetItem* group, const Change& change, bool bytes) {
   row->set(6, ops == 0 ? "±0" : QString("%1%2").arg(ops > 0 ? "+" : "").arg(ops), ops);
 }
 
-/// "input 1SEND_B0": what the reason names.
-QString cause_of_op(const Plan& a, const OpDifference& op) {
-  if (op.reason != Reason::input && op.reason != Reason::before && op.reason != Reason::order) {
-    return {};
-  }
-  return op.by.a == no_task ? QString() : qt_text(task_text(a, op.by.a));
+/// The op behind an inherited change: it ended later in one of the runs.
+QString cause_of_op(const ShownPair& pair, const OpDifference& op) {
+  if (op.by.a != no_task) return qt_text(task_text(pair.a->run->plan, op.by.a));
+  return op.by.b == no_task ? QString() : qt_text(task_text(pair.pair->second->plan, op.by.b));
 }
 
-void add_op(QTreeWidgetItem* reason, const ShownPair& pair, const OpDifference& op) {
+void add_op(QTreeWidgetItem* group, const ShownPair& pair, const OpDifference& op, bool inherits) {
   const Plan& plan = pair.a->run->plan;
-  auto* row = new NumberedRow(reason);
+  auto* row = new NumberedRow(group);
   row->setText(0, qt_text(task_text(plan, op.task.a)));
   row->set_task(op.task.b);
   row->setData(0, run_role, pair.now);
@@ -75,7 +73,7 @@ void add_op(QTreeWidgetItem* reason, const ShownPair& pair, const OpDifference& 
   set_signed(*row, 2, op.start);
   set_signed(*row, 3, op.duration());
   set_signed(*row, 4, op.end);
-  row->setText(5, cause_of_op(plan, op));
+  if (inherits) row->setText(5, cause_of_op(pair, op));
 }
 
 }  // namespace
@@ -112,10 +110,10 @@ ComparisonPanel::ComparisonPanel() : report_(new QPlainTextEdit), residuals_(new
 void ComparisonPanel::fill_changes(const std::vector<ShownPair>& pairs) {
   start_rows(*changes_);
   for (const ShownPair& pair : pairs) {
-    for (const ChangeGroup& group : pair.pair->changes) {
+    for (const AmountGroup& group : pair.pair->changes) {
       const QString title = QString("%1 − A: %2").arg(pair.letter).arg(qt_text(group.title));
       QTreeWidgetItem* const top = heading(changes_, title);
-      for (const Change& change : group.changes) add_change(top, change, group.bytes);
+      for (const TwoAmounts& change : group.changes) add_change(top, change, group.bytes);
       constexpr std::size_t few = 8;
       top->setExpanded(group.changes.size() <= few);
     }
@@ -129,12 +127,12 @@ void ComparisonPanel::fill_moved(const std::vector<ShownPair>& pairs) {
     for (const MovedOps& moved : pair.pair->moved) {
       QString text = QString("%1 − A: %2, %3")
                          .arg(pair.letter)
-                         .arg(reason_text(moved.reason), qt_text(counted(moved.ops, "op")));
-      const bool is_own = moved.reason == Reason::duration || moved.reason == Reason::wait;
-      if (is_own) text += ", together " + qt_text(signed_time(moved.own.picoseconds));
+                         .arg(name(moved.cause), qt_text(counted(moved.ops, "op")));
+      const bool inherits = moved.cause > MovedBy::wait;
+      if (!inherits) text += ", together " + qt_text(signed_time(moved.together.picoseconds));
       if (moved.most.size() < moved.ops) text += QString("; first %1").arg(moved.most.size());
-      auto* reason = heading(moved_, text);
-      for (const OpDifference& op : moved.most) add_op(reason, pair, op);
+      QTreeWidgetItem* const group = heading(moved_, text);
+      for (const OpDifference& op : moved.most) add_op(group, pair, op, inherits);
     }
   }
   finish_rows(*moved_);

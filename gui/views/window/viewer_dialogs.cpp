@@ -157,7 +157,8 @@ void ViewerWindow::show_help() {
       {"Hand", "Select an area; its ends snap to ops", "drag (Alt: no snapping)"},
       {"Hand", "Move the selected op in its order", "drag it along its lane"},
       {"Hand", "Move layers between ranks", "drag the line between two names of ranks"},
-      {"Hand", "Zoom to an op", "double click"},
+      {"Hand", "Select an op or a gap", "click"},
+      {"Hand", "Zoom to an op or a gap", "double click"},
       {"Hand", "What can be done with it", "right button, Menu key"}};
   for (const QStringList& row : hand) new QTreeWidgetItem(table, row);
   for (int c = 0; c < 3; ++c) table->resizeColumnToContents(c);

@@ -68,8 +68,16 @@ TEST_CASE("pointer: steps of memory say what changed; a picture of the view has 
   const testing::Scratch folder;
   export_view(opened.canvas(), folder.path("before.png"));
   opened.press(QKeySequence("N"));
-  point(opened, opened.canvas().place_of_memory(1).center());
-  CHECK(opened.canvas().tip().text().contains("change"));
+  const QRectF memory = opened.canvas().place_of_memory(3);
+  const auto after = [&](const char* op, double share) {
+    const QRectF place = opened.canvas().place_of_task(opened.op(op));
+    point(opened, {place.left() + share * place.width(), memory.center().y()});
+    return opened.canvas().tip().text();
+  };
+  CHECK_MESSAGE(after("3F2", 0.5).contains("+248 MiB as 3F2 begins"),
+                after("3F2", 0.5).toStdString());
+  CHECK_MESSAGE(after("3B7", 1.1).contains("-256 MiB as 3B7 ends"),
+                after("3B7", 1.1).toStdString());
   opened.press(QKeySequence("N"));
   point(opened, opened.middle_of(opened.op("2B4")));
   export_view(opened.canvas(), folder.path("after.png"));
@@ -116,6 +124,16 @@ TEST_CASE("gaps: a click selects one; the panel tells of it and keys go on from 
   REQUIRE(opened.canvas().area());
   CHECK(opened.canvas().area()->end_rank == 4);
   CHECK(opened.canvas().area()->begin == opened.run().timeline.end[opened.op("0F3")].picoseconds);
+}
+
+TEST_CASE("gaps: a double click fits one") {
+  Opened opened;
+  const QPointF at = in_gap(opened);
+  const auto gap = opened.canvas().idle_at(at);
+  REQUIRE(gap);
+  QTest::mouseDClick(&opened.canvas(), Qt::LeftButton, {}, at.toPoint());
+  const TimeAxis& axis = opened.canvas().view().axis;
+  CHECK(axis.x_of(gap->end) - axis.x_of(gap->begin) > 0.8 * opened.canvas().lanes_width());
 }
 
 TEST_CASE("selection: its links lead on, by Tab and Enter") {

@@ -48,7 +48,7 @@ double LayoutFrames::work_us(const LayoutFrame& frame, std::uint32_t zero) const
     const double whole = pass[1].value_or(0);
     forward += pass[0].value_or(0);
     backward += std::min(whole, pass[2].value_or(whole) + pass[3].value_or(0));
-    use += (*layers)[number].use;
+    for (const DeviceUse& one : (*layers)[number].use) use += one;
   }
   const double stretch = stretch_of_frame(frame, zero);
   const double us = order.fused ? std::max({forward * stretch, backward * stretch, use.compute_us,
@@ -97,7 +97,7 @@ std::vector<StageBounds> LayoutFrames::stage_times(const LayoutFrame& frame,
   for (std::size_t i = 0; i < base_.reduced_layer.size(); ++i) {
     const LayerTimes& layer = cut.of(i);
     StageBounds& sum = sums[stage_of[i]];
-    sum.use += layer.use;
+    add_use(layer.use, sum.use);
     sum.forward += layer.us[0].value_or(0);
     sum.backward += layer.us[1].value_or(0);
     sum.backward_input += layer.us[2].value_or(0);

@@ -21,18 +21,6 @@ void set_kept(const Layer& layer, LayerTimes& times) {
   times.workspace_bytes = layer.workspace_bytes;
 }
 
-/// What F and the leaner backward use. A layer that states its times tells nothing.
-DeviceUse least_use(const Layer& layer, const HardwareModel& hardware) {
-  const auto of = [&](Pass pass) { return hardware.use(layer, pass).value_or(DeviceUse{}); };
-  const DeviceUse whole = of(Pass::backward);
-  DeviceUse split = of(Pass::backward_input);
-  split += of(Pass::backward_weight);
-  DeviceUse sum = of(Pass::forward);
-  sum += {std::min(whole.compute_us, split.compute_us), std::min(whole.memory_us, split.memory_us),
-          std::min(whole.network_us, split.network_us)};
-  return sum;
-}
-
 /// Whole stages are recomputed with both; which microbatches are does not concern a layer.
 bool same_layers(const RecomputeChoice& one, const RecomputeChoice& other) {
   const auto whole = [](const RecomputeChoice& choice) {
@@ -57,10 +45,13 @@ std::vector<LayerTimes> layer_times(const ModelGraph& model, const HardwareModel
   std::vector<LayerTimes> all;
   for (const Layer& layer : model.layers) {
     LayerTimes& times = all.emplace_back();
-    for (std::size_t pass = 0; pass < times.us.size(); ++pass) {
+    for (std::size_t pass = 0; pass < static_cast<std::size_t>(Pass::recompute); ++pass) {
       times.us[pass] = hardware.compute_us(layer, Pass{static_cast<std::uint8_t>(pass)});
     }
-    if (uses) times.use = least_use(layer, hardware);
+    for (std::size_t pass = 0; uses && pass < times.use.size(); ++pass) {
+      const auto use = hardware.use(layer, Pass{static_cast<std::uint8_t>(pass)});
+      times.use[pass] = use.value_or(DeviceUse{});  // a layer that states its times tells nothing
+    }
     times.dense_bytes = layer.parameter_bytes - layer.expert_parameter_bytes;
     times.expert_bytes = layer.expert_parameter_bytes;
     times.copies = layer.copies;

@@ -15,10 +15,17 @@
 
 namespace penstock {
 
+/// What F and B use of the device; I and W use as much together as B.
+using CellUse = std::array<DeviceUse, 2>;
+
+inline void add_use(const CellUse& some, CellUse& sum) {
+  for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += some[i];
+}
+
 /// Times of one layer in microseconds by pass, and the parameters that a device holds of it.
 struct LayerTimes {
   std::array<std::optional<double>, 5> us;  // F, B, I, W, R
-  DeviceUse use;  // of F and of the backward that uses less, where the space has fused cells
+  CellUse use;                              // where the space has fused cells
   double dense_bytes = 0;
   double expert_bytes = 0;
   double copies = 1;         // devices in the group of a rank with the same dense parameters
@@ -31,7 +38,8 @@ struct LayerTimes {
   double workspace_bytes = 0;  // of each action
 };
 
-/// Of each layer of a model on one rank. `uses`: with what they use of the device.
+/// Of each layer of a model on one rank, without recomputation. `uses`: with what they use of the
+/// device.
 std::vector<LayerTimes> layer_times(const ModelGraph& model, const HardwareModel& hardware,
                                     bool uses);
 

@@ -113,10 +113,10 @@ std::vector<StageBounds> times_of(const Plan& plan, const Costs& costs) {
 }
 
 /// What the layers of each stage use of the device.
-void add_use(const Layout& layout, const CutTimes& cut, std::vector<StageBounds>& all) {
+void add_uses(const Layout& layout, const CutTimes& cut, std::vector<StageBounds>& all) {
   for (const Stage stage : layout.placement.stages()) {
     for (const LayerIndex layer : layout.partition.stages[layout.placement.position(stage)]) {
-      all[index(stage)].use += cut.of(index(layer)).use;
+      add_use(cut.of(index(layer)).use, all[index(stage)].use);
     }
   }
 }
@@ -205,7 +205,7 @@ StagePrices stage_prices(const Layout& layout, const OrderChoice& order, const C
   const Costs costs = price(plan, layout.model, layout.partition, known, training);
   StagePrices prices;
   prices.times = times_of(plan, costs);
-  if (order.fused) add_use(layout, cut, prices.times);
+  if (order.fused) add_uses(layout, cut, prices.times);
   if (layout.memory.zero == 3) {
     prices.shared_times = shared_times_of(layout, cut, training.stretch, prices.times);
   }

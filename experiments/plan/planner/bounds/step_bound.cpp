@@ -97,6 +97,12 @@ class StepParts {
     return std::min(stage.backward, stage.backward_input + stage.backward_weight);
   }
 
+  static DeviceUse both(const StageBounds& stage) {
+    DeviceUse sum = stage.use[0];
+    sum += stage.use[1];
+    return sum;
+  }
+
   /// The sum of a rank's stages. Chains share the microbatches in an unknown way.
   template <class Of>
   double least_sum(Rank rank, Of of) const {
@@ -121,9 +127,9 @@ class StepParts {
     return shape_.cells *
            std::max({least_sum(rank, [](Bounds stage) { return stage.forward; }),
                      least_sum(rank, [this](Bounds stage) { return back(stage); }),
-                     least_sum(rank, [](Bounds stage) { return stage.use.compute_us; }),
-                     least_sum(rank, [](Bounds stage) { return stage.use.memory_us; }),
-                     least_sum(rank, [](Bounds stage) { return stage.use.network_us; })});
+                     least_sum(rank, [](Bounds stage) { return both(stage).compute_us; }),
+                     least_sum(rank, [](Bounds stage) { return both(stage).memory_us; }),
+                     least_sum(rank, [](Bounds stage) { return both(stage).network_us; })});
   }
 
   const Placement& placement_;
@@ -177,6 +183,14 @@ class Walker {
     const auto next = placement_.after(action.stage);
     return !next || (done(*next, action.microbatch) & gradient_done) != 0;
   }
+  void add(Rank rank, const Action& action, bool joined) {
+    if (action.pass == Pass::forward) done(action.stage, action.microbatch) |= forward_done;
+    const bool gives = gives_gradient(action.pass);
+    if (gives) done(action.stage, action.microbatch) |= gradient_done;
+    walk_.steps.push_back(
+        {action.pass, gives, joined, rank, action.stage, index(action.microbatch)});
+  }
+  /// The two parts of an overlap cell begin together.
   bool advance(Rank rank) {
     const std::vector<Action>& row = schedule_.on(rank);
     std::size_t& next = next_[index(rank)];
@@ -184,11 +198,10 @@ class Walker {
     for (; next < row.size(); ++next) {
       const Action& action = row[next];
       if (action.pass > Pass::backward_weight) continue;
-      if (!ready(action)) break;
-      if (action.pass == Pass::forward) done(action.stage, action.microbatch) |= forward_done;
-      if (gives_gradient(action.pass)) done(action.stage, action.microbatch) |= gradient_done;
-      walk_.steps.push_back(
-          {action.pass, gives_gradient(action.pass), rank, action.stage, index(action.microbatch)});
+      const bool joined = action.with_next && next + 1 < row.size();
+      if (!ready(action) || (joined && !ready(row[next + 1]))) break;
+      add(rank, action, joined);
+      if (joined) add(rank, row[++next], false);
     }
     return next > before;
   }
@@ -210,13 +223,28 @@ class Clock {
         times_(times),
         again_(!shape.joins && !shape.spares_last),
         early_(shape.early),
+        fused_(shape.fused),
         rank_(placement.ranks()),
         last_(placement.stage_count()),
         forward_(std::size_t{placement.stage_count()} * walk.microbatches),
         gradient_(forward_.size()) {}
 
   double end() {
-    for (const OrderWalk::Step& step : walk_.steps) run(step);
+    for (std::size_t i = 0; i < walk_.steps.size(); ++i) {
+      const OrderWalk::Step& step = walk_.steps[i];
+      if (!step.joined) {
+        run(step, arrival(step));
+        continue;
+      }
+      const OrderWalk::Step& next = walk_.steps[++i];
+      const double came = std::max(arrival(step), arrival(next));
+      if (fused_) {
+        run_fused(step, next, came);
+      } else {
+        run(step, came);
+        run(next, came);
+      }
+    }
     double end = 0;
     for (const Stage stage : placement_.stages()) {
       if (last_[index(stage)] == 0) continue;
@@ -245,21 +273,38 @@ class Clock {
     if (step.pass == Pass::backward_weight) return own.backward_weight;
     return step.pass == Pass::backward ? own.backward : own.backward_input;
   }
-  void run(const OrderWalk::Step& step) {
+  void run(const OrderWalk::Step& step, double came) {
     double& free = rank_[index(step.rank)];
     const double again = step.again && again_ ? times_[index(step.stage)].again : 0;
-    const double came = arrival(step);
     const double begin = early_ ? std::max(free + again, came) : std::max(free, came) + again;
     free = begin + length(step);
-    if (step.pass == Pass::forward) forward_[cell(step.stage, step.microbatch)] = free;
-    if (step.again) gradient_[cell(step.stage, step.microbatch)] = free;
-    if (ends_activation(step.pass)) last_[index(step.stage)] = free;
+    finish(step, free);
+  }
+  void finish(const OrderWalk::Step& step, double end) {
+    if (step.pass == Pass::forward) forward_[cell(step.stage, step.microbatch)] = end;
+    if (step.again) gradient_[cell(step.stage, step.microbatch)] = end;
+    if (ends_activation(step.pass)) last_[index(step.stage)] = end;
+  }
+  /// What a step needs of the device at least; of I and W alone nothing is known.
+  DeviceUse use(const OrderWalk::Step& step) const {
+    const StageBounds& own = times_[index(step.stage)];
+    if (step.pass == Pass::forward) return own.use[0];
+    return step.pass == Pass::backward ? own.use[1] : DeviceUse{};
+  }
+  void run_fused(const OrderWalk::Step& one, const OrderWalk::Step& other, double came) {
+    DeviceUse both = use(one);
+    both += use(other);
+    double& free = rank_[index(one.rank)];
+    free = std::max(free, came) +
+           std::max({length(one), length(other), both.compute_us, both.memory_us, both.network_us});
+    finish(one, free);
+    finish(other, free);
   }
 
   const OrderWalk& walk_;
   const Placement& placement_;
   const std::vector<StageBounds>& times_;
-  bool again_, early_;
+  bool again_, early_, fused_;
   std::vector<double> rank_, last_;  // by rank; by stage: its last weight gradient
   std::vector<double> forward_, gradient_;
 };
@@ -282,7 +327,7 @@ OrderWalk walk_of(const Schedule& schedule, const Placement& placement) {
 
 double walked_us(const OrderWalk& walk, const Placement& placement,
                  const std::vector<StageBounds>& times, const OrderShape& shape) {
-  return walk.steps.empty() || shape.fused ? 0 : Clock(walk, placement, times, shape).end();
+  return walk.steps.empty() ? 0 : Clock(walk, placement, times, shape).end();
 }
 
 }  // namespace penstock

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -27,8 +28,8 @@ struct StageBounds {
   double sums = 0;       // of reductions on their link: of those that a step has once
   double sums_each = 0;  // of those that every cell has
   double update = 0;
-  double gather = 0;  // of updated weights, latency included
-  DeviceUse use;      // of F and B, or of I and W, for fused cells
+  double gather = 0;               // of updated weights, latency included
+  std::array<DeviceUse, 2> use{};  // of F and of B, for fused cells
 };
 
 /// How an order runs the cells of its stages.
@@ -53,7 +54,8 @@ double step_bound_us(const Placement& placement, const std::vector<StageBounds>&
 struct OrderWalk {
   struct Step {
     Pass pass{};
-    bool again = false;  // it restores its activation, if that was given up
+    bool again = false;   // it restores its activation, if that was given up
+    bool joined = false;  // waits for what the next one waits for too, and may run beside it
     Rank rank{};
     Stage stage{};
     std::uint32_t microbatch = 0;
@@ -65,8 +67,7 @@ struct OrderWalk {
 OrderWalk walk_of(const Schedule& schedule, const Placement& placement);
 
 /// A lower bound on the step time of an order, in microseconds: each rank runs its cells in turn,
-/// each cell waits for its neighbours' and their transfers, which never contend. 0 for no steps,
-/// and for fused cells.
+/// each cell waits for its neighbours' and their transfers, which never contend. 0 for no steps.
 double walked_us(const OrderWalk& walk, const Placement& placement,
                  const std::vector<StageBounds>& times, const OrderShape& shape);
 

@@ -64,12 +64,14 @@ TEST_CASE("facts of an op: exact times, slack, why it began then, and where that
         std::string::npos);
 }
 
-TEST_CASE("facts of an op: with a view that begins later, how far into it the op begins") {
+TEST_CASE("facts: with a view that begins later, how far into it that is") {
   const PaintedRunPtr run = run_with();
   const TaskId op = op_of(*run, "0B0");
   const std::int64_t begin = run->run->timeline.begin[op].picoseconds;
   const SeenRuns seen{.runs = {run.get()}, .origin = begin - 1'234'567};
-  CHECK(fact(facts_of_op(seen, op), "begin") == exact_time(begin) + " (view + 1.235 µs)");
+  const std::string told = exact_time(begin) + " (view + 1.235 µs)";
+  CHECK(fact(facts_of_op(seen, op), "begin") == told);
+  CHECK(fact(facts_of_idle(seen, *idle_at(*run->lanes, 0, begin - 1), 0), "end") == told);
 }
 
 TEST_CASE("facts of a pixel with many ops: how many, which is the longest, and why it is idle") {

@@ -12,45 +12,54 @@ ViewedRunPtr paired_run(const std::vector<std::string>& settings) {
                               settings));
 }
 
-const MovedOps* of_reason(const RunPair& pair, Reason reason) {
+const MovedOps* moved_for(const RunPair& pair, MovedBy cause) {
   for (const MovedOps& moved : pair.moved) {
-    if (moved.reason == reason) return &moved;
+    if (moved.cause == cause) return &moved;
   }
   return nullptr;
 }
 
-TEST_CASE("moved ops: those of their own come first, with how much all of them add") {
-  const ViewedRunPtr a = paired_run({});
-  const ViewedRunPtr now = paired_run({"/model/stages/2/forward_us=1500"});
-  const RunPair pair = pair_of(a, now, PairAlignment::start);
-  const MovedOps* const longer = of_reason(pair, Reason::duration);
+TEST_CASE("moved ops: what ops add themselves comes first, also of those that began later") {
+  const RunPair pair = pair_of(paired_run({}), paired_run({"/model/stages/2/forward_us=1500"}),
+                               PairAlignment::start);
+  const MovedOps* const longer = moved_for(pair, MovedBy::length);
   REQUIRE(longer != nullptr);
   CHECK(&pair.moved.front() == longer);
-  const MovedOps* const inherited = of_reason(pair, Reason::before);
+  CHECK(longer->ops == 8);
+  CHECK(longer->together == from_us(4000));
+  for (const OpDifference& op : longer->most) CHECK(op.duration() == from_us(500));
+  const MovedOps* const inherited = moved_for(pair, MovedBy::before);
   REQUIRE(inherited != nullptr);
-  for (const MovedOps& moved : pair.moved) {
-    CHECK(moved.ops >= moved.most.size());
-    for (std::size_t i = 1; i < moved.most.size(); ++i) {
-      CHECK(std::llabs(own_part(moved.most[i - 1]).picoseconds) >=
-            std::llabs(own_part(moved.most[i]).picoseconds));
-    }
+  for (std::size_t i = 0; i < inherited->most.size(); ++i) {
+    const OpDifference& op = inherited->most[i];
+    CHECK(op.duration() == Time{});
+    const bool named = op.by.a != no_task || op.by.b != no_task;
+    CHECK(named);
+    if (i > 0) CHECK(inherited->most[i - 1].end >= op.end);
   }
-  for (const OpDifference& op : longer->most) {
-    CHECK(op.duration() == from_us(500));
-    CHECK(a->plan.class_of(op.task.a).pass == Pass::forward);
-  }
-  CHECK(longer->own == Time{from_us(500).picoseconds * static_cast<std::int64_t>(longer->ops)});
 }
 
-TEST_CASE("moved ops: only the first are kept, and all are counted") {
+TEST_CASE("moved ops: of those that wait longer, how much longer counts") {
   const RunPair pair =
-      pair_of(paired_run({"/schedule/microbatches=64"}),
-              paired_run({"/schedule/microbatches=64", "/model/stages/2/forward_us=1500"}),
+      pair_of(paired_run({}), paired_run({"/overheads/launch_us=100"}), PairAlignment::start);
+  const MovedOps* const waits = moved_for(pair, MovedBy::wait);
+  REQUIRE(waits != nullptr);
+  Time sum{};
+  for (const OpDifference& op : waits->most) sum += op.wait;
+  CHECK(waits->together == sum);
+  CHECK(waits->most.front().wait > Time{});
+}
+
+TEST_CASE("moved ops: only the first are kept, and all are counted; of equal runs there are none") {
+  const ViewedRunPtr many = paired_run({"/schedule/microbatches=64"});
+  const RunPair pair =
+      pair_of(many, paired_run({"/schedule/microbatches=64", "/model/stages/2/forward_us=1500"}),
               PairAlignment::start);
-  const MovedOps* const inherited = of_reason(pair, Reason::before);
+  const MovedOps* const inherited = moved_for(pair, MovedBy::before);
   REQUIRE(inherited != nullptr);
   CHECK(inherited->most.size() == 50);
   CHECK(inherited->ops > 50);
+  CHECK(pair_of(many, many, PairAlignment::start).moved.empty());
 }
 
 TEST_CASE("kinds: the times of both runs, whichever is A and however they are aligned") {
@@ -61,7 +70,7 @@ TEST_CASE("kinds: the times of both runs, whichever is A and however they are al
     for (const bool against : {false, true}) {
       const RunPair pair = against ? pair_against(now, a, alignment) : pair_of(a, now, alignment);
       REQUIRE(pair.changes.size() == 5);
-      const Change& forward = pair.changes[0].changes.front();
+      const TwoAmounts& forward = pair.changes[0].changes.front();
       CHECK(forward.name == "forward");
       CHECK(forward.ops_in_a == 32);
       CHECK(forward.ops_now == 40);
@@ -69,7 +78,8 @@ TEST_CASE("kinds: the times of both runs, whichever is A and however they are al
       CHECK(forward.now == from_us(45000).picoseconds);
       const auto total = [&](std::size_t group) {
         std::int64_t sum = 0;
-        for (const Change& change : pair.changes[group].changes) sum += change.now - change.in_a;
+        for (const TwoAmounts& change : pair.changes[group].changes)
+          sum += change.now - change.in_a;
         return sum;
       };
       Time expected{};

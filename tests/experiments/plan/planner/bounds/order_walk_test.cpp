@@ -53,4 +53,19 @@ TEST_CASE("a walk adds recomputation, and what follows the last gradient") {
   CHECK(walked("1f1b", 1, {.joins = true}, more) == doctest::Approx((8 + 4 - 1) * 3.0));
 }
 
+TEST_CASE("a walk of fused cells takes as long as what both parts need of the device") {
+  const OrderShape joined{.splits = true, .joins = true};
+  OrderShape fused = joined;
+  fused.fused = true;
+  const double serial = walked("dualpipev", 2, joined, stage);
+  StageBounds shares = stage;  // half of the device is left to the other part
+  shares.use = {DeviceUse{.compute_us = 0.5}, DeviceUse{.compute_us = 1}};
+  const double free = walked("dualpipev", 2, fused, shares);
+  CHECK(free < serial - 5);  // a cell takes 2 us for 3
+  shares.use[1].compute_us = 2;
+  CHECK(walked("dualpipev", 2, fused, shares) > free + 2);  // and 2.5 now
+  shares.use = {DeviceUse{.network_us = 1}, DeviceUse{.network_us = 2}};
+  CHECK(walked("dualpipev", 2, fused, shares) == doctest::Approx(serial));
+}
+
 }  // namespace penstock::testing
