@@ -167,7 +167,7 @@ TEST_CASE("rows: all strips of a fitting height fit, and follow each other witho
 }
 
 TEST_CASE("rows: links stand below all ranks, and all still fit") {
-  LaneChoice choice{.ranks = 4, .links = true, .link_count = 6};
+  LaneChoice choice{.ranks = 4, .receives = true, .links = true, .link_count = 6};
   const int height = fitting_lane_height(choice, choice.ranks, 600);
   const auto rows = lane_rows(choice, height);
   CHECK(height_of(rows) <= 600);
