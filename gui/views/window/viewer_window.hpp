@@ -20,7 +20,7 @@ class ViewerWindow;
 
 /// What the menu of the timeline is asked for; an action is offered on some of them.
 enum MenuOn : std::uint8_t {
-  never = 0,
+  on_nothing = 0,
   on_op = 1,
   on_gap = 2,
   on_area = 4,
@@ -37,7 +37,7 @@ struct ViewerAction {
   std::string_view keys;  // as QKeySequence reads them, several with a blank between; may be empty
   void (*run)(ViewerWindow& window);
   bool needs_run = true;  // disabled while nothing is open
-  std::uint8_t menu_on = never;
+  std::uint8_t menu_on = on_nothing;
 };
 
 /// By menu, in the order of the menus.
