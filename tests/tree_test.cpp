@@ -379,7 +379,8 @@ TEST_CASE("tree: the result of every property is checked") {
   }
 }
 
-TEST_CASE("tree: JSON of unknown origin is read by json_input alone, and long traces by kineto_trace") {
+TEST_CASE(
+    "tree: JSON of unknown origin is read by json_input alone, and long traces by kineto_trace") {
   for (const fs::directory_entry& entry : fs::recursive_directory_iterator(root / "experiments")) {
     if (entry.path().extension() != ".cpp" || entry.path().stem() == "json_input") continue;
     const std::string text = read(entry.path());

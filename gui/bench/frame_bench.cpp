@@ -41,14 +41,16 @@ const PaintedRunPtr& run_of(std::int64_t thousands) {
 }
 
 /// The lanes of the middle of a run; the second argument is the shown share in millionths, the
-/// third whether transfers have strips. A window leaves these out where they do not fit.
+/// third whether transfers have strips, or 2: ranks are strips of heat. A window leaves transfers
+/// out where they do not fit.
 void frame(benchmark::State& state) {
   const PaintedRunPtr& run = run_of(state.range(0));
   const auto span = static_cast<double>(run->lanes->span);
   const auto shown = static_cast<std::int64_t>(span * static_cast<double>(state.range(1)) / 1e6);
   const auto begin = static_cast<std::int64_t>(span / 2) - shown / 2;
-  const LaneChoice choice{.ranks = 64, .transfers = state.range(2) == 1};
-  const auto rows = lane_rows(choice, fitting_lane_height(choice, bench_height));
+  const LaneChoice choice{
+      .ranks = 64, .transfers = state.range(2) == 1, .heat = state.range(2) == 2};
+  const auto rows = lane_rows(choice, fitting_lane_height(choice, choice.ranks, bench_height));
   const Glyphs glyphs = glyphs_of(QApplication::font(), 1);
   LaneScene scene;
   scene.runs = {run.get()};
@@ -70,7 +72,7 @@ BENCHMARK(frame)
     ->ArgNames({"thousand_ops", "shown", "transfers"})
     ->ArgsProduct({{1000, 10000},
                    {1000000, 700000, 400000, 200000, 100000, 50000, 10000, 1000, 60},
-                   {0, 1}})
+                   {0, 1, 2}})
     ->Unit(benchmark::kMillisecond);
 
 void lanes_and_pyramids(benchmark::State& state) {

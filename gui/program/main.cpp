@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <optional>
 #include <stdexcept>
 
 #include "experiments/input/long_work/interruption.hpp"
@@ -14,6 +15,7 @@
 #include "gui/views/canvas/look.hpp"
 #include "gui/views/output/run_output.hpp"
 #include "gui/views/window/viewer_window.hpp"
+#include "gui/views/window/window_memory.hpp"
 #include "sim/base/error.hpp"
 
 namespace {
@@ -23,7 +25,7 @@ using namespace penstock;
 struct ViewerOptions {
   QString screenshot;
   Existing replaced = Existing::own;
-  QSize size{1440, 900};
+  std::optional<QSize> size;
   ThemeName theme = ThemeName::light;
   QString select;
   bool compare = false;
@@ -81,7 +83,8 @@ ViewerOptions options_of(const QApplication& application) {
   options.screenshot = parser.value(screenshot);
   if (parser.isSet(force)) options.replaced = Existing::any;
   if (parser.isSet(size)) options.size = size_of(parser.value(size));
-  options.theme = parser.isSet(theme) ? theme_named(parser.value(theme)) : system_theme();
+  options.theme = parser.isSet(theme) ? theme_named(parser.value(theme))
+                                      : remembered_theme().value_or(system_theme());
   options.select = parser.value(select);
   options.compare = parser.isSet(compare);
   options.files = parser.positionalArguments();
@@ -104,7 +107,7 @@ void prepare(ViewerWindow& window, const ViewerOptions& options) {
 
 int screenshot(const ViewerOptions& options) {
   ViewerWindow window(options.theme);
-  window.resize(options.size);
+  if (options.size) window.resize(*options.size);
   window.show();
   prepare(window, options);
   QApplication::processEvents();
@@ -116,7 +119,8 @@ int screenshot(const ViewerOptions& options) {
 
 int interactive(const ViewerOptions& options) {
   ViewerWindow window(options.theme);
-  window.resize(options.size);
+  window.take_up();
+  if (options.size) window.resize(*options.size);
   window.show();
   QSettings settings;
   if (options.files.isEmpty() && !settings.value("started").toBool()) window.files().open_example();

@@ -1,7 +1,4 @@
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <array>
 #include <string>
 #include <string_view>
 
@@ -39,28 +36,19 @@ void LanePainter::label(const Label& label, const PaintedRun& run, const Strip& 
   const int left = std::max(label.left, 0);
   const int right = std::min(label.right, pixels_.width);
   const Plan& plan = run.run->plan;
-  std::array<char, 48> text{};
-  const auto write = [&](bool whole) {
-    if (!plan.class_names.empty()) {
-      const std::string_view name = plan.class_names[plan.work[label.task]];
-      return whole ? name : name.substr(0, glyphs.fitting(name, right - left - 4));
-    }
-    const std::uint32_t microbatch = index(plan.microbatch[label.task]);
-    const WorkClass& work = plan.class_of(label.task);
-    const auto end = whole ? fmt::format_to_n(text.data(), text.size(), "{}{}{}", index(work.stage),
-                                              letters(work.pass), microbatch)
-                           : fmt::format_to_n(text.data(), text.size(), "{}", microbatch);
-    return std::string_view(text.data(), std::min(end.size, text.size()));
-  };
-  for (const bool whole : {true, false}) {
-    const std::string_view written = write(whole);
-    const int width = glyphs.width_of(written);
-    if (width + (whole ? 10 : 4) > right - left) continue;
-    put({left + (right - left - width) / 2, strip.top + strip.height / 2}, width, written,
-        text_on(label.ground));
-    ++counts_.labels;
-    return;
+  LabelText text{};
+  std::string_view written;
+  if (plan.class_names.empty()) {
+    written = label_of(label.task, run, text);
+  } else {
+    const std::string_view name = plan.class_names[plan.work[label.task]];
+    written = name.substr(0, glyphs.fitting(name, right - left - 4));
   }
+  const int width = glyphs.width_of(written);
+  if (written.empty() || width + 2 > right - left) return;
+  put({left + (right - left - width) / 2, strip.top + strip.height / 2}, width, written,
+      text_on(label.ground));
+  ++counts_.labels;
 }
 
 void LanePainter::put(Place at, int width, std::string_view text, Colour colour) {

@@ -29,17 +29,15 @@ Pixels below(const Pixels& pixels, int rows) {
   return {pixels.row(rows), pixels.width, pixels.height - rows, pixels.stride};
 }
 
-/// The bytes at the top of the strip: those of the capacity if they are not far above the most.
-double bytes_at_top(double most, double capacity) {
-  return capacity > 0 && capacity < 2 * most ? std::max(most, capacity) : most;
-}
-
 }  // namespace
 
 PaintCounts LanePainter::draw(const LaneScene& scene, const Pixels& pixels) {
   scene_ = &scene;
   counts_ = {};
-  extremes_.resize(static_cast<std::size_t>(pixels.width));
+  for (std::vector<float>* columns :
+       {&extremes_, &heat_.share, &heat_.red, &heat_.green, &heat_.blue}) {
+    columns->resize(static_cast<std::size_t>(pixels.width));
+  }
   for (ShareColumns* columns : {&busy_, &idle_}) columns->resize(pixels.width);
   lines_.resize(pixels.width);
   labels_.reserve(static_cast<std::size_t>(pixels.width / narrowest_label + 2));
@@ -102,7 +100,7 @@ void LanePainter::draw_row(const LaneRow& row) {
   };
   switch (row.kind) {
     case LaneKind::compute:
-      draw_compute(row, run, strip);
+      row.heat ? draw_heat(row, run, strip) : draw_compute(row, run, strip);
       break;
     case LaneKind::send:
       draw(run.lanes->ranks[row.rank].send, run.pyramids[row.rank].send);
@@ -130,6 +128,7 @@ std::uint32_t LanePainter::muted(Colour colour, const Strip& strip) const {
 void LanePainter::draw_compute(const LaneRow& row, const PaintedRun& run, const Strip& strip) {
   const RankTracks& tracks = run.lanes->ranks[row.rank];
   const RankPyramids& pyramids = run.pyramids[row.rank];
+  widens_ = false;
   if (tracks.compute.size() != 1) {
     return draw_tracks(tracks.compute, pyramids.compute, run, strip, &tracks.idle);
   }
@@ -142,6 +141,7 @@ void LanePainter::draw_tracks(const std::vector<Track>& tracks,
                               const std::vector<Pyramid>& pyramids, const PaintedRun& run,
                               const Strip& strip, const Track* idle) {
   idle_.forget();
+  widens_ = idle == nullptr;
   const int count = static_cast<int>(tracks.size());
   for (int t = 0; t < std::max(count, 1); ++t) {
     const int top = strip.top + strip.height * t / std::max(count, 1);
@@ -263,7 +263,7 @@ void LanePainter::draw_boxes(const Track& track, const Pyramid& pyramid, const P
         const double to = positions.of(end);
         if (to - from < narrow) {
           busy_.add(
-              from, to,
+              from, widens_ ? std::max(to, from + 1) : to,
               by_class ? row_of_class_[work[task]] : pyramid.row_of(run.colouring.category(task)));
         } else {
           draw_box(from, to, task, run, strip);
@@ -286,81 +286,6 @@ void LanePainter::draw_box(double from, double to, TaskId task, const PaintedRun
   const bool room = scene_->glyphs != nullptr && strip.height >= scene_->glyphs->digits_height + 3;
   if (room && strip.mute == 0 && right - left > narrowest_label)
     labels_.push_back({left, right, task, colour});
-}
-
-void LanePainter::draw_memory(const LaneRow& row, const PaintedRun& run, const Strip& strip) {
-  pixels_.fill(0, strip.top, pixels_.width, strip.top + strip.height, lane_colour());
-  if (run.memory == nullptr || row.rank >= run.memory->ranks.size()) return;
-  const RunMemory& memory = *run.memory;
-  const MemoryLane& lane = memory.ranks[row.rank];
-  const double capacity = static_cast<double>(run.run->capacity_bytes.value_or(0));
-  const double top = bytes_at_top(static_cast<double>(memory.most), capacity);
-  const double scale = (strip.height - 1) / top;
-  const auto fill = [&](int x, double from, double until, Colour colour) {
-    const int low = static_cast<int>(std::lround(from * scale));
-    const int high = static_cast<int>(std::lround(until * scale));
-    const int bottom = strip.top + strip.height;
-    pixels_.fill(x, strip.flipped ? strip.top + low : bottom - high, x + 1,
-                 strip.flipped ? strip.top + high : bottom - low, muted(colour, strip));
-  };
-  const HeldMemory* const end = lane.held.data() + lane.held.size();
-  const HeldMemory* piece = lane.at({scene_->axis.origin});
-  if (piece == nullptr) piece = lane.held.data();
-  for (int x = 0; x < pixels_.width && piece != end; ++x) {
-    const std::int64_t until = scene_->axis.time_at(x + 1);
-    if (until <= 0) continue;
-    if (scene_->axis.time_at(x) >= run.lanes->span) break;
-    const HeldMemory* largest = piece;
-    while (piece + 1 != end && piece[1].begin.picoseconds < until) {
-      if ((++piece)->bytes > largest->bytes) largest = piece;
-    }
-    if (memory.kinds.empty()) {
-      fill(x, 0, static_cast<double>(largest->bytes), memory_colour(BufferKind::stash));
-    }
-    double sum = 0;
-    for (const BufferKind kind : memory.kinds) {
-      const double below = sum;
-      sum += static_cast<double>(largest->by_kind[static_cast<std::size_t>(kind)]);
-      fill(x, below, sum, memory_colour(kind));
-    }
-    ++counts_.boxes;
-  }
-  if (capacity > 0 && capacity <= top) {
-    const int high = static_cast<int>(std::lround(capacity * scale));
-    const int y = strip.flipped ? strip.top + high : strip.top + strip.height - 1 - high;
-    pixels_.fill(0, y, pixels_.width, y + 1, packed(peak_colour));
-  }
-}
-
-/// Over the ops of A, by how much another run differs.
-void LanePainter::draw_differences(const LaneRow& row, const PaintedRun& run, const Strip& strip) {
-  pixels_.fill(0, strip.top, pixels_.width, strip.top + strip.height, lane_colour());
-  const std::vector<RankTracks>& ranks = scene_->runs[scene_->baseline()]->lanes->ranks;
-  if (run.against_a == nullptr || row.rank >= ranks.size()) return;
-  const TimeAxis& axis = scene_->axis;
-  std::fill(extremes_.begin(), extremes_.end(), 0.0F);
-  const std::int64_t end = axis.time_at(pixels_.width);
-  for (const Track& track : ranks[row.rank].compute) {
-    for (std::size_t i = track.first_ending_after(axis.origin); i < track.size(); ++i) {
-      if (track.begin_at(i) >= end) break;
-      const auto difference = static_cast<float>(run.against_a->differences[track.tag[i]]);
-      const int left = std::max(0, static_cast<int>(axis.x_of(track.begin_at(i))));
-      const int right = static_cast<int>(std::ceil(axis.x_of(track.end_at(i))));
-      for (int x = left; x < std::min(pixels_.width, std::max(right, left + 1)); ++x) {
-        float& extreme = extremes_[static_cast<std::size_t>(x)];
-        if (std::fabs(difference) > std::fabs(extreme)) extreme = difference;
-      }
-    }
-  }
-  for (int x = 0; x < pixels_.width; ++x) {
-    const double difference = extremes_[static_cast<std::size_t>(x)];
-    if (difference == 0) continue;
-    const double share = 0.25 + 0.75 * std::min(1.0, std::fabs(difference));
-    pixels_.fill(
-        x, strip.top, x + 1, strip.top + strip.height,
-        packed(mix(scene_->theme->lane, difference > 0 ? later_colour : earlier_colour, share)));
-    ++counts_.boxes;
-  }
 }
 
 }  // namespace penstock

@@ -67,7 +67,8 @@ struct PaintCounts {
 ///
 /// A box of at least two pixels is a rectangle; narrower ones together are columns of stacked
 /// shares: from the bottom the busy time by colour, above it the idle time by cause. A column with
-/// any busy time has at least one coloured pixel.
+/// any busy time has at least one coloured pixel. A strip of heat has the colours of its causes,
+/// the stronger, the more of a column is idle.
 class LanePainter {
  public:
   PaintCounts draw(const LaneScene& scene, const Pixels& pixels);
@@ -79,6 +80,12 @@ class LanePainter {
     Colour ground;
   };
 
+  /// Shares of idle time by column, and the sums of their colours.
+  struct Heat {
+    std::vector<float> share, red, green, blue;
+    void add(std::size_t x, float more, Colour colour);
+    void add(const float* more, Colour colour);
+  };
   /// The left end of a label and the middle of its digits.
   struct Place {
     int left, middle;
@@ -106,6 +113,9 @@ class LanePainter {
   void label(const Label& label, const PaintedRun& run, const Strip& strip);
   void draw_bright(const LaneRow& row, const PaintedRun& run, const Strip& strip);
   void draw_memory(const LaneRow& row, const PaintedRun& run, const Strip& strip);
+  void draw_heat(const LaneRow& row, const PaintedRun& run, const Strip& strip);
+  void find_heat(const Track& idle, const Pyramid& pyramid);
+  void add_heat_of_ends(const Track& idle);
   void draw_differences(const LaneRow& row, const PaintedRun& run, const Strip& strip);
   Colour colour_of(TaskId task, const PaintedRun& run) const;
   void uncover(const Strip& ghost);
@@ -115,8 +125,9 @@ class LanePainter {
 
   const LaneScene* scene_ = nullptr;
   Pixels pixels_;
-  int top_ = 0;   // of the rows
-  int kept_ = 0;  // rows of pixels above these
+  int top_ = 0;          // of the rows
+  int kept_ = 0;         // rows of pixels above these
+  bool widens_ = false;  // a narrow transfer is as wide as a pixel, so that it is seen
   PaintCounts counts_;
   StripLines lines_;
   ShareColumns busy_;
@@ -124,6 +135,7 @@ class LanePainter {
   std::vector<std::uint8_t> row_of_class_;
   std::vector<Label> labels_;    // of a strip
   std::vector<float> extremes_;  // by column
+  Heat heat_;
 };
 
 }  // namespace penstock

@@ -6,8 +6,8 @@
 namespace penstock {
 namespace {
 
-constexpr int lowest = 9;
-constexpr int highest = 90;
+constexpr int lowest = 1;
+constexpr int highest = 120;
 constexpr double link_share = 0.45;
 
 /// The height of a strip beside compute.
@@ -40,13 +40,24 @@ void add_ghosts(const LaneChoice& choice, int lane_height, StripStack& stack) {
   }
 }
 
+bool is_heat(const LaneChoice& choice, int lane_height) {
+  return choice.heat || lane_height < least_drawn_height;
+}
+
 /// The strips of a run on a rank; `upward`: its ops at the bottom, as in a mirror.
 void add_run(const LaneChoice& choice, LaneRow row, int lane_height, bool upward,
              StripStack& stack) {
-  std::vector<std::pair<LaneKind, int>> strips{{LaneKind::compute, lane_height}};
-  for (const LaneKind kind : {LaneKind::send, LaneKind::receive}) {
-    if (choice.transfers) strips.emplace_back(kind, part(lane_height, 0.28));
+  row.heat = is_heat(choice, lane_height);
+  if (row.heat) {
+    row.kind = LaneKind::compute;
+    stack.add(row, lane_height);
+    stack.top -= lane_height < least_drawn_height ? 1 : 0;
+    return;
   }
+  const int low = part(lane_height, 0.28);
+  std::vector<std::pair<LaneKind, int>> strips{{LaneKind::compute, lane_height}};
+  if (choice.transfers) strips.emplace_back(LaneKind::send, low);
+  if (choice.transfers && choice.receives) strips.emplace_back(LaneKind::receive, low);
   if (choice.memory) strips.emplace_back(LaneKind::memory, part(lane_height, 0.9));
   if (upward) std::reverse(strips.begin(), strips.end());
   for (const auto& [kind, height] : strips) {
@@ -91,28 +102,18 @@ void add_links(const LaneChoice& choice, int lane_height, StripStack& stack) {
 void add_rank(const LaneChoice& choice, std::uint32_t rank, int lane_height, StripStack& stack) {
   const LaneRow of_rank{.rank = rank, .pinned = is_pinned(choice, rank)};
   const bool mirrors = choice.style == PairStyle::mirrored;
+  const bool heat = is_heat(choice, lane_height);
   for_each_run(choice, of_rank, [&](const LaneRow& row) {
     const bool is_a = lettered(row.run, choice.frozen) == 0;
     const auto add_differences = [&] {
       LaneRow between = row;
       between.kind = LaneKind::difference;
-      if (!is_a) stack.add(between, part(lane_height, 0.35));
+      if (!is_a && !heat) stack.add(between, part(lane_height, 0.35));
     };
     if (mirrors) add_differences();
     add_run(choice, row, lane_height, mirrors && is_a, stack);
     if (choice.style == PairStyle::above) add_differences();
   });
-}
-
-std::vector<std::uint32_t> ranks_in_order(const LaneChoice& choice) {
-  std::vector<std::uint32_t> ranks;
-  for (const std::uint32_t rank : choice.pinned) {
-    if (rank < choice.ranks) ranks.push_back(rank);
-  }
-  for (std::uint32_t rank = 0; rank < choice.ranks; ++rank) {
-    if (!is_pinned(choice, rank)) ranks.push_back(rank);
-  }
-  return ranks;
 }
 
 }  // namespace
@@ -123,11 +124,24 @@ std::string_view name(PairStyle style) {
   return names[static_cast<std::size_t>(style)];
 }
 
+std::vector<std::uint32_t> shown_ranks(const LaneChoice& choice) {
+  std::vector<std::uint32_t> ranks;
+  const auto add = [&](std::uint32_t rank, bool pinned) {
+    if (rank < choice.ranks && is_pinned(choice, rank) == pinned) ranks.push_back(rank);
+  };
+  for (const std::uint32_t rank : choice.pinned) add(rank, true);
+  for (const std::uint32_t rank : choice.order) add(rank, false);
+  for (std::uint32_t rank = 0; choice.order.empty() && rank < choice.ranks; ++rank) {
+    add(rank, false);
+  }
+  return ranks;
+}
+
 std::vector<LaneRow> lane_rows(const LaneChoice& choice, int lane_height) {
   StripStack stack;
-  for (const std::uint32_t rank : ranks_in_order(choice)) {
+  for (const std::uint32_t rank : shown_ranks(choice)) {
     add_rank(choice, rank, lane_height, stack);
-    stack.top += std::max(1, lane_height / 6);
+    if (!is_heat(choice, lane_height)) stack.top += std::max(1, lane_height / 6);
   }
   add_links(choice, lane_height, stack);
   return stack.rows;
@@ -146,17 +160,20 @@ int height_of(const std::vector<LaneRow>& rows) {
   return end;
 }
 
-int fitting_lane_height(const LaneChoice& choice, int room) {
-  LaneChoice one = choice;
-  one.ranks = std::min(choice.ranks, 1U);
-  one.links = false;
+int fitting_lane_height(const LaneChoice& choice, std::size_t ranks, int room) {
+  LaneChoice two = choice;
+  two.ranks = 2;
+  two.links = false;
+  two.pinned = two.order = {};
   const bool all = choice.style == PairStyle::above || choice.style == PairStyle::mirrored;
   const int links =
       !choice.links ? 0 : static_cast<int>(choice.link_count) * (all ? choice.runs : 1);
   for (int height = highest; height > lowest; --height) {
-    const int of_rank = height_of(lane_rows(one, height)) + 1 + std::max(1, height / 6);
+    const std::vector<LaneRow> rows = lane_rows(two, height);
+    const auto second =
+        std::find_if(rows.begin(), rows.end(), [](const LaneRow& row) { return row.rank == 1; });
     const int of_links = links * (part(height, link_share) + 1);
-    if (of_rank * static_cast<int>(choice.ranks) + of_links <= room) return height;
+    if (second->top * static_cast<int>(ranks) + of_links <= room) return height;
   }
   return lowest;
 }

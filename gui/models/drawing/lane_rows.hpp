@@ -40,12 +40,17 @@ struct LaneRow {
   bool ghost = false;      // a thin strip over the row of the other run
   bool flipped = false;    // its shares hang from the top
   bool pinned = false;     // stays while the others scroll
+  bool heat = false;       // idle time alone, by share and cause
 };
+
+/// Below this height, in pixels, a strip of ops shows nothing but stripes: it is one of heat.
+constexpr int least_drawn_height = 6;
 
 /// Which strips there are.
 struct LaneChoice {
   std::uint32_t ranks = 0;
-  bool transfers = true;
+  bool transfers = true;  // a strip of those that the rank sends
+  bool receives = false;  // another one of those that it receives
   bool memory = false;
   bool links = false;  // below the ranks
   std::uint32_t link_count = 0;
@@ -54,17 +59,29 @@ struct LaneChoice {
   bool frozen = false;                  // the second run is A, and the first is B
   std::uint8_t other = 1;               // the place among the letters that `only_other` shows
   std::vector<std::uint32_t> pinned{};  // ranks that stand above the others
+  std::vector<std::uint32_t> order{};   // of the others, if not all of them by number
+  bool heat = false;                    // strips of ranks are of heat however high they are
+  bool stripes = false;                 // or never, where they can be drawn otherwise
   friend bool operator==(const LaneChoice&, const LaneChoice&) = default;
 };
 
-/// The strips of all ranks, top to bottom; a rank's compute strip has this height.
+/// The ranks that are shown, top to bottom.
+std::vector<std::uint32_t> shown_ranks(const LaneChoice& choice);
+/// Whether the ranks are not simply all of them by number.
+inline bool is_ordered(const LaneChoice& choice) {
+  return !choice.order.empty() || !choice.pinned.empty();
+}
+
+/// The strips of all ranks, top to bottom; a rank's compute strip has this height. Strips of heat
+/// stand alone, and low ones without a gap.
 std::vector<LaneRow> lane_rows(const LaneChoice& choice, int lane_height);
 /// The room of the pinned strips above the others; 0 if there are none or only such.
 int pinned_height(const std::vector<LaneRow>& rows);
 /// The end of the last strip.
 int height_of(const std::vector<LaneRow>& rows);
-/// The largest height, from 9 to 90, with which all strips fit into a room; 9 if none does.
-int fitting_lane_height(const LaneChoice& choice, int room);
+/// The largest height, from 1 to 120, with which the strips of some ranks, and of all links, fit
+/// into a room; 1 if none does.
+int fitting_lane_height(const LaneChoice& choice, std::size_t ranks, int room);
 
 /// The tracks of ops that a strip shows of a run; nullptr: it shows something else.
 const std::vector<Track>* tracks_in(const LaneRow& row, const PaintedRun& run);

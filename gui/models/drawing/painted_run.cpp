@@ -1,5 +1,7 @@
 #include "gui/models/drawing/painted_run.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 #include <utility>
@@ -106,9 +108,10 @@ PaintedRunPtr coloured(ViewedRunPtr run, std::shared_ptr<const RunLanes> lanes, 
   std::vector<RankPyramids> pyramids = run->file != nullptr ? pyramids_of_part(*run, *lanes, before)
                                        : run->brief         ? no_levels(*lanes, colouring)
                                                             : all_pyramids(*lanes, colouring);
+  auto facts = std::make_shared<const std::vector<RankSummary>>(facts_of_ranks(*run));
   return std::make_shared<const PaintedRun>(
       PaintedRun{std::move(run), std::move(lanes), std::move(colouring), by, std::move(pyramids),
-                 nullptr, nullptr, nullptr});
+                 nullptr, nullptr, nullptr, std::move(facts)});
 }
 
 std::shared_ptr<const std::vector<PaintedLink>> recoloured_links(std::vector<PaintedLink> links,
@@ -222,6 +225,19 @@ std::size_t PaintedRun::bytes() const {
   return sum;
 }
 
+std::string_view label_of(TaskId task, const PaintedRun& run, LabelText& text) {
+  const Plan& plan = run.run->plan;
+  const WorkClass& work = plan.class_of(task);
+  std::string_view pass = letters(work.pass);
+  if (is_transfer(work.pass)) pass.remove_prefix(pass.find('_') + 1);
+  const std::uint32_t microbatch = index(plan.microbatch[task]);
+  const auto end = run.colouring.is_one_of_several(task)
+                       ? fmt::format_to_n(text.data(), text.size(), "{}{}{}", index(work.stage),
+                                          pass, microbatch)
+                       : fmt::format_to_n(text.data(), text.size(), "{}{}", pass, microbatch);
+  return {text.data(), std::min(end.size, text.size())};
+}
+
 PaintedRunPtr painted(ViewedRunPtr run, ColourBy by) {
   if (run->file != nullptr) return painted_part(std::move(run), nullptr);
   auto lanes = std::make_shared<const RunLanes>(lanes_of_run(run->plan, run->timeline));
@@ -307,6 +323,7 @@ std::string_view name(ColourBy by) {
 
 Colouring::Colouring(const Plan& plan, ColourBy by) : plan_(plan), by_(by) {
   const std::vector<ChunkPlace> places = chunks_of(plan);
+  const std::uint32_t most = most_chunks(plan);
   for (std::size_t c = 0; c < plan.classes.size(); ++c) {
     const WorkClass& work = plan.classes[c];
     std::uint8_t category = 0;
@@ -319,6 +336,7 @@ Colouring::Colouring(const Plan& plan, ColourBy by) : plan_(plan), by_(by) {
     }
     category_of_class_.push_back(category);
     const auto [chunk, chunks] = is_transfer(work.pass) ? ChunkPlace{0, 1} : places[c];
+    several_.push_back(is_transfer(work.pass) ? most > 1 : chunks > 1);
     of_class_.push_back(by == ColourBy::pass && !is_named() ? pass_colour(work.pass, chunk, chunks)
                                                             : category_colour(category));
   }

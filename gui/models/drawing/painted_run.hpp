@@ -10,6 +10,7 @@
 
 #include "experiments/show/pictures/lanes/memory_lanes.hpp"
 #include "experiments/show/pictures/palette.hpp"
+#include "gui/models/lanes/rank_facts.hpp"
 #include "gui/models/lanes/run_lanes.hpp"
 #include "gui/models/run/run_pair.hpp"
 #include "gui/models/run/viewed_run.hpp"
@@ -43,6 +44,8 @@ class Colouring {
   Colour category_colour(std::uint8_t category) const;
   /// Of one op; chunks have shades.
   Colour colour(TaskId task) const;
+  /// Whether the rank of an op has others of other stages, so that a label has to name the stage.
+  bool is_one_of_several(TaskId task) const { return several_[plan_.work[task]] != 0; }
 
  private:
   std::uint8_t category_of_microbatch(TaskId task) const;
@@ -53,6 +56,7 @@ class Colouring {
   ColourBy by_;
   std::vector<Colour> of_class_;
   std::vector<std::uint8_t> category_of_class_;
+  std::vector<std::uint8_t> several_;  // by class
 };
 
 /// The pyramids of the tracks of a rank.
@@ -85,6 +89,7 @@ struct PaintedRun {
   std::shared_ptr<const RunMemory> memory;                // nullptr: not asked for
   std::shared_ptr<const std::vector<PaintedLink>> links;  // by link; nullptr: not asked for
   std::shared_ptr<const AgainstA> against_a;              // nullptr: it is A, or alone
+  std::shared_ptr<const std::vector<RankSummary>> facts;  // by rank
 
   /// Of lanes and pyramids.
   std::size_t bytes() const;
@@ -94,6 +99,11 @@ using PaintedRunPtr = std::shared_ptr<const PaintedRun>;
 /// With more than `most_steps` changes on a rank, those of each of as many stretches of time are
 /// one, at their largest total. Empty if nothing is known of the memory.
 RunMemory memory_of_run(const ViewedRun& run, std::size_t most_steps = 16384);
+
+/// "F12", or "3F12" where the rank holds several stages. A transfer is called like the op whose
+/// output it moves.
+using LabelText = std::array<char, 48>;
+std::string_view label_of(TaskId task, const PaintedRun& run, LabelText& text);
 
 PaintedRunPtr painted(ViewedRunPtr run, ColourBy by);
 /// A part of a large file, by pass; `before`: another part of it, whose pyramids serve again.

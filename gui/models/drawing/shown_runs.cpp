@@ -61,7 +61,7 @@ ShownRuns made_of(const WishedRuns& wish, ShownRuns before) {
   if (made.paired) {
     made.runs = on_one_axis(std::move(first), made.with);
   } else {
-    made.runs = {std::move(first), std::move(before.runs.others), {}};
+    made.runs = {std::move(first), before.runs.others, {}};  // ops are kept from before
     for (PaintedRunPtr& other : made.runs.others) other = dressed(other, run->plan, wish.with);
   }
   if (wish.with.slack && (!same || before.slack == nullptr)) {

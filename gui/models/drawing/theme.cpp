@@ -51,6 +51,19 @@ std::string_view name(ThemeName name) {
   return names[static_cast<std::size_t>(name)];
 }
 
+Colour heat_colour(const Theme& theme, std::size_t cause) {
+  const Colour from = theme.lane;
+  const Colour to = theme.idle_lines[cause];
+  Colour heat = to;
+  for (double share = 1; share < 6 && contrast(heat, from) < 4.5; share += 0.25) {
+    const auto further = [share](std::uint8_t a, std::uint8_t b) {
+      return static_cast<std::uint8_t>(std::clamp(a + (b - a) * share, 0.0, 255.0));
+    };
+    heat = {further(from.red, to.red), further(from.green, to.green), further(from.blue, to.blue)};
+  }
+  return heat;
+}
+
 const Theme& theme(ThemeName name) {
   if (name == ThemeName::dark) return dark;
   return name == ThemeName::contrast ? high_contrast : light;

@@ -30,6 +30,8 @@ struct Theme {
   Colour busy() const { return mix(panel, ink, 0.8); }
 };
 const Theme& theme(ThemeName name);
+/// Of a cause where idle time is all that is drawn: its colour, as strong as text on a lane.
+Colour heat_colour(const Theme& theme, std::size_t cause);
 
 // Of differences between two runs: an op is later, or takes longer, than in A.
 constexpr Colour later_colour{172, 79, 0};

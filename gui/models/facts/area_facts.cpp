@@ -73,6 +73,7 @@ class AreaCounter {
           });
     };
     for (std::uint32_t rank = area_.first_rank; rank < std::min(area_.end_rank, known); ++rank) {
+      if (!area_.has(rank)) continue;
       const RankTracks& tracks = lanes_.ranks[rank];
       for (const Track& track : tracks.compute) {
         walk(track, [&](TaskId task, std::int64_t part, std::int64_t whole) {
@@ -133,13 +134,17 @@ void compare_rows(std::vector<AreaRow>& rows, const std::vector<AreaRow>& others
 
 Facts facts_of_area(const Area& area, const std::string& of, const AreaUse* use) {
   const std::int64_t length = area.end - area.begin;
-  const std::uint32_t ranks = area.end_rank - area.first_rank;
+  const std::uint32_t ranks = area.ranks(UINT32_MAX);
   Facts facts{fmt::format("{} of {}{}", short_time(length), counted(ranks, "rank"), of)};
-  facts.all = {{"begin", exact_time(area.begin)},
-               {"end", exact_time(area.end)},
-               {"length", exact_time(length)},
-               {"ranks", ranks == 1 ? fmt::format("{}", area.first_rank)
-                                    : fmt::format("{} to {}", area.first_rank, area.end_rank - 1)}};
+  facts.all = {
+      {"begin", exact_time(area.begin)},
+      {"end", exact_time(area.end)},
+      {"length", exact_time(length)},
+      {"ranks",
+       area.among.empty()
+           ? ranks == 1 ? fmt::format("{}", area.first_rank)
+                        : fmt::format("{} to {}", area.first_rank, area.end_rank - 1)
+           : joined(area.among, [](std::uint32_t rank) { return fmt::format("{}", rank); })}};
   if (use == nullptr) return facts;
   const double all = static_cast<double>(length) * ranks;
   const std::string busy = fmt::format("{}, {:.1f} % busy", counted(use->ops, "op"),
@@ -157,7 +162,8 @@ Facts facts_of_area(const Area& area, const std::string& of, const AreaUse* use)
 double ops_about(const Area& area, const RunLanes& lanes) {
   const double time = static_cast<double>(area.end - area.begin) /
                       static_cast<double>(std::max<std::int64_t>(1, lanes.span));
-  return static_cast<double>(lanes.ops) * std::min(1.0, time) * (area.end_rank - area.first_rank) /
+  return static_cast<double>(lanes.ops) * std::min(1.0, time) *
+         area.ranks(static_cast<std::uint32_t>(lanes.ranks.size())) /
          static_cast<double>(lanes.ranks.size());
 }
 

@@ -220,6 +220,7 @@ AreaUse use_of(const Area& area, const RunLanes& lanes, const Plan& plan) {
   if (end <= begin) return use;
   const auto known = static_cast<std::uint32_t>(lanes.ranks.size());
   for (std::uint32_t rank = area.first_rank; rank < std::min(area.end_rank, known); ++rank) {
+    if (!area.has(rank)) continue;
     const RankTracks& tracks = lanes.ranks[rank];
     for (const Track& track : tracks.compute) {
       for_each_part(track, begin, end, [&](TaskId task, std::int64_t length) {

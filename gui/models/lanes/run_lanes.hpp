@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -56,7 +57,17 @@ struct Area {
   std::int64_t end = 0;
   std::uint32_t first_rank = 0;
   std::uint32_t end_rank = 0;
-  std::uint8_t run = 0;  // of those on an axis
+  std::uint8_t run = 0;                // of those on an axis
+  std::vector<std::uint32_t> among{};  // ascending; if there are any, only these ranks of them
+  bool has(std::uint32_t rank) const {
+    return rank >= first_rank && rank < end_rank &&
+           (among.empty() || std::binary_search(among.begin(), among.end(), rank));
+  }
+  /// How many ranks of a run with so many.
+  std::uint32_t ranks(std::uint32_t known) const {
+    return among.empty() ? std::min(end_rank, known) - std::min(first_rank, known)
+                         : static_cast<std::uint32_t>(among.size());
+  }
   friend bool operator==(const Area&, const Area&) = default;
 };
 

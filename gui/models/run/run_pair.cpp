@@ -8,6 +8,7 @@
 
 #include "experiments/input/files/table.hpp"
 #include "experiments/measure/comparison/comparison.hpp"
+#include "gui/models/run/figures.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {
@@ -109,12 +110,6 @@ ViewedRunPtr at_same_iteration(const ViewedRun& first, const ViewedRunPtr& secon
   const bool both = first.iterations != nullptr && second->iterations != nullptr;
   const bool moves = alignment == PairAlignment::iteration && both;
   return moves ? at_iteration(*second, first.timeline.iteration) : second;
-}
-
-std::uint64_t most_memory(const Report& report) {
-  std::uint64_t most = 0;
-  for (const RankReport& rank : report.ranks) most = std::max(most, rank.memory.bytes);
-  return most;
 }
 
 }  // namespace

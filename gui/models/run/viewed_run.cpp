@@ -43,6 +43,7 @@ ViewedRunPtr viewed_result(RunResult result, std::shared_ptr<const Scenario> sce
   run->conditions = std::move(result.conditions);
   run->report = std::move(*result.report);
   run->capacity_bytes = result.layout.memory.capacity_bytes;
+  run->mfu = result.throughput.model_flops_utilization;
   run->scenario = std::move(scenario);
   run->layout = std::make_shared<const Layout>(std::move(result.layout));
   return run;
@@ -239,6 +240,8 @@ ViewedRunPtr viewed_after(Chain& chain, Scenario scenario) {
   run->timeline = std::move(timeline);
   run->report = summarize_times(run->plan, run->timeline);
   run->capacity_bytes = layout.memory.capacity_bytes;
+  run->mfu =
+      throughput_of(layout, run->plan, run->report.makespan, peak_flops).model_flops_utilization;
   run->scenario = std::move(kept);
   run->layout = std::make_shared<const Layout>(std::move(layout));
   return run;

@@ -39,9 +39,10 @@ struct ViewedRun {
   Report report;
   std::string text;                             // the report for a person
   std::optional<std::uint64_t> capacity_bytes;  // of a rank's memory, if known
-  std::vector<JudgedMemory> memory;             // by rank; none of a recorded or brief run
-  std::shared_ptr<const Scenario> scenario;     // that was simulated; none of a recorded run
-  std::shared_ptr<const Layout> layout;         // as run; none of a recorded run
+  std::optional<double> mfu;                 // if the model and the peak of its devices are known
+  std::vector<JudgedMemory> memory;          // by rank; none of a recorded or brief run
+  std::shared_ptr<const Scenario> scenario;  // that was simulated; none of a recorded run
+  std::shared_ptr<const Layout> layout;      // as run; none of a recorded run
 
   std::shared_ptr<const RecordedIterations> iterations;  // of traces of several; else none
   bool brief = false;  // only times are reported, and there is no text: see `viewed_after`

@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "gui/models/run/run_pair.hpp"
+#include "gui/views/canvas/canvas_gutter.hpp"
 #include "gui/views/canvas/canvas_vector.hpp"
 #include "gui/views/canvas/look.hpp"
 
@@ -43,6 +44,8 @@ void TimelineCanvas::show_runs(PaintedRunPtr first, std::vector<PaintedRunPtr> o
   choice_.runs = static_cast<std::uint8_t>(runs());
   choice_.frozen = runs() > 1 && first_->against_a != nullptr;
   choice_.link_count = static_cast<std::uint32_t>(first_->run->plan.links.size());
+  // A brief run knows too little to be ordered by.
+  if (!first_->run->brief || choice_.order.size() > first_->facts->size()) order_ranks();
   marked_.path = {};
   marked_.slack.reset();
   if (marked_.area && marked_.area->run >= runs()) marked_.area.reset();
@@ -81,12 +84,13 @@ void TimelineCanvas::set_choice(LaneChoice choice) {
   choice.runs = choice_.runs;
   choice.link_count = choice_.link_count;
   choice.frozen = choice_.frozen;
+  choice.order = choice_.order;
   choice_ = choice;
   invalidate();
 }
 
 void TimelineCanvas::leave_out_what_does_not_fit() {
-  if (content_height() <= height() - header) return;
+  if (lane_height() >= readable_height()) return;
   choice_.transfers = false;
   invalidate();
 }
@@ -160,7 +164,45 @@ void TimelineCanvas::view_changed() {
 
 void TimelineCanvas::fit() {
   if (first_ == nullptr) return;
-  move_to({axis_for(0, span(), lanes_width()), 0, 0}, ViewMove::jump);
+  CanvasView whole{axis_for(0, span(), std::max(1, width() - gutter)), 0, 0};
+  const int high = height_of(lane_rows(choice_in(whole), lane_height(whole)));
+  if (high > (height() - header) * devicePixelRatioF()) {
+    whole.axis = axis_for(0, span(), std::max(1, width() - gutter - overview));
+  }
+  move_to(whole, ViewMove::jump);
+}
+
+bool TimelineCanvas::set_rank_order(const RankOrder& order) {
+  if (first_ == nullptr || ranks_in(order, *first_->facts).empty()) return false;
+  order_ = order;
+  order_ranks();
+  invalidate();
+  CanvasView next = view();
+  next.top = clamped_top(0);
+  move_to(next, ViewMove::scroll);
+  return true;
+}
+
+void TimelineCanvas::order_ranks() {
+  choice_.order.clear();
+  if (!order_.is_default()) choice_.order = ranks_in(order_, *first_->facts);
+}
+
+/// After a jump to a rank that was filtered out or folded away.
+void TimelineCanvas::show_rank(std::uint32_t rank) {
+  const std::vector<std::uint32_t> shown = shown_ranks(choice_);
+  if (std::find(shown.begin(), shown.end(), rank) != shown.end()) return;
+  set_rank_order({.sort = order_.sort});
+}
+
+void TimelineCanvas::toggle_pin(std::uint32_t rank) {
+  const auto pinned = std::find(choice_.pinned.begin(), choice_.pinned.end(), rank);
+  if (pinned != choice_.pinned.end()) {
+    choice_.pinned.erase(pinned);
+  } else {
+    choice_.pinned.push_back(rank);
+  }
+  invalidate();
 }
 
 void TimelineCanvas::fit_stretch(std::int64_t begin, std::int64_t end) {
@@ -169,11 +211,28 @@ void TimelineCanvas::fit_stretch(std::int64_t begin, std::int64_t end) {
 
 void TimelineCanvas::fit_area(const Area& area, std::int64_t around) {
   show_run(area.run);
+  show_rank(area.first_rank);
   CanvasView next = fitted(area.begin - around, area.end + around);
-  const QRectF first = place_of_lane(area.first_rank, area.run);
-  const QRectF all = first | place_of_lane(area.end_rank - 1, area.run);
-  const bool fits = all.height() <= room_of(false).height();
-  next.top = top_showing(fits ? all : first, is_pinned(area.first_rank));
+  if (around == 0) {
+    next.lane_height = height_showing(area);
+  } else if (lane_height(next) < readable_height()) {
+    next.lane_height = readable_height() / devicePixelRatioF();
+  }
+  next.top = top_showing(next, area);
+  move_to(next, ViewMove::jump);
+}
+
+void TimelineCanvas::show_lane(const Area& area) {
+  show_run(area.run);
+  show_rank(area.first_rank);
+  CanvasView next = view();
+  next.top = top_showing(next, area);
+  move_to(next, ViewMove::jump);
+}
+
+void TimelineCanvas::show_link(std::uint32_t link) {
+  CanvasView next = view();
+  next.top = top_showing(place_of_link(link), false);
   move_to(next, ViewMove::jump);
 }
 
@@ -187,6 +246,7 @@ void TimelineCanvas::show_run(std::uint8_t run) {
 
 void TimelineCanvas::reveal(const ShownOp& op) {
   show_run(op.run);
+  show_rank(rank_of_task(run(op.run).run->plan, op.task));
   const QRectF place = place_of_task(op);
   const double seen =
       std::min<double>(place.right(), width()) - std::max<double>(place.left(), gutter);
@@ -209,7 +269,24 @@ void TimelineCanvas::zoom_at(double x, double factor) {
   if (first_ == nullptr) return;
   CanvasView next = view();
   next.axis = zoomed(next.axis, x, factor, span(), lanes_width());
-  move_to(next, ViewMove::zoom);
+  move_keeping(hands_.pointer().y(), next);
+}
+
+/// Zooms; the rank at a height, or in the middle, keeps its place.
+void TimelineCanvas::move_keeping(double y, const CanvasView& next) {
+  if (y < header || y >= height()) y = header + (height() - header) / 2.0;
+  const LaneRow* const at = row_at(y);
+  const LaneRow before = at == nullptr ? LaneRow{} : *at;
+  const double share = at == nullptr ? 0 : (y - top_of(*at)) / place_of(*at).height();
+  CanvasView kept = next;
+  history_.move(next, ViewMove::zoom);
+  const auto same = std::find_if(rows().begin(), rows().end(), [&](const LaneRow& row) {
+    return row.rank == before.rank && row.run == before.run && row.kind == LaneKind::compute;
+  });
+  if (same != rows().end() && !same->pinned) {
+    kept.top = clamped_top(view().top + top_of(*same) + share * place_of(*same).height() - y);
+  }
+  move_to(kept, ViewMove::zoom);
 }
 
 void TimelineCanvas::pan(double share_of_width) {
@@ -228,17 +305,15 @@ void TimelineCanvas::scroll(double pixels) {
 void TimelineCanvas::scale_lanes(double factor) {
   CanvasView next = view();
   const double now = lane_height() / devicePixelRatioF();
-  next.lane_height = std::clamp(now * factor, 9.0, 200.0);
-  move_to(next, ViewMove::zoom);
-  CanvasView in_range = view();
-  in_range.top = clamped_top(in_range.top);
-  move_to(in_range, ViewMove::zoom);
+  next.lane_height = std::clamp(std::max(now * factor, factor > 1 ? now + 1 : 0), 1.0, 200.0);
+  move_keeping(hands_.pointer().y(), next);
 }
 
 void TimelineCanvas::resizeEvent(QResizeEvent* event) {
   if (first_ != nullptr && event->oldSize().width() > gutter) {
     // The same stretch of time on the new width.
-    const double before = std::max(1, event->oldSize().width() - gutter);
+    const double before =
+        std::max(1.0, event->oldSize().width() - gutter - overview_place().width());
     history_.change_all([&](CanvasView& seen) {
       seen.axis.picoseconds_per_pixel =
           std::max(1.0, seen.axis.picoseconds_per_pixel * before / lanes_width());
@@ -262,12 +337,11 @@ bool TimelineCanvas::event(QEvent* event) {
 void TimelineCanvas::wheelEvent(QWheelEvent* event) {
   const QPoint turn = event->angleDelta();
   const double steps = (turn.y() != 0 ? turn.y() : turn.x()) / 120.0;
-  const bool scrolls = content_height() > height() - header;
   if (event->modifiers() & Qt::ShiftModifier || turn.x() != 0) {
     pan(-0.1 * steps);
   } else if (event->modifiers() & Qt::AltModifier) {
     scale_lanes(std::pow(1.15, steps));
-  } else if (event->modifiers() & Qt::ControlModifier || !scrolls) {
+  } else if (event->modifiers() & Qt::ControlModifier || !wheel_scrolls()) {
     zoom_at(event->position().x() - gutter, std::pow(1.25, -steps));
   } else {
     scroll(-60 * steps);
@@ -288,6 +362,7 @@ void TimelineCanvas::paintEvent(QPaintEvent* event) {
   paint_overlay(*this, painter);
   chrome_.paint(painter);
   paint_times(*this, painter);
+  paint_overview(*this, painter);
   if (hands_.dragged()) hands_.paint_drag(painter);
   if (hasFocus()) {
     painter.setPen(qt_colour(colours().accent));

@@ -42,7 +42,7 @@ class CanvasHands : CanvasParts {
   void paint_drag(QPainter& painter);
 
  private:
-  enum class Drag { none, area, pan, map, op, boundary };
+  enum class Drag { none, area, pan, map, overview, op, boundary };
 
   void start_drag(const QMouseEvent& event);
   bool drag_to(const QMouseEvent& event);
@@ -52,6 +52,7 @@ class CanvasHands : CanvasParts {
   bool is_movable(const ShownOp& op) const;
   void drag_area(QPointF to, bool snap);
   void move_map(double x);
+  void move_overview(double y);
 
   TimelineCanvas& canvas_;
   QPointF pointer_{-1, -1};
@@ -80,8 +81,12 @@ class TimelineCanvas : public QWidget, public CanvasScene {
   void move_to(const CanvasView& view, ViewMove kind);
   void fit();
   void fit_stretch(std::int64_t begin, std::int64_t end);
-  /// Fits the time of an area, with as much around it, and scrolls to its ranks.
+  /// Fits time and ranks of an area; with some time around it, lanes are only as high as it takes
+  /// to read them.
   void fit_area(const Area& area, std::int64_t around = 0);
+  /// Scrolls to the ranks of an area, or to a link.
+  void show_lane(const Area& area);
+  void show_link(std::uint32_t link);
   /// Scrolls lanes and time until an op is in sight; shows its run if it was left out.
   void reveal(const ShownOp& op);
   void zoom(double factor);
@@ -99,7 +104,10 @@ class TimelineCanvas : public QWidget, public CanvasScene {
     change(choice);
     set_choice(std::move(choice));
   }
-  /// Without transfers, if all ranks would not fit with them.
+  /// Orders and filters the ranks; false, and nothing changes, if none would be left.
+  bool set_rank_order(const RankOrder& order);
+  void toggle_pin(std::uint32_t rank);
+  /// Without transfers, if lanes would be too low for them.
   void leave_out_what_does_not_fit();
   void set_theme(ThemeName name);
 
@@ -141,6 +149,7 @@ class TimelineCanvas : public QWidget, public CanvasScene {
   std::function<void(std::int64_t, bool released)> on_carry;
   std::function<void(std::uint32_t rank, int layers, bool released)> on_boundary;
   static constexpr double pixels_per_layer = 14;
+  std::function<void()> on_corner;  // a press on the number of ranks
 
  protected:
   void paintEvent(QPaintEvent* event) override;
@@ -159,6 +168,9 @@ class TimelineCanvas : public QWidget, public CanvasScene {
   void keep_ops(const KeptOps* kept);
   void invalidate();
   void show_run(std::uint8_t run);
+  void show_rank(std::uint32_t rank);
+  void order_ranks();
+  void move_keeping(double y, const CanvasView& next);
   void announce();
   void hover(const ShownOp& op);
   void move_cursor(std::optional<double> x);

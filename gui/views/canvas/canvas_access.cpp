@@ -114,10 +114,13 @@ class LaneAccess : public PartAccess {
     const RankReport& report = run.run->report.ranks[rank_];
     const double busy = 100 * static_cast<double>(report.busy.picoseconds) /
                         static_cast<double>(std::max<std::int64_t>(1, run.lanes->span));
-    return QString("%1%2: %3, %4 % busy")
-        .arg(qt_text(place_text(run.run->plan, rank_)), canvas_->of_run(run_),
-             qt_text(counted(report.actions, "op")))
-        .arg(busy, 0, 'f', 1);
+    const RankSummary& facts = (*run.facts)[rank_];
+    QString text = QString("%1%2: %3, %4 % busy")
+                       .arg(qt_text(place_text(run.run->plan, rank_)), canvas_->of_run(run_),
+                            qt_text(counted(report.actions, "op")))
+                       .arg(busy, 0, 'f', 1);
+    if (!facts.holds.empty()) text += ", " + qt_text(facts.holds);
+    return facts.peak_bytes == 0 ? text : text + ", " + qt_text(bytes_text(facts.peak_bytes));
   }
 
  private:
@@ -179,14 +182,14 @@ class CanvasAccess : public QAccessibleWidget {
   }
 
  private:
-  /// The ranks of each run in turn.
+  /// The shown ranks of each run in turn, as they stand.
   std::vector<LaneKey> keys() const {
     std::vector<LaneKey> all;
     const std::size_t runs = canvas_ == nullptr ? 0 : canvas_->runs();
     for (std::size_t run = 0; run < runs; ++run) {
       const auto ranks = static_cast<std::uint32_t>(canvas_->run(run).lanes->ranks.size());
-      for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-        all.emplace_back(static_cast<std::uint8_t>(run), rank);
+      for (const std::uint32_t rank : shown_ranks(canvas_->choice())) {
+        if (rank < ranks) all.emplace_back(static_cast<std::uint8_t>(run), rank);
       }
     }
     return all;

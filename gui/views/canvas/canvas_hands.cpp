@@ -27,7 +27,12 @@ void CanvasHands::start_drag(const QMouseEvent& event) {
   const QPointF at = event.position();
   const bool left = event.button() == Qt::LeftButton;
   const auto boundary = canvas_.boundary_at(at);
-  if (at.y() < map_height) {
+  if (at.x() < gutter && at.y() < header) {
+    if (canvas_.on_corner) canvas_.on_corner();
+  } else if (canvas_.overview_place().contains(at)) {
+    drag_ = Drag::overview;
+    move_overview(at.y());
+  } else if (at.y() < map_height) {
     drag_ = Drag::map;
     move_map(at.x());
   } else if (event.button() == Qt::MiddleButton ||
@@ -63,6 +68,8 @@ bool CanvasHands::drag_to(const QMouseEvent& event) {
   const QPointF way = event.position() - drag_from_;
   if (drag_ == Drag::map) {
     move_map(event.position().x());
+  } else if (drag_ == Drag::overview) {
+    move_overview(event.position().y());
   } else if (drag_ == Drag::pan) {
     CanvasView next = drag_view_;
     next.axis = panned(next.axis, -way.x(), canvas_.span(), canvas_.lanes_width());
@@ -121,9 +128,9 @@ bool CanvasHands::is_movable(const ShownOp& op) const {
 void CanvasHands::drag_area(QPointF to, bool snap) {
   const LaneRow* const from = canvas_.row_at(drag_from_.y());
   const std::uint8_t of = from == nullptr ? 0 : canvas_.run_of(*from);
-  const std::uint32_t one = canvas_.rank_at(drag_from_.y());
-  const std::uint32_t other = canvas_.rank_at(to.y());
-  Area area{.first_rank = std::min(one, other), .end_rank = std::max(one, other) + 1, .run = of};
+  // A drag along the ruler is one over all ranks.
+  Area area = canvas_.ranks_between(drag_from_.y(), to.y());
+  area.run = of;
   const auto edge = [&](double x) {
     const std::int64_t time = snap ? edge_near(x, area) : canvas_.view().axis.time_at(x - gutter);
     return std::clamp<std::int64_t>(time, 0, canvas_.run(of).lanes->span);
@@ -142,7 +149,11 @@ void CanvasHands::release(const QMouseEvent& event) {
 }
 
 void CanvasHands::click_twice(const QMouseEvent& event) {
-  if (canvas_.first() == nullptr || event.position().x() < gutter) return;
+  if (canvas_.first() == nullptr || event.position().y() < header) return;
+  if (event.position().x() < gutter) {
+    return canvas_.toggle_pin(canvas_.rank_at(event.position().y()));
+  }
+  if (canvas_.overview_place().contains(event.position())) return;
   const ShownOp op = canvas_.task_at(event.position());
   if (!op.is_none()) {
     const Timeline& timeline = canvas_.run(op.run).run->timeline;
@@ -166,6 +177,14 @@ void CanvasHands::move_map(double x) {
                                                         next.axis.picoseconds_per_pixel);
   next.axis = panned(next.axis, 0, canvas_.first()->lanes->span, canvas_.lanes_width());
   canvas_.move_to(next, ViewMove::pan);
+}
+
+void CanvasHands::move_overview(double y) {
+  const double room = canvas_.height() - header;
+  const double share = (y - header) / room;
+  CanvasView next = canvas_.view();
+  next.top = canvas_.clamped_top(share * canvas_.content_height() - room / 2);
+  canvas_.move_to(next, ViewMove::scroll);
 }
 
 /// Where a dragged op would stand, or a boundary.

@@ -7,39 +7,12 @@
 #include <functional>
 
 #include "experiments/show/pictures/palette.hpp"
+#include "gui/views/canvas/canvas_gutter.hpp"
 #include "gui/views/canvas/canvas_vector.hpp"
 #include "gui/views/canvas/look.hpp"
 
 namespace penstock {
 namespace {
-
-/// The rank and run of the selected op.
-std::pair<std::uint32_t, std::uint8_t> selected_lane(const CanvasScene& scene) {
-  if (scene.selected().is_none()) return {UINT32_MAX, 0};
-  return {rank_of_task(scene.run(scene.selected().run).run->plan, scene.selected().task),
-          scene.selected().run};
-}
-
-QString name_of(const CanvasScene& scene, const LaneRow& row) {
-  const QString letter = QChar(letter_of_run(row.run, scene.choice().frozen));
-  switch (row.kind) {
-    case LaneKind::send:
-      return "sends";
-    case LaneKind::receive:
-      return "receives";
-    case LaneKind::memory:
-      return "memory";
-    case LaneKind::difference:
-      return letter + " − A";
-    case LaneKind::link:
-      return "link " + qt_text(text(scene.first()->run->plan.links[row.rank]));
-    case LaneKind::compute:
-      break;
-  }
-  const bool several = scene.choice().runs > 1 && scene.choice().style != PairStyle::ghost;
-  return qt_text(place_text(scene.run(row.run).run->plan, row.rank)) +
-         (several ? " " + letter : QString());
-}
 
 /// Calls `visit(start, end)` for the arrow of each input of a task and each of its readers.
 void for_each_arrow(const CanvasScene& scene, const ShownOp& op,
@@ -115,12 +88,11 @@ class CanvasOverlay : CanvasParts {
           QPointF(right, scene_.place_of_lane(last_rank, scene_.area()->run).bottom()));
       painter_.fillRect(box.intersected(room), shade);
     };
-    if (scene_.choice().pinned.empty()) {
+    if (!is_ordered(scene_.choice())) {
       put(scene_.area()->first_rank, scene_.area()->end_rank - 1, scene_.room_of(false));
     } else {
-      // Pinned ranks stand elsewhere.
-      for (std::uint32_t rank = scene_.area()->first_rank; rank < scene_.area()->end_rank; ++rank) {
-        put(rank, rank, scene_.room_of(scene_.is_pinned(rank)));
+      for (const std::uint32_t rank : shown_ranks(scene_.choice())) {
+        if (scene_.area()->has(rank)) put(rank, rank, scene_.room_of(scene_.is_pinned(rank)));
       }
     }
     painter_.setPen(QPen(qt_colour(colours.accent), 1));
@@ -240,7 +212,7 @@ QRect reach_of(const CanvasScene& scene, const ShownOp& op) {
 /// Ruler, map and names of the lanes. Kept as pictures: while the pointer moves, they stay.
 void CanvasChrome::paint(QPainter& painter) {
   if (is_vector(painter)) {
-    paint_gutter(painter);
+    CanvasGutter(scene_, painter).paint();
     paint_header(painter);
     return paint_map(painter);
   }
@@ -274,7 +246,7 @@ void CanvasChrome::draw_chrome() {
   QPainter beside(&pictures_.gutter);
   beside.setFont(scene_.widget().font());
   beside.translate(0, -header);
-  paint_gutter(beside);
+  CanvasGutter(scene_, beside).paint();
 }
 
 void CanvasChrome::paint_header(QPainter& painter) {
@@ -296,6 +268,7 @@ void CanvasChrome::paint_header(QPainter& painter) {
     painter.drawText(QPointF(left, header - 10), text);
   }
   painter.setClipping(false);
+  paint_corner(scene_, painter);
   painter.setPen(qt_colour(colours.grid));
   painter.drawLine(0, header - 1, scene_.widget().width(), header - 1);
 }
@@ -347,56 +320,6 @@ void CanvasChrome::paint_map(QPainter& painter) {
   painter.setBrush(Qt::NoBrush);
   painter.setPen(QPen(qt_colour(colours.accent), 2));
   painter.drawRect(window);
-}
-
-/// Writes the name of a lane where there is room for it below `free_from`; where the next may
-/// begin.
-double CanvasChrome::paint_name(QPainter& painter, const LaneRow& row, QColor ink,
-                                double free_from) const {
-  const double high = row.height / scene_.widget().devicePixelRatioF();
-  const double needed = QFontMetrics(scene_.widget().font()).height() * 0.9;
-  double middle = scene_.top_of(row) + high / 2;
-  if (row.top == 0) middle = std::max(middle, header + needed / 2 - scene_.view().top);
-  const bool is_main = row.kind == LaneKind::compute;
-  if (!is_main && row.kind != LaneKind::link && high < needed) return free_from;
-  if (middle - needed / 2 < free_from || middle + needed / 2 > scene_.widget().height())
-    return free_from;
-  painter.setPen(ink);
-  painter.drawText(
-      QRectF(6, middle - needed, gutter - 12, 2 * needed),
-      Qt::AlignVCenter | (is_main ? Qt::AlignLeft : Qt::AlignRight),
-      painter.fontMetrics().elidedText(name_of(scene_, row), Qt::ElideRight, gutter - 12));
-  return middle + needed / 2;
-}
-
-void CanvasChrome::paint_gutter(QPainter& painter) {
-  const Theme& colours = scene_.colours();
-  painter.fillRect(QRect(0, header, gutter, scene_.widget().height() - header),
-                   qt_colour(colours.panel));
-  double free_from = header;
-  painter.setClipRect(QRect(0, header, gutter, scene_.widget().height() - header));
-  const auto [selected_rank, selected_run] = selected_lane(scene_);
-  const double kept = scene_.kept_height();
-  for (const LaneRow& row : scene_.rows()) {
-    if (row.ghost) continue;
-    if (kept > 0 && !row.pinned) {
-      free_from = std::max(free_from, header + kept);
-      painter.setClipRect(
-          QRectF(0, header + kept, gutter, scene_.widget().height() - header - kept));
-    }
-    if (row.pinned) {
-      const double high = row.height / scene_.widget().devicePixelRatioF();
-      painter.fillRect(QRectF(0, scene_.top_of(row), 3, high), qt_colour(colours.accent));
-    }
-    const bool is_main = row.kind == LaneKind::compute;
-    const bool is_selected = is_main && row.rank == selected_rank && row.run == selected_run;
-    const Colour ink = is_main ? colours.ink : colours.faint_ink;
-    free_from = paint_name(painter, row, qt_colour(is_selected ? colours.accent : ink), free_from);
-  }
-  painter.setClipping(false);
-  if (kept == 0) return;
-  painter.setPen(qt_colour(colours.grid));
-  painter.drawLine(QPointF(0, header + kept - 1), QPointF(gutter, header + kept - 1));
 }
 
 }  // namespace penstock

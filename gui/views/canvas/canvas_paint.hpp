@@ -48,8 +48,6 @@ class CanvasChrome : CanvasParts {
   void paint_header(QPainter& painter);
   void draw_map();
   void paint_map(QPainter& painter);
-  void paint_gutter(QPainter& painter);
-  double paint_name(QPainter& painter, const LaneRow& row, QColor ink, double free_from) const;
 
   const CanvasScene& scene_;
   Pictures pictures_;

@@ -18,19 +18,15 @@ constexpr double frame_ms = 7;  // beyond this, a second thread draws
 
 }  // namespace
 
-int CanvasScene::lane_height() const {
-  const double ratio = widget_.devicePixelRatioF();
-  const double given = view().lane_height;
-  if (given > 0) return static_cast<int>(std::lround(given * ratio));
-  const int room = static_cast<int>((widget_.height() - header - 4) * ratio);
-  return std::max(static_cast<int>(9 * ratio), fitting_lane_height(choice_, room));
-}
-
 const std::vector<LaneRow>& CanvasScene::rows() const {
-  const int wanted = lane_height();
-  if (rows_height_ != wanted || !(rows_choice_ == choice_)) {
-    rows_ = lane_rows(choice_, wanted);
-    rows_height_ = wanted;
+  CanvasView seen = view();
+  seen.top = 0;
+  seen.axis.origin = 0;  // neither of them moves a row
+  const std::tuple key(seen, widget_.height(), widget_.devicePixelRatioF());
+  if (rows_generation_ != generation_ || rows_key_ != key || !(rows_choice_ == choice_)) {
+    rows_ = lane_rows(choice_in(view()), lane_height());
+    rows_generation_ = generation_;
+    rows_key_ = key;
     rows_choice_ = choice_;
   }
   return rows_;
@@ -49,7 +45,9 @@ double CanvasScene::clamped_top(double top) const {
   return std::clamp(top, 0.0, std::max(0.0, content_height() - (widget_.height() - header) + 8));
 }
 
-double CanvasScene::lanes_width() const { return std::max(1, widget_.width() - gutter); }
+double CanvasScene::lanes_width() const {
+  return std::max(1.0, widget_.width() - gutter - overview_place().width());
+}
 
 double CanvasScene::top_of(const LaneRow& row) const {
   const bool stays = row.pinned && kept_height() > 0;
@@ -88,8 +86,9 @@ QRectF CanvasScene::place_of_task(ShownOp op) const {
   return {gutter + left, strip.top(), std::max(1.0, right - left), strip.height()};
 }
 
-bool CanvasScene::is_pinned(std::uint32_t rank) const {
-  return std::find(choice_.pinned.begin(), choice_.pinned.end(), rank) != choice_.pinned.end();
+const RankSummary* CanvasScene::facts_of(const LaneRow& row) const {
+  const std::vector<RankSummary>& facts = *run(row.run).facts;
+  return row.kind != LaneKind::link && row.rank < facts.size() ? &facts[row.rank] : nullptr;
 }
 
 const LaneRow* CanvasScene::row_at(double y) const {
@@ -120,7 +119,7 @@ std::optional<std::uint32_t> CanvasScene::boundary_at(QPointF point) const {
   const LaneRow* above = nullptr;
   for (const LaneRow& row : rows()) {
     if (row.kind == LaneKind::link) break;
-    const bool follows = above != nullptr && row.rank == above->rank + 1;
+    const bool follows = above != nullptr && row.rank == above->rank + 1 && !row.heat;
     const bool seen = room_of(row.pinned).top() - reach <= point.y();
     if (follows && seen && std::abs(point.y() - top_of(row)) <= reach) return above->rank;
     above = &row;

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <tuple>
 #include <vector>
 
 #include "gui/models/drawing/lane_painter.hpp"
@@ -33,9 +34,10 @@ struct CanvasMarks {
 
 /// The parts of a canvas around the lanes.
 struct CanvasParts {
-  static constexpr int gutter = 96;
-  static constexpr int header = 54;  // the small map and the ruler
-  static constexpr int map_height = 28;
+  static constexpr int gutter = 128;  // the names of lanes
+  static constexpr int header = 50;   // the small map and the ruler
+  static constexpr int map_height = 24;
+  static constexpr int overview = 14;  // of all ranks, at the right
 };
 
 /// What is seen of runs on one axis, and where it stands on a widget. Painters read it; only the
@@ -76,11 +78,34 @@ class CanvasScene : public CanvasParts {
   /// With some time around a stretch; nothing is ahead of the runs or behind them.
   CanvasView fitted(std::int64_t begin, std::int64_t end) const;
   double lanes_width() const;
-  int lane_height() const;  // in device pixels
+  /// That of a rank's ops in a view, in device pixels. Where no height is asked for, all ranks fit,
+  /// until ops are so wide that labels are worth more.
+  int lane_height(const CanvasView& seen) const;
+  int lane_height() const { return lane_height(view()); }
+  int readable_height() const;
+  /// The mean way from one op of a rank to its next, in pixels.
+  double pixels_per_op(const CanvasView& seen) const;
+  bool has_wide_ops(const CanvasView& seen) const;
+  /// What is shown in a view: low lanes are of heat where many ops share a pixel.
+  LaneChoice choice_in(const CanvasView& seen) const;
+  int room_for_lanes() const;  // in device pixels
+  /// Whether the wheel scrolls; else it zooms.
+  bool wheel_scrolls() const;
   double content_height() const;
   double clamped_top(double top) const;
   /// Where lanes begin, as they do now if a strip is in sight.
   double top_showing(const QRectF& strip, bool pinned) const;
+  /// Where lanes begin in a view, so that the ranks of an area are in sight, or the first of them.
+  double top_showing(const CanvasView& next, const Area& area) const;
+  /// As high as lanes have to be for the ranks of an area; 0: all fit.
+  double height_showing(const Area& area) const;
+  const RankOrder& rank_order() const { return order_; }
+  /// The strip of all ranks at the right; empty if all are in sight.
+  QRectF overview_place() const;
+  /// The rank that stands below or above another one.
+  std::uint32_t rank_beside(std::uint32_t rank, bool below) const;
+  /// The ranks that stand from one place to another.
+  Area ranks_between(double top, double bottom) const;
   const std::vector<LaneRow>& rows() const;
   /// The room below the header in which pinned lanes stay; 0 if they would take most of it.
   double kept_height() const;
@@ -97,6 +122,8 @@ class CanvasScene : public CanvasParts {
   QRectF place_of_memory(std::uint32_t rank) const { return strip_of(rank, LaneKind::memory); }
   QRectF place_of_link(std::uint32_t link) const { return strip_of(link, LaneKind::link); }
   bool is_pinned(std::uint32_t rank) const;
+  /// What is known of the rank of a strip; nullptr: it shows no rank.
+  const RankSummary* facts_of(const LaneRow& row) const;
 
   /// The strip at a height, of those that can be seen there; the last one that begins above it if
   /// it lies between two.
@@ -129,6 +156,7 @@ class CanvasScene : public CanvasParts {
   PaintedRunPtr first_;
   std::vector<PaintedRunPtr> others_;
   LaneChoice choice_;
+  RankOrder order_;
   ThemeName theme_ = ThemeName::light;
   ViewHistory history_;
   CanvasMarks marked_;
@@ -140,7 +168,8 @@ class CanvasScene : public CanvasParts {
   const QWidget& widget_;
   mutable std::vector<LaneRow> rows_;
   mutable LaneChoice rows_choice_;
-  mutable int rows_height_ = -1;
+  mutable std::uint64_t rows_generation_ = UINT64_MAX;
+  mutable std::tuple<CanvasView, int, double> rows_key_{{}, -1, 0};
 };
 
 /// A picture of the lanes and what it shows.

@@ -74,6 +74,7 @@ std::string csv_of(const Area& area, const PaintedRun& run) {
   std::string text = "rank,op,stage,pass,microbatch,begin_us,end_us\n";
   for (std::uint32_t rank = area.first_rank; rank < area.end_rank; ++rank) {
     if (rank >= run.lanes->ranks.size()) break;
+    if (!area.has(rank)) continue;
     for (const Track& track : run.lanes->ranks[rank].compute) {
       for (std::size_t i = track.first_ending_after(area.begin); i < track.size(); ++i) {
         if (track.begin_at(i) >= area.end) break;

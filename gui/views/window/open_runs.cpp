@@ -2,11 +2,11 @@
 
 #include <QApplication>
 #include <QFileInfo>
-#include <QTabBar>
 #include <algorithm>
 #include <utility>
 
 #include "gui/views/canvas/look.hpp"
+#include "gui/views/window/window_memory.hpp"
 
 namespace penstock {
 namespace {
@@ -42,7 +42,6 @@ void OpenRuns::add_empty() {
   auto* empty = new TimelineCanvas;
   empty->set_theme(theme_);
   tabs_.addTab(empty, "nothing open");
-  tabs_.tabBar()->setVisible(false);
 }
 
 OpenRun* OpenRuns::now() {
@@ -88,12 +87,12 @@ void OpenRuns::add(const PaintedRunPtr& painted) {
     empty->deleteLater();
   }
   open.canvas->show_runs(painted, {}, false);
+  if (keeps_marks_) open.canvas->set_marks(remembered_marks(QString::fromStdString(run->source)));
   TimelineCanvas* const canvas = open.canvas;
   runs_.push_back(std::move(open));
   const QString name = QFileInfo(QString::fromStdString(run->source)).fileName();
   const int tab = tabs_.addTab(canvas, name.isEmpty() ? qt_text(run->title) : name);
   tabs_.setTabToolTip(tab, QString::fromStdString(run->source));
-  tabs_.tabBar()->setVisible(true);
   tabs_.setCurrentIndex(tab);
   canvas->setFocus();
   QApplication::processEvents(QEventLoop::ExcludeUserInputEvents);
@@ -105,6 +104,7 @@ void OpenRuns::close() {
   const int tab = tabs_.currentIndex();
   if (now() == nullptr) return;
   QWidget* const closed = tabs_.widget(tab);
+  remember_marks_of(*now());
   const auto kept = std::make_shared<std::pair<OpenRun, RunsOnAxis>>(
       std::move(runs_[static_cast<std::size_t>(tab)]),
       RunsOnAxis{canvas()->first(), canvas()->others(), {}});
@@ -114,6 +114,12 @@ void OpenRuns::close() {
   tabs_.removeTab(tab);
   closed->deleteLater();
   on_change();
+}
+
+void OpenRuns::remember_marks_of(const OpenRun& open) const {
+  if (keeps_marks_) {
+    remember_marks(QString::fromStdString(open.run->source), open.canvas->marks());
+  }
 }
 
 /// What is wished of a run, to be changed: as it is shown, if nothing else is wished yet.
@@ -310,7 +316,11 @@ void OpenRuns::colour_by(ColourBy by) {
 }
 
 void OpenRuns::toggle_transfers() {
-  canvas()->change_choice([](LaneChoice& choice) { choice.transfers = !choice.transfers; });
+  canvas()->change_choice([](LaneChoice& choice) {
+    const bool one = choice.transfers && !choice.receives;
+    choice.transfers = one || !choice.transfers;
+    choice.receives = one;
+  });
 }
 
 void OpenRuns::toggle_memory() {

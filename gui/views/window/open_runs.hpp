@@ -77,6 +77,9 @@ class OpenRuns {
   TimelineCanvas* canvas();
   const std::vector<OpenRun>& all() const { return runs_; }
   ThemeName theme_name() const { return theme_; }
+  /// From now on, marks of runs are taken up from the settings, and kept there.
+  void keep_marks() { keeps_marks_ = true; }
+  void remember_marks_of(const OpenRun& open) const;
 
   /// Opens a tab in front.
   void add(const PaintedRunPtr& run);
@@ -141,6 +144,7 @@ class OpenRuns {
   std::vector<OpenRun> runs_;  // by tab
   ThemeName theme_;
   QString message_;
+  bool keeps_marks_ = false;
   int working_ = 0;
   const TimelineCanvas* making_of_ = nullptr;
   bool makes_run_ = false;  // another one

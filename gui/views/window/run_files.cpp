@@ -7,30 +7,23 @@
 #include <QFile>
 #include <QFileDialog>
 #include <QFileInfo>
-#include <QMessageBox>
 #include <QPointer>
-#include <QRegularExpression>
-#include <QSettings>
 #include <algorithm>
 #include <filesystem>
 #include <utility>
 
 #include "experiments/input/files/files.hpp"
-#include "experiments/input/files/output_file.hpp"
 #include "experiments/input/files/table.hpp"
 #include "experiments/input/formats/torch_csv.hpp"
 #include "experiments/input/scenario/document.hpp"
 #include "experiments/plan/starter/starter.hpp"
-#include "gui/models/change/moves.hpp"
 #include "gui/models/run/viewed_run.hpp"
 #include "gui/views/canvas/look.hpp"
-#include "gui/views/output/run_output.hpp"
+#include "gui/views/window/window_memory.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {
 namespace {
-
-constexpr int most_recent = 10;
 
 /// Thrown where files are read, once nobody wants them any more.
 struct OpeningCancelled {};
@@ -48,9 +41,19 @@ QStringList without_sweeps(QStringList paths) {
   return paths;
 }
 
-/// The first suffix that a filter of a file dialog names: "png" of "PNG (*.png);;SVG (*.svg)".
-QString suffix_of(const QString& kinds) {
-  return QRegularExpression("\\*\\.(\\w+)").match(kinds).captured(1);
+/// All traces that were opened together are one run; its source is the first of them.
+RecentRun recent_run(const ViewedRun& run, const QStringList& paths,
+                     const std::vector<PaintedRunPtr>& runs) {
+  const QString source = QFile::decodeName(run.source.c_str());
+  RecentRun recent{qt_text(run.title), {source}};
+  const bool of_traces = run.scenario == nullptr && !source.endsWith(".timeline");
+  for (const QString& path : of_traces ? paths : QStringList()) {
+    const bool has_own = std::any_of(runs.begin(), runs.end(), [&](const PaintedRunPtr& each) {
+      return QFile::decodeName(each->run->source.c_str()) == path;
+    });
+    if (!has_own) recent.paths << path;
+  }
+  return recent;
 }
 
 }  // namespace
@@ -90,7 +93,8 @@ void RunFiles::open_files_later(const QStringList& all) {
       [all = local_paths(paths)](const OnProgress& progress) { return open_files(all, progress); },
       [this, paths](const std::vector<PaintedRunPtr>& runs) {
         for (const PaintedRunPtr& run : runs) runs_.add(run);
-        for (const QString& path : paths) add_recent(path);
+        for (const PaintedRunPtr& run : runs) remember_run(recent_run(*run->run, paths, runs));
+        show_recent();
       });
 }
 
@@ -267,156 +271,22 @@ void RunFiles::tell_problem(const QString& problem, const QStringList& paths) {
 
 void RunFiles::mend(const Remedy& remedy, const QStringList& paths) {
   if (remedy.kind == RemedyKind::again) return open_files_later(paths);
-  if (remedy.kind == RemedyKind::forget) return forget(paths);
+  if (remedy.kind == RemedyKind::forget) {
+    forget_runs(paths);
+    return show_recent();
+  }
   QApplication::clipboard()->setText(QString::fromStdString(remedy.command));
   show_message("Copied: " + QString::fromStdString(remedy.command));
 }
 
-/// Those of some files that are gone.
-void RunFiles::forget(const QStringList& paths) {
-  QSettings settings;
-  QStringList recent = settings.value("recent").toStringList();
-  for (const QString& path : paths) {
-    if (!QFileInfo::exists(path)) recent.removeAll(QFileInfo(path).absoluteFilePath());
-  }
-  settings.setValue("recent", recent);
-  show_recent();
-}
-
-void RunFiles::add_recent(const QString& path) {
-  QSettings settings;
-  QStringList recent = settings.value("recent").toStringList();
-  const QString whole = QFileInfo(path).absoluteFilePath();
-  recent.removeAll(whole);
-  recent.prepend(whole);
-  while (recent.size() > most_recent) recent.removeLast();
-  settings.setValue("recent", recent);
-  show_recent();
-}
-
 void RunFiles::show_recent() {
   recent_->clear();
-  for (const QString& path : QSettings().value("recent").toStringList()) {
-    recent_->addAction(path, recent_, [this, path] { open_files_later({path}); });
+  for (const RecentRun& run : recent_runs()) {
+    QAction* const action =
+        recent_->addAction(text_of(run), recent_, [this, run] { open_files_later(run.paths); });
+    action->setStatusTip(run.paths.join(", "));
   }
   recent_->setEnabled(!recent_->isEmpty());
-}
-
-void RunFiles::save_as(const QString& title, const QString& kinds,
-                       const std::function<void(const std::string& path)>& write) {
-  QFileDialog dialog(&window_, title, {}, kinds);
-  dialog.setAcceptMode(QFileDialog::AcceptSave);
-  const auto choose = [&](const QString& kind) { dialog.setDefaultSuffix(suffix_of(kind)); };
-  choose(kinds);
-  QObject::connect(&dialog, &QFileDialog::filterSelected, &dialog, choose);
-  if (dialog.exec() != QDialog::Accepted) return;
-  write(local_paths({dialog.selectedFiles().front()}).front());
-}
-
-void RunFiles::write_later(const std::string& path, std::function<std::string()> write) {
-  if (writing_.busy()) return show_message("Another file is still being written");
-  show_message("Writing " + qt_text(path));
-  writing_.request(
-      [this, path, write = std::move(write)]() -> Background::Done {
-        std::string text = "Written: " + path;
-        try {
-          const std::string more = write();
-          if (!more.empty()) text = more;
-        } catch (const std::exception& error) {
-          text = error.what();
-        }
-        return [this, text] { show_message(QString::fromUtf8(text.c_str())); };
-      },
-      Background::patience_ms);
-}
-
-void RunFiles::export_dialog() {
-  save_as("Export what is seen", "PNG (*.png);;SVG (*.svg);;PDF (*.pdf)",
-          [this](const std::string& path) {
-            export_view(*canvas(), path);
-            show_message("Written: " + qt_text(path));
-          });
-}
-
-void RunFiles::export_whole_dialog() {
-  if (now()->run->file != nullptr) throw UsageError("This run is a file, and too large to be held");
-  save_as("Export the whole run",
-          "Page to pan and zoom (*.html);;SVG (*.svg);;PNG (*.png);;PDF (*.pdf);;Trace for "
-          "Perfetto (*.json *.json.gz);;Timeline "
-          "(*.timeline)",
-          [this](const std::string& path) {
-            write_later(path, [run = now()->run, path] {
-              export_run(*run, path);
-              return std::string();
-            });
-          });
-}
-
-void RunFiles::export_area_dialog() {
-  if (!canvas()->area()) return show_message("Drag over the lanes first: that area is written");
-  save_as("Export the selected area", "CSV (*.csv)", [this](const std::string& path) {
-    const Area& area = *canvas()->area();
-    const PaintedRunPtr run =
-        area.run == 0 ? canvas()->first() : canvas()->others()[area.run - std::size_t{1}];
-    write_later(path, [area, run, path] {
-      write_file(path, csv_of(area, *run), Existing::any);
-      return std::string();
-    });
-  });
-}
-
-void RunFiles::save_scenario_dialog() {
-  if (!now()->run->scenario) return save_scenario("");
-  save_as("Save as scenario", "Scenario (*.json)",
-          [this](const std::string& path) { save_scenario(path); });
-}
-
-void RunFiles::save_order_dialog() {
-  if (!now()->run->layout) return save_order("");
-  save_as("Save the order", "PyTorch order (*.csv)",
-          [this](const std::string& path) { save_order(path); });
-}
-
-void RunFiles::save_scenario(const std::string& path) {
-  const ViewedRunPtr run = now()->run;
-  if (!run->scenario) throw UsageError("a recorded run has no scenario to save");
-  if (!has_changed_order(*run)) {
-    write_file(path, document_text(*run->scenario), Existing::any);
-    return show_message("Written: " + qt_text(path));
-  }
-  // The order stands in a file beside the scenario.
-  const std::filesystem::path order = std::filesystem::path(path).replace_extension(".csv");
-  const QString beside = qt_text(order.filename().string());
-  if (std::filesystem::exists(order) &&
-      QMessageBox::question(&window_, "Save as scenario", beside + " exists. Replace it?") !=
-          QMessageBox::Yes) {
-    return show_message("Not written, as " + beside + " exists");
-  }
-  write_later(path, [run, path, order] {
-    const TorchCsv csv = write_torch_csv(run->layout->schedule);
-    if (!csv.left_out.empty()) {
-      throw UsageError(path + ": PyTorch's notation has no " + csv.left_out.front() +
-                       ", so this order cannot be saved");
-    }
-    const std::string setting = "/schedule/file=" + order.filename().string();
-    OutputSet files(Existing::any);  // the user was asked
-    files.write(order.string(), csv.text);
-    files.write(path, document_text(changed(*run->scenario, {setting}, {"schedule"})));
-    files.publish();
-    return std::string();
-  });
-}
-
-void RunFiles::save_order(const std::string& path) {
-  const ViewedRunPtr run = now()->run;
-  if (!run->layout) throw UsageError("a recorded run has no order to save");
-  write_later(path, [run, path] {
-    const TorchCsv order = write_torch_csv(run->layout->schedule);
-    write_file(path, order.text, Existing::any);
-    if (order.left_out.empty()) return std::string();
-    return fmt::format("The notation has no {}; left out with {}", order.left_out.front(),
-                       counted(order.left_out.size() - 1, "other"));
-  });
 }
 
 }  // namespace penstock

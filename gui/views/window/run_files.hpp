@@ -72,8 +72,6 @@ class RunFiles : RunController {
   void show_opening(bool is_opening);
   void tell_problem(const QString& problem, const QStringList& paths);
   void mend(const Remedy& remedy, const QStringList& paths);
-  void add_recent(const QString& path);
-  void forget(const QStringList& paths);
   void show_recent();
   /// Asks for a file and calls `write`. The first kind of file is the default.
   void save_as(const QString& title, const QString& kinds,

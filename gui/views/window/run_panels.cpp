@@ -63,11 +63,26 @@ std::vector<ShownPair> pairs_of(const OpenRun& open) {
   return pairs;
 }
 
+QString panel_about(FigureKind kind) {
+  switch (kind) {
+    case FigureKind::step_time:
+      return "Critical path";
+    case FigureKind::bubble:
+      return "Idle time";
+    case FigureKind::peak_memory:
+      return "Memory";
+    case FigureKind::mfu:
+      break;
+  }
+  return "Report";
+}
+
 }  // namespace
 
 RunPanels::RunPanels(QMainWindow& window, OpenRuns& runs, RunChanges& changes)
     : RunController(runs),
-      window_(window),
+      strip_(new PanelStrip(window)),
+      figures_(new FigureBar),
       use_(new TextLine("Selection")),
       selection_(new SelectionPanel),
       counting_(tells_busy()) {
@@ -79,19 +94,15 @@ RunPanels::RunPanels(QMainWindow& window, OpenRuns& runs, RunChanges& changes)
     on_search(QString("stage:%1 mb:%2").arg(stage).arg(microbatch));
   };
   for (const RunTable& each : run_tables()) {
-    tables_.push_back(make_table(each.columns, each.accessible_name,
-                                 [this](TaskId task) { runs_.select(task); }));
+    tables_.push_back(new TablePanel(each.columns, each.accessible_name));
+    tables_.back()->on_place = [this](const RowPlace& place) { go_to(place); };
   }
-  sweep_ = make_table({}, "Rows of a sweep", {});
-  ops_ = make_table(op_columns(), "Ops of the selected rank", [this](TaskId task) {
-    runs_.select({task, ops_run_});
-  });
-  QObject::connect(sweep_, &QTreeWidget::itemActivated, sweep_, [this](QTreeWidgetItem* row, int) {
-    const auto number = static_cast<std::size_t>(row->data(0, Qt::UserRole).toULongLong());
-    runs_.guarded([&] { on_row(number); });
-  });
+  sweep_ = new SweepPanel;
+  sweep_->on_row = [this](std::size_t row) { runs_.guarded([&] { on_row(row); }); };
+  ops_ = new TablePanel(op_columns(), "Ops of the selected rank");
+  ops_->on_place = [this](const RowPlace& place) { runs_.select({place.task, ops_run_}); };
   legend_ = new RunLegend;
-  QObject::connect(&fill_, &QTimer::timeout, &fill_, [this] { fill_next(); });
+  figures_->on_click = [this](FigureKind kind) { strip_->open(panel_about(kind)); };
   build_docks(changes);
 }
 
@@ -99,48 +110,18 @@ void RunPanels::build_docks(RunChanges& changes) {
   QScrollArea* const legend = scrolled(legend_);
   QScrollArea* const turned = scrolled(&changes.what_if());
 
-  QDockWidget* report = add_dock("Report", report_, Qt::BottomDockWidgetArea);
-  const auto add_beside = [&](const QString& title, QWidget* content) {
-    window_.tabifyDockWidget(report, add_dock(title, content, Qt::BottomDockWidgetArea));
-  };
-  add_beside("Selection", selection_);
-  for (std::size_t t = 0; t < tables_.size(); ++t) add_beside(run_tables()[t].title, tables_[t]);
-  add_beside("Ops", ops_);
-  add_beside("Sweep", sweep_);
-  add_beside("Comparison", comparison_);
-  add_beside("Moved ops", comparison_->moved());
-  report->raise();
-  QDockWidget* knobs = add_dock("What if", turned, Qt::RightDockWidgetArea);
-  window_.tabifyDockWidget(
-      knobs, add_dock("Scenario", &changes.scenario_panel(), Qt::RightDockWidgetArea));
-  QDockWidget* const colours = add_dock("Legend", legend, Qt::RightDockWidgetArea);
-  knobs->raise();
-  window_.resizeDocks({report}, {210}, Qt::Vertical);
-  window_.resizeDocks({knobs, colours}, {360, 180}, Qt::Vertical);
-  window_.resizeDocks({knobs}, {340}, Qt::Horizontal);
-}
-
-QDockWidget* RunPanels::add_dock(const QString& title, QWidget* content, Qt::DockWidgetArea area) {
-  auto* dock = new QDockWidget(title, &window_);
-  dock->setObjectName(title);
-  dock->setWidget(content);
-  window_.addDockWidget(area, dock);
-  docks_.push_back(dock);
-  return dock;
-}
-
-void RunPanels::raise_dock(const QString& title) {
-  for (QDockWidget* dock : docks_) {
-    if (dock->objectName() != title) continue;
-    dock->show();
-    dock->raise();
+  strip_->add("Report", report_, PanelGroup::below);
+  strip_->add("Selection", selection_, PanelGroup::below);
+  for (std::size_t t = 0; t < tables_.size(); ++t) {
+    strip_->add(run_tables()[t].title, tables_[t], PanelGroup::below);
   }
-}
-
-void RunPanels::toggle_docks() {
-  const bool any = std::any_of(docks_.begin(), docks_.end(),
-                               [](const QDockWidget* dock) { return !dock->isHidden(); });
-  for (QDockWidget* dock : docks_) dock->setVisible(!any);
+  strip_->add("Ops", ops_, PanelGroup::below);
+  strip_->add("Sweep", sweep_, PanelGroup::below);
+  strip_->add("Comparison", comparison_, PanelGroup::below);
+  strip_->add("Moved ops", comparison_->moved(), PanelGroup::below);
+  strip_->add("What if", turned, PanelGroup::beside);
+  strip_->add("Scenario", &changes.scenario_panel(), PanelGroup::beside);
+  strip_->add("Legend", legend, PanelGroup::legend);
 }
 
 void RunPanels::refresh() {
@@ -148,37 +129,24 @@ void RunPanels::refresh() {
   if (open == nullptr) {
     report_->clear();
     comparison_->show_pairs({});
-    for (QTreeWidget* table : tables_) table->clear();
+    for (TablePanel* table : tables_) table->clear();
     ops_->clear();
     selection_->show_facts({}, theme(runs_.theme_name()));
     selection_->hide_rows();
     use_->set_text({});
+    figures_->clear();
     return;
   }
   const ViewedRun& run = *open->run;
   report_->setPlainText(QString::fromStdString(run.text));
-  unfilled_.clear();
-  for (std::size_t t = 0; t < tables_.size(); ++t) unfilled_.push_back(t);
-  std::stable_partition(unfilled_.begin(), unfilled_.end(),
-                        [&](std::size_t t) { return !tables_[t]->isVisible(); });
-  fill_.start();
+  for (std::size_t t = 0; t < tables_.size(); ++t) {
+    tables_[t]->fill(
+        [shown = open->run, t](ListRows& rows) { return run_tables()[t].fill(rows, *shown); });
+  }
   refresh_ops();
   refresh_legend();
   comparison_->show_pairs(pairs_of(*open));
   refresh_selection();
-}
-
-/// Those that are seen come first.
-void RunPanels::fill_next() {
-  if (unfilled_.empty() || now() == nullptr) return fill_.stop();
-  const std::size_t table = unfilled_.back();
-  unfilled_.pop_back();
-  run_tables()[table].fill(*tables_[table], *now()->run);
-}
-
-void RunPanels::finish() {
-  counting_.finish();
-  while (fill_.isActive()) fill_next();
 }
 
 void RunPanels::refresh_legend() {
@@ -200,30 +168,26 @@ void RunPanels::refresh_ops() {
     ops_run_ = shown.area()->run;
     rank = shown.area()->first_rank;
   }
-  fill_ops(*ops_, shown.run(ops_run_), rank, shown.area() ? shown.area()->begin : 0, 500);
+  const PaintedRunPtr run = ops_run_ == 0 ? shown.first() : shown.others()[ops_run_ - 1U];
+  const std::int64_t from = shown.area() ? shown.area()->begin : 0;
+  ops_->fill([run, rank, from](ListRows& rows) { return fill_ops(rows, *run, rank, from); });
 }
 
 void RunPanels::refresh_selection() {
   OpenRun* const open = now();
   if (open == nullptr) return;
+  refresh_figures(*open);
   TimelineCanvas& shown = *open->canvas;
   const Facts facts = shown.facts_of_selection();
   show_selection(facts);
   if (facts.title.empty()) use_->set_text(difference_text(*open));
-  if (!facts.title.empty() && shown.hasFocus()) raise_selection();
+  if (!facts.title.empty() && shown.hasFocus()) strip_->open_if_unfolded("Selection");
   count_area();
 }
 
 void RunPanels::show_selection(const Facts& facts) {
   selection_->show_facts(facts, theme(runs_.theme_name()));
   use_->set_text(qt_text(facts.in_one_line()));
-}
-
-/// Unless the person has closed it.
-void RunPanels::raise_selection() {
-  for (QDockWidget* dock : docks_) {
-    if (dock->widget() == selection_ && !dock->isHidden()) dock->raise();
-  }
 }
 
 void RunPanels::copy_selection() {
@@ -250,6 +214,7 @@ void RunPanels::count_area() {
   const QString compared =
       other == nullptr ? QString()
                        : QString("%1 − A").arg(letter_of_run(is_a ? against : area.run, frozen));
+  if (!covers(*run->run, area.begin, area.end)) return selection_->hide_rows();
   constexpr double many_ops = 100000;
   const bool many = ops_about(area, *run->lanes) > many_ops;
   if (many) selection_->wait_for_rows();
@@ -260,7 +225,7 @@ void RunPanels::count_area() {
       compare_rows(rows, rows_of(area, *other->lanes, other->run->plan), !is_a);
     }
     return [=, this, rows = std::move(rows)] {
-      const std::int64_t time = (area.end - area.begin) * (area.end_rank - area.first_rank);
+      const std::int64_t time = (area.end - area.begin) * area.ranks(run->run->plan.ranks);
       show_selection(facts_of_area(area, of, &use));
       selection_->show_rows(rows, time, compared);
     };
@@ -268,11 +233,33 @@ void RunPanels::count_area() {
   counting_.request(count, many ? 0 : Background::patience_ms);
 }
 
+/// An op is selected; of a rank or a link, its lane is brought into sight.
+void RunPanels::go_to(const RowPlace& place) {
+  if (now() == nullptr) return;
+  if (place.task != no_task) return runs_.select(place.task);
+  if (place.link && !canvas()->choice().links) runs_.toggle_links();
+  if (place.link) return canvas()->show_link(*place.link);
+  const Area whole{0, canvas()->run(0).lanes->span, *place.rank, *place.rank + 1};
+  canvas()->show_lane(whole);
+  canvas()->select(no_task, false);
+  canvas()->set_area(whole);
+}
+
+/// Of B against A where there are several runs.
+void RunPanels::refresh_figures(const OpenRun& open) {
+  if (open.others.empty())
+    return figures_->show_figures(figures_of(*open.run, nullptr), open.run->brief, {});
+  const bool frozen = open.canvas->choice().frozen;
+  const ViewedRun& a = frozen ? *open.others.front() : *open.run;
+  const ViewedRun& b = frozen ? *open.run : *open.others.front();
+  figures_->show_figures(figures_of(b, &a), b.brief, " of B");
+}
+
 void RunPanels::refresh_stale() {
   const bool stale = now() != nullptr && runs_.is_stale(*now());
   if (stale == std::exchange(stale_, stale)) return;
   const Theme& colours = theme(runs_.theme_name());
-  std::vector<QWidget*> all{report_, comparison_, selection_, ops_, use_};
+  std::vector<QWidget*> all{report_, comparison_, selection_, ops_, use_, figures_};
   all.insert(all.end(), tables_.begin(), tables_.end());
   for (QWidget* each : all) {
     QPalette palette = each->palette();
@@ -284,8 +271,8 @@ void RunPanels::refresh_stale() {
 }
 
 void RunPanels::show_sweep(const RowTable& rows) {
-  fill_sweep(*sweep_, rows);
-  raise_dock("Sweep");
+  sweep_->show_sweep(rows);
+  strip_->open("Sweep");
 }
 
 }  // namespace penstock

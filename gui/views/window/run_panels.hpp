@@ -1,17 +1,18 @@
 #pragma once
 
-#include <QDockWidget>
 #include <QMainWindow>
 #include <QPlainTextEdit>
-#include <QTimer>
-#include <QTreeWidget>
 #include <functional>
 #include <vector>
 
 #include "experiments/plan/sweeps/tables/row_table.hpp"
 #include "gui/views/panels/comparison_panel.hpp"
+#include "gui/views/panels/figure_bar.hpp"
 #include "gui/views/panels/indicators.hpp"
 #include "gui/views/panels/selection_panel.hpp"
+#include "gui/views/panels/sweep_panel.hpp"
+#include "gui/views/panels/table_panel.hpp"
+#include "gui/views/window/panel_strip.hpp"
 #include "gui/views/window/run_changes.hpp"
 
 namespace penstock {
@@ -20,7 +21,8 @@ namespace penstock {
 class RunPanels : RunController {
  public:
   RunPanels(QMainWindow& window, OpenRuns& runs, RunChanges& changes);
-  const std::vector<QDockWidget*>& docks() const { return docks_; }
+  PanelStrip& strip() { return *strip_; }
+  FigureBar& figures() { return *figures_; }
   TextLine& selection_line() { return *use_; }
 
   /// Shows the run in front in all of them.
@@ -28,39 +30,34 @@ class RunPanels : RunController {
   void refresh_legend();
   void refresh_ops();
   void refresh_selection();
-  /// Numbers of a run that is being replaced are pale.
-  void refresh_stale();
   /// To the clipboard.
   void copy_selection();
-  /// Waits for the second thread, and until all lists are filled.
-  void finish();
+  /// Numbers of a run that is being replaced are pale.
+  void refresh_stale();
+  /// Waits for the second thread.
+  void finish() { counting_.finish(); }
   void show_sweep(const RowTable& rows);
-  void raise_dock(const QString& title);
-  void toggle_docks();
 
   std::function<void(const QString& query)> on_search;
   std::function<void(std::size_t row)> on_row;  // of a sweep
 
  private:
   void build_docks(RunChanges& changes);
+  void refresh_figures(const OpenRun& open);
+  void go_to(const RowPlace& place);
   void count_area();
   void show_selection(const Facts& facts);
-  void raise_selection();
-  void fill_next();
-  QDockWidget* add_dock(const QString& title, QWidget* content, Qt::DockWidgetArea area);
 
-  QMainWindow& window_;
-  std::vector<QDockWidget*> docks_;
+  PanelStrip* strip_;
+  FigureBar* figures_;
   TextLine* use_;
   SelectionPanel* selection_;
   QPlainTextEdit* report_;
   ComparisonPanel* comparison_;
-  std::vector<QTreeWidget*> tables_;   // see `run_tables`
-  std::vector<std::size_t> unfilled_;  // of these
-  QTimer fill_;                        // one after the other, when nothing else is to be done
-  QTreeWidget* ops_;
+  std::vector<TablePanel*> tables_;  // see `run_tables`
+  TablePanel* ops_;
   std::uint8_t ops_run_ = 0;  // whose they are
-  QTreeWidget* sweep_;
+  SweepPanel* sweep_;
   RunLegend* legend_;
   bool stale_ = false;
   Background counting_;  // what an area holds

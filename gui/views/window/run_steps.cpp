@@ -38,6 +38,13 @@ RunSteps::RunSteps(OpenRuns& runs)
                    [this] { runs_.guarded([this] { run_search(); }); });
 }
 
+/// The selected op, or the one that the selected gap waits for.
+ShownOp RunSteps::op_in_hand() const {
+  if (!canvas()->selected().is_none()) return canvas()->selected();
+  const auto gap = canvas()->selected_gap();
+  return gap ? ShownOp(gap->next, canvas()->area()->run) : ShownOp();
+}
+
 template <class Look, class Then>
 void RunSteps::look(std::uint8_t run, Look look, Then then) {
   const TimelineCanvas* const shown = canvas();
@@ -53,13 +60,6 @@ void RunSteps::look(std::uint8_t run, Look look, Then then) {
         };
       },
       Background::patience_ms);
-}
-
-/// The selected op, or the one that the selected gap waits for.
-ShownOp RunSteps::op_in_hand() const {
-  if (!canvas()->selected().is_none()) return canvas()->selected();
-  const auto gap = canvas()->selected_gap();
-  return gap ? ShownOp(gap->next, canvas()->area()->run) : ShownOp();
 }
 
 void RunSteps::step_in_lane(bool forward) {
@@ -114,10 +114,9 @@ void RunSteps::step_rank(bool down) {
   if (from.is_none()) return step_in_lane(true);
   const OpSteps steps = steps_of(open, from.run);
   const std::uint32_t rank = rank_of_task(steps.plan, from.task);
-  if (!down && rank == 0) return;
   const std::int64_t middle =
       (steps.timeline.begin[from.task].picoseconds + steps.timeline.end[from.task].picoseconds) / 2;
-  runs_.select({steps.on_rank(down ? rank + 1 : rank - 1, middle), from.run});
+  runs_.select({steps.on_rank(open.canvas->rank_beside(rank, down), middle), from.run});
 }
 
 void RunSteps::step_idle(bool forward) {
@@ -240,6 +239,7 @@ void RunSteps::area_from_selection() {
   const ShownOp op = op_in_hand();
   if (op.is_none()) return show_message("Select an op first");
   Area area = open.canvas->area().value_or(area_of(open, op, 0, 1));
+  area.among.clear();
   area.first_rank = 0;
   area.end_rank = open.canvas->run(op.run).run->plan.ranks;
   open.canvas->select(no_task, false);
@@ -318,17 +318,9 @@ void RunSteps::pin_lane() {
   } else {
     return show_message("Select an op of the lane first");
   }
-  LaneChoice choice = open.canvas->choice();
-  const auto pinned = std::find(choice.pinned.begin(), choice.pinned.end(), rank);
-  const bool was_pinned = pinned != choice.pinned.end();
-  if (was_pinned) {
-    choice.pinned.erase(pinned);
-  } else {
-    choice.pinned.push_back(rank);
-  }
-  open.canvas->set_choice(choice);
+  open.canvas->toggle_pin(rank);
   show_message(qt_text(place_text(open.run->plan, rank)) +
-               (was_pinned ? " stands in its place" : " stands on top"));
+               (open.canvas->is_pinned(rank) ? " stands on top" : " stands in its place"));
 }
 
 }  // namespace penstock

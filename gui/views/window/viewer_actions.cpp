@@ -60,15 +60,30 @@ const std::vector<ViewerAction> view_actions{
      [](Window& w) { w.runs().colour_by(ColourBy::stage); }},
     {"by_cause", "View", "Colour only idle time", "Ctrl+4",
      [](Window& w) { w.runs().colour_by(ColourBy::cause); }},
-    {"transfers", "View", "Show or hide transfers", "Y",
+    {"transfers", "View", "Transfers: sent, received too, or none", "Y",
      [](Window& w) { w.runs().toggle_transfers(); }, true, on_empty},
     {"memory", "View", "Show or hide memory", "N", [](Window& w) { w.runs().toggle_memory(); },
      true, on_empty},
     {"links", "View", "Show or hide the use of links", "U",
      [](Window& w) { w.runs().toggle_links(); }, true, on_empty},
-    {"docks", "View", "Show or hide the panels", "Q", [](Window& w) { w.panels().toggle_docks(); },
-     false},
+    {"docks", "View", "Fold the panels, or open them again", "Q",
+     [](Window& w) { w.panels().strip().toggle_all(); }, false},
     {"theme", "View", "Light, dark, high contrast", "T", [](Window& w) { w.cycle_theme(); }, false},
+};
+
+const std::vector<ViewerAction> rank_actions{
+    {"by_number", "Ranks", "All ranks by number", "Shift+O",
+     [](Window& w) { w.ranks().show_all(); }, true, on_empty},
+    {"sort_ranks", "Ranks", "Order by idle time, memory, stage or number", "O",
+     [](Window& w) { w.ranks().cycle_sort(); }, true, on_empty},
+    {"filter_ranks", "Ranks", "Show only some ranks…", "Shift+F",
+     [](Window& w) { w.ranks().ask_filter(); }, true, on_empty},
+    {"fold_replicas", "Ranks", "Fold replicas to one rank, or unfold", "Shift+P",
+     [](Window& w) { w.ranks().toggle_folded(); }},
+    {"heat", "Ranks", "Only idle time, as heat by rank", "H",
+     [](Window& w) { w.ranks().toggle_heat(); }},
+    {"pin", "Ranks", "Pin the lane on top, or back", "P", [](Window& w) { w.steps().pin_lane(); },
+     true, on_op | on_gap},
 };
 
 const std::vector<ViewerAction> go_actions{
@@ -102,8 +117,6 @@ const std::vector<ViewerAction> go_actions{
     {"previous_iteration", "Go", "Previous iteration of the trace", "Shift+I",
      [](Window& w) { w.comparison().step_iteration(false); }},
     {"find_lane", "Go", "Find a lane…", "Ctrl+P", [](Window& w) { w.show_lanes(); }},
-    {"pin", "Go", "Pin the lane on top, or back", "P", [](Window& w) { w.steps().pin_lane(); },
-     true, on_op | on_gap},
     {"follow", "Go", "Follow the microbatch", "G", [](Window& w) { w.steps().follow_microbatch(); },
      true, on_op},
     {"path", "Go", "Critical path", "C", [](Window& w) { w.steps().toggle_path(); }, true, on_all},
@@ -165,8 +178,8 @@ const std::vector<ViewerAction> help_actions{
 const std::vector<ViewerAction>& viewer_actions() {
   static const std::vector<ViewerAction> table = [] {
     std::vector<ViewerAction> all;
-    for (const auto* part :
-         {&file_actions, &view_actions, &go_actions, &change_actions, &help_actions}) {
+    for (const auto* part : {&file_actions, &view_actions, &rank_actions, &go_actions,
+                             &change_actions, &help_actions}) {
       all.insert(all.end(), part->begin(), part->end());
     }
     return all;

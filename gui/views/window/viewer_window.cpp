@@ -1,17 +1,15 @@
 #include "gui/views/window/viewer_window.hpp"
 
-#include <QDialog>
-#include <QListWidget>
 #include <QMenuBar>
 #include <QMimeData>
 #include <QStatusBar>
 #include <QToolBar>
-#include <QVBoxLayout>
 #include <algorithm>
 #include <array>
 
 #include "gui/views/canvas/look.hpp"
 #include "gui/views/panels/tables.hpp"
+#include "gui/views/window/window_memory.hpp"
 
 namespace penstock {
 namespace {
@@ -27,75 +25,6 @@ QList<QKeySequence> sequences(std::string_view keys) {
   return all;
 }
 
-QStringList keys_of(const QAction& action) {
-  QStringList keys;
-  for (const QKeySequence& key : action.shortcuts()) {
-    keys << key.toString(QKeySequence::NativeText);
-  }
-  return keys;
-}
-
-/// An empty dialog that goes when it is closed.
-QDialog* new_dialog(QWidget* parent, const QString& title, const QString& name) {
-  auto* dialog = new QDialog(parent);
-  dialog->setAttribute(Qt::WA_DeleteOnClose);
-  dialog->setWindowTitle(title);
-  dialog->setObjectName(name);
-  return dialog;
-}
-
-/// Shows an empty list that is narrowed by typing. `on_pick` takes what an item has as
-/// `Qt::UserRole`; the dialog is closed then.
-QListWidget* show_choice(QWidget* parent, const QString& title, const QString& name,
-                         const std::function<void(const QVariant&)>& on_pick) {
-  QDialog* const dialog = new_dialog(parent, title, name);
-  auto* column = new QVBoxLayout(dialog);
-  auto* field = new QLineEdit;
-  field->setPlaceholderText("Type a part of its name");
-  field->setAccessibleName("Part of the name");
-  auto* list = new QListWidget;
-  list->setAccessibleName(title);
-  column->addWidget(field);
-  column->addWidget(list);
-  const auto take = [dialog, list, on_pick] {
-    QListWidgetItem* const item = list->currentItem();
-    if (item == nullptr || item->isHidden()) return;
-    const QVariant picked = item->data(Qt::UserRole);
-    // What is picked may wait for events, which would delete a closed dialog within its own key.
-    dialog->hide();
-    on_pick(picked);
-    dialog->deleteLater();
-  };
-  QObject::connect(field, &QLineEdit::textChanged, list, [list](const QString& text) {
-    QListWidgetItem* first = nullptr;
-    for (int row = 0; row < list->count(); ++row) {
-      QListWidgetItem* const item = list->item(row);
-      item->setHidden(!item->text().contains(text, Qt::CaseInsensitive));
-      if (first == nullptr && !item->isHidden()) first = item;
-    }
-    list->setCurrentItem(first);
-  });
-  QObject::connect(field, &QLineEdit::returnPressed, dialog, take);
-  QObject::connect(list, &QListWidget::itemActivated, dialog, take);
-  dialog->resize(460, 480);
-  dialog->show();
-  field->setFocus();
-  return list;
-}
-
-/// Shows a text to read and copy.
-void show_text(QWidget* parent, const QString& title, const QString& name, const QString& text) {
-  QDialog* const dialog = new_dialog(parent, title, name);
-  auto* column = new QVBoxLayout(dialog);
-  auto* field = new QPlainTextEdit(text);
-  field->setReadOnly(true);
-  field->setAccessibleName(title);
-  column->addWidget(field);
-  dialog->resize(640, 240);
-  dialog->show();
-  field->setFocus();
-}
-
 }  // namespace
 
 ViewerWindow::ViewerWindow(ThemeName theme)
@@ -109,6 +38,7 @@ ViewerWindow::ViewerWindow(ThemeName theme)
       comparison_(runs_, changes_),
       files_(*this, runs_, changes_, comparison_),
       steps_(runs_),
+      ranks_(*this, runs_),
       panels_(*this, runs_, changes_) {
   install_canvas_access();
   setWindowTitle("Penstock");
@@ -118,6 +48,7 @@ ViewerWindow::ViewerWindow(ThemeName theme)
   setAcceptDrops(true);
   setDockOptions(AnimatedDocks | AllowTabbedDocks | AllowNestedDocks);
   tabs_->setTabsClosable(true);
+  tabs_->setTabBarAutoHide(true);  // one run needs no tab
   tabs_->setDocumentMode(true);
   tabs_->setAccessibleName("Open runs");
   setCentralWidget(tabs_);
@@ -143,7 +74,7 @@ void ViewerWindow::wire() {
   runs_.on_look = [this] { panels_.refresh_legend(); };
   runs_.on_message = [this](const QString& text) { message_->set_text(text); };
   steps_.on_area = [this] { panels_.refresh_ops(); };
-  comparison_.on_held = [this] { panels_.raise_dock("Comparison"); };
+  comparison_.on_held = [this] { panels_.strip().open_if_unfolded("Comparison"); };
   files_.on_problem = [this](const QString& problem, const QString& remedy,
                              const std::function<void()>& mend) {
     notice_->show_problem(problem, remedy, mend);
@@ -165,6 +96,7 @@ void ViewerWindow::connect_canvas(TimelineCanvas& canvas) {
   };
   canvas.on_menu = [this](QPoint at) { show_menu(at); };
   canvas.on_hover = [this](const QString& text) { hover_->set_text(text); };
+  canvas.on_corner = [this] { show_rank_menu(); };
   // Another tab may come in front while a hand drags.
   canvas.on_grab = [this, &canvas] {
     if (OpenRun* const open = runs_.shown_by(&canvas)) changes_.grab_op(*open);
@@ -185,6 +117,8 @@ void ViewerWindow::build_status() {
   // What changes with every move of the pointer takes the room that is left, and moves nothing.
   hover_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed);
   hover_->setMinimumWidth(120);
+  statusBar()->setSizeGripEnabled(false);
+  statusBar()->setContentsMargins(0, 0, 0, 0);
   busy_->setRange(0, 0);
   busy_->setMaximumWidth(60);
   busy_->setTextVisible(false);
@@ -224,16 +158,18 @@ void ViewerWindow::build_actions() {
     if (entry.id == "open") menu->addMenu(&files_.recent());
   }
   QMenu* const panels = menus["View"]->addMenu("Panels");
-  for (QDockWidget* dock : panels_.docks()) panels->addAction(dock->toggleViewAction());
+  for (QDockWidget* dock : panels_.strip().docks()) panels->addAction(dock->toggleViewAction());
 
   auto* bar = addToolBar("Tools");
   bar->setObjectName("Tools");
   bar->setMovable(false);
+  bar->setContentsMargins(0, 0, 0, 0);
+  bar->addWidget(&panels_.figures());
+  bar->addWidget(&steps_.search_field());
+  bar->addSeparator();
   for (const char* id : {"open", "fit", "back", "path", "memory", "freeze", "export_view"}) {
     bar->addAction(action(id));
   }
-  bar->addSeparator();
-  bar->addWidget(&steps_.search_field());
   addToolBarBreak();
   addToolBar(notice_);
 }
@@ -245,7 +181,9 @@ void ViewerWindow::refresh() {
   for (const ViewerAction& entry : viewer_actions()) {
     action(entry.id)->setEnabled(open != nullptr || !entry.needs_run);
   }
-  setWindowTitle(open == nullptr ? QString("Penstock") : qt_text(open->run->title) + " – Penstock");
+  setWindowTitle(open == nullptr ? QString("Penstock")
+                                 : tabs_->tabText(tabs_->currentIndex()) + " – " +
+                                       qt_text(open->run->title) + " – Penstock");
   changes_.show_text();
   panels_.refresh();
 }
@@ -278,6 +216,25 @@ void ViewerWindow::cycle_theme() {
   set_theme(static_cast<ThemeName>((static_cast<std::size_t>(theme_name()) + 1) % theme_count));
 }
 
+void ViewerWindow::take_up() {
+  remembers_ = true;
+  runs_.keep_marks();
+  if (take_up_window(*this)) panels_.strip().keep();
+}
+
+void ViewerWindow::resizeEvent(QResizeEvent* event) {
+  QMainWindow::resizeEvent(event);
+  panels_.strip().fit_to(event->size());
+}
+
+void ViewerWindow::closeEvent(QCloseEvent* event) {
+  if (remembers_) {
+    remember_window(*this, theme_name());
+    for (const OpenRun& open : runs_.all()) runs_.remember_marks_of(open);
+  }
+  QMainWindow::closeEvent(event);
+}
+
 void ViewerWindow::dragEnterEvent(QDragEnterEvent* event) {
   if (event->mimeData()->hasUrls()) event->acceptProposedAction();
 }
@@ -289,97 +246,6 @@ void ViewerWindow::dropEvent(QDropEvent* event) {
   }
   if (paths.isEmpty()) return runs_.say("Only files of this machine open here");
   files_.open_files_later(paths);
-}
-
-void ViewerWindow::show_actions() {
-  QListWidget* const choice = show_choice(
-      this, "Find an action", "actions",
-      [this](const QVariant& picked) { action(picked.toString().toStdString())->trigger(); });
-  for (const ViewerAction& entry : viewer_actions()) {
-    auto* item = new QListWidgetItem(
-        qt_text(entry.text) + "\t" + keys_of(*action(entry.id)).join(", "), choice);
-    item->setData(Qt::UserRole, qt_text(entry.id));
-    item->setFlags(action(entry.id)->isEnabled() ? item->flags() : Qt::NoItemFlags);
-  }
-}
-
-void ViewerWindow::show_lanes() {
-  OpenRun& open = *now();
-  QListWidget* const choice =
-      show_choice(this, "Find a lane", "lanes", [this](const QVariant& picked) {
-        if (now() == nullptr) return;
-        const OpSteps steps{now()->run->plan, now()->run->timeline, *canvas()->first()->lanes};
-        runs_.select(steps.on_rank(picked.toUInt(), canvas()->view().axis.origin));
-        canvas()->setFocus();
-      });
-  std::vector<QStringList> stages(open.run->plan.ranks);
-  for (const WorkClass& work : open.run->plan.classes) {
-    if (open.run->plan.is_link(work.resource)) continue;
-    const QString stage = QString::number(index(work.stage));
-    if (!stages[work.resource].contains(stage)) stages[work.resource] << stage;
-  }
-  for (std::uint32_t rank = 0; rank < open.run->plan.ranks; ++rank) {
-    auto* item = new QListWidgetItem(QString("%1\tstage %2")
-                                         .arg(qt_text(place_text(open.run->plan, rank)))
-                                         .arg(stages[rank].join(", ")),
-                                     choice);
-    item->setData(Qt::UserRole, rank);
-  }
-}
-
-void ViewerWindow::show_menu(QPoint at) {
-  const Facts facts = canvas()->facts_of_selection();
-  const std::uint8_t on = !canvas()->selected().is_none() ? on_op
-                          : canvas()->selected_gap()      ? on_gap
-                          : canvas()->area()              ? on_area
-                                                          : on_empty;
-  auto* menu = new QMenu(this);
-  menu->setObjectName("on the timeline");
-  menu->setAttribute(Qt::WA_DeleteOnClose);
-  if (!facts.title.empty()) menu->addSection(qt_text(facts.title));
-  std::string_view group;
-  for (const ViewerAction& entry : viewer_actions()) {
-    if ((entry.menu_on & on) == 0) continue;
-    if (entry.menu != group && !group.empty()) menu->addSeparator();
-    group = entry.menu;
-    menu->addAction(action(entry.id));
-  }
-  menu->popup(at);
-}
-
-void ViewerWindow::show_help() {
-  QDialog* const dialog = new_dialog(this, "Keys", "help");
-  auto* column = new QVBoxLayout(dialog);
-  auto* table = make_table({"", "what it does", "keys"}, "Keys", {});
-  for (const ViewerAction& entry : viewer_actions()) {
-    new QTreeWidgetItem(
-        table, {qt_text(entry.menu), qt_text(entry.text), keys_of(*action(entry.id)).join("   ")});
-  }
-  const QList<QStringList> hand{
-      {"Hand", "Zoom at the pointer", "Ctrl+wheel, pinch"},
-      {"Hand", "Scroll ranks; zoom where all fit", "wheel"},
-      {"Hand", "Pan", "Shift+wheel, Shift+drag, middle button"},
-      {"Hand", "Height of the lanes", "Alt+wheel"},
-      {"Hand", "Select an area; its ends snap to ops", "drag (Alt: no snapping)"},
-      {"Hand", "Move the selected op in its order", "drag it along its lane"},
-      {"Hand", "Move layers between ranks", "drag the line between two names of ranks"},
-      {"Hand", "Select an op or a gap", "click"},
-      {"Hand", "Zoom to an op or a gap", "double click"},
-      {"Hand", "What can be done with it", "right button, Menu key"}};
-  for (const QStringList& row : hand) new QTreeWidgetItem(table, row);
-  for (int c = 0; c < 3; ++c) table->resizeColumnToContents(c);
-  column->addWidget(table);
-  dialog->resize(700, 640);
-  dialog->show();
-}
-
-void ViewerWindow::show_whole_message() {
-  QStringList parts;
-  for (const TextLine* line : {hover_, message_, &panels_.selection_line()}) {
-    if (!line->text().isEmpty()) parts << line->text();
-  }
-  show_text(this, "Message", "message",
-            parts.isEmpty() ? "There is no message" : parts.join("\n\n"));
 }
 
 }  // namespace penstock

@@ -12,6 +12,7 @@
 #include "gui/views/panels/notice.hpp"
 #include "gui/views/window/run_files.hpp"
 #include "gui/views/window/run_panels.hpp"
+#include "gui/views/window/run_ranks.hpp"
 #include "gui/views/window/run_steps.hpp"
 
 namespace penstock {
@@ -54,6 +55,7 @@ class ViewerWindow : public QMainWindow {
   RunComparison& comparison() { return comparison_; }
   RunFiles& files() { return files_; }
   RunSteps& steps() { return steps_; }
+  RunRanks& ranks() { return ranks_; }
   RunPanels& panels() { return panels_; }
 
   OpenRun* now() { return runs_.now(); }
@@ -65,6 +67,8 @@ class ViewerWindow : public QMainWindow {
   ThemeName theme_name() const { return runs_.theme_name(); }
   void set_theme(ThemeName name);
   void cycle_theme();
+  /// Takes up place, panels and marks of the last time, and remembers them when it is closed.
+  void take_up();
   /// Whether any second thread works.
   bool busy() const { return runs_.busy(); }
   /// Waits for all second threads.
@@ -73,6 +77,8 @@ class ViewerWindow : public QMainWindow {
   void show_actions();
   void show_lanes();
   void show_help();
+  /// Order and filter of the ranks, as a menu at the pointer.
+  void show_rank_menu();
   /// The menu of the timeline, at a place of the screen: what can be done with the selection.
   void show_menu(QPoint at);
   /// The status bar in full: what does not fit is cut off there.
@@ -81,6 +87,8 @@ class ViewerWindow : public QMainWindow {
  protected:
   void dragEnterEvent(QDragEnterEvent* event) override;
   void dropEvent(QDropEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
+  void closeEvent(QCloseEvent* event) override;
 
  private:
   void wire();
@@ -94,6 +102,7 @@ class ViewerWindow : public QMainWindow {
   QProgressBar* busy_;  // something is worked on
   QTimer busy_soon_;
   TextLine* hover_;
+  bool remembers_ = false;
   TextLine* message_;
   Notice* notice_;
   std::map<std::string, QAction*, std::less<>> actions_;
@@ -102,6 +111,7 @@ class ViewerWindow : public QMainWindow {
   RunComparison comparison_;
   RunFiles files_;
   RunSteps steps_;
+  RunRanks ranks_;
   RunPanels panels_;
 };
 

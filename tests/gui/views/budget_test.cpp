@@ -125,6 +125,12 @@ void hold_all(LargeRun& large) {
   large.hold("rest", [&] { window.changes().hands_rest(); });
   large.hold({"undo", "redo"});
   large.hold("select", [&] { window.canvas()->select(TaskId{1000}, true); });
+  large.hold({"heat", "heat", "sort_ranks", "sort_ranks", "fold_replicas", "by_number", "pin",
+              "pin", "fit_selection", "taller", "lower", "fit"});
+  for (const char* panel : {"Idle time", "Critical path", "Memory", "Links", "Ops"}) {
+    large.hold(panel, [&] { window.panels().strip().open(panel); });
+  }
+  large.hold({"docks"});
   large.hold({"op_later", "undo", "freeze", "style", "difference", "drop"});
 }
 

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <QApplication>
+#include <QTreeWidget>
 #include <QtTest/QTest>
 #include <string>
 #include <vector>
@@ -38,6 +39,12 @@ struct Opened {
     return found.front();
   }
   QPoint middle_of(TaskId task) { return canvas().place_of_task(task).center().toPoint(); }
+  /// The list of a panel, which is opened for it.
+  QTreeWidget& list(const QString& panel) {
+    window.panels().strip().open(panel);
+    settle();
+    return *window.findChild<QDockWidget*>(panel)->findChild<QTreeWidget*>();
+  }
   void press(const QKeySequence& keys) {
     QTest::keySequence(&window, keys);
     settle();

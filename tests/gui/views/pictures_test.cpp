@@ -191,7 +191,8 @@ TEST_CASE("pictures: all formats of the view and of the whole run are written an
   CHECK(warned.toStdString() == "");
 }
 
-TEST_CASE("pictures: a vector picture has boxes and texts in place of pixels, and looks like them") {
+TEST_CASE(
+    "pictures: a vector picture has boxes and texts in place of pixels, and looks like them") {
   Opened opened;
   const testing::Scratch folder;
   opened.canvas().grab();

@@ -217,6 +217,7 @@ struct ManyRanks : Opened {
   ManyRanks() {
     window.files().open_files_now({QString::fromStdString(folder.file("many.json", many_ranks()))});
     settle();
+    canvas().scale_lanes(3);
     REQUIRE(canvas().place_of_lane(63).top() > canvas().height());
   }
   /// Whether a lane is within the window.
@@ -233,6 +234,7 @@ struct ManyRanks : Opened {
   /// Looks at the first ranks and the begin of the run.
   void look_away() {
     canvas().fit();
+    canvas().scale_lanes(3);
     canvas().zoom_at(0, 0.05);
     canvas().scroll(-1e6);
   }
@@ -276,11 +278,7 @@ TEST_CASE("jumps: search, fitting, marks, causes and the critical path bring the
   const TaskId cause = many.canvas().selected().task;
   CHECK(cause != found);
   CHECK(many.sees_op(cause));
-  QTreeWidget* path = nullptr;
-  for (auto* table : many.window.findChildren<QTreeWidget*>()) {
-    if (table->accessibleName() == "Critical path") path = table;
-  }
-  REQUIRE(path != nullptr);
+  QTreeWidget* const path = &many.list("Critical path");
   int seen = 0;
   for (int row = 0; row < path->topLevelItemCount(); row += 17) {
     const auto task = path->topLevelItem(row)->data(0, Qt::UserRole).toUInt();

@@ -10,7 +10,6 @@
 #include "gui/models/drawing/painted_run.hpp"
 #include "gui/models/run/run_pair.hpp"
 #include "gui/models/run/viewed_run.hpp"
-#include "tests/support/colour_sight.hpp"
 
 namespace penstock {
 namespace {
@@ -110,7 +109,7 @@ TEST_CASE("painter: a frame draws no more boxes than lanes times width at any zo
   for (double zoom = 1; zoom > 1e-5; zoom /= 3) {
     const auto shown = static_cast<std::int64_t>(static_cast<double>(run->lanes->span) * zoom);
     const Drawn drawn(run, 640, axis_for(run->lanes->span / 3, run->lanes->span / 3 + shown, 640),
-                      {.transfers = true});
+                      {.transfers = true, .receives = true});
     CHECK(drawn.counts.boxes <= drawn.counts.rows * 640);
     CHECK(drawn.counts.rows == 12);
   }
@@ -157,7 +156,7 @@ TEST_CASE("rows: all strips of a fitting height fit, and follow each other witho
   for (const std::uint32_t ranks : {1U, 4U, 16U}) {
     for (const bool memory : {false, true}) {
       const LaneChoice choice{.ranks = ranks, .memory = memory};
-      const int height = fitting_lane_height(choice, 1000);
+      const int height = fitting_lane_height(choice, choice.ranks, 1000);
       const auto rows = lane_rows(choice, height);
       CHECK((height_of(rows) <= 1000 || height == 9));
       for (std::size_t i = 1; i < rows.size(); ++i) {
@@ -168,8 +167,8 @@ TEST_CASE("rows: all strips of a fitting height fit, and follow each other witho
 }
 
 TEST_CASE("rows: links stand below all ranks, and all still fit") {
-  LaneChoice choice{.ranks = 4, .links = true, .link_count = 6};
-  const int height = fitting_lane_height(choice, 600);
+  LaneChoice choice{.ranks = 4, .receives = true, .links = true, .link_count = 6};
+  const int height = fitting_lane_height(choice, choice.ranks, 600);
   const auto rows = lane_rows(choice, height);
   CHECK(height_of(rows) <= 600);
   CHECK(rows.size() == 4 * 3 + 6);
@@ -380,89 +379,6 @@ TEST_CASE(
   CHECK(seen == 5 * 64);
 }
 
-TEST_CASE("painter: the hatch of each cause is drawn, and no two look alike") {
-  constexpr int side = 3 * hatch_pixels + 1;
-  constexpr std::uint32_t between = 1;
-  constexpr std::uint32_t line = 2;
-  ShareColumns none;
-  none.resize(side);
-  none.forget();
-  std::set<std::vector<std::uint32_t>> pictures;
-  for (std::size_t c = 0; c < idle_cause_count; ++c) {
-    const Hatch hatch = hatch_of(static_cast<IdleCause>(c));
-    StripLines lines;
-    lines.resize(side);
-    lines.start(0);
-    lines.hatch(1, side, between, line, hatch);
-    std::vector<std::uint32_t> picture(side * side);
-    lines.draw(none, none, {0, side, false, 0}, {picture.data(), side, side, side});
-    for (int y = 0; y < side; ++y) {
-      CHECK(picture[static_cast<std::size_t>(y * side)] == 0);
-      for (int x = 1; x < side; ++x) {
-        const bool on_line = (hatch_row(hatch, y) >> x % hatch_pixels & 1) != 0;
-        CHECK(picture[static_cast<std::size_t>(y * side + x)] == (on_line ? line : between));
-      }
-    }
-    pictures.insert(picture);
-  }
-  CHECK(pictures.size() == idle_cause_count);
-}
-
-TEST_CASE("themes: text has a contrast of at least 4.5 on every ground it stands on") {
-  for (std::size_t t = 0; t < theme_count; ++t) {
-    const Theme& colours = theme(static_cast<ThemeName>(t));
-    for (const Colour ground : {colours.ground, colours.panel}) {
-      CHECK(contrast(colours.ink, ground) >= 4.5);
-      CHECK(contrast(colours.faint_ink, ground) >= 4.5);
-      CHECK(contrast(colours.accent, ground) >= 4.5);
-    }
-  }
-}
-
-TEST_CASE("themes: what stands in a lane differs from the lane and from each other for everybody") {
-  for (std::size_t t = 0; t < theme_count; ++t) {
-    const Theme& colours = theme(static_cast<ThemeName>(t));
-    CAPTURE(name(static_cast<ThemeName>(t)));
-    const auto apart = [&](Colour colour) {
-      return testing::least_difference(colour, colours.lane);
-    };
-    for (std::size_t p = 0; p < pass_count; ++p) {
-      CAPTURE(p);
-      CHECK(apart(pass_colour(static_cast<Pass>(p))) >= 12);
-    }
-    for (const Colour idle : colours.idle) {
-      CHECK(apart(idle) >= 12);
-      CHECK(testing::least_difference(idle, colours.busy()) >= 12);
-    }
-    for (std::size_t s = 0; s < series_colours; ++s) CHECK(apart(series_colour(s)) >= 12);
-    for (std::size_t k = 0; k < buffer_kinds; ++k) {
-      const auto kind = static_cast<BufferKind>(k);
-      if (kind != BufferKind::gradient) CHECK(apart(memory_colour(kind)) >= 12);
-    }
-    for (const Colour difference : {later_colour, earlier_colour}) {
-      CHECK(apart(difference) >= 12);
-      for (const Pass pass : {Pass::forward, Pass::backward}) {
-        CHECK(testing::least_difference(difference, pass_colour(pass)) >= 12);
-      }
-    }
-  }
-  CHECK(testing::least_difference(later_colour, earlier_colour) >= 12);
-}
-
-TEST_CASE("themes: one of the two tones of a selection is seen on every colour") {
-  const auto seen_on = [](Colour ground) {
-    return std::max(contrast(ground, paper), contrast(ground, ink));
-  };
-  for (std::size_t p = 0; p < pass_count; ++p) {
-    CHECK(seen_on(pass_colour(static_cast<Pass>(p))) >= 3);
-  }
-  for (std::size_t c = 0; c < idle_cause_count; ++c) {
-    for (std::size_t t = 0; t < theme_count; ++t) {
-      CHECK(seen_on(theme(static_cast<ThemeName>(t)).idle[c]) >= 3);
-    }
-  }
-  CHECK(contrast(paper, ink) >= 7);
-}
-
 }  // namespace
+
 }  // namespace penstock

@@ -10,6 +10,7 @@ TEST_CASE(
   for (const bool frozen : {false, true}) {
     const LaneChoice choice{.ranks = 1,
                             .transfers = true,
+                            .receives = true,
                             .memory = true,
                             .runs = 2,
                             .style = PairStyle::mirrored,

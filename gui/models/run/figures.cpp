@@ -1,0 +1,86 @@
+#include "gui/models/run/figures.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "experiments/input/files/table.hpp"
+
+namespace penstock {
+namespace {
+
+constexpr double gib = 1024.0 * 1024 * 1024;
+
+/// A number to compare, if it is known.
+using Known = std::optional<double>;
+
+Known known_memory(const ViewedRun& run) {
+  const std::uint64_t bytes = most_memory(run.report);
+  return bytes > 0 ? Known(static_cast<double>(bytes)) : std::nullopt;
+}
+
+Known known_time(const ViewedRun& run) { return static_cast<double>(run.span().picoseconds); }
+
+Known known_bubble(const ViewedRun& run) { return run.report.bubble.of_makespan; }
+
+Known known_mfu(const ViewedRun& run) { return run.mfu; }
+
+std::string time_value(double picoseconds) {
+  const Time time{static_cast<std::int64_t>(picoseconds)};
+  const TimeUnit unit = unit_for(time);
+  return fmt::format("{} {}", short_time_text(time, unit), unit.name);
+}
+
+std::string share_value(double share) { return percent_text(share); }
+
+std::string memory_value(double bytes) { return bytes_text(static_cast<std::uint64_t>(bytes)); }
+
+std::string time_difference(double now, double a) {
+  return a == 0 ? std::string() : signed_percent_text((now - a) / a);
+}
+
+std::string share_difference(double now, double a) {
+  return fmt::format("{:+.1f} points", 100 * (now - a));
+}
+
+std::string memory_difference(double now, double a) {
+  return fmt::format("{:+.2f} GiB", (now - a) / gib);
+}
+
+struct FigureRule {
+  FigureKind kind;
+  const char* name;
+  Known (*number)(const ViewedRun&);
+  std::string (*value)(double);
+  std::string (*difference)(double now, double a);
+};
+
+constexpr std::array<FigureRule, figure_count> rules{{
+    {FigureKind::step_time, "step time", known_time, time_value, time_difference},
+    {FigureKind::bubble, "bubble", known_bubble, share_value, share_difference},
+    {FigureKind::peak_memory, "peak memory", known_memory, memory_value, memory_difference},
+    {FigureKind::mfu, "MFU", known_mfu, share_value, share_difference},
+}};
+
+}  // namespace
+
+std::array<Figure, figure_count> figures_of(const ViewedRun& run, const ViewedRun* a) {
+  std::array<Figure, figure_count> figures;
+  for (std::size_t i = 0; i < rules.size(); ++i) {
+    const FigureRule& rule = rules[i];
+    figures[i] = {rule.kind, rule.name, {}, {}};
+    const Known now = rule.number(run);
+    if (now) figures[i].value = rule.value(*now);
+    const Known before = a == nullptr ? std::nullopt : rule.number(*a);
+    if (now && before) figures[i].difference = rule.difference(*now, *before);
+  }
+  return figures;
+}
+
+std::uint64_t most_memory(const Report& report) {
+  std::uint64_t most = 0;
+  for (const RankReport& rank : report.ranks) most = std::max(most, rank.memory.bytes);
+  return most;
+}
+
+}  // namespace penstock

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "gui/models/run/viewed_run.hpp"
+
+namespace penstock {
+
+/// What a person asks of a run first.
+enum class FigureKind : std::uint8_t { step_time, bubble, peak_memory, mfu };
+constexpr std::size_t figure_count = 4;
+
+/// A figure of a run, for large digits.
+struct Figure {
+  FigureKind kind = FigureKind::step_time;
+  std::string name;        // "step time"
+  std::string value;       // "38.4 ms"; empty: unknown
+  std::string difference;  // to A, with its sign: "+1.3 %"; empty: no A, or one of them is unknown
+};
+
+/// All figures of a run. `a`: what it is held against, or nullptr. Memory is unknown in a brief
+/// run.
+std::array<Figure, figure_count> figures_of(const ViewedRun& run, const ViewedRun* a);
+
+/// The most bytes that a rank of a report holds.
+std::uint64_t most_memory(const Report& report);
+
+}  // namespace penstock

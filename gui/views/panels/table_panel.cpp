@@ -1,0 +1,322 @@
+#include "gui/views/panels/table_panel.hpp"
+
+#include <QHBoxLayout>
+#include <QHeaderView>
+#include <QLocale>
+#include <QSignalBlocker>
+#include <QVBoxLayout>
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+
+#include "experiments/input/files/table.hpp"
+#include "gui/views/canvas/look.hpp"
+
+namespace penstock {
+namespace {
+
+constexpr int rank_role = Qt::UserRole + 3;
+constexpr int link_role = Qt::UserRole + 4;
+constexpr int kind_role = Qt::UserRole + 5;   // of a number: see `NumberKind`
+constexpr int place_role = Qt::UserRole + 6;  // among the rows as they were filled in
+
+enum NumberKind { plain = 0, time_kind, bytes_kind };
+
+/// What a number of a column is divided by, and the name of that.
+struct ColumnUnit {
+  QString name;
+  double size = 1;
+};
+
+ColumnUnit unit_of_bytes(double most) {
+  constexpr std::array<const char*, 5> names{"B", "KiB", "MiB", "GiB", "TiB"};
+  ColumnUnit unit{names[0], 1};
+  for (std::size_t u = 1; u < names.size() && most >= 1024 * unit.size; ++u) {
+    unit = {names[u], 1024 * unit.size};
+  }
+  return unit;
+}
+
+ColumnUnit unit_of(NumberKind kind, double most) {
+  if (kind == bytes_kind) return unit_of_bytes(most);
+  const TimeUnit unit = unit_for(Time{static_cast<std::int64_t>(most)});
+  return {qt_text(unit.name), static_cast<double>(unit.picoseconds)};
+}
+
+template <class Visitor>
+void for_each_row(const QTreeWidgetItem& parent, Visitor visit) {
+  for (int i = 0; i < parent.childCount(); ++i) {
+    visit(*parent.child(i));
+    for_each_row(*parent.child(i), visit);
+  }
+}
+
+NumberKind kind_of(const QTreeWidgetItem& row, int column) {
+  return static_cast<NumberKind>(row.data(column, kind_role).toInt());
+}
+
+/// The heading without a unit, which is kept beside the text.
+QString plain_heading(QTreeWidgetItem& header, int column) {
+  if (!header.data(column, Qt::UserRole).isValid()) {
+    header.setData(column, Qt::UserRole, header.text(column));
+  }
+  return header.data(column, Qt::UserRole).toString();
+}
+
+/// Four significant digits in a unit; 0 is 0.
+QString in_unit(double number, const ColumnUnit& unit) {
+  return qt_text(number_text(number / unit.size));
+}
+
+/// Gives a column its unit. One without anything is hidden.
+void set_unit(QTreeWidget& table, int column) {
+  NumberKind kind = plain;
+  double most = 0;
+  bool any = table.topLevelItemCount() == 0;
+  const QTreeWidgetItem& root = *table.invisibleRootItem();
+  for_each_row(root, [&](const QTreeWidgetItem& row) {
+    any = any || row.data(column, number_role).isValid() || !row.text(column).isEmpty();
+    if (kind_of(row, column) == plain) return;
+    kind = kind_of(row, column);
+    most = std::max(most, std::fabs(row.data(column, number_role).toDouble()));
+  });
+  table.setColumnHidden(column, !any);
+  const QString heading = plain_heading(*table.headerItem(), column);
+  const ColumnUnit unit = unit_of(kind, most);
+  table.headerItem()->setText(column, most > 0 ? heading + ", " + unit.name : heading);
+  for_each_row(root, [&](QTreeWidgetItem& row) {
+    if (kind_of(row, column) == plain) return;
+    row.setText(column, in_unit(row.data(column, number_role).toDouble(), unit));
+  });
+}
+
+RowPlace place_of(const QTreeWidgetItem& row) {
+  RowPlace place;
+  const auto number = [&](int role) -> std::optional<std::uint32_t> {
+    const QVariant value = row.data(0, role);
+    return value.isValid() ? std::optional(value.toUInt()) : std::nullopt;
+  };
+  place.task = number(task_role).value_or(no_task);
+  place.rank = number(rank_role);
+  place.link = number(link_role);
+  return place;
+}
+
+}  // namespace
+
+bool NumberedRow::operator<(const QTreeWidgetItem& other) const {
+  const int column = treeWidget()->sortColumn();
+  const QVariant own = data(column, number_role);
+  const QVariant its = other.data(column, number_role);
+  if (own.isValid() && its.isValid()) return own.toDouble() < its.toDouble();
+  return text(column) < other.text(column);
+}
+
+void NumberedRow::set(int column, const QString& shown, double number) {
+  setText(column, shown);
+  setData(column, number_role, number);
+  setTextAlignment(column, Qt::AlignRight | Qt::AlignVCenter);
+}
+
+void NumberedRow::set_count(int column, std::uint64_t number) {
+  set(column, QString::number(number), static_cast<double>(number));
+}
+
+void NumberedRow::set_time(int column, Time time) {
+  set(column, {}, static_cast<double>(time.picoseconds));
+  setData(column, kind_role, time_kind);
+}
+
+void NumberedRow::set_bytes(int column, std::uint64_t bytes) {
+  set(column, {}, static_cast<double>(bytes));
+  setData(column, kind_role, bytes_kind);
+}
+
+void NumberedRow::set_rank(std::uint32_t rank) { setData(0, rank_role, rank); }
+
+void NumberedRow::set_link(std::uint32_t link) { setData(0, link_role, link); }
+
+NumberedRow* add_row(ListRows& rows) {
+  auto* row = new NumberedRow;
+  rows << row;
+  return row;
+}
+
+void start_rows(QTreeWidget& table) {
+  table.setSortingEnabled(false);
+  table.clear();
+}
+
+void finish_rows(QTreeWidget& table) {
+  const QTreeWidgetItem* first = table.topLevelItem(0);
+  while (first != nullptr && first->childCount() > 0) first = first->child(0);
+  for (int c = 0; c < table.columnCount(); ++c) set_unit(table, c);
+  // The heading of numbers stands over them.
+  for (int c = 0; c < table.columnCount() && first != nullptr; ++c) {
+    const bool has_numbers = first->data(c, number_role).isValid();
+    const Qt::Alignment side = has_numbers ? Qt::AlignRight : Qt::AlignLeft;
+    table.headerItem()->setTextAlignment(c, side | Qt::AlignVCenter);
+  }
+  table.setSortingEnabled(true);
+  for (int c = 0; c < table.columnCount(); ++c) table.resizeColumnToContents(c);
+}
+
+QTreeWidget* make_table(const QStringList& columns, const QString& accessible_name,
+                        std::function<void(TaskId)> on_op) {
+  auto* table = new QTreeWidget;
+  table->setHeaderLabels(columns);
+  table->header()->setStretchLastSection(false);
+  table->setRootIsDecorated(false);
+  table->setAlternatingRowColors(true);
+  table->setUniformRowHeights(true);
+  table->setAccessibleName(accessible_name);
+  table->sortByColumn(-1, Qt::AscendingOrder);
+  QObject::connect(table, &QTreeWidget::itemActivated, table, [on_op](QTreeWidgetItem* row, int) {
+    const QVariant task = row->data(0, task_role);
+    if (task.isValid() && on_op) on_op(task.toUInt());
+  });
+  return table;
+}
+
+TablePanel::TablePanel(const std::vector<TableColumn>& columns, const QString& accessible_name)
+    : by_(new QComboBox), count_(new QLabel), table_(make_table({}, accessible_name, {})) {
+  by_->setAccessibleName(accessible_name + ": group by");
+  count_->setAccessibleName(accessible_name + ": rows");
+  auto* line = new QHBoxLayout;
+  line->addWidget(by_);
+  line->addWidget(count_);
+  line->addStretch(1);
+  auto* column = new QVBoxLayout(this);
+  column->setContentsMargins(4, 2, 4, 0);
+  column->setSpacing(2);
+  column->addLayout(line);
+  column->addWidget(table_);
+  set_columns(columns);
+  connect(by_, &QComboBox::activated, this, [this] {
+    table_->setSortingEnabled(false);
+    ungroup();
+    group();
+  });
+  const auto lead = [this](QTreeWidgetItem* row) {
+    const RowPlace place = place_of(*row);
+    const bool leads = place.task != no_task || place.rank || place.link;
+    if (leads && on_place) on_place(place);
+  };
+  connect(table_, &QTreeWidget::itemClicked, this, lead);
+  connect(table_, &QTreeWidget::itemActivated, this, lead);
+}
+
+void TablePanel::set_columns(const std::vector<TableColumn>& columns) {
+  columns_ = columns;
+  const QSignalBlocker quiet(by_);
+  by_->clear();
+  by_->addItem("Not grouped", -1);
+  QStringList headings;
+  for (const TableColumn& column : columns) {
+    if (column.groups) by_->addItem("By " + column.heading, headings.size());
+    headings << column.heading;
+  }
+  by_->setVisible(by_->count() > 1);
+  table_->setColumnCount(static_cast<int>(headings.size()));
+  for (int c = 0; c < headings.size(); ++c)
+    table_->headerItem()->setData(c, Qt::UserRole, headings[c]);
+  table_->setHeaderLabels(headings);
+}
+
+void TablePanel::fill(std::function<std::size_t(ListRows&)> add) {
+  waiting_ = std::move(add);
+  if (isVisible()) add_rows();
+}
+
+void TablePanel::showEvent(QShowEvent* event) {
+  QWidget::showEvent(event);
+  add_rows();
+}
+
+void TablePanel::add_rows() {
+  if (!waiting_) return;
+  start_rows(*table_);
+  ListRows rows;
+  all_ = std::exchange(waiting_, {})(rows);
+  shown_ = static_cast<std::size_t>(rows.size());
+  for (int i = 0; i < rows.size(); ++i) rows[i]->setData(0, place_role, i);
+  table_->addTopLevelItems(rows);
+  group();
+}
+
+void TablePanel::clear() {
+  waiting_ = {};
+  table_->clear();
+  count_->clear();
+}
+
+/// Puts the rows back as they were filled in.
+void TablePanel::ungroup() {
+  QTreeWidgetItem& root = *table_->invisibleRootItem();
+  QList<QTreeWidgetItem*> rows;
+  for (QTreeWidgetItem* item : root.takeChildren()) {
+    if (item->childCount() == 0) {
+      rows << item;
+      continue;
+    }
+    rows << item->takeChildren();
+    delete item;
+  }
+  std::sort(rows.begin(), rows.end(), [](const QTreeWidgetItem* a, const QTreeWidgetItem* b) {
+    return a->data(0, place_role).toInt() < b->data(0, place_role).toInt();
+  });
+  root.addChildren(rows);
+}
+
+void TablePanel::group() {
+  const int column = by_->currentData().toInt();
+  if (column >= 0) add_groups(column);
+  table_->setRootIsDecorated(column >= 0);
+  finish_rows(*table_);
+  show_count();
+}
+
+/// A group for each value of a column, with how many rows it has and the sums of what adds up.
+void TablePanel::add_groups(int column) {
+  std::map<QString, NumberedRow*> groups;
+  std::vector<NumberedRow*> in_order;
+  for (QTreeWidgetItem* row : table_->invisibleRootItem()->takeChildren()) {
+    NumberedRow*& group = groups[row->text(column)];
+    if (group == nullptr) {
+      group = new NumberedRow;
+      in_order.push_back(group);
+      const QVariant number = row->data(column, number_role);
+      group->setText(0, row->text(column));
+      if (number.isValid()) group->setData(0, number_role, number);
+    }
+    group->addChild(row);
+  }
+  for (NumberedRow* group : in_order) {
+    for (std::size_t c = 0; c < columns_.size(); ++c) {
+      if (!columns_[c].adds) continue;
+      const int at = static_cast<int>(c);
+      double sum = 0;
+      for (int i = 0; i < group->childCount(); ++i) {
+        sum += group->child(i)->data(at, number_role).toDouble();
+      }
+      group->set(at, QString::number(sum, 'f', 0), sum);
+      group->setData(at, kind_role, group->child(0)->data(at, kind_role));
+    }
+    group->setText(0, QString("%1 %2 (%3)")
+                          .arg(columns_[static_cast<std::size_t>(column)].heading, group->text(0))
+                          .arg(group->childCount()));
+    table_->addTopLevelItem(group);
+  }
+}
+
+void TablePanel::show_count() {
+  const QLocale plain_digits(QLocale::English);
+  const auto text = [&](std::size_t number) {
+    return plain_digits.toString(static_cast<qulonglong>(number));
+  };
+  count_->setText(shown_ < all_ ? QString("first %1 of %2").arg(text(shown_), text(all_))
+                                : text(all_) + (all_ == 1 ? " row" : " rows"));
+}
+
+}  // namespace penstock

@@ -1,0 +1,91 @@
+#pragma once
+
+#include <QComboBox>
+#include <QLabel>
+#include <QTreeWidget>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "sim/base/time.hpp"
+#include "sim/plan/plan.hpp"
+
+namespace penstock {
+
+// What a row keeps in its cells beside the text.
+constexpr int task_role = Qt::UserRole;
+constexpr int number_role = Qt::UserRole + 1;
+
+/// A row that is sorted by numbers where it has them.
+class NumberedRow : public QTreeWidgetItem {
+ public:
+  using QTreeWidgetItem::QTreeWidgetItem;
+  bool operator<(const QTreeWidgetItem& other) const override;
+  void set(int column, const QString& shown, double number);
+  /// A whole number as it is.
+  void set_count(int column, std::uint64_t number);
+  // The unit stands in the heading: see `finish_rows`.
+  void set_time(int column, Time time);
+  void set_bytes(int column, std::uint64_t bytes);
+  void set_task(TaskId task) { setData(0, task_role, task); }
+  // Where else a row leads.
+  void set_rank(std::uint32_t rank);
+  void set_link(std::uint32_t link);
+};
+/// Rows before they are in a table: added all at once they take a third of the time.
+using ListRows = QList<QTreeWidgetItem*>;
+NumberedRow* add_row(ListRows& rows);
+/// Before rows are added, all at once, and behind the last: then times and bytes of a column get
+/// one unit, that of the largest, which its heading names.
+void start_rows(QTreeWidget& table);
+void finish_rows(QTreeWidget& table);
+
+/// A list with columns that can be sorted and reached by keyboard. Rows may name an op.
+QTreeWidget* make_table(const QStringList& columns, const QString& accessible_name,
+                        std::function<void(TaskId)> on_op);
+
+struct TableColumn {
+  QString heading;
+  bool adds = false;    // of grouped rows, their sum is known
+  bool groups = false;  // rows may be grouped by it
+};
+
+/// Where a row leads: one of these, or nowhere.
+struct RowPlace {
+  TaskId task = no_task;
+  std::optional<std::uint32_t> rank, link;
+};
+
+/// A list under a line that says by what its rows are grouped, and how many of all are there.
+class TablePanel : public QWidget {
+ public:
+  TablePanel(const std::vector<TableColumn>& columns, const QString& accessible_name);
+  QTreeWidget& table() { return *table_; }
+  void set_columns(const std::vector<TableColumn>& columns);
+  /// `add` adds rows and returns how many there would be if none was left out. It is called once
+  /// the list is seen.
+  void fill(std::function<std::size_t(ListRows&)> add);
+  void clear();
+
+  std::function<void(const RowPlace&)> on_place;  // by a click, or by Enter
+
+ protected:
+  void showEvent(QShowEvent* event) override;
+
+ private:
+  void add_rows();
+  void group();
+  void ungroup();
+  void add_groups(int column);
+  void show_count();
+
+  std::vector<TableColumn> columns_;
+  QComboBox* by_;
+  QLabel* count_;
+  QTreeWidget* table_;
+  std::function<std::size_t(ListRows&)> waiting_;  // to fill the list
+  std::size_t all_ = 0;                            // rows, with those left out
+  std::size_t shown_ = 0;                          // rows
+};
+
+}  // namespace penstock

@@ -1,0 +1,209 @@
+#include <doctest/doctest.h>
+
+#include <QComboBox>
+#include <QDockWidget>
+#include <QLabel>
+
+#include "experiments/input/files/table.hpp"
+#include "gui/views/panels/sweep_panel.hpp"
+#include "tests/gui/views/opened.hpp"
+#include "tests/support/scratch.hpp"
+
+namespace penstock {
+namespace {
+
+using testing::Opened;
+
+template <class Widget>
+Widget* named(QWidget& parent, const QString& name) {
+  for (auto* each : parent.findChildren<Widget*>()) {
+    if (each->accessibleName() == name) return each;
+  }
+  return nullptr;
+}
+
+void click_on(QTreeWidget& table, QTreeWidgetItem* row) {
+  table.scrollToItem(row);
+  QTest::mouseClick(table.viewport(), Qt::LeftButton, {}, table.visualItemRect(row).center());
+}
+
+int column_of(const QTreeWidget& table, const QString& heading) {
+  for (int c = 0; c < table.columnCount(); ++c) {
+    if (table.headerItem()->text(c).section(", ", 0, 0) == heading) return c;
+  }
+  return -1;
+}
+
+void group_by(QWidget& panel, const QString& list, const QString& heading) {
+  auto* by = named<QComboBox>(panel, list + ": group by");
+  REQUIRE(by != nullptr);
+  by->setCurrentText(heading);
+  by->activated(by->currentIndex());
+}
+
+TEST_CASE("tables: a column has one unit, which its heading names") {
+  Opened opened;
+  QTreeWidget& path = opened.list("Critical path");
+  CHECK(path.headerItem()->text(column_of(path, "begin")) == "begin, ms");
+  CHECK(path.headerItem()->text(column_of(path, "length")) == "length, ms");
+  CHECK(path.topLevelItem(1)->text(column_of(path, "length")) == "0.3375");
+  QTreeWidget& memory = opened.list("Memory");
+  CHECK(memory.headerItem()->text(column_of(memory, "peak")) == "peak, GiB");
+  CHECK(memory.topLevelItem(0)->text(column_of(memory, "peak")) == "1");
+  CHECK(memory.topLevelItem(3)->text(column_of(memory, "peak")) == "0.2578");
+  // In another run, another unit.
+  opened.window.changes().set_scenario(
+      changed(*opened.run().scenario, {"/model/stages/0/forward_us=9000000"}));
+  opened.settle();
+  QTreeWidget& again = opened.list("Critical path");
+  CHECK(again.headerItem()->text(column_of(again, "begin")) == "begin, s");
+}
+
+TEST_CASE("tables: rows in groups, with the sums of what adds up, and back as they were") {
+  Opened opened;
+  QTreeWidget& path = opened.list("Critical path");
+  const int rows = path.topLevelItemCount();
+  const QString first = path.topLevelItem(0)->text(0);
+  group_by(opened.window, "Critical path", "By kind");
+  REQUIRE(path.topLevelItemCount() < rows);
+  const int length = column_of(path, "length");
+  int found = 0;
+  for (int g = 0; g < path.topLevelItemCount(); ++g) {
+    const QTreeWidgetItem& group = *path.topLevelItem(g);
+    double sum = 0;
+    for (int i = 0; i < group.childCount(); ++i) {
+      sum += group.child(i)->text(length).toDouble();
+      CHECK(group.text(0).startsWith("kind " + group.child(i)->text(1)));
+    }
+    found += group.childCount();
+    CHECK(group.text(0).endsWith(QString("(%1)").arg(group.childCount())));
+    CHECK(group.text(length).toDouble() == doctest::Approx(sum).epsilon(0.001));
+    CHECK(group.text(column_of(path, "begin")).isEmpty());
+  }
+  CHECK(found == rows);
+  path.sortByColumn(length, Qt::DescendingOrder);
+  CHECK(path.topLevelItem(0)->text(length).toDouble() >=
+        path.topLevelItem(1)->text(length).toDouble());
+  path.sortByColumn(-1, Qt::AscendingOrder);
+  group_by(opened.window, "Critical path", "Not grouped");
+  CHECK(path.topLevelItemCount() == rows);
+  CHECK(path.topLevelItem(0)->text(0) == first);
+}
+
+TEST_CASE("tables: a click on a row leads to its op, its rank or its link") {
+  Opened opened;
+  QTreeWidget& path = opened.list("Critical path");
+  click_on(path, path.topLevelItem(4));
+  CHECK(task_text(opened.run().plan, opened.canvas().selected().task) ==
+        path.topLevelItem(4)->text(0).toStdString());
+  QTreeWidget& idle = opened.list("Idle time");
+  click_on(idle, idle.topLevelItem(2));
+  REQUIRE(opened.canvas().area());
+  CHECK(opened.canvas().area()->first_rank == 2);
+  CHECK(opened.canvas().area()->end_rank == 3);
+  QTreeWidget& links = opened.list("Links");
+  CHECK(!opened.canvas().choice().links);
+  click_on(links, links.topLevelItem(5));
+  CHECK(opened.canvas().choice().links);
+  const QRectF place = opened.canvas().place_of_link(5);
+  CHECK(place.top() >= TimelineCanvas::header);
+  CHECK(place.bottom() <= opened.canvas().height());
+}
+
+TEST_CASE("tables: what is cut off is said") {
+  Opened opened;
+  opened.window.changes().set_scenario(
+      changed(*opened.run().scenario, {"/schedule/microbatches=3000"}));
+  opened.settle();
+  opened.list("Ops");
+  const auto* count = named<QLabel>(opened.window, "Ops of the selected rank: rows");
+  REQUIRE(count != nullptr);
+  CHECK(count->text() == "first 5,000 of 6,000");
+  opened.list("Links");
+  CHECK(named<QLabel>(opened.window, "Links: rows")->text() == "6 rows");
+}
+
+TEST_CASE("tables: a list is filled when it is seen, with the run that is in front then") {
+  Opened opened;
+  auto* memory = named<QTreeWidget>(opened.window, "Memory by rank");
+  CHECK(memory->topLevelItemCount() == 0);
+  opened.window.changes().set_scenario(
+      changed(*opened.run().scenario, {"/model/stages/3/stash_bytes=8GB"}));
+  opened.settle();
+  opened.list("Memory");
+  REQUIRE(memory->topLevelItemCount() == 4);
+  CHECK(
+      memory->topLevelItem(3)->text(1).toDouble() ==
+      doctest::Approx(static_cast<double>(opened.run().report.ranks[3].memory.bytes) / (1ULL << 30))
+          .epsilon(0.001));
+}
+
+struct OpenedSweep : Opened {
+  OpenedSweep() {
+    std::string lines;
+    for (int item = 0; item < 6; ++item) {
+      lines += fmt::format(
+          R"({{"item":{},"of":6,"sweep":"1","hash":"{}","version":"0.1.0","configuration":)"
+          R"({{"/schedule/microbatches":{},"/schedule/name":"{}"}},"result":{{"makespan_us":{}}}}})"
+          "\n",
+          item, item + 2, 4 + item, item % 2 == 0 ? "1f1b" : "gpipe", 30000 - 1000 * item);
+    }
+    window.files().open_files_later({QString::fromStdString(folder.file("s.jsonl", lines))});
+    settle();
+    plot = named<SweepPlot>(window, "Sweep as points");
+    REQUIRE(plot != nullptr);
+  }
+  testing::Scratch folder;
+  SweepPlot* plot;
+};
+
+TEST_CASE("sweep: each row is a point, further right and lower as its numbers are") {
+  OpenedSweep opened;
+  CHECK(opened.plot->isVisible());
+  CHECK(opened.plot->accessibleDescription().endsWith("6 of 6 rows have a point"));
+  for (std::size_t row = 1; row < 6; ++row) {
+    CHECK(opened.plot->place_of(row)->x() > opened.plot->place_of(row - 1)->x());
+    CHECK(opened.plot->place_of(row)->y() > opened.plot->place_of(row - 1)->y());
+  }
+  QTreeWidget& list = opened.list("Sweep");
+  const QPoint third = opened.plot->place_of(3)->toPoint();
+  QTest::mouseClick(opened.plot, Qt::LeftButton, {}, third);
+  CHECK(list.currentItem()->text(0) == "3");
+  QTest::mouseDClick(opened.plot, Qt::LeftButton, {}, third);
+  opened.settle();
+  CHECK(opened.window.count() == 2);
+  CHECK(opened.run().layout->microbatches == 7);
+}
+
+TEST_CASE("sweep: numbers go across from the start, and words have a colour each") {
+  OpenedSweep opened;
+  CHECK(named<QComboBox>(opened.window, "Across")->currentText() == "/schedule/microbatches");
+  CHECK(named<QComboBox>(opened.window, "Colours")->currentText() == "/schedule/name");
+  const QImage image = opened.plot->grab().toImage();
+  const auto colour = [&](std::size_t row) {
+    return image.pixelColor(opened.plot->place_of(row)->toPoint());
+  };
+  CHECK(colour(0) == colour(2));
+  CHECK(colour(0) != colour(1));
+}
+
+TEST_CASE("sweep: a column of words has a place for each of them") {
+  OpenedSweep opened;
+  auto* across = named<QComboBox>(opened.window, "Across");
+  REQUIRE(across != nullptr);
+  const int names = across->findText("/schedule/name");
+  REQUIRE(names >= 0);
+  across->setCurrentIndex(names);
+  across->activated(names);
+  CHECK(opened.plot->place_of(0)->x() == opened.plot->place_of(2)->x());
+  CHECK(opened.plot->place_of(0)->x() < opened.plot->place_of(1)->x());
+  group_by(opened.window, "Rows of a sweep", "By /schedule/name");
+  QTreeWidget& list = opened.list("Sweep");
+  CHECK(list.topLevelItemCount() == 2);
+  list.expandAll();
+  QTest::mouseClick(opened.plot, Qt::LeftButton, {}, opened.plot->place_of(5)->toPoint());
+  CHECK(list.currentItem()->text(0) == "5");
+}
+
+}  // namespace
+}  // namespace penstock
