@@ -128,6 +128,8 @@ RunPair pair_of(const ViewedRunPtr& first, const ViewedRunPtr& given, PairAlignm
   auto moved = std::make_shared<ViewedRun>(*second);
   moved->timeline = std::move(comparison.b);
   pair.second = std::move(moved);
+  pair.a = first;
+  pair.now = pair.second;
   return pair;
 }
 
@@ -141,6 +143,8 @@ RunPair pair_against(const ViewedRunPtr& first, const ViewedRunPtr& given, PairA
   pair.text = comparison_text(compared(*second), compared(*first), comparison);
   set_differences(*pair.second, *second, *first, comparison, pair);
   if (comparison.first) pair.first = comparison.ops[comparison.first->op].task.b;
+  pair.a = pair.second;
+  pair.now = first;
   return pair;
 }
 

@@ -40,6 +40,7 @@ struct AgainstA {
 /// Two runs on one time axis. One is A, the baseline: differences are of the other one minus A.
 struct RunPair {
   ViewedRunPtr second;  // with its times on the axis of the first
+  ViewedRunPtr a, now;  // the baseline, and what is held against it
   std::shared_ptr<const AgainstA> against_a;
   Time largest{};               // the difference that is 1
   std::optional<TaskId> first;  // of the first run: the first op that differs

@@ -59,12 +59,12 @@ void add_change(QTreeWidgetItem* group, const TwoAmounts& change, bool bytes) {
 
 /// The op behind an inherited change: it ended later in one of the runs.
 QString cause_of_op(const ShownPair& pair, const OpDifference& op) {
-  if (op.by.a != no_task) return qt_text(task_text(pair.a->run->plan, op.by.a));
-  return op.by.b == no_task ? QString() : qt_text(task_text(pair.pair->second->plan, op.by.b));
+  if (op.by.a != no_task) return qt_text(task_text(pair.pair->a->plan, op.by.a));
+  return op.by.b == no_task ? QString() : qt_text(task_text(pair.pair->now->plan, op.by.b));
 }
 
 void add_op(QTreeWidgetItem* group, const ShownPair& pair, const OpDifference& op, bool inherits) {
-  const Plan& plan = pair.a->run->plan;
+  const Plan& plan = pair.pair->a->plan;
   auto* row = new NumberedRow(group);
   row->setText(0, qt_text(task_text(plan, op.task.a)));
   row->set_task(op.task.b);

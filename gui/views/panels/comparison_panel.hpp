@@ -16,7 +16,6 @@ namespace penstock {
 /// A run that is held against A.
 struct ShownPair {
   const RunPair* pair;
-  const PaintedRun* a;
   std::uint8_t now;  // the number of the run that is held against A
   char letter;       // and its letter
 };

@@ -56,9 +56,8 @@ std::vector<ShownPair> pairs_of(const OpenRun& open) {
   const bool frozen = open.canvas->choice().frozen;
   std::vector<ShownPair> pairs;
   for (std::size_t i = 0; i < open.pairs.size(); ++i) {
-    const auto a = static_cast<std::uint8_t>(lettered(0, frozen));
     const auto now = static_cast<std::uint8_t>(lettered(i + 1, frozen));
-    pairs.push_back({&open.pairs[i], &open.canvas->run(a), now, letter_of_run(i + 1)});
+    pairs.push_back({&open.pairs[i], now, letter_of_run(i + 1)});
   }
   return pairs;
 }

@@ -10,10 +10,12 @@
 #include <QTextBlock>
 #include <QToolBar>
 #include <QWheelEvent>
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 
 #include "experiments/input/scenario/document.hpp"
+#include "gui/views/window/window_memory.hpp"
 #include "tests/gui/views/opened.hpp"
 #include "tests/support/scratch.hpp"
 
@@ -279,12 +281,17 @@ TEST_CASE("opening: what went wrong stands in the window, with what helps as a b
   CHECK(opened.window.count() == 2);
   // A file that is gone.
   std::filesystem::remove(path);
-  const auto recent = [] { return QSettings().value("recent").toStringList(); };
-  CHECK(recent().contains(QString::fromStdString(path)));
+  const auto is_recent = [&] {
+    const std::vector<RecentRun> runs = recent_runs();
+    return std::any_of(runs.begin(), runs.end(), [&](const RecentRun& run) {
+      return run.paths.contains(QString::fromStdString(path));
+    });
+  };
+  CHECK(is_recent());
   open(path);
   CHECK(remedy->text() == "Forget the file");
   press();
-  CHECK(!recent().contains(QString::fromStdString(path)));
+  CHECK(!is_recent());
   // It is gone as soon as files open again.
   open(folder.path("none.json"));
   CHECK(notice->isVisible());

@@ -62,6 +62,27 @@ TEST_CASE("moved ops: only the first are kept, and all are counted; of equal run
   CHECK(pair_of(many, many, PairAlignment::start).moved.empty());
 }
 
+TEST_CASE("moved ops: each is of the run that it names, whichever is A") {
+  const ViewedRunPtr small = paired_run({});
+  const ViewedRunPtr large =
+      paired_run({"/schedule/microbatches=64", "/model/stages/2/forward_us=1500"});
+  for (const auto& [a, now] : {std::pair{small, large}, {large, small}}) {
+    for (const bool against : {false, true}) {
+      const RunPair pair = against ? pair_against(now, a, PairAlignment::start)
+                                   : pair_of(a, now, PairAlignment::start);
+      CHECK(pair.a->plan.tasks() == a->plan.tasks());
+      CHECK(pair.now->plan.tasks() == now->plan.tasks());
+      for (const MovedOps& moved : pair.moved) {
+        for (const OpDifference& op : moved.most) {
+          CHECK(op.task.a < pair.a->plan.tasks());
+          CHECK(op.task.b < pair.now->plan.tasks());
+          CHECK((op.by.b == no_task || op.by.b < pair.now->plan.tasks()));
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("kinds: the times of both runs, whichever is A and however they are aligned") {
   const ViewedRunPtr a = paired_run({});
   const ViewedRunPtr now =
