@@ -108,8 +108,15 @@ TEST_CASE("starter: where nothing fits it names the least memory that is needed"
 
 TEST_CASE("starter: where nothing fits, a rule that excludes few layouts is no reason") {
   const Starter starter = find_starter(request_for("llama-3.1-8b.json", "tpu-v4-slice", 3));
-  REQUIRE(!starter.plan.refused.empty());
   CHECK(summary_of(starter).back() == "try more devices, or devices with more memory");
+  LayoutPlan plan;
+  plan.without_memory = 5;
+  plan.refused = {{"a rule", 3}};
+  CHECK(lacks_memory(plan));
+  plan.refused.front().layouts = 6;
+  CHECK_FALSE(lacks_memory(plan));
+  plan.too_large.emplace_back();
+  CHECK(lacks_memory(plan));
 }
 
 TEST_CASE("starter: a model by times is cut into stages and replicas, not into tensor groups") {
