@@ -114,7 +114,7 @@ void open_large(benchmark::State& state) {
 }
 BENCHMARK(open_large)->Unit(benchmark::kMillisecond);
 
-/// A part of the middle, from the file to lanes and pyramids: so many thousand tasks.
+/// Reads a part from the middle of a file into lanes and pyramids, by thousands of tasks.
 void read_part(benchmark::State& state) {
   const auto file = large_file();
   if (file == nullptr) return state.SkipWithError("PENSTOCK_LARGE names no file");

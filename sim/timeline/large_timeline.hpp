@@ -62,7 +62,7 @@ class LargeTimeline {
       memory_wait_;
 };
 
-/// Whether a file is one that `LargeTimeline` reads, of more than so many tasks.
+/// Whether a file is one that `LargeTimeline` reads, of more tasks than this.
 bool is_large_timeline(const std::string& path, std::uint64_t tasks);
 
 }  // namespace penstock

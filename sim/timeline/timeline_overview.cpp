@@ -7,7 +7,7 @@
 namespace penstock {
 namespace {
 
-// With 64 ranks, so many that a bin is about a pixel where parts of a run begin to be read.
+// With 64 ranks a bin is about a pixel wide at the zoom from which parts of a run are read.
 constexpr std::size_t most_cells = std::size_t{1} << 22;
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "tests/support/finished_run.hpp"
 
+#include <fmt/format.h>
 #include <rapidcheck.h>
 
 #include <algorithm>
@@ -99,6 +100,21 @@ RunResult random_relaxed_run() {
   Plan plan = lowered(system);
   Costs costs = random_costs(system, plan);
   return simulated_with({std::move(plan), std::move(costs)}).value();
+}
+
+Scenario on_64_ranks(std::int64_t microbatches) {
+  std::string stages;
+  for (int s = 0; s < 64; ++s) {
+    stages +=
+        fmt::format(R"({}{{"forward_us": {}, "backward_us": 2000, "activation_bytes": 8388608}})",
+                    s == 0 ? "" : ", ", 1000 + s % 7 * 10);
+  }
+  return parse_scenario(
+      fmt::format(R"({{"penstock": 1, "model": {{"stages": [{}]}}, "hardware": {{"name": "ideal",)"
+                  R"("devices": 64, "latency_us": 2, "bandwidth_bytes_per_s": 25e9}},)"
+                  R"("schedule": {{"name": "1f1b", "microbatches": {}}}}})",
+                  stages, microbatches),
+      "64 ranks");
 }
 
 }  // namespace penstock::testing

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 
 #include "experiments/run/run.hpp"
@@ -17,5 +18,8 @@ std::optional<RunResult> random_run();
 
 /// The same, with tasks waiting only for inputs, resources and launches, so that `relax` applies.
 RunResult random_relaxed_run();
+
+/// 1F1B with transfers on 64 ranks whose stages differ a little: 254 ops for each microbatch.
+Scenario on_64_ranks(std::int64_t microbatches);
 
 }  // namespace penstock::testing

@@ -32,20 +32,20 @@ constexpr std::array<Colour, pass_count> pass_colours{{{36, 114, 250},   // forw
                                                        {32, 66, 90}}};   // reduce_early
 
 // By cause, muted, on light and on dark ground.
-constexpr std::array<Colour, idle_cause_count> light_idle{{{196, 188, 197},    // warm-up
-                                                           {185, 204, 176},    // dependency
-                                                           {150, 114, 129},    // contention
-                                                           {128, 117, 167},    // transfer
-                                                           {91, 137, 93},      // memory
-                                                           {155, 155, 187},    // launch
-                                                           {168, 151, 145}}};  // drain
-constexpr std::array<Colour, idle_cause_count> dark_idle{{{139, 125, 136},
-                                                          {67, 62, 53},
+constexpr std::array<Colour, idle_cause_count> light_idle{{{181, 192, 199},    // warm-up
+                                                           {196, 193, 175},    // dependency
+                                                           {119, 128, 98},     // contention
+                                                           {128, 109, 149},    // transfer
+                                                           {97, 89, 70},       // memory
+                                                           {157, 149, 184},    // launch
+                                                           {167, 147, 145}}};  // drain
+constexpr std::array<Colour, idle_cause_count> dark_idle{{{147, 127, 134},
+                                                          {66, 62, 52},
                                                           {105, 95, 101},
-                                                          {131, 124, 173},
-                                                          {107, 137, 104},
-                                                          {70, 106, 72},
-                                                          {98, 96, 134}}};
+                                                          {136, 131, 170},
+                                                          {109, 139, 99},
+                                                          {72, 105, 72},
+                                                          {102, 100, 137}}};
 
 // By kind of buffer: like each other as little as like the passes.
 constexpr std::array<Colour, buffer_kinds> memory_colours{{{140, 136, 169},  // parameters

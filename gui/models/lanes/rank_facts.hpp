@@ -45,7 +45,7 @@ RankFilter read_rank_filter(std::string_view text);
 struct RankOrder {
   RankSort sort = RankSort::number;
   RankFilter filter;
-  bool folded = false;  // of ranks that hold the same stages, the first one of those that fit
+  bool folded = false;  // shows one replica of each stage, the first that fits the filter
   bool is_default() const { return *this == RankOrder{}; }
   friend bool operator==(const RankOrder&, const RankOrder&) = default;
 };

@@ -63,7 +63,7 @@ struct Area {
     return rank >= first_rank && rank < end_rank &&
            (among.empty() || std::binary_search(among.begin(), among.end(), rank));
   }
-  /// How many ranks of a run with so many.
+  /// The number of its ranks, in a run of this many.
   std::uint32_t ranks(std::uint32_t known) const {
     return among.empty() ? std::min(end_rank, known) - std::min(first_rank, known)
                          : static_cast<std::uint32_t>(among.size());

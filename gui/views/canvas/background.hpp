@@ -17,7 +17,7 @@ class Background : public QObject {
   /// Runs in the second thread; what it returns runs in the interface's thread.
   using Work = std::function<Done()>;
 
-  /// `on_busy` is told when work begins and when none is left.
+  /// Calls `on_busy` when work begins and when all is done.
   explicit Background(std::function<void(bool busy)> on_busy) : on_busy_(std::move(on_busy)) {}
   ~Background() override;
 

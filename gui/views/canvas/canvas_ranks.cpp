@@ -10,8 +10,8 @@ namespace penstock {
 namespace {
 
 constexpr double wide_op = 24;         // pixels from one op to the next, in the mean
-constexpr double crowded = 0.25;       // the same: stacked shares of so many are stripes
-constexpr double lowest_crowded = 12;  // lanes in which they can be told apart
+constexpr double crowded = 0.25;       // the same: stacked shares look like stripes
+constexpr double lowest_crowded = 12;  // lanes in which ops can be distinguished
 constexpr double highest_alone = 72;   // of a rank that is fitted alone
 constexpr double below_the_last = 8;   // room
 

@@ -25,20 +25,23 @@ void draw_on(QPaintDevice& device, QWidget& view) {
   view.render(&painter);
 }
 
+/// Letters are as large beside boxes as on the screen: their size is in points.
 void draw_as(PictureFormat format, QWidget& view, QBuffer& bytes) {
   if (format == PictureFormat::png) {
     view.grab().save(&bytes, "PNG");
   } else if (format == PictureFormat::svg) {
     QSvgGenerator generator;
     generator.setOutputDevice(&bytes);
+    generator.setResolution(view.logicalDpiX());
     generator.setSize(view.size());
     generator.setViewBox(view.rect());
     draw_on(generator, view);
   } else {
     QPdfWriter writer(&bytes);
-    writer.setPageSize(QPageSize(QSizeF(view.width(), view.height()), QPageSize::Point));
+    const double points = 72.0 / view.logicalDpiX();  // a pixel
+    writer.setPageSize(QPageSize(QSizeF(view.size()) * points, QPageSize::Point));
     writer.setPageMargins({});
-    writer.setResolution(72);
+    writer.setResolution(view.logicalDpiX());
     draw_on(writer, view);
   }
 }

@@ -63,7 +63,7 @@ class RunFiles : RunController {
   using OnProgress = std::function<void(double share)>;
 
   /// Makes runs in the second thread, where reading ends soon after `cancelled` was set. One after
-  /// the other. `what` is told while they are made, else the files.
+  /// the other. The status bar shows `what`, else the files.
   void open_later(const QStringList& paths,
                   std::function<std::vector<ViewedRunPtr>(OnProgress)> read, OnRuns then,
                   const QString& what = {});

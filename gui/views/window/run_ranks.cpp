@@ -40,7 +40,7 @@ void RunRanks::toggle_folded() {
   const std::size_t all = canvas()->choice().ranks;
   show_message(!order.folded ? QString("All replicas are shown")
                : shown == all
-                   ? QString("No two ranks hold the same stages")
+                   ? QString("No rank has replicas")
                    : QString("%1 of %2 ranks: one of each set of replicas").arg(shown).arg(all));
 }
 

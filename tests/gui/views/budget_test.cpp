@@ -15,6 +15,7 @@
 
 #include "gui/views/canvas/look.hpp"
 #include "tests/gui/views/opened.hpp"
+#include "tests/support/finished_run.hpp"
 
 // What the interface's thread does at a stretch, with a million ops and with ten.
 
@@ -33,28 +34,13 @@ double cpu_ms() {
   return 1e3 * static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_nsec);
 }
 
-Scenario scenario_of(std::int64_t microbatches) {
-  std::string stages;
-  for (int s = 0; s < 64; ++s) {
-    stages +=
-        fmt::format(R"({}{{"forward_us": {}, "backward_us": 2000, "activation_bytes": 8388608}})",
-                    s == 0 ? "" : ", ", 1000 + s % 7 * 10);
-  }
-  return parse_scenario(
-      fmt::format(R"({{"penstock": 1, "model": {{"stages": [{}]}}, "hardware": {{"name": "ideal",)"
-                  R"("devices": 64, "latency_us": 2, "bandwidth_bytes_per_s": 25e9}},)"
-                  R"("schedule": {{"name": "1f1b", "microbatches": {}}}}})",
-                  stages, microbatches),
-      "budget");
-}
-
 /// A window in which nothing waits longer than in the program.
 struct LargeRun {
   explicit LargeRun(std::int64_t microbatches)
       : patience(std::exchange(Background::patience_ms, 12)), window(ThemeName::light) {
     window.resize(1920, 1080);
     window.show();
-    run = painted(viewed(scenario_of(microbatches)), ColourBy::pass);
+    run = painted(viewed(testing::on_64_ranks(microbatches)), ColourBy::pass);
   }
   ~LargeRun() { Background::patience_ms = patience; }
 

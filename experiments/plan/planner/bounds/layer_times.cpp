@@ -50,7 +50,7 @@ std::vector<LayerTimes> layer_times(const ModelGraph& model, const HardwareModel
     }
     for (std::size_t pass = 0; uses && pass < times.use.size(); ++pass) {
       const auto use = hardware.use(layer, Pass{static_cast<std::uint8_t>(pass)});
-      times.use[pass] = use.value_or(DeviceUse{});  // a layer that states its times tells nothing
+      times.use[pass] = use.value_or(DeviceUse{});  // unknown where a layer states its times
     }
     times.dense_bytes = layer.parameter_bytes - layer.expert_parameter_bytes;
     times.expert_bytes = layer.expert_parameter_bytes;

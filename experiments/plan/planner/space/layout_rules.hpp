@@ -13,7 +13,7 @@ struct RecomputeChoice {
   std::string mode;
   bool stages = false;                   // whole stages, not layers
   std::vector<std::string> operators{};  // of `selective`; empty: as the scenario states
-  // The first layers of each stage, of `full`: so many, or quarters of them; 0: all.
+  // Of `full`, the first layers of each stage: their number, or quarters of them; 0: all.
   std::uint32_t layers = 0;
   std::uint32_t quarters = 0;
 

@@ -34,7 +34,7 @@ std::vector<RecomputeChoice> recomputations_of(const TrainingTask& task) {
   return all;
 }
 
-/// Some layers of each stage: so many as are asked for, else quarters.
+/// The first layers of each stage: the requested numbers, else quarters.
 void add_some_layers(const TrainingTask& task, const Restrictions& only,
                      std::vector<RecomputeChoice>& all) {
   if (!task.by_kind) return;

@@ -107,7 +107,11 @@ TEST_CASE("starter: where nothing fits it names the least memory that is needed"
 }
 
 TEST_CASE("starter: where nothing fits, a rule that excludes few layouts is no reason") {
-  const Starter starter = find_starter(request_for("llama-3.1-8b.json", "tpu-v4-slice", 3));
+  TrainingRequest request = request_for("llama-3.1-8b.json", "tpu-v4-slice", 5);
+  request.sequence = 131'072;  // weights alone would fit
+  const Starter starter = find_starter(request);
+  REQUIRE(!starter.plan.refused.empty());
+  REQUIRE(starter.plan.too_large.empty());
   CHECK(summary_of(starter).back() == "try more devices, or devices with more memory");
   LayoutPlan plan;
   plan.without_memory = 5;

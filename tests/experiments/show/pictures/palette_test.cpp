@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <set>
 #include <string>
 #include <string_view>
@@ -72,6 +73,12 @@ std::vector<Named> kinds_of_memory() {
     if (kind != BufferKind::gradient) all.push_back({std::string(name(kind)), memory_colour(kind)});
   }
   return all;
+}
+
+/// By the channel in which they differ most.
+int apart(Colour one, Colour other) {
+  return std::max({std::abs(one.red - other.red), std::abs(one.green - other.green),
+                   std::abs(one.blue - other.blue)});
 }
 
 constexpr std::array<PictureTheme, 2> grounds{PictureTheme::light, PictureTheme::dark};
@@ -166,12 +173,29 @@ TEST_CASE("numbers can be read on every pass and chunk") {
   }
 }
 
-TEST_CASE("the causes of idle time are muted, the passes are not") {
+TEST_CASE("recomputation looks like no forward or backward, in any chunk") {
+  for (const Pass pass : {Pass::forward, Pass::backward, Pass::backward_input}) {
+    for (std::uint32_t chunk = 0; chunk < 4; ++chunk) {
+      for (std::uint32_t other = 0; other < 4; ++other) {
+        CAPTURE(chunk);
+        CAPTURE(other);
+        CHECK(apart(pass_colour(Pass::recompute, chunk, 4), pass_colour(pass, other, 4)) >= 48);
+      }
+    }
+  }
+}
+
+TEST_CASE("the causes of idle time are muted, the passes are not, and no two causes look alike") {
   const auto vividness = [](Colour c) {
     return std::max({c.red, c.green, c.blue}) - std::min({c.red, c.green, c.blue});
   };
   for (const PictureTheme ground : grounds) {
-    for (const Named& cause : causes(ground)) CHECK(vividness(cause.colour) <= 50);
+    const std::vector<Named> all = causes(ground);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      CAPTURE(all[i].of);
+      CHECK(vividness(all[i].colour) <= 40);
+      for (std::size_t j = 0; j < i; ++j) CHECK(apart(all[i].colour, all[j].colour) >= 24);
+    }
   }
   for (const Pass pass :
        {Pass::forward, Pass::backward, Pass::backward_input, Pass::backward_weight}) {
@@ -181,8 +205,11 @@ TEST_CASE("the causes of idle time are muted, the passes are not") {
   }
 }
 
-TEST_CASE("the series of a plot with a dozen lines are seen on paper") {
-  for (std::size_t i = 0; i < series_colours; ++i) CHECK(contrast(series_colour(i), paper) > 1.9);
+TEST_CASE("the series of a plot with a dozen lines have colours of their own") {
+  for (std::size_t i = 0; i < 12; ++i) {
+    CHECK(contrast(series_colour(i), paper) > 2);
+    for (std::size_t j = 0; j < i; ++j) CHECK(series_colour(i) != series_colour(j));
+  }
 }
 
 TEST_CASE("on dark ground lightness turns over, and series are as easy to see") {

@@ -1,7 +1,6 @@
 #include "gui/models/lanes/run_lanes.hpp"
 
 #include <doctest/doctest.h>
-#include <fmt/format.h>
 #include <rapidcheck.h>
 
 #include "gui/models/drawing/painted_run.hpp"
@@ -164,24 +163,9 @@ double bytes_per_op(const ViewedRunPtr& run) {
   return static_cast<double>(spine + drawn->bytes()) / plan.tasks();
 }
 
-Scenario on_64_ranks() {
-  std::string stages;
-  for (int s = 0; s < 64; ++s) {
-    stages +=
-        fmt::format(R"({}{{"forward_us": {}, "backward_us": 2000, "activation_bytes": 8388608}})",
-                    s == 0 ? "" : ", ", 1000 + s % 7 * 10);
-  }
-  return parse_scenario(
-      fmt::format(R"({{"penstock": 1, "model": {{"stages": [{}]}}, "hardware": {{"name": "ideal",)"
-                  R"("devices": 64, "latency_us": 2, "bandwidth_bytes_per_s": 25e9}},)"
-                  R"("schedule": {{"name": "1f1b", "microbatches": 1000}}}})",
-                  stages),
-      "64 ranks");
-}
-
 TEST_CASE("painted run: with plan and times at most 60 bytes an op, on 4 ranks and on 64") {
   CHECK(bytes_per_op(first_run("/schedule/microbatches=4000")) <= 60);
-  CHECK(bytes_per_op(viewed(on_64_ranks())) <= 60);
+  CHECK(bytes_per_op(viewed(testing::on_64_ranks(1000))) <= 60);
 }
 
 }  // namespace
