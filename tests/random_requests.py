@@ -17,7 +17,8 @@ ONLY = ("/parallel/pipeline=1..8*2", "/parallel/pipeline=2,4", "/parallel/tensor
         "/parallel/tensor=4", "/schedule/name=1f1b,zb-h1,gpipe", "/schedule/name=interleaved-1f1b",
         "/memory/zero=1", "/memory/zero=0,3", "/recompute/mode=none,full", "/parallel/data=2",
         "/parallel/pipeline=4,/parallel/tensor=1,2", "/parallel/context=1", "/model/microbatch=1",
-        "/schedule/microbatches=8", "/parallel/chunks=1,2", "/parallel/expert=1")
+        "/schedule/microbatches=8", "/parallel/chunks=1,2", "/parallel/expert=1",
+        "/schedule/overlap=fused", "/recompute/layers=1,2", "/parallel/overlap_experts=false")
 SETTINGS = ("/memory/capacity_bytes=12e9", "/memory/capacity_bytes=2GB", "/memory/optimizer=sgd",
             "/hardware/nic_efficiency=0.6", "/hardware/kernel_us=5", "/overheads/launch_us=5",
             "/parallel/overlap_sums=false", "/hardware/collective_us=50", "/hardware/stack=none",

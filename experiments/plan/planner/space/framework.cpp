@@ -144,6 +144,7 @@ constexpr std::array<Framework, 3> all_frameworks{
       .cuts = "even",
       .dtypes = "bf16, fp16, fp32",
       .unknown_schedule = "deepspeed does not run the schedule",
+      .unknown_overlap = "deepspeed does not overlap so",
       .unknown_recomputation = "deepspeed does not recompute so",
       .unknown_cut = "deepspeed does not cut so",
       .why_no_degrees = why_no_deepspeed_degrees,
@@ -160,6 +161,7 @@ constexpr std::array<Framework, 3> all_frameworks{
       .recomputes_some_layers = true,
       .hides_experts = true,
       .unknown_schedule = "megatron does not run the schedule",
+      .unknown_overlap = "megatron does not overlap so",
       .unknown_recomputation = "megatron does not recompute so",
       .unknown_cut = "megatron does not cut so",
       .why_no_degrees = why_no_megatron_degrees,
@@ -176,6 +178,7 @@ constexpr std::array<Framework, 3> all_frameworks{
       .operators = R"(["mlp","norm"])",
       .dtypes = "bf16, fp8, mxfp8",
       .unknown_schedule = "torchtitan does not run the schedule",
+      .unknown_overlap = "torchtitan does not overlap so",
       .unknown_recomputation = "torchtitan does not recompute so",
       .unknown_cut = "torchtitan does not cut so",
       .why_no_degrees = why_no_titan_degrees,
@@ -187,8 +190,12 @@ constexpr std::array<Framework, 3> all_frameworks{
 
 bool Framework::runs(std::string_view schedule) const { return lists(schedules, schedule); }
 
-bool Framework::recomputes(std::string_view mode, bool stages) const {
-  return !stages && lists(recomputations, mode);
+bool Framework::recomputes(std::string_view mode, bool stages, bool some) const {
+  return !stages && (!some || recomputes_some_layers) && lists(recomputations, mode);
+}
+
+const char* Framework::why_no_overlap(bool fused, bool hides) const {
+  return fused || (hides && !hides_experts) ? unknown_overlap : nullptr;
 }
 
 bool Framework::cuts_by(std::string_view partitioner) const {
@@ -231,7 +238,8 @@ const char* why_not_in(const Framework& framework, const TrainingTask& task,
                           .chunks = choice.chunks};
   if (!framework.runs(choice.schedule)) return framework.unknown_schedule;
   if (const char* why = framework.why_no_zero(choice, choice.zero)) return why;
-  if (!framework.recomputes(choice.recompute, choice.recomputes_stages)) {
+  if (const char* why = framework.why_no_overlap(choice.fused, choice.hides_experts)) return why;
+  if (!framework.recomputes(choice.recompute, choice.recomputes_stages, choice.layers > 0)) {
     return framework.unknown_recomputation;
   }
   if (!framework.cuts_by(choice.partition)) return framework.unknown_cut;

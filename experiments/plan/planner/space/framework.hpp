@@ -26,6 +26,7 @@ struct Framework {
   bool recomputes_some_layers = false;  // of each stage
   bool hides_experts = false;           // behind the other microbatch of interleaved 1F1B
   const char* unknown_schedule;
+  const char* unknown_overlap;
   const char* unknown_recomputation;
   const char* unknown_cut;
 
@@ -36,7 +37,9 @@ struct Framework {
   const char* (*why_no_zero)(const LayoutChoice& degrees, std::uint32_t zero);
 
   bool runs(std::string_view schedule) const;
-  bool recomputes(std::string_view mode, bool stages) const;
+  /// `some`: the first layers of each stage alone.
+  bool recomputes(std::string_view mode, bool stages, bool some) const;
+  const char* why_no_overlap(bool fused, bool hides) const;
   bool cuts_by(std::string_view partitioner) const;
 };
 

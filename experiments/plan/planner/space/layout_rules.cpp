@@ -16,14 +16,12 @@ std::uint32_t layers_a_stage(const TrainingTask& task, const LayoutChoice& degre
   return static_cast<std::uint32_t>((task.layers + stages - 1) / stages);
 }
 
-const char* why_no_hiding(const TrainingTask& task, const LayoutChoice& degrees,
-                          const OrderChoice& order) {
+const char* why_no_hiding(const LayoutChoice& degrees, const OrderChoice& order) {
   if (degrees.expert == 1) return "without expert groups there is no traffic to hide";
   if (order.chunks == 1 && degrees.pipeline > 1) {
     return "a pipeline hides expert traffic with interleaved-1f1b";
   }
-  const bool unknown = task.framework != nullptr && !task.framework->hides_experts;
-  return unknown ? task.framework->unknown_schedule : nullptr;
+  return nullptr;
 }
 
 }  // namespace
@@ -35,10 +33,13 @@ const char* why_no_order(const TrainingTask& task, const LayoutChoice& degrees,
     return "one rank has nothing to pipeline";
   }
   if (order.hides_experts) {
-    if (const char* why = why_no_hiding(task, degrees, order)) return why;
+    if (const char* why = why_no_hiding(degrees, order)) return why;
+  }
+  if (task.framework != nullptr) {
+    const char* why = task.framework->why_no_overlap(order.fused, order.hides_experts);
+    if (why != nullptr) return why;
   }
   if (degrees.pipeline == 1) return nullptr;
-  if (order.fused && task.framework != nullptr) return task.framework->unknown_schedule;
   const std::uint64_t stages = std::uint64_t{degrees.pipeline} * order.chunks / order.rule->copies;
   if (stages > task.blocks) return "more stages than layers, embedding and head";
   if (order.rule->copies > 1 && degrees.pipeline % 2 != 0) {

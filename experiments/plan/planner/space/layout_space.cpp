@@ -160,8 +160,7 @@ void leave_out_unknown(const TrainingTask& task, LayoutSpace& space) {
   }
   const std::uint64_t all = combinations(task, space);
   std::erase_if(space.recomputations, [&](const RecomputeChoice& one) {
-    return !framework.recomputes(one.mode, one.stages) ||
-           (one.takes_some_layers() && !framework.recomputes_some_layers);
+    return !framework.recomputes(one.mode, one.stages, one.takes_some_layers());
   });
   const std::uint64_t recomputed = combinations(task, space);
   count(framework.unknown_recomputation, all - recomputed, space.dropped);

@@ -154,6 +154,27 @@ TEST_CASE("frameworks: a rule that excludes a layout is counted, and the rest is
   }
 }
 
+TEST_CASE("frameworks: overlap and partial recomputation are not the same everywhere") {
+  const Catalogue catalogue = read_catalogue();
+  const auto why = [&](const char* framework, const LayoutChoice& choice) {
+    const char* text =
+        why_not_in(*framework_of(framework), llama_task(framework, 16, catalogue), choice);
+    return std::string(text == nullptr ? "" : text);
+  };
+  const LayoutChoice plain{.data = 16, .microbatch = 1, .microbatches = 4};
+  LayoutChoice hides = plain, fused = plain, some = plain;
+  hides.hides_experts = fused.fused = true;
+  some.recompute = "full";
+  CHECK(why("deepspeed", some) == "");
+  some.layers = 2;
+  CHECK(why("megatron", plain) == "");
+  CHECK(why("megatron", hides) == "");
+  CHECK(why("megatron", some) == "");
+  CHECK(why("megatron", fused) == "megatron does not overlap so");
+  CHECK(why("deepspeed", hides) == "deepspeed does not overlap so");
+  CHECK(why("deepspeed", some) == "deepspeed does not recompute so");
+}
+
 TEST_CASE("frameworks: no layout of a plan breaks a rule, and one line says what others gain") {
   const Catalogue catalogue = read_catalogue();
   for (const Framework& framework : frameworks()) {

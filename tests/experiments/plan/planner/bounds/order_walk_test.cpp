@@ -1,8 +1,10 @@
 #include <doctest/doctest.h>
 
+#include <stdexcept>
 #include <vector>
 
 #include "experiments/plan/planner/bounds/step_bound.hpp"
+#include "experiments/plan/planner/planner.hpp"
 #include "schedules/registry.hpp"
 #include "sim/base/named.hpp"
 
@@ -66,6 +68,22 @@ TEST_CASE("a walk of fused cells takes as long as what both parts need of the de
   CHECK(walked("dualpipev", 2, fused, shares) > free + 2);  // and 2.5 now
   shares.use = {DeviceUse{.network_us = 1}, DeviceUse{.network_us = 2}};
   CHECK(walked("dualpipev", 2, fused, shares) == doctest::Approx(serial));
+}
+
+TEST_CASE("planner: a bound above what was simulated is a fault of the planner") {
+  JudgedLayout layout{.bound_us = 100, .least_bytes = 7};
+  layout.trial.makespan = from_us(100);
+  layout.trial.peak_bytes = 7;
+  check_bounds(layout);
+  layout.bound_us = 101;
+  CHECK_THROWS_WITH_AS(
+      check_bounds(layout),
+      "fault of the planner: the bound of 101 us is above the step time of 100 us of tensor 1, "
+      "pipeline 1, data 1, 1f1b, 1 microbatch of 1, no recomputation; please report it",
+      std::logic_error);
+  layout.bound_us = 100;
+  layout.least_bytes = 9;
+  CHECK_THROWS_AS(check_bounds(layout), std::logic_error);
 }
 
 }  // namespace penstock::testing
