@@ -135,7 +135,8 @@ const std::map<std::string, Rooms>& rooms() {
          "program/commands/line",
          "program/commands",
          "program",
-         "program/bench"},
+         "program/bench",
+         "embedding"},
         {"first_run", "version.hpp.in"},
         {{"measure", "plan"}}}},
       {"gui",
@@ -270,8 +271,8 @@ Faults gpu_side_faults(const Include& include) {
 }
 
 bool may_stand_at_top(const std::string& name, const std::string& ignored) {
-  static const std::set<std::string> known = {"CMakeLists.txt", "CMakePresets.json", "LICENSE",
-                                              "README.md", "cmake"};
+  static const std::set<std::string> known = {
+      "CHANGELOG.md", "CMakeLists.txt", "CMakePresets.json", "LICENSE", "README.md", "cmake"};
   if (known.contains(name) || allowed.contains(name) || name.starts_with('.')) return true;
   return ("\n" + ignored + "\n").find("\n/" + name + "/\n") != std::string::npos;
 }

@@ -184,7 +184,7 @@ constinit extern const CommandEntry run_entry{
     .summary = "simulate a scenario: step time, bubble, memory",
     .group = CommandGroup::simulate,
     .on_first_screen = true,
-    .example = "penstock run experiments/scenarios/first_run.json --set /schedule/name=zb-h1",
+    .example = "penstock run first_run.json --set /schedule/name=zb-h1",
     .declare = command<Options, run_scenario>,
 };
 
