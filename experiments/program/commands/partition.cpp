@@ -100,7 +100,7 @@ constinit extern const CommandEntry partition_entry{
     .name = "partition",
     .summary = "cut a model into pipeline stages",
     .group = CommandGroup::plan,
-    .example = "penstock partition llama-3.1-8b.json --ranks 4 --bandwidth 12.5GB/s",
+    .example = "penstock partition llama-3.1-8b.json --hardware dgx-h100 --ranks 4",
     .declare = command<Options, print_partition>,
 };
 
