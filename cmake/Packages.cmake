@@ -18,16 +18,14 @@ set(CPACK_DEBIAN_CLI_PACKAGE_NAME penstock)
 set(CPACK_DEBIAN_CLI_PACKAGE_DEPENDS "libcairo2, fonts-dejavu-core")
 set(CPACK_DEBIAN_CLI_PACKAGE_SUGGESTS "penstock-viewer")
 set(CPACK_COMPONENT_CLI_DESCRIPTION
-    "simulator of pipeline-parallel training\n\
- Step time, bubble, utilisation and memory of schedules on machines of a catalogue.\n\
- With scenarios, models, published tables and guides.")
+    "The program, with scenarios, models, published tables and guides.")
 
 set(CPACK_DEBIAN_DEV_PACKAGE_NAME libpenstock-dev)
 set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS
     "libfmt-dev, nlohmann-json3-dev, libsqlite3-dev, zlib1g-dev")
 set(CPACK_COMPONENT_DEV_DESCRIPTION
-    "libraries of Penstock\n Headers and static libraries to build simulations into other programs.")
+    "Headers and static libraries, for programs that simulate.")
 
 set(packages cli/penstock dev/libpenstock-dev)
 if(TARGET penstock_viewer)
@@ -36,8 +34,7 @@ if(TARGET penstock_viewer)
   set(CPACK_DEBIAN_VIEWER_PACKAGE_NAME penstock-viewer)
   set(CPACK_DEBIAN_VIEWER_PACKAGE_DEPENDS "libcairo2, fonts-dejavu-core")
   set(CPACK_DEBIAN_VIEWER_PACKAGE_RECOMMENDS "penstock")
-  set(CPACK_COMPONENT_VIEWER_DESCRIPTION
-      "viewer of pipeline-parallel training\n Timelines of simulated and measured runs.")
+  set(CPACK_COMPONENT_VIEWER_DESCRIPTION "The viewer of simulated and measured runs.")
 endif()
 if(TARGET penstock_python)
   list(APPEND CPACK_COMPONENTS_ALL python)
@@ -45,8 +42,7 @@ if(TARGET penstock_python)
   set(CPACK_DEBIAN_PYTHON_PACKAGE_NAME python3-penstock)
   set(CPACK_DEBIAN_PYTHON_PACKAGE_SECTION python)
   set(CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS "python3")
-  set(CPACK_COMPONENT_PYTHON_DESCRIPTION
-      "Python module of Penstock\n Simulations, sweeps and layouts from Python.")
+  set(CPACK_COMPONENT_PYTHON_DESCRIPTION "The Python module.")
 endif()
 
 # Each package has licence and changes where Debian expects them.

@@ -1,5 +1,7 @@
 #include "experiments/input/files/shipped.hpp"
 
+#include <sys/auxv.h>
+
 #include <cstdlib>
 #include <filesystem>
 #include <string>
@@ -29,7 +31,11 @@ bool leaves_its_folder(const fs::path& path) {
 
 std::string program_folder() {
   std::error_code none;
-  return fs::read_symlink("/proc/self/exe", none).parent_path();
+  const fs::path program = fs::read_symlink("/proc/self/exe", none);
+  if (!none) return program.parent_path();
+  // Without /proc, as in a bare chroot: the path that it was started by.
+  const auto* const started = reinterpret_cast<const char*>(::getauxval(AT_EXECFN));
+  return started == nullptr ? fs::path() : fs::weakly_canonical(started, none).parent_path();
 }
 
 std::string input_path(const std::string& path) {
