@@ -54,4 +54,7 @@ foreach(package ${packages})
   install(FILES CHANGELOG.md DESTINATION ${documents} COMPONENT ${component})
 endforeach()
 
+install(DIRECTORY experiments/embedding COMPONENT dev
+        DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/libpenstock-dev)
+
 include(CPack)
