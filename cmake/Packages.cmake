@@ -36,7 +36,7 @@ if(TARGET penstock_viewer)
   set(CPACK_DEBIAN_VIEWER_PACKAGE_RECOMMENDS "penstock")
   set(CPACK_COMPONENT_VIEWER_DESCRIPTION "The viewer of simulated and measured runs.")
 endif()
-if(TARGET penstock_python)
+if(TARGET penstock_python AND NOT DEFINED SKBUILD)  # a wheel is made by its own tools
   list(APPEND CPACK_COMPONENTS_ALL python)
   list(APPEND packages python/python3-penstock)
   set(CPACK_DEBIAN_PYTHON_PACKAGE_NAME python3-penstock)
