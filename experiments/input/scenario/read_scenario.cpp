@@ -224,11 +224,15 @@ Scenario scenario_from(json document, const std::string& source,
 
 Scenario parse_scenario(const std::string& text, const std::string& source,
                         const std::vector<std::string>& settings) {
-  return scenario_from(about(source, [&] { return parse_json(text); }), source, settings);
+  const auto parsed = [&] {
+    check_configuration(text);
+    return parse_json(text);
+  };
+  return scenario_from(about(source, parsed), source, settings);
 }
 
 Scenario read_scenario(const std::string& path, const std::vector<std::string>& settings) {
-  return parse_scenario(read_file(path), path, settings);
+  return parse_scenario(read_configuration(path), path, settings);
 }
 
 Scenario changed(const Scenario& scenario, const std::vector<std::string>& settings,
