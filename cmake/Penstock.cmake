@@ -5,13 +5,18 @@
 # .cpp of this folder and its rooms, as penstock::NAME. FAST names the rooms where run time matters:
 # they get the full optimisation of the build type. The others get PENSTOCK_QUICK_FLAGS, which
 # compile faster, and the precompiled headers of penstock_common_KIND (quick, or quick_json). EXCEPT
-# names rooms of other targets.
+# names rooms of other targets. With PENSTOCK_ONLY, sources that match it, as NAME/ROOM/FILE.cpp.
 function(penstock_library name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "HEADERS" "EXCEPT;FAST")
   if(NOT arg_HEADERS)
     set(arg_HEADERS quick)
   endif()
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} *.cpp)
+  if(PENSTOCK_ONLY)
+    list(TRANSFORM sources PREPEND ${name}/)
+    list(FILTER sources INCLUDE REGEX "${PENSTOCK_ONLY}")
+    list(TRANSFORM sources REPLACE "^${name}/" "")
+  endif()
   set(fast "")
   set(quick "")
   foreach(source ${sources})

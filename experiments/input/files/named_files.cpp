@@ -13,10 +13,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Empty: none. Of the process, as its limits are.
-fs::path& confining_folder() {
-  static fs::path folder;
-  return folder;
+struct Confinement {
+  std::string name;  // as given
+  fs::path place;    // empty: none
+};
+
+/// Of the process, as its limits are.
+Confinement& confinement() {
+  static Confinement confinement;
+  return confinement;
 }
 
 /// Where a path leads, as far as it exists; empty if that cannot be told, as in a circle of links.
@@ -42,16 +47,16 @@ void confine_named_files(const std::string& folder) {
   if (error || !fs::is_directory(place, error)) {
     throw UsageError(fmt::format("--confine {}: it is no folder", folder));
   }
-  confining_folder() = place;
+  confinement() = {folder, place};
 }
 
 void check_confined(const std::string& path) {
-  const fs::path& folder = confining_folder();
+  const auto& [name, folder] = confinement();
   if (folder.empty() || is_below(folder, place_of(path))) return;
   throw InputError(fmt::format(
-      "{}: an input names it, and it leads out of {}; move it there, or give --confine another "
+      "{}: an input names it, and it leads out of {} (--confine); move it there, or give another "
       "folder",
-      path, folder.string()));
+      path, name));
 }
 
 bool leads_below(const std::string& folder, const std::string& path) {

@@ -55,7 +55,9 @@ std::string memory_text(double bytes) {
 }
 
 void need_memory(double bytes, const std::string& what, const std::string& remedy) {
+  constexpr double program_bytes = 15e6;  // that it takes for anything
   const Budget& limit = budget();
+  bytes += program_bytes;
   if (bytes <= static_cast<double>(limit.memory_bytes)) return;
   throw OverBudget(fmt::format(
       "{} needs about {} of memory, more than {} ({}); {}", what, memory_text(bytes),

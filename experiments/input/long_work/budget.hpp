@@ -29,7 +29,8 @@ class OverBudget : public std::bad_alloc {
 };
 
 /// Throws OverBudget, "WHAT needs about 4.3 GB of memory, more than 1 GB (--max-memory); REMEDY",
-/// unless the budget has these bytes. `what` names the file and what of it is so large.
+/// unless the budget has these bytes beside those of the program itself. `what` names the file and
+/// what of it is so large.
 void need_memory(double bytes, const std::string& what, const std::string& remedy);
 
 /// The most that a program should take by itself: 80 % of what is free, of its control group and of

@@ -6,11 +6,6 @@
 #include "experiments/input/long_work/budget.hpp"
 
 namespace penstock {
-namespace {
-
-constexpr double program_bytes = 15e6;  // that any run takes
-
-}  // namespace
 
 double cells_of(const Placement& placement, const ScheduleOptions& options, std::uint32_t slices) {
   // Of several chains, each has a part of the microbatches.
@@ -23,7 +18,7 @@ void need_memory_for(const std::string& what, const Placement& placement,
   const std::string sizes = fmt::format(
       "{} of {} and {}", what, counted(placement.chains().front().size(), "stage", "stages"),
       counted(options.microbatch_count, "microbatch", "microbatches"));
-  need_memory(program_bytes + bytes_per_cell * cells_of(placement, options, slices), sizes,
+  need_memory(bytes_per_cell * cells_of(placement, options, slices), sizes,
               "use fewer microbatches, or give more --max-memory");
 }
 

@@ -1,0 +1,4 @@
+# What the fuzz targets need of each library: what reads files of others, and what simulates.
+set(PENSTOCK_ONLY "^(sim|hardware_models)/|^schedules/|^validate/(wire|statistics|machine|store)/")
+string(APPEND PENSTOCK_ONLY "|^experiments/(input|run)/")
+string(APPEND PENSTOCK_ONLY "|^experiments/plan/sweeps/(space/|row_text|tables/row_table)")
