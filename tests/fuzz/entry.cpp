@@ -1,4 +1,5 @@
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -14,6 +15,10 @@ extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, st
 
 extern "C" int LLVMFuzzerInitialize(int* /*argc*/, char*** /*argv*/) {
   penstock::fuzz::chosen_target();
+  if (const char* folder = std::getenv("PENSTOCK_FUZZ_SEEDS")) {
+    penstock::fuzz::write_seeds(folder);
+    std::exit(0);
+  }
   // More than a small input needs; whatever wants more must ask.
   penstock::set_budget({100'000'000, "fuzzing"});
   return 0;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string>
@@ -23,6 +24,9 @@ std::span<const Target> targets();
 
 /// The one that this process runs, by the environment variable PENSTOCK_FUZZ.
 const Target& chosen_target();
+
+/// Writes seeds of the chosen target that are not text, and a small scenario.
+void write_seeds(const std::string& folder);
 
 /// Random numbers of one mutation.
 class Dice {
