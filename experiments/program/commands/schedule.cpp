@@ -6,6 +6,7 @@
 #include "experiments/input/formats/torch_csv.hpp"
 #include "experiments/input/orders/torch_comms.hpp"
 #include "experiments/program/commands/registry.hpp"
+#include "experiments/run/layout/memory_need.hpp"
 #include "schedules/registry.hpp"
 #include "sim/base/limits.hpp"
 #include "sim/base/named.hpp"
