@@ -6,6 +6,7 @@
 #include "experiments/input/formats/torch_csv.hpp"
 #include "experiments/input/orders/torch_comms.hpp"
 #include "experiments/program/commands/registry.hpp"
+#include "experiments/run/layout/memory_need.hpp"
 #include "schedules/registry.hpp"
 #include "sim/base/limits.hpp"
 #include "sim/base/named.hpp"
@@ -75,9 +76,14 @@ int print_schedule(const Options& options) {
     const Placement placement =
         place_stages(*entry, ranks, chunks, rule_options, ": give --chunks ");
     const Lowering lowering{torch_of(options), options.fsdp};
+    const bool with_comms = options.comms || options.fsdp;
+    check_options(entry->name, entry->options, rule_options);
+    check_size(placement, rule_options);
+    need_memory_for(std::string(entry->name), placement, rule_options,
+                    entry->slices_for == nullptr ? 1 : entry->slices_for(rule_options),
+                    with_comms ? CellBytes::lowered_order : CellBytes::order);
     const TorchOrder order = torch_order(make_schedule(*entry, placement, rule_options));
     say_support(options, *entry, order.schedule, placement, rule_options);
-    const bool with_comms = options.comms || options.fsdp;
     show(with_comms ? write_torch_comms(order.schedule, placement, lowering)
                     : write_torch_csv(order.schedule).text);
     for (const std::string& action : order.left_out) {
