@@ -1,4 +1,3 @@
-#include "experiments/run/recordings.hpp"
 #include "experiments/run/run.hpp"
 
 #include <algorithm>
@@ -11,6 +10,7 @@
 #include "experiments/program/commands/line/shared_options.hpp"
 #include "experiments/program/commands/registry.hpp"
 #include "experiments/program/pages/run_page.hpp"
+#include "experiments/run/recordings.hpp"
 #include "experiments/show/results/chakra_files.hpp"
 #include "experiments/show/results/result_json.hpp"
 #include "experiments/show/results/result_table.hpp"
@@ -164,9 +164,7 @@ int run_scenario(const Options& options) {
   }
   ProgressBar bar;
   RunResult result = simulated(options, scenario, repeat, bar);
-  for (Finding& finding : unmet_expectations(scenario.expect, result)) {
-    result.findings.push_back(std::move(finding));
-  }
+  add_unmet_expectations(scenario.expect, result);
   write_outputs(options, !paths.empty() || !options.chakra.empty(), scenario, result, bar);
   bar.erase();
   // An output on standard output would be mixed with the report.
