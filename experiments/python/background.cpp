@@ -5,6 +5,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <cstdlib>
 #include <exception>
 #include <mutex>
 #include <thread>
@@ -53,13 +54,17 @@ void work_on(const std::function<void()>& work, Task& task) {
   task.ended.notify_all();
 }
 
+constexpr int interrupted = 130;  // exit code
+
 /// How long Ctrl-C may go unnoticed.
 constexpr std::chrono::milliseconds between_checks{20};
 
-bool ended_by_now(Task& task) {
+/// Whether something is so, or becomes so before the next check.
+template <class IsSo>
+bool is_so_by_now(std::mutex& mutex, std::condition_variable& changed, IsSo is_so) {
   const nb::gil_scoped_release unlocked;
-  std::unique_lock lock(task.mutex);
-  return task.ended.wait_for(lock, between_checks, [&] { return task.has_ended; });
+  std::unique_lock lock(mutex);
+  return changed.wait_for(lock, between_checks, is_so);
 }
 
 }  // namespace
@@ -72,7 +77,7 @@ void run_in_background(std::function<void()> work, std::shared_ptr<std::atomic<b
     work = {};  // what it owns goes before the thread counts as ended
     threads().add(-1);
   }).detach();
-  while (!ended_by_now(*task)) {
+  while (!is_so_by_now(task->mutex, task->ended, [&] { return task->has_ended; })) {
     if (PyErr_CheckSignals() == 0) continue;
     *stop = true;
     throw nb::python_error();
@@ -81,8 +86,10 @@ void run_in_background(std::function<void()> work, std::shared_ptr<std::atomic<b
 }
 
 void wait_for_background() {
-  std::unique_lock lock(threads().mutex);
-  threads().changed.wait(lock, [] { return threads().running == 0; });
+  const auto none = [] { return threads().running == 0; };
+  while (!is_so_by_now(threads().mutex, threads().changed, none)) {
+    if (PyErr_CheckSignals() != 0) std::_Exit(interrupted);
+  }
 }
 
 }  // namespace penstock::python

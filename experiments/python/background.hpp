@@ -29,8 +29,16 @@ auto in_background(Work work) {
   return std::move(**result);
 }
 
+/// What work throws to end early; nobody waits for it any more.
+struct Abandoned {};
+
+/// For progress of work that is called now and then: throws Abandoned once it should stop.
+inline void end_if(const Stop& stop) {
+  if (*stop) throw Abandoned{};
+}
+
 /// Waits until all work has ended that was left to itself: before the process tears down what it
-/// uses. Call without the lock.
+/// uses. Another Ctrl-C ends the process.
 void wait_for_background();
 
 }  // namespace penstock::python

@@ -54,7 +54,8 @@ FoundLayouts found(const PlanRequest& request, const Stop& stop) {
                                .headroom = request.headroom,
                                .jobs = request.jobs,
                                .most_seconds = request.seconds,
-                               .asked_to_end = [stop] { return stop->load(); }};
+                               .asked_to_end = [stop] { return stop->load(); },
+                               .on_progress = [stop](auto&&...) { end_if(stop); }};
   TrainingTask task = read_training_task(request.training, catalogue);
   set_framework(framework, task);
   return {plan_layouts(task, catalogue, options), request.best};

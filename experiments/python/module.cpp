@@ -1,12 +1,11 @@
 #include "experiments/python/module.hpp"
 
 #include "experiments/python/background.hpp"
-#include "experiments/version.hpp"
 
 NB_MODULE(_core, module) {
   using namespace penstock::python;
   module.doc() = "The C++ side of penstock; use the package instead.";
-  module.attr("version") = penstock::version;
+  module.attr("version") = PENSTOCK_VERSION;
   bind_errors();
   bind_tables(module);
   bind_orders(module);
@@ -14,7 +13,6 @@ NB_MODULE(_core, module) {
   bind_sweeps(module);
   bind_layouts(module);
   module.def("wait_for_background", wait_for_background,
-             nanobind::call_guard<nanobind::gil_scoped_release>(),
              "Waits for work that Ctrl-C left to itself.");
   nanobind::module_::import_("atexit").attr("register")(module.attr("wait_for_background"));
 }

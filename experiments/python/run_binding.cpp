@@ -46,14 +46,15 @@ Engine engine_named(const std::string& name) {
   throw UsageError("engine \"" + name + "\": expected auto, relax or events");
 }
 
-SharedRun run_of(const RunRequest& request) {
+SharedRun run_of(const RunRequest& request, const Stop& stop) {
   const Scenario scenario = read(request.scenario);
   Layout layout = settle(scenario, {.allows_stale = request.allows_stale});
   if (request.name) layout.name = *request.name;
-  auto result = std::make_shared<RunResult>(run(std::move(layout), {.engine = request.engine,
-                                                                    .repeat = request.repeat,
-                                                                    .on_progress = {},
-                                                                    .training = request.training}));
+  auto result = std::make_shared<RunResult>(
+      run(std::move(layout), {.engine = request.engine,
+                              .repeat = request.repeat,
+                              .on_progress = [stop](auto&&...) { end_if(stop); },
+                              .training = request.training}));
   add_unmet_expectations(scenario.expect, *result);
   return result;
 }
@@ -81,7 +82,8 @@ SharedRun run_scenario(const std::string& source, const std::optional<std::strin
                      .repeat = repeat,
                      .training = {tokens, price_per_device_hour},
                      .allows_stale = allow_stale};
-  return in_background([request = std::move(request)](const Stop&) { return run_of(request); });
+  return in_background(
+      [request = std::move(request)](const Stop& stop) { return run_of(request, stop); });
 }
 
 /// The sizes that a schedule rule is asked for: ranks, chunks and microbatches.

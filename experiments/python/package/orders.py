@@ -24,7 +24,11 @@ class Order:
     """A checked order of the actions of each rank.
 
     Passes are F forward, B backward, or B in two: I for the gradient of the input
-    and W for that of the weights.
+    and W for that of the weights. In a process of PyTorch:
+
+        order = ps.schedule("zb-v", ranks=8, microbatches=32)
+        stages = [PipelineStage(part(s), s, order.stages, device) for s in order.stages_of(rank)]
+        runtime = order.to_torch(stages, loss_fn=loss)
     """
 
     def __init__(self, core: _core.Order) -> None:
@@ -133,7 +137,7 @@ class Order:
         return hash(self.to_csv())
 
     def __str__(self) -> str:
-        return self.to_csv()
+        return self.to_csv().rstrip("\n")
 
     def __repr__(self) -> str:
         return (
@@ -146,6 +150,10 @@ def schedule(
     name: str, *, ranks: int, microbatches: int, chunks: int | None = None, **options: Any
 ) -> Order:
     """The order of a schedule by its name, as `penstock schedule` prints it.
+
+    >>> print(ps.schedule("zb-h1", ranks=2, microbatches=2))
+    0F0,0F1,0I0,0W0,0I1,0W1
+    1F0,1I0,1F1,1I1,1W0,1W1
 
     `chunks` is the number of stages per rank, where the rule leaves a choice.
     Further options are those of the rule, such as `group=4`. Raises `UsageError`
@@ -190,14 +198,13 @@ def rule(
 ) -> Any:
     """Makes a schedule of a function that returns the actions of each rank.
 
-        @ps.rule
-        def gpipe(ranks, microbatches):
-            for r in range(ranks):
-                yield [("F", r, m) for m in range(microbatches)] + [
-                    ("B", r, m) for m in range(microbatches)
-                ]
-
-        ps.run("scenario.json", schedule=gpipe)
+    >>> @ps.rule
+    ... def gpipe(ranks, microbatches):
+    ...     for r in range(ranks):
+    ...         forwards = [("F", r, m) for m in range(microbatches)]
+    ...         yield forwards + [("B", r, m) for m in range(microbatches)]
+    >>> ps.run("experiments/scenarios/first_run.json", schedule=gpipe)
+    <penstock.Run: gpipe, 4 ranks, 8 microbatches, 35.03 ms>
 
     The function may also take `chunks`, the number of stages per rank: as given
     here, else as the scenario states. A stage belongs to the rank whose row names

@@ -29,5 +29,7 @@ def value_text(value: Any) -> str:
 
 
 def values_text(pointer: str, values: Iterable[Any]) -> str:
-    """As the program takes an axis: "/pointer=8,16"."""
+    """As the program takes an axis: "/pointer=8,16", or "/pointer=8..64:8" for a range."""
+    if isinstance(values, range) and len(values) > 1 and values.step > 0:
+        return f"{pointer}={values[0]}..{values[-1]}:{values.step}"
     return f"{pointer}={','.join(value_text(value) for value in values)}"

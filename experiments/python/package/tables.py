@@ -18,8 +18,16 @@ __all__ = ["Column", "Table"]
 class Table:
     """Columns of equal length.
 
+    >>> timeline = ps.run("experiments/scenarios/first_run.json").timeline
+    >>> timeline.columns
+    ['rank', 'kind', 'stage', 'microbatch', 'start_ps', 'end_ps']
+    >>> [timeline[name][0] for name in timeline]
+    [0, 'F', 0, 0, 0, 1000000000]
+    >>> memoryview(timeline["end_ps"])[:2].tolist()
+    [1000000000, 1337544320]
+
     Anything that takes the Arrow C stream interface reads it: `pyarrow.table(t)`,
-    `polars.DataFrame(t)`, a query of DuckDB. Nothing is copied; the columns keep
+    `polars.DataFrame(t)`, DuckDB. Nothing is copied; the columns keep
     alive what they belong to.
     """
 

@@ -1,9 +1,9 @@
 """Simulates pipeline-parallel training and shows where the time goes.
 
-    import penstock as ps
-
-    run = ps.run("llama_8b_on_a_dgx_h100.json", set={"/schedule/name": "zb-h1"})
-    print(run.step_time, run.bubble.of_step, run.memory.peak)
+>>> import penstock as ps
+>>> run = ps.run("experiments/scenarios/first_run.json", set={"/schedule/name": "zb-h1"})
+>>> print(run.step_time, run.memory.peak, f"{run.bubble.of_step:.1%}")
+31.05 ms 1.008 GiB 22.7%
 
 The functions do what the commands of the program `penstock` do, with the same
 numbers. A scenario is the path of a JSON file or a mapping of the same form;

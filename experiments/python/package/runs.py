@@ -45,7 +45,7 @@ class Memory:
     reserved: Bytes
     """Of it, what is taken before the training takes any."""
     fits: str | None
-    """"fits", "may not fit" or "does not fit"; None without a capacity."""
+    """"fits", "may fit" or "does not fit"; None without a capacity."""
     interval: tuple[Bytes, Bytes]
     """Where the peak is with what the model of memory leaves open."""
     ranks: list[Bytes]
@@ -232,12 +232,16 @@ def run(
 ) -> Run:
     """Simulates a scenario, as `penstock run` does.
 
+    >>> ps.run("experiments/scenarios/first_run.json", schedule="zb-h1")
+    <penstock.Run: zb-h1, 4 ranks, 8 microbatches, 31.05 ms>
+
     `schedule` replaces that of the scenario: by a name, an `Order`, or a rule of
     your own. With `repeat`, so many draws of chance are simulated, and
     `to_dict()["repeat"]` has the distribution of step times. With `tokens` of a
     whole training, `to_dict()["training"]` has its days and cost.
 
-    Out of memory, a deadlock and expectations that are not met are `Run.findings`.
+    The interpreter's lock is free while it simulates, and Ctrl-C works. Out of
+    memory, a deadlock and expectations that are not met are `Run.findings`.
     Raises `ScenarioError` for a wrong scenario.
     """
     source = source_of(scenario, set)

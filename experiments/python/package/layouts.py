@@ -139,6 +139,18 @@ def layout(
 ) -> Layouts:
     """Finds the best layouts of a model on a machine by simulation, as `penstock layout` does.
 
+    >>> best = ps.layout(
+    ...     "experiments/models/llama-3.1-8b.json",
+    ...     hardware="dgx-h100",
+    ...     devices=8,
+    ...     framework="megatron",
+    ...     only={"/parallel/pipeline": 2, "/schedule/name": "1f1b"},
+    ... )[0]
+    >>> best
+    <penstock.Layout: tensor 1, pipeline 2, ...>
+    >>> best.to_megatron().splitlines()[2]
+    'torchrun --nnodes 1 --nproc-per-node 8 pretrain_gpt.py \\\\'
+
     `model` is a file that a scenario reads, such as a `config.json`; `hardware` a
     machine of the catalogue or its file. With `framework`, only layouts that it
     runs. `only` restricts axes to a value or a list of them:

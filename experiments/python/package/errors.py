@@ -10,6 +10,12 @@ class Error(Exception):
 class ScenarioError(Error, ValueError):
     """An input is wrong: a scenario, or a file that it names.
 
+    >>> try:
+    ...     ps.run("experiments/scenarios/first_run.json", set={"/schedule/name": "zb"})
+    ... except ps.ScenarioError as error:
+    ...     print(error.pointer, error.message[:17])
+    /schedule/name unknown name "zb"
+
     Its text is that of the program: `FILE: /pointer: what is wrong; what would
     be right`.
     """
