@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
@@ -6,6 +7,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -67,6 +69,11 @@ void check_range(const char* what, double value, double least, double most) {
 }
 
 void check_request(const PlanRequest& request) {
+  const std::vector<std::string> known = framework_names();
+  if (std::ranges::find(known, request.framework) == known.end()) {
+    throw UsageError(
+        fmt::format("framework \"{}\": known: {}", request.framework, fmt::join(known, ", ")));
+  }
   check_range("devices", request.training.devices, 1, most_planned_devices);
   check_range("headroom", request.headroom, 0, 0.9);
   check_range("budget", request.seconds, 0.1, 1e6);

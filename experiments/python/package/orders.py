@@ -7,7 +7,7 @@ import os
 import tempfile
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Union
+from typing import TYPE_CHECKING, Any, Union, overload
 
 from . import _core
 from ._inputs import Source, settings_of
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 Action = Union[str, "tuple[str, int, int]", "tuple[Action, Action]"]
 """An action of a rank: "2F5" or ("F", 2, 5), pass, stage and microbatch; a pair overlaps."""
+Make = Callable[..., Iterable[Iterable[Action]]]
+"""A function that gives the actions of each rank."""
 
 
 class Order:
@@ -166,9 +168,7 @@ def schedule(
 class Rule:
     """A schedule rule that a Python function states; see `rule`."""
 
-    def __init__(
-        self, make: Callable[..., Iterable[Iterable[Action]]], *, chunks: int | None = None
-    ) -> None:
+    def __init__(self, make: Make, *, chunks: int | None = None) -> None:
         self.name: str = getattr(make, "__name__", "rule")
         self.__doc__ = make.__doc__
         self._make = make
@@ -193,9 +193,11 @@ class Rule:
         return f"<penstock.Rule: {self.name}>"
 
 
-def rule(
-    make: Callable[..., Iterable[Iterable[Action]]] | None = None, *, chunks: int | None = None
-) -> Any:
+@overload
+def rule(make: Make) -> Rule: ...
+@overload
+def rule(*, chunks: int | None = None) -> Callable[[Make], Rule]: ...
+def rule(make: Make | None = None, *, chunks: int | None = None) -> Rule | Callable[[Make], Rule]:
     """Makes a schedule of a function that returns the actions of each rank.
 
     >>> @ps.rule

@@ -41,7 +41,7 @@ class Seconds(float):
     def __repr__(self) -> str:
         return f"Seconds({float.__repr__(self)})"
 
-    def __getnewargs__(self) -> tuple[int]:  # type: ignore[override]
+    def __getnewargs__(self) -> tuple[int]:
         return (self.ps,)
 
 
