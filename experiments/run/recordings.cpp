@@ -36,9 +36,8 @@ Recording parse_recording(const std::string& path, const std::string& content) {
 
 std::string recording_text(const Plan& plan, const Timeline& timeline, const std::string& title) {
   constexpr std::uint32_t large = 1'000'000;
-  return plan.tasks() < large
-             ? write_timeline(plan, timeline, title)
-             : write_timeline(plan, timeline, title, overview_of(plan, timeline));
+  return plan.tasks() < large ? write_timeline(plan, timeline, title)
+                              : write_timeline(plan, timeline, title, overview_of(plan, timeline));
 }
 
 bool is_recording(const std::string& path, std::string_view content) {
@@ -50,7 +49,11 @@ Recording read_recording(const std::string& path) { return parse_recording(path,
 
 Recording recording_of(const std::string& path, const std::vector<std::string>& settings,
                        std::vector<BytesByKind>* kinds) {
-  const std::string content = read_file(path);
+  return recording_in(path, read_file(path), settings, kinds);
+}
+
+Recording recording_in(const std::string& path, const std::string& content,
+                       const std::vector<std::string>& settings, std::vector<BytesByKind>* kinds) {
   if (!is_recording(path, content)) {
     return run_to_record(parse_scenario(content, path, settings), kinds);
   }

@@ -25,5 +25,9 @@ bool is_recording(const std::string& path, std::string_view content);
 /// for settings of a `.timeline` file.
 Recording recording_of(const std::string& path, const std::vector<std::string>& settings = {},
                        std::vector<BytesByKind>* kinds = nullptr);
+/// The same from the content of the file.
+Recording recording_in(const std::string& path, const std::string& content,
+                       const std::vector<std::string>& settings = {},
+                       std::vector<BytesByKind>* kinds = nullptr);
 
 }  // namespace penstock

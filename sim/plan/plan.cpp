@@ -59,6 +59,18 @@ ResourceOrders resource_orders(const Plan& plan) {
   return orders;
 }
 
+Schedule order_of(const Plan& plan) {
+  Schedule order(plan.ranks);
+  for (TaskId task = 0; task < plan.tasks(); ++task) {
+    const WorkClass& work = plan.class_of(task);
+    if (plan.is_link(work.resource)) continue;
+    std::vector<Action>& row = order.on(Rank{work.resource});
+    if (work.follows_partner) row.back().with_next = true;
+    row.emplace_back(work.pass, work.stage, plan.microbatch[task]);
+  }
+  return order;
+}
+
 std::string end_text(Rank end) {
   if (end == host_memory) return "host";
   return end == data_replicas ? "data" : std::to_string(index(end));

@@ -151,6 +151,9 @@ struct ResourceOrders {
 };
 ResourceOrders resource_orders(const Plan& plan);
 
+/// The actions of each rank in running order. Those of fused cells are joined.
+Schedule order_of(const Plan& plan);
+
 /// An end of a link: "3", "host" or "data"; and in words: "rank 3", "host memory".
 std::string end_text(Rank end);
 std::string end_phrase(Rank end);

@@ -28,6 +28,15 @@ Greeting greeting_of(const Launch& launch, std::uint64_t plan, const Variables& 
           .plan = plan};
 }
 
+/// On a network anybody could know the name of a job.
+void check_token(const Launch& launch, const Variables& variables) {
+  if (is_loopback(launch.address) || variables("PENSTOCK_TOKEN")) return;
+  throw UsageError(fmt::format(
+      "rank 0 listens at {}:{}, where others may connect too: set PENSTOCK_TOKEN to the "
+      "same secret word for all processes",
+      launch.address, launch.port));
+}
+
 /// Of rank 0.
 std::vector<Descriptor> meet_all(const Launch& launch, const Listener& listener,
                                  const Greeting& own, Moment end) {
@@ -139,8 +148,11 @@ std::vector<Descriptor> meet(const Launch& launch_of_all, std::uint64_t plan, Mo
   Launch launch = launch_of_all;
   Greeting own = greeting_of(launch, plan, variables);
   const bool by_mpi = has_mpi() && launch.by == open_mpi_launcher;
+  if (!by_mpi) check_token(launch, variables);
   Listener listener;
-  if (launch.rank == 0) listener = listen_on_port(by_mpi ? 0 : launch.port);
+  if (launch.rank == 0) {
+    listener = by_mpi ? listen_on_port(0) : listen_as_host(launch.address, launch.port);
+  }
   if (by_mpi) ask_mpi(listener, launch, own);
   if (launch.rank == 0) return meet_all(launch, listener, own, end);
   std::vector<Descriptor> sockets(1);

@@ -44,11 +44,12 @@ std::string gpu_of_rank(const std::optional<std::string>& visible, std::uint32_t
 
 /// Connects rank 0 of a launch with every other rank, over TCP. The other rank greets first, with
 /// the name of the job and the hash of its plan; others are turned away without an answer.
-/// $PENSTOCK_TOKEN, if set for all, is part of the greeting. In a build with MPI, processes of
-/// Open MPI learn address, port and token from rank 0 by MPI, once.
+/// $PENSTOCK_TOKEN is part of the greeting; rank 0 listens at the launch's address alone. In a
+/// build with MPI, processes of Open MPI learn address, port and token from rank 0 by MPI, once.
 ///
 /// Rank 0 gets the connections by rank, none to itself; every other rank its connection at index 0.
-/// Throws SocketError when ranks are missing after the time limit, or have another plan.
+/// Throws SocketError when ranks are missing after the time limit, or have another plan, and
+/// UsageError beyond loopback without a token.
 std::vector<Descriptor> meet(const Launch& launch, std::uint64_t plan, Moment end,
                              const Variables& variables = environment_variable);
 

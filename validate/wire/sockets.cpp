@@ -118,6 +118,23 @@ Listener listen_on_loopback() { return listen_at(at_interface(INADDR_LOOPBACK, 0
 
 Listener listen_on_port(std::uint16_t port) { return listen_at(at_interface(INADDR_ANY, port)); }
 
+bool is_loopback(const std::string& host) {
+  return host == "localhost" || host.starts_with("127.");
+}
+
+Listener listen_as_host(const std::string& host, std::uint16_t port) {
+  const Addresses addresses = addresses_of(host, port);
+  const sockaddr_in first = *reinterpret_cast<const sockaddr_in*>(addresses->ai_addr);
+  const bool loopback = ntohl(first.sin_addr.s_addr) >> 24U == IN_LOOPBACKNET;
+  if (loopback && !is_loopback(host)) return listen_on_port(port);
+  try {
+    return listen_at(first);
+  } catch (const SocketError& error) {
+    throw SocketError(fmt::format("{}:{}: {}; MASTER_ADDR must be an address of this host", host,
+                                  port, error.what()));
+  }
+}
+
 Descriptor connect_on_loopback(std::uint16_t port) {
   Descriptor one(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   check(one.number(), "socket");

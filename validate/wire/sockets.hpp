@@ -50,6 +50,11 @@ struct Listener {
 Listener listen_on_loopback();
 /// Listens on all interfaces; port 0: at a free one.
 Listener listen_on_port(std::uint16_t port);
+/// Whether a host is this one alone, by its name: "localhost" or an address of loopback.
+bool is_loopback(const std::string& host);
+/// Listens on the interface that has the address of a host, which is this one. On all interfaces
+/// where its name means loopback here, as hosts files of Debian have it.
+Listener listen_as_host(const std::string& host, std::uint16_t port);
 /// Connects without delay of small messages (TCP_NODELAY).
 Descriptor connect_on_loopback(std::uint16_t port);
 /// Connects to another computer, and tries again until somebody listens there or time is up.

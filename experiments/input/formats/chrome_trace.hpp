@@ -22,7 +22,8 @@ namespace penstock {
 /// Times are in microseconds, exact to the nanosecond. Viewers round begin and duration separately
 /// to nanoseconds, so adjacent slices would overlap; here begin and end are rounded once each.
 ///
-/// The text goes to `sink` in pieces, so a large run needs little memory.
+/// Without `costs`, as of a `.timeline` file, the bytes of transfers are left out. The text goes to
+/// `sink` in pieces, so a large run needs little memory.
 void write_chrome_trace(const Plan& plan, const Costs& costs, const Timeline& timeline,
                         std::string_view title, const TextSink& sink,
                         const OnProgress& on_progress = {});

@@ -147,6 +147,27 @@ TEST_CASE("launch: ranks that come in any order meet at rank 0") {
   }
 }
 
+TEST_CASE("launch: on a network a token is wanted, and rank 0 listens at its own address alone") {
+  Launch launch = on_loopback(0, 2, 4000);
+  launch.address = "192.0.2.1";
+  CHECK_THROWS_WITH_AS(
+      meet(launch, 1, after(std::chrono::milliseconds(50)), those({})),
+      "rank 0 listens at 192.0.2.1:4000, where others may connect too: set PENSTOCK_TOKEN to the "
+      "same secret word for all processes",
+      UsageError);
+  const std::string elsewhere =
+      meeting_error(launch, 1, after(std::chrono::milliseconds(50)), {{"PENSTOCK_TOKEN", "x"}});
+  CHECK(elsewhere.find("MASTER_ADDR must be an address of this host") != std::string::npos);
+
+  // Loopback has many addresses; a listener at one of them does not answer at another.
+  const Listener listener = listen_as_host("127.0.0.2", 0);
+  CHECK_NOTHROW(connect_to_host("127.0.0.2", listener.port, after(std::chrono::seconds(5))));
+  CHECK_THROWS_AS(connect_to_host("127.0.0.1", listener.port, after(std::chrono::milliseconds(50))),
+                  SocketError);
+  const Listener everywhere = listen_on_port(0);
+  CHECK_NOTHROW(connect_to_host("127.0.0.1", everywhere.port, after(std::chrono::seconds(5))));
+}
+
 TEST_CASE("launch: another plan, another token and a missing rank are named") {
   const std::uint16_t port = free_port();
   const Moment end = after(std::chrono::seconds(20));

@@ -217,8 +217,8 @@ void TraceWriter::write_slice(const TraceEvent& event) {
   out_.add(R"(","args":{"stage":)", index(work.stage), R"(,"microbatch":)", microbatch);
   if (!computes) {
     const Link& link = plan_.link(work.resource);
-    out_.add(R"(,"from":)", end_json(link.from), R"(,"to":)", end_json(link.to), R"(,"bytes":)",
-             costs_.bytes[work.buffer]);
+    out_.add(R"(,"from":)", end_json(link.from), R"(,"to":)", end_json(link.to));
+    if (!costs_.bytes.empty()) out_.add(R"(,"bytes":)", costs_.bytes[work.buffer]);
   }
   out_.add("}}");
 }

@@ -206,6 +206,11 @@ void fill(const RowTable& table, const std::string& path) {
   database.run("COMMIT");
 }
 
+/// Spreadsheets compute what begins so.
+bool begins_formula(const std::string& text) {
+  return !text.empty() && std::string_view("=+-@\t").find(text.front()) != std::string_view::npos;
+}
+
 }  // namespace
 
 std::optional<double> TableCell::number() const {
@@ -242,7 +247,8 @@ std::vector<std::size_t> RowTable::varied() const {
 
 std::string csv_of(const RowTable& table) {
   const auto cell = [](const std::string& text) {
-    if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+    const bool plain = text.find_first_of(",\"\r\n") == std::string::npos;
+    if (plain && (!begins_formula(text) || plain_number(text))) return text;
     std::string quoted = "\"";
     for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
     return quoted + '"';

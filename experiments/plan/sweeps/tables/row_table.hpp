@@ -40,7 +40,8 @@ RowTable read_row_table(const std::string& path);
 /// The same of the text of JSON Lines.
 RowTable row_table_of(std::string_view lines);
 
-/// The table as CSV: one header line, a quoted text where it has commas or quotes.
+/// The table as CSV: one header line, a quoted text where it has commas or quotes, or begins as
+/// formulas of spreadsheets do.
 std::string csv_of(const RowTable& table);
 
 /// Writes a SQLite database with the table "rows"; whole or not at all.
