@@ -30,7 +30,7 @@ class Numbers(unittest.TestCase):
         self.assertEqual(run.title, "1f1b, 4 ranks, 8 microbatches")
 
     def test_attributes_are_the_numbers_of_the_document(self):
-        run = ps.run(LLAMA)
+        run = ps.run(LLAMA, schedule="zb-h1")
         document = run.to_dict()
         self.assertEqual(run.step_time.us, document["makespan_us"])
         self.assertEqual(run.bubble.of_step, document["bubble"]["of_makespan"])
@@ -38,7 +38,8 @@ class Numbers(unittest.TestCase):
         self.assertEqual(run.bubble.of_longest_span, document["bubble"]["of_longest_span"])
         peaks = [rank["peak_memory_bytes"] for rank in document["ranks"]]
         self.assertEqual(run.memory.ranks, peaks)
-        self.assertEqual(run.memory.peak, max(peaks))
+        self.assertEqual((run.memory.peak, run.memory.rank), (max(peaks), peaks.index(max(peaks))))
+        self.assertNotEqual(run.memory.rank, 0)
         self.assertEqual(run.memory.peak, sum(run.memory.by_kind.values()))
         self.assertEqual(run.memory.capacity, document["memory"]["capacity_bytes"])
         self.assertEqual(run.memory.fits, document["memory"]["word"])
