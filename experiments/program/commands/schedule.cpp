@@ -51,14 +51,14 @@ OrderRequest request_of(const Options& options) {
 }
 
 int print_schedule(const Options& options) {
+  const TorchVersion version = torch_of(options);
   const CheckedOrder order = order_named(request_of(options), ": give --chunks ");
   const TorchOrder torch = torch_order(order.schedule);
   say_support(options, order, torch.schedule);
   const bool with_comms = options.comms || options.fsdp;
   try {
-    show(with_comms
-             ? write_torch_comms(torch.schedule, order.placement, {torch_of(options), options.fsdp})
-             : write_torch_csv(torch.schedule).text);
+    show(with_comms ? write_torch_comms(torch.schedule, order.placement, {version, options.fsdp})
+                    : write_torch_csv(torch.schedule).text);
   } catch (const RuleError& error) {
     throw UsageError(fmt::format("{}: {}", order.name, error.what()));
   }

@@ -147,7 +147,7 @@ def layout(
     ...     only={"/parallel/pipeline": 2, "/schedule/name": "1f1b"},
     ... )[0]
     >>> best
-    <penstock.Layout: tensor 1, pipeline 2, ...>
+    <penstock.Layout: tensor ..., pipeline 2, ...>
     >>> best.to_megatron().splitlines()[2]
     'torchrun --nnodes 1 --nproc-per-node 8 pretrain_gpt.py \\\\'
 
