@@ -63,7 +63,7 @@ Schedule order_of(const Plan& plan) {
   Schedule order(plan.ranks);
   for (TaskId task = 0; task < plan.tasks(); ++task) {
     const WorkClass& work = plan.class_of(task);
-    if (plan.is_link(work.resource)) continue;
+    if (plan.is_link(work.resource) || work.pass == Pass::update) continue;
     std::vector<Action>& row = order.on(Rank{work.resource});
     if (work.follows_partner) row.back().with_next = true;
     row.emplace_back(work.pass, work.stage, plan.microbatch[task]);

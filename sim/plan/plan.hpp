@@ -151,7 +151,8 @@ struct ResourceOrders {
 };
 ResourceOrders resource_orders(const Plan& plan);
 
-/// The actions of each rank in running order. Those of fused cells are joined.
+/// The actions of each rank in running order, but for updates, which lowering adds. Those of fused
+/// cells are joined.
 Schedule order_of(const Plan& plan);
 
 /// An end of a link: "3", "host" or "data"; and in words: "rank 3", "host memory".
