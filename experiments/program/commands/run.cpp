@@ -177,9 +177,7 @@ int run_scenario(const Options& options) {
   }
   ProgressBar bar;
   RunResult result = simulated(options, scenario, repeat, bar);
-  for (Finding& finding : unmet_expectations(scenario.expect, result)) {
-    result.findings.push_back(std::move(finding));
-  }
+  add_unmet_expectations(scenario.expect, result);
   write_outputs(options, !paths.empty() || !options.chakra.empty(), scenario, result, bar);
   bar.erase();
   // An output on standard output would be mixed with the report.
