@@ -272,6 +272,11 @@ void LanePainter::draw_boxes(const Track& track, const Pyramid& pyramid, const P
       [&](TaskId later) { __builtin_prefetch(work.data() + later); });
 }
 
+/// Those that fit into a box, each behind a pixel of its colour.
+int LanePainter::bars_in(int left, int right, TaskId task, const PaintedRun& run) {
+  return std::clamp((right - left - 2) / 2, 0, run.colouring.bars(task));
+}
+
 void LanePainter::draw_box(double from, double to, TaskId task, const PaintedRun& run,
                            const Strip& strip) {
   const Colour colour = colour_of(task, run);
@@ -283,9 +288,13 @@ void LanePainter::draw_box(double from, double to, TaskId task, const PaintedRun
     lines_.fill(right - 1, right, muted(mix(colour, scene_->theme->ground, 0.55), strip));
   }
   ++counts_.boxes;
+  const int bars = bars_in(left, right, task, run);
+  for (int x = left + 1; x < left + 1 + 2 * bars; x += 2) {
+    lines_.fill(x, x + 1, muted(bar_colour(colour), strip));
+  }
   const bool room = scene_->glyphs != nullptr && strip.height >= scene_->glyphs->digits_height + 3;
   if (room && strip.mute == 0 && right - left > narrowest_label)
-    labels_.push_back({left, right, task, colour});
+    labels_.push_back({left + 2 * bars, right, task, colour});
 }
 
 }  // namespace penstock

@@ -68,7 +68,8 @@ struct PaintCounts {
 /// A box of at least two pixels is a rectangle; narrower ones together are columns of stacked
 /// shares: from the bottom the busy time by colour, above it the idle time by cause. A column with
 /// any busy time has at least one coloured pixel. A strip of heat has the colours of its causes,
-/// the stronger, the more of a column is idle.
+/// the stronger, the more of a column is idle. Where ranks have several stages, bars at the left
+/// end of an op are the place of its stage among them.
 class LanePainter {
  public:
   PaintCounts draw(const LaneScene& scene, const Pixels& pixels);
@@ -110,6 +111,7 @@ class LanePainter {
   void draw_boxes(const Track& track, const Pyramid& pyramid, const PaintedRun& run,
                   const Strip& strip);
   void draw_box(double from, double to, TaskId task, const PaintedRun& run, const Strip& strip);
+  static int bars_in(int left, int right, TaskId task, const PaintedRun& run);
   void label(const Label& label, const PaintedRun& run, const Strip& strip);
   void draw_bright(const LaneRow& row, const PaintedRun& run, const Strip& strip);
   void draw_memory(const LaneRow& row, const PaintedRun& run, const Strip& strip);

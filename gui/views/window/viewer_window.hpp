@@ -26,7 +26,8 @@ enum MenuOn : std::uint8_t {
   on_gap = 2,
   on_area = 4,
   on_empty = 8,
-  on_all = 15
+  on_memory = 16,
+  on_all = 31
 };
 
 /// Something that a person can do. Menus, keys, the palette of actions, the help sheet and the

@@ -173,7 +173,7 @@ TEST_CASE("area of two runs: changes are of the other run minus A, also of rows 
   };
   const auto change = [](const std::vector<AreaRow>& all, const char* title) {
     const auto row = std::find_if(all.begin(), all.end(),
-                                  [&](const AreaRow& each) { return name(each) == title; });
+                                  [&](const AreaRow& each) { return each.name == title; });
     REQUIRE(row != all.end());
     return row->change;
   };
@@ -185,7 +185,7 @@ TEST_CASE("area of two runs: changes are of the other run minus A, also of rows 
     CHECK(change(each, "forward") == 16'000'000'000);
     CHECK(change(each, "stage 2") == 16'000'000'000);
   }
-  for (const AreaRow& row : of_now) CHECK(change(of_a, name(row).c_str()) == row.change);
+  for (const AreaRow& row : of_now) CHECK(change(of_a, row.name.c_str()) == row.change);
 }
 
 }  // namespace
