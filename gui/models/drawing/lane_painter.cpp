@@ -41,6 +41,7 @@ PaintCounts LanePainter::draw(const LaneScene& scene, const Pixels& pixels) {
   for (ShareColumns* columns : {&busy_, &idle_}) columns->resize(pixels.width);
   lines_.resize(pixels.width);
   labels_.reserve(static_cast<std::size_t>(pixels.width / narrowest_label + 2));
+  ticked_.reserve(static_cast<std::size_t>(pixels.width + 2));
   for (const PaintedRun* run : scene.runs) {
     if (run == nullptr) continue;
     row_of_class_.resize(std::max(row_of_class_.size(), run->run->plan.classes.size()));
@@ -226,6 +227,7 @@ void LanePainter::draw_busy(const Track& track, const Pyramid& pyramid, const Pa
                             const Strip& strip) {
   busy_.start(pyramid);
   labels_.clear();
+  ticked_.clear();
   for (std::size_t row = 0; row < pyramid.categories().size(); ++row) {
     busy_.set_colour(row, muted(run.colouring.category_colour(pyramid.categories()[row]), strip));
   }
@@ -235,6 +237,7 @@ void LanePainter::draw_busy(const Track& track, const Pyramid& pyramid, const Pa
     draw_boxes(track, pyramid, run, strip);
   }
   counts_.boxes += lines_.draw(busy_, idle_, strip, pixels_);
+  for (const Label& each : ticked_) put_ticks(each, run, strip);
   for (const Label& each : labels_) label(each, run, strip);
 }
 
@@ -272,11 +275,6 @@ void LanePainter::draw_boxes(const Track& track, const Pyramid& pyramid, const P
       [&](TaskId later) { __builtin_prefetch(work.data() + later); });
 }
 
-/// Those that fit into a box, each behind a pixel of its colour.
-int LanePainter::bars_in(int left, int right, TaskId task, const PaintedRun& run) {
-  return std::clamp((right - left - 2) / 2, 0, run.colouring.bars(task));
-}
-
 void LanePainter::draw_box(double from, double to, TaskId task, const PaintedRun& run,
                            const Strip& strip) {
   const Colour colour = colour_of(task, run);
@@ -288,13 +286,10 @@ void LanePainter::draw_box(double from, double to, TaskId task, const PaintedRun
     lines_.fill(right - 1, right, muted(mix(colour, scene_->theme->ground, 0.55), strip));
   }
   ++counts_.boxes;
-  const int bars = bars_in(left, right, task, run);
-  for (int x = left + 1; x < left + 1 + 2 * bars; x += 2) {
-    lines_.fill(x, x + 1, muted(bar_colour(colour), strip));
-  }
+  if (run.colouring.ticks(task) > 0) ticked_.push_back({left, right, task, colour});
   const bool room = scene_->glyphs != nullptr && strip.height >= scene_->glyphs->digits_height + 3;
   if (room && strip.mute == 0 && right - left > narrowest_label)
-    labels_.push_back({left + 2 * bars, right, task, colour});
+    labels_.push_back({left, right, task, colour});
 }
 
 }  // namespace penstock

@@ -27,11 +27,8 @@ void LanePainter::draw_bright(const LaneRow& row, const PaintedRun& run, const S
     const Colour colour = run.colouring.colour(task);
     pixels_.fill(left, strip.top, right, strip.top + strip.height, packed(colour));
     ++counts_.boxes;
-    const int bars = bars_in(left, right, task, run);
-    for (int x = left + 1; x < left + 1 + 2 * bars; x += 2) {
-      pixels_.fill(x, strip.top, x + 1, strip.top + strip.height, packed(bar_colour(colour)));
-    }
-    if (scene_->glyphs != nullptr) label({left + 2 * bars, right, task, colour}, run, strip);
+    put_ticks({left, right, task, colour}, run, strip);
+    if (scene_->glyphs != nullptr) label({left, right, task, colour}, run, strip);
   }
 }
 

@@ -116,7 +116,7 @@ void add_rank(const LaneChoice& choice, std::uint32_t rank, int lane_height, Str
   });
 }
 
-/// Spreads the room that is left over the strips of ranks, which are many and low.
+/// Spreads the room that is left over the strips of ranks.
 void fill_room(int room, std::vector<LaneRow>& rows) {
   const auto ranks = std::count_if(rows.begin(), rows.end(),
                                    [](const LaneRow& row) { return row.kind != LaneKind::link; });
@@ -162,7 +162,7 @@ std::vector<LaneRow> lane_rows(const LaneChoice& choice, int lane_height) {
     if (!is_heat(choice, lane_height)) stack.top += std::max(1, lane_height / 6);
   }
   add_links(choice, lane_height, stack);
-  if (lane_height < least_drawn_height) fill_room(choice.room, stack.rows);
+  if (is_heat(choice, lane_height) && lane_height < highest) fill_room(choice.room, stack.rows);
   return stack.rows;
 }
 

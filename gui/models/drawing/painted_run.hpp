@@ -45,11 +45,13 @@ class Colouring {
   Colour category_colour(std::uint8_t category) const;
   /// Of one op; chunks have shades.
   Colour colour(TaskId task) const;
-  /// How many bars an op has at its left end: the place of its stage among those of its rank, from
+  /// How many ticks an op has in its corner: the place of its stage among those of its rank, from
   /// 0. Only where colours are those of passes: their shades are near each other.
-  int bars(TaskId task) const { return bars_[plan_.work[task]]; }
+  int ticks(TaskId task) const { return ticks_[plan_.work[task]]; }
   /// The most that any has.
-  int most_bars() const { return *std::max_element(bars_.begin(), bars_.end()); }
+  int most_ticks() const {
+    return ticks_.empty() ? 0 : *std::max_element(ticks_.begin(), ticks_.end());
+  }
   /// Whether the rank of an op has others of other stages, so that a label has to name the stage.
   bool is_one_of_several(TaskId task) const { return several_[plan_.work[task]] != 0; }
 
@@ -63,11 +65,8 @@ class Colouring {
   std::vector<Colour> of_class_;
   std::vector<std::uint8_t> category_of_class_;
   std::vector<std::uint8_t> several_;  // by class
-  std::vector<int> bars_;              // by class
+  std::vector<int> ticks_;             // by class
 };
-
-/// Of the bars of an op.
-inline Colour bar_colour(Colour op) { return mix(op, text_on(op), 0.6); }
 
 /// The pyramids of the tracks of a rank.
 struct RankPyramids {

@@ -18,6 +18,7 @@ namespace {
 constexpr int legend_line = 20;
 constexpr int legend_left = 6;
 constexpr int legend_box = 22;
+constexpr int heat_box = 28;
 constexpr int narrowest_legend = 200;
 constexpr std::array<int, 5> heat_shares{3, 10, 25, 50, 100};  // in per cent
 
@@ -106,6 +107,11 @@ void RunLegend::add_ops(const PaintedRun& run, const std::set<std::uint8_t>& cat
     }
     entries_.push_back({qt_colour(run.colouring.category_colour(category)), {}, text});
   }
+  const int ticks = run.colouring.most_ticks();
+  if (ticks == 0) return;
+  const Colour last = pass_colour(Pass::forward, 1, 2);
+  const QString text = "ticks: stages of its rank before its own (0–%1)";
+  entries_.push_back({qt_colour(last), {}, text.arg(ticks), {}, qt_colour(text_on(last))});
 }
 
 void RunLegend::add_causes(const PaintedRun& run, const Theme& colours,
@@ -150,10 +156,10 @@ QSize RunLegend::sizeHint() const {
 }
 
 void RunLegend::paint_scale(QPainter& painter, int y) const {
-  QRect place(legend_left, y, legend_box, legend_line);
+  QRect place(legend_left, y, heat_box, legend_line);
   for (const int share : heat_shares) {
     painter.drawText(place, Qt::AlignCenter, QString::number(share));
-    place.translate(legend_box, 0);
+    place.translate(heat_box, 0);
   }
   painter.drawText(place.adjusted(8, 0, narrowest_legend, 0), Qt::AlignVCenter, "% idle, as heat");
 }
@@ -162,21 +168,25 @@ void RunLegend::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   int y = 4;
   for (const Entry& entry : entries_) {
-    const int boxes = std::max(1, static_cast<int>(entry.shades.size()));
-    const QRect all(legend_left, y + 3, legend_box * boxes, legend_line - 6);
+    const int shades = static_cast<int>(entry.shades.size());
+    const int wide = shades == 0 ? legend_box : heat_box * shades;
+    const QRect all(legend_left, y + 3, wide, legend_line - 6);
     painter.setPen(palette().color(QPalette::WindowText));
     if (entry.shades.empty() && !entry.colour.isValid()) {
       paint_scale(painter, y);
       y += legend_line;
       continue;
     }
-    QRect box(all.topLeft(), QSize(legend_box, all.height()));
+    QRect box(all.topLeft(), QSize(heat_box, all.height()));
     for (const QColor& shade : entry.shades) {
       painter.fillRect(box, shade);
-      box.translate(legend_box, 0);
+      box.translate(heat_box, 0);
     }
     if (entry.shades.empty()) painter.fillRect(all, entry.colour);
     painter.fillRect(all, entry.lines);
+    for (int x = all.left() + 2; entry.ticks.isValid() && x < all.left() + 9; x += 4) {
+      painter.fillRect(QRect(x, all.top() + 1, 3, 5), entry.ticks);
+    }
     painter.drawText(QRect(all.right() + 9, y, width() - all.right() - 11, legend_line),
                      Qt::AlignVCenter, entry.text);
     painter.setPen(palette().color(QPalette::Mid));

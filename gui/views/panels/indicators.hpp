@@ -33,6 +33,7 @@ class RunLegend : public QWidget {
     QBrush lines;  // of a hatch
     QString text;
     std::vector<QColor> shades{};  // in the place of the colour, of heat
+    QColor ticks{};                // in its corner, if valid
   };
   void add_ops(const PaintedRun& run, const std::set<std::uint8_t>& categories);
   void add_causes(const PaintedRun& run, const Theme& colours,

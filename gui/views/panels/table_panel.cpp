@@ -343,6 +343,7 @@ void TablePanel::add_groups(int column) {
 }
 
 void TablePanel::show_count() {
+  if (all_ == 0 && !absence_.isEmpty()) return count_->setText(absence_);
   const QLocale plain_digits(QLocale::English);
   const auto text = [&](std::size_t number) {
     return plain_digits.toString(static_cast<qulonglong>(number));

@@ -73,6 +73,8 @@ class TablePanel : public QWidget {
   /// `add` adds rows and returns how many there would be if none was left out. It is called once
   /// the list is seen.
   void fill(std::function<std::size_t(ListRows&)> add);
+  /// What is said instead of "0 rows".
+  void set_absence(const QString& why) { absence_ = why; }
   void clear();
 
   std::function<void(const RowPlace&)> on_place;  // by a click, or by Enter
@@ -91,6 +93,7 @@ class TablePanel : public QWidget {
   QComboBox* by_;
   QLabel* count_;
   QTreeWidget* table_;
+  QString absence_;
   std::function<std::size_t(ListRows&)> waiting_;  // to fill the list
   std::size_t all_ = 0;                            // rows, with those left out
   std::size_t shown_ = 0;                          // rows

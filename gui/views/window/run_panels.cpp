@@ -155,6 +155,7 @@ void RunPanels::refresh() {
   const TableRuns shown = table_runs(*open);
   for (std::size_t t = 0; t < tables_.size(); ++t) {
     tables_[t]->set_columns(run_tables()[t].columns(shown));
+    tables_[t]->set_absence(run.file == nullptr ? "" : "Not known of a run that is read in parts");
     tables_[t]->fill([shown, t](ListRows& rows) { return run_tables()[t].fill(rows, shown); });
   }
   refresh_ops();
@@ -217,13 +218,25 @@ void RunPanels::copy_selection() {
   show_message("Copied to the clipboard");
 }
 
+void RunPanels::hide_counts() {
+  selection_->hide_rows();
+  const TimelineCanvas& shown = *now()->canvas;
+  if (!shown.area()) return;
+  const Area& area = *shown.area();
+  const PaintedRun& run = shown.run(area.run);
+  if (covers(*run.run, area.begin, area.end)) return;
+  Facts facts = facts_of_area(area, {}, run.run->plan, nullptr);
+  facts.all.push_back({"ops", "not counted: this part of the file is not read; F zooms to it"});
+  show_selection(facts);
+}
+
 void RunPanels::count_area() {
   counting_.cancel();
   const TimelineCanvas& shown = *now()->canvas;
   const bool counts =
       shown.area() && !shown.area()->memory && !shown.selected_gap() &&
       covers(*shown.run(shown.area()->run).run, shown.area()->begin, shown.area()->end);
-  if (!counts) return selection_->hide_rows();
+  if (!counts) return hide_counts();
   const Area area = *shown.area();
   const bool frozen = shown.choice().frozen;
   const bool is_a = area.run == lettered(0, frozen);
@@ -233,7 +246,6 @@ void RunPanels::count_area() {
   const QString compared =
       other == nullptr ? QString()
                        : QString("%1 − A").arg(letter_of_run(is_a ? against : area.run, frozen));
-  if (!covers(*run->run, area.begin, area.end)) return selection_->hide_rows();
   constexpr double many_ops = 100000;
   const bool many = ops_about(area, *run->lanes) > many_ops;
   if (many) selection_->wait_for_rows();

@@ -48,6 +48,7 @@ class RunPanels : RunController {
   void refresh_figures(const OpenRun& open);
   void go_to(const RowPlace& place);
   void count_area();
+  void hide_counts();
   void show_selection(const Facts& facts);
 
   PanelStrip* strip_;

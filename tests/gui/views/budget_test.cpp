@@ -1,5 +1,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
+#include <unistd.h>
+#include <malloc.h>
 
 #include <QApplication>
 #include <QElapsedTimer>
@@ -8,6 +10,7 @@
 #include <QThreadPool>
 #include <algorithm>
 #include <ctime>
+#include <fstream>
 #include <string>
 #include <thread>
 #include <utility>
@@ -155,6 +158,40 @@ TEST_CASE("budget: undoing keeps scenarios, and runs only while there is room fo
   for (int step = 0; step < 20; ++step) opened.press(QKeySequence("Ctrl+Z"));
   CHECK(opened.run().span() == first);
   CHECK(opened.run().plan.microbatches == 8);
+}
+
+/// What the program holds in memory, in MB; 0 where that is not known.
+double resident_mb() {
+  std::ifstream pages("/proc/self/statm");
+  std::uint64_t all = 0;
+  std::uint64_t resident = 0;
+  pages >> all >> resident;
+  return static_cast<double>(resident) * static_cast<double>(sysconf(_SC_PAGESIZE)) / 1e6;
+}
+
+TEST_CASE("budget: twenty changes of a million ops, and their undoing, leave little in memory") {
+  Opened opened;
+  const auto change = [&](const std::string& setting) {
+    opened.window.changes().set_scenario(changed(*opened.run().scenario, {setting}));
+    opened.settle();
+  };
+  change("/schedule/microbatches=71000");
+  CHECK(opened.run().plan.tasks() > 990'000);
+  const double before = resident_mb();
+  for (int step = 0; step < 20; ++step) change(fmt::format("/hardware/latency_us={}", 6 + step));
+  const double changed_mb = resident_mb();
+  for (int step = 0; step < 20; ++step) opened.press(QKeySequence("Ctrl+Z"));
+  const double after = resident_mb();
+  if (std::getenv("PENSTOCK_BUDGET") != nullptr) {
+    fmt::print("resident: {:.0f} MB, after 20 changes {:.0f}, after 20 undos {:.0f}\n", before,
+               changed_mb, after);
+    malloc_trim(0);
+    fmt::print("trimmed {:.0f}\n", resident_mb());
+    std::size_t p=0,f=0;
+    for(const RunBefore& b: opened.window.now()->changes.past) if(b.run) p+=bytes_of(*b.run);
+    for(const RunBefore& b: opened.window.now()->changes.future) if(b.run) f+=bytes_of(*b.run);
+    fmt::print("past {} future {} painted {} run {}\n",p/1000000,f/1000000,opened.canvas().first()->bytes()/1000000,bytes_of(opened.run())/1000000);
+  }
 }
 
 TEST_CASE("budget: while a large run changes, a sign says so and the old numbers are pale") {

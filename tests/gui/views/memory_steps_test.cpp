@@ -36,7 +36,7 @@ TEST_CASE("memory steps: a click selects one; the panel has its bytes, its ends 
   REQUIRE(step != nullptr);
   CHECK(step->begin == opened.run().timeline.begin[opened.op("3F2")]);
   CHECK(!opened.canvas().selected_gap());
-  const QString text = opened.panel().toPlainText();
+  const QString text = opened.panel().toPlainText().trimmed();
   CHECK_MESSAGE(text.startsWith("rank 3 holds 256 MiB for "), text.toStdString());
   CHECK(text.contains("+248 MiB as 3F2 begins"));
   CHECK(text.contains(" as 3B2 ends"));

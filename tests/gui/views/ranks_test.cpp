@@ -314,7 +314,7 @@ TEST_CASE("ranks: where lanes are heat, the legend has the shades of each cause 
     const std::vector<double> shares{0.03, 0.1, 0.25, 0.5, 1};
     for (int i = 0; i < 5; ++i) {
       const double share = shares[static_cast<std::size_t>(i)];
-      CHECK(image.pixelColor(6 + 22 * i + 11, y) == qt_colour(heat_shade(light.lane, heat, share)));
+      CHECK(image.pixelColor(6 + 28 * i + 14, y) == qt_colour(heat_shade(light.lane, heat, share)));
     }
   }
   // Above a rank that is idle at a moment, the lane has the last shade.

@@ -68,9 +68,9 @@ TEST_CASE("painter: the middle of every op has its colour, and idle time has ano
   CHECK(!op_colours.contains(drawn.at(after, drawn.rows[3].top + 10)));
 }
 
-TEST_CASE("painter: an op has as many bars as its rank has stages before its own") {
+TEST_CASE("painter: an op has as many ticks as its rank has stages before its own") {
   const PaintedRunPtr run =
-      painted(run_with({"/schedule/name=interleaved-1f1b", "/schedule/chunks=2",
+      painted(run_with({"/schedule/name=interleaved-1f1b", "/parallel/chunks=2",
                         "/model/stages=[{\"forward_us\":900},{\"forward_us\":900},"
                         "{\"forward_us\":900},{\"forward_us\":900},{\"forward_us\":900},"
                         "{\"forward_us\":900},{\"forward_us\":900},{\"forward_us\":900}]"}),
@@ -86,11 +86,14 @@ TEST_CASE("painter: an op has as many bars as its rank has stages before its own
     const auto x_of = [&](Time time) {
       return static_cast<int>(std::lround(drawn.axis.x_of(time.picoseconds)));
     };
-    int bars = 0;
+    int ticks = 0;
+    bool inside = false;
     for (int x = x_of(timeline.begin[task]); x < x_of(timeline.end[task]); ++x) {
-      bars += drawn.at(x, drawn.rows[work.resource].top + 10) == packed(bar_colour(colour)) ? 1 : 0;
+      const bool marked = drawn.at(x, drawn.rows[work.resource].top + 2) == packed(text_on(colour));
+      ticks += marked && !inside ? 1 : 0;
+      inside = marked;
     }
-    CHECK(bars == static_cast<int>(index(work.stage)) / 4);
+    CHECK(ticks == static_cast<int>(index(work.stage)) / 4);
     ++seen;
   }
   CHECK(seen == 128);

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "experiments/show/pictures/palette.hpp"
-#include "gui/models/drawing/painted_run.hpp"
 #include "gui/models/strips/strip_lines.hpp"
 #include "tests/support/colour_sight.hpp"
 
@@ -83,13 +82,13 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("themes: the bars that tell chunks apart are seen on every pass and shade") {
+TEST_CASE("themes: the ticks that tell chunks apart are seen on every pass and shade") {
   for (const Pass pass : {Pass::forward, Pass::backward, Pass::backward_input,
                           Pass::backward_weight, Pass::recompute}) {
     for (std::uint32_t chunk = 1; chunk < 8; ++chunk) {
       const Colour op = pass_colour(pass, chunk, 8);
       CAPTURE(static_cast<int>(pass));
-      CHECK(testing::least_difference(op, bar_colour(op)) >= 12);
+      CHECK(testing::least_difference(op, text_on(op)) >= 12);
     }
   }
 }
