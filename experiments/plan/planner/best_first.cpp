@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <thread>
-#include <unordered_map>
 #include <utility>
 
 #include "experiments/input/long_work/parallel.hpp"
@@ -225,10 +224,14 @@ void BestFirst::judge(Item item, Outcome& outcome) {
   if (!priced || !waits(item, *holding, outcome)) simulate(item, outcome);
 }
 
+Trial BestFirst::trial_of(const LayoutChoice& choice) const {
+  return try_layout(with_choice(base_.scenario, base_.task, choice), base_.catalogue,
+                    base_.settled.hardware.spec.clusters);
+}
+
 void BestFirst::simulate(const Item& item, Outcome& outcome) {
   const LayoutChoice choice = choice_of(item);
-  const Trial trial = try_layout(with_choice(base_.scenario, base_.task, choice), base_.catalogue,
-                                 base_.settled.hardware.spec.clusters);
+  const Trial trial = trial_of(choice);
   if (!trial.refusal.empty()) {
     outcome.refused = 1;
     outcome.refusal = trial.refusal;
@@ -289,66 +292,20 @@ void BestFirst::take(const Item& item, Outcome outcome) {
                                                               : choice_of(item);
     plan_.least = TooLarge{choice, outcome.least_bytes};
   }
-  if (!outcome.judged) return;
-  ++plan_.simulated;
-  if (!outcome.judged->trial.may_fit()) {
-    plan_.too_large.push_back(std::move(*outcome.judged));
-    return;
-  }
-  keep(std::move(*outcome.judged));
+  if (outcome.judged) keep(std::move(*outcome.judged));
 }
 
 void BestFirst::keep(JudgedLayout judged) {
+  ++plan_.simulated;
+  if (!judged.trial.may_fit()) {
+    plan_.too_large.push_back(std::move(judged));
+    return;
+  }
   const double us = to_us(judged.trial.makespan);
   const bool fits = has_headroom(judged.trial);
   (fits ? fitting_ : tight_).add(family_of(judged.choice), us);
   if (fits) front_.add(us, judged.trial.peak_bytes);
   (fits ? plan_.fitting : plan_.tight).push_back(std::move(judged));
-}
-
-/// Leaves the first name of layouts of a family that are equal.
-void BestFirst::name_once(std::vector<JudgedLayout>& layouts) {
-  std::stable_sort(layouts.begin(), layouts.end(), is_better);
-  std::unordered_multimap<std::uint64_t, const JudgedLayout*> known;
-  std::vector<JudgedLayout> different;
-  different.reserve(layouts.size());
-  for (JudgedLayout& one : layouts) {
-    const auto [first, last] = known.equal_range(one.trial.timeline_hash);
-    if (std::any_of(first, last, [&](const auto& other) {
-          return are_equal(*other.second, one) &&
-                 family_of(other.second->choice) == family_of(one.choice);
-        })) {
-      ++plan_.repeated;
-      continue;
-    }
-    different.push_back(std::move(one));
-    known.emplace(different.back().trial.timeline_hash, &different.back());
-  }
-  layouts = std::move(different);
-}
-
-/// Whether a layout fits and leaves the memory free that is asked for.
-bool BestFirst::has_headroom(const Trial& trial) const {
-  return trial.fits() && leaves_room(static_cast<double>(trial.peak_bytes));
-}
-
-void BestFirst::finish() {
-  name_once(plan_.fitting);
-  name_once(plan_.tight);
-  std::stable_sort(plan_.too_large.begin(), plan_.too_large.end(),
-                   [](const JudgedLayout& a, const JudgedLayout& b) {
-                     return std::tie(a.trial.peak_bytes, a.number) <
-                            std::tie(b.trial.peak_bytes, b.number);
-                   });
-  std::stable_sort(plan_.refused.begin(), plan_.refused.end(),
-                   [](const Exclusion& a, const Exclusion& b) { return a.layouts > b.layouts; });
-  while (!queue_.empty() && !is_wanted(queue_.top())) queue_.pop();
-  if (!queue_.empty()) plan_.slower_bound_us = queue_.top().bound_us;
-  plan_.stopped = aim_ == Aim::best && !queue_.empty();
-  plan_.whole_front = options_.front && aim_ == Aim::front && queue_.empty();
-  std::uint64_t others = plan_.without_memory + plan_.simulated;
-  for (const Exclusion& one : plan_.refused) others += one.layouts;
-  plan_.slower = plan_.legal > others ? plan_.legal - others : 0;
 }
 
 LayoutPlan BestFirst::run() {
@@ -365,6 +322,8 @@ LayoutPlan BestFirst::run() {
     for (std::size_t i = 0; i < items.size(); ++i) take(items[i], std::move(outcomes[i]));
     report();
   }
+  name_once(plan_.fitting);
+  refine_cuts();
   finish();
   const bool sharded = plan_.best() != nullptr && runs_sharded(plan_.best()->choice.zero);
   const auto& confidence = (sharded ? base_.sharded : base_.settled.hardware).confidence;

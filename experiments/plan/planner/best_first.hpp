@@ -103,8 +103,10 @@ class BestFirst {
   void judge(Item item, Outcome& outcome);
   bool waits(Item& item, const OrderHolding& holding, Outcome& outcome) const;
   OrderShape shape_of(const Item& item) const;
+  Trial trial_of(const LayoutChoice& choice) const;
   void simulate(const Item& item, Outcome& outcome);
   void keep(JudgedLayout judged);
+  void refine_cuts();
   void save_memory(const Item& item, std::vector<Item>& items) const;
   LayoutChoice choice_of(const Item& item) const;
   void take(const Item& item, Outcome outcome);

@@ -7,6 +7,7 @@
 #include <set>
 #include <string_view>
 
+#include "experiments/input/files/table.hpp"
 #include "experiments/plan/planner/plan_report.hpp"
 
 namespace penstock {
@@ -16,6 +17,18 @@ std::string recompute_of(const LayoutChoice& choice) {
   if (!choice.operators.empty()) return fmt::format("{}", fmt::join(choice.operators, " and "));
   if (choice.layers > 0) return fmt::format("{} layers", choice.layers);
   return choice.recomputes_stages ? choice.recompute + " by stage" : choice.recompute;
+}
+
+/// "full recomputation for none", "offload of 4 layers for full recomputation".
+std::string recompute_difference(const LayoutChoice& one, const LayoutChoice& other) {
+  if (one.offloaded_layers + other.offloaded_layers == 0) {
+    return fmt::format("{} recomputation for {}", recompute_of(one), recompute_of(other));
+  }
+  const auto words = [](const LayoutChoice& choice) {
+    if (choice.offloaded_layers == 0) return recompute_of(choice) + " recomputation";
+    return "offload of " + counted(choice.offloaded_layers, "layer");
+  };
+  return fmt::format("{} for {}", words(one), words(other));
 }
 
 const char* cells_of(const LayoutChoice& choice) { return choice.fused ? "fused" : "serial"; }
@@ -40,6 +53,9 @@ std::string near_text(const ListedFamily& family) {
     if (other.microbatch != best.microbatch) numbers["microbatches of"].insert(other.microbatch);
     if (other.zero != best.zero) numbers["ZeRO"].insert(other.zero);
     if (other.schedule != best.schedule) names["schedule"].insert(other.schedule);
+    if (other.offloaded_layers != best.offloaded_layers) {
+      numbers["offloaded layers"].insert(other.offloaded_layers);
+    }
     if (recompute_of(other) != recompute_of(best))
       names["recomputation"].insert(recompute_of(other));
     if (other.partition != best.partition) names["cut"].insert(other.partition);
@@ -70,8 +86,8 @@ std::string difference_text(const LayoutChoice& one, const LayoutChoice& other) 
   if (one.schedule != other.schedule) {
     parts.push_back(fmt::format("{} for {}", one.schedule, other.schedule));
   }
-  if (recompute_of(one) != recompute_of(other)) {
-    parts.push_back(fmt::format("{} recomputation for {}", recompute_of(one), recompute_of(other)));
+  if (recompute_of(one) != recompute_of(other) || one.offloaded_layers != other.offloaded_layers) {
+    parts.push_back(recompute_difference(one, other));
   }
   if (one.fused != other.fused) parts.push_back(fmt::format("{} cells", cells_of(one)));
   if (one.hides_experts != other.hides_experts) {

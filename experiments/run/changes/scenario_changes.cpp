@@ -92,14 +92,20 @@ void add_operators(const Layout& layout, Changes& changes) {
   }
 }
 
-/// Full recomputation of a quarter, half and three quarters of the layers of a stage.
-void add_layers(const Layout& layout, Changes& changes) {
+/// Of the stage with most layers.
+std::size_t layers_of_a_stage(const Layout& layout) {
   std::size_t most = 0;
   for (const auto& stage : layout.partition.stages) {
     most = std::max<std::size_t>(most, std::ranges::count_if(stage, [&](LayerIndex layer) {
                                    return layout.model.layers[index(layer)].cut_evenly;
                                  }));
   }
+  return most;
+}
+
+/// Full recomputation of a quarter, half and three quarters of the layers of a stage.
+void add_layers(const Layout& layout, Changes& changes) {
+  const std::size_t most = layers_of_a_stage(layout);
   std::size_t before = 0;
   for (const std::size_t quarters : {1U, 2U, 3U}) {
     const std::size_t layers = most * quarters / 4;
@@ -109,8 +115,9 @@ void add_layers(const Layout& layout, Changes& changes) {
   }
 }
 
-/// Ranks keep half of their activations, or one.
-void add_offload(const Scenario& scenario, const RunResult& result, Changes& changes) {
+/// Ranks keep half of their activations, or one; or half of the layers keep nothing, or all.
+void add_offload(const Scenario& scenario, const Layout& layout, const RunResult& result,
+                 Changes& changes) {
   if (scenario.offload) {
     changes.push_back({.settings = {}, .left_out = {"offload"}});
     return;
@@ -123,6 +130,9 @@ void add_offload(const Scenario& scenario, const RunResult& result, Changes& cha
     before = keep;
     add(changes, fmt::format("/offload/keep={}", keep));
   }
+  const std::size_t layers = layers_of_a_stage(layout);
+  if (layers > 1) add(changes, fmt::format("/offload/layers={}", layers / 2));
+  if (layers > 0) add(changes, fmt::format("/offload/layers={}", layers));
 }
 
 /// Stashes with 8 and 4 bits, or unencoded, where the speed of codecs is known. Not for formats
@@ -254,7 +264,7 @@ Changes changes_of(const Scenario& scenario, const RunResult& result, const Chan
   Changes changes = cut_changes(scenario);
   append(changes, memory_changes(scenario, layout));
   append(changes, overlap_changes(layout));
-  if (kinds.offloads) add_offload(scenario, result, changes);
+  if (kinds.offloads) add_offload(scenario, layout, result, changes);
   if (kinds.codecs) add_codecs(scenario, layout, changes);
   if (kinds.degrees) append(changes, degree_changes(scenario, layout));
   append(changes, order_changes(scenario, layout));

@@ -8,6 +8,17 @@
 #include "sim/base/named.hpp"
 
 namespace penstock {
+namespace {
+
+/// What is left of a layer on the device once what it keeps is offloaded, as `fit_model` counts it.
+LayerTimes offloaded(LayerTimes layer) {
+  layer.workspace_bytes += layer.kept_bytes;
+  layer.pending_bytes += layer.kept_bytes - layer.freed_bytes;
+  layer.kept_bytes = layer.freed_bytes = 0;
+  return layer;
+}
+
+}  // namespace
 
 CutTimes LayoutFrames::cut(const LayoutFrame& frame, std::uint32_t zero, Layout& layout) const {
   const std::vector<std::uint32_t> stage_of = stages_of_layers(frame, layout.placement, zero);
@@ -17,6 +28,7 @@ CutTimes LayoutFrames::cut(const LayoutFrame& frame, std::uint32_t zero, Layout&
     layout.partition.stages[stage_of[layer]].push_back(LayerIndex{layer});
   }
   CutTimes times = cut_times(frame, stage_of, zero);
+  if (space_.recomputations[frame.recomputation].offloads) return times;
   layout.recompute.layers.reset();  // its layers are chosen here
   for (std::size_t i = 0; i < stage_of.size(); ++i) {
     const std::uint32_t number = base_.reduced_layer[i];
@@ -28,21 +40,26 @@ CutTimes LayoutFrames::cut(const LayoutFrame& frame, std::uint32_t zero, Layout&
   return times;
 }
 
-/// Where only some layers are recomputed, the others of each stage have the times that follow.
+/// Where only some layers are recomputed or offloaded, the others of each stage, or these, have the
+/// times that follow.
 CutTimes LayoutFrames::cut_times(const LayoutFrame& frame,
                                  const std::vector<std::uint32_t>& stage_of,
                                  std::uint32_t zero) const {
   CutTimes cut{*times(frame, zero), base_.reduced_layer};
-  if (frame.recomputed_layers == 0) return cut;
+  if (frame.some_layers == 0) return cut;
   const bool sharded = runs_sharded(zero);
+  const bool offloads = space_.recomputations[frame.recomputation].offloads;
   const auto others = static_cast<std::uint32_t>(cut.times.size());
   const std::vector<LayerTimes>& whole = *shapes_.of(key(frame), sharded, shapes_.nothing());
   const ModelGraph& model = shapes_.model(key(frame), sharded, frame.recomputation);
-  cut.times.insert(cut.times.end(), whole.begin(), whole.end());
+  for (const LayerTimes& layer : whole) {
+    cut.times.push_back(offloads ? offloaded(layer) : layer);
+  }
   std::vector<std::uint32_t> seen(stage_of.size());  // by stage
   for (std::size_t i = 0; i < stage_of.size(); ++i) {
-    if (model.layers[cut.of_layer[i]].work.repeated != Repeated::all) continue;
-    if (++seen[stage_of[i]] > frame.recomputed_layers) cut.of_layer[i] += others;
+    const Layer& layer = model.layers[cut.of_layer[i]];
+    const bool counts = offloads ? layer.cut_evenly : layer.work.repeated == Repeated::all;
+    if (counts && (++seen[stage_of[i]] <= frame.some_layers) == offloads) cut.of_layer[i] += others;
   }
   return cut;
 }

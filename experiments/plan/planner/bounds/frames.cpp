@@ -195,8 +195,8 @@ std::vector<LayoutFrame> LayoutFrames::unjudged(std::uint32_t number) const {
                             .sequence = sequence,
                             .recomputation = r,
                             .partition = p,
-                            .recomputed_layers = static_cast<std::uint16_t>(
-                                recomputed_layers(base_.task, degrees, order, recompute)),
+                            .some_layers = static_cast<std::uint16_t>(
+                                some_layers(base_.task, degrees, order, recompute)),
                             .bound_by = bound_by(base_, space_.partitions[p])});
         }
       }

@@ -32,7 +32,7 @@ struct LayoutFrame {
   bool sequence = true;
   std::uint8_t recomputation = 0;
   std::uint8_t partition = 0;
-  std::uint16_t recomputed_layers = 0;  // the first of each stage; 0: as the recomputation says
+  std::uint16_t some_layers = 0;  // the first of each stage; 0: as the recomputation says
   BoundBy bound_by = BoundBy::even_cut;
   bool judged = false;
   std::uint8_t may_fit = 0;                                // bits by ZeRO level

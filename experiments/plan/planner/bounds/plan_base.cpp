@@ -125,6 +125,7 @@ Layout without_layers(const PlanBase& base, const LayoutChoice& choice, std::uin
   layout.microbatches = choice.microbatches;
   layout.slices = slices;
   layout.recompute = scenario.recompute;
+  layout.offloaded_layers = scenario.offload ? scenario.offload->layers.value_or(0) : 0;
   layout.codec = scenario.codec;
   layout.memory.zero = choice.zero;
   spread_ranks(base.scenario, layout);

@@ -145,6 +145,7 @@ constexpr std::array<Framework, 3> all_frameworks{
       .dtypes = "bf16, fp16, fp32",
       .unknown_schedule = "deepspeed does not run the schedule",
       .unknown_overlap = "deepspeed does not overlap so",
+      .unknown_offload = "deepspeed does not offload layers",
       .unknown_recomputation = "deepspeed does not recompute so",
       .unknown_cut = "deepspeed does not cut so",
       .why_no_degrees = why_no_deepspeed_degrees,
@@ -155,13 +156,15 @@ constexpr std::array<Framework, 3> all_frameworks{
       .format = "megatron-args",
       .schedules = "1f1b, interleaved-1f1b",
       .recomputations = "none, selective, full",
-      .cuts = "even, even_with_ends",
-      .other_cuts = "balanced, gpipe, interleaved, least_traffic, memory, simulated",
+      .cuts = "even, even_with_ends, simulated",
+      .other_cuts = "balanced, gpipe, interleaved, least_traffic, memory",
       .dtypes = "bf16, fp16, fp32, fp8, fp8-block, mxfp8, nvfp4",
       .recomputes_some_layers = true,
+      .offloads_layers = true,
       .hides_experts = true,
       .unknown_schedule = "megatron does not run the schedule",
       .unknown_overlap = "megatron does not overlap so",
+      .unknown_offload = "megatron: layers are offloaded without a pipeline alone",
       .unknown_recomputation = "megatron does not recompute so",
       .unknown_cut = "megatron does not cut so",
       .why_no_degrees = why_no_megatron_degrees,
@@ -179,6 +182,7 @@ constexpr std::array<Framework, 3> all_frameworks{
       .dtypes = "bf16, fp8, mxfp8",
       .unknown_schedule = "torchtitan does not run the schedule",
       .unknown_overlap = "torchtitan does not overlap so",
+      .unknown_offload = "torchtitan does not offload layers",
       .unknown_recomputation = "torchtitan does not recompute so",
       .unknown_cut = "torchtitan does not cut so",
       .why_no_degrees = why_no_titan_degrees,
@@ -196,6 +200,10 @@ bool Framework::recomputes(std::string_view mode, bool stages, bool some) const 
 
 const char* Framework::why_no_overlap(bool fused, bool hides) const {
   return fused || (hides && !hides_experts) ? unknown_overlap : nullptr;
+}
+
+const char* Framework::why_no_offload(const LayoutChoice& degrees) const {
+  return offloads_layers && degrees.pipeline == 1 ? nullptr : unknown_offload;
 }
 
 bool Framework::cuts_by(std::string_view partitioner) const {
@@ -241,6 +249,9 @@ const char* why_not_in(const Framework& framework, const TrainingTask& task,
   if (const char* why = framework.why_no_overlap(choice.fused, choice.hides_experts)) return why;
   if (!framework.recomputes(choice.recompute, choice.recomputes_stages, choice.layers > 0)) {
     return framework.unknown_recomputation;
+  }
+  if (choice.offloaded_layers > 0) {
+    if (const char* why = framework.why_no_offload(choice)) return why;
   }
   if (!framework.cuts_by(choice.partition)) return framework.unknown_cut;
   if (const char* why = framework.why_no_degrees(task, choice)) return why;

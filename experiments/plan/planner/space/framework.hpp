@@ -24,9 +24,11 @@ struct Framework {
   std::string_view operators = {};   // of selective recomputation, as JSON; empty: as asked
   std::string_view dtypes;
   bool recomputes_some_layers = false;  // of each stage
+  bool offloads_layers = false;         // the first of each stage, without a pipeline
   bool hides_experts = false;           // behind the other microbatch of interleaved 1F1B
   const char* unknown_schedule;
   const char* unknown_overlap;
+  const char* unknown_offload;
   const char* unknown_recomputation;
   const char* unknown_cut;
 
@@ -40,6 +42,7 @@ struct Framework {
   /// `some`: the first layers of each stage alone.
   bool recomputes(std::string_view mode, bool stages, bool some) const;
   const char* why_no_overlap(bool fused, bool hides) const;
+  const char* why_no_offload(const LayoutChoice& degrees) const;
   bool cuts_by(std::string_view partitioner) const;
 };
 

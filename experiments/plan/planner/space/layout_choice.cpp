@@ -33,7 +33,11 @@ std::string schedule_text(const LayoutChoice& choice) {
   return text;
 }
 
+/// What layers do not keep.
 std::string recompute_text(const LayoutChoice& choice) {
+  if (choice.offloaded_layers > 0) {
+    return fmt::format("offload of {} a stage", counted(choice.offloaded_layers, "layer"));
+  }
   if (choice.recompute == "none") return "no recomputation";
   if (choice.recomputes_stages) return choice.recompute + " recomputation by stage";
   if (choice.layers > 0) {

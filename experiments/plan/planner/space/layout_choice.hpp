@@ -32,6 +32,7 @@ struct LayoutChoice {
   bool sequence_parallel = true;                 // with tensor > 1
   bool recomputes_stages = false;                // whole stages, not layers
   std::uint32_t layers = 0;              // first ones of each stage that `full` recomputes; 0: all
+  std::uint32_t offloaded_layers = 0;    // first ones of each stage
   bool fused = false;                    // the parts of overlap cells run at once
   bool hides_experts = false;            // all-to-alls of experts overlap the compute of their pass
   std::vector<std::string> operators{};  // that `selective` recomputes

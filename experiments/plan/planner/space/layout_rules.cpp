@@ -65,8 +65,8 @@ bool takes_zero(const TrainingTask& task, const LayoutChoice& degrees, const Ord
   return why_no_zero(task, degrees, order, zero) == nullptr;
 }
 
-std::uint32_t recomputed_layers(const TrainingTask& task, const LayoutChoice& degrees,
-                                const OrderChoice& order, const RecomputeChoice& recompute) {
+std::uint32_t some_layers(const TrainingTask& task, const LayoutChoice& degrees,
+                          const OrderChoice& order, const RecomputeChoice& recompute) {
   if (recompute.quarters == 0) return recompute.layers;
   return (layers_a_stage(task, degrees, order) * recompute.quarters + 2) / 4;
 }
@@ -76,12 +76,15 @@ const char* why_no_recomputation(const TrainingTask& task, const LayoutChoice& d
   if (order.hides_experts && recompute.mode == "full") {
     return "where expert traffic is hidden, no whole layers are recomputed";
   }
-  if (recompute.quarters == 0) return nullptr;
+  if (recompute.offloads && task.framework != nullptr) {
+    if (const char* why = task.framework->why_no_offload(degrees)) return why;
+  }
+  if (recompute.quarters % 4 == 0) return nullptr;
   const std::uint32_t all = layers_a_stage(task, degrees, order);
   RecomputeChoice fewer = recompute;
   --fewer.quarters;
-  const std::uint32_t some = recomputed_layers(task, degrees, order, recompute);
-  const bool different = some < all && some != recomputed_layers(task, degrees, order, fewer);
+  const std::uint32_t some = some_layers(task, degrees, order, recompute);
+  const bool different = some < all && some != some_layers(task, degrees, order, fewer);
   return different ? nullptr : "a stage has fewer layers than shares of them";
 }
 

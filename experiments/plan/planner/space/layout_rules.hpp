@@ -9,6 +9,7 @@
 
 namespace penstock {
 
+/// What layers recompute or offload instead of keeping it.
 struct RecomputeChoice {
   std::string mode;
   bool stages = false;                   // whole stages, not layers
@@ -16,6 +17,7 @@ struct RecomputeChoice {
   // Of `full`, the first layers of each stage: their number, or quarters of them; 0: all.
   std::uint32_t layers = 0;
   std::uint32_t quarters = 0;
+  bool offloads = false;  // these layers, instead of recomputing them
 
   bool takes_some_layers() const { return layers + quarters > 0; }
 };
@@ -33,10 +35,10 @@ const char* why_no_zero(const TrainingTask& task, const LayoutChoice& degrees,
 bool takes_zero(const TrainingTask& task, const LayoutChoice& degrees, const OrderChoice& order,
                 std::uint32_t zero);
 
-/// The first layers of each stage that `full` recomputes; 0: all.
-std::uint32_t recomputed_layers(const TrainingTask& task, const LayoutChoice& degrees,
-                                const OrderChoice& order, const RecomputeChoice& recompute);
-/// The rule that excludes a recomputation; nullptr if it is legal.
+/// The first layers of each stage that are recomputed or offloaded; 0: as the mode says.
+std::uint32_t some_layers(const TrainingTask& task, const LayoutChoice& degrees,
+                          const OrderChoice& order, const RecomputeChoice& recompute);
+/// The rule that excludes a recomputation or an offload; nullptr if it is legal.
 const char* why_no_recomputation(const TrainingTask& task, const LayoutChoice& degrees,
                                  const OrderChoice& order, const RecomputeChoice& recompute);
 

@@ -35,19 +35,35 @@ std::vector<RecomputeChoice> recomputations_of(const TrainingTask& task) {
 }
 
 /// The first layers of each stage: the requested numbers, else quarters.
-void add_some_layers(const TrainingTask& task, const Restrictions& only,
+void add_some_layers(const RecomputeChoice& like, const std::vector<std::string>* asked,
                      std::vector<RecomputeChoice>& all) {
-  if (!task.by_kind) return;
-  if (const auto* asked = only.values_of("/recompute/layers")) {
-    all.clear();
-    for (const std::string& layers : *asked) {
-      all.push_back({.mode = "full", .layers = static_cast<std::uint32_t>(std::stoul(layers))});
-    }
+  const auto add = [&](std::uint32_t layers, std::uint32_t quarters) {
+    all.push_back(like);
+    all.back().layers = layers;
+    all.back().quarters = quarters;
+  };
+  if (asked == nullptr) {
+    for (const std::uint32_t quarters : {1U, 2U, 3U}) add(0, quarters);
+    if (like.offloads) add(0, 4);
     return;
   }
-  for (const std::uint32_t quarters : {1U, 2U, 3U}) {
-    all.push_back({.mode = "full", .quarters = quarters});
+  for (const std::string& layers : *asked) add(static_cast<std::uint32_t>(std::stoul(layers)), 0);
+}
+
+/// Layers whose numbers are asked for exclude everything else.
+std::vector<RecomputeChoice> with_some_layers(const TrainingTask& task, const SpaceOptions& options,
+                                              std::vector<RecomputeChoice> all) {
+  const auto* recomputed = options.only.values_of("/recompute/layers");
+  const auto* offloaded = options.only.values_of("/offload/layers");
+  if (recomputed != nullptr || offloaded != nullptr) all.clear();
+  if (task.by_kind && offloaded == nullptr) {
+    add_some_layers({.mode = "full"}, recomputed, all);
   }
+  const bool offloads = options.offloads || offloaded != nullptr;
+  if (offloads && recomputed == nullptr) {
+    add_some_layers({.mode = "none", .offloads = true}, offloaded, all);
+  }
+  return all;
 }
 
 /// As Megatron-LM interleaves the passes of two microbatches (--overlap-moe-expert-parallel-comm).
@@ -97,9 +113,7 @@ std::vector<CodecSpec> codecs_of() { return {{"bfp", {{"bits", 8.0}}}}; }
 
 void add_options(const TrainingTask& task, const SpaceOptions& options, LayoutSpace& space) {
   const Restrictions& only = options.only;
-  std::vector<RecomputeChoice> recomputations = recomputations_of(task);
-  add_some_layers(task, only, recomputations);
-  for (const RecomputeChoice& one : recomputations) {
+  for (const RecomputeChoice& one : with_some_layers(task, options, recomputations_of(task))) {
     const bool takes = only.allow("/recompute/mode", one.mode) && (task.by_kind || !one.stages);
     if (takes) space.recomputations.push_back(one);
   }
@@ -108,8 +122,11 @@ void add_options(const TrainingTask& task, const SpaceOptions& options, LayoutSp
     if (only.allow("/memory/zero", zero)) space.zeros.push_back(zero);
   }
   for (const std::string& name : options.partitions) {
-    if (only.allow("/partition/name", name)) space.partitions.push_back(name);
+    if (!only.allow("/partition/name", name)) continue;
+    const bool follows = find_named(partitioner_entries(), name)->follows_order;
+    (follows ? space.refinements : space.partitions).push_back(name);
   }
+  if (space.partitions.empty()) std::swap(space.partitions, space.refinements);
   if (only.allow("/codec/link", "none")) space.links.emplace_back();
   // What is asked for by name needs no --lossy or --offload.
   for (const CodecSpec& codec : codecs_of()) {
@@ -124,7 +141,7 @@ void add_options(const TrainingTask& task, const SpaceOptions& options, LayoutSp
     for (const std::string& keep : *asked) {
       space.offloads.push_back(static_cast<std::uint32_t>(std::stoul(keep)));
     }
-  } else if (options.offloads) {
+  } else if (options.offloads && task.framework == nullptr) {
     space.offloads = {16, 8, 4, 2, 1};
   }
 }
@@ -160,11 +177,13 @@ void leave_out_unknown(const TrainingTask& task, LayoutSpace& space) {
   }
   const std::uint64_t all = combinations(task, space);
   std::erase_if(space.recomputations, [&](const RecomputeChoice& one) {
-    return !framework.recomputes(one.mode, one.stages, one.takes_some_layers());
+    return !framework.recomputes(one.mode, one.stages, one.takes_some_layers() && !one.offloads);
   });
   const std::uint64_t recomputed = combinations(task, space);
   count(framework.unknown_recomputation, all - recomputed, space.dropped);
-  std::erase_if(space.partitions, [&](const std::string& cut) { return !framework.cuts_by(cut); });
+  for (auto* cuts : {&space.partitions, &space.refinements}) {
+    std::erase_if(*cuts, [&](const std::string& cut) { return !framework.cuts_by(cut); });
+  }
   count(framework.unknown_cut, recomputed - combinations(task, space), space.dropped);
 }
 
@@ -270,15 +289,16 @@ std::vector<bool> sequence_choices(const TrainingTask& task, const LayoutChoice&
 }
 
 void refuse_codecs(const Framework& framework, const SpaceOptions& options) {
-  std::string asked = options.lossy ? "--lossy" : options.offloads ? "--offload" : "";
+  const bool unknown = options.offloads && !framework.offloads_layers;
+  std::string asked = options.lossy ? "--lossy" : unknown ? "--offload" : "";
   for (const char* pointer : {"/codec/link", "/codec/stash", "/offload/keep"}) {
     if (options.only.values_of(pointer) != nullptr) asked = fmt::format("--only {}", pointer);
   }
   if (asked.empty()) return;
   throw UsageError(
-      fmt::format("{}: {} has no codecs and no offloading by activation; leave it out, "
+      fmt::format("{}: {} has no codecs and no offloading by activation{}; leave it out, "
                   "or give --for any",
-                  asked, framework.name));
+                  asked, framework.name, framework.offloads_layers ? "" : " or by layer"));
 }
 
 LayoutSpace space_of(const TrainingTask& task, const SpaceOptions& options) {
@@ -308,7 +328,8 @@ LayoutChoice layout_of(const TrainingTask& task, LayoutChoice degrees, bool sequ
   degrees.recompute = recompute.mode;
   degrees.recomputes_stages = recompute.stages;
   degrees.operators = recompute.operators;
-  degrees.layers = recomputed_layers(task, degrees, order, recompute);
+  const std::uint32_t some = some_layers(task, degrees, order, recompute);
+  (recompute.offloads ? degrees.offloaded_layers : degrees.layers) = some;
   degrees.fused = order.fused;
   degrees.hides_experts = order.hides_experts;
   degrees.partition = partition;

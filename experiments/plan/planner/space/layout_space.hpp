@@ -28,6 +28,9 @@ struct LayoutSpace {
   std::vector<std::uint32_t> zeros;
   std::vector<std::optional<CodecSpec>> links;
   std::vector<std::string> partitions;
+  // Cuts that follow the order, tried on the best of each listed family alone; without other
+  // partitions they are among these.
+  std::vector<std::string> refinements;
   // Only for layouts that do not fit without: they cost time and save memory.
   std::vector<CodecSpec> stashes;
   std::vector<std::uint32_t> offloads;  // activations that a rank keeps
@@ -41,10 +44,10 @@ struct SpaceOptions {
   Restrictions only;
   bool lossy = false;     // codecs too
   bool offloads = false;  // offloading too
-  std::vector<std::string> partitions = {"even", "balanced"};
+  std::vector<std::string> partitions = {"even", "balanced", "simulated"};
 };
 
-/// Throws UsageError for codecs and offloading, which no framework has in this form.
+/// Throws UsageError for codecs and offloading that a framework does not have.
 void refuse_codecs(const Framework& framework, const SpaceOptions& options);
 
 /// Empty if the restrictions leave no legal layout.

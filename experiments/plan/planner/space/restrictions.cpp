@@ -47,6 +47,7 @@ const std::vector<LayoutAxis>& layout_axes() {
       {"/codec/stash", {"none", "bfp"}},
       {"/codec/link", {"none", "bfp"}},
       {"/offload/keep"},
+      {"/offload/layers"},
       {"/partition/name", split_names(names_of(partitioner_entries()))}};
   return axes;
 }

@@ -194,10 +194,13 @@ ordered_json recompute_section(const LayoutChoice& choice) {
 
 /// Sections that only some layouts have.
 void add_rare_sections(const LayoutChoice& choice, ordered_json& document) {
-  if (choice.offload) {
-    document["offload"] = {
-        {"description", "activations beyond this number go to host memory and come back"},
-        {"keep", *choice.offload}};
+  if (choice.offload || choice.offloaded_layers > 0) {
+    ordered_json& offload = document["offload"];
+    offload["description"] =
+        "activations beyond this number (keep), or those of the first layers of each stage, go to "
+        "host memory and come back";
+    if (choice.offload) offload["keep"] = *choice.offload;
+    if (choice.offloaded_layers > 0) offload["layers"] = choice.offloaded_layers;
   }
   if (!choice.stash && !choice.link) return;
   ordered_json& codec = document["codec"];
@@ -288,9 +291,10 @@ Scenario with_choice(Scenario scenario, const TrainingTask& task, const LayoutCh
     scenario.recompute.together = 1;
   }
   set_zero(choice, scenario);
-  if (choice.offload) {
+  if (choice.offload || choice.offloaded_layers > 0) {
     if (!scenario.offload) scenario.offload.emplace();
-    scenario.offload->keep = *choice.offload;
+    if (choice.offload) scenario.offload->keep = *choice.offload;
+    if (choice.offloaded_layers > 0) scenario.offload->layers = choice.offloaded_layers;
   }
   if (choice.stash) scenario.codec.stash = *choice.stash;
   if (choice.link) scenario.codec.link = *choice.link;

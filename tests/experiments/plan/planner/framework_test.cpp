@@ -173,6 +173,13 @@ TEST_CASE("frameworks: overlap and partial recomputation are not the same everyw
   CHECK(why("megatron", fused) == "megatron does not overlap so");
   CHECK(why("deepspeed", hides) == "deepspeed does not overlap so");
   CHECK(why("deepspeed", some) == "deepspeed does not recompute so");
+  LayoutChoice offloads = plain;
+  offloads.offloaded_layers = 2;
+  CHECK(why("torchtitan", offloads) == "torchtitan does not offload layers");
+  offloads.pipeline = 1;
+  CHECK(why("megatron", offloads) == "");
+  offloads.pipeline = 2;
+  CHECK(why("megatron", offloads) == "megatron: layers are offloaded without a pipeline alone");
 }
 
 TEST_CASE("frameworks: no layout of a plan breaks a rule, and one line says what others gain") {
@@ -208,6 +215,11 @@ TEST_CASE("frameworks: codecs, offloading and layers by times are refused with t
                        "out, or give --for any",
                        UsageError);
   CHECK_NOTHROW(refuse_codecs(megatron, {.only = Restrictions({"/parallel/pipeline=2"})}));
+  CHECK_NOTHROW(refuse_codecs(megatron, {.only = {}, .offloads = true}));
+  CHECK_THROWS_WITH_AS(refuse_codecs(*framework_of("torchtitan"), {.only = {}, .offloads = true}),
+                       "--offload: torchtitan has no codecs and no offloading by activation or by "
+                       "layer; leave it out, or give --for any",
+                       UsageError);
   TrainingTask task;
   CHECK_THROWS_AS(set_framework(&megatron, task), UsageError);  // layers by times
   task.by_kind = true;

@@ -103,7 +103,7 @@ std::size_t check_read_back(const StartedCase& one, const std::string& framework
   const LayoutPlan plan =
       plan_layouts(task, catalogue,
                    {.space = {.only = Restrictions(one.only),
-                              .partitions = {"even", "even_with_ends", "balanced"}},
+                              .partitions = {"even", "even_with_ends", "balanced", "simulated"}},
                     .best = 6});
   for (const JudgedLayout& judged : plan.fitting) check_layout(task, judged, catalogue);
   return plan.fitting.size();
@@ -140,6 +140,7 @@ TEST_CASE(
                     {R"(/recompute/operators=["norm","moe_activation"])"}},
         StartedCase{mixtral, 4, 16, {few, "/recompute/layers=1"}},
         StartedCase{mixtral, 4, 16, {few}, {"/recompute/together=2"}},
+        StartedCase{models + "llama-3.1-8b.json", 8, 64, {"/offload/layers=4"}},
         StartedCase{mixtral, 8, 16, {"/parallel/tensor=2"}, {"/model/dtype=fp8"}},
         StartedCase{mixtral, 8, 16, {"/parallel/pipeline=2"}, {"/parallel/scatter_gather=true"}},
         StartedCase{small_deepseek(), 16, 32, {"/parallel/pipeline=2,4,/recompute/mode=full"}}}) {

@@ -39,12 +39,12 @@ std::vector<std::string> partitions() {
   return names;
 }
 
-/// The best layouts of ten families by bounds and by simulating every layout, over all
-/// partitioners.
-void check_cuts(const TrainingRequest& request, const std::vector<std::string>& only) {
+/// The best layouts of ten families by bounds and by simulating every layout.
+void check_cuts(const TrainingRequest& request, const std::vector<std::string>& only,
+                const std::vector<std::string>& names) {
   const Catalogue catalogue = read_catalogue();
   const TrainingTask task = read_training_task(request, catalogue);
-  PlannerOptions options{.space = {.only = Restrictions(only), .partitions = partitions()}};
+  PlannerOptions options{.space = {.only = Restrictions(only), .partitions = names}};
   const LayoutPlan plan = plan_layouts(task, catalogue, options);
   options.simulates_all = true;
   const LayoutPlan all = plan_layouts(task, catalogue, options);
@@ -64,6 +64,12 @@ void check_cuts(const TrainingRequest& request, const std::vector<std::string>& 
   }
 }
 
+/// By all partitioners, and by the one that follows the order alone.
+void check_cuts(const TrainingRequest& request, const std::vector<std::string>& only) {
+  check_cuts(request, only, partitions());
+  check_cuts(request, only, {"simulated"});
+}
+
 TEST_CASE("planner: with every partitioner the ten best layouts are those of simulating all") {
   const Scratch scratch;
   const std::vector<std::string> only{"/schedule/name=1f1b,interleaved-1f1b,zb-h1,chimera,bpipe",
@@ -81,6 +87,29 @@ TEST_CASE("planner: with every partitioner the ten best layouts are those of sim
               .global_batch = 16},
              {"/parallel/pipeline=4", "/schedule/name=1f1b,zb-h1", "/recompute/mode=none",
               "/memory/zero=1,3"});
+}
+
+TEST_CASE("planner: the best of each listed family is as fast as its cut by simulation") {
+  const Scratch scratch;
+  const Catalogue catalogue = read_catalogue();
+  const TrainingTask task =
+      read_training_task({.model = scratch.file("m.csv", uneven_profile(9, 4)),
+                          .hardware = "dgx-a100",
+                          .devices = 4,
+                          .global_batch = 12},
+                         catalogue);
+  const PlannerOptions options{.space = {.only = Restrictions({"/schedule/name=1f1b,zb-h1"})}};
+  const LayoutPlan plan = plan_layouts(task, catalogue, options);
+  std::size_t simulated = 0;
+  for (const ListedFamily& row : listed_families(plan.fitting, options.best)) {
+    LayoutChoice choice = row.best->choice;
+    simulated += choice.partition == "simulated" ? 1 : 0;
+    if (choice.pipeline == 1) continue;
+    choice.partition = "simulated";
+    const Scenario scenario = parse_scenario(layout_document(task, choice), "");
+    CHECK(row.best->trial.makespan <= try_layout(scenario, catalogue, nullptr).makespan);
+  }
+  CHECK(simulated > 0);
 }
 
 }  // namespace

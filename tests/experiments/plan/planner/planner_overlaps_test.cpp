@@ -28,10 +28,11 @@ std::string experts_command(const Scratch& scratch) {
 
 /// The plan by bounds, held against simulating all its layouts: the best of ten families and the
 /// front. No bound is above what a simulation gave, else planning throws.
-LayoutPlan checked_plan(const TrainingRequest& request, const std::vector<std::string>& only) {
+LayoutPlan checked_plan(const TrainingRequest& request, const std::vector<std::string>& only,
+                        bool offloads = false) {
   const Catalogue catalogue = read_catalogue();
   const TrainingTask task = read_training_task(request, catalogue);
-  PlannerOptions options{.space = {.only = Restrictions(only)}};
+  PlannerOptions options{.space = {.only = Restrictions(only), .offloads = offloads}};
   const LayoutPlan plan = plan_layouts(task, catalogue, options);
   options.simulates_all = true;
   const LayoutPlan all = plan_layouts(task, catalogue, options);
@@ -87,6 +88,18 @@ TEST_CASE("planner: layers that are recomputed in part are found as if all were 
   CHECK(count(plan, [](const LayoutChoice& one) { return one.layers > 0; }) > 20);
 }
 
+TEST_CASE("planner: layers that are offloaded are found as if all were simulated") {
+  const LayoutPlan plan = checked_plan(
+      {.model = shared_models + "llama-3.1-8b.json",
+       .hardware = "dgx-a100",
+       .devices = 8,
+       .global_batch = 16},
+      {"/schedule/name=1f1b,interleaved-1f1b,zb-v", "/parallel/chunks=1,2,4", "/parallel/context=1",
+       "/recompute/mode=none,full", "/memory/zero=1,3", "/model/microbatch=1,2"},
+      true);
+  CHECK(count(plan, [](const LayoutChoice& one) { return one.offloaded_layers > 0; }) > 20);
+}
+
 TEST_CASE("planner: layers are restricted by number, and other recomputations left out") {
   const Catalogue catalogue = read_catalogue();
   const TrainingTask task = read_training_task(
@@ -101,6 +114,17 @@ TEST_CASE("planner: layers are restricted by number, and other recomputations le
   }
   CHECK(text_of(plan.best()->choice).find("recomputation of 2 layers a stage") !=
         std::string::npos);
+  const LayoutPlan offloaded =
+      plan_layouts(task, catalogue, {.space = {.only = Restrictions({"/offload/layers=5"})}});
+  REQUIRE_FALSE(offloaded.fitting.empty());
+  for (const JudgedLayout& one : offloaded.fitting) {
+    CHECK(one.choice.offloaded_layers == 5);
+    CHECK(one.choice.recompute == "none");
+    const RunResult result = run(parse_scenario(layout_document(task, one.choice), ""));
+    REQUIRE(result.report);
+    CHECK(result.report->makespan == one.trial.makespan);
+  }
+  CHECK(text_of(offloaded.best()->choice).find("offload of 5 layers a stage") != std::string::npos);
 }
 
 TEST_CASE("planner: settings that some layouts alone take are left out of the others") {

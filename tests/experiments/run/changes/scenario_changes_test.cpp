@@ -46,6 +46,23 @@ TEST_CASE("cuts, recomputation, overlap, ZeRO, degrees, microbatches and orders 
   }
 }
 
+TEST_CASE("offloading is offered by activation and by layer, and leaving it out where it is") {
+  const auto offloads_of = [](const std::vector<std::string>& settings) {
+    const Scenario scenario = llama(settings);
+    return penstock::changes_of(scenario, run(scenario), {.degrees = false, .offloads = true});
+  };
+  for (const char* setting :
+       {"/offload/keep=2", "/offload/keep=1", "/offload/layers=4", "/offload/layers=8"}) {
+    CAPTURE(setting);
+    CHECK(offers(offloads_of({}), setting));
+  }
+  const auto changes = offloads_of({R"(/offload={"layers":4})"});
+  CHECK(!offers(changes, "/offload/layers=8"));
+  CHECK(std::ranges::any_of(changes, [](const ScenarioChange& change) {
+    return std::ranges::count(change.left_out, "offload") > 0;
+  }));
+}
+
 TEST_CASE("a new tensor group is offered with sequence parallelism") {
   for (const ScenarioChange& change :
        changes_of(llama({"/parallel/tensor=1", "/parallel/sequence=false"}))) {

@@ -1,0 +1,83 @@
+#include <algorithm>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+
+#include "experiments/input/long_work/parallel.hpp"
+#include "experiments/plan/planner/best_first.hpp"
+#include "experiments/plan/planner/plan_report.hpp"
+
+namespace penstock {
+
+/// Cuts that follow the order are searched by simulation, so they are tried last, on the best of
+/// each family that will be listed.
+void BestFirst::refine_cuts() {
+  std::vector<JudgedLayout> tried;
+  for (const ListedFamily& row : listed_families(plan_.fitting, options_.best)) {
+    if (row.best->choice.pipeline == 1) continue;
+    for (const std::string& cut : space_.refinements) {
+      tried.push_back(*row.best);
+      tried.back().choice.partition = cut;
+      ++tried.back().number;
+    }
+  }
+  in_parallel(
+      tried.size(), [&](std::size_t i) { tried[i].trial = trial_of(tried[i].choice); }, {},
+      options_.jobs);
+  for (JudgedLayout& one : tried) {
+    ++plan_.legal;
+    one.bound_us = one.least_bytes = 0;
+    if (one.trial.refusal.empty()) {
+      keep(std::move(one));
+    } else {
+      refuse(one.trial.refusal, 1);
+    }
+  }
+}
+
+/// Leaves the first name of layouts of a family that are equal.
+void BestFirst::name_once(std::vector<JudgedLayout>& layouts) {
+  std::stable_sort(layouts.begin(), layouts.end(), is_better);
+  std::unordered_multimap<std::uint64_t, const JudgedLayout*> known;
+  std::vector<JudgedLayout> different;
+  different.reserve(layouts.size());
+  for (JudgedLayout& one : layouts) {
+    const auto [first, last] = known.equal_range(one.trial.timeline_hash);
+    if (std::any_of(first, last, [&](const auto& other) {
+          return are_equal(*other.second, one) &&
+                 family_of(other.second->choice) == family_of(one.choice);
+        })) {
+      ++plan_.repeated;
+      continue;
+    }
+    different.push_back(std::move(one));
+    known.emplace(different.back().trial.timeline_hash, &different.back());
+  }
+  layouts = std::move(different);
+}
+
+/// Whether a layout fits and leaves the memory free that is asked for.
+bool BestFirst::has_headroom(const Trial& trial) const {
+  return trial.fits() && leaves_room(static_cast<double>(trial.peak_bytes));
+}
+
+void BestFirst::finish() {
+  name_once(plan_.fitting);
+  name_once(plan_.tight);
+  std::stable_sort(plan_.too_large.begin(), plan_.too_large.end(),
+                   [](const JudgedLayout& a, const JudgedLayout& b) {
+                     return std::tie(a.trial.peak_bytes, a.number) <
+                            std::tie(b.trial.peak_bytes, b.number);
+                   });
+  std::stable_sort(plan_.refused.begin(), plan_.refused.end(),
+                   [](const Exclusion& a, const Exclusion& b) { return a.layouts > b.layouts; });
+  while (!queue_.empty() && !is_wanted(queue_.top())) queue_.pop();
+  if (!queue_.empty()) plan_.slower_bound_us = queue_.top().bound_us;
+  plan_.stopped = aim_ == Aim::best && !queue_.empty();
+  plan_.whole_front = options_.front && aim_ == Aim::front && queue_.empty();
+  std::uint64_t others = plan_.without_memory + plan_.simulated;
+  for (const Exclusion& one : plan_.refused) others += one.layouts;
+  plan_.slower = plan_.legal > others ? plan_.legal - others : 0;
+}
+
+}  // namespace penstock
