@@ -44,9 +44,11 @@ class AreaCounter {
     });
     for_each_part([](AreaRow& row, std::int64_t, std::int64_t whole) {
       row.lengths.resize(length_steps);
+      // Of more than two hours, a picosecond more is no other number.
       const double place = static_cast<double>(whole - row.shortest) /
                            static_cast<double>(row.longest - row.shortest + 1);
-      ++row.lengths[static_cast<std::size_t>(place * length_steps)];
+      const auto step = static_cast<std::size_t>(place * length_steps);
+      ++row.lengths[std::min(step, length_steps - 1)];
     });
     // The one stage of ops with names says nothing.
     std::erase_if(rows_, [&](const AreaRow& row) {

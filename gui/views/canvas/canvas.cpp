@@ -33,7 +33,8 @@ TimelineCanvas::TimelineCanvas(QWidget* parent)
 void TimelineCanvas::show_runs(PaintedRunPtr first, std::vector<PaintedRunPtr> others,
                                bool keep_view, const KeptOps* kept) {
   const bool keeps = keep_view && first_ != nullptr;
-  const bool same = keeps && first->run == first_->run && others.size() == others_.size();
+  const bool same = keeps && first->run == first_->run &&
+                    std::ranges::equal(others, others_, {}, &PaintedRun::run, &PaintedRun::run);
   if (!same) keep_ops(keeps ? kept : nullptr);
   first_ = std::move(first);
   others_ = std::move(others);

@@ -50,6 +50,8 @@ const std::vector<ViewerAction>& viewer_actions();
 class ViewerWindow : public QMainWindow {
  public:
   explicit ViewerWindow(ThemeName theme);
+  /// Timelines tell it that they are hidden, as long as it is all there.
+  ~ViewerWindow() override { hide(); }
 
   OpenRuns& runs() { return runs_; }
   RunChanges& changes() { return changes_; }

@@ -6,6 +6,7 @@
 #include <QMenu>
 #include <QWheelEvent>
 #include <algorithm>
+#include <memory>
 
 #include "gui/views/canvas/look.hpp"
 #include "gui/views/panels/indicators.hpp"
@@ -324,6 +325,18 @@ TEST_CASE("ranks: where lanes are heat, the legend has the shades of each cause 
   CHECK(!legend->accessibleDescription().contains("heat"));
   opened.press(QKeySequence("H"));
   CHECK(legend->accessibleDescription().contains("heat: drain"));
+}
+
+TEST_CASE(
+    "ranks: a window that becomes lower shows heat, and its legend says so; it goes away well") {
+  auto opened = std::make_unique<ManyStages>(64, 8, QSize(1200, 1000));
+  RunLegend* const legend = legend_of(opened->window);
+  REQUIRE(!opened->canvas().rows().front().heat);
+  opened->window.resize(1200, 560);
+  opened->settle();
+  REQUIRE(opened->canvas().rows().front().heat);
+  CHECK(legend->accessibleDescription().contains("heat: drain"));
+  opened->window.resize(1200, 1000);  // is still to be told when it goes
 }
 
 TEST_CASE("ranks: screen readers have the shown ones in their order, with what they hold") {
