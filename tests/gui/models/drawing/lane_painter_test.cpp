@@ -69,11 +69,12 @@ TEST_CASE("painter: the middle of every op has its colour, and idle time has ano
 }
 
 TEST_CASE("painter: an op has as many ticks as its rank has stages before its own") {
+  std::string stages = "/model/stages=[";
+  for (int stage = 0; stage < 8; ++stage) {
+    stages += std::string(stage == 0 ? "" : ",") + R"({"forward_us":900,"backward_us":1800})";
+  }
   const PaintedRunPtr run =
-      painted(run_with({"/schedule/name=interleaved-1f1b", "/parallel/chunks=2",
-                        "/model/stages=[{\"forward_us\":900},{\"forward_us\":900},"
-                        "{\"forward_us\":900},{\"forward_us\":900},{\"forward_us\":900},"
-                        "{\"forward_us\":900},{\"forward_us\":900},{\"forward_us\":900}]"}),
+      painted(run_with({"/schedule/name=interleaved-1f1b", "/parallel/chunks=2", stages + "]"}),
               ColourBy::pass);
   const Plan& plan = run->run->plan;
   const Drawn drawn(run, 3000, axis_for(0, run->lanes->span, 3000));
