@@ -2,7 +2,6 @@
 
 #include <doctest/doctest.h>
 
-#include <cmath>
 #include <set>
 #include <string>
 
@@ -11,44 +10,13 @@
 #include "gui/models/drawing/painted_run.hpp"
 #include "gui/models/run/run_pair.hpp"
 #include "gui/models/run/viewed_run.hpp"
+#include "tests/gui/models/drawing/drawn.hpp"
 
 namespace penstock {
 namespace {
 
-/// A picture of a run without labels, one strip of 20 pixels a rank.
-struct Drawn {
-  Drawn(const PaintedRunPtr& the_run, int the_width, const TimeAxis& the_axis,
-        LaneChoice choice = {.transfers = false})
-      : width(the_width), axis(the_axis) {
-    choice.ranks = static_cast<std::uint32_t>(the_run->lanes->ranks.size());
-    rows = lane_rows(choice, 20);
-    height = height_of(rows);
-    memory.resize(static_cast<std::size_t>(width * height));
-    scene.runs = {the_run.get()};
-    scene.rows = rows;
-    scene.axis = axis;
-    scene.theme = &theme(ThemeName::light);
-    draw();
-  }
-  void draw() {
-    const auto stride = static_cast<std::size_t>(width);
-    counts = painter.draw(scene, {memory.data(), width, height, stride});
-  }
-  std::uint32_t at(int x, int y) const { return memory[static_cast<std::size_t>(y * width + x)]; }
-
-  int width, height = 0;
-  TimeAxis axis;
-  std::vector<LaneRow> rows;
-  std::vector<std::uint32_t> memory;
-  LaneScene scene;
-  LanePainter painter;
-  PaintCounts counts;
-};
-
-ViewedRunPtr run_with(std::vector<std::string> settings) {
-  return viewed(read_scenario(std::string(PENSTOCK_ROOT) + "/experiments/scenarios/first_run.json",
-                              settings));
-}
+using testing::Drawn;
+using testing::run_with;
 
 TEST_CASE("painter: the middle of every op has its colour, and idle time has another") {
   const PaintedRunPtr run = painted(run_with({}), ColourBy::pass);
@@ -66,38 +34,6 @@ TEST_CASE("painter: the middle of every op has its colour, and idle time has ano
   }
   const int after = static_cast<int>(drawn.axis.x_of(38'000'000'000));
   CHECK(!op_colours.contains(drawn.at(after, drawn.rows[3].top + 10)));
-}
-
-TEST_CASE("painter: an op has as many ticks as its rank has stages before its own") {
-  std::string stages = "/model/stages=[";
-  for (int stage = 0; stage < 8; ++stage) {
-    stages += std::string(stage == 0 ? "" : ",") + R"({"forward_us":900,"backward_us":1800})";
-  }
-  const PaintedRunPtr run =
-      painted(run_with({"/schedule/name=interleaved-1f1b", "/parallel/chunks=2", stages + "]"}),
-              ColourBy::pass);
-  const Plan& plan = run->run->plan;
-  const Drawn drawn(run, 3000, axis_for(0, run->lanes->span, 3000));
-  int seen = 0;
-  for (TaskId task = 0; task < plan.tasks(); ++task) {
-    const WorkClass& work = plan.class_of(task);
-    if (plan.is_link(work.resource)) continue;
-    const Timeline& timeline = run->run->timeline;
-    const Colour colour = run->colouring.colour(task);
-    const auto x_of = [&](Time time) {
-      return static_cast<int>(std::lround(drawn.axis.x_of(time.picoseconds)));
-    };
-    int ticks = 0;
-    bool inside = false;
-    for (int x = x_of(timeline.begin[task]); x < x_of(timeline.end[task]); ++x) {
-      const bool marked = drawn.at(x, drawn.rows[work.resource].top + 2) == packed(text_on(colour));
-      ticks += marked && !inside ? 1 : 0;
-      inside = marked;
-    }
-    CHECK(ticks == static_cast<int>(index(work.stage)) / 4);
-    ++seen;
-  }
-  CHECK(seen == 128);
 }
 
 TEST_CASE("painter: an op of 1 ns in a run of seconds still tints a pixel") {
