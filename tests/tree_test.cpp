@@ -136,6 +136,7 @@ const std::map<std::string, Rooms>& rooms() {
          "program/commands",
          "program",
          "program/bench",
+         "embedding",
          "python"},
         {"first_run", "version.hpp.in"},
         {{"measure", "plan"}}}},
@@ -272,8 +273,9 @@ Faults gpu_side_faults(const Include& include) {
 }
 
 bool may_stand_at_top(const std::string& name, const std::string& ignored) {
-  static const std::set<std::string> known = {"CMakeLists.txt", "CMakePresets.json", "LICENSE",
-                                              "README.md", "cmake", "pyproject.toml"};
+  static const std::set<std::string> known = {"CHANGELOG.md", "CMakeLists.txt", "CMakePresets.json",
+                                              "LICENSE",      "README.md",      "cmake",
+                                              "pyproject.toml"};
   if (known.contains(name) || allowed.contains(name) || name.starts_with('.')) return true;
   return ("\n" + ignored + "\n").find("\n/" + name + "/\n") != std::string::npos;
 }

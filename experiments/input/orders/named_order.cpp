@@ -44,8 +44,11 @@ CheckedOrder order_named(const OrderRequest& request, std::string_view remedy) {
                                   request.ranks, chunks, Limits::stages));
     }
     order.placement = place_stages(*entry, request.ranks, chunks, request.options, remedy);
-    order.schedule = make_schedule(*entry, order.placement, request.options);
+    check_options(entry->name, entry->options, request.options);
+    check_size(order.placement, request.options);
     if (entry->slices_for != nullptr) order.slices = entry->slices_for(request.options);
+    need_memory_for(order.name, order.placement, request.options, order.slices, request.cell_bytes);
+    order.schedule = make_schedule(*entry, order.placement, request.options);
   } catch (const RuleError& error) {
     throw UsageError(fmt::format("{}: {}", entry->name, error.what()));
   }

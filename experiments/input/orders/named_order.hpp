@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "experiments/input/formats/torch_csv.hpp"
+#include "experiments/input/orders/memory_need.hpp"
 #include "schedules/registry.hpp"
 #include "sim/order/placement.hpp"
 #include "sim/order/schedule.hpp"
@@ -30,13 +31,15 @@ struct OrderRequest {
   std::uint32_t ranks = 1;
   std::optional<std::uint32_t> chunks;  // empty: as usual
   ScheduleOptions options;
+  double cell_bytes = CellBytes::order;  // that work on it takes
 };
 
 /// Options of a rule from "key=value", as --set takes them. Throws UsageError.
 std::map<std::string, std::string, std::less<>> rule_settings(
     const std::vector<std::string>& settings);
 
-/// Throws UsageError for an unknown rule, and for sizes and options that it does not support.
+/// Throws UsageError for an unknown rule, and for sizes and options that it does not support, and
+/// OverBudget.
 /// `remedy` precedes the number of chunks that would be right: ": give --chunks ".
 CheckedOrder order_named(const OrderRequest& request, std::string_view remedy);
 

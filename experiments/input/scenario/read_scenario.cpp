@@ -9,6 +9,7 @@
 #include "experiments/input/files/json_input.hpp"
 #include "experiments/input/files/quantity.hpp"
 #include "experiments/input/files/setting.hpp"
+#include "experiments/input/files/shipped.hpp"
 #include "experiments/input/formats/reading/read_model_file.hpp"
 #include "experiments/input/scenario/scenario.hpp"
 #include "experiments/input/scenario/section_parts.hpp"
@@ -224,11 +225,16 @@ Scenario scenario_from(json document, const std::string& source,
 
 Scenario parse_scenario(const std::string& text, const std::string& source,
                         const std::vector<std::string>& settings) {
-  return scenario_from(about(source, [&] { return parse_json(text); }), source, settings);
+  const auto parsed = [&] {
+    check_configuration(text);
+    return parse_json(text);
+  };
+  return scenario_from(about(source, parsed), source, settings);
 }
 
 Scenario read_scenario(const std::string& path, const std::vector<std::string>& settings) {
-  return parse_scenario(read_file(path), path, settings);
+  const std::string file = input_path(path);
+  return parse_scenario(read_configuration(file), file, settings);
 }
 
 Scenario changed(const Scenario& scenario, const std::vector<std::string>& settings,

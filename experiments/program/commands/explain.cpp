@@ -14,7 +14,7 @@ namespace {
 
 struct Options : Arguments {
   Text scenario =
-      line.required("RUN", "scenario file (JSON) or .timeline file, - for standard input");
+      line.input().required("RUN", "scenario file (JSON) or .timeline file, - for standard input");
   Texts settings = line.settings();
   Flag json = line.json("print everything as JSON");
   Flag memory =
@@ -57,7 +57,10 @@ int explain_run(const Options& options) {
   if (is_recording(options.scenario, content)) return explain_recording(options, content);
   const Scenario scenario = parse_scenario(content, options.scenario, options.settings);
   std::optional<Waiting> waiting("simulating");
-  const RunResult result = options.memory ? run_for_memory(scenario) : run(scenario);
+  const RunResult result =
+      options.memory
+          ? run_for_memory(scenario)
+          : run(settle(scenario, {.bytes_per_cell = CellBytes::run + CellBytes::explanation}));
   waiting.reset();
   const int code = result.findings.empty() ? ExitCode::done : ExitCode::finding;
   if (!result.report) {  // a deadlock: its finding is the explanation
@@ -90,7 +93,7 @@ constinit extern const CommandEntry explain_entry{
     .summary = "show where the time goes and what to change first",
     .group = CommandGroup::explain,
     .on_first_screen = true,
-    .example = "penstock explain experiments/scenarios/first_run.json",
+    .example = "penstock explain first_run.json",
     .declare = command<Options, explain_run>,
 };
 

@@ -54,8 +54,9 @@ constexpr const char* all_rules = "rules";
 constexpr const char* all_stacks = "stacks";
 
 struct Options : Arguments {
-  TrainingFlags training{{line}, line.optional("MODEL", "a model's file")};
-  Text from = line.option("--from", "instead: the cheapest changes of what runs today", "SCENARIO");
+  TrainingFlags training{{line}, line.input().optional("MODEL", "a model's file")};
+  Text from =
+      line.input().option("--from", "instead: the cheapest changes of what runs today", "SCENARIO");
   Heading layouts = line.group("Layouts");
   Text framework = line.choice("--for", framework_names(), "only layouts that a framework runs");
   Texts only = line.list("--only", "only layouts with these values", "/POINTER=VALUE,…");
@@ -369,7 +370,7 @@ constinit extern const CommandEntry layout_entry{
     .summary = "find the best layout of a model on a machine by simulation",
     .group = CommandGroup::plan,
     .on_first_screen = true,
-    .example = "penstock layout config.json --hardware dgx-h100 --devices 64 -o layouts",
+    .example = "penstock layout llama-3.1-8b.json --hardware dgx-h100 --devices 64 -o layouts",
     .declare = command<Options, plan_and_report>,
 };
 

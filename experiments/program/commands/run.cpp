@@ -143,16 +143,29 @@ Engine engine_of(const Options& options) {
   return options.engine == "events" ? Engine::events : Engine::automatic;
 }
 
+/// Memory for each cell, of the run and of all that is made of it; one after the other.
+double bytes_of(const Options& options) {
+  double most = options.json ? CellBytes::json : 0;
+  const auto add = [&](bool made, double bytes) { most = std::max(most, made ? bytes : 0); };
+  add(options.repeat.has_value(), CellBytes::draws);
+  add(!options.timeline.empty() || !options.chakra.empty(), CellBytes::timeline);
+  add(!options.trace.empty(), CellBytes::trace);
+  add(!options.html.empty(), CellBytes::page);
+  add(!paths_of(options.pictures).empty(), CellBytes::picture);
+  return CellBytes::run + most;
+}
+
 /// Draws report their own progress.
 RunResult simulated(const Options& options, const Scenario& scenario, std::uint32_t repeat,
                     ProgressBar& bar) {
   std::optional<Waiting> waiting;
   if (repeat == 0) waiting.emplace("simulating");
-  return run(settle(scenario, {.allows_stale = options.allow_stale}),
-             {.engine = engine_of(options),
-              .repeat = repeat,
-              .on_progress = bar.callback(),
-              .training = training_of(options.costs)});
+  return run(
+      settle(scenario, {.allows_stale = options.allow_stale, .bytes_per_cell = bytes_of(options)}),
+      {.engine = engine_of(options),
+       .repeat = repeat,
+       .on_progress = bar.callback(),
+       .training = training_of(options.costs)});
 }
 
 int run_scenario(const Options& options) {
@@ -182,7 +195,7 @@ constinit extern const CommandEntry run_entry{
     .summary = "simulate a scenario: step time, bubble, memory",
     .group = CommandGroup::simulate,
     .on_first_screen = true,
-    .example = "penstock run experiments/scenarios/first_run.json --set /schedule/name=zb-h1",
+    .example = "penstock run first_run.json --set /schedule/name=zb-h1",
     .declare = command<Options, run_scenario>,
 };
 

@@ -44,6 +44,7 @@ OrderRequest request_of(const Options& options) {
   request.options.microbatch_count =
       within("--microbatches", options.microbatches, Limits::microbatches);
   request.options.settings = rule_settings(options.settings);
+  if (options.comms || options.fsdp) request.cell_bytes = CellBytes::lowered_order;
   if (options.chunks) {
     request.chunks = within("--chunks", options.chunks, Limits::stages / request.ranks);
   }

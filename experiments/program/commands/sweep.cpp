@@ -17,7 +17,7 @@ namespace penstock::sweep_file {
 namespace {
 
 struct Options : Arguments {
-  Texts files = line.required_list(
+  Texts files = line.input().required_list(
       "SWEEP", "a sweep or a scenario; or merge and shards; or export and results");
   Text output =
       line.option("-o,--output", "file of results, JSON Lines; goes on where it ends", "OUT.jsonl");
@@ -225,7 +225,7 @@ constinit extern const CommandEntry sweep_entry{
     .summary = "run many configurations of a scenario; goes on where it was stopped",
     .group = CommandGroup::simulate,
     .example =
-        "penstock sweep base.json --vary /schedule/name=gpipe,1f1b,zb-h1 "
+        "penstock sweep first_run.json --vary /schedule/name=gpipe,1f1b,zb-h1 "
         "--vary /schedule/microbatches=8..64:8 -o sweep.jsonl",
     .declare = command<Options, sweep>,
 };
