@@ -15,8 +15,6 @@ namespace penstock::python {
 // What each file adds to the module. The package beside this folder gives it its Python face; names
 // here are those of the C++ side.
 
-/// InputError, UsageError and RuleError become the exceptions of penstock.errors.
-void bind_errors();
 void bind_tables(nanobind::module_& module);
 void bind_orders(nanobind::module_& module);
 void bind_runs(nanobind::module_& module);
