@@ -5,7 +5,8 @@
 # library of every .cpp of this folder and its rooms, or of some wings of it, as penstock::NAME. FAST
 # names the rooms where run time matters: they get the full optimisation of the build type. The
 # others get PENSTOCK_QUICK_FLAGS, which compile faster, and the precompiled headers of
-# penstock_common_KIND (quick, or quick_json). EXCEPT names rooms of other targets.
+# penstock_common_KIND (quick, or quick_json). EXCEPT names rooms of other targets. With
+# PENSTOCK_ONLY, sources that match it, as FOLDER/ROOM/FILE.cpp.
 function(penstock_library name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "HEADERS" "WINGS;EXCEPT;FAST")
   if(NOT arg_HEADERS)
@@ -16,6 +17,12 @@ function(penstock_library name)
     list(TRANSFORM arg_WINGS APPEND "/*.cpp" OUTPUT_VARIABLE patterns)
   endif()
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} ${patterns})
+  if(PENSTOCK_ONLY)
+    get_filename_component(folder ${CMAKE_CURRENT_SOURCE_DIR} NAME)
+    list(TRANSFORM sources PREPEND ${folder}/)
+    list(FILTER sources INCLUDE REGEX "${PENSTOCK_ONLY}")
+    list(TRANSFORM sources REPLACE "^${folder}/" "")
+  endif()
   set(fast "")
   set(quick "")
   foreach(source ${sources})

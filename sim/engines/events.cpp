@@ -314,8 +314,9 @@ bool limits_bind(const PricedPlan& priced, const Timeline& timeline) {
   if (!conditions.stall_above_bytes) return false;
   if (may_wait_within_capacity(plan, timeline)) return true;
   const std::vector<std::uint64_t> peaks = peak_bytes(plan, costs, timeline);
-  return std::any_of(peaks.begin(), peaks.end(),
-                     [&](std::uint64_t peak) { return peak > *conditions.stall_above_bytes; });
+  return std::any_of(
+      peaks.begin(), peaks.end(),
+      [most = *conditions.stall_above_bytes](std::uint64_t peak) { return peak > most; });
 }
 
 }  // namespace

@@ -12,7 +12,11 @@ namespace {
 
 constexpr int most_wait_ms = 20'000;
 
-DatabaseFault fault_of(int code) {
+DatabaseFault fault_of(int code, std::string_view message) {
+  // A header of no version that there is; SQLite has no code of its own for it.
+  if (code == SQLITE_ERROR && message == "unsupported file format") {
+    return DatabaseFault::no_database;
+  }
   switch (code & 0xff) {  // the other bits are the exact kind
     case SQLITE_CORRUPT:
       return DatabaseFault::damaged;
@@ -102,10 +106,11 @@ void Database::fail(const std::string& doing) const {
   const int kind = code & 0xff;
   const int system =
       kind == SQLITE_CANTOPEN || kind == SQLITE_IOERR ? (kept != 0 ? kept : of_system) : 0;
+  const std::string message = sqlite3_errmsg(connection_.get());
   const bool no_room = system == EFBIG || system == EDQUOT || system == ENOSPC;
   throw DatabaseError(
-      no_room ? DatabaseFault::full : fault_of(code),
-      fmt::format("{}: {}{}", doing, sqlite3_errmsg(connection_.get()),
+      no_room ? DatabaseFault::full : fault_of(code, message),
+      fmt::format("{}: {}{}", doing, message,
                   system == 0 ? std::string() : fmt::format(" ({})", std::strerror(system))));
 }
 

@@ -13,6 +13,7 @@
 #include "experiments/input/files/files.hpp"
 #include "experiments/input/files/json_input.hpp"
 #include "experiments/input/files/json_output.hpp"
+#include "experiments/input/files/named_files.hpp"
 #include "experiments/input/files/plain_text.hpp"
 #include "hardware_models/registry.hpp"
 #include "hardware_models/spec/machine.hpp"
@@ -144,7 +145,9 @@ void take_neighbours(const CatalogueItem& item, const std::string& path, Catalog
     if (!facts.contains(key)) continue;
     const std::string name = facts[key]["value"];
     const fs::path file = folder / (name + ".json");
-    if (fs::is_regular_file(file)) catalogue[name] = read_catalogue_file(file.string());
+    if (!fs::is_regular_file(file)) continue;
+    check_confined(file.string());
+    catalogue[name] = read_catalogue_file(file.string());
   }
 }
 
@@ -259,7 +262,7 @@ CatalogueItem parse_catalogue_file(const std::string& text, const std::string& s
 }
 
 CatalogueItem read_catalogue_file(const std::string& path) {
-  return parse_catalogue_file(read_file(path), path);
+  return parse_catalogue_file(read_configuration(path), path);
 }
 
 Catalogue read_catalogue() {

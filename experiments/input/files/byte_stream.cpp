@@ -1,6 +1,7 @@
 #include "experiments/input/files/byte_stream.hpp"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <zlib.h>
 
 #include <algorithm>
@@ -15,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "experiments/input/long_work/budget.hpp"
 #include "experiments/input/long_work/interruption.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/limits.hpp"
@@ -40,16 +42,29 @@ std::size_t read_block(std::FILE* file, char* to, std::size_t most) {
   return got;
 }
 
-std::string read_all(std::FILE* file) {
+/// The size of a regular file; 0 for a stream.
+std::uint64_t size_of(std::FILE* file) {
+  struct stat facts {};
+  if (::fstat(::fileno(file), &facts) != 0 || !S_ISREG(facts.st_mode)) return 0;
+  return static_cast<std::uint64_t>(facts.st_size);
+}
+
+std::string read_all(std::FILE* file, const CheckSize& check) {
   std::string content;
+  const std::uint64_t size = size_of(file);
+  check(size);
+  content.reserve(size);
   std::string block(std::size_t{1} << 20, '\0');
   while (const std::size_t got = read_block(file, block.data(), block.size())) {
     content.append(block, 0, got);
-    if (content.size() > Limits::input_file_bytes) {
-      throw InputError(fmt::format("it is larger than {} bytes", Limits::input_file_bytes));
-    }
+    check(content.size());
   }
   return content;
+}
+
+[[noreturn]] void refuse_configuration(const char* when) {
+  throw InputError(fmt::format("it is larger than {}{}, the most for a configuration",
+                               memory_text(static_cast<double>(configuration_bytes)), when));
 }
 
 /// Continues a file whose first block has already been read.
@@ -267,7 +282,7 @@ std::size_t GzipReader::read(char* to, std::size_t most) {
 
 bool is_gzip(std::string_view start) { return start.starts_with("\x1f\x8b"); }
 
-std::string gunzip(std::string_view file, std::uint64_t max_bytes) {
+std::string gunzip(std::string_view file, const CheckSize& check) {
   GzipReader reader([&](char* to, std::size_t most) {
     const std::size_t size = file.copy(to, most);
     file.remove_prefix(size);
@@ -279,22 +294,73 @@ std::string gunzip(std::string_view file, std::uint64_t max_bytes) {
     content.resize(before + gzip_block);
     got = reader.read(content.data() + before, gzip_block);
     content.resize(before + got);
-    if (content.size() > max_bytes) {
-      throw InputError(fmt::format("it is larger than {} bytes when unpacked", max_bytes));
-    }
+    check(content.size());
   }
   return content;
 }
 
-std::string read_file(const std::string& path) {
+std::string gunzip(std::string_view file, std::uint64_t max_bytes) {
+  return gunzip(file, [&](std::uint64_t bytes) {
+    if (bytes <= max_bytes) return;
+    throw InputError(fmt::format("it is larger than {} bytes when unpacked", max_bytes));
+  });
+}
+
+namespace {
+
+constexpr std::uint64_t most_packed = 200;
+
+/// No format has such a beginning, and as other text every second character would be a fault.
+std::string without_utf16(std::string content) {
+  if (content.starts_with("\xff\xfe") || content.starts_with("\xfe\xff")) {
+    throw InputError("it is UTF-16; save it as UTF-8");
+  }
+  return content;
+}
+
+/// The content of a file. `check` gets its size as it grows, and when that is: behind gzip.
+template <class Check>
+std::string read_within(const std::string& path, const Check& check) {
   try {
     const InputFile file = open_input(path);
-    std::string content = read_all(file.get());
-    if (path.ends_with(".gz")) return gunzip(content, Limits::input_file_bytes);
-    return content;
+    std::string content = read_all(file.get(), [&](std::uint64_t bytes) { check(bytes, ""); });
+    if (!path.ends_with(".gz")) return without_utf16(std::move(content));
+    return without_utf16(gunzip(content, [&](std::uint64_t bytes) {
+      check(bytes, " when unpacked");
+      // Files of numbers and names pack to a third; only what is made for it packs to so little.
+      if (bytes < configuration_bytes || bytes / most_packed <= content.size()) return;
+      throw InputError(fmt::format("it is more than {} times larger when unpacked", most_packed));
+    }));
   } catch (const InputError& error) {
     throw in_file(path, error);
   }
+}
+
+}  // namespace
+
+std::string read_file(const std::string& path) {
+  // Of what is read from files as a whole, an order takes most: seven bytes for each of its text.
+  constexpr double bytes_for_each = 7;
+  const std::string name = path == "-" ? "standard input" : path;
+  return read_within(path, [&](std::uint64_t bytes, const char* when) {
+    if (bytes > Limits::input_file_bytes) {
+      throw InputError(fmt::format("it is larger than {} bytes{}", Limits::input_file_bytes, when));
+    }
+    need_memory(
+        bytes_for_each * static_cast<double>(bytes),
+        fmt::format("{} of at least {}{}", name, memory_text(static_cast<double>(bytes)), when),
+        "give a smaller file, or more --max-memory");
+  });
+}
+
+std::string read_configuration(const std::string& path) {
+  return read_within(path, [](std::uint64_t bytes, const char* when) {
+    if (bytes > configuration_bytes) refuse_configuration(when);
+  });
+}
+
+void check_configuration(std::string_view text) {
+  if (text.size() > configuration_bytes) refuse_configuration("");
 }
 
 }  // namespace penstock

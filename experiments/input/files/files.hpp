@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -21,8 +22,18 @@ InputFile open_input(const std::string& path);
 
 /// The whole content of a file, or of standard input for "-". Unpacks a file that ends in .gz.
 /// Throws InputError with the file's name in front for an unreadable file and for more than
-/// Limits::input_file_bytes.
+/// Limits::input_file_bytes, OverBudget for more than the budget of memory has room to work with.
 std::string read_file(const std::string& path);
+
+/// The most bytes of a configuration.
+inline constexpr std::uint64_t configuration_bytes = 64'000'000;
+
+/// The same for what states sizes and is small itself: a scenario, a sweep, a model, a machine. At
+/// most configuration_bytes, also unpacked.
+std::string read_configuration(const std::string& path);
+
+/// Throws InputError for a text that is too large for a configuration.
+void check_configuration(std::string_view text);
 
 /// The same error with the file's name in front of its place: "gpt.json: /schedule/name: …".
 InputError in_file(const std::string& path, const InputError& error);

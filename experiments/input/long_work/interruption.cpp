@@ -1,9 +1,11 @@
 #include "experiments/input/long_work/interruption.hpp"
 
+#include <sys/time.h>
 #include <unistd.h>
 
 #include <array>
 #include <atomic>
+#include <cmath>
 #include <string_view>
 #include <utility>
 
@@ -31,6 +33,7 @@ void remove_unfinished() {
 namespace {
 
 constexpr int interrupted = 130;
+constexpr int machine_cannot = 4;
 
 /// ": TEXT" of the note, or null. Static, because a signal handler reads it; never freed.
 std::atomic<const std::string*> interrupt_note = nullptr;
@@ -57,6 +60,20 @@ extern "C" void on_request(int /*signal*/) {
   end_on_interrupt();
 }
 
+/// What is said when the time of `end_after` is over. Static, because a signal handler reads it;
+/// never freed.
+std::atomic<const std::string*> time_is_over = nullptr;
+
+extern "C" void on_time_over(int /*signal*/) {
+  remove_unfinished();
+  if (::isatty(STDERR_FILENO) == 1) write_error("\n");
+  write_error("penstock: error: ");
+  if (const std::string* text = time_is_over.load()) write_error(*text);
+  if (const std::string* note = interrupt_note.load()) write_error(*note);
+  write_error("\n");
+  ::_exit(machine_cannot);
+}
+
 constexpr std::array interrupting{SIGINT, SIGTERM, SIGHUP};
 /// These end a program as if it had no handler, but without unfinished files.
 constexpr std::array ending{SIGQUIT, SIGPIPE, SIGXCPU};
@@ -71,6 +88,7 @@ sigset_t interrupts() {
   sigset_t signals;
   sigemptyset(&signals);
   for (const int signal : interrupting) sigaddset(&signals, signal);
+  sigaddset(&signals, SIGALRM);
   return signals;
 }
 
@@ -101,6 +119,16 @@ void take_up_signals() {
   std::signal(SIGXFSZ, SIG_IGN);
   end_on_interrupt();
   handle(ending, on_ending);
+}
+
+void end_after(double seconds, const std::string& text) {
+  time_is_over = new std::string(text);
+  handle(std::array{SIGALRM}, on_time_over);
+  const double whole = std::floor(seconds);
+  itimerval timer{};
+  timer.it_value.tv_sec = static_cast<time_t>(whole);
+  timer.it_value.tv_usec = static_cast<suseconds_t>((seconds - whole) * 1e6);
+  ::setitimer(ITIMER_REAL, &timer, nullptr);
 }
 
 InterruptRequest::InterruptRequest() {

@@ -14,6 +14,10 @@ void end_on_interrupt();
 /// grows too large is an error, not the end. A program calls it once, before it starts threads.
 void take_up_signals();
 
+/// Ends the program when this time has passed, as an interrupt does, but with exit code 4: prints
+/// `text` as its error.
+void end_after(double seconds, const std::string& text);
+
 /// A file that the destructor or an interrupt removes, unless it is kept. It need not exist yet.
 class UnfinishedFile {
  public:

@@ -225,12 +225,16 @@ Scenario scenario_from(json document, const std::string& source,
 
 Scenario parse_scenario(const std::string& text, const std::string& source,
                         const std::vector<std::string>& settings) {
-  return scenario_from(about(source, [&] { return parse_json(text); }), source, settings);
+  const auto parsed = [&] {
+    check_configuration(text);
+    return parse_json(text);
+  };
+  return scenario_from(about(source, parsed), source, settings);
 }
 
 Scenario read_scenario(const std::string& path, const std::vector<std::string>& settings) {
   const std::string file = input_path(path);
-  return parse_scenario(read_file(file), file, settings);
+  return parse_scenario(read_configuration(file), file, settings);
 }
 
 Scenario changed(const Scenario& scenario, const std::vector<std::string>& settings,

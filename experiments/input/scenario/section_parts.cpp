@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "experiments/input/files/files.hpp"
+#include "experiments/input/files/named_files.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/limits.hpp"
 
@@ -41,6 +42,7 @@ std::string quoted_list(const std::vector<std::string>& keys) {
 std::string named_file(const std::string& source, const std::string& folder, const char* pointer,
                        const std::string& path) {
   const std::string place = resolve(folder, path);
+  check_confined(place);
   std::error_code ignored;
   if (fs::path(path).is_absolute() || fs::exists(place, ignored)) return place;
   const std::string against =

@@ -188,6 +188,7 @@ void check_differences(const Scenario& scenario, const std::optional<Machine>& m
 std::string add_own_item(const Scenario& scenario, Catalogue& catalogue) {
   const std::string path =
       named_file(scenario.source, scenario.folder, "/hardware/file", scenario.hardware.file);
+  require_json(scenario.folder, path, read_configuration(path), "a machine or a device");
   const std::string name = add_catalogue_file(path, catalogue);
   if (catalogue[name].is == "link") {
     refuse_hardware(scenario, "file",

@@ -12,6 +12,7 @@
 #include "experiments/input/files/files.hpp"
 #include "experiments/input/files/json_input.hpp"
 #include "experiments/input/files/json_output.hpp"
+#include "experiments/input/files/named_files.hpp"
 #include "experiments/input/files/table.hpp"
 #include "sim/base/error.hpp"
 
@@ -234,8 +235,12 @@ void read_rows(const json& entry, const std::string& folder, PaperTable& table) 
     throw InputError("/rows", "there are none; give \"rows\" or \"rows_file\"");
   }
   if (!entry.contains("rows_file")) return;
-  for (PaperRow& row : read_paper_rows(resolve(folder, entry["rows_file"]), table)) {
-    table.rows.push_back(std::move(row));
+  const std::string rows_file = resolve(folder, entry["rows_file"]);
+  check_confined(rows_file);
+  try {
+    for (PaperRow& row : read_paper_rows(rows_file, table)) table.rows.push_back(std::move(row));
+  } catch (const InputError& error) {
+    throw leads_below(folder, rows_file) ? error : without_quotes(error);
   }
 }
 
@@ -358,7 +363,7 @@ std::size_t column_of(const PaperTable& table, std::string_view name) {
 }
 
 Paper read_paper(const std::string& path) {
-  const std::string text = read_file(path);
+  const std::string text = read_configuration(path);
   try {
     static const Schema schema(schema_of(paper_fields()));
     const json document = with_shared_keys(parse_json(text));

@@ -1,8 +1,5 @@
 #include "experiments/plan/sweeps/evaluator.hpp"
 
-#include <sys/resource.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <charconv>
 #include <new>
@@ -14,11 +11,11 @@
 
 #include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/files/quantity.hpp"
+#include "experiments/input/long_work/budget.hpp"
 #include "experiments/input/scenario/scenario.hpp"
 #include "experiments/run/run.hpp"
 #include "experiments/show/results/result_json.hpp"
 #include "sim/base/error.hpp"
-#include "validate/machine/host.hpp"
 
 namespace penstock {
 namespace {
@@ -96,14 +93,6 @@ bool exceeds_memory(const Layout& layout, const SweepResult& result) {
   const auto largest = layout.memory.largest_peak_bytes();
   return std::any_of(result.peak_memory_bytes.begin(), result.peak_memory_bytes.end(),
                      [&](std::uint64_t bytes) { return largest && bytes > *largest; });
-}
-
-/// A number of bytes in a file of the system; the most where there is none, as in "max".
-std::uint64_t bytes_in(const char* path) {
-  const std::string text = file_text(path);
-  std::uint64_t bytes = UINT64_MAX;
-  std::from_chars(text.data(), text.data() + text.size(), bytes);
-  return bytes;
 }
 
 constexpr std::string_view stages_pointer = "/model/stages/";
@@ -212,6 +201,8 @@ SweepOutcome Evaluator::run_whole(const std::vector<std::string>& values, std::s
     return {.result = {}, .more = {}, .findings = {refusal(error, source)}};
   } catch (const UsageError& error) {
     return {.result = {}, .more = {}, .findings = {{"refused", {}, {}, error.what()}}};
+  } catch (const OverBudget&) {
+    return lacks_memory();
   }
 }
 
@@ -322,21 +313,6 @@ std::unique_ptr<RowMemory::Use> RowMemory::take(std::uint64_t bytes) {
   freed_.wait(lock, [&] { return bytes <= free_; });
   free_ -= bytes;
   return std::make_unique<Use>(*this, bytes);
-}
-
-std::uint64_t memory_of_process() {
-  constexpr double for_work = 0.75;
-  auto bytes = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
-               static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-  for (const char* limit :
-       {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
-    bytes = std::min(bytes, bytes_in(limit));
-  }
-  struct rlimit own {};
-  if (::getrlimit(RLIMIT_AS, &own) == 0 && own.rlim_cur != RLIM_INFINITY) {
-    bytes = std::min<std::uint64_t>(bytes, own.rlim_cur);
-  }
-  return static_cast<std::uint64_t>(static_cast<double>(bytes) * for_work);
 }
 
 }  // namespace penstock

@@ -88,10 +88,6 @@ class RowMemory {
   std::condition_variable freed_;
 };
 
-/// What this process may use for its work: of the machine, its control group and its own limit, the
-/// least, with a part left for everything else.
-std::uint64_t memory_of_process();
-
 /// Runs configurations of a sweep, one after the other. Keeps what those share that differ in costs
 /// alone; the outcome does not depend on what ran before. Each thread has its own.
 class Evaluator {

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "experiments/input/long_work/budget.hpp"
 #include "experiments/input/long_work/parallel.hpp"
 #include "experiments/plan/sweeps/configured.hpp"
 
@@ -53,7 +54,7 @@ SweepCount run_sweep(const SweepSpace& space, const Catalogue& catalogue, const 
                      .on_progress = run.on_progress},
                     take);
   constexpr std::uint64_t most_threads = 1024;
-  RowMemory room(memory_of_process());
+  RowMemory room(budget().memory_bytes);
   const auto threads =
       static_cast<std::size_t>(std::min({std::uint64_t{run.jobs}, total - run.done, most_threads}));
   in_parallel(

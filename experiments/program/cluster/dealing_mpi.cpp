@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "experiments/input/long_work/budget.hpp"
 #include "experiments/input/long_work/interruption.hpp"
 #include "experiments/plan/sweeps/evaluator.hpp"
 #include "experiments/plan/sweeps/shard.hpp"
@@ -147,7 +148,7 @@ SweepCount deal_sweep(const SweepSpace& space, const SweepRun& run, const TakeRo
 void run_dealt(const SweepSpace& space, const Catalogue& catalogue) {
   using Clock = std::chrono::steady_clock;
   const InterruptRequest the_dealer_decides;
-  RowMemory room(memory_of_process());
+  RowMemory room(budget().memory_bytes);
   Evaluator evaluator(space, catalogue, room);
   Answer answer;
   FinishedRows rows;

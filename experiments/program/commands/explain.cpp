@@ -57,7 +57,10 @@ int explain_run(const Options& options) {
   if (is_recording(options.scenario, content)) return explain_recording(options, content);
   const Scenario scenario = parse_scenario(content, options.scenario, options.settings);
   std::optional<Waiting> waiting("simulating");
-  const RunResult result = options.memory ? run_for_memory(scenario) : run(scenario);
+  const RunResult result =
+      options.memory
+          ? run_for_memory(scenario)
+          : run(settle(scenario, {.bytes_per_cell = CellBytes::run + CellBytes::explanation}));
   waiting.reset();
   const int code = result.findings.empty() ? ExitCode::done : ExitCode::finding;
   if (!result.report) {  // a deadlock: its finding is the explanation

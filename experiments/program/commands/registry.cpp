@@ -5,10 +5,15 @@
 #include <cerrno>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
+#include <span>
 #include <sstream>
+#include <string>
 #include <system_error>
 
 #include "experiments/input/files/plain_text.hpp"
+#include "experiments/input/long_work/budget.hpp"
+#include "experiments/program/commands/line/budget_options.hpp"
 #include "experiments/version.hpp"
 
 namespace penstock {
@@ -67,8 +72,16 @@ std::string unexpected_text(const CLI::App& app) {
                      question(near), command.get_name());
 }
 
+/// To a command and those below it.
+void add_budget_to_all(CLI::App& command, BudgetOptions& options) {
+  add_budget_options(command, options);
+  for (CLI::App* sub : command.get_subcommands({})) add_budget_to_all(*sub, options);
+}
+
 int parse_and_run(CLI::App& app, int argc, const char* const* argv,
                   std::vector<std::pair<CLI::App*, Runner>>& commands) {
+  BudgetOptions bounds;
+  for (const auto& [command, runner] : commands) add_budget_to_all(*command, bounds);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& request) {  // --help, --version
@@ -88,11 +101,22 @@ int parse_and_run(CLI::App& app, int argc, const char* const* argv,
     return report_error(fmt::format("{}; see penstock {}--help", first_line(error.what()), where),
                         ExitCode::wrong_usage);
   }
+  keep_to(bounds, {argv + 1, argv + argc});
   for (auto& [command, runner] : commands) {
     if (command->parsed()) return runner();
   }
   show(first_screen());
   return ExitCode::done;
+}
+
+/// An error that does not say where, with the file that the command was given.
+std::string about_file(int argc, const char* const* argv, const std::string& what) {
+  std::error_code ignored;
+  for (const std::string file : std::span(argv, argv + argc).subspan(1)) {
+    if (!std::filesystem::is_regular_file(file, ignored) || what.starts_with(file)) continue;
+    return fmt::format("{}: {}", file, what);
+  }
+  return what;
 }
 
 struct GroupTitle {
@@ -126,6 +150,8 @@ CommandHelp help_of(const CommandEntry& entry) {
   app.footer(std::string(entry.example));
   CommandLine line(app);
   const Runner keeps_variables_alive = entry.declare(line);
+  BudgetOptions unused;
+  add_budget_to_all(app, unused);
   line.answer_help("penstock");
   return line.help("penstock");
 }
@@ -151,7 +177,8 @@ int run_program(int argc, const char* const* argv) {
       return fmt::format(
           "{}\n\nUsage: penstock COMMAND [ARGUMENTS]\n\n{}\n"
           "penstock COMMAND --help  options and an example\n"
-          "penstock help TOPIC      the page of a command, or a guide\n\n"
+          "penstock help TOPIC      the page of a command, or a guide\n"
+          "penstock help bounds     --max-memory, --timeout and --confine, of every command\n\n"
           "Exit codes: 0 done; 1 found a problem; 2 wrong usage; 3 wrong input;\n"
           "4 not possible on this machine; 130 interrupted\n",
           what_it_is, command_list());
@@ -173,13 +200,16 @@ int run_program(int argc, const char* const* argv) {
     return report_error(error.what(), ExitCode::wrong_usage);
   } catch (const InputError& error) {
     return report_error(error.what(), ExitCode::wrong_input);
+  } catch (const OverBudget& error) {
+    return report_error(error.what(), ExitCode::wrong_input);
   } catch (const std::bad_alloc&) {
-    return report_error("there is not enough memory for this", ExitCode::machine_cannot);
+    return report_error(about_file(argc, argv, "there is not enough memory for this"),
+                        ExitCode::machine_cannot);
   } catch (const std::system_error& error) {
     return report_error(std::ferror(stdout) == 0 ? error.what() : output_error(error),
                         ExitCode::machine_cannot);
   } catch (const std::exception& error) {
-    return report_error(error.what(), ExitCode::machine_cannot);
+    return report_error(about_file(argc, argv, error.what()), ExitCode::machine_cannot);
   }
 }
 

@@ -1,4 +1,3 @@
-#include "experiments/run/recordings.hpp"
 #include "experiments/run/run.hpp"
 
 #include <algorithm>
@@ -11,6 +10,7 @@
 #include "experiments/program/commands/line/shared_options.hpp"
 #include "experiments/program/commands/registry.hpp"
 #include "experiments/program/pages/run_page.hpp"
+#include "experiments/run/recordings.hpp"
 #include "experiments/show/results/chakra_files.hpp"
 #include "experiments/show/results/result_json.hpp"
 #include "experiments/show/results/result_table.hpp"
@@ -143,16 +143,29 @@ Engine engine_of(const Options& options) {
   return options.engine == "events" ? Engine::events : Engine::automatic;
 }
 
+/// Memory for each cell, of the run and of all that is made of it; one after the other.
+double bytes_of(const Options& options) {
+  double most = options.json ? CellBytes::json : 0;
+  const auto add = [&](bool made, double bytes) { most = std::max(most, made ? bytes : 0); };
+  add(options.repeat.has_value(), CellBytes::draws);
+  add(!options.timeline.empty() || !options.chakra.empty(), CellBytes::timeline);
+  add(!options.trace.empty(), CellBytes::trace);
+  add(!options.html.empty(), CellBytes::page);
+  add(!paths_of(options.pictures).empty(), CellBytes::picture);
+  return CellBytes::run + most;
+}
+
 /// Draws report their own progress.
 RunResult simulated(const Options& options, const Scenario& scenario, std::uint32_t repeat,
                     ProgressBar& bar) {
   std::optional<Waiting> waiting;
   if (repeat == 0) waiting.emplace("simulating");
-  return run(settle(scenario, {.allows_stale = options.allow_stale}),
-             {.engine = engine_of(options),
-              .repeat = repeat,
-              .on_progress = bar.callback(),
-              .training = training_of(options.costs)});
+  return run(
+      settle(scenario, {.allows_stale = options.allow_stale, .bytes_per_cell = bytes_of(options)}),
+      {.engine = engine_of(options),
+       .repeat = repeat,
+       .on_progress = bar.callback(),
+       .training = training_of(options.costs)});
 }
 
 int run_scenario(const Options& options) {
@@ -164,9 +177,7 @@ int run_scenario(const Options& options) {
   }
   ProgressBar bar;
   RunResult result = simulated(options, scenario, repeat, bar);
-  for (Finding& finding : unmet_expectations(scenario.expect, result)) {
-    result.findings.push_back(std::move(finding));
-  }
+  add_unmet_expectations(scenario.expect, result);
   write_outputs(options, !paths.empty() || !options.chakra.empty(), scenario, result, bar);
   bar.erase();
   // An output on standard output would be mixed with the report.

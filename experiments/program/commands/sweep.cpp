@@ -138,20 +138,9 @@ std::string totals_text(const Totals& totals, std::uint64_t total, const std::st
   return text + (where.empty() ? "" : "; " + where);
 }
 
-SweepSpace space_of(const Options& options) {
-  SweepRequest request = read_sweep(arguments_of(options));
-  try {
-    SweepSpace space(std::move(request));
-    check_pointers(space);
-    return space;
-  } catch (const InputError& error) {
-    throw in_file(options.files.front(), error);
-  }
-}
-
 int run(const Options& options) {
   check_options(options);
-  const SweepSpace space = space_of(options);
+  const SweepSpace space = sweep_space_of(arguments_of(options));
   if (options.dealt && !is_dealer()) {
     run_dealt(space, read_catalogue());
     return ExitCode::done;

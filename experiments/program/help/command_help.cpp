@@ -98,7 +98,7 @@ std::string head_of(const ArgumentInfo& argument) {
 std::vector<std::string> groups_of(const CommandHelp& help) {
   std::vector<std::string> groups;
   for (const ArgumentInfo& argument : help.arguments) {
-    if (!is_option(argument)) continue;
+    if (!is_option(argument) || argument.group.empty()) continue;
     if (std::ranges::find(groups, argument.group) == groups.end()) {
       groups.push_back(argument.group);
     }

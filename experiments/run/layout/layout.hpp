@@ -11,6 +11,7 @@
 #include "experiments/input/scenario/settle_hardware.hpp"
 #include "experiments/run/layout/degrees.hpp"
 #include "experiments/run/layout/device_memory.hpp"
+#include "experiments/input/orders/memory_need.hpp"
 #include "experiments/run/layout/stage_coding.hpp"
 #include "hardware_models/spec/machine.hpp"
 #include "schedules/policies/registry.hpp"
@@ -68,10 +69,12 @@ struct SettleOptions {
   // What other layouts made, or nullptr. The machines are of `catalogue`.
   MachinesByName* machines = nullptr;
   LayerGraphs* layers = nullptr;
+  double bytes_per_cell = CellBytes::run;  // that whoever settles it will need
 };
 
 /// Settles the degrees, hardware, placement, order and partition of a scenario. Throws InputError
-/// that starts with the faulty file: the scenario or one that it names.
+/// that starts with the faulty file: the scenario or one that it names. Throws OverBudget before it
+/// makes an order that takes too much memory.
 Layout settle(const Scenario& scenario, const SettleOptions& options = {});
 
 /// Judges the peaks of its ranks.

@@ -3,15 +3,16 @@
 #include <fmt/format.h>
 
 #include "experiments/input/files/files.hpp"
+#include "experiments/input/files/named_files.hpp"
 #include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/files/table.hpp"
 #include "experiments/input/formats/torch_csv.hpp"
 #include "experiments/input/orders/comms_check.hpp"
+#include "experiments/input/orders/named_order.hpp"
 #include "experiments/input/scenario/section_parts.hpp"
 #include "experiments/run/layout/pipeline_ranks.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
-#include "sim/order/order_fault.hpp"
 #include "sim/order/schedule.hpp"
 
 namespace penstock {
@@ -47,6 +48,19 @@ auto about_file(const std::string& path, Step step) {
     return step();
   } catch (const InputError& error) {
     throw in_file(path, error);
+  }
+}
+
+/// Reads an order that a scenario names. Of a file from elsewhere, which may be no order at all,
+/// errors quote nothing.
+OrderFile named_order(const Scenario& scenario, const std::string& path, const std::string& text) {
+  try {
+    OrderFile read = read_torch_csv(text);
+    placement_of(read, {});  // refuses faults that do not depend on the chains
+    return read;
+  } catch (const InputError& error) {
+    const bool own = leads_below(scenario.folder, path);
+    throw in_file(path, own ? error : without_quotes(error));
   }
 }
 
@@ -92,9 +106,15 @@ void about_rule(std::string_view name, Step step) {
   }
 }
 
+/// What takes memory, with its place.
+std::string memory_for(const Scenario& scenario, std::string_view name) {
+  return fmt::format("{}: /schedule: {}", scenario.source, name);
+}
+
 }  // namespace
 
-Order order_by_rule(const Scenario& scenario, const Degrees& degrees, std::uint32_t microbatches) {
+Order order_by_rule(const Scenario& scenario, const Degrees& degrees, std::uint32_t microbatches,
+                    double bytes_per_cell) {
   const ScheduleEntry& entry = rule_of(scenario);
   Order order{.name = scenario.schedule.name,
               .microbatches = microbatches,
@@ -106,8 +126,12 @@ Order order_by_rule(const Scenario& scenario, const Degrees& degrees, std::uint3
     const std::uint32_t ranks = ranks_for(scenario, degrees, chunks, entry.copies);
     check_devices(scenario, degrees, ranks);
     order.placement = placement_for_rule(scenario, entry, order.options, ranks, chunks);
-    order.schedule = make_schedule(entry, order.placement, order.options);
+    check_options(entry.name, entry.options, order.options);
+    check_size(order.placement, order.options);
     if (entry.slices_for != nullptr) order.slices = entry.slices_for(order.options);
+    need_memory_for(memory_for(scenario, entry.name), order.placement, order.options, order.slices,
+                    bytes_per_cell);
+    order.schedule = make_schedule(entry, order.placement, order.options);
   });
   return order;
 }
@@ -116,22 +140,11 @@ Order order_by_file(const Scenario& scenario) {
   const std::string path =
       named_file(scenario.source, scenario.folder, "/schedule/file", scenario.schedule.file);
   const std::string text = read_file(path);
-  const OrderFile file = about_file(path, [&] {
-    OrderFile read = read_torch_csv(text);
-    placement_of(read, {});  // refuses faults that do not depend on the chains
-    return read;
-  });
+  const OrderFile file = named_order(scenario, path, text);
   Order order;
   order.name = scenario.schedule.file;
   order.placement = placement_of_file(scenario, file);
-  about_file(path, [&] {
-    const auto fault = find_order_fault(file.schedule, order.placement);
-    if (fault) {
-      throw OrderError(index(fault->rank), column_of(file, fault->rank, fault->action),
-                       fault->text);
-    }
-    require_sound_comms(file, order.placement);
-  });
+  about_file(path, [&] { require_sound(file, order.placement); });
   order.microbatches = MicrobatchColumns(file.schedule).count();
   order.schedule = file.schedule;
   order.note = untimed_comms_note(file);
@@ -173,8 +186,8 @@ void check_against_order(const Scenario& scenario, const Degrees& degrees, const
   check_devices(scenario, degrees, ranks);
 }
 
-Order order_by_policy(const Scenario& scenario, const Degrees& degrees,
-                      std::uint32_t microbatches) {
+Order order_by_policy(const Scenario& scenario, const Degrees& degrees, std::uint32_t microbatches,
+                      double bytes_per_cell) {
   const PolicyEntry& policy = policy_of(scenario);
   Order order{.name = scenario.schedule.policy,
               .microbatches = microbatches,
@@ -186,6 +199,8 @@ Order order_by_policy(const Scenario& scenario, const Degrees& degrees,
     check_devices(scenario, degrees, ranks);
     order.placement = placement_for_policy(scenario, ranks, order.options);
     make_policy(policy, order.placement, order.options);  // checks the options
+    need_memory_for(memory_for(scenario, policy.name), order.placement, order.options, 1,
+                    bytes_per_cell);
     order.schedule = policy_work(policy, order.placement, order.options);
   });
   return order;

@@ -25,11 +25,14 @@ struct Order {
   std::string note;         // what of it is not simulated; empty: nothing
 };
 
-/// The order of a schedule rule. Throws InputError with a pointer into the scenario.
-Order order_by_rule(const Scenario& scenario, const Degrees& degrees, std::uint32_t microbatches);
+/// The order of a schedule rule. Throws InputError with a pointer into the scenario, and OverBudget
+/// where work on it, with these bytes for each cell, takes too much memory.
+Order order_by_rule(const Scenario& scenario, const Degrees& degrees, std::uint32_t microbatches,
+                    double bytes_per_cell);
 
 /// The actions that a policy has to order. Throws as above.
-Order order_by_policy(const Scenario& scenario, const Degrees& degrees, std::uint32_t microbatches);
+Order order_by_policy(const Scenario& scenario, const Degrees& degrees, std::uint32_t microbatches,
+                      double bytes_per_cell);
 
 /// The order from the scenario's file. Throws InputError that starts with the faulty file.
 Order order_by_file(const Scenario& scenario);

@@ -293,11 +293,12 @@ Layout without_order(const Scenario& scenario, const SettleOptions& options) {
   return layout;
 }
 
-Order order_of(const Scenario& scenario, const Degrees& degrees, const Batch& batch) {
+Order order_of(const Scenario& scenario, const Layout& layout, double bytes_per_cell) {
+  const std::uint32_t microbatches = *layout.batch.microbatches;
   if (!scenario.schedule.policy.empty()) {
-    return order_by_policy(scenario, degrees, *batch.microbatches);
+    return order_by_policy(scenario, layout.degrees, microbatches, bytes_per_cell);
   }
-  return order_by_rule(scenario, degrees, *batch.microbatches);
+  return order_by_rule(scenario, layout.degrees, microbatches, bytes_per_cell);
 }
 
 }  // namespace
@@ -311,7 +312,7 @@ Layout settle(const Scenario& scenario, const SettleOptions& options) {
     if (by_file) {
       check_against_order(scenario, layout.degrees, layout.batch, order);
     } else {
-      order = order_of(scenario, layout.degrees, layout.batch);
+      order = order_of(scenario, layout, options.bytes_per_cell);
     }
     if (scenario.offload && scenario.offload->keep) {
       order.schedule = with_offload(order, *scenario.offload);

@@ -57,6 +57,16 @@ TEST_CASE("store faults: a store of a newer version is refused, and says which")
   CHECK(store_refusal(path) == "its schema is version 0; there is none below 1");
 }
 
+TEST_CASE(
+    "store faults: a file of a format of SQLite that there is not is refused as none of its") {
+  const Scratch scratch;
+  const std::string path = store_with(scratch, 1);
+  constexpr std::size_t schema_format = 47;  // from 1 to 4
+  write_at(path, schema_format, "\xff");
+  CHECK(store_refusal(path) ==
+        "not a profile store, or its header is damaged: cannot go on: unsupported file format");
+}
+
 TEST_CASE("store faults: nothing that a file brings along beside its tables is run") {
   for (const char* statement :
        {"CREATE TRIGGER t AFTER INSERT ON verdict BEGIN DELETE FROM env; END",

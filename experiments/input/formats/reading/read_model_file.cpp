@@ -62,7 +62,7 @@ ModelFile parse_model_file(const std::string& text, const ModelFileOptions& opti
 }
 
 ModelFile read_model_file(const std::string& path, const ModelFileOptions& options) {
-  const std::string text = read_file(path);
+  const std::string text = read_configuration(path);
   try {
     return parse_model_file(text, options);
   } catch (const InputError& error) {

@@ -11,6 +11,7 @@
 #include "experiments/input/files/files.hpp"
 #include "experiments/input/files/json_input.hpp"
 #include "experiments/input/files/json_output.hpp"
+#include "experiments/input/files/named_files.hpp"
 #include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/files/setting.hpp"
 #include "experiments/plan/sweeps/space/condition.hpp"
@@ -129,7 +130,9 @@ void read_base(const json& document, const std::string& path, SweepRequest& requ
     const std::string folder =
         path == "-" ? "." : std::filesystem::path(path).parent_path().string();
     request.source = resolve(folder, scenario.get<std::string>());
-    const std::string content = read_file(request.source);
+    check_confined(request.source);
+    const std::string content = read_configuration(request.source);
+    require_json(folder, request.source, content, "a scenario");
     try {
       base = parse_json(content);
     } catch (const InputError& error) {
@@ -211,7 +214,8 @@ std::string_view sweep_schema() {
 }
 
 SweepRequest read_sweep_base(const SweepArguments& arguments) {
-  const std::string content = read_file(arguments.file);
+  const std::string content =
+      arguments.text ? *arguments.text : read_configuration(arguments.file);
   SweepRequest request;
   try {
     const json document = parse_json(content);

@@ -12,6 +12,7 @@
 
 #include "experiments/input/files/files.hpp"
 #include "experiments/input/files/json_input.hpp"
+#include "experiments/input/files/named_files.hpp"
 #include "experiments/input/files/table.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/random.hpp"
@@ -24,8 +25,8 @@ constexpr std::uint64_t most_candidates = 50'000'000;  // with conditions
 constexpr std::uint64_t most_coordinates = 50'000'000;
 
 /// Keys of a scenario that name files.
-constexpr std::array file_pointers{"/model/file", "/model/command", "/partition/file", "/schedule/file",
-                                   "/hardware/file", "/hardware/profile"};
+constexpr std::array file_pointers{"/model/file",    "/model/command", "/partition/file",
+                                   "/schedule/file", "/hardware/file", "/hardware/profile"};
 
 void check_pointers_differ(const SweepRequest& request) {
   std::set<std::string> pointers;
@@ -85,8 +86,10 @@ std::uint64_t count_of(const SweepRequest& request) {
 void add_file(const std::string& source, const std::string& path, std::vector<std::string>& texts) {
   const std::size_t slash = source.rfind('/');
   try {
-    texts.push_back(
-        read_file(resolve(slash == std::string::npos ? "." : source.substr(0, slash), path)));
+    const std::string place =
+        resolve(slash == std::string::npos ? "." : source.substr(0, slash), path);
+    check_confined(place);
+    texts.push_back(read_file(place));
   } catch (const InputError&) {
     texts.emplace_back();  // a configuration without its file is a row with its reason
   }

@@ -14,6 +14,7 @@
 #include "experiments/input/files/files.hpp"
 #include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/files/quantity.hpp"
+#include "experiments/input/long_work/budget.hpp"
 #include "experiments/plan/sweeps/row_text.hpp"
 #include "sim/base/error.hpp"
 #include "validate/store/database.hpp"
@@ -69,6 +70,10 @@ class Collector {
   }
   RowTable table() {
     RowTable all{.columns = names_, .rows = {}};
+    // Every row has a cell for each column of any row.
+    need_memory(static_cast<double>(names_.size() * cells_.size() * sizeof(TableCell)),
+                fmt::format("a table of {} rows and {} columns", cells_.size(), names_.size()),
+                "give rows of fewer sweeps, or more --max-memory");
     for (auto& row : cells_) {
       auto& cells = all.rows.emplace_back(names_.size());
       for (auto& [column, cell] : row) cells[column] = std::move(cell);

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <new>
+#include <string>
+#include <utility>
+
+namespace penstock {
+
+/// What this process may use. A program sets it once, before any work; whoever is about to allocate
+/// much asks first. Until then there is no limit.
+struct Budget {
+  std::uint64_t memory_bytes = std::numeric_limits<std::uint64_t>::max();
+  std::string memory_source;  // where the limit comes from: "--max-memory"
+};
+const Budget& budget();
+void set_budget(Budget budget);
+
+/// Work that needs more memory than the budget. No InputError: whether it is one depends on the
+/// machine. Where it is not told apart, it is a lack of memory like any other.
+class OverBudget : public std::bad_alloc {
+ public:
+  explicit OverBudget(std::string what) : what_(std::move(what)) {}
+  const char* what() const noexcept override { return what_.c_str(); }
+
+ private:
+  std::string what_;
+};
+
+/// Throws OverBudget, "WHAT needs about 4.3 GB of memory, more than 1 GB (--max-memory); REMEDY",
+/// unless the budget has these bytes beside those of the program itself. `what` names the file and
+/// what of it is so large.
+void need_memory(double bytes, const std::string& what, const std::string& remedy);
+
+/// The most that a program should take by itself: 80 % of what is free, of its control group and of
+/// its own limit, whichever is least.
+std::uint64_t usual_memory();
+
+/// "4.3 GB", "67.1 MB".
+std::string memory_text(double bytes);
+
+}  // namespace penstock

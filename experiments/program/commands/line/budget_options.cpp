@@ -1,0 +1,70 @@
+#include "experiments/program/commands/line/budget_options.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <cmath>
+
+#include "experiments/input/files/named_files.hpp"
+#include "experiments/input/files/quantity.hpp"
+#include "experiments/input/long_work/budget.hpp"
+#include "experiments/input/long_work/interruption.hpp"
+#include "sim/base/error.hpp"
+
+namespace penstock {
+namespace {
+
+struct BudgetOption {
+  const char* name;
+  const char* placeholder;
+  const char* help;
+  std::string BudgetOptions::*value;
+};
+constexpr std::array budget_options{
+    BudgetOption{"--max-memory", "BYTES", "refuse work that needs more, 2GB; default 80 % of free",
+                 &BudgetOptions::memory},
+    BudgetOption{"--timeout", "SECONDS", "end when this time has passed", &BudgetOptions::seconds},
+    BudgetOption{"--confine", "DIR", "read no file outside DIR that an input names",
+                 &BudgetOptions::folder}};
+
+/// A positive quantity of an option.
+double positive(const char* option, const std::string& text, QuantityKind kind) {
+  double value = 0;
+  try {
+    value = quantity_of(text, kind);
+  } catch (const InputError& error) {
+    throw UsageError(fmt::format("{}: {}", option, error.what()));
+  }
+  if (value > 0 && value <= 1e18) return value;
+  throw UsageError(fmt::format("{} is {}: expected a number above 0", option, text));
+}
+
+Budget budget_of(const std::string& memory) {
+  if (memory.empty()) return {usual_memory(), "80 % of what is free, or --max-memory"};
+  const double bytes = positive("--max-memory", memory, QuantityKind::bytes);
+  return {static_cast<std::uint64_t>(bytes), "--max-memory"};
+}
+
+}  // namespace
+
+void add_budget_options(CLI::App& command, BudgetOptions& options) {
+  for (const BudgetOption& one : budget_options) {
+    // Without a group, --help leaves them out: they are the same for every command.
+    command.add_option(one.name, options.*one.value, one.help)
+        ->type_name(one.placeholder)
+        ->group("");
+  }
+}
+
+void keep_to(const BudgetOptions& options, const std::vector<std::string>& words) {
+  set_budget(budget_of(options.memory));
+  if (!options.folder.empty()) confine_named_files(options.folder);
+  if (options.seconds.empty()) return;
+  const double seconds = positive("--timeout", options.seconds, QuantityKind::seconds);
+  if (seconds > 1e8) throw UsageError("--timeout is above 1e8 seconds");
+  end_after(seconds, fmt::format("{}: not finished after {:g} s; give more --timeout, or less work",
+                                 fmt::join(words, " "), seconds));
+}
+
+}  // namespace penstock
