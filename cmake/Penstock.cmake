@@ -1,21 +1,27 @@
 # Helpers of this build. Each folder is one library; registries are generated from the files of a
 # folder.
 
-# penstock_library(NAME [HEADERS KIND] [EXCEPT FOLDER…] [FAST ROOM…]): a static library of every
-# .cpp of this folder and its rooms, as penstock::NAME. FAST names the rooms where run time matters:
-# they get the full optimisation of the build type. The others get PENSTOCK_QUICK_FLAGS, which
-# compile faster, and the precompiled headers of penstock_common_KIND (quick, or quick_json). EXCEPT
-# names rooms of other targets. With PENSTOCK_ONLY, sources that match it, as NAME/ROOM/FILE.cpp.
+# penstock_library(NAME [HEADERS KIND] [WINGS WING…] [EXCEPT FOLDER…] [FAST ROOM…]): a static
+# library of every .cpp of this folder and its rooms, or of some wings of it, as penstock::NAME. FAST
+# names the rooms where run time matters: they get the full optimisation of the build type. The
+# others get PENSTOCK_QUICK_FLAGS, which compile faster, and the precompiled headers of
+# penstock_common_KIND (quick, or quick_json). EXCEPT names rooms of other targets. With
+# PENSTOCK_ONLY, sources that match it, as FOLDER/ROOM/FILE.cpp.
 function(penstock_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "HEADERS" "EXCEPT;FAST")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "HEADERS" "WINGS;EXCEPT;FAST")
   if(NOT arg_HEADERS)
     set(arg_HEADERS quick)
   endif()
-  file(GLOB_RECURSE sources CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} *.cpp)
+  set(patterns *.cpp)
+  if(arg_WINGS)
+    list(TRANSFORM arg_WINGS APPEND "/*.cpp" OUTPUT_VARIABLE patterns)
+  endif()
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} ${patterns})
   if(PENSTOCK_ONLY)
-    list(TRANSFORM sources PREPEND ${name}/)
+    get_filename_component(folder ${CMAKE_CURRENT_SOURCE_DIR} NAME)
+    list(TRANSFORM sources PREPEND ${folder}/)
     list(FILTER sources INCLUDE REGEX "${PENSTOCK_ONLY}")
-    list(TRANSFORM sources REPLACE "^${name}/" "")
+    list(TRANSFORM sources REPLACE "^${folder}/" "")
   endif()
   set(fast "")
   set(quick "")
@@ -35,7 +41,8 @@ function(penstock_library name)
   file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/${name}.cpp CONTENT "")
   add_library(penstock_${name} STATIC ${CMAKE_CURRENT_BINARY_DIR}/${name}.cpp ${fast})
   add_library(penstock::${name} ALIAS penstock_${name})
-  target_link_libraries(penstock_${name} PUBLIC penstock_settings)
+  # Settings are those of this build; what links an installed library has its own.
+  target_link_libraries(penstock_${name} PUBLIC $<BUILD_INTERFACE:penstock_settings>)
   if(fast)
     penstock_compile_by_room(penstock_${name} penstock_common)
   endif()
@@ -50,7 +57,7 @@ endfunction()
 # penstock_compile_as(TARGET OTHER): TARGET gets the headers and definitions of OTHER and the quick
 # flags.
 function(penstock_compile_as target other)
-  target_link_libraries(${target} PRIVATE $<TARGET_PROPERTY:${other},LINK_LIBRARIES>)
+  target_link_libraries(${target} PRIVATE $<GENEX_EVAL:$<TARGET_PROPERTY:${other},LINK_LIBRARIES>>)
   target_include_directories(${target} PRIVATE $<TARGET_PROPERTY:${other},INCLUDE_DIRECTORIES>)
   target_compile_definitions(${target} PRIVATE $<TARGET_PROPERTY:${other},COMPILE_DEFINITIONS>)
   target_compile_options(${target} PRIVATE ${PENSTOCK_QUICK_FLAGS})

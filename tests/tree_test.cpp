@@ -135,7 +135,9 @@ const std::map<std::string, Rooms>& rooms() {
          "program/commands/line",
          "program/commands",
          "program",
-         "program/bench"},
+         "program/bench",
+         "embedding",
+         "python"},
         {"first_run", "version.hpp.in"},
         {{"measure", "plan"}}}},
       {"gui",
@@ -172,6 +174,7 @@ const std::vector<Home>& homes() {
        std::regex("experiments/input/files/byte_stream\\.cpp|tests/support/png\\.cpp")},
       {std::regex("protozero/.*"), std::regex("experiments/input/formats/chakra\\.cpp")},
       {std::regex("sqlite3.*"), std::regex("validate/store/database\\.cpp")},
+      {std::regex("nanobind/.*"), std::regex("experiments/python/.*")},
       {std::regex("benchmark/.*"), std::regex("(experiments/program|gui)/bench/.*")},
       {std::regex("(simgrid|xbt)/.*"), std::regex("tests/oracle/.*")},
       {std::regex("coin/.*"), std::regex("tests/oracle/integer_program\\.cpp")},
@@ -270,8 +273,9 @@ Faults gpu_side_faults(const Include& include) {
 }
 
 bool may_stand_at_top(const std::string& name, const std::string& ignored) {
-  static const std::set<std::string> known = {"CMakeLists.txt", "CMakePresets.json", "LICENSE",
-                                              "README.md", "cmake"};
+  static const std::set<std::string> known = {"CHANGELOG.md", "CMakeLists.txt", "CMakePresets.json",
+                                              "LICENSE",      "README.md",      "cmake",
+                                              "pyproject.toml"};
   if (known.contains(name) || allowed.contains(name) || name.starts_with('.')) return true;
   return ("\n" + ignored + "\n").find("\n/" + name + "/\n") != std::string::npos;
 }

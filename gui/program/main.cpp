@@ -9,6 +9,7 @@
 #include <optional>
 #include <stdexcept>
 
+#include "experiments/input/files/shipped.hpp"
 #include "experiments/input/long_work/interruption.hpp"
 #include "experiments/input/long_work/progress.hpp"
 #include "experiments/version.hpp"
@@ -87,7 +88,9 @@ ViewerOptions options_of(const QApplication& application) {
                                       : remembered_theme().value_or(system_theme());
   options.select = parser.value(select);
   options.compare = parser.isSet(compare);
-  options.files = parser.positionalArguments();
+  for (const QString& file : parser.positionalArguments()) {
+    options.files.append(QString::fromStdString(input_path(file.toStdString())));
+  }
   if (!options.screenshot.isEmpty() && !parser.isSet(theme)) options.theme = ThemeName::light;
   return options;
 }

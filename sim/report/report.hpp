@@ -70,7 +70,7 @@ struct Report {
 
 /// From makespan and ranks.
 Bubble bubble_of(const Report& report);
-
+/// All of a run, from its end on: `timeline` is that of this plan with these costs.
 Report summarize(const Plan& plan, const Costs& costs, const Timeline& timeline,
                  const Conditions& conditions = {});
 

@@ -310,19 +310,27 @@ namespace {
 
 constexpr std::uint64_t most_packed = 200;
 
+/// No format has such a beginning, and as other text every second character would be a fault.
+std::string without_utf16(std::string content) {
+  if (content.starts_with("\xff\xfe") || content.starts_with("\xfe\xff")) {
+    throw InputError("it is UTF-16; save it as UTF-8");
+  }
+  return content;
+}
+
 /// The content of a file. `check` gets its size as it grows, and when that is: behind gzip.
 template <class Check>
 std::string read_within(const std::string& path, const Check& check) {
   try {
     const InputFile file = open_input(path);
     std::string content = read_all(file.get(), [&](std::uint64_t bytes) { check(bytes, ""); });
-    if (!path.ends_with(".gz")) return content;
-    return gunzip(content, [&](std::uint64_t bytes) {
+    if (!path.ends_with(".gz")) return without_utf16(std::move(content));
+    return without_utf16(gunzip(content, [&](std::uint64_t bytes) {
       check(bytes, " when unpacked");
       // Files of numbers and names pack to a third; only what is made for it packs to so little.
       if (bytes < configuration_bytes || bytes / most_packed <= content.size()) return;
       throw InputError(fmt::format("it is more than {} times larger when unpacked", most_packed));
-    });
+    }));
   } catch (const InputError& error) {
     throw in_file(path, error);
   }

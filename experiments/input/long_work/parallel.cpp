@@ -43,16 +43,19 @@ void in_parallel(std::size_t count, const std::function<void(std::size_t)>& work
                  const std::function<void(std::size_t)>& on_done, std::size_t most) {
   std::atomic<std::size_t> next = 0, done = 0;
   Failure failure;
+  const auto try_to = [&](std::size_t number, const auto& step) {
+    try {
+      step();
+    } catch (...) {
+      failure.keep(number, std::current_exception());
+    }
+  };
   const auto take_turns = [&](bool reports) {
     for (std::size_t number = next++; number < count; number = next++) {
       if (failure.is_before(number)) return;
-      try {
-        work(number);
-      } catch (...) {
-        failure.keep(number, std::current_exception());
-      }
+      try_to(number, [&] { work(number); });
       const std::size_t so_far = ++done;
-      if (reports) on_done(so_far);
+      if (reports) try_to(number, [&] { on_done(so_far); });
     }
   };
   const std::size_t cores =

@@ -342,6 +342,13 @@ std::optional<TorchVersion> torch_version(std::string_view text) {
   return std::nullopt;
 }
 
+std::string unknown_torch(std::string_view text) {
+  return fmt::format(
+      "{}: no lowering is known for this release of PyTorch; known: 2.9, 2.14, 2.15; compute-only "
+      "orders load in all",
+      text);
+}
+
 std::string why_not_loadable(const Schedule& schedule, const Placement& placement) {
   if (placement.chains().size() > 1) {
     return fmt::format(

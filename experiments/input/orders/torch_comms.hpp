@@ -25,6 +25,8 @@ constexpr TorchVersion newest_torch = torch_versions.back();
 std::string_view name(TorchVersion version);
 /// The version of a text such as "2.15" or "2.15.1"; nothing for others.
 std::optional<TorchVersion> torch_version(std::string_view text);
+/// For any other text: "2.10: no lowering is known for this release of PyTorch; known: …".
+std::string unknown_torch(std::string_view text);
 
 constexpr bool has_reduce_grad(TorchVersion version) { return version >= TorchVersion::v2_14; }
 constexpr bool has_waits(TorchVersion version) { return version >= TorchVersion::v2_15; }

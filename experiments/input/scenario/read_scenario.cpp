@@ -9,6 +9,7 @@
 #include "experiments/input/files/json_input.hpp"
 #include "experiments/input/files/quantity.hpp"
 #include "experiments/input/files/setting.hpp"
+#include "experiments/input/files/shipped.hpp"
 #include "experiments/input/formats/reading/read_model_file.hpp"
 #include "experiments/input/scenario/scenario.hpp"
 #include "experiments/input/scenario/section_parts.hpp"
@@ -232,7 +233,8 @@ Scenario parse_scenario(const std::string& text, const std::string& source,
 }
 
 Scenario read_scenario(const std::string& path, const std::vector<std::string>& settings) {
-  return parse_scenario(read_configuration(path), path, settings);
+  const std::string file = input_path(path);
+  return parse_scenario(read_configuration(file), file, settings);
 }
 
 Scenario changed(const Scenario& scenario, const std::vector<std::string>& settings,

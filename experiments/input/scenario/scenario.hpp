@@ -39,8 +39,8 @@ struct Scenario {
   std::string expect;  // JSON text; empty without expectations
 };
 
-/// Reads a scenario file ("-" for standard input), applies the settings and checks the schema.
-/// Throws InputError with the file's name in front, or UsageError for invalid settings.
+/// Reads a scenario file ("-": standard input; see `input_path`), applies settings, checks the
+/// schema. Throws InputError with the file's name in front, or UsageError for invalid settings.
 Scenario read_scenario(const std::string& path, const std::vector<std::string>& settings = {});
 
 /// Reads a scenario from text.

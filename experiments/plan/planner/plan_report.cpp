@@ -241,6 +241,10 @@ std::vector<ListedFamily> listed_families(const std::vector<JudgedLayout>& layou
   return different;
 }
 
+std::vector<ListedFamily> best_families(const LayoutPlan& plan, std::size_t most) {
+  return listed_families(plan.fitting.empty() ? plan.tight : plan.fitting, most);
+}
+
 std::vector<const JudgedLayout*> front_of(const std::vector<JudgedLayout>& layouts) {
   std::vector<const JudgedLayout*> front;
   for (const JudgedLayout& one : layouts) {

@@ -27,6 +27,9 @@ std::string difference_text(const LayoutChoice& one, const LayoutChoice& other);
 std::vector<ListedFamily> listed_families(const std::vector<JudgedLayout>& layouts,
                                           std::size_t most);
 
+/// Those of a plan: of the layouts that fit, or else of those that may.
+std::vector<ListedFamily> best_families(const LayoutPlan& plan, std::size_t most);
+
 /// Those of layouts sorted by time that no earlier one beats in memory.
 std::vector<const JudgedLayout*> front_of(const std::vector<JudgedLayout>& layouts);
 

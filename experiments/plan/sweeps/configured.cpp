@@ -138,6 +138,17 @@ void check_pointers(const SweepSpace& space) {
   }
 }
 
+SweepSpace sweep_space_of(const SweepArguments& arguments) {
+  SweepRequest request = read_sweep(arguments);
+  try {
+    SweepSpace space(std::move(request));
+    check_pointers(space);
+    return space;
+  } catch (const InputError& error) {
+    throw in_file(arguments.file, error);
+  }
+}
+
 SweepResult sweep_result(const Layout& layout, const Simulated& run, PeakBytes& peaks) {
   const auto& [priced, timeline, peak_flops] = run;
   const Report report = summarize_times(priced.plan, timeline);

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "experiments/plan/sweeps/space/read_sweep.hpp"
 #include "experiments/plan/sweeps/space/sweep_space.hpp"
 #include "experiments/run/layout/layout.hpp"
 #include "experiments/run/simulation.hpp"
@@ -29,6 +30,9 @@ nlohmann::json configured(const nlohmann::json& base, const std::vector<std::str
 /// one that does not fit the base scenario. A text of --vary that its key cannot take, such as
 /// "four" for a number, is a UsageError; any other wrong value is a row with its reason.
 void check_pointers(const SweepSpace& space);
+
+/// Reads a sweep and checks its pointers. Throws InputError with the file in front, and UsageError.
+SweepSpace sweep_space_of(const SweepArguments& arguments);
 
 /// The figures of a configuration.
 struct SweepResult {

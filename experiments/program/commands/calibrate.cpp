@@ -32,7 +32,7 @@ struct Options : Arguments {
   Text profile = line.option(
       "-o,--output", "the profile store to add what was measured to; made where there is none",
       "FILE");
-  Text layers_of = line.option(
+  Text layers_of = line.input().option(
       "--layers-of", "measure the layers of this scenario as well, for hardware \"measured\"",
       "SCENARIO");
   Text imported = line.option(

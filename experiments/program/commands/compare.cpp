@@ -10,8 +10,9 @@ namespace penstock::compare_file {
 namespace {
 
 struct Options : Arguments {
-  Text a = line.required("A", "a .timeline file, or a scenario to run; - for standard input");
-  Text b = line.required("B", "the same, compared with A");
+  Text a =
+      line.input().required("A", "a .timeline file, or a scenario to run; - for standard input");
+  Text b = line.input().required("B", "the same, compared with A");
   Texts settings = line.settings("change the scenario B first");
   Text alignment = line.choice("--align", {"start", "first-op", "makespan"},
                                "what to align: the starts of the runs, their first ops, or starts "
@@ -69,7 +70,7 @@ constinit extern const CommandEntry compare_entry{
     .summary = "compare two runs, simulated or measured, op by op",
     .group = CommandGroup::explain,
     .on_first_screen = true,
-    .example = "penstock compare a.timeline experiments/scenarios/first_run.json",
+    .example = "penstock compare first_run.json first_run.json --set /schedule/name=zb-h1",
     .declare = command<Options, compare_runs>,
 };
 

@@ -139,7 +139,8 @@ _penstock() {
     _files
   fi
 }
-compdef _penstock penstock
+# Loaded as a function when the first completion is asked for, or by a command of the user.
+if [[ ${funcstack[1]} == _penstock ]]; then _penstock "$@"; else compdef _penstock penstock; fi
 )";
 
 constexpr const char* fish_script =

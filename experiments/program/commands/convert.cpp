@@ -48,9 +48,10 @@ std::vector<std::string> target_names() {
 }
 
 struct Options : Arguments {
-  Text input = line.required("IN",
-                             "a .timeline file, a trace that run --trace wrote, or a scenario to "
-                             "run; - for standard input");
+  Text input =
+      line.input().required("IN",
+                            "a .timeline file, a trace that run --trace wrote, or a scenario to "
+                            "run; - for standard input");
   Text output = line.required("OUT", "the file to write; - for standard output");
   Text from = line.choice("--from", {"timeline", "chrome-trace", "scenario"},
                           "what IN must be; else any of them");

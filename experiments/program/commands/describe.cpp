@@ -8,7 +8,7 @@ namespace penstock::describe_file {
 namespace {
 
 struct Options : Arguments {
-  Text model = line.required("MODEL", "a model's file, - for standard input");
+  Text model = line.input().required("MODEL", "a model's file, - for standard input");
   Number sequence = line.number("--sequence", "tokens per example");
   Number microbatch = line.number("--microbatch", "examples per microbatch");
   Number tensor = line.number("--tensor", "degree of tensor parallelism");
@@ -55,7 +55,7 @@ constinit extern const CommandEntry describe_entry{
     .name = "describe",
     .summary = "show a model: parameters, FLOPs, memory of each layer",
     .group = CommandGroup::plan,
-    .example = "penstock describe experiments/models/llama-3.1-8b.json --sequence 8192 --tensor 8",
+    .example = "penstock describe llama-3.1-8b.json --sequence 8192 --tensor 8",
     .declare = command<Options, describe_model>,
 };
 

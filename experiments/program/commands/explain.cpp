@@ -14,7 +14,7 @@ namespace {
 
 struct Options : Arguments {
   Text scenario =
-      line.required("RUN", "scenario file (JSON) or .timeline file, - for standard input");
+      line.input().required("RUN", "scenario file (JSON) or .timeline file, - for standard input");
   Texts settings = line.settings();
   Flag json = line.json("print everything as JSON");
   Flag memory =
@@ -93,7 +93,7 @@ constinit extern const CommandEntry explain_entry{
     .summary = "show where the time goes and what to change first",
     .group = CommandGroup::explain,
     .on_first_screen = true,
-    .example = "penstock explain experiments/scenarios/first_run.json",
+    .example = "penstock explain first_run.json",
     .declare = command<Options, explain_run>,
 };
 

@@ -41,19 +41,62 @@ std::string topic_text(const std::string& topic) {
   throw UsageError(unknown_text(fmt::format("topic \"{}\"", topic), topic, topics()));
 }
 
+/// What the man page of the program says beside its commands and guides.
+constexpr std::string_view program_page = R"(# penstock
+
+Simulates pipeline-parallel training: step time, bubble, utilisation and memory. `penstock COMMAND --help` lists the
+options of a command, `penstock --version` prints the version.
+
+## Exit status
+
+- 0: done
+- 1: found a problem, such as out of memory, a deadlock, or a difference over the tolerance
+- 2: wrong usage
+- 3: wrong input
+- 4: not possible on this machine
+- 130: interrupted; what was finished is kept
+
+## Environment
+
+- `PENSTOCK_DATA`: the folder of scenarios, models and papers that are found by name
+- `PENSTOCK_HARDWARE`: folders, separated by colons, of further devices, links and machines
+- `PENSTOCK_PYTHON`: the Python with PyTorch that runs orders for `torch_*` backends
+- `PENSTOCK_NCCL`: the file of NCCL
+- `PENSTOCK_PORT`, `PENSTOCK_TOKEN`: where the processes of a job meet, and what they show each other
+
+## Files
+
+- `share/penstock`, beside the folder of the program: scenarios, models, papers and guides
+- `~/.local/share/penstock/hardware`: your own devices, links and machines; `XDG_DATA_HOME` moves it
+)";
+
+constexpr const char* see_program =
+    ".SH SEE ALSO\n\\fBpenstock\\fR(1): exit status, environment, files\n";
+
+CommandHelp program_help() {
+  ArgumentInfo command, help, version;
+  command.placeholder = "COMMAND";
+  command.help = "one of those below";
+  command.required = true;
+  help.names = {"--help"};
+  help.help = "list all commands";
+  version.names = {"--version"};
+  version.help = "print the version";
+  return {.name = "penstock",
+          .summary = "simulate pipeline-parallel training",
+          .example = "",
+          .arguments = {command, help, version},
+          .subcommands = {}};
+}
+
 /// Every man page of the program, into a folder.
 void write_man_pages(const std::string& folder, OutputSet& files) {
-  std::string index = man_page(CommandHelp{.name = "penstock",
-                                           .summary = "simulate pipeline-parallel training",
-                                           .example = "",
-                                           .arguments = {},
-                                           .subcommands = {}},
-                               HelpPage{"penstock", ""});
+  std::string index = man_page(program_help(), HelpPage{"penstock", program_page});
   index += ".SH COMMANDS\n";
   for (const CommandEntry* entry : command_entries()) {
     const CommandHelp help = help_of(*entry);
     files.write(fmt::format("{}/penstock-{}.1", folder, entry->name),
-                man_page(help, page_of(*entry)));
+                man_page(help, page_of(*entry)) + see_program);
     index += fmt::format(".TP\n\\fBpenstock\\-{}\\fR(1)\n{}\n", entry->name, entry->summary);
   }
   index += ".SH GUIDES\n";

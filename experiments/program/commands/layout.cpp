@@ -24,9 +24,7 @@
 #include "experiments/show/pictures/plots/front_plot.hpp"
 #include "experiments/show/results/result_json.hpp"
 #include "experiments/show/results/result_table.hpp"
-#include "schedules/partitioners/registry.hpp"
 #include "sim/base/limits.hpp"
-#include "sim/base/named.hpp"
 
 namespace penstock::layout_file {
 namespace {
@@ -39,7 +37,7 @@ void write_layouts(const LayoutPlan& plan, std::size_t best, const std::string& 
   outputs.make_folder(folder);
   TrainingTask task = plan.task;
   task.model = path_seen_from(folder, task.model);
-  const auto rows = listed_families(plan.fitting.empty() ? plan.tight : plan.fitting, best);
+  const auto rows = best_families(plan, best);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const auto path = std::filesystem::path(folder) / fmt::format("layout_{}", i + 1);
     const std::string text = layout_document(task, rows[i].best->choice);
@@ -56,8 +54,9 @@ constexpr const char* all_rules = "rules";
 constexpr const char* all_stacks = "stacks";
 
 struct Options : Arguments {
-  TrainingFlags training{{line}, line.optional("MODEL", "a model's file")};
-  Text from = line.option("--from", "instead: the cheapest changes of what runs today", "SCENARIO");
+  TrainingFlags training{{line}, line.input().optional("MODEL", "a model's file")};
+  Text from =
+      line.input().option("--from", "instead: the cheapest changes of what runs today", "SCENARIO");
   Heading layouts = line.group("Layouts");
   Text framework = line.choice("--for", framework_names(), "only layouts that a framework runs");
   Texts only = line.list("--only", "only layouts with these values", "/POINTER=VALUE,…");
@@ -122,17 +121,6 @@ TrainingRequest request_of(const Options& options) {
   return request;
 }
 
-std::vector<std::string> partitions_of(const std::string& names) {
-  const std::vector<std::string> partitions = words_of(names);
-  for (const std::string& name : partitions) {
-    if (find_named(partitioner_entries(), name) != nullptr) continue;
-    throw UsageError(fmt::format("--partitions {}: {}", names,
-                                 unknown_text(fmt::format("partitioner \"{}\"", name), name,
-                                              names_of(partitioner_entries()))));
-  }
-  return partitions;
-}
-
 std::size_t best_of(const Options& options) {
   return options.best ? within("--best", options.best, 10'000) : 10;
 }
@@ -153,9 +141,11 @@ std::string progress_text(const PlanProgress& now) {
 
 PlannerOptions planner_options(const Options& options, ProgressBar& progress,
                                const InterruptRequest& interrupt) {
-  PlannerOptions planner{.space = {.only = Restrictions(options.only),
-                                   .lossy = options.lossy,
-                                   .offloads = options.offload},
+  PlannerOptions planner{.space = space_options({.only = options.only,
+                                                 .lossy = options.lossy,
+                                                 .offloads = options.offload,
+                                                 .partitions = words_of(options.partitions)},
+                                                framework_of(options.framework)),
                          .best = best_of(options),
                          .headroom = number_of("--headroom", options.headroom, 0, 0.9, 0.08),
                          .jobs = jobs_of(options),
@@ -167,10 +157,6 @@ PlannerOptions planner_options(const Options& options, ProgressBar& progress,
       show(share, progress_text(now));
     };
   }
-  const Framework* framework = framework_of(options.framework);
-  if (framework != nullptr) planner.space.partitions = split_names(framework->cuts);
-  if (!options.partitions.empty()) planner.space.partitions = partitions_of(options.partitions);
-  if (framework != nullptr) refuse_codecs(*framework, planner.space);
   return planner;
 }
 
@@ -384,7 +370,7 @@ constinit extern const CommandEntry layout_entry{
     .summary = "find the best layout of a model on a machine by simulation",
     .group = CommandGroup::plan,
     .on_first_screen = true,
-    .example = "penstock layout config.json --hardware dgx-h100 --devices 64 -o layouts",
+    .example = "penstock layout llama-3.1-8b.json --hardware dgx-h100 --devices 64 -o layouts",
     .declare = command<Options, plan_and_report>,
 };
 

@@ -6,7 +6,7 @@ namespace penstock::new_scenario_file {
 namespace {
 
 struct Options : Arguments {
-  TrainingFlags training{{line}, line.option("--model", "a model's file", "FILE")};
+  TrainingFlags training{{line}, line.input().option("--model", "a model's file", "FILE")};
   Text output =
       line.option("-o,--output", "write the scenario here, not to standard output", "FILE");
   const Existing& replaced = line.replaces();
@@ -52,7 +52,7 @@ constinit extern const CommandEntry new_scenario_entry{
     .summary = "write a scenario to start from, for a model if one is given",
     .group = CommandGroup::simulate,
     .on_first_screen = true,
-    .example = "penstock new --model config.json --hardware dgx-h100 --devices 64 -o my.json",
+    .example = "penstock new --model llama-3.1-8b.json --hardware dgx-h100 --devices 64 -o my.json",
     .declare = command<Options, write_starter>,
 };
 

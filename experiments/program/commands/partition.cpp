@@ -10,7 +10,7 @@ namespace penstock::partition_file {
 namespace {
 
 struct Options : Arguments {
-  Text model = line.required("MODEL", "a model's file, - for standard input");
+  Text model = line.input().required("MODEL", "a model's file, - for standard input");
   Number ranks = line.number("--ranks", "pipeline ranks; default: --devices");
   Number chunks = line.number("--chunks", "stages a rank, default 1");
   Text method = line.option("--method", "a partitioner; see penstock list partitioners", "NAME",
@@ -100,7 +100,7 @@ constinit extern const CommandEntry partition_entry{
     .name = "partition",
     .summary = "cut a model into pipeline stages",
     .group = CommandGroup::plan,
-    .example = "penstock partition profile.txt --ranks 4 --bandwidth 12.5GB/s",
+    .example = "penstock partition llama-3.1-8b.json --hardware dgx-h100 --ranks 4",
     .declare = command<Options, print_partition>,
 };
 

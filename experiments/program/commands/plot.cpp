@@ -18,7 +18,7 @@ namespace penstock::plot_file {
 namespace {
 
 struct Options : Arguments {
-  Text results = line.optional(
+  Text results = line.input().optional(
       "RESULTS",
       "a .timeline file or a scenario; results of a sweep; JSON of calibrate or reproduce");
   Text given_kind = line.choice("--kind",

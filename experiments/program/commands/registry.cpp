@@ -5,7 +5,10 @@
 #include <cerrno>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
+#include <span>
 #include <sstream>
+#include <string>
 #include <system_error>
 
 #include "experiments/input/files/plain_text.hpp"
@@ -106,6 +109,16 @@ int parse_and_run(CLI::App& app, int argc, const char* const* argv,
   return ExitCode::done;
 }
 
+/// An error that does not say where, with the file that the command was given.
+std::string about_file(int argc, const char* const* argv, const std::string& what) {
+  std::error_code ignored;
+  for (const std::string file : std::span(argv, argv + argc).subspan(1)) {
+    if (!std::filesystem::is_regular_file(file, ignored) || what.starts_with(file)) continue;
+    return fmt::format("{}: {}", file, what);
+  }
+  return what;
+}
+
 struct GroupTitle {
   CommandGroup group;
   const char* title;
@@ -190,12 +203,13 @@ int run_program(int argc, const char* const* argv) {
   } catch (const OverBudget& error) {
     return report_error(error.what(), ExitCode::wrong_input);
   } catch (const std::bad_alloc&) {
-    return report_error("there is not enough memory for this", ExitCode::machine_cannot);
+    return report_error(about_file(argc, argv, "there is not enough memory for this"),
+                        ExitCode::machine_cannot);
   } catch (const std::system_error& error) {
     return report_error(std::ferror(stdout) == 0 ? error.what() : output_error(error),
                         ExitCode::machine_cannot);
   } catch (const std::exception& error) {
-    return report_error(error.what(), ExitCode::machine_cannot);
+    return report_error(about_file(argc, argv, error.what()), ExitCode::machine_cannot);
   }
 }
 

@@ -12,8 +12,8 @@ constexpr std::uint32_t usual_details = 100;
 
 struct Options : Arguments {
   Text results = line.required("RESULTS", "rows of penstock sweep, .jsonl");
-  Text base =
-      line.optional("SWEEP", "the sweep or scenario of the rows: for explanations and timelines");
+  Text base = line.input().optional(
+      "SWEEP", "the sweep or scenario of the rows: for explanations and timelines");
   Text output = line.option("-o,--output", "the page", "FILE.html");
   Texts settings = line.settings("as the sweep was given");
   Number rows = line.number("--rows", "rows on the page at most, default 10000");
@@ -77,7 +77,7 @@ constinit extern const CommandEntry report_entry{
     .name = "report",
     .summary = "write the results of a sweep as one HTML page",
     .group = CommandGroup::files,
-    .example = "penstock report sweep.jsonl base.json -o report.html",
+    .example = "penstock report sweep.jsonl first_run.json -o report.html",
     .declare = command<Options, report>,
 };
 

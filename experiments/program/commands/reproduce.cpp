@@ -14,11 +14,11 @@ namespace {
 namespace fs = std::filesystem;
 
 struct Options : Arguments {
-  Texts papers = line.required_list("PAPER", "folders with a paper.json, or such files");
+  Texts papers = line.input().required_list("PAPER", "folders with a paper.json, or such files");
   Text rows = line.option("--rows", "other rows of a table to judge, with its columns", "FILE.csv");
   Text table = line.option("--table", "the table that is meant; otherwise the first", "NAME");
   Text constants =
-      line.option("--constants", "constants instead of a fit, as -o writes them", "FILE");
+      line.input().option("--constants", "constants instead of a fit, as -o writes them", "FILE");
   Number anchor = line.number("--anchor", "only scale by this row of the table, from 1");
   Number scenario_of_row = line.number("--scenario", "only print the scenario of a row, from 1");
   Text output = line.option("-o,--output", "write all tables as Markdown or JSON", "F.md|F.json");
@@ -129,7 +129,7 @@ constinit extern const CommandEntry reproduce_entry{
     .name = "reproduce",
     .summary = "compare published numbers of a paper with simulation",
     .group = CommandGroup::validate,
-    .example = "penstock reproduce experiments/papers/gpipe -o gpipe.md",
+    .example = "penstock reproduce gpipe -o gpipe.md",
     .declare = command<Options, judge_papers>,
 };
 

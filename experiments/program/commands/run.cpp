@@ -177,9 +177,7 @@ int run_scenario(const Options& options) {
   }
   ProgressBar bar;
   RunResult result = simulated(options, scenario, repeat, bar);
-  for (Finding& finding : unmet_expectations(scenario.expect, result)) {
-    result.findings.push_back(std::move(finding));
-  }
+  add_unmet_expectations(scenario.expect, result);
   write_outputs(options, !paths.empty() || !options.chakra.empty(), scenario, result, bar);
   bar.erase();
   // An output on standard output would be mixed with the report.
@@ -197,7 +195,7 @@ constinit extern const CommandEntry run_entry{
     .summary = "simulate a scenario: step time, bubble, memory",
     .group = CommandGroup::simulate,
     .on_first_screen = true,
-    .example = "penstock run experiments/scenarios/first_run.json --set /schedule/name=zb-h1",
+    .example = "penstock run first_run.json --set /schedule/name=zb-h1",
     .declare = command<Options, run_scenario>,
 };
 

@@ -13,7 +13,7 @@ namespace {
 constexpr double longest_budget_s = 1e6;
 
 struct Options : Arguments {
-  Text scenario = line.required("SCENARIO", "scenario file (JSON), - for standard input");
+  Text scenario = line.input().required("SCENARIO", "scenario file (JSON), - for standard input");
   Text order = line.option("-o,--output", "write the order found as PyTorch CSV", "ORDER.csv");
   Text scenario_out = line.option("--scenario", "write a scenario that runs that order", "FILE");
   Flag json = line.json("print everything as JSON");
@@ -117,7 +117,7 @@ constinit extern const CommandEntry search_entry{
     .name = "search",
     .summary = "find a better order than any named schedule, within the memory",
     .group = CommandGroup::plan,
-    .example = "penstock search experiments/scenarios/first_run.json --budget 2 -o order.csv",
+    .example = "penstock search first_run.json --budget 2 -o order.csv",
     .declare = command<Options, search>,
 };
 

@@ -17,7 +17,7 @@ namespace penstock::sweep_file {
 namespace {
 
 struct Options : Arguments {
-  Texts files = line.required_list(
+  Texts files = line.input().required_list(
       "SWEEP", "a sweep or a scenario; or merge and shards; or export and results");
   Text output =
       line.option("-o,--output", "file of results, JSON Lines; goes on where it ends", "OUT.jsonl");
@@ -138,20 +138,9 @@ std::string totals_text(const Totals& totals, std::uint64_t total, const std::st
   return text + (where.empty() ? "" : "; " + where);
 }
 
-SweepSpace space_of(const Options& options) {
-  SweepRequest request = read_sweep(arguments_of(options));
-  try {
-    SweepSpace space(std::move(request));
-    check_pointers(space);
-    return space;
-  } catch (const InputError& error) {
-    throw in_file(options.files.front(), error);
-  }
-}
-
 int run(const Options& options) {
   check_options(options);
-  const SweepSpace space = space_of(options);
+  const SweepSpace space = sweep_space_of(arguments_of(options));
   if (options.dealt && !is_dealer()) {
     run_dealt(space, read_catalogue());
     return ExitCode::done;
@@ -236,7 +225,7 @@ constinit extern const CommandEntry sweep_entry{
     .summary = "run many configurations of a scenario; goes on where it was stopped",
     .group = CommandGroup::simulate,
     .example =
-        "penstock sweep base.json --vary /schedule/name=gpipe,1f1b,zb-h1 "
+        "penstock sweep first_run.json --vary /schedule/name=gpipe,1f1b,zb-h1 "
         "--vary /schedule/microbatches=8..64:8 -o sweep.jsonl",
     .declare = command<Options, sweep>,
 };

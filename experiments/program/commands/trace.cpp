@@ -276,7 +276,7 @@ constinit extern const CommandEntry trace_entry{
     .name = "trace",
     .summary = "read traces of the PyTorch profiler or Nsight Systems",
     .group = CommandGroup::files,
-    .example = "penstock trace rank*.json.gz --timeline run.timeline --scenario run.json",
+    .example = "penstock trace rank*.json.gz --profile run.profile.json --scenario run.json",
     .declare = command<Options, read_traces>,
 };
 

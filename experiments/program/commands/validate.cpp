@@ -270,7 +270,7 @@ constinit extern const CommandEntry validate_entry{
     .summary = "run the plan for real and compare it with the simulation",
     .group = CommandGroup::validate,
     .on_first_screen = true,
-    .example = "penstock validate experiments/scenarios/first_run.json --backend cpu_logical",
+    .example = "penstock validate first_run.json --backend cpu_logical",
     .declare = command<Options, run_validation>,
 };
 

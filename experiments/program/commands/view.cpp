@@ -2,13 +2,14 @@
 
 #include <filesystem>
 
+#include "experiments/input/files/shipped.hpp"
 #include "experiments/program/commands/registry.hpp"
 
 namespace penstock::view_file {
 namespace {
 
 struct Options : Arguments {
-  Texts files = line.optional_list("FILE", "scenarios, timelines, orders (.csv), traces");
+  Texts files = line.input().optional_list("FILE", "scenarios, timelines, orders (.csv), traces");
   Flag compare = line.flag("--compare", "the first run against the others, on one axis");
   Text select = line.option("--select", "select the first op that fits a search", "QUERY");
   Text theme = line.choice("--theme", {"light", "dark", "contrast"}, "default: the system's");
@@ -19,8 +20,7 @@ struct Options : Arguments {
 /// The places of the viewer, best first: installed beside this program, or built beside it.
 std::vector<std::string> viewers() {
   namespace fs = std::filesystem;
-  std::error_code none;
-  const fs::path own = fs::read_symlink("/proc/self/exe", none).parent_path();
+  const fs::path own = program_folder();
   return {own / "penstock-viewer", own.parent_path() / "gui" / "penstock-viewer",
           "penstock-viewer"};
 }
@@ -60,7 +60,7 @@ constinit extern const CommandEntry view_entry{
     .name = "view",
     .summary = "open the viewer",
     .group = CommandGroup::simulate,
-    .example = "penstock view experiments/scenarios/first_run.json",
+    .example = "penstock view first_run.json",
     .declare = command<Options, start_viewer>,
 };
 

@@ -193,13 +193,13 @@ json classes_of(const Plan& plan) {
   return all;
 }
 
-json causes() {
+json causes(const Plan& plan) {
   json all = json::array();
   for (std::size_t c = 0; c < idle_cause_count; ++c) {
     const auto cause = static_cast<IdleCause>(c);
     json rows = json::array();
     for (int y = 0; y < hatch_pixels; ++y) rows.push_back(hatch_row(hatch_of(cause), y));
-    all.push_back({{"name", name(cause)}, {"rows", std::move(rows)}});
+    all.push_back({{"name", cause_name(plan, cause)}, {"rows", std::move(rows)}});
   }
   return all;
 }
@@ -243,7 +243,7 @@ std::string legend_of(const Plan& plan, const Timeline& timeline) {
     if (time_of(idle, cause) == Time{}) continue;
     text += fmt::format(
         "<span><canvas width=\"18\" height=\"12\" data-cause=\"{}\"></canvas>idle: {}</span>\n", c,
-        name(cause));
+        cause_name(plan, cause));
   }
   return text;
 }
@@ -259,7 +259,7 @@ std::string live_timeline(const Plan& plan, const Timeline& timeline,
                   {"transfers", run.has_transfers()},
                   {"classes", classes_of(plan)},
                   {"names", plan.rank_names},
-                  {"causes", causes()},
+                  {"causes", causes(plan)},
                   {"hatch", hatch_pixels},
                   {"themes", {theme_of(PictureTheme::light), theme_of(PictureTheme::dark)}},
                   {"help", help},

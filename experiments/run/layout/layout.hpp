@@ -11,7 +11,7 @@
 #include "experiments/input/scenario/settle_hardware.hpp"
 #include "experiments/run/layout/degrees.hpp"
 #include "experiments/run/layout/device_memory.hpp"
-#include "experiments/run/layout/memory_need.hpp"
+#include "experiments/input/orders/memory_need.hpp"
 #include "experiments/run/layout/stage_coding.hpp"
 #include "hardware_models/spec/machine.hpp"
 #include "schedules/policies/registry.hpp"

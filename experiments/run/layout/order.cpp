@@ -8,11 +8,11 @@
 #include "experiments/input/files/table.hpp"
 #include "experiments/input/formats/torch_csv.hpp"
 #include "experiments/input/orders/comms_check.hpp"
+#include "experiments/input/orders/named_order.hpp"
 #include "experiments/input/scenario/section_parts.hpp"
 #include "experiments/run/layout/pipeline_ranks.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
-#include "sim/order/order_fault.hpp"
 #include "sim/order/schedule.hpp"
 
 namespace penstock {
@@ -144,14 +144,7 @@ Order order_by_file(const Scenario& scenario) {
   Order order;
   order.name = scenario.schedule.file;
   order.placement = placement_of_file(scenario, file);
-  about_file(path, [&] {
-    const auto fault = find_order_fault(file.schedule, order.placement);
-    if (fault) {
-      throw OrderError(index(fault->rank), column_of(file, fault->rank, fault->action),
-                       fault->text);
-    }
-    require_sound_comms(file, order.placement);
-  });
+  about_file(path, [&] { require_sound(file, order.placement); });
   order.microbatches = MicrobatchColumns(file.schedule).count();
   order.schedule = file.schedule;
   order.note = untimed_comms_note(file);

@@ -263,4 +263,10 @@ std::vector<Finding> unmet_expectations(const std::string& expect, const RunResu
   return findings;
 }
 
+void add_unmet_expectations(const std::string& expect, RunResult& result) {
+  for (Finding& finding : unmet_expectations(expect, result)) {
+    result.findings.push_back(std::move(finding));
+  }
+}
+
 }  // namespace penstock

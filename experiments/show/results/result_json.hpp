@@ -31,4 +31,7 @@ nlohmann::ordered_json findings_json(const std::vector<Finding>& findings);
 /// states.
 std::vector<Finding> unmet_expectations(const std::string& expect, const RunResult& result);
 
+/// Adds them to the findings of a run.
+void add_unmet_expectations(const std::string& expect, RunResult& result);
+
 }  // namespace penstock

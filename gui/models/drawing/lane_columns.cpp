@@ -15,9 +15,6 @@ double bytes_at_top(double most, double capacity) {
   return capacity > 0 && capacity < 2 * most ? std::max(most, capacity) : most;
 }
 
-/// How much of the colour of its causes a column has: a tenth of idle time is seen at a glance.
-double heat_of(double share) { return std::sqrt(std::clamp(share, 0.0, 1.0)); }
-
 }  // namespace
 
 void LanePainter::draw_memory(const LaneRow& row, const PaintedRun& run, const Strip& strip) {
@@ -124,7 +121,7 @@ void LanePainter::find_heat(const Track& idle, const Pyramid& pyramid) {
                           });
   }
   for (std::size_t row = 0; row < idle_.rows(); ++row) {
-    heat_.add(idle_.shares(row), heat_colour(*scene_->theme, pyramid.categories()[row]));
+    heat_.add(idle_.shares(row), scene_->theme->heat[pyramid.categories()[row]]);
   }
 }
 
@@ -134,8 +131,7 @@ void LanePainter::add_heat_of_ends(const Track& idle) {
     if (idle_category(idle.tag[end]) != Pyramid::left_out) continue;
     const double from = scene_->axis.x_of(idle.begin_at(end));
     const double to = scene_->axis.x_of(idle.end_at(end));
-    const Colour colour =
-        heat_colour(*scene_->theme, static_cast<std::size_t>(cause_of(idle.tag[end])));
+    const Colour colour = scene_->theme->heat[static_cast<std::size_t>(cause_of(idle.tag[end]))];
     const int last = std::min(pixels_.width, static_cast<int>(std::ceil(std::min(to, 1e6))));
     for (int x = std::max(0, static_cast<int>(std::max(from, 0.0))); x < last; ++x) {
       const double part = std::min(to, x + 1.0) - std::max(from, static_cast<double>(x));
@@ -161,13 +157,12 @@ void LanePainter::draw_heat(const LaneRow& row, const PaintedRun& run, const Str
       return static_cast<std::uint8_t>(std::lround(sum / share));
     };
     const Colour cold = in_run ? scene_->theme->lane : scene_->theme->ground;
-    line[x] =
-        share <= 0
-            ? packed(cold)
-            : muted(mix(cold,
-                        {channel(heat_.red[at]), channel(heat_.green[at]), channel(heat_.blue[at])},
-                        heat_of(share)),
-                    strip);
+    line[x] = share <= 0 ? packed(cold)
+                         : muted(heat_shade(cold,
+                                            {channel(heat_.red[at]), channel(heat_.green[at]),
+                                             channel(heat_.blue[at])},
+                                            share),
+                                 strip);
   }
   for (int y = first + 1; y < end; ++y) std::copy(line, line + pixels_.width, pixels_.row(y));
   counts_.boxes += static_cast<std::uint64_t>(pixels_.width);

@@ -51,6 +51,19 @@ void LanePainter::label(const Label& label, const PaintedRun& run, const Strip& 
   ++counts_.labels;
 }
 
+/// As many as fit.
+void LanePainter::put_ticks(const Label& box, const PaintedRun& run, const Strip& strip) {
+  const int unit = scene_->glyphs == nullptr ? 1 : (scene_->glyphs->digits_height + 3) / 8;
+  const int room = (box.right - box.left - unit) / (3 * unit);
+  const int ticks = std::clamp(room, 0, run.colouring.ticks(box.task));
+  const int top = std::max(strip.top, 0) + unit;
+  const int end = std::min(strip.top + std::min(5 * unit, strip.height), pixels_.height);
+  for (int tick = 0; tick < ticks; ++tick) {
+    const int x = box.left + unit + 3 * unit * tick;
+    pixels_.fill(x, top, x + 2 * unit, end, muted(text_on(box.ground), strip));
+  }
+}
+
 void LanePainter::put(Place at, int width, std::string_view text, Colour colour) {
   if (scene_->marks == nullptr) {
     scene_->glyphs->draw(pixels_, at.left, at.middle, text, colour);

@@ -41,6 +41,7 @@ PaintCounts LanePainter::draw(const LaneScene& scene, const Pixels& pixels) {
   for (ShareColumns* columns : {&busy_, &idle_}) columns->resize(pixels.width);
   lines_.resize(pixels.width);
   labels_.reserve(static_cast<std::size_t>(pixels.width / narrowest_label + 2));
+  ticked_.reserve(static_cast<std::size_t>(pixels.width + 2));
   for (const PaintedRun* run : scene.runs) {
     if (run == nullptr) continue;
     row_of_class_.resize(std::max(row_of_class_.size(), run->run->plan.classes.size()));
@@ -226,6 +227,7 @@ void LanePainter::draw_busy(const Track& track, const Pyramid& pyramid, const Pa
                             const Strip& strip) {
   busy_.start(pyramid);
   labels_.clear();
+  ticked_.clear();
   for (std::size_t row = 0; row < pyramid.categories().size(); ++row) {
     busy_.set_colour(row, muted(run.colouring.category_colour(pyramid.categories()[row]), strip));
   }
@@ -235,6 +237,7 @@ void LanePainter::draw_busy(const Track& track, const Pyramid& pyramid, const Pa
     draw_boxes(track, pyramid, run, strip);
   }
   counts_.boxes += lines_.draw(busy_, idle_, strip, pixels_);
+  for (const Label& each : ticked_) put_ticks(each, run, strip);
   for (const Label& each : labels_) label(each, run, strip);
 }
 
@@ -283,6 +286,7 @@ void LanePainter::draw_box(double from, double to, TaskId task, const PaintedRun
     lines_.fill(right - 1, right, muted(mix(colour, scene_->theme->ground, 0.55), strip));
   }
   ++counts_.boxes;
+  if (run.colouring.ticks(task) > 0) ticked_.push_back({left, right, task, colour});
   const bool room = scene_->glyphs != nullptr && strip.height >= scene_->glyphs->digits_height + 3;
   if (room && strip.mute == 0 && right - left > narrowest_label)
     labels_.push_back({left, right, task, colour});

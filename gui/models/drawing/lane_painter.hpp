@@ -68,7 +68,8 @@ struct PaintCounts {
 /// A box of at least two pixels is a rectangle; narrower ones together are columns of stacked
 /// shares: from the bottom the busy time by colour, above it the idle time by cause. A column with
 /// any busy time has at least one coloured pixel. A strip of heat has the colours of its causes,
-/// the stronger, the more of a column is idle.
+/// the stronger, the more of a column is idle. Where ranks have several stages, ticks in the corner
+/// of an op count those before its own.
 class LanePainter {
  public:
   PaintCounts draw(const LaneScene& scene, const Pixels& pixels);
@@ -110,6 +111,7 @@ class LanePainter {
   void draw_boxes(const Track& track, const Pyramid& pyramid, const PaintedRun& run,
                   const Strip& strip);
   void draw_box(double from, double to, TaskId task, const PaintedRun& run, const Strip& strip);
+  void put_ticks(const Label& box, const PaintedRun& run, const Strip& strip);
   void label(const Label& label, const PaintedRun& run, const Strip& strip);
   void draw_bright(const LaneRow& row, const PaintedRun& run, const Strip& strip);
   void draw_memory(const LaneRow& row, const PaintedRun& run, const Strip& strip);
@@ -134,6 +136,7 @@ class LanePainter {
   ShareColumns idle_;
   std::vector<std::uint8_t> row_of_class_;
   std::vector<Label> labels_;    // of a strip
+  std::vector<Label> ticked_;    // its boxes with ticks
   std::vector<float> extremes_;  // by column
   Heat heat_;
 };

@@ -27,6 +27,7 @@ void LanePainter::draw_bright(const LaneRow& row, const PaintedRun& run, const S
     const Colour colour = run.colouring.colour(task);
     pixels_.fill(left, strip.top, right, strip.top + strip.height, packed(colour));
     ++counts_.boxes;
+    put_ticks({left, right, task, colour}, run, strip);
     if (scene_->glyphs != nullptr) label({left, right, task, colour}, run, strip);
   }
 }

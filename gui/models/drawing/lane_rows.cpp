@@ -116,6 +116,24 @@ void add_rank(const LaneChoice& choice, std::uint32_t rank, int lane_height, Str
   });
 }
 
+/// Spreads the room that is left over the strips of ranks.
+void fill_room(int room, std::vector<LaneRow>& rows) {
+  const auto ranks = std::count_if(rows.begin(), rows.end(),
+                                   [](const LaneRow& row) { return row.kind != LaneKind::link; });
+  const int spare = room - height_of(rows);
+  if (spare <= 0 || ranks == 0) return;
+  std::int64_t done = 0;
+  for (LaneRow& row : rows) {
+    const auto share = [&](std::int64_t strips) {
+      return static_cast<int>(spare * strips / ranks);
+    };
+    row.top += share(done);
+    if (row.kind == LaneKind::link) continue;
+    row.height += share(done + 1) - share(done);
+    ++done;
+  }
+}
+
 }  // namespace
 
 std::string_view name(PairStyle style) {
@@ -144,6 +162,7 @@ std::vector<LaneRow> lane_rows(const LaneChoice& choice, int lane_height) {
     if (!is_heat(choice, lane_height)) stack.top += std::max(1, lane_height / 6);
   }
   add_links(choice, lane_height, stack);
+  if (is_heat(choice, lane_height) && lane_height < highest) fill_room(choice.room, stack.rows);
   return stack.rows;
 }
 
@@ -164,6 +183,7 @@ int fitting_lane_height(const LaneChoice& choice, std::size_t ranks, int room) {
   LaneChoice two = choice;
   two.ranks = 2;
   two.links = false;
+  two.room = 0;
   two.pinned = two.order = {};
   const bool all = choice.style == PairStyle::above || choice.style == PairStyle::mirrored;
   const int links =

@@ -62,6 +62,7 @@ struct LaneChoice {
   std::vector<std::uint32_t> order{};   // of the others, if not all of them by number
   bool heat = false;                    // strips of ranks are of heat however high they are
   bool stripes = false;                 // or never, where they can be drawn otherwise
+  int room = 0;                         // pixels that strips of heat fill, if there are more
   friend bool operator==(const LaneChoice&, const LaneChoice&) = default;
 };
 
@@ -73,7 +74,8 @@ inline bool is_ordered(const LaneChoice& choice) {
 }
 
 /// The strips of all ranks, top to bottom; a rank's compute strip has this height. Strips of heat
-/// stand alone, and low ones without a gap.
+/// stand alone, and low ones without a gap; where they leave some of the room empty, they are
+/// higher.
 std::vector<LaneRow> lane_rows(const LaneChoice& choice, int lane_height);
 /// The room of the pinned strips above the others; 0 if there are none or only such.
 int pinned_height(const std::vector<LaneRow>& rows);

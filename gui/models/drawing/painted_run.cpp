@@ -336,6 +336,8 @@ Colouring::Colouring(const Plan& plan, ColourBy by) : plan_(plan), by_(by) {
     }
     category_of_class_.push_back(category);
     const auto [chunk, chunks] = is_transfer(work.pass) ? ChunkPlace{0, 1} : places[c];
+    const bool shaded = by == ColourBy::pass && !is_named() && runs_layers(work.pass);
+    ticks_.push_back(shaded ? static_cast<int>(chunk) : 0);
     several_.push_back(is_transfer(work.pass) ? most > 1 : chunks > 1);
     of_class_.push_back(by == ColourBy::pass && !is_named() ? pass_colour(work.pass, chunk, chunks)
                                                             : category_colour(category));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -44,6 +45,13 @@ class Colouring {
   Colour category_colour(std::uint8_t category) const;
   /// Of one op; chunks have shades.
   Colour colour(TaskId task) const;
+  /// How many ticks an op has in its corner: the place of its stage among those of its rank, from
+  /// 0. Only where colours are those of passes: their shades are near each other.
+  int ticks(TaskId task) const { return ticks_[plan_.work[task]]; }
+  /// The most that any has.
+  int most_ticks() const {
+    return ticks_.empty() ? 0 : *std::max_element(ticks_.begin(), ticks_.end());
+  }
   /// Whether the rank of an op has others of other stages, so that a label has to name the stage.
   bool is_one_of_several(TaskId task) const { return several_[plan_.work[task]] != 0; }
 
@@ -57,6 +65,7 @@ class Colouring {
   std::vector<Colour> of_class_;
   std::vector<std::uint8_t> category_of_class_;
   std::vector<std::uint8_t> several_;  // by class
+  std::vector<int> ticks_;             // by class
 };
 
 /// The pyramids of the tracks of a rank.

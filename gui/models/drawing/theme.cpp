@@ -1,11 +1,31 @@
 #include "gui/models/drawing/theme.hpp"
 
+#include <algorithm>
+#include <cmath>
+
 #include "experiments/show/pictures/palette.hpp"
 
 namespace penstock {
 namespace {
 
+// Searched like the palette: of the hues of idle time by cause, apart for everybody.
+constexpr std::array<Colour, idle_cause_count> light_heat{{{68, 108, 129},
+                                                           {110, 109, 8},
+                                                           {19, 23, 3},
+                                                           {43, 9, 102},
+                                                           {79, 65, 7},
+                                                           {65, 62, 165},
+                                                           {146, 88, 84}}};
+constexpr std::array<Colour, idle_cause_count> dark_heat{{{204, 160, 176},
+                                                          {155, 141, 101},
+                                                          {253, 217, 239},
+                                                          {139, 133, 205},
+                                                          {214, 247, 202},
+                                                          {127, 209, 130},
+                                                          {180, 177, 255}}};
+
 Theme with_idle(Theme theme, PictureTheme ground) {
+  theme.heat = ground == PictureTheme::dark ? dark_heat : light_heat;
   for (std::size_t c = 0; c < idle_cause_count; ++c) {
     theme.idle[c] = idle_colour(static_cast<IdleCause>(c), ground);
     theme.idle_lines[c] = idle_lines(theme.idle[c], theme.ink);
@@ -21,7 +41,8 @@ const Theme light = with_idle({.ground = paper,
                                .grid = grid_line,
                                .accent = {0, 92, 170},
                                .idle = {},
-                               .idle_lines = {}},
+                               .idle_lines = {},
+                               .heat = {}},
                               PictureTheme::light);
 const Theme dark = with_idle({.ground = {24, 27, 31},
                               .lane = {33, 37, 43},
@@ -31,7 +52,8 @@ const Theme dark = with_idle({.ground = {24, 27, 31},
                               .grid = {52, 57, 65},
                               .accent = {120, 190, 255},
                               .idle = {},
-                              .idle_lines = {}},
+                              .idle_lines = {},
+                              .heat = {}},
                              PictureTheme::dark);
 const Theme high_contrast = with_idle({.ground = {0, 0, 0},
                                        .lane = {0, 0, 0},
@@ -41,7 +63,8 @@ const Theme high_contrast = with_idle({.ground = {0, 0, 0},
                                        .grid = {120, 120, 120},
                                        .accent = {255, 255, 0},
                                        .idle = {},
-                                       .idle_lines = {}},
+                                       .idle_lines = {},
+                                       .heat = {}},
                                       PictureTheme::dark);
 
 }  // namespace
@@ -51,17 +74,8 @@ std::string_view name(ThemeName name) {
   return names[static_cast<std::size_t>(name)];
 }
 
-Colour heat_colour(const Theme& theme, std::size_t cause) {
-  const Colour from = theme.lane;
-  const Colour to = theme.idle_lines[cause];
-  Colour heat = to;
-  for (double share = 1; share < 6 && contrast(heat, from) < 4.5; share += 0.25) {
-    const auto further = [share](std::uint8_t a, std::uint8_t b) {
-      return static_cast<std::uint8_t>(std::clamp(a + (b - a) * share, 0.0, 255.0));
-    };
-    heat = {further(from.red, to.red), further(from.green, to.green), further(from.blue, to.blue)};
-  }
-  return heat;
+Colour heat_shade(Colour ground, Colour heat, double share) {
+  return mix(ground, heat, std::sqrt(std::clamp(share, 0.0, 1.0)));
 }
 
 const Theme& theme(ThemeName name) {

@@ -25,13 +25,16 @@ struct Theme {
   Colour accent;  // selection, marks, focus
   std::array<Colour, idle_cause_count> idle;
   std::array<Colour, idle_cause_count> idle_lines;  // the hatching over them
+  // Where idle time is all that is drawn: as strong as text on a lane, and unlike each other.
+  std::array<Colour, idle_cause_count> heat;
 
   /// Of work of any kind, beside idle time.
   Colour busy() const { return mix(panel, ink, 0.8); }
 };
 const Theme& theme(ThemeName name);
-/// Of a cause where idle time is all that is drawn: its colour, as strong as text on a lane.
-Colour heat_colour(const Theme& theme, std::size_t cause);
+/// What is `share` idle, in the colour of its causes, on a lane or on another ground. A tenth of
+/// idle time is seen at a glance.
+Colour heat_shade(Colour ground, Colour heat, double share);
 
 // Of differences between two runs: an op is later, or takes longer, than in A.
 constexpr Colour later_colour{172, 79, 0};

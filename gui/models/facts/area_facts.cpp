@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 
 #include "experiments/input/files/table.hpp"
 #include "experiments/show/pictures/lanes/timeline_picture.hpp"
@@ -14,20 +15,21 @@ namespace {
 
 /// What is asked of many tasks; the classes of the plan would fill the cache.
 struct KindOfClass {
-  std::uint32_t pass, stage;
+  std::uint32_t kind, stage;
 };
 
 /// Walks over an area and counts into a row for each pass, stage and cause.
 class AreaCounter {
  public:
   AreaCounter(const Area& area, const RunLanes& lanes, const Plan& plan)
-      : area_(area), lanes_(lanes), plan_(plan) {
+      : area_(area), lanes_(lanes), plan_(plan), named_(!plan.class_names.empty()) {
     std::uint32_t stages = 0;
     for (const WorkClass& work : plan.classes) {
       kinds_.push_back({static_cast<std::uint32_t>(work.pass), index(work.stage)});
       stages = std::max(stages, index(work.stage) + 1);
     }
-    add_rows(AreaGroup::kind, pass_count);
+    if (named_) number_names();
+    add_rows(AreaGroup::kind, named_ ? kinds_.size() : pass_count);
     add_rows(AreaGroup::stage, stages);
     add_rows(AreaGroup::cause, idle_cause_count);
   }
@@ -42,15 +44,35 @@ class AreaCounter {
     });
     for_each_part([](AreaRow& row, std::int64_t, std::int64_t whole) {
       row.lengths.resize(length_steps);
+      // Of more than two hours, a picosecond more is no other number.
       const double place = static_cast<double>(whole - row.shortest) /
                            static_cast<double>(row.longest - row.shortest + 1);
-      ++row.lengths[static_cast<std::size_t>(place * length_steps)];
+      const auto step = static_cast<std::size_t>(place * length_steps);
+      ++row.lengths[std::min(step, length_steps - 1)];
     });
-    std::erase_if(rows_, [](const AreaRow& row) { return row.count == 0; });
+    // The one stage of ops with names says nothing.
+    std::erase_if(rows_, [&](const AreaRow& row) {
+      return row.count == 0 || (named_ && row.group == AreaGroup::stage);
+    });
+    for (AreaRow& row : rows_) row.name = name_of(row);
     return std::move(rows_);
   }
 
  private:
+  /// Each class is of the kind of the first one with its name.
+  void number_names() {
+    std::map<std::string_view, std::uint32_t> first;
+    for (std::uint32_t c = 0; c < kinds_.size(); ++c) {
+      kinds_[c].kind = first.try_emplace(plan_.class_names[c], c).first->second;
+    }
+  }
+  std::string name_of(const AreaRow& row) const {
+    if (row.group == AreaGroup::stage) return fmt::format("stage {}", row.key);
+    if (row.group == AreaGroup::cause) {
+      return fmt::format("idle: {}", cause_name(plan_, static_cast<IdleCause>(row.key)));
+    }
+    return named_ ? plan_.class_names[row.key] : std::string(pass_name(static_cast<Pass>(row.key)));
+  }
   void add_rows(AreaGroup group, std::size_t count) {
     first_.push_back(rows_.size());
     for (std::uint32_t key = 0; key < count; ++key) {
@@ -78,13 +100,13 @@ class AreaCounter {
       for (const Track& track : tracks.compute) {
         walk(track, [&](TaskId task, std::int64_t part, std::int64_t whole) {
           const KindOfClass& kind = kinds_[plan_.work[task]];
-          visit(row(AreaGroup::kind, kind.pass), part, whole);
+          visit(row(AreaGroup::kind, kind.kind), part, whole);
           visit(row(AreaGroup::stage, kind.stage), part, whole);
         });
       }
       for (const Track& track : tracks.send) {
         walk(track, [&](TaskId task, std::int64_t part, std::int64_t whole) {
-          visit(row(AreaGroup::kind, kinds_[plan_.work[task]].pass), part, whole);
+          visit(row(AreaGroup::kind, kinds_[plan_.work[task]].kind), part, whole);
         });
       }
       walk(tracks.idle, [&](std::uint32_t tag, std::int64_t part, std::int64_t whole) {
@@ -96,6 +118,7 @@ class AreaCounter {
   const Area& area_;
   const RunLanes& lanes_;
   const Plan& plan_;
+  const bool named_;
   std::vector<KindOfClass> kinds_;  // by work class
   std::vector<AreaRow> rows_;
   std::vector<std::size_t> first_;  // by group: its first row
@@ -103,36 +126,31 @@ class AreaCounter {
 
 }  // namespace
 
-std::string name(const AreaRow& row) {
-  if (row.group == AreaGroup::kind) return std::string(pass_name(static_cast<Pass>(row.key)));
-  if (row.group == AreaGroup::stage) return fmt::format("stage {}", row.key);
-  return std::string("idle: ") + name(static_cast<IdleCause>(row.key));
-}
-
 std::vector<AreaRow> rows_of(const Area& area, const RunLanes& lanes, const Plan& plan) {
   return AreaCounter(area, lanes, plan).count();
 }
 
 void compare_rows(std::vector<AreaRow>& rows, const std::vector<AreaRow>& others,
                   bool others_are_a) {
-  const auto place = [](const AreaRow& row) { return std::pair(row.group, row.key); };
   const std::int64_t sign = others_are_a ? -1 : 1;
   for (AreaRow& row : rows) row.change = -sign * row.sum;
   for (const AreaRow& other : others) {
-    const auto same = std::find_if(rows.begin(), rows.end(),
-                                   [&](const AreaRow& row) { return place(row) == place(other); });
+    const auto same = std::find_if(rows.begin(), rows.end(), [&](const AreaRow& row) {
+      return row.group == other.group && row.name == other.name;
+    });
     if (same != rows.end()) {
       same->change += sign * other.sum;
     } else {
-      rows.push_back({.group = other.group, .key = other.key, .change = sign * other.sum});
+      rows.push_back(
+          {.group = other.group, .key = other.key, .name = other.name, .change = sign * other.sum});
     }
   }
   std::stable_sort(rows.begin(), rows.end(), [&](const AreaRow& one, const AreaRow& other) {
-    return place(one) < place(other);
+    return std::pair(one.group, one.key) < std::pair(other.group, other.key);
   });
 }
 
-Facts facts_of_area(const Area& area, const std::string& of, const AreaUse* use) {
+Facts facts_of_area(const Area& area, const std::string& of, const Plan& plan, const AreaUse* use) {
   const std::int64_t length = area.end - area.begin;
   const std::uint32_t ranks = area.ranks(UINT32_MAX);
   Facts facts{fmt::format("{} of {}{}", short_time(length), counted(ranks, "rank"), of)};
@@ -153,8 +171,8 @@ Facts facts_of_area(const Area& area, const std::string& of, const AreaUse* use)
   facts.line = short_time(length) + ", " + busy;
   for (std::size_t c = 0; c < idle_cause_count; ++c) {
     if (use->by_cause[c] == 0) continue;
-    facts.line +=
-        fmt::format(", {} {}", name(static_cast<IdleCause>(c)), short_time(use->by_cause[c]));
+    facts.line += fmt::format(", {} {}", cause_name(plan, static_cast<IdleCause>(c)),
+                              short_time(use->by_cause[c]));
   }
   return facts;
 }

@@ -14,7 +14,8 @@ enum class AreaGroup : std::uint8_t { kind, stage, cause };
 /// Ops of one kind or stage, or idle time of one cause, in an area.
 struct AreaRow {
   AreaGroup group = AreaGroup::kind;
-  std::uint32_t key = 0;  // the pass, stage or cause
+  std::uint32_t key = 0;  // the pass, stage or cause; ops with names: the first class of its name
+  std::string name{};     // "forward", "stage 2", "idle: transfer"
   std::uint64_t count = 0;
   std::int64_t sum = 0;  // of the parts that lie in the area
   // Of whole ops and gaps, also what lies outside.
@@ -27,8 +28,6 @@ struct AreaRow {
 
   std::int64_t mean() const { return count == 0 ? 0 : whole / static_cast<std::int64_t>(count); }
 };
-/// "forward", "stage 2", "idle: transfer".
-std::string name(const AreaRow& row);
 
 /// All rows that an area has, by group.
 std::vector<AreaRow> rows_of(const Area& area, const RunLanes& lanes, const Plan& plan);
@@ -40,7 +39,7 @@ void compare_rows(std::vector<AreaRow>& rows, const std::vector<AreaRow>& others
 
 /// Where it lies, and how much of it is busy and idle; nullptr: that is not known yet. `of`: " of
 /// B" where there are several runs.
-Facts facts_of_area(const Area& area, const std::string& of, const AreaUse* use);
+Facts facts_of_area(const Area& area, const std::string& of, const Plan& plan, const AreaUse* use);
 /// How much work it is to look at all of an area: about the number of its ops.
 double ops_about(const Area& area, const RunLanes& lanes);
 

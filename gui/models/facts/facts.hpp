@@ -40,6 +40,8 @@ struct SeenRuns {
   std::uint8_t baseline() const { return static_cast<std::uint8_t>(lettered(0, frozen)); }
   /// " of B" where there are several runs.
   std::string of(std::uint8_t run) const;
+  /// "rank 2", or its name; " of B" behind it where there are several runs.
+  std::string rank_name(std::uint32_t rank, std::uint8_t run) const;
   /// A time in full; behind it, how far that is from the left edge of the view.
   std::string moment(std::int64_t time) const;
   /// The same op in another run, or none.
@@ -60,6 +62,16 @@ std::string why_then(const OpSteps& steps, TaskId task);
 
 /// Causes of an idle gap, and the op that it waits for.
 Facts facts_of_idle(const SeenRuns& seen, const IdlePiece& piece, std::uint8_t run);
+/// What a rank holds at a moment, since when and until when, and the ops at which that changes.
+Facts facts_of_memory(const SeenRuns& seen, std::uint32_t rank, std::uint8_t run,
+                      std::int64_t time);
+/// The same of a step of it that is selected.
+Facts facts_of_memory(const SeenRuns& seen, const Area& step);
+/// The step of a rank's memory that an area is; nullptr: it is none, or memory is not known.
+const HeldMemory* memory_of(const Area& area, const PaintedRun& run);
+/// The op at which a rank's memory changes from a step to the next: what frees ends then, what
+/// takes begins. no_task: none is known.
+TaskId op_between(const PaintedRun& run, std::uint32_t rank, const HeldMemory& step);
 /// What lies in a strip at a moment: an op, or none if it is narrower than a pixel.
 Facts facts_at(const SeenRuns& seen, const LaneRow& row, const ShownOp& op, std::int64_t time);
 

@@ -188,6 +188,10 @@ std::string SeenRuns::of(std::uint8_t run) const {
   return runs.size() > 1 ? fmt::format(" of {}", letter_of_run(run, frozen)) : std::string();
 }
 
+std::string SeenRuns::rank_name(std::uint32_t rank, std::uint8_t run) const {
+  return place_text(runs[run]->run->plan, rank) + of(run);
+}
+
 std::string SeenRuns::moment(std::int64_t time) const {
   if (origin <= 0 || time < origin) return exact_time(time);
   return fmt::format("{} (view + {})", exact_time(time), short_time(time - origin));

@@ -3,16 +3,13 @@
 #include <algorithm>
 
 #include "experiments/input/files/table.hpp"
+#include "experiments/show/pictures/lanes/timeline_picture.hpp"
 #include "experiments/show/results/run_summary.hpp"
 #include "gui/models/facts/facts.hpp"
 #include "gui/models/view/time_axis.hpp"
 
 namespace penstock {
 namespace {
-
-std::string rank_name(const SeenRuns& seen, std::uint32_t rank, std::uint8_t run) {
-  return place_text(seen.runs[run]->run->plan, rank) + seen.of(run);
-}
 
 std::int64_t length_of(const std::vector<IdlePiece>& gap) {
   return gap.empty() ? 0 : gap.back().end - gap.front().begin;
@@ -66,87 +63,6 @@ Facts facts_of_link(const SeenRuns& seen, const LaneRow& row, std::int64_t time)
                       100.0 * static_cast<double>(used) / static_cast<double>(pixel))};
 }
 
-void tell_kinds(const RunMemory& memory, const HeldMemory& now, Facts& facts) {
-  for (const BufferKind kind : memory.kinds) {
-    const std::uint64_t bytes = now.by_kind[static_cast<std::size_t>(kind)];
-    if (bytes > 0) facts.all.push_back({std::string(name(kind)), bytes_text(bytes)});
-  }
-}
-
-std::string signed_bytes(std::uint64_t from, std::uint64_t to) {
-  return to < from ? "-" + bytes_text(from - to) : "+" + bytes_text(to - from);
-}
-
-/// " as 2B1 ends" or begins, of the actions of a rank that do so at a moment; memory that is freed
-/// ends with one.
-std::string change_at(const SeenRuns& seen, const LaneRow& row, std::int64_t time, bool freed) {
-  const PaintedRun& of = *seen.runs[row.run];
-  std::string begins;
-  std::string ends;
-  for (const Track& track : of.lanes->ranks[row.rank].compute) {
-    const std::size_t first = track.first_ending_after(time - 1);
-    for (std::size_t box = first; box < std::min(first + 2, track.size()); ++box) {
-      const std::string op = " as " + task_text(of.run->plan, track.tag[box]);
-      if (track.begin_at(box) == time) begins = op + " begins";
-      if (track.end_at(box) == time) ends = op + " ends";
-    }
-  }
-  return (freed && !ends.empty()) || begins.empty() ? ends : begins;
-}
-
-/// The step before a piece of memory, and the op at which it changed.
-void tell_memory_step(const SeenRuns& seen, const LaneRow& row, const HeldMemory& now,
-                      Facts& facts) {
-  const PaintedRun& of = *seen.runs[row.run];
-  facts.all.push_back({"from", seen.moment(now.begin.picoseconds)});
-  facts.all.push_back({"until", seen.moment(now.end.picoseconds)});
-  if (&now == of.memory->ranks[row.rank].held.data()) return;
-  const HeldMemory* const before = &now - 1;
-  const bool freed = now.bytes < before->bytes;
-  facts.all.push_back({"change", signed_bytes(before->bytes, now.bytes) +
-                                     change_at(seen, row, now.begin.picoseconds, freed)});
-}
-
-/// What the rank holds at the same moment in the other runs.
-void tell_other_memory(const SeenRuns& seen, const LaneRow& row, std::int64_t time, Facts& facts) {
-  const auto held = [&](std::uint8_t run) {
-    const auto& memory = seen.runs[run]->memory;
-    const bool known = memory != nullptr && row.rank < memory->ranks.size();
-    return known ? memory->ranks[row.rank].at({time}) : nullptr;
-  };
-  const HeldMemory* const in_a = held(seen.baseline());
-  for (std::size_t place = 1; place < seen.runs.size(); ++place) {
-    const auto run = static_cast<std::uint8_t>(lettered(place, seen.frozen));
-    const HeldMemory* const now = held(run);
-    if (in_a == nullptr || now == nullptr) continue;
-    if (row.run != seen.baseline() && row.run != run) continue;
-    facts.all.push_back(
-        {fmt::format("{} − A", letter_of_run(place)),
-         fmt::format("{}: {} in A, {} in {}", signed_bytes(in_a->bytes, now->bytes),
-                     bytes_text(in_a->bytes), bytes_text(now->bytes), letter_of_run(place))});
-  }
-}
-
-/// What a rank holds at a moment.
-Facts facts_of_memory(const SeenRuns& seen, const LaneRow& row, std::int64_t time) {
-  const PaintedRun& of = *seen.runs[row.run];
-  if (of.memory == nullptr || row.rank >= of.memory->ranks.size()) return {};
-  const HeldMemory* const now = of.memory->ranks[row.rank].at({time});
-  if (now == nullptr) return {};
-  const auto capacity = of.run->capacity_bytes;
-  Facts facts{fmt::format("{} at {} holds {}{}", rank_name(seen, row.rank, row.run),
-                          short_time(time), bytes_text(now->bytes),
-                          capacity ? " of " + bytes_text(*capacity) : "")};
-  tell_kinds(*of.memory, *now, facts);
-  if (!facts.all.empty()) {
-    facts.line = facts.title + ": " +
-                 joined(facts.all, [](const Fact& kind) { return kind.name + " " + kind.text; });
-  }
-  tell_memory_step(seen, row, *now, facts);
-  tell_other_memory(seen, row, time, facts);
-  return facts;
-}
-
 /// The longest op of a rank that lies in some time.
 TaskId longest_op(const RunLanes& lanes, std::uint32_t rank, std::int64_t from,
                   std::int64_t until) {
@@ -169,7 +85,7 @@ Facts facts_of_pixel(const SeenRuns& seen, std::uint32_t rank, std::uint8_t run,
   const std::int64_t until =
       time + std::max<std::int64_t>(1, static_cast<std::int64_t>(seen.pixel));
   const AreaUse use = use_of({time, until, rank, rank + 1}, lanes, seen.runs[run]->run->plan);
-  const std::string who = fmt::format("{} at {}", rank_name(seen, rank, run), short_time(time));
+  const std::string who = fmt::format("{} at {}", seen.rank_name(rank, run), short_time(time));
   if (use.ops == 0) return {who};
   const auto share = [&](std::int64_t part) {
     return 100.0 * static_cast<double>(part) / static_cast<double>(until - time);
@@ -185,7 +101,7 @@ Facts facts_of_pixel(const SeenRuns& seen, std::uint32_t rank, std::uint8_t run,
            short_time((of.timeline.end[longest] - of.timeline.begin[longest]).picoseconds))});
   for (std::size_t c = 0; c < idle_cause_count; ++c) {
     if (use.by_cause[c] == 0) continue;
-    facts.all.push_back({std::string("idle: ") + name(static_cast<IdleCause>(c)),
+    facts.all.push_back({fmt::format("idle: {}", cause_name(of.plan, static_cast<IdleCause>(c))),
                          fmt::format("{:.1f} %", share(use.by_cause[c]))});
   }
   return facts;
@@ -195,14 +111,15 @@ Facts facts_of_pixel(const SeenRuns& seen, std::uint32_t rank, std::uint8_t run,
 
 Facts facts_of_idle(const SeenRuns& seen, const IdlePiece& piece, std::uint8_t run) {
   const std::vector<IdlePiece> gap = gap_around(*seen.runs[run]->lanes, piece);
-  Facts facts{fmt::format("{} idle for {}: {}", rank_name(seen, piece.rank, run),
-                          short_time(piece.end - piece.begin), name(piece.cause))};
+  const Plan& plan = seen.runs[run]->run->plan;
+  Facts facts{fmt::format("{} idle for {}: {}", seen.rank_name(piece.rank, run),
+                          short_time(piece.end - piece.begin), cause_name(plan, piece.cause))};
   facts.all.push_back({"begin", seen.moment(piece.begin)});
   facts.all.push_back({"end", seen.moment(piece.end)});
   facts.all.push_back({"length", exact_time(piece.end - piece.begin)});
   if (gap.size() > 1) {
-    facts.all.push_back({"whole gap", joined(gap, [](const IdlePiece& each) {
-                           return fmt::format("{} {}", name(each.cause),
+    facts.all.push_back({"whole gap", joined(gap, [&](const IdlePiece& each) {
+                           return fmt::format("{} {}", cause_name(plan, each.cause),
                                               short_time(each.end - each.begin));
                          })});
   }
@@ -227,7 +144,7 @@ Facts facts_at(const SeenRuns& seen, const LaneRow& row, const ShownOp& op, std:
     if (static_cast<double>(length.picoseconds) >= seen.pixel) return facts_of_op(seen, op);
   }
   if (row.kind == LaneKind::link) return facts_of_link(seen, row, time);
-  if (row.kind == LaneKind::memory) return facts_of_memory(seen, row, time);
+  if (row.kind == LaneKind::memory) return facts_of_memory(seen, row.rank, row.run, time);
   const std::uint8_t run = row.kind == LaneKind::difference ? seen.baseline() : row.run;
   if (row.rank >= seen.runs[run]->lanes->ranks.size()) return {};
   const auto piece = idle_at(*seen.runs[run]->lanes, row.rank, time);

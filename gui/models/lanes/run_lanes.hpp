@@ -59,6 +59,7 @@ struct Area {
   std::uint32_t end_rank = 0;
   std::uint8_t run = 0;                // of those on an axis
   std::vector<std::uint32_t> among{};  // ascending; if there are any, only these ranks of them
+  bool memory = false;                 // it is a step of what its rank holds
   bool has(std::uint32_t rank) const {
     return rank >= first_rank && rank < end_rank &&
            (among.empty() || std::binary_search(among.begin(), among.end(), rank));

@@ -55,6 +55,8 @@ IdleCauses idle_of_all(const ViewedRun& run) {
 }
 
 std::vector<TwoAmounts> kinds_of(const ViewedRun& a, const ViewedRun& now) {
+  // Ops with names have no kind.
+  if (!a.plan.class_names.empty()) return {};
   const TimeByPass in_a(a);
   const TimeByPass its(now);
   std::vector<TwoAmounts> all;
@@ -72,8 +74,8 @@ std::vector<TwoAmounts> causes_of(const ViewedRun& a, const ViewedRun& now) {
   std::vector<TwoAmounts> all;
   for (std::size_t c = 0; c < idle_cause_count; ++c) {
     const auto cause = static_cast<IdleCause>(c);
-    const TwoAmounts change{name(cause), time_of(in_a, cause).picoseconds,
-                            time_of(its, cause).picoseconds};
+    const TwoAmounts change{std::string(cause_name(a.plan, cause)),
+                            time_of(in_a, cause).picoseconds, time_of(its, cause).picoseconds};
     if (change.in_a + change.now > 0) all.push_back(change);
   }
   return all;

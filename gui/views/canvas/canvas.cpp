@@ -33,7 +33,8 @@ TimelineCanvas::TimelineCanvas(QWidget* parent)
 void TimelineCanvas::show_runs(PaintedRunPtr first, std::vector<PaintedRunPtr> others,
                                bool keep_view, const KeptOps* kept) {
   const bool keeps = keep_view && first_ != nullptr;
-  const bool same = keeps && first->run == first_->run && others.size() == others_.size();
+  const bool same = keeps && first->run == first_->run &&
+                    std::ranges::equal(others, others_, {}, &PaintedRun::run, &PaintedRun::run);
   if (!same) keep_ops(keeps ? kept : nullptr);
   first_ = std::move(first);
   others_ = std::move(others);
@@ -49,6 +50,7 @@ void TimelineCanvas::show_runs(PaintedRunPtr first, std::vector<PaintedRunPtr> o
   marked_.path = {};
   marked_.slack.reset();
   if (marked_.area && marked_.area->run >= runs()) marked_.area.reset();
+  if (marked_.area && marked_.area->memory && selected_memory() == nullptr) marked_.area.reset();
   std::vector<PaintedRunPtr> all = others_;
   all.push_back(first_);
   slack_.keep(all);
@@ -87,6 +89,7 @@ void TimelineCanvas::set_choice(LaneChoice choice) {
   choice.order = choice_.order;
   choice_ = choice;
   invalidate();
+  if (first_ != nullptr && on_view) on_view();  // what is heat may have changed
 }
 
 void TimelineCanvas::leave_out_what_does_not_fit() {
@@ -246,8 +249,21 @@ void TimelineCanvas::show_run(std::uint8_t run) {
 
 void TimelineCanvas::reveal(const ShownOp& op) {
   show_run(op.run);
-  show_rank(rank_of_task(run(op.run).run->plan, op.task));
-  const QRectF place = place_of_task(op);
+  const std::uint32_t rank = rank_of_task(run(op.run).run->plan, op.task);
+  show_rank(rank);
+  reveal(place_of_task(op), is_pinned(rank));
+}
+
+void TimelineCanvas::reveal(const Area& step) {
+  show_run(step.run);
+  show_rank(step.first_rank);
+  QRectF place = place_of_memory(step.first_rank, step.run);
+  place.setLeft(gutter + view().axis.x_of(step.begin));
+  place.setRight(gutter + view().axis.x_of(step.end));
+  reveal(place, is_pinned(step.first_rank));
+}
+
+void TimelineCanvas::reveal(const QRectF& place, bool pinned) {
   const double seen =
       std::min<double>(place.right(), width()) - std::max<double>(place.left(), gutter);
   CanvasView next = view();
@@ -255,8 +271,7 @@ void TimelineCanvas::reveal(const ShownOp& op) {
     const double x = place.left() - gutter;
     next.axis.origin = next.axis.time_at(x - lanes_width() / 2);
   }
-  const ViewedRun& of = *run(op.run).run;
-  next.top = top_showing(place, is_pinned(rank_of_task(of.plan, op.task)));
+  next.top = top_showing(place, pinned);
   if (!(next == view())) move_to(next, ViewMove::pan);
 }
 
@@ -320,6 +335,7 @@ void TimelineCanvas::resizeEvent(QResizeEvent* event) {
     });
   }
   QWidget::resizeEvent(event);
+  if (first_ != nullptr && on_view) on_view();
 }
 
 bool TimelineCanvas::event(QEvent* event) {

@@ -89,6 +89,8 @@ class TimelineCanvas : public QWidget, public CanvasScene {
   void show_link(std::uint32_t link);
   /// Scrolls lanes and time until an op is in sight; shows its run if it was left out.
   void reveal(const ShownOp& op);
+  /// The same for a step of memory.
+  void reveal(const Area& step);
   void zoom(double factor);
   void zoom_at(double x, double factor);
   void pan(double share_of_width);
@@ -168,6 +170,7 @@ class TimelineCanvas : public QWidget, public CanvasScene {
   void keep_ops(const KeptOps* kept);
   void invalidate();
   void show_run(std::uint8_t run);
+  void reveal(const QRectF& place, bool pinned);
   void show_rank(std::uint32_t rank);
   void order_ranks();
   void move_keeping(double y, const CanvasView& next);

@@ -34,7 +34,9 @@ void paint_corner(const CanvasScene& scene, QPainter& painter) {
   const std::size_t shown = shown_ranks(scene.choice()).size();
   QString text = QString::number(shown);
   if (shown < scene.choice().ranks) text += QString(" of %1").arg(scene.choice().ranks);
-  text += shown == 1 && scene.choice().ranks == 1 ? " rank" : " ranks";
+  // The lanes of a trace have names.
+  text += scene.first()->run->plan.rank_names.empty() ? " rank" : " lane";
+  if (shown != 1 || scene.choice().ranks != 1) text += "s";
   constexpr std::array<const char*, rank_sort_count> by{"", " by idle", " by memory", " by stage"};
   text += by[static_cast<std::size_t>(scene.rank_order().sort)];
   const bool plain = scene.rank_order().is_default();

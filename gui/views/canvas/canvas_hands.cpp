@@ -162,8 +162,9 @@ void CanvasHands::click_twice(const QMouseEvent& event) {
     const double pixel = canvas_.view().axis.picoseconds_per_pixel;
     if (static_cast<double>(end - begin) > 3 * pixel) return canvas_.fit_stretch(begin, end);
   }
-  if (const auto gap = canvas_.idle_at(event.position())) {
-    return canvas_.fit_stretch(gap->begin, gap->end);
+  for (const auto& piece :
+       {canvas_.idle_at(event.position()), canvas_.memory_at(event.position())}) {
+    if (piece) return canvas_.fit_stretch(piece->begin, piece->end);
   }
   canvas_.zoom_at(event.position().x() - gutter, 1.0 / 16);
 }

@@ -76,10 +76,24 @@ class CanvasOverlay : CanvasParts {
   }
 
  private:
+  /// A step of memory is outlined in its lane, not on all of them.
+  void paint_memory(double left, double right) {
+    const Area& step = *scene_.area();
+    QRectF place = scene_.place_of_memory(step.first_rank, step.run);
+    if (place.isNull()) return;
+    place.setLeft(left);
+    place.setRight(std::max(right, left + 1));
+    painter_.save();
+    painter_.setClipRect(scene_.room_of(scene_.is_pinned(step.first_rank)), Qt::IntersectClip);
+    two_tone_frame(painter_, place, 2);
+    painter_.restore();
+  }
+
   void paint_area() {
     const Theme& colours = scene_.colours();
     const double left = gutter + scene_.view().axis.x_of(scene_.area()->begin);
     const double right = gutter + scene_.view().axis.x_of(scene_.area()->end);
+    if (scene_.area()->memory) return paint_memory(left, right);
     QColor shade = qt_colour(colours.accent);
     shade.setAlpha(36);
     const auto put = [&](std::uint32_t first_rank, std::uint32_t last_rank, const QRectF& room) {

@@ -80,20 +80,23 @@ Facts TimelineCanvas::facts_of_selection() {
   all.origin = 0;
   if (!marked_.selected.is_none()) return facts_of_op(all, marked_.selected);
   if (!marked_.area) return {};
+  if (selected_memory() != nullptr) return facts_of_memory(all, *marked_.area);
   const auto gap = selected_gap();
   if (gap) return facts_of_idle(all, *gap, marked_.area->run);
-  return facts_of_area(*marked_.area, all.of(marked_.area->run), nullptr);
+  return facts_of_area(*marked_.area, all.of(marked_.area->run), run(marked_.area->run).run->plan,
+                       nullptr);
 }
 
 std::optional<IdlePiece> TimelineCanvas::selected_gap() const {
-  if (!marked_.area) return std::nullopt;
+  if (!marked_.area || marked_.area->memory) return std::nullopt;
   return idle_of(*marked_.area, *run(marked_.area->run).lanes);
 }
 
 void TimelineCanvas::select_at(QPointF point) {
   const ShownOp op = task_at(point);
   select(op, false);
-  if (op.is_none()) set_area(CanvasScene::idle_at(point));
+  const auto step = memory_at(point);
+  if (op.is_none()) set_area(step ? step : CanvasScene::idle_at(point));
 }
 
 void TimelineCanvas::hideEvent(QHideEvent* event) {
@@ -105,7 +108,9 @@ void TimelineCanvas::hideEvent(QHideEvent* event) {
 QPointF TimelineCanvas::place_in_hand() const {
   QRectF place = place_of_task(marked_.selected);
   if (marked_.area) {
-    place = place_of_lane(marked_.area->first_rank, marked_.area->run);
+    const Area& area = *marked_.area;
+    place = area.memory ? place_of_memory(area.first_rank, area.run)
+                        : place_of_lane(area.first_rank, area.run);
     place.setLeft(gutter + view().axis.x_of(marked_.area->begin));
     place.setRight(gutter + view().axis.x_of(marked_.area->end));
   }

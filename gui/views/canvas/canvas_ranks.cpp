@@ -31,6 +31,7 @@ double CanvasScene::pixels_per_op(const CanvasView& seen) const {
 
 LaneChoice CanvasScene::choice_in(const CanvasView& seen) const {
   LaneChoice choice = choice_;
+  if (seen.lane_height == 0) choice.room = room_for_lanes();
   if (first_ == nullptr || choice.stripes || pixels_per_op(seen) > crowded) return choice;
   const double ratio = widget_.devicePixelRatioF();
   const double given = seen.lane_height * ratio;

@@ -189,6 +189,22 @@ std::optional<Area> CanvasScene::idle_at(QPointF point) const {
   return Area{piece->begin, piece->end, row->rank, row->rank + 1, of};
 }
 
+std::optional<Area> CanvasScene::memory_at(QPointF point) const {
+  const LaneRow* const row = strip_at(point);
+  if (row == nullptr || row->kind != LaneKind::memory) return {};
+  const auto& memory = run(row->run).memory;
+  if (memory == nullptr || row->rank >= memory->ranks.size()) return {};
+  const HeldMemory* const step =
+      memory->ranks[row->rank].at({view().axis.time_at(point.x() - gutter)});
+  if (step == nullptr) return {};
+  return Area{.begin = step->begin.picoseconds,
+              .end = step->end.picoseconds,
+              .first_rank = row->rank,
+              .end_rank = row->rank + 1,
+              .run = row->run,
+              .memory = true};
+}
+
 SeenRuns CanvasScene::seen() const {
   SeenRuns seen{.runs = {}, .frozen = choice_.frozen};
   for (std::size_t number = 0; number < runs(); ++number) seen.runs.push_back(&run(number));

@@ -119,7 +119,9 @@ class CanvasScene : public CanvasParts {
   QRectF place_of_lane(std::uint32_t rank, std::uint8_t run = 0) const {
     return strip_of(rank, LaneKind::compute, run);
   }
-  QRectF place_of_memory(std::uint32_t rank) const { return strip_of(rank, LaneKind::memory); }
+  QRectF place_of_memory(std::uint32_t rank, std::uint8_t run = 0) const {
+    return strip_of(rank, LaneKind::memory, run);
+  }
   QRectF place_of_link(std::uint32_t link) const { return strip_of(link, LaneKind::link); }
   bool is_pinned(std::uint32_t rank) const;
   /// What is known of the rank of a strip; nullptr: it shows no rank.
@@ -138,6 +140,12 @@ class CanvasScene : public CanvasParts {
   ShownOp task_at(QPointF point) const;
   /// The idle piece at a point, of those that are as wide as a pixel.
   std::optional<Area> idle_at(QPointF point) const;
+  /// The step of memory at a point.
+  std::optional<Area> memory_at(QPointF point) const;
+  /// That of the area, if it is one.
+  const HeldMemory* selected_memory() const {
+    return marked_.area ? memory_of(*marked_.area, run(marked_.area->run)) : nullptr;
+  }
   /// The same op in each other run that has it.
   std::vector<ShownOp> in_other_runs(const ShownOp& op) const;
   /// All that is needed to tell of the runs; without slack.

@@ -5,8 +5,8 @@
 #include <QPainter>
 #include <QToolTip>
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <set>
 
 #include "experiments/show/pictures/lanes/timeline_picture.hpp"
 #include "experiments/show/pictures/palette.hpp"
@@ -16,6 +16,11 @@ namespace penstock {
 namespace {
 
 constexpr int legend_line = 20;
+constexpr int legend_left = 6;
+constexpr int legend_box = 22;
+constexpr int heat_box = 28;
+constexpr int narrowest_legend = 200;
+constexpr std::array<int, 5> heat_shares{3, 10, 25, 50, 100};  // in per cent
 
 /// What has a colour in some runs.
 struct Seen {
@@ -66,36 +71,19 @@ constexpr int map_bottom = 22;
 RunLegend::RunLegend(QWidget* parent) : QWidget(parent) { setAccessibleName("Legend"); }
 
 void RunLegend::show_runs(const std::vector<PaintedRunPtr>& runs, ThemeName name_of_theme,
-                          bool memory) {
+                          const std::vector<LaneRow>& rows) {
   entries_.clear();
   const PaintedRun& run = *runs.front();
   const Theme& colours = theme(name_of_theme);
   const auto [categories, causes] = seen_in(runs);
-  for (const std::uint8_t category : categories) {
-    QString text = "ops";
-    if (run.by == ColourBy::pass) text = name_of_category(run, category);
-    if (run.by == ColourBy::stage || run.by == ColourBy::microbatch) {
-      text = QString("%1 %2, %3, …")
-                 .arg(qt_text(name(run.by)))
-                 .arg(category)
-                 .arg(category + series_colours);
-    }
-    entries_.push_back({qt_colour(run.colouring.category_colour(category)), {}, text});
-  }
-  for (const std::uint8_t cause : causes) {
-    entries_.push_back(
-        {qt_colour(colours.idle[cause]),
-         hatch_brush(hatch_of(static_cast<IdleCause>(cause)), qt_colour(colours.idle_lines[cause])),
-         QString("idle: ") + name(static_cast<IdleCause>(cause))});
-  }
-  if (memory && run.memory != nullptr) {
-    for (const BufferKind kind : run.memory->kinds) {
-      entries_.push_back({qt_colour(memory_colour(kind)), {}, "memory: " + qt_text(name(kind))});
-    }
-    if (run.memory->kinds.empty()) {
-      entries_.push_back({qt_colour(memory_colour(BufferKind::stash)), {}, "memory: all kinds"});
-    }
-  }
+  const auto any = [&](auto&& is) { return std::any_of(rows.begin(), rows.end(), is); };
+  heat_ = any([](const LaneRow& row) { return row.heat; });
+  const bool ops = any([](const LaneRow& row) { return !row.heat; });
+  const bool memory = any([](const LaneRow& row) { return row.kind == LaneKind::memory; });
+  if (heat_) add_heat(run, colours, causes);
+  if (ops) add_ops(run, categories);
+  add_causes(run, colours, causes);
+  if (memory && run.memory != nullptr) add_memory(*run.memory);
   if (runs.size() > 1) {
     entries_.push_back({qt_colour(later_colour), {}, "later than in A"});
     entries_.push_back({qt_colour(earlier_colour), {}, "earlier than in A"});
@@ -107,21 +95,102 @@ void RunLegend::show_runs(const std::vector<PaintedRunPtr>& runs, ThemeName name
   update();
 }
 
+void RunLegend::add_ops(const PaintedRun& run, const std::set<std::uint8_t>& categories) {
+  for (const std::uint8_t category : categories) {
+    QString text = "ops";
+    if (run.by == ColourBy::pass) text = name_of_category(run, category);
+    if (run.by == ColourBy::stage || run.by == ColourBy::microbatch) {
+      text = QString("%1 %2, %3, …")
+                 .arg(qt_text(name(run.by)))
+                 .arg(category)
+                 .arg(category + series_colours);
+    }
+    entries_.push_back({qt_colour(run.colouring.category_colour(category)), {}, text});
+  }
+  const int ticks = run.colouring.most_ticks();
+  if (ticks == 0) return;
+  const Colour last = pass_colour(Pass::forward, 1, 2);
+  const QString text = "ticks: stages of its rank before its own (0–%1)";
+  entries_.push_back({qt_colour(last), {}, text.arg(ticks), {}, qt_colour(text_on(last))});
+}
+
+void RunLegend::add_causes(const PaintedRun& run, const Theme& colours,
+                           const std::set<std::uint8_t>& causes) {
+  for (const std::uint8_t cause : causes) {
+    entries_.push_back(
+        {qt_colour(colours.idle[cause]),
+         hatch_brush(hatch_of(static_cast<IdleCause>(cause)), qt_colour(colours.idle_lines[cause])),
+         "idle: " + qt_text(cause_name(run.run->plan, static_cast<IdleCause>(cause)))});
+  }
+}
+
+/// The first line has the shares over the shades of the others.
+void RunLegend::add_heat(const PaintedRun& run, const Theme& colours,
+                         const std::set<std::uint8_t>& causes) {
+  QStringList shares;
+  for (const int share : heat_shares) shares << QString::number(share);
+  entries_.push_back({{}, {}, "heat: " + shares.join(" ") + " % idle"});
+  for (const std::uint8_t cause : causes) {
+    Entry entry{
+        {}, {}, "heat: " + qt_text(cause_name(run.run->plan, static_cast<IdleCause>(cause)))};
+    for (const int share : heat_shares) {
+      entry.shades.push_back(
+          qt_colour(heat_shade(colours.lane, colours.heat[cause], share / 100.0)));
+    }
+    entries_.push_back(std::move(entry));
+  }
+}
+
+void RunLegend::add_memory(const RunMemory& memory) {
+  for (const BufferKind kind : memory.kinds) {
+    entries_.push_back({qt_colour(memory_colour(kind)), {}, "memory: " + qt_text(name(kind))});
+  }
+  if (memory.kinds.empty()) {
+    entries_.push_back({qt_colour(memory_colour(BufferKind::stash)), {}, "memory: all kinds"});
+  }
+}
+
 QSize RunLegend::sizeHint() const {
-  return {200, static_cast<int>(entries_.size()) * legend_line + 8};
+  return {heat_ ? narrowest_legend + 80 : narrowest_legend,
+          static_cast<int>(entries_.size()) * legend_line + 8};
+}
+
+void RunLegend::paint_scale(QPainter& painter, int y) const {
+  QRect place(legend_left, y, heat_box, legend_line);
+  for (const int share : heat_shares) {
+    painter.drawText(place, Qt::AlignCenter, QString::number(share));
+    place.translate(heat_box, 0);
+  }
+  painter.drawText(place.adjusted(8, 0, narrowest_legend, 0), Qt::AlignVCenter, "% idle, as heat");
 }
 
 void RunLegend::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   int y = 4;
   for (const Entry& entry : entries_) {
-    const QRect box(6, y + 3, 22, legend_line - 6);
-    painter.fillRect(box, entry.colour);
-    painter.fillRect(box, entry.lines);
-    painter.setPen(palette().color(QPalette::Mid));
-    painter.drawRect(box);
+    const int shades = static_cast<int>(entry.shades.size());
+    const int wide = shades == 0 ? legend_box : heat_box * shades;
+    const QRect all(legend_left, y + 3, wide, legend_line - 6);
     painter.setPen(palette().color(QPalette::WindowText));
-    painter.drawText(QRect(36, y, width() - 38, legend_line), Qt::AlignVCenter, entry.text);
+    if (entry.shades.empty() && !entry.colour.isValid()) {
+      paint_scale(painter, y);
+      y += legend_line;
+      continue;
+    }
+    QRect box(all.topLeft(), QSize(heat_box, all.height()));
+    for (const QColor& shade : entry.shades) {
+      painter.fillRect(box, shade);
+      box.translate(heat_box, 0);
+    }
+    if (entry.shades.empty()) painter.fillRect(all, entry.colour);
+    painter.fillRect(all, entry.lines);
+    for (int x = all.left() + 2; entry.ticks.isValid() && x < all.left() + 9; x += 4) {
+      painter.fillRect(QRect(x, all.top() + 1, 3, 5), entry.ticks);
+    }
+    painter.drawText(QRect(all.right() + 9, y, width() - all.right() - 11, legend_line),
+                     Qt::AlignVCenter, entry.text);
+    painter.setPen(palette().color(QPalette::Mid));
+    painter.drawRect(all);
     y += legend_line;
   }
 }

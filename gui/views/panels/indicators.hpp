@@ -4,9 +4,11 @@
 #include <QWidget>
 #include <functional>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
+#include "gui/models/drawing/lane_rows.hpp"
 #include "gui/models/drawing/painted_run.hpp"
 #include "gui/models/drawing/theme.hpp"
 
@@ -16,8 +18,10 @@ namespace penstock {
 class RunLegend : public QWidget {
  public:
   explicit RunLegend(QWidget* parent = nullptr);
-  /// All that occurs in some runs, of which the first is A. `memory`: with its kinds.
-  void show_runs(const std::vector<PaintedRunPtr>& runs, ThemeName theme, bool memory);
+  /// All that occurs in some runs, of which the first is A, and is drawn in some rows.
+  void show_runs(const std::vector<PaintedRunPtr>& runs, ThemeName theme,
+                 const std::vector<LaneRow>& rows);
+  bool shows_heat() const { return heat_; }
   QSize sizeHint() const override;
 
  protected:
@@ -28,8 +32,18 @@ class RunLegend : public QWidget {
     QColor colour;
     QBrush lines;  // of a hatch
     QString text;
+    std::vector<QColor> shades{};  // in the place of the colour, of heat
+    QColor ticks{};                // in its corner, if valid
   };
+  void add_ops(const PaintedRun& run, const std::set<std::uint8_t>& categories);
+  void add_causes(const PaintedRun& run, const Theme& colours,
+                  const std::set<std::uint8_t>& causes);
+  void add_heat(const PaintedRun& run, const Theme& colours, const std::set<std::uint8_t>& causes);
+  void add_memory(const RunMemory& memory);
+  void paint_scale(QPainter& painter, int y) const;
+
   std::vector<Entry> entries_;
+  bool heat_ = false;
 };
 
 /// Relative differences of durations by stage (down) and microbatch (across): orange where the

@@ -33,7 +33,7 @@ void LengthHistogram::show_row(const AreaRow& row) {
   row_ = row;
   setAccessibleDescription(row.count == 0 ? QString()
                                           : QString("%1 of %2, from %3 to %4")
-                                                .arg(qt_text(name(row)))
+                                                .arg(qt_text(row.name))
                                                 .arg(row.count)
                                                 .arg(qt_text(short_time(row.shortest)),
                                                      qt_text(short_time(row.longest))));
@@ -58,7 +58,7 @@ void LengthHistogram::paintEvent(QPaintEvent*) {
   painter.setPen(palette().color(QPalette::WindowText));
   painter.drawLine(bars.bottomLeft(), bars.bottomRight());
   painter.drawText(QRect(4, 0, width() - 8, line), Qt::AlignLeft,
-                   QString("length of %1; highest: %2").arg(qt_text(name(row_))).arg(most));
+                   QString("length of %1; highest: %2").arg(qt_text(row_.name)).arg(most));
   const QRect below(4, height() - line, width() - 8, line);
   painter.drawText(below, Qt::AlignLeft, qt_text(short_time(row_.shortest)));
   painter.drawText(below, Qt::AlignRight, qt_text(short_time(row_.longest)));
@@ -68,7 +68,7 @@ SelectionPanel::SelectionPanel() : facts_(new QTextBrowser), lengths_(new Length
   facts_->setOpenLinks(false);
   facts_->setFrameShape(QFrame::NoFrame);
   facts_->setAccessibleName("What is selected");
-  facts_->setPlaceholderText("Click an op or a gap, or drag over an area");
+  facts_->setPlaceholderText("Click an op, a gap or a step of memory, or drag over an area");
   table_ = make_table({"", "count", "time", "% of the area", "mean length", "longest", ""},
                       "Ops and idle time of the area", {});
   table_->setRootIsDecorated(true);
@@ -120,7 +120,7 @@ void SelectionPanel::show_rows(std::vector<AreaRow> rows, std::int64_t time,
       group->setExpanded(true);
     }
     auto* item = new NumberedRow(group);
-    item->setText(0, qt_text(name(row)));
+    item->setText(0, qt_text(row.name));
     item->setData(0, row_role, static_cast<int>(i));
     item->set(1, QString::number(row.count), static_cast<double>(row.count));
     item->set_time(2, {row.sum});
@@ -153,7 +153,7 @@ QString SelectionPanel::text() const {
   QStringList lines{facts_->toPlainText()};
   for (const AreaRow& row : rows_) {
     lines << QString("%1\t%2\t%3\t%4\t%5")
-                 .arg(qt_text(name(row)))
+                 .arg(qt_text(row.name))
                  .arg(row.count)
                  .arg(qt_text(exact_time(row.sum)), qt_text(exact_time(row.mean())),
                       qt_text(exact_time(row.longest)));

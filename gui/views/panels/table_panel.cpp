@@ -18,10 +18,9 @@ namespace {
 
 constexpr int rank_role = Qt::UserRole + 3;
 constexpr int link_role = Qt::UserRole + 4;
-constexpr int kind_role = Qt::UserRole + 5;   // of a number: see `NumberKind`
-constexpr int place_role = Qt::UserRole + 6;  // among the rows as they were filled in
-
-enum NumberKind { plain = 0, time_kind, bytes_kind };
+constexpr int kind_role = Qt::UserRole + 5;    // of a number: its `NumberKind`
+constexpr int place_role = Qt::UserRole + 6;   // among the rows as they were filled in
+constexpr int change_role = Qt::UserRole + 7;  // whether it is a difference, with its sign
 
 /// What a number of a column is divided by, and the name of that.
 struct ColumnUnit {
@@ -39,7 +38,7 @@ ColumnUnit unit_of_bytes(double most) {
 }
 
 ColumnUnit unit_of(NumberKind kind, double most) {
-  if (kind == bytes_kind) return unit_of_bytes(most);
+  if (kind == NumberKind::bytes) return unit_of_bytes(most);
   const TimeUnit unit = unit_for(Time{static_cast<std::int64_t>(most)});
   return {qt_text(unit.name), static_cast<double>(unit.picoseconds)};
 }
@@ -64,20 +63,31 @@ QString plain_heading(QTreeWidgetItem& header, int column) {
   return header.data(column, Qt::UserRole).toString();
 }
 
+QString signed_text(double number, const QString& size) {
+  if (number == 0) return "±0";
+  return number > 0 ? "+" + size : size;
+}
+
 /// Four significant digits in a unit; 0 is 0.
-QString in_unit(double number, const ColumnUnit& unit) {
-  return qt_text(number_text(number / unit.size));
+QString in_unit(const QTreeWidgetItem& row, int column, const ColumnUnit& unit) {
+  const double number = row.data(column, number_role).toDouble();
+  const QString text = qt_text(number_text(number / unit.size));
+  return row.data(column, change_role).toBool() ? signed_text(number, text) : text;
+}
+
+bool has_unit(const QTreeWidgetItem& row, int column) {
+  return kind_of(row, column) >= NumberKind::time;
 }
 
 /// Gives a column its unit. One without anything is hidden.
 void set_unit(QTreeWidget& table, int column) {
-  NumberKind kind = plain;
+  NumberKind kind = NumberKind::count;
   double most = 0;
   bool any = table.topLevelItemCount() == 0;
   const QTreeWidgetItem& root = *table.invisibleRootItem();
   for_each_row(root, [&](const QTreeWidgetItem& row) {
     any = any || row.data(column, number_role).isValid() || !row.text(column).isEmpty();
-    if (kind_of(row, column) == plain) return;
+    if (!has_unit(row, column)) return;
     kind = kind_of(row, column);
     most = std::max(most, std::fabs(row.data(column, number_role).toDouble()));
   });
@@ -86,8 +96,7 @@ void set_unit(QTreeWidget& table, int column) {
   const ColumnUnit unit = unit_of(kind, most);
   table.headerItem()->setText(column, most > 0 ? heading + ", " + unit.name : heading);
   for_each_row(root, [&](QTreeWidgetItem& row) {
-    if (kind_of(row, column) == plain) return;
-    row.setText(column, in_unit(row.data(column, number_role).toDouble(), unit));
+    if (has_unit(row, column)) row.setText(column, in_unit(row, column, unit));
   });
 }
 
@@ -123,14 +132,23 @@ void NumberedRow::set_count(int column, std::uint64_t number) {
   set(column, QString::number(number), static_cast<double>(number));
 }
 
+void NumberedRow::set_amount(int column, NumberKind kind, double number) {
+  set(column, QString::number(number, 'f', kind == NumberKind::share ? 1 : 0), number);
+  setData(column, kind_role, static_cast<int>(kind));
+}
+
+void NumberedRow::set_change(int column, NumberKind kind, double number) {
+  set_amount(column, kind, number);
+  setData(column, change_role, true);
+  setText(column, signed_text(number, text(column)));
+}
+
 void NumberedRow::set_time(int column, Time time) {
-  set(column, {}, static_cast<double>(time.picoseconds));
-  setData(column, kind_role, time_kind);
+  set_amount(column, NumberKind::time, static_cast<double>(time.picoseconds));
 }
 
 void NumberedRow::set_bytes(int column, std::uint64_t bytes) {
-  set(column, {}, static_cast<double>(bytes));
-  setData(column, kind_role, bytes_kind);
+  set_amount(column, NumberKind::bytes, static_cast<double>(bytes));
 }
 
 void NumberedRow::set_rank(std::uint32_t rank) { setData(0, rank_role, rank); }
@@ -208,6 +226,16 @@ TablePanel::TablePanel(const std::vector<TableColumn>& columns, const QString& a
 }
 
 void TablePanel::set_columns(const std::vector<TableColumn>& columns) {
+  if (columns == columns_) return;
+  const auto place_of_heading = [&](const QString& heading) {
+    const auto at = std::find_if(columns.begin(), columns.end(), [&](const TableColumn& column) {
+      return column.heading == heading;
+    });
+    return at == columns.end() ? -1 : static_cast<int>(at - columns.begin());
+  };
+  const auto sorted = static_cast<std::size_t>(table_->sortColumn());
+  const int sorts = sorted < columns_.size() ? place_of_heading(columns_[sorted].heading) : -1;
+  const QString grouped = by_->currentText();
   columns_ = columns;
   const QSignalBlocker quiet(by_);
   by_->clear();
@@ -217,11 +245,14 @@ void TablePanel::set_columns(const std::vector<TableColumn>& columns) {
     if (column.groups) by_->addItem("By " + column.heading, headings.size());
     headings << column.heading;
   }
+  by_->setCurrentIndex(std::max(0, by_->findText(grouped)));
   by_->setVisible(by_->count() > 1);
+  table_->setSortingEnabled(false);
   table_->setColumnCount(static_cast<int>(headings.size()));
   for (int c = 0; c < headings.size(); ++c)
     table_->headerItem()->setData(c, Qt::UserRole, headings[c]);
   table_->setHeaderLabels(headings);
+  table_->header()->setSortIndicator(sorts, table_->header()->sortIndicatorOrder());
 }
 
 void TablePanel::fill(std::function<std::size_t(ListRows&)> add) {
@@ -300,8 +331,9 @@ void TablePanel::add_groups(int column) {
       for (int i = 0; i < group->childCount(); ++i) {
         sum += group->child(i)->data(at, number_role).toDouble();
       }
-      group->set(at, QString::number(sum, 'f', 0), sum);
-      group->setData(at, kind_role, group->child(0)->data(at, kind_role));
+      const NumberKind kind = kind_of(*group->child(0), at);
+      const bool change = group->child(0)->data(at, change_role).toBool();
+      change ? group->set_change(at, kind, sum) : group->set_amount(at, kind, sum);
     }
     group->setText(0, QString("%1 %2 (%3)")
                           .arg(columns_[static_cast<std::size_t>(column)].heading, group->text(0))
@@ -311,6 +343,7 @@ void TablePanel::add_groups(int column) {
 }
 
 void TablePanel::show_count() {
+  if (all_ == 0 && !absence_.isEmpty()) return count_->setText(absence_);
   const QLocale plain_digits(QLocale::English);
   const auto text = [&](std::size_t number) {
     return plain_digits.toString(static_cast<qulonglong>(number));

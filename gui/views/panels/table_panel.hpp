@@ -16,6 +16,9 @@ namespace penstock {
 constexpr int task_role = Qt::UserRole;
 constexpr int number_role = Qt::UserRole + 1;
 
+/// What a number is: times and bytes get the unit of their column.
+enum class NumberKind : std::uint8_t { count, share, time, bytes };
+
 /// A row that is sorted by numbers where it has them.
 class NumberedRow : public QTreeWidgetItem {
  public:
@@ -24,6 +27,9 @@ class NumberedRow : public QTreeWidgetItem {
   void set(int column, const QString& shown, double number);
   /// A whole number as it is.
   void set_count(int column, std::uint64_t number);
+  /// A whole number, per cent, picoseconds or bytes; and by how much that differs from another.
+  void set_amount(int column, NumberKind kind, double number);
+  void set_change(int column, NumberKind kind, double number);
   // The unit stands in the heading: see `finish_rows`.
   void set_time(int column, Time time);
   void set_bytes(int column, std::uint64_t bytes);
@@ -48,6 +54,7 @@ struct TableColumn {
   QString heading;
   bool adds = false;    // of grouped rows, their sum is known
   bool groups = false;  // rows may be grouped by it
+  friend bool operator==(const TableColumn&, const TableColumn&) = default;
 };
 
 /// Where a row leads: one of these, or nowhere.
@@ -61,10 +68,13 @@ class TablePanel : public QWidget {
  public:
   TablePanel(const std::vector<TableColumn>& columns, const QString& accessible_name);
   QTreeWidget& table() { return *table_; }
+  /// Nothing changes where they are the same as before.
   void set_columns(const std::vector<TableColumn>& columns);
   /// `add` adds rows and returns how many there would be if none was left out. It is called once
   /// the list is seen.
   void fill(std::function<std::size_t(ListRows&)> add);
+  /// What is said instead of "0 rows".
+  void set_absence(const QString& why) { absence_ = why; }
   void clear();
 
   std::function<void(const RowPlace&)> on_place;  // by a click, or by Enter
@@ -83,6 +93,7 @@ class TablePanel : public QWidget {
   QComboBox* by_;
   QLabel* count_;
   QTreeWidget* table_;
+  QString absence_;
   std::function<std::size_t(ListRows&)> waiting_;  // to fill the list
   std::size_t all_ = 0;                            // rows, with those left out
   std::size_t shown_ = 0;                          // rows

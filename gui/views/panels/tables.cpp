@@ -1,7 +1,9 @@
 #include "gui/views/panels/tables.hpp"
 
 #include <algorithm>
+#include <map>
 #include <optional>
+#include <unordered_map>
 
 #include "experiments/input/files/table.hpp"
 #include "experiments/plan/sweeps/tables/table_plots.hpp"
@@ -26,38 +28,121 @@ double percent(Time part, Time whole) {
   return 100 * static_cast<double>(part.picoseconds) / static_cast<double>(whole.picoseconds);
 }
 
-std::vector<TableColumn> idle_columns() {
-  std::vector<TableColumn> columns{{"rank"}, {"holds", false, true}, {"idle", true}, {"idle %"}};
-  for (std::size_t c = 0; c < idle_cause_count; ++c) {
-    columns.push_back({name(static_cast<IdleCause>(c)), true});
+/// The columns of a list one after the other, each with those of its differences behind it.
+class ChangeColumns {
+ public:
+  explicit ChangeColumns(const TableRuns& runs) : runs_(runs) {}
+  ChangeColumns& add(TableColumn column) {
+    columns.push_back(std::move(column));
+    return *this;
   }
-  return columns;
+  ChangeColumns& add_changing(const TableColumn& column) {
+    columns.push_back(column);
+    for (const TableRuns::Change& change : runs_.changes) {
+      columns.push_back(
+          {QString("%1, %2 − A").arg(column.heading).arg(change.letter), column.adds});
+    }
+    return *this;
+  }
+  std::vector<TableColumn> columns;
+
+ private:
+  const TableRuns& runs_;
+};
+
+/// Cells of a row, from left to right.
+class ChangeCells {
+ public:
+  ChangeCells(NumberedRow& row, const TableRuns& runs, int first)
+      : row_(row), runs_(runs), column_(first) {}
+  int next() { return column_++; }
+
+  /// What is a time, bytes, a count or a share, in per cent, of this run, and how the others
+  /// differ. A brief run knows its times alone.
+  template <class Value>
+  void add(NumberKind kind, Value value) {
+    row_.set_amount(next(), kind, static_cast<double>(value(*runs_.run)));
+    for (const TableRuns::Change& change : runs_.changes) {
+      const int column = next();
+      if (change.now->brief || change.a->brief) continue;
+      const auto now = static_cast<double>(value(*change.now));
+      row_.set_change(column, kind, now - static_cast<double>(value(*change.a)));
+    }
+  }
+
+ private:
+  NumberedRow& row_;
+  const TableRuns& runs_;
+  int column_;
+};
+
+/// What a run does on one rank, or on all.
+IdleCauses idle_of(const ViewedRun& run, std::optional<std::uint32_t> rank) {
+  const std::vector<RankReport>& ranks = run.report.ranks;
+  if (rank) return *rank < ranks.size() ? ranks[*rank].idle_by_cause : IdleCauses{};
+  IdleCauses causes;
+  for (const RankReport& each : ranks) causes += each.idle_by_cause;
+  return causes;
 }
 
-std::size_t fill_idle(ListRows& rows, const ViewedRun& run) {
-  const std::vector<RankSummary> facts = facts_of_ranks(run);
-  const auto add = [&](const IdleCauses& causes, Time whole) {
-    NumberedRow* const row = add_row(rows);
-    row->set_time(2, causes.total());
-    const double share = percent(causes.total(), whole);
-    row->set(3, QString::number(share, 'f', 1), share);
-    for (std::size_t c = 0; c < idle_cause_count; ++c) {
-      row->set_time(static_cast<int>(c) + 4, time_of(causes, static_cast<IdleCause>(c)));
-    }
-    return row;
+/// Whether any rank of any run idles by a cause.
+bool has_cause(const TableRuns& runs, IdleCause cause) {
+  const auto has = [&](const ViewedRun& run) {
+    return time_of(idle_of(run, std::nullopt), cause) > Time{};
   };
-  IdleCauses all;
-  for (std::uint32_t r = 0; r < run.report.ranks.size(); ++r) {
-    const RankReport& rank = run.report.ranks[r];
-    all += rank.idle_by_cause;
-    NumberedRow* const row = add(rank.idle_by_cause, run.report.makespan);
-    row->set_count(0, r);
-    row->set_rank(r);
-    if (r < facts.size()) row->setText(1, qt_text(facts[r].holds));
+  return has(*runs.run) || std::any_of(runs.changes.begin(), runs.changes.end(),
+                                       [&](const auto& change) { return has(*change.now); });
+}
+
+std::vector<IdleCause> causes_of(const TableRuns& runs) {
+  std::vector<IdleCause> causes;
+  for (std::size_t c = 0; c < idle_cause_count; ++c) {
+    if (has_cause(runs, static_cast<IdleCause>(c))) causes.push_back(static_cast<IdleCause>(c));
   }
-  const auto ranks = static_cast<std::int64_t>(run.report.ranks.size());
-  add(all, Time{run.report.makespan.picoseconds * ranks})->set(0, "all", 1e9);
-  return run.report.ranks.size() + 1;
+  return causes;
+}
+
+std::vector<TableColumn> idle_columns(const TableRuns& runs) {
+  ChangeColumns all(runs);
+  all.add({"rank"}).add({"holds", false, true});
+  all.add_changing({"idle", true}).add_changing({"idle %"});
+  for (const IdleCause cause : causes_of(runs)) {
+    all.add_changing({qt_text(cause_name(runs.run->plan, cause)), true});
+  }
+  return all.columns;
+}
+
+void fill_idle_row(ChangeCells& cells, const std::vector<IdleCause>& causes,
+                   std::optional<std::uint32_t> rank) {
+  cells.add(NumberKind::time,
+            [&](const ViewedRun& run) { return idle_of(run, rank).total().picoseconds; });
+  cells.add(NumberKind::share, [&](const ViewedRun& run) {
+    const auto ranks = rank ? 1 : static_cast<std::int64_t>(run.report.ranks.size());
+    return percent(idle_of(run, rank).total(), Time{run.report.makespan.picoseconds * ranks});
+  });
+  for (const IdleCause cause : causes) {
+    cells.add(NumberKind::time,
+              [&](const ViewedRun& run) { return time_of(idle_of(run, rank), cause).picoseconds; });
+  }
+}
+
+std::size_t fill_idle(ListRows& rows, const TableRuns& runs) {
+  const std::vector<RankSummary> facts = facts_of_ranks(*runs.run);
+  const std::vector<IdleCause> causes = causes_of(runs);
+  const auto ranks = static_cast<std::uint32_t>(runs.run->report.ranks.size());
+  for (std::uint32_t r = 0; r < ranks; ++r) {
+    NumberedRow& row = *add_row(rows);
+    row.set_count(0, r);
+    row.set_rank(r);
+    if (r < facts.size()) row.setText(1, qt_text(facts[r].holds));
+    ChangeCells cells(row, runs, 2);
+    fill_idle_row(cells, causes, r);
+  }
+  NumberedRow& all = *add_row(rows);
+  all.set(0, "all", 1e9);
+  ChangeCells cells(all, runs, 2);
+  fill_idle_row(cells, causes, std::nullopt);
+  return ranks + 1;
 }
 
 /// What an op is, from a column on: kind, stage and microbatch.
@@ -65,12 +150,25 @@ void set_op(NumberedRow& row, const Plan& plan, TaskId task) {
   const WorkClass& work = plan.class_of(task);
   row.setText(0, qt_text(task_text(plan, task)));
   row.set_task(task);
+  if (!plan.class_names.empty()) return;  // of ops with names no more is known
   row.setText(1, qt_text(pass_name(work.pass)));
   row.set_count(2, index(work.stage));
   row.set_count(3, index(plan.microbatch[task]));
 }
 
-std::size_t fill_path(ListRows& rows, const ViewedRun& run) {
+std::vector<TableColumn> path_columns(const TableRuns&) {
+  return {{"op"},
+          {"kind", false, true},
+          {"stage", false, true},
+          {"microbatch", false, true},
+          {"where", false, true},
+          {"begin"},
+          {"length", true},
+          {"waits", true}};
+}
+
+std::size_t fill_path(ListRows& rows, const TableRuns& runs) {
+  const ViewedRun& run = *runs.run;
   for (const PathStep& step : run.report.critical_path) {
     if (rows.size() >= most_rows) break;
     NumberedRow* const row = add_row(rows);
@@ -83,77 +181,110 @@ std::size_t fill_path(ListRows& rows, const ViewedRun& run) {
   return run.report.critical_path.size();
 }
 
-std::size_t fill_memory(ListRows& rows, const ViewedRun& run) {
+std::vector<TableColumn> memory_columns(const TableRuns& runs) {
+  ChangeColumns all(runs);
+  all.add({"rank"}).add_changing({"peak"}).add({"at"}).add({"fit", false, true});
+  return all.add({"largest kinds"}).columns;
+}
+
+QString kinds_text(const MemoryPeak& peak) {
+  QStringList kinds;
+  for (std::size_t k = 0; k < buffer_kinds; ++k) {
+    if (peak.by_kind[k] == 0) continue;
+    kinds << qt_text(name(static_cast<BufferKind>(k))) + " " + qt_text(bytes_text(peak.by_kind[k]));
+  }
+  return kinds.join(", ");
+}
+
+std::size_t fill_memory(ListRows& rows, const TableRuns& runs) {
+  const ViewedRun& run = *runs.run;
   for (std::uint32_t r = 0; r < run.report.ranks.size(); ++r) {
     const MemoryPeak& peak = run.report.ranks[r].memory;
-    NumberedRow* const row = add_row(rows);
-    row->set_count(0, r);
-    row->set_rank(r);
-    row->set_bytes(1, peak.bytes);
-    row->set_time(2, peak.time);
-    QStringList kinds;
-    for (std::size_t k = 0; k < buffer_kinds; ++k) {
-      if (peak.by_kind[k] == 0) continue;
-      kinds << qt_text(name(static_cast<BufferKind>(k))) + " " +
-                   qt_text(bytes_text(peak.by_kind[k]));
-    }
+    NumberedRow& row = *add_row(rows);
+    row.set_count(0, r);
+    row.set_rank(r);
+    ChangeCells cells(row, runs, 1);
+    cells.add(NumberKind::bytes, [r](const ViewedRun& of) {
+      return r < of.report.ranks.size() ? of.report.ranks[r].memory.bytes : 0;
+    });
+    row.set_time(cells.next(), peak.time);
     const bool judged = r < run.memory.size() && run.memory[r].word;
-    row->setText(3, judged ? qt_text(text(*run.memory[r].word)) : QString());
-    row->setText(4, kinds.join(", "));
-    if (peak.task != no_task) row->set_task(peak.task);
+    row.setText(cells.next(), judged ? qt_text(text(*run.memory[r].word)) : QString());
+    row.setText(cells.next(), kinds_text(peak));
+    if (peak.task != no_task) row.set_task(peak.task);
   }
   return run.report.ranks.size();
 }
 
-std::size_t fill_links(ListRows& rows, const ViewedRun& run) {
-  for (const LinkReport& link : run.report.links) {
-    NumberedRow* const row = add_row(rows);
-    row->setText(0, qt_text(text(link.link)));
-    row->setText(1, qt_text(end_text(link.link.from)));
-    row->setText(2, qt_text(end_text(link.link.to)));
-    const auto at = std::find(run.plan.links.begin(), run.plan.links.end(), link.link);
-    if (at != run.plan.links.end()) {
-      row->set_link(static_cast<std::uint32_t>(at - run.plan.links.begin()));
+std::vector<TableColumn> link_columns(const TableRuns& runs) {
+  ChangeColumns all(runs);
+  all.add({"link"}).add({"from", false, true}).add({"to", false, true});
+  all.add_changing({"use %"}).add_changing({"busy", true});
+  return all.add_changing({"transfers", true}).add_changing({"bytes", true}).columns;
+}
+
+/// What each run did on each link.
+class LinkReports {
+ public:
+  explicit LinkReports(const TableRuns& runs) {
+    note(*runs.run);
+    for (const TableRuns::Change& change : runs.changes) {
+      for (const ViewedRunPtr& run : {change.now, change.a}) note(*run);
     }
-    const double use = percent(link.busy, run.report.makespan);
-    row->set(3, QString::number(use, 'f', 1), use);
-    row->set_time(4, link.busy);
-    row->set_count(5, link.transfers);
-    row->set_bytes(6, link.bytes);
   }
-  return run.report.links.size();
+  /// Nothing where the run has none such.
+  LinkReport of(const ViewedRun& run, const std::string& link) const {
+    const auto& reports = reports_.at(&run);
+    const auto found = reports.find(link);
+    return found == reports.end() ? LinkReport{} : *found->second;
+  }
+
+ private:
+  void note(const ViewedRun& run) {
+    auto& reports = reports_[&run];
+    for (const LinkReport& link : run.report.links) reports[text(link.link)] = &link;
+  }
+  std::map<const ViewedRun*, std::unordered_map<std::string, const LinkReport*>> reports_;
+};
+
+void fill_link(NumberedRow& row, const TableRuns& runs, const LinkReports& reports,
+               const Link& link) {
+  const std::string name = text(link);
+  row.setText(0, qt_text(name));
+  row.setText(1, qt_text(end_text(link.from)));
+  row.setText(2, qt_text(end_text(link.to)));
+  const std::vector<Link>& links = runs.run->plan.links;
+  const auto at = std::find(links.begin(), links.end(), link);
+  if (at != links.end()) row.set_link(static_cast<std::uint32_t>(at - links.begin()));
+  ChangeCells cells(row, runs, 3);
+  const auto add = [&](NumberKind kind, auto value) {
+    cells.add(kind, [&](const ViewedRun& run) { return value(run, reports.of(run, name)); });
+  };
+  add(NumberKind::share, [](const ViewedRun& run, const LinkReport& its) {
+    return percent(its.busy, run.report.makespan);
+  });
+  add(NumberKind::time,
+      [](const ViewedRun&, const LinkReport& its) { return its.busy.picoseconds; });
+  add(NumberKind::count, [](const ViewedRun&, const LinkReport& its) { return its.transfers; });
+  add(NumberKind::bytes, [](const ViewedRun&, const LinkReport& its) { return its.bytes; });
+}
+
+std::size_t fill_links(ListRows& rows, const TableRuns& runs) {
+  const LinkReports reports(runs);
+  for (const LinkReport& link : runs.run->report.links) {
+    fill_link(*add_row(rows), runs, reports, link.link);
+  }
+  return runs.run->report.links.size();
 }
 
 }  // namespace
 
 const std::vector<RunTable>& run_tables() {
   static const std::vector<RunTable> tables{
-      {"Idle time", "Idle time by cause", idle_columns(), fill_idle},
-      {"Critical path",
-       "Critical path",
-       {{"op"},
-        {"kind", false, true},
-        {"stage", false, true},
-        {"microbatch", false, true},
-        {"where", false, true},
-        {"begin"},
-        {"length", true},
-        {"waits", true}},
-       fill_path},
-      {"Memory",
-       "Memory by rank",
-       {{"rank"}, {"peak"}, {"at"}, {"fit", false, true}, {"largest kinds"}},
-       fill_memory},
-      {"Links",
-       "Links",
-       {{"link"},
-        {"from", false, true},
-        {"to", false, true},
-        {"use %"},
-        {"busy", true},
-        {"transfers", true},
-        {"bytes", true}},
-       fill_links}};
+      {"Idle time", "Idle time by cause", idle_columns, fill_idle},
+      {"Critical path", "Critical path", path_columns, fill_path},
+      {"Memory", "Memory by rank", memory_columns, fill_memory},
+      {"Links", "Links", link_columns, fill_links}};
   return tables;
 }
 

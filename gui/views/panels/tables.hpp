@@ -8,13 +8,24 @@
 
 namespace penstock {
 
+/// A run, and those that stand beside it: what they differ in has columns of its own.
+struct TableRuns {
+  /// One run minus A.
+  struct Change {
+    char letter;
+    ViewedRunPtr now, a;
+  };
+  ViewedRunPtr run;
+  std::vector<Change> changes{};
+};
+
 /// A list of what a report says of a run: idle time, critical path, memory, links.
 struct RunTable {
   QString title;  // of its panel
   QString accessible_name;
-  std::vector<TableColumn> columns;
+  std::vector<TableColumn> (*columns)(const TableRuns& runs);
   /// Adds rows, and returns how many there would be if none was left out.
-  std::size_t (*fill)(ListRows& rows, const ViewedRun& run);
+  std::size_t (*fill)(ListRows& rows, const TableRuns& runs);
 };
 const std::vector<RunTable>& run_tables();
 

@@ -62,6 +62,19 @@ std::vector<ShownPair> pairs_of(const OpenRun& open) {
   return pairs;
 }
 
+/// The run in front with its differences to A, or of the others to it.
+TableRuns table_runs(const OpenRun& open) {
+  const auto at = [&](std::size_t place) {
+    const std::size_t number = lettered(place, open.canvas->choice().frozen);
+    return number == 0 ? open.run : open.others[number - 1];
+  };
+  TableRuns runs{open.run};
+  for (std::size_t place = 1; place <= open.others.size(); ++place) {
+    runs.changes.push_back({letter_of_run(place), at(place), at(0)});
+  }
+  return runs;
+}
+
 QString panel_about(FigureKind kind) {
   switch (kind) {
     case FigureKind::step_time:
@@ -93,7 +106,8 @@ RunPanels::RunPanels(QMainWindow& window, OpenRuns& runs, RunChanges& changes)
     on_search(QString("stage:%1 mb:%2").arg(stage).arg(microbatch));
   };
   for (const RunTable& each : run_tables()) {
-    tables_.push_back(new TablePanel(each.columns, each.accessible_name));
+    const TableRuns none{std::make_shared<const ViewedRun>()};
+    tables_.push_back(new TablePanel(each.columns(none), each.accessible_name));
     tables_.back()->on_place = [this](const RowPlace& place) { go_to(place); };
   }
   sweep_ = new SweepPanel;
@@ -138,9 +152,11 @@ void RunPanels::refresh() {
   }
   const ViewedRun& run = *open->run;
   report_->setPlainText(QString::fromStdString(run.text));
+  const TableRuns shown = table_runs(*open);
   for (std::size_t t = 0; t < tables_.size(); ++t) {
-    tables_[t]->fill(
-        [shown = open->run, t](ListRows& rows) { return run_tables()[t].fill(rows, *shown); });
+    tables_[t]->set_columns(run_tables()[t].columns(shown));
+    tables_[t]->set_absence(run.file == nullptr ? "" : "Not known of a run that is read in parts");
+    tables_[t]->fill([shown, t](ListRows& rows) { return run_tables()[t].fill(rows, shown); });
   }
   refresh_ops();
   refresh_legend();
@@ -152,7 +168,12 @@ void RunPanels::refresh_legend() {
   if (now() == nullptr || !canvas()->first()) return;
   std::vector<PaintedRunPtr> runs{canvas()->first()};
   runs.insert(runs.end(), canvas()->others().begin(), canvas()->others().end());
-  legend_->show_runs(runs, runs_.theme_name(), canvas()->choice().memory);
+  legend_->show_runs(runs, runs_.theme_name(), canvas()->rows());
+}
+
+void RunPanels::refresh_heat() {
+  if (now() == nullptr || !canvas()->first() || canvas()->rows().empty()) return;
+  if (canvas()->rows().front().heat != legend_->shows_heat()) refresh_legend();
 }
 
 void RunPanels::refresh_ops() {
@@ -197,13 +218,25 @@ void RunPanels::copy_selection() {
   show_message("Copied to the clipboard");
 }
 
+void RunPanels::hide_counts() {
+  selection_->hide_rows();
+  const TimelineCanvas& shown = *now()->canvas;
+  if (!shown.area()) return;
+  const Area& area = *shown.area();
+  const PaintedRun& run = shown.run(area.run);
+  if (covers(*run.run, area.begin, area.end)) return;
+  Facts facts = facts_of_area(area, {}, run.run->plan, nullptr);
+  facts.all.push_back({"ops", "not counted: this part of the file is not read; F zooms to it"});
+  show_selection(facts);
+}
+
 void RunPanels::count_area() {
   counting_.cancel();
   const TimelineCanvas& shown = *now()->canvas;
   const bool counts =
-      shown.area() && !shown.selected_gap() &&
+      shown.area() && !shown.area()->memory && !shown.selected_gap() &&
       covers(*shown.run(shown.area()->run).run, shown.area()->begin, shown.area()->end);
-  if (!counts) return selection_->hide_rows();
+  if (!counts) return hide_counts();
   const Area area = *shown.area();
   const bool frozen = shown.choice().frozen;
   const bool is_a = area.run == lettered(0, frozen);
@@ -213,7 +246,6 @@ void RunPanels::count_area() {
   const QString compared =
       other == nullptr ? QString()
                        : QString("%1 − A").arg(letter_of_run(is_a ? against : area.run, frozen));
-  if (!covers(*run->run, area.begin, area.end)) return selection_->hide_rows();
   constexpr double many_ops = 100000;
   const bool many = ops_about(area, *run->lanes) > many_ops;
   if (many) selection_->wait_for_rows();
@@ -225,7 +257,7 @@ void RunPanels::count_area() {
     }
     return [=, this, rows = std::move(rows)] {
       const std::int64_t time = (area.end - area.begin) * area.ranks(run->run->plan.ranks);
-      show_selection(facts_of_area(area, of, &use));
+      show_selection(facts_of_area(area, of, run->run->plan, &use));
       selection_->show_rows(rows, time, compared);
     };
   };

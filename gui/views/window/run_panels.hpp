@@ -28,6 +28,8 @@ class RunPanels : RunController {
   /// Shows the run in front in all of them.
   void refresh();
   void refresh_legend();
+  /// The legend, where lanes have become rows of heat or are none any more.
+  void refresh_heat();
   void refresh_ops();
   void refresh_selection();
   /// To the clipboard.
@@ -46,6 +48,7 @@ class RunPanels : RunController {
   void refresh_figures(const OpenRun& open);
   void go_to(const RowPlace& place);
   void count_area();
+  void hide_counts();
   void show_selection(const Facts& facts);
 
   PanelStrip* strip_;

@@ -79,10 +79,10 @@ void RunFiles::export_whole_dialog() {
 
 void RunFiles::export_area_dialog() {
   if (!canvas()->area()) return show_message("Drag over the lanes first: that area is written");
-  save_as("Export the selected area", "CSV (*.csv)", [this](const std::string& path) {
-    const Area& area = *canvas()->area();
-    const PaintedRunPtr run =
-        area.run == 0 ? canvas()->first() : canvas()->others()[area.run - std::size_t{1}];
+  // Until there is an answer, another run may come in front.
+  const Area area = *canvas()->area();
+  const PaintedRunPtr run = canvas()->shared_run(area.run);
+  save_as("Export the selected area", "CSV (*.csv)", [this, area, run](const std::string& path) {
     write_later(path, [area, run, path] {
       write_file(path, csv_of(area, *run), Existing::any);
       return std::string();

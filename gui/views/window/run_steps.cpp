@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "experiments/input/files/table.hpp"
+#include "experiments/show/pictures/lanes/timeline_picture.hpp"
 #include "gui/views/canvas/look.hpp"
 
 namespace penstock {
@@ -38,9 +39,10 @@ RunSteps::RunSteps(OpenRuns& runs)
                    [this] { runs_.guarded([this] { run_search(); }); });
 }
 
-/// The selected op, or the one that the selected gap waits for.
+/// The selected op, or the one that the selected gap waits for, or that changed the memory.
 ShownOp RunSteps::op_in_hand() const {
   if (!canvas()->selected().is_none()) return canvas()->selected();
+  if (canvas()->selected_memory() != nullptr) return op_of_memory(false);
   const auto gap = canvas()->selected_gap();
   return gap ? ShownOp(gap->next, canvas()->area()->run) : ShownOp();
 }
@@ -64,6 +66,7 @@ void RunSteps::look(std::uint8_t run, Look look, Then then) {
 
 void RunSteps::step_in_lane(bool forward) {
   OpenRun& open = *now();
+  if (open.canvas->selected_memory() != nullptr) return step_in_memory(forward);
   if (open.canvas->selected().is_none() && forward && !op_in_hand().is_none()) {
     return runs_.select(op_in_hand());
   }
@@ -83,10 +86,12 @@ void RunSteps::step(const std::function<TaskId(const OpSteps&, TaskId)>& next) {
 }
 
 void RunSteps::step_to_cause() {
+  if (canvas()->selected_memory() != nullptr) return show_op_of_memory(false);
   step([](const OpSteps& steps, TaskId task) { return steps.cause(task); });
 }
 
 void RunSteps::step_to_effect() {
+  if (canvas()->selected_memory() != nullptr) return show_op_of_memory(true);
   step([](const OpSteps& steps, TaskId task) { return steps.effect(task); });
 }
 
@@ -145,16 +150,17 @@ void RunSteps::show_idle(bool forward) {
     open.steps.idle_at = *open.steps.idle_at - 1;
   }
   const IdlePiece piece = open.steps.idle[*open.steps.idle_at];
+  const ViewedRun& of = *open.canvas->run(run).run;
   open.canvas->select(no_task, false);
   const Area area{piece.begin, piece.end, piece.rank, piece.rank + 1, run};
   open.canvas->set_area(area);
   open.canvas->fit_area(area, (piece.end - piece.begin) * 2);
-  show_message(QString("bubble %1 of %2: rank %3%4, %5, %6")
+  show_message(QString("bubble %1 of %2: %3%4, %5, %6")
                    .arg(*open.steps.idle_at + 1)
                    .arg(open.steps.idle.size())
-                   .arg(piece.rank)
-                   .arg(open.canvas->of_run(run), qt_text(short_time(piece.end - piece.begin)),
-                        name(piece.cause)) +
+                   .arg(qt_text(place_text(of.plan, piece.rank)), open.canvas->of_run(run),
+                        qt_text(short_time(piece.end - piece.begin)),
+                        qt_text(cause_name(of.plan, piece.cause))) +
                of_part(open));
 }
 
@@ -240,6 +246,7 @@ void RunSteps::area_from_selection() {
   if (op.is_none()) return show_message("Select an op first");
   Area area = open.canvas->area().value_or(area_of(open, op, 0, 1));
   area.among.clear();
+  area.memory = false;
   area.first_rank = 0;
   area.end_rank = open.canvas->run(op.run).run->plan.ranks;
   open.canvas->select(no_task, false);

@@ -20,6 +20,7 @@ class RunSteps : RunController {
   void step_on_path(bool forward);
   void step_in_microbatch(bool forward);
   void step_rank(bool down);
+  void show_memory();
   void step_idle(bool forward);
   void start_search();
   void run_search();
@@ -40,6 +41,11 @@ class RunSteps : RunController {
 
  private:
   ShownOp op_in_hand() const;
+  const MemoryLane& lane_of_memory() const;
+  ShownOp op_of_memory(bool at_end) const;
+  void show_op_of_memory(bool at_end);
+  void select_memory(const HeldMemory& step, std::uint32_t rank, std::uint8_t run);
+  void step_in_memory(bool forward);
   void step(const std::function<TaskId(const OpSteps&, TaskId)>& next);
   /// Looks through a run in the second thread; `then` takes what was found if the run is still
   /// shown.

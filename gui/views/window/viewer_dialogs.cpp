@@ -122,6 +122,7 @@ void ViewerWindow::show_lanes() {
 void ViewerWindow::show_menu(QPoint at) {
   const Facts facts = canvas()->facts_of_selection();
   const std::uint8_t on = !canvas()->selected().is_none() ? on_op
+                          : canvas()->selected_memory()   ? on_memory
                           : canvas()->selected_gap()      ? on_gap
                           : canvas()->area()              ? on_area
                                                           : on_empty;
@@ -159,8 +160,8 @@ void ViewerWindow::show_help() {
       {"Hand", "Select an area; its ends snap to ops", "drag (Alt: no snapping)"},
       {"Hand", "Move the selected op in its order", "drag it along its lane"},
       {"Hand", "Move layers between ranks", "drag the line between two names of ranks"},
-      {"Hand", "Select an op or a gap", "click"},
-      {"Hand", "Zoom to an op or a gap", "double click"},
+      {"Hand", "Select an op, a gap or a step of memory", "click"},
+      {"Hand", "Zoom to an op, a gap or a step of memory", "double click"},
       {"Hand", "What can be done with it", "right button, Menu key"}};
   for (const QStringList& row : hand) new QTreeWidgetItem(table, row);
   for (int c = 0; c < 3; ++c) table->resizeColumnToContents(c);

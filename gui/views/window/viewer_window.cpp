@@ -93,6 +93,7 @@ void ViewerWindow::connect_canvas(TimelineCanvas& canvas) {
   canvas.on_selection = [this] { panels_.refresh_selection(); };
   canvas.on_view = [this, &canvas] {
     if (OpenRun* const open = runs_.shown_by(&canvas)) runs_.follow_view(*open);
+    if (&canvas == this->canvas()) panels_.refresh_heat();
   };
   canvas.on_menu = [this](QPoint at) { show_menu(at); };
   canvas.on_hover = [this](const QString& text) { hover_->set_text(text); };

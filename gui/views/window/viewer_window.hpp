@@ -26,7 +26,8 @@ enum MenuOn : std::uint8_t {
   on_gap = 2,
   on_area = 4,
   on_empty = 8,
-  on_all = 15
+  on_memory = 16,
+  on_all = 31
 };
 
 /// Something that a person can do. Menus, keys, the palette of actions, the help sheet and the
@@ -49,6 +50,8 @@ const std::vector<ViewerAction>& viewer_actions();
 class ViewerWindow : public QMainWindow {
  public:
   explicit ViewerWindow(ThemeName theme);
+  /// Timelines tell it that they are hidden, as long as it is all there.
+  ~ViewerWindow() override { hide(); }
 
   OpenRuns& runs() { return runs_; }
   RunChanges& changes() { return changes_; }

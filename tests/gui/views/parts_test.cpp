@@ -1,5 +1,9 @@
 #include <doctest/doctest.h>
 
+#include <QDockWidget>
+#include <QLabel>
+#include <QTextBrowser>
+
 #include "sim/report/overview.hpp"
 #include "tests/gui/views/opened.hpp"
 #include "tests/support/scratch.hpp"
@@ -61,7 +65,8 @@ TEST_CASE("parts: zooming into a large file reads what is in sight, wherever tha
 
 TEST_CASE("parts: what needs the whole run says so and changes nothing") {
   InParts opened;
-  for (const char* keys : {"Ctrl+2", "Ctrl+D", "N", "U", "Shift+C"}) {
+  for (const char* keys :
+       {"Ctrl+2", "Ctrl+3", "Ctrl+4", "Ctrl+D", "Ctrl+Shift+T", "N", "U", "Shift+C"}) {
     CAPTURE(keys);
     opened.window.runs().say("");
     opened.press(QKeySequence(keys));
@@ -71,9 +76,27 @@ TEST_CASE("parts: what needs the whole run says so and changes nothing") {
   }
   opened.press(QKeySequence("C"));
   CHECK(opened.window.message().contains("not known"));
+  QDockWidget& path = *opened.window.findChild<QDockWidget*>("Critical path");
+  opened.list("Critical path");
+  CHECK(path.findChild<QLabel*>()->text() == "Not known of a run that is read in parts");
   opened.window.runs().say("");
   opened.press(QKeySequence("Ctrl+Alt+E"));
   CHECK(opened.window.message().contains("too large"));
+}
+
+TEST_CASE("parts: an area that is not read says so, and is counted once F has zoomed to it") {
+  InParts opened;
+  const std::int64_t span = opened.whole->span().picoseconds;
+  auto& panel = *opened.window.findChild<QTextBrowser*>();
+  auto* const table = opened.window.findChild<QDockWidget*>("Selection")->findChild<QTreeWidget*>();
+  const std::int64_t begin = span / 10 * 9;
+  opened.canvas().set_area(Area{begin, begin + 100'000'000'000, 0, 4});
+  opened.settle();
+  CHECK(panel.toPlainText().contains("not counted"));
+  CHECK(table->isHidden());
+  opened.press(QKeySequence("F"));
+  CHECK(!panel.toPlainText().contains("not counted"));
+  CHECK(!table->isHidden());
 }
 
 }  // namespace

@@ -2,11 +2,14 @@
 
 #include <QClipboard>
 #include <QContextMenuEvent>
+#include <QFileDialog>
 #include <QMenu>
 #include <QScreen>
 #include <QTextBrowser>
+#include <QTimer>
 #include <QTreeWidget>
 
+#include "experiments/input/files/files.hpp"
 #include "gui/models/view/time_axis.hpp"
 #include "gui/views/canvas/look.hpp"
 #include "gui/views/output/run_output.hpp"
@@ -270,6 +273,23 @@ TEST_CASE("path: Ctrl+. and Ctrl+, step along the critical path") {
   CHECK(opened.canvas().selected() == path[1].task);
   opened.press(QKeySequence("Ctrl+,"));
   CHECK(opened.canvas().selected() == path.front().task);
+}
+
+TEST_CASE("area: what is written is the one that was asked for, whatever is selected meanwhile") {
+  Opened opened;
+  const testing::Scratch folder;
+  const std::string path = folder.path("area.csv");
+  opened.canvas().set_area(Area{0, 9'000'000'000, 0, 2});
+  QTimer::singleShot(0, &opened.window, [&] {
+    opened.canvas().set_area(std::nullopt);
+    auto* const dialog = opened.window.findChild<QFileDialog*>();
+    REQUIRE(dialog != nullptr);
+    dialog->selectFile(QString::fromStdString(path));
+    QMetaObject::invokeMethod(dialog, "accept");
+  });
+  opened.window.files().export_area_dialog();
+  opened.settle();
+  CHECK(read_file(path).find("0F0") != std::string::npos);
 }
 
 }  // namespace

@@ -6,8 +6,10 @@
 #include <QMenu>
 #include <QWheelEvent>
 #include <algorithm>
+#include <memory>
 
 #include "gui/views/canvas/look.hpp"
+#include "gui/views/panels/indicators.hpp"
 #include "tests/gui/views/opened.hpp"
 
 namespace penstock {
@@ -44,6 +46,13 @@ struct ManyStages : Opened {
   }
 };
 
+RunLegend* legend_of(ViewerWindow& window) {
+  for (auto* widget : window.findChildren<QWidget*>()) {
+    if (auto* const legend = dynamic_cast<RunLegend*>(widget)) return legend;
+  }
+  return nullptr;
+}
+
 TEST_CASE("ranks: the fit shows all of them, low ones as heat") {
   ManyStages opened(256);
   CHECK(opened.canvas().rows().front().heat);
@@ -55,10 +64,19 @@ TEST_CASE("ranks: the fit shows all of them, low ones as heat") {
   const int y = static_cast<int>(lane.center().y());
   const Theme& light = theme(ThemeName::light);
   // The last rank waits for the first microbatch, and its last backward ends before the run does.
-  const Colour warmup = heat_colour(light, static_cast<std::size_t>(IdleCause::warmup));
-  const Colour drain = heat_colour(light, static_cast<std::size_t>(IdleCause::drain));
+  const Colour warmup = light.heat[static_cast<std::size_t>(IdleCause::warmup)];
+  const Colour drain = light.heat[static_cast<std::size_t>(IdleCause::drain)];
   CHECK(image.pixelColor(TimelineCanvas::gutter + 5, y) == qt_colour(warmup));
   CHECK(image.pixelColor(image.width() - 5, y) == qt_colour(drain));
+}
+
+TEST_CASE("ranks: rows of heat fill the canvas, however many they are") {
+  for (const std::uint32_t ranks : {160U, 512U}) {
+    ManyStages opened(ranks, 8);
+    const double bottom = opened.canvas().place_of_lane(ranks - 1).bottom();
+    CHECK(bottom <= opened.canvas().height());
+    CHECK(bottom >= opened.canvas().height() - 8);
+  }
 }
 
 TEST_CASE("ranks: zooming in far enough shows labels, and the rank at the pointer stays there") {
@@ -279,6 +297,46 @@ TEST_CASE("ranks: low lanes are of heat where many ops share a pixel, unless H a
   canvas.fit();
   canvas.scale_lanes(3);
   CHECK(!is_heat());
+}
+
+TEST_CASE("ranks: where lanes are heat, the legend has the shades of each cause and their shares") {
+  ManyStages opened(256, 8);
+  RunLegend* const legend = legend_of(opened.window);
+  const Theme& light = theme(ThemeName::light);
+  CHECK(legend->accessibleDescription().contains("heat: 3 10 25 50 100 % idle"));
+  CHECK(!legend->accessibleDescription().contains("forward"));
+  legend->resize(legend->sizeHint());
+  const QImage image = legend->grab().toImage();
+  const QStringList words = legend->accessibleDescription().split(", ");
+  for (const auto& [word, cause] : {std::pair("heat: warm-up", IdleCause::warmup),
+                                    std::pair("heat: drain", IdleCause::drain)}) {
+    const int y = 4 + 20 * static_cast<int>(words.indexOf(word)) + 10;
+    const Colour heat = light.heat[static_cast<std::size_t>(cause)];
+    const std::vector<double> shares{0.03, 0.1, 0.25, 0.5, 1};
+    for (int i = 0; i < 5; ++i) {
+      const double share = shares[static_cast<std::size_t>(i)];
+      CHECK(image.pixelColor(6 + 28 * i + 14, y) == qt_colour(heat_shade(light.lane, heat, share)));
+    }
+  }
+  // Above a rank that is idle at a moment, the lane has the last shade.
+  opened.canvas().scale_lanes(40);
+  CHECK(!opened.canvas().rows().front().heat);
+  CHECK(legend->accessibleDescription().contains("forward"));
+  CHECK(!legend->accessibleDescription().contains("heat"));
+  opened.press(QKeySequence("H"));
+  CHECK(legend->accessibleDescription().contains("heat: drain"));
+}
+
+TEST_CASE(
+    "ranks: a window that becomes lower shows heat, and its legend says so; it goes away well") {
+  auto opened = std::make_unique<ManyStages>(64, 8, QSize(1200, 1000));
+  RunLegend* const legend = legend_of(opened->window);
+  REQUIRE(!opened->canvas().rows().front().heat);
+  opened->window.resize(1200, 560);
+  opened->settle();
+  REQUIRE(opened->canvas().rows().front().heat);
+  CHECK(legend->accessibleDescription().contains("heat: drain"));
+  opened->window.resize(1200, 1000);  // is still to be told when it goes
 }
 
 TEST_CASE("ranks: screen readers have the shown ones in their order, with what they hold") {

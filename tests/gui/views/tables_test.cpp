@@ -2,6 +2,7 @@
 
 #include <QComboBox>
 #include <QDockWidget>
+#include <QHeaderView>
 #include <QLabel>
 
 #include "experiments/input/files/table.hpp"
@@ -108,6 +109,62 @@ TEST_CASE("tables: a click on a row leads to its op, its rank or its link") {
   const QRectF place = opened.canvas().place_of_link(5);
   CHECK(place.top() >= TimelineCanvas::header);
   CHECK(place.bottom() <= opened.canvas().height());
+}
+
+TEST_CASE("tables: beside a reference each number has its difference, with its sign and unit") {
+  Opened opened;
+  QTreeWidget& idle = opened.list("Idle time");
+  CHECK(column_of(idle, "launch") < 0);
+  for (int c = 0; c < idle.columnCount(); ++c) CHECK(!idle.headerItem()->text(c).contains("A"));
+  opened.window.comparison().freeze_reference();
+  opened.settle();
+  const ViewedRunPtr before = opened.window.now()->run;
+  opened.window.changes().set_scenario(
+      changed(*opened.run().scenario,
+              {"/model/stages/3/forward_us=1800", "/model/stages/3/stash_bytes=1GB"}));
+  opened.settle();
+  const ViewedRun& now = opened.run();
+  const auto change_of = [&](QTreeWidget& table, int row, const QString& heading) {
+    for (int c = 0; c < table.columnCount(); ++c) {
+      if (table.headerItem()->text(c).startsWith(heading)) return table.topLevelItem(row)->text(c);
+    }
+    return QString();
+  };
+  const auto ms = [](Time time) { return static_cast<double>(time.picoseconds) / 1e9; };
+  for (const std::uint32_t rank : {0U, 3U}) {
+    const double more = ms(now.report.ranks[rank].idle) - ms(before->report.ranks[rank].idle);
+    const QString text = change_of(idle, static_cast<int>(rank), "idle, B − A, ms");
+    CHECK(text.toDouble() == doctest::Approx(more).epsilon(0.001));
+    CHECK(text.startsWith(more > 0 ? "+" : "-"));
+  }
+  CHECK(!change_of(idle, 0, "idle %, B − A").isEmpty());
+  CHECK(!change_of(idle, 0, "dependency, B − A, ms").isEmpty());
+  QTreeWidget& memory = opened.list("Memory");
+  CHECK(change_of(memory, 3, "peak, B − A").startsWith("+"));
+  CHECK(change_of(memory, 0, "peak, B − A") == "±0");
+  QTreeWidget& links = opened.list("Links");
+  CHECK(change_of(links, 0, "busy, B − A") == "±0");
+  CHECK(change_of(links, 0, "transfers, B − A") == "±0");
+  CHECK(change_of(links, 0, "use %, B − A").startsWith("-"));
+  opened.window.comparison().drop_reference();
+  opened.settle();
+  CHECK(change_of(opened.list("Links"), 0, "busy, B − A").isEmpty());
+}
+
+TEST_CASE("tables: columns of differences leave the order and the groups of a list as they were") {
+  Opened opened;
+  QTreeWidget& links = opened.list("Links");
+  group_by(opened.window, "Links", "By from");
+  links.sortByColumn(column_of(links, "busy"), Qt::DescendingOrder);
+  const int groups = links.topLevelItemCount();
+  opened.window.comparison().freeze_reference();
+  opened.settle();
+  CHECK(links.topLevelItemCount() == groups);
+  CHECK(links.headerItem()->text(links.sortColumn()).startsWith("busy, "));
+  CHECK(links.header()->sortIndicatorOrder() == Qt::DescendingOrder);
+  const int change = links.sortColumn() + 1;
+  CHECK(links.headerItem()->text(change).startsWith("busy, B − A"));
+  CHECK(links.topLevelItem(0)->text(change) == "±0");
 }
 
 TEST_CASE("tables: what is cut off is said") {

@@ -310,5 +310,25 @@ TEST_CASE("jumps: what stands in a run that is left out is shown with it") {
   CHECK(QRectF(two.canvas().rect()).contains(place));
 }
 
+TEST_CASE("jumps: what is bright in a run goes with it, also where another takes its place") {
+  Opened opened;
+  const auto with = [&](const char* microbatches) {
+    return viewed(changed(*opened.run().scenario, {microbatches}));
+  };
+  const ViewedRunPtr many = with("/schedule/microbatches=64");
+  opened.window.runs().add(painted(with("/schedule/microbatches=2"), ColourBy::pass));
+  opened.settle();
+  opened.window.comparison().hold_against(*opened.window.now(), {many}, false, "");
+  opened.settle();
+  opened.canvas().set_bright({{many->plan.tasks() - 2, many->plan.tasks() - 1}, 1}, true);
+  opened.window.comparison().stack_tabs();
+  opened.settle();
+  const ShownOps& bright = opened.canvas().bright();
+  for (const TaskId task : bright.tasks) {
+    CHECK(task < opened.canvas().run(bright.run).run->plan.tasks());
+  }
+  opened.canvas().grab();
+}
+
 }  // namespace
 }  // namespace penstock

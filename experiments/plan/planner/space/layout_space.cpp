@@ -8,6 +8,7 @@
 #include <map>
 #include <string_view>
 
+#include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/files/table.hpp"
 #include "experiments/plan/planner/space/framework.hpp"
 #include "schedules/partitioners/registry.hpp"
@@ -299,6 +300,21 @@ void refuse_codecs(const Framework& framework, const SpaceOptions& options) {
       fmt::format("{}: {} has no codecs and no offloading by activation{}; leave it out, "
                   "or give --for any",
                   asked, framework.name, framework.offloads_layers ? "" : " or by layer"));
+}
+
+SpaceOptions space_options(const SpaceRequest& request, const Framework* framework) {
+  SpaceOptions options{
+      .only = Restrictions(request.only), .lossy = request.lossy, .offloads = request.offloads};
+  for (const std::string& name : request.partitions) {
+    if (find_named(partitioner_entries(), name) != nullptr) continue;
+    throw UsageError(fmt::format("--partitions {}: {}", fmt::join(request.partitions, ","),
+                                 unknown_text(fmt::format("partitioner \"{}\"", name), name,
+                                              names_of(partitioner_entries()))));
+  }
+  if (framework != nullptr) options.partitions = split_names(framework->cuts);
+  if (!request.partitions.empty()) options.partitions = request.partitions;
+  if (framework != nullptr) refuse_codecs(*framework, options);
+  return options;
 }
 
 LayoutSpace space_of(const TrainingTask& task, const SpaceOptions& options) {

@@ -47,6 +47,17 @@ struct SpaceOptions {
   std::vector<std::string> partitions = {"even", "balanced", "simulated"};
 };
 
+/// What a user asks of the layouts.
+struct SpaceRequest {
+  std::vector<std::string> only;  // "/pointer=value,…"
+  bool lossy = false;
+  bool offloads = false;
+  std::vector<std::string> partitions;  // empty: those of the framework, or else the default
+};
+
+/// `framework` may be null. Throws UsageError for what cannot be asked, or not of the framework.
+SpaceOptions space_options(const SpaceRequest& request, const Framework* framework);
+
 /// Throws UsageError for codecs and offloading that a framework does not have.
 void refuse_codecs(const Framework& framework, const SpaceOptions& options);
 

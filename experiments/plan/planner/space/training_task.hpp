@@ -44,6 +44,9 @@ struct TrainingTask {
   const Framework* framework = nullptr;    // that runs the layouts; any
 };
 
+/// Limit on the devices of a request.
+constexpr std::uint32_t most_planned_devices = 16'384;
+
 /// The user's request.
 struct TrainingRequest {
   std::string model;     // a file of any format that a scenario reads

@@ -214,7 +214,8 @@ std::string_view sweep_schema() {
 }
 
 SweepRequest read_sweep_base(const SweepArguments& arguments) {
-  const std::string content = read_configuration(arguments.file);
+  const std::string content =
+      arguments.text ? *arguments.text : read_configuration(arguments.file);
   SweepRequest request;
   try {
     const json document = parse_json(content);

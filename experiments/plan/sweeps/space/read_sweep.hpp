@@ -9,11 +9,12 @@
 
 namespace penstock {
 
-/// The arguments of a sweep's command line.
+/// What a sweep is asked for, on the command line or from Python.
 struct SweepArguments {
-  std::string file;                   // of a sweep, or of a scenario
-  std::vector<std::string> settings;  // "/pointer=value", for every configuration
-  std::vector<std::string> axes;      // "/pointer=a,b,c", "/pointer=8..64:8", "/a=1,2&/b=3,4"
+  std::string file;                      // of a sweep, or of a scenario
+  std::optional<std::string> text = {};  // instead of the file's; `file` is then a name for errors
+  std::vector<std::string> settings;     // "/pointer=value", for every configuration
+  std::vector<std::string> axes;         // "/pointer=a,b,c", "/pointer=8..64:8", "/a=1,2&/b=3,4"
   std::vector<std::string> conditions;
   std::vector<std::string> results;
   std::optional<Sample> sample;

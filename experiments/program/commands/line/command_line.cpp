@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "experiments/input/files/plain_text.hpp"
+#include "experiments/input/files/shipped.hpp"
 #include "experiments/program/commands/line/suggestions.hpp"
 #include "sim/base/error.hpp"
 
@@ -16,6 +17,17 @@ CommandLine::CommandLine(CLI::App& app)
     : app_(app),
       values_(std::make_shared<ArgumentValues>()),
       subcommands_(std::make_shared<std::vector<CommandLine>>()) {}
+
+CommandLine CommandLine::input() const {
+  CommandLine line = *this;
+  line.names_inputs_ = true;
+  return line;
+}
+
+CLI::Option& CommandLine::add(CLI::Option* option) const {
+  if (names_inputs_) option->transform(input_path);
+  return *option;
+}
 
 template <class Value>
 Value& CommandLine::keep(Value value) {
@@ -46,7 +58,7 @@ const std::vector<std::string>& CommandLine::required_list(const std::string& na
 const std::vector<std::string>& CommandLine::optional_list(const std::string& name,
                                                            const std::string& help) {
   auto& values = keep<std::vector<std::string>>();
-  app_.add_option(name, values, help)->type_name("");
+  add(app_.add_option(name, values, help)).type_name("");
   return values;
 }
 
@@ -54,7 +66,7 @@ const std::string& CommandLine::option(const std::string& name, const std::strin
                                        const std::string& placeholder, Suggest suggest,
                                        const std::string& otherwise) {
   std::string& value = keep(otherwise);
-  const CLI::Option* option = app_.add_option(name, value, help)->type_name(placeholder);
+  const CLI::Option* option = add(app_.add_option(name, value, help)).type_name(placeholder);
   if (suggest) values_->suggest[option->get_name()] = std::move(suggest);
   return value;
 }
@@ -124,7 +136,7 @@ const bool& CommandLine::flag(const std::string& name, const std::string& help) 
 }
 
 const std::string& CommandLine::scenario() {
-  return required("SCENARIO", "scenario file (JSON), - for standard input");
+  return input().required("SCENARIO", "scenario file (JSON), - for standard input");
 }
 
 const std::vector<std::string>& CommandLine::settings(const std::string& help) {

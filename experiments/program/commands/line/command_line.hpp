@@ -45,6 +45,10 @@ class CommandLine {
  public:
   explicit CommandLine(CLI::App& app);
 
+  /// The same, for arguments that name inputs: files that come with Penstock are found by name
+  /// (`input_path`).
+  CommandLine input() const;
+
   const std::string& required(const std::string& name, const std::string& help,
                               Suggest suggest = {});
   const std::string& optional(const std::string& name, const std::string& help,
@@ -99,12 +103,14 @@ class CommandLine {
 
   template <class Value>
   Value& keep(Value value = {});
+  CLI::Option& add(CLI::Option* option) const;
   CLI::Option& add_words(const std::string& name, std::string& value,
                          const std::vector<std::string>& words, const std::string& help,
                          const std::map<std::string, std::string>& meant = {});
   ArgumentInfo argument(const CLI::Option& option) const;
 
   CLI::App& app_;
+  bool names_inputs_ = false;  // its next arguments
   // Shared by copies of this, which stand for the same command.
   std::shared_ptr<ArgumentValues> values_;
   std::shared_ptr<std::vector<CommandLine>> subcommands_;

@@ -108,10 +108,9 @@ WholeTraining training_of(const CostFlags& flags) {
 }
 
 TrainingRequest request_of(const TrainingFlags& flags) {
-  constexpr std::uint32_t most_devices = 16'384;
   return {.model = flags.model,
           .hardware = flags.hardware,
-          .devices = within("--devices", flags.devices, most_devices),
+          .devices = within("--devices", flags.devices, most_planned_devices),
           .sequence = within_if_given("--sequence", flags.sequence),
           .microbatch = within_if_given("--microbatch", flags.microbatch),
           .global_batch = within_if_given("--global-batch", flags.global_batch)};

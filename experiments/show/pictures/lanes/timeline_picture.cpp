@@ -102,7 +102,7 @@ class TimelineDrawing {
         legend_air;
     const bool path = !picture_.explanation.critical_path.empty();
     for (const auto& entries :
-         {pass_entries(plan_, passes_, causes_.empty()), cause_entries(causes_, path)}) {
+         {pass_entries(plan_, passes_, causes_.empty()), cause_entries(plan_, causes_, path)}) {
       const double height = legend_height(canvas_, inner_width(page_), entries);
       draw_legend(canvas_, {margin_of(page_), y + legend_row / 2}, inner_width(page_), entries);
       y += height;
@@ -367,14 +367,21 @@ std::vector<LegendEntry> pass_entries(const Plan& plan, const std::set<Pass>& pa
   return entries;
 }
 
-std::vector<LegendEntry> cause_entries(const std::set<IdleCause>& causes, bool critical_path) {
+std::string_view cause_name(const Plan& plan, IdleCause cause) {
+  if (plan.class_names.empty()) return name(cause);
+  if (cause == IdleCause::warmup) return "before the first";
+  return cause == IdleCause::drain ? "after the last" : "unexplained";
+}
+
+std::vector<LegendEntry> cause_entries(const Plan& plan, const std::set<IdleCause>& causes,
+                                       bool critical_path) {
   std::vector<LegendEntry> entries;
   if (!causes.empty()) entries.push_back({0, nullptr, "idle:"});
   for (const IdleCause cause : causes) {
     entries.push_back(legend_entry({.colours = {idle_colour(cause)},
                                     .hatch = idle_lines(idle_colour(cause)),
                                     .lines = hatch_of(cause)},
-                                   std::string(name(cause))));
+                                   std::string(cause_name(plan, cause))));
   }
   if (critical_path) {
     entries.push_back(legend_entry({{paper}, "", {}, ink}, "critical path"));

@@ -68,12 +68,27 @@ TEST_CASE("themes: one of the two tones of a selection is seen on every colour")
   CHECK(contrast(paper, ink) >= 7);
 }
 
-TEST_CASE("themes: heat of every cause stands out from its lane as text does") {
+TEST_CASE(
+    "themes: heat of every cause stands out from its lane as text does, and from the others") {
   for (std::size_t t = 0; t < theme_count; ++t) {
     const Theme& colours = theme(static_cast<ThemeName>(t));
     for (std::size_t c = 0; c < idle_cause_count; ++c) {
       CAPTURE(c);
-      CHECK(contrast(heat_colour(colours, c), colours.lane) >= 4.5);
+      CHECK(contrast(colours.heat[c], colours.lane) >= 4.5);
+      for (std::size_t other = 0; other < c; ++other) {
+        CHECK(testing::least_difference(colours.heat[c], colours.heat[other]) >= 12);
+      }
+    }
+  }
+}
+
+TEST_CASE("themes: the ticks that tell chunks apart are seen on every pass and shade") {
+  for (const Pass pass : {Pass::forward, Pass::backward, Pass::backward_input,
+                          Pass::backward_weight, Pass::recompute}) {
+    for (std::uint32_t chunk = 1; chunk < 8; ++chunk) {
+      const Colour op = pass_colour(pass, chunk, 8);
+      CAPTURE(static_cast<int>(pass));
+      CHECK(testing::least_difference(op, text_on(op)) >= 12);
     }
   }
 }

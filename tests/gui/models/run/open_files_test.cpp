@@ -8,7 +8,9 @@
 
 #include "experiments/input/files/byte_stream.hpp"
 #include "experiments/input/formats/chrome_trace.hpp"
+#include "experiments/program/pages/live_timeline.hpp"
 #include "gui/models/drawing/painted_run.hpp"
+#include "gui/models/facts/area_facts.hpp"
 #include "gui/models/run/remedy.hpp"
 #include "gui/models/run/run_pair.hpp"
 #include "gui/models/run/viewed_run.hpp"
@@ -115,6 +117,18 @@ TEST_CASE("opening: traces without a pipeline open as lanes with names, in one c
     CHECK(colours.try_emplace(task_text(plan, task), colour).first->second == colour);
   }
   CHECK(colours.contains("step 0"));
+  // Nothing is known of why nothing ran between two of them.
+  std::set<std::string> kinds;
+  for (const AreaRow& row :
+       rows_of({0, run->span().picoseconds, 0, plan.ranks}, *painted_run->lanes, plan)) {
+    kinds.insert(row.name);
+  }
+  CHECK(kinds.contains("step 0"));
+  CHECK(kinds.contains("idle: unexplained"));
+  for (const char* absent : {"forward", "stage 0", "idle: launch", "idle: warm-up"}) {
+    CHECK(!kinds.contains(absent));
+  }
+  CHECK(live_timeline(plan, run->timeline, {}).find("\"launch\"") == std::string::npos);
   CHECK(colours.size() > 8);
 }
 

@@ -1,4 +1,4 @@
-#include "experiments/run/layout/memory_need.hpp"
+#include "experiments/input/orders/memory_need.hpp"
 
 #include <fmt/format.h>
 

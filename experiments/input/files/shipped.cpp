@@ -1,0 +1,52 @@
+#include "experiments/input/files/shipped.hpp"
+
+#include <sys/auxv.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+namespace penstock {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path data_folder() {
+  if (const char* const named = std::getenv("PENSTOCK_DATA")) return named;
+  return fs::path(program_folder()).parent_path() / "share" / "penstock";
+}
+
+bool is_there(const fs::path& path) {
+  std::error_code ignored;
+  return fs::exists(path, ignored);
+}
+
+bool leaves_its_folder(const fs::path& path) {
+  return path.is_absolute() || path.lexically_normal().string().starts_with("..");
+}
+
+}  // namespace
+
+std::string program_folder() {
+  std::error_code none;
+  const fs::path program = fs::read_symlink("/proc/self/exe", none);
+  if (!none) return program.parent_path();
+  // Without /proc, as in a bare chroot: the path that it was started by.
+  const auto* const started = reinterpret_cast<const char*>(::getauxval(AT_EXECFN));
+  return started == nullptr ? fs::path() : fs::weakly_canonical(started, none).parent_path();
+}
+
+std::string input_path(const std::string& path) {
+  constexpr std::string_view in_source_tree = "experiments/";
+  if (path.empty() || leaves_its_folder(path) || is_there(path)) return path;
+  const bool as_in_tree = path.starts_with(in_source_tree);
+  const std::string name = as_in_tree ? path.substr(in_source_tree.size()) : path;
+  for (const char* const folder : {"scenarios", "models", "papers", ""}) {
+    if (const fs::path shipped = data_folder() / folder / name; is_there(shipped)) return shipped;
+  }
+  return path;
+}
+
+}  // namespace penstock

@@ -1,0 +1,64 @@
+#include <nanobind/nanobind.h>
+
+#include <string>
+#include <string_view>
+
+#include "experiments/python/module.hpp"
+#include "sim/base/error.hpp"
+
+namespace penstock::python {
+namespace {
+
+namespace nb = nanobind;
+
+constexpr std::string_view between = ": ";
+
+/// Where an input is wrong, taken from the text of its error: "FILE: PLACE: what", "FILE: what".
+struct WrongInput {
+  std::string file;
+  std::string place;  // a JSON pointer, or a row and column
+  std::string what;
+};
+
+bool is_place(std::string_view text) {
+  return text.starts_with('/') || text.starts_with("row ") || text.starts_with("line ");
+}
+
+WrongInput wrong_input(const InputError& error) {
+  WrongInput all{.file = "", .place = error.where(), .what = error.what()};
+  if (!all.place.empty()) return all;
+  const std::size_t file_end = all.what.find(between);
+  if (file_end == std::string::npos) return all;
+  all.file = all.what.substr(0, file_end);
+  all.what.erase(0, file_end + between.size());
+  const std::size_t place_end = all.what.find(between);
+  if (place_end == std::string::npos || !is_place(all.what)) return all;
+  all.place = all.what.substr(0, place_end);
+  all.what.erase(0, place_end + between.size());
+  return all;
+}
+
+void set_error(const char* type, nb::object arguments) {
+  const nb::object of_type = nb::module_::import_("penstock.errors").attr(type);
+  const nb::object value = of_type(*arguments);
+  PyErr_SetObject(of_type.ptr(), value.ptr());
+}
+
+void translate(const std::exception_ptr& error, void* /*unused*/) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const InputError& wrong) {
+    const WrongInput parts = wrong_input(wrong);
+    set_error("ScenarioError", nb::make_tuple(wrong.what(), parts.file, parts.place, parts.what));
+  } catch (const UsageError& wrong) {
+    set_error("UsageError", nb::make_tuple(wrong.what()));
+  } catch (const RuleError& wrong) {
+    set_error("UsageError", nb::make_tuple(wrong.what()));
+  }
+}
+
+}  // namespace
+
+void bind_errors() { nb::register_exception_translator(translate); }
+
+}  // namespace penstock::python

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "experiments/input/files/files.hpp"
+#include "experiments/input/scenario/scenario.hpp"
+#include "sim/base/error.hpp"
+
+namespace penstock::python {
+
+// What each file adds to the module. The package beside this folder gives it its Python face; names
+// here are those of the C++ side.
+
+/// InputError, UsageError and RuleError become the exceptions of penstock.errors.
+void bind_errors();
+void bind_tables(nanobind::module_& module);
+void bind_orders(nanobind::module_& module);
+void bind_runs(nanobind::module_& module);
+void bind_sweeps(nanobind::module_& module);
+void bind_layouts(nanobind::module_& module);
+
+/// A scenario as Python gives it: a file, or its text with a name for errors. Relative paths of a
+/// text are resolved against the working folder, as those of standard input.
+struct ScenarioSource {
+  std::string source;
+  std::optional<std::string> text;
+  std::vector<std::string> settings;  // "/pointer=value"
+};
+
+inline Scenario read(const ScenarioSource& given) {
+  return given.text ? parse_scenario(*given.text, given.source, given.settings)
+                    : read_scenario(given.source, given.settings);
+}
+
+/// Runs a step and puts the scenario's file in front of its errors.
+template <class Step>
+auto about_scenario(const Scenario& scenario, Step step) {
+  try {
+    return step();
+  } catch (const InputError& error) {
+    throw in_file(scenario.source, error);
+  }
+}
+
+}  // namespace penstock::python

@@ -1,0 +1,133 @@
+#include <fmt/format.h>
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <memory>
+
+#include "experiments/input/formats/torch_csv.hpp"
+#include "experiments/input/orders/named_order.hpp"
+#include "experiments/input/orders/torch_comms.hpp"
+#include "experiments/python/module.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/limits.hpp"
+
+namespace penstock::python {
+namespace {
+
+namespace nb = nanobind;
+
+/// What of an order PyTorch's notation carries.
+struct TorchOrderOf {
+  CheckedOrder order;
+  TorchOrder carried;
+};
+using SharedOrder = std::shared_ptr<const TorchOrderOf>;
+
+SharedOrder shared(CheckedOrder order) {
+  TorchOrder carried = torch_order(order.schedule);
+  return std::make_shared<const TorchOrderOf>(TorchOrderOf{std::move(order), std::move(carried)});
+}
+
+void check_within(const char* what, std::uint32_t value, std::uint32_t most) {
+  if (value >= 1 && value <= most) return;
+  throw UsageError(fmt::format("{} is {}: it must be from 1 to {}", what, value, most));
+}
+
+SharedOrder order_by_name(const std::string& name, std::uint32_t ranks, std::uint32_t microbatches,
+                          std::optional<std::uint32_t> chunks,
+                          const std::vector<std::string>& options) {
+  check_within("ranks", ranks, Limits::ranks);
+  check_within("microbatches", microbatches, Limits::microbatches);
+  if (chunks) check_within("chunks", *chunks, Limits::stages / ranks);
+  return shared(order_named({.name = name,
+                             .ranks = ranks,
+                             .chunks = chunks,
+                             .options = {microbatches, rule_settings(options)}},
+                            ": give chunks="));
+}
+
+/// Stages of each copy of the model.
+using Chains = std::vector<std::vector<std::uint32_t>>;
+
+SharedOrder order_in_csv(const std::string& name, const std::string& text, const Chains& chains) {
+  std::vector<std::vector<Stage>> stages;
+  for (const auto& chain : chains) {
+    auto& numbers = stages.emplace_back();
+    for (const std::uint32_t stage : chain) numbers.push_back(Stage{stage});
+  }
+  return shared(order_of_csv(name, text, stages));
+}
+
+TorchVersion version_of(const std::string& text) {
+  if (const auto version = torch_version(text)) return *version;
+  throw UsageError(unknown_torch(text));
+}
+
+std::string comms_of(const SharedOrder& order, bool fsdp, const std::string& torch) {
+  return write_torch_comms(order->carried.schedule, order->order.placement,
+                           {version_of(torch), fsdp});
+}
+
+std::vector<std::vector<std::string>> rows_of(const SharedOrder& order) {
+  std::vector<std::vector<std::string>> rows;
+  const Schedule& schedule = order->order.schedule;
+  for (std::uint32_t rank = 0; rank < schedule.ranks(); ++rank) {
+    auto& row = rows.emplace_back();
+    for (const Action& action : schedule.on(Rank{rank})) row.push_back(text(action));
+  }
+  return rows;
+}
+
+Chains chains_of(const SharedOrder& order) {
+  Chains chains;
+  for (const auto& chain : order->order.placement.chains()) {
+    auto& numbers = chains.emplace_back();
+    for (const Stage stage : chain) numbers.push_back(index(stage));
+  }
+  return chains;
+}
+
+std::vector<std::uint32_t> stages_of(const SharedOrder& order, std::uint32_t rank) {
+  const Placement& placement = order->order.placement;
+  if (rank >= placement.ranks()) {
+    throw UsageError(fmt::format("rank {}: the order has {} ranks", rank, placement.ranks()));
+  }
+  std::vector<std::uint32_t> stages;
+  for (const Stage stage : placement.stages_of(Rank{rank})) stages.push_back(index(stage));
+  return stages;
+}
+
+}  // namespace
+
+void bind_orders(nb::module_& module) {
+  nb::class_<TorchOrderOf>(module, "Order", "A checked order.")
+      .def_prop_ro("name", [](const TorchOrderOf& order) { return order.order.name; })
+      .def_prop_ro("ranks", [](const TorchOrderOf& order) { return order.order.placement.ranks(); })
+      .def_prop_ro("stages",
+                   [](const TorchOrderOf& order) { return order.order.placement.stage_count(); })
+      .def_prop_ro("microbatches",
+                   [](const TorchOrderOf& order) { return order.order.microbatches; })
+      .def_prop_ro("left_out", [](const TorchOrderOf& order) { return order.carried.left_out; })
+      .def("rows", rows_of)
+      .def("chains", chains_of)
+      .def("stages_of", stages_of, nb::arg("rank"))
+      .def("csv",
+           [](const TorchOrderOf& order) { return write_torch_csv(order.order.schedule).text; })
+      .def("comms", comms_of, nb::arg("fsdp"), nb::arg("torch"))
+      .def("why_not_loadable",
+           [](const TorchOrderOf& order) {
+             return why_not_loadable(order.carried.schedule, order.order.placement);
+           })
+      .def("why_trained_otherwise", [](const TorchOrderOf& order) {
+        return why_trained_otherwise(order.order.slices, order.order.weights);
+      });
+  module.def("schedule", order_by_name, nb::arg("name"), nb::arg("ranks"), nb::arg("microbatches"),
+             nb::arg("chunks"), nb::arg("options"), nb::call_guard<nb::gil_scoped_release>());
+  module.def("order_of_csv", order_in_csv, nb::arg("name"), nb::arg("text"), nb::arg("chains"),
+             nb::call_guard<nb::gil_scoped_release>());
+}
+
+}  // namespace penstock::python

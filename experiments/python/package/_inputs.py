@@ -1,0 +1,35 @@
+"""Arguments of several functions."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any, Union
+
+Scenario = Union[str, "os.PathLike[str]", Mapping[str, Any]]
+Settings = Mapping[str, Any]
+Source = tuple[str, "str | None", "list[str]"]
+
+
+def source_of(scenario: Scenario, settings: Settings | None) -> Source:
+    """A scenario as the C++ side takes it: its name, its text if it is no file, its settings."""
+    if isinstance(scenario, Mapping):
+        return "scenario", json.dumps(scenario, allow_nan=False), settings_of(settings)
+    return os.fspath(scenario), None, settings_of(settings)
+
+
+def settings_of(settings: Settings | None) -> list[str]:
+    return [f"{pointer}={value_text(value)}" for pointer, value in (settings or {}).items()]
+
+
+def value_text(value: Any) -> str:
+    """A value as JSON; numbers of numpy and others with `item` are numbers."""
+    return json.dumps(value, allow_nan=False, default=lambda other: other.item())
+
+
+def values_text(pointer: str, values: Iterable[Any]) -> str:
+    """As the program takes an axis: "/pointer=8,16", or "/pointer=8..64:8" for a range."""
+    if isinstance(values, range) and len(values) > 1 and values.step > 0:
+        return f"{pointer}={values[0]}..{values[-1]}:{values.step}"
+    return f"{pointer}={','.join(value_text(value) for value in values)}"

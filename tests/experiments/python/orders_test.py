@@ -1,0 +1,195 @@
+"""Orders: those of `penstock schedule`, orders and rules of one's own, PyTorch."""
+
+import os
+import sys
+import types
+import unittest
+from unittest import mock
+
+import penstock as ps
+from support import FIRST, module_or_none, program, stages
+
+
+@ps.rule
+def gpipe(ranks, microbatches):
+    """All forwards, then all backwards."""
+    for r in range(ranks):
+        yield [("F", r, m) for m in range(microbatches)] + [("B", r, m) for m in range(microbatches)]
+
+
+@ps.rule(chunks=2)
+def loops(ranks, chunks, microbatches):
+    for r in range(ranks):
+        mine = [r + ranks * c for c in range(chunks)]
+        forwards = [f"{s}F{m}" for s in mine for m in range(microbatches)]
+        yield forwards + [f"{s}B{m}" for s in reversed(mine) for m in range(microbatches)]
+
+
+@ps.rule
+def deadlock(ranks, microbatches):
+    """Rank 1 wants microbatch 1 first, rank 0 has its B before it."""
+    return [["0F0", "0B0", "0F1", "0B1"], ["1F1", "1B1", "1F0", "1B0"]]
+
+
+class ByName(unittest.TestCase):
+    def test_the_order_is_that_of_the_program(self):
+        sizes = ["--ranks", "4", "--microbatches", "8"]
+        for name in ("1f1b", "zb-v", "dualpipe", "interleaved-1f1b"):
+            order = ps.schedule(name, ranks=4, microbatches=8)
+            self.assertEqual(order.to_csv(), program("schedule", name, *sizes))
+            self.assertEqual((order.ranks, order.microbatches, order.name), (4, 8, name))
+        order = ps.schedule("zb-v", ranks=4, microbatches=8)
+        self.assertEqual((order.stages, order.stages_of(1), order.chains), (8, [1, 6], [list(range(8))]))
+        self.assertEqual(order.rows[0][:3], ["0F0", "0F1", "0F2"])
+
+    def test_options_and_lowered_orders(self):
+        order = ps.schedule("interleaved-1f1b", ranks=4, microbatches=8, chunks=3, group=8)
+        flags = ["--ranks", "4", "--microbatches", "8", "--chunks", "3", "--set", "group=8"]
+        for comms, fsdp in ((False, False), (True, False), (False, True)):
+            asked = flags + ["--torch", "2.14"] + ["--comms"] * comms + ["--fsdp"] * fsdp
+            self.assertEqual(order.to_csv(comms=comms, fsdp=fsdp, torch="2.14"),
+                             program("schedule", "interleaved-1f1b", *asked))
+
+    def test_wrong_names_and_sizes(self):
+        for name, arguments in (
+            ("zb", {"ranks": 4, "microbatches": 8}),
+            ("1f1b", {"ranks": 0, "microbatches": 8}),
+            ("1f1b", {"ranks": 4, "microbatches": 10**8}),
+            ("1f1b", {"ranks": 4, "microbatches": 8, "chunks": 2}),
+            ("1f1b", {"ranks": 4, "microbatches": 8, "group": 2}),
+            ("dualpipe", {"ranks": 3, "microbatches": 8}),
+        ):
+            with self.subTest(name, **arguments), self.assertRaises(ps.UsageError):
+                ps.schedule(name, **arguments)
+        with self.assertRaisesRegex(ps.UsageError, "known: 2.9"):
+            ps.schedule("1f1b", ranks=2, microbatches=2).to_csv(comms=True, torch="1.0")
+        with self.assertRaises(ps.UsageError):
+            ps.schedule("1f1b", ranks=2, microbatches=2).stages_of(2)
+
+
+class OfOnesOwn(unittest.TestCase):
+    def test_a_rule_is_timed_like_the_one_of_the_program(self):
+        own = ps.run(FIRST, schedule=gpipe)
+        theirs = ps.run(FIRST, set={"/schedule/name": "gpipe"})
+        self.assertEqual(own.title, theirs.title)
+        differing = {"profile_rows", "layout"}  # a file order states no batch
+        for key, value in theirs.to_dict().items():
+            if key not in differing:
+                self.assertEqual(own.to_dict()[key], value, key)
+
+    def test_a_rule_has_the_sizes_of_the_scenario_or_those_given(self):
+        scenario = stages(8, 6)
+        scenario["hardware"]["devices"] = 4
+        layout = ps.run(scenario, schedule=loops).to_dict()["layout"]
+        self.assertEqual((layout["pipeline"], layout["chunks"], layout["microbatches"]), (4, 2, 6))
+        order = loops(ranks=4, microbatches=6)
+        self.assertEqual((order.ranks, order.stages, order.microbatches), (4, 8, 6))
+        self.assertEqual((loops.name, gpipe.__doc__), ("loops", "All forwards, then all backwards."))
+
+    def test_a_rule_that_deadlocks_is_a_finding(self):
+        run = ps.run(stages(2, 2), schedule=deadlock)
+        self.assertFalse(run.finished)
+        self.assertEqual([finding.kind for finding in run.findings], ["deadlock"])
+
+    def test_a_faulty_rule_says_where(self):
+        @ps.rule
+        def twice(ranks, microbatches):
+            return [["0F0", "0F0", "0B0"]]
+
+        with self.assertRaises(ps.ScenarioError) as caught:
+            ps.run(stages(1, 1), schedule=twice)
+        error = caught.exception
+        self.assertEqual((error.file, error.pointer), ("twice", "row 0, column 1"))
+        self.assertIn("0F0 occurs twice", error.message)
+
+    def test_errors_of_the_function_are_its_own(self):
+        @ps.rule
+        def broken(ranks, microbatches):
+            raise ZeroDivisionError
+
+        with self.assertRaises(ZeroDivisionError):
+            ps.run(stages(1, 1), schedule=broken)
+        with self.assertRaises(ps.UsageError):
+            ps.rule(lambda steps: [])
+
+    def test_an_order_runs_and_overlap_cells_are_pairs(self):
+        order = ps.Order.from_rows([[("F", 0, 0), (("F", 0, 1), ("B", 0, 0)), ("B", 0, 1)]])
+        self.assertEqual(order.to_csv(), "0F0,(0F1;0B0)OVERLAP_F_B,0B1\n")
+        self.assertEqual(ps.run(stages(1, 2), schedule=order).step_time.us, 6)
+        self.assertEqual(ps.Order.from_csv(order.to_csv()), order)
+
+    def test_both_copies_of_a_model_run(self):
+        order = ps.schedule("dualpipe", ranks=4, microbatches=8)
+        of_order = ps.run(stages(4, 8), schedule=order)
+        self.assertEqual(of_order.step_time, ps.run(stages(4, 8), schedule="dualpipe").step_time)
+
+    def test_an_order_of_other_sizes_is_refused(self):
+        with self.assertRaises(ps.ScenarioError):
+            ps.run(FIRST, schedule=ps.schedule("1f1b", ranks=2, microbatches=2))
+
+
+class Stage:
+    """What of PyTorch's PipelineStage an order looks at."""
+
+    def __init__(self, index):
+        self.stage_index = index
+
+
+class Torch(unittest.TestCase):
+    def loaded(self, order, stages_of_rank, **options):
+        """The calls that PyTorch gets."""
+        calls = []
+
+        class Runtime:
+            def __init__(self, given, microbatches, **more):
+                calls.append(([stage.stage_index for stage in given], microbatches, more))
+
+            def _load_csv(self, path):
+                with open(path, encoding="utf-8", newline="") as file:
+                    calls.append(file.read())
+
+        module = types.ModuleType("schedules")
+        module._PipelineScheduleRuntime = Runtime
+        name = "torch.distributed.pipelining.schedules"
+        names = [name.rsplit(".", i)[0] for i in range(4)]
+        with mock.patch.dict(sys.modules, {one: module for one in names}):
+            self.assertIsInstance(order.to_torch([Stage(i) for i in stages_of_rank], **options), Runtime)
+        return calls
+
+    def test_the_runtime_gets_stages_microbatches_and_order(self):
+        order = ps.schedule("zb-v", ranks=4, microbatches=8)
+        calls = self.loaded(order, [1, 6], loss_fn=len, scale_grads=False)
+        self.assertEqual(calls, [([1, 6], 8, {"loss_fn": len, "scale_grads": False}), order.to_csv()])
+
+    def test_what_pytorch_cannot_train(self):
+        with self.assertRaisesRegex(ps.UsageError, "no rank holds the stages"):
+            self.loaded(ps.schedule("zb-v", ranks=4, microbatches=8), [1, 5])
+        with self.assertRaisesRegex(ps.UsageError, "one chain of stages"):
+            self.loaded(ps.schedule("dualpipe", ranks=4, microbatches=8), [0, 7])
+        with self.assertWarnsRegex(UserWarning, "seq-1f1b"):
+            self.loaded(ps.schedule("seq-1f1b", ranks=2, microbatches=4), [0])
+
+    @unittest.skipUnless(module_or_none("torch"), "PyTorch is not installed")
+    def test_pytorch_trains_it(self):
+        import torch
+        from torch.distributed.pipelining import PipelineStage
+
+        os.environ.update(MASTER_ADDR="localhost", MASTER_PORT="0")
+        torch.distributed.init_process_group("gloo", rank=0, world_size=1, store=torch.distributed.HashStore())
+        self.addCleanup(torch.distributed.destroy_process_group)
+        order = ps.schedule("interleaved-1f1b", ranks=1, microbatches=4, chunks=2)
+        parts = [torch.nn.Linear(8, 8) for _ in range(2)]
+        made = [PipelineStage(part, i, 2, torch.device("cpu")) for i, part in enumerate(parts)]
+        runtime = order.to_torch(made, loss_fn=torch.nn.functional.mse_loss)
+        x, y = torch.randn(2, 8, 8)
+        runtime.step(x, target=y)
+        expected = [torch.nn.Linear(8, 8) for _ in range(2)]
+        for one, other in zip(expected, parts):
+            one.load_state_dict(other.state_dict())
+        torch.nn.functional.mse_loss(expected[1](expected[0](x)), y).backward()
+        for one, other in zip(expected, parts):
+            torch.testing.assert_close(one.weight.grad, other.weight.grad)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,153 @@
+"""Runs: the numbers of `penstock run --json`, their units, errors and findings."""
+
+import pickle
+import unittest
+
+import penstock as ps
+from support import FIRST, LLAMA, program, program_json, stages
+
+
+class Numbers(unittest.TestCase):
+    def test_a_run_is_the_document_of_the_program(self):
+        for path in (FIRST, LLAMA):
+            with self.subTest(path):
+                self.assertEqual(ps.run(path).to_dict(), program_json("run", path))
+
+    def test_set_is_that_of_the_command_line(self):
+        settings = {"/schedule/name": "zb-h1", "/schedule/microbatches": 12, "/hardware/latency_us": 7.5}
+        flags = [f"--set={pointer}={value}" for pointer, value in settings.items()]
+        self.assertEqual(ps.run(FIRST, set=settings).to_dict(), program_json("run", FIRST, *flags))
+
+    def test_the_report_is_that_of_the_program(self):
+        self.assertEqual(str(ps.run(LLAMA)), program("run", LLAMA))
+        self.assertEqual(ps.run(LLAMA).report(all=True), program("run", LLAMA, "--all"))
+
+    def test_a_mapping_is_a_scenario(self):
+        run = ps.run(stages(4, 8))
+        # (p - 1 + m) (f + b), with p = 4, m = 8, f + b = 3 us
+        self.assertEqual(run.step_time.ps, 33_000_000)
+        self.assertAlmostEqual(run.bubble.of_step, 3 / 11)
+        self.assertEqual(run.title, "1f1b, 4 ranks, 8 microbatches")
+
+    def test_attributes_are_the_numbers_of_the_document(self):
+        run = ps.run(LLAMA, schedule="zb-h1")
+        document = run.to_dict()
+        self.assertEqual(run.step_time.us, document["makespan_us"])
+        self.assertEqual(run.bubble.of_step, document["bubble"]["of_makespan"])
+        self.assertEqual(run.bubble.over_ideal, document["bubble"]["over_ideal"])
+        self.assertEqual(run.bubble.of_longest_span, document["bubble"]["of_longest_span"])
+        peaks = [rank["peak_memory_bytes"] for rank in document["ranks"]]
+        self.assertEqual(run.memory.ranks, peaks)
+        self.assertEqual((run.memory.peak, run.memory.rank), (max(peaks), peaks.index(max(peaks))))
+        self.assertNotEqual(run.memory.rank, 0)
+        self.assertEqual(run.memory.peak, sum(run.memory.by_kind.values()))
+        self.assertEqual(run.memory.capacity, document["memory"]["capacity_bytes"])
+        self.assertEqual(run.memory.fits, document["memory"]["word"])
+        self.assertEqual(vars(run.throughput), document["throughput"])
+        self.assertEqual((run.ranks, run.notes), (document["ranks"], document["notes"]))
+
+    def test_draws_and_a_whole_training_are_asked_as_on_the_command_line(self):
+        jitter = {"/chance": {"seed": 3, "jitter": 0.1}}
+        of_program = program_json("run", FIRST, '--set=/chance={"seed": 3, "jitter": 0.1}', "--repeat", "20")
+        self.assertEqual(ps.run(FIRST, set=jitter, repeat=20).to_dict(), of_program)
+        trained = ps.run(LLAMA, tokens=1e12, price_per_device_hour=2).to_dict()
+        self.assertEqual(trained, program_json("run", LLAMA, "--tokens", "1e12", "--price", "2"))
+
+    def test_a_schedule_by_name_leaves_the_options_of_the_other_behind(self):
+        base = stages(4, 8, schedule={"name": "gpipe", "microbatches": 8, "backward_order": "descending"})
+        self.assertEqual(ps.run(base, schedule="1f1b").to_dict(), ps.run(stages(4, 8)).to_dict())
+
+    def test_both_engines_agree(self):
+        runs = [ps.run(FIRST, engine=engine).to_dict() for engine in ("auto", "relax", "events")]
+        self.assertEqual(runs[0], runs[1])
+        self.assertEqual(runs[0], runs[2])
+
+
+class Units(unittest.TestCase):
+    def test_a_time_prints_with_its_unit_and_counts_in_seconds(self):
+        time = ps.Seconds(31_050_000_000)
+        self.assertEqual((str(time), repr(time)), ("31.05 ms", "Seconds(0.03105)"))
+        self.assertEqual((time * 2, time.us, time.ms), (0.0621, 31050.0, 31.05))
+        self.assertEqual(str(ps.Seconds(0)), "0 ps")
+        copied = pickle.loads(pickle.dumps(time))
+        self.assertEqual((copied, copied.ps), (time, time.ps))
+
+    def test_bytes_print_with_their_unit_and_count_in_bytes(self):
+        size = ps.Bytes(3 * 2**29)
+        self.assertEqual((str(size), size + 1, size.gib), ("1.5 GiB", 3 * 2**29 + 1, 1.5))
+        self.assertEqual(str(ps.Bytes(12)), "12 B")
+
+
+class Findings(unittest.TestCase):
+    def test_out_of_memory_is_a_finding_of_a_finished_run(self):
+        path = "tests/scenarios/findings/a_byte_too_few.json"
+        run = ps.run(path)
+        self.assertEqual(run.to_dict(), program_json("run", path, code=1))
+        self.assertTrue(run.finished)
+        self.assertIn("out_of_memory", [finding.kind for finding in run.findings])
+
+    def test_a_deadlock_is_a_finding_of_a_run_without_numbers(self):
+        path = "tests/scenarios/findings/an_order_that_deadlocks_has_no_makespan.json"
+        run = ps.run(path)
+        self.assertEqual(run.to_dict(), program_json("run", path, code=1))
+        self.assertFalse(run.finished)
+        self.assertEqual([finding.kind for finding in run.findings][:1], ["deadlock"])
+        self.assertIsNone(run._repr_svg_())
+        for name in ("step_time", "bubble", "memory", "timeline", "throughput", "ranks"):
+            with self.subTest(name), self.assertRaisesRegex(ps.UnfinishedError, "did not finish"):
+                getattr(run, name)
+
+    def test_an_expectation_that_is_not_met_is_a_finding(self):
+        run = ps.run(stages(2, 2, expect={"makespan_us": 1}))
+        self.assertEqual([finding.kind for finding in run.findings], ["expectation"])
+
+
+class Errors(unittest.TestCase):
+    def test_a_wrong_scenario_says_where(self):
+        with self.assertRaises(ps.ScenarioError) as caught:
+            ps.run(FIRST, set={"/schedule/name": "zb"})
+        error = caught.exception
+        self.assertEqual((error.file, error.pointer), (FIRST, "/schedule/name"))
+        self.assertTrue(error.message.startswith('unknown name "zb"; known: '))
+        self.assertEqual(str(error), f"{FIRST}: /schedule/name: {error.message}")
+        copied = pickle.loads(pickle.dumps(error))
+        self.assertEqual((str(copied), vars(copied)), (str(error), vars(error)))
+
+    def test_a_wrong_mapping_is_called_scenario(self):
+        with self.assertRaises(ps.ScenarioError) as caught:
+            ps.run({"penstock": 1, "model": {"stages": [{"forward_us": -1}]}})
+        self.assertEqual((caught.exception.file, caught.exception.pointer),
+                         ("scenario", "/model/stages/0/forward_us"))
+
+    def test_a_missing_file_is_named(self):
+        with self.assertRaises(ps.ScenarioError) as caught:
+            ps.run("none.json")
+        self.assertEqual((caught.exception.file, caught.exception.pointer), ("none.json", ""))
+
+    def test_wrong_arguments_are_errors_of_use(self):
+        for arguments in (
+            {"set": {"schedule/name": "1f1b"}},
+            {"engine": "fast"},
+            {"repeat": 10_000_000},
+            {"tokens": -1},
+            {"price_per_device_hour": 2},
+        ):
+            with self.subTest(arguments), self.assertRaises(ps.UsageError):
+                ps.run(FIRST, **arguments)
+
+    def test_all_errors_have_one_base(self):
+        for kind in (ps.ScenarioError, ps.UsageError, ps.UnfinishedError):
+            self.assertTrue(issubclass(kind, ps.Error))
+
+
+class Pictures(unittest.TestCase):
+    def test_a_notebook_draws_what_the_program_draws(self):
+        run = ps.run(FIRST)
+        self.assertEqual(run._repr_svg_(), program("run", FIRST, "--svg", "-"))
+        self.assertNotEqual(run.svg(theme="dark", width=400), run.svg())
+        with self.assertRaises(ps.UsageError):
+            run.svg(width=1)
+
+
+if __name__ == "__main__":
+    unittest.main()
