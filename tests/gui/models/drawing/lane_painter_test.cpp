@@ -10,17 +10,17 @@
 #include "gui/models/drawing/painted_run.hpp"
 #include "gui/models/run/run_pair.hpp"
 #include "gui/models/run/viewed_run.hpp"
-#include "tests/gui/models/drawing/drawn.hpp"
+#include "tests/gui/models/drawing/drawn_lanes.hpp"
 
 namespace penstock {
 namespace {
 
-using testing::Drawn;
+using testing::DrawnLanes;
 using testing::run_with;
 
 TEST_CASE("painter: the middle of every op has its colour, and idle time has another") {
   const PaintedRunPtr run = painted(run_with({}), ColourBy::pass);
-  const Drawn drawn(run, 1600, axis_for(0, run->lanes->span, 1600));
+  const DrawnLanes drawn(run, 1600, axis_for(0, run->lanes->span, 1600));
   const Timeline& timeline = run->run->timeline;
   std::set<std::uint32_t> op_colours;
   for (TaskId task = 0; task < run->run->plan.tasks(); ++task) {
@@ -44,7 +44,7 @@ TEST_CASE("painter: an op of 1 ns in a run of seconds still tints a pixel") {
   }
   const PaintedRunPtr drawn_run =
       painted(std::make_shared<ViewedRun>(std::move(run)), ColourBy::pass);
-  const Drawn drawn(drawn_run, 800, axis_for(0, drawn_run->lanes->span, 800));
+  const DrawnLanes drawn(drawn_run, 800, axis_for(0, drawn_run->lanes->span, 800));
   for (std::uint32_t rank = 0; rank < 4; ++rank) {
     const LaneRow& row = drawn.rows[rank];
     std::set<std::uint32_t> bottom;
@@ -57,7 +57,7 @@ TEST_CASE("painter: an op of 1 ns in a run of seconds still tints a pixel") {
 TEST_CASE("painter: far zoomed out, the coloured part of each lane is its busy share") {
   const PaintedRunPtr run = painted(run_with({"/schedule/microbatches=3000"}), ColourBy::pass);
   LaneChoice choice{.transfers = false};
-  const Drawn drawn(run, 300, axis_for(0, run->lanes->span, 300), choice);
+  const DrawnLanes drawn(run, 300, axis_for(0, run->lanes->span, 300), choice);
   const std::set<std::uint32_t> busy{packed(pass_colour(Pass::forward)),
                                      packed(pass_colour(Pass::backward))};
   for (std::uint32_t rank = 0; rank < 4; ++rank) {
@@ -77,8 +77,9 @@ TEST_CASE("painter: a frame draws no more boxes than lanes times width at any zo
   const PaintedRunPtr run = painted(run_with({"/schedule/microbatches=3000"}), ColourBy::pass);
   for (double zoom = 1; zoom > 1e-5; zoom /= 3) {
     const auto shown = static_cast<std::int64_t>(static_cast<double>(run->lanes->span) * zoom);
-    const Drawn drawn(run, 640, axis_for(run->lanes->span / 3, run->lanes->span / 3 + shown, 640),
-                      {.transfers = true, .receives = true});
+    const DrawnLanes drawn(run, 640,
+                           axis_for(run->lanes->span / 3, run->lanes->span / 3 + shown, 640),
+                           {.transfers = true, .receives = true});
     CHECK(drawn.counts.boxes <= drawn.counts.rows * 640);
     CHECK(drawn.counts.rows == 12);
   }
@@ -86,7 +87,7 @@ TEST_CASE("painter: a frame draws no more boxes than lanes times width at any zo
 
 TEST_CASE("painter: dimmed frames keep only the bright ops in their colours") {
   const PaintedRunPtr run = painted(run_with({}), ColourBy::pass);
-  Drawn drawn(run, 1600, axis_for(0, run->lanes->span, 1600));
+  DrawnLanes drawn(run, 1600, axis_for(0, run->lanes->span, 1600));
   drawn.scene.dimmed = true;
   const std::vector<TaskId> bright{0};
   drawn.scene.bright = bright;
@@ -106,7 +107,7 @@ TEST_CASE("painter: dimmed frames keep only the bright ops in their colours") {
 
 TEST_CASE("painter: the more slack an op has, the paler it is; without any it keeps its colour") {
   const PaintedRunPtr run = painted(run_with({}), ColourBy::pass);
-  Drawn drawn(run, 1600, axis_for(0, run->lanes->span, 1600));
+  DrawnLanes drawn(run, 1600, axis_for(0, run->lanes->span, 1600));
   const Colour lane = theme(ThemeName::light).lane;
   int distance_before = 0;
   for (const float share : {1.0F, 0.02F, 0.005F, 0.0F}) {
@@ -162,7 +163,7 @@ TEST_CASE("rows: pinned ranks stand above the others, and their room ends where 
 TEST_CASE("painter: what is pinned stays while the others scroll beneath it") {
   const PaintedRunPtr run = painted(run_with({}), ColourBy::pass);
   LaneChoice choice{.transfers = false, .pinned = {3}};
-  Drawn drawn(run, 400, axis_for(0, run->lanes->span, 400), choice);
+  DrawnLanes drawn(run, 400, axis_for(0, run->lanes->span, 400), choice);
   const std::vector<std::uint32_t> at_rest = drawn.memory;
   drawn.scene.kept = pinned_height(drawn.rows);
   drawn.draw();
@@ -190,9 +191,9 @@ TEST_CASE("painter: drawn one by one, many ops look as they do from bins") {
     rank.idle = Pyramid::without_levels(rank.idle.categories());
   }
   const TimeAxis axis = axis_for(0, run->lanes->span, 300);
-  const Drawn binned(run, 300, axis);
-  const Drawn single(std::make_shared<const PaintedRun>(std::move(plain)), 300, axis);
-  const auto idle_pixels = [&](const Drawn& drawn, int x) {
+  const DrawnLanes binned(run, 300, axis);
+  const DrawnLanes single(std::make_shared<const PaintedRun>(std::move(plain)), 300, axis);
+  const auto idle_pixels = [&](const DrawnLanes& drawn, int x) {
     int busy = 0;
     for (int y = 0; y < drawn.rows[0].height; ++y) {
       const std::uint32_t pixel = drawn.at(x, y);
@@ -321,8 +322,8 @@ TEST_CASE(
       painted(run, ColourBy::pass),
       with_differences(*painted(to_slow.second, ColourBy::pass), to_slow.against_a),
       with_differences(*painted(to_quick.second, ColourBy::pass), to_quick.against_a)};
-  Drawn drawn(runs[0], 1600, axis_for(0, slow->span().picoseconds, 1600),
-              {.transfers = false, .runs = 3, .style = PairStyle::above});
+  DrawnLanes drawn(runs[0], 1600, axis_for(0, slow->span().picoseconds, 1600),
+                   {.transfers = false, .runs = 3, .style = PairStyle::above});
   for (std::size_t r = 0; r < runs.size(); ++r) drawn.scene.runs[r] = runs[r].get();
   drawn.draw();
   const auto middle = [&](const ViewedRun& of, TaskId task) {

@@ -3,12 +3,12 @@
 #include <cmath>
 #include <string>
 
-#include "tests/gui/models/drawing/drawn.hpp"
+#include "tests/gui/models/drawing/drawn_lanes.hpp"
 
 namespace penstock {
 namespace {
 
-using testing::Drawn;
+using testing::DrawnLanes;
 using testing::run_with;
 
 TEST_CASE("painter: an op has as many ticks as its rank has stages before its own") {
@@ -20,7 +20,7 @@ TEST_CASE("painter: an op has as many ticks as its rank has stages before its ow
       painted(run_with({"/schedule/name=interleaved-1f1b", "/parallel/chunks=2", stages + "]"}),
               ColourBy::pass);
   const Plan& plan = run->run->plan;
-  const Drawn drawn(run, 3000, axis_for(0, run->lanes->span, 3000));
+  const DrawnLanes drawn(run, 3000, axis_for(0, run->lanes->span, 3000));
   int seen = 0;
   for (TaskId task = 0; task < plan.tasks(); ++task) {
     const WorkClass& work = plan.class_of(task);

@@ -8,9 +8,9 @@
 namespace penstock::testing {
 
 /// A picture of a run without labels, one strip of 20 pixels a rank.
-struct Drawn {
-  Drawn(const PaintedRunPtr& the_run, int the_width, const TimeAxis& the_axis,
-        LaneChoice choice = {.transfers = false})
+struct DrawnLanes {
+  DrawnLanes(const PaintedRunPtr& the_run, int the_width, const TimeAxis& the_axis,
+             LaneChoice choice = {.transfers = false})
       : width(the_width), axis(the_axis) {
     choice.ranks = static_cast<std::uint32_t>(the_run->lanes->ranks.size());
     rows = lane_rows(choice, 20);
