@@ -1,8 +1,11 @@
 #include "experiments/python/module.hpp"
 
+#include <nanobind/stl/string.h>
+
 #include <string>
 #include <string_view>
 
+#include "experiments/input/files/shipped.hpp"
 #include "experiments/python/background.hpp"
 #include "sim/base/error.hpp"
 
@@ -71,6 +74,8 @@ NB_MODULE(_core, module) {
   bind_runs(module);
   bind_sweeps(module);
   bind_layouts(module);
+  module.def("input_path", penstock::input_path, nanobind::arg("path"),
+             "The path of a file, or of one that comes with Penstock.");
   module.def("wait_for_background", wait_for_background,
              "Waits for work that Ctrl-C left to itself.");
   nanobind::module_::import_("atexit").attr("register")(module.attr("wait_for_background"));

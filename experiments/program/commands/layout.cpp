@@ -62,7 +62,7 @@ struct Options : Arguments {
   Texts only = line.list("--only", "only layouts with these values", "/POINTER=VALUE,…");
   Texts settings = line.settings("change every scenario");
   Text partitions =
-      line.option("--partitions", "partitioners to try, default even,balanced,simulated", "NAMES");
+      line.option("--partitions", "partitioners, default even,balanced,simulated", "NAMES");
   Text headroom =
       line.option("--headroom", "share of the memory to leave free, default 0.08", "SHARE");
   Flag lossy = line.flag("--lossy", "codecs too: 8 bits for links and kept activations");

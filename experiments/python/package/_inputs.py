@@ -4,19 +4,32 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Iterable, Mapping
 from typing import Any, Union
+
+from . import _core
 
 Scenario = Union[str, "os.PathLike[str]", Mapping[str, Any]]
 Settings = Mapping[str, Any]
 Source = tuple[str, "str | None", "list[str]"]
 
 
+_shipped = os.path.join(sys.prefix, "share", "penstock")
+if os.path.isdir(_shipped):  # of a wheel; else they lie beside the program
+    os.environ.setdefault("PENSTOCK_DATA", _shipped)
+
+
+def path_of(file: str | os.PathLike[str]) -> str:
+    """The path of an input: of a file, or of one that comes with Penstock."""
+    return _core.input_path(os.fspath(file))
+
+
 def source_of(scenario: Scenario, settings: Settings | None) -> Source:
     """A scenario as the C++ side takes it: its name, its text if it is no file, its settings."""
     if isinstance(scenario, Mapping):
         return "scenario", json.dumps(scenario, allow_nan=False), settings_of(settings)
-    return os.fspath(scenario), None, settings_of(settings)
+    return path_of(scenario), None, settings_of(settings)
 
 
 def settings_of(settings: Settings | None) -> list[str]:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any, Literal, overload
 
 from . import _core
-from ._inputs import Settings, settings_of, values_text
+from ._inputs import Settings, path_of, settings_of, values_text
 from .errors import UsageError
 from .runs import Run, run
 from .units import Seconds
@@ -163,7 +163,7 @@ def layout(
     ]
     return Layouts(
         _core.layout(
-            os.fspath(model),
+            path_of(model),
             os.fspath(hardware),
             devices,
             framework,

@@ -1,10 +1,12 @@
 """Runs: the numbers of `penstock run --json`, their units, errors and findings."""
 
+import os
 import pickle
 import unittest
+import unittest.mock
 
 import penstock as ps
-from support import FIRST, LLAMA, program, program_json, stages
+from support import FIRST, LLAMA, program, program_json, scratch, stages
 
 
 class Numbers(unittest.TestCase):
@@ -21,6 +23,18 @@ class Numbers(unittest.TestCase):
     def test_the_report_is_that_of_the_program(self):
         self.assertEqual(str(ps.run(LLAMA)), program("run", LLAMA))
         self.assertEqual(ps.run(LLAMA).report(all=True), program("run", LLAMA, "--all"))
+
+    def test_files_that_come_with_penstock_are_found_by_name(self):
+        here = os.getcwd()
+        data = os.path.abspath("experiments")
+        os.chdir(scratch(self))
+        self.addCleanup(os.chdir, here)
+        with unittest.mock.patch.dict(os.environ, PENSTOCK_DATA=data):
+            run = ps.run("first_run.json")
+            self.assertEqual(run.step_time, ps.run(os.path.join(data, "scenarios", "first_run.json")).step_time)
+            swept = ps.sweep("first_run.json", {"/schedule/microbatches": [8]})
+            self.assertEqual(swept["makespan_us"].tolist(), [run.step_time.us])
+            self.assertTrue(ps.layout("llama-3.1-8b.json", hardware="dgx-h100", devices=4, budget_s=1))
 
     def test_a_mapping_is_a_scenario(self):
         run = ps.run(stages(4, 8))

@@ -77,27 +77,22 @@ TEST_CASE("planner: fused cells and hidden expert traffic are found as if all we
   }
 }
 
-TEST_CASE("planner: layers that are recomputed in part are found as if all were simulated") {
-  const LayoutPlan plan = checked_plan(
-      {.model = shared_models + "llama-3.1-8b.json",
-       .hardware = "dgx-a100",
-       .devices = 8,
-       .global_batch = 16},
-      {"/schedule/name=1f1b,interleaved-1f1b,zb-v", "/parallel/chunks=1,2,4", "/parallel/context=1",
-       "/recompute/mode=none,full", "/memory/zero=1,3", "/model/microbatch=1,2"});
-  CHECK(count(plan, [](const LayoutChoice& one) { return one.layers > 0; }) > 20);
-}
-
-TEST_CASE("planner: layers that are offloaded are found as if all were simulated") {
-  const LayoutPlan plan = checked_plan(
-      {.model = shared_models + "llama-3.1-8b.json",
-       .hardware = "dgx-a100",
-       .devices = 8,
-       .global_batch = 16},
-      {"/schedule/name=1f1b,interleaved-1f1b,zb-v", "/parallel/chunks=1,2,4", "/parallel/context=1",
-       "/recompute/mode=none,full", "/memory/zero=1,3", "/model/microbatch=1,2"},
-      true);
-  CHECK(count(plan, [](const LayoutChoice& one) { return one.offloaded_layers > 0; }) > 20);
+TEST_CASE("planner: layers recomputed or offloaded in part are found as if all were simulated") {
+  for (const bool offloads : {false, true}) {
+    CAPTURE(offloads);
+    const LayoutPlan plan =
+        checked_plan({.model = shared_models + "llama-3.1-8b.json",
+                      .hardware = "dgx-a100",
+                      .devices = 8,
+                      .global_batch = 16},
+                     {"/schedule/name=1f1b,interleaved-1f1b,zb-v", "/parallel/chunks=1,2,4",
+                      "/parallel/context=1", "/recompute/mode=none,full", "/memory/zero=1,3",
+                      "/model/microbatch=1,2"},
+                     offloads);
+    const auto offloaded = [](const LayoutChoice& one) { return one.offloaded_layers > 0; };
+    CHECK(count(plan, [](const LayoutChoice& one) { return one.layers > 0; }) > 20);
+    CHECK((count(plan, offloaded) > 20) == offloads);
+  }
 }
 
 TEST_CASE("planner: layers are restricted by number, and other recomputations left out") {
