@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <span>
 #include <sstream>
+#include <stdexcept>
 #include <string>
 #include <system_error>
 
@@ -208,6 +209,8 @@ int run_program(int argc, const char* const* argv) {
   } catch (const std::system_error& error) {
     return report_error(std::ferror(stdout) == 0 ? error.what() : output_error(error),
                         ExitCode::machine_cannot);
+  } catch (const std::runtime_error& error) {
+    return report_error(error.what(), ExitCode::machine_cannot);
   } catch (const std::exception& error) {
     return report_error(about_file(argc, argv, error.what()), ExitCode::machine_cannot);
   }
