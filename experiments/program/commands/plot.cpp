@@ -125,22 +125,37 @@ PlottedColumns columns_of(const Options& options) {
   return {.x = options.x, .y = options.y, .by = options.by};
 }
 
-int plot_lines(const Options& options) {
+/// What `make` gives for the rows. Errors that name no option are about them.
+template <class Make>
+auto plot_of_rows(const Options& options, Make make) {
   const RowTable table = read_row_table(options.results);
-  BubblePlot plot = options.kind == "scaling" ? scaling_of_table(table, columns_of(options))
-                                              : lines_of_table(table, columns_of(options));
+  try {
+    return make(table);
+  } catch (const UsageError& error) {
+    if (std::string_view(error.what()).starts_with("--")) throw;
+    throw UsageError(fmt::format("{}: {}", options.results, error.what()));
+  }
+}
+
+int plot_lines(const Options& options) {
+  BubblePlot plot = plot_of_rows(options, [&](const RowTable& table) {
+    return options.kind == "scaling" ? scaling_of_table(table, columns_of(options))
+                                     : lines_of_table(table, columns_of(options));
+  });
   return write_plot(options, std::move(plot), draw_bubble_plot, bubble_csv);
 }
 
 int plot_heat_map(const Options& options) {
   return write_plot(options,
-                    heat_map_of_table(read_row_table(options.results), columns_of(options)),
+                    plot_of_rows(options,
+                                 [&](const RowTable& table) {
+                                   return heat_map_of_table(table, columns_of(options));
+                                 }),
                     draw_heat_map, heat_map_csv);
 }
 
 int plot_front(const Options& options) {
-  return write_plot(options, front_of_table(read_row_table(options.results)), draw_front_plot,
-                    front_csv);
+  return write_plot(options, plot_of_rows(options, front_of_table), draw_front_plot, front_csv);
 }
 
 /// Kinds that draw the results of a sweep.
