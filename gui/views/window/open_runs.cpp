@@ -225,6 +225,12 @@ void OpenRuns::show(OpenRun& open, ShownRuns made) {
   open.slack = made.with.slack;
   if (made.paired) drop_later(std::exchange(open.pairs, std::move(made.runs.pairs)));
   if (other) drop_later(std::exchange(open.steps, {}));
+  // Others may have come or gone: a number may then mean another run.
+  const auto shown_at = [&](std::size_t number) {
+    return number < open.canvas->runs() ? open.canvas->run(number).run : nullptr;
+  };
+  const ViewedRunPtr found_in = shown_at(open.steps.found.run);
+  const ViewedRunPtr idle_in = shown_at(open.steps.idle_run);
   RunsOnAxis before{open.canvas->first(), open.canvas->others(), {}};
   open.canvas->show_runs(std::move(made.runs.first), std::move(made.runs.others), true, &made.kept);
   drop_later(std::move(before));
@@ -234,8 +240,8 @@ void OpenRuns::show(OpenRun& open, ShownRuns made) {
   });
   open.canvas->set_slack(std::move(made.slack));
   const std::size_t count = open.canvas->runs();
-  if (open.steps.idle_run >= count) open.steps.idle.clear();
-  if (open.steps.found.run >= count) open.steps.found = {};
+  if (shown_at(open.steps.idle_run) != idle_in) open.steps.idle.clear();
+  if (shown_at(open.steps.found.run) != found_in) open.steps.found = {};
   if (!path.empty() && path.run < count) show_path(open, path.run);
   if (!other && !made.paired) return on_look();
   open.run->brief ? on_selection() : on_change();

@@ -99,6 +99,21 @@ TEST_CASE("two runs: a click on an op of B selects it, and keys step on in B") {
   CHECK(two.window.status().contains(" of B, "));
 }
 
+TEST_CASE("two runs: what was found in B is forgotten once another run has its place") {
+  TwoRuns two("/schedule/microbatches=40");
+  two.point(two.in_b(two.op_of_b("2F5")));
+  two.window.steps().search_field().setText("mb:39");
+  two.window.steps().run_search();
+  two.settle();
+  REQUIRE(two.window.now()->steps.found.run == 1);
+  two.press(QKeySequence("Ctrl+D"));  // A, frozen, in the place of B
+  two.settle();
+  REQUIRE(two.b().plan.tasks() == two.run().plan.tasks());
+  CHECK(two.window.now()->steps.found.empty());
+  two.press(QKeySequence("F3"));
+  CHECK(two.window.message() == "Search first: /");
+}
+
 TEST_CASE("two runs: search, bubbles and areas are those of the run under the pointer") {
   TwoRuns two;
   const TaskId task = two.op_of_b("2F5");
