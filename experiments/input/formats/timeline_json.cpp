@@ -2,43 +2,21 @@
 
 #include <fmt/format.h>
 
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "experiments/input/files/json_output.hpp"
 #include "experiments/input/formats/registry.hpp"
+#include "experiments/input/formats/traces/piece_text.hpp"
 
 namespace penstock {
 namespace {
 
-/// A JSON text that leaves in pieces.
-class Pieces {
- public:
-  explicit Pieces(const TextSink& sink) : sink_(sink) {}
-
-  template <class... Values>
-  void add(fmt::format_string<Values...> format, Values&&... values) {
-    fmt::format_to(std::back_inserter(text_), format, std::forward<Values>(values)...);
-    constexpr std::size_t piece = 1U << 16U;
-    if (text_.size() >= piece) flush();
-  }
-  void flush() {
-    sink_(text_);
-    text_.clear();
-  }
-
- private:
-  const TextSink& sink_;
-  std::string text_;
-};
-
 /// A member that is a list; `write` adds the text of an entry.
 template <class Write>
-void add_list(Pieces& out, std::string_view key, std::size_t size, Write write) {
-  out.add("\"{}\":[", key);
+void add_list(PieceText& out, std::string_view key, std::size_t size, Write write) {
+  out.add('"', key, "\":[");
   for (std::size_t i = 0; i < size; ++i) {
     if (i > 0) out.add(",");
     write(i);
@@ -46,25 +24,16 @@ void add_list(Pieces& out, std::string_view key, std::size_t size, Write write) 
   out.add("]");
 }
 
-void add_number_or_null(Pieces& out, bool known, std::uint32_t number) {
+void add_number_or_null(PieceText& out, bool known, std::uint32_t number) {
   if (known) {
-    out.add("{}", number);
+    out.add(number);
   } else {
     out.add("null");
   }
 }
 
-ordered_json end_json(Rank end) {
-  if (end == host_memory) return "host";
-  if (end == data_replicas) return "data";
-  return index(end);
-}
-
 /// Everything that is said once, without the last brace.
 std::string head_of(const Plan& plan, const Timeline& timeline, std::string_view title) {
-  const ordered_json links = list_json(plan.links, [](const Link& link) {
-    return ordered_json{{"from", end_json(link.from)}, {"to", end_json(link.to)}};
-  });
   const ordered_json head{{"comment", own_mark},
                           {"penstock", 1},
                           {"kind", "timeline"},
@@ -75,28 +44,27 @@ std::string head_of(const Plan& plan, const Timeline& timeline, std::string_view
                           {"environment", timeline.environment},
                           {"ranks", plan.ranks},
                           {"microbatches", plan.microbatches},
-                          {"makespan_ps", makespan(plan, timeline).picoseconds},
-                          {"links", links}};
+                          {"makespan_ps", makespan(plan, timeline).picoseconds}};
   std::string text = head.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
   text.pop_back();
   return text;
 }
 
-void add_spans(const Plan& plan, const Timeline& timeline, Pieces& out) {
+void add_spans(const Plan& plan, const Timeline& timeline, PieceText& out) {
   const auto list = [&](std::string_view key, auto write) {
     add_list(out, key, plan.tasks(), [&](std::size_t i) { write(static_cast<TaskId>(i)); });
   };
   const auto times = [&](std::string_view key, const std::vector<Time>& column) {
     if (column.empty()) return;
     out.add(",");
-    list(key, [&](TaskId task) { out.add("{}", column[task].picoseconds); });
+    list(key, [&](TaskId task) { out.add(column[task].picoseconds); });
   };
   const auto resource = [&](TaskId task) { return plan.class_of(task).resource; };
-  list("pass", [&](TaskId task) { out.add("\"{}\"", letters(plan.class_of(task).pass)); });
+  list("pass", [&](TaskId task) { out.add('"', letters(plan.class_of(task).pass), '"'); });
   out.add(",");
-  list("stage", [&](TaskId task) { out.add("{}", index(plan.class_of(task).stage)); });
+  list("stage", [&](TaskId task) { out.add(index(plan.class_of(task).stage)); });
   out.add(",");
-  list("microbatch", [&](TaskId task) { out.add("{}", index(plan.microbatch[task])); });
+  list("microbatch", [&](TaskId task) { out.add(index(plan.microbatch[task])); });
   out.add(",");
   list("rank", [&](TaskId task) {
     add_number_or_null(out, !plan.is_link(resource(task)), resource(task));
@@ -115,9 +83,9 @@ void add_spans(const Plan& plan, const Timeline& timeline, Pieces& out) {
   times("memory_wait_ps", timeline.memory_wait);
 }
 
-void add_memory(const std::vector<MemorySample>& samples, Pieces& out) {
+void add_memory(const std::vector<MemorySample>& samples, PieceText& out) {
   const auto list = [&](std::string_view key, auto value) {
-    add_list(out, key, samples.size(), [&](std::size_t i) { out.add("{}", value(samples[i])); });
+    add_list(out, key, samples.size(), [&](std::size_t i) { out.add(value(samples[i])); });
   };
   list("rank", [](const MemorySample& one) { return index(one.rank); });
   out.add(",");
@@ -130,12 +98,17 @@ void add_memory(const std::vector<MemorySample>& samples, Pieces& out) {
 
 void write_timeline_json(const Plan& plan, const Timeline& timeline, std::string_view title,
                          const TextSink& sink) {
-  Pieces out(sink);
-  out.add("{},\"spans\":{{", head_of(plan, timeline, title));
+  PieceText out(sink);
+  out.add(head_of(plan, timeline, title), ",");
+  add_list(out, "links", plan.links.size(), [&](std::size_t i) {
+    const Link& link = plan.links[i];
+    out.add(R"({"from":)", end_json(link.from), R"(,"to":)", end_json(link.to), '}');
+  });
+  out.add(R"(,"spans":{)");
   add_spans(plan, timeline, out);
-  out.add("}},\"memory\":{{");
+  out.add(R"(},"memory":{)");
   add_memory(timeline.memory, out);
-  out.add("}}}}\n");
+  out.add("}}\n");
   out.flush();
 }
 

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "experiments/input/files/plain_text.hpp"
+#include "experiments/input/files/table.hpp"
 #include "experiments/input/formats/registry.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/limits.hpp"
@@ -303,6 +304,12 @@ TorchOrder torch_order(const Schedule& schedule) {
     }
   }
   return order;
+}
+
+std::string left_out_text(const TorchCsv& csv) {
+  if (csv.left_out.empty()) return "";
+  return fmt::format("left out {}, since the notation cannot carry them: {} …",
+                     counted(csv.left_out.size(), "action"), csv.left_out.front());
 }
 
 TorchCsv write_torch_csv(const Schedule& schedule) {

@@ -105,5 +105,7 @@ struct TorchCsv {
   std::vector<std::string> left_out;
 };
 TorchCsv write_torch_csv(const Schedule& schedule);
+/// What to say of those; empty if there are none.
+std::string left_out_text(const TorchCsv& csv);
 
 }  // namespace penstock

@@ -23,9 +23,6 @@ struct CellBytes {
   static constexpr double draws = 350;
 };
 
-/// The cells of an order that a rule makes.
-double cells_of(const Placement& placement, const ScheduleOptions& options, std::uint32_t slices);
-
 /// Throws OverBudget, before an order is made, if work on it takes more memory than there is.
 /// `what`: "gpt.json: /schedule: 1f1b".
 void need_memory_for(const std::string& what, const Placement& placement,

@@ -2,7 +2,6 @@
 #include <array>
 
 #include "experiments/input/files/plain_text.hpp"
-#include "experiments/input/files/table.hpp"
 #include "experiments/input/formats/chrome_trace.hpp"
 #include "experiments/input/formats/timeline_json.hpp"
 #include "experiments/input/formats/torch_csv.hpp"
@@ -20,10 +19,7 @@ struct Target {
 
 void write_order(const Recording& run, const TextSink& sink) {
   const TorchCsv csv = write_torch_csv(order_of(run.plan));
-  if (!csv.left_out.empty()) {
-    say(fmt::format("left out {}, since the notation cannot carry them: {} …",
-                    counted(csv.left_out.size(), "action"), csv.left_out.front()));
-  }
+  if (const std::string text = left_out_text(csv); !text.empty()) say(text);
   sink(csv.text);
 }
 

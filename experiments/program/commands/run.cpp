@@ -77,10 +77,7 @@ std::vector<std::string> outputs_of(const Options& options) {
 
 void write_order(const std::string& path, const Schedule& order, OutputSet& outputs) {
   const TorchCsv csv = write_torch_csv(order);
-  if (!csv.left_out.empty()) {
-    say(fmt::format("left out {}, since the notation cannot carry them: {} …",
-                    counted(csv.left_out.size(), "action"), csv.left_out.front()));
-  }
+  if (const std::string text = left_out_text(csv); !text.empty()) say(text);
   outputs.write(path, csv.text);
 }
 

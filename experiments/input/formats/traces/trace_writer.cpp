@@ -2,21 +2,17 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <concepts>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "experiments/input/files/output_file.hpp"
+#include "experiments/input/formats/traces/piece_text.hpp"
 #include "experiments/input/formats/traces/trace_events.hpp"
 #include "sim/base/time.hpp"
 
 namespace penstock {
 namespace {
-
-/// Size of the pieces that go to the sink.
-constexpr std::size_t piece_bytes = std::size_t{1} << 18;
 
 bool some_rank_has_several_stages(const Plan& plan) {
   std::vector<std::optional<Stage>> stage(plan.ranks);
@@ -33,35 +29,6 @@ std::string_view tensor_name(Pass transfer) {
                           transfer == Pass::send_loaded;
   return activation ? "activation" : transfer == Pass::gather_weights ? "weights" : "gradient";
 }
-
-/// The number of a rank, or the name of any other end, as JSON.
-std::string end_json(Rank end) {
-  return is_rank(end) ? end_text(end) : fmt::format("\"{}\"", end_text(end));
-}
-
-/// Text that grows by pieces. A large trace is millions of short numbers and names: fmt would take
-/// most of the time to write it.
-class PieceText {
- public:
-  template <class... Pieces>
-  void add(const Pieces&... pieces) {
-    (put(pieces), ...);
-  }
-  std::string& text() { return text_; }
-
- private:
-  void put(std::string_view piece) { text_ += piece; }
-  void put(char piece) { text_ += piece; }
-  void put(Time time);
-  template <std::integral Number>
-  requires(!std::same_as<Number, char>) void put(Number number) {
-    char digits[24];
-    const auto end = std::to_chars(digits, digits + sizeof digits, number).ptr;
-    text_.append(digits, end);
-  }
-
-  std::string text_;
-};
 
 /// Thread numbers, the same on every rank. The first compute thread is 0; all others are above the
 /// rank numbers. Viewers put the thread whose number equals its process's on top, as the main
@@ -104,26 +71,9 @@ class TraceWriter {
   const TraceEvents& trace_;
   ThreadNumbers threads_;
   bool several_stages_;
-  const TextSink& sink_;
   bool first_ = true;
   PieceText out_;
 };
-
-/// As text_us: exact, without trailing zeros.
-void PieceText::put(Time time) {
-  constexpr std::int64_t per_us = 1'000'000;
-  if (time.picoseconds < 0) return put(std::string_view(text_us(time)));
-  put(time.picoseconds / per_us);
-  std::int64_t rest = time.picoseconds % per_us;
-  if (rest == 0) return;
-  char digits[] = {'.', '0', '0', '0', '0', '0', '0'};
-  std::size_t length = sizeof digits;
-  for (; rest % 10 == 0; rest /= 10) --length;
-  for (std::size_t at = length - 1; rest != 0; rest /= 10) {
-    digits[at--] = static_cast<char>('0' + rest % 10);
-  }
-  text_.append(digits, length);
-}
 
 ThreadNumbers::ThreadNumbers(std::uint32_t ranks, const TraceEvents& trace) {
   std::array<std::uint32_t, slice_kinds> most{1, 0, 0};
@@ -142,15 +92,11 @@ TraceWriter::TraceWriter(const Plan& plan, const Costs& costs, const TraceEvents
       trace_(trace),
       threads_(plan.ranks, trace),
       several_stages_(some_rank_has_several_stages(plan)),
-      sink_(sink) {
+      out_(sink) {
   out_.add(R"({"comment":")", own_mark, R"(","displayTimeUnit":"ns","traceEvents":[)");
 }
 
 void TraceWriter::open(std::string_view phase, std::uint32_t rank, std::uint32_t thread) {
-  if (out_.text().size() > piece_bytes) {
-    sink_(out_.text());
-    out_.text().clear();
-  }
   out_.add(first_ ? "\n" : ",\n", R"({"ph":")", phase, R"(","pid":)", rank, R"(,"tid":)", thread);
   first_ = false;
 }
@@ -239,7 +185,7 @@ void TraceWriter::write_counter(const TraceEvent& event, std::string_view name,
 
 void TraceWriter::finish(std::string_view more) {
   out_.add("\n]", more, "}\n");
-  sink_(out_.text());
+  out_.flush();
 }
 
 }  // namespace
