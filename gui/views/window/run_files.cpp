@@ -76,10 +76,9 @@ RunFiles::RunFiles(QWidget& window, OpenRuns& runs, RunChanges& changes, RunComp
   show_recent();
 }
 
+// What is opened is waited for by its thread, and heard of no more: who would hear may be gone.
 RunFiles::~RunFiles() {
   if (cancelled_ != nullptr) *cancelled_ = true;
-  opening_.cancel();
-  opening_.finish();
 }
 
 void RunFiles::open_files_later(const QStringList& all) {

@@ -314,6 +314,16 @@ TEST_CASE("opening: what was cancelled does not appear") {
   CHECK(opened.window.message() == "Opening was cancelled");
 }
 
+TEST_CASE("opening: a window that goes meanwhile is told nothing any more") {
+  auto window = std::make_unique<ViewerWindow>(ThemeName::light);
+  window->files().open_files_later({testing::first_scenario});
+  REQUIRE(window->busy());
+  int told = 0;
+  window->runs().on_busy = [&] { ++told; };
+  window.reset();
+  CHECK(told == 0);
+}
+
 TEST_CASE("opening: closing the last run leaves an empty window that opens again") {
   Opened opened;
   opened.window.runs().close();
