@@ -23,7 +23,10 @@ constexpr std::array parameters{
     flag("qkv_bias", "1: bias on queries, keys and values", 0),
     flag("out_bias", "1: bias on the output", 0),
     flag("qk_norm", "1: norm on query and key heads", 0),
-    Parameter{"dropout", "dropout probability on scores and outputs", 0, 0, 1, false}};
+    flag("wide_qk_norm", "1: each such norm spans all heads of a token", 0),
+    flag("gate", "1: a gate, as wide as the queries, on what heads bring together", 0),
+    Parameter{"dropout", "dropout probability on scores and outputs", 0, 0, 1, false},
+    tokens_of_layer};
 
 /// Sizes of a layer, and of one device's shard.
 struct Heads {
@@ -33,19 +36,11 @@ struct Heads {
   double keys = 0;
   double own_queries = 0;
   double own_keys = 0;
+  bool gate = false;
 
-  double projected() const { return size * (queries + 2 * keys); }
-  double own_projected() const { return size * (own_queries + 2 * own_keys); }
+  double projected() const { return size * (queries * (gate ? 2 : 1) + 2 * keys); }
+  double own_projected() const { return size * (own_queries * (gate ? 2 : 1) + 2 * own_keys); }
 };
-
-/// With more devices than key heads, several devices hold the same head.
-double own_keys(double keys, double tensor) {
-  if (std::fmod(keys, tensor) == 0) return keys / tensor;
-  if (std::fmod(tensor, keys) == 0) return 1;
-  throw InputError("/kv_heads", fmt::format("{} is not divisible among {} tensor-parallel devices; "
-                                            "one of these must divide the other",
-                                            keys, tensor));
-}
 
 double head_size(const LayerNumbers& numbers) {
   if (const auto stated = numbers.given("head_dim")) return *stated;
@@ -68,28 +63,47 @@ Heads heads_of(const LayerNumbers& numbers, const CellShape& shape) {
                      fmt::format("{} does not divide the {} heads", heads.keys, heads.queries));
   }
   heads.size = head_size(numbers);
+  heads.gate = numbers.is("gate");
   heads.own_queries = numbers.share("heads", shape.tensor);
-  heads.own_keys = own_keys(heads.keys, shape.tensor);
+  heads.own_keys = shared_heads("kv_heads", heads.keys, shape.tensor);
   return heads;
 }
 
 void count_parameters(LayerWork& work, const LayerNumbers& numbers, const Heads& heads) {
-  const double around =
-      (numbers.is("out_bias") ? heads.hidden : 0) + (numbers.is("qk_norm") ? 2 * heads.size : 0);
+  const double around = numbers.is("out_bias") ? heads.hidden : 0;
   const double inputs = heads.hidden + (numbers.is("qkv_bias") ? 1 : 0);
-  const auto count = [&](double projected, double queries) {
-    return inputs * projected + queries * heads.size * heads.hidden + around;
+  const auto gains = [&](double queries, double keys) {
+    if (!numbers.is("qk_norm")) return 0.0;
+    return heads.size * (numbers.is("wide_qk_norm") ? queries + keys : 2);
   };
-  work.parameters = count(heads.projected(), heads.queries);
+  const auto count = [&](double projected, double queries, double keys) {
+    return inputs * projected + queries * heads.size * heads.hidden + gains(queries, keys) + around;
+  };
+  work.parameters = count(heads.projected(), heads.queries, heads.keys);
   work.active_parameters = work.parameters;
-  work.held_parameters = count(heads.own_projected(), heads.own_queries);
+  work.held_parameters = count(heads.own_projected(), heads.own_queries, heads.own_keys);
 }
 
-/// Norms keep their input in addition to their output.
-void add_query_key_norms(LayerWork& work, const Heads& heads, double number) {
+/// Norms keep their input in addition to their output. Those over all heads add up what the devices
+/// of a tensor group have, for queries and for keys.
+void add_query_key_norms(LayerWork& work, const LayerNumbers& numbers, const Heads& heads,
+                         const CellShape& shape) {
+  const double number = shape.tokens() * shape.activation_size;
   const double bytes = number * heads.size * (heads.own_queries + heads.own_keys);
   add_vector(work, 2 * bytes, 3 * bytes);
   work.kept_bytes += bytes;
+  if (!numbers.is("wide_qk_norm") || shape.tensor == 1) return;
+  constexpr double sums = 2, sum_bytes = 4;
+  for (const Pass pass : {Pass::forward, Pass::backward_input}) {
+    add_collective(work, pass, CollectiveKind::all_reduce, sums * sum_bytes * shape.tokens());
+  }
+}
+
+/// The gate is kept, and its product, which the output projection reads.
+void add_gate(LayerWork& work, const Heads& heads, const CellShape& shape) {
+  const double bytes = shape.tokens() * shape.activation_size * heads.size * heads.own_queries;
+  add_vector(work, 3 * bytes, 5 * bytes);
+  work.kept_bytes += bytes * shape.kept_share();
 }
 
 void add_projections(LayerWork& work, const LayerNumbers& numbers, const Heads& heads,
@@ -119,7 +133,7 @@ LayerWork work(const LayerNumbers& numbers, const CellShape& shape) {
       shape.tokens_outside_tensor() * heads.hidden * shape.activation_size;
   add_projections(work, numbers, heads, shape);
   if (numbers.is("qk_norm")) {
-    add_query_key_norms(work, heads, shape.tokens() * shape.activation_size);
+    add_query_key_norms(work, numbers, heads, shape);
   }
   add_core_attention(work,
                      {.heads = heads.own_queries,
@@ -131,6 +145,7 @@ LayerWork work(const LayerNumbers& numbers, const CellShape& shape) {
                       .flash = numbers.is("flash"),
                       .dropout = numbers.is("dropout")},
                      shape);
+  if (heads.gate) add_gate(work, heads, shape);
   add_residual(work, shape, heads.hidden, numbers.is("dropout"));
   enter_tensor_group(work, shape, heads.hidden);
   leave_tensor_group(work, shape, heads.hidden);

@@ -19,6 +19,7 @@ constexpr std::array parameters{
     flag("gated", "1: gated experts, as in SwiGLU", 1),
     Parameter{"shared_intermediate", "intermediate size of the shared experts", 0, 0},
     flag("shared_gate", "1: gate on the shared experts", 0),
+    Parameter{"latent", "width that routed experts read and write; 0: the hidden size", 0, 0},
     Parameter{"capacity_factor",
               "capacity factor: tokens per expert, over the mean; 0: no token is dropped", 0, 0,
               1e6, false},
@@ -34,12 +35,15 @@ struct Mixture {
   FeedForward shared;   // on a device
   double hidden = 0;
   double all = 0;       // experts of the layer
+  double latent = 0;    // width of what is sent to experts
   double arriving = 0;  // expert inputs per token of a device
   bool shared_gate = false;
   double outside = 0;  // tokens per device with only sequence parallelism applied
   double sent = 0;     // tokens per device that it sends to their experts
 
   double gates() const { return hidden * (all + (shared_gate ? 1 : 0)); }
+  /// Weights to the narrower width and back, on each device.
+  double projections() const { return latent == hidden ? 0 : 2 * hidden * latent; }
 };
 
 /// Whether the devices of a tensor group send different tokens to experts: with sequence
@@ -60,14 +64,15 @@ Mixture mixture_of(const LayerNumbers& numbers, const CellShape& shape) {
       numbers["chosen"] * (bounded ? numbers["capacity_factor"] : numbers["imbalance"]);
   Mixture mixture;
   mixture.hidden = hidden;
+  mixture.latent = numbers.is("latent") ? numbers["latent"] : hidden;
   mixture.all = numbers["experts"];
   mixture.arriving = arriving;
   mixture.shared_gate = numbers.is("shared_gate");
   mixture.outside = shape.tokens_outside_tensor();
   mixture.sent = shape.tokens() / (brings_own_tokens(shape) ? shape.tensor : 1);
   const double sharing = shape.tensor_of_experts();  // devices
-  mixture.experts = {hidden, numbers.share("expert_intermediate", sharing, "expert_tensor"), gated,
-                     shape.tokens() * arriving * sharing / shape.tensor,
+  mixture.experts = {mixture.latent, numbers.share("expert_intermediate", sharing, "expert_tensor"),
+                     gated, shape.tokens() * arriving * sharing / shape.tensor,
                      numbers.share("experts", shape.expert, "expert")};
   mixture.shared = {hidden, numbers.share("shared_intermediate", shape.tensor), gated,
                     shape.tokens()};
@@ -77,10 +82,11 @@ Mixture mixture_of(const LayerNumbers& numbers, const CellShape& shape) {
 void count(LayerWork& work, const LayerNumbers& numbers, const Mixture& mixture,
            const CellShape& shape) {
   const double expert = weights_of(mixture.experts) * shape.tensor_of_experts();
-  const double dense = weights_of(mixture.shared) * shape.tensor + mixture.gates();
+  const double dense =
+      weights_of(mixture.shared) * shape.tensor + mixture.gates() + mixture.projections();
   work.parameters = dense + mixture.all * expert;
   work.active_parameters = dense + numbers["chosen"] * expert;
-  work.held_parameters = weights_of(mixture.shared) + mixture.gates();
+  work.held_parameters = weights_of(mixture.shared) + mixture.gates() + mixture.projections();
   work.held_expert_parameters = mixture.experts.networks * weights_of(mixture.experts);
   count_dense_flops(work, work.active_parameters, tokens_of_all(shape));
 }
@@ -99,9 +105,9 @@ void add_router(LayerWork& work, const Mixture& mixture, const CellShape& shape)
 /// Permutes tokens by expert, and back with weights; keeps inputs and outputs.
 void add_dispatch(LayerWork& work, const Mixture& mixture, const CellShape& shape) {
   const double number = mixture.sent * shape.activation_size;
-  const double bytes = number * mixture.arriving * mixture.hidden;
+  const double bytes = number * mixture.arriving * mixture.latent;
   for (const Pass pass : {Pass::forward, Pass::backward_input}) {
-    for (const double moved : {2 * bytes, bytes + number * mixture.hidden}) {
+    for (const double moved : {2 * bytes, bytes + number * mixture.latent}) {
       work.kernels.push_back(vector_kernel(pass, moved));
       work.kernels.back().routes = true;
     }
@@ -116,6 +122,17 @@ void add_dispatch(LayerWork& work, const Mixture& mixture, const CellShape& shap
   const double inputs = bytes * shape.kept_share();  // of experts
   keep(work, inputs + bytes);
   work.weight_bytes = work.input_bytes + inputs;
+}
+
+/// Each device projects the tokens that it sends, and what comes back.
+void add_projections(LayerWork& work, const Mixture& mixture, const CellShape& shape) {
+  if (mixture.projections() == 0) return;
+  const double bytes = mixture.sent * mixture.latent * shape.activation_size;
+  add_dense(work, {mixture.sent, mixture.hidden, mixture.latent}, shape.activation_size);
+  add_dense(work, {mixture.sent, mixture.latent, mixture.hidden}, shape.activation_size);
+  keep(work, bytes * shape.kept_share());  // what comes back
+  work.weight_bytes = work.weight_bytes.value_or(0) + bytes * shape.kept_share();
+  work.pending_weight_bytes += bytes + work.output_bytes;
 }
 
 void add_shared(LayerWork& work, const Mixture& mixture, const CellShape& shape) {
@@ -138,7 +155,7 @@ void add_shared(LayerWork& work, const Mixture& mixture, const CellShape& shape)
 void add_sharing_group(LayerWork& work, const Mixture& mixture, const CellShape& shape) {
   if (shape.tensor_of_experts() == 1) return;
   const double bytes = mixture.sent * shape.tensor_of_experts() * mixture.arriving *
-                       mixture.hidden * shape.activation_size;
+                       mixture.latent * shape.activation_size;
   gather_in(work, bytes, Group::expert_tensor);
   scatter_in(work, bytes, Group::expert_tensor);
 }
@@ -169,6 +186,7 @@ LayerWork work(const LayerNumbers& numbers, const CellShape& shape) {
   keep(work, work.input_bytes);
   add_router(work, mixture, shape);
   add_dispatch(work, mixture, shape);
+  add_projections(work, mixture, shape);
   const std::size_t before = work.kernels.size();
   add_feed_forward(work, mixture.experts, shape, "moe_activation");
   for (std::size_t i = before; i < work.kernels.size(); ++i) work.kernels[i].grouped = true;

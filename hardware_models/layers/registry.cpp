@@ -35,7 +35,9 @@ NamedNumbers all_numbers_of(const LayerSpec& spec) {
 LayerWork work_of(const LayerSpec& spec, const CellShape& shape) {
   const LayerNumbers numbers(all_numbers_of(spec));
   try {
-    return kind_of(spec).work(numbers, shape);
+    CellShape own = shape;
+    own.sequence = numbers.given(tokens_of_layer.name).value_or(shape.sequence);
+    return kind_of(spec).work(numbers, own);
   } catch (const InputError& error) {
     rethrow(spec, error);
   }

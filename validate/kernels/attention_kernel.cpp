@@ -1,3 +1,7 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+
 #include "hardware_models/spec/model_spec.hpp"
 #include "validate/kernels/registry.hpp"
 #include "validate/kernels/steps/attention_core.hpp"
@@ -10,12 +14,13 @@ namespace {
 
 /// Indices of a layer's optional tensors.
 struct Places {
-  std::size_t qkv_bias = 2, out_bias = 2, query_gain = 2, key_gain = 2;
+  std::size_t qkv_bias = 2, out_bias = 2, query_gain = 2, key_gain = 2, gate = 2;
 
   explicit Places(const LayerNumbers& numbers) {
     out_bias += numbers.is("qkv_bias") ? 1U : 0U;
     query_gain = out_bias + (numbers.is("out_bias") ? 1U : 0U);
     key_gain = query_gain + 1;
+    gate = query_gain + (numbers.is("qk_norm") ? 2U : 0U);
   }
 };
 
@@ -30,6 +35,8 @@ enum Keeps : std::size_t {
   normed,
   scales,
   out_gradient,
+  gates,   // before their sigmoid; I replaces them by their gradients
+  values,  // what the gate takes
   kept_count
 };
 
@@ -53,61 +60,100 @@ std::vector<WeightSpec> weights(const LayerNumbers& numbers) {
       {sizes.hidden, sizes.query_rows(), spread_of_sum(sizes.query_rows())}};
   if (numbers.is("qkv_bias")) specs.push_back({sizes.projected(), 1, 0.1});
   if (numbers.is("out_bias")) specs.push_back({sizes.hidden, 1, 0.1});
-  if (numbers.is("qk_norm")) specs.insert(specs.end(), 2, {sizes.size, 1, 0.1, 1});
+  const bool wide = numbers.is("wide_qk_norm");
+  if (numbers.is("qk_norm")) {
+    specs.push_back({wide ? sizes.query_rows() : sizes.size, 1, 0.1, 1});
+    specs.push_back({wide ? sizes.key_rows() : sizes.size, 1, 0.1, 1});
+  }
+  if (numbers.is("gate")) {
+    specs.push_back({sizes.query_rows(), sizes.hidden, spread_of_sum(sizes.hidden)});
+  }
   return specs;
 }
 
-/// Query and key heads of all tokens, one per column.
-Tensor heads_of(const HeadSizes& sizes, const Tensor& all) {
-  const std::size_t heads = sizes.queries + sizes.keys;
-  Tensor apart(sizes.size, heads * all.columns);
-  matrix(apart) = matrix(all)
-                      .topRows(static_cast<Eigen::Index>(heads * sizes.size))
-                      .reshaped(apart.rows, apart.columns);
-  return apart;
-}
+/// A part of the projected rows whose columns are normed: all queries or all keys, of a head or of
+/// all heads at a time.
+struct NormedPart {
+  std::size_t first, rows;  // of the projected ones
+  std::size_t size;         // of what is normed at a time
+  std::size_t gain;
 
-void put_back(const HeadSizes& sizes, const Tensor& heads, Tensor& all) {
-  const auto rows = static_cast<Eigen::Index>((sizes.queries + sizes.keys) * sizes.size);
-  matrix(all).topRows(rows) = matrix(heads).reshaped(rows, all.columns);
-}
-
-/// Calls `visit(column of a head, its gain)` for all normed heads.
-template <class Visitor>
-void for_each_head(const HeadSizes& sizes, const Places& places, std::size_t columns,
-                   Visitor visit) {
-  for (std::size_t column = 0; column < columns; ++column) {
-    const bool query = column % (sizes.queries + sizes.keys) < sizes.queries;
-    visit(static_cast<Eigen::Index>(column), query ? places.query_gain : places.key_gain);
+  Tensor columns(const Tensor& all) const {
+    Tensor apart(size, rows / size * all.columns);
+    matrix(apart) = matrix(all)
+                        .middleRows(eigen_index(first), eigen_index(rows))
+                        .reshaped(apart.rows, apart.columns);
+    return apart;
   }
+  void put_back(const Tensor& apart, Tensor& all) const {
+    matrix(all).middleRows(eigen_index(first), eigen_index(rows)) =
+        matrix(apart).reshaped(eigen_index(rows), eigen_index(all.columns));
+  }
+};
+
+std::array<NormedPart, 2> normed_parts(const LayerRun& run, const HeadSizes& sizes) {
+  const Places places(run.numbers);
+  const bool wide = run.numbers.is("wide_qk_norm");
+  const std::size_t queries = sizes.query_rows(), keys = sizes.key_rows();
+  return {NormedPart{0, queries, wide ? queries : sizes.size, places.query_gain},
+          NormedPart{queries, keys, wide ? keys : sizes.size, places.key_gain}};
 }
 
+/// Keeps the normed values of queries and keys one below the other, and their scales so.
 void norm_heads(const LayerRun& run, const HeadSizes& sizes, Tensors& kept) {
-  const Places places(run.numbers);
-  Tensor heads = heads_of(sizes, kept[projected]);
-  kept[scales] = norm_columns(heads, false);
-  kept[normed] = heads;
-  for_each_head(sizes, places, heads.columns, [&](Eigen::Index column, std::size_t gain) {
-    matrix(heads).col(column).array() *= matrix(run.weights[gain]).col(0).array();
-  });
-  put_back(sizes, heads, kept[projected]);
+  kept[normed] = Tensor(sizes.query_rows() + sizes.key_rows(), kept[projected].columns);
+  kept[scales] = {};
+  for (const NormedPart& part : normed_parts(run, sizes)) {
+    Tensor columns = part.columns(kept[projected]);
+    const Tensor factors = norm_columns(columns, false);
+    part.put_back(columns, kept[normed]);
+    auto& all = kept[scales].values;
+    all.insert(all.end(), factors.values.begin(), factors.values.end());
+    matrix(columns).array().colwise() *= matrix(run.weights[part.gain]).col(0).array();
+    part.put_back(columns, kept[projected]);
+  }
+  kept[scales].rows = 1;
+  kept[scales].columns = kept[scales].values.size();
 }
 
 /// The gradient before the norms; the gradients of their gains replace the normed values.
 void norm_heads_gradient(const LayerRun& run, const HeadSizes& sizes, Tensors& kept) {
-  const Places places(run.numbers);
-  Tensor heads = heads_of(sizes, kept[projected]);
-  Tensor gains(sizes.size, 2);
-  for_each_head(sizes, places, heads.columns, [&](Eigen::Index column, std::size_t gain) {
-    auto own = matrix(heads).col(column).array();
-    matrix(gains).col(gain == places.key_gain ? 1 : 0).array() +=
-        own * matrix(kept[normed]).col(column).array();
-    own *= matrix(run.weights[gain]).col(0).array();
-  });
-  norm_gradient(kept[normed], kept[scales], false, heads);
-  put_back(sizes, heads, kept[projected]);
+  Tensor gains(std::max(sizes.query_rows(), sizes.key_rows()), 2);
+  std::size_t scale = 0;
+  for (const NormedPart& part : normed_parts(run, sizes)) {
+    const Tensor values = part.columns(kept[normed]);
+    Tensor columns = part.columns(kept[projected]);
+    Tensor factors(1, columns.columns);
+    std::copy_n(kept[scales].values.begin() + static_cast<std::ptrdiff_t>(scale), columns.columns,
+                factors.values.begin());
+    scale += columns.columns;
+    matrix(gains).col(part.first == 0 ? 0 : 1).head(eigen_index(part.size)) =
+        matrix(columns).cwiseProduct(matrix(values)).rowwise().sum();
+    matrix(columns).array().colwise() *= matrix(run.weights[part.gain]).col(0).array();
+    norm_gradient(values, factors, false, columns);
+    part.put_back(columns, kept[projected]);
+  }
   kept[normed] = std::move(gains);
   kept[scales] = {};
+}
+
+double sigmoid_of(double x) { return 1 / (1 + std::exp(-x)); }
+
+/// What heads bring together passes the gate; both are kept.
+void pass_gate(const LayerRun& run, const Tensor& in, Tensors& kept) {
+  kept[gates] = Tensor(kept[means].rows, in.columns);
+  matrix(kept[gates]).noalias() = matrix(run.weights[Places(run.numbers).gate]) * matrix(in);
+  kept[values] = kept[means];
+  matrix(kept[means]).array() *= matrix(kept[gates]).unaryExpr(&sigmoid_of).array();
+}
+
+/// From the gradient of what passed the gate, that of what came to it.
+void gate_gradient(Tensors& kept, Tensor& of_means) {
+  const Eigen::ArrayXXd share = matrix(kept[gates]).unaryExpr(&sigmoid_of).array();
+  matrix(kept[gates]).array() =
+      matrix(of_means).array() * matrix(kept[values]).array() * share * (1 - share);
+  matrix(of_means).array() *= share;
+  kept[values] = {};
 }
 
 /// Scores are dropped where they weigh values.
@@ -128,6 +174,7 @@ Tensor forward(const LayerRun& run, Tensor in, Tensors& kept) {
   if (run.numbers.is("qk_norm")) norm_heads(run, sizes, kept);
   kept[means] = attend(sizes, run.cell, kept[projected], run.slices,
                        run.numbers.is("flash") ? nullptr : &kept[probabilities]);
+  if (run.numbers.is("gate")) pass_gate(run, in, kept);
   Tensor out(in.rows, in.columns);
   matrix(out).noalias() = matrix(run.weights[bring_together]) * matrix(kept[means]);
   if (run.numbers.is("out_bias")) {
@@ -143,12 +190,17 @@ Tensor input_gradient(const LayerRun& run, Tensor gradient, Tensors& kept) {
   drop_out(run, gradient);
   Tensor of_means(sizes.query_rows(), gradient.columns);
   matrix(of_means).noalias() = matrix(run.weights[bring_together]).transpose() * matrix(gradient);
+  if (run.numbers.is("gate")) gate_gradient(kept, of_means);
   kept[projected] =
       attend_gradient(sizes, run.cell, kept[projected], kept[probabilities], of_means, run.slices);
   kept[probabilities] = {};
   if (run.numbers.is("qk_norm")) norm_heads_gradient(run, sizes, kept);
   Tensor before(kept[input].rows, kept[input].columns);
   matrix(before).noalias() = matrix(run.weights[project]).transpose() * matrix(kept[projected]);
+  if (run.numbers.is("gate")) {
+    matrix(before).noalias() +=
+        matrix(run.weights[Places(run.numbers).gate]).transpose() * matrix(kept[gates]);
+  }
   kept[out_gradient] = std::move(gradient);
   return before;
 }
@@ -161,9 +213,14 @@ void weight_gradient(const LayerRun& run, const Tensors& kept, Tensors& sums) {
   matrix(sums[bring_together]).noalias() += outer * matrix(kept[means]).transpose();
   if (run.numbers.is("qkv_bias")) matrix(sums[places.qkv_bias]) += inner.rowwise().sum();
   if (run.numbers.is("out_bias")) matrix(sums[places.out_bias]) += outer.rowwise().sum();
+  if (run.numbers.is("gate")) {
+    matrix(sums[places.gate]).noalias() += matrix(kept[gates]) * matrix(kept[input]).transpose();
+  }
   if (!run.numbers.is("qk_norm")) return;
-  matrix(sums[places.query_gain]) += matrix(kept[normed]).col(0);
-  matrix(sums[places.key_gain]) += matrix(kept[normed]).col(1);
+  for (const NormedPart& part : normed_parts(run, HeadSizes(run.numbers))) {
+    matrix(sums[part.gain]) +=
+        matrix(kept[normed]).col(part.first == 0 ? 0 : 1).head(eigen_index(part.size));
+  }
 }
 
 void drop_selected(Tensors& kept) { kept[probabilities] = {}; }

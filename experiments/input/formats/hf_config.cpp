@@ -8,7 +8,10 @@
 
 #include "experiments/input/files/json_input.hpp"
 #include "experiments/input/formats/registry.hpp"
+#include "experiments/input/formats/transformers/hf_architectures.hpp"
 #include "experiments/input/formats/transformers/hf_fields.hpp"
+#include "experiments/input/formats/transformers/hf_mixers.hpp"
+#include "experiments/input/formats/transformers/hf_vision.hpp"
 #include "experiments/input/formats/transformers/transformer_shape.hpp"
 #include "sim/base/error.hpp"
 
@@ -25,8 +28,10 @@ constexpr HfField head_dim{{"head_dim"}, "the width of a head", Limit::width};
 constexpr HfField vocab{{"vocab_size"}, "the tokens that there are", Limit::vocab};
 constexpr HfField positions{
     {"max_position_embeddings", "n_positions", "n_ctx"}, "the longest sequence", Limit::positions};
-constexpr HfField further{
-    {"num_nextn_predict_layers"}, "the layers of multi-token prediction", Limit::further, 0};
+constexpr HfField further{{"num_nextn_predict_layers", "mtp_num_hidden_layers"},
+                          "the layers of multi-token prediction",
+                          Limit::further,
+                          0};
 
 constexpr HfField experts{{"n_routed_experts", "num_local_experts", "num_experts"},
                           "the experts of a layer, or 0",
@@ -35,8 +40,11 @@ constexpr HfField experts{{"n_routed_experts", "num_local_experts", "num_experts
 constexpr HfField chosen{{"num_experts_per_tok"}, "the experts that a token meets", Limit::experts};
 constexpr HfField shared_experts{
     {"n_shared_experts"}, "the experts that every token meets", Limit::experts, 0};
-constexpr HfField shared_width{
-    {"shared_expert_intermediate_size"}, "the width of what every token meets", Limit::width, 0};
+constexpr HfField shared_width{{"shared_expert_intermediate_size",
+                                "moe_shared_expert_intermediate_size", "shared_intermediate_size"},
+                               "the width of what every token meets",
+                               Limit::width,
+                               0};
 constexpr HfField dense_first{
     {"first_k_dense_replace"}, "the first layers, which have no experts", Limit::layers, 0};
 constexpr HfField every{
@@ -44,6 +52,9 @@ constexpr HfField every{
 constexpr HfField every_last{{"decoder_sparse_step", "interleave_moe_layer_step"},
                              "of how many layers the last has experts",
                              Limit::layers};
+
+constexpr HfField expert_latent{
+    {"moe_latent_size"}, "the width of what routed experts read", Limit::width};
 
 constexpr HfField q_lora_rank{{"q_lora_rank"}, "the width of latent queries", Limit::width};
 constexpr HfField kv_lora_rank{
@@ -96,10 +107,12 @@ class Reader {
     read_facts();
     if (row_.latent) {
       read_latent();
-    } else {
+    } else if (!row_.attention_free) {
       read_heads();
     }
     read_experts();
+    read_hf_mixers(config_, row_.mixer, shape_);
+    if (row_.attention_free) shape_.has_network.assign(shape_.mixers.size(), false);
     read_width();
     read_windows();
     return shape_;
@@ -111,11 +124,12 @@ class Reader {
   }
 
   void read_sizes() {
-    shape_.layers = config_.needed(layers);
+    const bool by_letters = row_.mixer == MixerRule::pattern;
+    shape_.layers = by_letters ? listed_layers() : config_.needed(layers);
     shape_.hidden = config_.needed(hidden);
-    shape_.heads = config_.needed(heads);
+    if (!row_.attention_free) shape_.heads = config_.needed(heads);
     shape_.vocab = config_.needed(vocab);
-    shape_.further = config_.number(further).value_or(0);
+    if (!by_letters) shape_.further = config_.number(further).value_or(0);
     if (fact("learned_pos", row_.learned_positions)) {
       shape_.learned_positions = config_.needed(positions) + row_.extra_positions;
     }
@@ -126,6 +140,17 @@ class Reader {
     }
   }
 
+  double listed_layers() const {
+    const auto pattern = hf_layer_pattern(config_);
+    if (pattern && !pattern->empty() && pattern->size() <= Limit::layers) {
+      return static_cast<double>(pattern->size());
+    }
+    throw InputError(config_.place("hybrid_override_pattern"),
+                     fmt::format("\"hybrid_override_pattern\" is missing; expected a letter for "
+                                 "each layer, from 1 to {}",
+                                 Limit::layers));
+  }
+
   void read_facts() {
     const bool everywhere = fact("linear_bias", fact("enable_bias", row_.linear_bias));
     const bool attention = fact("attention_bias", everywhere || row_.attention_bias);
@@ -134,9 +159,13 @@ class Reader {
     shape_.mlp_bias = fact("mlp_bias", everywhere);
     shape_.gated = fact("gated_mlp", row_.gated);
     shape_.layer_norm = norm_is_layer_norm();
+    shape_.plain_norms = row_.plain_norms;
+    shape_.norms_before = row_.norms_before;
     shape_.norms_after = row_.norms_after;
     shape_.final_norm = fact("do_layer_norm_before", true);
     shape_.qk_norm = fact("qk_norm", fact("use_qk_norm", row_.qk_norm));
+    shape_.wide_qk_norm = row_.wide_qk_norm;
+    shape_.output_gate = row_.output_gate;
     shape_.tied = config_.flag_anywhere("tie_word_embeddings").value_or(row_.tied);
     shape_.attention_dropout = dropout({"attn_pdrop", "attention_dropout"});
     shape_.hidden_dropout = dropout({"resid_pdrop", "hidden_dropout", "dropout"});
@@ -178,6 +207,7 @@ class Reader {
                                 .nope = config_.needed(nope),
                                 .rope = config_.needed(rope),
                                 .value = config_.needed(value)};
+    read_hf_indexer(config_, shape_);
   }
 
   void read_experts() {
@@ -194,6 +224,7 @@ class Reader {
     shape.shared_intermediate = config_.number(shared_width).value_or(shared * shape.intermediate);
     shape.shared_gate =
         shape.shared_intermediate > 0 && fact("shared_expert_gate", row_.shared_gate);
+    shape.latent = config_.number(expert_latent).value_or(0);
     shape_.experts = shape;
     read_layers_with_experts();
   }
@@ -203,6 +234,10 @@ class Reader {
   void read_layers_with_experts() {
     if (auto flags = config_.layer_flags("moe_layer_freq", shape_.layers)) {
       shape_.has_experts = *std::move(flags);
+      return;
+    }
+    if (const auto types = config_.layer_words("mlp_layer_types", shape_.layers)) {
+      for (const std::string& type : *types) shape_.has_experts.push_back(type == "sparse");
       return;
     }
     const double from = config_.number(dense_first).value_or(row_.dense_first);
@@ -223,12 +258,19 @@ class Reader {
     return config_.layer_list(name, shape_.layers).value_or(std::vector<std::size_t>{});
   }
 
+  bool some_layer_has_mlp() const {
+    for (std::size_t layer = 0; layer < static_cast<std::size_t>(shape_.layers); ++layer) {
+      const bool network = shape_.has_network.empty() || shape_.has_network[layer];
+      const bool routed =
+          shape_.experts && (shape_.has_experts.empty() || shape_.has_experts[layer]);
+      if (network && !routed) return true;
+    }
+    return false;
+  }
+
   /// The MLP width of layers without experts.
   void read_width() {
-    const bool all_have_experts =
-        shape_.experts && std::find(shape_.has_experts.begin(), shape_.has_experts.end(), false) ==
-                              shape_.has_experts.end();
-    if (all_have_experts) return;
+    if (!some_layer_has_mlp()) return;
     const HfField width{
         {row_.dense_width, "intermediate_size"}, "the width of the MLP", Limit::width};
     // Only GPT-2 may leave out the width.
@@ -291,6 +333,12 @@ std::vector<std::string> notes_on(const HfFields& config, const HfArchitecture& 
   if (!config.flag("layer_norm_elementwise_affine").value_or(true)) {
     notes.emplace_back("norms are counted with weights and biases, which this model lacks");
   }
+  if (row.vision == VisionRule::none && config.part("vision_config")) {
+    notes.emplace_back("the encoder of \"vision_config\" is left out");
+  }
+  if (row.mixer == MixerRule::parallel) {
+    notes.emplace_back("Mamba-2 and attention of a layer are counted one after the other");
+  }
   if (row.name == "llama4_text") {
     notes.emplace_back("chunked attention is treated as attention to the whole sequence");
   }
@@ -310,11 +358,15 @@ bool recognizes(std::string_view text) {
 
 ModelFile read_model(std::string_view text, const ModelFileOptions& options) {
   const nlohmann::json document = parse_json(text);
-  const HfFields config(document);
+  HfFields config(document);
   const HfArchitecture& row = architecture_of(config, options);
+  const nlohmann::json defaults = nlohmann::json::parse(row.defaults);
+  config.set_defaults(defaults);
+  TransformerShape shape = Reader(config, row).read();
+  shape.vision = read_hf_vision(config, row.vision, shape.hidden, options.image_tokens);
   ModelFile file;
   file.architecture = row.name;
-  file.spec = transformer_spec(Reader(config, row).read());
+  file.spec = transformer_spec(shape);
   file.max_sequence = config.number(positions);
   file.command.dtype = dtype_of(config);
   file.notes = notes_on(config, row);

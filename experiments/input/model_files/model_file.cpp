@@ -56,7 +56,9 @@ double usual_sequence(std::optional<double> max_sequence) {
 bool has_tokens(const ModelSpec& spec) {
   for (const BlockSpec& block : spec.blocks) {
     for (const LayerSpec& part : block.parts) {
-      if (part.kind == "embedding" || part.kind == "attention" || part.kind == "mla") return true;
+      constexpr std::array kinds{"embedding",        "attention",   "mla",
+                                 "sparse_attention", "gated_delta", "mamba2"};
+      if (std::ranges::find(kinds, part.kind) != kinds.end()) return true;
     }
   }
   return false;

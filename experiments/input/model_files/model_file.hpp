@@ -41,6 +41,8 @@ BytesPerParameter bytes_per_parameter(Precision precision, Optimizer optimizer);
 struct ModelFileOptions {
   std::string format;        // by name; empty: by its content
   std::string architecture;  // of a config whose architecture is unknown or missing
+  // What the images of an example become before the first layer; empty: one image.
+  std::optional<double> image_tokens = {};
 };
 
 /// Facts of a training command beyond its model. Absent means not stated.

@@ -37,7 +37,7 @@ void read_layers(const json& section, ModelSection& model) {
 /// Refuses cell sizes where layers state their costs.
 void refuse_shape(const json& section) {
   for (const char* key : {"sequence", "microbatch", "dtype", "fp8_attention", "profiled_microbatch",
-                          "format", "arch"}) {
+                          "format", "arch", "image_tokens"}) {
     if (!section.contains(key)) continue;
     throw InputError(std::string("/model/") + key,
                      "what is stated in times and bytes has its size already; this goes with "
@@ -136,6 +136,9 @@ const Fields& model_fields() {
         "what the scenario does not state holds as there"},
        {"format", text(), "of the file, where its text does not show it"},
        {"arch", text(), "architecture of the file's model, instead of what it says itself"},
+       {"image_tokens", whole(0, 1'000'000'000),
+        "of a model that reads pictures: tokens of an example that they become before the first "
+        "layer; 0: no picture; default one of the size that its config states"},
        field<&M::sequence>("sequence", whole(1, 1'000'000'000),
                            "tokens per example; default 4096, or the maximum of the model if "
                            "smaller"),

@@ -33,6 +33,7 @@ FileNames names_of_files(const json& document, const std::string& source) {
     names.model = model["file"];
     names.format = model.value("format", "");
     names.architecture = model.value("arch", "");
+    if (model.contains("image_tokens")) names.image_tokens = model["image_tokens"].get<double>();
   }
   if (model.contains("command")) names.command = model["command"];
   const auto partition = document.find("partition");
@@ -61,7 +62,9 @@ NamedFiles read_files(const FileNames& names) {
   NamedFiles files;
   if (names.model) {
     files.model = read_model_file(named_file(names.source, folder, "/model/file", *names.model),
-                                  {.format = names.format, .architecture = names.architecture});
+                                  {.format = names.format,
+                                   .architecture = names.architecture,
+                                   .image_tokens = names.image_tokens});
   }
   if (names.command) {
     const std::string path = named_file(names.source, folder, "/model/command", *names.command);
@@ -210,7 +213,7 @@ Scenario read_document(json document, const std::string& source,
 
 std::size_t hash_of(const FileNames& names) {
   return hash_of_all(names.source, names.model, names.command, names.cut, names.format,
-                     names.architecture);
+                     names.architecture, names.image_tokens);
 }
 
 Scenario scenario_from(json document, const std::string& source, KnownSections& known) {

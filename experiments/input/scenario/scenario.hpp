@@ -56,6 +56,7 @@ struct FileNames {
   std::string source;  // of the scenario, whose folder they are relative to
   std::optional<std::string> model, command, cut;
   std::string format, architecture;  // of the model; empty: as its file says
+  std::optional<double> image_tokens;
 
   friend bool operator==(const FileNames&, const FileNames&) = default;
 };

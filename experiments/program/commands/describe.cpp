@@ -12,6 +12,8 @@ struct Options : Arguments {
   Number sequence = line.number("--sequence", "tokens per example");
   Number microbatch = line.number("--microbatch", "examples per microbatch");
   Number tensor = line.number("--tensor", "degree of tensor parallelism");
+  Number image_tokens = line.number(
+      "--image-tokens", "tokens of an example that pictures become; default: one picture");
   Number context = line.number("--context", "degree of context parallelism");
   Number expert = line.number("--expert", "degree of expert parallelism");
   Number expert_tensor =
@@ -29,8 +31,9 @@ struct Options : Arguments {
 };
 
 int describe_model(const Options& options) {
-  const ModelFile file = read_model_file(
-      options.model, {.format = options.format, .architecture = options.architecture});
+  const ModelFile file = read_model_file(options.model, {.format = options.format,
+                                                         .architecture = options.architecture,
+                                                         .image_tokens = options.image_tokens});
   const DescriptionOptions shape{
       .sequence = within_if_given("--sequence", options.sequence),
       .microbatch = within_if_given("--microbatch", options.microbatch),

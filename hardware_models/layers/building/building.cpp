@@ -85,8 +85,9 @@ double padded_share(double rows, double devices) { return std::ceil(rows / devic
 double LayerNumbers::operator[](std::string_view name) const { return values_.find(name)->second; }
 
 std::optional<double> LayerNumbers::given(std::string_view name) const {
-  const double value = (*this)[name];
-  return std::isnan(value) ? std::nullopt : std::optional(value);
+  const auto value = values_.find(name);
+  if (value == values_.end() || std::isnan(value->second)) return std::nullopt;
+  return value->second;
 }
 
 double LayerNumbers::share(std::string_view name, double degree, std::string_view group) const {
@@ -97,6 +98,15 @@ double LayerNumbers::share(std::string_view name, double degree, std::string_vie
       fmt::format("{} is not divisible among {} devices of {} parallelism; it must be a multiple "
                   "of that",
                   value, degree, group));
+}
+
+double shared_heads(std::string_view name, double heads, double tensor) {
+  if (std::fmod(heads, tensor) == 0) return heads / tensor;
+  if (std::fmod(tensor, heads) == 0) return 1;
+  throw InputError(pointer_step(name),
+                   fmt::format("{} is not divisible among {} tensor-parallel devices; "
+                               "one of these must divide the other",
+                               heads, tensor));
 }
 
 void enter_tensor_group(LayerWork& work, const CellShape& shape, double numbers) {

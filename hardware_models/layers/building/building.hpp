@@ -65,6 +65,10 @@ constexpr Parameter flag(std::string_view name, std::string_view summary, double
   return {name, summary, otherwise, 0, 1};
 }
 
+/// The tokens of layers that run for others than those of the cell, such as patches of pictures.
+inline constexpr Parameter tokens_of_layer{
+    "tokens", "tokens per example of this layer; default those of the cell", absent};
+
 /// The parameters of a layer, defaults filled in.
 class LayerNumbers {
  public:
@@ -73,7 +77,7 @@ class LayerNumbers {
 
   double operator[](std::string_view name) const;
   bool is(std::string_view name) const { return (*this)[name] != 0; }
-  /// The parameter, unless it is absent.
+  /// The parameter, unless it is absent or the kind has no such one.
   std::optional<double> given(std::string_view name) const;
   /// One device's share in a group of `degree`. Throws InputError unless it divides evenly.
   double share(std::string_view name, double degree, std::string_view group = "tensor") const;
@@ -124,6 +128,11 @@ double tokens_of_all(const CellShape& shape);
 
 /// One device's share of rows padded to a multiple of the devices, as vocabularies are.
 double padded_share(double rows, double devices);
+
+/// One device's share of heads that several others share. With more devices than heads, several
+/// devices hold the same one. Throws InputError, by the heads' name, where neither divides the
+/// other.
+double shared_heads(std::string_view name, double heads, double tensor);
 
 /// Adds the collectives of a tensor group before products split by columns. With sequence
 /// parallelism the input is all-gathered, and again for W, since it is not kept; without it each

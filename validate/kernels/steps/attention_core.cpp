@@ -78,13 +78,17 @@ std::pair<std::size_t, std::size_t> looks_at(const HeadSizes& sizes, std::size_t
 }
 
 template <class Block>
-void softmax(const HeadSizes& sizes, const KernelCell& cell, Block scores) {
+void softmax(const HeadSizes& sizes, const KernelCell& cell, std::size_t example, Block scores) {
   const auto seen = static_cast<std::size_t>(scores.rows());
   for (std::size_t token = 0; token < cell.tokens; ++token) {
     const auto range = looks_at(sizes, cell.first_token() + token, seen);
     const Eigen::Index count = eigen_index(range.second - range.first);
     auto column = scores.col(eigen_index(token)).array();
     Eigen::ArrayXd own = column.segment(eigen_index(range.first), count);
+    if (sizes.choice != nullptr) {
+      const auto may = matrix(*sizes.choice).col(eigen_index(example * cell.tokens + token));
+      own += may.segment(eigen_index(range.first), count).array().log();  // log 0: no weight
+    }
     own = (own - own.maxCoeff()).exp();
     column.setZero();
     column.segment(eigen_index(range.first), count) = own / own.sum();
@@ -125,7 +129,7 @@ Tensor probabilities_of(const HeadSizes& sizes, const KernelCell& cell, const Te
       scores.noalias() = block(seen.keys, key_head, sizes.size, example, seen.tokens).transpose() *
                          block(projected, head, sizes.size, example, cell.tokens);
       scores *= scale_of(sizes);
-      softmax(sizes, cell, scores);
+      softmax(sizes, cell, example, scores);
     }
   }
   return all;

@@ -16,6 +16,8 @@ struct HeadSizes {
   bool causal;
   std::size_t window;    // 0: all
   Dropout dropout = {};  // of probabilities that weigh values
+  // Of one slice: rows of keys, columns of tokens, 1 where a token attends to a key; null: all.
+  const Tensor* choice = nullptr;
 
   std::size_t query_rows() const { return queries * size; }
   std::size_t key_rows() const { return keys * size; }

@@ -22,108 +22,32 @@ std::string shown(const json& value) {
   return shortened(value.dump(-1, ' ', true, json::error_handler_t::replace), longest);
 }
 
+/// An object inside a config; null where there is none.
+const json* part_of(const json& document, std::string_view name) {
+  const auto inner = document.find(name);
+  if (inner == document.end() || inner->is_null()) return nullptr;
+  if (inner->is_object()) return &*inner;
+  throw InputError(pointer_step(name), "expected an object with the model's fields");
+}
+
 std::string range_text(const HfField& field) {
   return fmt::format("{}, a whole number from {} to {}", field.summary, field.least, field.most);
 }
-
-// Shapes follow the modelling code of Hugging Face Transformers. Tests compare the parameters of
-// each row with a published count.
-constexpr HfArchitecture table[] = {
-    {.name = "deepseek_v2", .class_name = "DeepseekV2ForCausalLM", .latent = true},
-    {.name = "deepseek_v3",
-     .class_name = "DeepseekV3ForCausalLM",
-     .other_name = "kimi_k2",
-     .latent = true,
-     .dense_first = 3},
-    {.name = "gemma", .class_name = "GemmaForCausalLM", .tied = true, .head_dim = 256},
-    {.name = "gemma2",
-     .class_name = "Gemma2ForCausalLM",
-     .norms_after = true,
-     .tied = true,
-     .head_dim = 256,
-     .window = WindowRule::alternate},
-    {.name = "gemma3_text",
-     .class_name = "Gemma3ForCausalLM",
-     .other_name = "gemma3",
-     .norms_after = true,
-     .qk_norm = true,
-     .tied = true,
-     .head_dim = 256,
-     .window = WindowRule::pattern},
-    {.name = "glm4_moe", .class_name = "Glm4MoeForCausalLM", .out_bias = false, .dense_first = 1},
-    {.name = "gpt2",
-     .class_name = "GPT2LMHeadModel",
-     .gated = false,
-     .layer_norm = true,
-     .linear_bias = true,
-     .learned_positions = true,
-     .tied = true,
-     .dropout = 0.1,
-     .dense_width = "n_inner"},
-    {.name = "gpt_neox",
-     .class_name = "GPTNeoXForCausalLM",
-     .gated = false,
-     .layer_norm = true,
-     .linear_bias = true},
-    {.name = "gpt_oss",
-     .class_name = "GptOssForCausalLM",
-     .attention_bias = true,
-     .head_dim = 64,
-     .window = WindowRule::alternate,
-     .expert_width = "intermediate_size"},
-    {.name = "llama", .class_name = "LlamaForCausalLM"},
-    {.name = "llama4_text",
-     .class_name = "Llama4ForConditionalGeneration",
-     .other_name = "llama4",
-     .shared_experts = 1,
-     .head_dim = 128,
-     .dense_width = "intermediate_size_mlp",
-     .expert_width = "intermediate_size"},
-    {.name = "mistral", .class_name = "MistralForCausalLM", .window = WindowRule::always},
-    {.name = "mixtral",
-     .class_name = "MixtralForCausalLM",
-     .window = WindowRule::always,
-     .expert_width = "intermediate_size"},
-    {.name = "opt",
-     .class_name = "OPTForCausalLM",
-     .gated = false,
-     .layer_norm = true,
-     .linear_bias = true,
-     .learned_positions = true,
-     .extra_positions = 2,
-     .tied = true,
-     .dropout = 0.1,
-     .dense_width = "ffn_dim"},
-    {.name = "phi3", .class_name = "Phi3ForCausalLM", .window = WindowRule::always},
-    {.name = "qwen2",
-     .class_name = "Qwen2ForCausalLM",
-     .qkv_bias = true,
-     .window = WindowRule::when_used},
-    {.name = "qwen2_moe",
-     .class_name = "Qwen2MoeForCausalLM",
-     .qkv_bias = true,
-     .shared_gate = true,
-     .window = WindowRule::when_used},
-    {.name = "qwen3",
-     .class_name = "Qwen3ForCausalLM",
-     .qk_norm = true,
-     .head_dim = 128,
-     .window = WindowRule::when_used},
-    {.name = "qwen3_moe",
-     .class_name = "Qwen3MoeForCausalLM",
-     .qk_norm = true,
-     .window = WindowRule::when_used},
-};
 
 }  // namespace
 
 HfFields::HfFields(const json& document) : object_(&document), around_(&document) {
   if (!document.is_object()) throw InputError("", "a config is a JSON object");
-  const auto inner = document.find("text_config");
-  if (inner == document.end() || inner->is_null()) return;
-  place_ = "/text_config";
-  if (!inner->is_object()) throw InputError(place_, "expected an object with the model's fields");
-  object_ = &*inner;
+  if (const json* text = part_of(document, "text_config")) {
+    place_ = "/text_config";
+    object_ = text;
+  }
+}
+
+std::optional<HfFields> HfFields::part(std::string_view name) const {
+  const json* inner = part_of(*around_, name);
+  if (inner == nullptr) return std::nullopt;
+  return HfFields(*inner, *around_, pointer_step(name));
 }
 
 HfFields::HfFields(const json& object, const json& around, std::string place)
@@ -134,11 +58,20 @@ HfFields HfFields::around() const { return {*around_, *around_, ""}; }
 std::string HfFields::place(std::string_view name) const { return place_ + pointer_step(name); }
 
 const json* HfFields::find(std::string_view name) const {
-  const auto found = object_->find(name);
-  return found == object_->end() || found->is_null() ? nullptr : &*found;
+  for (const json* object : {object_, defaults_}) {
+    if (object == nullptr) continue;
+    const auto found = object->find(name);
+    if (found != object->end() && !found->is_null()) return &*found;
+  }
+  return nullptr;
 }
 
 std::optional<double> HfFields::number(const HfField& field) const {
+  if (defaults_ != nullptr) {
+    HfFields stated = *this;  // under any name, before a default under another
+    stated.defaults_ = nullptr;
+    if (const auto value = stated.number(field)) return value;
+  }
   for (const std::string_view name : field.names) {
     const json* value = name.empty() ? nullptr : find(name);
     if (value == nullptr) continue;
@@ -220,14 +153,9 @@ std::optional<std::vector<std::size_t>> HfFields::layer_list(std::string_view na
   return list;
 }
 
-std::optional<std::vector<std::string>> HfFields::layer_words(std::string_view name,
-                                                              double layers) const {
+std::optional<std::vector<std::string>> HfFields::words(std::string_view name) const {
   const json* value = find(name);
-  if (value == nullptr) return std::nullopt;
-  if (!value->is_array() || static_cast<double>(value->size()) != layers) {
-    throw InputError(place(name),
-                     fmt::format("it must be a list of {} texts, one a layer", layers));
-  }
+  if (value == nullptr || !value->is_array()) return std::nullopt;
   std::vector<std::string> words;
   for (const json& item : *value) {
     if (!item.is_string()) {
@@ -237,6 +165,28 @@ std::optional<std::vector<std::string>> HfFields::layer_words(std::string_view n
     words.push_back(item.get<std::string>());
   }
   return words;
+}
+
+std::optional<std::vector<std::string>> HfFields::layer_words(std::string_view name,
+                                                              double layers) const {
+  const json* value = find(name);
+  if (value == nullptr) return std::nullopt;
+  if (!value->is_array() || static_cast<double>(value->size()) != layers) {
+    throw InputError(place(name),
+                     fmt::format("it must be a list of {} texts, one a layer", layers));
+  }
+  return words(name);
+}
+
+std::optional<double> HfFields::length(std::string_view name) const {
+  const json* value = find(name);
+  if (value == nullptr || !value->is_array()) return std::nullopt;
+  return static_cast<double>(value->size());
+}
+
+bool HfFields::is_word(std::string_view name, std::string_view text) const {
+  const json* value = find(name);
+  return value != nullptr && *value == text;
 }
 
 std::optional<std::string> HfFields::first_word_anywhere(std::string_view name) const {
@@ -255,22 +205,6 @@ std::optional<std::string> HfFields::word_anywhere(std::string_view name) const 
 std::optional<bool> HfFields::flag_anywhere(std::string_view name) const {
   if (const auto value = flag(name)) return value;
   return around().flag(name);
-}
-
-std::span<const HfArchitecture> hf_architectures() { return table; }
-
-const HfArchitecture* find_hf_architecture(std::string_view name) {
-  if (name.empty()) return nullptr;
-  const auto* found = std::find_if(std::begin(table), std::end(table), [&](const auto& row) {
-    return row.name == name || row.other_name == name || row.class_name == name;
-  });
-  return found == std::end(table) ? nullptr : found;
-}
-
-std::string hf_architecture_names() {
-  std::vector<std::string_view> names;
-  for (const HfArchitecture& row : table) names.push_back(row.name);
-  return fmt::format("{}", fmt::join(names, ", "));
 }
 
 }  // namespace penstock

@@ -26,6 +26,12 @@ class HfFields {
   /// Keeps references to the document.
   explicit HfFields(const nlohmann::json& document);
 
+  /// Numbers and flags of fields that the config leaves out; keeps a reference.
+  void set_defaults(const nlohmann::json& defaults) { defaults_ = &defaults; }
+
+  /// The fields of an object of the enclosing config, such as its vision_config.
+  std::optional<HfFields> part(std::string_view name) const;
+
   std::optional<double> number(const HfField& field) const;
   double needed(const HfField& field) const;
 
@@ -33,6 +39,12 @@ class HfFields {
   std::optional<double> rate(std::string_view name, double most) const;
   std::optional<bool> flag(std::string_view name) const;
   std::optional<std::string> word(std::string_view name) const;
+
+  bool is_word(std::string_view name, std::string_view text) const;
+  /// A list of words; nothing if the field is no list.
+  std::optional<std::vector<std::string>> words(std::string_view name) const;
+  /// The items of a list.
+  std::optional<double> length(std::string_view name) const;
 
   /// A list with 0 or 1 per layer; nothing if the field is no list.
   std::optional<std::vector<bool>> layer_flags(std::string_view name, double layers) const;
@@ -57,53 +69,8 @@ class HfFields {
 
   const nlohmann::json* object_;
   const nlohmann::json* around_;
+  const nlohmann::json* defaults_ = nullptr;
   std::string place_;
 };
-
-/// The layers that use a config's sliding window.
-enum class WindowRule : std::uint8_t {
-  never,
-  always,     // all, if sliding_window is a number
-  when_used,  // from max_window_layers on, if use_sliding_window is true
-  alternate,  // every other layer, starting with the first
-  pattern,    // all but the last of every sliding_window_pattern (default 6)
-};
-
-/// Facts of an architecture that are in its code and not in its config.json, and field names
-/// specific to it. Defaults are those of most architectures.
-struct HfArchitecture {
-  std::string_view name;             // model_type
-  std::string_view class_name;       // in "architectures"
-  std::string_view other_name = {};  // a model_type that some configs use instead
-  bool gated = true;
-  bool layer_norm = false;
-  bool norms_after = false;
-  bool linear_bias = false;     // of all matrices
-  bool attention_bias = false;  // of its matrices, unless the field is present
-  bool qkv_bias = false;        // of queries, keys and values
-  bool out_bias = true;         // of the attention output, if attention_bias is set
-  bool qk_norm = false;
-  bool learned_positions = false;
-  double extra_positions = 0;  // rows of the position table beyond the stated number
-  bool tied = false;           // unless tie_word_embeddings is present
-  double dropout = 0;          // of attention, residuals and embedding, unless a field is present
-  bool latent = false;         // multi-head latent attention
-  bool shared_gate = false;
-  double shared_experts = 0;  // in widths of the other experts, if no field counts them
-  double dense_first = 0;     // layers without experts, unless first_k_dense_replace is present
-  double head_dim = 0;        // unless the field is present; 0: hidden over heads
-  WindowRule window = WindowRule::never;
-  std::string_view dense_width = "intermediate_size";
-  std::string_view expert_width = "moe_intermediate_size";
-};
-
-/// Sorted by name.
-std::span<const HfArchitecture> hf_architectures();
-
-/// The architecture with this model_type or class name, or nullptr.
-const HfArchitecture* find_hf_architecture(std::string_view name);
-
-/// "deepseek_v2, deepseek_v3, gemma …".
-std::string hf_architecture_names();
 
 }  // namespace penstock

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <iterator>
 #include <utility>
 
 namespace penstock {
@@ -62,7 +63,9 @@ class Builder {
   }
 
   LayerSpec norm() const {
-    return part("norm", {{"hidden", shape_.hidden}, {"bias", shape_.layer_norm}});
+    LayerSpec norm = part("norm", {{"hidden", shape_.hidden}, {"bias", shape_.layer_norm}});
+    put_unless_0(norm, "plain", shape_.plain_norms);
+    return norm;
   }
 
   LayerSpec attention(std::size_t layer) const {
@@ -77,22 +80,56 @@ class Builder {
                            {"out_bias", shape_.out_bias},
                            {"qk_norm", shape_.qk_norm},
                            {"dropout", std::max(shape_.attention_dropout, shape_.hidden_dropout)}});
+    put_unless_0(attention, "wide_qk_norm", shape_.qk_norm && shape_.wide_qk_norm);
+    put_unless_0(attention, "gate", shape_.output_gate);
     if (layer < shape_.window.size()) put_unless_0(attention, "window", shape_.window[layer]);
     return attention;
   }
 
-  LayerSpec latent_attention() const {
+  LayerSpec latent_attention(std::size_t layer) const {
     const LatentShape& latent = *shape_.latent;
-    LayerSpec attention = part("mla", {{"hidden", shape_.hidden},
-                                       {"heads", shape_.heads},
-                                       {"kv_lora_rank", latent.kv_lora_rank},
-                                       {"nope", latent.nope},
-                                       {"rope", latent.rope},
-                                       {"value", latent.value},
-                                       {"causal", 1},
-                                       {"flash", shape_.flash}});
+    const bool sparse = latent.chosen > 0;
+    LayerSpec attention =
+        part(sparse ? "sparse_attention" : "mla", {{"hidden", shape_.hidden},
+                                                   {"heads", shape_.heads},
+                                                   {"kv_lora_rank", latent.kv_lora_rank},
+                                                   {"nope", latent.nope},
+                                                   {"rope", latent.rope},
+                                                   {"value", latent.value},
+                                                   {"causal", 1},
+                                                   {"flash", shape_.flash}});
     put_unless_0(attention, "q_lora_rank", latent.q_lora_rank);
+    if (!sparse) return attention;
+    attention.numbers["chosen"] = latent.chosen;
+    attention.numbers["index_heads"] = latent.index_heads;
+    attention.numbers["index_dim"] = latent.index_dim;
+    if (!shape_.has_indexer.empty()) attention.numbers["indexer"] = shape_.has_indexer[layer];
     return attention;
+  }
+
+  LayerSpec gated_delta() const {
+    const GatedDeltaShape& delta = *shape_.gated_delta;
+    return part("gated_delta", {{"hidden", shape_.hidden},
+                                {"key_heads", delta.key_heads},
+                                {"value_heads", delta.value_heads},
+                                {"key_dim", delta.key_dim},
+                                {"value_dim", delta.value_dim},
+                                {"conv", delta.conv}});
+  }
+
+  LayerSpec mamba2() const {
+    const Mamba2Shape& mamba = *shape_.mamba2;
+    return part("mamba2", {{"hidden", shape_.hidden},
+                           {"heads", mamba.heads},
+                           {"head_dim", mamba.head_dim},
+                           {"state", mamba.state},
+                           {"groups", mamba.groups},
+                           {"conv", mamba.conv},
+                           {"chunk", mamba.chunk},
+                           {"conv_bias", mamba.conv_bias},
+                           {"in_bias", mamba.in_bias},
+                           {"out_bias", mamba.out_bias},
+                           {"norm", mamba.norm}});
   }
 
   LayerSpec mlp() const {
@@ -112,6 +149,7 @@ class Builder {
                                  {"gated", shape_.gated}});
     put_unless_0(moe, "shared_intermediate", experts.shared_intermediate);
     put_unless_0(moe, "shared_gate", experts.shared_gate);
+    put_unless_0(moe, "latent", experts.latent);
     put_unless_0(moe, "capacity_factor", experts.capacity_factor);
     return moe;
   }
@@ -137,12 +175,34 @@ class Builder {
     return shape_.has_experts.empty() || shape_.has_experts[layer];
   }
 
+  std::vector<LayerSpec> mixers_of(std::size_t layer) const {
+    switch (shape_.mixers.empty() ? Mixer::attention : shape_.mixers[layer]) {
+      case Mixer::attention:
+        return {shape_.latent ? latent_attention(layer) : attention(layer)};
+      case Mixer::gated_delta:
+        return {gated_delta()};
+      case Mixer::mamba2:
+        return {mamba2()};
+      case Mixer::mamba2_and_attention:
+        return {mamba2(), attention(layer)};
+      case Mixer::none:
+        break;
+    }
+    return {};
+  }
+
+  void add_with_norms(std::vector<LayerSpec>& parts, std::vector<LayerSpec> inner) const {
+    if (inner.empty()) return;
+    if (shape_.norms_before) parts.push_back(norm());
+    std::move(inner.begin(), inner.end(), std::back_inserter(parts));
+    if (shape_.norms_after) parts.push_back(norm());
+  }
+
   std::vector<LayerSpec> block_parts(std::size_t layer) const {
-    std::vector<LayerSpec> parts{norm(), shape_.latent ? latent_attention() : attention(layer)};
-    if (shape_.norms_after) parts.push_back(norm());
-    parts.push_back(norm());
-    parts.push_back(has_experts(layer) ? moe() : mlp());
-    if (shape_.norms_after) parts.push_back(norm());
+    std::vector<LayerSpec> parts;
+    add_with_norms(parts, mixers_of(layer));
+    const bool network = shape_.has_network.empty() || shape_.has_network[layer];
+    if (network) add_with_norms(parts, {has_experts(layer) ? moe() : mlp()});
     return parts;
   }
 
@@ -154,6 +214,7 @@ class Builder {
 ModelSpec transformer_spec(const TransformerShape& shape) {
   const Builder builder(shape);
   ModelSpec spec;
+  if (shape.vision) spec.blocks = vision_blocks(*shape.vision);
   spec.blocks.push_back(builder.embedding());
   for (std::size_t layer = 0; layer < static_cast<std::size_t>(shape.layers); ++layer) {
     spec.blocks.push_back(builder.block(layer));

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "experiments/input/formats/transformers/vision_shape.hpp"
 #include "hardware_models/spec/model_spec.hpp"
 
 namespace penstock {
@@ -14,6 +16,7 @@ struct ExpertShape {
   double chosen = 0;  // per token
   double intermediate = 0;
   double shared_intermediate = 0;  // of the shared experts; 0: none
+  double latent = 0;               // width of what the routed experts read; 0: the model's
   bool shared_gate = false;
   double capacity_factor = 0;  // 0: no token is dropped
 };
@@ -25,7 +28,37 @@ struct LatentShape {
   double nope = 0;
   double rope = 0;
   double value = 0;
+  // Of an indexer that chooses the keys of each token; 0: none.
+  double index_heads = 0;
+  double index_dim = 0;
+  double chosen = 0;
 };
+
+/// Gated DeltaNet in place of attention.
+struct GatedDeltaShape {
+  double key_heads = 0;
+  double value_heads = 0;
+  double key_dim = 0;
+  double value_dim = 0;
+  double conv = 4;
+};
+
+/// Mamba-2 in place of attention or beside it.
+struct Mamba2Shape {
+  double heads = 0;
+  double head_dim = 0;
+  double state = 0;
+  double groups = 1;
+  double conv = 4;
+  double chunk = 256;
+  bool conv_bias = true;
+  bool in_bias = false;
+  bool out_bias = false;
+  bool norm = true;
+};
+
+/// What brings the tokens of a layer together.
+enum class Mixer : std::uint8_t { attention, gated_delta, mamba2, mamba2_and_attention, none };
 
 /// The shape of a transformer decoder. Formats fill it in.
 struct TransformerShape {
@@ -40,21 +73,31 @@ struct TransformerShape {
   double further = 0;            // layers of multi-token prediction
 
   bool layer_norm = false;   // with biases, instead of RMSNorm
-  bool norms_after = false;  // attention and MLP also have a norm after them
+  bool plain_norms = false;  // without weights
+  bool norms_before = true;  // attention and MLP have a norm before them
+  bool norms_after = false;  // and after them
   bool final_norm = true;
   bool gated = true;  // the MLP
   bool qkv_bias = false;
   bool out_bias = false;
   bool mlp_bias = false;
   bool qk_norm = false;
-  bool tied = false;       // embedding and head share their parameters
-  bool fused_loss = true;  // one kernel for the whole loss
+  bool wide_qk_norm = false;  // over all heads of a token
+  bool output_gate = false;   // of attention
+  bool tied = false;          // embedding and head share their parameters
+  bool fused_loss = true;     // one kernel for the whole loss
   bool flash = true;
   double attention_dropout = 0;  // of scores, as a fraction
   double hidden_dropout = 0;     // of the outputs of attention, MLP and embedding, as a fraction
 
   std::optional<LatentShape> latent;
   std::optional<ExpertShape> experts;
+  std::optional<GatedDeltaShape> gated_delta;
+  std::optional<Mamba2Shape> mamba2;
+  std::optional<VisionShape> vision;
+  std::vector<Mixer> mixers;      // by layer; empty: attention everywhere
+  std::vector<bool> has_network;  // an MLP or experts, by layer; empty: everywhere
+  std::vector<bool> has_indexer;  // by layer; empty: everywhere; others use the keys of one before
   std::vector<bool> has_experts;  // by layer; empty: all layers if `experts` is set, else none
   std::vector<double> window;     // of attention, by layer; 0: none; empty: none anywhere
 };
@@ -70,8 +113,8 @@ struct TransformerLimits {
   static constexpr double further = 64;
 };
 
-/// Blocks "embedding", "block 0" …, "further 0" … (multi-token prediction) and "head". The model's
-/// head and the last norm are in "head".
+/// Blocks of vision if there are any, then "embedding", "block 0" …, "further 0" … (multi-token
+/// prediction) and "head". The model's head and the last norm are in "head".
 ModelSpec transformer_spec(const TransformerShape& shape);
 
 }  // namespace penstock

@@ -6,7 +6,7 @@
 #include "experiments/input/catalogue/catalogue.hpp"
 #include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/formats/registry.hpp"
-#include "experiments/input/formats/transformers/hf_fields.hpp"
+#include "experiments/input/formats/transformers/hf_architectures.hpp"
 #include "experiments/input/scenario/scenario.hpp"
 #include "hardware_models/codecs/registry.hpp"
 #include "hardware_models/registry.hpp"

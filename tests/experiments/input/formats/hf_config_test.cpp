@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "experiments/input/formats/reading/read_model_file.hpp"
-#include "experiments/input/formats/transformers/hf_fields.hpp"
+#include "experiments/input/formats/transformers/hf_architectures.hpp"
 #include "experiments/input/model_files/model_file.hpp"
 #include "hardware_models/layers/registry.hpp"
 #include "sim/base/error.hpp"

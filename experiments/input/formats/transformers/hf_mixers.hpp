@@ -1,0 +1,21 @@
+#pragma once
+
+#include "experiments/input/formats/transformers/hf_architectures.hpp"
+#include "experiments/input/formats/transformers/hf_fields.hpp"
+#include "experiments/input/formats/transformers/transformer_shape.hpp"
+
+namespace penstock {
+
+/// The layers that a config writes one by one, as hybrid_override_pattern or layers_block_type;
+/// nothing where it has neither.
+std::optional<std::string> hf_layer_pattern(const HfFields& config);
+
+/// Which layers have attention, Gated DeltaNet or Mamba-2, and the sizes of the latter. With
+/// MixerRule::pattern also which have an MLP, or experts where the shape has them. The shape knows
+/// its layers and experts.
+void read_hf_mixers(const HfFields& config, MixerRule rule, TransformerShape& shape);
+
+/// Sizes of an indexer that chooses keys, if the config states any, and the layers that have one.
+void read_hf_indexer(const HfFields& config, TransformerShape& shape);
+
+}  // namespace penstock
