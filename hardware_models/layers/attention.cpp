@@ -25,8 +25,7 @@ constexpr std::array parameters{
     flag("qk_norm", "1: norm on query and key heads", 0),
     flag("wide_qk_norm", "1: each such norm spans all heads of a token", 0),
     flag("gate", "1: a gate, as wide as the queries, on what heads bring together", 0),
-    Parameter{"dropout", "dropout probability on scores and outputs", 0, 0, 1, false},
-    tokens_of_layer};
+    Parameter{"dropout", "dropout probability on scores and outputs", 0, 0, 1, false}};
 
 /// Sizes of a layer, and of one device's shard.
 struct Heads {

@@ -12,7 +12,7 @@ constexpr std::array parameters{
     Parameter{"out", "width of a token", std::nullopt},
     Parameter{"deep", "further mergers, of the outputs of inner layers", 0, 0},
     flag("norm_bias", "1: LayerNorm; 0: RMSNorm", 1),
-    tokens_of_layer};
+    patches_of_layer};
 
 /// A norm, two dense layers with biases and an activation. Further mergers norm what they have
 /// joined, the first one each patch.

@@ -10,10 +10,8 @@ namespace {
 constexpr std::array parameters{
     Parameter{"hidden", "hidden size", std::nullopt},
     Parameter{"intermediate", "size between the dense layers", std::nullopt},
-    flag("gated", "1: gated, as in SwiGLU", 0),
-    flag("bias", "1: bias on the dense layers", 0),
-    Parameter{"dropout", "dropout probability on outputs", 0, 0, 1, false},
-    tokens_of_layer};
+    flag("gated", "1: gated, as in SwiGLU", 0), flag("bias", "1: bias on the dense layers", 0),
+    Parameter{"dropout", "dropout probability on outputs", 0, 0, 1, false}};
 
 /// The parameters of a network with this much per device.
 double parameters_of(const FeedForward& network, bool bias) {

@@ -13,7 +13,7 @@ constexpr std::array parameters{Parameter{"hidden", "width of a patch's vector",
                                 Parameter{"frames", "pictures of a patch", 1},
                                 flag("bias", "1: bias", 1),
                                 Parameter{"positions", "learned positions; 0: none", 0, 0},
-                                tokens_of_layer};
+                                patches_of_layer};
 
 /// A product with the pixels of each patch. Pictures have no gradient, so there is no I.
 LayerWork work(const LayerNumbers& numbers, const CellShape& shape) {

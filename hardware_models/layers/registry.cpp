@@ -36,7 +36,7 @@ LayerWork work_of(const LayerSpec& spec, const CellShape& shape) {
   const LayerNumbers numbers(all_numbers_of(spec));
   try {
     CellShape own = shape;
-    own.sequence = numbers.given(tokens_of_layer.name).value_or(shape.sequence);
+    own.sequence = numbers.given(patches_of_layer.name).value_or(shape.sequence);
     return kind_of(spec).work(numbers, own);
   } catch (const InputError& error) {
     rethrow(spec, error);

@@ -26,39 +26,8 @@ void check_alike(const BlockSpec& block, const LayerWork& work, const LayerSpec&
                   block.name));
 }
 
-void add(std::optional<double>& sum, const std::optional<double>& part) {
-  if (!part) sum.reset();
-  if (sum) *sum += *part;
-}
-
 double needed_by_weight(const LayerWork& work) {
   return work.weight_bytes.value_or(work.kept_bytes);
-}
-
-/// Appends a part to a block: sizes add up, but the block has one input and one output, and parts
-/// run in turn.
-void append(LayerWork& block, LayerWork part) {
-  block.parameters += part.parameters;
-  block.active_parameters += part.active_parameters;
-  block.held_parameters += part.held_parameters;
-  block.held_expert_parameters += part.held_expert_parameters;
-  block.tied_parameters += part.tied_parameters;
-  block.forward_flops += part.forward_flops;
-  block.backward_flops += part.backward_flops;
-  block.full_attention_flops += part.full_attention_flops;
-  block.output_bytes = part.output_bytes;
-  block.kept_selective_bytes += part.kept_selective_bytes;
-  block.weight_bytes = needed_by_weight(block) + needed_by_weight(part);
-  block.kept_bytes += part.kept_bytes;
-  block.pending_weight_bytes += part.pending_weight_bytes;
-  block.workspace_bytes = std::max(block.workspace_bytes, part.workspace_bytes);
-  block.kernels.insert(block.kernels.end(), part.kernels.begin(), part.kernels.end());
-  block.collectives.insert(block.collectives.end(), part.collectives.begin(),
-                           part.collectives.end());
-  add(block.forward_us, part.forward_us);
-  add(block.backward_us, part.backward_us);
-  add(block.backward_input_us, part.backward_input_us);
-  add(block.backward_weight_us, part.backward_weight_us);
 }
 
 bool holds(const Operators& operators, std::string_view name) {

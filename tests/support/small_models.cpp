@@ -19,6 +19,49 @@ std::vector<LayerSpec> small_transformer() {
   return layers;
 }
 
+std::vector<LayerSpec> small_hybrid() {
+  const LayerSpec norm{"norm", {{"hidden", 8}}, ""};
+  return {{"embedding", {{"vocab", 13}, {"hidden", 8}}, ""},
+          norm,
+          {"mamba2", {{"hidden", 8}, {"heads", 4}, {"head_dim", 2}, {"state", 3}}, ""},
+          norm,
+          {"gated_delta",
+           {{"hidden", 8}, {"key_heads", 2}, {"value_heads", 4}, {"key_dim", 2}, {"value_dim", 3}},
+           ""},
+          {"plain_norm", {{"hidden", 8}}, ""},
+          {"sparse_attention",
+           {{"hidden", 8},
+            {"heads", 2},
+            {"kv_lora_rank", 3},
+            {"nope", 2},
+            {"rope", 2},
+            {"value", 3},
+            {"chosen", 3},
+            {"index_heads", 2},
+            {"index_dim", 2}},
+           ""},
+          norm,
+          {"attention",
+           {{"hidden", 8}, {"heads", 2}, {"gate", 1}, {"qk_norm", 1}, {"wide_qk_norm", 1}},
+           ""},
+          {"mlp", {{"hidden", 8}, {"intermediate", 6}}, ""},
+          norm,
+          {"head", {{"hidden", 8}, {"vocab", 13}}, ""}};
+}
+
+std::vector<LayerSpec> small_reader_of_pictures() {
+  const LayerSpec block{
+      "vision_block", {{"hidden", 4}, {"heads", 2}, {"intermediate", 5}, {"tokens", 8}}, ""};
+  return {{"patches", {{"hidden", 4}, {"patch", 2}, {"positions", 8}, {"tokens", 8}}, ""},
+          block,
+          block,
+          {"merger", {{"hidden", 4}, {"out", 6}, {"deep", 1}, {"tokens", 8}}, ""},
+          {"picture_embedding", {{"vocab", 13}, {"hidden", 6}, {"pictures", 2}, {"deep", 1}}, ""},
+          {"attention", {{"hidden", 6}, {"heads", 2}}, ""},
+          {"mlp", {{"hidden", 6}, {"intermediate", 5}}, ""},
+          {"head", {{"hidden", 6}, {"vocab", 13}}, ""}};
+}
+
 CellShape small_transformer_shape() {
   CellShape shape;
   shape.sequence = 8;

@@ -13,6 +13,12 @@ namespace penstock::testing {
 std::vector<LayerSpec> small_transformer();
 CellShape small_transformer_shape();
 
+/// Layers with a state and attention to chosen keys, between an embedding and a head: 12 layers.
+std::vector<LayerSpec> small_hybrid();
+
+/// An encoder of pictures before a decoder: 8 layers, 2 of 8 tokens from pictures.
+std::vector<LayerSpec> small_reader_of_pictures();
+
 /// Convolutions, plain and conditional, a pool and a classifier: 8 layers, images of 6 x 6.
 std::vector<LayerSpec> small_convolution_net();
 

@@ -12,7 +12,6 @@ enum Keeps : std::size_t { normed, scales, kept_count };
 std::size_t rows(const LayerNumbers& numbers) { return size_of(numbers, "hidden"); }
 
 std::vector<WeightSpec> weights(const LayerNumbers& numbers) {
-  if (numbers.is("plain")) return {};
   std::vector<WeightSpec> specs{{rows(numbers), 1, 0.1, 1}};
   if (numbers.is("bias")) specs.push_back({rows(numbers), 1, 0.1});
   return specs;
@@ -22,7 +21,6 @@ Tensor forward(const LayerRun& run, Tensor in, Tensors& kept) {
   kept.resize(kept_count);
   kept[scales] = norm_columns(in, run.numbers.is("bias"));
   kept[normed] = in;
-  if (run.weights.empty()) return in;
   auto out = matrix(in);
   out.array().colwise() *= matrix(run.weights[gain]).col(0).array();
   if (run.numbers.is("bias")) out.colwise() += matrix(run.weights[shift]).col(0);
@@ -33,11 +31,9 @@ Tensor input_gradient(const LayerRun& run, Tensor gradient, Tensors& kept) {
   Tensors sums;
   for (const Tensor& weight : run.weights) sums.emplace_back(weight.rows, weight.columns);
   auto own = matrix(gradient);
-  if (!sums.empty()) {
-    matrix(sums[gain]) = (own.array() * matrix(kept[normed]).array()).rowwise().sum();
-    if (run.numbers.is("bias")) matrix(sums[shift]) = own.rowwise().sum();
-    own.array().colwise() *= matrix(run.weights[gain]).col(0).array();
-  }
+  matrix(sums[gain]) = (own.array() * matrix(kept[normed]).array()).rowwise().sum();
+  if (run.numbers.is("bias")) matrix(sums[shift]) = own.rowwise().sum();
+  own.array().colwise() *= matrix(run.weights[gain]).col(0).array();
   norm_gradient(kept[normed], kept[scales], run.numbers.is("bias"), gradient);
   kept = std::move(sums);
   return gradient;

@@ -34,6 +34,7 @@ enum class ResidualPart : std::uint8_t {
 struct KernelEntry {
   std::string_view name;  // the kind of layer
   Columns columns = Columns::tokens;
+  std::optional<Columns> columns_out = {};  // where they are others than those of its input
   Ends ends = Ends::neither;
   ResidualPart around = ResidualPart::nothing;
   /// Why a layer is not supported; nothing when it is. Null: all are.
@@ -55,6 +56,8 @@ struct KernelEntry {
   /// What selective recomputation drops after F. Null: nothing.
   void (*drop_selected)(Tensors& kept) = nullptr;
   void (*recompute_selected)(const LayerRun& run, Tensors& kept) = nullptr;
+
+  Columns columns_left() const { return columns_out.value_or(columns); }
 };
 
 /// All kernels, by kind of layer.

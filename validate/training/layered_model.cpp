@@ -97,7 +97,7 @@ void tie_ends(LayeredModel& model) {
 void end_in_loss(LayeredModel& model) {
   const PlacedLayer& last = model.stages.back().back();
   if (last.kernel->ends == Ends::last) return;
-  const bool images = last.kernel->columns == Columns::images;
+  const bool images = last.kernel->columns_left() == Columns::images;
   NamedNumbers numbers{{"rows", static_cast<double>(last.rows_out())},
                        {"images", images ? 1.0 : 0.0}};
   model.stages.back().push_back(
@@ -134,7 +134,7 @@ std::optional<std::string> why_not_neighbours(const PlacedLayer& before, const P
                        title(after));
   }
   const bool other_columns =
-      after.kernel != &distance_kernel && before.kernel->columns != after.kernel->columns;
+      after.kernel != &distance_kernel && before.kernel->columns_left() != after.kernel->columns;
   if (!other_columns && before.rows_out() == after.rows_in()) return std::nullopt;
   return fmt::format("layers that do not fit together: {} produces {} rows, {} takes {}",
                      title(before), before.rows_out(), title(after), after.rows_in());

@@ -254,7 +254,9 @@ ModelFile read_model(std::string_view text, const ModelFileOptions& /*options*/)
 
 /// A script, and the same for a recipe of Megatron-Bridge.
 std::vector<LaunchFile> write_launch(const TrainingLaunch& launch) {
-  return {{".sh", megatron_script(launch)}, {".yaml", bridge_overrides(launch)}};
+  const LaunchFile overrides{".yaml", bridge_overrides(launch)};
+  if (!missing_in_script(launch.model).empty()) return {overrides};
+  return {{".sh", megatron_script(launch)}, overrides};
 }
 
 }  // namespace

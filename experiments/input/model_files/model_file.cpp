@@ -57,7 +57,8 @@ bool has_tokens(const ModelSpec& spec) {
   for (const BlockSpec& block : spec.blocks) {
     for (const LayerSpec& part : block.parts) {
       constexpr std::array kinds{"embedding",        "attention",   "mla",
-                                 "sparse_attention", "gated_delta", "mamba2"};
+                                 "sparse_attention", "gated_delta", "mamba2",
+                                 "picture_embedding"};
       if (std::ranges::find(kinds, part.kind) != kinds.end()) return true;
     }
   }

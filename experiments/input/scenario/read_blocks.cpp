@@ -89,8 +89,12 @@ void check_keys_of_block(const json& object, const std::string& source) {
   }
 }
 
-/// An even cut counts the layers between embedding and head.
-bool stands_at_an_end(const std::string& kind) { return kind == "embedding" || kind == "head"; }
+/// An even cut counts the layers between embedding and head; an encoder of pictures stands before.
+bool stands_at_an_end(const std::string& kind) {
+  constexpr std::array kinds{"embedding",         "head",        "merger", "patches",
+                             "picture_embedding", "vision_block"};
+  return std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
+}
 
 /// A layer by its kind, or several layers that are never split.
 BlockSpec read_block(const json& object, const std::string& source) {

@@ -41,11 +41,13 @@ const Fields& recompute_fields() {
               {"Recomputation"}),
        field<&R::operators>(
            "operators",
-           list_of(words({"core_attention", "attention", "mla", "mla_up_projection", "mlp",
-                          "mlp_activation", "moe", "moe_activation", "norm", "shared_experts"}),
-                   1, 10),
+           list_of(words({"core_attention", "attention", "gated_delta", "mamba2", "mla",
+                          "mla_up_projection", "mlp", "mlp_activation", "moe", "moe_activation",
+                          "norm", "shared_experts", "sparse_attention"}),
+                   1, 13),
            "with mode=selective, of layers by kind: the operators that are recomputed from their "
-           "input: whole layers (attention, mla, mlp, moe, norm), or inside them core_attention "
+           "input: whole layers (attention, gated_delta, mamba2, mla, mlp, moe, norm, "
+           "sparse_attention), or inside them core_attention "
            "(the default; the scores of attention without flash), mla_up_projection (queries, keys "
            "and values), mlp_activation, moe_activation (of the routed experts), shared_experts"),
        field<&R::layers>("layers", whole(1, 1'000'000),

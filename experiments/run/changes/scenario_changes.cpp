@@ -69,6 +69,12 @@ void add_modes(const Scenario& scenario, const Layout& layout, Changes& changes)
   }
 }
 
+bool has_kind(const ModelSpec& spec, std::string_view kind) {
+  const auto is = [&](const LayerSpec& part) { return part.kind == kind; };
+  return std::ranges::any_of(
+      spec.blocks, [&](const BlockSpec& block) { return std::ranges::any_of(block.parts, is); });
+}
+
 /// The operators that are recomputed, with one more or without one of them.
 void add_operators(const Layout& layout, Changes& changes) {
   constexpr std::array names{"core_attention",
@@ -83,7 +89,11 @@ void add_operators(const Layout& layout, Changes& changes) {
                              "moe"};
   std::vector<std::string> present;
   if (layout.recompute.mode == RecomputeMode::selective) present = layout.recompute.operators;
-  for (const char* name : names) {
+  std::vector<const char*> all(names.begin(), names.end());
+  for (const char* kind : {"gated_delta", "mamba2", "sparse_attention"}) {
+    if (has_kind(layout.spec, kind)) all.push_back(kind);
+  }
+  for (const char* name : all) {
     std::vector<std::string> operators = present;
     if (std::erase(operators, name) == 0) operators.emplace_back(name);
     if (operators.empty()) continue;

@@ -57,6 +57,10 @@ struct LayerWork {
   std::optional<double> backward_weight_us;
 };
 
+/// Appends a part to a block: sizes add up, but the block has one input and one output, and parts
+/// run in turn. Named operators stay behind.
+void append(LayerWork& block, LayerWork part);
+
 /// Default of a parameter whose absence has a meaning of its own.
 constexpr double absent = std::numeric_limits<double>::quiet_NaN();
 
@@ -65,9 +69,9 @@ constexpr Parameter flag(std::string_view name, std::string_view summary, double
   return {name, summary, otherwise, 0, 1};
 }
 
-/// The tokens of layers that run for others than those of the cell, such as patches of pictures.
-inline constexpr Parameter tokens_of_layer{
-    "tokens", "tokens per example of this layer; default those of the cell", absent};
+/// The tokens of layers that run for others than those of the cell.
+inline constexpr Parameter patches_of_layer{"tokens", "patches of an example's pictures",
+                                            std::nullopt};
 
 /// The parameters of a layer, defaults filled in.
 class LayerNumbers {

@@ -201,6 +201,14 @@ TEST_CASE("training: every schedule gives a convolution net the gradients of one
   check_all_schedules(small_convolution_net(), small_convolution_shape(), false);
 }
 
+TEST_CASE("training: every schedule gives layers with a state the gradients of one piece") {
+  check_all_schedules(small_hybrid(), small_transformer_shape(), false);
+}
+
+TEST_CASE("training: every schedule gives a reader of pictures the gradients of one piece") {
+  check_all_schedules(small_reader_of_pictures(), small_transformer_shape(), false);
+}
+
 TEST_CASE("training: every schedule gives cells that read two outputs the gradients of one piece") {
   check_all_schedules(small_amoebanet(), small_convolution_shape(), false);
 }

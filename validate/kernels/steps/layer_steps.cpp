@@ -18,14 +18,14 @@ double gelu_slope(double x) {
   return share_below(x) + x * density_at_zero * std::exp(-0.5 * x * x);
 }
 
-/// x times its sigmoid, and the derivative.
+}  // namespace
+
 double swish(double x) { return x / (1 + std::exp(-x)); }
+
 double swish_slope(double x) {
   const double share = 1 / (1 + std::exp(-x));
   return share * (1 + x * (1 - share));
 }
-
-}  // namespace
 
 Tensor norm_columns(Tensor& columns, bool centred) {
   Tensor scales(1, columns.columns);

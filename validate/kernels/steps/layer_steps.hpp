@@ -19,6 +19,10 @@ Tensor norm_columns(Tensor& columns, bool centred);
 /// Turns the gradient of `normed` into that of the input, in place.
 void norm_gradient(const Tensor& normed, const Tensor& scales, bool centred, Tensor& gradient);
 
+/// x times its sigmoid, and the derivative.
+double swish(double x);
+double swish_slope(double x);
+
 /// The hidden activation of a feed-forward network from the outputs of its first dense layer: GELU,
 /// or SwiGLU when gated, whose first half of the outputs is the gate.
 Tensor activated(bool gated, const Tensor& outputs);

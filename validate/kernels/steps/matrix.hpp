@@ -33,6 +33,13 @@ inline Tensor stacked(const Tensor& upper, const Tensor& lower) {
 /// Some rows of a tensor.
 Tensor rows_of(const Tensor& all, std::size_t first, std::size_t count);
 
+/// The same values in columns of so many rows.
+inline Tensor columns_of_size(Tensor all, std::size_t rows) {
+  all.columns = all.values.size() / rows;
+  all.rows = rows;
+  return all;
+}
+
 /// The values of a column.
 inline const double* column_of(const Tensor& all, std::size_t column) {
   return &all.values[column * all.rows];

@@ -13,18 +13,25 @@ using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-enum Weight : std::size_t { project, convolve, bring_back, first_own };
+enum RecurrentWeight : std::size_t { project_in, convolve_by, project_out, first_own_weight };
 // What F keeps. I replaces the projection by its gradient, the scan's results by nothing; the
 // gradients of small weights come behind the last.
-enum Keeps : std::size_t { input, projected, scanned, result, out_gradient, first_sum };
+enum RecurrentKeeps : std::size_t {
+  layer_input,
+  projection,
+  scan_result,
+  gated_result,
+  result_gradient,
+  first_sum
+};
 
-/// Places of the optional weights, behind the scan's own.
-struct Places {
+/// RecurrentPlaces of the optional weights, behind the scan's own.
+struct RecurrentPlaces {
   std::size_t own, gain, conv_bias, in_bias, out_bias, count;
 
-  Places(const RecurrentScan& scan, const RecurrentSizes& sizes) {
+  RecurrentPlaces(const RecurrentScan& scan, const RecurrentSizes& sizes) {
     own = scan.weights().size();
-    gain = first_own + own;
+    gain = first_own_weight + own;
     conv_bias = gain + (sizes.normed > 0 ? 1 : 0);
     in_bias = conv_bias + (sizes.conv_bias ? 1 : 0);
     out_bias = in_bias + (sizes.in_bias ? 1 : 0);
@@ -32,24 +39,18 @@ struct Places {
   }
 };
 
-double swish(double x) { return x / (1 + std::exp(-x)); }
-double swish_slope(double x) {
-  const double share = 1 / (1 + std::exp(-x));
-  return share * (1 + x * (1 - share));
-}
-
 /// One layer in a pass.
 class LayerPass {
  public:
   LayerPass(const RecurrentScan& scan, const LayerRun& run)
       : scan_(scan), run_(run), sizes_(scan.sizes()), places_(scan, sizes_) {
     for (std::size_t i = 0; i < places_.own; ++i) {
-      own_.push_back(matrix(run.weights[first_own + i]).col(0));
+      own_.push_back(matrix(run.weights[first_own_weight + i]).col(0));
     }
   }
 
   const RecurrentSizes& sizes() const { return sizes_; }
-  const Places& places() const { return places_; }
+  const RecurrentPlaces& places() const { return places_; }
 
   /// The columns of an example.
   template <class All>
@@ -60,7 +61,7 @@ class LayerPass {
 
   /// The sums of each channel over the tokens that the convolution reaches.
   MatrixXd sums_of(const MatrixXd& in) const {
-    const auto weights = matrix(run_.weights[convolve]);
+    const auto weights = matrix(run_.weights[convolve_by]);
     MatrixXd out = MatrixXd::Zero(in.rows(), in.cols());
     for (Index back = 0; back < std::min(weights.cols(), in.cols()); ++back) {
       const Index count = in.cols() - back;
@@ -88,12 +89,12 @@ class LayerPass {
     const ScanInput of_input =
         scan_.gradient(scan_input(projected, sums), own_.data(), above, own_sums.data());
     const MatrixXd slope = of_input.convolved.cwiseProduct(sums.unaryExpr(&swish_slope));
-    const auto weights = matrix(run_.weights[convolve]);
+    const auto weights = matrix(run_.weights[convolve_by]);
     for (Index back = 0; back < std::min(weights.cols(), slope.cols()); ++back) {
       const Index count = slope.cols() - back;
       before.topRows(channels.rows()).leftCols(count) +=
           (slope.rightCols(count).array().colwise() * weights.col(back).array()).matrix();
-      matrix(small[convolve]).col(back) +=
+      matrix(small[convolve_by]).col(back) +=
           slope.rightCols(count).cwiseProduct(channels.leftCols(count)).rowwise().sum();
     }
     if (sizes_.conv_bias) matrix(small[places_.conv_bias]) += slope.rowwise().sum();
@@ -158,14 +159,14 @@ class LayerPass {
   const RecurrentScan& scan_;
   const LayerRun& run_;
   RecurrentSizes sizes_;
-  Places places_;
+  RecurrentPlaces places_;
   std::vector<VectorXd> own_;
 };
 
-Tensors empty_sums(const LayerRun& run) {
+Tensors empty_weight_sums(const LayerRun& run) {
   Tensors sums;
   for (const Tensor& weight : run.weights) sums.emplace_back(weight.rows, weight.columns);
-  sums[project] = sums[bring_back] = {};
+  sums[project_in] = sums[project_out] = {};
   return sums;
 }
 
@@ -189,22 +190,23 @@ Tensor recurrent_forward(const RecurrentScan& scan, const LayerRun& run, Tensor 
   const LayerPass pass(scan, run);
   const RecurrentSizes& sizes = pass.sizes();
   kept.resize(first_sum);
-  kept[projected] = Tensor(sizes.projected(), in.columns);
-  matrix(kept[projected]).noalias() = matrix(run.weights[project]) * matrix(in);
+  kept[projection] = Tensor(sizes.projected(), in.columns);
+  matrix(kept[projection]).noalias() = matrix(run.weights[project_in]) * matrix(in);
   if (sizes.in_bias) {
-    matrix(kept[projected]).colwise() += matrix(run.weights[pass.places().in_bias]).col(0);
+    matrix(kept[projection]).colwise() += matrix(run.weights[pass.places().in_bias]).col(0);
   }
-  kept[scanned] = Tensor(sizes.inner, in.columns);
+  kept[scan_result] = Tensor(sizes.inner, in.columns);
   for (std::size_t example = 0; example < run.cell.examples; ++example) {
-    pass.of_example(kept[scanned], example) =
-        pass.scanned(pass.of_example(kept[projected], example));
+    pass.of_example(kept[scan_result], example) =
+        pass.scanned(pass.of_example(kept[projection], example));
   }
-  kept[result] = Tensor(sizes.inner, in.columns);
-  matrix(kept[result]) = pass.gated(matrix(kept[scanned]), pass.gate_of(kept[projected]));
+  kept[gated_result] = Tensor(sizes.inner, in.columns);
+  matrix(kept[gated_result]) =
+      pass.gated(matrix(kept[scan_result]), pass.gate_of(kept[projection]));
   Tensor out(in.rows, in.columns);
-  matrix(out).noalias() = matrix(run.weights[bring_back]) * matrix(kept[result]);
+  matrix(out).noalias() = matrix(run.weights[project_out]) * matrix(kept[gated_result]);
   if (sizes.out_bias) matrix(out).colwise() += matrix(run.weights[pass.places().out_bias]).col(0);
-  kept[input] = std::move(in);
+  kept[layer_input] = std::move(in);
   return out;
 }
 
@@ -212,40 +214,41 @@ Tensor recurrent_input_gradient(const RecurrentScan& scan, const LayerRun& run, 
                                 Tensors& kept) {
   const LayerPass pass(scan, run);
   const RecurrentSizes& sizes = pass.sizes();
-  Tensors small = empty_sums(run);
+  Tensors small = empty_weight_sums(run);
   std::vector<VectorXd> own(pass.places().own);
   for (std::size_t i = 0; i < own.size(); ++i) {
-    own[i] = VectorXd::Zero(eigen_index(run.weights[first_own + i].rows));
+    own[i] = VectorXd::Zero(eigen_index(run.weights[first_own_weight + i].rows));
   }
   const auto [of_scan, of_gate] =
-      pass.gated_gradient(matrix(kept[scanned]), pass.gate_of(kept[projected]),
-                          matrix(run.weights[bring_back]).transpose() * matrix(gradient), small);
+      pass.gated_gradient(matrix(kept[scan_result]), pass.gate_of(kept[projection]),
+                          matrix(run.weights[project_out]).transpose() * matrix(gradient), small);
   Tensor before(sizes.projected(), gradient.columns);
   const auto tokens = eigen_index(run.cell.tokens);
   for (std::size_t example = 0; example < run.cell.examples; ++example) {
-    pass.scan_gradient(pass.of_example(kept[projected], example),
+    pass.scan_gradient(pass.of_example(kept[projection], example),
                        of_scan.middleCols(eigen_index(example) * tokens, tokens),
                        pass.of_example(before, example), small, own);
   }
   matrix(before).middleRows(eigen_index(sizes.convolved), eigen_index(sizes.inner)) = of_gate;
-  for (std::size_t i = 0; i < own.size(); ++i) matrix(small[first_own + i]).col(0) = own[i];
+  for (std::size_t i = 0; i < own.size(); ++i) matrix(small[first_own_weight + i]).col(0) = own[i];
   if (sizes.in_bias) matrix(small[pass.places().in_bias]) = matrix(before).rowwise().sum();
   if (sizes.out_bias) matrix(small[pass.places().out_bias]) = matrix(gradient).rowwise().sum();
-  Tensor of_input(kept[input].rows, kept[input].columns);
-  matrix(of_input).noalias() = matrix(run.weights[project]).transpose() * matrix(before);
-  kept[projected] = std::move(before);
-  kept[scanned] = {};
-  kept[out_gradient] = std::move(gradient);
+  Tensor of_input(kept[layer_input].rows, kept[layer_input].columns);
+  matrix(of_input).noalias() = matrix(run.weights[project_in]).transpose() * matrix(before);
+  kept[projection] = std::move(before);
+  kept[scan_result] = {};
+  kept[result_gradient] = std::move(gradient);
   kept.insert(kept.end(), small.begin(), small.end());
   return of_input;
 }
 
 void recurrent_weight_gradient(const LayerRun&, const Tensors& kept, Tensors& sums) {
-  matrix(sums[project]).noalias() += matrix(kept[projected]) * matrix(kept[input]).transpose();
-  matrix(sums[bring_back]).noalias() +=
-      matrix(kept[out_gradient]) * matrix(kept[result]).transpose();
+  matrix(sums[project_in]).noalias() +=
+      matrix(kept[projection]) * matrix(kept[layer_input]).transpose();
+  matrix(sums[project_out]).noalias() +=
+      matrix(kept[result_gradient]) * matrix(kept[gated_result]).transpose();
   for (std::size_t i = 0; i < sums.size(); ++i) {
-    if (i != project && i != bring_back) matrix(sums[i]) += matrix(kept[first_sum + i]);
+    if (i != project_in && i != project_out) matrix(sums[i]) += matrix(kept[first_sum + i]);
   }
 }
 

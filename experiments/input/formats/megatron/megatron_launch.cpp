@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 
@@ -272,7 +273,9 @@ std::string letters_of(const TrainingLaunch& launch, const std::vector<LayerInde
   std::string letters;
   for (const LayerIndex layer : stage) {
     const BlockSpec& block = launch.model.blocks[index(layer)];
-    const bool first = index(layer) == 0;
+    const std::string& kind = block.parts.back().kind;
+    if (kind == "patches" || kind == "vision_block" || kind == "merger") continue;
+    const bool first = index(layer) == 0 || kind == "embedding";
     letters += block.cut_evenly ? 't' : block.predicts_further ? 'm' : first ? 'E' : 'L';
   }
   std::string text;
@@ -310,6 +313,19 @@ std::vector<MegatronArgument> model_arguments(const ModelSpec& model) {
 
 std::vector<MegatronArgument> training_arguments(const TrainingLaunch& launch) {
   return TrainingWriter(launch).written();
+}
+
+std::string missing_in_script(const ModelSpec& model) {
+  constexpr std::array kinds{"embedding", "norm", "attention", "mla", "mlp", "moe", "head"};
+  for (const BlockSpec& block : model.blocks) {
+    for (const LayerSpec& part : block.parts) {
+      if (std::find(kinds.begin(), kinds.end(), part.kind) == kinds.end()) return part.kind;
+      for (const char* detail : {"wide_qk_norm", "gate", "latent"}) {
+        if (number_of(&part, detail) != 0) return part.kind + " with " + detail;
+      }
+    }
+  }
+  return {};
 }
 
 std::string pipeline_layout(const TrainingLaunch& launch) {
@@ -351,6 +367,10 @@ std::string bridge_overrides(const TrainingLaunch& launch) {
         fmt::format("  {}: {}\n", one.bridge.substr(dot + 1), yaml_value(one));
   }
   std::string text = "# Written by Penstock: overrides for a recipe of Megatron-Bridge.\n";
+  if (const std::string missing = missing_in_script(launch.model); !missing.empty()) {
+    text +=
+        fmt::format("# No script for Megatron-LM: Penstock has no arguments for {}.\n", missing);
+  }
   for (const auto& [name, keys] : sections) text += name + ":\n" + keys;
   return text;
 }

@@ -25,6 +25,8 @@ std::string pipeline_layout(const TrainingLaunch& launch);
 
 /// What starts a training: a shell script, which takes more arguments at its end, and overrides for
 /// a recipe of Megatron-Bridge as YAML.
+/// The first kind of layer, or detail of one, that the script's arguments do not have; empty: none.
+std::string missing_in_script(const ModelSpec& model);
 std::string megatron_script(const TrainingLaunch& launch);
 std::string bridge_overrides(const TrainingLaunch& launch);
 

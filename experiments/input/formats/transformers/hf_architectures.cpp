@@ -11,6 +11,7 @@ namespace {
 // Shapes follow the modelling code of Hugging Face Transformers. Tests compare the parameters of
 // each row with a published count.
 constexpr HfArchitecture table[] = {
+    {.name = "arcee", .class_name = "ArceeForCausalLM", .gated = false},
     {.name = "bamba",
      .class_name = "BambaForCausalLM",
      .mixer = MixerRule::mamba2,
@@ -31,6 +32,8 @@ constexpr HfArchitecture table[] = {
                      "num_experts_per_tok": 8, "q_lora_rank": 1536, "kv_lora_rank": 512,
                      "qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "v_head_dim": 128,
                      "index_topk": 2048, "index_head_dim": 128, "index_n_heads": 64})"},
+    {.name = "dots1", .class_name = "Dots1ForCausalLM", .qk_norm = true},
+    {.name = "ernie4_5", .class_name = "Ernie4_5ForCausalLM", .tied = true, .head_dim = 128},
     {.name = "falcon_h1",
      .class_name = "FalconH1ForCausalLM",
      .mixer = MixerRule::parallel,
@@ -63,6 +66,10 @@ constexpr HfArchitecture table[] = {
      .defaults = R"({"num_attention_heads": 32, "num_key_value_heads": 2, "vocab_size": 151552,
                      "intermediate_size": 13696})"},
     {.name = "glm4_moe", .class_name = "Glm4MoeForCausalLM", .out_bias = false, .dense_first = 1},
+    {.name = "glm4_moe_lite",
+     .class_name = "Glm4MoeLiteForCausalLM",
+     .latent = true,
+     .dense_first = 1},
     {.name = "glm_moe_dsa",
      .class_name = "GlmMoeDsaForCausalLM",
      .latent = true,
@@ -108,6 +115,7 @@ constexpr HfArchitecture table[] = {
      .defaults = R"({"num_attention_heads": 32, "vocab_size": 32000, "intermediate_size": 11008,
                      "num_local_experts": 8, "num_experts_per_tok": 2, "mamba_n_heads": 128,
                      "mamba_d_state": 256, "shared_intermediate_size": 1024})"},
+    {.name = "hunyuan_v1_dense", .class_name = "HunYuanDenseV1ForCausalLM", .qk_norm = true},
     {.name = "llama", .class_name = "LlamaForCausalLM"},
     {.name = "llama4_text",
      .class_name = "Llama4ForConditionalGeneration",
@@ -134,6 +142,7 @@ constexpr HfArchitecture table[] = {
      .defaults = R"({"num_attention_heads": 48, "num_key_value_heads": 8, "vocab_size": 200064,
                      "intermediate_size": 1536, "num_local_experts": 256,
                      "num_experts_per_tok": 8})"},
+    {.name = "ministral3", .class_name = "Ministral3ForCausalLM", .window = WindowRule::always},
     {.name = "mistral", .class_name = "MistralForCausalLM", .window = WindowRule::always},
     {.name = "mixtral",
      .class_name = "MixtralForCausalLM",

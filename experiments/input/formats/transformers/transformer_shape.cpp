@@ -18,9 +18,18 @@ class Builder {
   explicit Builder(const TransformerShape& shape) : shape_(shape) {}
 
   BlockSpec embedding() const {
+    if (shape_.vision && shape_.vision->tokens > 0) return embedding_of_pictures();
     LayerSpec layer = part("embedding", {{"hidden", shape_.hidden}, {"vocab", shape_.vocab}});
     put_unless_0(layer, "positions", shape_.learned_positions);
     layer.numbers["dropout"] = shape_.hidden_dropout;
+    return {.name = "embedding", .parts = {std::move(layer)}, .cut_evenly = false};
+  }
+
+  BlockSpec embedding_of_pictures() const {
+    LayerSpec layer = part("picture_embedding", {{"hidden", shape_.hidden},
+                                                 {"vocab", shape_.vocab},
+                                                 {"pictures", shape_.vision->tokens},
+                                                 {"deep", shape_.vision->deep}});
     return {.name = "embedding", .parts = {std::move(layer)}, .cut_evenly = false};
   }
 
@@ -63,9 +72,8 @@ class Builder {
   }
 
   LayerSpec norm() const {
-    LayerSpec norm = part("norm", {{"hidden", shape_.hidden}, {"bias", shape_.layer_norm}});
-    put_unless_0(norm, "plain", shape_.plain_norms);
-    return norm;
+    if (shape_.plain_norms) return part("plain_norm", {{"hidden", shape_.hidden}});
+    return part("norm", {{"hidden", shape_.hidden}, {"bias", shape_.layer_norm}});
   }
 
   LayerSpec attention(std::size_t layer) const {

@@ -7,12 +7,6 @@
 namespace penstock {
 namespace {
 
-LayerSpec vision_norm(const VisionShape& shape) {
-  return {"norm",
-          {{"hidden", shape.hidden}, {"bias", !shape.rms_norm}, {"tokens", shape.patches()}},
-          ""};
-}
-
 BlockSpec vision_part(std::string name, std::vector<LayerSpec> parts) {
   return {.name = std::move(name), .parts = std::move(parts), .cut_evenly = false};
 }
@@ -30,23 +24,14 @@ BlockSpec vision_patches(const VisionShape& shape) {
 }
 
 BlockSpec vision_block(const VisionShape& shape, double number) {
-  const LayerSpec attention{"attention",
-                            {{"hidden", shape.hidden},
-                             {"heads", shape.heads},
-                             {"causal", 0},
-                             {"qkv_bias", 1},
-                             {"out_bias", 1},
-                             {"tokens", shape.patches()}},
-                            ""};
-  const LayerSpec network{"mlp",
-                          {{"hidden", shape.hidden},
-                           {"intermediate", shape.intermediate},
-                           {"gated", shape.gated},
-                           {"bias", 1},
-                           {"tokens", shape.patches()}},
-                          ""};
-  return vision_part(fmt::format("vision {}", number),
-                     {vision_norm(shape), attention, vision_norm(shape), network});
+  return vision_part(fmt::format("vision {}", number), {{"vision_block",
+                                                         {{"hidden", shape.hidden},
+                                                          {"heads", shape.heads},
+                                                          {"intermediate", shape.intermediate},
+                                                          {"gated", shape.gated},
+                                                          {"norm_bias", !shape.rms_norm},
+                                                          {"tokens", shape.patches()}},
+                                                         ""}});
 }
 
 BlockSpec vision_merger(const VisionShape& shape) {

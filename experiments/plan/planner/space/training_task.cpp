@@ -218,8 +218,9 @@ ordered_json memory_section(const LayoutChoice& choice) {
 
 bool has_latent_attention(const ModelSpec& spec) {
   return std::ranges::any_of(spec.blocks, [](const BlockSpec& block) {
-    return std::ranges::any_of(block.parts,
-                               [](const LayerSpec& part) { return part.kind == "mla"; });
+    return std::ranges::any_of(block.parts, [](const LayerSpec& part) {
+      return part.kind == "mla" || part.kind == "sparse_attention";
+    });
   });
 }
 
