@@ -22,7 +22,6 @@ LayerWork work(const LayerNumbers& numbers, const CellShape& shape) {
   const double vector = numbers["pictures"] * share * hidden * shape.activation_size;
   const double vectors = vector * (1 + numbers["deep"]);
   add_vector(work, vector + vectors, vector + vectors);
-  work.input_bytes += vectors;
   return work;
 }
 

@@ -56,8 +56,9 @@ TEST_CASE("kernels: gradients of a layer with a state are those that differences
                    {{"conv_bias", 0}},
                    {{"in_bias", 1}, {"out_bias", 1}},
                    {{"conv", 9}}});
+  // Lengths of small keys bend: a third of the step shows a ninth of that.
   check_gradients("gated_delta", delta, sequences,
-                  {{{"key_heads", 4}}, {{"key_heads", 1}, {"conv", 1}}});
+                  {{{"key_heads", 4}}, {{"key_heads", 1}, {"conv", 1}}}, 3e-6);
 }
 
 TEST_CASE("kernels: gradients of attention to chosen keys are those that differences show") {

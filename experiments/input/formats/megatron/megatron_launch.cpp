@@ -273,7 +273,7 @@ std::string letters_of(const TrainingLaunch& launch, const std::vector<LayerInde
   std::string letters;
   for (const LayerIndex layer : stage) {
     const BlockSpec& block = launch.model.blocks[index(layer)];
-    const std::string& kind = block.parts.back().kind;
+    const std::string kind = block.parts.empty() ? "" : block.parts.back().kind;
     if (kind == "patches" || kind == "vision_block" || kind == "merger") continue;
     const bool first = index(layer) == 0 || kind == "embedding";
     letters += block.cut_evenly ? 't' : block.predicts_further ? 'm' : first ? 'E' : 'L';
