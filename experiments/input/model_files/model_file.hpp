@@ -92,6 +92,7 @@ struct ModelFile {
   // The id of each layer of `graph` in other files; empty: its position.
   std::vector<std::uint32_t> layer_ids;
   std::optional<double> max_sequence;  // of the model
+  bool reads_pictures = false;         // whether `image_tokens` matters
   TrainingCommand command;
 
   // The layers and ranks of each stage, if stated.

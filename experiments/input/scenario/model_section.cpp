@@ -120,6 +120,12 @@ void check_architecture(const json& section, const ModelFile& file) {
                    fmt::format("a file of the format {} has no architecture", file.format));
 }
 
+void check_pictures(const json& section, const ModelFile& file) {
+  if (!section.contains("image_tokens") || file.reads_pictures) return;
+  throw InputError("/model/image_tokens",
+                   "the file's model has no encoder of pictures; leave this out");
+}
+
 }  // namespace
 
 const Fields& model_fields() {
@@ -179,6 +185,7 @@ ModelSection read_model(const json& section, const ModelFile& file) {
   if (section.contains("layers")) read_layers(section, model);
   if (section.contains("file")) {
     check_architecture(section, file);
+    check_pictures(section, file);
     use_file(file, model);
   } else if (model.by_kind()) {
     take_sizes(file.command, model);

@@ -34,6 +34,9 @@ int describe_model(const Options& options) {
   const ModelFile file = read_model_file(options.model, {.format = options.format,
                                                          .architecture = options.architecture,
                                                          .image_tokens = options.image_tokens});
+  if (options.image_tokens && !file.reads_pictures) {
+    throw UsageError("--image-tokens: the model has no encoder of pictures; leave this out");
+  }
   const DescriptionOptions shape{
       .sequence = within_if_given("--sequence", options.sequence),
       .microbatch = within_if_given("--microbatch", options.microbatch),

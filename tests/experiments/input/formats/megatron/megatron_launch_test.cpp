@@ -42,6 +42,25 @@ TEST_CASE("Megatron-LM: equal stages of a layout are written once, and read back
   }
 }
 
+TEST_CASE("Megatron-LM: layers that its script has no arguments for leave the overrides alone") {
+  const auto missing = [](LayerSpec layer) {
+    ModelSpec model;
+    model.blocks.push_back({.name = "block 0", .parts = {std::move(layer)}});
+    return missing_in_script(model);
+  };
+  CHECK(missing({"attention", {{"hidden", 8}, {"heads", 2}}, ""}) == "");
+  CHECK(missing({"attention", {{"hidden", 8}, {"heads", 2}, {"gate", 1}}, ""}) ==
+        "attention with gate");
+  CHECK(missing({"mamba2", {}, ""}) == "mamba2");
+  TrainingLaunch launch = launch_of_counts({2, 2});
+  CHECK(bridge_overrides(launch).find("No script") == std::string::npos);
+  launch.model.blocks[1].parts = {{"gated_delta", {}, ""}};
+  CHECK(bridge_overrides(launch).find("# No script for Megatron-LM: Penstock has no arguments for "
+                                      "gated_delta.") != std::string::npos);
+  launch.model.blocks[1].parts = {{"vision_block", {}, ""}};
+  CHECK(pipeline_layout(launch) == "E|tL");  // an encoder has no letter
+}
+
 TEST_CASE("Megatron-LM: the arguments of a model are read back as the same layers") {
   for (const std::string arguments :
        {"", "--swiglu --disable-bias-linear --normalization RMSNorm --hidden-dropout 0",
