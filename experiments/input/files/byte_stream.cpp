@@ -338,9 +338,7 @@ std::string read_within(const std::string& path, const Check& check) {
 
 }  // namespace
 
-std::string read_file(const std::string& path) {
-  // Of what is read from files as a whole, an order takes most: seven bytes for each of its text.
-  constexpr double bytes_for_each = 7;
+std::string read_file(const std::string& path, double bytes_for_each) {
   const std::string name = path == "-" ? "standard input" : path;
   return read_within(path, [&](std::uint64_t bytes, const char* when) {
     if (bytes > Limits::input_file_bytes) {
@@ -349,7 +347,7 @@ std::string read_file(const std::string& path) {
     need_memory(
         bytes_for_each * static_cast<double>(bytes),
         fmt::format("{} of at least {}{}", name, memory_text(static_cast<double>(bytes)), when),
-        "give a smaller file, or more --max-memory");
+        "use a smaller file");
   });
 }
 
