@@ -1,4 +1,4 @@
-#include "hardware_models/layers/building/latent_attention.hpp"
+#include "hardware_models/layers/building/core_attention.hpp"
 #include "hardware_models/layers/registry.hpp"
 
 namespace penstock::mla_file {

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <array>
 
-#include "hardware_models/layers/building/latent_attention.hpp"
+#include "hardware_models/layers/building/core_attention.hpp"
 #include "hardware_models/layers/registry.hpp"
 
 namespace penstock::sparse_attention_file {
@@ -74,10 +74,10 @@ void add_choice(LayerWork& work, const Indexer& indexer, double keys, const Cell
 
 void add_indexer(LayerWork& work, const LayerNumbers& numbers, const CellShape& shape) {
   const Indexer indexer(numbers);
-  const double parameters = indexer.weights() + indexer.norm();
-  work.parameters += parameters;
-  work.active_parameters += parameters;
-  work.held_parameters += parameters;
+  const double own_parameters = indexer.weights() + indexer.norm();
+  work.parameters += own_parameters;
+  work.active_parameters += own_parameters;
+  work.held_parameters += own_parameters;
   const double keys = numbers.is("causal") ? shape.sequence / 2 : shape.sequence;
   add_projections(work, indexer, shape);
   add_choice(work, indexer, keys, shape);

@@ -1,5 +1,5 @@
 #include "validate/kernels/registry.hpp"
-#include "validate/kernels/steps/latent_attention.hpp"
+#include "validate/kernels/steps/attention_core.hpp"
 
 namespace penstock::mla_kernel_file {
 namespace {

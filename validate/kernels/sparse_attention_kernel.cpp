@@ -3,7 +3,7 @@
 #include <numeric>
 
 #include "validate/kernels/registry.hpp"
-#include "validate/kernels/steps/latent_attention.hpp"
+#include "validate/kernels/steps/attention_core.hpp"
 #include "validate/kernels/steps/layer_steps.hpp"
 #include "validate/kernels/steps/matrix.hpp"
 

@@ -10,8 +10,7 @@
 #include "experiments/input/formats/registry.hpp"
 #include "experiments/input/formats/transformers/hf_architectures.hpp"
 #include "experiments/input/formats/transformers/hf_fields.hpp"
-#include "experiments/input/formats/transformers/hf_mixers.hpp"
-#include "experiments/input/formats/transformers/hf_vision.hpp"
+#include "experiments/input/formats/transformers/hf_parts.hpp"
 #include "experiments/input/formats/transformers/transformer_shape.hpp"
 #include "sim/base/error.hpp"
 

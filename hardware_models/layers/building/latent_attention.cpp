@@ -1,5 +1,3 @@
-#include "hardware_models/layers/building/latent_attention.hpp"
-
 #include <string_view>
 
 #include "hardware_models/layers/building/core_attention.hpp"

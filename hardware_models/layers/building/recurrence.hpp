@@ -8,7 +8,8 @@ namespace penstock {
 
 /// A layer that carries a state along the sequence, on one device: a projection of its input, a
 /// short convolution over some of the projected channels, a scan, a norm gated by other channels,
-/// and the projection of the result.
+/// and the projection of the result. A scan runs in chunks: products of matrices inside each, and
+/// a state that goes from one to the next.
 struct Recurrence {
   double hidden = 1;
   double projected = 1;  // numbers of a token

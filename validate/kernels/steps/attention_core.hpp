@@ -1,5 +1,7 @@
 #pragma once
 
+#include <vector>
+
 #include "validate/kernels/steps/drawn.hpp"
 #include "validate/kernels/steps/layer_run.hpp"
 
@@ -40,5 +42,16 @@ Tensor attention_probabilities(const HeadSizes& sizes, const KernelCell& cell,
 /// later slices left for this one are added. Missing probabilities are recomputed.
 Tensor attend_gradient(const HeadSizes& sizes, const KernelCell& cell, const Tensor& projected,
                        const Tensor& probabilities, const Tensor& gradient, SliceMemory& slices);
+
+/// The tensors that latent attention keeps.
+constexpr std::size_t latent_kept = 11;
+
+/// Latent attention: queries, keys and values from normed latents. `choice` has a row for each key
+/// and a column for each token, 1 where the token attends to the key; null: to all.
+std::vector<WeightSpec> latent_weights(const LayerNumbers& numbers);
+Tensor latent_forward(const LayerRun& run, Tensor in, Tensors& kept, const Tensor* choice);
+Tensor latent_input_gradient(const LayerRun& run, Tensor gradient, Tensors& kept,
+                             const Tensor* choice);
+void latent_weight_gradient(const LayerRun& run, const Tensors& kept, Tensors& sums);
 
 }  // namespace penstock

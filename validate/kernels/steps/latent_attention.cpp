@@ -1,5 +1,3 @@
-#include "validate/kernels/steps/latent_attention.hpp"
-
 #include <algorithm>
 #include <cmath>
 

@@ -1,10 +1,9 @@
-#include "experiments/input/formats/transformers/hf_mixers.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
+#include "experiments/input/formats/transformers/hf_parts.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {

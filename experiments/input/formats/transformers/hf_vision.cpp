@@ -1,7 +1,6 @@
-#include "experiments/input/formats/transformers/hf_vision.hpp"
-
 #include <nlohmann/json.hpp>
 
+#include "experiments/input/formats/transformers/hf_parts.hpp"
 #include "experiments/input/formats/transformers/transformer_shape.hpp"
 
 namespace penstock {

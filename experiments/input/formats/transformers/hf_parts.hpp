@@ -18,4 +18,10 @@ void read_hf_mixers(const HfFields& config, MixerRule rule, TransformerShape& sh
 /// Sizes of an indexer that chooses keys, if the config states any, and the layers that have one.
 void read_hf_indexer(const HfFields& config, TransformerShape& shape);
 
+/// The encoder in a config's vision_config, as its architecture has it. `tokens`: those of the
+/// decoder that the images of an example become; by default those of one image. Nothing where there
+/// is no vision_config, or the architecture's is not read.
+std::optional<VisionShape> read_hf_vision(const HfFields& config, VisionRule rule, double hidden,
+                                          std::optional<double> tokens);
+
 }  // namespace penstock
