@@ -153,17 +153,18 @@ std::variant<PricedPlan, Finding> drawn_plan(const Simulation& simulation, const
   auto lowered = simulation.price_order(order);
   if (std::holds_alternative<Finding>(lowered)) return lowered;
   PricedPlan& priced = std::get<PricedPlan>(lowered);
+  if (runs_layers && layout.documents) {
+    throw InputError("/batch",
+                     "layers that run for real have microbatches of one size; choose "
+                     "--bodies spin, or leave /batch out");
+  }
   if (runs_layers && !order.has(Pass::update)) {
     priced = with_sums_of_passes(with_ties_of_copies(std::move(priced)), layout.degrees.data);
   }
-  std::vector<Costs> replicas;
-  Chance chance = layout.chance;
-  for (chance.replica = 0; chance.replica < layout.degrees.data; ++chance.replica) {
-    replicas.push_back(draw(priced.plan, priced.costs, chance, 0));
-  }
-  if (replicas.size() > 1) return with_replica_ranks(priced, replicas);
-  priced.costs = std::move(replicas.front());
-  return lowered;
+  Simulation::Replicas replicas = simulation.draw_replicas(std::move(priced), 0);
+  if (replicas.costs.size() > 1) return with_replica_ranks(replicas.priced, replicas.costs);
+  replicas.priced.costs = std::move(replicas.costs.front());
+  return std::move(replicas.priced);
 }
 
 /// Each replica needs ranks of its own.

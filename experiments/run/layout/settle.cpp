@@ -11,6 +11,7 @@
 #include "experiments/input/files/table.hpp"
 #include "experiments/input/scenario/scenario.hpp"
 #include "experiments/run/layout/cut.hpp"
+#include "experiments/run/layout/documents.hpp"
 #include "experiments/run/layout/layout.hpp"
 #include "experiments/run/layout/layout_model.hpp"
 #include "experiments/run/layout/order.hpp"
@@ -331,6 +332,7 @@ Layout settle(const Scenario& scenario, const SettleOptions& options) {
     fit_model(layout);
     expect_slow_machines(scenario, layout);
     refuse_idle_keys(scenario, layout);
+    layout.documents = settle_documents(scenario, layout);
   });
   for (std::string& note : assumptions_of(scenario, layout)) {
     layout.notes.push_back(std::move(note));
