@@ -88,11 +88,8 @@ bool reduces_gradients(const Plan& plan) {
 }  // namespace
 
 std::optional<BatchReport> batch_report(const Layout& layout, const Simulation& simulation,
-                                        const PricedPlan& plain, Time step) {
-  const MicrobatchCosts* microbatches = simulation.microbatches();
-  if (microbatches == nullptr) return std::nullopt;
-  BatchReport report{.batch = microbatches->draw(0), .step = step};
-  if (microbatches->all_plain(report.batch)) return std::nullopt;
+                                        const PricedPlan& plain, StepBatch batch, Time step) {
+  BatchReport report{.batch = std::move(batch), .step = step};
   report.full_tokens = *layout.documents->tokens;
   const auto all = run_each(layout, simulation, plain, &report.batch);
   const auto equal = equal_step(layout, simulation, plain, report.batch.mean());
@@ -113,17 +110,18 @@ std::optional<BatchReport> batch_report(const Layout& layout, const Simulation& 
   return report;
 }
 
-Throughput throughput_of(const Layout& layout, const StepBatch& batch, const Plan& plan,
-                         Time makespan, std::optional<double> peak_flops) {
-  const StepMicrobatch mean = batch.mean();
+Throughput throughput_of(const Layout& layout, const std::optional<StepBatch>& batch,
+                         const Plan& plan, Time makespan, std::optional<double> peak_flops) {
+  if (!batch) return throughput_of(layout, plan, makespan, peak_flops);
+  const StepMicrobatch mean = batch->mean();
   Layout equal = with_equal_microbatches(layout, mean);
   const bool by_kind = !layout.spec.blocks.empty();
   equal.batch.sequence = by_kind ? equal.shape.sequence : mean.packed.tokens;
   equal.batch.samples_per_microbatch = by_kind ? equal.shape.microbatch : 1;
   Throughput throughput = throughput_of(equal, plan, makespan, peak_flops);
   if (makespan == Time{}) return throughput;
-  const double replicas = layout.degrees.data / static_cast<double>(batch.replicas.size());
-  throughput.samples_per_s = batch.sum().documents * replicas / (to_us(makespan) * 1e-6);
+  const double replicas = layout.degrees.data / static_cast<double>(batch->replicas.size());
+  throughput.samples_per_s = batch->sum().documents * replicas / (to_us(makespan) * 1e-6);
   return throughput;
 }
 

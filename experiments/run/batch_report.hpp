@@ -40,14 +40,14 @@ struct BatchReport {
   BatchPeak peak;
 };
 
-/// Splits the loss of the first draw of a run. `plain`: its priced plan with equal microbatches,
-/// `step`: its makespan. Empty where all microbatches are equal, or a replica cannot finish.
+/// Splits the loss of the first draw of a run with these microbatches. `plain`: its priced plan
+/// with equal ones, `step`: its makespan. Empty where a replica cannot finish.
 std::optional<BatchReport> batch_report(const Layout& layout, const Simulation& simulation,
-                                        const PricedPlan& plain, Time step);
+                                        const PricedPlan& plain, StepBatch batch, Time step);
 
-/// That of a run whose microbatches differ: samples are documents.
-Throughput throughput_of(const Layout& layout, const StepBatch& batch, const Plan& plan,
-                         Time makespan, std::optional<double> peak_flops);
+/// The throughput of a run. Where microbatches differ, samples are documents.
+Throughput throughput_of(const Layout& layout, const std::optional<StepBatch>& batch,
+                         const Plan& plan, Time makespan, std::optional<double> peak_flops);
 
 /// "batch" of run --json, with at most 10,000 microbatches of the replica that is shown.
 nlohmann::ordered_json batch_json(const BatchReport& report);

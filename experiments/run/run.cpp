@@ -145,18 +145,18 @@ std::optional<Finding> simulate(Chain& chain, const RunOptions& options, RunResu
   auto lowered = chain.plan(std::move(inputs));
   if (auto* finding = std::get_if<Finding>(&lowered)) return std::move(*finding);
   PricedPlan priced = simulation.price(std::get<Plan>(std::move(lowered)));
-  const bool serves_again = options.repeat > 0 || simulation.microbatches() != nullptr;
+  const bool serves_again = options.repeat > 0 || layout.documents.has_value();
   auto first = serves_again ? simulation.simulate(priced) : simulation.simulate(std::move(priced));
   if (auto* finding = std::get_if<Finding>(&first)) return std::move(*finding);
-  auto& [drawn, timeline, peak_flops] = std::get<Simulated>(first);
+  auto& [drawn, timeline, peak_flops, batch] = std::get<Simulated>(first);
   if (options.repeat > 0) {
     result.repeated = distribution_of(makespans_of_draws(
         options.repeat, varies(layout),
         [&](std::uint32_t draw) { return simulation.makespan_of_draw(priced, draw); },
         options.on_progress));
   }
-  if (options.splits_losses) {
-    result.batch = batch_report(layout, simulation, priced, makespan(drawn.plan, timeline));
+  if (batch && options.splits_losses) {
+    result.batch = batch_report(layout, simulation, priced, *batch, makespan(drawn.plan, timeline));
   }
   result.timeline = std::move(timeline);
   result.plan = std::move(drawn.plan);
@@ -175,8 +175,8 @@ void add_report(RunResult& result) {
   const Time makespan = result.report->makespan;
   result.report->network = network_use(plan, result.costs, result.conditions.network, makespan);
   result.throughput =
-      result.batch ? throughput_of(layout, result.batch->batch, plan, makespan, result.peak_flops)
-                   : throughput_of(layout, plan, makespan, result.peak_flops);
+      throughput_of(layout, result.batch ? std::optional(result.batch->batch) : std::nullopt, plan,
+                    makespan, result.peak_flops);
   result.notes = layout.notes;
   if (layout.hardware.spec.profile) {
     result.profile_rows = rows_used(*layout.hardware.spec.profile, layout.model);

@@ -245,7 +245,8 @@ std::variant<Simulated, Finding> Simulation::simulate(PricedPlan priced) const {
   if (auto* finding = std::get_if<Finding>(&drawn)) return std::move(*finding);
   Simulated all{.priced = std::get<PricedPlan>(std::move(drawn)),
                 .timeline = {},
-                .peak_flops = hardware_->peak_flops()};
+                .peak_flops = hardware_->peak_flops(),
+                .batch = microbatches_of(0)};
   auto outcome = run(all.priced);
   if (auto* finding = std::get_if<Finding>(&outcome)) return std::move(*finding);
   all.timeline = std::get<Timeline>(std::move(outcome));

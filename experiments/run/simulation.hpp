@@ -58,6 +58,7 @@ struct Simulated {
   PricedPlan priced;
   Timeline timeline;
   std::optional<double> peak_flops;  // per device, if known
+  std::optional<StepBatch> batch;    // the microbatches, where they differ
 };
 
 /// The hardware of a layout, as its cost model makes it. Throws InputError for a profile that
@@ -77,8 +78,6 @@ class Simulation {
 
   const HardwareModel& hardware() const { return *hardware_; }
   std::shared_ptr<const HardwareModel> shared_hardware() const { return hardware_; }
-  /// The microbatches of the layout, or null where all are equal.
-  const MicrobatchCosts* microbatches() const { return microbatches_ ? &*microbatches_ : nullptr; }
 
   /// The order of the layout, or that which its policy decides while a draw runs.
   std::variant<Schedule, Finding> order(std::uint32_t draw = 0) const;

@@ -73,6 +73,8 @@ RealLayers layers_for(const Setting& setting, const PricedPlan& priced) {
     real.why_not = fmt::format("{} runs no layers", setting.backend.name);
   } else if (!costs.task_duration.empty()) {
     real.why_not = "layers take the time that they take, whatever chance says";
+  } else if (setting.layout.documents) {
+    real.why_not = "layers that run have microbatches of one size";
   } else if (setting.options.action_us) {
     real.why_not = "layers take the time that they take, not --action-us";
   } else {
@@ -153,11 +155,6 @@ std::variant<PricedPlan, Finding> drawn_plan(const Simulation& simulation, const
   auto lowered = simulation.price_order(order);
   if (std::holds_alternative<Finding>(lowered)) return lowered;
   PricedPlan& priced = std::get<PricedPlan>(lowered);
-  if (runs_layers && layout.documents) {
-    throw InputError("/batch",
-                     "layers that run for real have microbatches of one size; choose "
-                     "--bodies spin, or leave /batch out");
-  }
   if (runs_layers && !order.has(Pass::update)) {
     priced = with_sums_of_passes(with_ties_of_copies(std::move(priced)), layout.degrees.data);
   }
@@ -195,7 +192,8 @@ std::optional<Finding> run_for_real(const Layout& layout, Optimizer optimizer,
   const Simulation simulation(layout);
   const auto order = simulation.order();  // of a policy: as it decides in simulation
   if (const auto* finding = std::get_if<Finding>(&order)) return *finding;
-  auto drawn = drawn_plan(simulation, layout, std::get<Schedule>(order), backend.runs_layers);
+  auto drawn = drawn_plan(simulation, layout, std::get<Schedule>(order),
+                          backend.runs_layers && !layout.documents);
   if (auto* finding = std::get_if<Finding>(&drawn)) return std::move(*finding);
   PricedPlan& priced = std::get<PricedPlan>(drawn);
   check_backend(backend, priced);

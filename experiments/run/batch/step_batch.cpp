@@ -117,16 +117,21 @@ ModelSpec with_loads(ModelSpec spec, const std::vector<double>& loads) {
   return spec;
 }
 
-/// Microseconds of F and B of all layers, where all microbatches are like this.
-double whole_us(Layout layout, const HardwareModel& hardware, double tokens, double squares) {
+/// Microseconds of F and B of each rank's layers, where all microbatches are like this.
+std::vector<double> us_by_rank(Layout layout, const HardwareModel& hardware, double tokens,
+                               double squares) {
   set_microbatch(layout, {{.tokens = tokens, .squares = squares}, {}});
-  double sum = 0;
-  for (const Layer& layer : layout.model.layers) {
-    for (const Pass pass : {Pass::forward, Pass::backward}) {
-      sum += hardware.compute_us(layer, pass).value_or(0);
+  std::vector<double> sums(layout.placement.ranks());
+  const std::vector<Stage>& chain = layout.placement.chains().front();
+  for (std::size_t stage = 0; stage < chain.size(); ++stage) {
+    double& sum = sums[index(layout.placement.rank_of(chain[stage], Microbatch{0}))];
+    for (const LayerIndex layer : layout.partition.stages[stage]) {
+      for (const Pass pass : {Pass::forward, Pass::backward}) {
+        sum += hardware.compute_us(layout.model.layers[index(layer)], pass).value_or(0);
+      }
     }
   }
-  return sum;
+  return sums;
 }
 
 }  // namespace
@@ -156,12 +161,13 @@ bool StepBatch::has_loads() const { return !replicas.front().front().loads.empty
 
 TokenCost token_cost_of(const Layout& layout, const HardwareModel& hardware) {
   const double tokens = *layout.documents->tokens;
-  const double whole = whole_us(layout, hardware, tokens, tokens * tokens);
-  const double halves = whole_us(layout, hardware, tokens, tokens * tokens / 2);
-  const double of_squares = 2 * (whole - halves);
-  if (whole <= 0) return {};
-  return {.per_token = (whole - of_squares) / tokens,
-          .per_square = std::max(0.0, of_squares) / (tokens * tokens)};
+  const auto whole = us_by_rank(layout, hardware, tokens, tokens * tokens);
+  const auto halves = us_by_rank(layout, hardware, tokens, tokens * tokens / 2);
+  const auto busiest = std::max_element(whole.begin(), whole.end());
+  const double of_squares = std::max(0.0, 2 * (*busiest - halves[busiest - whole.begin()]));
+  if (*busiest <= 0) return {};
+  return {.per_token = (*busiest - of_squares) / tokens,
+          .per_square = of_squares / (tokens * tokens)};
 }
 
 StepBatch step_batch(const Layout& layout, const TokenCost& cost, std::uint32_t draw) {

@@ -29,7 +29,7 @@ struct StepBatch {
   bool has_loads() const;
 };
 
-/// What a microbatch costs in F and B of all layers of a layout with documents.
+/// What a microbatch costs in F and B of the rank that takes longest, in a layout with documents.
 TokenCost token_cost_of(const Layout& layout, const HardwareModel& hardware);
 
 /// The microbatches of a draw, of at most `most_drawn_replicas` replicas. Throws InputError with a

@@ -56,6 +56,7 @@ ordered_json peak_json(const BatchReport& report) {
 
 std::string peak_text(const BatchReport& report) {
   const BatchPeak& peak = report.peak;
+  if (peak.bytes == 0) return "";
   std::string text =
       fmt::format("worst memory: {} on rank {}", bytes_text(peak.bytes), index(peak.rank));
   if (report.batch.replicas.size() > 1) text += fmt::format(" of replica {}", peak.replica);
