@@ -80,11 +80,6 @@ std::optional<Time> equal_step(const Layout& layout, const Simulation& simulatio
   return runs ? std::optional(runs->mean()) : std::nullopt;
 }
 
-bool reduces_gradients(const Plan& plan) {
-  return std::any_of(plan.classes.begin(), plan.classes.end(),
-                     [](const WorkClass& work) { return reduces_gradient(work.pass); });
-}
-
 }  // namespace
 
 std::optional<BatchReport> batch_report(const Layout& layout, const Simulation& simulation,
@@ -105,7 +100,6 @@ std::optional<BatchReport> batch_report(const Layout& layout, const Simulation& 
   report.experts = all->mean() - balanced->mean();
   report.replicas = step - all->mean();
   report.slowest = all->slowest();
-  report.shown = reduces_gradients(plain.plan) ? 0 : report.slowest;
   report.peak = all->peak;
   return report;
 }

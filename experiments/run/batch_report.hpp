@@ -35,8 +35,7 @@ struct BatchReport {
   Time pipeline{};  // lost because microbatches of one replica differ: mean of all replicas
   Time experts{};   // lost in the groups of experts, which wait for their busiest device: the same
   Time replicas{};  // lost because replicas wait for the slowest
-  std::uint32_t slowest = 0;  // replica
-  std::uint32_t shown = 0;    // replica, by the report of the run
+  std::uint32_t slowest = 0;  // replica, which the report of the run shows
   BatchPeak peak;
 };
 

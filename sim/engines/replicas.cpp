@@ -17,7 +17,14 @@ struct Draws {
   Chance chance;
   std::uint32_t number;
   std::uint32_t replicas;
+  Time longest{};             // of those that ran alone
+  std::uint32_t slowest = 0;  // the first of equals
 
+  void add_alone(std::uint32_t replica, Time own) {
+    if (own <= longest) return;
+    longest = own;
+    slowest = replica;
+  }
   void draw_costs(std::uint32_t replica) {
     Chance own = chance;
     own.replica = replica;
@@ -112,26 +119,14 @@ std::optional<Standstill> add_up_replicas(Draws& draws, Together& together, Run 
   return std::nullopt;
 }
 
-/// The plan with the costs of the replica that takes longest, the first of equals.
-std::variant<PricedPlan, Standstill> slowest(Draws& draws) {
-  std::optional<Time> longest;
-  std::uint32_t which = 0;
-  for (std::uint32_t replica = 0; replica < draws.replicas; ++replica) {
-    draws.draw_costs(replica);
-    RunOutcome outcome = simulate(draws.running);
-    if (auto* halt = std::get_if<Standstill>(&outcome)) return std::move(*halt);
-    const Time own = makespan(draws.running.plan, std::get<Timeline>(outcome));
-    if (longest && own <= *longest) continue;
-    longest = own;
-    which = replica;
-  }
-  draws.draw_costs(which);
-  return std::move(draws.running);
-}
-
 std::optional<Standstill> find_sums(Draws& draws, Together& sums) {
-  return add_up_replicas(
-      draws, sums, [&](Timeline reused) { return simulate(draws.running, std::move(reused)); });
+  std::uint32_t replica = 0;
+  return add_up_replicas(draws, sums, [&](Timeline reused) {
+    RunOutcome outcome = simulate(draws.running, std::move(reused));
+    const auto* alone = std::get_if<Timeline>(&outcome);
+    if (alone != nullptr) draws.add_alone(replica++, makespan(draws.running.plan, *alone));
+    return outcome;
+  });
 }
 
 std::optional<Standstill> find_gatherings(Draws& draws, const Together& sums,
@@ -161,13 +156,11 @@ std::variant<PricedPlan, Standstill> draw_among_replicas(PricedPlan priced, cons
   Together sums(tasks_of(draws.running.plan, reduces_gradient));
   Together gatherings(
       tasks_of(draws.running.plan, [](Pass pass) { return pass == Pass::gather_weights; }));
-  if (sums.tasks.empty()) {
-    return costs_of ? slowest(draws)
-                    : std::variant<PricedPlan, Standstill>(std::move(draws.running));
-  }
+  if (sums.tasks.empty() && !costs_of) return std::move(draws.running);
   if (auto halt = find_sums(draws, sums)) return *std::move(halt);
   if (auto halt = find_gatherings(draws, sums, gatherings)) return *std::move(halt);
-  draws.draw_costs(0);
+  draws.draw_costs(costs_of ? draws.slowest : 0);
+  if (sums.tasks.empty()) return std::move(draws.running);
   RunOutcome outcome = run_with_sums(sums, draws.running, {});
   if (auto* halt = std::get_if<Standstill>(&outcome)) return std::move(*halt);
   wait_together(gatherings, std::get<Timeline>(outcome), draws.running);

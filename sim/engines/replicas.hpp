@@ -20,8 +20,8 @@ using CostsOfReplica = std::function<Costs(std::uint32_t replica)>;
 /// replicas differ, each of them is drawn and run: reductions over all of them wait for the
 /// slowest, and all-gathers for the last update. A wait is added to the latency of its task, since
 /// it occupies no link. Returns the standstill of a replica that cannot finish. `costs_of`: the
-/// costs of each replica, where replicas have different microbatches; called once for each. Without
-/// reductions the plan then has the costs of the slowest replica.
+/// costs of each replica, where replicas have different microbatches; called once for each. The
+/// plan then has the costs of the replica that takes longest.
 std::variant<PricedPlan, Standstill> draw_among_replicas(PricedPlan priced, const Chance& chance,
                                                          std::uint32_t number,
                                                          std::uint32_t replicas,

@@ -72,7 +72,7 @@ ordered_json batch_json(const BatchReport& report) {
   constexpr std::size_t most_listed = 10'000;
   const PackedMicrobatch all = report.batch.sum();
   const auto [least, most] = range_of(report.batch);
-  const ReplicaBatch& shown = report.batch.replicas[report.shown];
+  const ReplicaBatch& shown = report.batch.replicas[report.slowest];
   return {{"documents", all.documents},
           {"tokens", all.tokens},
           {"longest_document", all.longest},
@@ -89,7 +89,6 @@ ordered_json batch_json(const BatchReport& report) {
             {"experts", to_us(report.experts)},
             {"replicas", to_us(report.replicas)}}},
           {"slowest_replica", report.slowest},
-          {"shown_replica", report.shown},
           {"worst_memory", peak_json(report)},
           {"microbatches", list_json(std::span(shown).first(std::min(most_listed, shown.size())),
                                      microbatch_json)}};
@@ -121,8 +120,7 @@ std::string batch_text(const BatchReport& report, TimeUnit unit) {
   }
   text += aligned(rows, {0});
   if (report.batch.replicas.size() > 1) {
-    text += fmt::format("slowest replica: {}; the report shows replica {}\n", report.slowest,
-                        report.shown);
+    text += fmt::format("the report shows replica {}, the slowest\n", report.slowest);
   }
   return text + peak_text(report);
 }
