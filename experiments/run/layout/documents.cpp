@@ -9,6 +9,7 @@
 #include "experiments/input/model_files/model_file.hpp"
 #include "hardware_models/model/model_layers.hpp"
 #include "sim/base/error.hpp"
+#include "sim/engines/replicas.hpp"
 
 namespace penstock {
 namespace {
@@ -93,6 +94,10 @@ std::optional<BatchSection> settle_documents(const Scenario& scenario, const Lay
               "measured layers have times of one shape of microbatch; leave /batch out");
   }
   return batch;
+}
+
+double document_bytes(std::uint32_t replicas) {
+  return 1500 + 95.0 * std::min(replicas, most_drawn_replicas);
 }
 
 double busiest_device(const std::vector<double>& loads, double devices) {

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "experiments/input/scenario/batch_section.hpp"
 #include "experiments/input/scenario/scenario.hpp"
@@ -12,6 +14,10 @@ namespace penstock {
 /// layout are for. The layout has all but its notes. Throws InputError, with a pointer into the
 /// scenario, for what does not go with microbatches that differ.
 std::optional<BatchSection> settle_documents(const Scenario& scenario, const Layout& layout);
+
+/// Memory that a run with documents takes for each of its cells beyond one without, in bytes: an
+/// estimate, for this many data replicas.
+double document_bytes(std::uint32_t replicas);
 
 /// Tokens that a device of experts receives, over the mean, where these are the loads of all
 /// experts, side by side on `devices`: those of the busiest device.

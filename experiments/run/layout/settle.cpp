@@ -313,7 +313,8 @@ Layout settle(const Scenario& scenario, const SettleOptions& options) {
     if (by_file) {
       check_against_order(scenario, layout.degrees, layout.batch, order);
     } else {
-      order = order_of(scenario, layout, options.bytes_per_cell);
+      const double documents = scenario.batch ? document_bytes(layout.degrees.data) : 0;
+      order = order_of(scenario, layout, options.bytes_per_cell + documents);
     }
     if (scenario.offload && scenario.offload->keep) {
       order.schedule = with_offload(order, *scenario.offload);

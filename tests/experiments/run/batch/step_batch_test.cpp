@@ -189,4 +189,32 @@ TEST_CASE("layers by kind: a microbatch of one document costs what a run of its 
   CHECK(documents.throughput.tokens_per_s == doctest::Approx(*own.throughput.tokens_per_s));
 }
 
+TEST_CASE("experts take what the busiest device of their group receives") {
+  // Loads 3 1 | 1 1 on two devices: the first has 4 of 6, 4/3 of the mean.
+  static const Scratch scratch;
+  const std::string loads = scratch.file("loads.txt", "3\n1\n1 # the third\n1\n");
+  const auto scenario = [&](double imbalance, bool routed) {
+    const nlohmann::json moe{{"kind", "moe"},
+                             {"hidden", 512},
+                             {"experts", 4},
+                             {"chosen", 1},
+                             {"expert_intermediate", 512},
+                             {"imbalance", imbalance}};
+    nlohmann::json document{
+        {"model", {{"sequence", 4096}, {"layers", {{{"repeat", 4}, {"parts", {moe}}}}}}},
+        {"hardware", {{"name", "dgx-h100"}}},
+        {"parallel", {{"pipeline", 2}, {"data", 2}, {"expert", 2}}},
+        {"schedule", {{"name", "gpipe"}, {"microbatches", 2}}},
+        {"batch", {{"lengths", {{"histogram", {{{"tokens", 2048}}}}}}}}};
+    if (routed) document["batch"]["router"] = {{"file", loads}};
+    return parse_scenario(document.dump(), "s.json");
+  };
+  const RunResult routed = run(scenario(1, true));
+  CHECK(makespan_us(routed) == makespan_us(run(scenario(4.0 / 3, false))));
+  const BatchReport& report = *routed.batch;
+  CHECK(report.experts > Time{});
+  CHECK(report.equal + report.pipeline + report.experts + report.replicas == report.step);
+  CHECK(to_us(report.step - report.experts) == makespan_us(run(scenario(1, false))));
+}
+
 }  // namespace penstock::testing
