@@ -11,6 +11,7 @@
 #include "experiments/run/run.hpp"
 #include "experiments/show/results/result_json.hpp"
 #include "tests/support/scratch.hpp"
+#include "validate/comparison/counted_memory.hpp"
 
 namespace penstock::testing {
 namespace {
@@ -194,6 +195,7 @@ TEST_CASE("experts take what the busiest device of their group receives") {
   static const Scratch scratch;
   const std::string loads = scratch.file("loads.txt", "3\n1\n1 # the third\n1\n");
   const auto scenario = [&](double imbalance, bool routed) {
+    const nlohmann::json attention{{"kind", "attention"}, {"hidden", 512}, {"heads", 8}};
     const nlohmann::json moe{{"kind", "moe"},
                              {"hidden", 512},
                              {"experts", 4},
@@ -201,7 +203,7 @@ TEST_CASE("experts take what the busiest device of their group receives") {
                              {"expert_intermediate", 512},
                              {"imbalance", imbalance}};
     nlohmann::json document{
-        {"model", {{"sequence", 4096}, {"layers", {{{"repeat", 4}, {"parts", {moe}}}}}}},
+        {"model", {{"sequence", 4096}, {"layers", {{{"repeat", 4}, {"parts", {attention, moe}}}}}}},
         {"hardware", {{"name", "dgx-h100"}}},
         {"parallel", {{"pipeline", 2}, {"data", 2}, {"expert", 2}}},
         {"schedule", {{"name", "gpipe"}, {"microbatches", 2}}},
@@ -215,6 +217,30 @@ TEST_CASE("experts take what the busiest device of their group receives") {
   CHECK(report.experts > Time{});
   CHECK(report.equal + report.pipeline + report.experts + report.replicas == report.step);
   CHECK(to_us(report.step - report.experts) == makespan_us(run(scenario(1, false))));
+}
+
+TEST_CASE("a replica that is not shown runs out of memory too") {
+  // Squares decide who is slowest, replica 1 with 80 and 10; replica 0, 50 and 50, keeps more.
+  const auto settings = [](int capacity) {
+    return Settings{"/parallel/data=2", "/batch/attention_share=1",
+                    "/memory/capacity_bytes=" + std::to_string(capacity)};
+  };
+  const std::string lines = "50\n50\n80\n10\n";
+  const RunResult enough = run(lengths_scenario(1, 2, "gpipe", lines, settings(1000)));
+  CHECK(enough.batch->slowest == 1);
+  CHECK(enough.batch->peak.replica == 0);
+  CHECK(enough.findings.empty());
+  const RunResult lacking = run(lengths_scenario(1, 2, "gpipe", lines, settings(950)));
+  REQUIRE(lacking.findings.size() == 1);
+  CHECK(lacking.findings[0].text == "rank 0 of replica 0 needs 1000 B of 950 B");
+}
+
+TEST_CASE("what is counted of a run with documents is what was simulated") {
+  const RunResult result = run(lengths_scenario(2, 4, "1f1b", "10\n20\n70\n80\n"));
+  const auto counted = counted_memory_peaks(*result.plan, result.costs, result.timeline);
+  for (std::size_t rank = 0; rank < 2; ++rank) {
+    CHECK(counted[rank] == result.report->ranks[rank].memory.bytes);
+  }
 }
 
 }  // namespace penstock::testing
