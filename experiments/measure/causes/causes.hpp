@@ -1,0 +1,76 @@
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "experiments/measure/causes/lateness.hpp"
+#include "experiments/measure/causes/op_model.hpp"
+#include "experiments/measure/causes/replay.hpp"
+#include "experiments/show/pictures/plots/heat_map.hpp"
+#include "validate/statistics/summary.hpp"
+
+namespace penstock {
+
+/// What delays a step, in the order in which causes are taken out.
+enum class CauseKind : std::uint8_t {
+  rank,
+  link,
+  gaps,
+  replicas,
+  microbatches,
+  stages,
+  jitter,
+  collectives,
+};
+/// "rank", "gaps": the words of `--without`.
+std::string_view name(CauseKind kind);
+
+/// One cause, or the smaller ones of a kind together.
+struct Cause {
+  CauseKind kind;
+  std::vector<std::uint32_t> who;  // ranks or links
+  std::string name;                // "slow rank 7"
+  std::string proof;               // "F takes 1.5 ms, 1 at its peers (32 ops)"
+  std::optional<std::uint32_t> rank;
+  TaskId op = no_task;          // that shows it best
+  Time cost{};                  // what the step gains when it goes, after those before it
+  Time alone{};                 // what the step gains when it goes alone
+  std::optional<Time> shapley;  // the mean over all orders
+  std::optional<MedianInterval> interval;  // of `cost` over the iterations, in microseconds
+};
+
+/// A measured step by its causes: ideal, costs and what no cause explains add up to it exactly.
+struct StepCauses {
+  Time measured{};
+  Time ideal{};  // even stages, replicas and microbatches, nothing slow or late, no collectives
+  Time unexplained{};  // measured, less what its own times give when simulated
+  std::vector<Cause> causes;
+  std::size_t iterations = 1;
+  OpModel model;
+  Slowdowns slowdowns;
+  std::optional<LateRank> late;
+  std::vector<std::string> notes;
+
+  /// 0 where the ideal step takes no time.
+  double slowdown() const { return ideal > Time{} ? to_us(measured) / to_us(ideal) : 0; }
+};
+
+/// Takes causes out of a measured step one after the other. `iterations` are others of the same
+/// plan, which give intervals; `expected` says what stages should take.
+StepCauses causes_of(const Plan& plan, const Timeline& timeline, const ExpectedOps* expected = {},
+                     std::span<const Timeline> iterations = {});
+
+/// Why a run has no causes: the lanes of a trace are no pipeline. Nothing when it has.
+std::optional<std::string> why_no_causes(const Plan& plan, const Timeline& timeline);
+
+/// The slowdown of each rank: a row for each replica, a column for each position in the pipeline.
+HeatMap heat_map_of(const StepCauses& causes);
+
+std::string causes_text(const Plan& plan, const StepCauses& causes);
+nlohmann::ordered_json causes_json(const Plan& plan, const StepCauses& causes);
+
+}  // namespace penstock
