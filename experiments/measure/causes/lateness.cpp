@@ -93,12 +93,24 @@ std::set<std::uint32_t> slowest_of(const std::vector<double>& ranks, std::uint32
   return {order.begin(), order.begin() + count};
 }
 
+/// A twentieth of the mean action: less is not worth a name.
+Time least_excess(const MeasuredStep& step) {
+  double sum = 0;
+  std::uint32_t actions = 0;
+  for (TaskId task = 0; task < step.plan->tasks(); ++task) {
+    if (!runs_layers(step.plan->class_of(task).pass)) continue;
+    sum += to_us(step.length(task));
+    ++actions;
+  }
+  return from_us(0.05 * sum / std::max(actions, 1U));
+}
+
 /// The first op that takes or starts notably longer than usual.
 std::optional<LateRank> first_unusual(const MeasuredStep& step, const OpModel& model,
                                       const Replay& replay, const Removal& usual) {
   const Plan& plan = *step.plan;
   const Removal nothing = nothing_removed(plan);
-  const Time least{step.makespan.picoseconds / 1000};
+  const Time least = least_excess(step);
   const double share = std::max(0.1, 4 * model.jitter);
   std::optional<LateRank> first;
   for (TaskId task = 0; task < plan.tasks(); ++task) {
