@@ -214,7 +214,9 @@ std::vector<std::string> notes_on(const StepCauses& causes, bool shared_out) {
         "what stages should take, tells them apart");
   }
   if (causes.iterations < 2) {
-    notes.emplace_back("one iteration gives no intervals: several .timeline files of one plan do");
+    notes.emplace_back(
+        "one iteration gives no intervals; several .timeline files of one plan, or the traces of "
+        "several steps (penstock trace --causes), do");
   }
   if (causes.model.groups.pipelines < 3 && !causes.model.link.empty()) {
     notes.emplace_back("links are compared with each other, as if their tensors had equal sizes");

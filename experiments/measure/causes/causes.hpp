@@ -67,6 +67,18 @@ StepCauses causes_of(const Plan& plan, const Timeline& timeline, const ExpectedO
 /// Why a run has no causes: the lanes of a trace are no pipeline. Nothing when it has.
 std::optional<std::string> why_no_causes(const Plan& plan, const Timeline& timeline);
 
+/// What a cause cost two runs.
+struct CauseChange {
+  std::string name;  // of a cause, "ideal" or "unexplained"
+  Time a{};
+  Time b{};
+};
+/// Of all causes of either; the changes add up to that of the step. What stages should take is
+/// told by the first, so that a rank that slowed down since is no uneven stage.
+std::vector<CauseChange> changes_of_causes(const Recording& a, const Recording& b);
+std::string cause_changes_text(const std::vector<CauseChange>& changes);
+nlohmann::ordered_json cause_changes_json(const std::vector<CauseChange>& changes);
+
 /// The slowdown of each rank: a row for each replica, a column for each position in the pipeline.
 HeatMap heat_map_of(const StepCauses& causes);
 

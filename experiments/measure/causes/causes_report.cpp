@@ -197,7 +197,9 @@ HeatMap heat_map_of(const StepCauses& causes) {
 
 std::string causes_text(const Plan& plan, const StepCauses& causes) {
   std::string text = CostTable(causes).text() + slowdown_text(causes) + late_text(plan, causes);
-  for (const std::string& note : causes.notes) text += "note: " + note + "\n";
+  for (const std::string& note : causes.notes) {
+    text += fmt::format("{}note: {}\n", &note == &causes.notes.front() ? "\n" : "", note);
+  }
   return text;
 }
 

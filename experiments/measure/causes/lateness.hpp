@@ -44,8 +44,8 @@ struct LateRank {
   Time cost{};                       // of all that is unusual on this rank
   std::vector<DelayedRank> waiting;  // by time
 };
-/// Nothing where no op takes a tenth and four times the jitter longer than usual, and a twentieth of
-/// the mean action.
+/// Nothing where no op takes a tenth and four times the jitter longer than usual, and a twentieth
+/// of the mean action.
 std::optional<LateRank> first_late(const MeasuredStep& step, const OpModel& model);
 
 }  // namespace penstock

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <set>
 
 #include "validate/statistics/summary.hpp"
 
@@ -68,6 +69,12 @@ class Fit {
   }
   std::uint32_t stage_of(std::uint32_t number) const {
     return plan_.model_stage.empty() ? 0 : plan_.model_stage[index(work(number).stage)];
+  }
+  /// What is expected of the ops of a class; 0: nothing.
+  double expected_of(std::uint32_t number) const {
+    if (expected_ == nullptr) return 0;
+    const auto found = expected_->of_stage.find({stage_of(number), kinds_[number]});
+    return found == expected_->of_stage.end() ? 0 : found->second;
   }
   double length(TaskId task) const { return picoseconds(step_.length(task)); }
   std::uint32_t pipeline_of(std::uint32_t rank) const { return model_.groups.ranks[rank].pipeline; }
@@ -190,10 +197,8 @@ void Fit::find_references() {
     const std::pair key{stage_of(number), kinds_[number]};
     holders_[key].push_back(model_.usual[number]);
     ++stages_of_rank_[{work(number).resource, kinds_[number]}];
-    if (expected_ == nullptr) continue;
-    const auto found = expected_->of_stage.find(key);
-    if (found == expected_->of_stage.end() || found->second <= 0) continue;
-    pace_[kinds_[number]].push_back(model_.usual[number] / found->second);
+    const double stated = expected_of(number);
+    if (stated > 0) pace_[kinds_[number]].push_back(model_.usual[number] / stated);
   }
   for (const auto& [key, values] : holders_) {
     stages_[key.second].push_back(lower_median(values));
@@ -205,11 +210,8 @@ double Fit::reference(std::uint32_t number) const {
   const std::pair key{stage_of(number), kinds_[number]};
   const Values& holders = holders_.at(key);
   if (holders.size() > 2) return lower_median(holders);
-  const auto pace = pace_.find(kinds_[number]);
-  if (pace != pace_.end()) {
-    const auto found = expected_->of_stage.find(key);
-    if (found != expected_->of_stage.end()) return found->second * lower_median(pace->second);
-  }
+  const double stated = expected_of(number);
+  if (stated > 0) return stated * lower_median(pace_.at(kinds_[number]));
   if (holders.size() == 2) return lower_median(holders);
   const bool several = stages_of_rank_.at({work(number).resource, kinds_[number]}) > 1;
   return several ? lower_median(stages_.at(kinds_[number])) : 0;
@@ -289,22 +291,24 @@ void Fit::even_out() {
     ops += static_cast<double>(tasks_[number].size());
   }
   std::map<OpKind, double> even;
+  std::set<OpKind> differ;
   for (const auto& [kind, stages] : of_kind) {
     double& sum = even[kind];
     for (const auto& [stage, usual] : stages) sum += usual.first;
     sum /= static_cast<double>(stages.size());
     for (const auto& [stage, usual] : stages) {
       const double least = std::max(least_uneven, sure * error(usual.second));
-      if (OpModel::varies(kind.pass) && std::abs(std::log(usual.first / sum)) > least) {
-        model_.stages_differ = true;
-      }
+      if (std::abs(std::log(usual.first / sum)) > least) differ.insert(kind);
     }
   }
   model_.even = model_.usual;
+  const bool passes_differ =
+      std::ranges::any_of(differ, [](const OpKind& kind) { return OpModel::varies(kind.pass); });
   for (std::uint32_t number = 0; number < tasks_.size(); ++number) {
     if (!is_action(number) || model_.usual[number] <= 0) continue;
     model_.even[number] = even.at(kinds_[number]);
-    if (!model_.stages_differ && varies(number)) model_.usual[number] = model_.even[number];
+    const bool differs = varies(number) ? passes_differ : differ.contains(kinds_[number]);
+    if (!differs) model_.usual[number] = model_.even[number];
   }
 }
 
@@ -345,14 +349,22 @@ std::vector<Values> Fit::ratios_of_links() const {
   std::map<Pass, double> medians;
   for (const auto& [pass, values] : of_pass) medians[pass] = lower_median(values);
   std::vector<Values> ratios(plan_.links.size());
+  Values paces;
+  for (const auto& [kind, values] : pace_) paces.insert(paces.end(), values.begin(), values.end());
+  const double pace = lower_median(std::move(paces));
   for (std::uint32_t number = 0; number < tasks_.size(); ++number) {
     if (is_action(number) || tasks_[number].empty()) continue;
     const Pass pass = work(number).pass;
     const Values& same = of_stage.at({pass, stage_of(number)});
     const bool alike = passes_on(pass) && of_pass.at(pass).size() > 2;
-    const double peers = same.size() > 2 ? lower_median(same) : alike ? medians.at(pass) : 0;
-    if (peers > 0)
+    const double stated = expected_of(number) * pace;
+    const double peers = stated > 0        ? stated
+                         : same.size() > 2 ? lower_median(same)
+                         : alike           ? medians.at(pass)
+                                           : 0;
+    if (peers > 0) {
       ratios[work(number).resource - plan_.ranks].push_back(model_.usual[number] / peers);
+    }
   }
   return ratios;
 }
@@ -400,7 +412,7 @@ ExpectedOps expected_ops(const Recording& run) {
   const Plan& plan = run.plan;
   for (TaskId task = 0; task < plan.tasks(); ++task) {
     const WorkClass& work = plan.class_of(task);
-    if (plan.is_link(work.resource) || work.follows_partner || plan.model_stage.empty()) continue;
+    if (work.follows_partner || plan.model_stage.empty()) continue;
     lengths[{plan.model_stage[index(work.stage)], kind_of(plan, work)}].push_back(
         picoseconds(run.timeline.end[task] - run.timeline.begin[task]));
   }

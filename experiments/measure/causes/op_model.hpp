@@ -36,16 +36,15 @@ struct OpModel {
   std::vector<double> replica;          // by pipeline: its work, the mean of all being 1
   std::vector<double> microbatch;       // by `share_of`: its work, the mean of its pipeline being 1
   std::vector<std::uint32_t> share_of;  // by task: its microbatch in its pipeline
-  bool stages_differ = false;
-  bool ranks_known = false;           // slow ranks can be told from uneven stages
-  std::vector<double> measured_rank;  // by rank: over its peers, without a threshold; 0: no peers
+  bool ranks_known = false;             // slow ranks can be told from uneven stages
+  std::vector<double> measured_rank;    // by rank: over its peers, without a threshold; 0: no peers
 
   /// Whether the class runs layers: slow ranks and long microbatches change it.
   static bool varies(Pass pass) { return runs_layers(pass); }
 };
 
-/// What is expected of the ops of a plan: the median length by pass of a stage, and by pass that
-/// leaves a stage. Only their proportions count.
+/// What is expected of the ops of a plan: their median length by kind and model stage, of transfers
+/// the stage that they leave. Only their proportions count.
 struct ExpectedOps {
   std::map<std::pair<std::uint32_t, OpKind>, double> of_stage;
 };

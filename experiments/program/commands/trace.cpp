@@ -7,6 +7,7 @@
 #include "experiments/input/formats/torch_csv.hpp"
 #include "experiments/input/formats/traces/nsys_trace.hpp"
 #include "experiments/input/orders/comms_check.hpp"
+#include "experiments/measure/causes/causes.hpp"
 #include "experiments/measure/measured_runs/measured_run.hpp"
 #include "experiments/measure/measured_runs/merged_times.hpp"
 #include "experiments/measure/measured_runs/outputs.hpp"
@@ -39,6 +40,7 @@ struct Options : Arguments {
                   "the job's ranks that form the pipeline, from the first stage on", "\"0,8,16\"");
   Number step = line.number("--step", "the step for order and timeline; else the last whole one");
   Number samples = line.number("--samples", "for the profile: of a microbatch, default 1");
+  Flag causes = line.flag("--causes", "tell what each cause cost the step, with intervals");
   Text timeline = line.option("--timeline", "write the step as a timeline", "FILE");
   Text profile = line.option("--profile", "write medians by stage as a profile", "FILE");
   Text scenario = line.option("--scenario", "write a scenario that simulates it", "FILE");
@@ -155,6 +157,7 @@ void check_files(const Options& options) {
   check_outputs(outputs, options.all_files, options.replaced);
   const bool writes = std::any_of(outputs.begin(), outputs.end(),
                                   [](const std::string& path) { return !path.empty(); });
+  if (options.preview && options.causes) throw UsageError("--preview times no ops for --causes");
   if (options.preview && writes) throw UsageError("--preview writes no files");
   if (!options.scenario.empty() && options.profile.empty()) {
     throw UsageError("--scenario needs --profile, the file that its model is read from");
@@ -233,11 +236,22 @@ int print_preview(const Options& options, const std::vector<TracedRank>& ranks,
   return ExitCode::done;
 }
 
+StepCauses causes_in(const MeasuredRun& run) {
+  return causes_of(run.job.priced.plan, run.timeline, nullptr, run.measured.iterations);
+}
+
+void print_json(const Options& options, const MeasuredRun& run) {
+  nlohmann::ordered_json all = measured_run_json(run);
+  if (options.causes) all["causes"] = causes_json(run.job.priced.plan, causes_in(run));
+  show(printed(all));
+}
+
 void print_runs(const Options& options, const std::vector<MeasuredRun>& runs,
                 const MergedTimes& merged) {
-  if (options.json) return show(printed(measured_run_json(runs.front())));
+  if (options.json) return print_json(options, runs.front());
   for (const MeasuredRun& run : runs) {
     show(fmt::format("{}{}", &run == &runs.front() ? "" : "\n", measured_run_text(run)));
+    if (options.causes) show("\n" + causes_text(run.job.priced.plan, causes_in(run)));
   }
   show(merged_text(merged));
 }
