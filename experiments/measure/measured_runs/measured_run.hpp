@@ -38,10 +38,11 @@ struct MeasuredRun {
   std::vector<TracedRank> ranks;
   std::vector<OpTimes> times;  // by stage, then pass
 
-  Job job;                             // with medians as durations
-  Measurement measured;                // all complete iterations with this order
-  std::vector<std::uint32_t> numbers;  // numbers of these iterations
-  std::size_t chosen = 0;              // index of the iteration shown as the timeline
+  Job job;                              // with medians as durations
+  Measurement measured;                 // all complete iterations with this order
+  std::vector<std::uint32_t> numbers;   // numbers of these iterations
+  std::vector<std::int64_t> starts_ns;  // of these, by the common clock
+  std::size_t chosen = 0;               // index of the iteration shown as the timeline
   Timeline timeline;
   std::optional<RunErrors> errors;     // nothing if a link serves several pairs of ranks
   double host_us = 0;                  // of the host between two ops; 0: a device runs the ops

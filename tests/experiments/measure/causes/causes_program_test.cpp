@@ -18,7 +18,7 @@ namespace {
 using nlohmann::json;
 
 /// Three replicas of two stages, with reductions and updates.
-constexpr const char* replicated = R"({
+constexpr const char* replicated_scenario = R"({
   "model": {"stages": [
     {"forward_us": 1000, "backward_us": 2000, "activation_bytes": 1e5, "parameter_bytes": 1e7},
     {"forward_us": 1000, "backward_us": 2000, "activation_bytes": 1e5, "parameter_bytes": 1e7}]},
@@ -28,7 +28,7 @@ constexpr const char* replicated = R"({
 
 class Workplace {
  public:
-  Workplace() { scratch_.file("r.json", replicated); }
+  Workplace() { scratch_.file("r.json", replicated_scenario); }
 
   ProgramRun run(std::vector<std::string> arguments) const {
     return run_penstock(arguments, scratch_.path(""));
@@ -169,6 +169,39 @@ TEST_CASE("causes: of traces, with intervals over their steps") {
   REQUIRE(stages->interval);
   CHECK(stages->interval->low <= to_us(stages->cost));
   CHECK(to_us(stages->cost) <= stages->interval->high);
+}
+
+TEST_CASE("causes: traces of replicas tell a slow rank by its peers") {
+  const Scratch scratch;
+  std::vector<std::string> arguments{"trace"};
+  for (std::uint32_t replica = 0; replica < 3; ++replica) {
+    const std::string chance =
+        replica == 1 ? R"({"stragglers": [{"rank": 2, "factor": 2}]})" : "{}";
+    const RunResult run = run_of(three_stages(steady_order), {"/chance=" + chance});
+    for (std::uint32_t rank = 0; rank < 3; ++rank) {
+      json trace = json::parse(kineto_text(*run.plan, {run.timeline, run.timeline}, rank));
+      trace["distributedInfo"]["rank"] = rank * 3 + replica;
+      trace["distributedInfo"]["world_size"] = 9;
+      arguments.push_back(fmt::format("rank{}.json", rank * 3 + replica));
+      scratch.file(arguments.back(), trace.dump());
+    }
+  }
+  for (const char* more : {"--pipeline-ranks", "0,3,6;1,4,7;2,5,8", "--causes", "--json",
+                           "--timeline", "all.timeline"}) {
+    arguments.emplace_back(more);
+  }
+  const ProgramRun run = run_penstock(arguments, scratch.path(""));
+  CAPTURE(run.errors);
+  REQUIRE(run.code == 0);
+  const json causes = json::parse(run.output).at("causes");
+  CHECK(causes["ranks"].size() == 9);
+  CHECK(causes["costs"][0]["ranks"] == json{5});
+  CHECK(causes["iterations"] == 2);
+  CHECK(run_penstock({"explain", "all.timeline"}, scratch.path("")).output.find("slow rank 5") !=
+        std::string::npos);
+  arguments[11] = "0,3,6;1,4;7,2,5,8";
+  arguments.emplace_back("--force");
+  CHECK(run_penstock(arguments, scratch.path("")).code == 2);
 }
 
 }  // namespace penstock::testing
