@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "experiments/input/files/table.hpp"
-#include "experiments/measure/causes/proofs.hpp"
 #include "experiments/show/explanation/explanation.hpp"
 
 namespace penstock {
@@ -228,12 +227,6 @@ std::vector<std::string> notes_on(const StepCauses& causes, bool shared_out) {
 }
 
 }  // namespace
-
-std::string_view name(CauseKind kind) {
-  constexpr std::array<std::string_view, 8> names{
-      "rank", "link", "gaps", "replicas", "microbatches", "stages", "jitter", "collectives"};
-  return names[static_cast<std::size_t>(kind)];
-}
 
 std::optional<std::string> why_no_causes(const Plan& plan, const Timeline& timeline) {
   if (!plan.class_names.empty()) return "it has the lanes of a trace without a pipeline";

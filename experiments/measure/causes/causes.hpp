@@ -7,41 +7,13 @@
 #include <string>
 #include <vector>
 
+#include "experiments/measure/causes/cause.hpp"
 #include "experiments/measure/causes/lateness.hpp"
 #include "experiments/measure/causes/op_model.hpp"
 #include "experiments/measure/causes/replay.hpp"
 #include "experiments/show/pictures/plots/heat_map.hpp"
-#include "validate/statistics/summary.hpp"
 
 namespace penstock {
-
-/// What delays a step, in the order in which causes are taken out.
-enum class CauseKind : std::uint8_t {
-  rank,
-  link,
-  gaps,
-  replicas,
-  microbatches,
-  stages,
-  jitter,
-  collectives,
-};
-/// "rank", "gaps": the words of `--without`.
-std::string_view name(CauseKind kind);
-
-/// One cause, or the smaller ones of a kind together.
-struct Cause {
-  CauseKind kind;
-  std::vector<std::uint32_t> who;  // ranks or links
-  std::string name;                // "slow rank 7"
-  std::string proof;               // "F takes 1.5 ms, 1 at its peers (32 ops)"
-  std::optional<std::uint32_t> rank;
-  TaskId op = no_task;          // that shows it best
-  Time cost{};                  // what the step gains when it goes, after those before it
-  Time alone{};                 // what the step gains when it goes alone
-  std::optional<Time> shapley;  // the mean over all orders
-  std::optional<MedianInterval> interval;  // of `cost` over the iterations, in microseconds
-};
 
 /// A measured step by its causes: ideal, costs and what no cause explains add up to it exactly.
 struct StepCauses {

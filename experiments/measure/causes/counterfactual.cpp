@@ -193,7 +193,7 @@ void show_gaps(const Plan& plan, const std::vector<Time>& gaps, Timeline& timeli
 }  // namespace
 
 Counterfactual counterfactual(const Recording& run, const std::string& source,
-                              const RunChanges& changes, const ExpectedOps* expected) {
+                              const MeasuredChanges& changes, const ExpectedOps* expected) {
   const MeasuredStep step =
       measured_step(run.plan, costs_of_times(run.plan, run.timeline), run.timeline);
   OpModel model = op_model(step, expected);

@@ -10,7 +10,7 @@
 namespace penstock {
 
 /// How a measured run is changed.
-struct RunChanges {
+struct MeasuredChanges {
   std::vector<std::string> without;   // as --without takes them: "rank=7", "gaps"
   std::vector<std::string> settings;  // as --set: /chance, and overheads of the host
 
@@ -20,7 +20,7 @@ struct RunChanges {
 /// A measured run as it would have been.
 struct Counterfactual {
   Recording run;
-  RunChanges changes;
+  MeasuredChanges changes;
   Time measured{};
   Time changed{};
 };
@@ -29,7 +29,8 @@ struct Counterfactual {
 /// measured, and so does what no cause explains. Throws UsageError for what cannot be taken out or
 /// set, and InputError for values that do not fit.
 Counterfactual counterfactual(const Recording& run, const std::string& source,
-                              const RunChanges& changes, const ExpectedOps* expected = nullptr);
+                              const MeasuredChanges& changes,
+                              const ExpectedOps* expected = nullptr);
 
 /// The line above the explanation of a changed run.
 std::string changed_text(const Counterfactual& changed);

@@ -10,23 +10,12 @@
 namespace penstock {
 namespace {
 
-constexpr double error_of_median = 1.2533;  // over the mean's, of normal values
-constexpr double sure = 4;                  // standard errors
 constexpr double least_slow_rank = 0.02;
-constexpr double least_slow_link = 0.05;
 constexpr double least_uneven = 0.01;
 
 using Values = std::vector<double>;
 
 double picoseconds(Time time) { return static_cast<double>(time.picoseconds); }
-
-/// The lower of the two in the middle, which half of the values do not exceed.
-double lower_median(Values values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 double mean(const Values& values) {
   return values.empty() ? 0
@@ -57,7 +46,7 @@ class Fit {
     compare_ranks();
     find_stages();
     split_microbatches();
-    compare_links();
+    compare_links(step_, expected_, pace_of_all(), model_);
     return std::move(model_);
   }
 
@@ -70,11 +59,8 @@ class Fit {
   std::uint32_t stage_of(std::uint32_t number) const {
     return plan_.model_stage.empty() ? 0 : plan_.model_stage[index(work(number).stage)];
   }
-  /// What is expected of the ops of a class; 0: nothing.
   double expected_of(std::uint32_t number) const {
-    if (expected_ == nullptr) return 0;
-    const auto found = expected_->of_stage.find({stage_of(number), kinds_[number]});
-    return found == expected_->of_stage.end() ? 0 : found->second;
+    return expected_ == nullptr ? 0 : expected_->of(stage_of(number), kinds_[number]);
   }
   double length(TaskId task) const { return picoseconds(step_.length(task)); }
   std::uint32_t pipeline_of(std::uint32_t rank) const { return model_.groups.ranks[rank].pipeline; }
@@ -94,8 +80,7 @@ class Fit {
   void find_stages();
   void even_out();
   void split_microbatches();
-  void compare_links();
-  std::vector<Values> ratios_of_links() const;
+  double pace_of_all() const;
 
   const MeasuredStep& step_;
   const Plan& plan_;
@@ -337,67 +322,21 @@ void Fit::split_microbatches() {
   }
 }
 
-/// By link: what its transfers take over what they take elsewhere.
-std::vector<Values> Fit::ratios_of_links() const {
-  std::map<Pass, Values> of_pass;
-  std::map<std::pair<Pass, std::uint32_t>, Values> of_stage;
-  for (std::uint32_t number = 0; number < tasks_.size(); ++number) {
-    if (is_action(number) || tasks_[number].empty()) continue;
-    of_pass[work(number).pass].push_back(model_.usual[number]);
-    of_stage[{work(number).pass, stage_of(number)}].push_back(model_.usual[number]);
-  }
-  std::map<Pass, double> medians;
-  for (const auto& [pass, values] : of_pass) medians[pass] = lower_median(values);
-  std::vector<Values> ratios(plan_.links.size());
+/// How long ops take over what is expected of them.
+double Fit::pace_of_all() const {
   Values paces;
   for (const auto& [kind, values] : pace_) paces.insert(paces.end(), values.begin(), values.end());
-  const double pace = lower_median(std::move(paces));
-  for (std::uint32_t number = 0; number < tasks_.size(); ++number) {
-    if (is_action(number) || tasks_[number].empty()) continue;
-    const Pass pass = work(number).pass;
-    const Values& same = of_stage.at({pass, stage_of(number)});
-    const bool alike = passes_on(pass) && of_pass.at(pass).size() > 2;
-    const double stated = expected_of(number) * pace;
-    const double peers = stated > 0        ? stated
-                         : same.size() > 2 ? lower_median(same)
-                         : alike           ? medians.at(pass)
-                                           : 0;
-    if (peers > 0) {
-      ratios[work(number).resource - plan_.ranks].push_back(model_.usual[number] / peers);
-    }
-  }
-  return ratios;
-}
-
-void Fit::compare_links() {
-  std::vector<Values> deviations(plan_.links.size());
-  for (std::uint32_t number = 0; number < tasks_.size(); ++number) {
-    if (is_action(number)) continue;
-    Values lengths;
-    for (const TaskId task : tasks_[number]) lengths.push_back(length(task));
-    model_.usual[number] = median(lengths);
-    for (const double one : lengths) {
-      if (one <= 0 || model_.usual[number] <= 0) continue;
-      deviations[work(number).resource - plan_.ranks].push_back(
-          std::abs(std::log(one / model_.usual[number])));
-    }
-  }
-  const std::vector<Values> ratios = ratios_of_links();
-  for (std::size_t link = 0; link < ratios.size(); ++link) {
-    const double slower = lower_median(ratios[link]);
-    const auto ops = static_cast<double>(deviations[link].size());
-    const double noise = 1.4826 * median(deviations[link]) * error_of_median;
-    const double least = ops > 0 ? std::max(least_slow_link, sure * noise / std::sqrt(ops)) : 0;
-    if (slower > 1 + least) model_.link[link] = slower;
-  }
-  for (std::uint32_t number = 0; number < tasks_.size(); ++number) {
-    if (is_action(number)) continue;
-    model_.usual[number] /= model_.link[work(number).resource - plan_.ranks];
-    model_.even[number] = model_.usual[number];
-  }
+  return lower_median(std::move(paces));
 }
 
 }  // namespace
+
+double lower_median(Values values) {
+  if (values.empty()) return 0;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
 
 OpKind kind_of(const Plan& plan, const WorkClass& work) {
   OpKind kind{work.pass, work.recomputes};

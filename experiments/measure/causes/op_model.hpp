@@ -47,6 +47,12 @@ struct OpModel {
 /// the stage that they leave. Only their proportions count.
 struct ExpectedOps {
   std::map<std::pair<std::uint32_t, OpKind>, double> of_stage;
+
+  /// 0: nothing.
+  double of(std::uint32_t model_stage, const OpKind& kind) const {
+    const auto found = of_stage.find({model_stage, kind});
+    return found == of_stage.end() ? 0 : found->second;
+  }
 };
 ExpectedOps expected_ops(const Recording& run);
 
@@ -61,5 +67,15 @@ ExpectedOps expected_ops(const Recording& run);
 /// - where half of the ranks of a replica are slower than those of others, the replica is;
 /// - microbatches and stages differ if any of them is 1 % and 4 s off.
 OpModel op_model(const MeasuredStep& step, const ExpectedOps* expected = nullptr);
+
+/// The last step of it: links. `pace` is how long ops take over what is expected of them.
+void compare_links(const MeasuredStep& step, const ExpectedOps* expected, double pace,
+                   OpModel& model);
+
+/// The median; the lower of the two in the middle, which half of the values do not exceed.
+double lower_median(std::vector<double> values);
+
+constexpr double error_of_median = 1.2533;  // over that of the mean, of normal values
+constexpr double sure = 4;                  // standard errors
 
 }  // namespace penstock

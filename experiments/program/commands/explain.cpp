@@ -71,7 +71,7 @@ std::vector<Timeline> iterations_of(const Options& options, const Recording& fir
 /// Of a measured run, and of any that is asked for. `settings`: those of a timeline.
 Studied study(const Options& options, Recording& recording,
               const std::vector<std::string>& settings) {
-  const RunChanges changes{options.without, settings};
+  const MeasuredChanges changes{options.without, settings};
   const bool measured = !recording.timeline.environment.empty();
   Studied studied;
   if (!measured && !options.asks_for_causes() && changes.empty()) return studied;

@@ -62,7 +62,7 @@ PricedPlan three_replicas() {
   return with_replica_ranks(one, {one.costs, one.costs, one.costs});
 }
 
-std::string refusal(const Recording& run, const RunChanges& changes) {
+std::string refusal(const Recording& run, const MeasuredChanges& changes) {
   try {
     counterfactual(run, "run.timeline", changes);
   } catch (const std::exception& error) {
@@ -74,7 +74,7 @@ std::string refusal(const Recording& run, const RunChanges& changes) {
 }  // namespace
 
 TEST_CASE("causes: the parts of a step give it again, whatever delayed it") {
-  rc::check([] {
+  CHECK(rc::check([] {
     const RunResult run = random_relaxed_run();
     if (makespan(*run.plan, run.timeline) == Time{}) return;
     const StepCauses causes = causes_of(*run.plan, run.timeline);
@@ -82,7 +82,7 @@ TEST_CASE("causes: the parts of a step give it again, whatever delayed it") {
     Time sum = causes.ideal;
     for (const Cause& cause : causes.causes) sum += cause.cost;
     RC_ASSERT(sum == causes.measured);
-  });
+  }));
 }
 
 TEST_CASE("causes: an even run without delays is ideal") {

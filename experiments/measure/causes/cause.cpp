@@ -1,4 +1,4 @@
-#include "experiments/measure/causes/proofs.hpp"
+#include "experiments/measure/causes/cause.hpp"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "experiments/input/files/table.hpp"
-#include "experiments/measure/causes/causes.hpp"
 #include "experiments/show/results/run_summary.hpp"
 
 namespace penstock {
