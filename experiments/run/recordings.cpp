@@ -12,8 +12,9 @@
 namespace penstock {
 namespace {
 
-Recording run_to_record(const Scenario& scenario, std::vector<BytesByKind>* kinds) {
-  RunResult result = run(scenario);
+Recording run_to_record(const Scenario& scenario, std::vector<BytesByKind>* kinds,
+                        double more_per_cell) {
+  RunResult result = run(settle(scenario, {.bytes_per_cell = CellBytes::run + more_per_cell}));
   if (!result.plan) {
     const std::string why = result.findings.empty() ? "" : ": " + result.findings.front().text;
     throw InputError(
@@ -53,9 +54,10 @@ Recording recording_of(const std::string& path, const std::vector<std::string>& 
 }
 
 Recording recording_in(const std::string& path, const std::string& content,
-                       const std::vector<std::string>& settings, std::vector<BytesByKind>* kinds) {
+                       const std::vector<std::string>& settings, std::vector<BytesByKind>* kinds,
+                       double more_per_cell) {
   if (!is_recording(path, content)) {
-    return run_to_record(parse_scenario(content, path, settings), kinds);
+    return run_to_record(parse_scenario(content, path, settings), kinds, more_per_cell);
   }
   if (!settings.empty()) {
     throw UsageError(fmt::format("--set {}: {} is a timeline; only a scenario can be changed",

@@ -25,9 +25,10 @@ bool is_recording(const std::string& path, std::string_view content);
 /// for settings of a `.timeline` file.
 Recording recording_of(const std::string& path, const std::vector<std::string>& settings = {},
                        std::vector<BytesByKind>* kinds = nullptr);
-/// The same from the content of the file.
+/// The same from the content of the file. `more_per_cell`: bytes that the caller will need for each
+/// microbatch on each stage of a scenario, see `CellBytes`.
 Recording recording_in(const std::string& path, const std::string& content,
                        const std::vector<std::string>& settings = {},
-                       std::vector<BytesByKind>* kinds = nullptr);
+                       std::vector<BytesByKind>* kinds = nullptr, double more_per_cell = 0);
 
 }  // namespace penstock

@@ -338,9 +338,7 @@ std::string read_within(const std::string& path, const Check& check) {
 
 }  // namespace
 
-std::string read_file(const std::string& path) {
-  // Of what is read from files as a whole, an order takes most: seven bytes for each of its text.
-  constexpr double bytes_for_each = 7;
+std::string read_file(const std::string& path, double bytes_for_each) {
   const std::string name = path == "-" ? "standard input" : path;
   return read_within(path, [&](std::uint64_t bytes, const char* when) {
     if (bytes > Limits::input_file_bytes) {

@@ -22,8 +22,9 @@ InputFile open_input(const std::string& path);
 
 /// The whole content of a file, or of standard input for "-". Unpacks a file that ends in .gz.
 /// Throws InputError with the file's name in front for an unreadable file and for more than
-/// Limits::input_file_bytes, OverBudget for more than the budget of memory has room to work with.
-std::string read_file(const std::string& path);
+/// Limits::input_file_bytes, OverBudget if the budget of memory has no room to work with
+/// it: `bytes_for_each` of its bytes, of which an order's text takes most.
+std::string read_file(const std::string& path, double bytes_for_each = 10);
 
 /// The most bytes of a configuration.
 inline constexpr std::uint64_t configuration_bytes = 64'000'000;

@@ -11,7 +11,7 @@ namespace penstock {
 /// Memory that work on a run takes for each of its cells, that is, for each microbatch on each
 /// stage: estimates, within a factor of two of what was measured (tests/memory_need).
 struct CellBytes {
-  static constexpr double order = 130;          // its order alone, printed
+  static constexpr double order = 190;          // its order alone, printed
   static constexpr double lowered_order = 950;  // with communication
   static constexpr double run = 370;
   static constexpr double json = 650;  // and each of the following: more than a run alone

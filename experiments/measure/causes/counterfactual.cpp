@@ -132,9 +132,8 @@ struct Settings {
 
 [[noreturn]] void refuse_setting(const std::string& setting, const std::string& source) {
   throw UsageError(fmt::format(
-      "--set {}: {} is a measured run, whose plan and times are given; /chance and "
-      "/overheads/launch_us, issue_us and host_us can be set. penstock trace --scenario makes a "
-      "scenario of traces, in which everything can be changed",
+      "--set {}: {} is a timeline; it goes with a scenario, which penstock trace --scenario makes "
+      "of traces. Of a timeline, /chance and /overheads/launch_us, issue_us and host_us can be set",
       setting, source));
 }
 
@@ -147,7 +146,7 @@ Settings settings_of(const std::vector<std::string>& settings, const std::string
       const bool known = pointer.starts_with("/chance/") || pointer == "/overheads/launch_us" ||
                          pointer == "/overheads/issue_us" || pointer == "/overheads/host_us";
       if (!known || pointer.starts_with("/chance/slow_machines")) {
-        refuse_setting(one.text(), source);
+        refuse_setting(setting, source);
       }
     }
   }

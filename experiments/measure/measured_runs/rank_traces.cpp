@@ -8,6 +8,7 @@
 #include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/files/table.hpp"
 #include "experiments/input/formats/traces/nsys_trace.hpp"
+#include "experiments/input/long_work/budget.hpp"
 #include "experiments/measure/measured_runs/bursts.hpp"
 #include "sim/base/error.hpp"
 
@@ -135,6 +136,7 @@ std::vector<TracedRank> read_rank_traces(const TraceReading& reading, bool ops_t
                                          std::vector<std::string>& notes) {
   std::vector<TracedRank> ranks(reading.files.size());
   RankFinder finder(reading);
+  std::size_t ops = 0;
   for (std::size_t i = 0; i < reading.files.size(); ++i) {
     const KinetoTrace trace = read_trace(reading.files[i], [&](double share) {
       const auto files = static_cast<double>(reading.files.size());
@@ -144,9 +146,13 @@ std::vector<TracedRank> read_rank_traces(const TraceReading& reading, bool ops_t
       const std::uint32_t rank = ops_too ? finder.place(trace, i) : static_cast<std::uint32_t>(i);
       const auto pipeline = static_cast<std::uint32_t>(reading.files.size()) / reading.replicas;
       ranks[rank] = boil_down(trace, reading, Rank{rank % pipeline}, ops_too);
+      ops += ranks[rank].ops.ops.size();
     } catch (const InputError& error) {
       throw in_file(trace.source, error);
     }
+    need_memory(traced_op_bytes * static_cast<double>(ops),
+                fmt::format("{} and what is before it, {}", trace.source, counted(ops, "op")),
+                fewer_steps);
   }
   if (ops_too) finder.finish();
   if (finder.by_order()) {

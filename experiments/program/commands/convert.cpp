@@ -1,10 +1,12 @@
 #include <algorithm>
 #include <array>
 
+#include "experiments/input/files/files.hpp"
 #include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/formats/chrome_trace.hpp"
 #include "experiments/input/formats/timeline_json.hpp"
 #include "experiments/input/formats/torch_csv.hpp"
+#include "experiments/input/orders/memory_need.hpp"
 #include "experiments/program/commands/registry.hpp"
 #include "experiments/run/recordings.hpp"
 
@@ -14,6 +16,7 @@ namespace {
 /// What a run is written as, with the usual end of its files. The first with an end is meant by it.
 struct Target {
   std::string_view name, suffix;
+  double bytes;  // that writing takes for each cell, see CellBytes
   void (*write)(const Recording& run, const TextSink& sink);
 };
 
@@ -24,16 +27,16 @@ void write_order(const Recording& run, const TextSink& sink) {
 }
 
 constexpr std::array<Target, 4> targets{
-    {{"timeline", ".timeline",
+    {{"timeline", ".timeline", CellBytes::timeline,
       [](const Recording& run, const TextSink& sink) {
         sink(recording_text(run.plan, run.timeline, run.title));
       }},
-     {"timeline-json", ".json",
+     {"timeline-json", ".json", 0,
       [](const Recording& run, const TextSink& sink) {
         write_timeline_json(run.plan, run.timeline, run.title, sink);
       }},
-     {"torch-csv", ".csv", write_order},
-     {"chrome-trace", ".json", [](const Recording& run, const TextSink& sink) {
+     {"torch-csv", ".csv", 0, write_order},
+     {"chrome-trace", ".json", CellBytes::trace, [](const Recording& run, const TextSink& sink) {
         write_chrome_trace(run.plan, {}, run.timeline, run.title, sink);
       }}}};
 
@@ -80,9 +83,12 @@ int convert(const Options& options) {
   const Target& target = target_of(options);
   check_outputs({options.output}, {options.input}, options.replaced);
   std::optional<Waiting> waiting("reading");
-  const std::string content = read_file(options.input);
+  // Traces are long, and little of them is kept.
+  const double bytes_for_each = options.input.ends_with(".timeline") ? 4.5 : 1.7;
+  const std::string content = read_file(options.input, bytes_for_each);
   check_source(options, content);
-  const Recording run = recording_in(options.input, content, options.settings);
+  const Recording run =
+      recording_in(options.input, content, options.settings, nullptr, target.bytes);
   waiting.emplace("writing");
   OutputFile file(options.output, options.replaced);
   target.write(run, [&](std::string_view piece) { file.write(piece); });

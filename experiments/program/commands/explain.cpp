@@ -112,9 +112,9 @@ int explain_recording(const Options& options, Recording recording,
                       const std::vector<std::string>& settings) {
   if (options.memory) {
     throw UsageError(
-        fmt::format("--memory: {} is explained by its times; --memory goes with a "
-                    "scenario, without causes",
-                    options.run()));
+        options.asks_for_causes()
+            ? "--memory explains no causes; leave out one of the two"
+            : fmt::format("--memory: {} is a timeline; it goes with a scenario", options.run()));
   }
   const Studied studied = study(options, recording, settings);
   const RunResult run = run_of_recording(std::move(recording));

@@ -10,6 +10,7 @@
 #include "experiments/input/files/files.hpp"
 #include "experiments/input/files/json_input.hpp"
 #include "experiments/input/files/plain_text.hpp"
+#include "experiments/input/long_work/budget.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {
@@ -149,7 +150,7 @@ void KinetoEvents::keep_annotation(KinetoSpan span, bool on_device) {
   }
   const std::uint32_t name = number_of(names_, event_.name);
   if (name == trace_.names.size()) trace_.names.push_back(event_.name);
-  trace_.annotations.push_back({span, name, lane(on_device ? "stream" : "thread"), on_device});
+  trace_.keep({span, name, lane(on_device ? "stream" : "thread"), on_device});
 }
 
 void KinetoEvents::keep_operator() {
@@ -361,6 +362,15 @@ bool Reader::parse_error(std::size_t /*position*/, const std::string& /*token*/,
 }
 
 }  // namespace
+
+void KinetoTrace::keep(const KinetoAnnotation& annotation) {
+  constexpr std::size_t between = 65'536;  // annotations from one question to the next
+  annotations.push_back(annotation);
+  if (annotations.size() % between != 0) return;
+  need_memory(traced_op_bytes * static_cast<double>(annotations.size()),
+              fmt::format("{} of at least {} annotations", source, annotations.size()),
+              fewer_steps);
+}
 
 KinetoTrace read_kineto(const std::string& path, const std::function<void(double)>& on_block) {
   KinetoTrace trace;

@@ -97,7 +97,13 @@ struct KinetoTrace {
   std::vector<std::string> work_names;  // of works and operators, unique
   std::vector<std::string> lanes;       // what threads and streams are called
   std::uint64_t events = 0;             // in the file, including skipped ones
+
+  /// Throws OverBudget if what becomes of so many annotations takes too much memory.
+  void keep(const KinetoAnnotation& annotation);
 };
+/// Memory for each op that an annotation marks, until all is told of it.
+constexpr double traced_op_bytes = 300;
+constexpr const char* fewer_steps = "trace fewer steps, or give more --max-memory";
 
 /// The kind of a kernel, by its name and, if known, the collective that it is a part of.
 KinetoWorkKind kernel_kind(std::string_view name, std::string_view collective);

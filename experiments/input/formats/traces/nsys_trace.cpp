@@ -110,7 +110,7 @@ class ProcessReader {
     rows.with(process_);
     while (rows.next()) {
       const std::uint32_t name = names_.of(rows.text(3).value_or(""));
-      trace_.annotations.push_back({span(rows), name, thread(rows, 2), false});
+      trace_.keep({span(rows), name, thread(rows, 2), false});
     }
   }
   void read_facts() {
