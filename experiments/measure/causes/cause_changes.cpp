@@ -27,8 +27,8 @@ std::string name_of(const Cause& cause) {
 
 std::vector<CauseChange> changes_of_causes(const Recording& a, const Recording& b) {
   const ExpectedOps expected = expected_ops(a);
-  const StepCauses of_a = causes_of(a.plan, a.timeline, &expected);
-  const StepCauses of_b = causes_of(b.plan, b.timeline, &expected);
+  const StepCauses of_a = costs_of_causes(a.plan, a.timeline, &expected);
+  const StepCauses of_b = costs_of_causes(b.plan, b.timeline, &expected);
   std::map<CauseKey, CauseChange> changes;
   for (const Cause& cause : of_a.causes) {
     CauseChange& change = changes[key_of(cause)];

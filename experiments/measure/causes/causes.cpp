@@ -204,6 +204,23 @@ void add_intervals(const Plan& plan, const ExpectedOps* expected,
   }
 }
 
+/// The causes of a step, taken out in their order and each alone.
+StepCauses taken_out(Studied& studied) {
+  const Plan& plan = *studied.step.plan;
+  StepCauses all{.measured = studied.step.makespan};
+  all.causes = found_causes(studied);
+  const Time replayed = studied.replay.step(nothing_removed(plan));
+  all.unexplained = all.measured - replayed;
+  const std::vector<Time> costs = costs_in_order(plan, all.causes, studied.replay, all.ideal);
+  for (std::size_t i = 0; i < costs.size(); ++i) {
+    Cause& cause = all.causes[i];
+    cause.cost = costs[i];
+    cause.alone = replayed - studied.replay.step(removal_of(plan, cause));
+    add_proof(studied.step, studied.model, cause);
+  }
+  return all;
+}
+
 std::vector<std::string> notes_on(const StepCauses& causes, bool shared_out) {
   std::vector<std::string> notes;
   const std::uint32_t ranks = static_cast<std::uint32_t>(causes.model.groups.ranks.size());
@@ -234,21 +251,18 @@ std::optional<std::string> why_no_causes(const Plan& plan, const Timeline& timel
   return std::nullopt;
 }
 
+StepCauses costs_of_causes(const Plan& plan, const Timeline& timeline,
+                           const ExpectedOps* expected) {
+  Studied studied(plan, timeline, expected);
+  StepCauses all = taken_out(studied);
+  all.model = std::move(studied.model);
+  return all;
+}
+
 StepCauses causes_of(const Plan& plan, const Timeline& timeline, const ExpectedOps* expected,
                      std::span<const Timeline> iterations) {
   Studied studied(plan, timeline, expected);
-  StepCauses all{.measured = studied.step.makespan};
-  all.causes = found_causes(studied);
-  const Removal nothing = nothing_removed(plan);
-  const Time replayed = studied.replay.step(nothing);
-  all.unexplained = all.measured - replayed;
-  const std::vector<Time> costs = costs_in_order(plan, all.causes, studied.replay, all.ideal);
-  for (std::size_t i = 0; i < costs.size(); ++i) {
-    Cause& cause = all.causes[i];
-    cause.cost = costs[i];
-    cause.alone = replayed - studied.replay.step(removal_of(plan, cause));
-    add_proof(studied.step, studied.model, cause);
-  }
+  StepCauses all = taken_out(studied);
   const std::uint64_t replays = std::uint64_t{plan.tasks()} << all.causes.size();
   if (replays <= most_replayed) {
     share_out(steps_of_sets(plan, all.causes, studied.replay), all.causes);

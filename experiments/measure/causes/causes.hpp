@@ -36,6 +36,10 @@ struct StepCauses {
 StepCauses causes_of(const Plan& plan, const Timeline& timeline, const ExpectedOps* expected = {},
                      std::span<const Timeline> iterations = {});
 
+/// The same without what takes many simulations: all orders, slowdowns and the first late rank.
+StepCauses costs_of_causes(const Plan& plan, const Timeline& timeline,
+                           const ExpectedOps* expected = {});
+
 /// Why a run has no causes: the lanes of a trace are no pipeline. Nothing when it has.
 std::optional<std::string> why_no_causes(const Plan& plan, const Timeline& timeline);
 

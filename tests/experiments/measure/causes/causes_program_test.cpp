@@ -103,6 +103,9 @@ TEST_CASE("causes: faults put into runs on threads are named with their cost") {
 
 TEST_CASE("causes: as text and JSON, of a run, without a cause, with settings, of two runs") {
   const Workplace work;
+  const json validated =
+      work.answer({"validate", "r.json", "--backend", "cpu_logical", "--causes"});
+  CHECK(validated["causes"]["iterations"] == validated["iterations"]);
   const auto measured = [&](const char* file, const std::string& chance) {
     REQUIRE(work.run({"validate", "r.json", "--set", "/chance=" + chance, "--backend",
                       "cpu_logical", "--timeline", file})
