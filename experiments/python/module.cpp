@@ -1,11 +1,14 @@
 #include "experiments/python/module.hpp"
 
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "experiments/input/files/shipped.hpp"
+#include "experiments/input/long_work/budget.hpp"
 #include "experiments/python/background.hpp"
 #include "sim/base/error.hpp"
 
@@ -66,6 +69,7 @@ void translate(const std::exception_ptr& error, void* /*unused*/) {
 
 NB_MODULE(_core, module) {
   using namespace penstock::python;
+  using penstock::Budget, penstock::given_budget, penstock::set_budget, penstock::usual_budget;
   module.doc() = "The C++ side of penstock; use the package instead.";
   module.attr("version") = PENSTOCK_VERSION;
   nanobind::register_exception_translator(translate);
@@ -76,6 +80,16 @@ NB_MODULE(_core, module) {
   bind_layouts(module);
   module.def("input_path", penstock::input_path, nanobind::arg("path"),
              "The path of a file, or of one that comes with Penstock.");
+  module.def(
+      "set_max_memory",
+      [](std::optional<double> bytes) {
+        constexpr const char* own_name = "penstock.set_max_memory";
+        Budget limit = bytes ? given_budget(*bytes, own_name) : usual_budget();
+        limit.raise = own_name;
+        set_budget(limit);
+        return limit.memory_bytes;
+      },
+      nanobind::arg("bytes") = nanobind::none(), "The limit from now on, in bytes.");
   module.def("wait_for_background", wait_for_background,
              "Waits for work that Ctrl-C left to itself.");
   nanobind::module_::import_("atexit").attr("register")(module.attr("wait_for_background"));

@@ -9,7 +9,9 @@
 #include <optional>
 #include <stdexcept>
 
+#include "experiments/input/files/quantity.hpp"
 #include "experiments/input/files/shipped.hpp"
+#include "experiments/input/long_work/budget.hpp"
 #include "experiments/input/long_work/interruption.hpp"
 #include "experiments/input/long_work/progress.hpp"
 #include "experiments/version.hpp"
@@ -67,7 +69,9 @@ ViewerOptions options_of(const QApplication& application) {
                                  "NAME");
   const QCommandLineOption select("select", "Select the first op that fits a search.", "QUERY");
   const QCommandLineOption compare("compare", "The first run against the others, on one axis.");
-  parser.addOptions({screenshot, force, size, theme, select, compare});
+  const QCommandLineOption memory(
+      "max-memory", "Refuse what needs more memory, 2GB; default 80 % of what is free.", "BYTES");
+  parser.addOptions({screenshot, force, size, theme, select, compare, memory});
   parser.addHelpOption();
   parser.addVersionOption();
   parser.addPositionalArgument("FILE", "scenarios, timelines, orders, traces", "[FILE...]");
@@ -80,6 +84,10 @@ ViewerOptions options_of(const QApplication& application) {
   if (parser.isSet("version")) {
     end_with(fmt::format("penstock-viewer {}\n", application.applicationVersion().toStdString()));
   }
+  set_budget(parser.isSet(memory)
+                 ? given_budget(positive_quantity(
+                       "--max-memory", parser.value(memory).toStdString(), QuantityKind::bytes))
+                 : usual_budget());
   ViewerOptions options;
   options.screenshot = parser.value(screenshot);
   if (parser.isSet(force)) options.replaced = Existing::any;

@@ -347,7 +347,7 @@ std::string read_file(const std::string& path, double bytes_for_each) {
     need_memory(
         bytes_for_each * static_cast<double>(bytes),
         fmt::format("{} of at least {}{}", name, memory_text(static_cast<double>(bytes)), when),
-        "give a smaller file, or more --max-memory");
+        "use a smaller file");
   });
 }
 

@@ -177,6 +177,17 @@ double quantity_of(std::string_view text, QuantityKind measure) {
   return converted(*number, unit->size, reading.plain);
 }
 
+double positive_quantity(std::string_view option, std::string_view text, QuantityKind measure) {
+  double value = 0;
+  try {
+    value = quantity_of(text, measure);
+  } catch (const InputError& error) {
+    throw UsageError(fmt::format("{}: {}", option, error.what()));
+  }
+  if (value > 0 && value <= 1e18) return value;
+  throw UsageError(fmt::format("{} is {}: expected a number above 0", option, text));
+}
+
 std::string quantity_text(double value, QuantityKind measure) {
   const Reading& reading = reading_of(measure);
   if (value == 0) return "0";

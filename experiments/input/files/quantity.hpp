@@ -24,6 +24,9 @@ enum class QuantityKind : std::uint8_t {
 /// the units.
 double quantity_of(std::string_view text, QuantityKind measure);
 
+/// A quantity above 0 of an option, "--timeout". Throws UsageError that names it.
+double positive_quantity(std::string_view option, std::string_view text, QuantityKind measure);
+
 /// A number in the unit of its kind, for a person: with the unit that leaves at least 1 of it,
 /// "10GB/s", "2µs".
 std::string quantity_text(double value, QuantityKind measure);

@@ -59,12 +59,17 @@ void need_memory(double bytes, const std::string& what, const std::string& remed
   const Budget& limit = budget();
   bytes += program_bytes;
   if (bytes <= static_cast<double>(limit.memory_bytes)) return;
-  throw OverBudget(fmt::format(
-      "{} needs about {} of memory, more than {} ({}); {}", what, memory_text(bytes),
-      memory_text(static_cast<double>(limit.memory_bytes)), limit.memory_source, remedy));
+  throw OverBudget(
+      fmt::format("{} needs about {} of memory, more than {} ({}); {}, or give more {}", what,
+                  memory_text(bytes), memory_text(static_cast<double>(limit.memory_bytes)),
+                  limit.memory_source, remedy, limit.raise));
 }
 
-std::uint64_t usual_memory() {
+Budget given_budget(double memory_bytes, const std::string& option) {
+  return {static_cast<std::uint64_t>(memory_bytes), option, option};
+}
+
+Budget usual_budget() {
   constexpr double share = 0.8;
   std::uint64_t bytes = available();
   for (const char* limit :
@@ -75,7 +80,7 @@ std::uint64_t usual_memory() {
   if (::getrlimit(RLIMIT_AS, &own) == 0 && own.rlim_cur != RLIM_INFINITY) {
     bytes = std::min<std::uint64_t>(bytes, own.rlim_cur);
   }
-  return static_cast<std::uint64_t>(static_cast<double>(bytes) * share);
+  return {static_cast<std::uint64_t>(static_cast<double>(bytes) * share), "80 % of what is free"};
 }
 
 }  // namespace penstock

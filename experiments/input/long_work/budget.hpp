@@ -12,7 +12,8 @@ namespace penstock {
 /// much asks first. Until then there is no limit.
 struct Budget {
   std::uint64_t memory_bytes = std::numeric_limits<std::uint64_t>::max();
-  std::string memory_source;  // where the limit comes from: "--max-memory"
+  std::string memory_source;           // where the limit comes from: "--max-memory"
+  std::string raise = "--max-memory";  // what gives more of it
 };
 const Budget& budget();
 void set_budget(Budget budget);
@@ -28,14 +29,17 @@ class OverBudget : public std::bad_alloc {
   std::string what_;
 };
 
-/// Throws OverBudget, "WHAT needs about 4.3 GB of memory, more than 1 GB (--max-memory); REMEDY",
+/// Throws OverBudget, "WHAT needs about 4.3 GB of memory, more than 1 GB (--max-memory);
+/// REMEDY, or give more --max-memory",
 /// unless the budget has these bytes beside those of the program itself. `what` names the file and
 /// what of it is so large.
 void need_memory(double bytes, const std::string& what, const std::string& remedy);
 
-/// The most that a program should take by itself: 80 % of what is free, of its control group and of
-/// its own limit, whichever is least.
-std::uint64_t usual_memory();
+/// What a program should take by itself: 80 % of the memory that is free, of its control group and
+/// of its own limit, whichever is least.
+Budget usual_budget();
+/// What whoever runs it gives it, by an option of this name.
+Budget given_budget(double memory_bytes, const std::string& option = "--max-memory");
 
 /// "4.3 GB", "67.1 MB".
 std::string memory_text(double bytes);

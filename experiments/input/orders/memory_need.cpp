@@ -15,7 +15,7 @@ void need_memory_for(const std::string& what, const Placement& placement,
   const std::string sizes =
       fmt::format("{} of {} and {}", what, counted(stages, "stage", "stages"),
                   counted(options.microbatch_count, "microbatch", "microbatches"));
-  need_memory(bytes_per_cell * cells, sizes, "use fewer microbatches, or give more --max-memory");
+  need_memory(bytes_per_cell * cells, sizes, "use fewer microbatches");
 }
 
 }  // namespace penstock

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "experiments/input/files/shipped.hpp"
+#include "experiments/input/long_work/budget.hpp"
 #include "experiments/program/commands/registry.hpp"
 
 namespace penstock::view_file {
@@ -36,6 +37,9 @@ std::vector<std::string> arguments_of(const Options& options) {
   add("--size", options.size);
   add("--theme", options.theme);
   add("--select", options.select);
+  if (budget().raise == budget().memory_source) {
+    add(budget().raise.c_str(), std::to_string(budget().memory_bytes));
+  }
   if (options.compare) words.emplace_back("--compare");
   words.emplace_back("--");
   words.insert(words.end(), options.files.begin(), options.files.end());

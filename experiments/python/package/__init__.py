@@ -13,6 +13,7 @@ numbers that print with their unit.
 """
 
 from ._core import version as __version__
+from ._inputs import set_max_memory
 from .errors import Error, ScenarioError, UnfinishedError, UsageError
 from .layouts import Layout, Layouts, layout
 from .orders import Order, Rule, rule, schedule
@@ -45,5 +46,6 @@ __all__ = [
     "rule",
     "run",
     "schedule",
+    "set_max_memory",
     "sweep",
 ]

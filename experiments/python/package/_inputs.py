@@ -9,6 +9,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Union
 
 from . import _core
+from .errors import UsageError
+from .units import Bytes
 
 Scenario = Union[str, "os.PathLike[str]", Mapping[str, Any]]
 Settings = Mapping[str, Any]
@@ -18,6 +20,22 @@ Source = tuple[str, "str | None", "list[str]"]
 _shipped = os.path.join(sys.prefix, "share", "penstock")
 if os.path.isdir(_shipped):  # of a wheel; else they lie beside the program
     os.environ.setdefault("PENSTOCK_DATA", _shipped)
+
+
+def set_max_memory(bytes: float | None = None) -> Bytes:
+    """Lets work be refused with `MemoryError` that needs more memory than so many bytes, before it
+    takes any; None, as when the package is loaded, stands for 80 % of what is free at this moment.
+    Returns the limit.
+
+    >>> print(set_max_memory(2e9))
+    1.863 GiB
+    """
+    if bytes is not None and not 0 < bytes <= 1e18:
+        raise UsageError(f"max_memory is {bytes}: expected a number of bytes above 0")
+    return Bytes(_core.set_max_memory(bytes))
+
+
+set_max_memory()
 
 
 def path_of(file: str | os.PathLike[str]) -> str:

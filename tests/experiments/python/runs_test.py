@@ -36,6 +36,16 @@ class Numbers(unittest.TestCase):
             self.assertEqual(swept["makespan_us"].tolist(), [run.step_time.us])
             self.assertTrue(ps.layout("llama-3.1-8b.json", hardware="dgx-h100", devices=4, budget_s=1))
 
+    def test_work_that_needs_more_memory_than_the_limit_is_refused(self):
+        self.addCleanup(ps.set_max_memory)
+        self.assertEqual(ps.set_max_memory(1e9), 10**9)
+        with self.assertRaisesRegex(MemoryError, "more than 1 GB.*or give more penstock.set_max_memory"):
+            ps.run(FIRST, set={"/schedule/microbatches": 4_000_000})
+        for wrong in (0, -1, 1e19):
+            self.assertRaises(ps.UsageError, ps.set_max_memory, wrong)
+        self.assertGreater(ps.set_max_memory(), 10**7)
+        ps.run(FIRST)
+
     def test_a_mapping_is_a_scenario(self):
         run = ps.run(stages(4, 8))
         # (p - 1 + m) (f + b), with p = 4, m = 8, f + b = 3 us

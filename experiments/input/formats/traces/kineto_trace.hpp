@@ -103,7 +103,7 @@ struct KinetoTrace {
 };
 /// Memory for each op that an annotation marks, until all is told of it.
 constexpr double traced_op_bytes = 300;
-constexpr const char* fewer_steps = "trace fewer steps, or give more --max-memory";
+constexpr const char* fewer_steps = "trace fewer steps";
 
 /// The kind of a kernel, by its name and, if known, the collective that it is a part of.
 KinetoWorkKind kernel_kind(std::string_view name, std::string_view collective);

@@ -73,7 +73,7 @@ class Collector {
     // Every row has a cell for each column of any row.
     need_memory(static_cast<double>(names_.size() * cells_.size() * sizeof(TableCell)),
                 fmt::format("a table of {} rows and {} columns", cells_.size(), names_.size()),
-                "give rows of fewer sweeps, or more --max-memory");
+                "use rows of fewer sweeps");
     for (auto& row : cells_) {
       auto& cells = all.rows.emplace_back(names_.size());
       for (auto& [column, cell] : row) cells[column] = std::move(cell);

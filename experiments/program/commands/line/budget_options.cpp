@@ -28,24 +28,6 @@ constexpr std::array budget_options{
     BudgetOption{"--confine", "DIR", "read no file outside DIR that an input names",
                  &BudgetOptions::folder}};
 
-/// A positive quantity of an option.
-double positive(const char* option, const std::string& text, QuantityKind kind) {
-  double value = 0;
-  try {
-    value = quantity_of(text, kind);
-  } catch (const InputError& error) {
-    throw UsageError(fmt::format("{}: {}", option, error.what()));
-  }
-  if (value > 0 && value <= 1e18) return value;
-  throw UsageError(fmt::format("{} is {}: expected a number above 0", option, text));
-}
-
-Budget budget_of(const std::string& memory) {
-  if (memory.empty()) return {usual_memory(), "80 % of what is free, or --max-memory"};
-  const double bytes = positive("--max-memory", memory, QuantityKind::bytes);
-  return {static_cast<std::uint64_t>(bytes), "--max-memory"};
-}
-
 }  // namespace
 
 void add_budget_options(CLI::App& command, BudgetOptions& options) {
@@ -58,10 +40,12 @@ void add_budget_options(CLI::App& command, BudgetOptions& options) {
 }
 
 void keep_to(const BudgetOptions& options, const std::vector<std::string>& words) {
-  set_budget(budget_of(options.memory));
+  set_budget(options.memory.empty() ? usual_budget()
+                                    : given_budget(positive_quantity("--max-memory", options.memory,
+                                                                     QuantityKind::bytes)));
   if (!options.folder.empty()) confine_named_files(options.folder);
   if (options.seconds.empty()) return;
-  const double seconds = positive("--timeout", options.seconds, QuantityKind::seconds);
+  const double seconds = positive_quantity("--timeout", options.seconds, QuantityKind::seconds);
   if (seconds > 1e8) throw UsageError("--timeout is above 1e8 seconds");
   end_after(seconds, fmt::format("{}: not finished after {:g} s; give more --timeout, or less work",
                                  fmt::join(words, " "), seconds));
