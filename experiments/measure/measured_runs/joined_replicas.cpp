@@ -1,10 +1,9 @@
-#include "experiments/measure/measured_runs/joined_replicas.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <optional>
 
+#include "experiments/measure/measured_runs/measured_run.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/limits.hpp"
 #include "validate/job/replica_ranks.hpp"

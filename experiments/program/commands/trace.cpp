@@ -8,7 +8,6 @@
 #include "experiments/input/formats/traces/nsys_trace.hpp"
 #include "experiments/input/orders/comms_check.hpp"
 #include "experiments/measure/causes/causes.hpp"
-#include "experiments/measure/measured_runs/joined_replicas.hpp"
 #include "experiments/measure/measured_runs/measured_run.hpp"
 #include "experiments/measure/measured_runs/merged_times.hpp"
 #include "experiments/measure/measured_runs/outputs.hpp"
