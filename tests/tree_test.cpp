@@ -104,6 +104,7 @@ const std::map<std::string, Rooms>& rooms() {
          "input/scenario",
          "input/orders",
          "run/layout",
+         "run/batch",
          "run",
          "run/changes",
          "show/pictures",

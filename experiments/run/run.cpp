@@ -36,7 +36,8 @@ void note_sums(RunResult& result) {
 /// Notes which differences among data replicas are not simulated.
 void note_replicas(RunResult& result) {
   const Layout& layout = result.layout;
-  if (layout.degrees.data == 1 || !layout.chance.differs_among_replicas()) return;
+  const bool by_chance = layout.chance.differs_among_replicas();
+  if (layout.degrees.data == 1 || !(by_chance || result.batch)) return;
   result.chance_among_replicas = true;
   const bool in_passes =
       layout.memory.zero == 3 || (layout.memory.zero == 2 && !result.training.overlaps_sums &&
@@ -100,6 +101,21 @@ void judge_memory(RunResult& result) {
   }
 }
 
+/// Adds a finding where a replica that the run does not show needs more memory than there is.
+void add_finding_of_batch(RunResult& result) {
+  const auto largest = result.layout.memory.largest_peak_bytes();
+  if (!result.batch || !largest || !result.findings.empty()) return;
+  const BatchPeak& peak = result.batch->peak;
+  if (peak.bytes <= *largest) return;
+  const std::uint64_t capacity = *result.layout.memory.capacity_bytes;
+  result.findings.push_back({"out_of_memory",
+                             {},
+                             peak.time,
+                             fmt::format("rank {} of replica {} needs {} of {}", index(peak.rank),
+                                         peak.replica, bytes_of_rank_text(peak.bytes, capacity),
+                                         bytes_of_rank_text(capacity, capacity))});
+}
+
 /// Adds a finding for each rank of a finished run that does not fit in its memory.
 void add_memory_findings(RunResult& result) {
   const auto& capacity = result.layout.memory.capacity_bytes;
@@ -110,6 +126,7 @@ void add_memory_findings(RunResult& result) {
     if (!first[index(rank)]) continue;
     result.findings.push_back(out_of_memory(result, rank, *first[index(rank)], *capacity));
   }
+  add_finding_of_batch(result);
 }
 
 /// Simulates the layout of a result. Returns why the run cannot finish.
@@ -128,15 +145,18 @@ std::optional<Finding> simulate(Chain& chain, const RunOptions& options, RunResu
   auto lowered = chain.plan(std::move(inputs));
   if (auto* finding = std::get_if<Finding>(&lowered)) return std::move(*finding);
   PricedPlan priced = simulation.price(std::get<Plan>(std::move(lowered)));
-  auto first =
-      options.repeat > 0 ? simulation.simulate(priced) : simulation.simulate(std::move(priced));
+  const bool serves_again = options.repeat > 0 || layout.documents.has_value();
+  auto first = serves_again ? simulation.simulate(priced) : simulation.simulate(std::move(priced));
   if (auto* finding = std::get_if<Finding>(&first)) return std::move(*finding);
-  auto& [drawn, timeline, peak_flops] = std::get<Simulated>(first);
+  auto& [drawn, timeline, peak_flops, batch] = std::get<Simulated>(first);
   if (options.repeat > 0) {
     result.repeated = distribution_of(makespans_of_draws(
-        options.repeat, layout.chance.varies(),
+        options.repeat, varies(layout),
         [&](std::uint32_t draw) { return simulation.makespan_of_draw(priced, draw); },
         options.on_progress));
+  }
+  if (batch && options.splits_losses) {
+    result.batch = batch_report(layout, simulation, priced, *batch, makespan(drawn.plan, timeline));
   }
   result.timeline = std::move(timeline);
   result.plan = std::move(drawn.plan);
@@ -154,7 +174,9 @@ void add_report(RunResult& result) {
   result.report = summarize(plan, result.costs, result.timeline, result.conditions);
   const Time makespan = result.report->makespan;
   result.report->network = network_use(plan, result.costs, result.conditions.network, makespan);
-  result.throughput = throughput_of(layout, plan, makespan, result.peak_flops);
+  result.throughput =
+      throughput_of(layout, result.batch ? std::optional(result.batch->batch) : std::nullopt, plan,
+                    makespan, result.peak_flops);
   result.notes = layout.notes;
   if (layout.hardware.spec.profile) {
     result.profile_rows = rows_used(*layout.hardware.spec.profile, layout.model);
@@ -264,6 +286,14 @@ Rank worst_of(const Report& report) {
   const auto found = std::ranges::max_element(
       report.ranks, {}, [](const RankReport& rank) { return rank.memory.bytes; });
   return Rank{static_cast<std::uint32_t>(found - report.ranks.begin())};
+}
+
+bool varies(const Layout& layout) {
+  if (layout.chance.varies()) return true;
+  if (!layout.documents) return false;
+  const DocumentLengths& lengths = layout.documents->lengths;
+  const bool all_alike = lengths.law == LengthLaw::fixed || lengths.histogram.size() == 1;
+  return !all_alike || layout.documents->router.has_value();
 }
 
 std::string bytes_of_rank_text(std::uint64_t bytes, std::uint64_t capacity) {

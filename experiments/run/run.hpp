@@ -7,6 +7,7 @@
 
 #include "experiments/input/long_work/progress.hpp"
 #include "experiments/input/scenario/scenario.hpp"
+#include "experiments/run/batch_report.hpp"
 #include "experiments/run/codec_report.hpp"
 #include "experiments/run/layout/layout.hpp"
 #include "experiments/run/layout/stage_demand.hpp"
@@ -31,6 +32,7 @@ struct RunOptions {
   Engine engine = Engine::automatic;
   std::uint32_t repeat = 0;     // number of draws for a distribution; 0: none
   OnProgress on_progress = {};  // of these draws
+  bool splits_losses = true;    // reports what microbatches that differ cost
   WholeTraining training = {};  // whose days and cost are asked
 };
 
@@ -64,6 +66,7 @@ struct RunResult {
   std::vector<std::string> notes;             // assumptions and omissions
   std::optional<double> steady_interval_us;   // of an asynchronous schedule, if it settles
   std::optional<Distribution> repeated;
+  std::optional<BatchReport> batch;             // where microbatches differ
   std::optional<CodecTraining> codec_training;  // if it encodes in phases
 };
 
@@ -78,6 +81,9 @@ RunResult run(Layout layout, const RunOptions& options = {});
 
 /// The same by a chain, which has what earlier runs made.
 RunResult run(Chain& chain, Layout layout, const RunOptions& options = {});
+
+/// Whether draws of a layout may differ.
+bool varies(const Layout& layout);
 
 /// That of the rank that needs most.
 JudgedMemory worst_memory(const RunResult& result);

@@ -128,6 +128,7 @@ Simulation::Simulation(const Layout& layout, std::shared_ptr<const HardwareModel
   if (layout.memory.policy == MemoryPolicy::stall && !layout.memory.capacity_bytes) {
     throw InputError("/memory/policy", "to stall needs a capacity; give \"capacity_bytes\" too");
   }
+  if (layout.documents) microbatches_.emplace(layout, hardware_);
 }
 
 std::variant<Schedule, Finding> Simulation::order(std::uint32_t number) const {
@@ -141,6 +142,8 @@ std::variant<Schedule, Finding> Simulation::order(std::uint32_t number) const {
   PricedPlan& work = std::get<PricedPlan>(all);
   const auto policy = make_policy(*layout_.policy, layout_.placement, layout_.options,
                                   stage_prices(work.plan, work.costs));
+  const auto batch = microbatches_of(number);
+  if (batch) work.costs = split_microbatches(&*batch, work)(0);
   work.costs = penstock::draw(work.plan, work.costs, layout_.chance, number);
   auto decided = order_by_policy(work, layout_.placement, *policy);
   if (auto* halt = std::get_if<Standstill>(&decided)) return finding_of(std::move(*halt));
@@ -175,8 +178,52 @@ PricedPlan Simulation::price(Plan plan) const {
   return priced;
 }
 
+/// The microbatches of a draw, if they differ.
+std::optional<StepBatch> Simulation::microbatches_of(std::uint32_t number) const {
+  if (!microbatches_) return std::nullopt;
+  StepBatch batch = microbatches_->draw(number);
+  if (microbatches_->all_plain(batch)) return std::nullopt;
+  return batch;
+}
+
+/// Gives microbatches classes of their own, and returns what they cost in each replica; nothing
+/// where all are equal.
+CostsOfReplica Simulation::split_microbatches(const StepBatch* batch, PricedPlan& priced) const {
+  if (batch == nullptr) return {};
+  auto split = std::make_shared<const MicrobatchPlan>(by_microbatch(priced.plan));
+  auto plain = std::make_shared<const Costs>(std::move(priced.costs));
+  priced.plan = split->plan;
+  return [this, batch, split, plain](std::uint32_t replica) {
+    Costs costs = microbatches_->of(*split, *plain, batch->replicas[replica]);
+    check_clock(split->plan, costs, "/batch");
+    return costs;
+  };
+}
+
+Simulation::Replicas Simulation::draw_replicas(PricedPlan priced, std::uint32_t number) const {
+  const auto batch = microbatches_of(number);
+  return draw_replicas(std::move(priced), number, batch ? &*batch : nullptr);
+}
+
+Simulation::Replicas Simulation::draw_replicas(PricedPlan priced, std::uint32_t number,
+                                               const StepBatch* batch) const {
+  Replicas replicas{std::move(priced), {}};
+  auto& [plan, costs, conditions] = replicas.priced;
+  const CostsOfReplica costs_of = split_microbatches(batch, replicas.priced);
+  Chance chance = layout_.chance;
+  const std::uint32_t count = std::min(layout_.degrees.data, most_drawn_replicas);
+  for (chance.replica = 0; chance.replica < count; ++chance.replica) {
+    if (costs_of) costs = costs_of(chance.replica);
+    replicas.costs.push_back(penstock::draw(plan, costs, chance, number));
+  }
+  return replicas;
+}
+
 std::variant<PricedPlan, Finding> Simulation::draw(PricedPlan priced, std::uint32_t number) const {
-  auto drawn = draw_among_replicas(std::move(priced), layout_.chance, number, layout_.degrees.data);
+  const auto batch = microbatches_of(number);
+  const CostsOfReplica costs_of = split_microbatches(batch ? &*batch : nullptr, priced);
+  auto drawn = draw_among_replicas(std::move(priced), layout_.chance, number, layout_.degrees.data,
+                                   costs_of);
   if (auto* halt = std::get_if<Standstill>(&drawn)) return finding_of(std::move(*halt));
   return std::get<PricedPlan>(std::move(drawn));
 }
@@ -198,7 +245,8 @@ std::variant<Simulated, Finding> Simulation::simulate(PricedPlan priced) const {
   if (auto* finding = std::get_if<Finding>(&drawn)) return std::move(*finding);
   Simulated all{.priced = std::get<PricedPlan>(std::move(drawn)),
                 .timeline = {},
-                .peak_flops = hardware_->peak_flops()};
+                .peak_flops = hardware_->peak_flops(),
+                .batch = microbatches_of(0)};
   auto outcome = run(all.priced);
   if (auto* finding = std::get_if<Finding>(&outcome)) return std::move(*finding);
   all.timeline = std::get<Timeline>(std::move(outcome));

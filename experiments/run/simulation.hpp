@@ -6,12 +6,15 @@
 #include <string>
 #include <utility>
 #include <variant>
+#include <vector>
 
+#include "experiments/run/batch/microbatch_costs.hpp"
 #include "experiments/run/layout/layout.hpp"
 #include "sim/base/numbers.hpp"
 #include "sim/base/time.hpp"
 #include "sim/costs/hardware_model.hpp"
 #include "sim/costs/priced_plan.hpp"
+#include "sim/engines/replicas.hpp"
 #include "sim/engines/standstill.hpp"
 #include "sim/plan/extras.hpp"
 #include "sim/timeline/timeline.hpp"
@@ -55,6 +58,7 @@ struct Simulated {
   PricedPlan priced;
   Timeline timeline;
   std::optional<double> peak_flops;  // per device, if known
+  std::optional<StepBatch> batch;    // the microbatches, where they differ
 };
 
 /// The hardware of a layout, as its cost model makes it. Throws InputError for a profile that
@@ -73,6 +77,7 @@ class Simulation {
              Engine engine = Engine::automatic);
 
   const HardwareModel& hardware() const { return *hardware_; }
+  std::shared_ptr<const HardwareModel> shared_hardware() const { return hardware_; }
 
   /// The order of the layout, or that which its policy decides while a draw runs.
   std::variant<Schedule, Finding> order(std::uint32_t draw = 0) const;
@@ -80,6 +85,16 @@ class Simulation {
   std::variant<PricedPlan, Finding> price_order(const Schedule& order) const;
   /// Prices a plan that was lowered from an order of this layout, without chance.
   PricedPlan price(Plan plan) const;
+  /// A plan with the costs of each data replica in a draw, of at most `most_drawn_replicas`: those
+  /// of its microbatches, where they differ, and of chance.
+  struct Replicas {
+    PricedPlan priced;  // the costs are those of the plan without either
+    std::vector<Costs> costs;
+  };
+  Replicas draw_replicas(PricedPlan priced, std::uint32_t draw) const;
+  /// The same for these microbatches; null: all are equal.
+  Replicas draw_replicas(PricedPlan priced, std::uint32_t draw, const StepBatch* batch) const;
+
   /// Runs the first draw of a priced plan.
   std::variant<Simulated, Finding> simulate(PricedPlan priced) const;
   /// The makespan of a draw; empty if it does not finish. `priced` is the plan of an order that all
@@ -92,10 +107,13 @@ class Simulation {
  private:
   std::variant<PricedPlan, Finding> price(const PlanInputs& inputs) const;
   std::variant<PricedPlan, Finding> draw(PricedPlan priced, std::uint32_t draw) const;
+  std::optional<StepBatch> microbatches_of(std::uint32_t draw) const;
+  CostsOfReplica split_microbatches(const StepBatch* batch, PricedPlan& priced) const;
 
   const Layout& layout_;
   Engine engine_;
   std::shared_ptr<const HardwareModel> hardware_;
+  std::optional<MicrobatchCosts> microbatches_;  // where they may differ
 };
 
 }  // namespace penstock

@@ -13,17 +13,36 @@ namespace {
 /// Draws and runs of all replicas. The plan has the costs of the current one.
 struct Draws {
   PricedPlan running;
-  const Costs undrawn;
+  std::vector<Costs> undrawn;  // of each replica, or of all
   Chance chance;
   std::uint32_t number;
   std::uint32_t replicas;
+  Time longest{};             // of those that ran alone
+  std::uint32_t slowest = 0;  // the first of equals
 
+  void add_alone(std::uint32_t replica, Time own) {
+    if (own <= longest) return;
+    longest = own;
+    slowest = replica;
+  }
   void draw_costs(std::uint32_t replica) {
     Chance own = chance;
     own.replica = replica;
-    running.costs = draw(running.plan, undrawn, own, number);
+    running.costs = draw(running.plan, undrawn[undrawn.size() == 1 ? 0 : replica], own, number);
   }
 };
+
+/// Waits are added to the latencies of tasks.
+void list_tasks(const Plan& plan, Costs& costs) {
+  if (!costs.task_latency.empty()) return;
+  std::vector<Time> durations, latencies;
+  for (TaskId task = 0; task < plan.tasks(); ++task) {
+    durations.push_back(costs.duration_of(plan, task));
+    latencies.push_back(costs.latency_of(plan, task));
+  }
+  costs.task_duration = std::move(durations);
+  costs.task_latency = std::move(latencies);
+}
 
 /// The tasks whose pass satisfies `test`.
 template <class Test>
@@ -60,6 +79,7 @@ struct Together {
 /// start also ends first.
 void wait_together(const Together& together, const Timeline& alone, PricedPlan& priced) {
   auto& [plan, costs, conditions] = priced;
+  list_tasks(plan, costs);
   std::vector<std::size_t> order(together.tasks.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
@@ -100,8 +120,13 @@ std::optional<Standstill> add_up_replicas(Draws& draws, Together& together, Run 
 }
 
 std::optional<Standstill> find_sums(Draws& draws, Together& sums) {
-  return add_up_replicas(
-      draws, sums, [&](Timeline reused) { return simulate(draws.running, std::move(reused)); });
+  std::uint32_t replica = 0;
+  return add_up_replicas(draws, sums, [&](Timeline reused) {
+    RunOutcome outcome = simulate(draws.running, std::move(reused));
+    const auto* alone = std::get_if<Timeline>(&outcome);
+    if (alone != nullptr) draws.add_alone(replica++, makespan(draws.running.plan, *alone));
+    return outcome;
+  });
 }
 
 std::optional<Standstill> find_gatherings(Draws& draws, const Together& sums,
@@ -116,19 +141,26 @@ std::optional<Standstill> find_gatherings(Draws& draws, const Together& sums,
 
 std::variant<PricedPlan, Standstill> draw_among_replicas(PricedPlan priced, const Chance& chance,
                                                          std::uint32_t number,
-                                                         std::uint32_t replicas) {
-  Costs undrawn = std::move(priced.costs);
-  Draws draws{std::move(priced), std::move(undrawn), chance, number,
-              std::min(replicas, most_drawn_replicas)};
+                                                         std::uint32_t replicas,
+                                                         const CostsOfReplica& costs_of) {
+  std::vector<Costs> undrawn;
+  const std::uint32_t drawn = std::min(replicas, most_drawn_replicas);
+  for (std::uint32_t replica = 0; costs_of && replica < drawn; ++replica) {
+    undrawn.push_back(costs_of(replica));
+  }
+  if (!costs_of) undrawn.push_back(std::move(priced.costs));
+  Draws draws{std::move(priced), std::move(undrawn), chance, number, drawn};
   draws.draw_costs(0);
-  if (draws.replicas == 1 || !chance.differs_among_replicas()) return std::move(draws.running);
+  const bool differ = costs_of || chance.differs_among_replicas();
+  if (drawn == 1 || !differ) return std::move(draws.running);
   Together sums(tasks_of(draws.running.plan, reduces_gradient));
   Together gatherings(
       tasks_of(draws.running.plan, [](Pass pass) { return pass == Pass::gather_weights; }));
-  if (sums.tasks.empty()) return std::move(draws.running);
+  if (sums.tasks.empty() && !costs_of) return std::move(draws.running);
   if (auto halt = find_sums(draws, sums)) return *std::move(halt);
   if (auto halt = find_gatherings(draws, sums, gatherings)) return *std::move(halt);
-  draws.draw_costs(0);
+  draws.draw_costs(costs_of ? draws.slowest : 0);
+  if (sums.tasks.empty()) return std::move(draws.running);
   RunOutcome outcome = run_with_sums(sums, draws.running, {});
   if (auto* halt = std::get_if<Standstill>(&outcome)) return std::move(*halt);
   wait_together(gatherings, std::get<Timeline>(outcome), draws.running);

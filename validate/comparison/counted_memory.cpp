@@ -52,9 +52,10 @@ class MemoryCount {
       if (for_whole_run(kind)) {
         throughout_[index(rank)] += bytes;
       } else {
-        sizes_.try_emplace({kind, stage, rank}, bytes);
+        differ_ = !sizes_.try_emplace({kind, stage, rank}, bytes).second || differ_;
       }
     }
+    if (differ_) size_microbatches(costs);
     for (TaskId task = 0; task < plan.tasks(); ++task) {
       const WorkClass& work = plan.class_of(task);
       if (gives_gradient(work.pass)) trains_ = true;
@@ -75,7 +76,22 @@ class MemoryCount {
  private:
   Cell cell_of(TaskId task) const { return {plan_.class_of(task).stage, plan_.microbatch[task]}; }
 
-  std::int64_t size(BufferKind kind, Stage stage, Rank rank) const {
+  /// Where microbatches differ, each has buffers of its own, which its tasks name.
+  void size_microbatches(const Costs& costs) {
+    for (TaskId task = 0; task < plan_.tasks(); ++task) {
+      for (const MemoryEffect& effect : plan_.class_of(task).effects) {
+        const auto& [kind, stage, rank] = plan_.buffers[effect.buffer];
+        own_sizes_[{kind, stage, rank, plan_.microbatch[task]}] =
+            static_cast<std::int64_t>(costs.bytes[effect.buffer]);
+      }
+    }
+  }
+
+  std::int64_t size(BufferKind kind, Stage stage, Rank rank, Microbatch microbatch) const {
+    if (differ_) {
+      const auto found = own_sizes_.find({kind, stage, rank, microbatch});
+      return found == own_sizes_.end() ? 0 : found->second;
+    }
     const auto found = sizes_.find({kind, stage, rank});
     return found == sizes_.end() ? 0 : found->second;
   }
@@ -87,7 +103,9 @@ class MemoryCount {
   void add_action(TaskId task) {
     const WorkClass& work = plan_.class_of(task);
     const Rank rank{work.resource};
-    const auto held = [&](BufferKind kind) { return size(kind, work.stage, rank); };
+    const auto held = [&](BufferKind kind) {
+      return size(kind, work.stage, rank, plan_.microbatch[task]);
+    };
     const auto start = [&](std::int64_t bytes) {
       change(rank, timeline_.begin[task], task, Turn::starts, bytes);
     };
@@ -125,8 +143,9 @@ class MemoryCount {
   void add_arrival(TaskId transfer, TaskId action, Rank rank) {
     const WorkClass& work = plan_.class_of(transfer);
     const Time begin = timeline_.begin[transfer], end = timeline_.end[transfer];
+    const Microbatch moved = plan_.microbatch[transfer];
     if (work.pass == Pass::send_activation) {
-      const std::int64_t bytes = size(BufferKind::receive, work.stage, rank);
+      const std::int64_t bytes = size(BufferKind::receive, work.stage, rank, moved);
       change(rank, begin, action, Turn::arrives, bytes);
       const TaskId reader = reader_of(transfer, action);
       // A fused cell reads all its inputs before either part starts.
@@ -134,10 +153,11 @@ class MemoryCount {
       change(rank, timeline_.begin[reader], reads, Turn::is_read, -bytes);
     }
     if (work.pass != Pass::send_loaded) return;
-    change(rank, begin, action, Turn::arrives, size(BufferKind::stash, work.stage, rank));
+    change(rank, begin, action, Turn::arrives, size(BufferKind::stash, work.stage, rank, moved));
     const Rank keeper = plan_.link(work.resource).from;
     if (is_rank(keeper)) {
-      change(keeper, end, action, Turn::arrives, -size(BufferKind::stash, work.stage, keeper));
+      change(keeper, end, action, Turn::arrives,
+             -size(BufferKind::stash, work.stage, keeper, moved));
     }
   }
 
@@ -146,12 +166,13 @@ class MemoryCount {
     if (found == evictions_.end()) return;
     const TaskId transfer = found->second;
     const WorkClass& work = plan_.class_of(transfer);
+    const Microbatch moved = plan_.microbatch[transfer];
     change(rank, timeline_.end[transfer], action, Turn::ends,
-           -size(BufferKind::stash, work.stage, rank));
+           -size(BufferKind::stash, work.stage, rank, moved));
     const Rank keeper = plan_.link(work.resource).to;
     if (is_rank(keeper)) {
       change(keeper, timeline_.begin[transfer], action, Turn::ends,
-             size(BufferKind::stash, work.stage, keeper));
+             size(BufferKind::stash, work.stage, keeper, moved));
     }
   }
 
@@ -173,6 +194,8 @@ class MemoryCount {
   const Timeline& timeline_;
   std::vector<TaskId> next_;
   std::map<std::tuple<BufferKind, Stage, Rank>, std::int64_t> sizes_;
+  bool differ_ = false;  // microbatches, in size
+  std::map<std::tuple<BufferKind, Stage, Rank, Microbatch>, std::int64_t> own_sizes_;
   std::set<Cell> made_again_;
   std::map<TaskId, TaskId> evictions_;  // the way out, by the action that requests it
   bool trains_ = false;

@@ -44,11 +44,12 @@ std::vector<const json*> schemas_below(const std::vector<const json*>& schemas,
 }
 
 /// A path that a scenario names, for a scenario in another folder.
-void move_path(json& document, const char* section, const char* key, const std::string& from,
+void move_path(json& document, const std::string& pointer, const std::string& from,
                const std::string& to) {
   namespace fs = std::filesystem;
-  if (!document.contains(section) || !document[section].contains(key)) return;
-  auto& value = document[section][key];
+  const json::json_pointer place(pointer);
+  if (!document.contains(place)) return;
+  auto& value = document[place];
   if (!value.is_string() || fs::path(value.get<std::string>()).is_absolute()) return;
   const fs::path target = fs::path(from.empty() ? "." : from) / value.get<std::string>();
   value = fs::proximate(target, to.empty() ? "." : to).generic_string();
@@ -82,10 +83,10 @@ std::string document_text(const Scenario& scenario) { return printed(*scenario.d
 json moved_document(const Scenario& scenario, const std::string& folder) {
   json document = *scenario.document;
   document.erase("expect");
-  for (const char* section : {"model", "hardware", "partition", "schedule"}) {
-    move_path(document, section, "file", scenario.folder, folder);
+  for (const char* pointer : {"/model/file", "/hardware/file", "/partition/file", "/schedule/file",
+                              "/hardware/profile", "/batch/lengths/file", "/batch/router/file"}) {
+    move_path(document, pointer, scenario.folder, folder);
   }
-  move_path(document, "hardware", "profile", scenario.folder, folder);
   return document;
 }
 
@@ -122,7 +123,7 @@ const std::vector<NamedSection>& scenario_sections() {
       {"schedule", &schedule_fields()},   {"recompute", &recompute_fields()},
       {"offload", &offload_fields()},     {"codec", &codec_fields()},
       {"memory", &memory_fields()},       {"overheads", &overheads_fields()},
-      {"chance", &chance_fields()}};
+      {"batch", &batch_fields()},         {"chance", &chance_fields()}};
   return sections;
 }
 

@@ -11,6 +11,7 @@
 #include "experiments/input/files/setting.hpp"
 #include "experiments/input/files/shipped.hpp"
 #include "experiments/input/formats/reading/read_model_file.hpp"
+#include "experiments/input/scenario/batch_section.hpp"
 #include "experiments/input/scenario/scenario.hpp"
 #include "experiments/input/scenario/section_parts.hpp"
 #include "experiments/input/scenario/sections.hpp"
@@ -37,6 +38,13 @@ FileNames names_of_files(const json& document, const std::string& source) {
   if (model.contains("command")) names.command = model["command"];
   const auto partition = document.find("partition");
   if (partition != document.end() && partition->contains("file")) names.cut = (*partition)["file"];
+  const auto file_at = [&](const char* pointer) {
+    const json::json_pointer place(pointer);
+    return document.contains(place) ? std::optional(document[place].get<std::string>())
+                                    : std::nullopt;
+  };
+  names.lengths = file_at("/batch/lengths/file");
+  names.loads = file_at("/batch/router/file");
   return names;
 }
 
@@ -69,6 +77,13 @@ NamedFiles read_files(const FileNames& names) {
   }
   if (names.cut) {
     files.cut = read_model_file(named_file(names.source, folder, "/partition/file", *names.cut));
+  }
+  if (names.lengths) {
+    files.lengths =
+        read_lengths(named_file(names.source, folder, "/batch/lengths/file", *names.lengths));
+  }
+  if (names.loads) {
+    files.loads = read_loads(named_file(names.source, folder, "/batch/router/file", *names.loads));
   }
   return files;
 }
@@ -145,6 +160,7 @@ Scenario read_sections(const json& document, const NamedFiles& files, KnownSecti
                                      [&] { return read_codec_choice(section("codec")); });
   scenario.memory = read_memory(section("memory"), usual_memory(scenario.model, command));
   read_fields(overheads_fields(), section("overheads"), &scenario.overheads);
+  if (has("batch")) scenario.batch = read_batch(document["batch"], files.lengths, files.loads);
   ChanceSection chance = read_chance(section("chance"));
   scenario.chance = std::move(chance.chance);
   scenario.slow_machines = chance.slow_machines;
@@ -210,7 +226,7 @@ Scenario read_document(json document, const std::string& source,
 
 std::size_t hash_of(const FileNames& names) {
   return hash_of_all(names.source, names.model, names.command, names.cut, names.format,
-                     names.architecture);
+                     names.architecture, names.lengths, names.loads);
 }
 
 Scenario scenario_from(json document, const std::string& source, KnownSections& known) {

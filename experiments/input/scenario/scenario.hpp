@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "experiments/input/long_work/memo.hpp"
+#include "experiments/input/scenario/batch_section.hpp"
 #include "experiments/input/scenario/codec_choice.hpp"
 #include "experiments/input/scenario/hardware_section.hpp"
 #include "experiments/input/scenario/model_section.hpp"
@@ -34,6 +35,7 @@ struct Scenario {
   CodecChoice codec;
   MemorySection memory;
   OverheadsSection overheads;
+  std::optional<BatchSection> batch;
   Chance chance;
   std::optional<SlowMachines> slow_machines;
   std::string expect;  // JSON text; empty without expectations
@@ -55,7 +57,8 @@ Scenario scenario_from(nlohmann::json document, const std::string& source,
 struct FileNames {
   std::string source;  // of the scenario, whose folder they are relative to
   std::optional<std::string> model, command, cut;
-  std::string format, architecture;  // of the model; empty: as its file says
+  std::optional<std::string> lengths, loads;  // of documents, of experts
+  std::string format, architecture;           // of the model; empty: as its file says
 
   friend bool operator==(const FileNames&, const FileNames&) = default;
 };
@@ -64,6 +67,8 @@ std::size_t hash_of(const FileNames& names);
 struct NamedFiles {
   ModelFile model;
   std::optional<ModelFile> cut;  // how its layers are cut into stages
+  std::vector<std::uint32_t> lengths;
+  std::vector<double> loads;
 };
 
 /// What scenarios that are read one after the other share.

@@ -28,6 +28,7 @@ PricedPlan priced_order(const Layout& layout) {
 Job gpu_job(const Scenario& scenario) {
   const Layout layout = with_codecs(settle(scenario));
   if (layout.degrees.data > 1) throw UsageError("a GPU program has one data replica");
+  if (layout.documents) throw UsageError("a GPU program has equal microbatches; leave /batch out");
   PricedPlan priced = priced_order(layout);
   const auto obstacle = gpu_obstacle(priced, nullptr);
   if (obstacle && !obstacle->of_machine) {

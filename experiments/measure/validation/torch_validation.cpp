@@ -35,6 +35,11 @@ struct Runnable {
 /// Throws InputError or UsageError where the candidate does not run.
 Runnable runnable(const ValidationCandidate& candidate, std::size_t number) {
   Layout layout = with_codecs(settle(*candidate.scenario));
+  if (layout.documents) {
+    throw UsageError(
+        "PyTorch's runtime takes equal microbatches; leave /batch out, or choose a "
+        "backend of threads");
+  }
   const Simulation simulation(layout);
   const auto order = simulation.order();
   if (const auto* finding = std::get_if<Finding>(&order)) throw UsageError(finding->text);

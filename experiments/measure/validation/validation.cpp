@@ -73,6 +73,8 @@ RealLayers layers_for(const Setting& setting, const PricedPlan& priced) {
     real.why_not = fmt::format("{} runs no layers", setting.backend.name);
   } else if (!costs.task_duration.empty()) {
     real.why_not = "layers take the time that they take, whatever chance says";
+  } else if (setting.layout.documents) {
+    real.why_not = "layers that run have microbatches of one size";
   } else if (setting.options.action_us) {
     real.why_not = "layers take the time that they take, not --action-us";
   } else {
@@ -156,14 +158,10 @@ std::variant<PricedPlan, Finding> drawn_plan(const Simulation& simulation, const
   if (runs_layers && !order.has(Pass::update)) {
     priced = with_sums_of_passes(with_ties_of_copies(std::move(priced)), layout.degrees.data);
   }
-  std::vector<Costs> replicas;
-  Chance chance = layout.chance;
-  for (chance.replica = 0; chance.replica < layout.degrees.data; ++chance.replica) {
-    replicas.push_back(draw(priced.plan, priced.costs, chance, 0));
-  }
-  if (replicas.size() > 1) return with_replica_ranks(priced, replicas);
-  priced.costs = std::move(replicas.front());
-  return lowered;
+  Simulation::Replicas replicas = simulation.draw_replicas(std::move(priced), 0);
+  if (replicas.costs.size() > 1) return with_replica_ranks(replicas.priced, replicas.costs);
+  replicas.priced.costs = std::move(replicas.costs.front());
+  return std::move(replicas.priced);
 }
 
 /// Each replica needs ranks of its own.
@@ -194,7 +192,8 @@ std::optional<Finding> run_for_real(const Layout& layout, Optimizer optimizer,
   const Simulation simulation(layout);
   const auto order = simulation.order();  // of a policy: as it decides in simulation
   if (const auto* finding = std::get_if<Finding>(&order)) return *finding;
-  auto drawn = drawn_plan(simulation, layout, std::get<Schedule>(order), backend.runs_layers);
+  auto drawn = drawn_plan(simulation, layout, std::get<Schedule>(order),
+                          backend.runs_layers && !layout.documents);
   if (auto* finding = std::get_if<Finding>(&drawn)) return std::move(*finding);
   PricedPlan& priced = std::get<PricedPlan>(drawn);
   check_backend(backend, priced);

@@ -53,6 +53,12 @@ void check_searchable(const RunResult& base, bool chooses) {
   if (layout.schedule.weights().use != WeightUse::flushed) {
     refuse("a search orders one iteration with a flush; asynchronous schedules have none");
   }
+  if (layout.documents) {
+    throw in_file(layout.source,
+                  InputError("/batch",
+                             "a search orders equal microbatches; leave /batch out, and compare "
+                             "the order that it finds by penstock run --repeat, with /batch"));
+  }
   if (layout.slices > 1) refuse("a search orders whole microbatches, not slices of sequences");
   if (layout.placement.chains().size() > 1) {
     refuse("a search orders one copy of the model; bidirectional schedules have two");

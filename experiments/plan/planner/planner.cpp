@@ -9,10 +9,10 @@
 #include <utility>
 #include <variant>
 
+#include "experiments/run/batch_report.hpp"
 #include "experiments/run/layout/layout.hpp"
 #include "experiments/run/simulation.hpp"
 #include "experiments/run/stage_formats.hpp"
-#include "experiments/run/throughput.hpp"
 #include "sim/base/error.hpp"
 #include "sim/report/memory.hpp"
 #include "sim/report/report.hpp"
@@ -55,7 +55,7 @@ std::uint64_t hash_of(const Plan& plan, const Timeline& timeline) {
 }
 
 Trial measured(const Layout& layout, const Simulated& run) {
-  const auto& [priced, timeline, peak_flops] = run;
+  const auto& [priced, timeline, peak_flops, batch] = run;
   Trial trial;
   trial.makespan = makespan(priced.plan, timeline);
   trial.capacity_bytes = layout.memory.capacity_bytes;
@@ -65,7 +65,8 @@ Trial measured(const Layout& layout, const Simulated& run) {
   const MemoryJudge judge = judge_of(layout);
   trial.interval = judge.interval(peaks);
   trial.word = judge.word(trial.interval);
-  const Throughput throughput = throughput_of(layout, priced.plan, trial.makespan, peak_flops);
+  const Throughput throughput =
+      throughput_of(layout, batch, priced.plan, trial.makespan, peak_flops);
   trial.samples_per_s = throughput.samples_per_s;
   trial.tokens_per_s = throughput.tokens_per_s;
   trial.watts = watts_of(layout);

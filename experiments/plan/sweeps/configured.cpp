@@ -11,6 +11,7 @@
 #include "experiments/input/files/quantity.hpp"
 #include "experiments/input/scenario/scenario.hpp"
 #include "experiments/plan/sweeps/row_text.hpp"
+#include "experiments/run/batch_report.hpp"
 #include "experiments/show/results/result_json.hpp"
 #include "experiments/version.hpp"
 #include "sim/base/error.hpp"
@@ -150,10 +151,10 @@ SweepSpace sweep_space_of(const SweepArguments& arguments) {
 }
 
 SweepResult sweep_result(const Layout& layout, const Simulated& run, PeakBytes& peaks) {
-  const auto& [priced, timeline, peak_flops] = run;
+  const auto& [priced, timeline, peak_flops, batch] = run;
   const Report report = summarize_times(priced.plan, timeline);
   SweepResult result{.makespan = report.makespan, .bubble = report.bubble};
-  result.throughput = throughput_of(layout, priced.plan, report.makespan, peak_flops);
+  result.throughput = throughput_of(layout, batch, priced.plan, report.makespan, peak_flops);
   if (layout.schedule.weights().use != WeightUse::flushed) {
     result.steady_interval_us = steady_interval_us(priced.plan, timeline);
   }

@@ -287,7 +287,7 @@ void CostKnob::set(Layout& layout, double value) const {
 
 bool knobs_decide(const json& document, const Layout& layout, const std::vector<CostKnob>& knobs) {
   for (const char* section :
-       {"codec", "recompute", "offload", "chance", "partition", "overheads"}) {
+       {"codec", "recompute", "offload", "batch", "chance", "partition", "overheads"}) {
     if (document.contains(section)) return false;
   }
   const json& model = document["model"];

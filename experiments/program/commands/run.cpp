@@ -169,7 +169,7 @@ int run_scenario(const Options& options) {
   const std::vector<std::string> paths = outputs_of(options);
   const std::uint32_t repeat = options.repeat ? within("--repeat", options.repeat, most_draws) : 0;
   const Scenario scenario = read_scenario(options.scenario, options.settings);
-  if (repeat > 0 && !scenario.chance.varies()) {
+  if (repeat > 0 && !scenario.chance.varies() && !scenario.batch) {
     say("--repeat: all draws are equal, since nothing varies; add --set /chance/jitter=0.05");
   }
   ProgressBar bar;

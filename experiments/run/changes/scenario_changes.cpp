@@ -245,6 +245,23 @@ Changes memory_changes(const Scenario& scenario, const Layout& layout) {
   return changes;
 }
 
+/// Packings of the same documents, and orders of the microbatches.
+Changes batch_changes(const Layout& layout) {
+  Changes changes;
+  if (!layout.documents) return changes;
+  constexpr std::array packings{"none", "first-fit", "balanced", "by-cost"};
+  constexpr std::array orders{"given", "longest-first", "shortest-first"};
+  const auto packing = static_cast<std::size_t>(layout.documents->pack);
+  for (std::size_t i = 1; i < packings.size() && packing > 0; ++i) {
+    if (i != packing) add(changes, fmt::format("/batch/pack={}", packings[i]));
+  }
+  const auto order = static_cast<std::size_t>(layout.documents->order);
+  for (std::size_t i = 0; i < orders.size(); ++i) {
+    if (i != order) add(changes, fmt::format("/batch/order={}", orders[i]));
+  }
+  return changes;
+}
+
 Changes overlap_changes(const Layout& layout) {
   Changes changes;
   if (layout.overlap == Overlap::serial) add(changes, "/schedule/overlap=fused");
@@ -263,10 +280,12 @@ Changes changes_of(const Scenario& scenario, const RunResult& result, const Chan
   const Layout& layout = result.layout;
   Changes changes = cut_changes(scenario);
   append(changes, memory_changes(scenario, layout));
+  append(changes, batch_changes(layout));
   append(changes, overlap_changes(layout));
   if (kinds.offloads) add_offload(scenario, layout, result, changes);
   if (kinds.codecs) add_codecs(scenario, layout, changes);
-  if (kinds.degrees) append(changes, degree_changes(scenario, layout));
+  // With other degrees replicas would take other documents.
+  if (kinds.degrees && !layout.documents) append(changes, degree_changes(scenario, layout));
   append(changes, order_changes(scenario, layout));
   return changes;
 }

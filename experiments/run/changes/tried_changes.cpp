@@ -59,7 +59,7 @@ std::optional<TriedChange> simulated(const Scenario& scenario, const ScenarioCha
   try {
     Layout layout = chain.layout(chain.changed(scenario, wanted.settings, wanted.left_out));
     if (wanted.keeps_pipeline && !same_pipeline(layout, present)) return {};
-    const RunResult result = run(chain, std::move(layout));
+    const RunResult result = run(chain, std::move(layout), {.splits_losses = false});
     if (!result.report || !trains_alike(result.layout, present)) return {};
     TriedChange tried = without_change(result);
     tried.change = wanted;

@@ -178,11 +178,13 @@ std::uint64_t devices_per_rank(const Degrees& degrees) {
 Batch settle_batch(const Scenario& scenario, const Degrees& degrees) {
   check_samples(scenario);
   Batch batch;
+  batch.microbatch = examples_of(scenario);
   batch.sequence = scenario.model.sequence;
   if (has_tokens(scenario.model.spec) && !batch.sequence) {
-    batch.sequence = usual_sequence(scenario.model.max_sequence);
+    const bool stated = scenario.batch && scenario.batch->tokens;
+    batch.sequence = stated ? *scenario.batch->tokens / batch.microbatch.value_or(1)
+                            : usual_sequence(scenario.model.max_sequence);
   }
-  batch.microbatch = examples_of(scenario);
   batch.samples_per_microbatch =
       scenario.schedule.samples_per_microbatch.value_or(batch.microbatch.value_or(1));
   batch.microbatches = microbatches_of(scenario, batch.samples_per_microbatch, degrees);

@@ -6,12 +6,13 @@
 #include <vector>
 
 #include "experiments/input/long_work/memo.hpp"
+#include "experiments/input/orders/memory_need.hpp"
+#include "experiments/input/scenario/batch_section.hpp"
 #include "experiments/input/scenario/scenario.hpp"
 #include "experiments/input/scenario/sections.hpp"
 #include "experiments/input/scenario/settle_hardware.hpp"
 #include "experiments/run/layout/degrees.hpp"
 #include "experiments/run/layout/device_memory.hpp"
-#include "experiments/input/orders/memory_need.hpp"
 #include "experiments/run/layout/stage_coding.hpp"
 #include "hardware_models/spec/machine.hpp"
 #include "schedules/policies/registry.hpp"
@@ -57,7 +58,8 @@ struct Layout {
   CodecChoice codec;                   // as requested; `codings` has the effect
   DeviceMemory memory;
   OverheadsSection overheads;
-  Conditions conditions;  // except network and memory capacity
+  std::optional<BatchSection> documents;  // where microbatches differ; `shape` is a full one
+  Conditions conditions;                  // except network and memory capacity
   Chance chance;
   std::vector<std::string> notes;  // assumptions
 };

@@ -308,6 +308,16 @@ std::vector<ModelGraph> models_of(const Scenario& scenario,
   return models;
 }
 
+void refit_model(Layout& layout, ModelSpec spec, const CellShape& shape) {
+  layout.spec = std::move(spec);
+  layout.shape = shape;
+  layout.model = graph_of(layout.spec, shape, recompute_scope_of(layout.recompute),
+                          layout.recompute.operators);
+  fit_layers(layout, layout.model);
+  layout.tied_embedding_bytes = 0;
+  fit_model(layout);
+}
+
 void fit_layers(const Layout& layout, ModelGraph& model) {
   free_logits(layout, model);
   if (layout.degrees.narrow_gathers) narrow_gathers(layout, model);

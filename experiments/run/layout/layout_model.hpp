@@ -40,6 +40,10 @@ std::vector<ModelGraph> models_of(const Scenario& scenario,
                                   const Batch& batch, const CellShape& shape,
                                   LayerGraphs* known = nullptr);
 
+/// Makes the model of a settled layout again, for cells of another shape and kinds with other
+/// numbers. Its layers must be by kind, and its cut stays.
+void refit_model(Layout& layout, ModelSpec spec, const CellShape& shape);
+
 /// What the stack and the degrees change in each layer, before the model is cut.
 void fit_layers(const Layout& layout, ModelGraph& model);
 

@@ -11,6 +11,7 @@
 #include "experiments/input/files/table.hpp"
 #include "experiments/input/scenario/scenario.hpp"
 #include "experiments/run/layout/cut.hpp"
+#include "experiments/run/layout/documents.hpp"
 #include "experiments/run/layout/layout.hpp"
 #include "experiments/run/layout/layout_model.hpp"
 #include "experiments/run/layout/order.hpp"
@@ -312,7 +313,8 @@ Layout settle(const Scenario& scenario, const SettleOptions& options) {
     if (by_file) {
       check_against_order(scenario, layout.degrees, layout.batch, order);
     } else {
-      order = order_of(scenario, layout, options.bytes_per_cell);
+      const double documents = scenario.batch ? document_bytes(layout.degrees.data) : 0;
+      order = order_of(scenario, layout, options.bytes_per_cell + documents);
     }
     if (scenario.offload && scenario.offload->keep) {
       order.schedule = with_offload(order, *scenario.offload);
@@ -331,6 +333,7 @@ Layout settle(const Scenario& scenario, const SettleOptions& options) {
     fit_model(layout);
     expect_slow_machines(scenario, layout);
     refuse_idle_keys(scenario, layout);
+    layout.documents = settle_documents(scenario, layout);
   });
   for (std::string& note : assumptions_of(scenario, layout)) {
     layout.notes.push_back(std::move(note));

@@ -231,6 +231,8 @@ constexpr std::array keys{
         [](const RunResult& r) { return finished(r) && !r.layout.codings.empty(); }},
     Key{"codec_training", [](const RunResult& r) { return codec_training_json(*r.codec_training); },
         [](const RunResult& r) { return finished(r) && r.codec_training.has_value(); }},
+    Key{"batch", [](const RunResult& r) { return batch_json(*r.batch); },
+        [](const RunResult& r) { return finished(r) && r.batch.has_value(); }},
     Key{"repeat", [](const RunResult& r) { return distribution_json(*r.repeated); },
         [](const RunResult& r) { return finished(r) && r.repeated.has_value(); }},
     Key{"profile_rows",

@@ -253,6 +253,7 @@ std::string result_table(const RunResult& result, const ReportOptions& options) 
       if (!codecs.empty()) text += "\n" + codecs;
     }
     if (result.codec_training) text += "\n" + codec_training_text(*result.codec_training);
+    if (result.batch) text += "\n" + batch_text(*result.batch, unit);
     if (result.repeated) text += "\n" + distribution_text(*result.repeated);
   }
   if (!result.profile_rows.empty()) text += "\n" + rows_text(result.profile_rows);

@@ -229,7 +229,7 @@ ViewedRunPtr viewed_after(Chain& chain, Scenario scenario) {
   if (!layout.codec.phases.empty()) return viewed(std::move(layout), std::move(kept));
   auto outcome = chain.simulate(layout);
   if (std::holds_alternative<Finding>(outcome)) return viewed(*kept);
-  auto& [priced, timeline, peak_flops] = std::get<Simulated>(outcome);
+  auto& [priced, timeline, peak_flops, batch] = std::get<Simulated>(outcome);
   auto run = std::make_shared<ViewedRun>();
   run->brief = true;
   run->source = layout.source;
@@ -240,8 +240,8 @@ ViewedRunPtr viewed_after(Chain& chain, Scenario scenario) {
   run->timeline = std::move(timeline);
   run->report = summarize_times(run->plan, run->timeline);
   run->capacity_bytes = layout.memory.capacity_bytes;
-  run->mfu =
-      throughput_of(layout, run->plan, run->report.makespan, peak_flops).model_flops_utilization;
+  run->mfu = throughput_of(layout, batch, run->plan, run->report.makespan, peak_flops)
+                 .model_flops_utilization;
   run->scenario = std::move(kept);
   run->layout = std::make_shared<const Layout>(std::move(layout));
   return run;

@@ -46,11 +46,12 @@ TEST_CASE("a scenario runs, and what it does not say has its default") {
 }
 
 TEST_CASE("unknown keys are refused with those that are known there") {
-  CHECK(scenario_with("/modle=1") ==
-        "s.json: /modle: unknown key \"modle\"; did you mean \"model\"? known: chance, codec, "
-        "description, expect, hardware, "
-        "memory, model, "
-        "offload, overheads, parallel, partition, penstock, recompute, schedule");
+  CHECK(
+      scenario_with("/modle=1") ==
+      "s.json: /modle: unknown key \"modle\"; did you mean \"model\"? known: batch, chance, codec, "
+      "description, expect, hardware, "
+      "memory, model, "
+      "offload, overheads, parallel, partition, penstock, recompute, schedule");
   CHECK(scenario_with("/model/stages/1/forwad_us=1") ==
         "s.json: /model/stages/1/forwad_us: unknown key \"forwad_us\"; did you mean "
         "\"forward_us\"? known: activation_bytes, "

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "experiments/input/fields/fields.hpp"
+
+namespace penstock {
+
+/// Documents of one length in a histogram.
+struct LengthBin {
+  std::uint32_t tokens = 1;
+  double weight = 1;
+};
+
+enum class LengthLaw : std::uint8_t { lognormal, uniform, fixed };
+
+/// How long documents are: those of a file, of a distribution or of a histogram.
+struct DocumentLengths {
+  std::string file;
+  bool random = false;                   // of the file: drawn, instead of in its order
+  std::vector<std::uint32_t> documents;  // of the file
+  std::optional<LengthLaw> law;
+  double mean = 0;
+  double sigma = 1;  // lognormal: of the logarithm
+  std::uint32_t min = 1;
+  std::optional<std::uint32_t> max;
+  std::vector<LengthBin> histogram;
+};
+
+enum class Packing : std::uint8_t { none, first_fit, balanced, by_cost };
+enum class MicrobatchOrder : std::uint8_t { given, longest_first, shortest_first };
+enum class LongDocuments : std::uint8_t { cut, refuse };
+
+/// Tokens that experts receive, over the mean of all experts.
+struct RouterLoads {
+  std::optional<double> skew;  // of the busiest expert, or
+  std::string file;
+  std::vector<double> loads;  // of the file, by expert
+};
+
+/// "batch": documents, and how they become microbatches.
+struct BatchSection {
+  DocumentLengths lengths;
+  Packing pack = Packing::none;
+  std::optional<std::uint32_t> tokens;  // of a full microbatch
+  LongDocuments longer = LongDocuments::cut;
+  MicrobatchOrder order = MicrobatchOrder::given;
+  std::optional<double> attention_share;  // of stated times
+  std::optional<RouterLoads> router;
+  std::uint64_t seed = 1;
+};
+
+const Fields& batch_fields();
+
+/// Reads the section, after the schema check; lengths and loads come from the files that it names,
+/// which are read already. Throws InputError with a pointer into the scenario.
+BatchSection read_batch(const nlohmann::json& section, std::vector<std::uint32_t> documents,
+                        std::vector<double> loads);
+
+/// The numbers of a file, one a line: without blank lines and what follows a #. Throws InputError
+/// with the file and the line in front.
+std::vector<std::uint32_t> read_lengths(const std::string& path);
+std::vector<double> read_loads(const std::string& path);
+
+}  // namespace penstock

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "experiments/input/scenario/batch_section.hpp"
+
+namespace penstock {
+
+/// Which documents: those of a data replica in a draw.
+struct DrawOfReplica {
+  std::uint32_t draw = 0;
+  std::uint32_t replica = 0;
+  std::uint32_t replicas = 1;
+  std::uint32_t microbatches = 1;
+};
+
+/// The lengths of the documents that a replica takes in a step, one after the other. A document
+/// longer than a microbatch is cut into several.
+class DocumentStream {
+ public:
+  /// `batch` has `tokens`, and must outlive this.
+  DocumentStream(const BatchSection& batch, const DrawOfReplica& of);
+
+  /// Throws InputError for a document that is too long, where the batch refuses those.
+  std::uint32_t next();
+
+ private:
+  std::uint32_t whole();
+  std::uint32_t of_law(double share) const;
+  std::uint32_t of_histogram(double share) const;
+
+  const BatchSection& batch_;
+  DrawOfReplica of_;
+  std::uint64_t number_ = 0;  // of the next document
+  std::uint64_t first_ = 0;   // of a file in its order: where this replica begins
+  std::uint32_t rest_ = 0;    // of a document that is being cut
+};
+
+/// A number in (0, 1): the `number`th of a replica in a draw. Those of different `purpose` do not
+/// depend on each other.
+double random_share(const BatchSection& batch, const DrawOfReplica& of, std::uint64_t number,
+                    std::uint32_t purpose);
+
+}  // namespace penstock

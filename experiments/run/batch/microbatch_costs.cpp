@@ -1,0 +1,104 @@
+#include "experiments/run/batch/microbatch_costs.hpp"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "experiments/run/layout/training.hpp"
+
+namespace penstock {
+namespace {
+
+/// A schedule with the passes of another one, once each: models are made again without the rest.
+Schedule passes_of(const Schedule& schedule) {
+  Schedule once(1);
+  for (std::size_t pass = 0; pass < pass_count; ++pass) {
+    if (!schedule.has(static_cast<Pass>(pass))) continue;
+    once.on(Rank{0}).emplace_back(static_cast<Pass>(pass), Stage{0}, Microbatch{0});
+  }
+  return once;
+}
+
+/// The costs of each microbatch; equal ones are priced once.
+class Priced {
+ public:
+  template <class Price>
+  Priced(const ReplicaBatch& batch, Price price) {
+    std::map<std::tuple<double, double, std::vector<double>>, std::size_t> known;
+    for (const StepMicrobatch& one : batch) {
+      const auto [place, is_new] =
+          known.try_emplace({one.packed.tokens, one.packed.squares, one.loads}, costs_.size());
+      if (is_new) costs_.push_back(price(one));
+      of_.push_back(place->second);
+    }
+  }
+  const Costs& of(Microbatch microbatch) const { return costs_[of_[index(microbatch)]]; }
+
+ private:
+  std::vector<Costs> costs_;
+  std::vector<std::size_t> of_;  // by microbatch
+};
+
+}  // namespace
+
+MicrobatchCosts::MicrobatchCosts(const Layout& layout,
+                                 std::shared_ptr<const HardwareModel> hardware)
+    : layout_(layout), hardware_(std::move(hardware)), training_(training_of(layout)) {
+  layout_.schedule = passes_of(layout.schedule);
+  token_cost_ = token_cost_of(layout_, *hardware_);
+}
+
+bool MicrobatchCosts::all_plain(const StepBatch& batch) const {
+  const PackedMicrobatch plain = plain_microbatch(layout_).packed;
+  const bool squares_count =
+      !layout_.spec.blocks.empty() || layout_.documents->attention_share.value_or(0) > 0;
+  const auto is_plain = [&](const StepMicrobatch& one) {
+    return one.packed.tokens == plain.tokens &&
+           (one.packed.squares == plain.squares || !squares_count) &&
+           std::all_of(one.loads.begin(), one.loads.end(), [](double load) { return load == 1; });
+  };
+  return std::all_of(batch.replicas.begin(), batch.replicas.end(), [&](const ReplicaBatch& one) {
+    return std::all_of(one.begin(), one.end(), is_plain);
+  });
+}
+
+Costs MicrobatchCosts::own(const Plan& classes, const StepMicrobatch& microbatch) const {
+  Layout layout = layout_;
+  set_microbatch(layout, microbatch);
+  Costs costs = price(classes, layout.model, layout.partition, *hardware_, training_);
+  const Time host = from_us(layout.overheads.host_us);
+  for (std::size_t c = 0; c < classes.classes.size(); ++c) {
+    if (!classes.is_link(classes.classes[c].resource)) costs.duration[c] += host;
+  }
+  return costs;
+}
+
+Costs MicrobatchCosts::of(const MicrobatchPlan& plan, const Costs& plain,
+                          const ReplicaBatch& batch) const {
+  const Priced priced(batch, [&](const StepMicrobatch& one) { return own(plan.plain, one); });
+  const auto costs_of = [&](const MicrobatchClass& one) -> const Costs& {
+    return one.microbatch ? priced.of(*one.microbatch) : plain;
+  };
+  Costs costs;
+  costs.launch = plain.launch;
+  costs.issue = plain.issue;
+  for (std::size_t c = 0; c < plan.classes.size(); ++c) {
+    const MicrobatchClass& one = plan.classes[c];
+    const WorkClass& work = plan.plan.classes[c];
+    Time duration = work.follows_partner ? Time{} : costs_of(one).duration[one.plain];
+    if (one.partner && !work.follows_partner) {
+      const std::uint32_t other = plan.classes[work.partner].plain;
+      duration = std::max(duration, priced.of(*one.partner).duration[other]);
+    }
+    costs.duration.push_back(duration);
+    costs.latency.push_back(costs_of(one).latency[one.plain]);
+  }
+  for (const MicrobatchClass& one : plan.buffers) {
+    costs.bytes.push_back(costs_of(one).bytes[one.plain]);
+  }
+  return costs;
+}
+
+}  // namespace penstock

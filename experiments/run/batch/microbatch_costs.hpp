@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "experiments/run/batch/step_batch.hpp"
+#include "experiments/run/layout/layout.hpp"
+#include "experiments/run/layout/stage_demand.hpp"
+#include "sim/costs/costs.hpp"
+#include "sim/costs/hardware_model.hpp"
+#include "sim/plan/by_microbatch.hpp"
+
+namespace penstock {
+
+/// The documents of a layout, draw by draw, and what their microbatches cost. Several threads may
+/// use it at once.
+class MicrobatchCosts {
+ public:
+  /// The layout has documents. Throws InputError as `price` does.
+  MicrobatchCosts(const Layout& layout, std::shared_ptr<const HardwareModel> hardware);
+
+  const TokenCost& token_cost() const { return token_cost_; }
+  /// As `step_batch`.
+  StepBatch draw(std::uint32_t number) const { return step_batch(layout_, token_cost_, number); }
+  /// Whether the costs of the layout hold for each microbatch.
+  bool all_plain(const StepBatch& batch) const;
+  /// The costs of a plan by microbatch, for the microbatches of a replica. `plain`: those of the
+  /// layout's plan.
+  Costs of(const MicrobatchPlan& plan, const Costs& plain, const ReplicaBatch& batch) const;
+
+ private:
+  Costs own(const Plan& classes, const StepMicrobatch& microbatch) const;
+
+  Layout layout_;  // with an order that has each pass once
+  std::shared_ptr<const HardwareModel> hardware_;
+  Training training_;  // which no microbatch changes
+  TokenCost token_cost_;
+};
+
+}  // namespace penstock

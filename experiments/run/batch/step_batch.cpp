@@ -1,0 +1,205 @@
+#include "experiments/run/batch/step_batch.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "experiments/run/batch/documents.hpp"
+#include "experiments/run/layout/documents.hpp"
+#include "experiments/run/layout/layout_model.hpp"
+#include "sim/base/random.hpp"
+#include "sim/engines/replicas.hpp"
+
+namespace penstock {
+namespace {
+
+bool by_kind(const Layout& layout) { return !layout.spec.blocks.empty(); }
+
+/// How often the load of each expert falls from one to the next, where the first has `skew` times
+/// the mean: by bisection, since no closed form exists.
+double decline_of(double skew, std::size_t experts) {
+  const auto busiest = [&](double decline) {
+    double sum = 0;
+    for (std::size_t i = 0; i < experts; ++i) {
+      sum += portable_exp(-std::min(600.0, decline * static_cast<double>(i)));
+    }
+    return static_cast<double>(experts) / sum;
+  };
+  double low = 0, high = 700;
+  for (int step = 0; step < 60; ++step) {
+    const double middle = (low + high) / 2;
+    (busiest(middle) < skew ? low : high) = middle;
+  }
+  return (low + high) / 2;
+}
+
+/// The loads of experts, each at a place that differs between microbatches and blocks.
+std::vector<double> shuffled_loads(const BatchSection& batch, const DrawOfReplica& of,
+                                   std::uint64_t number, double decline, std::size_t experts) {
+  std::vector<std::pair<double, double>> placed;
+  for (std::size_t i = 0; i < experts; ++i) {
+    const double place = random_share(batch, of, number * experts + i, 1);
+    const double fallen = std::min(600.0, decline * static_cast<double>(i));
+    placed.emplace_back(place, portable_exp(-fallen));
+  }
+  std::sort(placed.begin(), placed.end());
+  std::vector<double> loads;
+  for (const auto& [place, load] : placed) loads.push_back(load);
+  return loads;
+}
+
+/// The experts of a block; 0: none.
+std::size_t experts_of(const BlockSpec& block) {
+  for (const LayerSpec& part : block.parts) {
+    const auto found = part.numbers.find("experts");
+    if (found != part.numbers.end()) return static_cast<std::size_t>(found->second);
+  }
+  return 0;
+}
+
+void add_loads(const Layout& layout, const DrawOfReplica& of, ReplicaBatch& batch) {
+  const BatchSection& section = *layout.documents;
+  if (!section.router || layout.shape.expert == 1) return;
+  const RouterLoads& router = *section.router;
+  const auto& blocks = layout.spec.blocks;
+  std::size_t known = 0;
+  double decline = 0;
+  for (std::size_t m = 0; m < batch.size(); ++m) {
+    for (std::size_t b = 0; b < blocks.size(); ++b) {
+      const std::size_t experts = experts_of(blocks[b]);
+      if (router.skew && experts > 0 && experts != std::exchange(known, experts)) {
+        decline = decline_of(*router.skew, experts);
+      }
+      const std::uint64_t number = m * blocks.size() + b;
+      batch[m].loads.push_back(
+          experts == 0
+              ? 1
+              : busiest_device(router.skew ? shuffled_loads(section, of, number, decline, experts)
+                                           : router.loads,
+                               layout.shape.expert));
+    }
+  }
+}
+
+ReplicaBatch replica_batch(const Layout& layout, const TokenCost& cost, const DrawOfReplica& of) {
+  const BatchSection& section = *layout.documents;
+  DocumentStream documents(section, of);
+  auto packed =
+      pack(section.pack, of.microbatches, *section.tokens, cost, [&] { return documents.next(); });
+  put_in_order(section.order, cost, packed);
+  ReplicaBatch batch;
+  for (const PackedMicrobatch& one : packed) batch.push_back({one, {}});
+  add_loads(layout, of, batch);
+  return batch;
+}
+
+/// Scales what a layer states for a full microbatch.
+void scale(Layer& layer, double times, double bytes) {
+  for (auto* us : {&layer.forward_us, &layer.backward_us, &layer.backward_input_us,
+                   &layer.backward_weight_us}) {
+    if (*us) **us *= times;
+  }
+  layer.recompute_us *= times;
+  for (double* size : {&layer.activation_bytes, &layer.stash_bytes, &layer.freed_by_input_bytes,
+                       &layer.offloaded_bytes, &layer.recomputed_bytes, &layer.workspace_bytes,
+                       &layer.pending_weight_bytes}) {
+    *size *= bytes;
+  }
+}
+
+ModelSpec with_loads(ModelSpec spec, const std::vector<double>& loads) {
+  for (std::size_t b = 0; b < loads.size(); ++b) {
+    for (LayerSpec& part : spec.blocks[b].parts) {
+      if (!part.numbers.contains("experts")) continue;
+      part.numbers.try_emplace("imbalance", 1).first->second *= loads[b];
+    }
+  }
+  return spec;
+}
+
+/// Microseconds of F and B of each rank's layers, where all microbatches are like this.
+std::vector<double> us_by_rank(Layout layout, const HardwareModel& hardware, double tokens,
+                               double squares) {
+  set_microbatch(layout, {{.tokens = tokens, .squares = squares}, {}});
+  std::vector<double> sums(layout.placement.ranks());
+  const std::vector<Stage>& chain = layout.placement.chains().front();
+  for (std::size_t stage = 0; stage < chain.size(); ++stage) {
+    double& sum = sums[index(layout.placement.rank_of(chain[stage], Microbatch{0}))];
+    for (const LayerIndex layer : layout.partition.stages[stage]) {
+      for (const Pass pass : {Pass::forward, Pass::backward}) {
+        sum += hardware.compute_us(layout.model.layers[index(layer)], pass).value_or(0);
+      }
+    }
+  }
+  return sums;
+}
+
+}  // namespace
+
+PackedMicrobatch StepBatch::sum() const {
+  PackedMicrobatch sum;
+  for (const ReplicaBatch& replica : replicas) {
+    for (const StepMicrobatch& one : replica) {
+      sum.tokens += one.packed.tokens;
+      sum.squares += one.packed.squares;
+      sum.documents += one.packed.documents;
+      sum.longest = std::max(sum.longest, one.packed.longest);
+    }
+  }
+  return sum;
+}
+
+StepMicrobatch StepBatch::mean() const {
+  StepMicrobatch mean{sum(), {}};
+  const auto count = static_cast<double>(replicas.size() * replicas.front().size());
+  mean.packed.tokens /= count;
+  mean.packed.squares /= count;
+  return mean;
+}
+
+bool StepBatch::has_loads() const { return !replicas.front().front().loads.empty(); }
+
+TokenCost token_cost_of(const Layout& layout, const HardwareModel& hardware) {
+  const double tokens = *layout.documents->tokens;
+  const auto whole = us_by_rank(layout, hardware, tokens, tokens * tokens);
+  const auto halves = us_by_rank(layout, hardware, tokens, tokens * tokens / 2);
+  const auto busiest = std::max_element(whole.begin(), whole.end());
+  const double of_squares = std::max(0.0, 2 * (*busiest - halves[busiest - whole.begin()]));
+  if (*busiest <= 0) return {};
+  return {.per_token = (*busiest - of_squares) / tokens,
+          .per_square = of_squares / (tokens * tokens)};
+}
+
+StepBatch step_batch(const Layout& layout, const TokenCost& cost, std::uint32_t draw) {
+  DrawOfReplica of{.draw = draw,
+                   .replica = 0,
+                   .replicas = std::min(layout.degrees.data, most_drawn_replicas),
+                   .microbatches = layout.microbatches};
+  StepBatch batch;
+  for (; of.replica < of.replicas; ++of.replica) {
+    batch.replicas.push_back(replica_batch(layout, cost, of));
+  }
+  return batch;
+}
+
+StepMicrobatch plain_microbatch(const Layout& layout) {
+  const double tokens = *layout.documents->tokens;
+  const double examples = by_kind(layout) ? layout.shape.microbatch : 1;
+  return {{.tokens = tokens, .squares = tokens * tokens / examples}, {}};
+}
+
+void set_microbatch(Layout& layout, const StepMicrobatch& microbatch) {
+  const auto& [tokens, squares, documents, longest] = microbatch.packed;
+  if (by_kind(layout)) {
+    CellShape shape = layout.shape;
+    shape.sequence = squares / tokens;
+    shape.microbatch = tokens * tokens / squares;
+    return refit_model(layout, with_loads(layout.spec, microbatch.loads), shape);
+  }
+  const double full = *layout.documents->tokens;
+  const double square = layout.documents->attention_share.value_or(0);
+  const double times = (1 - square) * (tokens / full) + square * (squares / (full * full));
+  for (Layer& layer : layout.model.layers) scale(layer, times, tokens / full);
+}
+
+}  // namespace penstock

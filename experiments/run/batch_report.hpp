@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+
+#include "experiments/run/batch/step_batch.hpp"
+#include "experiments/run/layout/layout.hpp"
+#include "experiments/run/simulation.hpp"
+#include "experiments/run/throughput.hpp"
+#include "sim/base/numbers.hpp"
+#include "sim/base/time.hpp"
+#include "sim/costs/priced_plan.hpp"
+
+namespace penstock {
+
+/// The highest peak of memory in any data replica.
+struct BatchPeak {
+  std::uint32_t replica = 0;
+  Rank rank{};
+  std::uint64_t bytes = 0;
+  Time time{};
+  // Of the action at the peak; empty: the start of the run.
+  std::optional<Stage> stage;
+  std::optional<Microbatch> microbatch;
+};
+
+/// What microbatches that differ cost a step. `step` is `equal` plus the three losses.
+struct BatchReport {
+  StepBatch batch;
+  double full_tokens = 0;  // of a microbatch
+  Time step{};
+  Time equal{};     // with all microbatches like their mean, and no device of experts busier
+  Time pipeline{};  // lost because microbatches of one replica differ: mean of all replicas
+  Time experts{};   // lost in the groups of experts, which wait for their busiest device: the same
+  Time replicas{};  // lost because replicas wait for the slowest
+  std::uint32_t slowest = 0;  // replica, which the report of the run shows
+  BatchPeak peak;
+};
+
+/// Splits the loss of the first draw of a run with these microbatches. `plain`: its priced plan
+/// with equal ones, `step`: its makespan. Empty where a replica cannot finish.
+std::optional<BatchReport> batch_report(const Layout& layout, const Simulation& simulation,
+                                        const PricedPlan& plain, StepBatch batch, Time step);
+
+/// The throughput of a run. Where microbatches differ, samples are documents.
+Throughput throughput_of(const Layout& layout, const std::optional<StepBatch>& batch,
+                         const Plan& plan, Time makespan, std::optional<double> peak_flops);
+
+/// "batch" of run --json, with at most 10,000 microbatches of the replica that is shown.
+nlohmann::ordered_json batch_json(const BatchReport& report);
+/// A paragraph and a table for a terminal.
+std::string batch_text(const BatchReport& report, TimeUnit unit);
+
+}  // namespace penstock

@@ -1,0 +1,116 @@
+#include "experiments/run/layout/documents.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "experiments/input/files/table.hpp"
+#include "experiments/input/model_files/model_file.hpp"
+#include "hardware_models/model/model_layers.hpp"
+#include "sim/base/error.hpp"
+#include "sim/engines/replicas.hpp"
+
+namespace penstock {
+namespace {
+
+void refuse_if(bool refused, const char* where, const std::string& what) {
+  if (refused) throw InputError(where, what);
+}
+
+/// Calls `visit(part)` for each layer with experts.
+template <class Visitor>
+void for_each_mixture(const ModelSpec& spec, Visitor visit) {
+  for (const BlockSpec& block : spec.blocks) {
+    for (const LayerSpec& part : block.parts) {
+      if (part.numbers.contains("experts")) visit(part);
+    }
+  }
+}
+
+void check_router(const RouterLoads& router, const Layout& layout) {
+  refuse_if(!has_experts(layout.spec), "/batch/router",
+            "no layer of the model has experts; leave it out");
+  for_each_mixture(layout.spec, [&](const LayerSpec& part) {
+    const auto bound = part.numbers.find("capacity_factor");
+    refuse_if(bound != part.numbers.end() && bound->second > 0, "/batch/router",
+              "capacity_factor bounds what an expert receives, so none is busier; leave one out");
+    const double experts = part.numbers.at("experts");
+    refuse_if(!router.file.empty() && static_cast<double>(router.loads.size()) != experts,
+              "/batch/router/file",
+              fmt::format("it has {}, and the model has {} experts; one line an expert is needed",
+                          counted(router.loads.size(), "load"), experts));
+  });
+}
+
+void check_kinds(const BatchSection& batch, const Layout& layout) {
+  refuse_if(!has_tokens(layout.spec), "/batch", "the examples of the model are no sequences");
+  refuse_if(batch.attention_share.has_value(), "/batch/attention_share",
+            "the kinds of layers say what is attention; it goes with stated times");
+  refuse_if(layout.overlap == Overlap::fused, "/schedule/overlap",
+            "cells of microbatches that differ are fused for stated times alone; set it to "
+            "\"serial\"");
+  refuse_if(layout.hardware.spec.profile.has_value(), "/hardware/profile",
+            "a profile has times of one shape of microbatch; leave it or /batch out");
+  const double full = *layout.batch.sequence * *layout.batch.microbatch;
+  refuse_if(batch.tokens && *batch.tokens != full, "/batch/tokens",
+            fmt::format("it is {}, and a microbatch of the model has {:.10g} tokens; set "
+                        "/model/sequence, or leave it out",
+                        batch.tokens.value_or(0), full));
+  if (batch.router) check_router(*batch.router, layout);
+}
+
+void check_times(const BatchSection& batch, const Layout& layout) {
+  refuse_if(!batch.tokens, "/batch/tokens",
+            "\"tokens\" is missing: of a full microbatch, for which the stated times are");
+  refuse_if(batch.router.has_value(), "/batch/router",
+            "layers that state their times have no experts; leave it out");
+  for (const Layer& layer : layout.model.layers) {
+    const bool works = !layer.forward_us && !layer.work.kernels.empty();
+    refuse_if(works, "/batch", "layers that state work alone have no tokens to scale it by");
+  }
+}
+
+}  // namespace
+
+std::optional<BatchSection> settle_documents(const Scenario& scenario, const Layout& layout) {
+  if (!scenario.batch) return std::nullopt;
+  BatchSection batch = *scenario.batch;
+  refuse_if(layout.slices > 1, "/schedule/name",
+            fmt::format("{} slices sequences, and documents are not sliced; choose another "
+                        "schedule, or leave /batch out",
+                        layout.name));
+  refuse_if(layout.codec.encodes(), "/codec",
+            "codecs work on activations of one size; leave it or /batch out");
+  if (layout.spec.blocks.empty()) {
+    check_times(batch, layout);
+    return batch;
+  }
+  check_kinds(batch, layout);
+  batch.tokens =
+      static_cast<std::uint32_t>(std::llrint(*layout.batch.sequence * *layout.batch.microbatch));
+  for (const Layer& layer : layout.model.layers) {
+    refuse_if(layer.forward_us.has_value(), "/batch",
+              "measured layers have times of one shape of microbatch; leave /batch out");
+  }
+  return batch;
+}
+
+double document_bytes(std::uint32_t replicas) {
+  return 1500 + 95.0 * std::min(replicas, most_drawn_replicas);
+}
+
+double busiest_device(const std::vector<double>& loads, double devices) {
+  const auto each = std::max<std::size_t>(
+      1, static_cast<std::size_t>(static_cast<double>(loads.size()) / devices));
+  double all = 0, most = 0;
+  for (std::size_t begin = 0; begin < loads.size(); begin += each) {
+    double own = 0;
+    for (std::size_t i = begin; i < std::min(begin + each, loads.size()); ++i) own += loads[i];
+    all += own;
+    most = std::max(most, own);
+  }
+  return all > 0 ? most * devices / all : 1;
+}
+
+}  // namespace penstock
