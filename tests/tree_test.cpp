@@ -128,6 +128,7 @@ const std::map<std::string, Rooms>& rooms() {
          "measure/torch_runs",
          "measure/calibration",
          "measure/comparison",
+         "measure/causes",
          "measure/validation",
          "measure/reproduction",
          "program/help",

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -30,9 +31,11 @@ double share_of_makespan(const Comparison& comparison, Time difference);
 /// Summary, first difference and largest differences.
 std::string comparison_text(const ComparedRun& a, const ComparedRun& b,
                             const Comparison& comparison);
-/// Everything as JSON, one op per line, so that a million ops need no tree in memory.
+/// Everything as JSON, one op per line, so that a million ops need no tree in memory. `more`: an
+/// object with further members.
 std::string comparison_json(const ComparedRun& a, const ComparedRun& b,
-                            const Comparison& comparison);
+                            const Comparison& comparison,
+                            const nlohmann::ordered_json* more = nullptr);
 
 /// A share with its sign: "+1.5 %".
 std::string signed_percent(double share);

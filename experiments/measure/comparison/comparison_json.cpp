@@ -207,8 +207,10 @@ void add_op(const Plan& plan, const Comparison& comparison, const OpDifference& 
 }  // namespace
 
 std::string comparison_json(const ComparedRun& a, const ComparedRun& b,
-                            const Comparison& comparison) {
-  std::string text = printed(document(a, b, comparison));
+                            const Comparison& comparison, const ordered_json* more) {
+  ordered_json all = document(a, b, comparison);
+  if (more != nullptr) all.update(*more);
+  std::string text = printed(all);
   text.erase(text.rfind("\n}"));
   text += ",\n  \"ops\": [";
   const char* apart = "\n";

@@ -64,15 +64,23 @@ bool has_order(const RunIteration& iteration, const Schedule& schedule) {
 
 // ---- an iteration as a run of a plan ----
 
+/// When its first op began.
+std::int64_t start_of(const RunIteration& run) {
+  std::int64_t first = INT64_MAX;
+  for (const auto& rank : run.ops) {
+    if (!rank.empty()) first = std::min(first, rank.front().span.begin_ns);
+  }
+  return first;
+}
+
 /// The actions of an iteration, timed from the begin of the first.
 Timeline actions_of(const Plan& plan, const RunIteration& run) {
   std::map<ActionKey, KinetoSpan> spans;
-  std::int64_t first = INT64_MAX;
+  const std::int64_t first = start_of(run);
   std::int64_t last = INT64_MIN;
   for (const auto& rank : run.ops) {
     for (const MeasuredOp& op : rank) {
       spans[key_of(op.action)] = op.span;
-      first = std::min(first, op.span.begin_ns);
       last = std::max(last, op.span.end_ns);
     }
   }
@@ -178,6 +186,7 @@ void measure(const std::vector<RunIteration>& iterations, std::size_t chosen, Me
     run.measured.iterations.push_back(actions_of(plan, iterations[i]));
     taken.push_back(iterations[i]);
     run.numbers.push_back(iterations[i].number);
+    run.starts_ns.push_back(start_of(iterations[i]));
   }
   run.measured.tried = static_cast<std::uint32_t>(iterations.size());
   run.measured.complete = true;

@@ -10,6 +10,7 @@
 #include "experiments/measure/measured_runs/run_times.hpp"
 #include "sim/order/placement.hpp"
 #include "sim/order/schedule.hpp"
+#include "sim/plan/plan.hpp"
 #include "sim/timeline/timeline.hpp"
 #include "validate/job/job.hpp"
 #include "validate/job/run_errors.hpp"
@@ -38,10 +39,11 @@ struct MeasuredRun {
   std::vector<TracedRank> ranks;
   std::vector<OpTimes> times;  // by stage, then pass
 
-  Job job;                             // with medians as durations
-  Measurement measured;                // all complete iterations with this order
-  std::vector<std::uint32_t> numbers;  // numbers of these iterations
-  std::size_t chosen = 0;              // index of the iteration shown as the timeline
+  Job job;                              // with medians as durations
+  Measurement measured;                 // all complete iterations with this order
+  std::vector<std::uint32_t> numbers;   // numbers of these iterations
+  std::vector<std::int64_t> starts_ns;  // of these, by the common clock
+  std::size_t chosen = 0;               // index of the iteration shown as the timeline
   Timeline timeline;
   std::optional<RunErrors> errors;     // nothing if a link serves several pairs of ranks
   double host_us = 0;                  // of the host between two ops; 0: a device runs the ops
@@ -62,5 +64,18 @@ struct MeasuredRun {
 /// minimum. Launch time therefore counts as transfer.
 MeasuredRun measured_run(std::vector<TracedRank> ranks, const std::optional<NamedOrder>& named,
                          std::optional<std::uint32_t> chosen);
+
+/// Data replicas that were traced together, as one run in which each has ranks of its own.
+struct JoinedReplicas {
+  std::string title;
+  Plan plan;
+  Timeline timeline;                 // of the step that the first replica shows
+  std::vector<Timeline> iterations;  // of all steps that every replica has
+};
+
+/// Joins the replicas by the clock that all traces share. Throws InputError unless all ran the same
+/// order, and all have the step that the first one shows. Traces of a pipeline have no reductions,
+/// so nothing ties replicas together: the step ends with the last of them.
+JoinedReplicas join_replicas(const std::vector<MeasuredRun>& replicas);
 
 }  // namespace penstock

@@ -144,7 +144,8 @@ std::vector<TracedRank> read_rank_traces(const TraceReading& reading, bool ops_t
     });
     try {
       const std::uint32_t rank = ops_too ? finder.place(trace, i) : static_cast<std::uint32_t>(i);
-      ranks[rank] = boil_down(trace, reading, Rank{rank}, ops_too);
+      const auto pipeline = static_cast<std::uint32_t>(reading.files.size()) / reading.replicas;
+      ranks[rank] = boil_down(trace, reading, Rank{rank % pipeline}, ops_too);
       ops += ranks[rank].ops.ops.size();
     } catch (const InputError& error) {
       throw in_file(trace.source, error);

@@ -25,6 +25,7 @@ struct NamedOrder {
 struct TraceReading {
   std::vector<std::string> files;             // one per rank
   std::vector<std::uint32_t> pipeline_ranks;  // job ranks, from the first stage on; empty: all
+  std::uint32_t replicas = 1;                 // pipelines, whose ranks come one after the other
   std::vector<OpPattern> patterns;            // the first match counts
   std::optional<NamedOrder> order;
   bool by_gaps = false;  // even if annotations match

@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <cstdio>
+#include <nlohmann/json.hpp>
 
 #include "experiments/input/files/plain_text.hpp"
+#include "experiments/measure/causes/causes.hpp"
 #include "experiments/measure/comparison/comparison.hpp"
 #include "experiments/program/commands/registry.hpp"
 #include "experiments/run/recordings.hpp"
@@ -21,6 +23,8 @@ struct Options : Arguments {
   Text tolerance =
       line.option("--tolerance", "how far times may differ, as a share of A's makespan; default 0",
                   "SHARE", {}, "0");
+  Flag causes =
+      line.flag("--causes", "tell what each cause cost, also runs that were not measured");
   Flag json = line.json("print everything as JSON, every op included");
 };
 
@@ -38,6 +42,20 @@ CompareOptions compare_options(const Options& options) {
   return result;
 }
 
+/// Of two measured runs, and of any that it is asked for.
+std::vector<CauseChange> causes_of_both(const Options& options, const Recording& a,
+                                        const Recording& b) {
+  const auto has_causes = [&](const std::string& path, const Recording& run) {
+    const auto why = why_no_causes(run.plan, run.timeline);
+    if (why && options.causes) {
+      throw InputError(fmt::format("{}: it has no causes to tell: {}", path, *why));
+    }
+    return !why && (options.causes || !run.timeline.environment.empty());
+  };
+  if (!has_causes(options.a, a) || !has_causes(options.b, b)) return {};
+  return changes_of_causes(a, b);
+}
+
 int compare_runs(const Options& options) {
   CompareOptions how = compare_options(options);
   if (options.a == "-" && options.b == "-") {
@@ -50,6 +68,7 @@ int compare_runs(const Options& options) {
       std::max(resolution_of(a.recording.timeline), resolution_of(b.recording.timeline));
   const Comparison comparison =
       compare(a.recording.plan, a.recording.timeline, b.recording.plan, b.recording.timeline, how);
+  const std::vector<CauseChange> causes = causes_of_both(options, a.recording, b.recording);
   waiting.reset();
   if (comparison.ops.empty()) {
     throw InputError(
@@ -57,8 +76,11 @@ int compare_runs(const Options& options) {
                     "share stages and microbatches",
                     options.b, b.recording.plan.tasks(), a.recording.plan.tasks(), options.a));
   }
-  const std::string text =
-      options.json ? comparison_json(a, b, comparison) : comparison_text(a, b, comparison);
+  nlohmann::ordered_json more = nlohmann::ordered_json::object();
+  if (!causes.empty()) more["by_cause"] = cause_changes_json(causes);
+  std::string text =
+      options.json ? comparison_json(a, b, comparison, &more) : comparison_text(a, b, comparison);
+  if (!options.json && !causes.empty()) text += "\n" + cause_changes_text(causes);
   std::fwrite(text.data(), 1, text.size(), stdout);
   return comparison.same() ? ExitCode::done : ExitCode::finding;
 }

@@ -1,5 +1,7 @@
 #include <nlohmann/json.hpp>
 
+#include "experiments/measure/causes/causes.hpp"
+#include "experiments/measure/causes/counterfactual.hpp"
 #include "experiments/program/commands/line/shared_options.hpp"
 #include "experiments/program/commands/registry.hpp"
 #include "experiments/run/changes/tried_changes.hpp"
@@ -13,14 +15,29 @@ namespace penstock::explain_file {
 namespace {
 
 struct Options : Arguments {
-  Text scenario =
-      line.input().required("RUN", "scenario file (JSON) or .timeline file, - for standard input");
-  Texts settings = line.settings();
+  Texts runs = line.input().required_list(
+      "RUN",
+      "scenario file (JSON) or .timeline file, - for standard input; several .timeline files are "
+      "iterations of the first");
+  Texts settings = line.settings("change the run first; of a timeline: /chance, /overheads");
   Flag json = line.json("print everything as JSON");
   Flag memory =
       line.flag("--memory", "explain memory instead: the worst rank, why, and changes that help");
+  Flag causes = line.flag("--causes", "what each cause cost, also in a run that was not measured");
+  Texts without = line.list("--without",
+                            "take a cause out first: rank=7, link=0>1, stage=2, gaps=3, or ranks, "
+                            "links, stages, gaps, replicas, microbatches, jitter, collectives",
+                            "CAUSE");
+  Text expected = line.option(
+      "--expected", "scenario or timeline with what stages should take, for slow ranks", "RUN");
+  Text heat_map = line.option("--heat-map", "draw the slowdown of ranks", "FILE");
   PictureFiles pictures{{line}};
   const Existing& replaced = line.replaces();
+
+  const std::string& run() const { return runs.front(); }
+  bool asks_for_causes() const {
+    return causes || !without.empty() || !expected.empty() || !heat_map.empty();
+  }
 };
 
 void print_memory(const Options& options, const Scenario& scenario, const RunResult& result) {
@@ -31,31 +48,109 @@ void print_memory(const Options& options, const Scenario& scenario, const RunRes
                     : memory_explanation_text(result, explanation));
 }
 
-/// Of a run that a `.timeline` file has.
-int explain_recording(const Options& options, const std::string& content) {
-  if (!options.settings.empty() || options.memory) {
-    throw UsageError(fmt::format("{}: {} is a timeline; it goes with a scenario",
-                                 options.memory ? "--memory" : "--set " + options.settings.front(),
-                                 options.scenario));
+/// What a recorded run is explained with, beside its times.
+struct Studied {
+  std::optional<Counterfactual> changed;
+  std::optional<StepCauses> causes;
+};
+
+/// The other iterations, and the first.
+std::vector<Timeline> iterations_of(const Options& options, const Recording& first) {
+  std::vector<Timeline> all{first.timeline};
+  for (std::size_t i = 1; i < options.runs.size(); ++i) {
+    Recording other = read_recording(options.runs[i]);
+    if (plan_hash(other.plan) != plan_hash(first.plan)) {
+      throw InputError(fmt::format("{}: it has another plan than {}; iterations have one plan",
+                                   options.runs[i], options.run()));
+    }
+    all.push_back(std::move(other.timeline));
   }
-  const RunResult run = run_of_recording(parse_recording(options.scenario, content));
+  return all;
+}
+
+/// Of a measured run, and of any that is asked for. `settings`: those of a timeline.
+Studied study(const Options& options, Recording& recording,
+              const std::vector<std::string>& settings) {
+  const MeasuredChanges changes{options.without, settings};
+  const bool measured = !recording.timeline.environment.empty();
+  Studied studied;
+  if (!measured && !options.asks_for_causes() && changes.empty()) return studied;
+  if (const auto why = why_no_causes(recording.plan, recording.timeline)) {
+    if (!options.asks_for_causes() && changes.empty()) return studied;
+    throw InputError(fmt::format("{}: it has no causes to tell: {}", options.run(), *why));
+  }
+  const Waiting waiting("taking causes out");
+  std::optional<ExpectedOps> expected;
+  if (!options.expected.empty()) expected = expected_ops(recording_of(options.expected));
+  const ExpectedOps* const stages = expected ? &*expected : nullptr;
+  const std::vector<Timeline> iterations = iterations_of(options, recording);
+  if (!changes.empty()) {
+    studied.changed = counterfactual(recording, options.run(), changes, stages);
+    recording = studied.changed->run;
+  }
+  studied.causes = causes_of(recording.plan, recording.timeline, stages,
+                             changes.empty() ? iterations : std::vector<Timeline>{});
+  return studied;
+}
+
+std::string text_of(const RunResult& run, const Explanation& explanation, const Studied& studied) {
+  return (studied.changed ? changed_text(*studied.changed) : "") +
+         explanation_text(run, explanation) +
+         (studied.causes ? "\n" + causes_text(*run.plan, *studied.causes) : "");
+}
+
+nlohmann::ordered_json json_of(const RunResult& run, const Explanation& explanation,
+                               const Studied& studied) {
+  nlohmann::ordered_json all = explanation_json(run, explanation);
+  if (studied.changed) all["counterfactual"] = changed_json(*studied.changed);
+  if (studied.causes) all["causes"] = causes_json(*run.plan, *studied.causes);
+  return all;
+}
+
+/// Of a run as its times tell it.
+int explain_recording(const Options& options, Recording recording,
+                      const std::vector<std::string>& settings) {
+  if (options.memory) {
+    throw UsageError(
+        options.asks_for_causes()
+            ? "--memory explains no causes; leave out one of the two"
+            : fmt::format("--memory: {} is a timeline; it goes with a scenario", options.run()));
+  }
+  const Studied studied = study(options, recording, settings);
+  const RunResult run = run_of_recording(std::move(recording));
   const Explanation explanation = explain_recorded(run);
   OutputSet outputs(options.replaced);
   write_pictures(options.pictures, run, outputs,
                  {explanation.gaps, tasks_of(run.report->critical_path)});
+  if (!options.heat_map.empty()) {
+    HeatMap map = heat_map_of(*studied.causes);
+    map.options = options_of(options.pictures.look);
+    outputs.write(options.heat_map, draw_heat_map(picture_format(options.heat_map), map));
+  }
   outputs.publish();
-  if (on_standard_output(options.pictures)) return ExitCode::done;
-  show(options.json ? printed(explanation_json(run, explanation))
-                    : explanation_text(run, explanation));
+  if (on_standard_output(options.pictures) || options.heat_map == "-") return ExitCode::done;
+  show(options.json ? printed(json_of(run, explanation, studied))
+                    : text_of(run, explanation, studied));
   return ExitCode::done;
 }
 
 int explain_run(const Options& options) {
   check(options.pictures);
-  const std::string content = read_file(options.scenario);
-  check_outputs(paths_of(options.pictures), {options.scenario}, options.replaced);
-  if (is_recording(options.scenario, content)) return explain_recording(options, content);
-  const Scenario scenario = parse_scenario(content, options.scenario, options.settings);
+  const std::string content = read_file(options.run());
+  std::vector<std::string> outputs_to = paths_of(options.pictures);
+  if (!options.heat_map.empty()) outputs_to.push_back(options.heat_map);
+  check_outputs(outputs_to, options.runs, options.replaced);
+  if (is_recording(options.run(), content)) {
+    return explain_recording(options, parse_recording(options.run(), content), options.settings);
+  }
+  if (options.runs.size() > 1) {
+    throw UsageError(fmt::format("{} is a scenario; only .timeline files are iterations of a run",
+                                 options.run()));
+  }
+  if (options.asks_for_causes()) {
+    return explain_recording(options, recording_in(options.run(), content, options.settings), {});
+  }
+  const Scenario scenario = parse_scenario(content, options.run(), options.settings);
   std::optional<Waiting> waiting("simulating");
   const RunResult result =
       options.memory

@@ -7,6 +7,7 @@
 #include "experiments/input/formats/torch_csv.hpp"
 #include "experiments/input/formats/traces/nsys_trace.hpp"
 #include "experiments/input/orders/comms_check.hpp"
+#include "experiments/measure/causes/causes.hpp"
 #include "experiments/measure/measured_runs/measured_run.hpp"
 #include "experiments/measure/measured_runs/merged_times.hpp"
 #include "experiments/measure/measured_runs/outputs.hpp"
@@ -36,9 +37,12 @@ struct Options : Arguments {
   Flag gaps = line.flag("--gaps", "tell ops by messages, even where annotations match");
   Text pipeline_ranks =
       line.option("--pipeline-ranks",
-                  "the job's ranks that form the pipeline, from the first stage on", "\"0,8,16\"");
+                  "the job's ranks that form the pipeline, from the first stage on; of data "
+                  "replicas, lists with ; between them",
+                  "\"0,8,16\"");
   Number step = line.number("--step", "the step for order and timeline; else the last whole one");
   Number samples = line.number("--samples", "for the profile: of a microbatch, default 1");
+  Flag causes = line.flag("--causes", "tell what each cause cost the step, with intervals");
   Text timeline = line.option("--timeline", "write the step as a timeline", "FILE");
   Text profile = line.option("--profile", "write medians by stage as a profile", "FILE");
   Text scenario = line.option("--scenario", "write a scenario that simulates it", "FILE");
@@ -46,6 +50,12 @@ struct Options : Arguments {
   const Existing& replaced = line.replaces();
   Flag json = line.json("print the result as JSON");
   std::vector<std::string> files = {};  // of one run
+
+  /// How many replicas --pipeline-ranks lists.
+  std::uint32_t replicas() const {
+    return 1 + static_cast<std::uint32_t>(std::ranges::count(pipeline_ranks, ';'));
+  }
+  std::uint32_t ranks() const { return static_cast<std::uint32_t>(files.size()) / replicas(); }
 };
 
 // ---- input ----
@@ -58,28 +68,42 @@ std::vector<OpPattern> patterns_of(const Options& options) {
   return patterns;
 }
 
-/// "0,8,16": one rank per file, each once.
-std::vector<std::uint32_t> pipeline_ranks_of(const Options& options) {
+/// The job's ranks that form the pipeline, of one replica after the other.
+struct PipelineRanks {
   std::vector<std::uint32_t> ranks;
-  if (options.pipeline_ranks.empty()) return ranks;
+  std::uint32_t replicas = 1;
+};
+
+/// "0,8,16", or of two replicas "0,8,16;1,9,17": one rank per file, each once.
+PipelineRanks pipeline_ranks_of(const Options& options) {
+  PipelineRanks all;
+  if (options.pipeline_ranks.empty()) return all;
   const auto refuse = [&] {
     throw UsageError(
         fmt::format("--pipeline-ranks \"{}\": expected a list like \"0,8,16\": a rank of "
-                    "the job for each of the {} files, from the first stage on",
+                    "the job for each of the {} files, from the first stage on; of replicas, lists "
+                    "of equal length with ; between them",
                     options.pipeline_ranks, options.files.size()));
   };
-  const std::string list = options.pipeline_ranks + ",";
-  for (std::string_view rest = list; !rest.empty();) {
-    const auto rank = whole_number<std::uint32_t>(take_until(rest, ','));
-    if (!rank || std::ranges::find(ranks, *rank) != ranks.end()) refuse();
-    ranks.push_back(*rank);
+  all.replicas = 0;
+  const std::string lists = options.pipeline_ranks + ";";
+  for (std::string_view rest = lists; !rest.empty();) {
+    const std::string list = std::string(take_until(rest, ';')) + ",";
+    for (std::string_view own = list; !own.empty();) {
+      const auto rank = whole_number<std::uint32_t>(take_until(own, ','));
+      if (!rank || std::ranges::find(all.ranks, *rank) != all.ranks.end()) refuse();
+      all.ranks.push_back(*rank);
+    }
+    ++all.replicas;
+    if (all.ranks.size() * options.replicas() != options.files.size() * all.replicas) {
+      refuse();
+    }
   }
-  if (ranks.size() != options.files.size()) refuse();
-  return ranks;
+  return all;
 }
 
 NamedOrder order_by_rule(const Options& options, const ScheduleEntry& entry) {
-  const auto ranks = static_cast<std::uint32_t>(options.files.size());
+  const std::uint32_t ranks = options.ranks();
   ScheduleOptions how;
   how.microbatch_count = within("--microbatches", options.microbatches, Limits::microbatches);
   try {
@@ -96,10 +120,10 @@ NamedOrder order_by_rule(const Options& options, const ScheduleEntry& entry) {
 NamedOrder order_from_file(const Options& options) {
   try {
     OrderFile order = read_torch_csv(read_file(options.schedule));
-    if (order.schedule.ranks() != options.files.size()) {
+    if (order.schedule.ranks() != options.ranks()) {
       throw InputError(fmt::format("it has {}, a row a rank, for {}",
                                    counted(order.schedule.ranks(), "row"),
-                                   counted(options.files.size(), "trace")));
+                                   counted(options.ranks(), "trace")));
     }
     Placement placement = placement_of(order, {});
     require_sound_comms(order, placement);
@@ -130,8 +154,10 @@ TraceReading reading_of(const Options& options) {
     throw UsageError(
         "--gaps needs --schedule: between messages, ops are told by their order alone");
   }
+  PipelineRanks pipelines = pipeline_ranks_of(options);
   return {.files = options.files,
-          .pipeline_ranks = pipeline_ranks_of(options),
+          .pipeline_ranks = std::move(pipelines.ranks),
+          .replicas = pipelines.replicas,
           .patterns = patterns_of(options),
           .order = options.preview ? std::nullopt : named_order(options),
           .by_gaps = options.gaps};
@@ -155,6 +181,7 @@ void check_files(const Options& options) {
   check_outputs(outputs, options.all_files, options.replaced);
   const bool writes = std::any_of(outputs.begin(), outputs.end(),
                                   [](const std::string& path) { return !path.empty(); });
+  if (options.preview && options.causes) throw UsageError("--preview times no ops for --causes");
   if (options.preview && writes) throw UsageError("--preview writes no files");
   if (!options.scenario.empty() && options.profile.empty()) {
     throw UsageError("--scenario needs --profile, the file that its model is read from");
@@ -204,24 +231,6 @@ ScenarioParts scenario_parts(const Options& options, const MeasuredRun& run) {
   return parts;
 }
 
-void write_outputs(const Options& options, const std::vector<MeasuredRun>& runs,
-                   const MergedTimes& merged) {
-  const MeasuredRun& run = runs.front();
-  const double examples = options.samples.value_or(1);
-  const ScenarioParts parts = scenario_parts(options, run);
-  OutputSet outputs(options.replaced);
-  const auto write = [&](const std::string& path, const std::string& content) {
-    if (!path.empty()) outputs.write(path, content);
-  };
-  write(options.timeline, recording_text(run.job.priced.plan, run.timeline, run.title));
-  write(options.profile, profile_text(runs, merged, examples));
-  write(options.order, write_torch_csv(run.order.schedule).text);
-  if (!options.scenario.empty()) {
-    outputs.write(options.scenario, scenario_text(run, merged, parts, examples));
-  }
-  outputs.publish();
-}
-
 bool prints(const Options& options) {
   return options.timeline != "-" && options.profile != "-" && options.order != "-";
 }
@@ -233,19 +242,82 @@ int print_preview(const Options& options, const std::vector<TracedRank>& ranks,
   return ExitCode::done;
 }
 
-void print_runs(const Options& options, const std::vector<MeasuredRun>& runs,
-                const MergedTimes& merged) {
-  if (options.json) return show(printed(measured_run_json(runs.front())));
+/// What is written and explained of a run: the step, and the others of its order.
+struct ShownRun {
+  std::string title;
+  Plan plan;
+  Timeline timeline;
+  std::vector<Timeline> iterations;
+
+  StepCauses causes() const { return causes_of(plan, timeline, nullptr, iterations); }
+};
+
+/// Runs one by one, or replicas as one run.
+std::vector<ShownRun> shown_runs(const Options& options, const std::vector<MeasuredRun>& runs) {
+  if (options.replicas() > 1) {
+    JoinedReplicas joined = join_replicas(runs);
+    return {{std::move(joined.title), std::move(joined.plan), std::move(joined.timeline),
+             std::move(joined.iterations)}};
+  }
+  std::vector<ShownRun> all;
   for (const MeasuredRun& run : runs) {
-    show(fmt::format("{}{}", &run == &runs.front() ? "" : "\n", measured_run_text(run)));
+    all.push_back({run.title, run.job.priced.plan, run.timeline, run.measured.iterations});
+  }
+  return all;
+}
+
+void write_outputs(const Options& options, const std::vector<MeasuredRun>& runs,
+                   const ShownRun& shown, const MergedTimes& merged) {
+  const MeasuredRun& run = runs.front();
+  const double examples = options.samples.value_or(1);
+  const ScenarioParts parts = scenario_parts(options, run);
+  OutputSet outputs(options.replaced);
+  const auto write = [&](const std::string& path, const std::string& content) {
+    if (!path.empty()) outputs.write(path, content);
+  };
+  write(options.timeline, recording_text(shown.plan, shown.timeline, shown.title));
+  write(options.profile, profile_text(runs, merged, examples));
+  write(options.order, write_torch_csv(run.order.schedule).text);
+  if (!options.scenario.empty()) {
+    outputs.write(options.scenario, scenario_text(run, merged, parts, examples));
+  }
+  outputs.publish();
+}
+
+void print_json(const Options& options, const MeasuredRun& run, const ShownRun& shown) {
+  nlohmann::ordered_json all = measured_run_json(run);
+  if (options.replicas() > 1) all["replicas"] = options.replicas();
+  if (options.causes) all["causes"] = causes_json(shown.plan, shown.causes());
+  show(printed(all));
+}
+
+/// Of replicas the first, and the causes of all.
+void print_runs(const Options& options, const std::vector<MeasuredRun>& runs,
+                const std::vector<ShownRun>& shown, const MergedTimes& merged) {
+  if (options.json) return print_json(options, runs.front(), shown.front());
+  for (std::size_t i = 0; i < shown.size(); ++i) {
+    show(fmt::format("{}{}", i == 0 ? "" : "\n", measured_run_text(runs[i])));
+    if (options.causes) show("\n" + causes_text(shown[i].plan, shown[i].causes()));
   }
   show(merged_text(merged));
+}
+
+/// The ranks of each replica.
+std::vector<std::vector<TracedRank>> pipelines_of(std::vector<TracedRank> ranks,
+                                                  std::uint32_t replicas) {
+  std::vector<std::vector<TracedRank>> all(replicas);
+  const std::size_t pipeline = ranks.size() / replicas;
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+    all[rank / pipeline].push_back(std::move(ranks[rank]));
+  }
+  return all;
 }
 
 int read_traces(const Options& options) {
   check_files(options);
   if (options.samples) within("--samples", options.samples, 1'000'000'000);
-  const auto files = options.preview ? FileLists{options.all_files} : runs_of(options.all_files);
+  const bool one_run = options.preview || options.replicas() > 1;
+  const auto files = one_run ? FileLists{options.all_files} : runs_of(options.all_files);
   if (files.size() > 1 && options.json) {
     throw UsageError("--json goes with the traces of one run");
   }
@@ -260,11 +332,14 @@ int read_traces(const Options& options) {
     std::vector<TracedRank> ranks = read_rank_traces(reading, !options.preview, notes);
     for (const std::string& note : notes) say(note);
     if (options.preview) return print_preview(options, ranks, reading);
-    runs.push_back(measured_run(std::move(ranks), reading.order, options.step));
+    for (std::vector<TracedRank>& pipeline : pipelines_of(std::move(ranks), reading.replicas)) {
+      runs.push_back(measured_run(std::move(pipeline), reading.order, options.step));
+    }
   }
+  const std::vector<ShownRun> shown = shown_runs(options, runs);
   const MergedTimes merged = merged_times(runs);
-  write_outputs(options, runs, merged);
-  if (prints(options)) print_runs(options, runs, merged);
+  write_outputs(options, runs, shown.front(), merged);
+  if (prints(options)) print_runs(options, runs, shown, merged);
   const bool as_named =
       std::ranges::all_of(runs, [](const MeasuredRun& run) { return run.as_named; });
   return as_named ? ExitCode::done : ExitCode::finding;

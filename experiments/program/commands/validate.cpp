@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "experiments/input/files/plain_text.hpp"
+#include "experiments/measure/causes/causes.hpp"
 #include "experiments/measure/validation/gpu_program.hpp"
 #include "experiments/measure/validation/schedule_ranking.hpp"
 #include "experiments/measure/validation/validation.hpp"
@@ -73,6 +74,7 @@ struct Options : Arguments {
                                  "only write what a GPU would run, for penstock_gpu_check", "FILE");
   TorchFlags torch{{line}};
   Text keep = line.option("--keep", "torch_*: keep scripts, orders and traces here", "FOLDER");
+  Flag causes = line.flag("--causes", "tell what each cause cost, with intervals");
   Text timeline = line.option("--timeline", "write the timeline of the median iteration", "FILE");
   Text simulated = line.option(
       "--simulated", "write the timeline that was simulated with profiled lengths", "FILE");
@@ -81,6 +83,9 @@ struct Options : Arguments {
 };
 
 void check_files(const Options& options) {
+  if (!options.schedules.empty() && options.causes) {
+    throw UsageError("--causes explains one run; --schedules makes several");
+  }
   if (!options.schedules.empty() && !(options.timeline.empty() && options.simulated.empty())) {
     throw UsageError("--timeline and --simulated write one run; --schedules makes several");
   }
@@ -198,6 +203,23 @@ void write_outputs(const Options& options, const Validation& validation) {
   outputs.publish();
 }
 
+void print(const Options& options, const Validation& validation) {
+  const Plan& plan = validation.job.priced.plan;
+  const auto& iterations = validation.measured.iterations;
+  std::optional<StepCauses> causes;
+  if (options.causes && !iterations.empty()) {
+    causes = causes_of(plan, validation.typical, nullptr, iterations);
+  }
+  if (!options.json) {
+    show(validation_text(validation));
+    if (causes) show("\n" + causes_text(plan, *causes));
+    return;
+  }
+  nlohmann::ordered_json all = validation_json(validation);
+  if (causes) all["causes"] = causes_json(plan, *causes);
+  show(printed(all));
+}
+
 int exit_code(const Validation& validation) {
   if (validation.fault) return ExitCode::finding;
   if (validation.verdict == Verdict::pass) return ExitCode::done;
@@ -257,9 +279,7 @@ int run_validation(const Options& options) {
   const Validation validation = validate(scenario, backend, measuring);
   if (validation.served) return ExitCode::done;
   write_outputs(options, validation);
-  if (options.timeline != "-" && options.simulated != "-") {
-    show(options.json ? printed(validation_json(validation)) : validation_text(validation));
-  }
+  if (options.timeline != "-" && options.simulated != "-") print(options, validation);
   return exit_code(validation);
 }
 

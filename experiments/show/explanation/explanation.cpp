@@ -245,25 +245,6 @@ std::vector<std::vector<TaskId>> transfers_by_link(const Plan& plan, const Timel
   return links;
 }
 
-Costs costs_of_times(const Plan& plan, const Timeline& timeline) {
-  Costs costs;
-  costs.duration.resize(plan.classes.size());
-  costs.latency.resize(plan.classes.size());
-  costs.bytes.resize(plan.buffers.size());
-  costs.task_latency.resize(plan.tasks());
-  for (const auto& transfers : transfers_by_link(plan, timeline)) {
-    for (std::size_t i = 0; i + 1 < transfers.size(); ++i) {
-      const Time late = timeline.end[transfers[i]] - timeline.begin[transfers[i + 1]];
-      costs.task_latency[transfers[i]] = std::max(late, Time{});
-    }
-  }
-  for (TaskId task = 0; task < plan.tasks(); ++task) {
-    const Time took = timeline.end[task] - timeline.begin[task];
-    costs.task_duration.push_back(took - time_in(timeline.slowed, task) - costs.task_latency[task]);
-  }
-  return costs;
-}
-
 bool knows_last_inputs(const Timeline& timeline) {
   return std::ranges::any_of(timeline.last_input, [](TaskId input) { return input != no_task; });
 }
@@ -289,6 +270,25 @@ Explanation explain(const RunResult& result) {
   Explanation explanation = explain_times(result);
   explanation.sensitivity = sensitivities(result, most_sensitivities);
   return explanation;
+}
+
+Costs costs_of_times(const Plan& plan, const Timeline& timeline) {
+  Costs costs;
+  costs.duration.resize(plan.classes.size());
+  costs.latency.resize(plan.classes.size());
+  costs.bytes.resize(plan.buffers.size());
+  costs.task_latency.resize(plan.tasks());
+  for (const auto& transfers : transfers_by_link(plan, timeline)) {
+    for (std::size_t i = 0; i + 1 < transfers.size(); ++i) {
+      const Time late = timeline.end[transfers[i]] - timeline.begin[transfers[i + 1]];
+      costs.task_latency[transfers[i]] = std::max(late, Time{});
+    }
+  }
+  for (TaskId task = 0; task < plan.tasks(); ++task) {
+    const Time took = timeline.end[task] - timeline.begin[task];
+    costs.task_duration.push_back(took - time_in(timeline.slowed, task) - costs.task_latency[task]);
+  }
+  return costs;
 }
 
 RunResult run_of_recording(Recording recording) {

@@ -59,6 +59,10 @@ nlohmann::ordered_json explanation_json(const RunResult& result, const Explanati
 /// link has left when that begins.
 RunResult run_of_recording(Recording recording);
 
+/// The costs of tasks that give these times: how long each takes, and of a transfer, how much of
+/// that is latency. Nothing by class.
+Costs costs_of_times(const Plan& plan, const Timeline& timeline);
+
 /// What times alone explain: critical path, shares, gaps, advice. The notes say what is left out.
 Explanation explain_recorded(const RunResult& run);
 

@@ -1,0 +1,108 @@
+#include "experiments/measure/causes/measured_step.hpp"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <set>
+
+#include "validate/comparison/readiness.hpp"
+
+namespace penstock {
+namespace {
+
+/// When the inputs of a task and its rank or link were there. Tasks of a resource come in order.
+class Ready {
+ public:
+  Ready(const Plan& plan, const Timeline& timeline)
+      : plan_(plan), timeline_(timeline), free_(plan.resources()) {}
+
+  Time at(TaskId task) const {
+    Time ready = free_[plan_.class_of(task).resource];
+    plan_.for_each_input(task,
+                         [&](TaskId input) { ready = std::max(ready, timeline_.end[input]); });
+    return ready;
+  }
+  void pass(TaskId task, Time latency) {
+    Time& free = free_[plan_.class_of(task).resource];
+    free = std::max(free, timeline_.end[task] - latency);
+  }
+
+ private:
+  const Plan& plan_;
+  const Timeline& timeline_;
+  std::vector<Time> free_;  // by resource
+};
+
+/// The first element of each set, which unions join.
+class Sets {
+ public:
+  explicit Sets(std::size_t size) : parent_(size) {
+    std::iota(parent_.begin(), parent_.end(), std::uint32_t{0});
+  }
+  std::uint32_t of(std::uint32_t one) {
+    while (parent_[one] != one) one = parent_[one] = parent_[parent_[one]];
+    return one;
+  }
+  void join(std::uint32_t a, std::uint32_t b) { parent_[of(a)] = of(b); }
+
+ private:
+  std::vector<std::uint32_t> parent_;
+};
+
+/// Which pipeline each rank belongs to, in the order of their first ranks.
+void find_pipelines(const Plan& plan, RankGroups& groups) {
+  Sets sets(plan.ranks);
+  for (const WorkClass& work : plan.classes) {
+    if (!plan.is_link(work.resource) || is_tail(work.pass)) continue;
+    const Link& link = plan.link(work.resource);
+    if (is_rank(link.from) && is_rank(link.to)) sets.join(index(link.from), index(link.to));
+  }
+  std::map<std::uint32_t, std::uint32_t> numbers;
+  for (std::uint32_t rank = 0; rank < plan.ranks; ++rank) {
+    const auto number = static_cast<std::uint32_t>(numbers.size());
+    groups.ranks[rank].pipeline = numbers.try_emplace(sets.of(rank), number).first->second;
+  }
+  groups.pipelines = static_cast<std::uint32_t>(numbers.size());
+}
+
+}  // namespace
+
+MeasuredStep measured_step(const Plan& plan, const Costs& costs, const Timeline& timeline) {
+  MeasuredStep step{.plan = &plan,
+                    .makespan = makespan(plan, timeline),
+                    .begin = timeline.begin,
+                    .gap = std::vector<Time>(plan.tasks()),
+                    .duration = costs.task_duration,
+                    .latency = costs.task_latency};
+  Ready ready(plan, timeline);
+  const ResourceOrders orders = orders_by_time(plan, timeline);
+  for (const TaskId task : orders.tasks) {
+    if (plan.class_of(task).follows_partner) {
+      step.duration[task] = Time{};
+    } else {
+      const Time begin = timeline.end[task] - step.length(task);
+      step.gap[task] = std::max(begin - ready.at(task), Time{});
+    }
+    ready.pass(task, step.latency[task]);
+  }
+  return step;
+}
+
+RankGroups rank_groups_of(const Plan& plan) {
+  RankGroups groups{.ranks = std::vector<RankPlace>(plan.ranks)};
+  find_pipelines(plan, groups);
+  std::vector<std::set<std::uint32_t>> stages(plan.ranks);
+  for (const WorkClass& work : plan.classes) {
+    if (plan.is_link(work.resource) || plan.model_stage.empty()) continue;
+    stages[work.resource].insert(plan.model_stage[index(work.stage)]);
+  }
+  std::map<std::set<std::uint32_t>, std::uint32_t> numbers;
+  for (const auto& held : stages) numbers.try_emplace(held, 0);
+  for (auto& [held, number] : numbers) number = groups.positions++;
+  for (std::uint32_t rank = 0; rank < plan.ranks; ++rank) {
+    groups.ranks[rank].position = numbers.at(stages[rank]);
+  }
+  return groups;
+}
+
+}  // namespace penstock

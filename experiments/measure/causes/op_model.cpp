@@ -1,0 +1,367 @@
+#include "experiments/measure/causes/op_model.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <set>
+
+#include "validate/statistics/summary.hpp"
+
+namespace penstock {
+namespace {
+
+constexpr double least_slow_rank = 0.02;
+constexpr double least_uneven = 0.01;
+
+using Values = std::vector<double>;
+
+double picoseconds(Time time) { return static_cast<double>(time.picoseconds); }
+
+double mean(const Values& values) {
+  return values.empty() ? 0
+                        : std::accumulate(values.begin(), values.end(), 0.0) /
+                              static_cast<double>(values.size());
+}
+
+/// Finds the factors one after the other.
+class Fit {
+ public:
+  Fit(const MeasuredStep& step, const ExpectedOps* expected)
+      : step_(step), plan_(*step.plan), expected_(expected) {
+    for (const WorkClass& work : plan_.classes) kinds_.push_back(kind_of(plan_, work));
+    model_.groups = rank_groups_of(plan_);
+    model_.link.assign(plan_.links.size(), 1);
+    model_.rank.assign(plan_.ranks, 1);
+    model_.measured_rank.assign(plan_.ranks, 0);
+    model_.replica.assign(model_.groups.pipelines, 1);
+    find_shares();
+    tasks_.resize(plan_.classes.size());
+    for (TaskId task = 0; task < plan_.tasks(); ++task) {
+      if (!plan_.class_of(task).follows_partner) tasks_[plan_.work[task]].push_back(task);
+    }
+  }
+
+  OpModel fitted() {
+    find_microbatches();
+    compare_ranks();
+    find_stages();
+    split_microbatches();
+    compare_links(step_, expected_, pace_of_all(), model_);
+    return std::move(model_);
+  }
+
+ private:
+  const WorkClass& work(std::uint32_t number) const { return plan_.classes[number]; }
+  bool is_action(std::uint32_t number) const { return !plan_.is_link(work(number).resource); }
+  bool varies(std::uint32_t number) const {
+    return is_action(number) && OpModel::varies(work(number).pass) && !tasks_[number].empty();
+  }
+  std::uint32_t stage_of(std::uint32_t number) const {
+    return plan_.model_stage.empty() ? 0 : plan_.model_stage[index(work(number).stage)];
+  }
+  double expected_of(std::uint32_t number) const {
+    return expected_ == nullptr ? 0 : expected_->of(stage_of(number), kinds_[number]);
+  }
+  double length(TaskId task) const { return picoseconds(step_.length(task)); }
+  std::uint32_t pipeline_of(std::uint32_t rank) const { return model_.groups.ranks[rank].pipeline; }
+  double error(double ops) const {
+    return ops > 0 ? error_of_median * model_.jitter / std::sqrt(ops) : 0;
+  }
+
+  void find_shares();
+  void find_microbatches();
+  void set_medians();
+  Values shares_from_ops() const;
+  void find_jitter();
+  void compare_ranks();
+  double reference(std::uint32_t number) const;
+  void find_references();
+  void split_replicas(const Values& ops);
+  void find_stages();
+  void even_out();
+  void split_microbatches();
+  double pace_of_all() const;
+
+  const MeasuredStep& step_;
+  const Plan& plan_;
+  const ExpectedOps* expected_;
+  std::vector<OpKind> kinds_;               // by class
+  std::vector<std::vector<TaskId>> tasks_;  // by class
+  std::vector<std::uint32_t> pipeline_of_share_;
+  // By stage and kind: medians of its ranks; by kind: those of its stages, and the pace.
+  std::map<std::pair<std::uint32_t, OpKind>, Values> holders_;
+  std::map<OpKind, Values> stages_, pace_;
+  std::map<std::pair<std::uint32_t, OpKind>, std::uint32_t> stages_of_rank_;
+  OpModel model_;
+};
+
+void Fit::find_shares() {
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> numbers;
+  model_.share_of.resize(plan_.tasks());
+  for (TaskId task = 0; task < plan_.tasks(); ++task) {
+    if (!is_action(plan_.work[task])) continue;
+    const std::uint32_t pipeline = pipeline_of(plan_.class_of(task).resource);
+    const auto next = static_cast<std::uint32_t>(numbers.size());
+    const auto [found, is_new] =
+        numbers.try_emplace({pipeline, index(plan_.microbatch[task])}, next);
+    if (is_new) pipeline_of_share_.push_back(pipeline);
+    model_.share_of[task] = found->second;
+  }
+  model_.microbatch.assign(numbers.size(), 1);
+}
+
+/// By class: the median of its ops, were their microbatches alike.
+void Fit::set_medians() {
+  model_.usual.assign(plan_.classes.size(), 0);
+  for (std::uint32_t number = 0; number < tasks_.size(); ++number) {
+    if (!is_action(number) || tasks_[number].empty()) continue;
+    Values values;
+    for (const TaskId task : tasks_[number]) {
+      values.push_back(length(task) /
+                       (varies(number) ? model_.microbatch[model_.share_of[task]] : 1));
+    }
+    model_.usual[number] = median(std::move(values));
+  }
+}
+
+/// By share: the median of its ops over those of their classes; 0 without ops.
+Values Fit::shares_from_ops() const {
+  std::vector<Values> ratios(model_.microbatch.size());
+  for (std::uint32_t number = 0; number < tasks_.size(); ++number) {
+    if (!varies(number) || model_.usual[number] <= 0) continue;
+    for (const TaskId task : tasks_[number]) {
+      ratios[model_.share_of[task]].push_back(length(task) / model_.usual[number]);
+    }
+  }
+  Values shares;
+  for (Values& of_share : ratios) shares.push_back(median(std::move(of_share)));
+  return shares;
+}
+
+void Fit::find_jitter() {
+  Values deviations;
+  for (std::uint32_t number = 0; number < tasks_.size(); ++number) {
+    if (!varies(number) || model_.usual[number] <= 0 || tasks_[number].size() < 2) continue;
+    for (const TaskId task : tasks_[number]) {
+      const double usual = model_.usual[number] * model_.microbatch[model_.share_of[task]];
+      if (length(task) > 0) deviations.push_back(std::abs(std::log(length(task) / usual)));
+    }
+  }
+  model_.jitter = 1.4826 * median(std::move(deviations));
+}
+
+void Fit::find_microbatches() {
+  set_medians();
+  for (int round = 0; round < 3; ++round) {
+    model_.microbatch = shares_from_ops();
+    for (double& share : model_.microbatch) {
+      if (share <= 0) share = 1;
+    }
+    set_medians();
+  }
+  find_jitter();
+  Values ops(model_.microbatch.size());
+  for (std::uint32_t number = 0; number < tasks_.size(); ++number) {
+    if (!varies(number)) continue;
+    for (const TaskId task : tasks_[number]) ++ops[model_.share_of[task]];
+  }
+  bool differ = false;
+  for (std::size_t share = 0; share < ops.size(); ++share) {
+    const double off = std::abs(std::log(model_.microbatch[share]));
+    differ = differ || off > std::max(least_uneven, sure * error(ops[share]));
+  }
+  if (differ) return;
+  std::ranges::fill(model_.microbatch, 1);
+  set_medians();
+  find_jitter();
+}
+
+void Fit::find_references() {
+  for (std::uint32_t number = 0; number < tasks_.size(); ++number) {
+    if (!varies(number)) continue;
+    const std::pair key{stage_of(number), kinds_[number]};
+    holders_[key].push_back(model_.usual[number]);
+    ++stages_of_rank_[{work(number).resource, kinds_[number]}];
+    const double stated = expected_of(number);
+    if (stated > 0) pace_[kinds_[number]].push_back(model_.usual[number] / stated);
+  }
+  for (const auto& [key, values] : holders_) {
+    stages_[key.second].push_back(lower_median(values));
+  }
+}
+
+/// What the ops of a class take at the peers of its rank; 0: it has none.
+double Fit::reference(std::uint32_t number) const {
+  const std::pair key{stage_of(number), kinds_[number]};
+  const Values& holders = holders_.at(key);
+  if (holders.size() > 2) return lower_median(holders);
+  const double stated = expected_of(number);
+  if (stated > 0) return stated * lower_median(pace_.at(kinds_[number]));
+  if (holders.size() == 2) return lower_median(holders);
+  const bool several = stages_of_rank_.at({work(number).resource, kinds_[number]}) > 1;
+  return several ? lower_median(stages_.at(kinds_[number])) : 0;
+}
+
+void Fit::compare_ranks() {
+  find_references();
+  std::vector<Values> ratios(plan_.ranks);
+  Values ops(plan_.ranks);
+  for (std::uint32_t number = 0; number < tasks_.size(); ++number) {
+    if (!varies(number)) continue;
+    const double peers = reference(number);
+    if (peers <= 0) continue;
+    ratios[work(number).resource].push_back(model_.usual[number] / peers);
+    ops[work(number).resource] += static_cast<double>(tasks_[number].size());
+  }
+  for (std::uint32_t rank = 0; rank < plan_.ranks; ++rank) {
+    model_.measured_rank[rank] = lower_median(ratios[rank]);
+    model_.ranks_known = model_.ranks_known || !ratios[rank].empty();
+  }
+  if (!model_.ranks_known) return;
+  split_replicas(ops);
+  for (std::uint32_t rank = 0; rank < plan_.ranks; ++rank) {
+    double& slower = model_.measured_rank[rank];
+    slower /= model_.replica[pipeline_of(rank)];
+    if (slower > 1 + std::max(least_slow_rank, sure * error(ops[rank]))) model_.rank[rank] = slower;
+  }
+}
+
+/// Where half of the ranks of a pipeline are slower or faster than their peers, all of it is.
+void Fit::split_replicas(const Values& ops) {
+  const std::uint32_t pipelines = model_.groups.pipelines;
+  if (pipelines < 2 || pipelines == plan_.ranks) return;
+  std::vector<Values> ratios(pipelines);
+  Values count(pipelines);
+  for (std::uint32_t rank = 0; rank < plan_.ranks; ++rank) {
+    if (model_.measured_rank[rank] <= 0) continue;
+    ratios[pipeline_of(rank)].push_back(model_.measured_rank[rank]);
+    count[pipeline_of(rank)] += ops[rank];
+  }
+  for (std::uint32_t pipeline = 0; pipeline < pipelines; ++pipeline) {
+    const double ratio = lower_median(ratios[pipeline]);
+    const double least = std::max(least_uneven, sure * error(count[pipeline]));
+    if (ratios[pipeline].size() > 1 && std::abs(std::log(ratio)) > least) {
+      model_.replica[pipeline] = ratio;
+    }
+  }
+}
+
+/// What stages take without the factors of ranks and replicas.
+void Fit::find_stages() {
+  std::map<std::pair<std::uint32_t, OpKind>, Values> values;
+  const auto factor = [&](std::uint32_t number) {
+    const std::uint32_t rank = work(number).resource;
+    return varies(number) ? model_.rank[rank] * model_.replica[pipeline_of(rank)] : 1;
+  };
+  const auto each = [&](auto visit) {
+    for (std::uint32_t number = 0; number < tasks_.size(); ++number) {
+      if (is_action(number) && !tasks_[number].empty()) {
+        visit(number, std::pair{stage_of(number), kinds_[number]});
+      }
+    }
+  };
+  each([&](std::uint32_t number, const auto& key) {
+    values[key].push_back(model_.usual[number] / factor(number));
+  });
+  each([&](std::uint32_t number, const auto& key) { model_.usual[number] = median(values[key]); });
+  even_out();
+}
+
+void Fit::even_out() {
+  std::map<OpKind, std::map<std::uint32_t, std::pair<double, double>>> of_kind;  // usual, ops
+  for (std::uint32_t number = 0; number < tasks_.size(); ++number) {
+    if (!is_action(number) || model_.usual[number] <= 0) continue;
+    auto& [usual, ops] = of_kind[kinds_[number]][stage_of(number)];
+    usual = model_.usual[number];
+    ops += static_cast<double>(tasks_[number].size());
+  }
+  std::map<OpKind, double> even;
+  std::set<OpKind> differ;
+  for (const auto& [kind, stages] : of_kind) {
+    double& sum = even[kind];
+    for (const auto& [stage, usual] : stages) sum += usual.first;
+    sum /= static_cast<double>(stages.size());
+    for (const auto& [stage, usual] : stages) {
+      const double least = std::max(least_uneven, sure * error(usual.second));
+      if (std::abs(std::log(usual.first / sum)) > least) differ.insert(kind);
+    }
+  }
+  model_.even = model_.usual;
+  const bool passes_differ =
+      std::ranges::any_of(differ, [](const OpKind& kind) { return OpModel::varies(kind.pass); });
+  for (std::uint32_t number = 0; number < tasks_.size(); ++number) {
+    if (!is_action(number) || model_.usual[number] <= 0) continue;
+    model_.even[number] = even.at(kinds_[number]);
+    const bool differs = varies(number) ? passes_differ : differ.contains(kinds_[number]);
+    if (!differs) model_.usual[number] = model_.even[number];
+  }
+}
+
+/// The mean share of a pipeline belongs to the pipeline, and the mean of all of these to the
+/// stages: evening out moves work, it takes none away.
+void Fit::split_microbatches() {
+  std::vector<Values> shares(model_.groups.pipelines);
+  for (std::size_t share = 0; share < model_.microbatch.size(); ++share) {
+    shares[pipeline_of_share_[share]].push_back(model_.microbatch[share]);
+  }
+  Values means;
+  for (std::size_t pipeline = 0; pipeline < shares.size(); ++pipeline) {
+    const double own = mean(shares[pipeline]);
+    means.push_back(own > 0 ? own : 1);
+    model_.replica[pipeline] *= means.back();
+  }
+  for (std::size_t share = 0; share < model_.microbatch.size(); ++share) {
+    model_.microbatch[share] /= means[pipeline_of_share_[share]];
+  }
+  const double all = mean(model_.replica);
+  for (double& replica : model_.replica) replica /= all;
+  for (std::uint32_t number = 0; number < tasks_.size(); ++number) {
+    if (!varies(number)) continue;
+    model_.usual[number] *= all;
+    model_.even[number] *= all;
+  }
+}
+
+/// How long ops take over what is expected of them.
+double Fit::pace_of_all() const {
+  Values paces;
+  for (const auto& [kind, values] : pace_) paces.insert(paces.end(), values.begin(), values.end());
+  return lower_median(std::move(paces));
+}
+
+}  // namespace
+
+double lower_median(Values values) {
+  if (values.empty()) return 0;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+OpKind kind_of(const Plan& plan, const WorkClass& work) {
+  OpKind kind{work.pass, work.recomputes};
+  if (work.partner != UINT32_MAX && work.partner < plan.classes.size()) {
+    kind.beside = static_cast<std::uint8_t>(plan.classes[work.partner].pass);
+  }
+  return kind;
+}
+
+ExpectedOps expected_ops(const Recording& run) {
+  std::map<std::pair<std::uint32_t, OpKind>, Values> lengths;
+  const Plan& plan = run.plan;
+  for (TaskId task = 0; task < plan.tasks(); ++task) {
+    const WorkClass& work = plan.class_of(task);
+    if (work.follows_partner || plan.model_stage.empty()) continue;
+    lengths[{plan.model_stage[index(work.stage)], kind_of(plan, work)}].push_back(
+        picoseconds(run.timeline.end[task] - run.timeline.begin[task]));
+  }
+  ExpectedOps expected;
+  for (auto& [key, values] : lengths) expected.of_stage[key] = median(std::move(values));
+  return expected;
+}
+
+OpModel op_model(const MeasuredStep& step, const ExpectedOps* expected) {
+  return Fit(step, expected).fitted();
+}
+
+}  // namespace penstock

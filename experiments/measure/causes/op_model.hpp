@@ -1,0 +1,81 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "experiments/measure/causes/measured_step.hpp"
+#include "sim/timeline/timeline_file.hpp"
+
+namespace penstock {
+
+/// Ops that do the same on stages that are cut evenly: a pass, alone or fused with another.
+struct OpKind {
+  Pass pass;
+  bool recomputes = false;
+  std::uint8_t beside = 0xff;  // the pass of the other part of a fused cell
+  friend auto operator<=>(const OpKind&, const OpKind&) = default;
+};
+OpKind kind_of(const Plan& plan, const WorkClass& work);
+
+/// The lengths of the ops of a measured step as products: what the stage takes, times how much
+/// slower its rank is, times how much more the microbatch holds, times what is left: the jitter of
+/// this op. Everything is told by medians, so few outliers change nothing. In picoseconds;
+/// transfers have a usual length and the factor of their link alone.
+struct OpModel {
+  RankGroups groups;
+  double jitter = 0;  // of actions: standard deviation of the logarithm, from the median deviation
+
+  std::vector<double> usual;            // by class: without what follows; 0: unknown
+  std::vector<double> even;             // by class: where all stages have equal work
+  std::vector<double> rank;             // by rank: at least 1
+  std::vector<double> link;             // by link of the plan: at least 1
+  std::vector<double> replica;          // by pipeline: its work, the mean of all being 1
+  std::vector<double> microbatch;       // by `share_of`: its work, the mean of its pipeline being 1
+  std::vector<std::uint32_t> share_of;  // by task: its microbatch in its pipeline
+  bool ranks_known = false;             // slow ranks can be told from uneven stages
+  std::vector<double> measured_rank;    // by rank: over its peers, without a threshold; 0: no peers
+
+  /// Whether the class runs layers: slow ranks and long microbatches change it.
+  static bool varies(Pass pass) { return runs_layers(pass); }
+};
+
+/// What is expected of the ops of a plan: their median length by kind and model stage, of transfers
+/// the stage that they leave. Only their proportions count.
+struct ExpectedOps {
+  std::map<std::pair<std::uint32_t, OpKind>, double> of_stage;
+
+  /// 0: nothing.
+  double of(std::uint32_t model_stage, const OpKind& kind) const {
+    const auto found = of_stage.find({model_stage, kind});
+    return found == of_stage.end() ? 0 : found->second;
+  }
+};
+ExpectedOps expected_ops(const Recording& run);
+
+/// Rules, with s the standard error of a median of n ops, 1.25 jitter / sqrt(n):
+/// - a rank is slow if it takes 2 % and 4 s longer than its peers: ranks with the same stage in
+/// other
+///   replicas; else what is expected of its stage; else, if it has several stages, those of others.
+///   Without any of these a slow rank counts as an uneven stage;
+/// - a link is slow if its transfers take 5 % and 4 s longer than those of its peers: the same
+/// stages
+///   in other replicas; else, of activations and gradients, all links;
+/// - where half of the ranks of a replica are slower than those of others, the replica is;
+/// - microbatches and stages differ if any of them is 1 % and 4 s off.
+OpModel op_model(const MeasuredStep& step, const ExpectedOps* expected = nullptr);
+
+/// The last step of it: links. `pace` is how long ops take over what is expected of them.
+void compare_links(const MeasuredStep& step, const ExpectedOps* expected, double pace,
+                   OpModel& model);
+
+/// The median; the lower of the two in the middle, which half of the values do not exceed.
+double lower_median(std::vector<double> values);
+
+constexpr double error_of_median = 1.2533;  // over that of the mean, of normal values
+constexpr double sure = 4;                  // standard errors
+
+}  // namespace penstock

@@ -1,0 +1,176 @@
+#include "experiments/measure/causes/replay.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <utility>
+#include <variant>
+
+#include "sim/engines/events.hpp"
+
+namespace penstock {
+namespace {
+
+std::vector<bool> either(const std::vector<bool>& a, const std::vector<bool>& b) {
+  std::vector<bool> both(a.size());
+  for (std::size_t i = 0; i < a.size(); ++i) both[i] = a[i] || b[i];
+  return both;
+}
+
+std::uint32_t model_stages(const Plan& plan) {
+  std::uint32_t most = 0;
+  for (const std::uint32_t stage : plan.model_stage) most = std::max(most, stage);
+  return most + 1;
+}
+
+Removal filled(const Plan& plan, bool value) {
+  return {.ranks = std::vector<bool>(plan.ranks, value),
+          .links = std::vector<bool>(plan.links.size(), value),
+          .gaps = std::vector<bool>(plan.ranks, value),
+          .stages = std::vector<bool>(model_stages(plan), value),
+          .replicas = value,
+          .microbatches = value,
+          .jitter = value,
+          .collectives = value};
+}
+
+Time scaled(Time time, double factor) {
+  if (factor == 1) return time;
+  return {std::llrint(static_cast<double>(time.picoseconds) * factor)};
+}
+
+}  // namespace
+
+Removal nothing_removed(const Plan& plan) { return filled(plan, false); }
+Removal all_removed(const Plan& plan) { return filled(plan, true); }
+
+Removal operator|(const Removal& a, const Removal& b) {
+  return {.ranks = either(a.ranks, b.ranks),
+          .links = either(a.links, b.links),
+          .gaps = either(a.gaps, b.gaps),
+          .stages = either(a.stages, b.stages),
+          .replicas = a.replicas || b.replicas,
+          .microbatches = a.microbatches || b.microbatches,
+          .jitter = a.jitter || b.jitter,
+          .collectives = a.collectives || b.collectives};
+}
+
+Replay::Replay(const MeasuredStep& step, const OpModel& model)
+    : step_(step), model_(model), plan_(*step.plan), priced_{plan_, {}} {
+  for (const WorkClass& work : plan_.classes) {
+    std::uint32_t rank = work.resource;
+    if (plan_.is_link(rank)) {
+      const Link& link = plan_.link(rank);
+      rank = index(is_rank(link.from) ? link.from : link.to);
+    }
+    rank_.push_back(rank);
+    stage_.push_back(plan_.model_stage.empty() ? 0 : plan_.model_stage[index(work.stage)]);
+  }
+  Costs& costs = priced_.costs;
+  costs.duration.resize(plan_.classes.size());
+  costs.latency.resize(plan_.classes.size());
+  costs.bytes.resize(plan_.buffers.size());
+  costs.task_duration.resize(plan_.tasks());
+  costs.task_latency.resize(plan_.tasks());
+}
+
+/// The length of an action as a share of what was measured; below 0: it takes that many
+/// picoseconds instead.
+double Replay::of_action(TaskId task, const Removal& removed) const {
+  const std::uint32_t number = plan_.work[task];
+  const double measured = model_.usual[number];
+  if (measured <= 0) return 1;
+  const double usual = removed.stages[stage_[number]] ? model_.even[number] : measured;
+  double kept = 1, all = 1;
+  if (OpModel::varies(plan_.classes[number].pass)) {
+    const std::uint32_t rank = rank_[number];
+    const double slower = model_.rank[rank];
+    const double replica = model_.replica[model_.groups.ranks[rank].pipeline];
+    const double share = model_.microbatch[model_.share_of[task]];
+    kept = (removed.ranks[rank] ? 1 : slower) * (removed.replicas ? 1 : replica) *
+           (removed.microbatches ? 1 : share);
+    all = slower * replica * share;
+  }
+  return removed.jitter ? -usual * kept : usual * kept / (measured * all);
+}
+
+double Replay::of_transfer(TaskId task, const Removal& removed) const {
+  const std::uint32_t number = plan_.work[task];
+  if (removed.collectives && is_tail(plan_.classes[number].pass)) return 0;
+  const std::uint32_t link = plan_.classes[number].resource - plan_.ranks;
+  const double slower = removed.links[link] ? 1 : model_.link[link];
+  if (!removed.jitter || model_.usual[number] <= 0) return slower / model_.link[link];
+  return -model_.usual[number] * slower;
+}
+
+/// What was measured where nothing that is removed changes it, bit by bit.
+void Replay::set(TaskId task, const Removal& removed) {
+  Time duration = step_.duration[task], latency = step_.latency[task];
+  const WorkClass& work = plan_.class_of(task);
+  if (!work.follows_partner) {
+    const double factor =
+        plan_.is_link(work.resource) ? of_transfer(task, removed) : of_action(task, removed);
+    const Time before = step_.length(task);
+    if (factor < 0) {
+      const Time after{std::llrint(-factor)};
+      latency = before > Time{} ? scaled(latency, -factor / static_cast<double>(before.picoseconds))
+                                : Time{};
+      duration = after - std::min(latency, after);
+    } else {
+      duration = scaled(duration, factor);
+      latency = scaled(latency, factor);
+    }
+    if (!removed.gaps[rank_[plan_.work[task]]]) duration += step_.gap[task];
+  }
+  priced_.costs.task_duration[task] = duration;
+  priced_.costs.task_latency[task] = latency;
+}
+
+Time Replay::length(TaskId task, const Removal& removed) const {
+  const WorkClass& work = plan_.class_of(task);
+  if (work.follows_partner) return {};
+  const double factor =
+      plan_.is_link(work.resource) ? of_transfer(task, removed) : of_action(task, removed);
+  const Time own = factor < 0 ? Time{std::llrint(-factor)} : scaled(step_.length(task), factor);
+  return removed.gaps[rank_[plan_.work[task]]] ? own : own + step_.gap[task];
+}
+
+Time Replay::simulated() {
+  RunOutcome outcome = simulate(priced_, std::move(timeline_));
+  if (std::holds_alternative<Standstill>(outcome)) {
+    throw std::logic_error("a plan without limits came to a standstill");
+  }
+  timeline_ = std::get<Timeline>(std::move(outcome));
+  return makespan(plan_, timeline_);
+}
+
+Time Replay::step(const Removal& removed) {
+  for (TaskId task = 0; task < plan_.tasks(); ++task) set(task, removed);
+  return simulated();
+}
+
+Time Replay::step(const Removal& removed, const std::function<bool(TaskId)>& touches) {
+  const Removal nothing = nothing_removed(plan_);
+  for (TaskId task = 0; task < plan_.tasks(); ++task) {
+    set(task, touches(task) ? removed : nothing);
+  }
+  return simulated();
+}
+
+Time Replay::step_with(std::span<const TaskId> tasks, const Costs& costs) {
+  Costs own;
+  for (const TaskId task : tasks) {
+    own.task_duration.push_back(
+        std::exchange(priced_.costs.task_duration[task], costs.task_duration[task]));
+    own.task_latency.push_back(
+        std::exchange(priced_.costs.task_latency[task], costs.task_latency[task]));
+  }
+  const Time all = simulated();
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    priced_.costs.task_duration[tasks[i]] = own.task_duration[i];
+    priced_.costs.task_latency[tasks[i]] = own.task_latency[i];
+  }
+  return all;
+}
+
+}  // namespace penstock

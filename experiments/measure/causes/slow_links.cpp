@@ -1,0 +1,109 @@
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "experiments/measure/causes/op_model.hpp"
+#include "validate/statistics/summary.hpp"
+
+namespace penstock {
+namespace {
+
+constexpr double least_slow = 0.05;
+
+using Values = std::vector<double>;
+
+/// The transfers of a step by class.
+class Transfers {
+ public:
+  Transfers(const MeasuredStep& step, const ExpectedOps* expected, double pace)
+      : plan_(*step.plan), expected_(expected), pace_(pace), lengths_(plan_.classes.size()) {
+    for (TaskId task = 0; task < plan_.tasks(); ++task) {
+      const std::uint32_t number = plan_.work[task];
+      if (!plan_.is_link(plan_.classes[number].resource)) continue;
+      lengths_[number].push_back(static_cast<double>(step.length(task).picoseconds));
+    }
+    for (const Values& lengths : lengths_) medians_.push_back(median(lengths));
+  }
+
+  void judge(OpModel& model) const;
+
+ private:
+  template <class Visit>
+  void each_class(Visit visit) const {
+    for (std::uint32_t number = 0; number < lengths_.size(); ++number) {
+      if (!lengths_[number].empty()) visit(number, plan_.classes[number]);
+    }
+  }
+  std::uint32_t stage_of(const WorkClass& work) const {
+    return plan_.model_stage.empty() ? 0 : plan_.model_stage[index(work.stage)];
+  }
+  std::uint32_t link_of(const WorkClass& work) const { return work.resource - plan_.ranks; }
+  std::vector<Values> ratios() const;
+  std::vector<Values> deviations() const;
+
+  const Plan& plan_;
+  const ExpectedOps* expected_;
+  double pace_;
+  std::vector<Values> lengths_;  // by class
+  Values medians_;               // by class
+};
+
+/// By link: what its transfers take over what they take elsewhere.
+std::vector<Values> Transfers::ratios() const {
+  std::map<Pass, Values> of_pass;
+  std::map<std::pair<Pass, std::uint32_t>, Values> of_stage;
+  each_class([&](std::uint32_t number, const WorkClass& work) {
+    of_pass[work.pass].push_back(medians_[number]);
+    of_stage[{work.pass, stage_of(work)}].push_back(medians_[number]);
+  });
+  std::map<Pass, double> of_passes;
+  for (const auto& [pass, values] : of_pass) of_passes[pass] = lower_median(values);
+  std::vector<Values> ratios(plan_.links.size());
+  each_class([&](std::uint32_t number, const WorkClass& work) {
+    const Values& same = of_stage.at({work.pass, stage_of(work)});
+    const bool alike = passes_on(work.pass) && of_pass.at(work.pass).size() > 2;
+    const double stated =
+        expected_ == nullptr ? 0 : expected_->of(stage_of(work), kind_of(plan_, work)) * pace_;
+    const double peers = stated > 0        ? stated
+                         : same.size() > 2 ? lower_median(same)
+                         : alike           ? of_passes.at(work.pass)
+                                           : 0;
+    if (peers > 0) ratios[link_of(work)].push_back(medians_[number] / peers);
+  });
+  return ratios;
+}
+
+/// By link: how far transfers are from the median of their class.
+std::vector<Values> Transfers::deviations() const {
+  std::vector<Values> deviations(plan_.links.size());
+  each_class([&](std::uint32_t number, const WorkClass& work) {
+    for (const double one : lengths_[number]) {
+      if (one <= 0 || medians_[number] <= 0) continue;
+      deviations[link_of(work)].push_back(std::abs(std::log(one / medians_[number])));
+    }
+  });
+  return deviations;
+}
+
+void Transfers::judge(OpModel& model) const {
+  const std::vector<Values> slower = ratios(), off = deviations();
+  for (std::size_t link = 0; link < slower.size(); ++link) {
+    const double ratio = lower_median(slower[link]);
+    const double noise = 1.4826 * median(off[link]) * error_of_median;
+    const auto ops = static_cast<double>(std::max<std::size_t>(off[link].size(), 1));
+    if (ratio > 1 + std::max(least_slow, sure * noise / std::sqrt(ops))) model.link[link] = ratio;
+  }
+  each_class([&](std::uint32_t number, const WorkClass& work) {
+    model.usual[number] = model.even[number] = medians_[number] / model.link[link_of(work)];
+  });
+}
+
+}  // namespace
+
+void compare_links(const MeasuredStep& step, const ExpectedOps* expected, double pace,
+                   OpModel& model) {
+  Transfers(step, expected, pace).judge(model);
+}
+
+}  // namespace penstock

@@ -1,0 +1,114 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "experiments/measure/measured_runs/measured_run.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/limits.hpp"
+#include "validate/job/replica_ranks.hpp"
+
+namespace penstock {
+namespace {
+
+/// By task of one replica: the first of its tasks in a plan of all, as `with_replica_ranks` numbers
+/// them; those of the others follow, both parts of a fused cell together.
+struct JoinedTasks {
+  std::vector<TaskId> first;
+  std::vector<std::uint32_t> step;  // from one replica to the next
+
+  JoinedTasks(const Plan& plan, std::uint32_t replicas) : first(plan.tasks()), step(plan.tasks()) {
+    for (TaskId task = 0; task < plan.tasks();) {
+      const bool leads = task + 1 < plan.tasks() && plan.class_of(task + 1).follows_partner;
+      const std::uint32_t together = leads ? 2 : 1;
+      for (std::uint32_t part = 0; part < together; ++part) {
+        first[task + part] = task * replicas + part;
+        step[task + part] = together;
+      }
+      task += together;
+    }
+  }
+};
+
+std::optional<std::size_t> place_of_step(const MeasuredRun& run, std::uint32_t number) {
+  const auto found = std::ranges::find(run.numbers, number);
+  if (found == run.numbers.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - run.numbers.begin());
+}
+
+/// A step of all replicas; nothing if one of them lacks it.
+std::optional<Timeline> joined_step(const std::vector<MeasuredRun>& replicas, const Plan& plan,
+                                    const JoinedTasks& tasks, std::uint32_t number) {
+  std::vector<std::size_t> places;
+  std::int64_t start = INT64_MAX;
+  for (const MeasuredRun& run : replicas) {
+    const auto place = place_of_step(run, number);
+    if (!place) return std::nullopt;
+    places.push_back(*place);
+    start = std::min(start, run.starts_ns[*place]);
+  }
+  for (std::size_t i = 0; i < replicas.size(); ++i) {
+    const double apart =
+        static_cast<double>(replicas[i].starts_ns[places[i]]) - static_cast<double>(start);
+    if (apart <= Limits::time_us * 1e3) continue;
+    throw InputError(
+        fmt::format("step {}: replicas are more than {} s apart; the clocks of all "
+                    "traces must be one (/baseTimeNanoseconds)",
+                    number, Limits::time_us / 1e6));
+  }
+  Timeline all;
+  all.begin.resize(plan.tasks());
+  all.end.resize(plan.tasks());
+  for (std::uint32_t replica = 0; replica < replicas.size(); ++replica) {
+    const MeasuredRun& run = replicas[replica];
+    const Timeline& own = run.measured.iterations[places[replica]];
+    const Time later = from_ns(run.starts_ns[places[replica]] - start);
+    for (TaskId task = 0; task < own.begin.size(); ++task) {
+      const TaskId joined = tasks.first[task] + replica * tasks.step[task];
+      all.begin[joined] = own.begin[task] + later;
+      all.end[joined] = own.end[task] + later;
+    }
+  }
+  find_last_inputs(plan, all);
+  return all;
+}
+
+void check_orders(const std::vector<MeasuredRun>& replicas) {
+  const std::uint64_t hash = plan_hash(replicas.front().job.priced.plan);
+  for (std::size_t i = 1; i < replicas.size(); ++i) {
+    if (plan_hash(replicas[i].job.priced.plan) == hash) continue;
+    throw InputError(fmt::format("{}: replica {} ran another order than replica 0",
+                                 replicas[i].ranks.front().source, i));
+  }
+}
+
+}  // namespace
+
+JoinedReplicas join_replicas(const std::vector<MeasuredRun>& replicas) {
+  check_orders(replicas);
+  const MeasuredRun& one = replicas.front();
+  const auto count = static_cast<std::uint32_t>(replicas.size());
+  PricedPlan priced = one.job.priced;
+  JoinedReplicas joined{
+      .title = fmt::format("{}, {} replicas", one.title, count),
+      .plan = with_replica_ranks(priced, std::vector<Costs>(count, priced.costs)).plan};
+  const JoinedTasks tasks(priced.plan, count);
+  const std::uint32_t shown = one.numbers[one.chosen];
+  auto timeline = joined_step(replicas, joined.plan, tasks, shown);
+  if (!timeline) {
+    throw InputError(
+        fmt::format("step {} is whole in replica 0, but not in all others: --step N "
+                    "takes another",
+                    shown));
+  }
+  joined.timeline = *std::move(timeline);
+  joined.timeline.iteration = shown;
+  joined.timeline.environment = one.timeline.environment;
+  for (const std::uint32_t number : one.numbers) {
+    auto step = joined_step(replicas, joined.plan, tasks, number);
+    if (step) joined.iterations.push_back(*std::move(step));
+  }
+  return joined;
+}
+
+}  // namespace penstock

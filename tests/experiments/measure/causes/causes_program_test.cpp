@@ -1,0 +1,210 @@
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "experiments/measure/causes/causes.hpp"
+#include "tests/support/program.hpp"
+#include "tests/support/scratch.hpp"
+#include "tests/support/traced_runs.hpp"
+
+namespace penstock::testing {
+namespace {
+
+using nlohmann::json;
+
+/// Three replicas of two stages, with reductions and updates.
+constexpr const char* replicated_scenario = R"({
+  "model": {"stages": [
+    {"forward_us": 1000, "backward_us": 2000, "activation_bytes": 1e5, "parameter_bytes": 1e7},
+    {"forward_us": 1000, "backward_us": 2000, "activation_bytes": 1e5, "parameter_bytes": 1e7}]},
+  "hardware": {"name": "ideal", "devices": 6, "latency_us": 10, "bandwidth_bytes_per_s": 1e10},
+  "parallel": {"data": 3}, "schedule": {"name": "1f1b", "microbatches": 8},
+  "overheads": {"optimizer_us": 100}})";
+
+class Workplace {
+ public:
+  Workplace() { scratch_.file("r.json", replicated_scenario); }
+
+  ProgramRun run(std::vector<std::string> arguments) const {
+    return run_penstock(arguments, scratch_.path(""));
+  }
+  json answer(std::vector<std::string> arguments) const {
+    arguments.emplace_back("--json");
+    return json::parse(run(std::move(arguments)).output);
+  }
+  bool has(const char* file) const { return std::filesystem::exists(scratch_.path(file)); }
+  /// The step of the scenario with some chance.
+  double step(const std::string& chance) const {
+    return answer({"run", "r.json", "--set", "/chance=" + chance}).at("makespan_us");
+  }
+
+ private:
+  Scratch scratch_;
+};
+
+double cost_of(const json& causes, const std::vector<std::string>& kinds) {
+  double cost = 0;
+  for (const json& one : causes.at("costs")) {
+    for (const std::string& kind : kinds)
+      cost += one.at("cause") == kind ? double(one["cost_us"]) : 0;
+  }
+  return cost;
+}
+
+double sum_of(const json& causes, const char* key) {
+  double sum = double(causes.at("ideal_us")) + double(causes.at("unexplained_us"));
+  for (const json& one : causes.at("costs")) sum += double(one.at(key));
+  return sum;
+}
+
+/// Whether the cost of a fault put into a run on threads is named within 5 %. Others use this
+/// machine too, so one of five runs is enough.
+bool named_on_threads(const Workplace& work, const std::string& fault, const std::string& none,
+                      const std::vector<std::string>& kinds) {
+  const double truth = work.step(fault) - work.step(none);
+  for (int attempt = 0; attempt < 5; ++attempt) {
+    const json run = work.answer({"validate", "r.json", "--set", "/chance=" + fault, "--backend",
+                                  "cpu_timed", "--action-us", "1000", "--timeline", "m.timeline"});
+    if (run.at("environment").is_null()) continue;
+    const double scale = std::stod(std::string(run["environment"]["time_scale"]));
+    const json causes = work.answer({"explain", "m.timeline", "--expected", "r.json"}).at("causes");
+    CHECK(sum_of(causes, "cost_us") == doctest::Approx(double(causes["measured_us"])));
+    if (std::abs(cost_of(causes, kinds) / (truth * scale) - 1) < 0.05) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+TEST_CASE("causes: faults put into runs on threads are named with their cost") {
+  const Workplace work;
+  SUBCASE("a slow rank") {
+    CHECK(named_on_threads(work, R"({"stragglers": [{"rank": 1, "replica": 0, "factor": 1.5}]})",
+                           "{}", {"rank"}));
+  }
+  SUBCASE("a slow link") {
+    CHECK(named_on_threads(work, R"({"slow_links": [{"from": 0, "to": 1, "factor": 100}]})", "{}",
+                           {"link"}));
+  }
+  SUBCASE("microbatches of different lengths") {
+    const char* const uneven = R"({"stragglers": [
+      {"rank": 0, "factor": 2.5, "from": 1, "until": 2}, {"rank": 1, "factor": 2.5, "from": 1, "until": 2},
+      {"rank": 0, "factor": 0.5, "from": 5, "until": 6}, {"rank": 1, "factor": 0.5, "from": 5, "until": 6}]})";
+    const char* const even =
+        R"({"stragglers": [{"rank": 0, "factor": 1.125}, {"rank": 1, "factor": 1.125}]})";
+    CHECK(named_on_threads(work, uneven, even, {"microbatches", "replicas"}));
+  }
+}
+
+TEST_CASE("causes: as text and JSON, of a run, without a cause, with settings, of two runs") {
+  const Workplace work;
+  const json validated =
+      work.answer({"validate", "r.json", "--backend", "cpu_logical", "--causes"});
+  CHECK(validated["causes"]["iterations"] == validated["iterations"]);
+  const auto measured = [&](const char* file, const std::string& chance) {
+    REQUIRE(work.run({"validate", "r.json", "--set", "/chance=" + chance, "--backend",
+                      "cpu_logical", "--timeline", file})
+                .code <= 1);
+  };
+  measured("a.timeline", "{}");
+  measured("b.timeline", R"({"stragglers": [{"rank": 0, "replica": 2, "factor": 2}]})");
+  const ProgramRun text = work.run({"explain", "b.timeline", "--heat-map", "ranks.svg"});
+  CHECK(text.code == 0);
+  CHECK(text.output.find("\nslow rank 4 ") != std::string::npos);
+  CHECK(text.output.find("\nslowdown of ranks") != std::string::npos);
+  CHECK(text.output.find("\nfirst late: rank 4") != std::string::npos);
+  CHECK(work.has("ranks.svg"));
+  const json causes = work.answer({"explain", "b.timeline", "a.timeline"}).at("causes");
+  CHECK(causes["ranks"].size() == 6);
+  CHECK(causes["ranks"][4]["replica"] == 2);
+  CHECK(double(causes["ranks"][4]["over_peers"]) == doctest::Approx(2).epsilon(0.2));
+  CHECK(causes["iterations"] == 2);
+  CHECK(causes["costs"][0]["interval_us"].size() == 2);
+  CHECK(sum_of(causes, "shapley_us") == doctest::Approx(double(causes["measured_us"])));
+  const json without = work.answer({"explain", "b.timeline", "--without", "rank=4"});
+  CHECK(double(without["counterfactual"]["makespan_us"]) <
+        0.8 * double(without["counterfactual"]["measured_us"]));
+  const json set = work.answer({"explain", "a.timeline", "--set", "/overheads/launch_us=1000"});
+  CHECK(double(set["counterfactual"]["change_us"]) == doctest::Approx(1000).epsilon(0.1));
+  double change = 0;
+  const json compared = work.answer({"compare", "a.timeline", "b.timeline"});
+  for (const json& one : compared["by_cause"]) change += double(one["change_us"]);
+  CHECK(change == doctest::Approx(double(compared["makespan_difference_us"])));
+}
+
+TEST_CASE("causes: what cannot be is refused with its remedy") {
+  const Workplace work;
+  REQUIRE(work.run({"run", "r.json", "--timeline", "s.timeline"}).code == 0);
+  const auto refused = [&](int code, std::vector<std::string> arguments, const char* why) {
+    const ProgramRun run = work.run(std::move(arguments));
+    CAPTURE(run.errors);
+    CHECK(run.code == code);
+    CHECK(run.errors.find(why) != std::string::npos);
+  };
+  CHECK(work.run({"explain", "s.timeline"}).output.find("what it cost") == std::string::npos);
+  refused(2, {"explain", "s.timeline", "--memory", "--causes"}, "--memory explains no causes");
+  refused(2, {"explain", "r.json", "s.timeline"}, "only .timeline files are iterations");
+  refused(2, {"explain", "s.timeline", "--set", "/model/file=x"}, "trace --scenario");
+  refused(2, {"explain", "s.timeline", "--without", "rank=0"}, "--expected RUN");
+  refused(2, {"explain", "s.timeline", "--heat-map", "x.gif"}, ".svg");
+  refused(3, {"explain", "s.timeline", "--expected", "nothing.json"}, "nothing.json");
+}
+
+TEST_CASE("causes: of traces, with intervals over their steps") {
+  std::vector<RunResult> runs;
+  for (int i = 0; i < 4; ++i) {
+    runs.push_back(run_of(three_stages(steady_order),
+                          {fmt::format("/chance={{\"seed\": {}, \"jitter\": 0.1}}", i)}));
+  }
+  Traces traces(runs, {});
+  const MeasuredRun run = traces.read();
+  const StepCauses causes =
+      causes_of(run.job.priced.plan, run.timeline, nullptr, run.measured.iterations);
+  CHECK(causes.iterations == 4);
+  CHECK(causes.unexplained == Time{});
+  const auto stages = std::ranges::find(causes.causes, CauseKind::stages, &Cause::kind);
+  REQUIRE(stages != causes.causes.end());
+  REQUIRE(stages->interval);
+  CHECK(stages->interval->low <= to_us(stages->cost));
+  CHECK(to_us(stages->cost) <= stages->interval->high);
+}
+
+TEST_CASE("causes: traces of replicas tell a slow rank by its peers") {
+  const Scratch scratch;
+  std::vector<std::string> arguments{"trace"};
+  for (std::uint32_t replica = 0; replica < 3; ++replica) {
+    const std::string chance =
+        replica == 1 ? R"({"stragglers": [{"rank": 2, "factor": 2}]})" : "{}";
+    const RunResult run = run_of(three_stages(steady_order), {"/chance=" + chance});
+    for (std::uint32_t rank = 0; rank < 3; ++rank) {
+      json trace = json::parse(kineto_text(*run.plan, {run.timeline, run.timeline}, rank));
+      trace["distributedInfo"]["rank"] = rank * 3 + replica;
+      trace["distributedInfo"]["world_size"] = 9;
+      arguments.push_back(fmt::format("rank{}.json", rank * 3 + replica));
+      scratch.file(arguments.back(), trace.dump());
+    }
+  }
+  for (const char* more : {"--pipeline-ranks", "0,3,6;1,4,7;2,5,8", "--causes", "--json",
+                           "--timeline", "all.timeline"}) {
+    arguments.emplace_back(more);
+  }
+  const ProgramRun run = run_penstock(arguments, scratch.path(""));
+  CAPTURE(run.errors);
+  REQUIRE(run.code == 0);
+  const json causes = json::parse(run.output).at("causes");
+  CHECK(causes["ranks"].size() == 9);
+  CHECK(causes["costs"][0]["ranks"] == json{5});
+  CHECK(causes["iterations"] == 2);
+  CHECK(run_penstock({"explain", "all.timeline"}, scratch.path("")).output.find("slow rank 5") !=
+        std::string::npos);
+  arguments[11] = "0,3,6;1,4;7,2,5,8";
+  arguments.emplace_back("--force");
+  CHECK(run_penstock(arguments, scratch.path("")).code == 2);
+}
+
+}  // namespace penstock::testing

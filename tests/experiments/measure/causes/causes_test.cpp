@@ -1,0 +1,249 @@
+#include "experiments/measure/causes/causes.hpp"
+
+#include <doctest/doctest.h>
+#include <rapidcheck.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "experiments/measure/causes/counterfactual.hpp"
+#include "experiments/show/explanation/explanation.hpp"
+#include "schedules/registry.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/named.hpp"
+#include "sim/costs/chance.hpp"
+#include "sim/engines/events.hpp"
+#include "tests/support/finished_run.hpp"
+#include "tests/support/system.hpp"
+#include "validate/job/replica_ranks.hpp"
+
+namespace penstock::testing {
+namespace {
+
+PricedPlan named_order(const char* schedule, std::uint32_t chunks, std::vector<Layer> stages,
+                       std::uint32_t microbatches) {
+  const ScheduleEntry& entry = *find_named(schedule_entries(), schedule);
+  System system{entry.place(static_cast<std::uint32_t>(stages.size()) / chunks, chunks),
+                {},
+                std::move(stages),
+                delay(1)};
+  ScheduleOptions options;
+  options.microbatch_count = microbatches;
+  system.schedule = make_schedule(entry, system.placement, options);
+  return priced(system);
+}
+
+/// A run in which some ranks take longer, recorded.
+Recording recorded(PricedPlan priced, const Chance& chance = {}) {
+  priced.costs = draw(priced.plan, priced.costs, chance, 0);
+  Timeline timeline = timeline_of(simulate(priced));
+  return {std::move(priced.plan), std::move(timeline), "recorded"};
+}
+
+StepCauses causes_in(const Recording& run, const ExpectedOps* expected = nullptr) {
+  return causes_of(run.plan, run.timeline, expected);
+}
+
+std::vector<Layer> equal_stages(std::size_t count) {
+  return std::vector<Layer>(count, stage_of(10, 20));
+}
+
+const Cause* cause_of(const StepCauses& causes, CauseKind kind) {
+  const auto found = std::ranges::find(causes.causes, kind, &Cause::kind);
+  return found == causes.causes.end() ? nullptr : &*found;
+}
+
+Time step_of(const Recording& run) { return makespan(run.plan, run.timeline); }
+
+/// Three replicas of a pipeline of two ranks.
+PricedPlan three_replicas() {
+  const PricedPlan one = named_order("1f1b", 1, equal_stages(2), 8);
+  return with_replica_ranks(one, {one.costs, one.costs, one.costs});
+}
+
+std::string refusal(const Recording& run, const MeasuredChanges& changes) {
+  try {
+    counterfactual(run, "run.timeline", changes);
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("causes: the parts of a step give it again, whatever delayed it") {
+  CHECK(rc::check([] {
+    const RunResult run = random_relaxed_run();
+    if (makespan(*run.plan, run.timeline) == Time{}) return;
+    const StepCauses causes = causes_of(*run.plan, run.timeline);
+    RC_ASSERT(causes.unexplained == Time{});
+    Time sum = causes.ideal;
+    for (const Cause& cause : causes.causes) sum += cause.cost;
+    RC_ASSERT(sum == causes.measured);
+  }));
+}
+
+TEST_CASE("causes: an even run without delays is ideal") {
+  const StepCauses causes = causes_in(recorded(named_order("1f1b", 1, equal_stages(4), 8)));
+  CHECK(causes.causes.empty());
+  CHECK(causes.ideal == causes.measured);
+  CHECK(causes.slowdown() == 1);
+  CHECK_FALSE(causes.late);
+}
+
+TEST_CASE("causes: uneven stages cost what evening them out gains") {
+  const Recording uneven =
+      recorded(named_order("1f1b", 1, {stage_of(10, 20), stage_of(16, 32), stage_of(10, 20)}, 6));
+  const Recording even =
+      recorded(named_order("1f1b", 1, std::vector<Layer>(3, stage_of(12, 24)), 6));
+  const StepCauses causes = causes_in(uneven);
+  REQUIRE(causes.causes.size() == 1);
+  CHECK(causes.causes.front().kind == CauseKind::stages);
+  CHECK(causes.ideal == step_of(even));
+  CHECK(causes.causes.front().rank == 1U);
+}
+
+TEST_CASE("causes: a slow rank is told by its peers, by expectations, or by its other stages") {
+  const Chance slow{.stragglers = {{.rank = Rank{1}, .factor = 1.5}}};
+  SUBCASE("peers in other replicas") {
+    const Recording run = recorded(three_replicas(), slow);
+    const StepCauses causes = causes_in(run);
+    const Cause* const cause = cause_of(causes, CauseKind::rank);
+    REQUIRE(cause != nullptr);
+    CHECK(cause->who == std::vector<std::uint32_t>{1});
+    CHECK(cause->cost == step_of(run) - step_of(recorded(three_replicas())));
+  }
+  SUBCASE("stages of one rank each") {
+    const PricedPlan plan = named_order("1f1b", 1, equal_stages(4), 8);
+    const Recording run = recorded(plan, slow);
+    const StepCauses alone = causes_in(run);
+    CHECK(cause_of(alone, CauseKind::rank) == nullptr);
+    CHECK(cause_of(alone, CauseKind::stages) != nullptr);
+    CHECK(alone.notes.front().find("--expected") != std::string::npos);
+    const ExpectedOps expected = expected_ops(recorded(plan));
+    const StepCauses causes = causes_in(run, &expected);
+    REQUIRE(causes.causes.size() == 1);
+    CHECK(causes.causes.front().name == "slow rank 1");
+    CHECK(causes.ideal == step_of(recorded(plan)));
+  }
+  SUBCASE("several stages a rank") {
+    const PricedPlan plan = named_order("interleaved-1f1b", 2, equal_stages(8), 8);
+    const StepCauses causes = causes_in(recorded(plan, slow));
+    REQUIRE(causes.causes.size() == 1);
+    CHECK(causes.causes.front().name == "slow rank 1");
+    std::vector<Layer> stages = equal_stages(8);
+    stages[5] = stage_of(15, 30);
+    const StepCauses uneven = causes_in(recorded(named_order("interleaved-1f1b", 2, stages, 8)));
+    CHECK(cause_of(uneven, CauseKind::rank) == nullptr);
+    CHECK(cause_of(uneven, CauseKind::stages) != nullptr);
+  }
+}
+
+TEST_CASE("causes: a replica with more work is no slow rank") {
+  const Recording run = recorded(
+      three_replicas(),
+      {.stragglers = {{.rank = Rank{2}, .factor = 1.5}, {.rank = Rank{3}, .factor = 1.5}}});
+  const StepCauses causes = causes_in(run);
+  REQUIRE(causes.causes.size() == 1);
+  CHECK(causes.causes.front().kind == CauseKind::replicas);
+  CHECK(causes.model.replica[1] == doctest::Approx(1.5 / (3.5 / 3)));
+}
+
+TEST_CASE("causes: more slow ranks than have a row of their own are one row") {
+  Chance slow;
+  for (std::uint32_t i = 0; i < 20; ++i) slow.stragglers.push_back({Rank{i * 3}, 1.2 + i * 0.01});
+  const PricedPlan one = named_order("1f1b", 1, equal_stages(2), 4);
+  const Recording run = recorded(with_replica_ranks(one, std::vector<Costs>(40, one.costs)), slow);
+  const StepCauses causes = causes_in(run);
+  CHECK(causes.causes.size() == 8);
+  CHECK(causes.causes.front().name == "slow rank 57");
+  const auto grouped = std::ranges::find(causes.causes, "13 slow ranks", &Cause::name);
+  CHECK(grouped != causes.causes.end());
+}
+
+TEST_CASE("causes: of a thousand ranks, the slow ones and the first late one are named") {
+  const PricedPlan one = named_order("1f1b", 1, equal_stages(8), 16);
+  std::vector<Costs> replicas;
+  Chance chance{.jitter = 0.02};
+  for (chance.replica = 0; chance.replica < 128; ++chance.replica) {
+    replicas.push_back(draw(one.plan, one.costs, chance, 0));
+  }
+  const Recording run = recorded(
+      with_replica_ranks(one, replicas),
+      {.stragglers = {{.rank = Rank{138}, .factor = 1.3}, {.rank = Rank{797}, .factor = 1.6}}});
+  const StepCauses causes = causes_in(run);
+  REQUIRE(causes.causes.size() >= 2);
+  CHECK(causes.causes[0].name == "slow rank 797");
+  CHECK(causes.causes[1].name == "slow rank 138");
+  CHECK(causes.model.groups.pipelines == 128);
+  CHECK(causes.model.groups.positions == 8);
+  const auto slowest = std::ranges::max_element(causes.slowdowns.ranks);
+  CHECK(slowest - causes.slowdowns.ranks.begin() == 797);
+  CHECK(causes.slowdowns.explained > 0.9);
+  REQUIRE(causes.late);
+  CHECK(causes.late->rank == 138);
+  CHECK(std::ranges::all_of(causes.late->waiting,
+                            [&](const DelayedRank& waiting) { return waiting.rank / 8 == 17; }));
+}
+
+TEST_CASE("causes: the first late rank, and those that waited for it") {
+  const PricedPlan plan = named_order("1f1b", 1, equal_stages(4), 8);
+  const ExpectedOps expected = expected_ops(recorded(plan));
+  const Recording run =
+      recorded(plan, {.stragglers = {{.rank = Rank{2}, .factor = 2, .from = Microbatch{1}}}});
+  const StepCauses causes = causes_in(run, &expected);
+  REQUIRE(causes.late);
+  CHECK(causes.late->rank == 2);
+  CHECK(task_text(run.plan, causes.late->op) == "2F1");
+  CHECK(causes.late->excess == from_us(10));
+  CHECK(causes.late->waiting.size() == 3);
+  CHECK(causes.late->cost == step_of(run) - step_of(recorded(plan)));
+}
+
+TEST_CASE("causes: intervals come from iterations") {
+  std::vector<Timeline> iterations;
+  const PricedPlan plan = named_order("1f1b", 1, equal_stages(4), 8);
+  const ExpectedOps expected = expected_ops(recorded(plan));
+  for (const double factor : {1.5, 1.6, 1.7}) {
+    const Chance slow{.stragglers = {{.rank = Rank{0}, .factor = factor}}};
+    iterations.push_back(recorded(plan, slow).timeline);
+  }
+  const StepCauses causes = causes_of(plan.plan, iterations.front(), &expected, iterations);
+  REQUIRE(causes.causes.size() == 1);
+  REQUIRE(causes.causes.front().interval);
+  CHECK(causes.causes.front().interval->low == to_us(causes.causes.front().cost));
+  CHECK(causes.causes.front().interval->high > 1.3 * causes.causes.front().interval->low);
+}
+
+TEST_CASE("causes: a run without a cause is the run that never had it") {
+  const Recording run =
+      recorded(three_replicas(), {.stragglers = {{.rank = Rank{1}, .factor = 1.5}}});
+  const Time clean = step_of(recorded(three_replicas()));
+  const Counterfactual without = counterfactual(run, "run.timeline", {{"rank=1"}, {}});
+  CHECK(without.changed == clean);
+  CHECK(step_of(without.run) == clean);
+  CHECK(counterfactual(run, "", {{"ranks"}, {}}).changed == clean);
+  CHECK(counterfactual(run, "", {{"gaps"}, {}}).changed == step_of(run));
+}
+
+TEST_CASE("causes: settings of a measured run change chance and the host alone") {
+  const PricedPlan plan = named_order("1f1b", 1, equal_stages(3), 4);
+  const Recording run = recorded(plan);
+  const Chance slow{.stragglers = {{.rank = Rank{2}, .factor = 2}}};
+  const auto with = [&](const std::string& setting) {
+    return counterfactual(run, "run.timeline", {{}, {setting}}).changed;
+  };
+  CHECK(with(R"(/chance/stragglers=[{"rank": 2, "factor": 2}])") == step_of(recorded(plan, slow)));
+  CHECK(with("/overheads/launch_us=7") == step_of(run) + from_us(7));
+  CHECK(refusal(run, {{}, {"/schedule/name=zb-h1"}}).find("trace --scenario") != std::string::npos);
+  CHECK(refusal(run, {{}, {"/chance/stragglers=[{\"rank\": 9, \"factor\": 2}]"}})
+            .find("unknown rank 9") != std::string::npos);
+  CHECK(refusal(run, {{"rank=1"}, {}}).find("--expected") != std::string::npos);
+  CHECK(refusal(run, {{"rank=3"}, {}}).find("ranks are 0 to 2") != std::string::npos);
+  CHECK(refusal(run, {{"weather"}, {}}).find("expected rank=N") != std::string::npos);
+  CHECK(refusal(run, {{"link=0>2"}, {}}).find("its first is 0>1") != std::string::npos);
+}
+
+}  // namespace penstock::testing
