@@ -81,23 +81,25 @@ bool named_on_threads(const Workplace& work, const std::string& fault, const std
 
 }  // namespace
 
-TEST_CASE("causes: faults put into runs on threads are named with their cost") {
-  const Workplace work;
-  SUBCASE("a slow rank") {
-    CHECK(named_on_threads(work, R"({"stragglers": [{"rank": 1, "replica": 0, "factor": 1.5}]})",
-                           "{}", {"rank"}));
-  }
-  SUBCASE("a slow link") {
-    CHECK(named_on_threads(work, R"({"slow_links": [{"from": 0, "to": 1, "factor": 100}]})", "{}",
-                           {"link"}));
-  }
-  SUBCASE("microbatches of different lengths") {
-    const char* const uneven = R"({"stragglers": [
+TEST_SUITE("exhaustive") {  // on a machine that has nothing else to do
+  TEST_CASE("causes: faults put into runs on threads are named with their cost") {
+    const Workplace work;
+    SUBCASE("a slow rank") {
+      CHECK(named_on_threads(work, R"({"stragglers": [{"rank": 1, "replica": 0, "factor": 1.5}]})",
+                             "{}", {"rank"}));
+    }
+    SUBCASE("a slow link") {
+      CHECK(named_on_threads(work, R"({"slow_links": [{"from": 0, "to": 1, "factor": 100}]})", "{}",
+                             {"link"}));
+    }
+    SUBCASE("microbatches of different lengths") {
+      const char* const uneven = R"({"stragglers": [
       {"rank": 0, "factor": 2.5, "from": 1, "until": 2}, {"rank": 1, "factor": 2.5, "from": 1, "until": 2},
       {"rank": 0, "factor": 0.5, "from": 5, "until": 6}, {"rank": 1, "factor": 0.5, "from": 5, "until": 6}]})";
-    const char* const even =
-        R"({"stragglers": [{"rank": 0, "factor": 1.125}, {"rank": 1, "factor": 1.125}]})";
-    CHECK(named_on_threads(work, uneven, even, {"microbatches", "replicas"}));
+      const char* const even =
+          R"({"stragglers": [{"rank": 0, "factor": 1.125}, {"rank": 1, "factor": 1.125}]})";
+      CHECK(named_on_threads(work, uneven, even, {"microbatches", "replicas"}));
+    }
   }
 }
 
