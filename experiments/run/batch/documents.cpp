@@ -48,7 +48,8 @@ std::uint32_t DocumentStream::of_law(double share) const {
     const double sigma = lengths.sigma;
     length *= portable_exp(sigma * normal_quantile(share) - sigma * sigma / 2);
   } else if (*lengths.law == LengthLaw::uniform) {
-    length = lengths.min + std::floor(share * (double{*lengths.max} - lengths.min + 1));
+    length =
+        lengths.min + std::floor(share * (static_cast<double>(*lengths.max) - lengths.min + 1));
   }
   const double most = lengths.max.value_or(1'000'000'000);
   return static_cast<std::uint32_t>(std::llrint(std::clamp(length, 1.0, most)));
