@@ -375,44 +375,6 @@ TEST_CASE("tree: headers of the program define each type once") {
   CHECK(home.at("Plan") == "sim/plan/plan.hpp");
 }
 
-TEST_CASE("tree: the result of every property is checked") {
-  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(root / "tests")) {
-    if (entry.path().extension() != ".cpp") continue;
-    for (const std::size_t line : dropped_properties(read(entry.path()))) {
-      FAIL_CHECK(fmt::format("{}:{}: write CHECK(rc::check(…))",
-                             entry.path().lexically_relative(root).generic_string(), line));
-    }
-  }
-}
-
-TEST_CASE(
-    "tree: JSON of unknown origin is read by json_input alone, and long traces by kineto_trace") {
-  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(root / "experiments")) {
-    if (entry.path().extension() != ".cpp" || entry.path().stem() == "json_input") continue;
-    const std::string text = read(entry.path());
-    CAPTURE(entry.path());
-    CHECK(text.find("json::accept(") == std::string::npos);
-    CHECK((entry.path().stem() == "kineto_trace" || text.find("sax_parse(") == std::string::npos));
-    CHECK(!std::regex_search(text, std::regex(R"(json::parse\([^;]*(read_file|nullptr))")));
-  }
-}
-
-TEST_CASE("tree: the clock of the day names dates alone, so its jumps change no measured time") {
-  const std::set<std::string> dated = {"profile_rows.cpp", "calibrate.cpp", "check_steps.cpp"};
-  const std::regex clock(
-      R"(system_clock|CLOCK_REALTIME|gettimeofday|std::time\(|QDateTime|QTime\b|high_resolution_clock)");
-  for (const char* folder :
-       {"sim", "schedules", "hardware_models", "validate", "experiments", "gui"}) {
-    for (const fs::directory_entry& entry : fs::recursive_directory_iterator(root / folder)) {
-      const std::string extension = entry.path().extension();
-      if (extension != ".cpp" && extension != ".hpp" && extension != ".cu") continue;
-      CAPTURE(entry.path());
-      const bool reads_clock = std::regex_search(read(entry.path()), clock);
-      CHECK(reads_clock == dated.contains(entry.path().filename().string()));
-    }
-  }
-}
-
 TEST_CASE("tree: nothing unknown stands at the top") {
   const std::string ignored = read(root / ".gitignore");
   for (const fs::directory_entry& entry : fs::directory_iterator(root)) {

@@ -1,9 +1,7 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
-#include <string>
 
 #include "experiments/run/batch/step_batch.hpp"
 #include "experiments/run/layout/layout.hpp"
@@ -47,10 +45,5 @@ std::optional<BatchReport> batch_report(const Layout& layout, const Simulation& 
 /// The throughput of a run. Where microbatches differ, samples are documents.
 Throughput throughput_of(const Layout& layout, const std::optional<StepBatch>& batch,
                          const Plan& plan, Time makespan, std::optional<double> peak_flops);
-
-/// "batch" of run --json, with at most 10,000 microbatches of the replica that is shown.
-nlohmann::ordered_json batch_json(const BatchReport& report);
-/// A paragraph and a table for a terminal.
-std::string batch_text(const BatchReport& report, TimeUnit unit);
 
 }  // namespace penstock

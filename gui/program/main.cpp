@@ -178,6 +178,8 @@ int main(int argc, char** argv) {
     return report_error(error, 2);
   } catch (const InputError& error) {
     return report_error(error, 3);
+  } catch (const OverBudget& error) {
+    return report_error(error, 3);
   } catch (const std::exception& error) {
     return report_error(error, 4);
   }

@@ -55,8 +55,6 @@ LayerWork work(const LayerNumbers& numbers, const CellShape& shape) {
   LayerWork work;
   work.parameters = work.active_parameters = count(numbers, whole);
   work.held_parameters = count(numbers, own);
-  work.input_bytes = work.output_bytes =
-      shape.tokens_outside_tensor() * numbers["hidden"] * shape.activation_size;
   const double chunk = numbers["chunk"];
   add_recurrence(work,
                  {.hidden = numbers["hidden"],

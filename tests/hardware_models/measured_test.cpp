@@ -88,9 +88,10 @@ TEST_CASE("measured: an entry with numbers speaks for layers of its kind that ha
                             .counts_tokens = true}};
   Layer layer = layer_of("n", "norm", 2);
   layer.key.sequence = 16;
-  layer.key.parts = {{"norm", {{"hidden", 8}, {"bias", 0}}}};
+  layer.key.parts = {{"norm", {{"hidden", 8}, {"bias", 0}, {"weights", 1}}}};
   CHECK(us(spec, layer, Pass::forward) == 10.0);
-  layer.key.parts.push_back({"norm", {{"hidden", 16}, {"bias", 0}}});  // 2 * 16 tokens of 64
+  layer.key.parts.push_back(
+      {"norm", {{"hidden", 16}, {"bias", 0}, {"weights", 1}}});  // 2 * 16 tokens of 64
   CHECK(us(spec, layer, Pass::forward) == 10.0 + 3.5);
   layer.key.sequence = 32;  // nothing speaks for hidden 8 then
   CHECK(measured_refusal(spec, layer).find("has no layer \"n\" of kind \"norm\"") !=

@@ -97,7 +97,9 @@ double parameters(const LayerSpec& layer, bool active) {
   const ModelNumbers n(layer);
   if (layer.kind == "embedding") return n["hidden"] * (n["vocab"] + n["positions"]);
   if (layer.kind == "picture_embedding") return n["hidden"] * n["vocab"];
-  if (layer.kind == "norm") return n["hidden"] * (1 + n["bias"]);
+  if (layer.kind == "norm") {
+    return n["hidden"] * (layer.numbers.contains("weights") ? 0 : 1 + n["bias"]);
+  }
   if (layer.kind == "attention") return attention(n);
   if (layer.kind == "mla") return mla(n);
   if (layer.kind == "sparse_attention") {
@@ -105,7 +107,6 @@ double parameters(const LayerSpec& layer, bool active) {
   }
   if (layer.kind == "mamba2") return mamba2(n);
   if (layer.kind == "gated_delta") return gated_delta(n);
-  if (layer.kind == "plain_norm") return 0;
   if (layer.kind == "patches") return patches(n);
   if (layer.kind == "vision_block") return vision_block(n);
   if (layer.kind == "merger") return merger(n);

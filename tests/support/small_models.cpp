@@ -28,7 +28,7 @@ std::vector<LayerSpec> small_hybrid() {
           {"gated_delta",
            {{"hidden", 8}, {"key_heads", 2}, {"value_heads", 4}, {"key_dim", 2}, {"value_dim", 3}},
            ""},
-          {"plain_norm", {{"hidden", 8}}, ""},
+          {"norm", {{"hidden", 8}, {"weights", 0}}, ""},
           {"sparse_attention",
            {{"hidden", 8},
             {"heads", 2},

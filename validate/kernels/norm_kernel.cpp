@@ -11,19 +11,27 @@ enum Keeps : std::size_t { normed, scales, kept_count };
 
 std::size_t rows(const LayerNumbers& numbers) { return size_of(numbers, "hidden"); }
 
+bool has_weights(const LayerNumbers& numbers) { return numbers.is("weights"); }
+bool has_bias(const LayerNumbers& numbers) { return has_weights(numbers) && numbers.is("bias"); }
+bool is_layer_norm(const LayerNumbers& numbers) {
+  return numbers.is("bias") || !has_weights(numbers);
+}
+
 std::vector<WeightSpec> weights(const LayerNumbers& numbers) {
+  if (!has_weights(numbers)) return {};
   std::vector<WeightSpec> specs{{rows(numbers), 1, 0.1, 1}};
-  if (numbers.is("bias")) specs.push_back({rows(numbers), 1, 0.1});
+  if (has_bias(numbers)) specs.push_back({rows(numbers), 1, 0.1});
   return specs;
 }
 
 Tensor forward(const LayerRun& run, Tensor in, Tensors& kept) {
   kept.resize(kept_count);
-  kept[scales] = norm_columns(in, run.numbers.is("bias"));
+  kept[scales] = norm_columns(in, is_layer_norm(run.numbers));
   kept[normed] = in;
+  if (!has_weights(run.numbers)) return in;
   auto out = matrix(in);
   out.array().colwise() *= matrix(run.weights[gain]).col(0).array();
-  if (run.numbers.is("bias")) out.colwise() += matrix(run.weights[shift]).col(0);
+  if (has_bias(run.numbers)) out.colwise() += matrix(run.weights[shift]).col(0);
   return in;
 }
 
@@ -31,10 +39,12 @@ Tensor input_gradient(const LayerRun& run, Tensor gradient, Tensors& kept) {
   Tensors sums;
   for (const Tensor& weight : run.weights) sums.emplace_back(weight.rows, weight.columns);
   auto own = matrix(gradient);
-  matrix(sums[gain]) = (own.array() * matrix(kept[normed]).array()).rowwise().sum();
-  if (run.numbers.is("bias")) matrix(sums[shift]) = own.rowwise().sum();
-  own.array().colwise() *= matrix(run.weights[gain]).col(0).array();
-  norm_gradient(kept[normed], kept[scales], run.numbers.is("bias"), gradient);
+  if (has_weights(run.numbers)) {
+    matrix(sums[gain]) = (own.array() * matrix(kept[normed]).array()).rowwise().sum();
+    if (has_bias(run.numbers)) matrix(sums[shift]) = own.rowwise().sum();
+    own.array().colwise() *= matrix(run.weights[gain]).col(0).array();
+  }
+  norm_gradient(kept[normed], kept[scales], is_layer_norm(run.numbers), gradient);
   kept = std::move(sums);
   return gradient;
 }

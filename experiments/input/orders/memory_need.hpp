@@ -1,9 +1,11 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 
 #include "schedules/registry.hpp"
+#include "sim/engines/replicas.hpp"
 #include "sim/order/placement.hpp"
 
 namespace penstock {
@@ -21,6 +23,10 @@ struct CellBytes {
   static constexpr double picture = 150;
   static constexpr double explanation = 650;
   static constexpr double draws = 350;
+  /// Beyond a run of equal microbatches, for this many data replicas.
+  static double documents(std::uint32_t replicas) {
+    return 1500 + 95.0 * std::min(replicas, most_drawn_replicas);
+  }
 };
 
 /// Throws OverBudget, before an order is made, if work on it takes more memory than there is.

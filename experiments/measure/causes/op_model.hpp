@@ -23,7 +23,7 @@ OpKind kind_of(const Plan& plan, const WorkClass& work);
 
 /// The lengths of the ops of a measured step as products: what the stage takes, times how much
 /// slower its rank is, times how much more the microbatch holds, times what is left: the jitter of
-/// this op. Everything is told by medians, so few outliers change nothing. In picoseconds;
+/// this op. All factors are medians: a few outliers change nothing. In picoseconds;
 /// transfers have a usual length and the factor of their link alone.
 struct OpModel {
   RankGroups groups;

@@ -104,41 +104,42 @@ double Replay::of_transfer(TaskId task, const Removal& removed) const {
 }
 
 /// What was measured where nothing that is removed changes it, bit by bit.
-void Replay::set(TaskId task, const Removal& removed) {
-  Time duration = step_.duration[task], latency = step_.latency[task];
+Replay::Times Replay::times(TaskId task, const Removal& removed) const {
+  Times own{step_.duration[task], step_.latency[task]};
   const WorkClass& work = plan_.class_of(task);
-  if (!work.follows_partner) {
-    const double factor =
-        plan_.is_link(work.resource) ? of_transfer(task, removed) : of_action(task, removed);
-    const Time before = step_.length(task);
-    if (factor < 0) {
-      const Time after{std::llrint(-factor)};
-      latency = before > Time{} ? scaled(latency, -factor / static_cast<double>(before.picoseconds))
-                                : Time{};
-      duration = after - std::min(latency, after);
-    } else {
-      duration = scaled(duration, factor);
-      latency = scaled(latency, factor);
-    }
-    if (!removed.gaps[rank_[plan_.work[task]]]) duration += step_.gap[task];
+  if (work.follows_partner) return own;
+  const double factor =
+      plan_.is_link(work.resource) ? of_transfer(task, removed) : of_action(task, removed);
+  if (factor < 0) {
+    const Time before = step_.length(task), after{std::llrint(-factor)};
+    own.latency = before > Time{}
+                      ? scaled(own.latency, -factor / static_cast<double>(before.picoseconds))
+                      : Time{};
+    own.duration = after - std::min(own.latency, after);
+  } else {
+    own.duration = scaled(own.duration, factor);
+    own.latency = scaled(own.latency, factor);
   }
-  priced_.costs.task_duration[task] = duration;
-  priced_.costs.task_latency[task] = latency;
+  if (!removed.gaps[rank_[plan_.work[task]]]) own.duration += step_.gap[task];
+  return own;
+}
+
+void Replay::set(TaskId task, const Removal& removed) {
+  const Times own = times(task, removed);
+  priced_.costs.task_duration[task] = own.duration;
+  priced_.costs.task_latency[task] = own.latency;
 }
 
 Time Replay::length(TaskId task, const Removal& removed) const {
-  const WorkClass& work = plan_.class_of(task);
-  if (work.follows_partner) return {};
-  const double factor =
-      plan_.is_link(work.resource) ? of_transfer(task, removed) : of_action(task, removed);
-  const Time own = factor < 0 ? Time{std::llrint(-factor)} : scaled(step_.length(task), factor);
-  return removed.gaps[rank_[plan_.work[task]]] ? own : own + step_.gap[task];
+  if (plan_.class_of(task).follows_partner) return {};
+  const Times own = times(task, removed);
+  return own.duration + own.latency;
 }
 
 Time Replay::simulated() {
   RunOutcome outcome = simulate(priced_, std::move(timeline_));
   if (std::holds_alternative<Standstill>(outcome)) {
-    throw std::logic_error("a plan without limits came to a standstill");
+    throw std::logic_error("the replayed step did not finish");
   }
   timeline_ = std::get<Timeline>(std::move(outcome));
   return makespan(plan_, timeline_);

@@ -47,6 +47,11 @@ class Replay {
   Time length(TaskId task, const Removal& removed) const;
 
  private:
+  struct Times {
+    Time duration{};
+    Time latency{};
+  };
+  Times times(TaskId task, const Removal& removed) const;
   double of_action(TaskId task, const Removal& removed) const;
   double of_transfer(TaskId task, const Removal& removed) const;
   void set(TaskId task, const Removal& removed);

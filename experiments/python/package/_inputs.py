@@ -23,9 +23,9 @@ if os.path.isdir(_shipped):  # of a wheel; else they lie beside the program
 
 
 def set_max_memory(bytes: float | None = None) -> Bytes:
-    """Lets work be refused with `MemoryError` that needs more memory than so many bytes, before it
-    takes any; None, as when the package is loaded, stands for 80 % of what is free at this moment.
-    Returns the limit.
+    """Sets how many bytes of memory a call may need. One that needs more raises `MemoryError`
+    before it allocates them. None, as on import: 80 % of the memory that is free now. Returns the
+    limit.
 
     >>> print(set_max_memory(2e9))
     1.863 GiB

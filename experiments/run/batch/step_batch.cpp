@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "experiments/run/batch/documents.hpp"
-#include "experiments/run/layout/documents.hpp"
 #include "experiments/run/layout/layout_model.hpp"
 #include "sim/base/random.hpp"
 #include "sim/engines/replicas.hpp"
@@ -55,6 +54,21 @@ std::size_t experts_of(const BlockSpec& block) {
     if (found != part.numbers.end()) return static_cast<std::size_t>(found->second);
   }
   return 0;
+}
+
+/// Tokens that a device of experts receives, over the mean, where these are the loads of all
+/// experts, side by side on `devices`: those of the busiest device.
+double busiest_device(const std::vector<double>& loads, double devices) {
+  const auto each = std::max<std::size_t>(
+      1, static_cast<std::size_t>(static_cast<double>(loads.size()) / devices));
+  double all = 0, most = 0;
+  for (std::size_t begin = 0; begin < loads.size(); begin += each) {
+    double own = 0;
+    for (std::size_t i = begin; i < std::min(begin + each, loads.size()); ++i) own += loads[i];
+    all += own;
+    most = std::max(most, own);
+  }
+  return all > 0 ? most * devices / all : 1;
 }
 
 void add_loads(const Layout& layout, const DrawOfReplica& of, ReplicaBatch& batch) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "experiments/input/long_work/memo.hpp"
@@ -46,6 +47,11 @@ void refit_model(Layout& layout, ModelSpec spec, const CellShape& shape);
 
 /// What the stack and the degrees change in each layer, before the model is cut.
 void fit_layers(const Layout& layout, ModelGraph& model);
+
+/// What a scenario says of documents, with the tokens of a full microbatch, which the costs of the
+/// layout are for. The layout has all but its notes. Throws as above for what does not go with
+/// microbatches that differ.
+std::optional<BatchSection> settle_documents(const Scenario& scenario, const Layout& layout);
 
 /// Adjusts the model to its partition: the stash of a fully recomputed stage, and tied weights of
 /// the first and last stage. Throws as above.

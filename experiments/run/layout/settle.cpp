@@ -11,7 +11,6 @@
 #include "experiments/input/files/table.hpp"
 #include "experiments/input/scenario/scenario.hpp"
 #include "experiments/run/layout/cut.hpp"
-#include "experiments/run/layout/documents.hpp"
 #include "experiments/run/layout/layout.hpp"
 #include "experiments/run/layout/layout_model.hpp"
 #include "experiments/run/layout/order.hpp"
@@ -313,7 +312,7 @@ Layout settle(const Scenario& scenario, const SettleOptions& options) {
     if (by_file) {
       check_against_order(scenario, layout.degrees, layout.batch, order);
     } else {
-      const double documents = scenario.batch ? document_bytes(layout.degrees.data) : 0;
+      const double documents = scenario.batch ? CellBytes::documents(layout.degrees.data) : 0;
       order = order_of(scenario, layout, options.bytes_per_cell + documents);
     }
     if (scenario.offload && scenario.offload->keep) {

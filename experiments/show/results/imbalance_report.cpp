@@ -8,7 +8,8 @@
 
 #include "experiments/input/files/json_output.hpp"
 #include "experiments/input/files/table.hpp"
-#include "experiments/run/batch_report.hpp"
+#include "experiments/show/results/result_json.hpp"
+#include "experiments/show/results/result_table.hpp"
 
 namespace penstock {
 namespace {

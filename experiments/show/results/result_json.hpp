@@ -24,6 +24,8 @@ nlohmann::ordered_json memory_json(const BytesByKind& bytes);
 nlohmann::ordered_json causes_json(const IdleCauses& causes);
 nlohmann::ordered_json critical_path_json(const Plan& plan, const Timeline& timeline,
                                           const std::vector<PathStep>& path);
+/// At most 10,000 microbatches, of the replica that is shown.
+nlohmann::ordered_json batch_json(const BatchReport& report);
 nlohmann::ordered_json findings_json(const std::vector<Finding>& findings);
 
 /// The unmet expectations of an "expect" section (JSON text; names or pointers into the document of

@@ -16,6 +16,9 @@ struct ReportOptions {
 /// that are zero for all ranks.
 std::string result_table(const RunResult& result, const ReportOptions& options = {});
 
+/// What microbatches that differ cost: a paragraph and a table.
+std::string batch_text(const BatchReport& report, TimeUnit unit);
+
 /// The findings of a run. Ranks that run out of memory form a table, worst first, with memory by
 /// kind if `verbose`. Empty without findings.
 std::string findings_text(const RunResult& result, const ReportOptions& options);

@@ -56,6 +56,8 @@ void add_exchange(LayerWork& work, const Recurrence& layer, const CellShape& sha
 void add_recurrence(LayerWork& work, const Recurrence& layer,
                     std::span<const MatrixProduct> of_chunk, const CellShape& shape) {
   const double number = shape.tokens() * shape.activation_size;
+  work.input_bytes = work.output_bytes =
+      shape.tokens_outside_tensor() * layer.hidden * shape.activation_size;
   const double input = work.input_bytes * shape.kept_share();
   const double result = number * layer.inner * shape.kept_share();  // input of the last product
   add_dense(work, {shape.tokens(), layer.hidden, layer.projected}, shape.activation_size);

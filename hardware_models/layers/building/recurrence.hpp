@@ -14,17 +14,16 @@ struct Recurrence {
   double hidden = 1;
   double projected = 1;  // numbers of a token
   double convolved = 1;  // of these
-  double conv = 4;       // tokens that the convolution reaches
   double inner = 1;      // numbers that leave the scan
   double kept = 0;       // numbers of a token that the scan keeps for its backward
   double state = 0;      // numbers that a sequence hands on
   double chunk = 1;      // tokens whose products are matrices
 };
 
-/// Adds kernels, what is kept, and the exchange of heads under context parallelism: each device
-/// then scans its share of the heads over the whole sequence. `of_chunk` are the products of a
-/// chunk in F; I has two for each, and those of the states once more. No weights of the layer are
-/// counted.
+/// Adds kernels, input and output, what is kept, and the exchange of heads under context
+/// parallelism: each device then scans its share of the heads over the whole sequence. `of_chunk`
+/// are the products of a chunk in F; I has two for each, and those of the states once more. No
+/// weights of the layer are counted.
 void add_recurrence(LayerWork& work, const Recurrence& layer,
                     std::span<const MatrixProduct> of_chunk, const CellShape& shape);
 

@@ -3,6 +3,7 @@
 #include <QProcess>
 #include <QTreeWidget>
 #include <ctime>
+#include <filesystem>
 #include <utility>
 
 #include "experiments/input/scenario/document.hpp"
@@ -273,6 +274,18 @@ TEST_CASE("program: --screenshot with --compare A B writes a picture of both") {
   const auto [code, said] = run_viewer({"--screenshot", one, "--compare", a});
   CHECK(code == 2);
   CHECK(said.contains("penstock: error: --compare: two or more runs are needed, got 1"));
+}
+
+TEST_CASE("program: a run that needs more memory than it may is refused with what it needs") {
+  Opened opened;
+  const testing::Scratch folder;
+  const QString large = changed_file(opened, folder, "l.json", "/schedule/microbatches=100000");
+  const QString picture = QString::fromStdString(folder.path("p.png"));
+  const auto [code, said] = run_viewer({"--screenshot", picture, "--max-memory", "50MB", large});
+  CHECK(code == 3);
+  CHECK(said.contains("of memory, more than 50 MB (--max-memory); use fewer microbatches"));
+  CHECK_FALSE(std::filesystem::exists(picture.toStdString()));
+  CHECK(run_viewer({"--screenshot", picture, "--max-memory", "none", large}).first == 2);
 }
 
 TEST_CASE("compare: a file against another one; the first difference is found; drop ends it") {

@@ -314,7 +314,7 @@ TEST_CASE("opening: what was cancelled does not appear") {
   CHECK(opened.window.message() == "Opening was cancelled");
 }
 
-TEST_CASE("opening: a window that goes meanwhile is told nothing any more") {
+TEST_CASE("opening: a window that closes meanwhile gets no result") {
   auto window = std::make_unique<ViewerWindow>(ThemeName::light);
   window->files().open_files_later({testing::first_scenario});
   REQUIRE(window->busy());

@@ -74,6 +74,7 @@ TEST_CASE("head: tied weights are held but not counted again") {
 TEST_CASE("norm: a LayerNorm has two numbers a feature, and sequence parallelism cuts its bytes") {
   CHECK(work_of("norm", {{"hidden", 6}}).parameters == 6);
   CHECK(work_of("norm", {{"hidden", 6}, {"bias", 1}}).parameters == 12);
+  CHECK(work_of("norm", {{"hidden", 6}, {"weights", 0}}).parameters == 0);
   const CellShape shape{.sequence = 10, .tensor = 2, .sequence_parallel = true};
   CHECK(work_of("norm", {{"hidden", 6}}, shape).kept_bytes == 60);
   CHECK(vector_bytes_of(work_of("norm", {{"hidden", 6}}, shape), Pass::forward) == 120);

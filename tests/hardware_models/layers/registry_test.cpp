@@ -41,7 +41,6 @@ const std::map<std::string, NumbersByName, std::less<>>& samples() {
       {"norm", {{"hidden", 64}}},
       {"patches", {{"hidden", 16}, {"patch", 4}, {"positions", 9}, {"tokens", 64}}},
       {"picture_embedding", {{"vocab", 128}, {"hidden", 64}, {"pictures", 16}}},
-      {"plain_norm", {{"hidden", 64}}},
       {"sparse_attention",
        {{"hidden", 64},
         {"heads", 8},
@@ -144,7 +143,7 @@ TEST_CASE("layers: unknown kinds and keys, missing numbers and such out of range
         "/layer/intermediate: \"intermediate\" is missing; mlp needs it (size between the dense "
         "layers)");
   CHECK(refused("norm", {{"hidden", 4}, {"gain", 1}}) ==
-        "/layer/gain: unknown key \"gain\"; norm takes hidden, bias");
+        "/layer/gain: unknown key \"gain\"; norm takes hidden, bias, weights");
   CHECK(refused("norm", {{"hidden", 4.5}}) ==
         "/layer/hidden: 4.5 is not a whole number from 1 to 1000000000000000 "
         "(hidden size)");

@@ -73,7 +73,7 @@ TEST_CASE("kernels: gradients of gated attention and of norms over all heads, an
                    {{"gate", 1}, {"flash", 0}, {"qkv_bias", 1}, {"out_bias", 1}},
                    {{"qk_norm", 1}, {"wide_qk_norm", 1}},
                    {{"qk_norm", 1}, {"wide_qk_norm", 1}, {"gate", 1}}});
-  check_gradients("plain_norm", {{"hidden", 6}}, sequences);
+  check_gradients("norm", {{"hidden", 6}, {"weights", 0}}, sequences, {{{"bias", 1}}});
 }
 
 // A token that changes moves what follows it in its example, and nothing before it.

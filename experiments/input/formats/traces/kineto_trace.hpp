@@ -98,10 +98,10 @@ struct KinetoTrace {
   std::vector<std::string> lanes;       // what threads and streams are called
   std::uint64_t events = 0;             // in the file, including skipped ones
 
-  /// Throws OverBudget if what becomes of so many annotations takes too much memory.
+  /// Throws OverBudget if the ops of these annotations need too much memory.
   void keep(const KinetoAnnotation& annotation);
 };
-/// Memory for each op that an annotation marks, until all is told of it.
+/// Bytes of memory for an op that an annotation marks, from reading to its report.
 constexpr double traced_op_bytes = 300;
 constexpr const char* fewer_steps = "trace fewer steps";
 

@@ -72,7 +72,7 @@ class Builder {
   }
 
   LayerSpec norm() const {
-    if (shape_.plain_norms) return part("plain_norm", {{"hidden", shape_.hidden}});
+    if (shape_.plain_norms) return part("norm", {{"hidden", shape_.hidden}, {"weights", 0}});
     return part("norm", {{"hidden", shape_.hidden}, {"bias", shape_.layer_norm}});
   }
 

@@ -105,7 +105,7 @@ TEST_CASE("causes: uneven stages cost what evening them out gains") {
   CHECK(causes.causes.front().rank == 1U);
 }
 
-TEST_CASE("causes: a slow rank is told by its peers, by expectations, or by its other stages") {
+TEST_CASE("causes: a slow rank is found by its peers, by expectations, or by its other stages") {
   const Chance slow{.stragglers = {{.rank = Rank{1}, .factor = 1.5}}};
   SUBCASE("peers in other replicas") {
     const Recording run = recorded(three_replicas(), slow);

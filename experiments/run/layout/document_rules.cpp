@@ -1,15 +1,12 @@
-#include "experiments/run/layout/documents.hpp"
-
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 
 #include "experiments/input/files/table.hpp"
 #include "experiments/input/model_files/model_file.hpp"
+#include "experiments/run/layout/layout_model.hpp"
 #include "hardware_models/model/model_layers.hpp"
 #include "sim/base/error.hpp"
-#include "sim/engines/replicas.hpp"
 
 namespace penstock {
 namespace {
@@ -94,23 +91,6 @@ std::optional<BatchSection> settle_documents(const Scenario& scenario, const Lay
               "measured layers have times of one shape of microbatch; leave /batch out");
   }
   return batch;
-}
-
-double document_bytes(std::uint32_t replicas) {
-  return 1500 + 95.0 * std::min(replicas, most_drawn_replicas);
-}
-
-double busiest_device(const std::vector<double>& loads, double devices) {
-  const auto each = std::max<std::size_t>(
-      1, static_cast<std::size_t>(static_cast<double>(loads.size()) / devices));
-  double all = 0, most = 0;
-  for (std::size_t begin = 0; begin < loads.size(); begin += each) {
-    double own = 0;
-    for (std::size_t i = begin; i < std::min(begin + each, loads.size()); ++i) own += loads[i];
-    all += own;
-    most = std::max(most, own);
-  }
-  return all > 0 ? most * devices / all : 1;
 }
 
 }  // namespace penstock
