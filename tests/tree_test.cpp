@@ -105,6 +105,7 @@ const std::map<std::string, Rooms>& rooms() {
          "input/orders",
          "run/layout",
          "run/batch",
+         "run/timing",
          "run",
          "run/changes",
          "show/pictures",

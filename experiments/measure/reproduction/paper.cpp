@@ -113,15 +113,19 @@ const Fields& table_fields() {
        field<&T::label>("label", names()),
        {"names", formula_pairs(),
         "pairs of a name and a formula over columns, constants and names before it"},
+       field<&T::asks>("asks", words({"run", "timing"}),
+                       "a run of the scenario, which is the default, or the time of one kernel or "
+                       "collective"),
        {"scenario", any_object(),
-        "merged into the scenario of all tables; a text that begins with = is a formula"},
+        "merged into the scenario of all tables; a text that begins with = is a formula. For a "
+        "timing: hardware, and a kernel or a collective"},
        {"patches", object_with(object_with(any_object())),
         "by column, then by its text: what is merged into the scenario of such a row"},
        {"set", object_with(text()),
         "pointers into the scenario: a column, as it stands, or a formula"},
        {"results", object_with(text_like("^/")),
-        "names for pointers into the document of run --json; with * for the items of a list, the "
-        "largest of them"},
+        "names for pointers into the document of run, kernel or collective --json; with * for the "
+        "items of a list, the largest of them"},
        field<&T::simulated>("simulated", text(),
                             "formula over columns, names, constants and results"),
        field<&T::published>("published", text(),

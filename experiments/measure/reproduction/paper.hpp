@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -65,6 +66,9 @@ struct PaperReference {
   bool difference = false;          // subtracted; else divided by
 };
 
+/// What a row is compared with: a run of a scenario, or the time of a kernel or of a collective.
+enum class RowAsks : std::uint8_t { run, timing };
+
 /// A table of a paper, and how its rows are simulated.
 struct PaperTable {
   std::string name;
@@ -75,10 +79,11 @@ struct PaperTable {
   std::vector<PaperRow> rows;
   std::vector<std::string> label;                          // columns that identify a row
   std::vector<std::pair<std::string, std::string>> names;  // formulas over columns, in order
-  std::string scenario;                                    // JSON text, for all rows
+  RowAsks asks = RowAsks::run;
+  std::string scenario;  // JSON text, for all rows; a question where `asks` is timing
   std::map<std::string, std::map<std::string, std::string>> patches;  // column, its text, JSON text
   std::vector<std::pair<std::string, std::string>> set;               // pointer, column or formula
-  std::vector<std::pair<std::string, std::string>> results;  // name, pointer into run --json
+  std::vector<std::pair<std::string, std::string>> results;  // name, pointer into the answer
   std::string simulated;                                     // a formula
   std::string published;  // a formula; empty: rows are predictions, not judged
   std::vector<std::pair<std::string, std::string>> shown;  // further columns: name, formula

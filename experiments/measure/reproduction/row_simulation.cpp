@@ -9,6 +9,7 @@
 #include "experiments/input/files/files.hpp"
 #include "experiments/input/files/table.hpp"
 #include "experiments/run/run.hpp"
+#include "experiments/run/timing/questions.hpp"
 #include "experiments/show/results/result_json.hpp"
 #include "sim/base/error.hpp"
 
@@ -188,15 +189,7 @@ std::set<std::string> keys_of(const PaperTable& table) {
   return keys;
 }
 
-/// Runs a scenario and adds its results to the names.
-std::string take_results(const RowCase& row, const json& scenario, Names& names) {
-  const RunResult result =
-      run(settle(scenario_from(scenario, row.paper.source_file), {.catalogue = row.catalogue}));
-  if (!result.report) {
-    throw InputError("", fmt::format("its run does not finish: {}", result.findings.front().text));
-  }
-  const std::set<std::string> keys = keys_of(row.table);
-  const nlohmann::ordered_json document = result_json(result, &keys);
+void take_results(const RowCase& row, const nlohmann::ordered_json& document, Names& names) {
   for (const auto& [name, pointer] : row.table.results) {
     try {
       names[name] = result_at(document, name, pointer);
@@ -204,6 +197,22 @@ std::string take_results(const RowCase& row, const json& scenario, Names& names)
       throw InputError("", fmt::format("the result \"{}\": {}", name, error.what()));
     }
   }
+}
+
+/// Answers what a row asks, adds the results to the names, and returns a finding of its run.
+std::string ask(const RowCase& row, const json& scenario, Names& names) {
+  if (row.table.asks == RowAsks::timing) {
+    take_results(row, timed(row.catalogue != nullptr ? *row.catalogue : read_catalogue(), scenario),
+                 names);
+    return "";
+  }
+  const RunResult result =
+      run(settle(scenario_from(scenario, row.paper.source_file), {.catalogue = row.catalogue}));
+  if (!result.report) {
+    throw InputError("", fmt::format("its run does not finish: {}", result.findings.front().text));
+  }
+  const std::set<std::string> keys = keys_of(row.table);
+  take_results(row, result_json(result, &keys), names);
   return result.findings.empty() ? "" : result.findings.front().text;
 }
 
@@ -283,7 +292,7 @@ RowValues PreparedRow::simulate(const Names& constants) const {
       json scenario = parts_->scenario;
       if (parts_->has_texts) work_out(scenario, names);
       put_all(row, parts_->set, names, scenario);
-      values.finding = take_results(row, scenario, names);
+      values.finding = ask(row, scenario, names);
     }
     values.simulated = value_of(row.table.simulated, names);
     for (const auto& [name, formula] : row.table.shown) {

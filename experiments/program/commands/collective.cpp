@@ -4,8 +4,8 @@
 #include "experiments/input/catalogue/catalogue.hpp"
 #include "experiments/input/files/quantity.hpp"
 #include "experiments/input/files/table.hpp"
-#include "experiments/plan/studies/collective_timing.hpp"
 #include "experiments/program/commands/registry.hpp"
+#include "experiments/run/timing/questions.hpp"
 #include "sim/base/limits.hpp"
 
 namespace penstock::collective_file {
@@ -48,8 +48,6 @@ CollectiveQuestion question_of(const Options& options) {
           within("--stride", options.stride.value_or(1), Limits::network_links), !options.formula};
 }
 
-double bandwidth(const CollectiveCall& call, double us) { return bus_bytes(call) / us * 1e6; }
-
 std::string timings_text(const std::string& machine, const CollectiveTimings& timings) {
   const CollectiveCall& call = timings.call;
   double longest_us = 0;
@@ -61,43 +59,18 @@ std::string timings_text(const std::string& machine, const CollectiveTimings& ti
   for (const AlgorithmTiming& one : timings.algorithms) {
     rows.push_back({std::string(one.algorithm->name), time_text(from_us(one.formula_us), unit),
                     one.flows_us ? time_text(from_us(*one.flows_us), unit) : "-",
-                    number_text(bandwidth(call, one.formula_us) * 1e-9)});
+                    number_text(bus_bytes(call) / one.formula_us * 1e-3)});
   }
   return fmt::format("{} of {:g} bytes, {} devices on {} × {}: {} (times in {})\n{}",
                      name(call.kind), call.bytes, call.members.count, call.members.machines(),
                      machine, timings.seats, unit.name, aligned(rows, {0}));
 }
 
-ordered_json timings_json(const std::string& machine, const CollectiveTimings& timings) {
-  const CollectiveCall& call = timings.call;
-  ordered_json all = ordered_json::array();
-  for (const AlgorithmTiming& one : timings.algorithms) {
-    all.push_back({{"name", one.algorithm->name},
-                   {"formula_us", one.formula_us},
-                   {"flows_us", nullptr},
-                   {"bus_bandwidth_bytes_per_s", bandwidth(call, one.formula_us)},
-                   {"flows_bus_bandwidth_bytes_per_s", nullptr}});
-    if (!one.flows_us) continue;
-    all.back()["flows_us"] = *one.flows_us;
-    all.back()["flows_bus_bandwidth_bytes_per_s"] = bandwidth(call, *one.flows_us);
-  }
-  return {{"penstock", 1},
-          {"kind", name(call.kind)},
-          {"bytes", call.bytes},
-          {"hardware", machine},
-          {"devices", call.members.count},
-          {"machines", call.members.machines()},
-          {"devices_in_each_machine", call.members.per_machine},
-          {"seats", timings.seats},
-          {"quickest", quickest(call).name},
-          {"algorithms", std::move(all)}};
-}
-
 int print_timings(const Options& options) {
   const CollectiveQuestion question = question_of(options);
   const CollectiveTimings timings = time_collective(
       machine_of_option(read_catalogue(), options.hardware), question, options.algorithm);
-  show(options.json ? printed(timings_json(options.hardware, timings))
+  show(options.json ? printed(collective_json(options.hardware, timings))
                     : timings_text(options.hardware, timings));
   return ExitCode::done;
 }

@@ -1,4 +1,4 @@
-#include "experiments/plan/studies/wired_rings.hpp"
+#include "experiments/run/timing/wired_rings.hpp"
 
 #include <algorithm>
 #include <array>

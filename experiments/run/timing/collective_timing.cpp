@@ -1,4 +1,4 @@
-#include "experiments/plan/studies/collective_timing.hpp"
+#include "experiments/run/timing/collective_timing.hpp"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include <set>
 #include <utility>
 
-#include "experiments/plan/studies/wired_rings.hpp"
+#include "experiments/run/timing/wired_rings.hpp"
 #include "hardware_models/collectives/rounds/rounds.hpp"
 #include "hardware_models/links/groups.hpp"
 #include "hardware_models/topologies/registry.hpp"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "experiments/input/catalogue/catalogue.hpp"
-#include "experiments/plan/studies/collective_timing.hpp"
+#include "experiments/run/timing/collective_timing.hpp"
 
 // Collectives on the machines of the catalogue: by number of devices, and beside published figures.
 

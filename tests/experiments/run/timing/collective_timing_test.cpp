@@ -1,4 +1,4 @@
-#include "experiments/plan/studies/collective_timing.hpp"
+#include "experiments/run/timing/collective_timing.hpp"
 
 #include <doctest/doctest.h>
 

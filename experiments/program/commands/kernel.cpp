@@ -1,0 +1,96 @@
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "experiments/input/catalogue/catalogue.hpp"
+#include "experiments/input/files/plain_text.hpp"
+#include "experiments/input/files/setting.hpp"
+#include "experiments/input/files/table.hpp"
+#include "experiments/program/commands/registry.hpp"
+#include "experiments/run/timing/questions.hpp"
+
+namespace penstock::kernel_file {
+namespace {
+
+std::vector<std::string> kind_names() {
+  std::vector<std::string> names;
+  for (const KernelKindEntry& entry : kernel_kinds()) names.emplace_back(entry.name);
+  return names;
+}
+
+struct Options : Arguments {
+  Text kind = line.required_choice("KIND", kind_names(), "what it computes");
+  Texts sizes = line.list("--set", "one of its sizes", "KEY=VALUE");
+  Text hardware =
+      line.option("--hardware", "a device, a machine that has it, or the machine's file",
+                  "NAME|FILE", suggested_machines);
+  Text dtype =
+      line.choice("--dtype", {"bf16", "fp16", "fp32", "tf32", "fp8", "fp8-block", "mxfp8", "nvfp4"},
+                  "precision of its numbers, default bf16", "bf16");
+  Text attention =
+      line.option("--attention",
+                  "the kernel of the device that runs attention; otherwise as a product", "NAME");
+  Text watts = line.option("--watts", "power cap of the device", "NUMBER");
+  Flag json = line.json();
+};
+
+double number_of(const std::string& option, const std::string& text) {
+  if (const auto number = plain_number(text)) return *number;
+  throw UsageError(fmt::format("{}: \"{}\" is no number", option, text));
+}
+
+KernelQuestion question_of(const Options& options) {
+  KernelQuestion question{options.kind, {}, options.dtype, options.attention};
+  if (!options.watts.empty()) question.watts = number_of("--watts", options.watts);
+  for (const std::string& setting : options.sizes) {
+    const auto [key, value] = option_setting(setting, "kernel");
+    question.sizes[key] = number_of("--set " + setting, value);
+  }
+  return question;
+}
+
+std::string timing_text(const Options& options, const KernelTiming& timing) {
+  const TimeUnit unit = unit_for(from_us(timing.us));
+  std::string text = fmt::format("{} on {}: {} {}\n", options.kind, options.hardware,
+                                 time_text(from_us(timing.us), unit), unit.name);
+  if (timing.kernel.flops > 0) {
+    text += fmt::format("{} TFLOP/s, {} of the peak\n", number_text(timing.flops_per_s() * 1e-12),
+                        percent_text(timing.flops_per_s() / timing.peak_flops_per_s));
+  }
+  return text + fmt::format("{} GB/s\n", number_text(timing.bytes_per_s() * 1e-9));
+}
+
+Device device_of_option(const std::string& value) {
+  const Catalogue catalogue = read_catalogue();
+  const CatalogueItem* device = find_item(catalogue, "device", value);
+  return device != nullptr ? machine_of(catalogue, *device).device
+                           : machine_of_option(catalogue, value).device;
+}
+
+int print_timing(const Options& options) {
+  try {
+    const KernelTiming timing =
+        time_kernel(device_of_option(options.hardware), question_of(options));
+    show(options.json ? printed(kernel_json(options.hardware, timing))
+                      : timing_text(options, timing));
+  } catch (const InputError& error) {
+    throw UsageError(error.where().empty()
+                         ? error.what()
+                         : fmt::format("{}: {}", error.where().substr(1), error.what()));
+  }
+  return ExitCode::done;
+}
+
+}  // namespace
+
+constinit extern const CommandEntry kernel_entry{
+    .name = "kernel",
+    .summary = "time one kernel on a device, as its file prices it",
+    .group = CommandGroup::plan,
+    .example =
+        "penstock kernel product --hardware h100-sxm5-80gb --set rows=4096 --set "
+        "columns=4096 --set inner=4096",
+    .declare = command<Options, print_timing>,
+};
+
+}  // namespace penstock::kernel_file

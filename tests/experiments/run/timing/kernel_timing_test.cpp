@@ -1,0 +1,111 @@
+#include "experiments/run/timing/kernel_timing.hpp"
+
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "experiments/input/catalogue/catalogue.hpp"
+#include "experiments/run/timing/questions.hpp"
+#include "sim/base/error.hpp"
+
+// One kernel alone. The device computes 1e12 FLOP/s in bf16, twice that in fp8, reads 1e11 bytes/s,
+// and a kernel costs 2 µs.
+
+namespace penstock::testing {
+namespace {
+
+using nlohmann::json;
+
+Device plain_device() {
+  Device device;
+  device.name = "plain";
+  device.peak_flops = {{"bf16", 1e12}, {"fp8", 2e12}, {"fp32", 1e11}};
+  device.memory_bandwidth_bytes_per_s = 1e11;
+  device.kernel_us = 2;
+  device.power_watts = 1000;
+  device.attention = {{"fast", false, 128, {{1, 0.5}}}, {"fast", true, 128, {{1, 0.25}}}};
+  return device;
+}
+
+KernelTiming timed_on_plain(const KernelQuestion& question) {
+  return time_kernel(plain_device(), question);
+}
+
+KernelQuestion product(double rows, double columns, double inner, std::string dtype = "bf16") {
+  return {"product", {{"rows", rows}, {"columns", columns}, {"inner", inner}}, std::move(dtype)};
+}
+
+}  // namespace
+
+TEST_CASE("kernel: a large product takes its FLOPs over the peak") {
+  const KernelTiming timing = timed_on_plain(product(1000, 1000, 1000));
+  CHECK(timing.kernel.flops == 2e9);
+  CHECK(timing.us == doctest::Approx(2e9 / 1e12 * 1e6 + 2));
+  CHECK(timing.peak_flops_per_s == 1e12);
+}
+
+TEST_CASE("kernel: a product with one row takes the bytes of its weights") {
+  const KernelTiming timing = timed_on_plain(product(1, 1000, 1000));
+  CHECK(timing.kernel.bytes == 2 * (1000 + 1e6 + 1000));
+  CHECK(timing.us == doctest::Approx(timing.kernel.bytes / 1e11 * 1e6 + 2));
+}
+
+TEST_CASE("kernel: narrowed factors have a byte each and no cast, the result two") {
+  const KernelTiming timing = timed_on_plain(product(1000, 500, 2000, "fp8"));
+  CHECK(timing.kernel.bytes == 1000 * 2000 + 2000 * 500 + 2 * 1000 * 500);
+  CHECK(timing.us == doctest::Approx(2.0 * 1000 * 500 * 2000 / 2e12 * 1e6 + 2));
+}
+
+TEST_CASE("kernel: attention has half the FLOPs under a mask, and backward 2.5 times as many") {
+  KernelQuestion question{"attention", {{"sequence", 1024}, {"heads", 16}, {"batch", 2}}};
+  question.attention = "fast";
+  const double all = 4.0 * 1024 * 1024 * 16 * 128 * 2;
+  CHECK(timed_on_plain(question).kernel.flops == all / 2);
+  CHECK(timed_on_plain(question).us == doctest::Approx(all / 2 / 0.5e12 * 1e6 + 2));
+  question.sizes["causal"] = 0;
+  CHECK(timed_on_plain(question).kernel.flops == all);
+  question.sizes["backward"] = 1;
+  CHECK(timed_on_plain(question).us == doctest::Approx(2.5 * all / 0.25e12 * 1e6 + 2));
+}
+
+TEST_CASE("kernel: a power cap slows matrix units by its cube root") {
+  KernelQuestion question = product(1000, 1000, 1000);
+  question.watts = 125;
+  CHECK(timed_on_plain(question).us == doctest::Approx(2e9 / 0.5e12 * 1e6 + 2));
+}
+
+TEST_CASE("kernel: what is unknown is refused at its place") {
+  const auto place = [](const KernelQuestion& question) -> std::string {
+    try {
+      timed_on_plain(question);
+    } catch (const InputError& error) {
+      return error.where();
+    }
+    return "none";
+  };
+  CHECK(place({"prodct", {}}) == "/kind");
+  CHECK(place({"product", {{"rows", 1}}}) == "/sizes/columns");
+  CHECK(place({"product", {{"row", 1}}}) == "/sizes/row");
+  CHECK(place({"stream", {{"bytes", 1}}, "bf16", "slow"}) == "/attention");
+  CHECK(place(product(8, 8, 8, "fp16")) == "none");
+}
+
+TEST_CASE("timing: a document asks for a kernel or a collective") {
+  const Catalogue catalogue = read_catalogue();
+  const json kernel = {{"hardware", "dgx-h100"},
+                       {"kernel", {{"kind", "stream"}, {"sizes", {{"bytes", 1e9}}}}}};
+  const json of_device = {{"hardware", "h100-sxm5-80gb"}, {"kernel", kernel["kernel"]}};
+  CHECK(timed(catalogue, kernel)["us"] == timed(catalogue, of_device)["us"]);
+  const json collective = {
+      {"hardware", "dgx-h100"},
+      {"collective", {{"kind", "all_gather"}, {"bytes", 4e9}, {"devices", 8}}}};
+  const auto answer = timed(catalogue, collective);
+  REQUIRE(answer["algorithms"].size() == 1);
+  CHECK(answer["algorithms"][0]["name"] == answer["quickest"]);
+  CHECK_THROWS_WITH_AS(timed(catalogue, {{"hardware", "dgx-h100"}}),
+                       "expected \"kernel\" or \"collective\"", InputError);
+  CHECK_THROWS_AS(timed(catalogue, {{"hardware", "dgx-h1"}, {"kernel", kernel["kernel"]}}),
+                  InputError);
+}
+
+}  // namespace penstock::testing
