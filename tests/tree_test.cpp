@@ -125,6 +125,7 @@ const std::map<std::string, Rooms>& rooms() {
          "plan/sweeps",
          "plan/sweeps/tables",
          "measure/gpu_probes",
+         "measure/kernel_runs",
          "measure/measured_runs",
          "measure/torch_runs",
          "measure/calibration",

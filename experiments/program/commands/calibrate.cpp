@@ -9,6 +9,7 @@
 #include "experiments/measure/calibration/layers_in_run.hpp"
 #include "experiments/measure/gpu_probes/device_report.hpp"
 #include "experiments/measure/gpu_probes/probe_file.hpp"
+#include "experiments/measure/kernel_runs/stack_fit.hpp"
 #include "experiments/measure/validation/schedule_ranking.hpp"
 #include "experiments/program/commands/line/shared_options.hpp"
 #include "experiments/program/commands/registry.hpp"
@@ -30,7 +31,9 @@ struct Options : Arguments {
   Text backend = line.choice("--backend", words_of(backend_entries()), "what runs the pipelines",
                              "cpu_logical");
   Text profile = line.option(
-      "-o,--output", "the profile store to add what was measured to; made where there is none",
+      "-o,--output",
+      "the profile store to add what was measured to, made where there is none; with --kernels the "
+      "stack as a file",
       "FILE");
   Text layers_of = line.input().option(
       "--layers-of", "measure the layers of this scenario as well, for hardware \"measured\"",
@@ -38,6 +41,10 @@ struct Options : Arguments {
   Text imported = line.option(
       "--import", "read what penstock_gpu_check --all OUT measured on another machine instead",
       "OUT");
+  Text kernels = line.option(
+      "--kernels", "fit a stack to what time_kernels.py wrote on a machine instead", "FILE");
+  Text hardware = line.option("--hardware", "with --kernels: that machine, or its device", "NAME",
+                              suggested_machines);
   TorchFlags torch{{line}};
   Number budget = line.number("--budget", "how many seconds to measure, about; default 20");
   Number seed = line.number("--seed", "of all that is drawn; default 1");
@@ -216,7 +223,35 @@ int run_import(const Options& options) {
   return ExitCode::done;
 }
 
+/// "h200.json" holds the stack "h200".
+std::string name_in(const std::string& path) { return std::filesystem::path(path).stem().string(); }
+
+/// A stack from the times of single kernels of PyTorch.
+int run_kernels(const Options& options) {
+  const bool other = !options.layers_of.empty() || !options.imported.empty() || options.budget ||
+                     options.seed || !options.plot.empty() || given(options.torch) != nullptr ||
+                     is_given(options.look) || options.backend != "cpu_logical";
+  if (other) throw UsageError("--kernels goes with --hardware, -o, --report and --json");
+  if (options.hardware.empty()) throw UsageError("--kernels: --hardware is missing");
+  check_outputs({options.profile, options.report}, {options.kernels}, options.replaced);
+  check_replaced(options.profile, options.replaced);
+  const StackFit fit =
+      fit_stack(read_kernel_run(options.kernels), read_catalogue(), options.hardware);
+  const std::string text = stack_fit_text(fit);
+  OutputSet outputs(options.replaced);
+  if (!options.profile.empty()) {
+    const std::string measured = std::filesystem::path(options.kernels).filename().string();
+    outputs.write(options.profile, printed(stack_file(fit, name_in(options.profile), measured)));
+  }
+  if (!options.report.empty()) outputs.write(options.report, text);
+  outputs.publish();
+  show(options.json ? printed(stack_fit_json(fit)) : text);
+  return ExitCode::done;
+}
+
 int run_calibration(const Options& options) {
+  if (!options.kernels.empty()) return run_kernels(options);
+  if (!options.hardware.empty()) throw UsageError("--hardware goes with --kernels");
   if (!options.imported.empty()) return run_import(options);
   const BackendEntry& backend = *find_named(backend_entries(), options.backend);
   if (!backend.torch.group.empty()) return run_torch_calibration(options, backend);

@@ -50,7 +50,9 @@ Kernel attention_kernel(const NamedNumbers& sizes, double number_bytes) {
 
 /// A stream through memory, in the fewest passes.
 Kernel stream_kernel(const NamedNumbers& sizes, double /*number_bytes*/) {
-  return vector_kernel(Pass::forward, sizes.at("bytes"));
+  Kernel kernel = vector_kernel(Pass::forward, sizes.at("bytes"));
+  kernel.fused = true;
+  return kernel;
 }
 
 constexpr std::array product_sizes{Parameter{"rows", "rows of the result", std::nullopt},
@@ -91,7 +93,7 @@ double bytes_of_value(const Device& device, const std::string& dtype) {
 /// The device with its own rates, under the question's power cap, with its attention kernel.
 Device alone(Device device, const KernelQuestion& question) {
   const std::string& attention = question.attention;
-  device.stack = {};
+  device.stack = question.shares;
   device.stack.attention = attention;
   if (question.watts > 0) device.power_share = share_under_cap(device, question.watts);
   if (attention.empty()) return device;

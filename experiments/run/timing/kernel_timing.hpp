@@ -17,6 +17,7 @@ struct KernelQuestion {
   std::string dtype = "bf16";
   std::string attention;  // the kernel that runs attention, one of the device's
   double watts = 0;       // power cap of the device; 0: none
+  StackConstants shares;  // of the device's rates; the usual ones are all of them
 };
 
 /// What a kind of kernel takes.
@@ -40,8 +41,9 @@ struct KernelTiming {
   double bytes_per_s() const { return kernel.bytes / us * 1e6; }
 };
 
-/// The kernel as a device's file prices it, without a stack. Throws InputError, with a pointer into
-/// the question, for an unknown kind, attention kernel, size or precision.
+/// The kernel as a device's file prices it, without a stack but for the question's shares. Throws
+/// InputError, with a pointer into the question, for an unknown kind, attention kernel, size or
+/// precision.
 KernelTiming time_kernel(const Device& device, const KernelQuestion& question);
 
 }  // namespace penstock

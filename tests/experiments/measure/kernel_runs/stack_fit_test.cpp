@@ -1,0 +1,149 @@
+#include "experiments/measure/kernel_runs/stack_fit.hpp"
+
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "experiments/input/files/files.hpp"
+#include "experiments/input/files/output_file.hpp"
+#include "sim/base/error.hpp"
+#include "tests/support/scratch.hpp"
+
+// Times made with known shares are fitted, and give these shares.
+
+namespace penstock::testing {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* device_name = "h100-sxm5-80gb";
+
+StackConstants true_shares() {
+  StackConstants shares;
+  shares.matrix_share = 0.7;
+  shares.fp8_share = 0.6;
+  shares.attention_share = 0.9;
+  shares.attention = "flash-3";
+  return shares;
+}
+
+json timed_row(const Device& device, KernelQuestion question, const std::string& part) {
+  question.shares = true_shares();
+  if (question.kind == "attention") question.attention = "flash-3";
+  return {{"part", part},
+          {"kind", question.kind},
+          {"dtype", question.dtype},
+          {"sizes", question.sizes},
+          {"us", time_kernel(device, question).us},
+          {"runs", 10},
+          {"watts", question.kind == "attention" ? 600 : 690}};
+}
+
+/// The lines of a machine with these shares.
+std::vector<json> made_lines(const Catalogue& catalogue) {
+  const Device device = machine_of(catalogue, catalogue.at(device_name)).device;
+  std::vector<json> lines{{{"penstock", 1}, {"device", "NVIDIA H100"}, {"torch", "2.15.0"}}};
+  for (const double rows : {2048, 8192}) {
+    for (const char* dtype : {"bf16", "fp8"}) {
+      lines.push_back(timed_row(
+          device, {"product", {{"rows", rows}, {"columns", 4096}, {"inner", 4096}}, dtype, {}},
+          "products"));
+    }
+    for (const double backward : {0, 1}) {
+      lines.push_back(timed_row(
+          device,
+          {"attention",
+           {{"sequence", rows}, {"heads", 16}, {"head_size", 128}, {"backward", backward}}},
+          "attention"));
+    }
+  }
+  lines.push_back({{"part", "moe"}, {"failed", "out of memory"}});
+  return lines;
+}
+
+std::string text_of(const std::vector<json>& lines) {
+  std::string text;
+  for (const json& line : lines) text += line.dump() + "\n";
+  return text;
+}
+
+double share(const StackFit& fit, const std::string& name) {
+  for (const FittedShare& one : fit.shares) {
+    if (one.name == name) return one.value;
+  }
+  return -1;
+}
+
+}  // namespace
+
+TEST_CASE("kernel runs: shares that made the times are found, with the kernel of attention") {
+  const Catalogue catalogue = read_catalogue();
+  const Scratch scratch;
+  write_file(scratch.path("k.jsonl"), text_of(made_lines(catalogue)) + "{\"part\": \"cut o");
+  const StackFit fit = fit_stack(read_kernel_run(scratch.path("k.jsonl")), catalogue, "dgx-h100");
+  CHECK(fit.hardware == device_name);
+  CHECK(share(fit, "matrix_share") == doctest::Approx(0.7).epsilon(1e-3));
+  CHECK(share(fit, "fp8_share") == doctest::Approx(0.6).epsilon(1e-3));
+  CHECK(share(fit, "attention_share") == doctest::Approx(0.9).epsilon(1e-3));
+  CHECK(fit.attention == "flash-3");
+  CHECK(fit.least_watts == 600);
+  CHECK(fit.most_watts == 690);
+  CHECK(fit.failed == std::vector<std::string>{"moe: out of memory"});
+  for (const JudgedKernel& row : fit.rows) CHECK(row.error() == doctest::Approx(0).epsilon(1e-3));
+}
+
+TEST_CASE("kernel runs: layers are judged by both passes, with the fitted shares") {
+  const Catalogue catalogue = read_catalogue();
+  std::vector<json> lines = made_lines(catalogue);
+  const json layers = json::parse(R"([{"parts": [
+      {"kind": "mlp", "hidden": 4096, "intermediate": 16384}]}])");
+  lines.push_back({{"part", "model"},
+                   {"layers", layers},
+                   {"sequence", 4096},
+                   {"examples", 2},
+                   {"dtype", "bf16"},
+                   {"held_back", true},
+                   {"forward", {{"us", 1000}}},
+                   {"backward", {{"us", 2000}}}});
+  const Scratch scratch;
+  write_file(scratch.path("k.jsonl"), text_of(lines));
+  const StackFit fit = fit_stack(read_kernel_run(scratch.path("k.jsonl")), catalogue, device_name);
+  REQUIRE(fit.rows.size() == 10);
+  // Two products of 2 * 8192 * 4096 * 16384 FLOPs at 0.7 of the rate, and twice that backward.
+  const double products_us = 2 * 2.0 * 8192 * 4096 * 16384 / (989.4e12 * 0.803 * 0.7) * 1e6;
+  CHECK(fit.rows[8].predicted_us == doctest::Approx(products_us).epsilon(0.15));
+  CHECK(fit.rows[9].predicted_us == doctest::Approx(2 * products_us).epsilon(0.15));
+  CHECK(fit.rows[8].predicted_us > products_us);
+  CHECK_FALSE(fit.rows[8].fitted);
+}
+
+TEST_CASE("kernel runs: the file is a stack of the catalogue") {
+  const Catalogue catalogue = read_catalogue();
+  const Scratch scratch;
+  write_file(scratch.path("k.jsonl"), text_of(made_lines(catalogue)));
+  const StackFit fit = fit_stack(read_kernel_run(scratch.path("k.jsonl")), catalogue, device_name);
+  const CatalogueItem item =
+      parse_catalogue_file(stack_file(fit, "mine", "k.jsonl").dump(), "mine.json");
+  const Stack stack = stack_of(item, device_name);
+  CHECK(stack.known_device);
+  CHECK(stack.constants.matrix_share == doctest::Approx(0.7).epsilon(1e-3));
+  CHECK(stack.constants.attention == "flash-3");
+}
+
+TEST_CASE("kernel runs: a wrong line is named") {
+  const Scratch scratch;
+  const std::string first = R"({"penstock": 1, "device": "a"})";
+  write_file(scratch.path("k.jsonl"),
+             first + "\n" + R"({"part": "p", "kind": "product", "dtype": "bf16", "us": 1})" + "\n");
+  try {
+    read_kernel_run(scratch.path("k.jsonl"));
+    FAIL("it was read");
+  } catch (const InputError& error) {
+    const std::string text = error.what();
+    CHECK(text.find("k.jsonl: line 2: /sizes: \"sizes\" is missing") != std::string::npos);
+  }
+  write_file(scratch.path("one.jsonl"), first + "\n");
+  CHECK_THROWS_AS(read_kernel_run(scratch.path("one.jsonl")), InputError);
+}
+
+}  // namespace penstock::testing
