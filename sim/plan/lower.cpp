@@ -12,6 +12,7 @@
 #include "sim/base/large_pages.hpp"
 #include "sim/order/schedule.hpp"
 #include "sim/order/weight_versions.hpp"
+#include "sim/plan/comm_rows.hpp"
 #include "sim/plan/plan.hpp"
 #include "sim/plan/recomputation.hpp"
 #include "sim/plan/tail.hpp"
@@ -24,11 +25,14 @@ constexpr std::size_t nothing = HandoverEnds::nothing;
 
 /// The progress of a rank.
 struct Row {
-  const Action* next;
+  const Action* begin;
   const Action* end;
+  const Action* next = begin;
   const Action* ahead = nullptr;    // its next action when early R's were last placed
   std::size_t waits_for = nothing;  // the output that it waits for
   TaskId last = no_task;            // the last task placed
+
+  std::uint32_t place() const { return static_cast<std::uint32_t>(next - begin); }
 };
 
 class Lowering {
@@ -47,7 +51,7 @@ class Lowering {
   void recompute_early(Row& row, std::span<const Action> actions);
   TaskId recompute_in_front(Row& row, std::span<const Action> actions, TaskId input);
   TaskId place_part(Row& row, const Action& action, std::uint32_t work, TaskId input);
-  std::array<TaskId, 2> place_fused(Row& row, std::span<const Action> cell, TaskId input);
+  std::array<TaskId, 2> place_fused(Rank rank, std::span<const Action> cell, TaskId input);
   TaskId start_of(const Row& row, TaskId input);
   void place(Rank rank, std::span<const Action> cell);
   std::uint32_t class_of(const Action& action, bool crosses, bool in_cell);
@@ -56,7 +60,14 @@ class Lowering {
   void move_stash(Rank rank, const Action& action, TaskId producer);
   TaskId& stash_moved(const Action& action);
   TaskId take_loaded(const Action& action);
-  TaskId input_of(std::span<const Action> cell);
+  TaskId input_of(Rank rank, std::span<const Action> cell);
+  TaskId written_input(Rank rank, std::span<const Action> cell, std::span<const TaskId> found);
+  std::size_t output_of(const Crossing& crossing) const;
+  bool issue_comms(Rank rank);
+  void wake(Rank rank, std::size_t output);
+  std::uint32_t behind_receives(Rank rank, std::uint32_t work, std::size_t actions);
+  std::vector<bool> links_in_order() const;
+  bool is_done(Rank rank) const;
   void reserve();
   Deadlock deadlock() const;
 
@@ -75,6 +86,7 @@ class Lowering {
   WorkClasses classes_;  // writes into the plan
   Recomputation recomputation_;
   TailTasks tail_;
+  std::optional<CommRows> comms_;        // where the order has its communication
   std::vector<HandoverEnds> ends_;       // by stage: of its activations, of its gradients
   std::vector<std::uint32_t> arrived_;   // by output: (activation or gradient, stage, microbatch)
   std::vector<TaskId> stash_moved_;      // by (stage, microbatch): the last transfer of its stash
@@ -97,7 +109,11 @@ Lowering::Lowering(const Schedule& schedule, const Placement& placement, Overlap
       arrived_(std::size_t{2} * placement.stage_count() * columns_.count(), not_yet) {
   for (Rank rank : Numbers<Rank>(schedule.ranks())) {
     const std::vector<Action>& order = schedule.on(rank);
-    rows_.push_back({order.data(), order.data() + order.size()});
+    rows_.push_back({.begin = order.data(), .end = order.data() + order.size()});
+  }
+  if (extras.communication.written()) {
+    comms_.emplace(extras.communication, placement, plan_, classes_,
+                   [this](const Crossing& crossing) { return output_of(crossing); });
   }
   plan_.ranks = placement.ranks();
   plan_.microbatches = columns_.count();
@@ -153,22 +169,34 @@ std::variant<Plan, Deadlock> Lowering::run() {
     ranks.swap(runnable_);
     for (const Rank rank : ranks) advance(rank);
   }
-  const bool done =
-      std::all_of(rows_.begin(), rows_.end(), [](const Row& row) { return row.next == row.end; });
-  if (!done) return deadlock();
+  for (const Rank rank : Numbers<Rank>(schedule_.ranks())) {
+    if (!is_done(rank)) return deadlock();
+  }
   tail_.finish();
-  // Only loaded activations can become ready in another order than they were placed; everything
-  // else comes from one rank.
-  plan_.in_one_order = stash_moved_.empty() ? std::vector<bool>(plan_.links.size(), true)
-                                            : links_in_one_order(plan_);
+  plan_.in_one_order = links_in_order();
   return std::move(plan_);
+}
+
+bool Lowering::is_done(Rank rank) const {
+  const Row& row = rows_[index(rank)];
+  return row.next == row.end && (!comms_ || comms_->next(rank, row.place()) == nullptr);
+}
+
+/// Loaded activations can become ready in another order than they were placed, and tensors that
+/// wait for their RECVs; everything else comes from one rank.
+std::vector<bool> Lowering::links_in_order() const {
+  const bool in_order = comms_ ? comms_->keeps_order() : true;
+  if (in_order && stash_moved_.empty()) return std::vector<bool>(plan_.links.size(), true);
+  return links_in_one_order(plan_);
 }
 
 /// Places the cells of a rank until one lacks an input.
 void Lowering::advance(Rank rank) {
   Row& row = rows_[index(rank)];
   row.waits_for = nothing;
-  for (auto cell = next_cell(row); !cell.empty(); cell = next_cell(row)) {
+  while (!comms_ || issue_comms(rank)) {
+    const auto cell = next_cell(row);
+    if (cell.empty()) return;
     if (recomputation_.early()) recompute_early(row, cell);
     if (!find_inputs(cell, row.waits_for)) return;
     place(rank, cell);
@@ -232,13 +260,16 @@ TaskId Lowering::place_part(Row& row, const Action& action, std::uint32_t work, 
 }
 
 /// The parts of a fused cell start together, and their tasks follow each other.
-std::array<TaskId, 2> Lowering::place_fused(Row& row, std::span<const Action> cell, TaskId input) {
+std::array<TaskId, 2> Lowering::place_fused(Rank rank, std::span<const Action> cell,
+                                            TaskId input) {
+  Row& row = rows_[index(rank)];
   for (const Action& action : cell) {
     if (tail_.starts_early(action)) tail_.reduce_early(action, start_of(row, input));
   }
   const std::uint32_t leading = class_of(cell[0], came_[0] >= first_task, true);
   const std::uint32_t following = class_of(cell[1], came_[1] >= first_task, true);
-  const auto [one, two] = classes_.fused(leading, following);
+  const auto [one, two] =
+      classes_.fused(leading, behind_receives(rank, following, cell.size()));
   const TaskId first = add_task(plan_, one, cell[0].microbatch, input);
   row.last = add_task(plan_, two, cell[1].microbatch, no_task);
   plan_.followers.push_back(row.last);
@@ -248,16 +279,17 @@ std::array<TaskId, 2> Lowering::place_fused(Row& row, std::span<const Action> ce
 void Lowering::place(Rank rank, std::span<const Action> cell) {
   Row& row = rows_[index(rank)];
   const bool overlaps = cell.size() == 2;
-  TaskId input = input_of(cell);
+  TaskId input = input_of(rank, cell);
   if (recomputation_.any() && !overlaps && !recomputation_.early()) {
     input = recompute_in_front(row, cell, input);
   }
   std::array<TaskId, 2> tasks{};
   if (overlaps && overlap_ == Overlap::fused) {
-    tasks = place_fused(row, cell, input);
+    tasks = place_fused(rank, cell, input);
   } else {
     for (std::size_t part = 0; part < cell.size(); ++part) {
-      const std::uint32_t work = class_of(cell[part], came_[part] >= first_task, overlaps);
+      std::uint32_t work = class_of(cell[part], came_[part] >= first_task, overlaps);
+      if (part + 1 == cell.size()) work = behind_receives(rank, work, cell.size());
       tasks[part] = place_part(row, cell[part], work, input);
       // The second part of a cell stands behind the first on its rank, which waits for both.
       input = no_task;
@@ -270,15 +302,67 @@ void Lowering::place(Rank rank, std::span<const Action> cell) {
 }
 
 /// The transfers that bring what a cell reads, encoded as `Plan::input`.
-TaskId Lowering::input_of(std::span<const Action> cell) {
+TaskId Lowering::input_of(Rank rank, std::span<const Action> cell) {
   std::array<TaskId, 4> found;  // per part: one tensor, and its activation if that was evicted
   std::size_t count = 0;
   for (std::size_t part = 0; part < cell.size(); ++part) {
     if (came_[part] >= first_task) found[count++] = came_[part] - first_task;
     if (const TaskId loaded = take_loaded(cell[part]); loaded != no_task) found[count++] = loaded;
   }
+  if (comms_) return written_input(rank, cell, {found.data(), count});
   if (count == 0) return no_task;
   return count == 1 ? found.front() : add_inputs(plan_, {found.data(), count});
+}
+
+/// The same with what RECVs and waits for SENDs in front of the cell add.
+TaskId Lowering::written_input(Rank rank, std::span<const Action> cell,
+                               std::span<const TaskId> found) {
+  std::vector<TaskId> inputs = comms_->take_sends(rank);
+  inputs.insert(inputs.end(), found.begin(), found.end());
+  for (std::size_t part = 0; part < cell.size(); ++part) {
+    if (came_[part] < first_task || read_by(cell[part]) == nothing) continue;
+    const std::vector<TaskId>& arrival = comms_->arrival(read_by(cell[part]));
+    inputs.insert(inputs.end(), arrival.begin(), arrival.end());
+  }
+  std::sort(inputs.begin(), inputs.end());
+  inputs.erase(std::unique(inputs.begin(), inputs.end()), inputs.end());
+  return add_inputs(plan_, inputs);
+}
+
+/// The place of a tensor among the outputs.
+std::size_t Lowering::output_of(const Crossing& crossing) const {
+  const Action maker(crossing.gradient ? Pass::backward : Pass::forward, crossing.sender,
+                     crossing.microbatch);
+  return ends_[ends_of(maker)].puts_out + columns_.column_of(crossing.microbatch);
+}
+
+/// Issues the communication in front of a rank's next action. False where a SEND that it waits for
+/// has no transfer yet.
+bool Lowering::issue_comms(Rank rank) {
+  Row& row = rows_[index(rank)];
+  std::vector<CommRows::Moved> moved;
+  const auto waits = comms_->issue(rank, row.place(), row.last, moved);
+  if (waits) row.waits_for = *waits;
+  for (const CommRows::Moved& one : moved) {
+    if (one.received) arrived_[one.tensor] = first_task + one.transfer;
+    wake(one.rank, one.tensor);
+  }
+  return !waits;
+}
+
+/// A rank can go on if it waits for this output.
+void Lowering::wake(Rank rank, std::size_t output) {
+  Row& waiting = rows_[index(rank)];
+  if (waiting.waits_for != output) return;
+  waiting.waits_for = nothing;
+  runnable_.push_back(rank);
+}
+
+/// The class of the last of a rank's next actions, with memory for what is received behind it.
+std::uint32_t Lowering::behind_receives(Rank rank, std::uint32_t work, std::size_t actions) {
+  if (!comms_) return work;
+  const std::uint32_t behind = rows_[index(rank)].place() + static_cast<std::uint32_t>(actions);
+  return comms_->holding(work, rank, behind);
 }
 
 /// Adds the transfer of E or L. A loaded activation must first have arrived at its keeper.
@@ -315,12 +399,10 @@ void Lowering::hand_over(Rank rank, const Action& action, TaskId producer) {
     arrived_[output] = same_rank;
     return;
   }
+  if (comms_) return;  // its SEND does
   const TaskId transfer = send(ends, action, producer);
   arrived_[output] = first_task + transfer;
-  Row& waiting = rows_[index(target)];
-  if (waiting.waits_for != output) return;
-  waiting.waits_for = nothing;
-  runnable_.push_back(target);
+  wake(target, output);
 }
 
 /// Adds the transfer of an output.
@@ -335,9 +417,14 @@ TaskId Lowering::send(HandoverEnds& ends, const Action& action, TaskId producer)
 
 /// Once no rank can go on.
 Deadlock Lowering::deadlock() const {
-  std::vector<const Action*> waiting;
-  for (const Row& row : rows_) waiting.push_back(stopped(next_cell(row)));
-  return find_deadlock(schedule_, placement_, waiting);
+  std::vector<std::optional<Cell>> waiting(rows_.size());
+  for (const Rank rank : Numbers<Rank>(schedule_.ranks())) {
+    if (is_done(rank)) continue;
+    const Row& row = rows_[index(rank)];
+    const CommCell* const comm = comms_ ? comms_->next(rank, row.place()) : nullptr;
+    waiting[index(rank)] = comm != nullptr ? Cell(*comm) : Cell(*stopped(next_cell(row)));
+  }
+  return find_deadlock(schedule_, placement_, waiting, comms_ ? &*comms_ : nullptr);
 }
 
 /// Counts the tasks first, to allocate the arrays once.

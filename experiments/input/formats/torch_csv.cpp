@@ -37,11 +37,6 @@ std::optional<Pass> pass_of(std::string_view word) {
   return std::nullopt;
 }
 
-/// The names of communication cells, indexed by Comm.
-constexpr std::array<std::string_view, 10> comm_words{
-    "SEND_F",  "RECV_F",      "SEND_B",      "RECV_B",      "UNSHARD",
-    "RESHARD", "REDUCE_GRAD", "WAIT_SEND_F", "WAIT_SEND_B", "WAIT_REDUCE_GRAD"};
-
 std::optional<Comm> comm_of(std::string_view word) {
   const auto found = std::find(comm_words.begin(), comm_words.end(), word);
   if (found == comm_words.end()) return std::nullopt;
@@ -137,7 +132,8 @@ class RowReader {
       fail(fmt::format("\"{}\" has a microbatch behind it; {} takes none", shortened(cell),
                        parts.word));
     }
-    comms_.push_back({*comm, parts.stage, parts.microbatch.value_or(Microbatch{}), column_});
+    comms_.push_back({*comm, parts.stage, parts.microbatch.value_or(Microbatch{}), column_,
+                      static_cast<std::uint32_t>(order_.size())});
   }
 
   void read_overlap(std::string_view cell) {
@@ -218,14 +214,6 @@ std::vector<std::vector<Stage>> inferred_chains(const Schedule& schedule,
 }
 
 }  // namespace
-
-std::string text(const CommCell& cell) {
-  const std::string_view word = comm_words[static_cast<std::size_t>(cell.comm)];
-  if (!has_microbatch(cell.comm)) {
-    return fmt::format("{}{}", index(cell.stage), word);
-  }
-  return fmt::format("{}{}{}", index(cell.stage), word, index(cell.microbatch));
-}
 
 bool OrderFile::compute_only() const {
   return std::all_of(comms.begin(), comms.end(), [](const auto& row) { return row.empty(); });

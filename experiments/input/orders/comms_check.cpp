@@ -58,6 +58,11 @@ class Check {
   }
 
   std::optional<CellFault> run() {
+    auto fault = run_rows();
+    return fault ? fault : stuck();
+  }
+
+  std::optional<CellFault> run_rows() {
     for (std::uint32_t rank = 0; rank < rows_.size(); ++rank) {
       const std::size_t blank_row = order_.blank ? order_.blank->first : rows_.size();
       if (blank_row == rank) {
@@ -67,7 +72,7 @@ class Check {
       }
       if (auto fault = fault_in_row(rank)) return fault;
     }
-    return stuck();
+    return std::nullopt;
   }
 
  private:
@@ -352,11 +357,33 @@ std::optional<CellFault> find_comms_fault(const OrderFile& order, const Placemen
   return Check(order, placement).run();
 }
 
-void require_sound_comms(const OrderFile& order, const Placement& placement) {
+std::optional<CellFault> find_comms_fault_in_rows(const OrderFile& order,
+                                                  const Placement& placement) {
+  return Check(order, placement).run_rows();
+}
+
+void require_sound_comms(const OrderFile& order, const Placement& placement,
+                         Communicating communication) {
   if (order.compute_only()) return;
-  if (const auto fault = find_comms_fault(order, placement)) {
+  const bool written = communication == Communicating::written;
+  const auto fault = written ? find_comms_fault_in_rows(order, placement)
+                             : find_comms_fault(order, placement);
+  if (fault) {
     throw OrderError(fault->rank, fault->column, fault->text);
   }
+}
+
+std::string untimed_weights_note(const OrderFile& order) {
+  std::uint64_t cells = 0;
+  for (const auto& row : order.comms) {
+    cells += static_cast<std::uint64_t>(std::count_if(
+        row.begin(), row.end(), [](const CommCell& cell) { return !has_microbatch(cell.comm); }));
+  }
+  if (cells == 0) return "";
+  return fmt::format(
+      "sends and receives run where the order has them; its {} of UNSHARD, RESHARD and REDUCE_GRAD "
+      "checked and not timed: weights are gathered and gradients reduced as parallel and memory say",
+      cells == 1 ? "cell is" : fmt::format("{} cells are", cells));
 }
 
 std::string untimed_comms_note(const OrderFile& order) {
