@@ -25,7 +25,7 @@ Action producer_for(const Schedule& schedule, const Action& action, Stage stage,
 }
 
 /// The tensor from another rank that a cell waits for, if any.
-std::optional<Crossing> crossing_for(const Placement& placement, const Cell& cell, Rank rank) {
+std::optional<Crossing> crossing_for(const Placement& placement, const RowCell& cell, Rank rank) {
   if (const auto* comm = std::get_if<CommCell>(&cell)) return crossing_of(*comm, placement);
   const Action& action = std::get<Action>(cell);
   const Stage source = *source_of(placement, action);
@@ -35,7 +35,7 @@ std::optional<Crossing> crossing_for(const Placement& placement, const Cell& cel
 
 }  // namespace
 
-std::string text(const Cell& cell) {
+std::string text(const RowCell& cell) {
   return std::visit([](const auto& one) { return text(one); }, cell);
 }
 
@@ -58,10 +58,10 @@ std::string text(const Deadlock& deadlock) {
 /// rank has not come to; a tensor lacks a SEND or RECV that its rank has not come to, or that stands
 /// behind another one in its stream.
 Deadlock find_deadlock(const Schedule& schedule, const Placement& placement,
-                       const std::vector<std::optional<Cell>>& stopped, const CommRows* comms) {
+                       const std::vector<std::optional<RowCell>>& stopped, const CommRows* comms) {
   Rank rank{0};
   while (!stopped[index(rank)]) rank = Rank{index(rank) + 1};
-  Cell cell = *stopped[index(rank)];
+  RowCell cell = *stopped[index(rank)];
   std::vector<Wait> path;
   const auto seen = [&] {
     return std::find_if(path.begin(), path.end(), [&](const Wait& wait) {
@@ -70,7 +70,7 @@ Deadlock find_deadlock(const Schedule& schedule, const Placement& placement,
   };
   while (seen() == path.end()) {
     const auto crossing = comms == nullptr ? std::nullopt : crossing_for(placement, cell, rank);
-    std::optional<Cell> next;
+    std::optional<RowCell> next;
     if (crossing) {
       const CommRows::Missing missing = comms->missing(*crossing);
       path.push_back({rank, cell, missing.cell, missing.rank});

@@ -183,11 +183,11 @@ bool Lowering::is_done(Rank rank) const {
 }
 
 /// Loaded activations can become ready in another order than they were placed, and tensors that
-/// wait for their RECVs; everything else comes from one rank.
+/// meet their RECVs outside of a stream; everything else comes from one rank.
 std::vector<bool> Lowering::links_in_order() const {
-  const bool in_order = comms_ ? comms_->keeps_order() : true;
-  if (in_order && stash_moved_.empty()) return std::vector<bool>(plan_.links.size(), true);
-  return links_in_one_order(plan_);
+  if (comms_ && !comms_->keeps_order()) return std::vector<bool>(plan_.links.size(), false);
+  return stash_moved_.empty() ? std::vector<bool>(plan_.links.size(), true)
+                              : links_in_one_order(plan_);
 }
 
 /// Places the cells of a rank until one lacks an input.
@@ -417,12 +417,12 @@ TaskId Lowering::send(HandoverEnds& ends, const Action& action, TaskId producer)
 
 /// Once no rank can go on.
 Deadlock Lowering::deadlock() const {
-  std::vector<std::optional<Cell>> waiting(rows_.size());
+  std::vector<std::optional<RowCell>> waiting(rows_.size());
   for (const Rank rank : Numbers<Rank>(schedule_.ranks())) {
     if (is_done(rank)) continue;
     const Row& row = rows_[index(rank)];
     const CommCell* const comm = comms_ ? comms_->next(rank, row.place()) : nullptr;
-    waiting[index(rank)] = comm != nullptr ? Cell(*comm) : Cell(*stopped(next_cell(row)));
+    waiting[index(rank)] = comm != nullptr ? RowCell(*comm) : RowCell(*stopped(next_cell(row)));
   }
   return find_deadlock(schedule_, placement_, waiting, comms_ ? &*comms_ : nullptr);
 }

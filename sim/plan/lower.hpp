@@ -16,14 +16,14 @@ namespace penstock {
 class CommRows;
 
 /// A cell of a row: an action, or communication.
-using Cell = std::variant<Action, CommCell>;
-std::string text(const Cell& cell);
+using RowCell = std::variant<Action, CommCell>;
+std::string text(const RowCell& cell);
 
 /// One edge of a deadlock: `cell` of `rank` cannot start before `needs` of `needs_rank`.
 struct Wait {
   Rank rank;
-  Cell cell;
-  Cell needs;
+  RowCell cell;
+  RowCell needs;
   Rank needs_rank;
 };
 
@@ -40,7 +40,7 @@ std::string text(const Deadlock& deadlock);
 /// that lacks its input, nothing for a rank that has finished; one rank at least has not. `comms`:
 /// null, or the order's communication. Throws InputError if nothing produces an input.
 Deadlock find_deadlock(const Schedule& schedule, const Placement& placement,
-                       const std::vector<std::optional<Cell>>& stopped, const CommRows* comms);
+                       const std::vector<std::optional<RowCell>>& stopped, const CommRows* comms);
 
 /// Turns an order into a plan: adds transfers and extras, numbers the tasks topologically, names
 /// classes. An added R is placed directly before its B or I and waits for the same gradient, or

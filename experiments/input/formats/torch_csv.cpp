@@ -7,6 +7,8 @@
 #include <charconv>
 #include <map>
 #include <optional>
+#include <span>
+#include <utility>
 
 #include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/files/table.hpp"
@@ -300,13 +302,23 @@ std::string left_out_text(const TorchCsv& csv) {
                      counted(csv.left_out.size(), "action"), csv.left_out.front());
 }
 
-TorchCsv write_torch_csv(const Schedule& schedule) {
+TorchCsv write_torch_csv(const Schedule& schedule, const Communication& communication) {
   const TorchOrder order = torch_order(schedule);
   TorchCsv csv{"", order.left_out};
   for (Rank rank : Numbers<Rank>(schedule.ranks())) {
     bool first = true;
     bool inside = false;
+    std::span<const CommCell> comms;
+    if (communication.written()) comms = communication.rows[index(rank)];
+    const auto add_comms = [&](std::size_t action) {
+      for (; !comms.empty() && comms.front().before <= action; comms = comms.subspan(1)) {
+        csv.text += (std::exchange(first, false) ? "" : ",") + text(comms.front());
+      }
+    };
+    std::size_t place = 0;
     for (const Action& action : order.schedule.on(rank)) {
+      if (!inside) add_comms(place);
+      ++place;
       if (inside) {
         csv.text += ';';
       } else if (!first) {
@@ -318,6 +330,7 @@ TorchCsv write_torch_csv(const Schedule& schedule) {
       inside = action.with_next;
       first = false;
     }
+    add_comms(place);
     csv.text += '\n';
   }
   return csv;

@@ -67,7 +67,8 @@ struct TorchCsv {
   std::string text;
   std::vector<std::string> left_out;
 };
-TorchCsv write_torch_csv(const Schedule& schedule);
+/// With communication where it is written.
+TorchCsv write_torch_csv(const Schedule& schedule, const Communication& communication = {});
 /// What to say of those; empty if there are none.
 std::string left_out_text(const TorchCsv& csv);
 
