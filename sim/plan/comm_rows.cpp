@@ -44,8 +44,8 @@ const CommCell* CommRows::next(Rank rank, std::uint32_t action) const {
 }
 
 bool CommRows::is_eager(const Crossing& crossing) const {
-  const std::uint32_t lower = std::min(placement_.position(crossing.sender),
-                                       placement_.position(crossing.receiver));
+  const std::uint32_t lower =
+      std::min(placement_.position(crossing.sender), placement_.position(crossing.receiver));
   return lower < communication_.eager.size() && communication_.eager[lower];
 }
 
@@ -106,8 +106,7 @@ std::optional<std::size_t> CommRows::issue(Rank rank, std::uint32_t action, Task
 void CommRows::issue_batch(Rank rank, TaskId last) {
   const auto& row = communication_.rows[index(rank)];
   std::map<StreamKey, std::vector<Op>> batch;
-  for (const std::size_t end = end_of_batch(rank); next_[index(rank)] < end;
-       ++next_[index(rank)]) {
+  for (const std::size_t end = end_of_batch(rank); next_[index(rank)] < end; ++next_[index(rank)]) {
     const CommCell& cell = row[next_[index(rank)]];
     const std::size_t tensor = number_(*crossing_of(cell, placement_));
     const StreamKey key = stream_of(cell, rank);

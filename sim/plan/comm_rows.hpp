@@ -49,12 +49,13 @@ class CommRows {
   /// What a rank's next action waits for on behalf of SENDs in front of it, and of this received
   /// tensor.
   std::vector<TaskId> take_sends(Rank rank) { return std::exchange(waits_[index(rank)], {}); }
-  const std::vector<TaskId>& arrival(std::size_t tensor) const { return tensors_.at(tensor).arrival; }
+  const std::vector<TaskId>& arrival(std::size_t tensor) const {
+    return tensors_.at(tensor).arrival;
+  }
 
   /// The class of the action before this one, with the memory of the activations whose RECVs stand
   /// between the two.
   std::uint32_t holding(std::uint32_t work, Rank rank, std::uint32_t action);
-
 
   /// Whether transfers of one link leave in the order in which they were placed, since each stands
   /// behind the one before in the stream of its sender.
@@ -85,7 +86,7 @@ class CommRows {
     std::vector<TaskId> done;
   };
   struct Stream {
-    std::deque<Group> groups;     // the first is at the head
+    std::deque<Group> groups;      // the first is at the head
     std::vector<TaskId> before{};  // what the head stands behind
   };
   /// One end of a tensor's way.

@@ -54,9 +54,9 @@ std::string text(const Deadlock& deadlock) {
   return all;
 }
 
-/// Follows the waits from the first stuck rank until a cell repeats. A cell lacks an action that its
-/// rank has not come to; a tensor lacks a SEND or RECV that its rank has not come to, or that stands
-/// behind another one in its stream.
+/// Follows the waits from the first stuck rank until a cell repeats. A cell lacks an action that
+/// its rank has not come to; a tensor lacks a SEND or RECV that its rank has not come to, or that
+/// stands behind another one in its stream.
 Deadlock find_deadlock(const Schedule& schedule, const Placement& placement,
                        const std::vector<std::optional<RowCell>>& stopped, const CommRows* comms) {
   Rank rank{0};
@@ -64,9 +64,8 @@ Deadlock find_deadlock(const Schedule& schedule, const Placement& placement,
   RowCell cell = *stopped[index(rank)];
   std::vector<Wait> path;
   const auto seen = [&] {
-    return std::find_if(path.begin(), path.end(), [&](const Wait& wait) {
-      return wait.rank == rank && wait.cell == cell;
-    });
+    return std::find_if(path.begin(), path.end(),
+                        [&](const Wait& wait) { return wait.rank == rank && wait.cell == cell; });
   };
   while (seen() == path.end()) {
     const auto crossing = comms == nullptr ? std::nullopt : crossing_for(placement, cell, rank);

@@ -123,8 +123,7 @@ std::uint32_t WorkClasses::add_transfer(const Action& action, Stage to, std::uin
   return named;
 }
 
-std::uint32_t WorkClasses::before_receives(std::uint32_t work,
-                                           std::span<const CommCell> receives) {
+std::uint32_t WorkClasses::before_receives(std::uint32_t work, std::span<const CommCell> receives) {
   std::vector<std::uint32_t> buffers;
   for (const CommCell& cell : receives) {
     buffers.push_back(receive_buffer(placement_.slot_of(cell.stage, cell.microbatch),

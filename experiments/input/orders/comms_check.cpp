@@ -366,8 +366,8 @@ void require_sound_comms(const OrderFile& order, const Placement& placement,
                          Communicating communication) {
   if (order.compute_only()) return;
   const bool written = communication == Communicating::written;
-  const auto fault = written ? find_comms_fault_in_rows(order, placement)
-                             : find_comms_fault(order, placement);
+  const auto fault =
+      written ? find_comms_fault_in_rows(order, placement) : find_comms_fault(order, placement);
   if (fault) {
     throw OrderError(fault->rank, fault->column, fault->text);
   }
@@ -382,7 +382,8 @@ std::string untimed_weights_note(const OrderFile& order) {
   if (cells == 0) return "";
   return fmt::format(
       "sends and receives run where the order has them; its {} of UNSHARD, RESHARD and REDUCE_GRAD "
-      "checked and not timed: weights are gathered and gradients reduced as parallel and memory say",
+      "checked and not timed: weights are gathered and gradients reduced as parallel and memory "
+      "say",
       cells == 1 ? "cell is" : fmt::format("{} cells are", cells));
 }
 

@@ -27,7 +27,7 @@ struct OrderFacts {
 
 /// What becomes of an order in PyTorch's runtime over one kind of streams.
 struct StreamVerdict {
-  std::string_view where;        // "NCCL"
+  std::string_view where;  // "NCCL"
   std::optional<CellFault> deadlock;
 };
 

@@ -41,7 +41,8 @@ void check_source(const json& section) {
 void check_communication(const json& section) {
   if (section.value("communication", "implicit") == "written") {
     if (!section.contains("policy")) return;
-    throw InputError("/schedule/communication", "a policy has no written order; use a name or file");
+    throw InputError("/schedule/communication",
+                     "a policy has no written order; use a name or file");
   }
   for (const char* key : {"streams", "eager_bytes", "batched"}) {
     if (!section.contains(key)) continue;
@@ -175,10 +176,11 @@ const Fields& schedule_fields() {
            "communication", words({"implicit", "written"}),
            "a transfer starts as soon as it can (the default), or where the order has its SEND and "
            "RECV; an order without these: where PyTorch's lowering puts them"),
-       field<&S::streams>("streams", words({"rank", "pair", "direction", "message"}),
-                          "for written: the SENDs and RECVs of a rank that queue behind each other: "
-                          "all, those with one other rank (the default), those of one direction, or "
-                          "none"),
+       field<&S::streams>(
+           "streams", words({"rank", "pair", "direction", "message"}),
+           "for written: the SENDs and RECVs of a rank that queue behind each other: "
+           "all, those with one other rank (the default), those of one direction, or "
+           "none"),
        field<&S::eager_bytes>("eager_bytes", bytes(),
                               "for written: a tensor of at most so many bytes leaves without its "
                               "RECV; default: none does"),

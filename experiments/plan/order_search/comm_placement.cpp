@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "experiments/input/files/named_files.hpp"
+#include "experiments/input/files/files.hpp"
 #include "experiments/input/files/table.hpp"
 #include "sim/base/error.hpp"
 #include "sim/order/communication.hpp"

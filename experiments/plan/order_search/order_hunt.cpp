@@ -60,8 +60,9 @@ void check_searchable(const RunResult& base, bool chooses) {
                              "the order that it finds by penstock run --repeat, with /batch"));
   }
   if (layout.communication.written()) {
-    refuse("a search moves actions, and its orders have implicit communication; leave "
-           "\"communication\" out, or search --communication to move RECVs");
+    refuse(
+        "a search moves actions, and its orders have implicit communication; leave "
+        "\"communication\" out, or search --communication to move RECVs");
   }
   if (layout.slices > 1) refuse("a search orders whole microbatches, not slices of sequences");
   if (layout.placement.chains().size() > 1) {

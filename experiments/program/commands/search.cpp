@@ -100,9 +100,8 @@ int search_receives(const Scenario& scenario, const Options& options) {
   if (options.chooses_recomputation || !options.scenario_out.empty()) {
     throw UsageError("--communication moves RECVs alone; leave out --recompute and --scenario");
   }
-  const PlacedReceives placed = watched(options, [&](const HuntOptions& asked) {
-    return place_receives(scenario, asked);
-  });
+  const PlacedReceives placed =
+      watched(options, [&](const HuntOptions& asked) { return place_receives(scenario, asked); });
   const Layout& layout = placed.best.layout;
   if (!options.order.empty()) {
     OutputSet outputs(options.replaced);
@@ -124,8 +123,8 @@ int search(const Options& options) {
   }
   const Scenario scenario = read_scenario(options.scenario, settings);
   if (options.communication) return search_receives(scenario, options);
-  const HuntResult result = watched(
-      options, [&](const HuntOptions& asked) { return hunt_order(scenario, asked); });
+  const HuntResult result =
+      watched(options, [&](const HuntOptions& asked) { return hunt_order(scenario, asked); });
   write_outputs(options, scenario, result);
   const bool to_output = options.order == "-" || options.scenario_out == "-";
   if (!to_output) {

@@ -146,18 +146,15 @@ Order order_by_file(const Scenario& scenario) {
   Order order;
   order.name = scenario.schedule.file;
   order.placement = placement_of_file(scenario, file);
-  about_file(path, [&] {
-    require_sound(file, order.placement, scenario.schedule.communication);
-  });
+  about_file(path, [&] { require_sound(file, order.placement, scenario.schedule.communication); });
   order.microbatches = MicrobatchColumns(file.schedule).count();
   order.schedule = file.schedule;
   const bool written = scenario.schedule.communication == Communicating::written;
   order.note = written ? untimed_weights_note(file) : untimed_comms_note(file);
   if (!written) return order;
   auto rows = file.compute_only() ? std::vector<std::vector<CommCell>>{} : file.comms;
-  about_file(path, [&] {
-    order.communication = written_communication(scenario, order, std::move(rows));
-  });
+  about_file(
+      path, [&] { order.communication = written_communication(scenario, order, std::move(rows)); });
   return order;
 }
 

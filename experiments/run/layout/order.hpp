@@ -22,7 +22,7 @@ struct Order {
   std::uint32_t slices = 1;
   const ScheduleEntry* rule = nullptr;
   const PolicyEntry* policy = nullptr;
-  ScheduleOptions options;  // of the rule or policy
+  ScheduleOptions options;      // of the rule or policy
   Communication communication;  // where it is written
   std::string note;             // what of it is not simulated; empty: nothing
 };

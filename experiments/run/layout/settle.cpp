@@ -238,8 +238,9 @@ void check_written(const Scenario& scenario) {
                      "leave it out, or set /schedule/communication=implicit");
   }
   if (scenario.offload && scenario.offload->keep) {
-    throw InputError("/offload/keep",
-                     "it adds actions to an order whose SENDs and RECVs are written; leave one out");
+    throw InputError(
+        "/offload/keep",
+        "it adds actions to an order whose SENDs and RECVs are written; leave one out");
   }
 }
 

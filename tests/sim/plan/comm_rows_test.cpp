@@ -46,8 +46,7 @@ double makespan_us(const System& system) {
 }
 
 std::string deadlock_text(const System& system) {
-  const auto result =
-      lower(system.schedule, system.placement, system.overlap, system.extras);
+  const auto result = lower(system.schedule, system.placement, system.overlap, system.extras);
   const auto* deadlock = std::get_if<Deadlock>(&result);
   return deadlock == nullptr ? "none" : text(*deadlock);
 }
@@ -127,10 +126,9 @@ TEST_CASE("written communication: a rank waits for a SEND where its wait is") {
 
 TEST_CASE("written communication: a received activation takes memory from its RECV on") {
   const auto most_held = [](const char* receiver) {
-    const std::string csv =
-        fmt::format("0F0,0SEND_F0,0F1,0SEND_F1,0F2,0SEND_F2\n{}\n", receiver);
-    const Outcome outcome = simulated(
-        written(csv.c_str(), CommStreams::direction, {stage_of(2, 0), stage_of(6, 0)}));
+    const std::string csv = fmt::format("0F0,0SEND_F0,0F1,0SEND_F1,0F2,0SEND_F2\n{}\n", receiver);
+    const Outcome outcome =
+        simulated(written(csv.c_str(), CommStreams::direction, {stage_of(2, 0), stage_of(6, 0)}));
     return memory_peaks(outcome.plan, outcome.costs, outcome.timeline)[1].bytes;
   };
   CHECK(most_held("1RECV_F0,1F0,1RECV_F1,1F1,1RECV_F2,1F2") == 4);
@@ -151,12 +149,10 @@ TEST_CASE("written communication: all engines agree, whatever the order") {
       for (CommCell& cell : row) {
         if (is_receive(cell.comm)) cell.before = *rc::gen::inRange(0U, cell.before + 1);
       }
-      std::stable_sort(row.begin(), row.end(), [](const CommCell& a, const CommCell& b) {
-        return a.before < b.before;
-      });
+      std::stable_sort(row.begin(), row.end(),
+                       [](const CommCell& a, const CommCell& b) { return a.before < b.before; });
     }
-    const auto lowered =
-        lower(system.schedule, system.placement, system.overlap, system.extras);
+    const auto lowered = lower(system.schedule, system.placement, system.overlap, system.extras);
     if (std::holds_alternative<Deadlock>(lowered)) {
       RC_TAG("deadlock");
       RC_ASSERT(!std::get<Deadlock>(lowered).circle.empty());
