@@ -8,6 +8,8 @@
 #include <set>
 #include <tuple>
 
+#include "experiments/input/files/table.hpp"
+
 namespace penstock {
 namespace {
 
@@ -381,16 +383,15 @@ std::string untimed_weights_note(const OrderFile& order) {
   }
   if (cells == 0) return "";
   return fmt::format(
-      "sends and receives run where the order has them; its {} of UNSHARD, RESHARD and REDUCE_GRAD "
-      "checked and not timed: weights are gathered and gradients reduced as parallel and memory "
-      "say",
-      cells == 1 ? "cell is" : fmt::format("{} cells are", cells));
+      "sends and receives run where the order has them; its UNSHARD, RESHARD and REDUCE_GRAD ({}) "
+      "are checked, and timed as parallel and memory say",
+      counted(cells, "cell"));
 }
 
 std::string untimed_comms_note(const OrderFile& order) {
   std::uint64_t cells = 0;
   for (const auto& row : order.comms) cells += row.size();
-  if (cells == 0) return "";
+  if (cells == 0) return {};
   return fmt::format(
       "the order's {} checked for deadlock and not timed: a transfer starts as soon as its data "
       "and link are ready, wherever SEND and RECV are, so a RECV posted early holds up nothing",

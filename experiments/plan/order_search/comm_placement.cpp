@@ -159,7 +159,7 @@ class Placing {
 
 std::string shown(const RunResult& run) {
   if (!run.report) return run.findings.front().text;
-  return fmt::format("{} µs{}", text_us(run.report->makespan),
+  return fmt::format("{:.4g} ms{}", to_us(run.report->makespan) / 1e3,
                      run.findings.empty() ? "" : ", " + run.findings.front().text);
 }
 
