@@ -370,9 +370,7 @@ void require_sound_comms(const OrderFile& order, const Placement& placement,
   const bool written = communication == Communicating::written;
   const auto fault =
       written ? find_comms_fault_in_rows(order, placement) : find_comms_fault(order, placement);
-  if (fault) {
-    throw OrderError(fault->rank, fault->column, fault->text);
-  }
+  if (fault) throw OrderError(fault->rank, fault->column, fault->text);
 }
 
 std::string untimed_weights_note(const OrderFile& order) {
