@@ -216,9 +216,11 @@ TEST_CASE("a release of PyTorch: RECVs are posted without waiting, and streams d
       "1RECV_F0,1RECV_F1,1F0,1F1,1B0,1SEND_B0,1B1,1SEND_B1";
   const OrderCheck check = check_order(early, {}, TorchVersion::v2_14);
   REQUIRE(check.fault);
-  CHECK(check.fault->rank == 0);
-  CHECK(check.fault->column == 4);
-  CHECK(check.fault->text == "deadlock: 0SEND_F1 of rank 0 waits for 0RECV_B0 of rank 0");
+  CHECK(check.fault->rank == 1);
+  CHECK(check.fault->column == 3);
+  CHECK(check.fault->text ==
+        "deadlock: 1F1 of rank 1 waits for 0SEND_F1 of rank 0, which follows 0RECV_B0; 0RECV_B0 of "
+        "rank 0 waits for 1SEND_B0 of rank 1, which follows 1F1");
   REQUIRE(check.streams.size() == 3);
   CHECK(check.streams[1].deadlock);
   CHECK_FALSE(check.streams[2].deadlock);
