@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/base/numbers.hpp"
+#include "sim/order/communication.hpp"
 #include "sim/plan/plan.hpp"
 
 namespace penstock {
@@ -71,6 +72,7 @@ struct Extras {
   Recomputing recomputing;
   Tail tail;
   std::array<bool, buffer_kinds> holds{};  // kinds of buffers besides the usual ones
+  Communication communication = {};        // sends and receives where the order has them
 
   friend bool operator==(const Extras&, const Extras&) = default;
 

@@ -1,90 +1,19 @@
-#include "sim/plan/lower.hpp"
-
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <array>
-#include <optional>
-#include <span>
 #include <utility>
 
-#include "sim/base/error.hpp"
 #include "sim/base/large_pages.hpp"
-#include "sim/order/schedule.hpp"
 #include "sim/order/weight_versions.hpp"
-#include "sim/plan/plan.hpp"
-#include "sim/plan/recomputation.hpp"
-#include "sim/plan/tail.hpp"
-#include "sim/plan/work_classes.hpp"
+#include "sim/plan/lowering.hpp"
 
 namespace penstock {
 namespace {
 
 constexpr std::size_t nothing = HandoverEnds::nothing;
 
-/// The progress of a rank.
-struct Row {
-  const Action* next;
-  const Action* end;
-  const Action* ahead = nullptr;    // its next action when early R's were last placed
-  std::size_t waits_for = nothing;  // the output that it waits for
-  TaskId last = no_task;            // the last task placed
-};
+}  // namespace
 
-class Lowering {
- public:
-  Lowering(const Schedule& schedule, const Placement& placement, Overlap overlap,
-           const Extras& extras);
-  std::variant<Plan, Deadlock> run();
-
- private:
-  static std::span<const Action> next_cell(const Row& row);
-  std::size_t read_by(const Action& action) const;
-  const Action* stopped(std::span<const Action> cell) const;
-  bool find_inputs(std::span<const Action> cell, std::size_t& missing);
-
-  void advance(Rank rank);
-  void recompute_early(Row& row, std::span<const Action> actions);
-  TaskId recompute_in_front(Row& row, std::span<const Action> actions, TaskId input);
-  TaskId place_part(Row& row, const Action& action, std::uint32_t work, TaskId input);
-  std::array<TaskId, 2> place_fused(Row& row, std::span<const Action> cell, TaskId input);
-  TaskId start_of(const Row& row, TaskId input);
-  void place(Rank rank, std::span<const Action> cell);
-  std::uint32_t class_of(const Action& action, bool crosses, bool in_cell);
-  void hand_over(Rank rank, const Action& action, TaskId producer);
-  TaskId send(HandoverEnds& ends, const Action& action, TaskId producer);
-  void move_stash(Rank rank, const Action& action, TaskId producer);
-  TaskId& stash_moved(const Action& action);
-  TaskId take_loaded(const Action& action);
-  TaskId input_of(std::span<const Action> cell);
-  void reserve();
-  Deadlock deadlock() const;
-
-  // What `arrived_` and `came_` hold: not yet, on the rank that reads it already, or first_task + a
-  // transfer.
-  static constexpr std::uint32_t not_yet = 0;
-  static constexpr std::uint32_t same_rank = 1;
-  static constexpr std::uint32_t first_task = 2;
-
-  const Schedule& schedule_;
-  const Placement& placement_;
-  Overlap overlap_;
-  ActionCounts counts_;
-  MicrobatchColumns columns_;
-  Plan plan_;
-  WorkClasses classes_;  // writes into the plan
-  Recomputation recomputation_;
-  TailTasks tail_;
-  std::vector<HandoverEnds> ends_;       // by stage: of its activations, of its gradients
-  std::vector<std::uint32_t> arrived_;   // by output: (activation or gradient, stage, microbatch)
-  std::vector<TaskId> stash_moved_;      // by (stage, microbatch): the last transfer of its stash
-  std::array<std::uint32_t, 2> came_{};  // how what each part of the cell at hand reads has come
-  std::vector<Row> rows_;                // by rank
-  std::vector<Rank> runnable_;           // the next to be looked at, in this order
-};
-
-Lowering::Lowering(const Schedule& schedule, const Placement& placement, Overlap overlap,
-                   const Extras& extras)
+OrderLowering::OrderLowering(const Schedule& schedule, const Placement& placement, Overlap overlap,
+                             const Extras& extras)
     : schedule_(schedule),
       placement_(placement),
       overlap_(overlap),
@@ -97,7 +26,11 @@ Lowering::Lowering(const Schedule& schedule, const Placement& placement, Overlap
       arrived_(std::size_t{2} * placement.stage_count() * columns_.count(), not_yet) {
   for (Rank rank : Numbers<Rank>(schedule.ranks())) {
     const std::vector<Action>& order = schedule.on(rank);
-    rows_.push_back({order.data(), order.data() + order.size()});
+    rows_.push_back({.begin = order.data(), .end = order.data() + order.size()});
+  }
+  if (extras.communication.written()) {
+    comms_.emplace(extras.communication, placement, plan_, classes_,
+                   [this](const Crossing& crossing) { return output_of(crossing); });
   }
   plan_.ranks = placement.ranks();
   plan_.microbatches = columns_.count();
@@ -112,20 +45,20 @@ Lowering::Lowering(const Schedule& schedule, const Placement& placement, Overlap
 }
 
 /// An action, or two that overlap; empty when the rank has finished.
-std::span<const Action> Lowering::next_cell(const Row& row) {
+std::span<const Action> OrderLowering::next_cell(const Row& row) {
   if (row.next == row.end) return {};
   return {row.next, row.next->with_next ? std::size_t{2} : std::size_t{1}};
 }
 
 /// The output of another stage that an action reads, or `nothing`.
-std::size_t Lowering::read_by(const Action& action) const {
+std::size_t OrderLowering::read_by(const Action& action) const {
   const std::size_t ends = ends_of(action);
   if (ends == nothing || ends_[ends].reads == nothing) return nothing;
   return ends_[ends].reads + columns_.column_of(action.microbatch);
 }
 
 /// Fills in `came_` for a cell whose inputs are all there; else says which is missing.
-bool Lowering::find_inputs(std::span<const Action> cell, std::size_t& missing) {
+bool OrderLowering::find_inputs(std::span<const Action> cell, std::size_t& missing) {
   for (std::size_t part = 0; part < cell.size(); ++part) {
     const std::size_t input = read_by(cell[part]);
     came_[part] = input == nothing ? same_rank : arrived_[input];
@@ -137,7 +70,7 @@ bool Lowering::find_inputs(std::span<const Action> cell, std::size_t& missing) {
 }
 
 /// The first action of a cell whose input is not there yet.
-const Action* Lowering::stopped(std::span<const Action> cell) const {
+const Action* OrderLowering::stopped(std::span<const Action> cell) const {
   for (const Action& action : cell) {
     const std::size_t input = read_by(action);
     if (input != nothing && arrived_[input] == not_yet) return &action;
@@ -145,7 +78,7 @@ const Action* Lowering::stopped(std::span<const Action> cell) const {
   return nullptr;
 }
 
-std::variant<Plan, Deadlock> Lowering::run() {
+std::variant<Plan, Deadlock> OrderLowering::run() {
   reserve();
   for (Rank rank : Numbers<Rank>(schedule_.ranks())) runnable_.push_back(rank);
   for (std::vector<Rank> ranks; !runnable_.empty();) {
@@ -153,22 +86,34 @@ std::variant<Plan, Deadlock> Lowering::run() {
     ranks.swap(runnable_);
     for (const Rank rank : ranks) advance(rank);
   }
-  const bool done =
-      std::all_of(rows_.begin(), rows_.end(), [](const Row& row) { return row.next == row.end; });
-  if (!done) return deadlock();
+  for (const Rank rank : Numbers<Rank>(schedule_.ranks())) {
+    if (!is_done(rank)) return deadlock();
+  }
   tail_.finish();
-  // Only loaded activations can become ready in another order than they were placed; everything
-  // else comes from one rank.
-  plan_.in_one_order = stash_moved_.empty() ? std::vector<bool>(plan_.links.size(), true)
-                                            : links_in_one_order(plan_);
+  plan_.in_one_order = links_in_order();
   return std::move(plan_);
 }
 
+bool OrderLowering::is_done(Rank rank) const {
+  const Row& row = rows_[index(rank)];
+  return row.next == row.end && (!comms_ || comms_->next(rank, row.place()) == nullptr);
+}
+
+/// Loaded activations can become ready in another order than they were placed, and tensors that
+/// meet their RECVs outside of a stream; everything else comes from one rank.
+std::vector<bool> OrderLowering::links_in_order() const {
+  if (comms_ && !comms_->keeps_order()) return std::vector<bool>(plan_.links.size(), false);
+  return stash_moved_.empty() ? std::vector<bool>(plan_.links.size(), true)
+                              : links_in_one_order(plan_);
+}
+
 /// Places the cells of a rank until one lacks an input.
-void Lowering::advance(Rank rank) {
+void OrderLowering::advance(Rank rank) {
   Row& row = rows_[index(rank)];
   row.waits_for = nothing;
-  for (auto cell = next_cell(row); !cell.empty(); cell = next_cell(row)) {
+  while (!comms_ || issue_comms(rank)) {
+    const auto cell = next_cell(row);
+    if (cell.empty()) return;
     if (recomputation_.early()) recompute_early(row, cell);
     if (!find_inputs(cell, row.waits_for)) return;
     place(rank, cell);
@@ -178,7 +123,7 @@ void Lowering::advance(Rank rank) {
 
 /// Places the R's of a cell as soon as the rank reaches the cell. They wait only for their
 /// activations, if these were evicted.
-void Lowering::recompute_early(Row& row, std::span<const Action> actions) {
+void OrderLowering::recompute_early(Row& row, std::span<const Action> actions) {
   if (row.ahead == row.next) return;
   row.ahead = row.next;
   std::array<TaskId, 2> loaded;
@@ -192,7 +137,7 @@ void Lowering::recompute_early(Row& row, std::span<const Action> actions) {
 
 /// Adds the R's of a cell, the first with this input. Returns the remaining input of the cell
 /// itself.
-TaskId Lowering::recompute_in_front(Row& row, std::span<const Action> actions, TaskId input) {
+TaskId OrderLowering::recompute_in_front(Row& row, std::span<const Action> actions, TaskId input) {
   for (const Action& action : actions) {
     if (!recomputation_.adds(action)) continue;
     const Action again(Pass::recompute, action.stage, action.microbatch);
@@ -203,7 +148,7 @@ TaskId Lowering::recompute_in_front(Row& row, std::span<const Action> actions, T
   return input;
 }
 
-std::uint32_t Lowering::class_of(const Action& action, bool crosses, bool in_cell) {
+std::uint32_t OrderLowering::class_of(const Action& action, bool crosses, bool in_cell) {
   if (!recomputation_.any()) return classes_.compute(action, crosses);
   const bool within = in_cell && !recomputation_.early() && recomputation_.adds(action);
   return classes_.compute(action, crosses,
@@ -214,7 +159,7 @@ std::uint32_t Lowering::class_of(const Action& action, bool crosses, bool in_cel
 
 /// What an action starts after, encoded as `Plan::input`: the last task of its rank, and its
 /// inputs.
-TaskId Lowering::start_of(const Row& row, TaskId input) {
+TaskId OrderLowering::start_of(const Row& row, TaskId input) {
   std::vector<TaskId> before;
   if (row.last != no_task) before.push_back(row.last);
   if (input != no_task && (input & Plan::several) == 0) before.push_back(input);
@@ -226,38 +171,41 @@ TaskId Lowering::start_of(const Row& row, TaskId input) {
 }
 
 /// Adds one action, after what starts with it.
-TaskId Lowering::place_part(Row& row, const Action& action, std::uint32_t work, TaskId input) {
+TaskId OrderLowering::place_part(Row& row, const Action& action, std::uint32_t work, TaskId input) {
   if (tail_.starts_early(action)) tail_.reduce_early(action, start_of(row, input));
   return row.last = add_task(plan_, work, action.microbatch, input);
 }
 
 /// The parts of a fused cell start together, and their tasks follow each other.
-std::array<TaskId, 2> Lowering::place_fused(Row& row, std::span<const Action> cell, TaskId input) {
+std::array<TaskId, 2> OrderLowering::place_fused(Rank rank, std::span<const Action> cell,
+                                                 TaskId input) {
+  Row& row = rows_[index(rank)];
   for (const Action& action : cell) {
     if (tail_.starts_early(action)) tail_.reduce_early(action, start_of(row, input));
   }
   const std::uint32_t leading = class_of(cell[0], came_[0] >= first_task, true);
   const std::uint32_t following = class_of(cell[1], came_[1] >= first_task, true);
-  const auto [one, two] = classes_.fused(leading, following);
+  const auto [one, two] = classes_.fused(leading, behind_receives(rank, following, cell.size()));
   const TaskId first = add_task(plan_, one, cell[0].microbatch, input);
   row.last = add_task(plan_, two, cell[1].microbatch, no_task);
   plan_.followers.push_back(row.last);
   return {first, row.last};
 }
 
-void Lowering::place(Rank rank, std::span<const Action> cell) {
+void OrderLowering::place(Rank rank, std::span<const Action> cell) {
   Row& row = rows_[index(rank)];
   const bool overlaps = cell.size() == 2;
-  TaskId input = input_of(cell);
+  TaskId input = input_of(rank, cell);
   if (recomputation_.any() && !overlaps && !recomputation_.early()) {
     input = recompute_in_front(row, cell, input);
   }
   std::array<TaskId, 2> tasks{};
   if (overlaps && overlap_ == Overlap::fused) {
-    tasks = place_fused(row, cell, input);
+    tasks = place_fused(rank, cell, input);
   } else {
     for (std::size_t part = 0; part < cell.size(); ++part) {
-      const std::uint32_t work = class_of(cell[part], came_[part] >= first_task, overlaps);
+      std::uint32_t work = class_of(cell[part], came_[part] >= first_task, overlaps);
+      if (part + 1 == cell.size()) work = behind_receives(rank, work, cell.size());
       tasks[part] = place_part(row, cell[part], work, input);
       // The second part of a cell stands behind the first on its rank, which waits for both.
       input = no_task;
@@ -270,19 +218,71 @@ void Lowering::place(Rank rank, std::span<const Action> cell) {
 }
 
 /// The transfers that bring what a cell reads, encoded as `Plan::input`.
-TaskId Lowering::input_of(std::span<const Action> cell) {
+TaskId OrderLowering::input_of(Rank rank, std::span<const Action> cell) {
   std::array<TaskId, 4> found;  // per part: one tensor, and its activation if that was evicted
   std::size_t count = 0;
   for (std::size_t part = 0; part < cell.size(); ++part) {
     if (came_[part] >= first_task) found[count++] = came_[part] - first_task;
     if (const TaskId loaded = take_loaded(cell[part]); loaded != no_task) found[count++] = loaded;
   }
+  if (comms_) return written_input(rank, cell, {found.data(), count});
   if (count == 0) return no_task;
   return count == 1 ? found.front() : add_inputs(plan_, {found.data(), count});
 }
 
+/// The same with what RECVs and waits for SENDs in front of the cell add.
+TaskId OrderLowering::written_input(Rank rank, std::span<const Action> cell,
+                                    std::span<const TaskId> found) {
+  std::vector<TaskId> inputs = comms_->take_sends(rank);
+  inputs.insert(inputs.end(), found.begin(), found.end());
+  for (std::size_t part = 0; part < cell.size(); ++part) {
+    if (came_[part] < first_task || read_by(cell[part]) == nothing) continue;
+    const std::vector<TaskId>& arrival = comms_->arrival(read_by(cell[part]));
+    inputs.insert(inputs.end(), arrival.begin(), arrival.end());
+  }
+  std::sort(inputs.begin(), inputs.end());
+  inputs.erase(std::unique(inputs.begin(), inputs.end()), inputs.end());
+  return add_inputs(plan_, inputs);
+}
+
+/// The place of a tensor among the outputs.
+std::size_t OrderLowering::output_of(const Crossing& crossing) const {
+  const Action maker(crossing.gradient ? Pass::backward : Pass::forward, crossing.sender,
+                     crossing.microbatch);
+  return ends_[ends_of(maker)].puts_out + columns_.column_of(crossing.microbatch);
+}
+
+/// Issues the communication in front of a rank's next action. False where a SEND that it waits for
+/// has no transfer yet.
+bool OrderLowering::issue_comms(Rank rank) {
+  Row& row = rows_[index(rank)];
+  std::vector<CommRows::Moved> moved;
+  const auto waits = comms_->issue(rank, row.place(), row.last, moved);
+  if (waits) row.waits_for = *waits;
+  for (const CommRows::Moved& one : moved) {
+    if (one.received) arrived_[one.tensor] = first_task + one.transfer;
+    wake(one.rank, one.tensor);
+  }
+  return !waits;
+}
+
+/// A rank can go on if it waits for this output.
+void OrderLowering::wake(Rank rank, std::size_t output) {
+  Row& waiting = rows_[index(rank)];
+  if (waiting.waits_for != output) return;
+  waiting.waits_for = nothing;
+  runnable_.push_back(rank);
+}
+
+/// The class of the last of a rank's next actions, with memory for what is received behind it.
+std::uint32_t OrderLowering::behind_receives(Rank rank, std::uint32_t work, std::size_t actions) {
+  if (!comms_) return work;
+  const std::uint32_t behind = rows_[index(rank)].place() + static_cast<std::uint32_t>(actions);
+  return comms_->holding(work, rank, behind);
+}
+
 /// Adds the transfer of E or L. A loaded activation must first have arrived at its keeper.
-void Lowering::move_stash(Rank rank, const Action& action, TaskId producer) {
+void OrderLowering::move_stash(Rank rank, const Action& action, TaskId producer) {
   TaskId& moved = stash_moved(action);
   const std::uint32_t work = classes_.stash_transfer(action, schedule_.keeper_of(rank));
   const std::array<TaskId, 2> inputs{producer, moved};
@@ -291,19 +291,19 @@ void Lowering::move_stash(Rank rank, const Action& action, TaskId producer) {
                    add_inputs(plan_, {inputs.data(), returns ? 2U : 1U}));
 }
 
-TaskId& Lowering::stash_moved(const Action& action) {
+TaskId& OrderLowering::stash_moved(const Action& action) {
   return stash_moved_[std::size_t{index(action.stage)} * columns_.count() +
                       columns_.column_of(action.microbatch)];
 }
 
 /// The transfer that returns an activation to its first reader.
-TaskId Lowering::take_loaded(const Action& action) {
+TaskId OrderLowering::take_loaded(const Action& action) {
   if (stash_moved_.empty() || !reads_activation(action.pass)) return no_task;
   return std::exchange(stash_moved(action), no_task);
 }
 
 /// Passes an action's output to its reader, with a transfer if that is another rank.
-void Lowering::hand_over(Rank rank, const Action& action, TaskId producer) {
+void OrderLowering::hand_over(Rank rank, const Action& action, TaskId producer) {
   if (moves_stash(action.pass)) return move_stash(rank, action, producer);
   const std::size_t place = ends_of(action);
   if (place == nothing || ends_[place].puts_out == nothing) return;
@@ -315,16 +315,14 @@ void Lowering::hand_over(Rank rank, const Action& action, TaskId producer) {
     arrived_[output] = same_rank;
     return;
   }
+  if (comms_) return;  // its SEND does
   const TaskId transfer = send(ends, action, producer);
   arrived_[output] = first_task + transfer;
-  Row& waiting = rows_[index(target)];
-  if (waiting.waits_for != output) return;
-  waiting.waits_for = nothing;
-  runnable_.push_back(target);
+  wake(target, output);
 }
 
 /// Adds the transfer of an output.
-TaskId Lowering::send(HandoverEnds& ends, const Action& action, TaskId producer) {
+TaskId OrderLowering::send(HandoverEnds& ends, const Action& action, TaskId producer) {
   std::uint32_t work = ends.transfer;
   if (work == unnamed) {
     work = classes_.transfer(action, ends.reader);
@@ -334,14 +332,19 @@ TaskId Lowering::send(HandoverEnds& ends, const Action& action, TaskId producer)
 }
 
 /// Once no rank can go on.
-Deadlock Lowering::deadlock() const {
-  std::vector<const Action*> waiting;
-  for (const Row& row : rows_) waiting.push_back(stopped(next_cell(row)));
-  return find_deadlock(schedule_, placement_, waiting);
+Deadlock OrderLowering::deadlock() const {
+  std::vector<std::optional<RowCell>> waiting(rows_.size());
+  for (const Rank rank : Numbers<Rank>(schedule_.ranks())) {
+    if (is_done(rank)) continue;
+    const Row& row = rows_[index(rank)];
+    const CommCell* const comm = comms_ ? comms_->next(rank, row.place()) : nullptr;
+    waiting[index(rank)] = comm != nullptr ? RowCell(*comm) : RowCell(*stopped(next_cell(row)));
+  }
+  return find_deadlock(schedule_, placement_, waiting, comms_ ? &*comms_ : nullptr);
 }
 
 /// Counts the tasks first, to allocate the arrays once.
-void Lowering::reserve() {
+void OrderLowering::reserve() {
   std::uint64_t tasks = tail_.most_tasks();
   for (Stage stage : placement_.stages()) {
     for (std::size_t p = 0; p < pass_count; ++p) {
@@ -356,11 +359,9 @@ void Lowering::reserve() {
   reserve_large(plan_.input, tasks);
 }
 
-}  // namespace
-
 std::variant<Plan, Deadlock> lower(const Schedule& schedule, const Placement& placement,
                                    Overlap overlap, const Extras& extras) {
-  return Lowering(schedule, placement, overlap, extras).run();
+  return OrderLowering(schedule, placement, overlap, extras).run();
 }
 
 }  // namespace penstock

@@ -1,5 +1,7 @@
 #include "sim/plan/work_classes.hpp"
 
+#include <algorithm>
+
 namespace penstock {
 
 WorkClasses::WorkClasses(const Placement& placement, bool has_backward, const Extras& extras,
@@ -119,6 +121,30 @@ std::uint32_t WorkClasses::add_transfer(const Action& action, Stage to, std::uin
   const std::uint32_t named = add(std::move(work));
   transfer_[sender * 2 + (gradient ? 1 : 0)].emplace_back(receiver, named);
   return named;
+}
+
+std::uint32_t WorkClasses::before_receives(std::uint32_t work, std::span<const CommCell> receives) {
+  std::vector<std::uint32_t> buffers;
+  for (const CommCell& cell : receives) {
+    buffers.push_back(receive_buffer(placement_.slot_of(cell.stage, cell.microbatch),
+                                     *placement_.before(cell.stage), BufferKind::receive));
+  }
+  std::sort(buffers.begin(), buffers.end());
+  const auto [known, is_new] = posted_.try_emplace({work, buffers}, unnamed);
+  if (!is_new) return known->second;
+  WorkClass holding = plan_.classes[work];
+  for (const std::uint32_t buffer : buffers) {
+    holding.effects.push_back({buffer, /*at_end=*/true, /*takes=*/true});
+  }
+  return known->second = add(std::move(holding));
+}
+
+std::uint32_t WorkClasses::into_held(std::uint32_t transfer) {
+  const auto [known, is_new] = posted_.try_emplace({transfer, {}}, unnamed);
+  if (!is_new) return known->second;
+  WorkClass held = plan_.classes[transfer];
+  held.effects.clear();
+  return known->second = add(std::move(held));
 }
 
 std::uint32_t WorkClasses::kept_buffer(std::uint32_t slot, Rank keeper) {

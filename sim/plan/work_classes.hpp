@@ -5,9 +5,11 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
+#include "sim/order/communication.hpp"
 #include "sim/order/placement.hpp"
 #include "sim/order/schedule.hpp"
 #include "sim/plan/extras.hpp"
@@ -46,6 +48,10 @@ class WorkClasses {
     }
     return add_transfer(action, to, sender, receiver);
   }
+  /// The class of an action behind which these RECV_F are issued: it ends with their memory taken.
+  std::uint32_t before_receives(std::uint32_t work, std::span<const CommCell> receives);
+  /// The class of a transfer whose memory was taken when its RECV was issued.
+  std::uint32_t into_held(std::uint32_t transfer);
   /// The class of the transfer of an evicted activation to its keeper, or of a loaded one back.
   std::uint32_t stash_transfer(const Action& action, Rank keeper);
   /// Adds buffers for further weight versions of a slot.
@@ -86,6 +92,8 @@ class WorkClasses {
   // classes.
   std::vector<std::vector<std::pair<std::uint32_t, std::uint32_t>>> transfer_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> links_;
+  // By class and the buffers received behind it; of a transfer, none.
+  std::map<std::pair<std::uint32_t, std::vector<std::uint32_t>>, std::uint32_t> posted_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::pair<std::uint32_t, std::uint32_t>> fused_;
 };
 

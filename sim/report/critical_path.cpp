@@ -96,7 +96,7 @@ Release Causes::by_input(TaskId task) const {
   if (input == no_task) return {};
   // With blocking sends a rank continues when its own send has left.
   const bool holds_sender =
-      !is_transfer_task(task) && blocks(input) &&
+      blocking_ && !is_transfer_task(task) && blocks(input) &&
       plan_.link(plan_.class_of(input).resource).from == Rank{plan_.class_of(task).resource};
   return {input, holds_sender ? left(input) : timeline_.end[input]};
 }

@@ -150,9 +150,23 @@ bool starts_beside(const Plan& plan, TaskId early, const Step& step, TaskId befo
   return inputs_of(plan, early) == expected;
 }
 
+/// Whether the action that a tensor's transfer waits for is the one that makes it. One that is
+/// written in an order may stand further behind.
+bool follows_maker(const Plan& plan, TaskId transfer, TaskId action) {
+  return plan.class_of(action).stage == plan.class_of(transfer).stage &&
+         plan.microbatch[action] == plan.microbatch[transfer];
+}
+
 std::optional<std::string> why_not_transfer(const Plan& plan, TaskId task) {
-  if (plan.class_of(task).pass == Pass::reduce_early) return std::nullopt;  // looked at later
+  const Pass pass = plan.class_of(task).pass;
+  if (pass == Pass::reduce_early) return std::nullopt;  // looked at later
   const Origin origin = origin_of(plan, task);
+  if (passes_on(pass) && (origin.other || !follows_maker(plan, task, origin.action))) {
+    return fmt::format(
+        "communication as written ({} waits for its RECV or its stream); it runs "
+        "orders with /schedule/communication=implicit",
+        task_text(plan, task));
+  }
   if (!origin.other && origin.action != no_task) return std::nullopt;
   return fmt::format("{} waits for more than the action that requests it", task_text(plan, task));
 }

@@ -7,6 +7,8 @@
 #include <charconv>
 #include <map>
 #include <optional>
+#include <span>
+#include <utility>
 
 #include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/files/table.hpp"
@@ -36,11 +38,6 @@ std::optional<Pass> pass_of(std::string_view word) {
   }
   return std::nullopt;
 }
-
-/// The names of communication cells, indexed by Comm.
-constexpr std::array<std::string_view, 10> comm_words{
-    "SEND_F",  "RECV_F",      "SEND_B",      "RECV_B",      "UNSHARD",
-    "RESHARD", "REDUCE_GRAD", "WAIT_SEND_F", "WAIT_SEND_B", "WAIT_REDUCE_GRAD"};
 
 std::optional<Comm> comm_of(std::string_view word) {
   const auto found = std::find(comm_words.begin(), comm_words.end(), word);
@@ -137,7 +134,8 @@ class RowReader {
       fail(fmt::format("\"{}\" has a microbatch behind it; {} takes none", shortened(cell),
                        parts.word));
     }
-    comms_.push_back({*comm, parts.stage, parts.microbatch.value_or(Microbatch{}), column_});
+    comms_.push_back({*comm, parts.stage, parts.microbatch.value_or(Microbatch{}), column_,
+                      static_cast<std::uint32_t>(order_.size())});
   }
 
   void read_overlap(std::string_view cell) {
@@ -218,14 +216,6 @@ std::vector<std::vector<Stage>> inferred_chains(const Schedule& schedule,
 }
 
 }  // namespace
-
-std::string text(const CommCell& cell) {
-  const std::string_view word = comm_words[static_cast<std::size_t>(cell.comm)];
-  if (!has_microbatch(cell.comm)) {
-    return fmt::format("{}{}", index(cell.stage), word);
-  }
-  return fmt::format("{}{}{}", index(cell.stage), word, index(cell.microbatch));
-}
 
 bool OrderFile::compute_only() const {
   return std::all_of(comms.begin(), comms.end(), [](const auto& row) { return row.empty(); });
@@ -312,13 +302,23 @@ std::string left_out_text(const TorchCsv& csv) {
                      counted(csv.left_out.size(), "action"), csv.left_out.front());
 }
 
-TorchCsv write_torch_csv(const Schedule& schedule) {
+TorchCsv write_torch_csv(const Schedule& schedule, const Communication& communication) {
   const TorchOrder order = torch_order(schedule);
   TorchCsv csv{"", order.left_out};
   for (Rank rank : Numbers<Rank>(schedule.ranks())) {
     bool first = true;
     bool inside = false;
+    std::span<const CommCell> comms;
+    if (communication.written()) comms = communication.rows[index(rank)];
+    const auto add_comms = [&](std::size_t action) {
+      for (; !comms.empty() && comms.front().before <= action; comms = comms.subspan(1)) {
+        csv.text += (std::exchange(first, false) ? "" : ",") + text(comms.front());
+      }
+    };
+    std::size_t place = 0;
     for (const Action& action : order.schedule.on(rank)) {
+      if (!inside) add_comms(place);
+      ++place;
       if (inside) {
         csv.text += ';';
       } else if (!first) {
@@ -330,6 +330,7 @@ TorchCsv write_torch_csv(const Schedule& schedule) {
       inside = action.with_next;
       first = false;
     }
+    add_comms(place);
     csv.text += '\n';
   }
   return csv;

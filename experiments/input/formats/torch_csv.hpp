@@ -8,48 +8,11 @@
 #include <vector>
 
 #include "sim/base/error.hpp"
+#include "sim/order/communication.hpp"
 #include "sim/order/placement.hpp"
 #include "sim/order/schedule.hpp"
 
 namespace penstock {
-
-/// The communication of a lowered order.
-enum class Comm : std::uint8_t {
-  send_forward,      // SEND_F: the output of a stage goes to the next
-  receive_forward,   // RECV_F: a stage receives its own input
-  send_backward,     // SEND_B: the input gradient goes to the previous stage
-  receive_backward,  // RECV_B: a stage receives its output gradient
-  unshard,
-  reshard,
-  reduce_grad,         // reduces the gradients of a stage, and divides them by the microbatches
-  wait_send_forward,   // WAIT_SEND_F: until a SEND_F has left
-  wait_send_backward,  // WAIT_SEND_B
-  wait_reduce_grad,
-};
-constexpr bool is_send(Comm comm) {
-  return comm == Comm::send_forward || comm == Comm::send_backward;
-}
-constexpr bool is_receive(Comm comm) {
-  return comm == Comm::receive_forward || comm == Comm::receive_backward;
-}
-constexpr bool is_send_wait(Comm comm) {
-  return comm == Comm::wait_send_forward || comm == Comm::wait_send_backward;
-}
-/// One of the cells that PyTorch has since 2.15.
-constexpr bool is_wait(Comm comm) { return comm >= Comm::wait_send_forward; }
-constexpr bool has_microbatch(Comm comm) {
-  return is_send(comm) || is_receive(comm) || is_send_wait(comm);
-}
-
-/// A communication cell of a row.
-struct CommCell {
-  Comm comm;
-  Stage stage;
-  Microbatch microbatch;  // 0 if absent
-  std::uint32_t column;
-};
-/// "1RECV_F3", "1UNSHARD".
-std::string text(const CommCell& cell);
 
 /// An order as read from a file.
 struct OrderFile {
@@ -104,7 +67,8 @@ struct TorchCsv {
   std::string text;
   std::vector<std::string> left_out;
 };
-TorchCsv write_torch_csv(const Schedule& schedule);
+/// With communication where it is written.
+TorchCsv write_torch_csv(const Schedule& schedule, const Communication& communication = {});
 /// What to say of those; empty if there are none.
 std::string left_out_text(const TorchCsv& csv);
 

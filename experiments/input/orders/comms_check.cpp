@@ -8,6 +8,8 @@
 #include <set>
 #include <tuple>
 
+#include "experiments/input/files/table.hpp"
+
 namespace penstock {
 namespace {
 
@@ -58,6 +60,11 @@ class Check {
   }
 
   std::optional<CellFault> run() {
+    auto fault = run_rows();
+    return fault ? fault : stuck();
+  }
+
+  std::optional<CellFault> run_rows() {
     for (std::uint32_t rank = 0; rank < rows_.size(); ++rank) {
       const std::size_t blank_row = order_.blank ? order_.blank->first : rows_.size();
       if (blank_row == rank) {
@@ -67,7 +74,7 @@ class Check {
       }
       if (auto fault = fault_in_row(rank)) return fault;
     }
-    return stuck();
+    return std::nullopt;
   }
 
  private:
@@ -352,17 +359,37 @@ std::optional<CellFault> find_comms_fault(const OrderFile& order, const Placemen
   return Check(order, placement).run();
 }
 
-void require_sound_comms(const OrderFile& order, const Placement& placement) {
+std::optional<CellFault> find_comms_fault_in_rows(const OrderFile& order,
+                                                  const Placement& placement) {
+  return Check(order, placement).run_rows();
+}
+
+void require_sound_comms(const OrderFile& order, const Placement& placement,
+                         Communicating communication) {
   if (order.compute_only()) return;
-  if (const auto fault = find_comms_fault(order, placement)) {
-    throw OrderError(fault->rank, fault->column, fault->text);
+  const bool written = communication == Communicating::written;
+  const auto fault =
+      written ? find_comms_fault_in_rows(order, placement) : find_comms_fault(order, placement);
+  if (fault) throw OrderError(fault->rank, fault->column, fault->text);
+}
+
+std::string untimed_weights_note(const OrderFile& order) {
+  std::uint64_t cells = 0;
+  for (const auto& row : order.comms) {
+    cells += static_cast<std::uint64_t>(std::count_if(
+        row.begin(), row.end(), [](const CommCell& cell) { return !has_microbatch(cell.comm); }));
   }
+  if (cells == 0) return "";
+  return fmt::format(
+      "sends and receives run where the order has them; its UNSHARD, RESHARD and REDUCE_GRAD ({}) "
+      "are checked, and timed as parallel and memory say",
+      counted(cells, "cell"));
 }
 
 std::string untimed_comms_note(const OrderFile& order) {
   std::uint64_t cells = 0;
   for (const auto& row : order.comms) cells += row.size();
-  if (cells == 0) return "";
+  if (cells == 0) return {};
   return fmt::format(
       "the order's {} checked for deadlock and not timed: a transfer starts as soon as its data "
       "and link are ready, wherever SEND and RECV are, so a RECV posted early holds up nothing",

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "experiments/input/formats/torch_csv.hpp"
+#include "sim/order/communication.hpp"
 #include "sim/order/placement.hpp"
 
 namespace penstock {
@@ -22,10 +23,18 @@ struct CellFault {
 /// receives that deadlock. If any stage has a REDUCE_GRAD, all need one; if any cell is a wait,
 /// every SEND and REDUCE_GRAD needs one.
 std::optional<CellFault> find_comms_fault(const OrderFile& order, const Placement& placement);
+/// The same but for deadlocks, which depend on the streams that run it.
+std::optional<CellFault> find_comms_fault_in_rows(const OrderFile& order,
+                                                  const Placement& placement);
 
 /// Throws the communication fault of a lowered order as an OrderError. Compute-only orders have
 /// none.
-void require_sound_comms(const OrderFile& order, const Placement& placement);
+void require_sound_comms(const OrderFile& order, const Placement& placement,
+                         Communicating communication);
+
+/// What is left out where an order is timed as its SENDs and RECVs are written: the communication
+/// of weights and gradients; empty for an order without.
+std::string untimed_weights_note(const OrderFile& order);
 
 /// What is left out where an order is timed: its communication; empty for a compute-only order.
 std::string untimed_comms_note(const OrderFile& order);

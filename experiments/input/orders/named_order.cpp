@@ -55,11 +55,12 @@ CheckedOrder order_named(const OrderRequest& request, std::string_view remedy) {
   return order;
 }
 
-void require_sound(const OrderFile& order, const Placement& placement) {
+void require_sound(const OrderFile& order, const Placement& placement,
+                   Communicating communication) {
   if (const auto fault = find_order_fault(order.schedule, placement)) {
     throw OrderError(index(fault->rank), column_of(order, fault->rank, fault->action), fault->text);
   }
-  require_sound_comms(order, placement);
+  require_sound_comms(order, placement, communication);
 }
 
 CheckedOrder order_of_csv(const std::string& name, const std::string& text,

@@ -44,7 +44,8 @@ std::map<std::string, std::string, std::less<>> rule_settings(
 CheckedOrder order_named(const OrderRequest& request, std::string_view remedy);
 
 /// Throws OrderError for the first fault of an order, with its communication.
-void require_sound(const OrderFile& order, const Placement& placement);
+void require_sound(const OrderFile& order, const Placement& placement,
+                   Communicating communication = Communicating::implicit);
 
 /// An order in PyTorch's notation, checked. Throws InputError that starts with `name`.
 CheckedOrder order_of_csv(const std::string& name, const std::string& text,

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <array>
+#include <utility>
+
 #include "experiments/input/formats/torch_csv.hpp"
 #include "experiments/input/orders/comms_check.hpp"
 #include "sim/order/order_fault.hpp"
@@ -22,14 +25,18 @@ std::string placement_name(const Placement& placement) {
   return "given";
 }
 
-/// The cell of the first action in a cycle of ranks that wait for each other.
+/// The first cell in a cycle of ranks that wait for each other.
 CellFault deadlock_fault(const OrderFile& order, const Deadlock& deadlock) {
   const Wait& first = deadlock.circle.front();
+  if (const auto* comm = std::get_if<CommCell>(&first.cell)) {
+    return {index(first.rank), comm->column, text(deadlock)};
+  }
+  const Action& action = std::get<Action>(first.cell);
   const auto& row = order.schedule.on(first.rank);
   std::uint32_t place = 0;
   for (std::uint32_t i = 0; i < row.size(); ++i) {
-    const bool same = row[i].pass == first.action.pass && row[i].stage == first.action.stage &&
-                      row[i].microbatch == first.action.microbatch;
+    const bool same = row[i].pass == action.pass && row[i].stage == action.stage &&
+                      row[i].microbatch == action.microbatch;
     if (same) place = i;
   }
   return {index(first.rank), column_of(order, first.rank, place), text(deadlock)};
@@ -59,8 +66,46 @@ void add_torch_facts(const OrderFile& order, const Placement& placement, OrderFa
   if (!waits) facts.torch = {reduces ? TorchVersion::v2_14 : TorchVersion::v2_9};
 }
 
+/// What the runtime of a release does with a sound order, for each kind of streams that it may use.
+std::vector<StreamVerdict> stream_verdicts(const OrderFile& order, const Placement& placement,
+                                           TorchVersion torch) {
+  constexpr std::array<std::pair<std::string_view, CommStreams>, 3> kinds{
+      {{"NCCL", CommStreams::pair},
+       {"NCCL with one communicator (device_id given)", CommStreams::rank},
+       {"gloo", CommStreams::message}}};
+  Extras extras;
+  extras.communication.rows = order.comms;
+  if (order.compute_only()) {
+    const std::string lowered = write_torch_comms(order.schedule, placement, {torch, false});
+    extras.communication.rows = read_torch_csv(lowered).comms;
+  }
+  std::vector<StreamVerdict> verdicts;
+  for (const auto& [where, streams] : kinds) {
+    extras.communication.streams = streams;
+    StreamVerdict& verdict = verdicts.emplace_back(StreamVerdict{where, std::nullopt});
+    const auto plan = lower(order.schedule, placement, Overlap::serial, extras);
+    if (const auto* deadlock = std::get_if<Deadlock>(&plan)) {
+      verdict.deadlock = deadlock_fault(order, *deadlock);
+    }
+  }
+  return verdicts;
+}
+
+/// Checks the communication of an order whose actions are sound.
+void check_comms(const OrderFile& order, const Placement& placement,
+                 std::optional<TorchVersion> torch, OrderCheck& check) {
+  if (!order.compute_only()) {
+    check.fault =
+        torch ? find_comms_fault_in_rows(order, placement) : find_comms_fault(order, placement);
+  }
+  if (check.fault || !torch || !why_not_loadable(order.schedule, placement).empty()) return;
+  check.streams = stream_verdicts(order, placement, *torch);
+  check.fault = check.streams.front().deadlock;
+}
+
 /// The first fault of a readable order, or its facts.
-OrderCheck check_content(const OrderFile& order, const Placement& placement) {
+OrderCheck check_content(const OrderFile& order, const Placement& placement,
+                         std::optional<TorchVersion> torch) {
   if (const auto fault = find_order_fault(order.schedule, placement)) {
     return {
         CellFault{index(fault->rank), column_of(order, fault->rank, fault->action), fault->text},
@@ -70,9 +115,9 @@ OrderCheck check_content(const OrderFile& order, const Placement& placement) {
   if (const auto* deadlock = std::get_if<Deadlock>(&lowered)) {
     return {deadlock_fault(order, *deadlock), std::nullopt};
   }
-  if (!order.compute_only()) {
-    if (auto fault = find_comms_fault(order, placement)) return {std::move(fault), std::nullopt};
-  }
+  OrderCheck check;
+  check_comms(order, placement, torch, check);
+  if (check.fault) return check;
   OrderFacts facts{placement.ranks(),
                    placement.stage_count(),
                    MicrobatchColumns(order.schedule).count(),
@@ -81,12 +126,14 @@ OrderCheck check_content(const OrderFile& order, const Placement& placement) {
                    peak_activations(std::get<Plan>(lowered))};
   add_torch_facts(order, placement, facts);
   facts.timing_note = untimed_comms_note(order);
-  return {std::nullopt, std::move(facts)};
+  check.facts = std::move(facts);
+  return check;
 }
 
 }  // namespace
 
-OrderCheck check_order(std::string_view text, const std::vector<std::vector<Stage>>& chains) {
+OrderCheck check_order(std::string_view text, const std::vector<std::vector<Stage>>& chains,
+                       std::optional<TorchVersion> torch) {
   OrderFile order;
   try {
     order = read_torch_csv(text);
@@ -97,7 +144,7 @@ OrderCheck check_order(std::string_view text, const std::vector<std::vector<Stag
     return {CellFault{0, 0, error.what()}, std::nullopt};
   }
   const Placement placement = placement_of(order, chains);
-  OrderCheck check = check_content(order, placement);
+  OrderCheck check = check_content(order, placement, torch);
   if (chains.empty() && placement.chains().size() > 1) check.inferred_chains = placement.chains();
   return check;
 }

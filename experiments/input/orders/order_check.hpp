@@ -25,10 +25,17 @@ struct OrderFacts {
   std::string timing_note{};                    // what a run leaves out; "" for nothing
 };
 
+/// What becomes of an order in PyTorch's runtime over one kind of streams.
+struct StreamVerdict {
+  std::string_view where;  // "NCCL"
+  std::optional<CellFault> deadlock;
+};
+
 struct OrderCheck {
   std::optional<CellFault> fault;
   std::optional<OrderFacts> facts;                    // if there is no fault
   std::vector<std::vector<Stage>> inferred_chains{};  // one per copy of the model
+  std::vector<StreamVerdict> streams{};               // where a release was asked about
 };
 
 /// Checks an order in PyTorch's notation, compute-only or with communication: that it is readable,
@@ -36,6 +43,11 @@ struct OrderCheck {
 /// file (an empty file, a stage in no row) is at row 0, column 0. Without `chains`, copies of the
 /// model are inferred (see placement_of). Throws InputError for chains that do not fit the stages
 /// of the file.
-OrderCheck check_order(std::string_view text, const std::vector<std::vector<Stage>>& chains);
+///
+/// With a release of PyTorch, a fault among ranks is a deadlock of its runtime, which posts RECVs
+/// without waiting for them, over NCCL with a communicator for each pair of ranks. A compute-only
+/// order is lowered as that release does.
+OrderCheck check_order(std::string_view text, const std::vector<std::vector<Stage>>& chains,
+                       std::optional<TorchVersion> torch = std::nullopt);
 
 }  // namespace penstock

@@ -38,6 +38,19 @@ void check_source(const json& section) {
   }
 }
 
+void check_communication(const json& section) {
+  if (section.value("communication", "implicit") == "written") {
+    if (!section.contains("policy")) return;
+    throw InputError("/schedule/communication",
+                     "a policy has no written order; use a name or file");
+  }
+  for (const char* key : {"streams", "eager_bytes", "batched"}) {
+    if (!section.contains(key)) continue;
+    throw InputError(fmt::format("/schedule/{}", key),
+                     "it goes with \"communication\": \"written\"");
+  }
+}
+
 void check_conflicts(const nlohmann::json& section) {
   if (!section.contains("bytes_per_parameter")) return;
   for (const char* key : {"optimizer", "precision"}) {
@@ -158,7 +171,22 @@ const Fields& schedule_fields() {
               {"Microbatches", 1, 4096}),
        field<&S::samples_per_microbatch>("samples_per_microbatch", whole(1, 1'000'000'000)),
        field<&S::overlap>("overlap", words({"serial", "fused"}),
-                          "how the parts of an overlap cell run")},
+                          "how the parts of an overlap cell run"),
+       field<&S::communication>(
+           "communication", words({"implicit", "written"}),
+           "a transfer starts as soon as it can (the default), or where the order has its SEND and "
+           "RECV; an order without these: where PyTorch's lowering puts them"),
+       field<&S::streams>(
+           "streams", words({"rank", "pair", "direction", "message"}),
+           "for written: the SENDs and RECVs of a rank that queue behind each other: "
+           "all, those with one other rank (the default), those of one direction, or "
+           "none"),
+       field<&S::eager_bytes>("eager_bytes", bytes(),
+                              "for written: a tensor of at most so many bytes leaves without its "
+                              "RECV; default: none does"),
+       field<&S::batched>("batched", truth(),
+                          "for written: SENDs and RECVs side by side and with one other rank are "
+                          "issued as one; default false")},
       {},
       meaning(either(text(), whole()), "an option of the schedule rule")};
   return fields;
@@ -169,6 +197,7 @@ ScheduleSection read_schedule(const json* section, const TrainingCommand& comman
   schedule.global_batch = command.global_batch;
   if (section != nullptr) {
     check_source(*section);
+    check_communication(*section);
     read_fields(schedule_fields(), *section, &schedule);
     for (const std::string& key : other_keys(schedule_fields(), *section)) {
       const json& value = (*section)[key];

@@ -10,6 +10,7 @@
 #include "experiments/input/fields/fields.hpp"
 #include "experiments/input/model_files/model_file.hpp"
 #include "sim/costs/chance.hpp"
+#include "sim/order/communication.hpp"
 #include "sim/order/schedule.hpp"
 
 namespace penstock {
@@ -55,6 +56,10 @@ struct ScheduleSection {
   std::optional<std::uint32_t> global_batch;  // examples per iteration, from a training command
   std::optional<double> samples_per_microbatch;
   Overlap overlap = Overlap::serial;
+  Communicating communication = Communicating::implicit;
+  std::optional<CommStreams> streams;  // of SENDs and RECVs; default: pair
+  std::optional<double> eager_bytes;   // a tensor of so many leaves without its RECV; default: none
+  std::optional<bool> batched;         // SENDs and RECVs side by side with one rank; default: false
   std::map<std::string, std::string, std::less<>> settings;  // of the rule
 };
 

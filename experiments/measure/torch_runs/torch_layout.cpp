@@ -173,7 +173,8 @@ RuntimeOrder runtime_order(const std::string& name, const Layout& layout, const 
   RuntimeOrder made{.name = file_name(name),
                     .placement = layout.placement,
                     .schedule = order,
-                    .csv = write_torch_csv(order).text,
+                    .csv = write_torch_csv(order, layout.communication).text,
+                    .with_communication = layout.communication.written(),
                     .stages = {}};
   for (std::vector<LayerIndex> stage : layout.partition.stages) {
     std::sort(stage.begin(), stage.end());

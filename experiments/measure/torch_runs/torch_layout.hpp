@@ -50,12 +50,13 @@ struct TorchModelRequest {
 /// for models that are no chain.
 TorchModel torch_model(const Layout& layout, const TorchModelRequest& request);
 
-/// An order for PyTorch's runtime, compute-only.
+/// An order for PyTorch's runtime, compute-only or with the communication that it has written.
 struct RuntimeOrder {
   std::string name;  // of the schedule; names files, too
   Placement placement;
   Schedule schedule;
   std::string csv;
+  bool with_communication = false;
   std::vector<std::vector<std::uint32_t>> stages;  // the layers of each, ascending
   std::uint32_t quiet_traced = 2;                  // quiet steps to trace
 };

@@ -50,9 +50,12 @@ ordered_json layer_json(const TorchLayer& layer) {
 }
 
 ordered_json order_json(const RuntimeOrder& order, const TorchJob& job) {
-  return {{"name", order.name},       {"file", fmt::format("orders/{}.csv", order.name)},
-          {"format", "compute_only"}, {"stages", order.stages},
-          {"traced", job.traced},     {"quiet_traced", order.quiet_traced},
+  return {{"name", order.name},
+          {"file", fmt::format("orders/{}.csv", order.name)},
+          {"format", order.with_communication ? "compute_comms" : "compute_only"},
+          {"stages", order.stages},
+          {"traced", job.traced},
+          {"quiet_traced", order.quiet_traced},
           {"steps", job.steps}};
 }
 

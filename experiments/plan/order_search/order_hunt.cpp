@@ -59,6 +59,11 @@ void check_searchable(const RunResult& base, bool chooses) {
                              "a search orders equal microbatches; leave /batch out, and compare "
                              "the order that it finds by penstock run --repeat, with /batch"));
   }
+  if (layout.communication.written()) {
+    refuse(
+        "a search moves actions, and its orders have implicit communication; leave "
+        "\"communication\" out, or search --communication to move RECVs");
+  }
   if (layout.slices > 1) refuse("a search orders whole microbatches, not slices of sequences");
   if (layout.placement.chains().size() > 1) {
     refuse("a search orders one copy of the model; bidirectional schedules have two");

@@ -13,6 +13,8 @@ struct Options : Arguments {
   Text chains =
       line.option("--chains", "stages of each copy of the model; inferred for bidirectional orders",
                   "\"0,1;2,3\"");
+  Text torch = line.option(
+      "--torch", "a release: what its runtime does with the order, over NCCL and gloo", "VERSION");
   Flag json = line.json("print the result as JSON");
 };
 
@@ -62,6 +64,10 @@ ordered_json facts_json(const OrderFacts& facts) {
 
 ordered_json check_json(const OrderCheck& check) {
   ordered_json document = check.fault ? fault_json(*check.fault) : facts_json(*check.facts);
+  for (const StreamVerdict& verdict : check.streams) {
+    document["streams"][std::string(verdict.where)] =
+        verdict.deadlock ? verdict.deadlock->text : "runs to its end";
+  }
   if (check.inferred_chains.empty()) return document;
   document["inferred_chains"] = ordered_json::array();
   for (const auto& chain : check.inferred_chains) {
@@ -119,6 +125,10 @@ std::string check_text(const std::string& file, const OrderCheck& check) {
                                          fault->column, fault->text)
                            : facts_text(*check.facts) + torch_text(*check.facts) +
                                  idle_text(*check.facts) + timing_text(*check.facts);
+  for (const StreamVerdict& verdict : check.streams) {
+    text += fmt::format("over {}: {}\n", verdict.where,
+                        verdict.deadlock ? verdict.deadlock->text : "runs to its end");
+  }
   if (check.inferred_chains.empty()) return text;
   return text + fmt::format(
                     "chains inferred: \"{}\", {} copies of the model, since no microbatch "
@@ -126,9 +136,10 @@ std::string check_text(const std::string& file, const OrderCheck& check) {
                     chains_text(check.inferred_chains), check.inferred_chains.size());
 }
 
-OrderCheck checked(const std::string& text, const std::vector<std::vector<Stage>>& chains) {
+OrderCheck checked(const std::string& text, const std::vector<std::vector<Stage>>& chains,
+                   std::optional<TorchVersion> torch) {
   try {
-    return check_order(text, chains);
+    return check_order(text, chains, torch);
   } catch (const InputError& error) {
     throw UsageError(fmt::format("--chains: {}", error.what()));
   }
@@ -136,7 +147,10 @@ OrderCheck checked(const std::string& text, const std::vector<std::vector<Stage>
 
 int check(const Options& options) {
   const auto chains = parse_chains(options.chains);
-  const OrderCheck result = checked(read_file(options.order), chains);
+  const std::string& release = options.torch;
+  const auto torch = release.empty() ? std::nullopt : torch_version(release);
+  if (!release.empty() && !torch) throw UsageError("--torch " + unknown_torch(release));
+  const OrderCheck result = checked(read_file(options.order), chains, torch);
   show(options.json ? printed(check_json(result)) : check_text(options.order, result));
   return result.fault ? ExitCode::finding : ExitCode::done;
 }

@@ -75,8 +75,8 @@ std::vector<std::string> outputs_of(const Options& options) {
   return paths;
 }
 
-void write_order(const std::string& path, const Schedule& order, OutputSet& outputs) {
-  const TorchCsv csv = write_torch_csv(order);
+void write_order(const std::string& path, const Layout& layout, OutputSet& outputs) {
+  const TorchCsv csv = write_torch_csv(layout.schedule, layout.communication);
   if (const std::string text = left_out_text(csv); !text.empty()) say(text);
   outputs.write(path, csv.text);
 }
@@ -115,7 +115,7 @@ void write_outputs(const Options& options, bool any, const Scenario& scenario, R
     return;
   }
   OutputSet outputs(options.replaced);
-  if (!options.order.empty()) write_order(options.order, result.layout.schedule, outputs);
+  if (!options.order.empty()) write_order(options.order, result.layout, outputs);
   if (!options.trace.empty() || !options.timeline.empty()) {
     memory_peaks(*result.plan, result.costs, result.timeline, &result.timeline.memory);
   }

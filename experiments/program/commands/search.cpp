@@ -4,6 +4,7 @@
 #include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/formats/torch_csv.hpp"
 #include "experiments/input/long_work/interruption.hpp"
+#include "experiments/plan/order_search/comm_placement.hpp"
 #include "experiments/plan/order_search/order_hunt.hpp"
 #include "experiments/program/commands/registry.hpp"
 
@@ -25,6 +26,8 @@ struct Options : Arguments {
       line.flag("--keep-placement", "only the scenario's own placement of stages on ranks");
   Flag chooses_recomputation =
       line.flag("--recompute", "choose which of the recomputed activations are kept");
+  Flag communication =
+      line.flag("--communication", "move the RECVs of a written order, and no actions");
   Heading for_how_long = line.group("For how long");
   Text budget = line.option("--budget", "time for the search, 4 by default", "SECONDS");
   Number evaluations =
@@ -79,7 +82,9 @@ void check_options(const Options& options) {
   }
 }
 
-HuntResult hunt(const Scenario& scenario, const Options& options) {
+/// Searches with a progress bar, and ends at ^C with what was found.
+template <class Search>
+auto watched(const Options& options, Search search) {
   HuntOptions asked = hunt_options(options);
   std::optional<InterruptRequest> interrupt;  // before there is anything to keep, it ends at once
   ProgressBar bar;
@@ -88,7 +93,26 @@ HuntResult hunt(const Scenario& scenario, const Options& options) {
   if (const auto show = bar.text_callback()) {
     asked.on_progress = [show](const HuntState& state) { show(state.share, hunt_line(state)); };
   }
-  return hunt_order(scenario, asked);
+  return search(asked);
+}
+
+int search_receives(const Scenario& scenario, const Options& options) {
+  if (options.chooses_recomputation || !options.scenario_out.empty()) {
+    throw UsageError("--communication moves RECVs alone; leave out --recompute and --scenario");
+  }
+  const PlacedReceives placed =
+      watched(options, [&](const HuntOptions& asked) { return place_receives(scenario, asked); });
+  const Layout& layout = placed.best.layout;
+  if (!options.order.empty()) {
+    OutputSet outputs(options.replaced);
+    outputs.write(options.order, write_torch_csv(layout.schedule, layout.communication).text);
+    outputs.publish();
+  }
+  if (options.order != "-") {
+    show(options.json ? printed(placed_json(placed)) : placed_text(placed));
+  }
+  if (placed.interrupted) return ExitCode::interrupted;
+  return placed.best.findings.empty() ? ExitCode::done : ExitCode::finding;
 }
 
 int search(const Options& options) {
@@ -98,7 +122,9 @@ int search(const Options& options) {
     settings.push_back("/memory/capacity_bytes=" + options.memory);
   }
   const Scenario scenario = read_scenario(options.scenario, settings);
-  const HuntResult result = hunt(scenario, options);
+  if (options.communication) return search_receives(scenario, options);
+  const HuntResult result =
+      watched(options, [&](const HuntOptions& asked) { return hunt_order(scenario, asked); });
   write_outputs(options, scenario, result);
   const bool to_output = options.order == "-" || options.scenario_out == "-";
   if (!to_output) {

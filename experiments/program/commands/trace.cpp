@@ -126,7 +126,7 @@ NamedOrder order_from_file(const Options& options) {
                                    counted(options.ranks(), "trace")));
     }
     Placement placement = placement_of(order, {});
-    require_sound_comms(order, placement);
+    require_sound_comms(order, placement, Communicating::implicit);
     return {options.schedule, std::move(placement), std::move(order.schedule)};
   } catch (const InputError& error) {
     throw in_file(options.schedule, error);

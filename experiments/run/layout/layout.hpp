@@ -19,6 +19,7 @@
 #include "schedules/registry.hpp"
 #include "sim/costs/priced_plan.hpp"
 #include "sim/model/partition.hpp"
+#include "sim/order/communication.hpp"
 #include "sim/order/placement.hpp"
 #include "sim/order/schedule.hpp"
 
@@ -39,6 +40,7 @@ struct Layout {
   Partition partition;
   Schedule schedule;
   Overlap overlap = Overlap::serial;
+  Communication communication;  // of the schedule, where it is written
   std::uint32_t microbatches = 0;
   std::uint32_t slices = 1;          // cells per microbatch
   double tied_embedding_bytes = 0;   // gradient exchanged by first and last stage

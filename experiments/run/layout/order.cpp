@@ -9,6 +9,7 @@
 #include "experiments/input/formats/torch_csv.hpp"
 #include "experiments/input/orders/comms_check.hpp"
 #include "experiments/input/orders/named_order.hpp"
+#include "experiments/input/orders/torch_comms.hpp"
 #include "experiments/input/scenario/section_parts.hpp"
 #include "experiments/run/layout/pipeline_ranks.hpp"
 #include "sim/base/error.hpp"
@@ -132,6 +133,7 @@ Order order_by_rule(const Scenario& scenario, const Degrees& degrees, std::uint3
     need_memory_for(memory_for(scenario, entry.name), order.placement, order.options, order.slices,
                     bytes_per_cell);
     order.schedule = make_schedule(entry, order.placement, order.options);
+    order.communication = written_communication(scenario, order, {});
   });
   return order;
 }
@@ -144,11 +146,32 @@ Order order_by_file(const Scenario& scenario) {
   Order order;
   order.name = scenario.schedule.file;
   order.placement = placement_of_file(scenario, file);
-  about_file(path, [&] { require_sound(file, order.placement); });
+  about_file(path, [&] { require_sound(file, order.placement, scenario.schedule.communication); });
   order.microbatches = MicrobatchColumns(file.schedule).count();
   order.schedule = file.schedule;
-  order.note = untimed_comms_note(file);
+  const bool written = scenario.schedule.communication == Communicating::written;
+  order.note = written ? untimed_weights_note(file) : untimed_comms_note(file);
+  if (!written) return order;
+  auto rows = file.compute_only() ? std::vector<std::vector<CommCell>>{} : file.comms;
+  about_file(
+      path, [&] { order.communication = written_communication(scenario, order, std::move(rows)); });
   return order;
+}
+
+Communication written_communication(const Scenario& scenario, const Order& order,
+                                    std::vector<std::vector<CommCell>> stated) {
+  const ScheduleSection& section = scenario.schedule;
+  if (section.communication != Communicating::written) return {};
+  if (stated.empty()) {
+    try {
+      stated = read_torch_csv(write_torch_comms(order.schedule, order.placement, {})).comms;
+    } catch (const RuleError& error) {
+      throw InputError("/schedule/communication", error.what());
+    }
+  }
+  return {.streams = section.streams.value_or(CommStreams::pair),
+          .batched = section.batched.value_or(false),
+          .rows = std::move(stated)};
 }
 
 void check_against_order(const Scenario& scenario, const Degrees& degrees, const Batch& batch,

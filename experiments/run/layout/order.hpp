@@ -7,6 +7,7 @@
 #include "experiments/run/layout/degrees.hpp"
 #include "schedules/policies/registry.hpp"
 #include "schedules/registry.hpp"
+#include "sim/order/communication.hpp"
 #include "sim/order/placement.hpp"
 #include "sim/order/schedule.hpp"
 
@@ -21,8 +22,9 @@ struct Order {
   std::uint32_t slices = 1;
   const ScheduleEntry* rule = nullptr;
   const PolicyEntry* policy = nullptr;
-  ScheduleOptions options;  // of the rule or policy
-  std::string note;         // what of it is not simulated; empty: nothing
+  ScheduleOptions options;      // of the rule or policy
+  Communication communication;  // where it is written
+  std::string note;             // what of it is not simulated; empty: nothing
 };
 
 /// The order of a schedule rule. Throws InputError with a pointer into the scenario, and OverBudget
@@ -36,6 +38,11 @@ Order order_by_policy(const Scenario& scenario, const Degrees& degrees, std::uin
 
 /// The order from the scenario's file. Throws InputError that starts with the faulty file.
 Order order_by_file(const Scenario& scenario);
+
+/// The communication of an order that the scenario wants as written: `stated`, or that of PyTorch's
+/// lowering where this is empty. Throws InputError where none can be written.
+Communication written_communication(const Scenario& scenario, const Order& order,
+                                    std::vector<std::vector<CommCell>> stated);
 
 /// Refuses a scenario that contradicts its order's file.
 void check_against_order(const Scenario& scenario, const Degrees& degrees, const Batch& batch,

@@ -228,6 +228,34 @@ void check_partitioner(const Scenario& scenario) {
                                                    names_of(partitioner_entries())));
 }
 
+/// What else says how tensors move, beside a written order.
+void check_written(const Scenario& scenario) {
+  const TransferRules& rules = scenario.hardware.transfers;
+  if (rules.blocking || rules.rendezvous || rules.sends_in_flight > 0 ||
+      rules.receives_in_flight > 0) {
+    throw InputError("/hardware/transfers",
+                     "where SEND and RECV are written, the order and its streams say what waits; "
+                     "leave it out, or set /schedule/communication=implicit");
+  }
+  if (scenario.offload && scenario.offload->keep) {
+    throw InputError(
+        "/offload/keep",
+        "it adds actions to an order whose SENDs and RECVs are written; leave one out");
+  }
+}
+
+/// By model stage: whether what it sends on is small enough to leave without its RECV.
+std::vector<bool> eager_stages(const Scenario& scenario, const Layout& layout) {
+  std::vector<bool> eager;
+  const auto most = scenario.schedule.eager_bytes;
+  if (!layout.communication.written() || !most) return eager;
+  const double share = training_of(layout).received_share;
+  for (const StageSizes& sizes : stage_sizes(layout.model, layout.partition, /*gathered=*/1)) {
+    eager.push_back(sizes.activation_bytes * share <= *most);
+  }
+  return eager;
+}
+
 Conditions conditions_of(const Scenario& scenario) {
   const TransferRules& transfers = scenario.hardware.transfers;
   return {.network = {},
@@ -250,6 +278,7 @@ void take_order(Order order, Layout& layout) {
   layout.name = std::move(order.name);
   layout.placement = std::move(order.placement);
   layout.schedule = std::move(order.schedule);
+  layout.communication = std::move(order.communication);
   layout.microbatches = order.microbatches;
   layout.slices = order.slices;
   layout.rule = order.rule;
@@ -315,6 +344,7 @@ Layout settle(const Scenario& scenario, const SettleOptions& options) {
       const double documents = scenario.batch ? CellBytes::documents(layout.degrees.data) : 0;
       order = order_of(scenario, layout, options.bytes_per_cell + documents);
     }
+    if (order.communication.written()) check_written(scenario);
     if (scenario.offload && scenario.offload->keep) {
       order.schedule = with_offload(order, *scenario.offload);
     }
@@ -330,6 +360,7 @@ Layout settle(const Scenario& scenario, const SettleOptions& options) {
     layout.partition = cut_model(scenario, layout);
     layout.tied_embedding_bytes = scenario.model.tied_embedding_bytes;
     fit_model(layout);
+    layout.communication.eager = eager_stages(scenario, layout);
     expect_slow_machines(scenario, layout);
     refuse_idle_keys(scenario, layout);
     layout.documents = settle_documents(scenario, layout);

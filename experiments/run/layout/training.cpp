@@ -308,6 +308,7 @@ Extras extras_of(const Layout& layout) {
     extras.tail = tail_of(layout);
   }
   hold_kinds(layout, extras);
+  extras.communication = layout.communication;
   return extras;
 }
 

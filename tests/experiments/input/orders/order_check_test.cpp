@@ -209,6 +209,27 @@ TEST_CASE("receives that wait for each other are a deadlock, though the actions 
         "rank 1 waits for 0SEND_F1 of rank 0");
 }
 
+TEST_CASE("a release of PyTorch: RECVs are posted without waiting, and streams decide") {
+  // A RECV posted early: the next SEND to the same rank stands behind it in the stream of the pair.
+  const char* const early =
+      "0F0,0SEND_F0,0RECV_B0,0F1,0SEND_F1,0B0,0RECV_B1,0B1\n"
+      "1RECV_F0,1RECV_F1,1F0,1F1,1B0,1SEND_B0,1B1,1SEND_B1";
+  const OrderCheck check = check_order(early, {}, TorchVersion::v2_14);
+  REQUIRE(check.fault);
+  CHECK(check.fault->rank == 1);
+  CHECK(check.fault->column == 3);
+  CHECK(check.fault->text ==
+        "deadlock: 1F1 of rank 1 waits for 0SEND_F1 of rank 0, which follows 0RECV_B0; 0RECV_B0 of "
+        "rank 0 waits for 1SEND_B0 of rank 1, which follows 1F1");
+  REQUIRE(check.streams.size() == 3);
+  CHECK(check.streams[1].deadlock);
+  CHECK_FALSE(check.streams[2].deadlock);
+  const OrderCheck lowered = check_order("0F0,0F1,0B0,0B1\n1F0,1F1,1B0,1B1", {}, newest_torch);
+  CHECK_FALSE(lowered.fault);
+  CHECK_FALSE(lowered.streams[0].deadlock);
+  CHECK(check_order("0F0,0B0", {}).streams.empty());
+}
+
 TEST_CASE("an order with communication has no blank cells") {
   CHECK(fault_of("0F0,0SEND_F0\n,1RECV_F0,1F0") ==
         "row 1, column 0: an order with communication has no blank cells; only compute-only "

@@ -1,0 +1,189 @@
+#include "experiments/plan/order_search/comm_placement.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
+
+#include "experiments/input/files/files.hpp"
+#include "experiments/input/files/table.hpp"
+#include "sim/base/error.hpp"
+#include "sim/order/communication.hpp"
+
+namespace penstock {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::uint32_t most_ahead = 8;
+
+/// The first action of a row that reads what a RECV brings.
+std::uint32_t reader_of(const CommCell& receive, const std::vector<Action>& row) {
+  const bool gradient = receive.comm == Comm::receive_backward;
+  std::uint32_t at = receive.before;
+  const auto reads = [&](const Action& action) {
+    return action.stage == receive.stage && action.microbatch == receive.microbatch &&
+           (gradient ? gives_gradient(action.pass) : action.pass == Pass::forward);
+  };
+  while (!reads(row[at])) ++at;
+  return at;
+}
+
+/// No cell may stand between the two parts of an overlap cell.
+std::uint32_t outside_cell(std::uint32_t before, const std::vector<Action>& row) {
+  return before > 0 && row[before - 1].with_next ? before - 1 : before;
+}
+
+/// RECVs behind the SENDs of the action before them; else in the order in which they were.
+void sort_row(std::vector<CommCell>& row) {
+  std::stable_sort(row.begin(), row.end(), [](const CommCell& a, const CommCell& b) {
+    return std::pair(a.before, is_receive(a.comm)) < std::pair(b.before, is_receive(b.comm));
+  });
+}
+
+std::uint64_t fullest(const RunResult& run) {
+  std::uint64_t most = 0;
+  for (const auto& rank : run.report->ranks) most = std::max(most, rank.memory.bytes);
+  return most;
+}
+
+bool fits(const RunResult& run) { return run.report && run.findings.empty(); }
+
+class Placing {
+ public:
+  Placing(const Scenario& scenario, const HuntOptions& options)
+      : options_(options), given_(run(scenario)) {
+    if (!given_.layout.communication.written()) {
+      throw in_file(given_.layout.source,
+                    InputError("/schedule/communication",
+                               "it is implicit, so an order has no RECV to move; set it to "
+                               "\"written\""));
+    }
+    if (options.on_prepared) options.on_prepared();
+    begin_ = Clock::now();
+    best_ = given_;
+    origin_ = "the given order";
+  }
+
+  PlacedReceives result() {
+    for (std::uint32_t ahead = 0; ahead <= most_ahead && goes_on(); ++ahead) {
+      if (try_rows(all_ahead(ahead))) {
+        origin_ = fmt::format("every RECV {} ahead of its reader", counted(ahead, "action"));
+      }
+    }
+    bool moved = false;
+    while (goes_on() && move_each()) moved = true;
+    if (moved) origin_ += ", then moved one by one";
+    return {std::move(given_), std::move(best_), origin_, evaluations_, asked_to_stop()};
+  }
+
+ private:
+  using Rows = std::vector<std::vector<CommCell>>;
+
+  Rows all_ahead(std::uint32_t ahead) const {
+    Rows rows = given_.layout.communication.rows;
+    for (const Rank rank : Numbers<Rank>(given_.layout.schedule.ranks())) {
+      const auto& actions = given_.layout.schedule.on(rank);
+      for (CommCell& cell : rows[index(rank)]) {
+        if (!is_receive(cell.comm)) continue;
+        const std::uint32_t reader = reader_of(cell, actions);
+        cell.before = outside_cell(reader - std::min(reader, ahead), actions);
+      }
+      sort_row(rows[index(rank)]);
+    }
+    return rows;
+  }
+
+  /// Every RECV a place to the front and a place to the back. Whether any is better there.
+  bool move_each() {
+    bool better = false;
+    for (const Rank rank : Numbers<Rank>(given_.layout.schedule.ranks())) {
+      for (std::size_t at = 0; at < best_.layout.communication.rows[index(rank)].size(); ++at) {
+        for (const int step : {-1, 1}) {
+          if (!goes_on()) return better;
+          better = try_step(rank, at, step) || better;
+        }
+      }
+    }
+    return better;
+  }
+
+  bool try_step(Rank rank, std::size_t at, int step) {
+    Rows rows = best_.layout.communication.rows;
+    const auto& actions = given_.layout.schedule.on(rank);
+    CommCell& cell = rows[index(rank)][at];
+    if (!is_receive(cell.comm) || (step < 0 && cell.before == 0)) return false;
+    if (step > 0 && cell.before >= reader_of(cell, actions)) return false;
+    cell.before = step < 0 ? outside_cell(cell.before - 1, actions) : cell.before + 1;
+    if (step > 0 && actions[cell.before - 1].with_next) ++cell.before;
+    if (cell.before > reader_of(cell, actions)) return false;
+    sort_row(rows[index(rank)]);
+    return try_rows(std::move(rows));
+  }
+
+  bool try_rows(Rows rows) {
+    ++evaluations_;
+    Layout layout = given_.layout;
+    layout.communication.rows = std::move(rows);
+    RunResult tried = run(std::move(layout));
+    if (options_.on_progress && best_.report) {
+      options_.on_progress({spent(), best_.report->makespan, {}});
+    }
+    if (!fits(tried)) return false;
+    const auto cost = [](const RunResult& one) {
+      return std::pair(one.report->makespan, fullest(one));
+    };
+    if (fits(best_) && cost(tried) >= cost(best_)) return false;
+    best_ = std::move(tried);
+    return true;
+  }
+
+  bool asked_to_stop() const { return options_.asked_to_stop && options_.asked_to_stop(); }
+  double spent() const {
+    if (options_.evaluations > 0) {
+      return static_cast<double>(evaluations_) / static_cast<double>(options_.evaluations);
+    }
+    return std::chrono::duration<double>(Clock::now() - begin_).count() / options_.budget_s;
+  }
+  bool goes_on() const { return !asked_to_stop() && spent() < 1; }
+
+  const HuntOptions& options_;
+  RunResult given_, best_;
+  Clock::time_point begin_;
+  std::string origin_;
+  std::uint64_t evaluations_ = 0;
+};
+
+std::string shown(const RunResult& run) {
+  if (!run.report) return run.findings.front().text;
+  return fmt::format("{:.4g} ms{}", to_us(run.report->makespan) / 1e3,
+                     run.findings.empty() ? "" : ", " + run.findings.front().text);
+}
+
+}  // namespace
+
+PlacedReceives place_receives(const Scenario& scenario, const HuntOptions& options) {
+  return Placing(scenario, options).result();
+}
+
+std::string placed_text(const PlacedReceives& placed) {
+  return fmt::format("as given: {}\nbest:     {}\nfrom {}; {} timed\n", shown(placed.given),
+                     shown(placed.best), placed.origin, counted(placed.evaluations, "order"));
+}
+
+nlohmann::ordered_json placed_json(const PlacedReceives& placed) {
+  const auto makespan = [](const RunResult& run) {
+    return run.report ? nlohmann::ordered_json(to_us(run.report->makespan)) : nullptr;
+  };
+  return {{"penstock", 1},
+          {"given_us", makespan(placed.given)},
+          {"makespan_us", makespan(placed.best)},
+          {"fits", fits(placed.best)},
+          {"origin", placed.origin},
+          {"evaluations", placed.evaluations}};
+}
+
+}  // namespace penstock

@@ -1,0 +1,221 @@
+#include "sim/plan/comm_rows.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace penstock {
+namespace {
+
+void add_new(std::vector<TaskId>& tasks, std::span<const TaskId> more) {
+  for (const TaskId task : more) {
+    if (std::find(tasks.begin(), tasks.end(), task) == tasks.end()) tasks.push_back(task);
+  }
+}
+
+bool moves_tensor(const CommCell& cell) { return is_send(cell.comm) || is_receive(cell.comm); }
+
+}  // namespace
+
+CommRows::CommRows(const Communication& communication, const Placement& placement, Plan& plan,
+                   WorkClasses& classes, Number number)
+    : communication_(communication),
+      placement_(placement),
+      plan_(plan),
+      classes_(classes),
+      number_(std::move(number)),
+      next_(communication.rows.size()),
+      waits_(communication.rows.size()),
+      streams_chain_(communication.streams != CommStreams::message) {
+  for (const auto& row : communication.rows) {
+    for (const CommCell& cell : row) {
+      if (!moves_tensor(cell)) continue;
+      const Crossing crossing = *crossing_of(cell, placement);
+      Tensor& one = tensors_[number_(crossing)];
+      one.crossing = crossing;
+      (is_send(cell.comm) ? one.send : one.receive).cell = cell;
+    }
+  }
+}
+
+const CommCell* CommRows::next(Rank rank, std::uint32_t action) const {
+  const auto& row = communication_.rows[index(rank)];
+  const std::size_t at = next_[index(rank)];
+  return at < row.size() && row[at].before <= action ? &row[at] : nullptr;
+}
+
+bool CommRows::is_eager(const Crossing& crossing) const {
+  const std::uint32_t lower =
+      std::min(placement_.position(crossing.sender), placement_.position(crossing.receiver));
+  return lower < communication_.eager.size() && communication_.eager[lower];
+}
+
+Rank CommRows::peer_of(const CommCell& cell) const {
+  const Crossing crossing = *crossing_of(cell, placement_);
+  return placement_.rank_of(is_send(cell.comm) ? crossing.receiver : crossing.sender,
+                            cell.microbatch);
+}
+
+CommRows::StreamKey CommRows::stream_of(const CommCell& cell, Rank rank) const {
+  switch (communication_.streams) {
+    case CommStreams::rank:
+      return {rank, 0, false};
+    case CommStreams::pair:
+      return {rank, index(peer_of(cell)), false};
+    case CommStreams::direction:
+      return {rank, 0, is_send(cell.comm)};
+    case CommStreams::message:
+      break;
+  }
+  return {rank, number_(*crossing_of(cell, placement_)), is_send(cell.comm)};
+}
+
+/// Behind the cells that are issued with the next one of a rank.
+std::size_t CommRows::end_of_batch(Rank rank) const {
+  const auto& row = communication_.rows[index(rank)];
+  const std::size_t first = next_[index(rank)];
+  std::size_t end = first + 1;
+  if (!communication_.batched) return end;
+  const auto joins = [&](const CommCell& cell) {
+    return moves_tensor(cell) && cell.before == row[first].before &&
+           peer_of(cell) == peer_of(row[first]);
+  };
+  while (end < row.size() && joins(row[end])) ++end;
+  return end;
+}
+
+std::optional<std::size_t> CommRows::issue(Rank rank, std::uint32_t action, TaskId last,
+                                           std::vector<Moved>& moved) {
+  moved_ = &moved;
+  while (const CommCell* cell = next(rank, action)) {
+    if (moves_tensor(*cell)) {
+      issue_batch(rank, last);
+      continue;
+    }
+    if (is_send_wait(cell->comm)) {
+      const std::size_t tensor = number_(*crossing_of(*cell, placement_));
+      const TaskId transfer = tensors_.at(tensor).transfer;
+      if (transfer == no_task) return tensor;
+      waits_[index(rank)].push_back(transfer);
+    }
+    ++next_[index(rank)];
+  }
+  return std::nullopt;
+}
+
+/// The next cell, and those batched with it.
+void CommRows::issue_batch(Rank rank, TaskId last) {
+  const auto& row = communication_.rows[index(rank)];
+  std::map<StreamKey, std::vector<Op>> batch;
+  for (const std::size_t end = end_of_batch(rank); next_[index(rank)] < end; ++next_[index(rank)]) {
+    const CommCell& cell = row[next_[index(rank)]];
+    const std::size_t tensor = number_(*crossing_of(cell, placement_));
+    const StreamKey key = stream_of(cell, rank);
+    (is_send(cell.comm) ? tensors_.at(tensor).send : tensors_.at(tensor).receive).stream = key;
+    batch[key].push_back({tensor, is_send(cell.comm)});
+  }
+  for (auto& [key, ops] : batch) {
+    const auto sends = std::count_if(ops.begin(), ops.end(), [](const Op& op) { return op.sends; });
+    sends_together_ = sends_together_ || sends > 1;
+    Stream& stream = streams_[key];
+    const std::size_t count = ops.size();
+    stream.groups.push_back({std::move(ops), last, count, {}});
+    if (stream.groups.size() == 1) come_to_head(key);
+  }
+  while (!ready_.empty()) {
+    const std::size_t tensor = ready_.front();
+    ready_.pop_front();
+    place(tensor);
+  }
+}
+
+/// The first group of a stream has nothing more before it.
+void CommRows::come_to_head(const StreamKey& key) {
+  const Stream& stream = streams_.at(key);
+  const Group group = stream.groups.front();  // a copy: it may finish at once
+  std::vector<TaskId> after = stream.before;
+  if (group.after != no_task) add_new(after, {&group.after, 1});
+  for (const Op& op : group.ops) {
+    End& end = op.sends ? tensors_.at(op.tensor).send : tensors_.at(op.tensor).receive;
+    end.after = after;
+    end.at_head = true;
+  }
+  for (const Op& op : group.ops) look_at(op.tensor);
+}
+
+/// An end of a tensor's way has come to the head of its stream.
+void CommRows::look_at(std::size_t tensor) {
+  const Tensor& one = tensors_.at(tensor);
+  if (one.transfer != no_task) return receive(tensor);
+  const bool meets = one.receive.at_head || is_eager(one.crossing);
+  const bool listed = std::find(ready_.begin(), ready_.end(), tensor) != ready_.end();
+  if (one.send.at_head && meets && !listed) ready_.push_back(tensor);
+}
+
+void CommRows::place(std::size_t tensor) {
+  Tensor& one = tensors_.at(tensor);
+  std::vector<TaskId> inputs = one.send.after;
+  if (!is_eager(one.crossing)) add_new(inputs, one.receive.after);
+  std::sort(inputs.begin(), inputs.end());
+  const auto& [gradient, sender, receiver, microbatch] = one.crossing;
+  const Action maker(gradient ? Pass::backward : Pass::forward, sender, microbatch);
+  std::uint32_t work = classes_.transfer(maker, receiver);
+  if (one.receive.cell.before > 0) work = classes_.into_held(work);
+  one.transfer = add_task(plan_, work, microbatch, add_inputs(plan_, inputs));
+  moved_->push_back({tensor, one.transfer, rank_of(one.send.cell), /*received=*/false});
+  finish(*one.send.stream, {&one.transfer, 1});
+  receive(tensor);
+}
+
+/// Ends the RECV of a tensor that is under way, once it is at the head of its stream. Behind an
+/// eager one, which did not wait for it, its reader waits for what was before it there, too.
+void CommRows::receive(std::size_t tensor) {
+  Tensor& one = tensors_.at(tensor);
+  if (!one.receive.at_head || std::exchange(one.received, true)) return;
+  one.arrival = {one.transfer};
+  if (is_eager(one.crossing)) add_new(one.arrival, one.receive.after);
+  std::sort(one.arrival.begin(), one.arrival.end());
+  moved_->push_back({tensor, one.transfer, rank_of(one.receive.cell), /*received=*/true});
+  const StreamKey key = *one.receive.stream;
+  const std::vector<TaskId> arrival = one.arrival;
+  finish(key, arrival);
+}
+
+/// A cell of the group at the head of a stream has ended.
+void CommRows::finish(const StreamKey& key, std::span<const TaskId> done) {
+  Stream& stream = streams_.at(key);
+  Group& group = stream.groups.front();
+  add_new(group.done, done);
+  if (--group.left > 0) return;
+  stream.before = std::move(group.done);
+  stream.groups.pop_front();
+  if (!stream.groups.empty()) come_to_head(key);
+}
+
+std::uint32_t CommRows::holding(std::uint32_t work, Rank rank, std::uint32_t action) {
+  const auto& row = communication_.rows[index(rank)];
+  auto cell = std::lower_bound(
+      row.begin(), row.end(), action,
+      [](const CommCell& one, std::uint32_t before) { return one.before < before; });
+  std::vector<CommCell> received;
+  for (; cell != row.end() && cell->before == action; ++cell) {
+    if (cell->comm == Comm::receive_forward) received.push_back(*cell);
+  }
+  return received.empty() ? work : classes_.before_receives(work, received);
+}
+
+CommRows::Missing CommRows::missing(const Crossing& crossing) const {
+  const Tensor& one = tensors_.at(number_(crossing));
+  const bool send_lacks = !one.send.at_head;
+  const End& end = send_lacks ? one.send : one.receive;
+  Missing missing{rank_of(end.cell), end.cell, std::nullopt};
+  if (!end.stream) return missing;
+  for (const Op& op : streams_.at(*end.stream).groups.front().ops) {
+    const Tensor& other = tensors_.at(op.tensor);
+    if (op.sends ? other.transfer != no_task : other.received) continue;
+    missing.behind = op.sends ? other.send.cell : other.receive.cell;
+    break;
+  }
+  return missing;
+}
+
+}  // namespace penstock

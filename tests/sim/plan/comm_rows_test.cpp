@@ -1,0 +1,174 @@
+#include "sim/plan/comm_rows.hpp"
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+#include <rapidcheck.h>
+
+#include <algorithm>
+#include <string>
+
+#include "experiments/input/formats/torch_csv.hpp"
+#include "experiments/input/orders/torch_comms.hpp"
+#include "sim/engines/events.hpp"
+#include "sim/engines/stepwise.hpp"
+#include "sim/plan/lower.hpp"
+#include "sim/report/memory.hpp"
+#include "tests/support/random_system.hpp"
+#include "tests/support/system.hpp"
+
+namespace penstock::testing {
+namespace {
+
+/// One byte takes a microsecond, and every tensor has four.
+System written(const char* csv, CommStreams streams, std::vector<Layer> stages) {
+  for (Layer& stage : stages) stage.activation_bytes = 4;
+  System system{Placement::loop(2, 1), order_of(csv), std::move(stages), link(0, 1e6)};
+  system.extras.communication = {.streams = streams, .rows = read_torch_csv(csv).comms};
+  return system;
+}
+
+/// Two forwards of 2 us, each with a tensor for the other rank, which takes 6.
+System two_forwards(const char* receiver) {
+  const std::string csv = fmt::format("0F0,0SEND_F0,0F1,0SEND_F1\n{}\n", receiver);
+  return written(csv.c_str(), CommStreams::direction, {stage_of(2, 0), stage_of(6, 0)});
+}
+
+/// Two microbatches there and back; the backward of the second stage takes 6 us, all else 2.
+System there_and_back(const char* csv, CommStreams streams, bool batched = false) {
+  System system = written(csv, streams, {stage_of(2, 2), stage_of(2, 6)});
+  system.extras.communication.batched = batched;
+  return system;
+}
+
+double makespan_us(const System& system) {
+  const Outcome outcome = simulated(system);
+  return to_us(makespan(outcome.plan, outcome.timeline));
+}
+
+std::string deadlock_text(const System& system) {
+  const auto result = lower(system.schedule, system.placement, system.overlap, system.extras);
+  const auto* deadlock = std::get_if<Deadlock>(&result);
+  return deadlock == nullptr ? "none" : text(*deadlock);
+}
+
+constexpr const char* late_receive = "1RECV_F0,1F0,1RECV_F1,1F1";
+constexpr const char* early_receives = "1RECV_F0,1RECV_F1,1F0,1F1";
+
+constexpr const char* receive_posted_early =
+    "0F0,0SEND_F0,0RECV_B0,0F1,0SEND_F1,0B0,0RECV_B1,0B1\n"
+    "1RECV_F0,1F0,1B0,1SEND_B0,1RECV_F1,1F1,1B1,1SEND_B1\n";
+constexpr const char* crossing_pair =
+    "0F0,0SEND_F0,0F1,0SEND_F1,0RECV_B0,0B0,0RECV_B1,0B1\n"
+    "1RECV_F0,1F0,1B0,1SEND_B0,1RECV_F1,1F1,1B1,1SEND_B1\n";
+
+}  // namespace
+
+TEST_CASE("written communication: a tensor moves once its RECV was issued") {
+  const Outcome late = simulated(two_forwards(late_receive));
+  CHECK(span_text(late, "0SEND_F0") == "0SEND_F0 2-6");
+  CHECK(span_text(late, "1F0") == "1F0 6-12");
+  CHECK(span_text(late, "0SEND_F1") == "0SEND_F1 12-16");
+  CHECK(span_text(late, "1F1") == "1F1 16-22");
+  const Outcome early = simulated(two_forwards(early_receives));
+  CHECK(span_text(early, "0SEND_F1") == "0SEND_F1 6-10");
+  CHECK(span_text(early, "1F1") == "1F1 12-18");
+}
+
+TEST_CASE("written communication: an eager tensor does not wait for its RECV") {
+  System system = two_forwards(late_receive);
+  system.extras.communication.eager = {true, true};
+  const Outcome outcome = simulated(system);
+  CHECK(span_text(outcome, "0SEND_F1") == "0SEND_F1 6-10");
+  CHECK(span_text(outcome, "1F1") == "1F1 12-18");
+}
+
+TEST_CASE("written communication: a RECV holds up the SEND behind it in its stream") {
+  CHECK(makespan_us(there_and_back(receive_posted_early, CommStreams::direction)) == 32);
+  CHECK(makespan_us(there_and_back(receive_posted_early, CommStreams::message)) == 32);
+  const Outcome pair = simulated(there_and_back(receive_posted_early, CommStreams::pair));
+  CHECK(span_text(pair, "1SEND_B0") == "1SEND_B0 14-18");
+  CHECK(span_text(pair, "0SEND_F1") == "0SEND_F1 18-22");
+  CHECK(to_us(makespan(pair.plan, pair.timeline)) == 36);
+}
+
+TEST_CASE("written communication: a stream in which both ranks send first is a deadlock") {
+  const char* const text =
+      "deadlock: 0SEND_F1 of rank 0 waits for 1RECV_F1 of rank 1, which follows 1SEND_B0; 1SEND_B0 "
+      "of rank 1 waits for 0RECV_B0 of rank 0, which follows 0SEND_F1";
+  CHECK(deadlock_text(there_and_back(crossing_pair, CommStreams::pair)) == text);
+  CHECK(deadlock_text(there_and_back(crossing_pair, CommStreams::rank)) == text);
+  CHECK(makespan_us(there_and_back(crossing_pair, CommStreams::direction)) == 32);
+}
+
+TEST_CASE("written communication: batched cells go together") {
+  const Outcome outcome = simulated(there_and_back(crossing_pair, CommStreams::pair, true));
+  CHECK(span_text(outcome, "0SEND_F1") == "0SEND_F1 14-18");
+  CHECK(span_text(outcome, "1SEND_B0") == "1SEND_B0 14-18");
+  CHECK(to_us(makespan(outcome.plan, outcome.timeline)) == 32);
+}
+
+TEST_CASE("written communication: a RECV that its rank never comes to is a deadlock") {
+  CHECK(deadlock_text(there_and_back("0F0,0SEND_F0,0WAIT_SEND_F0,0RECV_B0,0B0\n"
+                                     "1F0,1B0,1SEND_B0,1RECV_F0\n",
+                                     CommStreams::message)) ==
+        "deadlock: 1F0 of rank 1 waits for 1RECV_F0 of rank 1, which follows 1F0");
+}
+
+TEST_CASE("written communication: a rank waits for a SEND where its wait is") {
+  System system = two_forwards(late_receive);
+  const char* const csv = "0F0,0SEND_F0,0WAIT_SEND_F0,0F1,0SEND_F1\n1RECV_F0,1F0,1RECV_F1,1F1\n";
+  system.schedule = order_of(csv);
+  system.extras.communication.rows = read_torch_csv(csv).comms;
+  const Outcome outcome = simulated(system);
+  CHECK(span_text(outcome, "0F1") == "0F1 6-8");
+  CHECK(span_text(outcome, "1F1") == "1F1 16-22");
+}
+
+TEST_CASE("written communication: a received activation takes memory from its RECV on") {
+  const auto most_held = [](const char* receiver) {
+    const std::string csv = fmt::format("0F0,0SEND_F0,0F1,0SEND_F1,0F2,0SEND_F2\n{}\n", receiver);
+    const Outcome outcome =
+        simulated(written(csv.c_str(), CommStreams::direction, {stage_of(2, 0), stage_of(6, 0)}));
+    return memory_peaks(outcome.plan, outcome.costs, outcome.timeline)[1].bytes;
+  };
+  CHECK(most_held("1RECV_F0,1F0,1RECV_F1,1F1,1RECV_F2,1F2") == 4);
+  CHECK(most_held("1RECV_F0,1F0,1RECV_F1,1RECV_F2,1F1,1F2") == 8);
+}
+
+TEST_CASE("written communication: all engines agree, whatever the order") {
+  rc::check([] {
+    System system = random_system({.recompute = false});
+    system.overlap = Overlap::serial;
+    const auto csv = write_torch_comms(system.schedule, system.placement, {});
+    Communication& comms = system.extras.communication;
+    comms.rows = read_torch_csv(csv).comms;
+    comms.streams = CommStreams{*rc::gen::inRange<std::uint8_t>(0, 4)};
+    comms.batched = *rc::gen::arbitrary<bool>();
+    comms.eager.assign(system.stages.size(), *rc::gen::arbitrary<bool>());
+    for (auto& row : comms.rows) {
+      for (CommCell& cell : row) {
+        if (is_receive(cell.comm)) cell.before = *rc::gen::inRange(0U, cell.before + 1);
+      }
+      std::stable_sort(row.begin(), row.end(),
+                       [](const CommCell& a, const CommCell& b) { return a.before < b.before; });
+    }
+    const auto lowered = lower(system.schedule, system.placement, system.overlap, system.extras);
+    if (std::holds_alternative<Deadlock>(lowered)) {
+      RC_TAG("deadlock");
+      RC_ASSERT(!std::get<Deadlock>(lowered).circle.empty());
+      return;
+    }
+    const PricedPlan plan = priced(system);
+    const Timeline stepwise = timeline_of(run_stepwise(plan));
+    const Timeline ahead = timeline_of(run_ahead(plan));
+    RC_ASSERT(stepwise.begin == ahead.begin);
+    RC_ASSERT(stepwise.end == ahead.end);
+    if (why_not_relax(plan.plan, plan.conditions)) return;
+    RC_TAG("relax");
+    const Timeline relaxed = relax(plan);
+    RC_ASSERT(relaxed.begin == stepwise.begin);
+    RC_ASSERT(relaxed.end == stepwise.end);
+  });
+}
+
+}  // namespace penstock::testing
