@@ -67,6 +67,7 @@ class FakeGpu {
   std::map<const void*, std::uint64_t> written_ns;  // when each number was written
   std::map<const void*, std::uint64_t> read_ns;     // by tensor: the end of its last reader
   std::map<const void*, std::uint64_t> filled_ns;   // by tensor: the end of its last writer
+  std::uint32_t kernels_run = 0;                    // of `kernels`: each in another interleaving
   GpuStream origin = nullptr;                       // of the current capture
   std::vector<std::function<int()>> captured;
   std::set<GpuStream> joined;

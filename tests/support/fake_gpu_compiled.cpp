@@ -12,7 +12,7 @@ ptx::Launch place_of(GpuStream stream) {
   at.begin_ns = stream->now_ns;
   at.first_sm = static_cast<std::uint32_t>(gpu->keeps_partition ? stream->range.first_sm : 0);
   at.sms = static_cast<std::uint32_t>(stream->range.sms);
-  at.seed = static_cast<std::uint32_t>(gpu->launches);
+  at.seed = gpu->kernels_run++;
   return at;
 }
 
@@ -21,7 +21,8 @@ std::uint32_t task_of(const GpuKernelTask& task) {
 }
 
 /// Notes when a stamp was written. Memory that is cleared after the task began loses it.
-void note(std::uint64_t& stamp, std::uint64_t before, std::uint64_t begin_ns, std::uint64_t now_ns) {
+void note(std::uint64_t& stamp, std::uint64_t before, std::uint64_t begin_ns,
+          std::uint64_t now_ns) {
   if (begin_ns < gpu->cleared_ns) {
     stamp = before;
   } else if (stamp != before) {
@@ -84,9 +85,8 @@ int launch_copy(GpuStream stream, GpuCopyKernel kernel) {
 
 int launch_begin(GpuStream stream, const GpuKernelTask& task) {
   return enqueue(stream, [=] {
-    run_task(stream, task, [&](std::uint32_t) {
-      return ptx::run_begin(*gpu->kernels, place_of(stream), task);
-    });
+    run_task(stream, task,
+             [&](std::uint32_t) { return ptx::run_begin(*gpu->kernels, place_of(stream), task); });
     if (task.stamped) stream->now_ns += gpu->stamp_ns;
     return 0;
   });

@@ -16,8 +16,7 @@ float flushed(float value) {
 
 template <class Function>
 void binary_float(Thread& thread, const Instruction& i) {
-  put<float>(thread, i.at[0],
-             Function{}(get<float>(thread, i.at[1]), get<float>(thread, i.at[2])));
+  put<float>(thread, i.at[0], Function{}(get<float>(thread, i.at[1]), get<float>(thread, i.at[2])));
 }
 
 /// Of the least and the largest, a number goes before a NaN.
@@ -87,8 +86,7 @@ double drawn(Thread& thread) {
 /// 2^a within a relative error of 2^-22, the largest that PTX states.
 void power_of_two(Thread& thread, const Instruction& i) {
   const double exact = std::exp2(double{flushed(get<float>(thread, i.at[1]))});
-  put<float>(thread, i.at[0],
-             flushed(static_cast<float>(exact * (1 + drawn(thread) * 0x1p-22))));
+  put<float>(thread, i.at[0], flushed(static_cast<float>(exact * (1 + drawn(thread) * 0x1p-22))));
 }
 
 /// 1/a with an error of up to 1 ulp.

@@ -1,6 +1,7 @@
 #include "tests/support/ptx/gpu_kernels.hpp"
 
 #include <cxxabi.h>
+#include <fmt/format.h>
 
 #include <cstdlib>
 #include <fstream>
@@ -44,7 +45,7 @@ std::string step_name() {
   const std::unique_ptr<char, void (*)(void*)> type(
       abi::__cxa_demangle(typeid(Step).name(), nullptr, nullptr, nullptr), std::free);
   const std::string name = type.get();
-  return "run<" + name + (name.ends_with('>') ? " >" : ">");
+  return fmt::format("run<{}{}", name, name.ends_with('>') ? " >" : ">");
 }
 
 std::string read_text() {
@@ -92,8 +93,7 @@ std::uint64_t run_content(const Kernels& all, Launch at, const GpuContentKernel&
 }
 
 std::uint64_t run_codec(const Kernels& all, Launch at, const GpuCodecKernel& kernel) {
-  const std::string name = kernel.decodes ? "decode<" : "encode<";
-  return run(named(all, name + std::to_string(kernel.bits) + "u>"),
+  return run(named(all, fmt::format("{}<{}u>", kernel.decodes ? "decode" : "encode", kernel.bits)),
              in_blocks(at, kernel.grid, codec_threads), kernel);
 }
 

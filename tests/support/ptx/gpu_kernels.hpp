@@ -6,8 +6,8 @@
 #include "tests/support/ptx/run.hpp"
 #include "validate/backends/cuda/gpu_calls.hpp"
 
-// The GPU's kernels as nvcc compiled them, launched as the CUDA calls launch them. Each returns when
-// it ends; `at` says when and where it begins, and what its work takes.
+// The GPU's kernels as nvcc compiled them, launched as the CUDA calls launch them. Each returns
+// when it ends; `at` says when and where it begins, and what its work takes.
 
 namespace penstock::testing::ptx {
 

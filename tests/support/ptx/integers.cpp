@@ -65,9 +65,9 @@ void shift(Thread& thread, const Instruction& i) {
 
 template <class T>
 void multiply_add(Thread& thread, const Instruction& i) {
-  put<T>(thread, i.at[0],
-         static_cast<T>(get<T>(thread, i.at[1]) * get<T>(thread, i.at[2]) +
-                        get<T>(thread, i.at[3])));
+  put<T>(
+      thread, i.at[0],
+      static_cast<T>(get<T>(thread, i.at[1]) * get<T>(thread, i.at[2]) + get<T>(thread, i.at[3])));
 }
 
 template <class T, class Wide>
@@ -128,9 +128,9 @@ void convert(Thread& thread, const Instruction& i) {
 /// Lower bits first.
 template <class Whole, class Half>
 void pack(Thread& thread, const Instruction& i) {
-  put<Whole>(thread, i.at[0],
-             Whole{get<Half>(thread, i.at[1])} | Whole{get<Half>(thread, i.at[2])}
-                                                     << 8 * sizeof(Half));
+  put<Whole>(
+      thread, i.at[0],
+      Whole{get<Half>(thread, i.at[1])} | Whole{get<Half>(thread, i.at[2])} << 8 * sizeof(Half));
 }
 template <class Whole, class Half>
 void unpack(Thread& thread, const Instruction& i) {

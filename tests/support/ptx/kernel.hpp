@@ -30,10 +30,10 @@ struct Instruction {
   Operation run = nullptr;
   std::array<Register, 6> at = {};  // operands in the order of the text
   Register guard = always;
-  bool wanted = true;          // runs where the guard is this
-  std::int64_t offset = 0;     // of an address
-  std::uint32_t target = 0;    // of a branch
-  std::uint32_t line = 0;      // of the text
+  bool wanted = true;        // runs where the guard is this
+  std::int64_t offset = 0;   // of an address
+  std::uint32_t target = 0;  // of a branch
+  std::uint32_t line = 0;    // of the text
 };
 
 struct Parameter {
@@ -53,8 +53,8 @@ struct Kernel {
 /// By name, without the namespace and the type of what they return: `encode<4u>`.
 using Kernels = std::map<std::string, Kernel, std::less<>>;
 
-/// The kernels of a text as nvcc writes it. Throws std::runtime_error with the line on everything it
-/// does not know.
+/// The kernels of a text as nvcc writes it. Throws std::runtime_error with the line on everything
+/// it does not know.
 Kernels read_ptx(std::string_view text);
 
 /// What an instruction does, by its name and, where one name has several forms, the form; null: not

@@ -1,4 +1,5 @@
 #include <cxxabi.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>
@@ -167,10 +168,12 @@ class Reader {
   }
 
   Register operand(std::string_view text) {
-    static const std::map<std::string_view, Register> fixed = {
-        {"_", nowhere},                    {"%tid.x", thread_index},
-        {"%ntid.x", threads_of_block},     {"%ctaid.x", block_index},
-        {"%nctaid.x", blocks_of_grid},     {"%smid", sm_index}};
+    static const std::map<std::string_view, Register> fixed = {{"_", nowhere},
+                                                               {"%tid.x", thread_index},
+                                                               {"%ntid.x", threads_of_block},
+                                                               {"%ctaid.x", block_index},
+                                                               {"%nctaid.x", blocks_of_grid},
+                                                               {"%smid", sm_index}};
     if (const auto found = fixed.find(text); found != fixed.end()) return found->second;
     if (const auto place = places_.find(text); place != places_.end()) {
       return constant(place->second);
@@ -221,8 +224,8 @@ class Reader {
     kernel_.code.push_back(made);
   }
 
-  /// All of them in their order; what is in braces, and a predicate after a bar, are several. What a
-  /// clock gives and what packs or unpacks is part of the name.
+  /// All of them in their order; what is in braces, and a predicate after a bar, are several. What
+  /// a clock gives and what packs or unpacks is part of the name.
   void operands(std::string_view text, std::string& name, Instruction& made) {
     if (name.starts_with("mov.") && text.find('{') != text.npos) {
       name += text.starts_with('{') ? " unpack" : " pack";
@@ -235,7 +238,7 @@ class Reader {
       if (one.starts_with('{')) one = trimmed(one.substr(1));
       if (one.ends_with('}')) one = trimmed(one.substr(0, one.size() - 1));
       if (one == "%globaltimer" || one == "%clock64") {
-        name += " " + std::string(one);
+        name.append(" ").append(one);
         continue;
       }
       if (count == made.at.size()) throw std::runtime_error("too many operands");
@@ -311,7 +314,7 @@ Kernels read_ptx(std::string_view text) {
     try {
       reader.line(line, number);
     } catch (const std::runtime_error& error) {
-      throw std::runtime_error("PTX, line " + std::to_string(number) + ": " + error.what());
+      throw std::runtime_error(fmt::format("PTX, line {}: {}", number, error.what()));
     }
   }
   return std::move(reader.all);

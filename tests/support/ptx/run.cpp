@@ -1,5 +1,7 @@
 #include "tests/support/ptx/run.hpp"
 
+#include <fmt/format.h>
+
 #include <memory>
 #include <string>
 
@@ -118,8 +120,9 @@ class Block {
     const auto mask = get<std::uint32_t>(last, members);
     const auto own = static_cast<std::uint32_t>(&last - threads_.data());
     const std::span<Thread> warp =
-        std::span(threads_).subspan(own / lanes * lanes).first(
-            std::min<std::size_t>(lanes, threads_.size() - own / lanes * lanes));
+        std::span(threads_)
+            .subspan(own / lanes * lanes)
+            .first(std::min<std::size_t>(lanes, threads_.size() - own / lanes * lanes));
     if ((mask >> own % lanes & 1U) == 0) fail(last, "a lane is not in the mask of its shuffle");
     for (std::uint32_t lane = 0; lane < lanes; ++lane) {
       if ((mask >> lane & 1U) == 0) continue;
@@ -128,7 +131,8 @@ class Block {
       }
       const Thread& other = warp[lane];
       if (other.state != ThreadState::at_shuffle || other.next != last.next) return;
-      if (get<std::uint32_t>(other, members) != mask) fail(last, "lanes of a shuffle differ in masks");
+      if (get<std::uint32_t>(other, members) != mask)
+        fail(last, "lanes of a shuffle differ in masks");
     }
     std::array<std::uint32_t, lanes> values{};
     for (std::uint32_t lane = 0; lane < warp.size(); ++lane) {
@@ -137,8 +141,8 @@ class Block {
     for (std::uint32_t lane = 0; lane < warp.size(); ++lane) {
       if ((mask >> lane & 1U) == 0) continue;
       Thread& thread = warp[lane];
-      const std::uint32_t source = partner(lane, get<std::uint32_t>(thread, flip),
-                                           get<std::uint32_t>(thread, bounds));
+      const std::uint32_t source =
+          partner(lane, get<std::uint32_t>(thread, flip), get<std::uint32_t>(thread, bounds));
       if ((mask >> source & 1U) == 0) fail(thread, "a shuffle reads a lane outside of its mask");
       put<bool>(thread, has_source, source != lane || get<std::uint32_t>(thread, flip) == 0);
       put<std::uint32_t>(thread, to, values[source]);
@@ -151,9 +155,8 @@ class Block {
   }
 
   std::string where(const Thread& thread) const {
-    return ", line " + std::to_string(thread.next[-1].line) + " of " + grid_.kernel.name +
-           ", thread " + std::to_string(&thread - threads_.data()) + " of block " +
-           std::to_string(index_);
+    return fmt::format(", line {} of {}, thread {} of block {}", thread.next[-1].line,
+                       grid_.kernel.name, &thread - threads_.data(), index_);
   }
 
   Grid& grid_;

@@ -14,10 +14,11 @@ namespace {
 
 /// A kernel of the parameters `in` and `out`, whose addresses are in %rd1 and %rd2.
 Kernel kernel_of(const std::string& body) {
-  return read_ptx(".entry probe(\n.param .u64 in,\n.param .u64 out\n)\n{\n"
-                  ".reg .pred %p<4>;\n.reg .b32 %r<8>;\n.reg .f32 %f<8>;\n.reg .b64 %rd<8>;\n"
-                  "ld.param.u64 %rd1, [in];\nld.param.u64 %rd2, [out];\n" +
-                  body + "\nret;\n}\n")
+  return read_ptx(
+             ".entry probe(\n.param .u64 in,\n.param .u64 out\n)\n{\n"
+             ".reg .pred %p<4>;\n.reg .b32 %r<8>;\n.reg .f32 %f<8>;\n.reg .b64 %rd<8>;\n"
+             "ld.param.u64 %rd1, [in];\nld.param.u64 %rd2, [out];\n" +
+             body + "\nret;\n}\n")
       .at("probe");
 }
 
@@ -42,14 +43,15 @@ std::string error_of(const std::string& body) {
 std::uint32_t read_after_flag(const std::string& between, std::uint32_t seed) {
   std::uint32_t written[2] = {};
   std::uint32_t seen = 0;
-  const Kernel kernel = kernel_of("mov.u32 %r1, %ctaid.x;\nsetp.ne.s32 %p1, %r1, 0;\n"
-                                  "@%p1 bra $L_reads;\n"
-                                  "st.global.u32 [%rd1], 1;\n" +
-                                  between +
-                                  "\nst.global.u32 [%rd1+4], 1;\nret;\n"
-                                  "$L_reads:\nnanosleep.u32 1;\nld.global.u32 %r2, [%rd1+4];\n"
-                                  "setp.eq.s32 %p2, %r2, 0;\n@%p2 bra $L_reads;\n"
-                                  "ld.global.u32 %r3, [%rd1];\nst.global.u32 [%rd2], %r3;");
+  const Kernel kernel = kernel_of(
+      "mov.u32 %r1, %ctaid.x;\nsetp.ne.s32 %p1, %r1, 0;\n"
+      "@%p1 bra $L_reads;\n"
+      "st.global.u32 [%rd1], 1;\n" +
+      between +
+      "\nst.global.u32 [%rd1+4], 1;\nret;\n"
+      "$L_reads:\nnanosleep.u32 1;\nld.global.u32 %r2, [%rd1+4];\n"
+      "setp.eq.s32 %p2, %r2, 0;\n@%p2 bra $L_reads;\n"
+      "ld.global.u32 %r3, [%rd1];\nst.global.u32 [%rd2], %r3;");
   std::uint32_t* const in = written;
   std::uint32_t* const out = &seen;
   run(kernel, {.blocks = 2, .seed = seed}, in, out);
@@ -86,8 +88,9 @@ TEST_CASE("ptx: a sum is rounded as its instruction says, and a sleep lasts unti
   CHECK(result_of("fma.rn" + sum, 1) == 1);
   CHECK(result_of("fma.rm" + sum, 1) == std::nextafter(1.0F, 0.0F));
   std::uint64_t unused = 0;
-  const Kernel waits = kernel_of("$L_waits:\nnanosleep.u32 64;\nmov.u64 %rd3, %globaltimer;\n"
-                                 "setp.lt.u64 %p1, %rd3, 1003;\n@%p1 bra $L_waits;");
+  const Kernel waits = kernel_of(
+      "$L_waits:\nnanosleep.u32 64;\nmov.u64 %rd3, %globaltimer;\n"
+      "setp.lt.u64 %p1, %rd3, 1003;\n@%p1 bra $L_waits;");
   CHECK(run(waits, {.begin_ns = 500}, &unused, &unused) == 1003);
 }
 
