@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/ptx/gpu_kernels.hpp"
 #include "validate/backends/cuda/gpu_calls.hpp"
 
 namespace penstock::testing {
@@ -43,6 +44,8 @@ class FakeGpu {
   int failing_launch = -1;          // this launch fails, counted from 0
   std::size_t memory_bytes = std::size_t{1} << 32;
   std::uint64_t most_work = 1 << 20;  // launches of layers and products beyond it compute nothing
+  /// What it runs; without any, kernels of its own that do the same.
+  const ptx::Kernels* kernels = ptx::compiled_kernels();
 
   GpuCalls calls() const;
 
@@ -64,6 +67,7 @@ class FakeGpu {
   std::map<const void*, std::uint64_t> written_ns;  // when each number was written
   std::map<const void*, std::uint64_t> read_ns;     // by tensor: the end of its last reader
   std::map<const void*, std::uint64_t> filled_ns;   // by tensor: the end of its last writer
+  std::uint32_t kernels_run = 0;                    // of `kernels`: each in another interleaving
   GpuStream origin = nullptr;                       // of the current capture
   std::vector<std::function<int()>> captured;
   std::set<GpuStream> joined;

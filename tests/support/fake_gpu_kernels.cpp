@@ -9,9 +9,7 @@
 #include "validate/backends/cuda/gpu_steps.hpp"
 
 namespace penstock::testing::one_fake_gpu {
-namespace {
 
-/// Notes that a kernel of this stream reads or writes a tensor from `begin_ns` until its end.
 void use_tensor(GpuStream stream, const void* tensor, std::uint64_t begin_ns, bool writes) {
   const bool unwritten = gpu->filled_ns[tensor] > begin_ns;
   const bool still_read = writes && gpu->read_ns[tensor] > begin_ns;
@@ -20,12 +18,6 @@ void use_tensor(GpuStream stream, const void* tensor, std::uint64_t begin_ns, bo
   ends[tensor] = std::max(ends[tensor], stream->now_ns);
 }
 
-/// The task of this launch; the queue of a graph moves on.
-std::uint32_t next_task(const GpuKernelTask& task) {
-  return task.queue == nullptr ? task.task : task.queue[task.progress[0]++];
-}
-
-/// When a task begins: once what it reads has arrived.
 std::uint64_t begin_of(GpuStream stream, const GpuKernelTask& task, std::uint32_t own) {
   std::uint64_t begin = stream->now_ns;
   const GpuTaskRecord& record = task.records[own];
@@ -41,6 +33,29 @@ std::uint64_t begin_of(GpuStream stream, const GpuKernelTask& task, std::uint32_
   return begin;
 }
 
+int count_launch() {
+  return gpu->launches++ == static_cast<std::uint64_t>(gpu->failing_launch) ? launch_failure : 0;
+}
+
+/// The speed of an SM: a multiply-add of each thread, or a word of memory, per nanosecond.
+std::uint64_t action_ns(const GpuActionKernel& kernel, std::uint32_t task, std::uint64_t sms) {
+  if (kernel.work == GpuWork::flops) return kernel.amount;
+  if (kernel.work == GpuWork::bytes) return kernel.amount / sms;
+  return kernel.task.records[task].duration_ns;
+}
+
+/// An SM does 64 elements a nanosecond.
+std::uint64_t step_ns(std::uint64_t elements, std::uint64_t sms) {
+  return elements / (64 * sms) + 1;
+}
+
+namespace {
+
+/// The task of this launch; the queue of a graph moves on.
+std::uint32_t next_task(const GpuKernelTask& task) {
+  return task.queue == nullptr ? task.task : task.queue[task.progress[0]++];
+}
+
 void stamp_begin(const GpuKernelTask& task, std::uint32_t own, std::uint64_t begin) {
   if (!task.stamped || begin < gpu->cleared_ns) return;  // or its output was cleared
   task.begin_ns[own] = std::min(task.begin_ns[own], begin);
@@ -52,17 +67,6 @@ void stamp_end(GpuStream stream, const GpuKernelTask& task, std::uint32_t own, s
   if (begin < gpu->cleared_ns) return;
   task.end_ns[own] = std::max(task.end_ns[own], stream->now_ns + latency_ns);
   gpu->written_ns[&task.end_ns[own]] = stream->now_ns;
-}
-
-int count_launch() {
-  return gpu->launches++ == static_cast<std::uint64_t>(gpu->failing_launch) ? launch_failure : 0;
-}
-
-/// The speed of an SM: a multiply-add of each thread, or a word of memory, per nanosecond.
-std::uint64_t action_ns(const GpuActionKernel& kernel, std::uint32_t task, std::uint64_t sms) {
-  if (kernel.work == GpuWork::flops) return kernel.amount;
-  if (kernel.work == GpuWork::bytes) return kernel.amount / sms;
-  return kernel.task.records[task].duration_ns;
 }
 
 int launch_action(GpuStream stream, const GpuActionKernel& kernel) {
@@ -140,12 +144,11 @@ int launch_product(GpuStream stream, GpuProduct product, const GpuProductMemory&
   });
 }
 
-/// An SM does 64 elements a nanosecond.
 int launch_step(GpuStream stream, const GpuStep& step, std::uint32_t) {
   return enqueue(stream, [=] {
     const std::uint64_t work = threads_of(step);
     if (work <= gpu->most_work / 8) run_on_host(step);
-    stream->now_ns += work / (64 * stream->range.sms) + 1;
+    stream->now_ns += step_ns(work, stream->range.sms);
     return 0;
   });
 }
@@ -163,10 +166,9 @@ int move(void* to, const void* from, std::size_t bytes, GpuStream stream) {
 }
 
 int launch_content(GpuStream stream, const GpuContentKernel& kernel) {
-  constexpr std::uint64_t takes_ns = 100;
   return enqueue(stream, [=] {
     const std::uint64_t begin = stream->now_ns;
-    stream->now_ns += takes_ns;
+    stream->now_ns += content_ns;
     use_tensor(stream, kernel.memory, begin, kernel.wrong == nullptr);
     auto* const numbers = static_cast<std::uint32_t*>(kernel.memory);
     for (std::uint64_t at = 0; at < 4 * kernel.words; ++at) {

@@ -6,7 +6,7 @@
 namespace penstock {
 namespace {
 
-constexpr unsigned threads = 256;  // of a block; each takes one block of values
+constexpr unsigned threads = codec_threads;
 constexpr unsigned value_words = block_values * sizeof(std::uint16_t) / sizeof(uint4);
 
 /// Packed blocks of all threads lie one after the other in shared memory, from where all threads

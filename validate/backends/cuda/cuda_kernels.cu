@@ -6,8 +6,6 @@
 namespace penstock {
 namespace {
 
-constexpr unsigned content_blocks = 4;
-constexpr unsigned content_threads = 256;
 constexpr std::uint64_t copy_parts = 16;
 
 __device__ std::uint64_t now_ns() {

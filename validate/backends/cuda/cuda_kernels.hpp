@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+
 #include "validate/backends/cuda/gpu_calls.hpp"
 
 struct CUstream_st;
@@ -18,6 +20,18 @@ int load_all(Kernels*... kernels) {
     if (error != 0) return error;
   }
   return 0;
+}
+
+// Blocks and threads of own kernels.
+constexpr unsigned content_blocks = 4;
+constexpr unsigned content_threads = 256;
+constexpr unsigned codec_threads = 256;  // each takes one block of values
+constexpr unsigned step_threads = 256;
+/// For so many elements, or lanes of rows, on so many SMs; none for none.
+inline unsigned blocks_of_step(std::uint64_t threads, std::uint32_t sms) {
+  constexpr unsigned blocks_of_sm = 8;
+  const std::uint64_t wanted = (threads + step_threads - 1) / step_threads;
+  return static_cast<unsigned>(std::min<std::uint64_t>(wanted, std::uint64_t{sms} * blocks_of_sm));
 }
 
 // Own kernels. Each call returns 0 or a CUDA error number.

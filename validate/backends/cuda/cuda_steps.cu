@@ -1,15 +1,11 @@
 #include <cuda_runtime.h>
 
-#include <algorithm>
-
 #include "validate/backends/cuda/cuda_kernels.hpp"
 #include "validate/backends/cuda/gpu_steps.hpp"
 
 namespace penstock {
 namespace {
 
-constexpr unsigned step_threads = 256;  // of a block
-constexpr unsigned blocks_of_sm = 8;
 constexpr unsigned warp = 32;
 
 /// Lanes of a warp that do a row together. Other rows of the warp may go on or have ended.
@@ -62,10 +58,8 @@ int load_steps(const std::variant<Steps...>*) {
 int load_step_kernels() { return load_steps(static_cast<decltype(GpuStep::kernel)*>(nullptr)); }
 
 int launch_step(GpuStream stream, const GpuStep& step, std::uint32_t sms) {
-  const std::uint64_t wanted = (threads_of(step) + step_threads - 1) / step_threads;
-  if (wanted == 0) return cudaSuccess;
-  const auto blocks =
-      static_cast<unsigned>(std::min<std::uint64_t>(wanted, std::uint64_t{sms} * blocks_of_sm));
+  const unsigned blocks = blocks_of_step(threads_of(step), sms);
+  if (blocks == 0) return cudaSuccess;
   std::visit(
       [&](const auto& kernel) { run<<<blocks, step_threads, 0, native(stream)>>>(kernel); },
       step.kernel);

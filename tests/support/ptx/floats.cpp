@@ -1,0 +1,162 @@
+// Single precision. Approximations are as wrong as the instruction set allows them to be.
+#include <cfenv>
+#include <cmath>
+#include <functional>
+#include <limits>
+
+#include "tests/support/ptx/thread.hpp"
+
+namespace penstock::testing::ptx {
+namespace {
+
+/// Subnormal numbers count as zero.
+float flushed(float value) {
+  return std::fpclassify(value) == FP_SUBNORMAL ? std::copysign(0.0F, value) : value;
+}
+
+template <class Function>
+void binary_float(Thread& thread, const Instruction& i) {
+  put<float>(thread, i.at[0], Function{}(get<float>(thread, i.at[1]), get<float>(thread, i.at[2])));
+}
+
+/// Of the least and the largest, a number goes before a NaN.
+struct Least {
+  float operator()(float a, float b) const { return std::fmin(a, b); }
+};
+struct Largest {
+  float operator()(float a, float b) const { return std::fmax(a, b); }
+};
+struct SignOfFirst {
+  float operator()(float sign, float size) const { return std::copysign(size, sign); }
+};
+
+template <class Function>
+void unary_float(Thread& thread, const Instruction& i) {
+  put<float>(thread, i.at[0], Function{}(get<float>(thread, i.at[1])));
+}
+
+struct Negative {
+  float operator()(float a) const { return -a; }
+};
+struct Size {
+  float operator()(float a) const { return std::fabs(a); }
+};
+struct Root {
+  float operator()(float a) const { return std::sqrt(a); }
+};
+struct Inverse {
+  float operator()(float a) const { return 1 / a; }
+};
+struct TowardsZero {
+  float operator()(float a) const { return std::trunc(a); }
+};
+/// A NaN becomes 0.
+struct Saturated {
+  float operator()(float a) const { return a > 0 ? std::fmin(a, 1.0F) : 0.0F; }
+};
+struct Same {
+  float operator()(float a) const { return a; }
+};
+
+/// Rounded once. It counts as work.
+void fused(Thread& thread, const Instruction& i) {
+  ++thread.worked;
+  put<float>(thread, i.at[0],
+             std::fma(get<float>(thread, i.at[1]), get<float>(thread, i.at[2]),
+                      get<float>(thread, i.at[3])));
+}
+
+void fused_down(Thread& thread, const Instruction& i) {
+  const int before = std::fegetround();
+  std::fesetround(FE_DOWNWARD);
+  // Not moved out of this rounding.
+  const volatile float a = get<float>(thread, i.at[1]);
+  const volatile float result =
+      std::fma(a, get<float>(thread, i.at[2]), get<float>(thread, i.at[3]));
+  std::fesetround(before);
+  put<float>(thread, i.at[0], result);
+}
+
+/// An error between -1 and 1.
+double drawn(Thread& thread) {
+  constexpr double half = 2147483648.0;
+  return (static_cast<double>(thread.grid->random.next()) - half) / half;
+}
+
+/// 2^a within a relative error of 2^-22, the largest that PTX states.
+void power_of_two(Thread& thread, const Instruction& i) {
+  const double exact = std::exp2(double{flushed(get<float>(thread, i.at[1]))});
+  put<float>(thread, i.at[0], flushed(static_cast<float>(exact * (1 + drawn(thread) * 0x1p-22))));
+}
+
+/// 1/a with an error of up to 1 ulp.
+void about_inverse(Thread& thread, const Instruction& i) {
+  float result = 1 / flushed(get<float>(thread, i.at[1]));
+  const double error = drawn(thread);
+  if (std::isfinite(result) && result != 0 && std::fabs(error) > 0.5) {
+    result = std::nextafter(result, static_cast<float>(std::copysign(INFINITY, error)));
+  }
+  put<float>(thread, i.at[0], flushed(result));
+}
+
+template <class Function, bool of_nan>
+void compare_float(Thread& thread, const Instruction& i) {
+  const auto a = get<float>(thread, i.at[1]);
+  const auto b = get<float>(thread, i.at[2]);
+  put<bool>(thread, i.at[0], std::isunordered(a, b) ? of_nan : Function{}(a, b));
+}
+
+void select_float(Thread& thread, const Instruction& i) {
+  put<float>(thread, i.at[0],
+             get<float>(thread, thread.registers[i.at[3]] != 0 ? i.at[1] : i.at[2]));
+}
+
+template <class From>
+void float_of(Thread& thread, const Instruction& i) {
+  put<float>(thread, i.at[0], static_cast<float>(get<From>(thread, i.at[1])));
+}
+
+template <class Function>
+void add_comparison(Operations& all, const std::string& name) {
+  all["setp." + name + ".f32"] = compare_float<Function, false>;
+  all["setp." + name + "u.f32"] = compare_float<Function, true>;
+}
+
+}  // namespace
+
+void add_floats(Operations& all) {
+  for (const char* const rounding : {".f32", ".rn.f32"}) {
+    const std::string end = rounding;
+    all["add" + end] = binary_float<std::plus<>>;
+    all["sub" + end] = binary_float<std::minus<>>;
+    all["mul" + end] = binary_float<std::multiplies<>>;
+  }
+  all["div.rn.f32"] = binary_float<std::divides<>>;
+  all["min.f32"] = binary_float<Least>;
+  all["max.f32"] = binary_float<Largest>;
+  all["copysign.f32"] = binary_float<SignOfFirst>;
+  all["neg.f32"] = unary_float<Negative>;
+  all["abs.f32"] = unary_float<Size>;
+  all["sqrt.rn.f32"] = unary_float<Root>;
+  all["rcp.rn.f32"] = unary_float<Inverse>;
+  all["mov.f32"] = unary_float<Same>;
+  all["cvt.rzi.f32.f32"] = unary_float<TowardsZero>;
+  all["cvt.sat.f32.f32"] = unary_float<Saturated>;
+  all["cvt.rn.f32.u32"] = float_of<std::uint32_t>;
+  all["cvt.rn.f32.s32"] = float_of<std::int32_t>;
+  all["cvt.rn.f32.u64"] = float_of<std::uint64_t>;
+  all["cvt.rn.f32.s64"] = float_of<std::int64_t>;
+  all["fma.rn.f32"] = fused;
+  all["fma.rm.f32"] = fused_down;
+  all["ex2.approx.ftz.f32"] = power_of_two;
+  all["rcp.approx.ftz.f32"] = about_inverse;
+  all["selp.f32"] = select_float;
+  add_comparison<std::equal_to<>>(all, "eq");
+  add_comparison<std::not_equal_to<>>(all, "ne");
+  add_comparison<std::less<>>(all, "lt");
+  add_comparison<std::less_equal<>>(all, "le");
+  add_comparison<std::greater<>>(all, "gt");
+  add_comparison<std::greater_equal<>>(all, "ge");
+}
+
+}  // namespace penstock::testing::ptx

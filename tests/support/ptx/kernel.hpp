@@ -1,0 +1,64 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace penstock::testing::ptx {
+
+struct Thread;
+struct Instruction;
+using Operation = void (*)(Thread&, const Instruction&);
+
+/// A register of a thread. Constants of a kernel lie in registers too.
+using Register = std::uint16_t;
+
+// Registers of every kernel.
+constexpr Register always = 0;  // 1: the guard of what has none
+constexpr Register nowhere = 1;
+constexpr Register thread_index = 2;
+constexpr Register threads_of_block = 3;
+constexpr Register block_index = 4;
+constexpr Register blocks_of_grid = 5;
+constexpr Register sm_index = 6;
+constexpr Register first_own = 7;
+
+struct Instruction {
+  Operation run = nullptr;
+  std::array<Register, 6> at = {};  // operands in the order of the text
+  Register guard = always;
+  bool wanted = true;        // runs where the guard is this
+  std::int64_t offset = 0;   // of an address
+  std::uint32_t target = 0;  // of a branch
+  std::uint32_t line = 0;    // of the text
+};
+
+struct Parameter {
+  std::uint32_t offset = 0;
+  std::uint32_t bytes = 0;
+};
+
+struct Kernel {
+  std::string name;
+  std::vector<Instruction> code;
+  std::vector<std::uint64_t> registers;  // of a thread at its begin
+  std::vector<Parameter> parameters;
+  std::uint32_t shared_bytes = 0;
+  std::uint32_t most_threads = 1024;  // of a block
+};
+
+/// By name, without the namespace and the type of what they return: `encode<4u>`.
+using Kernels = std::map<std::string, Kernel, std::less<>>;
+
+/// The kernels of a text as nvcc writes it. Throws std::runtime_error with the line on everything
+/// it does not know.
+Kernels read_ptx(std::string_view text);
+
+/// What an instruction does, by its name and, where one name has several forms, the form; null: not
+/// known.
+Operation operation(std::string_view name);
+
+}  // namespace penstock::testing::ptx
