@@ -33,6 +33,7 @@ class FakeGpu {
   std::uint32_t least_sms = 8;
   std::uint32_t most_groups = 64;
   std::uint32_t queues = 32;
+  bool default_streams_have_queues = false;  // that of the device, and those of contexts
   int split_error = 0;
   int context_error = 0;
   int record_error = 0;  // of streams of green contexts, like the next two

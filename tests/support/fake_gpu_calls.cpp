@@ -95,12 +95,12 @@ int facts(GpuFacts* all) {
   return 0;
 }
 
-/// The one with the fewest streams; the default stream of the device has the first.
+/// The one with the fewest streams.
 std::uint32_t take_queue() {
-  if (gpu->queue_users.empty()) {
-    gpu->queue_users.resize(gpu->queues);
-    gpu->queue_ns.resize(gpu->queues);
-    gpu->queue_users.front() = 1;
+  if (gpu->queue_users.size() != gpu->queues) {
+    gpu->queue_users.assign(gpu->queues, 0);
+    gpu->queue_ns.assign(gpu->queues, 0);
+    gpu->queue_users.front() = gpu->default_streams_have_queues ? 1 : 0;
   }
   const auto free = std::min_element(gpu->queue_users.begin(), gpu->queue_users.end());
   ++*free;
@@ -304,11 +304,12 @@ int make_context(GpuContext* context, const SmGroup* groups, std::uint32_t count
     all.sms += next.sms;
   }
   if (gpu->refuses_remainder && all.sms < gpu->least_sms) return invalid_resource;
-  return hand_out(context, new GpuContextTag{all, take_queue()});
+  return hand_out(
+      context, new GpuContextTag{all, gpu->default_streams_have_queues ? take_queue() : no_queue});
 }
 
 int free_context(GpuContext context) {
-  --gpu->queue_users[context->queue];
+  if (context->queue != no_queue) --gpu->queue_users[context->queue];
   return give_back(context);
 }
 

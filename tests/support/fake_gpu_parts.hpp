@@ -9,9 +9,11 @@
 
 namespace penstock {
 
+constexpr std::uint32_t no_queue = UINT32_MAX;
+
 struct GpuContextTag {
   testing::FakeGpu::Range range;
-  std::uint32_t queue = 0;  // of its default stream
+  std::uint32_t queue = no_queue;  // of its default stream
 };
 
 struct GpuStreamTag {

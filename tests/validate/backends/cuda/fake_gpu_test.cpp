@@ -166,8 +166,7 @@ TEST_CASE_FIXTURE(Fixture, "fake gpu: groups are rounded up") {
   CHECK(left.sms == 4);
 }
 
-// CUDA_DEVICE_MAX_CONNECTIONS: with two queues, of which the default stream of the device has one,
-// the second stream has the other alone, and the third shares.
+// CUDA_DEVICE_MAX_CONNECTIONS: of two queues each of two streams has one, and the third shares.
 TEST_CASE("fake gpu: streams beyond the hardware queues wait for each other") {
   FakeGpu gpu;
   gpu.queues = 2;

@@ -212,14 +212,17 @@ TEST_CASE("gpu backend: the store knows by which keys GPUs and their shares diff
 
 // 16 ranks and 30 links between neighbours, and the conductor: 47 streams for 32 queues.
 // 4 ranks have 6 links, and thus 11 streams, for which a user may have left too few queues; with
-// default streams, of 5 contexts and the device, they are 17. Where two share a queue, the lanes
-// themselves may still not: 8 ranks have 33 streams.
+// default streams, of 5 contexts and the device, they are 17. Where these have no queues, they are
+// in nobody's way.
 TEST_CASE("gpu backend: with more streams than hardware queues, nothing is said of errors") {
   FakeGpu gpu;
   CHECK(why_no_score(gpu, job_of(system_of(*find_named(schedule_entries(), "1f1b"), 16, 16))) ==
         "47 streams share 32 hardware queues (CUDA_DEVICE_MAX_CONNECTIONS, at most 32), so tasks "
         "wait for unrelated ones");
   CHECK(why_no_score(gpu, job_of(system_of(*find_named(schedule_entries(), "1f1b"), 8, 8))) == "");
+  gpu.queues = 11;
+  CHECK(why_no_score(gpu, one_f_one_b_job()) == "");
+  gpu.default_streams_have_queues = true;
   gpu.queues = 17;
   CHECK(why_no_score(gpu, one_f_one_b_job()) == "");
   gpu.queues = 12;

@@ -306,7 +306,7 @@ TEST_CASE("cuda_multi: a run that does not end is aborted after its limit, and s
 
 // Then nothing returns from NCCL, and each rank ends by its timer.
 TEST_CASE("cuda_multi: ranks end also where NCCL hangs while it aborts") {
-  FakeCluster cluster(3);
+  FakeCluster cluster(4);
   cluster.abort_hangs = true;
   add_mishap(cluster, Mishap::dies, 1);
   const Loss loss = loss_on(cluster, {.stop_limit = milliseconds(500)});

@@ -1,4 +1,5 @@
 #include "validate/backends/cuda/check/check_steps.hpp"
+#include "validate/backends/cuda/gpu_owners.hpp"
 #include "validate/backends/cuda/measuring/gpu_trials.hpp"
 #include "validate/backends/cuda/programs/gpu_pipeline.hpp"
 
