@@ -16,7 +16,8 @@ namespace penstock::testing {
 /// Streams run in turn, wait for events, and run nothing before somebody waits for them. NCCL
 /// blocks as the real one: a group starts when its stream comes to it, and ends when all partners
 /// have started theirs; sends and receives match by peer and order, and bytes arrive. When no
-/// process can go on, waiting fails with the error "standstill". Clocks of GPUs and hosts differ
+/// process can go on, waiting fails with the error "standstill". To abort one communicator of
+/// several hangs, unless all are aborted in one group. Clocks of GPUs and hosts differ
 /// and drift. Only one instance at a time.
 class FakeCluster {
  public:
@@ -40,6 +41,7 @@ class FakeCluster {
   Mishap mishap = Mishap::none;
   std::uint32_t mishap_gpu = 0;
   std::uint64_t mishap_launch = 0;
+  bool abort_hangs = false;  // also in a group
 
   MultiCalls calls() const;
   /// What the communicator of all ranks asked for on a GPU: the least and the most blocks, and

@@ -47,7 +47,7 @@ int start() {
 
 int facts(GpuFacts* all) {
   std::strcpy(all->name.data(), "fake GPU");
-  *all = {all->name, 9, 0, 132, 2048, 32, 13000, 13000};
+  *all = {all->name, 9, 0, 132, 2048, 32, 13000, 13000, std::uint64_t{1} << 36};
   return 0;
 }
 

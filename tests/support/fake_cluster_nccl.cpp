@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "tests/support/fake_cluster_parts.hpp"
@@ -15,6 +16,18 @@
 
 namespace penstock::testing::fakes {
 namespace {
+
+/// Of each thread.
+struct Group {
+  int depth = 0;
+  std::map<FakeStream*, std::vector<Call>> calls;
+  int aborts = 0;
+};
+thread_local Group group;
+
+[[noreturn]] void hang() {
+  while (true) std::this_thread::sleep_for(std::chrono::seconds(1));
+}
 
 std::uint64_t mixed(std::uint64_t a, std::uint64_t b) {
   std::uint64_t hash = (a ^ (b + 0x9e3779b97f4a7c15)) * 0xff51afd7ed558ccd;
@@ -79,6 +92,7 @@ int comm_init_rank(NcclComm* comm, int ranks, NcclId id, int rank, void* config)
   });
   if (users > 1) return 5;
   world->joined = static_cast<std::uint32_t>(ranks);
+  ++process.communicators;
   *comm = new NcclCommTag{number, rank, ranks, 0, {}};
   return 0;
 }
@@ -100,6 +114,7 @@ int comm_split(NcclComm comm, int color, int key, NcclComm* made, void*) {
     if (all.key_of[static_cast<std::size_t>(rank)] < key) ++part->rank;
   }
   *made = part;
+  ++process.communicators;
   return 0;
 }
 
@@ -109,14 +124,24 @@ int comm_get_async_error(NcclComm, int* error) {
 }
 
 int comm_destroy(NcclComm comm) {
+  --process.communicators;
   delete comm;
   return 0;
 }
 
-int comm_abort(NcclComm) {  // what others may still hold is not freed
+/// What others may still hold is not freed.
+int end_aborts() {
+  if (group.aborts == 0) return 0;
+  if (cluster->abort_hangs || group.aborts < process.communicators) hang();
+  process.communicators -= std::exchange(group.aborts, 0);
   process.is_aborted = true;
-  ++world->aborts;
   return 0;
+}
+
+int comm_abort(NcclComm) {
+  ++world->aborts;
+  ++group.aborts;
+  return group.depth > 0 ? 0 : end_aborts();
 }
 
 /// Tells the partners that a call has started.
@@ -171,20 +196,20 @@ void enqueue_group(FakeStream* stream, const std::vector<Call>& calls) {
 }
 
 int group_start() {
-  ++process.group_depth;
+  ++group.depth;
   return 0;
 }
 
 int group_end() {
-  if (--process.group_depth > 0) return 0;
-  for (const auto& [stream, calls] : process.group) enqueue_group(stream, calls);
-  process.group.clear();
-  return 0;
+  if (--group.depth > 0) return 0;
+  for (const auto& [stream, calls] : group.calls) enqueue_group(stream, calls);
+  group.calls.clear();
+  return end_aborts();
 }
 
 int issue(GpuStream stream, const Call& call) {
   group_start();
-  process.group[own(stream)].push_back(call);
+  group.calls[own(stream)].push_back(call);
   return group_end();
 }
 

@@ -81,8 +81,7 @@ struct FakeEvent {
 struct Process {
   std::uint32_t gpu = 0;
   std::set<FakeStream*> streams;
-  int group_depth = 0;
-  std::map<FakeStream*, std::vector<Call>> group;
+  std::atomic<int> communicators = 0;
   std::uint64_t launches = 0;
   std::atomic<bool> is_aborted = false;
   std::atomic<bool> has_failed = false;

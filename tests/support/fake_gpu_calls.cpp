@@ -1,8 +1,10 @@
 // The calls of the fake GPU but for kernels: streams, events, graphs, memory and groups of SMs.
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <thread>
 #include <utility>
 
 #include "tests/support/fake_gpu_parts.hpp"
@@ -11,28 +13,71 @@
 namespace penstock::testing {
 namespace one_fake_gpu {
 
+int refused_now() {
+  if (gpu->fault != 0) return gpu->fault;
+  if (gpu->origin == nullptr) return 0;
+  gpu->is_spoiled = true;
+  return capture_unsupported;
+}
+
 int enqueue(GpuStream stream, std::function<int()> work) {
+  if (gpu->fault != 0) return gpu->fault;
+  // Work of a hardware queue runs in the order of its issue, whatever its streams.
+  auto in_queue = [stream, work = std::move(work)] {
+    std::uint64_t& queue_ns = gpu->queue_ns[stream->queue];
+    stream->now_ns = std::max(stream->now_ns, queue_ns);
+    const int error = work();
+    queue_ns = stream->now_ns;
+    return error;
+  };
   if (gpu->origin == nullptr) {
     stream->now_ns = std::max(stream->now_ns, gpu->host_ns);
-    return work();
+    return in_queue();
   }
   if (!gpu->joined.contains(stream)) return capture_unsupported;
   if (stream->context != nullptr && gpu->capture_error != 0) return gpu->capture_error;
   stream->unjoined = stream != gpu->origin;
-  gpu->captured.push_back(std::move(work));
+  gpu->captured.emplace_back(std::move(in_queue));
   return 0;
+}
+
+int launch(GpuStream stream, std::uint32_t blocks, std::uint32_t threads,
+           std::function<int()> work) {
+  constexpr std::uint32_t most_threads = 1024;  // of a block
+  if (blocks == 0 || threads == 0 || threads > most_threads) return invalid_configuration;
+  const std::uint64_t number = gpu->launches++;
+  if (number == static_cast<std::uint64_t>(gpu->failing_launch)) return launch_failure;
+  return enqueue(stream, [=, work = std::move(work)] {
+    if (number == static_cast<std::uint64_t>(gpu->failing_kernel)) gpu->fault = launch_failure;
+    gpu->hangs |= number == static_cast<std::uint64_t>(gpu->hung_kernel);
+    return gpu->fault != 0 || gpu->hangs ? 0 : work();
+  });
+}
+
+bool is_allocated(const void* memory, std::size_t bytes) {
+  auto next = gpu->allocated.upper_bound(memory);
+  if (next == gpu->allocated.begin()) return false;
+  const auto [begin, size] = *--next;
+  const auto before =
+      static_cast<std::size_t>(static_cast<const char*>(memory) - static_cast<const char*>(begin));
+  return before <= size && bytes <= size - before;
 }
 
 namespace {
 
 const char* error_name(int error) {
-  static const std::map<int, const char*> names = {{out_of_memory, "cudaErrorMemoryAllocation"},
-                                                   {35, "cudaErrorInsufficientDriver"},
-                                                   {100, "cudaErrorNoDevice"},
-                                                   {400, "cudaErrorInvalidResourceHandle"},
-                                                   {719, "cudaErrorLaunchFailure"},
-                                                   {801, "cudaErrorNotSupported"},
-                                                   {999, "cudaErrorUnknown"}};
+  static const std::map<int, const char*> names = {
+      {out_of_memory, "cudaErrorMemoryAllocation"},
+      {invalid_configuration, "cudaErrorInvalidConfiguration"},
+      {35, "cudaErrorInsufficientDriver"},
+      {100, "cudaErrorNoDevice"},
+      {400, "cudaErrorInvalidResourceHandle"},
+      {719, "cudaErrorLaunchFailure"},
+      {801, "cudaErrorNotSupported"},
+      {900, "cudaErrorStreamCaptureUnsupported"},
+      {901, "cudaErrorStreamCaptureInvalidated"},
+      {no_algorithm, "CUBLAS_STATUS_NOT_SUPPORTED"},
+      {999, "cudaErrorUnknown"}};
   const auto found = names.find(error);
   return found == names.end() ? "cudaError" : found->second;
 }
@@ -44,21 +89,43 @@ int count_devices(int* count) {
 
 int facts(GpuFacts* all) {
   std::strcpy(all->name.data(), "fake GPU");
-  *all = {all->name, 9, 0, gpu->sms, 2048, gpu->queues, 13000, 12060};
+  *all = {all->name, 9,     0,
+          gpu->sms,  2048,  gpu->queues,
+          13000,     12060, gpu->memory_bytes - gpu->used_bytes};
   return 0;
 }
 
+/// The one with the fewest streams.
+std::uint32_t take_queue() {
+  if (gpu->queue_users.size() != gpu->queues) {
+    gpu->queue_users.assign(gpu->queues, 0);
+    gpu->queue_ns.assign(gpu->queues, 0);
+    gpu->queue_users.front() = gpu->default_streams_have_queues ? 1 : 0;
+  }
+  const auto free = std::min_element(gpu->queue_users.begin(), gpu->queue_users.end());
+  ++*free;
+  return static_cast<std::uint32_t>(free - gpu->queue_users.begin());
+}
+
 int make_stream(GpuStream* stream) {
-  return hand_out(stream, new GpuStreamTag{.range = {0, gpu->sms}});
+  return hand_out(stream, new GpuStreamTag{.range = {0, gpu->sms}, .queue = take_queue()});
+}
+
+int free_stream(GpuStream stream) {
+  --gpu->queue_users[stream->queue];
+  return give_back(stream);
 }
 
 int synchronize(GpuStream stream) {
-  if (gpu->origin != nullptr) return capture_unsupported;
+  if (const int error = refused_now()) return error;
+  while (gpu->hangs) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   gpu->host_ns = std::max(gpu->host_ns, stream->now_ns);
   return 0;
 }
 
 int make_event(GpuEvent* event) { return hand_out(event, new GpuEventTag); }
+
+int make_timer(GpuEvent* event) { return hand_out(event, new GpuEventTag{.is_timer = true}); }
 
 int record(GpuEvent event, GpuStream stream) {
   if (event->context != stream->context) return invalid_handle;
@@ -77,6 +144,8 @@ int wait(GpuStream stream, GpuEvent event) {
     if (!event->captured) return capture_isolation;
     gpu->joined.insert(stream);
     if (stream == gpu->origin) event->stream->unjoined = false;
+  } else if (event->captured) {
+    return captured_event;
   }
   return enqueue(stream, [=] {
     stream->now_ns = std::max(stream->now_ns, event->ns);
@@ -85,6 +154,12 @@ int wait(GpuStream stream, GpuEvent event) {
 }
 
 int elapsed(float* ms, GpuEvent begin, GpuEvent end) {
+  if (gpu->fault != 0) return gpu->fault;
+  for (const GpuEvent event : {begin, end}) {
+    if (event->captured) return captured_event;
+    if (!event->is_timer || event->stream == nullptr) return invalid_handle;
+    if (event->ns > gpu->host_ns) return not_ready;
+  }
   *ms = static_cast<float>(static_cast<double>(end->ns - begin->ns) / 1e6);
   return 0;
 }
@@ -92,6 +167,7 @@ int elapsed(float* ms, GpuEvent begin, GpuEvent end) {
 int begin_capture(GpuStream stream) {
   if (gpu->origin != nullptr) return capture_unsupported;
   gpu->origin = stream;
+  gpu->is_spoiled = false;
   gpu->joined = {stream};
   return 0;
 }
@@ -100,6 +176,7 @@ int end_capture(GpuStream stream, GpuGraph* graph) {
   if (gpu->origin != stream) return capture_unsupported;
   gpu->origin = nullptr;
   auto work = std::exchange(gpu->captured, {});
+  if (gpu->is_spoiled) return capture_invalidated;
   for (const GpuStream other : gpu->joined) {
     if (other->unjoined) return capture_unjoined;
   }
@@ -111,6 +188,7 @@ int instantiate(GpuExecutable* executable, GpuGraph graph) {
 }
 
 int launch_graph(GpuExecutable executable, GpuStream stream) {
+  if (gpu->fault != 0) return gpu->fault;
   ++gpu->graph_launches;
   const std::uint64_t begin = std::max(stream->now_ns, gpu->host_ns);
   for (const GpuStream part : executable->graph.streams) part->now_ns = begin;
@@ -120,20 +198,43 @@ int launch_graph(GpuExecutable executable, GpuStream stream) {
   return 0;
 }
 
-int allocate(void** memory, std::size_t bytes) {
-  if (bytes > gpu->memory_bytes) return out_of_memory;
+int keep(void** memory, std::size_t bytes) {
   *memory = std::calloc(1, bytes);
   gpu->handed_out.insert(*memory);
+  gpu->allocated[*memory] = bytes;
   return 0;
+}
+
+int allocate(void** memory, std::size_t bytes) {
+  if (const int error = refused_now()) return error;
+  if (bytes > gpu->memory_bytes - gpu->used_bytes) return out_of_memory;
+  gpu->used_bytes += bytes;
+  return keep(memory, bytes);
+}
+
+/// Memory of the host.
+int allocate_pinned(void** memory, std::size_t bytes) {
+  if (const int error = refused_now()) return error;
+  return keep(memory, bytes);
+}
+
+int free_pinned(void* memory) {
+  const int error = refused_now();
+  if (gpu->handed_out.erase(memory) == 0) return invalid_value;
+  gpu->allocated.erase(memory);
+  std::free(memory);
+  return error;
 }
 
 int free_memory(void* memory) {
-  if (gpu->handed_out.erase(memory) == 0) return illegal_address;
-  std::free(memory);
-  return 0;
+  const auto found = gpu->allocated.find(memory);
+  if (found == gpu->allocated.end()) return invalid_value;
+  gpu->used_bytes -= found->second;
+  return free_pinned(memory);
 }
 
 int fill(void* memory, int byte, std::size_t bytes, GpuStream stream) {
+  if (!is_allocated(memory, bytes)) return invalid_value;
   return enqueue(stream, [=] {
     constexpr std::uint64_t takes_ns = 1000;
     fill_memory(memory, byte, bytes);
@@ -144,12 +245,16 @@ int fill(void* memory, int byte, std::size_t bytes, GpuStream stream) {
 }
 
 int write(void* to, const void* from, std::size_t bytes) {
+  if (const int error = refused_now()) return error;
+  if (!is_allocated(to, bytes)) return invalid_value;
   std::memcpy(to, from, bytes);
   return 0;
 }
 
 /// Fails to read what kernels have not yet written.
 int read(void* to, const void* from, std::size_t bytes) {
+  if (const int error = refused_now()) return error;
+  if (!is_allocated(from, bytes)) return invalid_value;
   const auto* const begin = static_cast<const char*>(from);
   for (auto at = gpu->written_ns.lower_bound(from); at != gpu->written_ns.end(); ++at) {
     if (static_cast<const char*>(at->first) >= begin + bytes) break;
@@ -179,6 +284,9 @@ int all_sms(SmGroup* all) {
 int split_sms(SmGroup* groups, std::uint32_t* count, const SmGroup& all, SmGroup* left,
               std::uint32_t sms) {
   if (gpu->split_error != 0) return gpu->split_error;
+  // Groups smaller than asked for there are not: sizes are rounded up
+  // (cuDevSmResourceSplitByCount).
+  sms = (std::max(sms, gpu->least_sms) + gpu->least_sms - 1) / gpu->least_sms * gpu->least_sms;
   *count = std::min({*count, gpu->most_groups, all.sms / sms});
   for (std::uint32_t i = 0; i < *count; ++i) groups[i] = group_of({std::uint64_t{i} * sms, sms});
   const std::uint64_t used = std::uint64_t{*count} * sms;
@@ -195,11 +303,19 @@ int make_context(GpuContext* context, const SmGroup* groups, std::uint32_t count
     if (next.first_sm != all.first_sm + all.sms) return invalid_handle;
     all.sms += next.sms;
   }
-  return hand_out(context, new GpuContextTag{all});
+  if (gpu->refuses_remainder && all.sms < gpu->least_sms) return invalid_resource;
+  return hand_out(
+      context, new GpuContextTag{all, gpu->default_streams_have_queues ? take_queue() : no_queue});
+}
+
+int free_context(GpuContext context) {
+  if (context->queue != no_queue) --gpu->queue_users[context->queue];
+  return give_back(context);
 }
 
 int make_stream_on(GpuStream* stream, GpuContext context) {
-  return hand_out(stream, new GpuStreamTag{.range = context->range, .context = context});
+  return hand_out(
+      stream, new GpuStreamTag{.range = context->range, .context = context, .queue = take_queue()});
 }
 
 int make_event_on(GpuEvent* event, GpuContext context) {
@@ -220,13 +336,13 @@ GpuCalls FakeGpu::calls() const {
   all.start = [] { return 0; };
   all.facts = facts;
   all.make_stream = make_stream;
-  all.free_stream = give_back;
+  all.free_stream = free_stream;
   all.synchronize = synchronize;
   all.make_event = make_event;
   all.free_event = give_back;
   all.record = record;
   all.wait = wait;
-  all.make_timer = make_event;
+  all.make_timer = make_timer;
   all.elapsed = elapsed;
   all.begin_capture = begin_capture;
   all.end_capture = end_capture;
@@ -240,15 +356,15 @@ GpuCalls FakeGpu::calls() const {
   all.fill = fill;
   all.write = write;
   all.read = read;
-  all.allocate_pinned = allocate;
-  all.free_pinned = free_memory;
+  all.allocate_pinned = allocate_pinned;
+  all.free_pinned = free_pinned;
   add_kernels(all);
   if (kernels != nullptr) add_compiled_kernels(all);
   if (!has_green_contexts) return all;
   all.all_sms = all_sms;
   all.split_sms = split_sms;
   all.make_context = make_context;
-  all.free_context = give_back;
+  all.free_context = free_context;
   all.make_stream_on = make_stream_on;
   all.make_event_on = make_event_on;
   return all;

@@ -10,7 +10,8 @@ namespace {
 ptx::Launch place_of(GpuStream stream) {
   ptx::Launch at;
   at.begin_ns = stream->now_ns;
-  at.first_sm = static_cast<std::uint32_t>(gpu->keeps_partition ? stream->range.first_sm : 0);
+  const bool numbered = gpu->keeps_partition && !gpu->numbers_by_context;
+  at.first_sm = static_cast<std::uint32_t>(numbered ? stream->range.first_sm : 0);
   at.sms = static_cast<std::uint32_t>(stream->range.sms);
   at.seed = gpu->kernels_run++;
   return at;
@@ -59,18 +60,19 @@ std::uint64_t run_limited(GpuStream stream, GpuActionKernel kernel, std::uint32_
 }
 
 int launch_action(GpuStream stream, const GpuActionKernel& kernel) {
-  if (const int error = count_launch()) return error;
-  return enqueue(stream, [=] {
+  return launch(stream, kernel.blocks, kernel.threads, [=] {
+    const bool waits = !gpu->keeps_partition && kernel.work == GpuWork::flops;
+    if (waits) stream->now_ns = std::max(stream->now_ns, gpu->shared_sms_ns);
     run_task(stream, kernel.task,
              [&](std::uint32_t own) { return run_limited(stream, kernel, own); });
     if (kernel.task.stamped) stream->now_ns += gpu->stamp_ns;
+    if (waits) gpu->shared_sms_ns = stream->now_ns;
     return 0;
   });
 }
 
 int launch_copy(GpuStream stream, GpuCopyKernel kernel) {
-  if (const int error = count_launch()) return error;
-  return enqueue(stream, [=]() mutable {
+  return launch(stream, kernel.blocks, kernel.threads, [=]() mutable {
     if (gpu->copies++ == static_cast<std::uint64_t>(gpu->lost_copy)) kernel.bytes = 0;
     ptx::Launch at = place_of(stream);
     if (gpu->copy_ns_least > 0) at.work = {1, gpu->copy_ns_least};

@@ -33,10 +33,6 @@ std::uint64_t begin_of(GpuStream stream, const GpuKernelTask& task, std::uint32_
   return begin;
 }
 
-int count_launch() {
-  return gpu->launches++ == static_cast<std::uint64_t>(gpu->failing_launch) ? launch_failure : 0;
-}
-
 /// The speed of an SM: a multiply-add of each thread, or a word of memory, per nanosecond.
 std::uint64_t action_ns(const GpuActionKernel& kernel, std::uint32_t task, std::uint64_t sms) {
   if (kernel.work == GpuWork::flops) return kernel.amount;
@@ -70,25 +66,27 @@ void stamp_end(GpuStream stream, const GpuKernelTask& task, std::uint32_t own, s
 }
 
 int launch_action(GpuStream stream, const GpuActionKernel& kernel) {
-  if (const int error = count_launch()) return error;
-  return enqueue(stream, [=] {
-    const std::uint64_t first = gpu->keeps_partition ? stream->range.first_sm : 0;
+  return launch(stream, kernel.blocks, kernel.threads, [=] {
+    const std::uint64_t first =
+        gpu->keeps_partition && !gpu->numbers_by_context ? stream->range.first_sm : 0;
     for (std::uint32_t block = 0; block < kernel.blocks; ++block) {
       kernel.sms_seen[first + block % stream->range.sms] = 1;
     }
     const std::uint32_t task = next_task(kernel.task);
-    const std::uint64_t begin = begin_of(stream, kernel.task, task);
+    std::uint64_t begin = begin_of(stream, kernel.task, task);
+    const bool waits = !gpu->keeps_partition && kernel.work == GpuWork::flops;
+    if (waits) begin = std::max(begin, gpu->shared_sms_ns);
     stamp_begin(kernel.task, task, begin);
     stream->now_ns = begin + action_ns(kernel, task, stream->range.sms) +
                      (kernel.task.stamped ? gpu->stamp_ns : 0);
+    if (waits) gpu->shared_sms_ns = stream->now_ns;
     if (kernel.task.stamped) stamp_end(stream, kernel.task, task, begin, 0);
     return 0;
   });
 }
 
 int launch_copy(GpuStream stream, const GpuCopyKernel& kernel) {
-  if (const int error = count_launch()) return error;
-  return enqueue(stream, [=] {
+  return launch(stream, kernel.blocks, kernel.threads, [=] {
     const std::uint32_t task = kernel.task.task;
     const GpuTaskRecord& record = kernel.task.records[task];
     const std::uint64_t begin = begin_of(stream, kernel.task, task);
@@ -125,11 +123,17 @@ int launch_end(GpuStream stream, const GpuKernelTask& task, bool arrives) {
 }
 
 int make_product(GpuProduct* product, const GpuProductShape& shape) {
+  if (const int error = refused_now()) return error;
+  if (shape.rows > gpu->most_product_rows) return no_algorithm;
   return hand_out(product, new GpuProductTag{shape});
 }
 
 /// A multiply-add of each SM takes a nanosecond for 8192.
 int launch_product(GpuStream stream, GpuProduct product, const GpuProductMemory& memory) {
+  if (!product->is_loaded) {
+    if (const int error = refused_now()) return error;
+    product->is_loaded = true;
+  }
   const GpuProductShape shape = product->shape;
   return enqueue(stream, [=] {
     const std::uint64_t work =
@@ -155,6 +159,7 @@ int launch_step(GpuStream stream, const GpuStep& step, std::uint32_t) {
 
 /// By a copy engine.
 int move(void* to, const void* from, std::size_t bytes, GpuStream stream) {
+  if (!is_allocated(to, bytes) || !is_allocated(from, bytes)) return invalid_value;
   return enqueue(stream, [=] {
     const std::uint64_t begin = stream->now_ns;
     stream->now_ns += gpu->engine_ns;
@@ -242,6 +247,7 @@ void add_kernels(GpuCalls& calls) {
   calls.free_product = give_back;
   calls.launch_product = launch_product;
   calls.product_library = [] { return 130'100U; };
+  calls.product_library_file = [] { return "libcublasLt.so.13"; };
   calls.product_algorithm = [](GpuProduct) { return std::uint64_t{7}; };
 }
 

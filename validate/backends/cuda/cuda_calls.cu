@@ -51,6 +51,10 @@ int facts(GpuFacts* all) {
   all->sms = static_cast<std::uint32_t>(properties.multiProcessorCount);
   all->threads_per_sm = static_cast<std::uint32_t>(properties.maxThreadsPerMultiProcessor);
   all->queues = hardware_queues(std::getenv(queues_setting));
+  std::size_t free_bytes = 0;
+  std::size_t all_bytes = 0;
+  if (const int error = told(cudaMemGetInfo(&free_bytes, &all_bytes))) return error;
+  all->free_bytes = free_bytes;
   if (const int error = told(cudaDriverGetVersion(&all->driver))) return error;
   return told(cudaRuntimeGetVersion(&all->runtime));
 }

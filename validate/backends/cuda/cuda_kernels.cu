@@ -7,6 +7,10 @@ namespace penstock {
 namespace {
 
 constexpr std::uint64_t copy_parts = 16;
+constexpr std::uint32_t words_in_flight = 4;  // of a thread that moves memory
+// Of copies: two blocks of the largest size are on an SM at once, as `link_engine` counts on.
+constexpr unsigned most_copy_threads = 1024;
+constexpr unsigned copy_blocks_of_sm = 2;
 
 __device__ std::uint64_t now_ns() {
   std::uint64_t ns = 0;
@@ -104,15 +108,35 @@ __global__ void flops_action(GpuActionKernel kernel) {
   if (threadIdx.x == 0) leave_action(kernel, own);
 }
 
+/// Copies the words of all threads up to `end`, in buffers whose indices have a mask. Each thread
+/// loads several before it stores one: one after the other, it would wait for memory each time.
+__device__ void move_words(const uint4* from, uint4* to, std::uint32_t mask, std::uint64_t begin,
+                           std::uint64_t end) {
+  const std::uint32_t step = gridDim.x * blockDim.x;
+  std::uint64_t at = begin + std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  const auto index = [&](std::uint32_t turn) {
+    return (static_cast<std::uint32_t>(at) + turn * step) & mask;
+  };
+  for (; at + std::uint64_t{words_in_flight - 1} * step < end; at += words_in_flight * step) {
+    uint4 words[words_in_flight];
+#pragma unroll
+    for (std::uint32_t i = 0; i < words_in_flight; ++i) words[i] = from[index(i)];
+#pragma unroll
+    for (std::uint32_t i = 0; i < words_in_flight; ++i) to[index(i)] = words[i];
+  }
+  for (; at < end; at += step) to[index(0)] = from[index(0)];
+}
+
+/// The mask of the indices of a buffer.
+__device__ std::uint32_t mask_of(std::uint64_t words) {
+  return static_cast<std::uint32_t>(words - 1);
+}
+
 /// Reads words of the first half of the memory and writes them to the second half.
 __device__ void stream_words(const GpuActionKernel& kernel) {
   auto* const words = static_cast<uint4*>(kernel.memory);
   const std::uint64_t half = kernel.words / 2;
-  const std::uint64_t threads = std::uint64_t{gridDim.x} * blockDim.x;
-  std::uint64_t at = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-#pragma unroll 4
-  for (; at < kernel.amount; at += threads)
-    words[half + (at & (half - 1))] = words[at & (half - 1)];
+  move_words(words, words + half, mask_of(half), 0, kernel.amount);
 }
 
 __global__ void bytes_action(GpuActionKernel kernel) {
@@ -126,19 +150,15 @@ __global__ void bytes_action(GpuActionKernel kernel) {
 
 /// All threads of all blocks copy one of `copy_parts` parts.
 __device__ void copy_part(const GpuCopyKernel& kernel, std::uint64_t part) {
-  const auto* __restrict__ from = static_cast<const uint4*>(kernel.from);
-  auto* __restrict__ to = static_cast<uint4*>(kernel.to);
   const std::uint64_t words = (kernel.bytes + sizeof(uint4) - 1) / sizeof(uint4);
-  const std::uint64_t in_buffer = kernel.buffer_bytes / sizeof(uint4) - 1;  // a mask
-  const std::uint64_t last = words * (part + 1) / copy_parts;
-  const std::uint64_t threads = std::uint64_t{gridDim.x} * blockDim.x;
-  std::uint64_t at = words * part / copy_parts + std::uint64_t{blockIdx.x} * blockDim.x;
-#pragma unroll 4
-  for (at += threadIdx.x; at < last; at += threads) to[at & in_buffer] = from[at & in_buffer];
+  move_words(static_cast<const uint4*>(kernel.from), static_cast<uint4*>(kernel.to),
+             mask_of(kernel.buffer_bytes / sizeof(uint4)), words * part / copy_parts,
+             words * (part + 1) / copy_parts);
 }
 
 /// No part finishes before its share of the time.
-__global__ void copy(GpuCopyKernel kernel) {
+__global__ void __launch_bounds__(most_copy_threads, copy_blocks_of_sm)
+    copy(GpuCopyKernel kernel) {
   const std::uint32_t own = kernel.task.task;
   const GpuTaskRecord& record = kernel.task.records[own];
   std::uint64_t begin = 0;

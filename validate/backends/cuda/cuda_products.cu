@@ -5,9 +5,10 @@
 #include <cublasLt.h>
 #include <dlfcn.h>
 
-#include <cstdlib>
 #include <memory>
 #include <string>
+
+#include "validate/backends/cuda/gpu_libraries.hpp"
 
 namespace penstock {
 
@@ -36,32 +37,21 @@ struct LibraryCalls {
   decltype(&cublasLtMatmulPreferenceDestroy) free_preference = nullptr;
   decltype(&cublasLtMatmulPreferenceSetAttribute) set_preference = nullptr;
   decltype(&cublasLtMatmulAlgoGetHeuristic) choose = nullptr;
+  std::string file;
   std::string why_not;  // "" when all are there
 };
 
-/// The library by the names and in the places where toolkits put it.
-void* open_library() {
-  for (const char* variable : {"CUDA_HOME", "CUDA_PATH"}) {
-    const char* const home = std::getenv(variable);
-    if (home == nullptr) continue;
-    const std::string file = std::string(home) + "/lib64/libcublasLt.so.13";
-    if (void* const library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL)) return library;
-  }
-  for (const char* file : {"libcublasLt.so.13", "/usr/local/cuda/lib64/libcublasLt.so.13"}) {
-    if (void* const library = dlopen(file, RTLD_NOW | RTLD_LOCAL)) return library;
-  }
-  return nullptr;
-}
-
 LibraryCalls loaded() {
   LibraryCalls all;
-  void* const library = open_library();
-  if (library == nullptr) {
+  const GpuLibrary found =
+      load_library(places_of_library("libcublasLt.so.13"), "cublasLtGetVersion");
+  if (found.handle == nullptr) {
     all.why_not = "libcublasLt.so.13 was not found: set CUDA_HOME or LD_LIBRARY_PATH";
     return all;
   }
+  all.file = found.file;
   const auto find = [&](const char* name, auto& function) {
-    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
+    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(found.handle, name));
     if (function == nullptr) all.why_not = std::string("libcublasLt.so.13 has no ") + name;
   };
   find("cublasLtGetVersion", all.version);
@@ -223,6 +213,8 @@ int launch_product(GpuStream stream, GpuProduct product, const GpuProductMemory&
                                  product_workspace, native(stream)));
 }
 
+const char* product_library_file() { return library().file.c_str(); }
+
 std::uint32_t product_library() { return static_cast<std::uint32_t>(library().version()); }
 
 /// FNV-1a over the algorithm's bytes, which the library lets one store.
@@ -245,6 +237,7 @@ void add_products(GpuCalls& calls) {
   calls.free_product = free_product;
   calls.launch_product = launch_product;
   calls.product_library = product_library;
+  calls.product_library_file = product_library_file;
   calls.product_algorithm = product_algorithm;
 }
 

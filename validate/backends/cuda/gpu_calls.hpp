@@ -35,9 +35,10 @@ struct GpuFacts {
   int compute_minor = 0;
   std::uint32_t sms = 0;
   std::uint32_t threads_per_sm = 0;
-  std::uint32_t queues = 0;  // hardware queues; streams beyond these wait for each other
-  int driver = 0;            // newest CUDA version the driver supports; 13000 is 13.0
-  int runtime = 0;           // the version this build uses, same format
+  std::uint32_t queues = 0;      // hardware queues; streams beyond these wait for each other
+  int driver = 0;                // newest CUDA version the driver supports; 13000 is 13.0
+  int runtime = 0;               // the version this build uses, same format
+  std::uint64_t free_bytes = 0;  // of its memory, when asked
 };
 
 /// A task, in GPU memory.
@@ -197,8 +198,9 @@ struct GpuCalls {
   int (*make_product)(GpuProduct* product, const GpuProductShape& shape);
   int (*free_product)(GpuProduct product);
   int (*launch_product)(GpuStream stream, GpuProduct product, const GpuProductMemory& memory);
-  /// The version of the library, and a hash of the algorithm.
+  /// The version and the file of the library, and a hash of the algorithm.
   std::uint32_t (*product_library)();
+  const char* (*product_library_file)();
   std::uint64_t (*product_algorithm)(GpuProduct product);
 
   int (*all_sms)(SmGroup* all);

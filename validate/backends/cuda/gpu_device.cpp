@@ -41,31 +41,55 @@ std::uint32_t even_sms(const SmGroup& all, std::uint32_t ranks) {
   return sms < std::max(all.least, 1U) ? 0 : sms;
 }
 
-/// Splits into this many groups of one size, and gives `counts` of them to each rank.
+SmShare share_of(std::vector<SmGroup>::const_iterator first, std::uint32_t count) {
+  SmShare share{{first, first + count}, 0};
+  for (const SmGroup& group : share.groups) share.sms += group.sms;
+  return share;
+}
+
+/// Splits into groups of one size, and gives `counts` of them to each rank, the last ones to links
+/// if these have some.
 SmShares split(const GpuCalls& calls, const SmGroup& all, std::uint32_t sms,
-               const std::vector<std::uint32_t>& counts) {
-  const std::uint32_t wanted = std::accumulate(counts.begin(), counts.end(), 0U);
+               const std::vector<std::uint32_t>& counts, std::uint32_t of_links = 0) {
+  const std::uint32_t wanted = std::accumulate(counts.begin(), counts.end(), of_links);
   const std::string wish =
       number(all.sms) + " SMs for " + number(static_cast<std::uint32_t>(counts.size())) + " ranks";
   std::vector<SmGroup> groups(wanted);
   std::uint32_t count = wanted;
-  SmShares shares;
-  if (const int error = calls.split_sms(groups.data(), &count, all, &shares.links, sms)) {
+  SmGroup left;
+  if (const int error = calls.split_sms(groups.data(), &count, all, &left, sms)) {
     return unpartitioned("splitting " + wish + ": " + error_text(calls, error));
   }
   if (count < wanted) {
     return unpartitioned(wish + ": the driver makes only " + number(count) + " groups of " +
                          number(sms));
   }
-  if (shares.links.sms == 0) return unpartitioned(wish + ": none left for links");
-  auto next = groups.begin();
+  if (of_links == 0 && left.sms == 0) return unpartitioned(wish + ": none left for links");
+  SmShares shares;
+  auto next = groups.cbegin();
   for (const std::uint32_t own : counts) {
-    RankSms& rank = shares.ranks.emplace_back();
-    rank.groups.assign(next, next + own);
-    for (const SmGroup& group : rank.groups) rank.sms += group.sms;
+    shares.ranks.push_back(share_of(next, own));
     next += own;
   }
+  shares.links = of_links == 0 ? SmShare{{left}, left.sms} : share_of(next, of_links);
   return shares;
+}
+
+/// All in the smallest groups, of which links have one, and what an even split leaves.
+SmShares split_with_links(const GpuCalls& calls, const SmGroup& all, std::uint32_t ranks,
+                          const std::vector<double>& work) {
+  const std::uint32_t unit = unit_sms(all);
+  const std::uint32_t units = all.sms / unit;
+  const std::uint32_t of_ranks = units == 0 ? 0 : units - 1;
+  auto counts = units_by_work(of_ranks, work);
+  if (counts.empty() || even_within_units(of_ranks, work)) {
+    counts.assign(ranks, ranks == 0 ? 0 : of_ranks / ranks);
+  }
+  if (counts.empty() || counts.front() == 0) {
+    return unpartitioned(number(all.sms) + " SMs for " + number(ranks) +
+                         " ranks and links: " + number(units) + " groups of " + number(unit));
+  }
+  return split(calls, all, unit, counts, units - std::accumulate(counts.begin(), counts.end(), 0U));
 }
 
 }  // namespace
@@ -84,30 +108,46 @@ std::optional<std::string> why_no_gpu(const GpuCalls& calls) {
 }
 
 GpuDevice::GpuDevice(const GpuCalls& calls, std::uint32_t ranks, std::uint32_t links,
-                     const std::vector<double>& work, const std::string& why_undivided)
-    : calls_(&calls), rank_count_(ranks), link_count_(links), conductor_(started(calls)) {
+                     const std::vector<double>& work, const std::string& why_undivided,
+                     std::chrono::milliseconds longest_wait)
+    : calls_(&calls),
+      watch_(std::make_unique<GpuWatch>(longest_wait)),
+      rank_count_(ranks),
+      link_count_(links),
+      conductor_(started(calls)) {
   check(calls, calls.facts(&facts_), "asking what the GPU is");
-  shares_ = why_undivided.empty() ? share_sms(calls, ranks, work) : SmShares{{}, {}, why_undivided};
-  try {
-    if (is_partitioned()) {
-      make_green_lanes();
-      try_lanes();
-    }
-  } catch (const GpuError& error) {
-    lanes_.clear();
-    contexts_.clear();
-    shares_ = {{}, {}, error.what()};
+  if (!why_undivided.empty()) {
+    shares_ = unpartitioned(why_undivided);
+  } else if (!divide(LinkSms::remainder, work) && links > 0) {
+    const SmShares refused = shares_;
+    if (!divide(LinkSms::group, work)) shares_ = refused;
   }
   if (!is_partitioned()) make_plain_lanes();
 }
 
+/// Returns whether ranks have SMs of their own; else there are no lanes, and `shares_` says why.
+bool GpuDevice::divide(LinkSms links, const std::vector<double>& work) {
+  shares_ = share_sms(*calls_, rank_count_, work, links);
+  if (!is_partitioned()) return false;
+  try {
+    make_green_lanes();
+    try_lanes();
+    return true;
+  } catch (const GpuError& error) {
+    lanes_.clear();
+    contexts_.clear();
+    shares_ = unpartitioned(error.what());
+    return false;
+  }
+}
+
 void GpuDevice::make_green_lanes() {
-  for (const RankSms& rank : shares_.ranks) {
+  for (const SmShare& rank : shares_.ranks) {
     contexts_.push_back(make_context(*calls_, rank.groups));
     lanes_.push_back(make_stream_on(*calls_, contexts_.back().get()));
   }
   if (link_count_ == 0) return;
-  contexts_.push_back(make_context(*calls_, {shares_.links}));
+  contexts_.push_back(make_context(*calls_, shares_.links.groups));
   for (std::uint32_t link = 0; link < link_count_; ++link) {
     lanes_.push_back(make_stream_on(*calls_, contexts_.back().get()));
   }
@@ -120,7 +160,7 @@ void GpuDevice::try_lanes() {
   std::vector<GpuOwner<GpuEventTag>> ends;
   for (std::uint32_t lane = 0; lane < lanes(); ++lane) ends.push_back(make_event_of(lane));
   pass_lanes(start.get(), ends);
-  check(*calls_, calls_->synchronize(conductor()), "trying all lanes");
+  wait_for(conductor(), "trying all lanes");
   try {
     const auto graph = captured(*calls_, conductor(), [&] { pass_lanes(start.get(), ends); });
     instantiate(*calls_, graph.get());
@@ -145,6 +185,12 @@ void GpuDevice::pass_lanes(GpuEvent start, const std::vector<GpuOwner<GpuEventTa
 GpuOwner<GpuEventTag> GpuDevice::make_event_of(std::uint32_t lane) const {
   if (!is_partitioned()) return make_event(*calls_);
   return make_event_on(*calls_, contexts_[std::min(lane, rank_count_)].get());
+}
+
+void GpuDevice::wait_for(GpuStream stream, const char* doing, std::optional<std::uint32_t> number,
+                         const char* file, int line) const {
+  const int error = watch_->during(doing, [&] { return calls_->synchronize(stream); });
+  check(*calls_, error, doing, number, file, line);
 }
 
 void GpuDevice::make_plain_lanes() {
@@ -201,12 +247,14 @@ bool even_within_units(std::uint32_t units, const std::vector<double>& work) {
                      [&](double own) { return std::abs(units * (own / all) - even) <= 0.5; });
 }
 
-SmShares share_sms(const GpuCalls& calls, std::uint32_t ranks, const std::vector<double>& work) {
+SmShares share_sms(const GpuCalls& calls, std::uint32_t ranks, const std::vector<double>& work,
+                   LinkSms links) {
   if (calls.split_sms == nullptr) return unpartitioned("the driver has no green contexts");
   SmGroup all;
   if (const int error = calls.all_sms(&all)) {
     return unpartitioned("asking for the SMs: " + error_text(calls, error));
   }
+  if (links == LinkSms::group) return split_with_links(calls, all, ranks, work);
   const std::uint32_t sms = even_sms(all, ranks);
   if (sms == 0) {
     return unpartitioned(number(all.sms) + " SMs for " + number(ranks) +

@@ -1,12 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "validate/backends/cuda/gpu_calls.hpp"
+#include "validate/backends/cuda/gpu_watch.hpp"
 
 namespace penstock {
 
@@ -17,16 +19,16 @@ constexpr std::uint32_t most_hardware_queues = 32;
 /// The number of queues by CUDA_DEVICE_MAX_CONNECTIONS; null when unset.
 std::uint32_t hardware_queues(const char* setting);
 
-/// The SMs of a rank.
-struct RankSms {
+/// The SMs of a rank, or of all links.
+struct SmShare {
   std::vector<SmGroup> groups;  // of one split
   std::uint32_t sms = 0;        // of all groups
 };
 
 /// The split of a GPU's SMs.
 struct SmShares {
-  std::vector<RankSms> ranks;     // one per rank; none when all share all SMs
-  SmGroup links;                  // the remaining SMs
+  std::vector<SmShare> ranks;     // one per rank; none when all share all SMs
+  SmShare links;                  // the remaining SMs, or groups like those of ranks
   std::string why_unpartitioned;  // why there are no groups
 };
 
@@ -37,11 +39,15 @@ std::vector<std::uint32_t> units_by_work(std::uint32_t units, const std::vector<
 /// Whether the even share of every rank is within half a unit of its share by work.
 bool even_within_units(std::uint32_t units, const std::vector<double>& work);
 
+/// What links run on: the SMs that a split leaves, which a driver may refuse as a partition of
+/// their own, or groups like those of ranks.
+enum class LinkSms : std::uint8_t { remainder, group };
+
 /// Splits the SMs of the device among ranks, with some left for links, or says why it cannot.
 /// Ranks get equal groups, or, when their work differs by more than the smallest group, several
 /// such groups each in proportion to it. `work`, in any unit, is by rank; empty: equal.
-SmShares share_sms(const GpuCalls& calls, std::uint32_t ranks,
-                   const std::vector<double>& work = {});
+SmShares share_sms(const GpuCalls& calls, std::uint32_t ranks, const std::vector<double>& work = {},
+                   LinkSms links = LinkSms::remainder);
 
 /// The share of each link on the link SMs, so that all links run at once.
 struct LinkEngine {
@@ -58,9 +64,11 @@ std::optional<std::string> why_no_gpu(const GpuCalls& calls);
 class GpuDevice {
  public:
   /// SMs in proportion to the work of ranks, as `share_sms` has it; with a reason not to, all SMs
-  /// for all. Throws GpuError. `calls` must outlive it.
+  /// for all. A wait for the GPU that lasts longer than `longest_wait` ends the process. Throws
+  /// GpuError. `calls` must outlive it.
   GpuDevice(const GpuCalls& calls, std::uint32_t ranks, std::uint32_t links,
-            const std::vector<double>& work = {}, const std::string& why_undivided = {});
+            const std::vector<double>& work = {}, const std::string& why_undivided = {},
+            std::chrono::milliseconds longest_wait = usual_gpu_wait);
 
   const GpuCalls& calls() const { return *calls_; }
   const GpuFacts& facts() const { return facts_; }
@@ -73,6 +81,10 @@ class GpuDevice {
   /// SMs of a rank; when all ranks share all SMs, the share that each would have.
   std::uint32_t sms_of_rank(std::uint32_t rank) const;
   LinkEngine links() const;
+  /// What the buffers of one executor may take: of its links, and of its actions or layers. Five
+  /// executors, the most that live at once, fit.
+  std::uint64_t most_link_bytes() const { return facts_.free_bytes / 16; }
+  std::uint64_t most_action_bytes() const { return facts_.free_bytes / 8; }
 
   /// The stream of a rank, or of ranks + a link.
   GpuStream lane(std::uint32_t lane) const { return lanes_[lane].get(); }
@@ -81,14 +93,23 @@ class GpuDevice {
   GpuOwner<GpuEventTag> make_event_of(std::uint32_t lane) const;
   /// The stream from which all lanes start and where they end.
   GpuStream conductor() const { return conductor_.get(); }
+  /// Those made here, and those that contexts have by default.
+  std::uint32_t streams() const { return lanes() + 1; }
+  std::uint32_t default_streams() const { return static_cast<std::uint32_t>(contexts_.size()) + 1; }
+  /// Waits for all work of a stream. Throws GpuError, which names what was done where.
+  void wait_for(GpuStream stream, const char* doing,
+                std::optional<std::uint32_t> number = std::nullopt,
+                const char* file = __builtin_FILE(), int line = __builtin_LINE()) const;
 
  private:
+  bool divide(LinkSms links, const std::vector<double>& work);
   void make_green_lanes();
   void try_lanes();
   void pass_lanes(GpuEvent start, const std::vector<GpuOwner<GpuEventTag>>& ends);
   void make_plain_lanes();
 
   const GpuCalls* calls_;
+  std::unique_ptr<GpuWatch> watch_;
   std::uint32_t rank_count_;
   std::uint32_t link_count_;
   GpuFacts facts_;

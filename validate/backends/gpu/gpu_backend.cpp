@@ -202,11 +202,8 @@ class GpuBackend : public Backend {
   void make_executor();
   void add_measures(std::map<std::string, std::string>& all) const;
 
-  /// All lanes and the conductor.
-  std::uint32_t streams() const { return device_.lanes() + 1; }
-  std::uint32_t shared_sms() const {
-    return executor_ ? sms_in_several_ranks(executor_->actions().sms_seen()) : 0;
-  }
+  void try_sharing();
+  std::optional<std::string> why_queues_are_shared() const;
 
   const Job& job_;
   GpuDevice device_;
@@ -218,6 +215,9 @@ class GpuBackend : public Backend {
   GpuRates rates_;
   std::optional<Standstill> standstill_;  // of every run
   std::optional<GpuExecutor> executor_;   // none at a standstill
+  std::uint32_t shared_sms_ = 0;
+  bool has_virtual_sms_ = false;
+  bool shares_queues_ = false;
   GpuOverheads overheads_;
   std::vector<std::uint32_t> wrong_transfers_;
 };
@@ -233,8 +233,35 @@ void GpuBackend::make_executor() {
     setup_.ordering = GpuOrdering::host_issued;
     executor_.emplace(device_, program_, setup_);
   }
+  try_sharing();
   wrong_transfers_ = wrong_transfers(device_, program_, setup_);
   overheads_ = measure_overheads(device_, program_, setup_, turns);
+}
+
+/// Default streams of contexts may have queues of their own: where that would be too many, lanes
+/// are tried.
+void GpuBackend::try_sharing() {
+  if (!device_.is_partitioned()) return;
+  const std::uint32_t all = device_.streams() + device_.default_streams();
+  shares_queues_ = all > device_.facts().queues && lanes_share_queues(device_, program_);
+  executor_->run();
+  const auto seen = executor_->actions().sms_seen();
+  shared_sms_ = sms_in_several_ranks(seen);
+  has_virtual_sms_ =
+      shared_sms_ > 0 && may_be_renumbered(seen) && !ranks_share_sms(device_, program_);
+  if (has_virtual_sms_) shared_sms_ = 0;
+}
+
+std::optional<std::string> GpuBackend::why_queues_are_shared() const {
+  const std::uint32_t queues = device_.facts().queues;
+  const std::uint32_t streams = device_.streams();
+  if (streams <= queues && !shares_queues_) return std::nullopt;
+  const std::string by_default =
+      streams > queues ? "" : fmt::format(", and {} of contexts", device_.default_streams());
+  return fmt::format(
+      "{} streams{} share {} hardware queues (CUDA_DEVICE_MAX_CONNECTIONS, at most {}), so tasks "
+      "wait for unrelated ones",
+      streams, by_default, queues, most_hardware_queues);
 }
 
 std::vector<Time> GpuBackend::profile() {
@@ -262,15 +289,8 @@ std::optional<std::string> GpuBackend::why_no_score() const {
     return fmt::format("ranks share all SMs ({}): {}", device_.mode(),
                        device_.shares().why_unpartitioned);
   }
-  if (const std::uint32_t queues = device_.facts().queues; streams() > queues) {
-    return fmt::format(
-        "{} streams share {} hardware queues (CUDA_DEVICE_MAX_CONNECTIONS, at most {}), so tasks "
-        "wait for unrelated ones",
-        streams(), queues, most_hardware_queues);
-  }
-  if (const std::uint32_t shared = shared_sms(); shared > 0) {
-    return fmt::format("{} SMs ran actions of several ranks", shared);
-  }
+  if (auto reason = why_queues_are_shared()) return reason;
+  if (shared_sms_ > 0) return fmt::format("{} SMs ran actions of several ranks", shared_sms_);
   if (!wrong_transfers_.empty()) {
     return fmt::format("{} tensors arrived with other contents than were sent, {} first",
                        wrong_transfers_.size(),
@@ -291,11 +311,12 @@ std::map<std::string, std::string> GpuBackend::environment() const {
   all["backend"] = setup_.ordering == GpuOrdering::graph ? "cuda_single_graph" : "cuda_single";
   all["partition_sms"] = sms_text(device_, job_.priced.plan.ranks);
   all["sms_for_links"] = fmt::format("{}", device_.shares().links.sms);
-  all["sms_in_several_ranks"] = fmt::format("{}", shared_sms());
+  all["sms_in_several_ranks"] = fmt::format("{}", shared_sms_);
+  all["sm_ids"] = has_virtual_sms_ ? "numbered by context" : "of the device";
   all["cuda"] = cuda_version_text(static_cast<std::uint32_t>(facts.driver));
   all["mode"] = device_.mode();
   add_measures(all);
-  all["streams"] = fmt::format("{}", streams());
+  all["streams"] = fmt::format("{}", device_.streams());
   all["hardware_queues"] = fmt::format("{}", facts.queues);
   all["validates"] = one_gpu_scope;
   if (work_of(job_) == GpuWork::spin) all["validates"] += what_waiting_does_not;

@@ -31,11 +31,13 @@ NcclConfig nccl_config(const CommResources& resources) {
 RankCommunicators::RankCommunicators(const GpuDevice& device, const NcclCalls& nccl,
                                      const std::vector<Channel>& channels, std::uint32_t rank,
                                      std::uint32_t ranks, const NcclId& id,
-                                     const CommResources& resources)
+                                     const CommResources& resources,
+                                     std::chrono::milliseconds stop_limit)
     : device_(device),
       nccl_(nccl),
       comms_{&nccl, nullptr, std::vector<NcclComm>(channels.size())},
-      tried_(make_memory(device.calls(), 2 * tried_bytes)) {
+      tried_(make_memory(device.calls(), 2 * tried_bytes)),
+      stop_limit_(stop_limit) {
   NcclConfig config = nccl_config(resources);
   check(nccl_,
         nccl_.comm_init_rank(&comms_.world, static_cast<int>(ranks), id, static_cast<int>(rank),
@@ -72,10 +74,16 @@ void RankCommunicators::split(const std::vector<Channel>& channels,
   if (is_member) comms_.of_link[*own] = made;
 }
 
+/// In one group: to abort one communicator may wait for another, whose turn would come later.
 void RankCommunicators::abort() {
-  const std::lock_guard lock(mutex_);
-  if (is_aborted_.exchange(true)) return;
-  for (auto comm = all_.rbegin(); comm != all_.rend(); ++comm) nccl_.comm_abort(*comm);
+  GpuWatch timer(stop_limit_);
+  timer.during("aborting communicators", [this] {
+    const std::lock_guard lock(mutex_);
+    if (is_aborted_.exchange(true)) return 0;
+    nccl_.group_start();
+    for (auto comm = all_.rbegin(); comm != all_.rend(); ++comm) nccl_.comm_abort(*comm);
+    return nccl_.group_end();
+  });
 }
 
 std::optional<std::string> RankCommunicators::asynchronous_fault() const {
@@ -137,8 +145,7 @@ void RankCommunicators::try_pair(std::uint32_t channel, std::uint32_t position) 
 }
 
 void RankCommunicators::expect(unsigned char byte, std::uint32_t channel) const {
-  check(device_.calls(), device_.calls().synchronize(stream_of(channel)), "trying channel",
-        channel);
+  device_.wait_for(stream_of(channel), "trying channel", channel);
   std::array<unsigned char, tried_bytes> all{};
   check(device_.calls(), device_.calls().read(all.data(), tried_.get(), all.size()),
         "reading what came on channel", channel);

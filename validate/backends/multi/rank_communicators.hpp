@@ -22,7 +22,8 @@ class RankCommunicators {
   /// Waits for all ranks. Throws NcclError. The device must outlive it.
   RankCommunicators(const GpuDevice& device, const NcclCalls& nccl,
                     const std::vector<Channel>& channels, std::uint32_t rank, std::uint32_t ranks,
-                    const NcclId& id, const CommResources& resources = {});
+                    const NcclId& id, const CommResources& resources = {},
+                    std::chrono::milliseconds stop_limit = std::chrono::seconds(10));
   /// Destroys all, unless aborted.
   ~RankCommunicators();
   RankCommunicators(const RankCommunicators&) = delete;
@@ -35,7 +36,8 @@ class RankCommunicators {
   /// Throws NcclError and GpuError.
   void try_channels(const std::vector<Channel>& channels, std::uint32_t rank) const;
 
-  /// Ends all communication of this rank, also what other threads wait for. Once.
+  /// Ends all communication of this rank, also what other threads wait for. Once. NCCL may hang in
+  /// this: the process ends if it has not returned within the limit to stop.
   void abort();
   bool is_aborted() const { return is_aborted_; }
   /// An error that a communicator noticed by itself: "a remote process exited …".
@@ -55,6 +57,7 @@ class RankCommunicators {
   const NcclCalls& nccl_;
   GpuComms comms_;
   GpuOwner<void> tried_;  // memory of `try_channels`
+  std::chrono::milliseconds stop_limit_;
 
   mutable std::mutex mutex_;   // guards the next
   std::vector<NcclComm> all_;  // made so far

@@ -72,9 +72,10 @@ std::int64_t round_trip_ns(const ClockSample& sample) {
 
 }  // namespace
 
-GpuDevice rank_device(const MultiCalls& calls, const CommPlan& comms) {
+GpuDevice rank_device(const MultiCalls& calls, const CommPlan& comms,
+                      std::chrono::milliseconds longest_wait) {
   const auto links = static_cast<std::uint32_t>(comms.channels.size());
-  return {*calls.gpu(), 1, links, {}, "one rank has the whole GPU"};
+  return {*calls.gpu(), 1, links, {}, "one rank has the whole GPU", longest_wait};
 }
 
 RankClock::RankClock(const GpuDevice& device, std::int64_t (*host_ns)())
@@ -92,7 +93,7 @@ ClockAnchor RankClock::anchor() const {
   for (ClockSample& sample : all) {
     sample.asked_ns = host_ns_();
     check(gpu, gpu.launch_clock_reader(stream, reading, 1), "asking for the time");
-    check(gpu, gpu.synchronize(stream), "asking for the time");
+    device_.wait_for(stream, "asking for the time");
     sample.answered_ns = host_ns_();
     std::uint64_t read = 0;
     check(gpu, gpu.read(&read, reading, sizeof read), "asking for the time");

@@ -58,9 +58,11 @@ struct Causality {
   void add(std::int64_t sent_ns, std::int64_t arrived_ns, double uncertainty_ns);
 };
 
-/// The GPU of a rank: one that runs a single rank, with a stream for each of its channels. Throws
-/// GpuError. `calls` must outlive it.
-GpuDevice rank_device(const MultiCalls& calls, const CommPlan& comms);
+/// The GPU of a rank: one that runs a single rank, with a stream for each of its channels. A wait
+/// for it that lasts longer than the limit ends the process. Throws GpuError. `calls` must outlive
+/// it.
+GpuDevice rank_device(const MultiCalls& calls, const CommPlan& comms,
+                      std::chrono::milliseconds longest_wait = usual_gpu_wait);
 
 /// The clock of a rank's GPU.
 class RankClock {

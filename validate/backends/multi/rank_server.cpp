@@ -42,11 +42,11 @@ struct RankRunner {
 /// The GPU of a rank with all that runs on it.
 struct RankParts {
   RankParts(const RankJob& all, const MultiJob& job, const NcclId& id)
-      : device(rank_device(all.calls, job.comms)),
+      : device(rank_device(all.calls, job.comms, all.run_limit + all.stop_limit + usual_gpu_wait)),
         clock(device, all.calls.host_ns),
         bodies(rank_bodies(device, *all.job, all.rank, all.sizes)),
         communicators(device, *all.calls.nccl, job.comms.channels, all.rank,
-                      all.job->priced.plan.ranks, id, all.job->device.comms) {}
+                      all.job->priced.plan.ranks, id, all.job->device.comms, all.stop_limit) {}
 
   /// Also from another thread than the one that waits here.
   void try_and_prepare(const RankJob& all, const MultiJob& job) {

@@ -5,7 +5,8 @@
 
 #include <cstdlib>
 #include <filesystem>
-#include <system_error>
+
+#include "validate/backends/cuda/gpu_libraries.hpp"
 
 namespace penstock {
 namespace {
@@ -32,26 +33,11 @@ class Filler {
   std::optional<std::string> missing_;
 };
 
-void add_python_places(const char* prefix, std::vector<std::string>& places) {
-  if (prefix == nullptr) return;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(fs::path(prefix) / "lib", error)) {
-    if (!entry.path().filename().string().starts_with("python")) continue;
-    places.push_back(entry.path() / "site-packages/nvidia/nccl/lib" / soname);
-  }
-}
-
-/// The file that a symbol is in.
-std::string file_of(const void* symbol, const std::string& otherwise) {
-  Dl_info info{};
-  return dladdr(symbol, &info) != 0 && info.dli_fname != nullptr ? info.dli_fname : otherwise;
-}
-
-std::variant<NcclLibrary, std::string> checked(void* handle, const std::string& place) {
+std::variant<NcclLibrary, std::string> checked(const GpuLibrary& found) {
   NcclLibrary library{};
   const auto missing =
-      fill_calls([&](const char* symbol) { return dlsym(handle, symbol); }, library.calls);
-  library.file = file_of(dlsym(handle, "ncclGetVersion"), place);
+      fill_calls([&](const char* symbol) { return dlsym(found.handle, symbol); }, library.calls);
+  library.file = found.file;
   if (missing) return fmt::format("{} has no {}", library.file, *missing);
   if (library.calls.get_version(&library.version) != 0) {
     return fmt::format("{} does not tell its version", library.file);
@@ -106,22 +92,15 @@ std::vector<std::string> places_of_nccl() {
   if (const char* const home = std::getenv("NCCL_HOME")) {
     places.push_back(fs::path(home) / "lib" / soname);
   }
-  places.emplace_back(soname);
-  add_python_places(std::getenv("VIRTUAL_ENV"), places);
-  add_python_places(std::getenv("CONDA_PREFIX"), places);
+  const std::vector<std::string> usual = places_of_library(soname);
+  places.insert(places.end(), usual.begin(), usual.end());
   return places;
 }
 
 std::variant<NcclLibrary, std::string> load_nccl(const std::vector<std::string>& places) {
-  std::string reasons;
-  for (const std::string& place : places) {
-    if (void* const handle = dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL)) {
-      return checked(handle, place);  // never unloaded: NCCL does not support that
-    }
-    const char* const error = dlerror();
-    reasons += fmt::format("{}{}", reasons.empty() ? "" : "; ", error ? error : place.c_str());
-  }
-  return fmt::format("no NCCL: {}; PENSTOCK_NCCL names the file", reasons);
+  const GpuLibrary found = load_library(places, "ncclGetVersion");
+  if (found.handle != nullptr) return checked(found);  // never unloaded: NCCL does not support that
+  return fmt::format("no NCCL: {}; PENSTOCK_NCCL names the file", found.why_not);
 }
 
 }  // namespace penstock

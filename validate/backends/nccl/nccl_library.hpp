@@ -30,8 +30,7 @@ std::optional<std::string> fill_calls(const std::function<void*(const char* symb
 /// Why a version does not do; nothing when it does.
 std::optional<std::string> why_not_version(int version);
 
-/// Where NCCL may be: only $PENSTOCK_NCCL if set; else $NCCL_HOME/lib, the loader's path, and the
-/// Python packages of $VIRTUAL_ENV and $CONDA_PREFIX.
+/// Where NCCL may be: only $PENSTOCK_NCCL if set; else $NCCL_HOME/lib and the usual places.
 std::vector<std::string> places_of_nccl();
 
 /// Loads the first library that can be loaded, or says why none does.

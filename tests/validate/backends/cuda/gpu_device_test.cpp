@@ -1,6 +1,8 @@
 #include "validate/backends/cuda/gpu_device.hpp"
 
 #include <doctest/doctest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <sstream>
 
@@ -17,7 +19,7 @@ namespace {
 std::string shares_text(const FakeGpu& gpu, std::uint32_t ranks) {
   const SmShares shares = share_sms(gpu.calls(), ranks);
   if (shares.ranks.empty()) return shares.why_unpartitioned;
-  for (const RankSms& rank : shares.ranks) CHECK(rank.sms == shares.ranks.front().sms);
+  for (const SmShare& rank : shares.ranks) CHECK(rank.sms == shares.ranks.front().sms);
   std::ostringstream text;
   text << shares.ranks.size() << " x " << shares.ranks.front().sms << ", " << shares.links.sms
        << " left";
@@ -83,7 +85,7 @@ TEST_CASE("gpu shares: ranks that differ in work have SMs in proportion to it") 
     const auto count = static_cast<std::uint32_t>(work.size());
     const SmShares shares = share_sms(gpu.calls(), count, work);
     std::vector<std::uint32_t> all;
-    for (const RankSms& rank : shares.ranks) all.push_back(rank.sms);
+    for (const SmShare& rank : shares.ranks) all.push_back(rank.sms);
     CHECK(shares.links.sms >= 4);
     return all;
   };
@@ -229,6 +231,55 @@ TEST_CASE(
   }
   CHECK(gpu.handed_out.empty());
   CHECK(gpu.origin == nullptr);
+}
+
+// 16 groups of 8, of which ranks have 15 at most: 7, 3 and 1 each.
+TEST_CASE("gpu device: where the remainder is refused, links run on groups of their own") {
+  FakeGpu gpu;
+  gpu.refuses_remainder = true;
+  const GpuCalls calls = gpu.calls();
+  for (const auto& [ranks, sms] : {std::pair{2U, 56U}, {4U, 24U}, {8U, 8U}}) {
+    const GpuDevice device(calls, ranks, 2 * (ranks - 1));
+    REQUIRE(device.is_partitioned());
+    CHECK(device.sms_of_rank(0) == sms);
+    CHECK(device.shares().links.sms == 128 - ranks * sms);
+    CHECK(device.why_no_graph().empty());
+  }
+  const GpuDevice uneven(calls, 2, 2, {1, 4});
+  CHECK(uneven.sms_of_rank(0) == 24);
+  CHECK(uneven.sms_of_rank(1) == 96);
+  CHECK(uneven.shares().links.sms == 8);
+  CHECK(GpuDevice(calls, 2, 0).sms_of_rank(0) == 64);  // without links nobody asks for the rest
+  const GpuDevice none(calls, 16, 30);
+  CHECK_FALSE(none.is_partitioned());
+  CHECK(none.shares().why_unpartitioned.find("making a green context, its SMs: 4: ") == 0);
+  gpu.refuses_remainder = false;
+}
+
+// In a process of its own, which it ends.
+TEST_CASE("gpu device: a kernel that never ends ends the process, and it says at what") {
+  int ends[2];
+  REQUIRE(pipe(ends) == 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    dup2(ends[1], STDERR_FILENO);
+    FakeGpu gpu;
+    gpu.hung_kernel = 0;
+    const GpuCalls calls = gpu.calls();
+    const GpuProgram program = one_f_one_b({.ranks = 2, .microbatches = 1});
+    const GpuDevice device(calls, 2, program.links, {}, "", std::chrono::milliseconds(100));
+    GpuExecutor(device, program, {}).run();
+    _exit(0);
+  }
+  close(ends[1]);
+  std::string text(1000, '\0');
+  text.resize(static_cast<std::size_t>(std::max<ssize_t>(read(ends[0], text.data(), 1000), 0)));
+  close(ends[0]);
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == hung_exit);
+  CHECK(text == "penstock: error: running all tasks: no end after 0.1 s; the process ends\n");
 }
 
 TEST_CASE("gpu device: with a reason not to divide SMs, lanes are plain streams") {

@@ -211,14 +211,24 @@ TEST_CASE("gpu backend: the store knows by which keys GPUs and their shares diff
 }
 
 // 16 ranks and 30 links between neighbours, and the conductor: 47 streams for 32 queues.
-// 4 ranks have 6 links, and thus 11 streams, for which a user may have left too few queues.
+// 4 ranks have 6 links, and thus 11 streams, for which a user may have left too few queues; with
+// default streams, of 5 contexts and the device, they are 17. Where these have no queues, they are
+// in nobody's way.
 TEST_CASE("gpu backend: with more streams than hardware queues, nothing is said of errors") {
   FakeGpu gpu;
   CHECK(why_no_score(gpu, job_of(system_of(*find_named(schedule_entries(), "1f1b"), 16, 16))) ==
         "47 streams share 32 hardware queues (CUDA_DEVICE_MAX_CONNECTIONS, at most 32), so tasks "
         "wait for unrelated ones");
+  CHECK(why_no_score(gpu, job_of(system_of(*find_named(schedule_entries(), "1f1b"), 8, 8))) == "");
   gpu.queues = 11;
   CHECK(why_no_score(gpu, one_f_one_b_job()) == "");
+  gpu.default_streams_have_queues = true;
+  gpu.queues = 17;
+  CHECK(why_no_score(gpu, one_f_one_b_job()) == "");
+  gpu.queues = 12;
+  CHECK(why_no_score(gpu, one_f_one_b_job()) ==
+        "11 streams, and 6 of contexts share 12 hardware queues (CUDA_DEVICE_MAX_CONNECTIONS, at "
+        "most 32), so tasks wait for unrelated ones");
   gpu.queues = 10;
   CHECK(why_no_score(gpu, one_f_one_b_job()) ==
         "11 streams share 10 hardware queues (CUDA_DEVICE_MAX_CONNECTIONS, at most 32), so tasks "
@@ -234,6 +244,17 @@ TEST_CASE("gpu backend: where ranks share SMs, nothing is said of errors") {
   gpu.has_green_contexts = false;
   CHECK(why_no_score(gpu, job) ==
         "ranks share all SMs (streams_unpartitioned): the driver has no green contexts");
+}
+
+TEST_CASE("gpu backend: SM ids that begin anew in each context are no shared SMs") {
+  FakeGpu gpu;
+  gpu.numbers_by_context = true;
+  const GpuCalls calls = gpu.calls();
+  const Job job = one_f_one_b_job();
+  const auto backend = make_gpu_backend(job, GpuOrdering::host_issued, calls);
+  CHECK_FALSE(backend->why_no_score());
+  CHECK(backend->environment().at("sm_ids") == "numbered by context");
+  CHECK(backend->environment().at("sms_in_several_ranks") == "0");
 }
 
 // A copy may be 2 us late for starting; here each takes twice its time and 2 us.

@@ -304,6 +304,17 @@ TEST_CASE("cuda_multi: a run that does not end is aborted after its limit, and s
   for (const pid_t pid : loss.pids) CHECK(is_gone(pid));
 }
 
+// Then nothing returns from NCCL, and each rank ends by its timer.
+TEST_CASE("cuda_multi: ranks end also where NCCL hangs while it aborts") {
+  FakeCluster cluster(4);
+  cluster.abort_hangs = true;
+  add_mishap(cluster, Mishap::dies, 1);
+  const Loss loss = loss_on(cluster, {.stop_limit = milliseconds(500)});
+  CHECK(loss.halt.text == "process 1 (rank 1) ended: signal 9");
+  CHECK(loss.seconds < 60);
+  for (const pid_t pid : loss.pids) CHECK(is_gone(pid));
+}
+
 TEST_CASE("cuda_multi: two ranks on one GPU are refused as NCCL refuses them") {
   const FakeCluster cluster(4);
   const Job job = catalogue_job("1f1b", 2, 2);

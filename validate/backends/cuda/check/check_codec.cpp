@@ -40,7 +40,7 @@ GpuCodecKernel kernel_of(const CodecMemory& memory, std::uint64_t blocks, std::u
 
 void code(const CheckRun& run, const GpuDevice& device, const GpuCodecKernel& kernel) {
   check(run.calls, run.calls.launch_codec(device.conductor(), kernel), "launching a codec");
-  check(run.calls, run.calls.synchronize(device.conductor()), "running a codec");
+  device.wait_for(device.conductor(), "running a codec");
 }
 
 /// Bytes and values that differ from those of the host.

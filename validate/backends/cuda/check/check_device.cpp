@@ -113,7 +113,7 @@ void check_foreign_launch(const CheckRun& run) {
     check(run.calls, run.calls.fill(seen.get(), 0, most_sm_ids, device.lane(lane)), "clearing");
     check(run.calls, run.calls.launch_graph(executable.get(), device.lane(lane)),
           "launching the graph of rank 0 on the stream of rank", lane);
-    check(run.calls, run.calls.synchronize(device.lane(lane)), "running the graph of rank 0");
+    device.wait_for(device.lane(lane), "running the graph of rank 0");
     std::vector<unsigned char> ids(most_sm_ids);
     check(run.calls, run.calls.read(ids.data(), seen.get(), ids.size()), "reading what SMs ran");
     std::vector<std::uint64_t> used;

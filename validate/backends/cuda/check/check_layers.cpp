@@ -44,7 +44,7 @@ class LayerTwins {
     std::copy(before.begin(), before.end(), here_.begin());
     const GpuLaunches launches = launches_of(pass, static_cast<std::byte*>(there_.get()));
     launch_all(calls_, device_.conductor(), launches, products_, device_.facts().sms);
-    check(calls_, calls_.synchronize(device_.conductor()), "running a layer");
+    device_.wait_for(device_.conductor(), "running a layer");
     for (const GpuLaunch& launch : launches_of(pass, here_.data()).all) run_on_host(launch);
     const std::vector<std::byte> after = read();
     if (pass == GpuPass::weight_gradient) {

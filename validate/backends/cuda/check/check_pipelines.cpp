@@ -1,4 +1,5 @@
 #include "validate/backends/cuda/check/check_steps.hpp"
+#include "validate/backends/cuda/gpu_owners.hpp"
 #include "validate/backends/cuda/measuring/gpu_trials.hpp"
 #include "validate/backends/cuda/programs/gpu_pipeline.hpp"
 
@@ -62,7 +63,15 @@ void check_body(const CheckRun& run, GpuWork work, std::uint32_t ranks) {
   NamedProgram plain = named_pipeline(pipeline);
   plain.program.sizes = layer_sizes(run);
   const GpuDevice device(run.calls, ranks, plain.program.links);
-  const NamedProgram named = with_amounts(device, plain, work);
+  NamedProgram named;
+  try {
+    named = with_amounts(device, plain, work);
+  } catch (const GpuError& error) {  // a body that does not run here says nothing of the others
+    run.output.facts("fault", {{"program", json(plain.name)},
+                               {"bodies", json(name(work))},
+                               {"fault", json(std::string(error.what()))}});
+    return;
+  }
   for (const GpuOrdering ordering : {GpuOrdering::host_graphs, GpuOrdering::graph}) {
     record_program(run, device, named, {.ordering = ordering});
   }

@@ -187,7 +187,7 @@ void check_clocks(const CheckRun& run) {
             run.calls.launch_cycle_counter(device.lane(0), numbers, run.quick ? 1000 : 1'000'000),
             "counting cycles");
       executor.run();
-      check(run.calls, run.calls.synchronize(device.lane(0)), "counting cycles");
+      device.wait_for(device.lane(0), "counting cycles");
       std::uint64_t read[2] = {};
       check(run.calls, run.calls.read(read, numbers, sizeof read), "reading cycles");
       mhz.push_back(1e3 * static_cast<double>(read[0]) / static_cast<double>(read[1]));

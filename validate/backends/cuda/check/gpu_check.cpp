@@ -27,6 +27,7 @@
 #include <vector>
 
 #include "validate/backends/cuda/check/check_steps.hpp"
+#include "validate/backends/cuda/gpu_libraries.hpp"
 #include "validate/backends/cuda/programs/gpu_pipeline.hpp"
 
 namespace penstock {
@@ -191,12 +192,15 @@ int run_all(const CheckArguments& arguments, char** argv) {
 
 /// What is looked up when a program runs, and can be without a GPU.
 int print_libraries() {
+  const GpuLibrary nccl = load_library(places_of_library("libnccl.so.2"), "ncclGetVersion");
+  std::printf("NCCL: %s\n", nccl.handle == nullptr ? "not found" : nccl.file.c_str());
   const std::string why_not = cuda_calls()->why_no_products();
   if (!why_not.empty()) {
     std::printf("no matrix products: %s\n", why_not.c_str());
     return machine_cannot;
   }
-  std::printf("cuBLASLt %u\n", cuda_calls()->product_library());
+  std::printf("cuBLASLt %u: %s\n", cuda_calls()->product_library(),
+              cuda_calls()->product_library_file());
   return 0;
 }
 

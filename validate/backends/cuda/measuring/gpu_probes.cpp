@@ -25,7 +25,7 @@ void launch_nothings(const GpuDevice& device, std::uint32_t count) {
 }
 
 void synchronize(const GpuDevice& device) {
-  check(device.calls(), device.calls().synchronize(device.conductor()), "waiting for a stream");
+  device.wait_for(device.conductor(), "waiting for a stream");
 }
 
 /// How long the host is busy with `work` on the conductor, which then ends; the first turn warms

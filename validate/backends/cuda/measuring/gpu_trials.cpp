@@ -63,6 +63,13 @@ std::vector<GpuBody> picked(const GpuProgram& program, const std::vector<std::ui
   return all;
 }
 
+/// From the first begin to the last end, of the second run.
+double trial_ns(const GpuDevice& device, const GpuProgram& program) {
+  GpuExecutor executor(device, program, {.ordering = GpuOrdering::host_issued});
+  executor.run();
+  return static_cast<double>(makespan_ns(executor.run()));
+}
+
 constexpr std::uint64_t most_layers = 256;  // of a stage
 
 /// As many layers as take the time that all passes of a stage ask for.
@@ -129,6 +136,31 @@ std::uint32_t sms_in_several_ranks(const std::vector<std::vector<std::uint32_t>>
   }
   return static_cast<std::uint32_t>(
       std::count_if(ranks.begin(), ranks.end(), [](std::uint32_t n) { return n > 1; }));
+}
+
+bool may_be_renumbered(const std::vector<std::vector<std::uint32_t>>& seen) {
+  const auto fewer = [](const auto& one, const auto& other) { return one.size() < other.size(); };
+  const auto most = std::max_element(seen.begin(), seen.end(), fewer);
+  return seen.size() > 1 && std::all_of(seen.begin(), seen.end(), [&](const auto& ids) {
+           return !ids.empty() && std::includes(most->begin(), most->end(), ids.begin(), ids.end());
+         });
+}
+
+bool ranks_share_sms(const GpuDevice& device, const GpuProgram& program) {
+  constexpr double most_slow_down = 1.5;  // by clock and memory alone
+  GpuProgram one{program.ranks, program.links, {{.lane = 0}}, {{GpuWork::flops, 1 << 18}}};
+  GpuProgram all = one;
+  for (std::uint32_t rank = 1; rank < program.ranks; ++rank) all.tasks.push_back({.lane = rank});
+  return trial_ns(device, all) > most_slow_down * trial_ns(device, one);
+}
+
+bool lanes_share_queues(const GpuDevice& device, const GpuProgram& program) {
+  constexpr std::uint64_t task_ns = 2'000'000;  // the host issues all tasks in less
+  GpuProgram all{program.ranks, program.links, {}, {}};
+  for (std::uint32_t lane = 0; lane < program.lanes(); ++lane) {
+    all.tasks.push_back({.lane = lane, .duration_ns = task_ns});
+  }
+  return trial_ns(device, all) > 1.5 * task_ns;
 }
 
 GpuOverheads measure_overheads(const GpuDevice& device, const GpuProgram& program,

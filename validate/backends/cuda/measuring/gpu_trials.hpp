@@ -34,6 +34,15 @@ std::uint64_t makespan_ns(const GpuRun& run);
 
 /// SM ids that ran actions of several ranks.
 std::uint32_t sms_in_several_ranks(const std::vector<std::vector<std::uint32_t>>& seen);
+/// Whether ranks that ran on the same SM ids, or on some of those of another, may have different
+/// SMs: ids are virtual on some devices, and begin anew in each context.
+bool may_be_renumbered(const std::vector<std::vector<std::uint32_t>>& seen);
+/// Whether actions that fill their SMs take longer when all ranks run theirs at once, as they do on
+/// the same SMs.
+bool ranks_share_sms(const GpuDevice& device, const GpuProgram& program);
+/// Whether tasks on different lanes that only wait take longer together than one alone, as they do
+/// where streams share a hardware queue.
+bool lanes_share_queues(const GpuDevice& device, const GpuProgram& program);
 
 /// The middle value, or the mean of the two; 0 of none.
 double middle(std::vector<double> values);

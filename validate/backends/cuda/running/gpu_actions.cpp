@@ -13,7 +13,6 @@ namespace {
 // Buffers of actions that move bytes: far beyond the L2 cache, also of a rank alone on its GPU.
 constexpr std::uint64_t action_buffer_bytes = std::uint64_t{128} << 20;
 constexpr std::uint64_t least_action_buffer_bytes = std::uint64_t{1} << 20;
-constexpr std::uint64_t most_action_bytes = std::uint64_t{16} << 30;  // of all ranks
 constexpr std::uint64_t action_word_bytes = 16;
 
 std::vector<std::uint32_t> slots_of_ranks(const GpuProgram& program) {
@@ -25,11 +24,11 @@ std::vector<std::uint32_t> slots_of_ranks(const GpuProgram& program) {
   return slots;
 }
 
-std::uint64_t bytes_per_slot(const std::vector<std::uint32_t>& slots) {
+std::uint64_t bytes_per_slot(const std::vector<std::uint32_t>& slots, std::uint64_t most_of_all) {
   std::uint64_t all = 0;
   for (const std::uint32_t own : slots) all += own;
   std::uint64_t bytes = action_buffer_bytes;
-  while (bytes > least_action_buffer_bytes && bytes * all > most_action_bytes) bytes /= 2;
+  while (bytes > least_action_buffer_bytes && bytes * all > most_of_all) bytes /= 2;
   return bytes;
 }
 
@@ -91,7 +90,7 @@ GpuActions::GpuActions(const GpuDevice& device, const GpuProgram& program,
                     device_.conductor()),
         "clearing what SMs were seen");
   const std::vector<std::uint32_t> slots = slots_of_ranks(program_);
-  slot_bytes_ = bytes_per_slot(slots);
+  slot_bytes_ = bytes_per_slot(slots, device_.most_action_bytes());
   for (const std::uint32_t own : slots) {
     memory_.push_back(own == 0 ? GpuOwner<void>(nullptr, calls_.free_memory)
                                : make_memory(calls_, own * slot_bytes_));
@@ -114,8 +113,7 @@ void GpuActions::make_products() {
     products_[task.lane] = std::make_unique<GpuMatrixProduct>(
         calls_, GpuProductShape{size, size, size, device_.sms_of_rank(task.lane)});
     products_[task.lane]->launch(device_.lane(task.lane));
-    check(calls_, calls_.synchronize(device_.lane(task.lane)), "running a matrix product of rank",
-          task.lane);
+    device_.wait_for(device_.lane(task.lane), "running a matrix product of rank", task.lane);
   }
 }
 

@@ -46,12 +46,12 @@ std::vector<std::vector<std::uint32_t>> outputs_of(const GpuProgram& program) {
 // Larger tensors cycle through a buffer of this size.
 constexpr std::uint64_t most_buffer_bytes = std::uint64_t{64} << 20;
 constexpr std::uint64_t least_buffer_bytes = 64;
-constexpr std::uint64_t most_ring_bytes = std::uint64_t{8} << 30;  // of all links
 constexpr std::uint64_t word_bytes = 16;
 
-/// The size of each buffer, by link.
+/// The size of each buffer, by link: at most `most`, and less where all would take more than
+/// `most_of_all`.
 std::vector<std::uint64_t> buffer_sizes(const GpuProgram& program, const TransferSlots& slots,
-                                        std::uint64_t most) {
+                                        std::uint64_t most, std::uint64_t most_of_all) {
   std::vector<std::uint64_t> bytes(program.links, least_buffer_bytes);
   for (const GpuTask& task : program.tasks) {
     if (!program.is_copy(task)) continue;
@@ -62,8 +62,8 @@ std::vector<std::uint64_t> buffer_sizes(const GpuProgram& program, const Transfe
   for (std::uint32_t link = 0; link < program.links; ++link) {
     all += bytes[link] * (slots.from_count[link] + slots.to_count[link]);
   }
-  if (all <= most_ring_bytes || most <= least_buffer_bytes) return bytes;
-  return buffer_sizes(program, slots, most / 2);
+  if (all <= most_of_all || most <= least_buffer_bytes) return bytes;
+  return buffer_sizes(program, slots, most / 2, most_of_all);
 }
 
 std::size_t slot_bytes(std::uint64_t bytes, std::uint32_t count) {
@@ -91,10 +91,10 @@ GpuExecutor::GpuExecutor(const GpuDevice& device, GpuProgram program, const GpuR
       end_(make_timer(calls_)),
       executable_(nullptr, calls_.free_executable) {
   make_events();
-  check(calls_, calls_.synchronize(device_.conductor()), "making ready to run");
+  device_.wait_for(device_.conductor(), "making ready to run");
   make_action_graphs();
   if (setup_.ordering == GpuOrdering::graph) make_graph();
-  check(calls_, calls_.synchronize(device_.conductor()), "making ready to run");
+  device_.wait_for(device_.conductor(), "making ready to run");
 }
 
 void GpuExecutor::make_events() {
@@ -122,7 +122,7 @@ void GpuExecutor::make_action_graphs() {
     executables_.push_back(instantiate(calls_, graph.get()));
     check(calls_, calls_.upload(executables_.back().get(), lane), "uploading the graph of task",
           action.tasks.front());
-    check(calls_, calls_.synchronize(lane), "uploading the graph of task", action.tasks.front());
+    device_.wait_for(lane, "uploading the graph of task", action.tasks.front());
   }
 }
 
@@ -147,7 +147,7 @@ GpuRun GpuExecutor::run() {
   }
   check(calls_, calls_.record(end_.get(), conductor), "ending a run");
   const std::chrono::nanoseconds issuing = std::chrono::steady_clock::now() - before;
-  check(calls_, calls_.synchronize(conductor), "running all tasks");
+  device_.wait_for(conductor, "running all tasks");
   GpuRun run;
   run.issue_ns = static_cast<std::uint64_t>(issuing.count());
   float ms = 0;
@@ -260,7 +260,8 @@ GpuTransfers::GpuTransfers(const GpuDevice& device, const GpuProgram& program, G
 }
 
 void GpuTransfers::make_rings() {
-  const std::vector<std::uint64_t> sizes = buffer_sizes(program_, slots_, most_buffer_bytes);
+  const std::vector<std::uint64_t> sizes =
+      buffer_sizes(program_, slots_, most_buffer_bytes, device_.most_link_bytes());
   for (std::uint32_t link = 0; link < program_.links; ++link) {
     const std::uint64_t bytes = sizes[link];
     const bool host = kind_ == GpuLinkKind::host;

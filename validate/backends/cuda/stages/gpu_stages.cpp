@@ -10,8 +10,6 @@
 namespace penstock {
 namespace {
 
-constexpr std::uint64_t most_slot_bytes = std::uint64_t{16} << 30;  // of all ranks
-
 /// Calls `visit(slot, body)` for the passes of a rank that run layers.
 template <class Visitor>
 void for_each_layered(const GpuProgram& program, std::uint32_t rank, const Visitor& visit) {
@@ -101,7 +99,7 @@ GpuStages::GpuStages(const GpuDevice& device, const GpuProgram& program, std::ui
       products_(std::make_unique<GpuProducts>(calls_, device.sms_of_rank(rank))) {
   make_stages(program);
   make_slots(program, most_bytes);
-  check(calls_, calls_.synchronize(device_.conductor()), "making the stages of rank", rank_);
+  device_.wait_for(device_.conductor(), "making the stages of rank", rank_);
   warm_up();
 }
 
@@ -136,7 +134,7 @@ void GpuStages::make_slots(const GpuProgram& program, std::uint64_t most_bytes) 
   const std::uint64_t most = std::max<std::uint64_t>(most_bytes / slot_bytes_, 1);
   slot_count_ = static_cast<std::uint32_t>(std::min(slots, most));
   slots_ = zeros(device_, slot_count_ * slot_bytes_);
-  check(calls_, calls_.synchronize(device_.conductor()), "clearing the buffers of rank", rank_);
+  device_.wait_for(device_.conductor(), "clearing the buffers of rank", rank_);
   std::vector<Bf16> drawn(bytes_.ends / sizeof(Bf16));
   for (std::uint64_t slot = 0; slot < slot_count_; ++slot) {
     const auto number = static_cast<std::uint32_t>(slot);
@@ -156,7 +154,7 @@ void GpuStages::warm_up() {
       launch({kind_->work, stage.layers, GpuPass::backward, number}, slot);
     }
   }
-  check(calls_, calls_.synchronize(device_.lane(rank_)), "running the layers of rank", rank_);
+  device_.wait_for(device_.lane(rank_), "running the layers of rank", rank_);
 }
 
 /// A layer's input or output, or, from `deepest_` + 1 on, the gradients from the last to the first.
@@ -221,8 +219,8 @@ std::vector<std::unique_ptr<GpuStages>> make_stages(const GpuDevice& device,
   for (std::uint32_t rank = 0; rank < program.ranks; ++rank) {
     if (kind_on(program, rank) == nullptr) continue;
     try {
-      stages[rank] =
-          std::make_unique<GpuStages>(device, program, rank, most_slot_bytes / program.ranks);
+      stages[rank] = std::make_unique<GpuStages>(device, program, rank,
+                                                 device.most_action_bytes() / program.ranks);
     } catch (const GpuError& error) {
       throw GpuError(error.what() + ("; making the stages of rank " + std::to_string(rank)));
     }

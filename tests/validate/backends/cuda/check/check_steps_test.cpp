@@ -79,11 +79,16 @@ TEST_CASE("gpu check: every step runs on a GPU of 132 SMs, and leaves lines of J
   CHECK(facts["layer"] == 3 * kinds);
   CHECK(facts["block floating point"] == 3);
   std::set<std::string> kernels;
+  bool whole_card = false;
   for (const auto& times : lines_of(folder / "probes.jsonl")) {
     CHECK_FALSE(times.at("samples_ns").empty());
+    // Products of a rank alone have all SMs, no part of them.
+    const std::string shape = times.at("shape");
+    if (times.at("kernel") == "product") whole_card |= shape.ends_with(" sms=132");
     kernels.insert(times.at("kernel").get<std::string>() + ", " +
                    times.at("condition").get<std::string>().substr(0, 10));
   }
+  CHECK(whole_card);
   for (const char* one :
        {"graph, solo", "flops, solo", "bytes, solo", "flops, pair:bytes", "bytes, pair:bytes",
         "bfp, solo", "transfer_host, solo", "transformer, solo", "gated_transformer, solo",
@@ -108,6 +113,24 @@ TEST_CASE("gpu check: a GPU without green contexts is measured too, and says so"
   for (const auto& fact : lines_of(folder / "facts.jsonl")) {
     if (fact.contains("mode")) CHECK(fact.at("mode") == "streams_unpartitioned");
   }
+  fs::remove_all(folder);
+}
+
+TEST_CASE("gpu check: a product that the library refuses is said, and the next is measured") {
+  const fs::path folder = fs::temp_directory_path() / "penstock_gpu_check_refused";
+  fs::remove_all(folder);
+  FakeGpu gpu;
+  gpu.most_product_rows = 63;
+  const GpuCalls calls = gpu.calls();
+  const CheckOutput output(folder.string());
+  check_products({calls, output, {}, true});
+  int faults = 0;
+  for (const auto& fact : lines_of(folder / "facts.jsonl")) {
+    if (fact.at("about") != "product") continue;
+    const std::string fault = fact.at("fault");
+    faults += fault.find("CUBLAS_STATUS_NOT_SUPPORTED (20015)") != std::string::npos ? 1 : 0;
+  }
+  CHECK(faults == 5);  // of 1, 2, 4, 8 and 16 ranks
   fs::remove_all(folder);
 }
 

@@ -160,15 +160,40 @@ TEST_CASE("gpu executor: what it was handed out it gives back, also when a launc
   }
 }
 
-// Two tensors of 3 MiB, each in a buffer of 4 MiB: the second is made while the first is sent.
+// What SMs were seen takes 1 KiB a rank.
 TEST_CASE("gpu executor: memory that is missing is an error that says how much") {
   FakeGpu gpu;
-  gpu.memory_bytes = 1 << 20;
+  gpu.memory_bytes = 2048;
+  const std::string error = error_of([&] { run_of(gpu, two_ranks(), GpuOrdering::host_issued); });
+  CHECK(error.find("allocating, in KiB, 2: cudaErrorMemoryAllocation (2), at ") == 0);
+  CHECK(gpu.handed_out.empty());
+}
+
+// Two tensors of 3 MiB, each in a buffer of 4 MiB: the second is made while the first is sent, so
+// there are two at each end. Of 8 MiB links may have a sixteenth.
+TEST_CASE("gpu executor: buffers take their share of the memory that is free") {
+  FakeGpu gpu;
+  gpu.memory_bytes = 8 << 20;
+  const GpuCalls calls = gpu.calls();
   GpuProgram program = two_ranks();
   program.tasks[3].bytes = 3 << 20;
-  const std::string error = error_of([&] { run_of(gpu, program, GpuOrdering::host_issued); });
-  CHECK(error.find("allocating, in KiB, 8192: cudaErrorMemoryAllocation (2), at ") == 0);
-  CHECK(gpu.handed_out.empty());
+  const GpuDevice device(calls, program.ranks, program.links);
+  GpuExecutor executor(device, program, {});
+  CHECK(gpu.used_bytes > 256 << 10);
+  CHECK(gpu.used_bytes < (512 << 10) + 8192);
+  CHECK(makespan_ns(executor.run()) == longest_path_ns(program));
+}
+
+// All that a failed kernel leaves is an error of each later call.
+TEST_CASE("gpu executor: a kernel that fails while it runs is an error of the run") {
+  for (const GpuOrdering ordering : orderings) {
+    FakeGpu gpu;
+    gpu.failing_kernel = 2;
+    CHECK(error_of([&] {
+            run_of(gpu, two_ranks(), ordering);
+          }).find("cudaErrorLaunchFailure (719)") != std::string::npos);
+    CHECK(gpu.handed_out.empty());
+  }
 }
 
 TEST_CASE("gpu executor: a program in which a task precedes what it waits for is refused") {
