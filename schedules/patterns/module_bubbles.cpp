@@ -1,7 +1,9 @@
 #include <algorithm>
+#include <array>
 #include <deque>
+#include <functional>
 #include <limits>
-#include <optional>
+#include <numeric>
 #include <queue>
 #include <span>
 #include <utility>
@@ -14,10 +16,14 @@ namespace {
 constexpr double unknown = std::numeric_limits<double>::infinity();
 
 /// How a rank chooses between its other actions and those of the module.
+struct RankChoice {
+  double fitting = 0;  // of an action of the module, what must fit into a wait that is known
+  bool backwards_last = false;
+};
+
 struct Choice {
   std::uint32_t ahead = 1;  // forwards of the module before the first stage needs them
-  double fitting = 0;       // of an action of the module, what must fit into a wait that is known
-  bool backwards_last = false;
+  std::vector<RankChoice> ranks;
 };
 
 /// Runs an order with a module on its ranks, transfers without contention.
@@ -27,7 +33,8 @@ class BubbleRun {
             const Choice& choice);
   void run();
 
-  double makespan() const { return makespan_; }
+  /// The makespan, then when the ranks have run all but the module, added up.
+  std::pair<double, double> length() const;
   const Schedule& schedule() const { return done_; }
 
  private:
@@ -64,6 +71,7 @@ class BubbleRun {
   std::uint32_t used_ = 0;                // of these, begun
   Schedule done_;
   double makespan_ = 0;
+  std::vector<double> others_end_;  // by rank
   using Event = std::pair<double, std::uint32_t>;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
 };
@@ -79,7 +87,8 @@ BubbleRun::BubbleRun(const Schedule& first, const Placement& joined,
       rows_(first.ranks()),
       arrives_(std::size_t{2} * joined.stage_count() * microbatches_, unknown),
       needed_at_(microbatches_),
-      done_(first.ranks()) {
+      done_(first.ranks()),
+      others_end_(first.ranks()) {
   std::uint32_t place = 0;
   for (const Rank rank : Numbers<Rank>(first.ranks())) {
     Row& row = rows_[index(rank)];
@@ -121,8 +130,9 @@ bool BubbleRun::is_due(const Row& row) const {
 
 /// Starts a forward of the module, else a backward, if enough of it fits into a wait.
 bool BubbleRun::start_module(Row& row, Rank rank, double now, double wait) {
+  const RankChoice& choice = choice_.ranks[index(rank)];
   const auto fits = [&](Pass pass) {
-    return times_[index(module)].of(pass) * choice_.fitting <= wait;
+    return times_[index(module)].of(pass) * choice.fitting <= wait;
   };
   if (!row.forwards.empty() && fits(Pass::forward)) {
     const Action action(Pass::forward, module, row.forwards.front());
@@ -130,7 +140,7 @@ bool BubbleRun::start_module(Row& row, Rank rank, double now, double wait) {
     start(rank, action, now);
     return true;
   }
-  if (row.backwards.empty() || (choice_.backwards_last && !row.others.empty())) return false;
+  if (row.backwards.empty() || (choice.backwards_last && !row.others.empty())) return false;
   const Action action(Pass::backward, module, row.backwards.front());
   if (ready_us(action) > now || !fits(Pass::backward)) return false;
   row.backwards.pop_front();
@@ -160,6 +170,7 @@ void BubbleRun::start(Rank rank, const Action& action, double now) {
   const double end = now + times_[index(action.stage)].of(action.pass);
   row.free_us = end;
   makespan_ = std::max(makespan_, end);
+  if (action.stage != module) others_end_[index(rank)] = end;
   done_.on(rank).push_back(action);
   if (action.stage == *placement_.after(module) && action.pass == Pass::forward) ++used_;
   hand_over(rank, action, end);
@@ -179,6 +190,10 @@ void BubbleRun::hand_over(Rank rank, const Action& action, double end) {
   if (to != rank) wake(to, there);
 }
 
+std::pair<double, double> BubbleRun::length() const {
+  return {makespan_, std::accumulate(others_end_.begin(), others_end_.end(), 0.0)};
+}
+
 void BubbleRun::run() {
   for (const Stage stage : placement_.stages()) {
     if (placement_.before(stage)) continue;
@@ -192,17 +207,63 @@ void BubbleRun::run() {
   }
 }
 
-std::vector<Choice> choices(std::uint32_t microbatches) {
-  std::vector<Choice> all;
-  for (std::uint32_t ahead = 1; ahead < 2 * microbatches; ahead *= 2) {
-    for (const bool last : {false, true}) {
-      for (const double fitting : {0.0, 0.5, 1.0}) {
-        all.push_back({std::min(ahead, microbatches), fitting, last});
+constexpr std::array rank_choices{RankChoice{0, false},  RankChoice{0.5, false},
+                                  RankChoice{1, false},  RankChoice{0, true},
+                                  RankChoice{0.5, true}, RankChoice{1, true}};
+
+/// Finds the choice with the shortest makespan.
+class BubbleSearch {
+ public:
+  BubbleSearch(const Schedule& first, const Placement& joined, const std::vector<StageTimes>& times)
+      : first_(first), joined_(joined), times_(times) {}
+
+  /// All forwards first and all backwards last; all ranks alike; then one rank after the other.
+  void search(std::uint32_t microbatches) {
+    attempt({microbatches, std::vector(first_.ranks(), RankChoice{0, true})});
+    for (std::uint32_t ahead = 1; ahead < 2 * microbatches && left_ > 0; ahead *= 2) {
+      for (const RankChoice& one : rank_choices) {
+        attempt({std::min(ahead, microbatches), std::vector(first_.ranks(), one)});
+      }
+    }
+    for (std::pair before{unknown, unknown}; least_ < before && left_ > 0;) {
+      before = least_;
+      try_each_rank(microbatches);
+    }
+  }
+  const Schedule& best() const { return best_; }
+
+ private:
+  void try_each_rank(std::uint32_t microbatches) {
+    for (std::uint32_t rank = 0; rank < first_.ranks() && left_ > 0; ++rank) {
+      for (const RankChoice& one : rank_choices) {
+        Choice choice = choice_;
+        choice.ranks[rank] = one;
+        for (const std::uint32_t ahead : {choice_.ahead, 2 * choice_.ahead}) {
+          choice.ahead = std::min(ahead, microbatches);
+          attempt(choice);
+        }
       }
     }
   }
-  return all;
-}
+
+  void attempt(const Choice& choice) {
+    left_ -= static_cast<std::int64_t>(first_.actions());
+    BubbleRun run(first_, joined_, times_, choice);
+    run.run();
+    if (run.length() >= least_) return;
+    least_ = run.length();
+    best_ = run.schedule();
+    choice_ = choice;
+  }
+
+  const Schedule& first_;
+  const Placement& joined_;
+  const std::vector<StageTimes>& times_;
+  Schedule best_;
+  Choice choice_;
+  std::pair<double, double> least_{unknown, unknown};
+  std::int64_t left_ = 20'000'000;  // actions to run; those of the choice at hand are more
+};
 
 }  // namespace
 
@@ -210,16 +271,9 @@ Schedule with_module_in_bubbles(const Schedule& order, const Placement& placemen
                                 const ModuleRows& module, const std::vector<StageTimes>& times) {
   const Schedule first = with_module(order, placement, module);
   const Placement joined = with_module(placement, module);
-  Schedule best;
-  double least = unknown;
-  for (const Choice& choice : choices(MicrobatchColumns(order).count())) {
-    BubbleRun run(first, joined, times, choice);
-    run.run();
-    if (run.makespan() >= least) continue;
-    least = run.makespan();
-    best = run.schedule();
-  }
-  return best;
+  BubbleSearch search(first, joined, times);
+  search.search(MicrobatchColumns(order).count());
+  return search.best();
 }
 
 }  // namespace penstock

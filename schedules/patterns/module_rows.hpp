@@ -37,8 +37,8 @@ struct StageTimes {
 
 /// The order with a module that shares its ranks, in their bubbles: a rank runs the module while
 /// the next of its other actions waits, and before it where the first stage is about to lack
-/// input. Tries several orders and returns the one with the shortest makespan, transfers without
-/// contention; ties go to the one with fewer forwards ahead. `times`: by stage, the module's first.
+/// input. Tries several orders, that of `with_module` among them, and returns the one with the
+/// shortest makespan, transfers without contention. `times`: by stage, the module's first.
 Schedule with_module_in_bubbles(const Schedule& order, const Placement& placement,
                                 const ModuleRows& module, const std::vector<StageTimes>& times);
 

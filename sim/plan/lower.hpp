@@ -39,8 +39,9 @@ Deadlock find_deadlock(const Schedule& schedule, const Placement& placement,
 /// only for its rank if early; in an overlap cell it is part of the B or I, or, if early, precedes
 /// the cell. An R of the order waits only for its rank.
 ///
-/// The order must have no faults (`find_order_fault`). Returns the deadlock when ranks wait for
-/// each other. Takes O(actions) time.
+/// The order must have no faults (`find_order_fault`), but its first stages may have no backwards at
+/// all; no gradient is sent to them. Returns the deadlock when ranks wait for each other. Takes
+/// O(actions) time.
 std::variant<Plan, Deadlock> lower(const Schedule& schedule, const Placement& placement,
                                    Overlap overlap = Overlap::serial, const Extras& extras = {});
 
