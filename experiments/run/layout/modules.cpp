@@ -190,6 +190,7 @@ void take_share(double share, ModelGraph& graph) {
 /// The scenario of the module alone, as a pipeline on devices of its own.
 Scenario scenario_of(const LayoutModule& module, const Scenario& scenario, const Layout& pipeline) {
   Scenario own = scenario;
+  own.source += ": /modules" + pointer_step(module.name);  // for error texts
   own.module.reset();
   own.document.reset();
   own.offload.reset();

@@ -54,34 +54,34 @@ std::vector<StageTimes> times_of(const System& system) {
   return all;
 }
 
-std::uint32_t random_number(std::uint32_t first, std::uint32_t last) {
+std::uint32_t number_from(std::uint32_t first, std::uint32_t last) {
   return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange(first, last + 1));
 }
 
 const char* random_rule() { return *rc::gen::element("1f1b", "gpipe", "eager-1f1b"); }
 
-Layer random_stage() { return stage_of(random_number(1, 9), random_number(1, 9)); }
+Layer random_stage() { return stage_of(number_from(1, 9), number_from(1, 9)); }
 
 System random_pipeline() {
-  const Sizes sizes{random_number(1, 5), 1, random_number(1, 9)};
+  const Sizes sizes{number_from(1, 5), 1, number_from(1, 9)};
   System system = system_of(random_rule(), sizes, stage_of(1, 2));
   for (Layer& stage : system.stages) {
     stage = random_stage();
-    stage.activation_bytes = random_number(0, 3);
+    stage.activation_bytes = number_from(0, 3);
   }
-  system.hardware = link(random_number(0, 3), 1e6);
+  system.hardware = link(number_from(0, 3), 1e6);
   return system;
 }
 
 ModuleRows random_module(const System& pipeline) {
   ModuleRows module{.shares_ranks = *rc::gen::arbitrary<bool>(),
                     .frozen = *rc::gen::arbitrary<bool>()};
-  module.stages = module.shares_ranks ? 1 : random_number(1, 3);
-  module.ranks_in_turn = module.shares_ranks ? pipeline.placement.ranks() : random_number(1, 3);
+  module.stages = module.shares_ranks ? 1 : number_from(1, 3);
+  module.ranks_in_turn = module.shares_ranks ? pipeline.placement.ranks() : number_from(1, 3);
   return module;
 }
 
-std::string refusal(const System& pipeline) {
+std::string placement_refusal(const System& pipeline) {
   try {
     with_module(pipeline.placement, {});
   } catch (const RuleError& error) {
@@ -149,12 +149,12 @@ TEST_CASE("in bubbles a module costs its first forward and its last backward") {
 }
 
 TEST_CASE("a module needs one copy of the model and one rank of its first stage") {
-  CHECK(refusal(system_of("chimera", {4, 2, 4}, stage_of(1, 2))) ==
+  CHECK(placement_refusal(system_of("chimera", {4, 2, 4}, stage_of(1, 2))) ==
         "a module goes with one copy of the model, and this order has two");
   System replicated = system_of("1f1b", {2, 1, 4}, stage_of(1, 2));
   replicated.placement =
       Placement::given(3, {{Rank{0}, Rank{2}}, {Rank{1}}}, {{Stage{0}, Stage{1}}});
-  CHECK(refusal(replicated) == "a module goes with a first stage on one rank");
+  CHECK(placement_refusal(replicated) == "a module goes with a first stage on one rank");
 }
 
 TEST_CASE("modules: both engines agree, and so does the run by the rules") {

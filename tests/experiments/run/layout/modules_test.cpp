@@ -36,11 +36,12 @@ Layout layout_with(const Settings& settings) {
   return settle(parse_scenario(by_kind, "s.json", settings));
 }
 
-std::string refusal(const Settings& settings) {
+std::string module_refusal(const Settings& settings) {
   try {
     layout_with(settings);
   } catch (const InputError& error) {
-    return error.where() + ": " + error.what();
+    const std::string file = "s.json: ", text = error.what();
+    return text.starts_with(file) ? text.substr(file.size()) : error.where() + ": " + text;
   }
   return "allowed";
 }
@@ -144,30 +145,32 @@ TEST_CASE("modules: bubbles hide what comes before and behind the pipeline other
 }
 
 TEST_CASE("modules: what cannot be is refused where it is stated") {
-  CHECK(refusal({R"(/modules={"ears": {}})"}) ==
+  CHECK(module_refusal({R"(/modules={"ears": {}})"}) ==
         "/modules/ears: no layer of the model states the module \"ears\"");
-  CHECK(refusal({R"(/modules={"vision": {}, "ears": {}})"}) ==
+  CHECK(module_refusal({R"(/modules={"vision": {}, "ears": {}})"}) ==
         "/modules/vision: one module has degrees of its own, and \"ears\" does already");
-  CHECK(refusal({R"(/modules={"vision": {"data": 3}})"}) ==
+  CHECK(module_refusal({R"(/modules={"vision": {"data": 3}})"}) ==
         "/modules/vision/data: it is 3, and /parallel/data 2: one must divide the other, so that "
         "each replica feeds as many pipelines");
-  CHECK(refusal({R"(/modules={"vision": {"order": "bubbles"}})"}) ==
+  CHECK(module_refusal({R"(/modules={"vision": {"order": "bubbles"}})"}) ==
         "/modules/vision/order: a module on devices of its own runs beside the pipeline, not in "
         "its bubbles; leave it out, or set \"devices\" to \"shared\"");
-  CHECK(refusal({R"(/modules={"vision": {"devices": "shared", "tensor": 4}})"}) ==
+  CHECK(module_refusal({R"(/modules={"vision": {"devices": "shared", "tensor": 4}})"}) ==
         "/modules/vision/tensor: it is 4, and does not divide the 2 devices of a pipeline rank");
-  CHECK(refusal({R"(/modules={"vision": {"devices": "shared", "data": 4}})"}) ==
+  CHECK(module_refusal({R"(/modules={"vision": {"devices": "shared", "data": 4}})"}) ==
         "/modules/vision/data: it is 4, but the devices of the pipeline hold 16 replicas; leave it "
         "out");
-  CHECK(refusal({R"(/modules={"vision": {"devices": "shared", "pipeline": 2}})"}) ==
+  CHECK(module_refusal({R"(/modules={"vision": {"devices": "shared", "pipeline": 2}})"}) ==
         "/modules/vision/pipeline: each rank of the pipeline holds the whole module; leave it out, "
         "or set \"devices\" to \"own\"");
-  CHECK(refusal({R"(/modules={"vision": {}})",
-                 R"(/schedule={"policy": "first-come", "microbatches": 4})"}) ==
+  CHECK(module_refusal({R"(/modules={"vision": {}})",
+                        R"(/schedule={"policy": "first-come", "microbatches": 4})"}) ==
         "/schedule/policy: a policy orders one set of stages; name a schedule rule, and /modules "
         "has two");
-  CHECK(refusal({R"(/modules={"vision": {}})", "/hardware/devices=4"}) ==
-        "/hardware/devices: it is 4, and \"vision\" alone takes 4");
+  CHECK(module_refusal({R"(/modules={"vision": {"pipeline": 9}})"}) ==
+        "/modules/vision: /model: 9 stages need at least one layer each, got 6");
+  CHECK(module_refusal({R"(/modules={"vision": {}})", "/hardware/devices=2"}) ==
+        "/hardware/devices: it is 2, and \"vision\" alone takes 2");
 }
 
 }  // namespace penstock::testing
