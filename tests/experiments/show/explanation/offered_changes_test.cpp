@@ -49,7 +49,7 @@ std::size_t check_memory_offers(const Scenario& scenario) {
 std::size_t check_step_offers(const Scenario& scenario) {
   const RunResult result = run(scenario);
   if (!result.report || result.plan->tasks() > 20'000) return 0;
-  const std::vector<TriedChange> offers = faster_changes(scenario, result);
+  const std::vector<TriedChange> offers = faster_changes(scenario, result).changes;
   for (const TriedChange& offer : offers) {
     check_offer(scenario, offer);
     CHECK(to_us(offer.makespan) <= (1 - least_gain) * to_us(result.report->makespan));
