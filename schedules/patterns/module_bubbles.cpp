@@ -29,8 +29,8 @@ struct Choice {
 /// Runs an order with a module on its ranks, transfers without contention.
 class BubbleRun {
  public:
-  BubbleRun(const Schedule& first, const Placement& joined, const std::vector<StageTimes>& times,
-            const Choice& choice);
+  BubbleRun(const Schedule& first, const Placement& joined,
+            const std::vector<StageDurations>& times, const Choice& choice);
   void run();
 
   /// The makespan, then when the ranks have run all but the module, added up.
@@ -61,7 +61,7 @@ class BubbleRun {
   void wake(Rank rank, double when) { events_.emplace(when, index(rank)); }
 
   const Placement& placement_;
-  const std::vector<StageTimes>& times_;
+  const std::vector<StageDurations>& times_;
   Choice choice_;
   std::uint32_t microbatches_ = 0;
   std::vector<std::vector<Action>> others_;
@@ -78,7 +78,7 @@ class BubbleRun {
 
 /// `first` runs all forwards of the module first, and all backwards last.
 BubbleRun::BubbleRun(const Schedule& first, const Placement& joined,
-                     const std::vector<StageTimes>& times, const Choice& choice)
+                     const std::vector<StageDurations>& times, const Choice& choice)
     : placement_(joined),
       times_(times),
       choice_(choice),
@@ -214,7 +214,8 @@ constexpr std::array rank_choices{RankChoice{0, false},  RankChoice{0.5, false},
 /// Finds the choice with the shortest makespan.
 class BubbleSearch {
  public:
-  BubbleSearch(const Schedule& first, const Placement& joined, const std::vector<StageTimes>& times)
+  BubbleSearch(const Schedule& first, const Placement& joined,
+               const std::vector<StageDurations>& times)
       : first_(first), joined_(joined), times_(times) {}
 
   /// All forwards first and all backwards last; all ranks alike; then one rank after the other.
@@ -258,7 +259,7 @@ class BubbleSearch {
 
   const Schedule& first_;
   const Placement& joined_;
-  const std::vector<StageTimes>& times_;
+  const std::vector<StageDurations>& times_;
   Schedule best_;
   Choice choice_;
   std::pair<double, double> least_{unknown, unknown};
@@ -268,7 +269,8 @@ class BubbleSearch {
 }  // namespace
 
 Schedule with_module_in_bubbles(const Schedule& order, const Placement& placement,
-                                const ModuleRows& module, const std::vector<StageTimes>& times) {
+                                const ModuleRows& module,
+                                const std::vector<StageDurations>& times) {
   const Schedule first = with_module(order, placement, module);
   const Placement joined = with_module(placement, module);
   BubbleSearch search(first, joined, times);

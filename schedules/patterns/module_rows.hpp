@@ -28,7 +28,7 @@ Placement with_module(const Placement& placement, const ModuleRows& module);
 Schedule with_module(const Schedule& order, const Placement& placement, const ModuleRows& module);
 
 /// Times of a stage in microseconds.
-struct StageTimes {
+struct StageDurations {
   std::array<double, pass_count> passes{};  // by `Pass`
   double handed_us = 0;  // from the end of a pass until the next stage has what it put out
 
@@ -40,6 +40,6 @@ struct StageTimes {
 /// input. Tries several orders, that of `with_module` among them, and returns the one with the
 /// shortest makespan, transfers without contention. `times`: by stage, the module's first.
 Schedule with_module_in_bubbles(const Schedule& order, const Placement& placement,
-                                const ModuleRows& module, const std::vector<StageTimes>& times);
+                                const ModuleRows& module, const std::vector<StageDurations>& times);
 
 }  // namespace penstock

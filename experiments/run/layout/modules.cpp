@@ -12,7 +12,6 @@
 #include "experiments/input/files/table.hpp"
 #include "experiments/run/layout/cut.hpp"
 #include "experiments/run/layout/degrees.hpp"
-#include "experiments/run/layout/training.hpp"
 #include "hardware_models/registry.hpp"
 #include "schedules/patterns/module_rows.hpp"
 #include "sim/base/error.hpp"
@@ -278,13 +277,13 @@ std::unique_ptr<HardwareModel> make_hardware(const Layout& layout, const Hardwar
 }
 
 /// What each stage takes, without contention: to place the module in bubbles.
-std::vector<StageTimes> times_of(const Layout& layout) {
+std::vector<StageDurations> times_of(const Layout& layout) {
   const auto others = make_hardware(layout, layout.hardware.spec);
   const auto own = make_hardware(layout, hardware_of_module(layout));
   const Placement& placement = layout.placement;
   const ModuleEnd end = *module_end(layout);
   const auto sizes = stage_sizes(layout.model, layout.partition);
-  std::vector<StageTimes> all;
+  std::vector<StageDurations> all;
   for (const Stage stage : placement.stages()) {
     const std::uint32_t number = placement.position(stage);
     const HardwareModel& hardware = number < layout.module->stages ? *own : *others;
@@ -292,7 +291,7 @@ std::vector<StageTimes> times_of(const Layout& layout) {
       return hardware.compute_us(layer, pass);
     };
     const PassTimes times = times_to_cut(plain, layout.recompute);
-    StageTimes& stage_times = all.emplace_back();
+    StageDurations& stage_times = all.emplace_back();
     for (const Pass pass :
          {Pass::forward, Pass::backward, Pass::backward_input, Pass::backward_weight}) {
       for (const LayerIndex layer : layout.partition.stages[number]) {

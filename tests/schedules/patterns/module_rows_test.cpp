@@ -44,10 +44,10 @@ Time makespan_of(const System& system) {
 
 double us(const System& system) { return to_us(makespan_of(system)); }
 
-std::vector<StageTimes> times_of(const System& system) {
-  std::vector<StageTimes> all;
+std::vector<StageDurations> times_of(const System& system) {
+  std::vector<StageDurations> all;
   for (const Layer& stage : system.stages) {
-    StageTimes& times = all.emplace_back();
+    StageDurations& times = all.emplace_back();
     times.passes[static_cast<std::size_t>(Pass::forward)] = *stage.forward_us;
     times.passes[static_cast<std::size_t>(Pass::backward)] = *stage.backward_us;
   }
