@@ -7,6 +7,7 @@
 
 #include "experiments/input/long_work/memo.hpp"
 #include "experiments/input/profiles/profile_rows.hpp"
+#include "experiments/run/layout/modules.hpp"
 #include "experiments/run/layout/stage_demand.hpp"
 #include "experiments/run/layout/training.hpp"
 #include "hardware_models/registry.hpp"
@@ -85,6 +86,39 @@ Conditions conditions_for(const Layout& layout, const Plan& plan, const Hardware
   return conditions;
 }
 
+/// The hardware of a layout with a module, whose layers run in groups of its own.
+class HardwareOfModules final : public HardwareModel {
+ public:
+  HardwareOfModules(std::string module, std::unique_ptr<HardwareModel> own,
+                    std::unique_ptr<HardwareModel> others)
+      : module_(std::move(module)), own_(std::move(own)), others_(std::move(others)) {}
+
+  std::optional<double> compute_us(const Layer& layer, Pass pass) const override {
+    return of(layer).compute_us(layer, pass);
+  }
+  std::optional<DeviceUse> use(const Layer& layer, Pass pass) const override {
+    return of(layer).use(layer, pass);
+  }
+  TransferTime transfer(double bytes, Rank from, Rank to) const override {
+    return others_->transfer(bytes, from, to);
+  }
+  std::optional<TransferTime> collective(CollectiveKind kind, double bytes,
+                                         const Holders& holders) const override {
+    return others_->collective(kind, bytes, holders);
+  }
+  std::optional<double> peak_flops() const override { return others_->peak_flops(); }
+  Network network() const override { return others_->network(); }
+  Route route(const Link& link) const override { return others_->route(link); }
+
+ private:
+  const HardwareModel& of(const Layer& layer) const {
+    return layer.module == module_ ? *own_ : *others_;
+  }
+
+  std::string module_;
+  std::unique_ptr<HardwareModel> own_, others_;
+};
+
 std::variant<Plan, Finding> plan_or_finding(std::variant<Plan, Deadlock> lowered) {
   if (const auto* deadlock = std::get_if<Deadlock>(&lowered)) {
     return Finding{"deadlock", deadlock->circle.front().rank, {}, text(*deadlock)};
@@ -118,7 +152,10 @@ std::variant<Plan, Finding> lower(const PlanInputs& inputs) {
 std::shared_ptr<const HardwareModel> hardware_of(const Layout& layout) {
   check_profile(layout);
   const CostModelEntry* entry = find_named(cost_model_entries(), layout.hardware.cost_model);
-  return entry->make(layout.hardware.spec);
+  if (!layout.module) return entry->make(layout.hardware.spec);
+  return std::make_shared<const HardwareOfModules>(layout.module->name,
+                                                   entry->make(hardware_of_module(layout)),
+                                                   entry->make(layout.hardware.spec));
 }
 
 Simulation::Simulation(const Layout& layout, std::shared_ptr<const HardwareModel> hardware,
@@ -166,6 +203,7 @@ std::variant<PricedPlan, Finding> Simulation::price(const PlanInputs& inputs) co
 PricedPlan Simulation::price(Plan plan) const {
   PricedPlan priced{.plan = std::move(plan), .costs = {}, .conditions = {}};
   priced.plan.schedule = layout_.name;
+  if (layout_.module) priced.plan.modules = modules_of_stages(layout_);
   priced.costs = priced_costs(priced.plan, layout_, *hardware_);
   priced.costs.launch = from_us(layout_.overheads.launch_us);
   priced.costs.issue = from_us(layout_.overheads.issue_us);

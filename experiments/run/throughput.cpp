@@ -47,6 +47,14 @@ struct RunFlops {
   double again = 0;
 };
 
+/// The devices of a rank with a stage, over those of a rank of the pipeline.
+double relative_devices(const Layout& layout, std::uint32_t stage) {
+  const auto& module = layout.module;
+  if (!module || module->shares_devices || stage >= module->stages) return 1;
+  return static_cast<double>(module->devices_per_own_rank()) /
+         static_cast<double>(devices_per_rank(layout.degrees));
+}
+
 bool has_flops(const StageFlops& stage) {
   return stage.forward > 0 || stage.backward > 0 || stage.again > 0;
 }
@@ -60,11 +68,13 @@ RunFlops flops_of(const Plan& plan, const Layout& layout) {
   for (std::size_t c = 0; c < plan.classes.size(); ++c) {
     const WorkClass& work = plan.classes[c];
     if (is_transfer(work.pass)) continue;
-    const StageFlops& stage = stages[plan.model_stage[index(work.stage)]];
-    if (work.pass == Pass::forward) flops.model += tasks[c] * stage.forward;
+    const std::uint32_t number = plan.model_stage[index(work.stage)];
+    const StageFlops& stage = stages[number];
+    const double each = tasks[c] * relative_devices(layout, number);
+    if (work.pass == Pass::forward) flops.model += each * stage.forward;
     // A split backward counts fully at its W.
-    if (ends_activation(work.pass)) flops.model += tasks[c] * stage.backward;
-    if (work.recomputes || work.pass == Pass::recompute) flops.again += tasks[c] * stage.again;
+    if (ends_activation(work.pass)) flops.model += each * stage.backward;
+    if (work.recomputes || work.pass == Pass::recompute) flops.again += each * stage.again;
   }
   return flops;
 }
@@ -84,9 +94,12 @@ Throughput throughput_of(const Layout& layout, const Plan& plan, Time makespan,
   }
   const RunFlops flops = flops_of(plan, layout);
   if (flops.model == 0) return throughput;
-  throughput.model_tflops_per_device = flops.model / (seconds * plan.ranks) * 1e-12;
+  // Each FLOP of a stage is that of one device of its rank.
+  const double ranks = static_cast<double>(devices_of(layout)) /
+                       static_cast<double>(devices_per_rank(layout.degrees));
+  throughput.model_tflops_per_device = flops.model / (seconds * ranks) * 1e-12;
   if (!peak_flops) return throughput;
-  const double possible = seconds * *peak_flops * plan.ranks;
+  const double possible = seconds * *peak_flops * ranks;
   throughput.model_flops_utilization = flops.model / possible;
   throughput.hardware_flops_utilization = (flops.model + flops.again) / possible;
   return throughput;

@@ -130,12 +130,11 @@ HolderPlaces::HolderPlaces(const HardwareSpec& spec, const Holders& holders)
       of_rank_(static_cast<std::uint64_t>(std::llround(holders.copies * holders.data))) {}
 
 std::vector<DeviceRow> HolderPlaces::rows(std::uint64_t most) const {
-  const std::uint64_t stride = std::max<std::uint64_t>(spec_.devices_per_rank / of_rank_, 1);
   std::vector<DeviceRow> all;
   for (std::uint64_t number = 0; number < std::min(count(), most); number += of_rank_) {
-    const Rank rank = holders_.ranks[number / of_rank_];
-    all.push_back(
-        {index(rank) * spec_.devices_per_rank, stride, std::min(of_rank_, most - number)});
+    const RankDevices devices = spec_.devices_of(holders_.ranks[number / of_rank_]);
+    const std::uint64_t stride = std::max<std::uint64_t>(devices.count / of_rank_, 1);
+    all.push_back({devices.first, stride, std::min(of_rank_, most - number)});
   }
   return all;
 }

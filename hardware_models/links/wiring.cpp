@@ -18,10 +18,10 @@ Rank end_of_route(const HardwareSpec& spec, std::string_view text, const std::st
   if (text == "host") return host_memory;
   if (text == "data") return data_replicas;
   const auto rank = number_in(text);
-  if (rank && *rank < spec.ranks) return Rank{*rank};
+  if (rank && *rank < spec.all_ranks()) return Rank{*rank};
   throw InputError(where, fmt::format("unknown rank \"{}\"; ranks are 0 to {}, and \"host\" or "
                                       "\"data\" may be one end",
-                                      text, spec.ranks - 1));
+                                      text, spec.all_ranks() - 1));
 }
 
 /// The ends that "0>1" names.
@@ -35,7 +35,7 @@ std::pair<Rank, Rank> ends_of_route(const HardwareSpec& spec, const std::string&
   const std::string_view text = key;
   const Rank from = end_of_route(spec, text.substr(0, arrow), where);
   const Rank to = end_of_route(spec, text.substr(arrow + 1), where);
-  const auto is_rank = [&](Rank end) { return index(end) < spec.ranks; };
+  const auto is_rank = [&](Rank end) { return index(end) < spec.all_ranks(); };
   if (from == to || (!is_rank(from) && !is_rank(to))) {
     throw InputError(where, fmt::format("\"{}\" does not lead from a rank to another end; write it "
                                         "like \"0>1\" or \"0>host\"",
@@ -82,17 +82,15 @@ std::vector<NetworkLink> links_by_name(const HardwareSpec& spec) {
 
 using NodeAt = std::function<std::optional<Node>(Rank end, Rank other)>;
 
-std::uint64_t devices_of(const HardwareSpec& spec) { return spec.ranks * spec.devices_per_rank; }
-
 /// Seats up to that of the last device.
 std::uint64_t seats_of(const HardwareSpec& spec) {
-  return spec.machine ? seat_of(*spec.machine, devices_of(spec) - 1) + 1 : devices_of(spec);
+  return spec.machine ? seat_of(*spec.machine, spec.devices() - 1) + 1 : spec.devices();
 }
 
 /// Nodes of a cluster in the order of devices.
 std::vector<Node> seated(const HardwareSpec& spec, const std::vector<Node>& seats) {
   std::vector<Node> nodes;
-  for (std::uint64_t device = 0; device < devices_of(spec); ++device) {
+  for (std::uint64_t device = 0; device < spec.devices(); ++device) {
     nodes.push_back(seats[spec.machine ? seat_of(*spec.machine, device) : device]);
   }
   return nodes;
@@ -113,26 +111,30 @@ std::map<std::string, double> parameters_for(const HardwareSpec& spec) {
 class DeviceAt {
  public:
   explicit DeviceAt(const HardwareSpec& spec)
-      : per_rank_(spec.devices_per_rank),
-        per_replica_(spec.devices_per_replica),
-        machine_(spec.machine && spec.machine->topology ? spec.machine : std::nullopt) {}
+      : machine_(spec.machine && spec.machine->topology ? spec.machine : std::nullopt) {
+    for (const Rank rank : Numbers<Rank>(spec.all_ranks())) {
+      devices_.push_back(spec.devices_of(rank));
+    }
+  }
 
   /// For data replicas: the device of another copy of the rank at the other end, if there is one.
   std::optional<std::uint64_t> operator()(Rank end, Rank other) const {
-    if (end != data_replicas) return index(end) * per_rank_;
-    if (per_replica_ == per_rank_) return std::nullopt;
-    return copy_of(index(other) * per_rank_);
+    if (end != data_replicas) return devices_[index(end)].first;
+    const RankDevices& devices = devices_[index(other)];
+    if (devices.per_replica == devices.count) return std::nullopt;
+    return copy_of(devices);
   }
 
  private:
   /// All-reduces across machines use the NIC of each device, to the same local rank of another
   /// machine if a copy is there; others go to the next copy.
-  std::uint64_t copy_of(std::uint64_t device) const {
-    const std::uint64_t next = device + per_replica_;
+  std::uint64_t copy_of(const RankDevices& devices) const {
+    const std::uint64_t next = devices.first + devices.per_replica;
     if (!machine_) return next;
-    const std::uint64_t seat = seat_of(*machine_, device), all = machine_->devices;
+    const std::uint64_t seat = seat_of(*machine_, devices.first), all = machine_->devices;
     std::optional<std::uint64_t> outside;
-    for (std::uint64_t copy = next; copy < device + per_rank_; copy += per_replica_) {
+    const std::uint64_t end = devices.first + devices.count;
+    for (std::uint64_t copy = next; copy < end; copy += devices.per_replica) {
       const std::uint64_t other = seat_of(*machine_, copy);
       if (other / all == seat / all) continue;
       if (other % all == seat % all) return copy;
@@ -141,9 +143,8 @@ class DeviceAt {
     return outside.value_or(next);
   }
 
-  std::uint64_t per_rank_;
-  std::uint64_t per_replica_;
-  std::optional<Machine> machine_;  // with a topology
+  std::vector<RankDevices> devices_;  // by rank
+  std::optional<Machine> machine_;    // with a topology
 };
 
 Wiring over_graph(std::shared_ptr<const KnownRoutes> routes, std::string where, NodeAt node_at) {
@@ -170,10 +171,10 @@ void check_ends(const HardwareSpec& spec, std::size_t number) {
                                           key));
     }
     const auto device = number_in(*end);
-    if (!device || *device < devices_of(spec)) continue;
+    if (!device || *device < spec.devices()) continue;
     throw InputError(where, fmt::format("unknown device {}; devices are 0 to {}, other names "
                                         "are switches",
-                                        *end, devices_of(spec) - 1));
+                                        *end, spec.devices() - 1));
   }
 }
 
@@ -182,19 +183,19 @@ void check_machine(const HardwareSpec& spec) {
   const auto& machine = spec.machine;
   const TopologyEntry* entry = find_named(topology_entries(), spec.topology->kind);
   if (!machine || !machine->topology || entry == nullptr || !entry->one_machine) return;
-  if (devices_of(spec) <= machine->devices) return;
+  if (spec.devices() <= machine->devices) return;
   throw InputError("/hardware/topology",
                    fmt::format("{} has {} devices and {} connects no further machines, but the "
                                "degrees of /parallel need {}; name a topology that does, such "
                                "as rails",
-                               machine->name, machine->devices, entry->name, devices_of(spec)));
+                               machine->name, machine->devices, entry->name, spec.devices()));
 }
 
 SeatedCluster cluster_of(const HardwareSpec& spec) {
   if (seats_of(spec) > Limits::network_links) {
     throw InputError("/hardware/topology",
                      fmt::format("{} devices are too many for a topology: at most {}",
-                                 devices_of(spec), Limits::network_links));
+                                 spec.devices(), Limits::network_links));
   }
   check_machine(spec);
   Cluster cluster = make_cluster(spec.topology->kind, static_cast<std::uint32_t>(seats_of(spec)),
@@ -317,7 +318,7 @@ Clusters::Key Clusters::key(const HardwareSpec& spec) {
     const Seating& seating = *spec.machine->seating;
     seats = {seating.most, seating.larger, seating.fewer, seating.machines};
   }
-  return {spec.topology->kind, parameters_for(spec), devices_of(spec),
+  return {spec.topology->kind, parameters_for(spec), spec.devices(),
           spec.machine ? spec.machine->devices : 0, seats};
 }
 

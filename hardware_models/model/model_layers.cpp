@@ -138,6 +138,7 @@ Layer layer_of(const BlockSpec& block, const CellShape& shape, const LayerWork& 
   Layer layer;
   layer.name = block.name;
   layer.source = block.parts.front().source;
+  layer.module = block.module;
   layer.key = {
       .kind = block.parts.size() == 1 ? block.parts.front().kind : without_number(block.name),
       .parts = parts_of(block, shape),

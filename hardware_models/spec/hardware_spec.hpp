@@ -13,6 +13,7 @@
 #include "hardware_models/collectives/registry.hpp"
 #include "hardware_models/spec/machine.hpp"
 #include "hardware_models/spec/parameters.hpp"
+#include "sim/base/numbers.hpp"
 #include "sim/costs/hardware_model.hpp"
 #include "sim/costs/layer_turns.hpp"
 
@@ -81,6 +82,13 @@ struct LinkSpec {
 
 class Clusters;
 
+/// The devices of a rank, with those of its replicas.
+struct RankDevices {
+  std::uint64_t first = 0;
+  std::uint64_t count = 1;
+  std::uint64_t per_replica = 1;
+};
+
 /// The hardware section of a scenario.
 struct HardwareSpec {
   double transfer_us = 0;  // per tensor between ranks; occupies no link
@@ -119,6 +127,21 @@ struct HardwareSpec {
   std::uint32_t ranks = 1;
   std::uint64_t devices_per_rank = 1;
   std::uint64_t devices_per_replica = 1;
+  // Ranks of a part of the model with devices of its own follow them.
+  std::uint32_t own_ranks = 0;
+  std::uint64_t devices_per_own_rank = 1;
+  std::uint64_t devices_per_own_replica = 1;
+
+  std::uint32_t all_ranks() const { return ranks + own_ranks; }
+  std::uint64_t devices() const {
+    return ranks * devices_per_rank + own_ranks * devices_per_own_rank;
+  }
+  RankDevices devices_of(Rank rank) const {
+    const std::uint64_t number = index(rank);
+    if (number < ranks) return {number * devices_per_rank, devices_per_rank, devices_per_replica};
+    return {ranks * devices_per_rank + (number - ranks) * devices_per_own_rank,
+            devices_per_own_rank, devices_per_own_replica};
+  }
 };
 
 }  // namespace penstock

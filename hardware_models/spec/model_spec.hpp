@@ -26,6 +26,7 @@ struct BlockSpec {
   // join a neighbour and are not recomputed.
   bool cut_evenly = true;
   bool predicts_further = false;  // multi-token prediction: excluded from the model's parameters
+  std::string module = {};        // the part of the model that it belongs to, see `Layer`
 
   friend bool operator==(const BlockSpec&, const BlockSpec&) = default;
 };

@@ -98,7 +98,7 @@ RooflineTimes::RooflineTimes(const HardwareSpec& spec)
       context_(spec.context),
       expert_(spec.expert),
       expert_tensor_(spec.expert_tensor),
-      devices_(spec.ranks * spec.devices_per_rank),
+      devices_(spec.devices()),
       collectives_(spec.collectives),
       overlaps_experts_(spec.overlaps_experts),
       overlaps_shared_(spec.overlaps_shared),

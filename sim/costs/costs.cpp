@@ -216,7 +216,8 @@ TransferTime transfer_time(const WorkClass& work, Prices& prices, Costs& costs) 
   std::uint64_t& bytes = costs.bytes[work.buffer];
   if (own.sent_bytes) bytes = checked_bytes(*own.sent_bytes);
   if (own.collectives.empty()) {
-    return prices.hardware.transfer(static_cast<double>(bytes), link.from, link.to);
+    return prices.hardware.transfer(static_cast<double>(bytes) * own.sent_share, link.from,
+                                    link.to);
   }
   Carried carried = carried_by(own.collectives, stage, prices.demand.data);
   bytes = checked_bytes(carried.bytes);

@@ -100,6 +100,7 @@ struct PassDemand {
   double extra_us = 0;
   double host_bytes = 0;  // to or from host memory meanwhile; a pass takes at least as long
   std::optional<double> sent_bytes;          // of a transfer, when not that of its buffer kind
+  double sent_share = 1;  // of a transfer: what a device sends, over what a receiving one holds
   std::vector<StageCollective> collectives;  // in sequence
 };
 

@@ -54,6 +54,7 @@ struct SelectiveRecomputation {
 struct Layer {
   std::string name;
   std::string source;  // place in the input, for error texts
+  std::string module;  // the part of the model that it belongs to; empty: the only one, or the last
   std::optional<double> forward_us;
   std::optional<double> backward_us;
   std::optional<double> backward_input_us;
@@ -75,6 +76,7 @@ struct Layer {
   double expert_parameter_bytes = 0;  // of parameter_bytes
   double gathered_share = 1;          // of parameter_bytes, where ZeRO gathers them
   double copies = 1;                  // devices of a rank's group that hold the same parameters
+  double spread = 1;                  // data replicas that hold them once together
   // The same of experts, over the groups of this many data replicas together.
   double expert_copies = 1;
   double expert_spread = 1;

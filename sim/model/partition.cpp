@@ -99,7 +99,8 @@ std::vector<StageSizes> stage_sizes(const ModelGraph& model, const Partition& pa
     own.stash_bytes += costs.stash_bytes - costs.freed_by_input_bytes;
     own.input_stash_bytes += costs.freed_by_input_bytes;
     own.offloaded_bytes += costs.offloaded_bytes;
-    add_parameters(own, {costs.parameter_bytes - costs.expert_parameter_bytes, costs.copies});
+    add_parameters(own, {costs.parameter_bytes - costs.expert_parameter_bytes, costs.copies,
+                         costs.spread});
     own.gathered_bytes += costs.gathered_bytes();
     add_parameters(own, {costs.expert_parameter_bytes, costs.expert_copies, costs.expert_spread});
     own.recomputed_bytes += costs.recomputed_bytes;

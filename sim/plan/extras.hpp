@@ -49,7 +49,8 @@ struct Tail {
   bool updates = false;  // U of each stage at the end of its rank's row
   bool gathers = false;  // each updates its shard, followed by an all-gather
   Summing summing = Summing::behind_stage;
-  bool ties = false;  // first and last stage of a chain exchange the gradient of tied weights
+  bool ties = false;  // two stages of a chain exchange the gradient of tied weights: the last,
+  std::uint32_t tied_from = 0;  // and this model stage
   // Gradients of a stage on several ranks are reduced from rank to rank, since there are no data
   // replicas.
   bool across_ranks = false;

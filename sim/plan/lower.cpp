@@ -10,6 +10,24 @@ namespace {
 
 constexpr std::size_t nothing = HandoverEnds::nothing;
 
+std::vector<bool> stages_with_backward(const ActionCounts& counts, const Placement& placement) {
+  std::vector<bool> stages;
+  for (const Stage stage : placement.stages()) stages.push_back(counts.has_backward(stage));
+  return stages;
+}
+
+/// The ends of all stages. Nobody reads a gradient that is for a stage without a backward.
+std::vector<HandoverEnds> ends_with_readers(const Placement& placement, std::size_t columns,
+                                            const ActionCounts& counts) {
+  std::vector<HandoverEnds> ends = find_stage_ends(placement, columns);
+  for (const Stage stage : placement.stages()) {
+    const auto reader = placement.before(stage);
+    if (!reader || counts.has_backward(*reader)) continue;
+    ends[ends_of(Action(Pass::backward, stage, Microbatch{0}))].puts_out = nothing;
+  }
+  return ends;
+}
+
 }  // namespace
 
 OrderLowering::OrderLowering(const Schedule& schedule, const Placement& placement, Overlap overlap,
@@ -19,10 +37,10 @@ OrderLowering::OrderLowering(const Schedule& schedule, const Placement& placemen
       overlap_(overlap),
       counts_(schedule, placement),
       columns_(schedule),
-      classes_(placement, counts_.has_backward(), extras, plan_),
+      classes_(placement, stages_with_backward(counts_, placement), extras, plan_),
       recomputation_(schedule, placement, counts_, columns_, extras.recomputing),
       tail_(schedule, placement, extras.tail, plan_, classes_),
-      ends_(find_stage_ends(placement, columns_.count())),
+      ends_(ends_with_readers(placement, columns_.count(), counts_)),
       arrived_(std::size_t{2} * placement.stage_count() * columns_.count(), not_yet) {
   for (Rank rank : Numbers<Rank>(schedule.ranks())) {
     const std::vector<Action>& order = schedule.on(rank);

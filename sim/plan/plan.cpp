@@ -104,7 +104,9 @@ std::vector<bool> links_in_one_order(const Plan& plan) {
 std::string task_text(const Plan& plan, TaskId task) {
   if (!plan.class_names.empty()) return plan.class_names[plan.work[task]];
   const WorkClass& work = plan.class_of(task);
-  return text(Action(work.pass, work.stage, plan.microbatch[task]));
+  const std::string action = text(Action(work.pass, work.stage, plan.microbatch[task]));
+  if (plan.modules.empty() || plan.modules[index(work.stage)].empty()) return action;
+  return plan.modules[index(work.stage)] + ":" + action;
 }
 
 PlanHash::PlanHash(const Plan& plan) {

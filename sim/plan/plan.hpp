@@ -98,6 +98,8 @@ struct Plan {
   std::vector<WorkClass> classes;
   std::vector<BufferClass> buffers;
   std::vector<std::uint32_t> model_stage;  // of each stage: its index in its chain
+  // Of each stage: its part of the model; empty where the model is one.
+  std::vector<std::string> modules;
 
   // One entry per task.
   std::vector<std::uint32_t> work;  // its class

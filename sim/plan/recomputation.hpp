@@ -25,6 +25,9 @@ class ActionCounts {
   std::uint64_t of(Stage stage, Pass pass) const { return of_stage_[at(stage, pass)]; }
   bool has(Pass pass) const { return of_pass_[static_cast<std::size_t>(pass)] > 0; }
   bool has_backward() const { return has(Pass::backward) || has(Pass::backward_input); }
+  bool has_backward(Stage stage) const {
+    return of(stage, Pass::backward) > 0 || of(stage, Pass::backward_input) > 0;
+  }
 
  private:
   static std::size_t at(Stage stage, Pass pass) {

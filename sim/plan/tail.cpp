@@ -11,12 +11,13 @@
 namespace penstock {
 namespace {
 
-/// The other end of the chain, for a stage at one of its ends.
-std::optional<Stage> other_end(const Placement& placement, Stage stage) {
+/// The stage whose weights are tied to those of a stage: model stage `from` and the last of its
+/// chain are.
+std::optional<Stage> tied_to(const Placement& placement, Stage stage, std::uint32_t from) {
   const std::vector<Stage>& chain = placement.chains()[placement.chain_of(stage)];
-  if (chain.size() < 2) return std::nullopt;
-  if (stage == chain.front()) return chain.back();
-  if (stage == chain.back()) return chain.front();
+  if (chain.size() < from + 2) return std::nullopt;
+  if (stage == chain[from]) return chain.back();
+  if (stage == chain.back()) return chain[from];
   return std::nullopt;
 }
 
@@ -118,7 +119,7 @@ Link TailTasks::link_of_sums(const Finished& finished) const {
 
 /// Replicas of the two ends pair up; the larger end shares partners.
 void TailTasks::tie(const Finished& finished, TaskId producer) {
-  const auto other = tail_.ties ? other_end(placement_, finished.stage) : std::nullopt;
+  const auto other = tail_.ties ? tied_to(placement_, finished.stage, tail_.tied_from) : std::nullopt;
   if (!other) return;
   const std::uint32_t own = placement_.replicas(finished.stage);
   const std::uint32_t theirs = placement_.replicas(*other);

@@ -4,10 +4,10 @@
 
 namespace penstock {
 
-WorkClasses::WorkClasses(const Placement& placement, bool has_backward, const Extras& extras,
-                         Plan& plan)
+WorkClasses::WorkClasses(const Placement& placement, std::vector<bool> has_backward,
+                         const Extras& extras, Plan& plan)
     : placement_(placement),
-      has_backward_(has_backward),
+      has_backward_(std::move(has_backward)),
       keeps_(extras.has(BufferKind::recomputed)),
       plan_(plan),
       compute_(std::size_t{placement.slots()} * pass_count * 4, unnamed),
@@ -63,6 +63,7 @@ void WorkClasses::add_effect(std::vector<MemoryEffect>& effects, BufferKind kind
 std::vector<MemoryEffect> WorkClasses::effects_of(const Action& action, std::uint32_t slot,
                                                   bool crosses, bool remakes) {
   constexpr bool at_start = false, at_end = true, takes = true, gives_back = false;
+  const bool has_backward = has_backward_[index(action.stage)];
   std::vector<MemoryEffect> effects;
   if (action.pass == Pass::forward) {
     if (crosses) {
@@ -76,11 +77,11 @@ std::vector<MemoryEffect> WorkClasses::effects_of(const Action& action, std::uin
   if (remakes) add_effect(effects, BufferKind::recomputed, slot, at_start, takes);
   add_effect(effects, BufferKind::workspace, slot, at_start, takes);
   add_effect(effects, BufferKind::workspace, slot, at_end, gives_back);
-  if (has_backward_ ? ends_activation(action.pass) : action.pass == Pass::forward) {
+  if (has_backward ? ends_activation(action.pass) : action.pass == Pass::forward) {
     add_effect(effects, BufferKind::stash, slot, at_end, gives_back);
     add_effect(effects, BufferKind::recomputed, slot, at_end, gives_back);
   }
-  if (has_backward_ ? gives_gradient(action.pass) : action.pass == Pass::forward) {
+  if (has_backward ? gives_gradient(action.pass) : action.pass == Pass::forward) {
     add_effect(effects, BufferKind::input_stash, slot, at_end, gives_back);
   }
   if (action.pass == Pass::backward_input || action.pass == Pass::backward_weight) {

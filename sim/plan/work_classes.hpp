@@ -24,9 +24,9 @@ constexpr std::uint32_t unnamed = UINT32_MAX;
 /// Names the work classes, buffer classes and links of a plan during lowering, each at first use.
 class WorkClasses {
  public:
-  /// Writes into `plan`. In an order without backwards, an activation is held only while its F
-  /// runs.
-  WorkClasses(const Placement& placement, bool has_backward, const Extras& extras, Plan& plan);
+  /// Writes into `plan`. An activation of a stage without backwards is held only while its F runs.
+  WorkClasses(const Placement& placement, std::vector<bool> has_backward, const Extras& extras,
+              Plan& plan);
 
   /// The class of a rank's action. `crosses`: its input came over a link.
   std::uint32_t compute(const Action& action, bool crosses, Recompute recompute = Recompute::none) {
@@ -80,7 +80,7 @@ class WorkClasses {
                   bool at_end, bool takes) const;
 
   const Placement& placement_;
-  bool has_backward_;
+  std::vector<bool> has_backward_;  // by stage
   bool keeps_;  // F allocates what R would restore, when there is no R
   Plan& plan_;
   std::vector<std::uint32_t> compute_;  // by slot, pass, crosses, allocates recomputed memory

@@ -120,6 +120,7 @@ const std::vector<NamedSection>& scenario_sections() {
   static const std::vector<NamedSection> sections{
       {"model", &model_fields()},         {"hardware", &hardware_fields()},
       {"partition", &partition_fields()}, {"parallel", &parallel_fields()},
+      {"modules", &modules_fields()},
       {"schedule", &schedule_fields()},   {"recompute", &recompute_fields()},
       {"offload", &offload_fields()},     {"codec", &codec_fields()},
       {"memory", &memory_fields()},       {"overheads", &overheads_fields()},

@@ -41,7 +41,8 @@ LayerSpec read_part(const json& object, std::string source,
 }
 
 /// Keys of a layer in addition to the numbers of its kind.
-constexpr std::array<std::string_view, 5> keys_of_block{"kind", "name", "repeat", "even", "parts"};
+constexpr std::array<std::string_view, 6> keys_of_block{"kind", "name",  "module",
+                                                        "repeat", "even", "parts"};
 
 Takes number_of_kind() { return meaning(either(number(), truth()), "a number of the kind"); }
 
@@ -70,6 +71,7 @@ Takes block() {
        "together",
        with_costs(
            {{"name", text()},
+            {"module", text(), "the part of the model that it belongs to: see modules"},
             {"kind", text(), "a kind of layer"},
             {"parts", list_of(part(), 1, 1000), "layers that are never split across stages"},
             repeat(),
@@ -83,8 +85,8 @@ void check_keys_of_block(const json& object, const std::string& source) {
   for (const auto& [key, value] : object.items()) {
     if (std::find(keys_of_block.begin(), keys_of_block.end(), key) != keys_of_block.end()) continue;
     throw InputError(source + pointer_step(key),
-                     fmt::format("unknown key \"{}\"; beside \"parts\" there are name, repeat and "
-                                 "even",
+                     fmt::format("unknown key \"{}\"; beside \"parts\" there are name, module, "
+                                 "repeat and even",
                                  key));
   }
 }
@@ -103,6 +105,7 @@ BlockSpec read_block(const json& object, const std::string& source) {
   }
   BlockSpec block;
   take(object, "name", block.name);
+  take(object, "module", block.module);
   take(object, "even", block.cut_evenly);
   if (object.contains("kind")) {
     if (!object.contains("even")) block.cut_evenly = !stands_at_an_end(object["kind"]);

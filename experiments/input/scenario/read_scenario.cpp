@@ -156,6 +156,7 @@ Scenario read_sections(const json& document, const NamedFiles& files, KnownSecti
   scenario.hardware.stated.precision = scenario.model.dtype.value_or("bf16");
   scenario.partition = read_partition(section("partition"), files.model, files.cut);
   scenario.parallel = read_parallel(section("parallel"), command);
+  if (has("modules")) scenario.module = read_module(document["modules"]);
   scenario.schedule = read_schedule(has("schedule") ? &document["schedule"] : nullptr, command);
   scenario.recompute = read_recompute(section("recompute"), command);
   scenario.offload = read_offload(has("offload") ? &document["offload"] : nullptr, command);

@@ -19,6 +19,7 @@ const Fields& fields_of(const Layer& /*layer*/) {
   static const Fields fields{
       "cost of a stage or layer for one cell",
       {field<&L::name>("name", text()), repeat(),
+       field<&L::module>("module", text(), "the part of the model that it belongs to: see modules"),
        cost(field<&L::forward_us>("forward_us", time_us())),
        cost(field<&L::backward_us>("backward_us", time_us())),
        cost(field<&L::backward_input_us>("backward_input_us", time_us())),

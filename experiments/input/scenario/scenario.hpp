@@ -29,6 +29,7 @@ struct Scenario {
   HardwareSection hardware;
   PartitionSection partition;
   ParallelSection parallel;
+  std::optional<ModuleSection> module;
   ScheduleSection schedule;
   RecomputeSection recompute;
   std::optional<OffloadSection> offload;

@@ -46,6 +46,29 @@ const Fields& parallel_fields();
 /// Reads the section, after the schema check; the training command supplies the defaults.
 ParallelSection read_parallel(const nlohmann::json& section, const TrainingCommand& command);
 
+/// Where the stages of a module run: on devices of its own, or on every rank of the other stages.
+enum class ModuleDevices : std::uint8_t { own, shared };
+/// When a module runs on ranks that it shares: all of its forwards before their other work and all
+/// of its backwards behind it, or in their bubbles.
+enum class ModuleOrder : std::uint8_t { first, bubbles };
+
+/// One of "modules": the first layers of the model, which have degrees of their own.
+struct ModuleSection {
+  std::string name;  // that its layers state
+  std::uint32_t pipeline = 1;
+  std::uint32_t tensor = 1;
+  std::optional<std::uint32_t> data;  // default: as `parallel`; of shared devices what they make
+  bool sequence = false;
+  ModuleDevices devices = ModuleDevices::own;
+  ModuleOrder order = ModuleOrder::first;
+  bool frozen = false;
+};
+
+const Fields& modules_fields();
+
+/// Reads the section, after the schema check. Throws InputError for more than one module.
+std::optional<ModuleSection> read_module(const nlohmann::json& section);
+
 /// "schedule": which action runs when.
 struct ScheduleSection {
   std::string name;    // a rule, or

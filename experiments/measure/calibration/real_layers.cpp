@@ -18,6 +18,7 @@ constexpr double most_bytes = 1 << 30;
 
 std::optional<std::string> why_not_model(const Layout& layout) {
   if (layout.spec.blocks.empty()) return "the model states times, not kinds of layers";
+  if (layout.module) return "its layers have one set of degrees: leave out /modules";
   const auto& blocks = layout.spec.blocks;
   const bool further = std::any_of(blocks.begin(), blocks.end(),
                                    [](const BlockSpec& block) { return block.predicts_further; });

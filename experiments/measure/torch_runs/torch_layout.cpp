@@ -109,6 +109,7 @@ std::string why_not_layout(const Layout& layout) {
   if (layout.degrees.group() > 1 || layout.degrees.data > 1) {
     return "a rank is one process: set the degrees of /parallel but the pipeline to 1";
   }
+  if (layout.module) return "all layers have one set of degrees: leave out /modules";
   if (!layout.codings.empty()) return "it encodes no activations";
   if (layout.overlap == Overlap::fused) return "it runs the parts of an overlap cell one by one";
   for (const Stage stage : layout.placement.stages()) {

@@ -19,7 +19,7 @@ std::size_t pairs_for(std::uint64_t tasks) {
 
 /// Faster, but it fits worse than what runs now.
 bool is_lacking(const TriedChange& change, const TriedChange& now) {
-  return !is_worth(change, now) && gain_of(change, now) >= least_gain;
+  return !is_worth(change, now) && is_faster(change, now);
 }
 
 ChangeList listed(const std::vector<TriedChange>& changes, const TriedChange& now,
@@ -79,7 +79,7 @@ std::vector<Pair> pairs_of(const std::vector<TriedChange>& singles, const TriedC
 }
 
 /// Runs pairs and lists them. Those in which either change adds nothing to the other are left out.
-ChangeList tried_pairs(const Scenario& scenario, const RunResult& result,
+ChangeList tried_pairs(const Scenario& scenario, const RunResult& result, const TriedChange& now,
                        const std::vector<TriedChange>& singles, const std::vector<Pair>& pairs,
                        const TryOptions& options) {
   std::vector<ScenarioChange> changes;
@@ -95,7 +95,6 @@ ChangeList tried_pairs(const Scenario& scenario, const RunResult& result,
     const Pair& pair = pairs[both.number];
     return !adds_to(singles[pair.first]) || !adds_to(singles[pair.second]);
   });
-  const TriedChange now = without_change(result);
   leave_out_repeats(tried.changes, now);
   return listed(best_of_families(std::move(tried.changes)), now, count);
 }
@@ -112,7 +111,7 @@ ChangePlan plan_changes(const Scenario& scenario, const RunResult& result,
   const TryOptions trying{.most_tasks = std::uint64_t{1} << 26,
                           .jobs = options.jobs,
                           .on_progress = options.on_progress};
-  ChangePlan plan{.now = without_change(result), .training = result.training_cost};
+  ChangePlan plan{.now = without_change(scenario, result), .training = result.training_cost};
   TriedChanges tried =
       try_changes(scenario, result, changes_of(scenario, result, options.kinds), trying);
   plan.not_tried = tried.not_tried;
@@ -121,7 +120,8 @@ ChangePlan plan_changes(const Scenario& scenario, const RunResult& result,
   const std::vector<TriedChange> singles = best_of_families(std::move(tried.changes));
   plan.one = listed(singles, plan.now, count);
   const std::uint64_t usable = result.layout.memory.usable_bytes().value_or(UINT64_MAX);
-  plan.two = tried_pairs(scenario, result, singles, pairs_of(singles, plan.now, usable), trying);
+  plan.two =
+      tried_pairs(scenario, result, plan.now, singles, pairs_of(singles, plan.now, usable), trying);
   return plan;
 }
 

@@ -28,7 +28,7 @@ std::optional<TrainingCost> cost_of(const TriedChange& change, const ChangePlan&
 }
 
 TableRow row_of(const TriedChange& change, const ChangePlan& plan) {
-  TableRow row{step_text(change.makespan), signed_percent_text(-gain_of(change, plan.now)),
+  TableRow row{step_text(change.makespan), gain_text(change, plan.now),
                bytes_text(change.peak_bytes), word_text(change)};
   if (const auto cost = cost_of(change, plan)) {
     for (std::string& cell : cost_cells(*cost, &*plan.training)) row.push_back(std::move(cell));
@@ -80,6 +80,12 @@ std::string notes_text(const Scenario& scenario, const ChangePlan& plan) {
     text += fmt::format("{} not tried, since the run is large\n",
                         counted(plan.not_tried, "more change"));
   }
+  if (!plan.now.draws.empty()) {
+    text += fmt::format(
+        "step times are means of {} draws of documents, the same for each change, ± half of the 95 "
+        "% interval; memory is that of the first draw\n",
+        plan.now.draws.size());
+  }
   if (plan.training) text += "training as it is: " + cost_text(*plan.training) + "\n";
   const std::vector<TriedChange> first = cheapest(plan.one, 1);
   if (first.empty()) return text;
@@ -98,6 +104,9 @@ ordered_json change_json(const TriedChange& change, const ChangePlan& plan) {
       {"peak_memory_bytes", change.peak_bytes},
       {"memory", or_null(change.word, [](MemoryWord word) { return text(word); })},
       {"to_do", text(change.effort)}};
+  if (const auto within = gain_within(change, plan.now)) {
+    document["gain_within"] = {within->first, within->second};
+  }
   if (const auto cost = cost_of(change, plan)) {
     document["training"] = cost_json(*cost, &*plan.training);
   }

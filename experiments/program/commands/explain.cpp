@@ -169,7 +169,11 @@ int explain_run(const Options& options) {
   waiting.emplace("explaining");
   Explanation explanation = explain(result);
   const bool prints = !options.memory && !on_standard_output(options.pictures);
-  if (prints) explanation.changes = faster_changes(scenario, result);
+  if (prints) {
+    FasterChanges faster = faster_changes(scenario, result);
+    explanation.changes = std::move(faster.changes);
+    explanation.now = std::move(faster.now);
+  }
   waiting.reset();
   OutputSet outputs(options.replaced);
   write_pictures(options.pictures, result, outputs,

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "experiments/run/changes/scenario_changes.hpp"
+#include "experiments/run/layout/training.hpp"
 
 namespace penstock {
 namespace {
@@ -35,7 +36,7 @@ std::vector<std::string> moved(const Degree& more, const Degree& less, std::uint
 
 /// A new tensor group shards norms and dropout, as frameworks do.
 void add_degrees(const Layout& layout, std::vector<ScenarioChange>& changes) {
-  const std::array<Degree, 4> degrees{{{"pipeline", layout.placement.ranks()},
+  const std::array<Degree, 4> degrees{{{"pipeline", pipeline_ranks(layout)},
                                        {"tensor", layout.degrees.tensor},
                                        {"data", layout.degrees.data},
                                        {"context", layout.degrees.context}}};

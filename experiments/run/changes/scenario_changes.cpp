@@ -292,6 +292,7 @@ Changes changes_of(const Scenario& scenario, const RunResult& result, const Chan
   append(changes, memory_changes(scenario, layout));
   append(changes, batch_changes(layout));
   append(changes, overlap_changes(layout));
+  append(changes, module_changes(scenario, layout));
   if (kinds.offloads) add_offload(scenario, layout, result, changes);
   if (kinds.codecs) add_codecs(scenario, layout, changes);
   // With other degrees replicas would take other documents.

@@ -37,8 +37,8 @@ struct ChangeKinds {
 
 /// Changes of a scenario that keep devices and global batch: cuts, recomputation, ZeRO levels,
 /// overlap, packings of documents, microbatches of half and twice the size, degrees of parallelism
-/// with a factor of two moved from one to another, other groups of experts, chunk counts and other
-/// schedules with the same use of weights. What costs a user least comes first. Rules may refuse a
+/// with a factor of two moved from one to another, other groups of experts, an encoder with degrees
+/// of its own, chunk counts and other schedules with the same use of weights. What costs a user least comes first. Rules may refuse a
 /// change; only trying it shows that. The result must belong to the scenario and have finished.
 std::vector<ScenarioChange> changes_of(const Scenario& scenario, const RunResult& result,
                                        const ChangeKinds& kinds = {});
@@ -49,6 +49,7 @@ std::vector<ScenarioChange> cut_changes(const Scenario& scenario);
 std::vector<ScenarioChange> memory_changes(const Scenario& scenario, const Layout& layout);
 std::vector<ScenarioChange> batch_changes(const Layout& layout);
 std::vector<ScenarioChange> overlap_changes(const Layout& layout);
+std::vector<ScenarioChange> module_changes(const Scenario& scenario, const Layout& layout);
 std::vector<ScenarioChange> degree_changes(const Scenario& scenario, const Layout& layout);
 std::vector<ScenarioChange> order_changes(const Scenario& scenario, const Layout& layout);
 

@@ -1,5 +1,7 @@
 #include "experiments/run/changes/tried_changes.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <memory>
 #include <mutex>
@@ -8,6 +10,7 @@
 #include <utility>
 
 #include "experiments/input/catalogue/catalogue.hpp"
+#include "experiments/input/files/table.hpp"
 #include "experiments/input/long_work/parallel.hpp"
 #include "experiments/run/chain.hpp"
 #include "experiments/run/layout/training.hpp"
@@ -28,8 +31,10 @@ bool trains_alike(const Layout& one, const Layout& other) {
 /// Degrees and ZeRO level decide which share of its layers a device holds.
 auto shares_of(const Layout& layout) {
   const Degrees& degrees = layout.degrees;
+  const Degrees of_module = layout.module ? layout.module->degrees : Degrees{};
   return std::tuple(layout.placement.ranks(), degrees.tensor, degrees.data, degrees.context,
-                    degrees.expert, degrees.expert_tensor, layout.memory.zero);
+                    degrees.expert, degrees.expert_tensor, layout.memory.zero,
+                    layout.module.has_value(), of_module.tensor, of_module.data);
 }
 
 /// The layers of each rank, by chain and stage.
@@ -52,16 +57,38 @@ ChangeEffort effort_of(const Layout& layout, const Layout& present) {
   return stay ? ChangeEffort::flag : ChangeEffort::moves_layers;
 }
 
+// Draws of documents that a change is judged by.
+constexpr std::uint32_t judged_draws = 16;
+
+/// A finished run as a change. Its draws are those of `repeat`, if all of them finished.
+TriedChange change_of(const RunResult& result) {
+  TriedChange one{.worst = worst_of(*result.report),
+                  .word = worst_memory(result).word,
+                  .makespan = result.report->makespan,
+                  .tasks = result.plan->tasks()};
+  one.peak_bytes = result.report->ranks[index(one.worst)].memory.bytes;
+  if (!result.repeated || result.repeated->sorted.size() < judged_draws) return one;
+  for (const auto& draw : result.repeated->makespans) one.draws.push_back(*draw);
+  one.makespan = from_us(*result.repeated->mean);
+  one.tasks *= judged_draws;
+  return one;
+}
+
+RunOptions trial_of(const Layout& layout, bool over_draws) {
+  return {.repeat = over_draws && layout.documents ? judged_draws : 0, .splits_losses = false};
+}
+
 /// Runs the scenario with the change, as a user would; nothing if it is refused or the run
 /// deadlocks.
 std::optional<TriedChange> simulated(const Scenario& scenario, const ScenarioChange& wanted,
-                                     const Layout& present, Chain& chain) {
+                                     const Layout& present, bool over_draws, Chain& chain) {
   try {
     Layout layout = chain.layout(chain.changed(scenario, wanted.settings, wanted.left_out));
     if (wanted.keeps_pipeline && !same_pipeline(layout, present)) return {};
-    const RunResult result = run(chain, std::move(layout), {.splits_losses = false});
+    const RunOptions options = trial_of(layout, over_draws);
+    const RunResult result = run(chain, std::move(layout), options);
     if (!result.report || !trains_alike(result.layout, present)) return {};
-    TriedChange tried = without_change(result);
+    TriedChange tried = change_of(result);
     tried.change = wanted;
     tried.effort = effort_of(result.layout, present);
     return tried;
@@ -122,13 +149,9 @@ std::optional<bool> TriedChange::fits() const {
   return word ? std::optional(*word == MemoryWord::fits) : std::nullopt;
 }
 
-TriedChange without_change(const RunResult& result) {
-  TriedChange now{.worst = worst_of(*result.report),
-                  .word = worst_memory(result).word,
-                  .makespan = result.report->makespan,
-                  .tasks = result.plan->tasks()};
-  now.peak_bytes = result.report->ranks[index(now.worst)].memory.bytes;
-  return now;
+TriedChange without_change(const Scenario& scenario, const RunResult& result) {
+  if (!result.layout.documents) return change_of(result);
+  return change_of(run(scenario, trial_of(result.layout, true)));
 }
 
 TriedChanges try_changes(const Scenario& scenario, const RunResult& result,
@@ -145,7 +168,8 @@ TriedChanges try_changes(const Scenario& scenario, const RunResult& result,
     std::vector<std::optional<TriedChange>> tried(std::min(batch, changes.size() - begin));
     const auto try_one = [&](std::size_t i) {
       chains.lend([&](Chain& chain) {
-        tried[i] = simulated(scenario, changes[begin + i], result.layout, chain);
+        tried[i] =
+            simulated(scenario, changes[begin + i], result.layout, options.over_draws, chain);
       });
     };
     const auto on_done = [&](std::size_t done) {
@@ -166,10 +190,26 @@ double gain_of(const TriedChange& change, const TriedChange& now) {
   return now.makespan == Time{} ? 0 : 1 - to_us(change.makespan) / to_us(now.makespan);
 }
 
+std::optional<std::pair<double, double>> gain_within(const TriedChange& change,
+                                                     const TriedChange& now) {
+  if (change.draws.size() < 2 || change.draws.size() != now.draws.size()) return std::nullopt;
+  std::vector<std::optional<Time>> differences;
+  for (std::size_t i = 0; i < now.draws.size(); ++i) {
+    differences.emplace_back(now.draws[i] - change.draws[i]);
+  }
+  const auto within = *distribution_of(std::move(differences)).mean_within;
+  return std::pair(within.first / to_us(now.makespan), within.second / to_us(now.makespan));
+}
+
+bool is_faster(const TriedChange& change, const TriedChange& now) {
+  const auto within = gain_within(change, now);
+  return gain_of(change, now) >= least_gain && (!within || within->first > 0);
+}
+
 bool is_worth(const TriedChange& change, const TriedChange& now) {
   constexpr double most_loss = 1;  // a choice: nobody runs twice as long to save memory
   if (word_of(change) < word_of(now)) return gain_of(change, now) >= -most_loss;
-  return word_of(change) == word_of(now) && gain_of(change, now) >= least_gain;
+  return word_of(change) == word_of(now) && is_faster(change, now);
 }
 
 bool is_before(const TriedChange& one, const TriedChange& other) {
@@ -195,17 +235,23 @@ std::vector<TriedChange> best_of_families(std::vector<TriedChange> changes) {
   return changes;
 }
 
-std::vector<TriedChange> faster_changes(const Scenario& scenario, const RunResult& result) {
+std::string gain_text(const TriedChange& change, const TriedChange& now) {
+  const std::string text = signed_percent_text(-gain_of(change, now));
+  const auto within = gain_within(change, now);
+  return within ? text + fmt::format(" ± {:.1f}", 50 * (within->second - within->first)) : text;
+}
+
+FasterChanges faster_changes(const Scenario& scenario, const RunResult& result) {
   constexpr std::size_t most = 10;
-  const TriedChange now = without_change(result);
+  FasterChanges faster{.now = without_change(scenario, result)};
   TriedChanges tried = try_changes(scenario, result, changes_of(scenario, result));
   std::erase_if(tried.changes, [&](const TriedChange& change) {
-    return change.fits() == false || gain_of(change, now) < least_gain;
+    return change.fits() == false || !is_faster(change, faster.now);
   });
-  leave_out_repeats(tried.changes, now);
-  std::vector<TriedChange> changes = best_of_families(std::move(tried.changes));
-  if (changes.size() > most) changes.resize(most);
-  return changes;
+  leave_out_repeats(tried.changes, faster.now);
+  faster.changes = best_of_families(std::move(tried.changes));
+  if (faster.changes.size() > most) faster.changes.resize(most);
+  return faster;
 }
 
 }  // namespace penstock

@@ -2,7 +2,9 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "experiments/input/long_work/progress.hpp"
@@ -29,9 +31,10 @@ struct TriedChange {
   Rank worst{};  // the rank with the highest peak
   std::uint64_t peak_bytes = 0;
   std::optional<MemoryWord> word;  // empty: the capacity is unknown
-  Time makespan{};
-  std::uint64_t tasks = 0;  // of its plan
-  std::size_t number = 0;   // in the list of changes
+  Time makespan{};                 // with `draws`, their mean
+  std::vector<Time> draws;         // of a batch of documents, the same in all changes; else empty
+  std::uint64_t tasks = 0;         // of its plan
+  std::size_t number = 0;          // in the list of changes
 
   /// Empty if the capacity is unknown.
   std::optional<bool> fits() const;
@@ -46,10 +49,11 @@ struct TryOptions {
   std::uint64_t most_tasks = std::uint64_t{1} << 23;  // of all runs; a few are always tried
   std::size_t jobs = SIZE_MAX;                        // threads; the result does not depend on them
   OnProgress on_progress = {};
+  bool over_draws = true;  // with documents, each is run over many draws of them
 };
 
-/// A finished run as such a change.
-TriedChange without_change(const RunResult& result);
+/// A finished run as such a change. With documents the scenario is run over many draws of them.
+TriedChange without_change(const Scenario& scenario, const RunResult& result);
 
 /// Simulates the scenario with each change, as a user would; leaves out what is refused, deadlocks,
 /// or trains another batch or on other devices. The result must belong to the scenario.
@@ -64,8 +68,17 @@ constexpr double least_gain = 0.005;
 /// The share of a step that a change saves; negative if it costs time.
 double gain_of(const TriedChange& change, const TriedChange& now);
 
-/// Whether a change is worth making: it fits as well and saves at least `least_gain` of a step, or
-/// it fits better in at most twice the time.
+/// With documents, where `gain_of` lies with 95 % probability: by the differences between draws of
+/// the same documents.
+std::optional<std::pair<double, double>> gain_within(const TriedChange& change,
+                                                     const TriedChange& now);
+
+/// Whether a change saves at least `least_gain` of a step; with documents, whether 95 % of what it
+/// may save is above nothing too.
+bool is_faster(const TriedChange& change, const TriedChange& now);
+
+/// Whether a change is worth making: it fits as well and is faster, or it fits better in at most
+/// twice the time.
 bool is_worth(const TriedChange& change, const TriedChange& now);
 
 /// Whether a change comes before another in a list: it fits better, or takes less time, or memory.
@@ -77,8 +90,17 @@ void leave_out_repeats(std::vector<TriedChange>& changes, const TriedChange& now
 /// The best change of each family that asks as much of a user, best first.
 std::vector<TriedChange> best_of_families(std::vector<TriedChange> changes);
 
-/// The changes that fit in memory and save at least `least_gain` of a step, fastest first, the best
-/// of each family, at most ten. The result must belong to the scenario and have finished.
-std::vector<TriedChange> faster_changes(const Scenario& scenario, const RunResult& result);
+/// "-5.1 %", what a change makes of a step; with documents "-5.1 % ± 1.2".
+std::string gain_text(const TriedChange& change, const TriedChange& now);
+
+/// Changes of a scenario, and what it comes to without them.
+struct FasterChanges {
+  TriedChange now;
+  std::vector<TriedChange> changes;
+};
+
+/// The changes that fit in memory and are faster, fastest first, the best of each family, at most
+/// ten. The result must belong to the scenario and have finished.
+FasterChanges faster_changes(const Scenario& scenario, const RunResult& result);
 
 }  // namespace penstock

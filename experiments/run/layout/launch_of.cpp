@@ -5,6 +5,7 @@
 
 #include "experiments/input/formats/registry.hpp"
 #include "experiments/run/layout/training.hpp"
+#include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
 
 namespace penstock {
@@ -56,6 +57,9 @@ void take_batch(const Layout& layout, TrainingCommand& command) {
 }  // namespace
 
 TrainingLaunch launch_of(const Scenario& scenario, const Layout& layout, std::string name) {
+  if (layout.module) {
+    throw InputError("/modules", "a launch file has one set of degrees for all layers");
+  }
   TrainingLaunch launch{.name = std::move(name),
                         .command = {},
                         .model = layout.spec,

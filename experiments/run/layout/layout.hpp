@@ -25,6 +25,26 @@
 
 namespace penstock {
 
+/// The part of a model before the others that has degrees of its own, such as an encoder of
+/// pictures. Its stages are the first of the model.
+struct LayoutModule {
+  std::string name;
+  Degrees degrees;  // data: of the whole layout
+  std::uint32_t stages = 1;
+  bool shares_devices = false;  // each of its replicas is on a rank of the other stages
+  bool frozen = false;          // it has no backward
+  // Of a microbatch, what one of its groups works on: groups of one rank share it (below 1), or a
+  // replica takes those of several pipelines together (above 1).
+  double share = 1;
+  std::uint32_t ranks_in_turn = 1;  // that hold one of its stages, and take microbatches in turn
+
+  /// Ranks of the plan that are its alone, and the devices of each with those of its replicas.
+  std::uint32_t own_ranks() const { return shares_devices ? 0 : stages * ranks_in_turn; }
+  std::uint64_t devices_per_own_rank() const {
+    return std::uint64_t{degrees.tensor} * degrees.data / ranks_in_turn;
+  }
+};
+
 struct LayerInputs;
 using LayerGraphs = Memo<LayerInputs, const std::vector<ModelGraph>>;
 
@@ -51,7 +71,8 @@ struct Layout {
   const PolicyEntry* policy = nullptr;
   ScheduleOptions options;  // of the rule or policy
 
-  Degrees degrees;
+  Degrees degrees;  // of all but `module`
+  std::optional<LayoutModule> module;
   Batch batch;
   Hardware hardware;
   bool allows_stale = false;  // also uses suspect rows of a profile
@@ -74,6 +95,7 @@ struct SettleOptions {
   MachinesByName* machines = nullptr;
   LayerGraphs* layers = nullptr;
   double bytes_per_cell = CellBytes::run;  // that whoever settles it will need
+  const LayoutModule* module = nullptr;    // that comes in front of the layers, or nullptr
 };
 
 /// Settles the degrees, hardware, placement, order and partition of a scenario. Throws InputError

@@ -41,7 +41,7 @@ void seat_devices(const Scenario& scenario, HardwareSpec& spec) {
     const std::uint64_t together = std::lcm(unit, group);
     if (together <= spec.machine->devices) unit = together;
   }
-  seat_evenly(*spec.machine, spec.ranks * spec.devices_per_rank, unit);
+  seat_evenly(*spec.machine, spec.devices(), unit);
 }
 
 }  // namespace
@@ -120,6 +120,11 @@ void spread_ranks(const Scenario& scenario, Layout& layout) {
   spec.ranks = layout.placement.ranks();
   spec.devices_per_rank = degrees.group() * degrees.data;
   spec.devices_per_replica = devices_per_replica(degrees);
+  if (const auto& module = layout.module) {
+    spec.own_ranks = module->own_ranks();
+    spec.devices_per_own_rank = module->devices_per_own_rank();
+    spec.devices_per_own_replica = module->degrees.tensor;
+  }
   spec.tensor = degrees.tensor;
   spec.context = degrees.context;
   spec.expert = degrees.expert;

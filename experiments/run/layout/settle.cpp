@@ -13,6 +13,7 @@
 #include "experiments/run/layout/cut.hpp"
 #include "experiments/run/layout/layout.hpp"
 #include "experiments/run/layout/layout_model.hpp"
+#include "experiments/run/layout/modules.hpp"
 #include "experiments/run/layout/order.hpp"
 #include "experiments/run/layout/pipeline_ranks.hpp"
 #include "experiments/run/layout/stack_memory.hpp"
@@ -292,7 +293,7 @@ void note_seating(Layout& layout) {
   if (!spec.machine || !spec.machine->seating) return;
   const Seating& seating = *spec.machine->seating;
   layout.notes.push_back(fmt::format("{} on {} × {}: {}",
-                                     counted(spec.ranks * spec.devices_per_rank, "device"),
+                                     counted(spec.devices(), "device"),
                                      seating.machines, spec.machine->name, seating_text(seating)));
 }
 
@@ -333,7 +334,9 @@ Order order_of(const Scenario& scenario, const Layout& layout, double bytes_per_
 }  // namespace
 
 Layout settle(const Scenario& scenario, const SettleOptions& options) {
+  if (scenario.module) return settle_with_module(scenario, options);
   Layout layout = without_order(scenario, options);
+  if (options.module != nullptr) layout.module = *options.module;
   const bool by_file = !scenario.schedule.file.empty();
   Order order;
   if (by_file) order = order_by_file(scenario);  // errors name the order's file

@@ -44,6 +44,25 @@ class KeptParameters {
   std::uint32_t zero_;
 };
 
+/// The same for the stages of a module: their tensor groups send whole activations, and frozen ones
+/// keep their parameters alone.
+Training training_of_module(Training training) {
+  training.received_share = 1;
+  if (training.module->frozen) training.gradient_factor = training.optimizer_factor = 0;
+  return training;
+}
+
+/// Where a module ends, a receiving device holds and a sending one sends something else than what
+/// one of the module puts out.
+void fit_module_end(const ModuleEnd& end, std::vector<StageDemand>& stages) {
+  StageDemand& last = stages[end.stage];
+  for (const BufferKind kind : {BufferKind::receive, BufferKind::gradient}) {
+    last.held_bytes[static_cast<std::size_t>(kind)] *= end.received;
+  }
+  last.of(Pass::send_activation).sent_share = end.sent;
+  stages[end.stage + 1].of(Pass::send_gradient).sent_share = end.sent;
+}
+
 /// Temporary memory for gathered parameters, in addition to the permanent share.
 double gathered_bytes(const StageSizes& sizes, const Training& training) {
   if (training.zero < 3) return 0;
@@ -159,14 +178,17 @@ Demand demand_of(const Plan& plan, const ModelGraph& model, const Partition& par
   const std::vector<StageSizes> sizes =
       stage_sizes(model, partition, training.layers_ahead.value_or(1) + 1);
   std::vector<std::vector<Rank>> ranks = ranks_by_stage(plan, sizes.size());
+  const std::size_t of_module = training.module ? training.module->stage + 1 : 0;
+  const Training own = training.module ? training_of_module(training) : Training{};
   for (std::size_t s = 0; s < sizes.size(); ++s) {
     const std::uint32_t buckets = training.buckets.empty() ? 1 : training.buckets[s];
     const double placeholders =
         training.placeholder_bytes.empty() ? 0 : training.placeholder_bytes[s];
-    demand.stages.push_back(
-        demand_of_stage(sizes[s], std::move(ranks[s]), buckets, placeholders, training));
+    demand.stages.push_back(demand_of_stage(sizes[s], std::move(ranks[s]), buckets, placeholders,
+                                            s < of_module ? own : training));
     if (!training.codecs.empty()) add_codec_times(training.codecs[s], demand.stages[s]);
   }
+  if (training.module) fit_module_end(*training.module, demand.stages);
   return demand;
 }
 

@@ -14,6 +14,14 @@
 
 namespace penstock {
 
+/// The last of the first stages that have degrees of their own, such as those of an encoder.
+struct ModuleEnd {
+  std::uint32_t stage = 0;
+  bool frozen = false;  // these stages keep no gradients and are not updated
+  double received = 1;  // of its output on one device, what a device of the next stage receives
+  double sent = 1;      // of that, what one of its devices sends
+};
+
 /// Numbers of a training step that pricing adds to a plan.
 struct Training {
   std::uint32_t data = 1;       // data replicas of the pipeline
@@ -34,6 +42,7 @@ struct Training {
   std::vector<double> placeholder_bytes;  // of gradients, by model stage; empty: none
   std::vector<std::uint32_t> buckets;     // of gradients, by model stage; empty: one each
   double received_share = 1;              // of an activation or gradient that a device receives
+  std::optional<ModuleEnd> module;        // where the first stages have degrees of their own
   bool overlaps_sums = true;      // false: passes of ZeRO-2 and -3 wait for their own reductions
   bool overlaps_gathers = false;  // new weights of ZeRO-1 and -2 arrive during the next forwards
   double stretch = 1;             // see Demand

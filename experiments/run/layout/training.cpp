@@ -11,6 +11,7 @@
 #include "experiments/input/files/table.hpp"
 #include "experiments/run/layout/degrees.hpp"
 #include "experiments/run/layout/layout.hpp"
+#include "experiments/run/layout/modules.hpp"
 #include "experiments/run/layout/stack_memory.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/random.hpp"
@@ -50,7 +51,7 @@ std::vector<std::uint32_t> gradient_buckets(const Layout& layout) {
 double holders_of(const Layer& layer, double groups) {
   const bool dense = layer.parameter_bytes > layer.expert_parameter_bytes;
   const bool experts = layer.expert_parameter_bytes > 0;
-  return std::max(dense ? layer.copies * groups : 1,
+  return std::max(dense ? layer.copies * (groups / layer.spread) : 1,
                   experts ? layer.expert_copies * (groups / layer.expert_spread) : 1);
 }
 
@@ -62,11 +63,20 @@ bool shares_beyond_ranks(const Layout& layout) {
                      [](const Layer& layer) { return holders_of(layer, 1) > 1; });
 }
 
+/// Whether a model stage has no backward while others have.
+bool is_frozen(const Layout& layout, std::size_t stage) {
+  return layout.module && layout.module->frozen && stage < layout.module->stages;
+}
+
 /// By model stage: whether its replicas reduce gradients.
 std::vector<bool> summed_stages(const Layout& layout) {
   const auto ranks = ranks_by_model_stage(layout.placement);
   std::vector<bool> sums;
   for (std::size_t stage = 0; stage < ranks.size(); ++stage) {
+    if (is_frozen(layout, stage)) {
+      sums.push_back(false);
+      continue;
+    }
     const auto& layers = layout.partition.stages[stage];
     const double groups = layout.degrees.data * static_cast<double>(ranks[stage].size());
     sums.push_back(std::any_of(layers.begin(), layers.end(), [&](LayerIndex number) {
@@ -179,6 +189,7 @@ Tail tail_of(const Layout& layout) {
   // New weights are gathered after an update, even if the update takes no time.
   tail.updates = optimizer_us(layout) > 0 || update_bytes_per_s(layout) > 0 || tail.gathers;
   tail.ties = layout.tied_embedding_bytes > 0;
+  if (layout.module) tail.tied_from = layout.module->stages;
   return tail;
 }
 
@@ -325,6 +336,7 @@ Training training_of(const Layout& layout) {
           .placeholder_bytes = placeholders_of(layout),
           .buckets = gradient_buckets(layout),
           .received_share = layout.degrees.scatters ? 1.0 / layout.degrees.tensor : 1,
+          .module = module_end(layout),
           .overlaps_sums = layout.degrees.overlaps_sums,
           .overlaps_gathers = overlaps_gathers(layout),
           .stretch = stretch_of(stack_of(layout), layout.degrees.data),
@@ -379,12 +391,19 @@ std::vector<std::string> assumptions_of(const Scenario& scenario, const Layout& 
 }
 
 std::uint64_t devices_of(const Layout& layout) {
-  return layout.placement.ranks() * devices_per_rank(layout.degrees);
+  const auto& module = layout.module;
+  return pipeline_ranks(layout) * devices_per_rank(layout.degrees) +
+         (module ? module->own_ranks() * module->devices_per_own_rank() : 0);
+}
+
+std::uint32_t pipeline_ranks(const Layout& layout) {
+  return layout.placement.ranks() - (layout.module ? layout.module->own_ranks() : 0);
 }
 
 std::uint32_t chunks_of(const Layout& layout) {
-  const auto stages = static_cast<std::uint32_t>(layout.placement.chains().front().size());
-  const std::uint32_t ranks = layout.placement.ranks();
+  const auto all = static_cast<std::uint32_t>(layout.placement.chains().front().size());
+  const std::uint32_t stages = all - (layout.module ? layout.module->stages : 0);
+  const std::uint32_t ranks = pipeline_ranks(layout);
   return std::max(1u, (stages + ranks - 1) / ranks);
 }
 

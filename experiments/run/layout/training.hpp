@@ -39,10 +39,13 @@ Training training_of(const Layout& layout);
 /// replicas, and whether gradient reduction overlaps with compute.
 std::vector<std::string> assumptions_of(const Scenario& scenario, const Layout& layout);
 
-/// Devices of a layout: pipeline ranks times all other degrees.
+/// Devices of a layout: pipeline ranks times all other degrees, and those of a module alone.
 std::uint64_t devices_of(const Layout& layout);
 
-/// Model stages per rank, for one copy of the model.
+/// Ranks of a layout without those of a module alone.
+std::uint32_t pipeline_ranks(const Layout& layout);
+
+/// Model stages per rank, for one copy of the model, without those of a module.
 std::uint32_t chunks_of(const Layout& layout);
 
 /// Samples per iteration over all data replicas.

@@ -39,11 +39,13 @@ struct Explanation {
   std::vector<PathShare> shares;  // of the critical path, largest first
   PathWaits waits;                // of the path; shares and waits add up to the makespan
   std::vector<Sensitivity> sensitivity;
-  std::vector<IdleGap> gaps;         // longest first
-  IdleCauses idle;                   // of all ranks
-  std::vector<TriedChange> changes;  // that make the step shorter, fastest first, if tried
-  std::vector<std::string> advice;   // what to change first
-  std::vector<std::string> notes;    // what is left out
+  std::vector<IdleGap> gaps;  // longest first
+  IdleCauses idle;            // of all ranks
+  // Changes that make the step shorter, fastest first, and what runs now, if tried.
+  std::vector<TriedChange> changes;
+  std::optional<TriedChange> now;
+  std::vector<std::string> advice;  // what to change first
+  std::vector<std::string> notes;   // what is left out
 };
 
 /// The result must have a report: a deadlocked run has nothing to explain but its finding.

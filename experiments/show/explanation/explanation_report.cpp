@@ -188,14 +188,21 @@ std::string gaps_text(const RunResult& result, const Explanation& explanation, T
 
 std::string changes_text(const RunResult& result, const Explanation& explanation, TimeUnit unit) {
   if (explanation.changes.empty()) return "";
+  const TriedChange now =
+      explanation.now.value_or(TriedChange{.makespan = result.report->makespan});
   const auto cells = [&](const TriedChange& change) -> TableRow {
-    return {short_time_text(change.makespan, unit),
-            signed_percent_text(to_us(change.makespan) / to_us(result.report->makespan) - 1),
+    return {short_time_text(change.makespan, unit), gain_text(change, now),
             bytes_text(change.peak_bytes), std::string(penstock::text(change.effort)),
             change.change.options()};
   };
-  return "\nchanges that make the step shorter, each simulated alone (penstock layout --from has "
-         "more, and pairs)\n" +
+  const std::string over =
+      now.draws.empty()
+          ? ""
+          : fmt::format("means of {} draws, ± half of the 95 % interval; ", now.draws.size());
+  return fmt::format(
+             "\nchanges that make the step shorter, each simulated alone ({}penstock layout --from "
+             "has more, and pairs)\n",
+             over) +
          aligned(
              table_rows({"step", "vs now", "peak", "to do", "change"}, explanation.changes, cells),
              {3, 4});

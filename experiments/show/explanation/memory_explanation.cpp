@@ -55,7 +55,8 @@ void add_changes(const Scenario& scenario, const RunResult& result, MemoryExplan
   const std::uint64_t peak = peak_of(*result.report, all.worst).bytes;
   const TriedChanges tried = try_changes(
       scenario, result,
-      changes_of(scenario, result, {.degrees = false, .offloads = true, .codecs = true}));
+      changes_of(scenario, result, {.degrees = false, .offloads = true, .codecs = true}),
+      {.over_draws = false});
   all.tried = static_cast<std::uint32_t>(tried.changes.size());
   all.not_tried = tried.not_tried;
   for (const TriedChange& change : tried.changes) {

@@ -10,6 +10,7 @@
 #include "experiments/input/profiles/profile_rows.hpp"
 #include "experiments/run/codec_report.hpp"
 #include "experiments/run/layout/training.hpp"
+#include "experiments/run/module_report.hpp"
 #include "experiments/show/results/cost_report.hpp"
 #include "experiments/show/results/run_summary.hpp"
 
@@ -170,11 +171,28 @@ ordered_json count_json(double count) {
 ordered_json layout_json(const RunResult& result) {
   const Layout& layout = result.layout;
   return {
-      {"devices", devices_of(layout)},       {"pipeline", layout.placement.ranks()},
+      {"devices", devices_of(layout)},       {"pipeline", pipeline_ranks(layout)},
       {"chunks", chunks_of(layout)},         {"tensor", layout.degrees.tensor},
       {"data", layout.degrees.data},         {"context", layout.degrees.context},
       {"expert", layout.degrees.expert},     {"expert_tensor", layout.degrees.expert_tensor},
       {"microbatches", layout.microbatches}, {"global_batch", count_json(global_batch_of(layout))}};
+}
+
+ordered_json parts_json(const RunResult& result) {
+  return list_json(part_reports(result), [&](const PartReport& part) -> ordered_json {
+    const LayoutModule& module = *result.layout.module;
+    const bool of_module = part.name == module.name;
+    return {{"name", part.name},
+            {"shares_devices", module.shares_devices},
+            {"frozen", of_module && module.frozen},
+            {"devices", part.devices},
+            {"pipeline", part.pipeline},
+            {"tensor", part.degrees.tensor},
+            {"data", part.degrees.data},
+            {"busy", part.busy},
+            {"bubble", part.bubble},
+            {"peak_memory_bytes", part.peak_bytes}};
+  });
 }
 
 ordered_json ranks_json(const RunResult& result) {
@@ -214,6 +232,8 @@ constexpr std::array keys{
     Key{"training", [](const RunResult& r) { return cost_json(*r.training_cost); },
         [](const RunResult& r) { return r.training_cost.has_value(); }},
     Key{"memory", memory_of_run_json, finished}, Key{"ranks", ranks_json, finished},
+    Key{"modules", parts_json,
+        [](const RunResult& r) { return finished(r) && r.layout.module.has_value(); }},
     // Null for synchronous schedules, which have no steady state beyond one iteration.
     Key{"steady_interval_us", [](const RunResult& r) { return or_null(r.steady_interval_us); },
         finished},

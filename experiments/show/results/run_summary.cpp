@@ -10,6 +10,7 @@
 #include "experiments/input/files/table.hpp"
 #include "experiments/run/layout/spread.hpp"
 #include "experiments/run/layout/training.hpp"
+#include "experiments/run/module_report.hpp"
 #include "experiments/run/throughput.hpp"
 #include "experiments/show/results/cost_report.hpp"
 #include "sim/report/idle.hpp"
@@ -101,11 +102,32 @@ std::string layout_text(const Layout& layout) {
   const std::string each = chunks > 1 ? fmt::format(" ({} chunks each)", chunks) : "";
   return line("layout",
               fmt::format("{}: {} pipeline{} × {} tensor × {} data × {} context{}",
-                          counted(devices_of(layout), "device"), layout.placement.ranks(), each,
+                          counted(devices_of(layout), "device"), pipeline_ranks(layout), each,
                           degrees.tensor, degrees.data, degrees.context, experts_text(degrees))) +
          line("batch", fmt::format("{}, global batch {}",
                                    counted(layout.microbatches, "microbatch", "microbatches"),
                                    number_text(global_batch_of(layout))));
+}
+
+std::string part_text(const PartReport& part, const LayoutModule& module) {
+  const bool of_module = part.name == module.name;
+  const char* where = !of_module ? "" : module.shares_devices ? ", shared" : " of its own";
+  return line(
+      part.name.c_str(),
+      fmt::format("{}{}: {} pipeline × {} tensor × {} data{}; busy {}, bubble {}, {}",
+                  counted(part.devices, "device"), where, part.pipeline, part.degrees.tensor,
+                  part.degrees.data, of_module && module.frozen ? ", frozen" : "",
+                  percent_text(part.busy), percent_text(part.bubble), bytes_text(part.peak_bytes)));
+}
+
+/// What each part of the model takes, where one has degrees of its own.
+std::string parts_text(const RunResult& result) {
+  std::string text;
+  if (!result.layout.module) return text;
+  for (const PartReport& part : part_reports(result)) {
+    text += part_text(part, *result.layout.module);
+  }
+  return text;
 }
 
 /// The least and the most that a step takes, in microseconds.
@@ -121,7 +143,7 @@ std::string run_summary(const RunResult& result) {
   const TimeUnit unit = unit_for(result.report->makespan);
   return times_text(result, unit) + uncertainty_text(result) + throughput_text(result.throughput) +
          utilization_text(result.throughput) + memory_text(result) + bubble_text(result) +
-         layout_text(result.layout) +
+         layout_text(result.layout) + parts_text(result) +
          (result.training_cost ? line("training", cost_text(*result.training_cost)) : "");
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -161,6 +162,9 @@ void TraceWriter::write_slice(const TraceEvent& event) {
   out_.add(name, ' ', microbatch);
   if (several_stages_) out_.add(" s", index(work.stage));
   out_.add(R"(","args":{"stage":)", index(work.stage), R"(,"microbatch":)", microbatch);
+  if (!plan_.modules.empty() && !plan_.modules[index(work.stage)].empty()) {
+    out_.add(R"(,"module":)", nlohmann::json(plan_.modules[index(work.stage)]).dump());
+  }
   if (!computes) {
     const Link& link = plan_.link(work.resource);
     out_.add(R"(,"from":)", end_json(link.from), R"(,"to":)", end_json(link.to));

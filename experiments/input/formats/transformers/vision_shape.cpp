@@ -8,7 +8,7 @@ namespace penstock {
 namespace {
 
 BlockSpec vision_part(std::string name, std::vector<LayerSpec> parts) {
-  return {.name = std::move(name), .parts = std::move(parts), .cut_evenly = false};
+  return {.name = std::move(name), .parts = std::move(parts), .cut_evenly = false, .module = "vision"};
 }
 
 BlockSpec vision_patches(const VisionShape& shape) {

@@ -50,12 +50,13 @@ TEST_CASE("unknown keys are refused with those that are known there") {
       scenario_with("/modle=1") ==
       "s.json: /modle: unknown key \"modle\"; did you mean \"model\"? known: batch, chance, codec, "
       "description, expect, hardware, "
-      "memory, model, "
+      "memory, model, modules, "
       "offload, overheads, parallel, partition, penstock, recompute, schedule");
   CHECK(scenario_with("/model/stages/1/forwad_us=1") ==
         "s.json: /model/stages/1/forwad_us: unknown key \"forwad_us\"; did you mean "
         "\"forward_us\"? known: activation_bytes, "
-        "backward_input_us, backward_us, backward_weight_us, forward_us, name, parameter_bytes, "
+        "backward_input_us, backward_us, backward_weight_us, forward_us, module, name, "
+        "parameter_bytes, "
         "pending_weight_bytes, recompute_us, recomputed_bytes, repeat, selective_recompute_us, "
         "selective_recomputed_bytes, selective_stash_bytes, stash_bytes, workspace_bytes");
   CHECK(scenario_with("/parallel/pipelines=2") ==

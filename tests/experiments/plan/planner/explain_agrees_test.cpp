@@ -17,7 +17,7 @@ std::size_t check_agreement(const Scenario& scenario, const Catalogue& catalogue
   const Trial now = try_layout(scenario, catalogue, clusters);
   CHECK(now.makespan == result.report->makespan);
   Time before{};
-  const std::vector<TriedChange> offers = faster_changes(scenario, result);
+  const std::vector<TriedChange> offers = faster_changes(scenario, result).changes;
   for (const TriedChange& offer : offers) {
     CAPTURE(offer.change.text());
     const Trial trial = try_layout(changed(scenario, offer.change.settings), catalogue, clusters);

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "experiments/run/changes/tried_changes.hpp"
@@ -130,6 +131,58 @@ TEST_CASE("a gain below half a per cent is none, and one that breaks the memory 
   const TriedChange full{.word = MemoryWord::does_not_fit, .makespan = from_us(1000)};
   CHECK(is_worth({.word = MemoryWord::fits, .makespan = from_us(2000)}, full));
   CHECK(!is_worth({.word = MemoryWord::fits, .makespan = from_us(2001)}, full));
+}
+
+TEST_CASE("a change on documents is worth what equal draws differ by, if that is above chance") {
+  const auto drawn = [](std::vector<double> all_us) {
+    TriedChange one{.word = MemoryWord::fits};
+    double sum = 0;
+    for (const double us : all_us) {
+      one.draws.push_back(from_us(us));
+      sum += us;
+    }
+    one.makespan = from_us(sum / double(all_us.size()));
+    return one;
+  };
+  // Draws differ by more than the change saves, but each saves 10 to 12.
+  const TriedChange now = drawn({900, 1000, 1100});
+  CHECK(is_worth(drawn({890, 988, 1089}), now));
+  const auto within = *gain_within(drawn({890, 988, 1089}), now);
+  // The mean of 10, 12, 11 is 11, with a standard deviation of 1; t is 4.303 for three draws.
+  CHECK(within.second - within.first == doctest::Approx(2 * 4.303 / std::sqrt(3.0) / 1000));
+  CHECK(within.first + within.second == doctest::Approx(2 * 0.011));
+  // The same mean, from one draw that gains and two that lose.
+  CHECK(!is_worth(drawn({905, 1005, 1057}), now));
+  CHECK(gain_text(drawn({890, 988, 1089}), now) == "-1.1 % ± 0.2");
+  CHECK(!gain_within(now, {.makespan = from_us(1000)}));
+}
+
+TEST_CASE("changes of a batch of documents are judged by many draws, one by one the same") {
+  const Scenario scenario = read_scenario(folder + "documents_on_eight_dgx_h100.json",
+                                          {"/parallel/data=1", "/schedule/microbatches=4"});
+  const RunResult result = run(scenario);
+  const TriedChange now = without_change(scenario, result);
+  REQUIRE(now.draws.size() == 16);
+  CHECK(now.draws.front() == result.report->makespan);
+  const auto tried = try_changes(scenario, result, {{{"/batch/seed=1"}}});
+  REQUIRE(tried.changes.size() == 1);
+  CHECK(tried.changes.front().draws == now.draws);
+  CHECK(try_changes(scenario, result, {{{"/batch/seed=1"}}}, {.over_draws = false})
+            .changes.front()
+            .draws.empty());
+}
+
+TEST_CASE("an encoder before a decoder may go to the ranks of the pipeline, and back") {
+  const Scenario plain = read_scenario(folder + "qwen3_vl_8b_on_a_dgx_h100.json");
+  CHECK(offers(changes_of(plain), R"(/modules/vision={"devices":"shared","order":"bubbles"})"));
+  CHECK(!offers(changes_of(llama()), R"(/modules/vision={"devices":"shared","order":"bubbles"})"));
+  const Scenario shared = read_scenario(folder + "qwen3_vl_8b_encoder_on_shared_ranks.json");
+  const auto changes = changes_of(shared);
+  CHECK(offers(changes, "/modules/vision/order=first"));
+  CHECK(offers(changes, "/modules/vision/tensor=2"));
+  CHECK(std::ranges::any_of(changes, [](const ScenarioChange& change) {
+    return change.left_out == std::vector<std::string>{"modules"};
+  }));
 }
 
 }  // namespace penstock::testing

@@ -32,7 +32,8 @@ void check_offer(const Scenario& scenario, const TriedChange& offer) {
   const RunResult result = run(as_offered(scenario, offer.change));
   REQUIRE(result.report);
   CHECK(worst_held(result) == offer.peak_bytes);
-  CHECK(result.report->makespan == offer.makespan);
+  // Of a batch of documents, a run shows the first draw.
+  CHECK(result.report->makespan == (offer.draws.empty() ? offer.makespan : offer.draws.front()));
   CHECK(offer.word == worst_memory(result).word);
 }
 
@@ -49,13 +50,15 @@ std::size_t check_memory_offers(const Scenario& scenario) {
 std::size_t check_step_offers(const Scenario& scenario) {
   const RunResult result = run(scenario);
   if (!result.report || result.plan->tasks() > 20'000) return 0;
-  const std::vector<TriedChange> offers = faster_changes(scenario, result);
-  for (const TriedChange& offer : offers) {
+  const FasterChanges faster = faster_changes(scenario, result);
+  CHECK(result.report->makespan ==
+        (faster.now.draws.empty() ? faster.now.makespan : faster.now.draws.front()));
+  for (const TriedChange& offer : faster.changes) {
     check_offer(scenario, offer);
-    CHECK(to_us(offer.makespan) <= (1 - least_gain) * to_us(result.report->makespan));
+    CHECK(to_us(offer.makespan) <= (1 - least_gain) * to_us(faster.now.makespan));
     CHECK(offer.fits() != false);
   }
-  return offers.size();
+  return faster.changes.size();
 }
 
 /// Whether a stage's times stand in the document, for nothing but its passes, and these take
@@ -84,6 +87,8 @@ std::size_t check_stage_gains(const Scenario& scenario) {
   if (!result.report || !states_times_of_stages(result.layout)) return 0;
   // A shorter forward hides less of the gathers of new weights, which costs of the run hold.
   if (scenario.parallel.overlap_gathers.value_or(false)) return 0;
+  // An order that was found by durations follows them.
+  if (scenario.module && scenario.module->order == ModuleOrder::bubbles) return 0;
   std::size_t checked = 0;
   for (const Sensitivity& one : sensitivities(result, SIZE_MAX)) {
     if (!one.what.starts_with("stage ") || !one.gain) continue;

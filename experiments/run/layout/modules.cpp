@@ -1,0 +1,410 @@
+#include "experiments/run/layout/modules.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "experiments/input/files/files.hpp"
+#include "experiments/input/files/table.hpp"
+#include "experiments/run/layout/cut.hpp"
+#include "experiments/run/layout/degrees.hpp"
+#include "hardware_models/registry.hpp"
+#include "schedules/patterns/module_rows.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/named.hpp"
+
+namespace penstock {
+namespace {
+
+std::string pointer_of(const ModuleSection& module, const char* key) {
+  return "/modules" + pointer_step(module.name) + "/" + key;
+}
+
+/// Layers of the model, or of a part of it.
+struct ModelPart {
+  std::vector<BlockSpec> blocks;
+  ModelGraph graph;
+
+  std::size_t layers() const { return blocks.size() + graph.layers.size(); }
+};
+
+template <class Layers>
+Layers cut_out(const Layers& layers, const std::string& name, bool of_module) {
+  Layers part;
+  for (const auto& layer : layers) {
+    if ((layer.module == name) == of_module) part.push_back(layer);
+  }
+  return part;
+}
+
+ModelPart part_of(const ModelSection& model, const std::string& name, bool of_module) {
+  ModelPart part{cut_out(model.spec.blocks, name, of_module),
+                 {cut_out(model.graph.layers, name, of_module), {}}};
+  part.graph.connect_as_chain();
+  return part;
+}
+
+/// Whether the layers of a module come before all others.
+template <class Layers>
+bool come_first(const Layers& layers, const std::string& name) {
+  return std::is_partitioned(layers.begin(), layers.end(),
+                             [&](const auto& layer) { return layer.module == name; });
+}
+
+void refuse_sections(const Scenario& scenario) {
+  const nlohmann::json& document = *scenario.document;
+  const std::array<std::pair<const char*, const char*>, 7> refused{
+      {{"/batch", "microbatches that differ go with one set of degrees"},
+       {"/codec", "codecs go with one set of degrees"},
+       {"/schedule/policy", "a policy orders one set of stages; name a schedule rule"},
+       {"/schedule/file", "the order of a module follows that of a schedule rule; name one"},
+       {"/partition/stages", "each part of the model is cut by itself; leave it out"},
+       {"/model/edges", "the layers of a module are a chain before the others; leave it out"},
+       {"/hardware/routes", "routes name ranks of one pipeline; give links with ends"}}};
+  for (const auto& [pointer, why] : refused) {
+    if (document.contains(nlohmann::json::json_pointer(pointer))) {
+      throw InputError(pointer, fmt::format("{}, and /modules has two", why));
+    }
+  }
+}
+
+void check_layers(const Scenario& scenario) {
+  const std::string& name = scenario.module->name;
+  const std::string pointer = "/modules" + pointer_step(name);
+  if (part_of(scenario.model, name, true).layers() == 0) {
+    throw InputError(pointer, fmt::format("no layer of the model states the module \"{}\"", name));
+  }
+  if (part_of(scenario.model, name, false).layers() == 0) {
+    throw InputError(pointer, "all layers of the model state it; leave /modules out");
+  }
+  if (come_first(scenario.model.spec.blocks, name) && come_first(scenario.model.graph.layers, name))
+    return;
+  throw InputError(pointer, "its layers come first in a model, and others come before");
+}
+
+/// The module on devices of its own, for a pipeline with so many data replicas.
+LayoutModule own_module(const ModuleSection& stated, std::uint32_t data) {
+  LayoutModule module{.name = stated.name,
+                      .degrees = {.tensor = stated.tensor,
+                                  .data = stated.data.value_or(data),
+                                  .sequence_parallel = stated.sequence},
+                      .stages = stated.pipeline,
+                      .frozen = stated.frozen};
+  const std::uint32_t own = module.degrees.data;
+  if (own % data != 0 && data % own != 0) {
+    throw InputError(pointer_of(stated, "data"),
+                     fmt::format("it is {}, and /parallel/data {}: one must divide the other, so "
+                                 "that each replica feeds as many pipelines",
+                                 own, data));
+  }
+  if (stated.order == ModuleOrder::bubbles) {
+    throw InputError(pointer_of(stated, "order"),
+                     "a module on devices of its own runs beside the pipeline, not in its bubbles; "
+                     "leave it out, or set \"devices\" to \"shared\"");
+  }
+  module.ranks_in_turn = std::max(1U, own / data);
+  module.share = std::max(1.0, double(data) / own);
+  return module;
+}
+
+/// The module on every rank of a settled pipeline.
+LayoutModule shared_module(const ModuleSection& stated, const Layout& pipeline) {
+  const std::uint64_t group = pipeline.degrees.group();
+  if (stated.pipeline > 1) {
+    throw InputError(pointer_of(stated, "pipeline"),
+                     "each rank of the pipeline holds the whole module; leave it out, or set "
+                     "\"devices\" to \"own\"");
+  }
+  if (group % stated.tensor != 0) {
+    throw InputError(pointer_of(stated, "tensor"),
+                     fmt::format("it is {}, and does not divide the {} of a pipeline rank",
+                                 stated.tensor, counted(group, "device")));
+  }
+  const std::uint32_t ranks = pipeline.placement.ranks();
+  const auto groups = static_cast<std::uint32_t>(group / stated.tensor);
+  const std::uint32_t data = ranks * pipeline.degrees.data * groups;
+  if (stated.data && *stated.data != data) {
+    throw InputError(pointer_of(stated, "data"),
+                     fmt::format("it is {}, but the devices of the pipeline hold {} replicas; "
+                                 "leave it out",
+                                 *stated.data, data));
+  }
+  return {.name = stated.name,
+          .degrees = {.tensor = stated.tensor, .data = data, .sequence_parallel = stated.sequence},
+          .stages = 1,
+          .shares_devices = true,
+          .frozen = stated.frozen,
+          .share = 1.0 / groups,
+          .ranks_in_turn = ranks};
+}
+
+/// The scenario of the layers behind the module.
+Scenario pipeline_of(const Scenario& scenario) {
+  Scenario pipeline = scenario;
+  pipeline.module.reset();
+  ModelPart part = part_of(scenario.model, scenario.module->name, false);
+  pipeline.model.spec.blocks = std::move(part.blocks);
+  pipeline.model.graph = std::move(part.graph);
+  return pipeline;
+}
+
+/// Takes the module's devices from those of the scenario. Data replicas must be stated, since the
+/// devices of both parts follow from them.
+void leave_devices(const Scenario& scenario, const LayoutModule& module, Scenario& pipeline) {
+  auto& devices = pipeline.hardware.devices;
+  const std::uint64_t own = module.own_ranks() * module.devices_per_own_rank();
+  if (!devices) return;
+  if (*devices <= own) {
+    throw InputError("/hardware/devices", fmt::format("it is {}, and \"{}\" alone takes {}",
+                                                      *devices, scenario.module->name, own));
+  }
+  *devices -= own;
+}
+
+std::uint32_t stated_data(const Scenario& scenario) {
+  if (scenario.parallel.data) return *scenario.parallel.data;
+  throw InputError("/parallel/data",
+                   "it is missing; replicas of a module on devices of its own follow from it");
+}
+
+/// Stated times and bytes are those of a whole microbatch.
+void take_share(double share, ModelGraph& graph) {
+  for (Layer& layer : graph.layers) {
+    for (auto* us : {&layer.forward_us, &layer.backward_us, &layer.backward_input_us,
+                     &layer.backward_weight_us}) {
+      if (*us) **us *= share;
+    }
+    for (double* number :
+         {&layer.recompute_us, &layer.activation_bytes, &layer.stash_bytes, &layer.recomputed_bytes,
+          &layer.workspace_bytes, &layer.pending_weight_bytes}) {
+      *number *= share;
+    }
+  }
+}
+
+/// The scenario of the module alone, as a pipeline on devices of its own.
+Scenario scenario_of(const LayoutModule& module, const Scenario& scenario, const Layout& pipeline) {
+  Scenario own = scenario;
+  own.source += ": /modules" + pointer_step(module.name);  // for error texts
+  own.module.reset();
+  own.document.reset();
+  own.offload.reset();
+  own.slow_machines.reset();
+  own.chance = {};
+  own.hardware.devices.reset();
+  own.partition = {};
+  if (scenario.model.by_kind()) own.partition.name = "balanced";
+  ModelPart part = part_of(scenario.model, module.name, true);
+  own.model.spec.blocks = std::move(part.blocks);
+  own.model.graph = std::move(part.graph);
+  own.model.tied_embedding_bytes = 0;
+  take_share(module.share, own.model.graph);
+  if (pipeline.batch.microbatch) own.model.microbatch = *pipeline.batch.microbatch * module.share;
+  own.parallel.pipeline = module.stages;
+  own.parallel.chunks.reset();
+  own.parallel.tensor = module.degrees.tensor;
+  own.parallel.data = module.degrees.data;
+  own.parallel.context = own.parallel.expert = 1;
+  own.parallel.expert_tensor.reset();
+  own.parallel.sequence = module.degrees.sequence_parallel;
+  own.schedule = {};
+  own.schedule.name = "1f1b";
+  own.schedule.microbatches = pipeline.microbatches;
+  own.recompute.microbatches.clear();
+  if (module.frozen) own.recompute.mode = RecomputeMode::none;
+  return own;
+}
+
+/// Without a backward one layer's activations are there at a time.
+void freeze(ModelGraph& graph) {
+  std::vector<Layer>& layers = graph.layers;
+  const auto largest =
+      std::max_element(layers.begin(), layers.end(),
+                       [](const auto& a, const auto& b) { return a.stash_bytes < b.stash_bytes; });
+  for (Layer& layer : layers) {
+    if (&layer != &*largest) layer.stash_bytes = 0;
+    layer.freed_by_input_bytes = layer.pending_weight_bytes = layer.recomputed_bytes = 0;
+  }
+}
+
+/// Who holds the weights of the module.
+void set_holders(const LayoutModule& module, ModelGraph& graph) {
+  for (Layer& layer : graph.layers) {
+    layer.module = module.name;
+    (module.shares_devices ? layer.copies : layer.spread) =
+        module.shares_devices ? 1 / module.share : module.share;
+  }
+}
+
+/// The layers of the module and behind them those of the pipeline.
+void join_models(const Layout& own, Layout& layout) {
+  const auto count = static_cast<std::uint32_t>(own.model.layers.size());
+  ModelGraph joined = own.model;
+  joined.edges.emplace_back(LayerIndex{count - 1}, LayerIndex{count});
+  for (Layer& layer : layout.model.layers) joined.layers.push_back(std::move(layer));
+  for (const auto& [from, to] : layout.model.edges) {
+    joined.edges.emplace_back(LayerIndex{index(from) + count}, LayerIndex{index(to) + count});
+  }
+  layout.model = std::move(joined);
+  Partition cut = own.partition;
+  for (std::vector<LayerIndex>& stage : layout.partition.stages) {
+    for (LayerIndex& layer : stage) layer = LayerIndex{index(layer) + count};
+    cut.stages.push_back(std::move(stage));
+  }
+  layout.partition = std::move(cut);
+}
+
+/// Groups of one rank that share a microbatch each put out a part of it, which the tensor group of
+/// the next stage gathers unless it shards the sequence anyway.
+void gather_shares(const Layout& own, Layout& layout) {
+  const LayoutModule& module = *layout.module;
+  const bool shares = module.shares_devices && module.share < 1;
+  if (!shares || layout.degrees.sequence_parallel || layout.spec.blocks.empty()) return;
+  Layer& first = layout.model.layers[own.model.layers.size()];
+  first.work.collectives.push_back(
+      {.pass = Pass::forward,
+       .kind = CollectiveKind::all_gather,
+       .group = Group::tensor,
+       .bytes = own.model.layers.back().activation_bytes / module.share});
+}
+
+std::unique_ptr<HardwareModel> make_hardware(const Layout& layout, const HardwareSpec& spec) {
+  return find_named(cost_model_entries(), layout.hardware.cost_model)->make(spec);
+}
+
+/// What each stage takes, without contention: to place the module in bubbles.
+std::vector<StageDurations> times_of(const Layout& layout) {
+  const auto others = make_hardware(layout, layout.hardware.spec);
+  const auto own = make_hardware(layout, hardware_of_module(layout));
+  const Placement& placement = layout.placement;
+  const ModuleEnd end = *module_end(layout);
+  const auto sizes = stage_sizes(layout.model, layout.partition);
+  std::vector<StageDurations> all;
+  for (const Stage stage : placement.stages()) {
+    const std::uint32_t number = placement.position(stage);
+    const HardwareModel& hardware = number < layout.module->stages ? *own : *others;
+    const PassTimes plain = [&](const Layer& layer, Pass pass) {
+      return hardware.compute_us(layer, pass);
+    };
+    const PassTimes times = times_to_cut(plain, layout.recompute);
+    StageDurations& stage_times = all.emplace_back();
+    for (const Pass pass :
+         {Pass::forward, Pass::backward, Pass::backward_input, Pass::backward_weight}) {
+      for (const LayerIndex layer : layout.partition.stages[number]) {
+        stage_times.passes[static_cast<std::size_t>(pass)] +=
+            times(layout.model.layers[index(layer)], pass).value_or(0);
+      }
+    }
+    if (!placement.after(stage) || placement.ranks() == 1) continue;
+    const double received = number == end.stage ? end.received * end.sent : 1;
+    const TransferTime handed =
+        others->transfer(sizes[number].activation_bytes * received, Rank{0}, Rank{1});
+    stage_times.handed_us = handed.occupies_us + handed.latency_us;
+  }
+  return all;
+}
+
+/// The placement and the order of both parts.
+void join_orders(const Scenario& scenario, Layout& layout) {
+  const LayoutModule& module = *layout.module;
+  const ModuleRows rows{module.stages, module.ranks_in_turn, module.shares_devices, module.frozen};
+  const Placement pipeline = layout.placement;
+  try {
+    layout.placement = with_module(pipeline, rows);
+  } catch (const RuleError& error) {
+    throw InputError("/schedule/name", error.what());
+  }
+  layout.schedule = scenario.module->order == ModuleOrder::first
+                        ? with_module(layout.schedule, pipeline, rows)
+                        : with_module_in_bubbles(layout.schedule, pipeline, rows, times_of(layout));
+  auto& again = layout.recompute.microbatches;
+  if (!again.empty()) again.insert(again.begin(), module.stages, {});
+}
+
+void check_order(const Layout& pipeline) {
+  if (pipeline.slices > 1) {
+    throw InputError("/schedule/name",
+                     "a module goes with whole microbatches, and this rule "
+                     "slices them");
+  }
+  if (pipeline.schedule.weights().use == WeightUse::flushed) return;
+  throw InputError("/schedule/name",
+                   "a module goes with schedules that flush, and this one is asynchronous");
+}
+
+/// Runs a step and puts the scenario's file in front of its errors.
+template <class Step>
+auto about_scenario(const Scenario& scenario, Step step) {
+  try {
+    return step();
+  } catch (const InputError& error) {
+    throw in_file(scenario.source, error);
+  }
+}
+
+}  // namespace
+
+Layout settle_with_module(const Scenario& scenario, const SettleOptions& options) {
+  Scenario pipeline = pipeline_of(scenario);
+  SettleOptions own_options = options;
+  std::optional<LayoutModule> module;
+  const bool shares = scenario.module->devices == ModuleDevices::shared;
+  about_scenario(scenario, [&] {
+    refuse_sections(scenario);
+    check_layers(scenario);
+    if (shares) return;
+    module = own_module(*scenario.module, stated_data(scenario));
+    leave_devices(scenario, *module, pipeline);
+  });
+  own_options.module = module ? &*module : nullptr;
+  Layout layout = settle(pipeline, own_options);
+  about_scenario(scenario, [&] {
+    check_order(layout);
+    if (shares) layout.module = shared_module(*scenario.module, layout);
+  });
+  Layout own = settle(scenario_of(*layout.module, scenario, layout), options);
+  if (layout.module->frozen) freeze(own.model);
+  set_holders(*layout.module, own.model);
+  join_models(own, layout);
+  gather_shares(own, layout);
+  about_scenario(scenario, [&] { join_orders(scenario, layout); });
+  return layout;
+}
+
+std::optional<ModuleEnd> module_end(const Layout& layout) {
+  if (!layout.module) return std::nullopt;
+  const auto& [name, degrees, stages, shares, frozen, share, ranks] = *layout.module;
+  const Degrees& next = layout.degrees;
+  ModuleEnd end{.stage = stages - 1, .frozen = frozen};
+  // Of what one pipeline reads in a microbatch: what a device of the module puts out, and what one
+  // of the next stage receives.
+  const double put_out = share / (degrees.sequence_parallel ? degrees.tensor : 1);
+  double received = 1.0 / next.context;
+  if (next.sequence_parallel || next.scatters) received /= next.tensor;
+  if (shares) received = std::min(received, share);
+  end.received = received / put_out;
+  if (!shares) end.sent = std::max(1.0, double(next.group()) * share / degrees.tensor);
+  return end;
+}
+
+std::vector<std::string> modules_of_stages(const Layout& layout) {
+  std::vector<std::string> modules;
+  for (const Stage stage : layout.placement.stages()) {
+    const bool of_module = layout.placement.position(stage) < layout.module->stages;
+    modules.push_back(of_module ? layout.module->name : "");
+  }
+  return modules;
+}
+
+HardwareSpec hardware_of_module(const Layout& layout) {
+  HardwareSpec spec = layout.hardware.spec;
+  spec.tensor = layout.module->degrees.tensor;
+  spec.context = spec.expert = spec.expert_tensor = 1;
+  return spec;
+}
+
+}  // namespace penstock

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "experiments/input/scenario/scenario.hpp"
+#include "experiments/run/layout/layout.hpp"
+#include "experiments/run/layout/stage_demand.hpp"
+
+namespace penstock {
+
+/// Settles a scenario whose module has degrees of its own: the other layers and the module each as
+/// a model, then both as one layout, the module in front. Throws as `settle`.
+Layout settle_with_module(const Scenario& scenario, const SettleOptions& options);
+
+/// What the module of a layout hands to the next stage; nothing without a module.
+std::optional<ModuleEnd> module_end(const Layout& layout);
+
+/// By stage of a layout with a module: the name of the module, or nothing.
+std::vector<std::string> modules_of_stages(const Layout& layout);
+
+/// The hardware as a layer of a module sees it: its own groups of devices.
+HardwareSpec hardware_of_module(const Layout& layout);
+
+}  // namespace penstock
