@@ -51,7 +51,8 @@ LibraryCalls loaded() {
   }
   all.file = found.file;
   const auto find = [&](const char* name, auto& function) {
-    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(found.handle, name));
+    void* const symbol = dlsym(found.handle, name);
+    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(symbol);
     if (function == nullptr) all.why_not = std::string("libcublasLt.so.13 has no ") + name;
   };
   find("cublasLtGetVersion", all.version);
