@@ -161,13 +161,14 @@ std::optional<std::string> why_not_transfer(const Plan& plan, TaskId task) {
   const Pass pass = plan.class_of(task).pass;
   if (pass == Pass::reduce_early) return std::nullopt;  // looked at later
   const Origin origin = origin_of(plan, task);
-  if (passes_on(pass) && (origin.other || !follows_maker(plan, task, origin.action))) {
+  const bool known = !origin.other && origin.action != no_task;
+  if (passes_on(pass) && !(known && follows_maker(plan, task, origin.action))) {
     return fmt::format(
         "communication as written ({} waits for its RECV or its stream); it runs "
         "orders with /schedule/communication=implicit",
         task_text(plan, task));
   }
-  if (!origin.other && origin.action != no_task) return std::nullopt;
+  if (known) return std::nullopt;
   return fmt::format("{} waits for more than the action that requests it", task_text(plan, task));
 }
 
