@@ -53,8 +53,9 @@ class FakeGpu {
   std::size_t memory_bytes = std::size_t{1} << 36;  // pages that nobody touches take nothing
   std::uint32_t most_product_rows = UINT32_MAX;     // the library has no algorithm for more
   std::uint64_t most_work = 1 << 20;  // launches of layers and products beyond it compute nothing
-  /// What it runs; without any, kernels of its own that do the same.
-  const ptx::Kernels* kernels = ptx::compiled_kernels();
+  /// The kernels that it runs, interpreted, as of `ptx::compiled_kernels`. Null: its own, which are
+  /// quick and know the time of all work.
+  const ptx::Kernels* kernels = nullptr;
 
   GpuCalls calls() const;
 

@@ -70,7 +70,8 @@ TEST_CASE("gpu backend: every schedule of the catalogue runs, with errors of zer
       for (const GpuOrdering ordering : orderings) {
         CAPTURE(entry->name);
         CAPTURE(ranks);
-        const FakeGpu gpu;
+        FakeGpu gpu;
+        if (ranks == 2) gpu.kernels = ptx::compiled_kernels();
         const GpuCalls calls = gpu.calls();
         const Job job = job_of(system_of(*entry, ranks, 2 * ranks));
         REQUIRE_FALSE(gpu_obstacle(job.priced, &calls));
@@ -164,6 +165,7 @@ TEST_CASE("gpu backend: actions of layers have errors of zero, and the run says 
     for (const GpuOrdering ordering : orderings) {
       CAPTURE(layers);
       FakeGpu gpu;
+      gpu.kernels = ptx::compiled_kernels();
       gpu.most_work = 0;
       const GpuCalls calls = gpu.calls();
       Job job = penstock::job_of(priced(system_of(*find_named(schedule_entries(), "zb-h1"), 2, 4)),

@@ -180,6 +180,7 @@ TEST_CASE("compiled kernels: codecs bit by bit, pipelines to the nanosecond, lay
 TEST_CASE("compiled kernels: streams of words are copied from one half of memory to the other") {
   if (!has_kernels()) return;
   FakeGpu gpu;
+  gpu.kernels = ptx::compiled_kernels();
   const GpuCalls calls = gpu.calls();
   const GpuDevice device(calls, 1, 0);
   std::vector<std::uint32_t> numbers(2 * 4 * 64);
