@@ -158,7 +158,7 @@ TEST_CASE("a module needs one copy of the model and one rank of its first stage"
 }
 
 TEST_CASE("modules: both engines agree, and so does the run by the rules") {
-  rc::check([] {
+  CHECK(rc::check([] {
     const System pipeline = random_pipeline();
     const auto [module, system] = joined(pipeline, random_module(pipeline), random_stage());
     const PricedPlan all = priced_plan(system);
@@ -167,11 +167,11 @@ TEST_CASE("modules: both engines agree, and so does the run by the rules") {
     RC_ASSERT(timeline.begin == events.begin);
     RC_ASSERT(timeline.end == events.end);
     if (!module.frozen) RC_ASSERT(run_naively(system).makespan == makespan(all.plan, timeline));
-  });
+  }));
 }
 
 TEST_CASE("modules in bubbles: the same work, never slower than before and behind the pipeline") {
-  rc::check([] {
+  CHECK(rc::check([] {
     System pipeline = random_pipeline();
     pipeline.hardware = {};
     ModuleRows module = random_module(pipeline);
@@ -190,7 +190,7 @@ TEST_CASE("modules in bubbles: the same work, never slower than before and behin
       RC_ASSERT(std::is_permutation(row.begin(), row.end(), first.on(rank).begin(),
                                     first.on(rank).end()));
     }
-  });
+  }));
 }
 
 }  // namespace penstock::testing
