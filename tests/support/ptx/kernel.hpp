@@ -53,6 +53,23 @@ struct Kernel {
 /// By name, without the namespace and the type of what they return: `encode<4u>`.
 using Kernels = std::map<std::string, Kernel, std::less<>>;
 
+/// The time of what a thread computes: its first `count` multiply-adds or stores of 16 bytes take
+/// this long together. All else takes none.
+struct Work {
+  std::uint64_t count = 0;
+  std::uint64_t ns = 0;
+};
+
+struct Launch {
+  std::uint32_t blocks = 1;
+  std::uint32_t threads = 1;   // of a block
+  std::uint64_t begin_ns = 0;  // by the clock of the GPU
+  std::uint32_t first_sm = 0;
+  std::uint32_t sms = 1;
+  Work work = {};
+  std::uint32_t seed = 0;  // of the interleaving
+};
+
 /// The kernels of a text as nvcc writes it. Throws std::runtime_error with the line on everything
 /// it does not know.
 Kernels read_ptx(std::string_view text);

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "tests/support/ptx/kernel.hpp"
-#include "tests/support/ptx/run.hpp"
 
 namespace penstock::testing::ptx {
 
