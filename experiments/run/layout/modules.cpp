@@ -70,6 +70,10 @@ void refuse_sections(const Scenario& scenario) {
       throw InputError(pointer, fmt::format("{}, and /modules has two", why));
     }
   }
+  if (scenario.schedule.communication == Communicating::written) {
+    throw InputError("/schedule/communication",
+                     "SENDs and RECVs are written for one pipeline; with /modules they are implicit");
+  }
 }
 
 void check_layers(const Scenario& scenario) {
