@@ -5,6 +5,7 @@
 #include "validate/backends/cuda/gpu_steps.hpp"
 
 namespace penstock::testing::one_fake_gpu {
+namespace compiled {
 namespace {
 
 ptx::Launch place_of(GpuStream stream) {
@@ -149,19 +150,20 @@ int launch_cycle_counter(GpuStream stream, std::uint64_t* numbers, std::uint32_t
 }
 
 }  // namespace
+}  // namespace compiled
 
 void add_compiled_kernels(GpuCalls& calls) {
-  calls.launch_action = launch_action;
+  calls.launch_action = compiled::launch_action;
   calls.launch_copy = [](GpuStream stream, const GpuCopyKernel& kernel) {
-    return launch_copy(stream, kernel);
+    return compiled::launch_copy(stream, kernel);
   };
-  calls.launch_begin = launch_begin;
-  calls.launch_end = launch_end;
-  calls.launch_content = launch_content;
-  calls.launch_codec = launch_codec;
-  calls.launch_step = launch_step;
-  calls.launch_clock_reader = launch_clock_reader;
-  calls.launch_cycle_counter = launch_cycle_counter;
+  calls.launch_begin = compiled::launch_begin;
+  calls.launch_end = compiled::launch_end;
+  calls.launch_content = compiled::launch_content;
+  calls.launch_codec = compiled::launch_codec;
+  calls.launch_step = compiled::launch_step;
+  calls.launch_clock_reader = compiled::launch_clock_reader;
+  calls.launch_cycle_counter = compiled::launch_cycle_counter;
 }
 
 }  // namespace penstock::testing::one_fake_gpu

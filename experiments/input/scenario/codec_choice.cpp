@@ -14,12 +14,12 @@ namespace {
 
 using nlohmann::json;
 
-const std::string place = "/codec/training";
+const std::string training_place = "/codec/training";
 
 std::vector<CodecPhase> read_phases(const json& phases, const Looks& looks) {
   std::vector<CodecPhase> all;
   for (const json& phase : phases) {
-    const std::string here = fmt::format("{}/phases/{}", place, all.size());
+    const std::string here = fmt::format("{}/phases/{}", training_place, all.size());
     all.push_back({phase["iterations"], read_encoding(phase["stash"], here + "/stash", looks)});
   }
   return all;
@@ -30,7 +30,7 @@ Takes iterations() { return whole(1, 1'000'000'000'000); }
 void check_length(const Plateau& plateau, std::uint64_t iterations) {
   const std::uint64_t most = iterations / plateau.every;
   if (plateau.values.size() <= most) return;
-  throw InputError(place + "/metric/values",
+  throw InputError(training_place + "/metric/values",
                    fmt::format("there are {} values; {} iterations have room for {}, one every {}",
                                plateau.values.size(), iterations, most, plateau.every));
 }
@@ -38,8 +38,8 @@ void check_length(const Plateau& plateau, std::uint64_t iterations) {
 std::vector<CodecPhase> phases_by_metric(const json& training, const Looks& looks) {
   std::vector<CodecPhase> all;
   for (std::size_t i = 0; i < training["formats"].size(); ++i) {
-    all.push_back(
-        {0, read_encoding(training["formats"][i], fmt::format("{}/formats/{}", place, i), looks)});
+    all.push_back({0, read_encoding(training["formats"][i],
+                                    fmt::format("{}/formats/{}", training_place, i), looks)});
   }
   Plateau plateau;
   read_value(training["metric"], plateau);
@@ -56,7 +56,7 @@ void check_keys(const json& training) {
   for (const char* key : {"iterations", "formats", "metric"}) {
     if (training.contains(key) != phases) continue;
     throw InputError(
-        place + (phases ? std::string("/") + key : ""),
+        training_place + (phases ? std::string("/") + key : ""),
         phases
             ? fmt::format("\"{}\" conflicts with \"phases\", which already list the formats", key)
             : fmt::format("\"{}\" is missing; give \"phases\", or \"iterations\", "
