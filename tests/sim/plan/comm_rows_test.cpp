@@ -136,7 +136,7 @@ TEST_CASE("written communication: a received activation takes memory from its RE
 }
 
 TEST_CASE("written communication: all engines agree, whatever the order") {
-  rc::check([] {
+  CHECK(rc::check([] {
     System system = random_system({.recompute = false});
     system.overlap = Overlap::serial;
     const auto csv = write_torch_comms(system.schedule, system.placement, {});
@@ -168,7 +168,7 @@ TEST_CASE("written communication: all engines agree, whatever the order") {
     const Timeline relaxed = relax(plan);
     RC_ASSERT(relaxed.begin == stepwise.begin);
     RC_ASSERT(relaxed.end == stepwise.end);
-  });
+  }));
 }
 
 }  // namespace penstock::testing

@@ -286,6 +286,7 @@ class TextReader {
     const std::string_view first = word(text);
     if (first == ".param") return reader_->parameter(text);
     if (first == ".maxntid") return reader_->most_threads(text);
+    if (first == ".minnctapersm") return;  // how many registers ptxas may take
     throw std::runtime_error("unknown: " + std::string(first));
   }
 
