@@ -182,7 +182,7 @@ const Fields& schedule_fields() {
            "all, those with one other rank (the default), those of one direction, or "
            "none"),
        field<&S::eager_bytes>("eager_bytes", bytes(),
-                              "for written: a tensor of at most so many bytes leaves without its "
+                              "for written: a tensor of at most this many bytes leaves without its "
                               "RECV; default: none does"),
        field<&S::batched>("batched", truth(),
                           "for written: SENDs and RECVs side by side and with one other rank are "

@@ -81,7 +81,7 @@ struct ScheduleSection {
   Overlap overlap = Overlap::serial;
   Communicating communication = Communicating::implicit;
   std::optional<CommStreams> streams;  // of SENDs and RECVs; default: pair
-  std::optional<double> eager_bytes;   // a tensor of so many leaves without its RECV; default: none
+  std::optional<double> eager_bytes;   // up to it a tensor leaves without its RECV; default: none
   std::optional<bool> batched;         // SENDs and RECVs side by side with one rank; default: false
   std::map<std::string, std::string, std::less<>> settings;  // of the rule
 };

@@ -11,6 +11,7 @@
 
 #include "experiments/input/files/table.hpp"
 #include "experiments/run/run.hpp"
+#include "experiments/run/timing/questions.hpp"
 #include "sim/base/error.hpp"
 #include "validate/calibration/fit.hpp"
 #include "validate/statistics/summary.hpp"
@@ -57,14 +58,8 @@ ordered_json shares_json(const StackConstants& shares) {
 /// Predicts what was timed, with the shares fitted so far.
 class Predictor {
  public:
-  Predictor(Catalogue catalogue, const std::string& hardware) : catalogue_(std::move(catalogue)) {
-    const CatalogueItem* item = find_item(catalogue_, "device", hardware);
-    if (item == nullptr) item = find_item(catalogue_, "machine", hardware);
-    if (item == nullptr) {
-      throw InputError("", fmt::format("unknown device or machine \"{}\"", hardware));
-    }
-    device_ = machine_of(catalogue_, *item).device;
-  }
+  Predictor(Catalogue catalogue, const std::string& hardware)
+      : catalogue_(std::move(catalogue)), device_(machine_or_device(catalogue_, hardware).device) {}
 
   const Device& device() const { return device_; }
 

@@ -21,8 +21,7 @@ struct Options : Arguments {
   Flag sequence_parallel =
       line.flag("--sequence-parallel", "shard norms and dropout along the sequence");
   Text dtype =
-      line.choice("--dtype", {"bf16", "fp16", "fp32", "tf32", "fp8", "fp8-block", "mxfp8", "nvfp4"},
-                  "of weights and activations; default: as in the file");
+      line.choice("--dtype", dtype_words(), "of weights and activations; default: as in the file");
   Text format = line.option("--format", "format of the file; default: recognised from its text",
                             "NAME", suggested_model_formats);
   Text architecture = line.option("--arch", "architecture; default: as in the file", "NAME",

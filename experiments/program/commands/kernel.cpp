@@ -12,6 +12,15 @@
 namespace penstock::kernel_file {
 namespace {
 
+/// "product: a product of matrices; attention: …".
+std::string kinds_help() {
+  std::string text;
+  for (const KernelKindEntry& entry : kernel_kinds()) {
+    text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", entry.name, entry.summary);
+  }
+  return text;
+}
+
 std::vector<std::string> kind_names() {
   std::vector<std::string> names;
   for (const KernelKindEntry& entry : kernel_kinds()) names.emplace_back(entry.name);
@@ -19,14 +28,13 @@ std::vector<std::string> kind_names() {
 }
 
 struct Options : Arguments {
-  Text kind = line.required_choice("KIND", kind_names(), "what it computes");
+  Text kind = line.required_choice("KIND", kind_names(), kinds_help());
   Texts sizes = line.list("--set", "one of its sizes", "KEY=VALUE");
   Text hardware =
       line.option("--hardware", "a device, a machine that has it, or the machine's file",
                   "NAME|FILE", suggested_machines);
   Text dtype =
-      line.choice("--dtype", {"bf16", "fp16", "fp32", "tf32", "fp8", "fp8-block", "mxfp8", "nvfp4"},
-                  "precision of its numbers, default bf16", "bf16");
+      line.choice("--dtype", dtype_words(), "precision of its numbers, default bf16", "bf16");
   Text attention =
       line.option("--attention",
                   "the kernel of the device that runs attention; otherwise as a product", "NAME");
@@ -62,9 +70,9 @@ std::string timing_text(const Options& options, const KernelTiming& timing) {
 
 Device device_of_option(const std::string& value) {
   const Catalogue catalogue = read_catalogue();
-  const CatalogueItem* device = find_item(catalogue, "device", value);
-  return device != nullptr ? machine_of(catalogue, *device).device
-                           : machine_of_option(catalogue, value).device;
+  return (is_machine_file(catalogue, value) ? machine_of_option(catalogue, value)
+                                            : machine_or_device(catalogue, value))
+      .device;
 }
 
 int print_timing(const Options& options) {

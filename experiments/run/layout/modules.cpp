@@ -90,7 +90,7 @@ void check_layers(const Scenario& scenario) {
   throw InputError(pointer, "its layers come first in a model, and others come before");
 }
 
-/// The module on devices of its own, for a pipeline with so many data replicas.
+/// The module on devices of its own, for a pipeline with `data` replicas.
 LayoutModule own_module(const ModuleSection& stated, std::uint32_t data) {
   LayoutModule module{.name = stated.name,
                       .degrees = {.tensor = stated.tensor,

@@ -24,7 +24,7 @@ struct Order {
   const PolicyEntry* policy = nullptr;
   ScheduleOptions options;      // of the rule or policy
   Communication communication;  // where it is written
-  std::string note;             // what of it is not simulated; empty: nothing
+  std::string note;             // what is not simulated; empty if all is
 };
 
 /// The order of a schedule rule. Throws InputError with a pointer into the scenario, and OverBudget

@@ -7,6 +7,7 @@
 #include "experiments/input/fields/fields.hpp"
 #include "experiments/input/files/files.hpp"
 #include "experiments/input/files/json_input.hpp"
+#include "experiments/input/files/plain_text.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/limits.hpp"
 
@@ -38,8 +39,7 @@ const Fields& collective_fields() {
   using Q = CollectiveQuestion;
   static const Fields fields{
       "",
-      {field<&N::kind>("kind", words({"all_reduce", "reduce_scatter", "all_gather", "all_to_all",
-                                      "broadcast", "ring_exchange"})),
+      {field<&N::kind>("kind", full_text()),
        field<&N::question, &Q::bytes>("bytes", number(1, Limits::bytes)),
        field<&N::question, &Q::devices>("devices", whole(2, most_calculated_devices)),
        field<&N::question, &Q::stride>("stride", whole(1, Limits::network_links))},
@@ -57,7 +57,11 @@ const Fields& question_fields() {
   return fields;
 }
 
-Machine machine_named(const Catalogue& catalogue, const std::string& name) {
+double bus_bytes_per_s(const CollectiveCall& call, double us) { return bus_bytes(call) / us * 1e6; }
+
+}  // namespace
+
+Machine machine_or_device(const Catalogue& catalogue, const std::string& name) {
   for (const char* is : {"device", "machine"}) {
     const CatalogueItem* item = find_item(catalogue, is, name);
     if (item == nullptr) continue;
@@ -65,12 +69,10 @@ Machine machine_named(const Catalogue& catalogue, const std::string& name) {
     set_topology(machine);
     return machine;
   }
-  throw InputError("/hardware", fmt::format("unknown device or machine \"{}\"", name));
+  throw InputError("/hardware", unknown_text(fmt::format("device or machine \"{}\"", name), name,
+                                             names_of_items(catalogue, "device") + ", " +
+                                                 names_of_items(catalogue, "machine")));
 }
-
-double bus_bytes_per_s(const CollectiveCall& call, double us) { return bus_bytes(call) / us * 1e6; }
-
-}  // namespace
 
 ordered_json kernel_json(const std::string& hardware, const KernelTiming& timing) {
   const Kernel& kernel = timing.kernel;
@@ -113,7 +115,7 @@ ordered_json timed(const Catalogue& catalogue, const json& question) {
   static const Schema schema(schema_of(question_fields()));
   schema.check(question);
   const std::string hardware = question["hardware"];
-  const Machine machine = machine_named(catalogue, hardware);
+  const Machine machine = machine_or_device(catalogue, hardware);
   if (question.contains("kernel")) {
     KernelQuestion kernel;
     read_fields(kernel_fields(), question["kernel"], &kernel);
@@ -125,7 +127,11 @@ ordered_json timed(const Catalogue& catalogue, const json& question) {
   }
   NamedCollective named;
   read_fields(collective_fields(), question["collective"], &named);
-  named.question.kind = *collective_kind(named.kind);
+  const auto kind = collective_kind(named.kind);
+  if (!kind) {
+    throw InputError("/collective/kind", fmt::format("unknown collective \"{}\"", named.kind));
+  }
+  named.question.kind = *kind;
   named.question.flows = false;
   CollectiveTimings timings;
   try {

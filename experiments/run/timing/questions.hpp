@@ -8,6 +8,10 @@
 
 namespace penstock {
 
+/// The machine of a name, with its topology; a device alone is a machine without links. Throws
+/// InputError at /hardware for a name that is neither.
+Machine machine_or_device(const Catalogue& catalogue, const std::string& name);
+
 /// What `penstock kernel` and `penstock collective` print with --json.
 nlohmann::ordered_json kernel_json(const std::string& hardware, const KernelTiming& timing);
 nlohmann::ordered_json collective_json(const std::string& hardware,

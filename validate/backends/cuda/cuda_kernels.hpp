@@ -27,7 +27,7 @@ constexpr unsigned content_blocks = 4;
 constexpr unsigned content_threads = 256;
 constexpr unsigned codec_threads = 256;  // each takes one block of values
 constexpr unsigned step_threads = 256;
-/// For so many elements, or lanes of rows, on so many SMs; none for none.
+/// For this many elements, or lanes of rows, on `sms` SMs; none for none.
 inline unsigned blocks_of_step(std::uint64_t threads, std::uint32_t sms) {
   constexpr unsigned blocks_of_sm = 8;
   const std::uint64_t wanted = (threads + step_threads - 1) / step_threads;

@@ -7,6 +7,7 @@
 #include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/formats/registry.hpp"
 #include "experiments/input/formats/transformers/hf_architectures.hpp"
+#include "experiments/input/scenario/model_section.hpp"
 #include "experiments/input/scenario/scenario.hpp"
 #include "hardware_models/codecs/registry.hpp"
 #include "hardware_models/registry.hpp"
@@ -104,6 +105,10 @@ std::vector<std::string> suggested_schedules_or_all(std::string_view typed) {
   std::vector<std::string> lists = suggested_schedule_lists(typed);
   if (typed.find(',') == std::string_view::npos) lists.emplace_back("all");
   return lists;
+}
+
+std::vector<std::string> dtype_words() {
+  return find_field(model_fields(), "dtype")->takes.schema().at("enum");
 }
 
 std::vector<std::string> suggested_machines(std::string_view) {

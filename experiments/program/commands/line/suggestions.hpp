@@ -15,6 +15,9 @@ std::vector<std::string> words_of(std::span<const Entry* const> entries) {
   return names;
 }
 
+/// The precisions of /model/dtype.
+std::vector<std::string> dtype_words();
+
 // Values that shell completion offers for what is typed so far.
 
 std::vector<std::string> suggested_schedules(std::string_view typed);
