@@ -68,6 +68,12 @@ TEST_CASE("kernel: attention has half the FLOPs under a mask, and backward 2.5 t
   CHECK(timed_on_plain(question).us == doctest::Approx(2.5 * all / 0.25e12 * 1e6 + 2));
 }
 
+TEST_CASE("kernel: a stream moves its bytes once, whatever passes other kernels make") {
+  KernelQuestion question{"stream", {{"bytes", 1e9}}};
+  question.shares.vector_passes = 3;
+  CHECK(timed_on_plain(question).us == doctest::Approx(1e9 / 1e11 * 1e6 + 2));
+}
+
 TEST_CASE("kernel: a power cap slows matrix units by its cube root") {
   KernelQuestion question = product(1000, 1000, 1000);
   question.watts = 125;
