@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <map>
+#include <queue>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -79,16 +82,20 @@ class LaneCollector {
       std::ranges::sort(boxes, {}, [](const NamedSpan& box) {
         return std::tuple(box.span.begin_ns, -box.span.end_ns, box.name);
       });
-      const std::size_t first = lanes_.size();
+      using Busy = std::pair<std::int64_t, std::size_t>;  // until when, and which lane
+      std::priority_queue<Busy, std::vector<Busy>, std::greater<>> busy;
+      std::set<std::size_t> free;
       for (const NamedSpan& box : boxes) {
-        std::size_t free = first;
-        while (free < lanes_.size() && lanes_[free].boxes.back().span.end_ns > box.span.begin_ns) {
-          ++free;
+        for (; !busy.empty() && busy.top().first <= box.span.begin_ns; busy.pop()) {
+          free.insert(busy.top().second);
         }
-        if (free == lanes_.size()) {
+        if (free.empty()) {
+          free.insert(lanes_.size());
           lanes_.push_back({fmt::format("{} · {}", rank, trace.lanes[lane]), {}});
         }
-        lanes_[free].boxes.push_back(box);
+        const std::size_t highest = free.extract(free.begin()).value();  // on the screen
+        lanes_[highest].boxes.push_back(box);
+        busy.emplace(box.span.end_ns, highest);
       }
     }
     by_lane_.clear();

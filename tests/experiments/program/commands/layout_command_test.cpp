@@ -80,9 +80,9 @@ TEST_CASE("layout as JSON has rows, the front, and how sure each is") {
 
 TEST_CASE("layout says that a budget ended it, and how much faster others may be") {
   const Texts asked{
-      "layout",     std::string(PENSTOCK_ROOT) + "/experiments/models/deepseek-v3.json",
+      "layout",     std::string(PENSTOCK_ROOT) + "/experiments/models/llama-3.1-70b.json",
       "--hardware", "dgx-h200",
-      "--devices",  "512",
+      "--devices",  "256",
       "--budget",   "0.1"};
   const ProgramRun run = run_penstock(asked, ".");
   CHECK(run.code == 0);
