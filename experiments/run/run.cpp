@@ -26,7 +26,7 @@ namespace {
 void note_sums(RunResult& result) {
   const Layout& layout = result.layout;
   const bool sums = shares_weights(layout) && layout.schedule.has_backward();
-  if (layout.degrees.overlaps_sums || !sums) return;
+  if (layout.degrees.overlaps_sums || layout.communication.gradients || !sums) return;
   result.notes.emplace_back(
       layout.memory.zero < 2 || (layout.memory.zero == 2 && result.training.whole_gradients)
           ? "gradients are reduced after a rank's last backward (/parallel/overlap_sums)"

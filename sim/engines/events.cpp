@@ -139,6 +139,10 @@ RunAhead::RunAhead(const Plan& plan, const Costs& costs, const Conditions& condi
 
 std::optional<Standstill> RunAhead::run() {
   for (std::uint32_t rank = plan_.ranks; rank-- > 0;) runnable_.push_back(rank);
+  for (const TaskId transfer : readers_.of_none()) {
+    timeline_.last_input[transfer] = no_task;
+    send(transfer, Time{});
+  }
   for (;;) {
     while (!runnable_.empty()) {
       const std::uint32_t rank = runnable_.back();
@@ -202,9 +206,11 @@ Time RunAhead::last_end(TaskId task, TaskId& last) const {
   return latest;
 }
 
-/// Starts the transfers for which a task was the last input.
+/// Starts the transfers for which a task was the last input. One that also waits for another of
+/// them has started with that one.
 void RunAhead::hand_over(TaskId task) {
   for (const TaskId transfer : readers_.of(task)) {
+    if (timeline_.last_input[transfer] != no_task) continue;
     TaskId last = plan_.input[transfer];
     const Time ready = last_end(transfer, last);
     if (ready == unknown) continue;

@@ -44,12 +44,12 @@ void list_tasks(const Plan& plan, Costs& costs) {
   costs.task_latency = std::move(latencies);
 }
 
-/// The tasks whose pass satisfies `test`.
+/// The tasks whose class satisfies `test`.
 template <class Test>
 std::vector<TaskId> tasks_of(const Plan& plan, Test test) {
   std::vector<TaskId> tasks;
   for (TaskId task = 0; task < plan.tasks(); ++task) {
-    if (test(plan.class_of(task).pass)) tasks.push_back(task);
+    if (test(plan.class_of(task))) tasks.push_back(task);
   }
   return tasks;
 }
@@ -153,9 +153,12 @@ std::variant<PricedPlan, Standstill> draw_among_replicas(PricedPlan priced, cons
   draws.draw_costs(0);
   const bool differ = costs_of || chance.differs_among_replicas();
   if (drawn == 1 || !differ) return std::move(draws.running);
-  Together sums(tasks_of(draws.running.plan, reduces_gradient));
-  Together gatherings(
-      tasks_of(draws.running.plan, [](Pass pass) { return pass == Pass::gather_weights; }));
+  Together sums(tasks_of(draws.running.plan,
+                         [](const WorkClass& work) { return reduces_gradient(work.pass); }));
+  // Those of an UNSHARD, which take memory, do not wait for other replicas.
+  Together gatherings(tasks_of(draws.running.plan, [](const WorkClass& work) {
+    return work.pass == Pass::gather_weights && work.effects.empty();
+  }));
   if (sums.tasks.empty() && !costs_of) return std::move(draws.running);
   if (auto halt = find_sums(draws, sums)) return *std::move(halt);
   if (auto halt = find_gatherings(draws, sums, gatherings)) return *std::move(halt);

@@ -51,6 +51,10 @@ std::optional<Standstill> Stepwise::run() {
     if (room_ && room_->held(Rank{rank}) > room_->capacity()) return standstill();
     look_at(rank);
   }
+  for (const TaskId transfer : readers_.of_none()) {
+    timeline_.last_input[transfer] = no_task;
+    transfers_.ready(transfer);
+  }
   if (!settle()) return standstill();
   while (!events_.empty()) {
     now_ = events_.next_time();

@@ -81,13 +81,16 @@ enum class CommStreams : std::uint8_t {
 };
 constexpr std::array<std::string_view, 4> comm_stream_names{"rank", "pair", "direction", "message"};
 
-/// SEND and RECV as an order has them. A rank issues a cell when the action before it has ended.
-/// The tensor moves once both of its cells are at the head of their streams, which it then holds
-/// until it has arrived. An eager one does not wait for its RECV.
+/// Communication as an order has it. A rank issues a cell when the action before it has ended. The
+/// tensor of a SEND and its RECV moves once both are at the head of their streams, which it then
+/// holds until it has arrived; an eager one does not wait for its RECV. UNSHARD and REDUCE_GRAD of
+/// a rank go one after the other in a stream of their own.
 struct Communication {
   CommStreams streams = CommStreams::pair;
   bool batched = false;     // cells next to each other and with one other rank are issued as one
   std::vector<bool> eager;  // by model stage: of what passes between it and the next
+  bool weights = false;     // UNSHARD gathers the weights of a stage, RESHARD frees them
+  bool gradients = false;   // REDUCE_GRAD reduces those of a stage
   std::vector<std::vector<CommCell>> rows;  // by rank; empty: each tensor moves as it is there
 
   bool written() const { return !rows.empty(); }

@@ -1,6 +1,7 @@
 #include "sim/plan/comm_rows.hpp"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 namespace penstock {
@@ -17,14 +18,16 @@ bool moves_tensor(const CommCell& cell) { return is_send(cell.comm) || is_receiv
 }  // namespace
 
 CommRows::CommRows(const Communication& communication, const Placement& placement, Plan& plan,
-                   WorkClasses& classes, Number number)
+                   WorkClasses& classes, TailTasks& tail, Number number)
     : communication_(communication),
       placement_(placement),
       plan_(plan),
       classes_(classes),
+      tail_(tail),
       number_(std::move(number)),
       next_(communication.rows.size()),
       waits_(communication.rows.size()),
+      collective_(communication.rows.size(), no_task),
       streams_chain_(communication.streams != CommStreams::message) {
   for (const auto& row : communication.rows) {
     for (const CommCell& cell : row) {
@@ -96,10 +99,53 @@ std::optional<std::size_t> CommRows::issue(Rank rank, std::uint32_t action, Task
       const TaskId transfer = tensors_.at(tensor).transfer;
       if (transfer == no_task) return tensor;
       waits_[index(rank)].push_back(transfer);
+    } else {
+      issue_collective(rank, *cell, last);
     }
     ++next_[index(rank)];
   }
   return std::nullopt;
+}
+
+/// Adds what an UNSHARD or a REDUCE_GRAD starts, behind the collective before it.
+void CommRows::issue_collective(Rank rank, const CommCell& cell, TaskId last) {
+  TaskId& before = collective_[index(rank)];
+  std::vector<TaskId> inputs;
+  for (const TaskId task : {before, last}) {
+    if (task != no_task) add_new(inputs, {&task, 1});
+  }
+  std::sort(inputs.begin(), inputs.end());
+  if (cell.comm == Comm::unshard && communication_.weights) {
+    const bool unused = stays_unused(rank, cell);
+    before = add_task(plan_, classes_.gather(rank, cell.stage, unused), cell.microbatch,
+                      add_inputs(plan_, inputs));
+    if (!unused) gathered_[{rank, cell.stage}] = before;
+  } else if (cell.comm == Comm::reduce_grad && communication_.gradients) {
+    const TaskId sum = tail_.reduce_written(rank, cell.stage, add_inputs(plan_, inputs));
+    if (sum != no_task) reduced_[{rank, cell.stage}] = before = sum;
+  } else if (cell.comm == Comm::wait_reduce_grad) {
+    const auto sum = reduced_.find({rank, cell.stage});
+    if (sum != reduced_.end()) waits_[index(rank)].push_back(sum->second);
+  }
+}
+
+/// Whether the RESHARD of a rank's next cell comes before any action.
+bool CommRows::stays_unused(Rank rank, const CommCell& unshard) const {
+  const auto& row = communication_.rows[index(rank)];
+  const auto begin = row.begin() + static_cast<std::ptrdiff_t>(next_[index(rank)]);
+  const auto end = std::find_if(begin, row.end(),
+                                [&](const CommCell& cell) { return cell.before > unshard.before; });
+  return std::any_of(begin, end, [&](const CommCell& cell) {
+    return cell.comm == Comm::reshard && cell.stage == unshard.stage;
+  });
+}
+
+TaskId CommRows::take_gathered(Rank rank, Stage stage) {
+  const auto gather = gathered_.find({rank, stage});
+  if (gather == gathered_.end()) return no_task;
+  const TaskId task = gather->second;
+  gathered_.erase(gather);
+  return task;
 }
 
 /// The next cell, and those batched with it.
@@ -196,11 +242,15 @@ std::uint32_t CommRows::holding(std::uint32_t work, Rank rank, std::uint32_t act
   auto cell = std::lower_bound(
       row.begin(), row.end(), action,
       [](const CommCell& one, std::uint32_t before) { return one.before < before; });
-  std::vector<CommCell> received;
+  std::vector<CommCell> changing;
+  std::set<Stage> gathered;  // by an UNSHARD that stands here, too
   for (; cell != row.end() && cell->before == action; ++cell) {
-    if (cell->comm == Comm::receive_forward) received.push_back(*cell);
+    if (cell->comm == Comm::receive_forward) changing.push_back(*cell);
+    if (!communication_.weights) continue;
+    if (cell->comm == Comm::unshard) gathered.insert(cell->stage);
+    if (cell->comm == Comm::reshard && gathered.erase(cell->stage) == 0) changing.push_back(*cell);
   }
-  return received.empty() ? work : classes_.before_receives(work, received);
+  return changing.empty() ? work : classes_.in_front_of(work, rank, changing);
 }
 
 CommRows::Missing CommRows::missing(const Crossing& crossing) const {

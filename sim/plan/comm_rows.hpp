@@ -15,6 +15,7 @@
 #include "sim/order/communication.hpp"
 #include "sim/order/placement.hpp"
 #include "sim/plan/plan.hpp"
+#include "sim/plan/tail.hpp"
 #include "sim/plan/work_classes.hpp"
 
 namespace penstock {
@@ -26,9 +27,9 @@ class CommRows {
  public:
   /// Numbers a tensor as lowering does.
   using Number = std::function<std::size_t(const Crossing&)>;
-  /// Adds transfers to `plan`.
+  /// Adds transfers and collectives to `plan`, reductions by `tail`.
   CommRows(const Communication& communication, const Placement& placement, Plan& plan,
-           WorkClasses& classes, Number number);
+           WorkClasses& classes, TailTasks& tail, Number number);
 
   /// The next cell of a rank that stands before this action of its row; null: none.
   const CommCell* next(Rank rank, std::uint32_t action) const;
@@ -46,15 +47,16 @@ class CommRows {
   std::optional<std::size_t> issue(Rank rank, std::uint32_t action, TaskId last,
                                    std::vector<Moved>& moved);
 
-  /// What a rank's next action waits for on behalf of SENDs in front of it, and of this received
-  /// tensor.
-  std::vector<TaskId> take_sends(Rank rank) { return std::exchange(waits_[index(rank)], {}); }
+  /// What a rank's next action waits for: SENDs and reductions whose waits stand in front of it,
+  /// the gathering of its stage's weights, if it is the first since then, and this received tensor.
+  std::vector<TaskId> take_waits(Rank rank) { return std::exchange(waits_[index(rank)], {}); }
+  TaskId take_gathered(Rank rank, Stage stage);
   const std::vector<TaskId>& arrival(std::size_t tensor) const {
     return tensors_.at(tensor).arrival;
   }
 
-  /// The class of the action before this one, with the memory of the activations whose RECVs stand
-  /// between the two.
+  /// The class of the action before this one, with the memory of the activations whose RECVs, and
+  /// of the weights whose RESHARDs, stand between the two.
   std::uint32_t holding(std::uint32_t work, Rank rank, std::uint32_t action);
 
   /// Whether transfers of one link leave in the order in which they were placed, since each stands
@@ -112,6 +114,8 @@ class CommRows {
   StreamKey stream_of(const CommCell& cell, Rank rank) const;
   std::size_t end_of_batch(Rank rank) const;
   void issue_batch(Rank rank, TaskId last);
+  void issue_collective(Rank rank, const CommCell& cell, TaskId last);
+  bool stays_unused(Rank rank, const CommCell& unshard) const;
   void come_to_head(const StreamKey& key);
   void look_at(std::size_t tensor);
   void place(std::size_t tensor);
@@ -122,9 +126,13 @@ class CommRows {
   const Placement& placement_;
   Plan& plan_;
   WorkClasses& classes_;
+  TailTasks& tail_;
   Number number_;
-  std::vector<std::size_t> next_;           // by rank: its next cell
-  std::vector<std::vector<TaskId>> waits_;  // by rank: for SENDs, since its last action
+  std::vector<std::size_t> next_;                      // by rank: its next cell
+  std::vector<std::vector<TaskId>> waits_;             // by rank: of its next action
+  std::vector<TaskId> collective_;                     // by rank: the last one
+  std::map<std::pair<Rank, Stage>, TaskId> gathered_;  // not waited for yet
+  std::map<std::pair<Rank, Stage>, TaskId> reduced_;
   std::unordered_map<std::size_t, Tensor> tensors_;
   std::map<StreamKey, Stream> streams_;
   std::deque<std::size_t> ready_;  // both ends have come to the heads of their streams

@@ -38,6 +38,7 @@ enum class Summing : std::uint8_t {
   behind_each,   // after each weight gradient
   behind_row,    // after the last action of a rank, as with exposed all-reduces
   in_passes,     // no task of the plan: passes include it
+  written,       // where the order has REDUCE_GRAD
 };
 
 /// What follows the last weight gradient of a stage, or each of them.

@@ -49,8 +49,8 @@ Deadlock find_deadlock(const Schedule& schedule, const Placement& placement,
 /// and received, every tensor that crosses ranks needs one SEND behind the action that makes it and
 /// one RECV in front of those that read it.
 ///
-/// The order must have no faults (`find_order_fault`), but its first stages may have no backwards at
-/// all; no gradient is sent to them. Returns the deadlock when ranks wait for each other. Takes
+/// The order must have no faults (`find_order_fault`), but its first stages may have no backwards
+/// at all; no gradient is sent to them. Returns the deadlock when ranks wait for each other. Takes
 /// O(actions) time.
 std::variant<Plan, Deadlock> lower(const Schedule& schedule, const Placement& placement,
                                    Overlap overlap = Overlap::serial, const Extras& extras = {});

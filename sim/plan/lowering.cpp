@@ -1,9 +1,10 @@
+#include "sim/plan/lowering.hpp"
+
 #include <algorithm>
 #include <utility>
 
 #include "sim/base/large_pages.hpp"
 #include "sim/order/weight_versions.hpp"
-#include "sim/plan/lowering.hpp"
 
 namespace penstock {
 namespace {
@@ -47,7 +48,7 @@ OrderLowering::OrderLowering(const Schedule& schedule, const Placement& placemen
     rows_.push_back({.begin = order.data(), .end = order.data() + order.size()});
   }
   if (extras.communication.written()) {
-    comms_.emplace(extras.communication, placement, plan_, classes_,
+    comms_.emplace(extras.communication, placement, plan_, classes_, tail_,
                    [this](const Crossing& crossing) { return output_of(crossing); });
   }
   plan_.ranks = placement.ranks();
@@ -132,7 +133,7 @@ void OrderLowering::advance(Rank rank) {
   while (!comms_ || issue_comms(rank)) {
     const auto cell = next_cell(row);
     if (cell.empty()) return;
-    if (recomputation_.early()) recompute_early(row, cell);
+    if (recomputation_.early()) recompute_early(rank, cell);
     if (!find_inputs(cell, row.waits_for)) return;
     place(rank, cell);
     row.next += cell.size();
@@ -140,15 +141,18 @@ void OrderLowering::advance(Rank rank) {
 }
 
 /// Places the R's of a cell as soon as the rank reaches the cell. They wait only for their
-/// activations, if these were evicted.
-void OrderLowering::recompute_early(Row& row, std::span<const Action> actions) {
+/// activations, if these were evicted, and for weights that an order gathers.
+void OrderLowering::recompute_early(Rank rank, std::span<const Action> actions) {
+  Row& row = rows_[index(rank)];
   if (row.ahead == row.next) return;
   row.ahead = row.next;
-  std::array<TaskId, 2> loaded;
+  std::array<TaskId, 4> loaded;
   std::size_t count = 0;
   for (const Action& action : actions) {
     if (!recomputation_.adds(action)) continue;
     if (const TaskId one = take_loaded(action); one != no_task) loaded[count++] = one;
+    const TaskId gather = comms_ ? comms_->take_gathered(rank, action.stage) : no_task;
+    if (gather != no_task) loaded[count++] = gather;
   }
   recompute_in_front(row, actions, add_inputs(plan_, {loaded.data(), count}));
 }
@@ -248,12 +252,14 @@ TaskId OrderLowering::input_of(Rank rank, std::span<const Action> cell) {
   return count == 1 ? found.front() : add_inputs(plan_, {found.data(), count});
 }
 
-/// The same with what RECVs and waits for SENDs in front of the cell add.
+/// The same with what the communication in front of the cell adds.
 TaskId OrderLowering::written_input(Rank rank, std::span<const Action> cell,
                                     std::span<const TaskId> found) {
-  std::vector<TaskId> inputs = comms_->take_sends(rank);
+  std::vector<TaskId> inputs = comms_->take_waits(rank);
   inputs.insert(inputs.end(), found.begin(), found.end());
   for (std::size_t part = 0; part < cell.size(); ++part) {
+    const TaskId gather = comms_->take_gathered(rank, cell[part].stage);
+    if (gather != no_task) inputs.push_back(gather);
     if (came_[part] < first_task || read_by(cell[part]) == nothing) continue;
     const std::vector<TaskId>& arrival = comms_->arrival(read_by(cell[part]));
     inputs.insert(inputs.end(), arrival.begin(), arrival.end());

@@ -47,7 +47,7 @@ class OrderLowering {
   bool find_inputs(std::span<const Action> cell, std::size_t& missing);
 
   void advance(Rank rank);
-  void recompute_early(Row& row, std::span<const Action> actions);
+  void recompute_early(Rank rank, std::span<const Action> actions);
   TaskId recompute_in_front(Row& row, std::span<const Action> actions, TaskId input);
   TaskId place_part(Row& row, const Action& action, std::uint32_t work, TaskId input);
   std::array<TaskId, 2> place_fused(Rank rank, std::span<const Action> cell, TaskId input);

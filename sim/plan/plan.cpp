@@ -39,8 +39,9 @@ Feed feed_of(const Plan& plan, const std::vector<std::uint32_t>& resource_of_cla
 
 std::string_view name(BufferKind kind) {
   constexpr std::array<std::string_view, buffer_kinds> names{
-      "parameters", "stash",          "receive",   "gradient",   "gradients", "optimizer",
-      "versions",   "pending weight", "workspace", "recomputed", "context",   "stash for I"};
+      "parameters", "stash",       "receive",        "gradient",  "gradients",
+      "optimizer",  "versions",    "pending weight", "workspace", "recomputed",
+      "context",    "stash for I", "gathered"};
   return names[static_cast<std::size_t>(kind)];
 }
 

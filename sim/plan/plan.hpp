@@ -43,8 +43,9 @@ enum class BufferKind : std::uint8_t {
   recomputed,        // restored by R, until the end of B or W; from F on without an R
   context,           // for the whole run, once per rank: per-device overhead
   input_stash,       // what only B or I needs of an activation: from F to their end
+  gathered,          // whole parameters of a sharded stage, from UNSHARD to RESHARD
 };
-constexpr std::size_t buffer_kinds = 12;
+constexpr std::size_t buffer_kinds = 13;
 
 /// "parameters", "pending weight".
 std::string_view name(BufferKind kind);

@@ -84,7 +84,7 @@ void TailTasks::follow_action(const Action& action, TaskId task) {
   const std::uint32_t slot = placement_.slot_of(action.stage, action.microbatch);
   const bool last = --left_[slot] == 0;
   const Finished finished{action.stage, slot, action.microbatch};
-  if (!holds_back() && (last || sums_each())) reduce(finished, task);
+  if (tail_.summing <= Summing::behind_each && (last || sums_each())) reduce(finished, task);
   if (!last) return;
   if (!holds_back()) tie(finished, task);
   finished_[index(placement_.rank_of_slot(slot))].push_back(finished);
@@ -100,13 +100,22 @@ void TailTasks::reduce(const Finished& finished, TaskId producer) {
   sum(Pass::reduce_gradient, finished, producer);
 }
 
-void TailTasks::sum(Pass part, const Finished& finished, TaskId input) {
+TaskId TailTasks::reduce_written(Rank rank, Stage stage, TaskId input) {
+  if (finished_.empty() || !reduces(stage)) return no_task;
+  const std::vector<Finished>& all = finished_[index(rank)];
+  const auto own =
+      std::find_if(all.begin(), all.end(), [&](const Finished& one) { return one.stage == stage; });
+  return own == all.end() ? no_task : sum(Pass::reduce_gradient, *own, input);
+}
+
+TaskId TailTasks::sum(Pass part, const Finished& finished, TaskId input) {
   std::uint32_t& work = (part == Pass::reduce_early ? early_ : reduction_)[finished.slot];
   if (work == unnamed) {
     work = classes_.tail_transfer(part, finished.stage, link_of_sums(finished));
   }
-  sums_[placement_.position(finished.stage)].push_back(
-      add_task(plan_, work, finished.microbatch, input));
+  const TaskId task = add_task(plan_, work, finished.microbatch, input);
+  sums_[placement_.position(finished.stage)].push_back(task);
+  return task;
 }
 
 /// To the data replicas, or without these to the next rank that holds the stage.
@@ -119,7 +128,8 @@ Link TailTasks::link_of_sums(const Finished& finished) const {
 
 /// Replicas of the two ends pair up; the larger end shares partners.
 void TailTasks::tie(const Finished& finished, TaskId producer) {
-  const auto other = tail_.ties ? tied_to(placement_, finished.stage, tail_.tied_from) : std::nullopt;
+  const auto other =
+      tail_.ties ? tied_to(placement_, finished.stage, tail_.tied_from) : std::nullopt;
   if (!other) return;
   const std::uint32_t own = placement_.replicas(finished.stage);
   const std::uint32_t theirs = placement_.replicas(*other);

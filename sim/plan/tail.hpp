@@ -42,6 +42,9 @@ class TailTasks {
   void follow(const Action& action, TaskId task) {
     if (!left_.empty()) follow_action(action, task);
   }
+  /// The reduction of a REDUCE_GRAD, whose stage has all its gradients on this rank; `input` is
+  /// encoded as `Plan::input`. Nothing to reduce: no_task.
+  TaskId reduce_written(Rank rank, Stage stage, TaskId input);
   /// Call when all rows are placed.
   void finish();
 
@@ -59,7 +62,7 @@ class TailTasks {
   void check_waits() const;
   void follow_action(const Action& action, TaskId task);
   void reduce(const Finished& finished, TaskId producer);
-  void sum(Pass part, const Finished& finished, TaskId input);
+  TaskId sum(Pass part, const Finished& finished, TaskId input);
   void tie(const Finished& finished, TaskId producer);
   void finish_rows();
   void update(const Finished& finished);

@@ -9,6 +9,7 @@ TransferReaders::TransferReaders(const Plan& plan) : reader_(plan.tasks(), no_ta
   std::vector<std::pair<TaskId, TaskId>> more;  // tasks and their readers after the first
   for (TaskId task = 0; task < plan.tasks(); ++task) {
     if (!plan.is_link(plan.class_of(task).resource)) continue;
+    if (plan.input[task] == no_task) of_none_.push_back(task);
     plan.for_each_input(task, [&](TaskId input) {
       if (reader_[input] == no_task) {
         reader_[input] = task;

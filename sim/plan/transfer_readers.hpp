@@ -21,10 +21,13 @@ class TransferReaders {
     const std::uint32_t* const list = &readers_[reader & ~Plan::several];
     return {list + 1, *list};
   }
+  /// Those that wait for nothing, ascending.
+  const std::vector<TaskId>& of_none() const { return of_none_; }
 
  private:
   std::vector<TaskId> reader_;          // by task, encoded as Plan::input
   std::vector<std::uint32_t> readers_;  // lists for tasks with more: their number, then the readers
+  std::vector<TaskId> of_none_;
 };
 
 /// Ranks that wait for a transfer without being an end of its link: those that update a stage and

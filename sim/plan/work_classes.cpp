@@ -124,20 +124,45 @@ std::uint32_t WorkClasses::add_transfer(const Action& action, Stage to, std::uin
   return named;
 }
 
-std::uint32_t WorkClasses::before_receives(std::uint32_t work, std::span<const CommCell> receives) {
-  std::vector<std::uint32_t> buffers;
-  for (const CommCell& cell : receives) {
-    buffers.push_back(receive_buffer(placement_.slot_of(cell.stage, cell.microbatch),
-                                     *placement_.before(cell.stage), BufferKind::receive));
+/// The slot of a stage that a rank holds.
+std::uint32_t WorkClasses::slot_on(Rank rank, Stage stage) const {
+  Microbatch replica{0};
+  while (placement_.rank_of(stage, replica) != rank) replica = Microbatch{index(replica) + 1};
+  return placement_.slot_of(stage, replica);
+}
+
+std::uint32_t WorkClasses::in_front_of(std::uint32_t work, Rank rank,
+                                       std::span<const CommCell> cells) {
+  std::vector<std::pair<std::uint32_t, bool>> buffers;  // and whether they are taken
+  for (const CommCell& cell : cells) {
+    const bool takes = cell.comm == Comm::receive_forward;
+    const std::uint32_t slot =
+        takes ? placement_.slot_of(cell.stage, cell.microbatch) : slot_on(rank, cell.stage);
+    buffers.emplace_back(
+        takes ? receive_buffer(slot, *placement_.before(cell.stage), BufferKind::receive)
+              : held_[static_cast<std::size_t>(BufferKind::gathered)][slot],
+        takes);
   }
   std::sort(buffers.begin(), buffers.end());
   const auto [known, is_new] = posted_.try_emplace({work, buffers}, unnamed);
   if (!is_new) return known->second;
-  WorkClass holding = plan_.classes[work];
-  for (const std::uint32_t buffer : buffers) {
-    holding.effects.push_back({buffer, /*at_end=*/true, /*takes=*/true});
+  WorkClass changed = plan_.classes[work];
+  for (const auto& [buffer, takes] : buffers) {
+    const MemoryEffect effect{buffer, /*at_end=*/true, takes};
+    changed.effects.insert(takes ? changed.effects.end() : changed.effects.begin(), effect);
   }
-  return known->second = add(std::move(holding));
+  return known->second = add(std::move(changed));
+}
+
+std::uint32_t WorkClasses::gather(Rank rank, Stage stage, bool unused) {
+  const std::uint32_t slot = slot_on(rank, stage);
+  const auto [known, is_new] = gathers_.try_emplace({slot, unused}, unnamed);
+  if (!is_new) return known->second;
+  const std::uint32_t work = tail_transfer(Pass::gather_weights, stage, {rank, data_replicas});
+  std::vector<MemoryEffect>& effects = plan_.classes[work].effects;
+  add_effect(effects, BufferKind::gathered, slot, /*at_end=*/false, /*takes=*/true);
+  if (unused) add_effect(effects, BufferKind::gathered, slot, /*at_end=*/true, /*takes=*/false);
+  return known->second = work;
 }
 
 std::uint32_t WorkClasses::into_held(std::uint32_t transfer) {

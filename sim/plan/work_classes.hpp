@@ -48,12 +48,15 @@ class WorkClasses {
     }
     return add_transfer(action, to, sender, receiver);
   }
-  /// The class of an action behind which these RECV_F are issued: it ends with their memory taken.
-  std::uint32_t before_receives(std::uint32_t work, std::span<const CommCell> receives);
+  /// The class of an action behind which these RECV_F and RESHARDs are issued: it ends with the
+  /// memory of activations taken and that of weights freed.
+  std::uint32_t in_front_of(std::uint32_t work, Rank rank, std::span<const CommCell> cells);
   /// The class of a transfer whose memory was taken when its RECV was issued.
   std::uint32_t into_held(std::uint32_t transfer);
   /// The class of the transfer of an evicted activation to its keeper, or of a loaded one back.
   std::uint32_t stash_transfer(const Action& action, Rank keeper);
+  /// The class of a rank's UNSHARD. `unused`: its RESHARD follows at once.
+  std::uint32_t gather(Rank rank, Stage stage, bool unused);
   /// Adds buffers for further weight versions of a slot.
   void keep_versions(std::uint32_t slot, std::uint32_t versions);
   /// A new class of a transfer in the tail of a stage.
@@ -72,6 +75,7 @@ class WorkClasses {
   std::uint32_t stash_of(std::uint32_t slot) const {
     return held_[static_cast<std::size_t>(BufferKind::stash)][slot];
   }
+  std::uint32_t slot_on(Rank rank, Stage stage) const;
   std::uint32_t kept_buffer(std::uint32_t slot, Rank keeper);
   std::uint32_t link_between(Rank from, Rank to);
   std::vector<MemoryEffect> effects_of(const Action& action, std::uint32_t slot, bool crosses,
@@ -81,7 +85,7 @@ class WorkClasses {
 
   const Placement& placement_;
   std::vector<bool> has_backward_;  // by stage
-  bool keeps_;  // F allocates what R would restore, when there is no R
+  bool keeps_;                      // F allocates what R would restore, when there is no R
   Plan& plan_;
   std::vector<std::uint32_t> compute_;  // by slot, pass, crosses, allocates recomputed memory
   std::array<std::vector<std::uint32_t>, buffer_kinds> held_;  // by kind, slot; empty: none
@@ -92,8 +96,10 @@ class WorkClasses {
   // classes.
   std::vector<std::vector<std::pair<std::uint32_t, std::uint32_t>>> transfer_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> links_;
-  // By class and the buffers received behind it; of a transfer, none.
-  std::map<std::pair<std::uint32_t, std::vector<std::uint32_t>>, std::uint32_t> posted_;
+  // By class and what happens to buffers behind it; of a transfer, nothing.
+  std::map<std::pair<std::uint32_t, std::vector<std::pair<std::uint32_t, bool>>>, std::uint32_t>
+      posted_;
+  std::map<std::pair<std::uint32_t, bool>, std::uint32_t> gathers_;  // by slot
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::pair<std::uint32_t, std::uint32_t>> fused_;
 };
 

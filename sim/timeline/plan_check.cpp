@@ -98,7 +98,8 @@ class InputCheck {
   void check(TaskId task) {
     const TaskId input = plan_.input[task];
     if (input == no_task) {
-      if (!is_transfer(plan_.class_of(task).pass)) return;
+      const Pass pass = plan_.class_of(task).pass;
+      if (!is_transfer(pass) || pass == Pass::gather_weights) return;
       refuse("task {}: a transfer must have an input", task);
     }
     if ((input & Plan::several) != 0) check_list(task, input & ~Plan::several);

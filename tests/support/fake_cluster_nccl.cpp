@@ -90,7 +90,7 @@ int comm_init_rank(NcclComm* comm, int ranks, NcclId id, int rank, void* config)
   gather(mixed(number, 1), static_cast<std::uint32_t>(ranks), [&](Encounter& meeting) {
     users = static_cast<std::uint32_t>(++meeting.color[process.gpu]);
   });
-  if (users > 1) return 5;
+  if (users > 1 && std::getenv("NCCL_MULTI_RANK_GPU_ENABLE") == nullptr) return 5;
   world->joined = static_cast<std::uint32_t>(ranks);
   ++process.communicators;
   *comm = new NcclCommTag{number, rank, ranks, 0, {}};

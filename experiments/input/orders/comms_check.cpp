@@ -373,19 +373,6 @@ void require_sound_comms(const OrderFile& order, const Placement& placement,
   if (fault) throw OrderError(fault->rank, fault->column, fault->text);
 }
 
-std::string untimed_weights_note(const OrderFile& order) {
-  std::uint64_t cells = 0;
-  for (const auto& row : order.comms) {
-    cells += static_cast<std::uint64_t>(std::count_if(
-        row.begin(), row.end(), [](const CommCell& cell) { return !has_microbatch(cell.comm); }));
-  }
-  if (cells == 0) return "";
-  return fmt::format(
-      "sends and receives run where the order has them; its UNSHARD, RESHARD and REDUCE_GRAD ({}) "
-      "are checked, and timed as parallel and memory say",
-      counted(cells, "cell"));
-}
-
 std::string untimed_comms_note(const OrderFile& order) {
   std::uint64_t cells = 0;
   for (const auto& row : order.comms) cells += row.size();

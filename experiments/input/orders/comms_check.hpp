@@ -32,10 +32,6 @@ std::optional<CellFault> find_comms_fault_in_rows(const OrderFile& order,
 void require_sound_comms(const OrderFile& order, const Placement& placement,
                          Communicating communication);
 
-/// What is left out where an order is timed as its SENDs and RECVs are written: the communication
-/// of weights and gradients; empty for an order without.
-std::string untimed_weights_note(const OrderFile& order);
-
 /// What is left out where an order is timed: its communication; empty for a compute-only order.
 std::string untimed_comms_note(const OrderFile& order);
 

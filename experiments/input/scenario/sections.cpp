@@ -174,8 +174,10 @@ const Fields& schedule_fields() {
                           "how the parts of an overlap cell run"),
        field<&S::communication>(
            "communication", words({"implicit", "written"}),
-           "a transfer starts as soon as it can (the default), or where the order has its SEND and "
-           "RECV; an order without these: where PyTorch's lowering puts them"),
+           "transfers, gathers and reductions start as soon as they can (the default), or where "
+           "the "
+           "order has SEND, RECV, UNSHARD and REDUCE_GRAD; an order without these: where PyTorch's "
+           "lowering puts them"),
        field<&S::streams>(
            "streams", words({"rank", "pair", "direction", "message"}),
            "for written: the SENDs and RECVs of a rank that queue behind each other: "

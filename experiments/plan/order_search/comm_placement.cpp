@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -20,17 +21,21 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::uint32_t most_ahead = 8;
 
-/// The first action of a row that reads what a RECV brings.
-std::uint32_t reader_of(const CommCell& receive, const std::vector<Action>& row) {
-  const bool gradient = receive.comm == Comm::receive_backward;
-  std::uint32_t at = receive.before;
+/// The first action of a row that reads what a RECV or an UNSHARD brings, or the end of the row.
+std::uint32_t reader_of(const CommCell& cell, const std::vector<Action>& row) {
+  const bool gradient = cell.comm == Comm::receive_backward;
   const auto reads = [&](const Action& action) {
-    return action.stage == receive.stage && action.microbatch == receive.microbatch &&
+    if (action.stage != cell.stage) return false;
+    if (cell.comm == Comm::unshard) return true;
+    return action.microbatch == cell.microbatch &&
            (gradient ? gives_gradient(action.pass) : action.pass == Pass::forward);
   };
-  while (!reads(row[at])) ++at;
+  std::uint32_t at = cell.before;
+  while (at < row.size() && !reads(row[at])) ++at;
   return at;
 }
+
+bool brings(const CommCell& cell) { return is_receive(cell.comm) || cell.comm == Comm::unshard; }
 
 /// No cell may stand between the two parts of an overlap cell.
 std::uint32_t outside_cell(std::uint32_t before, const std::vector<Action>& row) {
@@ -41,6 +46,15 @@ std::uint32_t outside_cell(std::uint32_t before, const std::vector<Action>& row)
 void sort_row(std::vector<CommCell>& row) {
   std::stable_sort(row.begin(), row.end(), [](const CommCell& a, const CommCell& b) {
     return std::pair(a.before, is_receive(a.comm)) < std::pair(b.before, is_receive(b.comm));
+  });
+}
+
+/// Whether each UNSHARD of a row gathers what is not gathered, and each RESHARD frees what is.
+bool alternates(const std::vector<CommCell>& row) {
+  std::set<Stage> gathered;
+  return std::all_of(row.begin(), row.end(), [&](const CommCell& cell) {
+    if (cell.comm == Comm::unshard) return gathered.insert(cell.stage).second;
+    return cell.comm != Comm::reshard || gathered.erase(cell.stage) == 1;
   });
 }
 
@@ -65,39 +79,50 @@ class Placing {
     if (options.on_prepared) options.on_prepared();
     begin_ = Clock::now();
     best_ = given_;
-    origin_ = "the given order";
   }
 
   PlacedReceives result() {
-    for (std::uint32_t ahead = 0; ahead <= most_ahead && goes_on(); ++ahead) {
-      if (try_rows(all_ahead(ahead))) {
-        origin_ = fmt::format("every RECV {} ahead of its reader", counted(ahead, "action"));
-      }
-    }
+    place_all(Comm::receive_forward);
+    if (given_.layout.communication.weights) place_all(Comm::unshard);
     bool moved = false;
     while (goes_on() && move_each()) moved = true;
-    if (moved) origin_ += ", then moved one by one";
-    return {std::move(given_), std::move(best_), origin_, evaluations_, asked_to_stop()};
+    std::string origin = origin_.empty() ? "the given order" : origin_;
+    if (moved) origin += ", then moved one by one";
+    return {std::move(given_), std::move(best_), origin, evaluations_, asked_to_stop()};
   }
 
  private:
   using Rows = std::vector<std::vector<CommCell>>;
 
-  Rows all_ahead(std::uint32_t ahead) const {
-    Rows rows = given_.layout.communication.rows;
+  /// All RECVs, or all UNSHARDs, the best number of actions ahead.
+  void place_all(Comm comm) {
+    const std::string before = origin_.empty() ? "" : origin_ + ", ";
+    for (std::uint32_t ahead = 0; ahead <= most_ahead && goes_on(); ++ahead) {
+      if (!try_rows(all_ahead(comm == Comm::unshard, ahead))) continue;
+      origin_ = fmt::format("{}every {} {} ahead of its reader", before,
+                            comm == Comm::unshard ? "UNSHARD" : "RECV", counted(ahead, "action"));
+    }
+  }
+
+  /// The best rows so far with their UNSHARDs, or their RECVs, so many actions ahead. Where weights
+  /// would be gathered twice, a row stays as it was.
+  Rows all_ahead(bool weights, std::uint32_t ahead) const {
+    Rows rows = best_.layout.communication.rows;
     for (const Rank rank : Numbers<Rank>(given_.layout.schedule.ranks())) {
       const auto& actions = given_.layout.schedule.on(rank);
-      for (CommCell& cell : rows[index(rank)]) {
-        if (!is_receive(cell.comm)) continue;
+      std::vector<CommCell> row = rows[index(rank)];
+      for (CommCell& cell : row) {
+        if (!brings(cell) || is_receive(cell.comm) == weights) continue;
         const std::uint32_t reader = reader_of(cell, actions);
         cell.before = outside_cell(reader - std::min(reader, ahead), actions);
       }
-      sort_row(rows[index(rank)]);
+      sort_row(row);
+      if (alternates(row)) rows[index(rank)] = std::move(row);
     }
     return rows;
   }
 
-  /// Every RECV a place to the front and a place to the back. Whether any is better there.
+  /// Every RECV and UNSHARD a place to the front and to the back. Whether any is better there.
   bool move_each() {
     bool better = false;
     for (const Rank rank : Numbers<Rank>(given_.layout.schedule.ranks())) {
@@ -115,13 +140,13 @@ class Placing {
     Rows rows = best_.layout.communication.rows;
     const auto& actions = given_.layout.schedule.on(rank);
     CommCell& cell = rows[index(rank)][at];
-    if (!is_receive(cell.comm) || (step < 0 && cell.before == 0)) return false;
+    if (!brings(cell) || (step < 0 && cell.before == 0)) return false;
     if (step > 0 && cell.before >= reader_of(cell, actions)) return false;
     cell.before = step < 0 ? outside_cell(cell.before - 1, actions) : cell.before + 1;
     if (step > 0 && actions[cell.before - 1].with_next) ++cell.before;
     if (cell.before > reader_of(cell, actions)) return false;
     sort_row(rows[index(rank)]);
-    return try_rows(std::move(rows));
+    return alternates(rows[index(rank)]) && try_rows(std::move(rows));
   }
 
   bool try_rows(Rows rows) {

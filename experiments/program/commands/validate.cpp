@@ -166,12 +166,12 @@ DeviceOptions device_of(const Options& options, const BackendEntry& backend) {
   const std::optional<ActionWork> work = device_work(options.bodies);
   if (work && !backend.one_gpu && !backend.many_gpus) {
     throw UsageError(
-        fmt::format("--bodies {} goes with --backend cuda_single, cuda_single_graph, cuda_multi or "
-                    "cuda_multi_pairs",
+        fmt::format("--bodies {} goes with --backend cuda_logical, cuda_single, cuda_single_graph, "
+                    "cuda_multi or cuda_multi_pairs",
                     options.bodies));
   }
   if (!options.links.empty() && !backend.one_gpu) {
-    throw UsageError("--links goes with --backend cuda_single or cuda_single_graph");
+    throw UsageError("--links goes with --backend cuda_logical, cuda_single or cuda_single_graph");
   }
   if (!options.nccl.empty() && !backend.many_gpus) {
     throw UsageError("--nccl goes with --backend cuda_multi or cuda_multi_pairs");

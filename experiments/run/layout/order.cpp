@@ -149,9 +149,10 @@ Order order_by_file(const Scenario& scenario) {
   about_file(path, [&] { require_sound(file, order.placement, scenario.schedule.communication); });
   order.microbatches = MicrobatchColumns(file.schedule).count();
   order.schedule = file.schedule;
-  const bool written = scenario.schedule.communication == Communicating::written;
-  order.note = written ? untimed_weights_note(file) : untimed_comms_note(file);
-  if (!written) return order;
+  if (scenario.schedule.communication != Communicating::written) {
+    order.note = untimed_comms_note(file);
+    return order;
+  }
   auto rows = file.compute_only() ? std::vector<std::vector<CommCell>>{} : file.comms;
   about_file(
       path, [&] { order.communication = written_communication(scenario, order, std::move(rows)); });
@@ -164,7 +165,8 @@ Communication written_communication(const Scenario& scenario, const Order& order
   if (section.communication != Communicating::written) return {};
   if (stated.empty()) {
     try {
-      stated = read_torch_csv(write_torch_comms(order.schedule, order.placement, {})).comms;
+      const Lowering lowering{.fsdp = scenario.memory.zero == 3};
+      stated = read_torch_csv(write_torch_comms(order.schedule, order.placement, lowering)).comms;
     } catch (const RuleError& error) {
       throw InputError("/schedule/communication", error.what());
     }

@@ -185,6 +185,15 @@ void refuse_idle_keys(const Scenario& scenario, const Layout& layout) {
                 "new weights are gathered after an update with /memory/zero 1 and 2 only");
   check_applies(scenario, "/memory/whole_gradients", shares_weights(layout),
                 "without replicas there is no gradient to reduce");
+  const Communication& comms = layout.communication;
+  for (const char* key : {"/memory/whole_gradients", "/parallel/overlap_sums"}) {
+    check_applies(scenario, key, !comms.gradients,
+                  "gradients of a stage are reduced once, where the order has its REDUCE_GRAD");
+  }
+  for (const char* key : {"/memory/prefetch_layers", "/memory/gathered_bytes"}) {
+    check_applies(scenario, key, !comms.weights,
+                  "the weights of a stage are gathered where the order has its UNSHARD");
+  }
   const bool by_times = !scenario.model.by_kind();
   check_applies(scenario, "/parallel/sequence", !(by_times && layout.degrees.sequence_parallel),
                 "layers that state their times have no norms or dropout to shard");
@@ -192,7 +201,8 @@ void refuse_idle_keys(const Scenario& scenario, const Layout& layout) {
                 !(layout.degrees.overlaps_experts && by_times),
                 "layers that state their times have no experts");
   check_applies(
-      scenario, "/parallel/bucket_bytes", zero < 3 && layout.degrees.overlaps_sums,
+      scenario, "/parallel/bucket_bytes",
+      zero < 3 && layout.degrees.overlaps_sums && !comms.gradients,
       "buckets fill while a backward runs; they need /parallel/overlap_sums, and /memory/zero "
       "below 3");
 }
@@ -245,6 +255,24 @@ void check_written(const Scenario& scenario) {
   }
 }
 
+/// Which cells of a written order move weights and gradients.
+void settle_collectives(Layout& layout) {
+  Communication& comms = layout.communication;
+  const auto has = [&](Comm comm) {
+    return std::any_of(comms.rows.begin(), comms.rows.end(), [&](const auto& row) {
+      return std::any_of(row.begin(), row.end(),
+                         [&](const CommCell& cell) { return cell.comm == comm; });
+    });
+  };
+  comms.weights = layout.memory.zero == 3 && shares_weights(layout) && has(Comm::unshard);
+  comms.gradients =
+      shares_weights(layout) && layout.schedule.has_backward() && has(Comm::reduce_grad);
+  if (comms.weights || !has(Comm::unshard)) return;
+  layout.notes.push_back(fmt::format(
+      "UNSHARD and RESHARD gather and free nothing: {}",
+      layout.memory.zero < 3 ? "/memory/zero is not 3" : "each device has weights of its own"));
+}
+
 /// By model stage: whether what it sends on is small enough to leave without its RECV.
 std::vector<bool> eager_stages(const Scenario& scenario, const Layout& layout) {
   std::vector<bool> eager;
@@ -292,8 +320,7 @@ void note_seating(Layout& layout) {
   const HardwareSpec& spec = layout.hardware.spec;
   if (!spec.machine || !spec.machine->seating) return;
   const Seating& seating = *spec.machine->seating;
-  layout.notes.push_back(fmt::format("{} on {} × {}: {}",
-                                     counted(spec.devices(), "device"),
+  layout.notes.push_back(fmt::format("{} on {} × {}: {}", counted(spec.devices(), "device"),
                                      seating.machines, spec.machine->name, seating_text(seating)));
 }
 
@@ -363,6 +390,7 @@ Layout settle(const Scenario& scenario, const SettleOptions& options) {
     layout.partition = cut_model(scenario, layout);
     layout.tied_embedding_bytes = scenario.model.tied_embedding_bytes;
     fit_model(layout);
+    settle_collectives(layout);
     layout.communication.eager = eager_stages(scenario, layout);
     expect_slow_machines(scenario, layout);
     refuse_idle_keys(scenario, layout);

@@ -65,7 +65,7 @@ void fit_module_end(const ModuleEnd& end, std::vector<StageDemand>& stages) {
 
 /// Temporary memory for gathered parameters, in addition to the permanent share.
 double gathered_bytes(const StageSizes& sizes, const Training& training) {
-  if (training.zero < 3) return 0;
+  if (training.zero < 3 || training.gathers_written) return 0;
   return training.gathered_bytes.value_or(sizes.largest_gathered_bytes);
 }
 
@@ -86,6 +86,7 @@ void set_held_bytes(const StageSizes& sizes, const KeptParameters& kept, double 
   set(BufferKind::workspace,
       sizes.workspace_bytes + gathered_bytes(sizes, training) + placeholders);
   set(BufferKind::context, training.context_bytes);
+  set(BufferKind::gathered, sizes.gathered_bytes);
   set(BufferKind::receive, sizes.activation_bytes * training.received_share);
   set(BufferKind::gradient, sizes.activation_bytes * training.received_share);
 }
@@ -135,9 +136,9 @@ void add_collectives(const StageSizes& sizes, const Training& training, std::uin
   const StageCollective reduce{CollectiveKind::all_reduce, training.gradient_factor};
   add_reduction(training.zero > 0 ? scatter : reduce, buckets, stage);
   stage.of(Pass::gather_weights).collectives = {gather};
-  const bool gathers = training.zero == 3;
-  const bool sums =
-      !training.whole_gradients && (gathers || (training.zero == 2 && !training.overlaps_sums));
+  const bool gathers = training.zero == 3 && !training.gathers_written;
+  const bool sums = !training.whole_gradients &&
+                    (training.zero == 3 || (training.zero == 2 && !training.overlaps_sums));
   for (const Pass pass : computing_passes) {
     std::vector<StageCollective>& all = stage.of(pass).collectives;
     if (gathers && gathers_weights(pass, training)) all.push_back(gather);

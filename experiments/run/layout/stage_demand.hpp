@@ -32,6 +32,8 @@ struct Training {
   std::uint32_t zero = 0;
   // ZeRO-2 and -3: gradients stay whole until the last microbatch and are then reduced once.
   bool whole_gradients = false;
+  // ZeRO-3: passes gather nothing, since the order has UNSHARD.
+  bool gathers_written = false;
   std::optional<double> gathered_bytes;  // of parameters at a time; empty: `layers_ahead` + 1
   // How many layers ahead ZeRO-3 gathers parameters; empty: layers state their times, and a pass
   // overlaps with all of its collectives.

@@ -132,7 +132,8 @@ std::uint32_t zero_level(const Layout& layout) {
 }
 
 bool keeps_whole_gradients(const Layout& layout) {
-  return keeps_whole_gradients(layout.memory, zero_level(layout), layout.placement.ranks(),
+  return layout.communication.gradients ||
+         keeps_whole_gradients(layout.memory, zero_level(layout), layout.placement.ranks(),
                                layout.microbatches);
 }
 
@@ -168,6 +169,7 @@ bool trains(const Layout& layout) {
 }
 
 Summing summing_of(const Layout& layout, std::uint32_t zero) {
+  if (layout.communication.gradients) return Summing::written;
   const bool once = zero < 2 || keeps_whole_gradients(layout);
   if (once) return layout.degrees.overlaps_sums ? Summing::behind_stage : Summing::behind_row;
   if (zero == 2) return layout.degrees.overlaps_sums ? Summing::behind_each : Summing::in_passes;
@@ -228,7 +230,9 @@ void hold_kinds(const Layout& layout, Extras& extras) {
   hold(BufferKind::weight_gradients, kept.gradient > 0 && trains(layout));
   hold(BufferKind::optimizer, kept.optimizer > 0 && trains(layout));
   hold(BufferKind::context, layout.memory.context_bytes > 0);
-  hold(BufferKind::workspace, zero_level(layout) == 3 || leaves_placeholders(layout));
+  const bool written = layout.communication.weights;
+  hold(BufferKind::gathered, written);
+  hold(BufferKind::workspace, (zero_level(layout) == 3 && !written) || leaves_placeholders(layout));
   for (const Layer& layer : layout.model.layers) {
     hold(BufferKind::input_stash, layer.freed_by_input_bytes > 0);
     hold(BufferKind::pending_weight, layer.pending_weight_bytes > 0);
@@ -330,6 +334,7 @@ Training training_of(const Layout& layout) {
           .optimizer_factor = kept.optimizer_factor(),
           .zero = zero_level(layout),
           .whole_gradients = keeps_whole_gradients(layout),
+          .gathers_written = layout.communication.weights,
           .gathered_bytes = layout.memory.gathered_bytes,
           .layers_ahead = layers_ahead(layout),
           .recomputes_gathered = recomputes_gathered(layout),
@@ -338,9 +343,9 @@ Training training_of(const Layout& layout) {
           .received_share = layout.degrees.scatters ? 1.0 / layout.degrees.tensor : 1,
           .module = module_end(layout),
           .overlaps_sums = layout.degrees.overlaps_sums,
-          .overlaps_gathers = overlaps_gathers(layout),
+          .overlaps_gathers = overlaps_gathers(layout) && !layout.communication.weights,
           .stretch = stretch_of(stack_of(layout), layout.degrees.data),
-          .sums_exposed = stack_of(layout).sums_exposed,
+          .sums_exposed = layout.communication.gradients ? 0 : stack_of(layout).sums_exposed,
           .gathers_exposed = stack_of(layout).gathers_exposed,
           .slows = {layout.conditions.compute_slowdown, layout.conditions.transfer_slowdown},
           .optimizer_us = optimizer_us(layout),
@@ -360,7 +365,9 @@ std::vector<std::string> assumptions_of(const Scenario& scenario, const Layout& 
   }
   const bool reduces =
       shares_weights(layout) && layout.schedule.has_backward() && has_weights(layout.model);
-  if (reduces && !scenario.parallel.overlap_sums) notes.push_back(overlap_note(layout));
+  if (reduces && !scenario.parallel.overlap_sums && !layout.communication.gradients) {
+    notes.push_back(overlap_note(layout));
+  }
   if (scenario.overheads.warm_up_us.value_or(0) > 0) {
     notes.push_back(fmt::format("the first step takes {} ms longer (/overheads/warm_up_us)",
                                 number_text(*scenario.overheads.warm_up_us / 1e3)));
@@ -371,7 +378,8 @@ std::vector<std::string> assumptions_of(const Scenario& scenario, const Layout& 
         "new weights are gathered behind the first forwards of the next step, as the stack does; "
         "/parallel/overlap_gathers=false waits for them");
   }
-  if (reduces && keeps_whole_gradients(layout) && !layout.memory.whole_gradients) {
+  if (reduces && zero_level(layout) > 1 && keeps_whole_gradients(layout) &&
+      !layout.communication.gradients && !layout.memory.whole_gradients) {
     notes.emplace_back(
         "whole gradients are kept until the last microbatch, as FSDP in a pipeline does; "
         "/memory/whole_gradients=false reduces them after each backward");

@@ -221,7 +221,7 @@ TEST_CASE(
   CHECK(count(TraceKind::send) == 2);
   CHECK(count(TraceKind::receive) == 2);
   CHECK(count(TraceKind::arrow_start) == 0);
-  CHECK(trace.lanes().front() == std::array<std::uint32_t, slice_kinds>{1, 1, 1});
+  CHECK(trace.lanes().front() == std::array<std::uint32_t, slice_kinds>{1, 1, 1, 0});
 }
 
 }  // namespace penstock::testing

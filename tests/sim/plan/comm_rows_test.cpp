@@ -51,6 +51,32 @@ std::string deadlock_text(const System& system) {
   return deadlock == nullptr ? "none" : text(*deadlock);
 }
 
+/// Two stages on one rank, each with 4 bytes of weights that two replicas share: 2 us to gather
+/// them, 2 us to reduce their gradients; passes take 2 us each.
+System sharded(const char* csv) {
+  System system{
+      Placement::loop(1, 2), order_of(csv), {stage_of(2, 2), stage_of(2, 2)}, link(0, 1e6)};
+  for (Layer& stage : system.stages) stage.parameter_bytes = 4;
+  system.training = {.data = 2, .zero = 3, .whole_gradients = true, .gathers_written = true};
+  system.extras.tail = {.reduces = {true, true}, .summing = Summing::written};
+  system.extras.holds[static_cast<std::size_t>(BufferKind::gathered)] = true;
+  system.extras.communication = {
+      .weights = true, .gradients = true, .rows = read_torch_csv(csv).comms};
+  return system;
+}
+
+std::string all_spans(const Outcome& outcome) {
+  std::string all;
+  for (TaskId task = 0; task < outcome.plan.tasks(); ++task) {
+    all += (all.empty() ? "" : ", ") + span_text(outcome, task_text(outcome.plan, task));
+  }
+  return all;
+}
+
+std::uint64_t most_held(const Outcome& outcome) {
+  return memory_peaks(outcome.plan, outcome.costs, outcome.timeline)[0].bytes;
+}
+
 constexpr const char* late_receive = "1RECV_F0,1F0,1RECV_F1,1F1";
 constexpr const char* early_receives = "1RECV_F0,1RECV_F1,1F0,1F1";
 
@@ -135,12 +161,56 @@ TEST_CASE("written communication: a received activation takes memory from its RE
   CHECK(most_held("1RECV_F0,1F0,1RECV_F1,1RECV_F2,1F1,1F2") == 8);
 }
 
+TEST_CASE("written communication: weights are gathered behind UNSHARD, gradients at REDUCE_GRAD") {
+  // Each stage whole only while it is used: 2 + 2 bytes of shards and 4 more.
+  const Outcome late = simulated(
+      sharded("0UNSHARD,0F0,0RESHARD,1UNSHARD,1F0,1B0,1RESHARD,1REDUCE_GRAD,0UNSHARD,0B0,0RESHARD,"
+              "0REDUCE_GRAD"));
+  CHECK(all_spans(late) ==
+        "0GATHER0 0-2, 0F0 2-4, 1GATHER0 4-6, 1F0 6-8, 1B0 8-10, 1REDUCE0 10-12, 0GATHER0 0-2, "
+        "0B0 14-16, 0REDUCE0 16-18");
+  CHECK(most_held(late) == 8);
+  // Both whole from the start.
+  const Outcome early = simulated(
+      sharded("0UNSHARD,1UNSHARD,0F0,1F0,1B0,1REDUCE_GRAD,1RESHARD,0B0,0REDUCE_GRAD,0RESHARD"));
+  CHECK(all_spans(early) ==
+        "0GATHER0 0-2, 1GATHER0 2-4, 0F0 2-4, 1F0 4-6, 1B0 6-8, 1REDUCE0 8-10, 0B0 8-10, "
+        "0REDUCE0 10-12");
+  CHECK(most_held(early) == 12);
+}
+
+TEST_CASE("written communication: a rank waits for a reduction where its wait is") {
+  const Outcome outcome = simulated(
+      sharded("0UNSHARD,1UNSHARD,0F0,1F0,1B0,1REDUCE_GRAD,1WAIT_REDUCE_GRAD,0B0,0REDUCE_GRAD,"
+              "0WAIT_REDUCE_GRAD,0RESHARD,1RESHARD"));
+  CHECK(span_text(outcome, "1REDUCE0") == "1REDUCE0 8-10");
+  CHECK(span_text(outcome, "0B0") == "0B0 10-12");
+}
+
+TEST_CASE("written communication: weights that no action uses leave their memory") {
+  const Outcome outcome =
+      simulated(sharded("0UNSHARD,0F0,1UNSHARD,1RESHARD,1UNSHARD,1F0,1B0,1REDUCE_GRAD,1RESHARD,0B0,"
+                        "0REDUCE_GRAD,0RESHARD"));
+  CHECK(span_text(outcome, "1F0") == "1F0 8-10");
+  CHECK(most_held(outcome) == 12);
+}
+
 TEST_CASE("written communication: all engines agree, whatever the order") {
   CHECK(rc::check([] {
     System system = random_system({.recompute = false});
     system.overlap = Overlap::serial;
-    const auto csv = write_torch_comms(system.schedule, system.placement, {});
+    const bool shards = *rc::gen::arbitrary<bool>();
+    const auto csv = write_torch_comms(system.schedule, system.placement, {.fsdp = shards});
     Communication& comms = system.extras.communication;
+    if (shards) {
+      for (Layer& stage : system.stages) stage.parameter_bytes = *rc::gen::inRange(1, 9);
+      system.training = {.data = 2, .zero = 3, .whole_gradients = true, .gathers_written = true};
+      system.extras.tail = {.reduces = std::vector<bool>(system.stages.size(), true),
+                            .updates = *rc::gen::arbitrary<bool>(),
+                            .summing = Summing::written};
+      system.extras.holds[static_cast<std::size_t>(BufferKind::gathered)] = true;
+      comms.weights = comms.gradients = true;
+    }
     comms.rows = read_torch_csv(csv).comms;
     comms.streams = CommStreams{*rc::gen::inRange<std::uint8_t>(0, 4)};
     comms.batched = *rc::gen::arbitrary<bool>();

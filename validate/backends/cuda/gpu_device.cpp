@@ -203,6 +203,7 @@ std::string_view GpuDevice::mode() const {
 
 std::uint32_t GpuDevice::sms_of_rank(std::uint32_t rank) const {
   if (is_partitioned()) return shares_.ranks[rank].sms;
+  if (each_has_all_) return facts_.sms;
   return std::max(facts_.sms / std::max(rank_count_, 1U), 1U);
 }
 

@@ -78,6 +78,8 @@ class GpuDevice {
   std::string_view mode() const;
   /// Why one graph cannot have tasks of all lanes; "" when it can.
   const std::string& why_no_graph() const { return why_no_graph_; }
+  /// Actions run one at a time: each may take all SMs.
+  void give_each_all_sms() { each_has_all_ = true; }
   /// SMs of a rank; when all ranks share all SMs, the share that each would have.
   std::uint32_t sms_of_rank(std::uint32_t rank) const;
   LinkEngine links() const;
@@ -114,6 +116,7 @@ class GpuDevice {
   std::uint32_t link_count_;
   GpuFacts facts_;
   SmShares shares_;
+  bool each_has_all_ = false;
   std::string why_no_graph_;
   std::vector<GpuOwner<GpuContextTag>> contexts_;  // of ranks, then links; outlive their streams
   std::vector<GpuOwner<GpuStreamTag>> lanes_;

@@ -134,6 +134,22 @@ void check_transfers(const GpuProgram& program) {
   }
 }
 
+/// When the tasks of a run, one at a time, would have run on devices of their own: each takes as
+/// long as it did, copies as long as their links say unless these are real, after those before it
+/// on its lane and after its inputs.
+void set_side_by_side(const GpuProgram& program, bool real_links, GpuRun& run) {
+  std::vector<std::uint64_t> free_ns(program.lanes());
+  for (std::size_t task = 0; task < program.tasks.size(); ++task) {
+    const GpuTask& what = program.tasks[task];
+    const bool stated = program.is_copy(what) && !real_links;
+    const std::uint64_t took = stated ? what.duration_ns : run.end_ns[task] - run.begin_ns[task];
+    std::uint64_t& begin = run.begin_ns[task] = free_ns[what.lane];
+    for (const std::uint32_t input : what.inputs) begin = std::max(begin, run.end_ns[input]);
+    free_ns[what.lane] = begin + took;
+    run.end_ns[task] = begin + took + what.latency_ns;
+  }
+}
+
 /// Starts at the begin of the first task.
 Timeline timeline_of(const Plan& plan, const GpuRun& run) {
   const std::uint64_t first = *std::min_element(run.begin_ns.begin(), run.begin_ns.end());
@@ -166,6 +182,11 @@ GpuDevice device_for(const Job& job, GpuOrdering ordering, const GpuCalls& calls
   const std::uint32_t ranks = job.priced.plan.ranks;
   const auto links = static_cast<std::uint32_t>(job.priced.plan.links.size());
   const std::vector<double> work = work_of_ranks(gpu_program(job));
+  if (ordering == GpuOrdering::one_by_one) {
+    GpuDevice whole(calls, ranks, links, {}, "actions run one at a time");
+    whole.give_each_all_sms();
+    return whole;
+  }
   GpuDevice device(calls, ranks, links, work);
   if (ordering != GpuOrdering::graph || device.why_no_graph().empty()) return device;
   const std::string why = device.why_no_graph();
@@ -199,6 +220,7 @@ class GpuBackend : public Backend {
     if (setup.ordering == GpuOrdering::host_graphs) setup.ordering = GpuOrdering::host_issued;
     return setup;
   }
+  bool one_by_one() const { return setup_.ordering == GpuOrdering::one_by_one; }
   void make_executor();
   void add_measures(std::map<std::string, std::string>& all) const;
 
@@ -226,7 +248,7 @@ class GpuBackend : public Backend {
 void GpuBackend::make_executor() {
   constexpr std::uint32_t turns = 5;
   try {
-    executor_.emplace(device_, program_, setup_);
+    executor_.emplace(device_, one_by_one() ? unpaced(program_) : program_, setup_);
   } catch (const GpuError& error) {
     if (setup_.ordering != GpuOrdering::host_graphs) throw;
     why_no_action_graphs_ = error.what();
@@ -279,17 +301,18 @@ std::vector<Time> GpuBackend::profile() {
 
 RunOutcome GpuBackend::run() {
   if (standstill_) return *standstill_;
-  const GpuRun run = executor_->run();
+  GpuRun run = executor_->run();
   rates_.add(executor_->program(), run);
+  if (one_by_one()) set_side_by_side(program_, job_.real_links, run);
   return timeline_of(job_.priced.plan, run);
 }
 
 std::optional<std::string> GpuBackend::why_no_score() const {
-  if (!device_.is_partitioned()) {
+  if (!device_.is_partitioned() && !one_by_one()) {
     return fmt::format("ranks share all SMs ({}): {}", device_.mode(),
                        device_.shares().why_unpartitioned);
   }
-  if (auto reason = why_queues_are_shared()) return reason;
+  if (auto reason = why_queues_are_shared(); reason && !one_by_one()) return reason;
   if (shared_sms_ > 0) return fmt::format("{} SMs ran actions of several ranks", shared_sms_);
   if (!wrong_transfers_.empty()) {
     return fmt::format("{} tensors arrived with other contents than were sent, {} first",
@@ -308,7 +331,9 @@ std::map<std::string, std::string> GpuBackend::environment() const {
   std::map<std::string, std::string> all =
       gpu_environment(device_, clock_step_.median_ns, work_of(job_), program_.sizes,
                       executor_ ? executor_->actions().algorithms() : 0);
-  all["backend"] = setup_.ordering == GpuOrdering::graph ? "cuda_single_graph" : "cuda_single";
+  all["backend"] = setup_.ordering == GpuOrdering::graph ? "cuda_single_graph"
+                   : one_by_one()                        ? "cuda_logical"
+                                                         : "cuda_single";
   all["partition_sms"] = sms_text(device_, job_.priced.plan.ranks);
   all["sms_for_links"] = fmt::format("{}", device_.shares().links.sms);
   all["sms_in_several_ranks"] = fmt::format("{}", shared_sms_);
@@ -318,23 +343,25 @@ std::map<std::string, std::string> GpuBackend::environment() const {
   add_measures(all);
   all["streams"] = fmt::format("{}", device_.streams());
   all["hardware_queues"] = fmt::format("{}", facts.queues);
-  all["validates"] = one_gpu_scope;
+  all["validates"] = one_by_one() ? one_at_a_time_scope : one_gpu_scope;
   if (work_of(job_) == GpuWork::spin) all["validates"] += what_waiting_does_not;
   return all;
 }
 
 /// What was measured beside the runs.
 void GpuBackend::add_measures(std::map<std::string, std::string>& all) const {
-  constexpr const char* orderings[] = {"the host launches kernels",
-                                       "the host launches a graph per action and buffer slot",
-                                       "one graph per iteration"};
+  constexpr const char* orderings[] = {
+      "the host launches kernels", "the host launches a graph per action and buffer slot",
+      "one graph per iteration", "the host launches one task at a time"};
   all["ordering"] = orderings[static_cast<std::size_t>(setup_.ordering)];
   if (!why_no_action_graphs_.empty()) all["why_no_action_graphs"] = why_no_action_graphs_;
   all["links"] = job_.real_links ? "copies to pinned host memory and back"
+                 : one_by_one()  ? "copies, timed as the links of the scenario"
                                  : fmt::format("paced copies, at {:.1f} % of their rate or more",
                                                100 * rates_.least());
   all["stamp_overhead"] = fmt::format("{:.2f} %", 100 * overheads_.stamps);
-  all["host_effect"] = overheads_.host_effect
+  all["host_effect"] = one_by_one() ? "none: the host is ahead of tasks that run one at a time"
+                       : overheads_.host_effect
                            ? fmt::format("{:.2f} %", 100 * *overheads_.host_effect)
                            : "unknown, no graph of all lanes: " + device_.why_no_graph();
 }

@@ -32,4 +32,10 @@ constexpr std::string_view one_gpu_scope =
     "NVLink or InfiniBand rates, NCCL protocol switches, the overlap of data-parallel all-reduces, "
     "or clocks that differ between devices.";
 
+/// The same where tasks run one at a time.
+constexpr std::string_view one_at_a_time_scope =
+    "A run of one action at a time validates what the actions of stages take on the whole GPU, and "
+    "that their buffers fit. It does not validate order, waiting, launch overhead or interference, "
+    "and the times of links are those of the scenario.";
+
 }  // namespace penstock

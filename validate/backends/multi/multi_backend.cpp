@@ -49,12 +49,14 @@ std::chrono::milliseconds run_limit_of(const Job& job, const MultiSetting& setti
 
 RankJob rank_job(const Job& job, const MultiCalls& calls, const MultiSetting& setting,
                  std::uint32_t rank) {
-  const std::uint32_t local = setting.launch ? setting.launch->local_rank : rank;
+  const std::uint32_t own = setting.gpus > 0 ? rank % setting.gpus : rank;
+  const std::uint32_t local = setting.launch ? setting.launch->local_rank : own;
   return {.job = &job,
           .rule = setting.rule,
           .calls = calls,
           .rank = rank,
           .gpu = gpu_of_rank(environment_variable("CUDA_VISIBLE_DEVICES"), local),
+          .shares_gpu = setting.gpus > 0 && setting.gpus < job.priced.plan.ranks,
           .run_limit = run_limit_of(job, setting),
           .stop_limit = setting.stop_limit,
           .sizes = setting.sizes};
@@ -238,6 +240,12 @@ RunOutcome MultiBackend::run() {
 }
 
 std::optional<std::string> MultiBackend::why_no_score() const {
+  if (ranks_share_gpus()) {
+    return fmt::format(
+        "{} ranks share {}: order, abort and hangs are those of several GPUs, times "
+        "are not",
+        job_.priced.plan.ranks, setting_.gpus == 1 ? "a GPU" : "GPUs");
+  }
   constexpr double most = 0.005;  // the target of the structure error
   if (causality_.worst_uncertainty_ns <= most * shortest_ns_) return std::nullopt;
   return fmt::format("clocks agree within {:.1f} µs only, over {:.1f} % of the shortest run",
@@ -281,8 +289,9 @@ bool serve_launched_rank(const Job& job, const MultiCalls& calls, const MultiSet
 }
 
 std::unique_ptr<Backend> make_multi(const Job& job, ChannelRule rule) {
-  return std::make_unique<MultiBackend>(job, real_multi_calls(),
-                                        MultiSetting{.rule = rule, .launch = launch_of()});
+  MultiSetting setting{.rule = rule, .launch = launch_of()};
+  if (!setting.launch) setting.gpus = count_gpus(cuda_calls).gpus;
+  return std::make_unique<MultiBackend>(job, real_multi_calls(), setting);
 }
 
 bool serve_multi(const Job& job, ChannelRule rule) {

@@ -22,6 +22,7 @@ namespace penstock {
 struct MultiSetting {
   ChannelRule rule = ChannelRule::per_direction;
   std::optional<Launch> launch = {};  // none: this program starts all processes itself
+  std::uint32_t gpus = 0;             // of this host, which ranks share in turn; 0: one each
   ProcessLimits limits = {.start = std::chrono::minutes(2), .silence = std::chrono::seconds(10)};
   std::chrono::milliseconds run_limit{0};       // of one run; 0: by its work
   std::chrono::milliseconds stop_limit{2'000};  // to end after a rank is lost
@@ -35,6 +36,7 @@ struct RankJob {
   MultiCalls calls;
   std::uint32_t rank;
   std::string gpu;                       // for CUDA_VISIBLE_DEVICES
+  bool shares_gpu = false;               // with other ranks
   std::chrono::milliseconds run_limit;   // of one run
   std::chrono::milliseconds stop_limit;  // to end what was aborted
   GpuLayerSizes sizes = {};              // of layers, where actions run these
@@ -64,6 +66,9 @@ class MultiBackend : public Backend {
   std::vector<pid_t> pids() const;
 
  private:
+  bool ranks_share_gpus() const {
+    return setting_.gpus > 0 && setting_.gpus < job_.priced.plan.ranks;
+  }
   void start_processes();
   void start_ranks();
   std::optional<std::vector<ControlMessage>> ask(MessageType type, const ByteWriter& body = {});

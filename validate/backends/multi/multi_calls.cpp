@@ -118,16 +118,26 @@ std::optional<std::string> why_no_gpus(const Plan& plan, const std::optional<Lau
   const GpuCount count = count_gpus(cuda_calls);
   if (!count.why_none.empty()) return count.why_none;
   if (launch || count.gpus >= plan.ranks) return std::nullopt;
-  return fmt::format(
-      "{} ranks, one GPU each, and this host has {}; torchrun, mpirun or srun start "
-      "ranks on several hosts",
-      plan.ranks, count.gpus);
+  const auto* library = std::get_if<NcclLibrary>(&nccl());
+  return why_not_shared(plan.ranks, count.gpus, library != nullptr ? library->version : 0);
 }
 
 /// A computer's clock starts when it does.
 std::string booted_host() { return "boot " + file_text("/proc/sys/kernel/random/boot_id"); }
 
 }  // namespace
+
+std::optional<std::string> why_not_shared(std::uint32_t ranks, std::uint32_t gpus, int nccl) {
+  constexpr std::uint32_t most_on_one = 4;
+  if (nccl >= first_nccl_of_shared_gpus && ranks <= most_on_one * gpus) return std::nullopt;
+  const std::string text = fmt::format(
+      "{} ranks, one GPU each, and this host has {}; torchrun, mpirun or srun start "
+      "ranks on several hosts",
+      ranks, gpus);
+  if (ranks > most_on_one * gpus) return text;
+  return fmt::format("{}, and NCCL from {} on lets {} of them share a GPU", text,
+                     nccl_version_text(first_nccl_of_shared_gpus), most_on_one);
+}
 
 GpuCount count_gpus(const GpuCalls* (*calls)()) {
   auto [own, its] = connected_pair();

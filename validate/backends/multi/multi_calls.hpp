@@ -32,6 +32,9 @@ struct GpuCount {
 /// others that use them.
 GpuCount count_gpus(const GpuCalls* (*calls)());
 
+/// Why this many ranks cannot share the GPUs of a host, with this version of NCCL (0: none).
+std::optional<std::string> why_not_shared(std::uint32_t ranks, std::uint32_t gpus, int nccl);
+
 /// Why several GPUs cannot run a plan: the plan, the launcher, GPUs or NCCL.
 std::optional<Obstacle> multi_obstacle(const PricedPlan& priced);
 

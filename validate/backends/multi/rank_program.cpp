@@ -124,8 +124,8 @@ std::map<TaskId, TaskId> readers_of(const Plan& plan) {
 
 /// A buffer of its own for each tensor as long as it is needed, by the waits of the plan alone.
 /// None, and false, if all buffers would take too much.
-bool give_slots(GpuProgram whole, const std::map<TaskId, TaskId>& readers, GpuProgram& own) {
-  constexpr std::uint64_t most_bytes = std::uint64_t{16} << 30;
+bool give_slots(GpuProgram whole, const std::map<TaskId, TaskId>& readers, std::uint64_t most_bytes,
+                GpuProgram& own) {
   // Passes wait for what they read.
   for (const auto& [transfer, reader] : readers) whole.tasks[reader].inputs.push_back(transfer);
   const TransferSlots slots = transfer_slots(whole);
@@ -269,7 +269,7 @@ RankBodies rank_bodies(const GpuDevice& device, const Job& job, std::uint32_t ra
   }
   give_amounts(device, work, own);
   if (layered) give_layers_to_cells(work, own.bodies);
-  return {own.bodies, sizes};
+  return {own.bodies, sizes, device.most_action_bytes()};
 }
 
 GpuRankProgram rank_program(const Job& job, const CommPlan& comms, std::uint32_t rank,
@@ -281,7 +281,7 @@ GpuRankProgram rank_program(const Job& job, const CommPlan& comms, std::uint32_t
   Passes passes;
   if (runs_layers_of_gpu(job)) {
     const auto readers = readers_of(plan);
-    own.carries_layers = give_slots(whole, readers, own.program);
+    own.carries_layers = give_slots(whole, readers, bodies.most_tensor_bytes, own.program);
     if (own.carries_layers) {
       tensors = tensors_of(plan, whole, readers, own.program);
       passes = passes_of(plan, whole, rank);

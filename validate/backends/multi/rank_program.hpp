@@ -35,8 +35,9 @@ MultiJob multi_job(const Job& job, ChannelRule rule);
 
 /// What the actions of a rank do on all SMs of its GPU: those of one GPU that runs a single rank.
 struct RankBodies {
-  std::vector<GpuBody> bodies = {};  // by work class; none: all wait
-  GpuLayerSizes sizes = {};          // of layers
+  std::vector<GpuBody> bodies = {};                           // by work class; none: all wait
+  GpuLayerSizes sizes = {};                                   // of layers
+  std::uint64_t most_tensor_bytes = std::uint64_t{16} << 30;  // of buffers of tensors
 };
 /// Measures how much work takes the time of each action. Throws GpuError, for products and layers
 /// also without cuBLASLt.

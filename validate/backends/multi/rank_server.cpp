@@ -247,6 +247,7 @@ class RankServer {
 
 bool serve_rank(const RankJob& all, Control& control) {
   setenv("CUDA_VISIBLE_DEVICES", all.gpu.c_str(), 1);  // before the first call to the GPU
+  if (all.shares_gpu) setenv("NCCL_MULTI_RANK_GPU_ENABLE", "1", 1);
   try {
     RankServer server(all, control);
     bool told = false;

@@ -12,6 +12,8 @@ namespace penstock {
 
 /// The oldest version that has all calls: the first with `ncclCommSplit`.
 constexpr int oldest_nccl = 21801;
+/// The first that lets several ranks share a GPU.
+constexpr int first_nccl_of_shared_gpus = 23000;
 
 /// NCCL, loaded for the rest of the program.
 struct NcclLibrary {

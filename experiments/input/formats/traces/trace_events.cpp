@@ -54,15 +54,31 @@ class Lanes {
   SmallestFirst<std::uint32_t> free_;
 };
 
-/// The task that produced the tensor of a transfer, perhaps several hops back.
+bool makes_tensor_of(const Plan& plan, TaskId task, TaskId transfer) {
+  const WorkClass& work = plan.class_of(task);
+  const bool gradient = plan.class_of(transfer).pass == Pass::send_gradient;
+  return work.stage == plan.class_of(transfer).stage &&
+         plan.microbatch[task] == plan.microbatch[transfer] &&
+         (gradient ? gives_gradient(work.pass) : work.pass == Pass::forward);
+}
+
+/// The task that produced the tensor of a transfer, perhaps several hops back. Where an order has
+/// its SENDs, other actions of the rank may stand between the two, and a transfer also waits for
+/// actions of its receiver.
 TaskId producer_of(const Plan& plan, TaskId transfer) {
-  TaskId task = transfer;
-  while (is_transfer(plan.class_of(task).pass)) {
-    TaskId first = no_task;
-    plan.for_each_input(task, [&](TaskId input) { first = std::min(first, input); });
-    task = first;
+  TaskId first = no_task, sent = no_task;
+  const Rank sender = plan.link(plan.class_of(transfer).resource).from;
+  plan.for_each_input(transfer, [&](TaskId input) {
+    first = std::min(first, input);
+    const WorkClass& work = plan.class_of(input);
+    if (!is_transfer(work.pass) && work.resource == index(sender)) sent = input;
+  });
+  if (sent == no_task) {
+    return is_transfer(plan.class_of(first).pass) ? producer_of(plan, first) : first;
   }
-  return task;
+  if (!passes_on(plan.class_of(transfer).pass)) return sent;
+  while (sent > 0 && !makes_tensor_of(plan, sent, transfer)) --sent;
+  return sent;
 }
 
 /// The action that reads a transfer. The first part of an overlap cell lists the inputs of both,
@@ -120,6 +136,7 @@ void TraceEvents::each_slice(TaskId task, Take take) const {
   if (work.pass > Pass::recompute && begin(task) == end(task)) return;
   if (!is_transfer(work.pass)) return take(TraceKind::compute, work.resource);
   const Link& link = plan_.link(work.resource);
+  if (link.to == data_replicas) return take(TraceKind::collective, index(link.from));
   if (is_rank(link.from)) take(TraceKind::send, index(link.from));
   if (is_rank(link.to)) take(TraceKind::receive, index(link.to));
 }
@@ -150,13 +167,18 @@ void TraceEvents::number_lanes() {
   }
 }
 
-/// Adds an arrow for every tensor that a cell reads from another stage.
+/// Adds an arrow for every tensor that a cell reads from another stage. A cell that only waits for
+/// a transfer to end reads nothing.
 void TraceEvents::find_arrows() {
   for (TaskId cell = 0; cell < plan_.tasks(); ++cell) {
-    if (is_transfer(plan_.class_of(cell).pass)) continue;
+    const WorkClass& own = plan_.class_of(cell);
+    if (is_transfer(own.pass)) continue;
     plan_.for_each_input(cell, [&](TaskId input) {
-      const Pass pass = plan_.class_of(input).pass;
-      if (!is_transfer(pass) || pass == Pass::send_loaded) return;
+      const WorkClass& work = plan_.class_of(input);
+      if (!is_transfer(work.pass) || work.pass == Pass::send_loaded) return;
+      const bool reads = is_tail(work.pass) ? own.pass == Pass::update
+                                            : plan_.link(work.resource).to == Rank{own.resource};
+      if (!reads) return;
       arrows_.push_back({producer_of(plan_, input), reader_of(plan_, input, cell), input});
     });
   }

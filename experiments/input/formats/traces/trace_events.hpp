@@ -20,12 +20,13 @@ enum class TraceKind : std::uint8_t {
   compute,      // a slice: an action of a rank
   send,         // a slice: a transfer, on the sending rank, if any
   receive,      // a slice: a transfer, on the receiving rank
+  collective,   // a slice: a collective with the data replicas of a rank
   arrow_start,  // in the slice of the producer
   arrow_end,    // in the slice of the reader
   memory,       // a counter: bytes held by a rank from this moment
   activations,  // a counter: activations held by a rank from this moment
 };
-constexpr std::size_t slice_kinds = 3;
+constexpr std::size_t slice_kinds = 4;
 
 struct TraceEvent {
   Time at;
@@ -97,7 +98,7 @@ class TraceEvents {
   const Timeline& timeline_;
   std::vector<LaneCounts> counts_;
   std::vector<std::array<std::uint32_t, 2>>
-      lane_;  // by task: lane of its computation or send, and of its receive
+      lane_;  // by task: lane of its receive, and of any other slice
   std::vector<Arrow> arrows_;
   std::vector<Level> memory_;
   std::vector<Level> activations_;

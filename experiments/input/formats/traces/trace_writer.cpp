@@ -77,13 +77,16 @@ class TraceWriter {
 };
 
 ThreadNumbers::ThreadNumbers(std::uint32_t ranks, const TraceEvents& trace) {
-  std::array<std::uint32_t, slice_kinds> most{1, 0, 0};
+  std::array<std::uint32_t, slice_kinds> most{1};
   for (const auto& lanes : trace.lanes()) {
     for (std::size_t kind = 0; kind < slice_kinds; ++kind) {
       most[kind] = std::max(most[kind], lanes[kind]);
     }
   }
-  first_ = {ranks - 1, ranks - 1 + most[0], ranks - 1 + most[0] + most[1]};
+  first_.front() = ranks - 1;
+  for (std::size_t kind = 1; kind < slice_kinds; ++kind) {
+    first_[kind] = first_[kind - 1] + most[kind - 1];
+  }
 }
 
 TraceWriter::TraceWriter(const Plan& plan, const Costs& costs, const TraceEvents& trace,
@@ -128,6 +131,7 @@ void TraceWriter::write_rank(std::uint32_t rank) {
   write_lanes(rank, TraceKind::compute, "compute");
   write_lanes(rank, TraceKind::send, "send");
   write_lanes(rank, TraceKind::receive, "recv");
+  write_lanes(rank, TraceKind::collective, "collective");
 }
 
 void TraceWriter::write(const TraceEvent& event) {

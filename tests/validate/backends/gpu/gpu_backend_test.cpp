@@ -17,7 +17,7 @@ namespace penstock::testing {
 namespace {
 
 constexpr GpuOrdering orderings[] = {GpuOrdering::host_issued, GpuOrdering::host_graphs,
-                                     GpuOrdering::graph};
+                                     GpuOrdering::graph, GpuOrdering::one_by_one};
 
 Job job_of(const System& system) {
   return penstock::job_of(priced(system), gpu_job_length(system.placement.ranks()));
@@ -153,6 +153,27 @@ TEST_CASE("gpu backend: a run says where it was, and what it does not validate")
   CHECK(environment.at("streams") == "11");
   CHECK(environment.at("hardware_queues") == "32");
   CHECK(environment.at("validates").find("does not validate NVLink") != std::string::npos);
+}
+
+TEST_CASE("gpu backend: one at a time, actions have the whole GPU and links their stated time") {
+  FakeGpu gpu;
+  const GpuCalls calls = gpu.calls();
+  const Job job = one_f_one_b_job();
+  const auto backend = make_gpu_backend(job, GpuOrdering::one_by_one, calls);
+  const auto outcome = backend->run();
+  CHECK_FALSE(backend->why_no_score());
+  const Plan& plan = job.priced.plan;
+  const Timeline& timeline = std::get<Timeline>(outcome);
+  // Ranks 1 and 3 overlap, as on GPUs of their own.
+  const TaskId last = task_of(plan, "3F0"), other = task_of(plan, "1F2");
+  CHECK(timeline.begin[other] < timeline.end[last]);
+  const TaskId sent = task_of(plan, "0SEND_F0");
+  CHECK(timeline.end[sent] - timeline.begin[sent] ==
+        from_ns(job.work_ns(plan.work[sent]) + job.latency_ns(plan.work[sent])));
+  const auto environment = backend->environment();
+  CHECK(environment.at("backend") == "cuda_logical");
+  CHECK(environment.at("partition_sms") == "132");
+  CHECK(environment.at("validates").find("on the whole GPU") != std::string::npos);
 }
 
 // A split backward, whose I and W are actions of their own, and stages of two sizes.

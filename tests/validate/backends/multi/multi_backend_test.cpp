@@ -325,6 +325,25 @@ TEST_CASE("cuda_multi: two ranks on one GPU are refused as NCCL refuses them") {
   unsetenv("CUDA_VISIBLE_DEVICES");
 }
 
+TEST_CASE("cuda_multi: where NCCL allows it, ranks share a GPU, which is no measurement") {
+  const FakeCluster cluster(1);
+  for (const std::uint32_t ranks : {2U, 4U}) {
+    const Job job = catalogue_job("1f1b", ranks, ranks);
+    MultiBackend backend(job, cluster.calls(), {.gpus = 1});
+    const auto outcome = backend.run();
+    REQUIRE(std::holds_alternative<Timeline>(outcome));
+    CHECK(backend.why_no_score() ==
+          fmt::format("{} ranks share a GPU: order, abort and hangs are those of several GPUs, "
+                      "times are not",
+                      ranks));
+  }
+  CHECK_FALSE(why_not_shared(4, 1, 23003));
+  CHECK(why_not_shared(5, 1, 23003));
+  CHECK(why_not_shared(2, 1, 22809)
+            .value()
+            .ends_with(", and NCCL from 2.30.0 on lets 4 of them share a GPU"));
+}
+
 TEST_CASE("cuda_multi: ranks die with the program that started them") {
   const FakeCluster cluster(3);
   const Job job = catalogue_job("1f1b", 3, 3);

@@ -147,7 +147,7 @@ std::vector<double> timed(const CheckRun& run, const GpuDevice& device,
 }
 
 std::string name(GpuOrdering ordering) {
-  constexpr std::array names{"host_issued", "host_graphs", "graph"};
+  constexpr std::array names{"host_issued", "host_graphs", "graph", "one_by_one"};
   return names[static_cast<std::size_t>(ordering)];
 }
 

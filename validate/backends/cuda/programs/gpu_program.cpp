@@ -138,6 +138,13 @@ std::vector<std::uint32_t> slots_of(const std::vector<std::uint64_t>& keys) {
   return slots;
 }
 
+GpuProgram unpaced(GpuProgram program) {
+  for (GpuTask& task : program.tasks) {
+    if (program.is_copy(task)) task.duration_ns = task.latency_ns = 0;
+  }
+  return program;
+}
+
 std::uint32_t producer_of(const GpuProgram& program, std::uint32_t transfer) {
   for (const std::uint32_t input : program.tasks[transfer].inputs) {
     if (!program.is_transfer(program.tasks[input])) return input;

@@ -138,6 +138,9 @@ TransferSlots transfer_slots(const GpuProgram& program);
 /// The task that makes what a transfer sends: its first input among actions, else itself.
 std::uint32_t producer_of(const GpuProgram& program, std::uint32_t transfer);
 
+/// The same program with copies as fast as they can be.
+GpuProgram unpaced(GpuProgram program);
+
 /// A program as a text file, so that a machine with a GPU runs the orders of any schedule without
 /// the rest of Penstock. Bodies, by number, are needed for actions that run layers:
 ///

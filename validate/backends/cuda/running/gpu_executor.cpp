@@ -101,16 +101,29 @@ void GpuExecutor::make_events() {
   for (std::size_t task = 0; task < program_.tasks.size(); ++task) {
     done_.emplace_back(nullptr, calls_.free_event);
   }
-  for (const GpuTask& task : program_.tasks) {
-    for (const std::uint32_t input : task.inputs) {
-      const bool elsewhere = program_.tasks[input].lane != task.lane;
-      if (elsewhere && !done_[input])
-        done_[input] = device_.make_event_of(program_.tasks[input].lane);
+  for (std::uint32_t task = 0; task < program_.tasks.size(); ++task) {
+    for (const std::uint32_t before : waits_of(task)) {
+      if (!done_[before]) done_[before] = device_.make_event_of(program_.tasks[before].lane);
     }
   }
   for (std::uint32_t lane = 0; lane < program_.lanes(); ++lane) {
     lane_end_.push_back(device_.make_event_of(lane));
   }
+}
+
+/// The tasks of other lanes that a task waits for by an event.
+std::vector<std::uint32_t> GpuExecutor::waits_of(std::uint32_t task) const {
+  const GpuTask& what = program_.tasks[task];
+  std::vector<std::uint32_t> waits;
+  const auto add = [&](std::uint32_t before) {
+    if (program_.tasks[before].lane != what.lane) waits.push_back(before);
+  };
+  if (setup_.ordering != GpuOrdering::one_by_one) {
+    for (const std::uint32_t input : what.inputs) add(input);
+  } else if (task > 0) {
+    add(task - 1);
+  }
+  return waits;
 }
 
 void GpuExecutor::make_action_graphs() {
@@ -198,9 +211,8 @@ void GpuExecutor::join() {
 void GpuExecutor::issue_task(std::uint32_t task) {
   const GpuTask& what = program_.tasks[task];
   const GpuStream lane = device_.lane(what.lane);
-  for (const std::uint32_t input : what.inputs) {
-    if (program_.tasks[input].lane == what.lane) continue;
-    check(calls_, calls_.wait(lane, done_[input].get()), "waiting before task", task);
+  for (const std::uint32_t before : waits_of(task)) {
+    check(calls_, calls_.wait(lane, done_[before].get()), "waiting before task", task);
   }
   if (setup_.checked) check_inputs(task);
   launch(task);

@@ -59,6 +59,7 @@ enum class GpuOrdering : std::uint8_t {
   host_issued,  // the host: one after the other, ahead of the GPU
   host_graphs,  // the host; each action is a graph of its own, one per body and buffer slot
   graph,        // the GPU: one graph of an iteration, launched once
+  one_by_one,   // the host; each task begins when the one before it, on any lane, has ended
 };
 
 /// How to run a program.
@@ -93,6 +94,7 @@ class GpuExecutor {
 
  private:
   void make_events();
+  std::vector<std::uint32_t> waits_of(std::uint32_t task) const;
   void make_action_graphs();
   void make_graph();
 

@@ -74,6 +74,31 @@ TEST_CASE("gpu executor: a task begins when its lane is free and all it waits fo
   }
 }
 
+// Two ranks that need nothing of each other, and a copy that needs the first action alone.
+TEST_CASE("gpu executor: one by one, a task begins when all before it have ended") {
+  const FakeGpu gpu;
+  const GpuProgram program{2,
+                           1,
+                           {{.lane = 0, .duration_ns = 10},
+                            {.lane = 1, .duration_ns = 20},
+                            {.lane = 0, .duration_ns = 10},
+                            {.lane = 2, .duration_ns = 30, .latency_ns = 5, .inputs = {0}},
+                            {.lane = 1, .duration_ns = 20, .inputs = {3}}},
+                           {}};
+  const GpuRun run = run_of(gpu, program, GpuOrdering::one_by_one);
+  const std::vector<std::uint64_t> begins = {0, 10, 30, 40, 75};
+  for (std::size_t task = 0; task < begins.size(); ++task) {
+    CHECK(run.begin_ns[task] - first_ns(run) == begins[task]);
+  }
+}
+
+TEST_CASE("gpu program: without its pace, copies take no time of their own") {
+  const GpuProgram program = unpaced(two_ranks());
+  CHECK(program.tasks[0].duration_ns == 10);
+  CHECK(program.tasks[2].duration_ns + program.tasks[2].latency_ns == 0);
+  CHECK(program.tasks[2].bytes == 4096);
+}
+
 // (m + p - 1)(F + B), F 2 and B 4 ms.
 TEST_CASE(
     "gpu executor: 1F1B takes its longest path, which is the formula when transfers are free") {
