@@ -162,11 +162,14 @@ std::optional<std::string> why_not_transfer(const Plan& plan, TaskId task) {
   if (pass == Pass::reduce_early) return std::nullopt;  // looked at later
   const Origin origin = origin_of(plan, task);
   const bool known = !origin.other && origin.action != no_task;
-  if (passes_on(pass) && !(known && follows_maker(plan, task, origin.action))) {
+  const bool gathers = pass == Pass::gather_weights;
+  const bool written =
+      passes_on(pass) ? !(known && follows_maker(plan, task, origin.action)) : gathers && !known;
+  if (written) {
     return fmt::format(
-        "communication as written ({} waits for its RECV or its stream); it runs "
-        "orders with /schedule/communication=implicit",
-        task_text(plan, task));
+        "communication as written ({} waits for its {} or its stream); it runs orders with "
+        "/schedule/communication=implicit",
+        task_text(plan, task), gathers ? "UNSHARD" : "RECV");
   }
   if (known) return std::nullopt;
   return fmt::format("{} waits for more than the action that requests it", task_text(plan, task));

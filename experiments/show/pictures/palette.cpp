@@ -48,19 +48,19 @@ constexpr std::array<Colour, idle_cause_count> dark_idle{{{147, 127, 134},
                                                           {102, 100, 137}}};
 
 // By kind of buffer: like each other as little as like the passes.
-constexpr std::array<Colour, buffer_kinds> memory_colours{{{140, 136, 169},    // parameters
-                                                           {8, 147, 125},      // stash
-                                                           {22, 224, 246},     // receive
-                                                           {163, 82, 122},     // gradient, in none
-                                                           {108, 99, 146},     // weight gradients
-                                                           {162, 178, 184},    // optimizer
-                                                           {37, 66, 147},      // versions
-                                                           {186, 184, 150},    // pending weight
-                                                           {34, 98, 6},        // workspace
-                                                           {142, 57, 92},      // recomputed
-                                                           {67, 54, 42},       // context
-                                                           {88, 124, 78},      // input stash
-                                                           {214, 205, 219}}};  // gathered
+constexpr std::array<Colour, buffer_kinds> memory_colours{{{140, 136, 169},  // parameters
+                                                           {8, 147, 125},    // stash
+                                                           {22, 224, 246},   // receive
+                                                           {163, 82, 122},   // gradient, in none
+                                                           {108, 99, 146},   // weight gradients
+                                                           {162, 178, 184},  // optimizer
+                                                           {37, 66, 147},    // versions
+                                                           {186, 184, 150},  // pending weight
+                                                           {34, 98, 6},      // workspace
+                                                           {142, 57, 92},    // recomputed
+                                                           {67, 54, 42},     // context
+                                                           {88, 124, 78},    // input stash
+                                                           {42, 0, 78}}};    // gathered
 
 }  // namespace
 
