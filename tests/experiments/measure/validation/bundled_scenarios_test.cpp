@@ -71,6 +71,7 @@ TEST_CASE("validation: every scenario of the repository runs as it is simulated"
                 {"a_stage_waits_for_the_weights_of_its_unshard", written("0GATHER0", "UNSHARD")},
                 {"an_eager_tensor_does_not_wait_for_its_receive", written("0SEND_F1")},
                 {"late_receives", written("0SEND_F1")},
+                {"llama_8b_sharded_in_four_stages", written("0GATHER0", "UNSHARD")},
                 {"phases_of_formats_are_as_they_are_given", phases},
                 {"streams_of_messages_are_not_those_of_a_pair", written("1SEND_B0")}});
 }

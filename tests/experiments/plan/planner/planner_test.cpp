@@ -203,7 +203,7 @@ TEST_CASE("planner: a time limit ends the search with the best so far, and says 
 
 TEST_CASE("planner: a layout's scenario as text and as value are the same") {
   const Catalogue catalogue = read_catalogue();
-  const TrainingTask task = task_of({llama, "dgx-h100", 16, 32, {}}, catalogue);
+  const TrainingTask task = task_of({llama, "dgx-h100", 8, 32, {}}, catalogue);
   const LayoutPlan plan = plan_layouts(task, catalogue, {.space = {.lossy = true}});
   for (const JudgedLayout& layout : plan.fitting) {
     CAPTURE(text_of(layout.choice));
