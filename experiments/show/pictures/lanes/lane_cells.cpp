@@ -1,10 +1,13 @@
 #include "experiments/show/pictures/lanes/lane_cells.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <span>
+#include <string>
 #include <utility>
 
 #include "experiments/show/pictures/palette.hpp"
@@ -198,6 +201,22 @@ std::uint32_t most_chunks(const Plan& plan) {
     if (!plan.is_link(plan.classes[c].resource)) most = std::max(most, places[c].chunks);
   }
   return most;
+}
+
+std::string shades_text(const Plan& plan) {
+  if (plan.modules.empty()) return fmt::format("chunks 0 to {}", most_chunks(plan) - 1);
+  std::vector<std::set<std::string>> names(most_chunks(plan));
+  const std::vector<ChunkPlace> places = chunks_of(plan);
+  for (std::size_t c = 0; c < places.size(); ++c) {
+    if (plan.is_link(plan.classes[c].resource)) continue;
+    const std::string& module = plan.modules[index(plan.classes[c].stage)];
+    names[places[c].chunk].insert(module.empty() ? "the model" : module);
+  }
+  std::string text;
+  for (const auto& shade : names) {
+    text += fmt::format("{}{}", text.empty() ? "" : ", then ", fmt::join(shade, " or "));
+  }
+  return text;
 }
 
 std::vector<Lane> lanes(const Plan& plan, const Timeline& timeline) {

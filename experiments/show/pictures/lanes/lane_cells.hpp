@@ -4,6 +4,7 @@
 #include <compare>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <variant>
 #include <vector>
 
@@ -47,6 +48,9 @@ struct ChunkPlace {
 std::vector<ChunkPlace> chunks_of(const Plan& plan);
 /// The largest number of stages on one rank.
 std::uint32_t most_chunks(const Plan& plan);
+/// What the shades of chunks mean, dark to pale: "chunks 0 to 3", or where stages have modules
+/// "vision, then the model".
+std::string shades_text(const Plan& plan);
 
 /// Calls `visit(cause, begin, end)` for the causes of a gap, one after the other.
 template <class Visitor>

@@ -126,7 +126,7 @@ class TimelineDrawing {
 
   std::vector<std::string> notes() const {
     std::vector<std::string> all;
-    if (chunks_ > 1) all.push_back(fmt::format("dark to pale: chunks 0 to {}", chunks_ - 1));
+    if (chunks_ > 1) all.push_back("dark to pale: " + shades_text(plan_));
     if (merged_) all.emplace_back("narrow boxes are merged by their shares of time");
     return all;
   }

@@ -62,6 +62,10 @@ TEST_CASE("the chunks of a rank are counted from its first stage") {
   }
   const DrawnRun interleaved = drawn(schedule, Placement::loop(2, 2), 1, 1);
   CHECK(most_chunks(interleaved.plan) == 2);
+  CHECK(shades_text(interleaved.plan) == "chunks 0 to 1");
+  Plan modules = interleaved.plan;
+  modules.modules = {"vision", "vision", "", ""};
+  CHECK(shades_text(modules) == "vision, then the model");
   for (const Lane& lane : lanes(interleaved.plan, interleaved.timeline)) {
     REQUIRE(lane.size() == 2);
     CHECK(lane[0].kind == CellKind{ActionKind{Pass::forward, 0}});
