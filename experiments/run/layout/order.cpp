@@ -9,9 +9,9 @@
 #include "experiments/input/formats/torch_csv.hpp"
 #include "experiments/input/orders/comms_check.hpp"
 #include "experiments/input/orders/named_order.hpp"
-#include "experiments/input/orders/torch_comms.hpp"
 #include "experiments/input/scenario/section_parts.hpp"
 #include "experiments/run/layout/pipeline_ranks.hpp"
+#include "experiments/run/layout/written.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
 #include "sim/order/schedule.hpp"
@@ -133,7 +133,7 @@ Order order_by_rule(const Scenario& scenario, const Degrees& degrees, std::uint3
     need_memory_for(memory_for(scenario, entry.name), order.placement, order.options, order.slices,
                     bytes_per_cell);
     order.schedule = make_schedule(entry, order.placement, order.options);
-    order.communication = written_communication(scenario, order, {});
+    order.communication = written_communication(scenario, order.schedule, order.placement, {});
   });
   return order;
 }
@@ -154,26 +154,11 @@ Order order_by_file(const Scenario& scenario) {
     return order;
   }
   auto rows = file.compute_only() ? std::vector<std::vector<CommCell>>{} : file.comms;
-  about_file(
-      path, [&] { order.communication = written_communication(scenario, order, std::move(rows)); });
+  about_file(path, [&] {
+    order.communication =
+        written_communication(scenario, order.schedule, order.placement, std::move(rows));
+  });
   return order;
-}
-
-Communication written_communication(const Scenario& scenario, const Order& order,
-                                    std::vector<std::vector<CommCell>> stated) {
-  const ScheduleSection& section = scenario.schedule;
-  if (section.communication != Communicating::written) return {};
-  if (stated.empty()) {
-    try {
-      const Lowering lowering{.fsdp = scenario.memory.zero == 3};
-      stated = read_torch_csv(write_torch_comms(order.schedule, order.placement, lowering)).comms;
-    } catch (const RuleError& error) {
-      throw InputError("/schedule/communication", error.what());
-    }
-  }
-  return {.streams = section.streams.value_or(CommStreams::pair),
-          .batched = section.batched.value_or(false),
-          .rows = std::move(stated)};
 }
 
 void check_against_order(const Scenario& scenario, const Degrees& degrees, const Batch& batch,

@@ -39,11 +39,6 @@ Order order_by_policy(const Scenario& scenario, const Degrees& degrees, std::uin
 /// The order from the scenario's file. Throws InputError that starts with the faulty file.
 Order order_by_file(const Scenario& scenario);
 
-/// The communication of an order that the scenario wants as written: `stated`, or that of PyTorch's
-/// lowering where this is empty. Throws InputError where none can be written.
-Communication written_communication(const Scenario& scenario, const Order& order,
-                                    std::vector<std::vector<CommCell>> stated);
-
 /// Refuses a scenario that contradicts its order's file.
 void check_against_order(const Scenario& scenario, const Degrees& degrees, const Batch& batch,
                          const Order& order);

@@ -18,6 +18,7 @@
 #include "experiments/run/layout/pipeline_ranks.hpp"
 #include "experiments/run/layout/stack_memory.hpp"
 #include "experiments/run/layout/training.hpp"
+#include "experiments/run/layout/written.hpp"
 #include "hardware_models/spec/machine.hpp"
 #include "schedules/partitioners/registry.hpp"
 #include "schedules/patterns/offload.hpp"
@@ -239,52 +240,6 @@ void check_partitioner(const Scenario& scenario) {
                                                    names_of(partitioner_entries())));
 }
 
-/// What else says how tensors move, beside a written order.
-void check_written(const Scenario& scenario) {
-  const TransferRules& rules = scenario.hardware.transfers;
-  if (rules.blocking || rules.rendezvous || rules.sends_in_flight > 0 ||
-      rules.receives_in_flight > 0) {
-    throw InputError("/hardware/transfers",
-                     "where SEND and RECV are written, the order and its streams say what waits; "
-                     "leave it out, or set /schedule/communication=implicit");
-  }
-  if (scenario.offload && scenario.offload->keep) {
-    throw InputError(
-        "/offload/keep",
-        "it adds actions to an order whose SENDs and RECVs are written; leave one out");
-  }
-}
-
-/// Which cells of a written order move weights and gradients.
-void settle_collectives(Layout& layout) {
-  Communication& comms = layout.communication;
-  const auto has = [&](Comm comm) {
-    return std::any_of(comms.rows.begin(), comms.rows.end(), [&](const auto& row) {
-      return std::any_of(row.begin(), row.end(),
-                         [&](const CommCell& cell) { return cell.comm == comm; });
-    });
-  };
-  comms.weights = layout.memory.zero == 3 && shares_weights(layout) && has(Comm::unshard);
-  comms.gradients =
-      shares_weights(layout) && layout.schedule.has_backward() && has(Comm::reduce_grad);
-  if (comms.weights || !has(Comm::unshard)) return;
-  layout.notes.push_back(fmt::format(
-      "UNSHARD and RESHARD gather and free nothing: {}",
-      layout.memory.zero < 3 ? "/memory/zero is not 3" : "each device has weights of its own"));
-}
-
-/// By model stage: whether what it sends on is small enough to leave without its RECV.
-std::vector<bool> eager_stages(const Scenario& scenario, const Layout& layout) {
-  std::vector<bool> eager;
-  const auto most = scenario.schedule.eager_bytes;
-  if (!layout.communication.written() || !most) return eager;
-  const double share = training_of(layout).received_share;
-  for (const StageSizes& sizes : stage_sizes(layout.model, layout.partition, /*gathered=*/1)) {
-    eager.push_back(sizes.activation_bytes * share <= *most);
-  }
-  return eager;
-}
-
 Conditions conditions_of(const Scenario& scenario) {
   const TransferRules& transfers = scenario.hardware.transfers;
   return {.network = {},
@@ -374,7 +329,7 @@ Layout settle(const Scenario& scenario, const SettleOptions& options) {
       const double documents = scenario.batch ? CellBytes::documents(layout.degrees.data) : 0;
       order = order_of(scenario, layout, options.bytes_per_cell + documents);
     }
-    if (order.communication.written()) check_written(scenario);
+    if (order.communication.written()) check_beside_written(scenario);
     if (scenario.offload && scenario.offload->keep) {
       order.schedule = with_offload(order, *scenario.offload);
     }
@@ -390,8 +345,7 @@ Layout settle(const Scenario& scenario, const SettleOptions& options) {
     layout.partition = cut_model(scenario, layout);
     layout.tied_embedding_bytes = scenario.model.tied_embedding_bytes;
     fit_model(layout);
-    settle_collectives(layout);
-    layout.communication.eager = eager_stages(scenario, layout);
+    settle_communication(scenario, layout);
     expect_slow_machines(scenario, layout);
     refuse_idle_keys(scenario, layout);
     layout.documents = settle_documents(scenario, layout);

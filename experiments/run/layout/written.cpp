@@ -1,0 +1,88 @@
+#include "experiments/run/layout/written.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "experiments/input/formats/torch_csv.hpp"
+#include "experiments/input/orders/torch_comms.hpp"
+#include "experiments/run/layout/stage_demand.hpp"
+#include "experiments/run/layout/training.hpp"
+#include "sim/base/error.hpp"
+#include "sim/model/partition.hpp"
+
+namespace penstock {
+namespace {
+
+/// Which cells of a written order move weights and gradients.
+void settle_collectives(Layout& layout) {
+  Communication& comms = layout.communication;
+  const auto has = [&](Comm comm) {
+    return std::any_of(comms.rows.begin(), comms.rows.end(), [&](const auto& row) {
+      return std::any_of(row.begin(), row.end(),
+                         [&](const CommCell& cell) { return cell.comm == comm; });
+    });
+  };
+  comms.weights = layout.memory.zero == 3 && shares_weights(layout) && has(Comm::unshard);
+  comms.gradients =
+      shares_weights(layout) && layout.schedule.has_backward() && has(Comm::reduce_grad);
+  if (comms.weights || !has(Comm::unshard)) return;
+  layout.notes.push_back(fmt::format(
+      "UNSHARD and RESHARD gather and free nothing: {}",
+      layout.memory.zero < 3 ? "/memory/zero is not 3" : "each device has weights of its own"));
+}
+
+/// By model stage: whether what it sends on is small enough to leave without its RECV.
+std::vector<bool> eager_stages(const Scenario& scenario, const Layout& layout) {
+  std::vector<bool> eager;
+  const auto most = scenario.schedule.eager_bytes;
+  if (!most) return eager;
+  const double share = training_of(layout).received_share;
+  for (const StageSizes& sizes : stage_sizes(layout.model, layout.partition, /*gathered=*/1)) {
+    eager.push_back(sizes.activation_bytes * share <= *most);
+  }
+  return eager;
+}
+
+}  // namespace
+
+Communication written_communication(const Scenario& scenario, const Schedule& schedule,
+                                    const Placement& placement,
+                                    std::vector<std::vector<CommCell>> stated) {
+  const ScheduleSection& section = scenario.schedule;
+  if (section.communication != Communicating::written) return {};
+  if (stated.empty()) {
+    try {
+      const Lowering lowering{.fsdp = scenario.memory.zero == 3};
+      stated = read_torch_csv(write_torch_comms(schedule, placement, lowering)).comms;
+    } catch (const RuleError& error) {
+      throw InputError("/schedule/communication", error.what());
+    }
+  }
+  return {.streams = section.streams.value_or(CommStreams::pair),
+          .batched = section.batched.value_or(false),
+          .rows = std::move(stated)};
+}
+
+void check_beside_written(const Scenario& scenario) {
+  const TransferRules& rules = scenario.hardware.transfers;
+  if (rules.blocking || rules.rendezvous || rules.sends_in_flight > 0 ||
+      rules.receives_in_flight > 0) {
+    throw InputError("/hardware/transfers",
+                     "where SEND and RECV are written, the order and its streams say what waits; "
+                     "leave it out, or set /schedule/communication=implicit");
+  }
+  if (scenario.offload && scenario.offload->keep) {
+    throw InputError(
+        "/offload/keep",
+        "it adds actions to an order whose SENDs and RECVs are written; leave one out");
+  }
+}
+
+void settle_communication(const Scenario& scenario, Layout& layout) {
+  if (!layout.communication.written()) return;
+  settle_collectives(layout);
+  layout.communication.eager = eager_stages(scenario, layout);
+}
+
+}  // namespace penstock
