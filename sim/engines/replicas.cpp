@@ -44,14 +44,22 @@ void list_tasks(const Plan& plan, Costs& costs) {
   costs.task_latency = std::move(latencies);
 }
 
-/// The tasks whose class satisfies `test`.
+/// The tasks that satisfy `test`.
 template <class Test>
 std::vector<TaskId> tasks_of(const Plan& plan, Test test) {
   std::vector<TaskId> tasks;
   for (TaskId task = 0; task < plan.tasks(); ++task) {
-    if (test(plan.class_of(task))) tasks.push_back(task);
+    if (test(task)) tasks.push_back(task);
   }
   return tasks;
+}
+
+/// Whether a task gathers weights after their update. What an UNSHARD gathers does not wait for
+/// other replicas here.
+bool gathers_new_weights(const Plan& plan, TaskId task) {
+  const TaskId input = plan.input[task];
+  return plan.class_of(task).pass == Pass::gather_weights && input < Plan::several &&
+         plan.class_of(input).pass == Pass::update;
 }
 
 /// When all inputs of a task in its own replica have arrived.
@@ -153,12 +161,10 @@ std::variant<PricedPlan, Standstill> draw_among_replicas(PricedPlan priced, cons
   draws.draw_costs(0);
   const bool differ = costs_of || chance.differs_among_replicas();
   if (drawn == 1 || !differ) return std::move(draws.running);
-  Together sums(tasks_of(draws.running.plan,
-                         [](const WorkClass& work) { return reduces_gradient(work.pass); }));
-  // Those of an UNSHARD, which take memory, do not wait for other replicas.
-  Together gatherings(tasks_of(draws.running.plan, [](const WorkClass& work) {
-    return work.pass == Pass::gather_weights && work.effects.empty();
-  }));
+  const Plan& plan = draws.running.plan;
+  Together sums(
+      tasks_of(plan, [&](TaskId task) { return reduces_gradient(plan.class_of(task).pass); }));
+  Together gatherings(tasks_of(plan, [&](TaskId task) { return gathers_new_weights(plan, task); }));
   if (sums.tasks.empty() && !costs_of) return std::move(draws.running);
   if (auto halt = find_sums(draws, sums)) return *std::move(halt);
   if (auto halt = find_gatherings(draws, sums, gatherings)) return *std::move(halt);

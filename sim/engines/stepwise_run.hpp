@@ -131,6 +131,7 @@ class Stepwise {
 
   // Transfers.
   bool may_start(TaskId transfer);
+  Rank taker_of(TaskId transfer) const;
   bool fits_beside_next(TaskId transfer) const;
   std::optional<std::int64_t> need_of_next(Rank rank, TaskId transfer) const;
   bool is_awaited(TaskId transfer) const;

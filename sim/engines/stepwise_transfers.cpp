@@ -37,11 +37,17 @@ bool Stepwise::may_start(TaskId transfer) {
   return false;
 }
 
-/// Whether the receiver has room for a transfer. Leaves room for the receiver's next cell once the
-/// running one has ended, unless the transfer is for that cell: early tensors could otherwise block
-/// the very actions that would free memory.
+/// Whose memory a transfer takes: that of its receiver, or of a rank that gathers from replicas.
+Rank Stepwise::taker_of(TaskId transfer) const {
+  const Link& link = plan_.link(plan_.class_of(transfer).resource);
+  return link.to == data_replicas ? link.from : link.to;
+}
+
+/// Whether the taker has room for a transfer. Leaves room for its next cell once the running one
+/// has ended, unless the transfer is for that cell: early tensors could otherwise block the very
+/// actions that would free memory.
 bool Stepwise::fits_beside_next(TaskId transfer) const {
-  const Rank to = plan_.link(plan_.class_of(transfer).resource).to;
+  const Rank to = taker_of(transfer);
   if (!room_->fits({&transfer, 1})) return false;
   const auto need = index(to) < plan_.ranks ? need_of_next(to, transfer) : std::nullopt;
   return !need || room_->fits_later(transfer, to, *need);
@@ -100,7 +106,7 @@ Standstill Stepwise::standstill() const {
     const bool memory = room_ && !fits_beside_next(transfer);
     stuck.push_back(
         {plan_.ranks + link, transfer,
-         memory ? fmt::format("memory of {}", end_phrase(plan_.links[link].to))
+         memory ? fmt::format("memory of {}", end_phrase(taker_of(transfer)))
                 : fmt::format("{} to be ready to receive it", end_phrase(plan_.links[link].to))});
   }
   return deadlock_at(now_, plan_, stuck);

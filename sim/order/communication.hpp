@@ -91,6 +91,9 @@ struct Communication {
   std::vector<bool> eager;  // by model stage: of what passes between it and the next
   bool weights = false;     // UNSHARD gathers the weights of a stage, RESHARD frees them
   bool gradients = false;   // REDUCE_GRAD reduces those of a stage
+  // A RECV_F takes the memory of its activation; else the transfer does, as it starts. Not where
+  // microbatches differ: their sizes belong to the actions of their own.
+  bool receives_hold = true;
   std::vector<std::vector<CommCell>> rows;  // by rank; empty: each tensor moves as it is there
 
   bool written() const { return !rows.empty(); }

@@ -78,7 +78,7 @@ class Copies {
   }
 
   std::uint32_t buffer(std::uint32_t plain, Microbatch microbatch) {
-    const bool shared = for_whole_run(plain_.buffers[plain].kind);
+    const bool shared = of_all_microbatches(plain_.buffers[plain].kind);
     std::uint32_t& known = buffers_[plain * std::size_t{rows_} + (shared ? 0 : index(microbatch))];
     if (known != none) return known;
     known = static_cast<std::uint32_t>(made_.plan.buffers.size());

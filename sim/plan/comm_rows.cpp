@@ -1,7 +1,6 @@
 #include "sim/plan/comm_rows.hpp"
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 namespace penstock {
@@ -17,8 +16,9 @@ bool moves_tensor(const CommCell& cell) { return is_send(cell.comm) || is_receiv
 
 }  // namespace
 
-CommRows::CommRows(const Communication& communication, const Placement& placement, Plan& plan,
-                   WorkClasses& classes, TailTasks& tail, Number number)
+CommRows::CommRows(const Communication& communication, const Schedule& schedule,
+                   const Placement& placement, Plan& plan, WorkClasses& classes, TailTasks& tail,
+                   Number number)
     : communication_(communication),
       placement_(placement),
       plan_(plan),
@@ -27,6 +27,7 @@ CommRows::CommRows(const Communication& communication, const Placement& placemen
       number_(std::move(number)),
       next_(communication.rows.size()),
       waits_(communication.rows.size()),
+      unused_(communication.rows.size()),
       collective_(communication.rows.size(), no_task),
       streams_chain_(communication.streams != CommStreams::message) {
   for (const auto& row : communication.rows) {
@@ -38,6 +39,8 @@ CommRows::CommRows(const Communication& communication, const Placement& placemen
       (is_send(cell.comm) ? one.send : one.receive).cell = cell;
     }
   }
+  if (!communication.weights) return;
+  for (const Rank rank : Numbers<Rank>(schedule.ranks())) find_unused(rank, schedule.on(rank));
 }
 
 const CommCell* CommRows::next(Rank rank, std::uint32_t action) const {
@@ -116,10 +119,10 @@ void CommRows::issue_collective(Rank rank, const CommCell& cell, TaskId last) {
   }
   std::sort(inputs.begin(), inputs.end());
   if (cell.comm == Comm::unshard && communication_.weights) {
-    const bool unused = stays_unused(rank, cell);
-    before = add_task(plan_, classes_.gather(rank, cell.stage, unused), cell.microbatch,
+    const bool used = !unused_[index(rank)][next_[index(rank)]];
+    before = add_task(plan_, classes_.gather(rank, cell.stage, used), cell.microbatch,
                       add_inputs(plan_, inputs));
-    if (!unused) gathered_[{rank, cell.stage}] = before;
+    if (used) gathered_[{rank, cell.stage}] = before;
   } else if (cell.comm == Comm::reduce_grad && communication_.gradients) {
     const TaskId sum = tail_.reduce_written(rank, cell.stage, add_inputs(plan_, inputs));
     if (sum != no_task) reduced_[{rank, cell.stage}] = before = sum;
@@ -129,15 +132,25 @@ void CommRows::issue_collective(Rank rank, const CommCell& cell, TaskId last) {
   }
 }
 
-/// Whether the RESHARD of a rank's next cell comes before any action.
-bool CommRows::stays_unused(Rank rank, const CommCell& unshard) const {
+/// Marks each UNSHARD of a row without an action of its stage before the next RESHARD, and that.
+void CommRows::find_unused(Rank rank, const std::vector<Action>& actions) {
   const auto& row = communication_.rows[index(rank)];
-  const auto begin = row.begin() + static_cast<std::ptrdiff_t>(next_[index(rank)]);
-  const auto end = std::find_if(begin, row.end(),
-                                [&](const CommCell& cell) { return cell.before > unshard.before; });
-  return std::any_of(begin, end, [&](const CommCell& cell) {
-    return cell.comm == Comm::reshard && cell.stage == unshard.stage;
-  });
+  unused_[index(rank)].resize(row.size());
+  for (std::size_t at = 0; at < row.size(); ++at) {
+    if (row[at].comm != Comm::unshard) continue;
+    std::size_t freed = at + 1;
+    const auto frees = [&](const CommCell& cell) {
+      return cell.comm == Comm::reshard && cell.stage == row[at].stage;
+    };
+    while (freed < row.size() && !frees(row[freed])) ++freed;
+    const std::size_t end = freed < row.size() ? row[freed].before : actions.size();
+    const bool used = std::any_of(
+        actions.begin() + row[at].before, actions.begin() + static_cast<std::ptrdiff_t>(end),
+        [&](const Action& action) { return action.stage == row[at].stage; });
+    if (used) continue;
+    unused_[index(rank)][at] = true;
+    if (freed < row.size()) unused_[index(rank)][freed] = true;
+  }
 }
 
 TaskId CommRows::take_gathered(Rank rank, Stage stage) {
@@ -205,7 +218,8 @@ void CommRows::place(std::size_t tensor) {
   const auto& [gradient, sender, receiver, microbatch] = one.crossing;
   const Action maker(gradient ? Pass::backward : Pass::forward, sender, microbatch);
   std::uint32_t work = classes_.transfer(maker, receiver);
-  if (one.receive.cell.before > 0) work = classes_.into_held(work);
+  const bool held = one.receive.cell.before > 0 && communication_.receives_hold;
+  if (held) work = classes_.into_held(work);
   one.transfer = add_task(plan_, work, microbatch, add_inputs(plan_, inputs));
   moved_->push_back({tensor, one.transfer, rank_of(one.send.cell), /*received=*/false});
   finish(*one.send.stream, {&one.transfer, 1});
@@ -243,14 +257,13 @@ std::uint32_t CommRows::holding(std::uint32_t work, Rank rank, std::uint32_t act
       row.begin(), row.end(), action,
       [](const CommCell& one, std::uint32_t before) { return one.before < before; });
   std::vector<CommCell> changing;
-  std::set<Stage> gathered;  // by an UNSHARD that stands here, too
   for (; cell != row.end() && cell->before == action; ++cell) {
-    if (cell->comm == Comm::receive_forward) changing.push_back(*cell);
-    if (!communication_.weights) continue;
-    if (cell->comm == Comm::unshard) gathered.insert(cell->stage);
-    if (cell->comm == Comm::reshard && gathered.erase(cell->stage) == 0) changing.push_back(*cell);
+    const bool takes = cell->comm == Comm::receive_forward && communication_.receives_hold;
+    const bool frees = cell->comm == Comm::reshard && communication_.weights &&
+                       !unused_[index(rank)][static_cast<std::size_t>(cell - row.begin())];
+    if (takes || frees) changing.push_back(*cell);
   }
-  return changing.empty() ? work : classes_.in_front_of(work, rank, changing);
+  return changing.empty() ? work : classes_.with_behind(work, rank, changing);
 }
 
 CommRows::Missing CommRows::missing(const Crossing& crossing) const {

@@ -14,6 +14,7 @@
 
 #include "sim/order/communication.hpp"
 #include "sim/order/placement.hpp"
+#include "sim/order/schedule.hpp"
 #include "sim/plan/plan.hpp"
 #include "sim/plan/tail.hpp"
 #include "sim/plan/work_classes.hpp"
@@ -28,8 +29,8 @@ class CommRows {
   /// Numbers a tensor as lowering does.
   using Number = std::function<std::size_t(const Crossing&)>;
   /// Adds transfers and collectives to `plan`, reductions by `tail`.
-  CommRows(const Communication& communication, const Placement& placement, Plan& plan,
-           WorkClasses& classes, TailTasks& tail, Number number);
+  CommRows(const Communication& communication, const Schedule& schedule, const Placement& placement,
+           Plan& plan, WorkClasses& classes, TailTasks& tail, Number number);
 
   /// The next cell of a rank that stands before this action of its row; null: none.
   const CommCell* next(Rank rank, std::uint32_t action) const;
@@ -115,7 +116,7 @@ class CommRows {
   std::size_t end_of_batch(Rank rank) const;
   void issue_batch(Rank rank, TaskId last);
   void issue_collective(Rank rank, const CommCell& cell, TaskId last);
-  bool stays_unused(Rank rank, const CommCell& unshard) const;
+  void find_unused(Rank rank, const std::vector<Action>& actions);
   void come_to_head(const StreamKey& key);
   void look_at(std::size_t tensor);
   void place(std::size_t tensor);
@@ -128,9 +129,10 @@ class CommRows {
   WorkClasses& classes_;
   TailTasks& tail_;
   Number number_;
-  std::vector<std::size_t> next_;                      // by rank: its next cell
-  std::vector<std::vector<TaskId>> waits_;             // by rank: of its next action
-  std::vector<TaskId> collective_;                     // by rank: the last one
+  std::vector<std::size_t> next_;           // by rank: its next cell
+  std::vector<std::vector<TaskId>> waits_;  // by rank: of its next action
+  std::vector<std::vector<bool>> unused_;   // by rank, cell: an UNSHARD or RESHARD of no use
+  std::vector<TaskId> collective_;          // by rank: the last one
   std::map<std::pair<Rank, Stage>, TaskId> gathered_;  // not waited for yet
   std::map<std::pair<Rank, Stage>, TaskId> reduced_;
   std::unordered_map<std::size_t, Tensor> tensors_;

@@ -48,7 +48,7 @@ OrderLowering::OrderLowering(const Schedule& schedule, const Placement& placemen
     rows_.push_back({.begin = order.data(), .end = order.data() + order.size()});
   }
   if (extras.communication.written()) {
-    comms_.emplace(extras.communication, placement, plan_, classes_, tail_,
+    comms_.emplace(extras.communication, schedule, placement, plan_, classes_, tail_,
                    [this](const Crossing& crossing) { return output_of(crossing); });
   }
   plan_.ranks = placement.ranks();
@@ -207,7 +207,7 @@ std::array<TaskId, 2> OrderLowering::place_fused(Rank rank, std::span<const Acti
   }
   const std::uint32_t leading = class_of(cell[0], came_[0] >= first_task, true);
   const std::uint32_t following = class_of(cell[1], came_[1] >= first_task, true);
-  const auto [one, two] = classes_.fused(leading, behind_receives(rank, following, cell.size()));
+  const auto [one, two] = classes_.fused(leading, with_behind(rank, following, cell.size()));
   const TaskId first = add_task(plan_, one, cell[0].microbatch, input);
   row.last = add_task(plan_, two, cell[1].microbatch, no_task);
   plan_.followers.push_back(row.last);
@@ -227,7 +227,7 @@ void OrderLowering::place(Rank rank, std::span<const Action> cell) {
   } else {
     for (std::size_t part = 0; part < cell.size(); ++part) {
       std::uint32_t work = class_of(cell[part], came_[part] >= first_task, overlaps);
-      if (part + 1 == cell.size()) work = behind_receives(rank, work, cell.size());
+      if (part + 1 == cell.size()) work = with_behind(rank, work, cell.size());
       tasks[part] = place_part(row, cell[part], work, input);
       // The second part of a cell stands behind the first on its rank, which waits for both.
       input = no_task;
@@ -298,8 +298,8 @@ void OrderLowering::wake(Rank rank, std::size_t output) {
   runnable_.push_back(rank);
 }
 
-/// The class of the last of a rank's next actions, with memory for what is received behind it.
-std::uint32_t OrderLowering::behind_receives(Rank rank, std::uint32_t work, std::size_t actions) {
+/// The class of the last of a rank's next actions, with what the cells behind it do to memory.
+std::uint32_t OrderLowering::with_behind(Rank rank, std::uint32_t work, std::size_t actions) {
   if (!comms_) return work;
   const std::uint32_t behind = rows_[index(rank)].place() + static_cast<std::uint32_t>(actions);
   return comms_->holding(work, rank, behind);

@@ -64,7 +64,7 @@ class OrderLowering {
   std::size_t output_of(const Crossing& crossing) const;
   bool issue_comms(Rank rank);
   void wake(Rank rank, std::size_t output);
-  std::uint32_t behind_receives(Rank rank, std::uint32_t work, std::size_t actions);
+  std::uint32_t with_behind(Rank rank, std::uint32_t work, std::size_t actions);
   std::vector<bool> links_in_order() const;
   bool is_done(Rank rank) const;
   void reserve();

@@ -59,6 +59,11 @@ constexpr bool for_whole_run(BufferKind kind) {
          kind == BufferKind::optimizer || kind == BufferKind::versions || is_of_rank(kind);
 }
 
+/// Of a stage or rank, whichever microbatch runs.
+constexpr bool of_all_microbatches(BufferKind kind) {
+  return for_whole_run(kind) || kind == BufferKind::gathered;
+}
+
 /// A kind of buffer of one stage on one rank. All buffers of a class have the same size.
 struct BufferClass {
   BufferKind kind;

@@ -131,7 +131,7 @@ std::uint32_t WorkClasses::slot_on(Rank rank, Stage stage) const {
   return placement_.slot_of(stage, replica);
 }
 
-std::uint32_t WorkClasses::in_front_of(std::uint32_t work, Rank rank,
+std::uint32_t WorkClasses::with_behind(std::uint32_t work, Rank rank,
                                        std::span<const CommCell> cells) {
   std::vector<std::pair<std::uint32_t, bool>> buffers;  // and whether they are taken
   for (const CommCell& cell : cells) {
@@ -154,14 +154,13 @@ std::uint32_t WorkClasses::in_front_of(std::uint32_t work, Rank rank,
   return known->second = add(std::move(changed));
 }
 
-std::uint32_t WorkClasses::gather(Rank rank, Stage stage, bool unused) {
+std::uint32_t WorkClasses::gather(Rank rank, Stage stage, bool used) {
   const std::uint32_t slot = slot_on(rank, stage);
-  const auto [known, is_new] = gathers_.try_emplace({slot, unused}, unnamed);
+  const auto [known, is_new] = gathers_.try_emplace({slot, used}, unnamed);
   if (!is_new) return known->second;
   const std::uint32_t work = tail_transfer(Pass::gather_weights, stage, {rank, data_replicas});
   std::vector<MemoryEffect>& effects = plan_.classes[work].effects;
-  add_effect(effects, BufferKind::gathered, slot, /*at_end=*/false, /*takes=*/true);
-  if (unused) add_effect(effects, BufferKind::gathered, slot, /*at_end=*/true, /*takes=*/false);
+  if (used) add_effect(effects, BufferKind::gathered, slot, /*at_end=*/false, /*takes=*/true);
   return known->second = work;
 }
 

@@ -48,15 +48,15 @@ class WorkClasses {
     }
     return add_transfer(action, to, sender, receiver);
   }
-  /// The class of an action behind which these RECV_F and RESHARDs are issued: it ends with the
-  /// memory of activations taken and that of weights freed.
-  std::uint32_t in_front_of(std::uint32_t work, Rank rank, std::span<const CommCell> cells);
+  /// The class of an action with these RECV_F and RESHARDs behind it: it ends with the memory of
+  /// activations taken and that of weights freed.
+  std::uint32_t with_behind(std::uint32_t work, Rank rank, std::span<const CommCell> cells);
   /// The class of a transfer whose memory was taken when its RECV was issued.
   std::uint32_t into_held(std::uint32_t transfer);
   /// The class of the transfer of an evicted activation to its keeper, or of a loaded one back.
   std::uint32_t stash_transfer(const Action& action, Rank keeper);
-  /// The class of a rank's UNSHARD. `unused`: its RESHARD follows at once.
-  std::uint32_t gather(Rank rank, Stage stage, bool unused);
+  /// The class of a rank's UNSHARD. Weights that no action uses count as no memory.
+  std::uint32_t gather(Rank rank, Stage stage, bool used);
   /// Adds buffers for further weight versions of a slot.
   void keep_versions(std::uint32_t slot, std::uint32_t versions);
   /// A new class of a transfer in the tail of a stage.

@@ -48,12 +48,12 @@ void GapFinder::explain(TaskId next, Rank rank, Time from) {
   causes_[index(rank)] += causes;
 }
 
-/// The action that made the input that arrived last; into `way_` go the transfers that brought it
-/// from there, last first.
+/// The action that made the input that arrived last, if any; into `way_` go the transfers that
+/// brought it from there, last first. Weights may be gathered before a rank has done anything.
 TaskId GapFinder::find_maker() {
   way_.clear();
   TaskId input = gap_.input;
-  while (class_of(input).is_transfer) {
+  while (input != no_task && class_of(input).is_transfer) {
     way_.push_back(input);
     input = awaited_by(plan_, timeline_, input);
   }
@@ -73,7 +73,7 @@ IdleCauses GapFinder::split() {
   Time dependency{}, contention{}, on_the_way{}, memory{};
   if (gap_.input != no_task) {
     gap_.producer = find_maker();
-    dependency = until(timeline_.end[gap_.producer]);
+    if (gap_.producer != no_task) dependency = until(timeline_.end[gap_.producer]);
     for (auto transfer = way_.rbegin(); transfer != way_.rend(); ++transfer) {
       const Time begin = timeline_.begin[*transfer];
       // A rank that waits for what it sends itself goes on when that has left.

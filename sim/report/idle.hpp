@@ -35,7 +35,7 @@ struct IdleGap {
   Time end;
   TaskId next = no_task;      // the action after it; none for the drain
   TaskId input = no_task;     // the last input of that action to arrive
-  TaskId producer = no_task;  // the action that produced that input
+  TaskId producer = no_task;  // the action that produced that input, if any
   IdleCauses causes{};
 };
 

@@ -100,7 +100,7 @@ class InputCheck {
     if (input == no_task) {
       const Pass pass = plan_.class_of(task).pass;
       if (!is_transfer(pass) || pass == Pass::gather_weights) return;
-      refuse("task {}: a transfer must have an input", task);
+      refuse("task {}: a transfer must have an input, but for one that gathers weights", task);
     }
     if ((input & Plan::several) != 0) check_list(task, input & ~Plan::several);
     plan_.for_each_input(task, [&](TaskId one) { check_below(one, task, "task", task, "input"); });

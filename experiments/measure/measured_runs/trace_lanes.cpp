@@ -93,9 +93,9 @@ class LaneCollector {
           free.insert(lanes_.size());
           lanes_.push_back({fmt::format("{} · {}", rank, trace.lanes[lane]), {}});
         }
-        const std::size_t highest = free.extract(free.begin()).value();  // on the screen
-        lanes_[highest].boxes.push_back(box);
-        busy.emplace(box.span.end_ns, highest);
+        const std::size_t first = free.extract(free.begin()).value();
+        lanes_[first].boxes.push_back(box);
+        busy.emplace(box.span.end_ns, first);
       }
     }
     by_lane_.clear();

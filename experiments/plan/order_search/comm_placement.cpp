@@ -82,8 +82,8 @@ class Placing {
   }
 
   PlacedReceives result() {
-    place_all(Comm::receive_forward);
-    if (given_.layout.communication.weights) place_all(Comm::unshard);
+    place_all(/*weights=*/false);
+    if (given_.layout.communication.weights) place_all(/*weights=*/true);
     bool moved = false;
     while (goes_on() && move_each()) moved = true;
     std::string origin = origin_.empty() ? "the given order" : origin_;
@@ -94,13 +94,13 @@ class Placing {
  private:
   using Rows = std::vector<std::vector<CommCell>>;
 
-  /// All RECVs, or all UNSHARDs, the best number of actions ahead.
-  void place_all(Comm comm) {
+  /// All UNSHARDs, or all RECVs, the best number of actions ahead.
+  void place_all(bool weights) {
     const std::string before = origin_.empty() ? "" : origin_ + ", ";
     for (std::uint32_t ahead = 0; ahead <= most_ahead && goes_on(); ++ahead) {
-      if (!try_rows(all_ahead(comm == Comm::unshard, ahead))) continue;
+      if (!try_rows(all_ahead(weights, ahead))) continue;
       origin_ = fmt::format("{}every {} {} ahead of its reader", before,
-                            comm == Comm::unshard ? "UNSHARD" : "RECV", counted(ahead, "action"));
+                            weights ? "UNSHARD" : "RECV", counted(ahead, "action"));
     }
   }
 

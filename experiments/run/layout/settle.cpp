@@ -187,7 +187,8 @@ void refuse_idle_keys(const Scenario& scenario, const Layout& layout) {
   check_applies(scenario, "/memory/whole_gradients", shares_weights(layout),
                 "without replicas there is no gradient to reduce");
   const Communication& comms = layout.communication;
-  for (const char* key : {"/memory/whole_gradients", "/parallel/overlap_sums"}) {
+  for (const char* key :
+       {"/memory/whole_gradients", "/parallel/overlap_sums", "/parallel/bucket_bytes"}) {
     check_applies(scenario, key, !comms.gradients,
                   "gradients of a stage are reduced once, where the order has its REDUCE_GRAD");
   }
@@ -202,8 +203,7 @@ void refuse_idle_keys(const Scenario& scenario, const Layout& layout) {
                 !(layout.degrees.overlaps_experts && by_times),
                 "layers that state their times have no experts");
   check_applies(
-      scenario, "/parallel/bucket_bytes",
-      zero < 3 && layout.degrees.overlaps_sums && !comms.gradients,
+      scenario, "/parallel/bucket_bytes", zero < 3 && layout.degrees.overlaps_sums,
       "buckets fill while a backward runs; they need /parallel/overlap_sums, and /memory/zero "
       "below 3");
 }

@@ -82,6 +82,7 @@ void check_beside_written(const Scenario& scenario) {
 void settle_communication(const Scenario& scenario, Layout& layout) {
   if (!layout.communication.written()) return;
   settle_collectives(layout);
+  layout.communication.receives_hold = !scenario.batch;
   layout.communication.eager = eager_stages(scenario, layout);
 }
 

@@ -150,6 +150,7 @@ std::string awaited_text(const Plan& plan, const IdleGap& gap) {
   if (handed_on && plan.link(input.resource).from == gap.rank) {
     return fmt::format("for its own {} to leave", task_text(plan, gap.input));
   }
+  if (gap.producer == no_task) return "for " + task_text(plan, gap.input);
   const std::string text = fmt::format("for {} on rank {}", task_text(plan, gap.producer),
                                        plan.class_of(gap.producer).resource);
   return gap.input == gap.producer ? text : text + ", through " + task_text(plan, gap.input);

@@ -187,12 +187,40 @@ TEST_CASE("written communication: a rank waits for a reduction where its wait is
   CHECK(span_text(outcome, "0B0") == "0B0 10-12");
 }
 
-TEST_CASE("written communication: weights that no action uses leave their memory") {
-  const Outcome outcome =
-      simulated(sharded("0UNSHARD,0F0,1UNSHARD,1RESHARD,1UNSHARD,1F0,1B0,1REDUCE_GRAD,1RESHARD,0B0,"
-                        "0REDUCE_GRAD,0RESHARD"));
-  CHECK(span_text(outcome, "1F0") == "1F0 8-10");
-  CHECK(most_held(outcome) == 12);
+TEST_CASE("written communication: weights that no action uses take time and no memory") {
+  // 1UNSHARD is of no use twice: before its RESHARD stands no action, or none of its stage.
+  for (const char* const begin :
+       {"0UNSHARD,1UNSHARD,1RESHARD,0F0,0RESHARD,", "0UNSHARD,1UNSHARD,0F0,1RESHARD,0RESHARD,"}) {
+    const Outcome outcome = simulated(
+        sharded((begin + std::string("1UNSHARD,1F0,1B0,1REDUCE_GRAD,1RESHARD,0UNSHARD,0B0,0RESHARD,"
+                                     "0REDUCE_GRAD"))
+                    .c_str()));
+    CHECK(span_text(outcome, "0F0") == "0F0 2-4");
+    CHECK(span_text(outcome, "1F0") == "1F0 6-8");
+    CHECK(most_held(outcome) == 8);
+  }
+}
+
+TEST_CASE("written communication: a rank may wait for weights before which nothing ran") {
+  System system = sharded(
+      "0UNSHARD,1UNSHARD,0F0,1F0,1B0,1REDUCE_GRAD,1RESHARD,0B0,0REDUCE_GRAD,"
+      "0RESHARD");
+  system.stages[1].parameter_bytes = 20;
+  const Outcome outcome = simulated(system);
+  CHECK(span_text(outcome, "1F0") == "1F0 12-14");
+  CHECK(causes_text(outcome.report.ranks[0].idle_by_cause) == "warmup 2 drain 10 transfer 8");
+}
+
+TEST_CASE("written communication: a gather that finds no room says whose") {
+  System system = sharded(
+      "0UNSHARD,1UNSHARD,0F0,1F0,1B0,1REDUCE_GRAD,1RESHARD,0B0,0REDUCE_GRAD,"
+      "0RESHARD");
+  PricedPlan plan = priced(system);
+  plan.conditions.stall_above_bytes = 9;
+  const auto outcome = run_stepwise(plan);
+  const auto* const halt = std::get_if<Standstill>(&outcome);
+  REQUIRE(halt != nullptr);
+  CHECK(halt->text.find("memory of rank 0") != std::string::npos);
 }
 
 TEST_CASE("written communication: all engines agree, whatever the order") {

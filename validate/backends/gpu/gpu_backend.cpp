@@ -256,8 +256,8 @@ void GpuBackend::make_executor() {
     executor_.emplace(device_, program_, setup_);
   }
   try_sharing();
-  wrong_transfers_ = wrong_transfers(device_, program_, setup_);
-  overheads_ = measure_overheads(device_, program_, setup_, turns);
+  wrong_transfers_ = wrong_transfers(device_, executor_->program(), setup_);
+  overheads_ = measure_overheads(device_, executor_->program(), setup_, turns);
 }
 
 /// Default streams of contexts may have queues of their own: where that would be too many, lanes

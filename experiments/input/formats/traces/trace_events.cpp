@@ -77,8 +77,9 @@ TaskId producer_of(const Plan& plan, TaskId transfer) {
     return is_transfer(plan.class_of(first).pass) ? producer_of(plan, first) : first;
   }
   if (!passes_on(plan.class_of(transfer).pass)) return sent;
-  while (sent > 0 && !makes_tensor_of(plan, sent, transfer)) --sent;
-  return sent;
+  TaskId maker = sent;
+  while (maker > 0 && !makes_tensor_of(plan, maker, transfer)) --maker;
+  return makes_tensor_of(plan, maker, transfer) ? maker : sent;
 }
 
 /// The action that reads a transfer. The first part of an overlap cell lists the inputs of both,

@@ -98,7 +98,7 @@ class TraceEvents {
   const Timeline& timeline_;
   std::vector<LaneCounts> counts_;
   std::vector<std::array<std::uint32_t, 2>>
-      lane_;  // by task: lane of its receive, and of any other slice
+      lane_;  // by task: lane of its slice, and of that at its receiver
   std::vector<Arrow> arrows_;
   std::vector<Level> memory_;
   std::vector<Level> activations_;

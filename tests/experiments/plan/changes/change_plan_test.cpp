@@ -142,7 +142,8 @@ TEST_CASE("layouts and changes carry days and cost, and what is more than with t
                     "--best", "2", "--tokens", "1e12", "--price", "2", "--json"},
                    ".");
   REQUIRE(layouts.code == 0);
-  for (const auto& layout : nlohmann::json::parse(layouts.output)["layouts"]) {
+  const auto listed = nlohmann::json::parse(layouts.output);
+  for (const auto& layout : listed["layouts"]) {
     const auto& training = layout["training"];
     const double days = 1e12 / layout["tokens_per_s"].get<double>() / 86'400;
     CHECK(training["days"].get<double>() == doctest::Approx(days));
