@@ -8,6 +8,7 @@
 #include <string>
 
 #include "experiments/input/formats/torch_csv.hpp"
+#include "experiments/input/formats/traces/trace_events.hpp"
 #include "experiments/input/orders/torch_comms.hpp"
 #include "sim/engines/events.hpp"
 #include "sim/engines/stepwise.hpp"
@@ -221,6 +222,19 @@ TEST_CASE("written communication: a gather that finds no room says whose") {
   const auto* const halt = std::get_if<Standstill>(&outcome);
   REQUIRE(halt != nullptr);
   CHECK(halt->text.find("memory of rank 0") != std::string::npos);
+}
+
+TEST_CASE("written communication: arrows of a trace begin at the action that made the tensor") {
+  const Outcome outcome = simulated(there_and_back(crossing_pair, CommStreams::message));
+  const TraceEvents trace(outcome.plan, outcome.timeline);
+  std::string arrows;
+  trace.for_each([&](const TraceEvent& event) {
+    if (event.kind != TraceKind::arrow_start) return;
+    arrows += fmt::format("{} at {} on {}, ", task_text(outcome.plan, event.task),
+                          event.at.picoseconds / 1'000'000, event.rank);
+  });
+  CHECK(arrows ==
+        "0SEND_F0 at 1 on 0, 0SEND_F1 at 3 on 0, 1SEND_B0 at 13 on 1, 1SEND_B1 at 25 on 1, ");
 }
 
 TEST_CASE("written communication: all engines agree, whatever the order") {

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <string_view>
 
 #include "schedules/registry.hpp"
@@ -156,8 +157,15 @@ TEST_CASE("gpu backend: a run says where it was, and what it does not validate")
 }
 
 TEST_CASE("gpu backend: one at a time, actions have the whole GPU and links their stated time") {
-  FakeGpu gpu;
-  const GpuCalls calls = gpu.calls();
+  const FakeGpu gpu;
+  static decltype(GpuCalls::launch_action) launch = nullptr;
+  static std::uint32_t fewest = UINT32_MAX;  // blocks of an action that waits, one for each SM
+  GpuCalls calls = gpu.calls();
+  launch = calls.launch_action;
+  calls.launch_action = [](GpuStream stream, const GpuActionKernel& kernel) {
+    fewest = std::min(fewest, kernel.blocks);
+    return launch(stream, kernel);
+  };
   const Job job = one_f_one_b_job();
   const auto backend = make_gpu_backend(job, GpuOrdering::one_by_one, calls);
   const auto outcome = backend->run();
@@ -171,6 +179,7 @@ TEST_CASE("gpu backend: one at a time, actions have the whole GPU and links thei
   CHECK(timeline.end[sent] - timeline.begin[sent] ==
         from_ns(job.work_ns(plan.work[sent]) + job.latency_ns(plan.work[sent])));
   const auto environment = backend->environment();
+  CHECK(fewest == 132);
   CHECK(environment.at("backend") == "cuda_logical");
   CHECK(environment.at("partition_sms") == "132");
   CHECK(environment.at("validates").find("on the whole GPU") != std::string::npos);
