@@ -150,6 +150,21 @@ TEST_CASE("every schedule runs microbatches that differ, with both engines alike
   }
 }
 
+TEST_CASE("communication as written: what a microbatch takes of memory is what it gives back") {
+  const RunResult result = run(
+      lengths_scenario(2, 4, "1f1b", "10\n100\n50\n20\n70\n30\n100\n40\n",
+                       {"/schedule/communication=written", "/parallel/data=2", "/memory/zero=3",
+                        "/model/stages/0/parameter_bytes=4", "/model/stages/1/parameter_bytes=4"}));
+  const Plan& plan = *result.plan;
+  std::vector<int> taken(plan.buffers.size());
+  for (TaskId task = 0; task < plan.tasks(); ++task) {
+    for (const MemoryEffect& effect : plan.class_of(task).effects) {
+      taken[effect.buffer] += effect.takes ? 1 : -1;
+    }
+  }
+  CHECK(std::count(taken.begin(), taken.end(), 0) == std::ssize(taken));
+}
+
 TEST_CASE("fused cells of two microbatches take the longer one") {
   nlohmann::json document{
       {"model",
