@@ -104,8 +104,8 @@ class Placing {
     }
   }
 
-  /// The best rows so far with their UNSHARDs, or their RECVs, so many actions ahead. Where weights
-  /// would be gathered twice, a row stays as it was.
+  /// The best rows so far, with all UNSHARDs or all RECVs so many actions ahead; a row that would
+  /// gather weights twice stays as it was.
   Rows all_ahead(bool weights, std::uint32_t ahead) const {
     Rows rows = best_.layout.communication.rows;
     for (const Rank rank : Numbers<Rank>(given_.layout.schedule.ranks())) {

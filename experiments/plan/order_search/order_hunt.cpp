@@ -62,7 +62,7 @@ void check_searchable(const RunResult& base, bool chooses) {
   if (layout.communication.written()) {
     refuse(
         "a search moves actions, and its orders have implicit communication; leave "
-        "\"communication\" out, or search --communication to move RECVs");
+        "\"communication\" out, or search --communication to move RECVs and UNSHARDs");
   }
   if (layout.slices > 1) refuse("a search orders whole microbatches, not slices of sequences");
   if (layout.placement.chains().size() > 1) {

@@ -27,7 +27,7 @@ struct Options : Arguments {
   Flag chooses_recomputation =
       line.flag("--recompute", "choose which of the recomputed activations are kept");
   Flag communication =
-      line.flag("--communication", "move the RECVs of a written order, and no actions");
+      line.flag("--communication", "move RECVs and UNSHARDs of a written order, no actions");
   Heading for_how_long = line.group("For how long");
   Text budget = line.option("--budget", "time for the search, 4 by default", "SECONDS");
   Number evaluations =
@@ -98,7 +98,8 @@ auto watched(const Options& options, Search search) {
 
 int search_receives(const Scenario& scenario, const Options& options) {
   if (options.chooses_recomputation || !options.scenario_out.empty()) {
-    throw UsageError("--communication moves RECVs alone; leave out --recompute and --scenario");
+    throw UsageError(
+        "--communication moves RECVs and UNSHARDs alone; leave out --recompute and --scenario");
   }
   const PlacedReceives placed =
       watched(options, [&](const HuntOptions& asked) { return place_receives(scenario, asked); });
