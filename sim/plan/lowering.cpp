@@ -110,6 +110,7 @@ std::variant<Plan, Deadlock> OrderLowering::run() {
   }
   tail_.finish();
   plan_.in_one_order = links_in_order();
+  plan_.written = comms_.has_value();
   return std::move(plan_);
 }
 

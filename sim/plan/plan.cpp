@@ -102,6 +102,16 @@ std::vector<bool> links_in_one_order(const Plan& plan) {
   return one_order;
 }
 
+bool waits_beyond_makers(const Plan& plan) {
+  for (TaskId task = 0; task < plan.tasks(); ++task) {
+    if (!passes_on(plan.class_of(task).pass)) continue;
+    const TaskId input = plan.input[task];
+    if (input == no_task) continue;
+    if (input >= Plan::several || plan.is_link(plan.class_of(input).resource)) return true;
+  }
+  return false;
+}
+
 std::string task_text(const Plan& plan, TaskId task) {
   if (!plan.class_names.empty()) return plan.class_names[plan.work[task]];
   const WorkClass& work = plan.class_of(task);

@@ -123,6 +123,9 @@ struct Plan {
   // By link: the result of `links_in_one_order`. Set by whoever makes a plan or changes its order;
   // links beyond its end count as out of order.
   std::vector<bool> in_one_order;
+  // Communication moves where the order has it: a transfer waits for both of its ends to come to
+  // it, not only for the action that makes its tensor.
+  bool written = false;
 
   static constexpr std::uint32_t several = 0x8000'0000U;
 
@@ -171,6 +174,10 @@ std::string end_phrase(Rank end);
 /// other transfers that they wait for come in the same order over one link. Only on these links is
 /// plan order first come first served.
 std::vector<bool> links_in_one_order(const Plan& plan);
+
+/// Whether a tensor's transfer waits for anything but one action, as in a plan with written
+/// communication.
+bool waits_beyond_makers(const Plan& plan);
 
 /// "2F5", or "2SEND_F5" for a transfer; the name of its class if it has one.
 std::string task_text(const Plan& plan, TaskId task);

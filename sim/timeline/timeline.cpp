@@ -24,6 +24,20 @@ void find_last_inputs(const Plan& plan, Timeline& timeline) {
   }
 }
 
+Time at_head_of_stream(const Plan& plan, const Timeline& timeline, TaskId transfer, Rank rank) {
+  const Time begin = timeline.begin[transfer];
+  if (!plan.written || !passes_on(plan.class_of(transfer).pass)) return begin;
+  Time head{};
+  plan.for_each_input(transfer, [&](TaskId input) {
+    const std::uint32_t resource = plan.class_of(input).resource;
+    const bool moves = plan.is_link(resource);
+    const bool own = moves ? plan.link(resource).from == rank || plan.link(resource).to == rank
+                           : resource == index(rank);
+    if (own) head = std::max(head, timeline.end[input]);
+  });
+  return std::min(head, begin);
+}
+
 Time makespan(const Plan& /*plan*/, const Timeline& timeline) {
   if (timeline.end.empty()) return {};
   Time latest = timeline.end.front();

@@ -268,6 +268,7 @@ Recording read_timeline(std::string_view bytes) {
   recording.title = std::move(columns.title);
   check_plan(recording.plan);
   recording.plan.in_one_order = links_in_one_order(recording.plan);
+  recording.plan.written = waits_beyond_makers(recording.plan);
   check_timeline(recording.plan, recording.timeline);
   return recording;
 }

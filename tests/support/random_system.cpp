@@ -8,6 +8,7 @@
 #include <set>
 
 #include "experiments/input/formats/torch_csv.hpp"
+#include "experiments/input/orders/torch_comms.hpp"
 #include "tests/support/draws.hpp"
 
 namespace penstock::testing {
@@ -240,6 +241,33 @@ System random_system(Wildness wildness) {
   if (one_in(2)) system.overlap = Overlap::fused;
   RC_LOG() << '\n' << system.schedule;
   return system;
+}
+
+void write_communication(System& system) {
+  system.overlap = Overlap::serial;
+  const bool shards = one_in(2);
+  const auto csv = write_torch_comms(system.schedule, system.placement, {.fsdp = shards});
+  Communication& comms = system.extras.communication;
+  if (shards) {
+    for (Layer& stage : system.stages) stage.parameter_bytes = from_to(1, 8);
+    system.training = {.data = 2, .zero = 3, .whole_gradients = true, .gathers_written = true};
+    system.extras.tail = {.reduces = std::vector<bool>(system.stages.size(), true),
+                          .updates = one_in(2),
+                          .summing = Summing::written};
+    system.extras.holds[static_cast<std::size_t>(BufferKind::gathered)] = true;
+    comms.weights = comms.gradients = true;
+  }
+  comms.rows = read_torch_csv(csv).comms;
+  comms.streams = CommStreams{static_cast<std::uint8_t>(below(4))};
+  comms.batched = one_in(2);
+  comms.eager.assign(system.stages.size(), one_in(2));
+  for (auto& row : comms.rows) {
+    for (CommCell& cell : row) {
+      if (is_receive(cell.comm)) cell.before = from_to(0, cell.before);
+    }
+    std::stable_sort(row.begin(), row.end(),
+                     [](const CommCell& a, const CommCell& b) { return a.before < b.before; });
+  }
 }
 
 }  // namespace penstock::testing

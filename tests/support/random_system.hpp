@@ -18,6 +18,10 @@ struct Wildness {
 /// actions in a random sequence, so it never deadlocks.
 System random_system(Wildness wildness = {});
 
+/// Writes down the communication of a system without R's: RECVs stand anywhere before what reads
+/// them, which may lock the order up, and weights may be sharded.
+void write_communication(System& system);
+
 }  // namespace penstock::testing
 
 namespace penstock {

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <span>
+#include <tuple>
 #include <utility>
 
 #include "sim/engines/transfers.hpp"
@@ -79,6 +81,20 @@ Reading reading_of(const Plan& plan, TaskId task, TaskId next, TaskId transfer) 
   return {transfer, transfer, read_by(plan, for_next ? next : task, transfer)};
 }
 
+/// Whether an action reads this input of it, where others only hold it up: what it has sent, what
+/// was before its tensor in a stream, and weights.
+bool reads_written(const Plan& plan, TaskId task, TaskId next, TaskId input) {
+  const WorkClass& work = plan.class_of(input);
+  if (!plan.is_link(work.resource) || work.pass == Pass::gather_weights) return false;
+  const bool comes = index(plan.link(work.resource).to) == plan.class_of(task).resource;
+  if (!comes && !is_tail(work.pass)) return false;
+  const auto reads = [&](TaskId action) {
+    return is_reader(plan, action, input) &&
+           read_by(plan, action, input).model_stage == plan.model_stage[index(work.stage)];
+  };
+  return reads(task) || (next != no_task && plan.input[next] == no_task && reads(next));
+}
+
 /// What a transfer waits for: the action that requests it, and the transfer that it reverses.
 struct Origin {
   TaskId action = no_task;
@@ -97,6 +113,36 @@ Origin origin_of(const Plan& plan, TaskId transfer) {
     place = input;
   });
   return origin;
+}
+
+/// By task, of a plan with written communication: the action that leaves a transfer its tensor, or
+/// for weights that are gathered before it, the first action of their rank.
+std::vector<TaskId> makers_of_transfers(const Plan& plan) {
+  std::map<std::tuple<Stage, Microbatch, bool>, TaskId> made;  // gradients, and activations
+  std::vector<TaskId> makers(plan.tasks(), no_task);
+  for (TaskId task = 0; task < plan.tasks(); ++task) {
+    const WorkClass& work = plan.class_of(task);
+    const Microbatch microbatch = plan.microbatch[task];
+    if (!plan.is_link(work.resource)) {
+      if (work.pass == Pass::forward) made[{work.stage, microbatch, false}] = task;
+      if (gives_gradient(work.pass)) made[{work.stage, microbatch, true}] = task;
+    } else if (passes_on(work.pass)) {
+      const auto maker = made.find({work.stage, microbatch, work.pass == Pass::send_gradient});
+      if (maker != made.end()) makers[task] = maker->second;
+    } else {
+      plan.for_each_input(task, [&](TaskId input) {
+        if (!plan.is_link(plan.class_of(input).resource)) makers[task] = input;
+      });
+    }
+  }
+  const ResourceOrders orders = resource_orders(plan);
+  for (TaskId task = 0; task < plan.tasks(); ++task) {
+    if (plan.class_of(task).pass != Pass::gather_weights || makers[task] != no_task) continue;
+    const Rank rank = plan.link(plan.class_of(task).resource).from;
+    const std::uint32_t first = orders.first[index(rank)];
+    if (first < orders.first[index(rank) + 1]) makers[task] = orders.tasks[first];
+  }
+  return makers;
 }
 
 /// All inputs of a task, sorted.
@@ -150,28 +196,10 @@ bool starts_beside(const Plan& plan, TaskId early, const Step& step, TaskId befo
   return inputs_of(plan, early) == expected;
 }
 
-/// Whether the action that a tensor's transfer waits for is the one that makes it. One that is
-/// written in an order may stand further behind.
-bool follows_maker(const Plan& plan, TaskId transfer, TaskId action) {
-  return plan.class_of(action).stage == plan.class_of(transfer).stage &&
-         plan.microbatch[action] == plan.microbatch[transfer];
-}
-
 std::optional<std::string> why_not_transfer(const Plan& plan, TaskId task) {
-  const Pass pass = plan.class_of(task).pass;
-  if (pass == Pass::reduce_early) return std::nullopt;  // looked at later
+  if (plan.class_of(task).pass == Pass::reduce_early) return std::nullopt;  // looked at later
   const Origin origin = origin_of(plan, task);
-  const bool known = !origin.other && origin.action != no_task;
-  const bool gathers = pass == Pass::gather_weights;
-  const bool written =
-      passes_on(pass) ? !(known && follows_maker(plan, task, origin.action)) : gathers && !known;
-  if (written) {
-    return fmt::format(
-        "communication as written ({} waits for its {} or its stream); it runs orders with "
-        "/schedule/communication=implicit",
-        task_text(plan, task), gathers ? "UNSHARD" : "RECV");
-  }
-  if (known) return std::nullopt;
+  if (!origin.other && origin.action != no_task) return std::nullopt;
   return fmt::format("{} waits for more than the action that requests it", task_text(plan, task));
 }
 
@@ -197,8 +225,12 @@ RankProgram program_of(const Plan& plan, std::span<const TaskId> order) {
     const TaskId next = at + 1 < order.size() ? order[at + 1] : no_task;
     if (plan.class_of(order[at]).follows_partner) continue;
     const bool fused = next != no_task && plan.class_of(next).follows_partner;
-    Step& step = program.emplace_back(Step{order[at], fused ? next : no_task, {}, {}, {}});
+    Step& step = program.emplace_back(Step{order[at], fused ? next : no_task, {}, {}, {}, {}});
     plan.for_each_input(step.task, [&](TaskId input) {
+      if (plan.written) {
+        step.awaits.push_back(input);
+        if (!reads_written(plan, step.task, next, input)) return;
+      }
       step.reads.push_back(reading_of(plan, step.task, next, input));
     });
   }
@@ -237,11 +269,14 @@ std::vector<std::vector<TensorReader>> number_boxes(const Plan& plan,
 void add_sendings(const Plan& plan, std::vector<RankProgram>& programs) {
   auto readers = number_boxes(plan, programs);
   const std::vector<Step*> step_of = steps_by_task(plan, programs);
+  const std::vector<TaskId> makers =
+      plan.written ? makers_of_transfers(plan) : std::vector<TaskId>();
   for (TaskId task = 0; task < plan.tasks(); ++task) {
     const WorkClass& work = plan.class_of(task);
     if (!plan.is_link(work.resource)) continue;
     const bool early = work.pass == Pass::reduce_early;
-    const Origin origin = early ? Origin{action_beside(plan, task)} : origin_of(plan, task);
+    Origin origin = early ? Origin{action_beside(plan, task)} : origin_of(plan, task);
+    if (plan.written && !early) origin.action = makers[task];
     // An evicted tensor stays where it is until it is requested.
     if (work.pass == Pass::send_evicted) {
       readers[task].push_back({plan.class_of(origin.action).resource, task});
@@ -251,6 +286,38 @@ void add_sendings(const Plan& plan, std::vector<RankProgram>& programs) {
         .push_back({task, work.resource - plan.ranks, made_by(plan, origin.action, task),
                     std::move(readers[task]), origin.brings_back});
   }
+}
+
+/// Of communication as written, where more is waited for: a rank must have made what it sends.
+std::optional<std::string> why_not_written(const Plan& plan) {
+  const std::vector<TaskId> makers = makers_of_transfers(plan);
+  for (TaskId task = 0; task < plan.tasks(); ++task) {
+    const WorkClass& work = plan.class_of(task);
+    if (!plan.is_link(work.resource)) continue;
+    if (!passes_on(work.pass) && !is_tail(work.pass)) {
+      if (auto reason = why_not_transfer(plan, task)) return reason;
+    }
+    bool made = is_tail(work.pass) && makers[task] != no_task;
+    plan.for_each_input(task, [&](TaskId input) {
+      made = made || (makers[task] != no_task && input >= makers[task] &&
+                      plan.class_of(input).resource == plan.class_of(makers[task]).resource);
+    });
+    if (!made) {
+      return fmt::format("{} does not wait for the action that makes its tensor",
+                         task_text(plan, task));
+    }
+  }
+  std::vector<bool> read(plan.tasks());
+  for (const RankProgram& program : without_sendings(plan)) {
+    for (const Step& step : program) {
+      for (const Reading& reading : step.reads) read[reading.transfer] = true;
+    }
+  }
+  for (TaskId task = 0; task < plan.tasks(); ++task) {
+    if (!passes_on(plan.class_of(task).pass) || read[task]) continue;
+    return fmt::format("no action that waits for {} reads it", task_text(plan, task));
+  }
+  return std::nullopt;
 }
 
 /// Of early reductions, which wait for several tasks.
@@ -274,6 +341,10 @@ std::optional<std::string> why_not_early(const Plan& plan) {
 }  // namespace
 
 std::optional<std::string> why_no_programs(const Plan& plan) {
+  if (plan.written) {
+    if (auto reason = why_not_written(plan)) return reason;
+    return why_not_early(plan);
+  }
   for (TaskId task = 0; task < plan.tasks(); ++task) {
     auto reason = plan.is_link(plan.class_of(task).resource) ? why_not_transfer(plan, task)
                                                              : why_not_action(plan, task);

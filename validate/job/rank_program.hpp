@@ -39,6 +39,7 @@ struct Step {
   TaskId task;
   TaskId beside;  // the second part of a fused cell, or no_task
   std::vector<Reading> reads;
+  std::vector<TaskId> awaits;     // where communication is written: all that it waits for
   std::vector<TensorSend> early;  // sent once all that it reads is there, before it starts
   std::vector<TensorSend> sends;
 };

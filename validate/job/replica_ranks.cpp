@@ -30,6 +30,7 @@ class ReplicaRanks {
     plan.ranks = one_.ranks * count_;
     plan.microbatches = one_.microbatches * count_;
     plan.model_stage = one_.model_stage;
+    plan.written = one_.written;
     for (std::uint32_t replica = 0; replica < count_; ++replica) {
       add_links(replica);
       add_classes(replica);

@@ -41,12 +41,9 @@ PricedPlan with_lengths_of(const Measurement& measured, std::size_t number, cons
 }
 
 double structure_error(const Job& job, const Measurement& measured, std::size_t number) {
-  const PricedPlan priced = with_lengths_of(measured, number, job);
-  const RunOutcome outcome = simulate(priced);
-  const auto* const timeline = std::get_if<Timeline>(&outcome);
-  if (timeline == nullptr) return 1;
-  return distance(makespan(priced.plan, *timeline),
-                  makespan(priced.plan, measured.iterations[number]));
+  const auto simulated = replayed(job, measured, number);
+  if (!simulated) return 1;
+  return distance(*simulated, makespan(job.priced.plan, measured.iterations[number]));
 }
 
 std::vector<double> idle_shares(const Plan& plan, const Timeline& timeline) {
@@ -102,6 +99,14 @@ void compare_op_by_op(const Plan& plan, const Timeline& simulated, const Timelin
 }
 
 }  // namespace
+
+std::optional<Time> replayed(const Job& job, const Measurement& measured, std::size_t iteration) {
+  const PricedPlan priced = with_lengths_of(measured, iteration, job);
+  const RunOutcome outcome = simulate(priced);
+  const auto* const timeline = std::get_if<Timeline>(&outcome);
+  if (timeline == nullptr) return std::nullopt;
+  return makespan(priced.plan, *timeline);
+}
 
 RunErrors run_errors(const Job& job, const Measurement& measured) {
   RunErrors errors;

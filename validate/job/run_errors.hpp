@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -27,6 +28,10 @@ struct RunErrors {
 
 /// Simulates the measured job. Needs at least one iteration.
 RunErrors run_errors(const Job& job, const Measurement& measured);
+
+/// How long a measured iteration takes in simulation, with its own durations; nothing where it does
+/// not end.
+std::optional<Time> replayed(const Job& job, const Measurement& measured, std::size_t iteration);
 
 /// Error targets.
 struct Targets {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "sim/engines/events.hpp"
@@ -78,11 +79,18 @@ RankRunner<Clock>::RankRunner(const Job& job, Transport& transport, std::vector<
       words_(tensor_words(job)),
       recorder_(tasks_by_rank(programs_)),
       link_free_(job.priced.plan.links.size()) {
-  if (!may_run_ahead(job.priced.conditions)) {
-    workers_ = std::make_unique<StepWorkers>(job.priced.plan);
-  } else if (shares_links(job.priced)) {
+  const Plan& plan = job.priced.plan;
+  const bool shares = shares_links(job.priced);
+  if (!may_run_ahead(job.priced.conditions) || (plan.written && shares)) {
+    workers_ = std::make_unique<StepWorkers>(plan);
+  } else if (plan.written) {
+    using Waits = WrittenTransfers::Waits;
+    written_ = std::make_unique<WrittenTransfers>(
+        job.priced, std::is_same_v<Clock, SpinningClock> ? Waits::spinning : Waits::asleep);
+  } else if (shares) {
     clerk_ = std::make_unique<LinkClerk>(job.priced);
   }
+  stamps_tensors_ = !workers_ && !written_ && !clerk_;
   for (std::uint32_t rank = 0; rank < programs_.size(); ++rank) {
     if (!group.contains(rank)) programs_[rank].clear();
   }
@@ -123,6 +131,7 @@ RunOutcome RankRunner<Clock>::run() {
   recorder_.clear();
   std::fill(link_free_.begin(), link_free_.end(), Time{});
   if (clerk_) clerk_->begin();
+  if (written_) written_->begin();
   if (workers_) workers_->begin();
   for (RankState& rank : ranks_) {
     rank.fault.clear();
@@ -138,7 +147,8 @@ RunOutcome RankRunner<Clock>::run() {
   ++iteration_;
   if (auto fault = standstill()) return *std::move(fault);
   if (outcome) return *std::move(outcome);
-  if (clerk_) record_transfers();
+  if (clerk_) record_transfers(*clerk_);
+  if (written_) record_transfers(*written_);
   const Plan& plan = job_.priced.plan;
   return recorder_.timeline(plan, plan.tasks() - tasks_of(programs_));
 }
@@ -152,15 +162,17 @@ void RankRunner<Clock>::run_rank(std::uint32_t rank) {
     if (!run_step(rank, step)) return;
   }
   if (clerk_) clerk_->finish(rank);
+  if (written_) written_->finish(rank);
   transport_.finish(rank);
   ranks_[rank].clock.finish();
 }
 
 template <class Clock>
-void RankRunner<Clock>::record_transfers() {
+template <class Arrivals>
+void RankRunner<Clock>::record_transfers(Arrivals& arrivals) {
   for (std::uint32_t rank = 0; rank < programs_.size(); ++rank) {
     for_each_send(programs_[rank], [&](const TensorSend& sending) {
-      recorder_.add(rank, sending.transfer, clerk_->span(sending.transfer));
+      recorder_.add(rank, sending.transfer, arrivals.span(sending.transfer));
     });
   }
 }
@@ -184,6 +196,7 @@ template <class Clock>
 void RankRunner<Clock>::halt() {
   transport_.halt();
   if (clerk_) clerk_->halt();
+  if (written_) written_->halt();
   if (workers_) workers_->halt();
 }
 
@@ -197,6 +210,7 @@ bool RankRunner<Clock>::run_step(std::uint32_t rank, const Step& step) {
     const Time took = compute(rank, step);
     if (!send(rank, step, step.sends)) return false;
     if (workers_) workers_->finish(rank, took);
+    if (written_) written_->ended(step, ranks_[rank].clock.now());
     return true;
   } catch (const OrderFailure& failure) {
     ranks_[rank].fault = fmt::format("{} on rank {}: {}", task_text(job_.priced.plan, step.task),
@@ -214,11 +228,15 @@ bool RankRunner<Clock>::await_start(std::uint32_t rank, const Step& step) {
   return begin.has_value();
 }
 
-/// Waits until the clerk knows when the inputs of a step arrive; returns whether it may continue.
+/// Waits until it is known when the inputs of a step arrive, unless their senders say so; returns
+/// whether it may continue.
 template <class Clock>
 bool RankRunner<Clock>::await(std::uint32_t rank, const Step& step) {
+  if (!clerk_ && !written_) return true;
   RankState& state = ranks_[rank];
-  const auto there = clerk_->await(rank, step.reads, state.clock.now());
+  const Time now = state.clock.now();
+  const auto there =
+      clerk_ ? clerk_->await(rank, step.reads, now) : written_->await(rank, step.awaits, now);
   if (there) state.clock.await(*there);
   return there.has_value();
 }
@@ -227,7 +245,7 @@ bool RankRunner<Clock>::await(std::uint32_t rank, const Step& step) {
 template <class Clock>
 bool RankRunner<Clock>::receive(std::uint32_t rank, const Step& step) {
   RankState& state = ranks_[rank];
-  if (clerk_ && !await(rank, step)) return false;
+  if (!await(rank, step)) return false;
   for (const Reading& reading : step.reads) {
     const std::span<std::uint64_t> room = bodies_[rank].room(reading);
     const auto message = transport_.take(reading.box, room);
@@ -241,7 +259,7 @@ bool RankRunner<Clock>::receive(std::uint32_t rank, const Step& step) {
       return false;
     }
     bodies_[rank].take_in(reading);
-    if (!clerk_ && !workers_) state.clock.await(from_ns(message->arrival_ns));
+    if (stamps_tensors_) state.clock.await(from_ns(message->arrival_ns));
   }
   return true;
 }
@@ -302,7 +320,7 @@ void RankRunner<Clock>::transmit(std::uint32_t rank, const TensorSend& sending, 
                                  std::span<const std::uint64_t> words) {
   if (clerk_) {
     clerk_->send(sending.transfer, ranks_[rank].clock.now(), sending.brings_back);
-  } else if (!workers_) {
+  } else if (stamps_tensors_) {
     Time& free = link_free_[sending.link];
     const Time begin = std::max(free, from_ns(message.arrival_ns));
     free = begin + from_ns(job_.task_ns(sending.transfer));
@@ -343,6 +361,7 @@ std::optional<Standstill> RankRunner<Clock>::standstill() const {
   const auto stuck = transport_.deadlock();
   if (!stuck.empty()) return deadlock(stuck);
   if (clerk_ && !clerk_->deadlock().empty()) return deadlock(clerk_->deadlock());
+  if (written_ && !written_->deadlock().empty()) return deadlock(written_->deadlock());
   return std::nullopt;
 }
 

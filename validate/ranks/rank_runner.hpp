@@ -17,6 +17,7 @@
 #include "validate/ranks/link_clerk.hpp"
 #include "validate/ranks/rank_body.hpp"
 #include "validate/ranks/step_workers.hpp"
+#include "validate/ranks/written_transfers.hpp"
 #include "validate/transports/transport.hpp"
 
 namespace penstock {
@@ -35,9 +36,9 @@ Standstill joined(const std::vector<Standstill>& deadlocks);
 
 /// Runs a job, or some of its ranks, with one thread per rank: each receives, computes and sends as
 /// its program says. The transport moves tensors; the clocks (see rank_clocks.hpp) define time. The
-/// runner has exclusive use of both. When ranks share links, a clerk knows when tensors arrive;
-/// otherwise their sender does. When ranks act on each other in other ways, the simulator's engine
-/// starts every step.
+/// runner has exclusive use of both. Their senders know when tensors arrive, unless ranks share
+/// links, or both ends must come to a transfer. When ranks act on each other in other ways, the
+/// simulator's engine starts every step.
 template <class Clock>
 class RankRunner : public Backend {
  public:
@@ -60,14 +61,14 @@ class RankRunner : public Backend {
 
  protected:
   const RankGroup& group() const { return group_; }
-  /// What the threads of these ranks observed in the last run, for clocks with readings.
-  std::vector<ThreadReadings> readings() const requires requires(const Clock& clock) {
-    clock.readings();
-  }
-  {
+  /// What the threads of these ranks observed in the last run, for clocks with readings: a template,
+  /// since a class that is instantiated whole has all its other members.
+  template <class Own = Clock>
+  std::vector<ThreadReadings> readings() const {
     std::vector<ThreadReadings> readings;
     for (std::uint32_t rank = group_.first; rank < group_.end; ++rank) {
-      readings.push_back(ranks_[rank].clock.readings());
+      const Own& clock = ranks_[rank].clock;
+      readings.push_back(clock.readings());
     }
     return readings;
   }
@@ -95,7 +96,8 @@ class RankRunner : public Backend {
   void transmit(std::uint32_t rank, const TensorSend& sending, Message message,
                 std::span<const std::uint64_t> words);
   void await_launch(std::uint32_t rank);
-  void record_transfers();
+  template <class Arrivals>
+  void record_transfers(Arrivals& arrivals);
   void halt();
   template <class Awaited>
   Standstill deadlock(const std::vector<std::optional<Awaited>>& stuck) const;
@@ -115,7 +117,9 @@ class RankRunner : public Backend {
   std::vector<Time> link_free_;   // by link; the sender's own
   // One of them, or none when nothing is shared.
   std::unique_ptr<LinkClerk> clerk_;
+  std::unique_ptr<WrittenTransfers> written_;
   std::unique_ptr<StepWorkers> workers_;
+  bool stamps_tensors_ = false;  // none: a sender says when its tensors arrive
   std::uint32_t iteration_ = 0;
 };
 

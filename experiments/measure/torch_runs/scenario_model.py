@@ -19,6 +19,7 @@ class Clock:
 
     def __init__(self, kind, device):
         self.on = True
+        self.shares = {"forward": 1, "input": 1, "weight": 1}  # of the microbatch that runs
         self.spend = self.kernel if device.type == "cuda" else getattr(self, kind)
         self.cycles_per_s = self.rate() if device.type == "cuda" else 0
 
@@ -85,15 +86,16 @@ class TimedWeight(torch.autograd.Function):
 class TimedBlock(nn.Module):
     def __init__(self, clock, times, words, first):
         super().__init__()
-        self.clock, self.times = clock, dict(times)
-        if first:  # its input needs no gradient, so autograd would skip that part
-            self.times["weight_us"] += self.times["input_us"]
+        self.clock, self.times, self.first = clock, times, first
         self.weight = nn.Parameter(1 + 0.1 * torch.randn(words))
 
     def forward(self, x):
-        weight = TimedWeight.apply(self.weight, self.clock, self.times["weight_us"])
-        return weight * TimedForward.apply(x, self.clock, self.times["forward_us"],
-                                           self.times["input_us"])
+        forward, backward, of_weight = (self.times[f"{part}_us"] * self.clock.shares[part]
+                                        for part in ("forward", "input", "weight"))
+        if self.first:  # its input needs no gradient, so autograd would skip that part
+            of_weight += backward
+        weight = TimedWeight.apply(self.weight, self.clock, of_weight)
+        return weight * TimedForward.apply(x, self.clock, forward, backward)
 
 
 # ---- Layers by kind, as scenarios name them ----

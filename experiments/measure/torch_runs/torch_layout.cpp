@@ -50,6 +50,7 @@ std::optional<std::string> why_not_part(const LayerSpec& part) {
 
 /// Why not all layers can be built; also for a model that states times.
 std::optional<std::string> why_not_kinds(const Layout& layout) {
+  if (layout.documents) return "layers that run have microbatches of one size";
   if (layout.spec.blocks.empty()) return "the model states times, not kinds of layers";
   for (const BlockSpec& block : layout.spec.blocks) {
     if (block.predicts_further) return "it predicts further tokens";
@@ -137,6 +138,9 @@ TorchModel torch_model(const Layout& layout, const TorchModelRequest& request) {
   require_chain(layout.model);
   TorchModel model;
   if (!request.file.empty()) {
+    if (layout.documents) {
+      throw UsageError("--model: layers that run have microbatches of one size; leave out /batch");
+    }
     model.bodies = TorchBodies::own;
     model.file = request.file;
     model.layers.resize(layout.model.layers.size());
@@ -183,6 +187,24 @@ RuntimeOrder runtime_order(const std::string& name, const Layout& layout, const 
     for (const LayerIndex layer : stage) own.push_back(index(layer));
   }
   return made;
+}
+
+std::vector<MicrobatchShares> microbatch_shares(const PricedPlan& plain, const PricedPlan& drawn) {
+  const Plan& plan = plain.plan;
+  const std::vector<double> equal(plan.microbatches, 1);
+  std::vector<MicrobatchShares> shares(plan.model_stage.size(), {equal, equal, equal});
+  for (TaskId task = 0; task < plan.tasks(); ++task) {
+    const WorkClass& work = plan.class_of(task);
+    const Time usual = plain.costs.duration_of(plan, task);
+    if (plan.is_link(work.resource) || usual == Time{}) continue;
+    const double share = to_us(drawn.costs.duration_of(drawn.plan, task)) / to_us(usual);
+    MicrobatchShares& own = shares[index(work.stage)];
+    const std::size_t microbatch = index(plan.microbatch[task]);
+    if (work.pass == Pass::forward) own.forward[microbatch] = share;
+    if (gives_gradient(work.pass)) own.input[microbatch] = share;
+    if (ends_activation(work.pass)) own.weight[microbatch] = share;
+  }
+  return shares;
 }
 
 }  // namespace penstock

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "experiments/run/layout/layout.hpp"
+#include "sim/costs/priced_plan.hpp"
 #include "sim/order/placement.hpp"
 #include "sim/order/schedule.hpp"
 
@@ -50,6 +51,11 @@ struct TorchModelRequest {
 /// for models that are no chain.
 TorchModel torch_model(const Layout& layout, const TorchModelRequest& request);
 
+/// How long the actions of a stage take, by microbatch, in times of its layers.
+struct MicrobatchShares {
+  std::vector<double> forward, input, weight;
+};
+
 /// An order for PyTorch's runtime, compute-only or with the communication that it has written.
 struct RuntimeOrder {
   std::string name;  // of the schedule; names files, too
@@ -59,6 +65,7 @@ struct RuntimeOrder {
   bool with_communication = false;
   std::vector<std::vector<std::uint32_t>> stages;  // the layers of each, ascending
   std::uint32_t quiet_traced = 2;                  // quiet steps to trace
+  std::vector<MicrobatchShares> shares = {};       // by stage; empty: microbatches are equal
 };
 
 /// Why PyTorch's runtime does not run a layout, or would run it otherwise; "" if it does.
@@ -66,5 +73,8 @@ std::string why_not_in_torch(const Layout& layout, const Schedule& order);
 
 /// The order of a layout that PyTorch's runtime runs.
 RuntimeOrder runtime_order(const std::string& name, const Layout& layout, const Schedule& order);
+
+/// By stage, where `drawn` has the same tasks as `plain`, whose microbatches are equal.
+std::vector<MicrobatchShares> microbatch_shares(const PricedPlan& plain, const PricedPlan& drawn);
 
 }  // namespace penstock

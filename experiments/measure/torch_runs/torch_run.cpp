@@ -49,11 +49,20 @@ ordered_json layer_json(const TorchLayer& layer) {
   return {{"parts", std::move(parts)}};
 }
 
+ordered_json shares_json(const std::vector<MicrobatchShares>& shares) {
+  ordered_json all = ordered_json::array();
+  for (const MicrobatchShares& stage : shares) {
+    all.push_back({{"forward", stage.forward}, {"input", stage.input}, {"weight", stage.weight}});
+  }
+  return all;
+}
+
 ordered_json order_json(const RuntimeOrder& order, const TorchJob& job) {
   return {{"name", order.name},
           {"file", fmt::format("orders/{}.csv", order.name)},
           {"format", order.with_communication ? "compute_comms" : "compute_only"},
           {"stages", order.stages},
+          {"shares", shares_json(order.shares)},
           {"traced", job.traced},
           {"quiet_traced", order.quiet_traced},
           {"steps", job.steps}};

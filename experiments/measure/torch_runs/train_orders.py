@@ -95,6 +95,19 @@ def from_first_rank(numbers, device):
 
 # ---- One rank ----
 
+class Stage(PipelineStage):
+    """A stage that tells its blocks how long the microbatch takes that runs, where they differ."""
+
+    def __init__(self, module, number, count, model, shares):
+        super().__init__(module, number, count, model.device)
+        self.clock, self.shares = model.clock, shares
+
+    def forward_one_chunk(self, number, *args, **options):
+        if self.shares:
+            self.clock.shares = {part: of[number] for part, of in self.shares.items()}
+        return super().forward_one_chunk(number, *args, **options)
+
+
 class Trained:
     """An order on this rank: its stages in the runtime."""
 
@@ -105,7 +118,7 @@ class Trained:
         self.count = len(order["stages"])
         self.modules = [nn.Sequential(*(model.layer(n) for n in order["stages"][s]))
                         for s in self.own]
-        stages = [PipelineStage(module, s, self.count, model.device)
+        stages = [Stage(module, s, self.count, model, order.get("shares") and order["shares"][s])
                   for module, s in zip(self.modules, self.own)]
         self.runtime = _PipelineScheduleRuntime(stages, model.job["microbatches"],
                                                 loss_fn=model.loss)

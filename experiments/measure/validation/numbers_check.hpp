@@ -40,7 +40,7 @@ struct HeldPeak {
   double simulated_bytes = 0;
 };
 
-/// Of everything, by rank. `measured`: an iteration of a run.
+/// Of everything, by rank. `measured`: an iteration of a run. Empty where communication is written.
 std::vector<HeldPeak> held_peaks(const PricedPlan& priced, const Timeline& measured,
                                  const Timeline& simulated);
 

@@ -35,21 +35,26 @@ struct Runnable {
 /// Throws InputError or UsageError where the candidate does not run.
 Runnable runnable(const ValidationCandidate& candidate, std::size_t number) {
   Layout layout = with_codecs(settle(*candidate.scenario));
-  if (layout.documents) {
-    throw UsageError(
-        "PyTorch's runtime takes equal microbatches; leave /batch out, or choose a "
-        "backend of threads");
-  }
   const Simulation simulation(layout);
   const auto order = simulation.order();
   if (const auto* finding = std::get_if<Finding>(&order)) throw UsageError(finding->text);
   const auto& schedule = std::get<Schedule>(order);
   const std::string why_not = why_not_in_torch(layout, schedule);
   if (!why_not.empty()) throw UsageError(why_not);
-  auto priced = simulation.price_order(schedule);
-  if (const auto* finding = std::get_if<Finding>(&priced)) throw UsageError(finding->text);
+  auto plain = simulation.price_order(schedule);
+  if (const auto* finding = std::get_if<Finding>(&plain)) throw UsageError(finding->text);
+  PricedPlan priced = std::get<PricedPlan>(std::move(plain));
   RuntimeOrder made = runtime_order(candidate.name, layout, schedule);
-  return {number, std::move(layout), std::move(made), std::get<PricedPlan>(std::move(priced))};
+  // Links are those of this machine.
+  layout.chance.slow_links.clear();
+  layout.chance.transfer_jitter = 0;
+  if (layout.documents || !layout.chance.changes_nothing()) {
+    Simulation::Replicas drawn = simulation.draw_replicas(priced, 0);
+    drawn.priced.costs = std::move(drawn.costs.front());
+    made.shares = microbatch_shares(priced, drawn.priced);
+    priced = std::move(drawn.priced);
+  }
+  return {number, std::move(layout), std::move(made), std::move(priced)};
 }
 
 std::vector<Runnable> runnables(const std::vector<ValidationCandidate>& candidates,
@@ -156,6 +161,18 @@ void judge_run(const TorchResult& result, Validation& validation) {
   if (result.gradient_error > most_gradient_error) validation.verdict = Verdict::fail;
 }
 
+/// How long a step of microbatches that differ takes: as its own traced steps in simulation, since
+/// no other order has each microbatch of a stage in a profile.
+std::variant<Time, std::string> predicted(const TorchResult& result) {
+  const MeasuredRun& run = *result.traced;
+  std::vector<double> steps_us;
+  for (std::size_t i = 0; i < run.measured.iterations.size(); ++i) {
+    if (const auto step = replayed(run.job, run.measured, i)) steps_us.push_back(to_us(*step));
+  }
+  if (steps_us.empty()) return "its traced steps do not end in simulation";
+  return from_us(median(std::move(steps_us)) + result.around_us);
+}
+
 /// How long a step takes, or why it is not predicted.
 std::variant<Time, std::string> predicted(const Transfer& transfer, const RuntimeOrder& order) {
   const auto priced = transfer.priced(order);
@@ -198,7 +215,7 @@ std::vector<TracedOrder> times_from(const std::vector<Runnable>& all, const Torc
   std::vector<TracedOrder> others;
   for (std::size_t i = 0; i < all.size(); ++i) {
     const auto& of_order = run.results[i].traced;
-    if (!of_order) continue;
+    if (!of_order || !all[i].order.shares.empty()) continue;
     auto& list = candidates[all[i].candidate].gives_times ? traced : others;
     if (list.empty() || &list == &traced)
       list.push_back({all[i].order, *of_order, run.results[i].around_us});
@@ -244,7 +261,9 @@ ValidationRuns validate_in_torch(const std::vector<ValidationCandidate>& candida
     if (const std::string& fault = run.results[i].fault; !fault.empty()) {
       outcome.validation.fault = Finding{"pytorch", {}, {}, fault};
     } else {
-      fill(job, run, i, predicted(*transfer, runs[i].order), outcome);
+      const bool differ = !runs[i].order.shares.empty();
+      fill(job, run, i, differ ? predicted(run.results[i]) : predicted(*transfer, runs[i].order),
+           outcome);
     }
   }
   return all;

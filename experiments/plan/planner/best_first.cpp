@@ -323,7 +323,7 @@ LayoutPlan BestFirst::run() {
     report();
   }
   name_once(plan_.fitting);
-  refine_cuts();
+  refine_listed();
   finish();
   const bool sharded = plan_.best() != nullptr && runs_sharded(plan_.best()->choice.zero);
   const auto& confidence = (sharded ? base_.sharded : base_.settled.hardware).confidence;

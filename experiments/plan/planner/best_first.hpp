@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <ctime>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <queue>
@@ -106,7 +107,8 @@ class BestFirst {
   Trial trial_of(const LayoutChoice& choice) const;
   void simulate(const Item& item, Outcome& outcome);
   void keep(JudgedLayout judged);
-  void refine_cuts();
+  void refine(const std::function<std::vector<LayoutChoice>(const LayoutChoice&)>& others_of);
+  void refine_listed();
   void save_memory(const Item& item, std::vector<Item>& items) const;
   LayoutChoice choice_of(const Item& item) const;
   void take(const Item& item, Outcome outcome);

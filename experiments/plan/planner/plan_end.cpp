@@ -9,15 +9,14 @@
 
 namespace penstock {
 
-/// Cuts that follow the order are searched by simulation, so they are tried last, on the best of
-/// each family that will be listed.
-void BestFirst::refine_cuts() {
+/// Tries others of the best of each family that will be listed.
+void BestFirst::refine(
+    const std::function<std::vector<LayoutChoice>(const LayoutChoice&)>& others_of) {
   std::vector<JudgedLayout> tried;
   for (const ListedFamily& row : listed_families(plan_.fitting, options_.best)) {
-    if (row.best->choice.pipeline == 1) continue;
-    for (const std::string& cut : space_.refinements) {
+    for (LayoutChoice& other : others_of(row.best->choice)) {
       tried.push_back(*row.best);
-      tried.back().choice.partition = cut;
+      tried.back().choice = std::move(other);
       ++tried.back().number;
     }
   }
@@ -33,6 +32,28 @@ void BestFirst::refine_cuts() {
       refuse(one.trial.refusal, 1);
     }
   }
+}
+
+/// Cuts that follow the order are searched by simulation, and bounds know nothing of a module that
+/// is not cut with the others: both are tried last.
+void BestFirst::refine_listed() {
+  refine([this](const LayoutChoice& layout) {
+    std::vector<LayoutChoice> others;
+    if (layout.pipeline == 1) return others;
+    for (const std::string& cut : space_.refinements) {
+      others.push_back(layout);
+      others.back().partition = cut;
+    }
+    return others;
+  });
+  refine([this](const LayoutChoice& layout) {
+    std::vector<LayoutChoice> others;
+    for (const ModuleChoice& module : module_choices(space_, layout)) {
+      others.push_back(layout);
+      others.back().module = module;
+    }
+    return others;
+  });
 }
 
 /// Leaves the first name of layouts of a family that are equal.

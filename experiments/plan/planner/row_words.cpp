@@ -31,6 +31,10 @@ std::string recompute_difference(const LayoutChoice& one, const LayoutChoice& ot
   return fmt::format("{} for {}", words(one), words(other));
 }
 
+std::string place_of(const LayoutChoice& choice) {
+  return choice.module ? text_of(*choice.module) : "as one model";
+}
+
 const char* cells_of(const LayoutChoice& choice) { return choice.fused ? "fused" : "serial"; }
 
 /// "3–11" for numbers in a row, else "2, 4".
@@ -59,6 +63,7 @@ std::string near_text(const ListedFamily& family) {
     if (recompute_of(other) != recompute_of(best))
       names["recomputation"].insert(recompute_of(other));
     if (other.partition != best.partition) names["cut"].insert(other.partition);
+    if (other.module != best.module) names["place"].insert(place_of(other));
     if (other.fused != best.fused) names["cells"].insert(cells_of(other));
     if (other.hides_experts != best.hides_experts) {
       names["expert traffic"].insert(other.hides_experts ? "hidden" : "exposed");
@@ -92,6 +97,9 @@ std::string difference_text(const LayoutChoice& one, const LayoutChoice& other) 
   if (one.fused != other.fused) parts.push_back(fmt::format("{} cells", cells_of(one)));
   if (one.hides_experts != other.hides_experts) {
     parts.emplace_back(one.hides_experts ? "hidden expert traffic" : "exposed expert traffic");
+  }
+  if (one.module != other.module) {
+    parts.push_back(fmt::format("{} for {}", place_of(one), place_of(other)));
   }
   if (one.zero != other.zero) parts.push_back(fmt::format("ZeRO-{} for {}", one.zero, other.zero));
   return fmt::format("{}", fmt::join(parts, ", "));

@@ -1,21 +1,13 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <utility>
 
 #include "experiments/run/changes/scenario_changes.hpp"
+#include "experiments/run/layout/modules.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {
 namespace {
-
-/// The module that the first layers of a model state; empty without one.
-std::string first_module(const ModelGraph& model) {
-  const std::string& name = model.layers.front().module;
-  const bool all =
-      std::ranges::all_of(model.layers, [&](const Layer& layer) { return layer.module == name; });
-  return all ? "" : name;
-}
 
 std::string setting(const std::string& module, const std::string& rest) {
   return "/modules" + pointer_step(module) + rest;
@@ -40,7 +32,7 @@ void add_groups(const LayoutModule& module, std::vector<ScenarioChange>& changes
 std::vector<ScenarioChange> module_changes(const Scenario& scenario, const Layout& layout) {
   std::vector<ScenarioChange> changes;
   if (!scenario.module) {
-    const std::string name = first_module(layout.model);
+    const std::string name = first_module(layout.model.layers);
     if (name.empty()) return changes;
     for (const char* order : {"first", "bubbles"}) {
       changes.push_back(

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -9,6 +10,16 @@
 #include "experiments/run/layout/stage_demand.hpp"
 
 namespace penstock {
+
+/// The module that the first of some layers or blocks state; empty where all do, or it does not.
+template <class Layers>
+std::string first_module(const Layers& layers) {
+  if (layers.empty()) return "";
+  const std::string& name = layers.front().module;
+  const bool all =
+      std::ranges::all_of(layers, [&](const auto& layer) { return layer.module == name; });
+  return all ? "" : name;
+}
 
 /// Settles a scenario whose module has degrees of its own: the other layers and the module each as
 /// a model, then both as one layout, the module in front. Throws as `settle`.

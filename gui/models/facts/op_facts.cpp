@@ -124,6 +124,18 @@ class OpTeller {
     const std::int64_t waited = time_in(run_.timeline.memory_wait, op_.task).picoseconds;
     if (slowed > 0) add("slowed", short_time(slowed) + " by other tasks");
     if (waited > 0) add("waited", short_time(waited) + " for memory");
+    if (!is_transfer(work_.pass)) return;
+    const Link& link = run_.plan.link(work_.resource);
+    tell_end("SEND", link.from);
+    tell_end("RECV", link.to);
+  }
+  /// Of an end of a transfer that was there before it began.
+  void tell_end(const char* cell, Rank rank) {
+    if (!is_rank(rank)) return;
+    const Time head = at_head_of_stream(run_.plan, run_.timeline, op_.task, rank);
+    const std::int64_t waited = begin_ - head.picoseconds;
+    if (waited > 0)
+      add(cell, fmt::format("waits at the head of its stream for {}", short_time(waited)));
   }
 
   void tell_neighbours() {

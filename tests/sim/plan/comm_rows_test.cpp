@@ -237,33 +237,24 @@ TEST_CASE("written communication: arrows of a trace begin at the action that mad
         "0SEND_F0 at 1 on 0, 0SEND_F1 at 3 on 0, 1SEND_B0 at 13 on 1, 1SEND_B1 at 25 on 1, ");
 }
 
+// 1RECV_F1 is issued when 1F0 has ended, at 12 us; rank 0 came to 0SEND_F1 at 4, and its stream had
+// 0SEND_F0 until 6.
+TEST_CASE("written communication: a trace shows how long an end of a transfer waits") {
+  const auto outcome = simulated(two_forwards(late_receive));
+  const TraceEvents trace(outcome.plan, outcome.timeline);
+  std::vector<std::string> waits;
+  trace.for_each([&](const TraceEvent& event) {
+    if (!event.waits) return;
+    waits.push_back(fmt::format("{} {} {:g}+{:g}", event.rank, task_text(outcome.plan, event.task),
+                                to_us(event.at), to_us(event.length)));
+  });
+  CHECK(waits == std::vector<std::string>{"1 0SEND_F0 0+2", "0 0SEND_F1 6+6"});
+}
+
 TEST_CASE("written communication: all engines agree, whatever the order") {
   CHECK(rc::check([] {
     System system = random_system({.recompute = false});
-    system.overlap = Overlap::serial;
-    const bool shards = *rc::gen::arbitrary<bool>();
-    const auto csv = write_torch_comms(system.schedule, system.placement, {.fsdp = shards});
-    Communication& comms = system.extras.communication;
-    if (shards) {
-      for (Layer& stage : system.stages) stage.parameter_bytes = *rc::gen::inRange(1, 9);
-      system.training = {.data = 2, .zero = 3, .whole_gradients = true, .gathers_written = true};
-      system.extras.tail = {.reduces = std::vector<bool>(system.stages.size(), true),
-                            .updates = *rc::gen::arbitrary<bool>(),
-                            .summing = Summing::written};
-      system.extras.holds[static_cast<std::size_t>(BufferKind::gathered)] = true;
-      comms.weights = comms.gradients = true;
-    }
-    comms.rows = read_torch_csv(csv).comms;
-    comms.streams = CommStreams{*rc::gen::inRange<std::uint8_t>(0, 4)};
-    comms.batched = *rc::gen::arbitrary<bool>();
-    comms.eager.assign(system.stages.size(), *rc::gen::arbitrary<bool>());
-    for (auto& row : comms.rows) {
-      for (CommCell& cell : row) {
-        if (is_receive(cell.comm)) cell.before = *rc::gen::inRange(0U, cell.before + 1);
-      }
-      std::stable_sort(row.begin(), row.end(),
-                       [](const CommCell& a, const CommCell& b) { return a.before < b.before; });
-    }
+    write_communication(system);
     const auto lowered = lower(system.schedule, system.placement, system.overlap, system.extras);
     if (std::holds_alternative<Deadlock>(lowered)) {
       RC_TAG("deadlock");

@@ -7,6 +7,7 @@
 #include "sim/base/named.hpp"
 #include "sim/costs/chance.hpp"
 #include "sim/engines/events.hpp"
+#include "sim/plan/lower.hpp"
 #include "tests/support/draws.hpp"
 #include "tests/support/jobs.hpp"
 #include "tests/support/random_system.hpp"
@@ -62,6 +63,17 @@ PricedPlan random_plan() {
   return drawn;
 }
 
+/// For RapidCheck: a plan that takes time runs, to the picosecond as it is simulated.
+void assert_runs_as_simulated(PricedPlan plan) {
+  if (!takes_time(plan)) return;
+  const auto obstacle = logical().obstacle(plan);
+  RC_ASSERT(!obstacle);
+  const Job job = job_of(std::move(plan), {.mean_action_ns = 1'000, .least_work_ns = 0});
+  const auto outcome = logical().make(job)->run();
+  RC_ASSERT(std::holds_alternative<Timeline>(outcome));
+  RC_ASSERT(differences(job, std::get<Timeline>(outcome)) == 0);
+}
+
 /// Ranks of one machine whose tensors all cross one link.
 Job over_one_link(const char* schedule, Sharing sharing) {
   PricedPlan all = priced(system_of(*find_named(schedule_entries(), schedule), 4, 8));
@@ -77,15 +89,22 @@ Job over_one_link(const char* schedule, Sharing sharing) {
 // first served or fairly; launches; chance.
 TEST_CASE("cpu_logical: a thousand random plans run to the picosecond as they are simulated") {
   CHECK(rc::check([] {
+    for (int number = 0; number < 10; ++number) assert_runs_as_simulated(random_plan());
+  }));
+}
+
+// RECVs anywhere, in any kind of stream; gathers and reductions where the order has them; links
+// that ranks share or that overtake each other's tensors among them, whose steps the engine starts.
+TEST_CASE("cpu_logical: a thousand plans with written communication run as they are simulated") {
+  CHECK(rc::check([] {
     for (int number = 0; number < 10; ++number) {
-      PricedPlan plan = random_plan();
-      if (!takes_time(plan)) continue;
-      const auto obstacle = logical().obstacle(plan);
-      RC_ASSERT(!obstacle);
-      const Job job = job_of(std::move(plan), {.mean_action_ns = 1'000, .least_work_ns = 0});
-      const auto outcome = logical().make(job)->run();
-      RC_ASSERT(std::holds_alternative<Timeline>(outcome));
-      RC_ASSERT(differences(job, std::get<Timeline>(outcome)) == 0);
+      System system = random_system({.recompute = false});
+      write_communication(system);
+      const auto lowered = lower(system.schedule, system.placement, system.overlap, system.extras);
+      if (std::holds_alternative<Deadlock>(lowered)) continue;
+      PricedPlan plan = priced(system);
+      if (one_in(4)) plan.conditions.network = random_network(plan.plan);
+      assert_runs_as_simulated(std::move(plan));
     }
   }));
 }
@@ -254,15 +273,10 @@ TEST_CASE("data replicas of random plans run as they are simulated, and alike ta
     const PricedPlan one = random_plan();
     if (!takes_time(one)) return;
     const std::uint32_t replicas = from_to(1, 3);
-    const PricedPlan all = with_replica_ranks(one, std::vector<Costs>(replicas, one.costs));
+    PricedPlan all = with_replica_ranks(one, std::vector<Costs>(replicas, one.costs));
     RC_ASSERT(makespan(all.plan, timeline_of(simulate(all))) ==
               makespan(one.plan, timeline_of(simulate(one))));
-    const Job job = job_of(all, {.mean_action_ns = 1'000, .least_work_ns = 0});
-    const auto obstacle = logical().obstacle(job.priced);
-    RC_ASSERT(!obstacle);
-    const auto outcome = logical().make(job)->run();
-    RC_ASSERT(std::holds_alternative<Timeline>(outcome));
-    RC_ASSERT(differences(job, std::get<Timeline>(outcome)) == 0);
+    assert_runs_as_simulated(std::move(all));
   }));
 }
 

@@ -121,6 +121,11 @@ GpuProgram gpu_program(const Job& job) {
             ? transfer_task(job, work)
             : GpuTask{.lane = resource, .duration_ns = positive(job.work_ns(work)), .body = work});
     plan.for_each_input(task, [&](TaskId input) { made.inputs.push_back(input); });
+    if (!plan.is_link(resource)) continue;
+    // What sends a tensor is the first: where communication is written its receiver may be, too.
+    const std::uint32_t sender = index(plan.link(resource).from);
+    std::stable_partition(made.inputs.begin(), made.inputs.end(),
+                          [&](std::uint32_t input) { return program.tasks[input].lane == sender; });
   }
   give_slots(plan, program);
   return program;

@@ -78,6 +78,10 @@ std::optional<Obstacle> of_plan(const PricedPlan& priced) {
   if (auto reason = why_not_relax(priced.plan, priced.conditions)) {
     return refused("this scenario: " + *reason);
   }
+  if (priced.plan.written) {
+    return refused(
+        "communication as written; it runs orders with /schedule/communication=implicit");
+  }
   if (priced.costs.has_launches()) return refused("launches that take time: a host has its own");
   if (!priced.costs.task_duration.empty()) return refused("chance: a machine has its own");
   for (const auto& plan : {priced.plan, profile_plan(priced.plan)}) {

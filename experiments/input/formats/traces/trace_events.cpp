@@ -128,6 +128,14 @@ TraceEvents::TraceEvents(const Plan& plan, const Timeline& timeline)
 Time TraceEvents::begin(TaskId task) const { return rounded(timeline_.begin[task]); }
 Time TraceEvents::end(TaskId task) const { return rounded(timeline_.end[task]); }
 
+/// When an end of a transfer had come to the head of its stream.
+Time TraceEvents::at_head(TraceKind kind, TaskId task) const {
+  if (kind != TraceKind::send && kind != TraceKind::receive) return begin(task);
+  const Link& link = plan_.link(plan_.class_of(task).resource);
+  return rounded(
+      at_head_of_stream(plan_, timeline_, task, kind == TraceKind::send ? link.from : link.to));
+}
+
 /// Calls `take(kind, rank)` for each slice of a task.
 template <class Take>
 void TraceEvents::each_slice(TaskId task, Take take) const {
@@ -147,7 +155,7 @@ void TraceEvents::number_lanes() {
   std::vector<std::vector<Slice>> by_rank(plan_.ranks);
   for (TaskId task = 0; task < plan_.tasks(); ++task) {
     each_slice(task, [&](TraceKind kind, std::uint32_t rank) {
-      by_rank[rank].push_back({begin(task), task, kind});
+      by_rank[rank].push_back({at_head(kind, task), task, kind});
     });
   }
   for (std::uint32_t rank = 0; rank < plan_.ranks; ++rank) {
@@ -247,14 +255,19 @@ std::vector<Time> TraceEvents::stretch_ends(std::size_t stretch_events) const {
 void TraceEvents::add_slices(Stretch& stretch) const {
   for (TaskId task = 0; task < plan_.tasks(); ++task) {
     const Time at = begin(task);
-    if (!stretch.has(at)) continue;
     each_slice(task, [&](TraceKind kind, std::uint32_t rank) {
-      stretch.events.push_back({.at = at,
-                                .length = end(task) - at,
-                                .kind = kind,
-                                .rank = rank,
-                                .lane = lane_[task][end_of(kind)],
-                                .task = task});
+      const auto add = [&](Time from, Time to, bool waits) {
+        if (!stretch.has(from)) return;
+        stretch.events.push_back({.at = from,
+                                  .length = to - from,
+                                  .kind = kind,
+                                  .rank = rank,
+                                  .lane = lane_[task][end_of(kind)],
+                                  .task = task,
+                                  .waits = waits});
+      };
+      if (const Time head = at_head(kind, task); head < at) add(head, at, true);
+      add(at, end(task), false);
     });
   }
 }

@@ -36,13 +36,15 @@ struct TraceEvent {
   std::uint32_t lane = 0;   // of slices and arrows: the thread of the rank, by kind
   TaskId task = no_task;    // of slices and arrows; for an arrow, the transfer
   std::uint64_t value = 0;  // arrow number or counter value
+  bool waits = false;       // of slices of transfers: one end at the head of its stream
 };
 
 /// The number of threads of a rank, by kind of slice.
 using LaneCounts = std::array<std::uint32_t, slice_kinds>;
 
 /// The events of a timeline, for any trace format. Slices of one lane never overlap: concurrent
-/// slices take the first free lane. Each tensor that crosses ranks has an arrow. Zero-length
+/// slices take the first free lane. Where communication is written, a slice of a transfer has its
+/// wait in front of it. Each tensor that crosses ranks has an arrow. Zero-length
 /// transfers have only the arrow; zero-length U, E and L have nothing.
 ///
 /// Times are whole nanoseconds, with begin and end rounded once each. Viewers would round begin and
@@ -91,6 +93,7 @@ class TraceEvents {
   void add_arrows(Stretch& stretch) const;
   static void add_levels(const std::vector<Level>& levels, TraceKind kind, Stretch& stretch);
 
+  Time at_head(TraceKind kind, TaskId task) const;
   Time begin(TaskId task) const;
   Time end(TaskId task) const;
 

@@ -156,14 +156,17 @@ void TraceWriter::write_slice(const TraceEvent& event) {
   const std::uint32_t microbatch = index(plan_.microbatch[event.task]);
   const bool computes = event.kind == TraceKind::compute;
   open("X", event.rank, threads_.of(event.kind, event.lane));
-  out_.add(R"(,"ts":)", event.at, R"(,"dur":)", event.length,
-           computes ? R"(,"cat":"compute","name":")" : R"(,"cat":"transfer","name":")");
+  out_.add(R"(,"ts":)", event.at, R"(,"dur":)", event.length, R"(,"cat":")",
+           computes      ? "compute"
+           : event.waits ? "wait"
+                         : "transfer",
+           R"(","name":")");
   std::string_view name = letters(work.pass);
   if (event.kind == TraceKind::receive && name.starts_with("SEND")) {
     out_.add("RECV");
     name.remove_prefix(4);
   }
-  out_.add(name, ' ', microbatch);
+  out_.add(name, event.waits ? " waits " : " ", microbatch);
   if (several_stages_) out_.add(" s", index(work.stage));
   out_.add(R"(","args":{"stage":)", index(work.stage), R"(,"microbatch":)", microbatch);
   if (!plan_.modules.empty() && !plan_.modules[index(work.stage)].empty()) {

@@ -123,6 +123,14 @@ std::string text_of(const LayoutChoice& choice) {
   if (choice.link) text += ", links " + encoding_text(*choice.link);
   if (choice.offload) text += fmt::format(", offload all but {}", *choice.offload);
   if (choice.partition != "even" && choice.pipeline > 1) text += ", cut " + choice.partition;
+  if (choice.module) text += ", " + text_of(*choice.module);
+  return text;
+}
+
+std::string text_of(const ModuleChoice& module) {
+  std::string text = fmt::format("{} {} on every rank", module.name,
+                                 module.in_bubbles ? "in bubbles" : "first and last");
+  if (module.tensor > 1) text += fmt::format(", tensor {}", module.tensor);
   return text;
 }
 

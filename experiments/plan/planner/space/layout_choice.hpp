@@ -15,6 +15,14 @@
 
 namespace penstock {
 
+/// The first layers of a model on every rank of the pipeline, beside the other layers.
+struct ModuleChoice {
+  std::string name;          // that they state
+  bool in_bubbles = false;   // else ahead of the other work and behind it
+  std::uint32_t tensor = 1;  // of their own groups
+  friend bool operator==(const ModuleChoice&, const ModuleChoice&) = default;
+};
+
 /// One way to lay out a training: degrees, batch, order, memory options.
 struct LayoutChoice {
   std::uint32_t tensor = 1;
@@ -41,6 +49,7 @@ struct LayoutChoice {
   std::optional<CodecSpec> link{};                            // codec of sent activations
   std::optional<std::uint32_t> offload{};                     // activations that a rank keeps
   std::string partition = "even";
+  std::optional<ModuleChoice> module{};  // none: the model is cut as one
 
   /// Whether weights have replicas.
   bool has_replicas() const { return data > 1 || expert > 1 || context > 1; }
@@ -49,6 +58,8 @@ struct LayoutChoice {
 
 /// "tensor 2, pipeline 4, data 8, 1f1b, 64 microbatches of 1, full recomputation, ZeRO-1".
 std::string text_of(const LayoutChoice& choice);
+/// "vision in bubbles on every rank, tensor 2".
+std::string text_of(const ModuleChoice& module);
 
 /// Whether layouts of a ZeRO level run on the stack of sharded gradients.
 constexpr bool runs_sharded(std::uint32_t zero) { return zero >= 2; }

@@ -128,6 +128,7 @@ void add_options(const TrainingTask& task, const SpaceOptions& options, LayoutSp
     (follows ? space.refinements : space.partitions).push_back(name);
   }
   if (space.partitions.empty()) std::swap(space.partitions, space.refinements);
+  if (task.framework == nullptr) space.module = task.module;
   if (only.allow("/codec/link", "none")) space.links.emplace_back();
   // What is asked for by name needs no --lossy or --offload.
   for (const CodecSpec& codec : codecs_of()) {
@@ -355,6 +356,17 @@ LayoutChoice layout_of(const TrainingTask& task, LayoutChoice degrees, bool sequ
   degrees.zero = zero;
   degrees.link = link;
   return degrees;
+}
+
+std::vector<ModuleChoice> module_choices(const LayoutSpace& space, const LayoutChoice& layout) {
+  std::vector<ModuleChoice> choices;
+  if (space.module.empty() || layout.pipeline == 1) return choices;
+  for (const std::uint32_t tensor : divisors(layout.tensor)) {
+    for (const bool in_bubbles : {false, true}) {
+      choices.push_back({space.module, in_bubbles, tensor});
+    }
+  }
+  return choices;
 }
 
 std::vector<std::uint32_t> divisors(std::uint32_t number) {

@@ -31,6 +31,8 @@ struct LayoutSpace {
   // Cuts that follow the order, tried on the best of each listed family alone; without other
   // partitions they are among these.
   std::vector<std::string> refinements;
+  // Where a model has one, tried likewise: its first layers on every rank.
+  std::string module;
   // Only for layouts that do not fit without: they cost time and save memory.
   std::vector<CodecSpec> stashes;
   std::vector<std::uint32_t> offloads;  // activations that a rank keeps
@@ -72,6 +74,8 @@ LayoutChoice layout_of(const TrainingTask& task, LayoutChoice degrees, bool sequ
                        const RecomputeChoice& recompute, const std::string& partition,
                        const OrderChoice& order, std::uint32_t zero,
                        const std::optional<CodecSpec>& link);
+/// The places that a space has for the module of a model, beside a layout of the others.
+std::vector<ModuleChoice> module_choices(const LayoutSpace& space, const LayoutChoice& layout);
 /// All divisors of a number, ascending.
 std::vector<std::uint32_t> divisors(std::uint32_t number);
 

@@ -16,6 +16,7 @@
 #include "experiments/input/files/table.hpp"
 #include "experiments/input/model_files/model_file.hpp"
 #include "experiments/input/scenario/codec_choice.hpp"
+#include "experiments/run/layout/modules.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {
@@ -194,6 +195,16 @@ ordered_json recompute_section(const LayoutChoice& choice) {
 
 /// Sections that only some layouts have.
 void add_rare_sections(const LayoutChoice& choice, ordered_json& document) {
+  if (choice.module) {
+    document["modules"] = {
+        {"description",
+         "layers that every rank of the pipeline holds beside its own; order: in the bubbles of "
+         "the others, or ahead of them and behind them (first)"},
+        {choice.module->name,
+         {{"devices", "shared"},
+          {"order", choice.module->in_bubbles ? "bubbles" : "first"},
+          {"tensor", choice.module->tensor}}}};
+  }
   if (choice.offload || choice.offloaded_layers > 0) {
     ordered_json& offload = document["offload"];
     offload["description"] =
@@ -274,6 +285,7 @@ TrainingTask read_training_task(const TrainingRequest& request, const Catalogue&
   task.experts = std::max<std::uint64_t>(divisor_of_all(scenario.model.spec, "experts"), 1);
   task.latent = has_latent_attention(scenario.model.spec);
   task.states_operators = stated_layout(task).recompute == "selective";
+  if (!scenario.module && task.by_kind) task.module = first_module(scenario.model.spec.blocks);
   task.sequence = sequence_of(request, scenario.model);
   take_batch(request, scenario, task);
   return task;
@@ -300,6 +312,13 @@ Scenario with_choice(Scenario scenario, const TrainingTask& task, const LayoutCh
   if (choice.stash) scenario.codec.stash = *choice.stash;
   if (choice.link) scenario.codec.link = *choice.link;
   scenario.partition.name = choice.partition;
+  if (choice.module) {
+    scenario.module = {
+        .name = choice.module->name,
+        .tensor = choice.module->tensor,
+        .devices = ModuleDevices::shared,
+        .order = choice.module->in_bubbles ? ModuleOrder::bubbles : ModuleOrder::first};
+  }
   return scenario;
 }
 

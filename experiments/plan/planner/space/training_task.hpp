@@ -30,6 +30,7 @@ struct TrainingTask {
   std::uint64_t heads = 0;            // greatest common divisor over all layers; 0: none
   bool latent = false;                // attention keeps latent vectors
   bool states_operators = false;      // settings name what selective recomputation repeats
+  std::string module;                 // of the first layers; empty: none, or a setting places it
   std::uint64_t experts = 1;          // likewise; 1: none
   std::optional<std::uint32_t> sequence = {};
   std::uint32_t microbatch = 1;

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "experiments/input/formats/torch_csv.hpp"
+#include "experiments/input/orders/torch_comms.hpp"
 #include "schedules/registry.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
@@ -92,6 +94,26 @@ TEST_CASE("gpu backend: every schedule of the catalogue runs, with errors of zer
         CHECK(errors.start == 0);
         CHECK_FALSE(backend->why_no_score());
       }
+    }
+  }
+}
+
+TEST_CASE("gpu backend: communication as written runs, with errors of zero") {
+  for (const char* name : {"1f1b", "interleaved-1f1b", "zb-h1"}) {
+    for (const GpuOrdering ordering : orderings) {
+      CAPTURE(name);
+      System system = system_of(*find_named(schedule_entries(), name), 4, 8);
+      Communication& comms = system.extras.communication;
+      comms.rows = read_torch_csv(write_torch_comms(system.schedule, system.placement, {})).comms;
+      const FakeGpu gpu;
+      const GpuCalls calls = gpu.calls();
+      const Job job = job_of(system);
+      REQUIRE(job.priced.plan.written);
+      REQUIRE_FALSE(gpu_obstacle(job.priced, &calls));
+      const auto backend = make_gpu_backend(job, ordering, calls);
+      const auto outcome = measure(*backend, job, {.iterations = 2});
+      if (const auto* halt = std::get_if<Standstill>(&outcome)) FAIL(halt->text);
+      CHECK(run_errors(job, std::get<Measurement>(outcome)).structure == 0);
     }
   }
 }
