@@ -128,8 +128,9 @@ ChangePlan plan_changes(const Scenario& scenario, const RunResult& result,
 std::vector<TriedChange> cheapest(const ChangeList& list, std::size_t best) {
   std::vector<TriedChange> changes = list.worth;
   std::set<ChangeEffort> known;
-  std::ranges::stable_partition(
-      changes, [&](const TriedChange& one) { return known.insert(one.effort).second; });
+  std::stable_partition(changes.begin(), changes.end(), [&](const TriedChange& one) {
+    return known.insert(one.effort).second;
+  });
   if (changes.size() > best) changes.resize(best);
   std::ranges::stable_sort(changes, is_before);
   std::ranges::stable_sort(changes, {}, &TriedChange::effort);

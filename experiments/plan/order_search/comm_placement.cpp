@@ -64,12 +64,12 @@ std::uint64_t fullest(const RunResult& run) {
   return most;
 }
 
-bool fits(const RunResult& run) { return run.report && run.findings.empty(); }
+bool fits(const RunResult& run) { return compared_step(run).has_value(); }
 
 class Placing {
  public:
   Placing(const Scenario& scenario, const HuntOptions& options)
-      : options_(options), given_(run(scenario)) {
+      : options_(options), given_(compared_run(scenario)) {
     if (!given_.layout.communication.written()) {
       throw in_file(given_.layout.source,
                     InputError("/schedule/communication",
@@ -153,13 +153,13 @@ class Placing {
     ++evaluations_;
     Layout layout = given_.layout;
     layout.communication.rows = std::move(rows);
-    RunResult tried = run(std::move(layout));
-    if (options_.on_progress && best_.report) {
-      options_.on_progress({spent(), best_.report->makespan, {}});
+    RunResult tried = compared_run(std::move(layout));
+    if (const auto step = compared_step(best_); options_.on_progress && step) {
+      options_.on_progress({spent(), *step, {}});
     }
     if (!fits(tried)) return false;
     const auto cost = [](const RunResult& one) {
-      return std::pair(one.report->makespan, fullest(one));
+      return std::pair(*compared_step(one), fullest(one));
     };
     if (fits(best_) && cost(tried) >= cost(best_)) return false;
     best_ = std::move(tried);
@@ -184,7 +184,7 @@ class Placing {
 
 std::string shown(const RunResult& run) {
   if (!run.report) return run.findings.front().text;
-  return fmt::format("{:.4g} ms{}", to_us(run.report->makespan) / 1e3,
+  return fmt::format("{:.4g} ms{}", to_us(step_of(run)) / 1e3,
                      run.findings.empty() ? "" : ", " + run.findings.front().text);
 }
 
@@ -201,7 +201,8 @@ std::string placed_text(const PlacedReceives& placed) {
 
 nlohmann::ordered_json placed_json(const PlacedReceives& placed) {
   const auto makespan = [](const RunResult& run) {
-    return run.report ? nlohmann::ordered_json(to_us(run.report->makespan)) : nullptr;
+    if (!run.report) return nlohmann::ordered_json();
+    return nlohmann::ordered_json(to_us(step_of(run)));
   };
   return {{"penstock", 1},
           {"given_us", makespan(placed.given)},

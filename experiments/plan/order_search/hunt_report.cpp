@@ -26,15 +26,13 @@ std::string gap_text(const HuntResult& result) {
 std::string gain_text(const HuntResult& result) {
   const ComparedOrder* named = result.best_named();
   if (named == nullptr) return "no named order fits";
-  const double gain = 1 - static_cast<double>(result.run.report->makespan.picoseconds) /
-                              static_cast<double>(named->makespan.picoseconds);
+  const double gain = 1 - to_us(step_of(result.run)) / to_us(named->makespan);
   if (gain <= 0) return fmt::format("no shorter than {}, the best named order", named->name);
   return fmt::format("{} shorter than {}, the best named order", percent_text(gain), named->name);
 }
 
 std::string found_text(const HuntResult& result) {
   const Report& report = *result.run.report;
-  const TimeUnit unit = unit_for(report.makespan);
   const auto fullest = std::max_element(report.ranks.begin(), report.ranks.end(),
                                         [](const RankReport& a, const RankReport& b) {
                                           return a.peak_activations < b.peak_activations;
@@ -43,12 +41,12 @@ std::string found_text(const HuntResult& result) {
       report.ranks.begin(), report.ranks.end(),
       [](const RankReport& a, const RankReport& b) { return a.memory.bytes < b.memory.bytes; });
   return fmt::format(
-      "step time  {} {}: {}\n"
+      "step time  {}: {}\n"
       "           {}\n"
       "bubble     {} of the makespan\n"
       "memory     {} on the fullest rank, {} at most\n"
       "found by   {}, {} timed in {:.1f} s\n",
-      short_time_text(report.makespan, unit), unit.name, gain_text(result), gap_text(result),
+      compared_text(result.run), gain_text(result), gap_text(result),
       percent_text(report.bubble.of_makespan), bytes_text(bytes->memory.bytes),
       counted(fullest->peak_activations, "activation"), result.origin,
       counted(result.evaluations, "order"), result.seconds);
@@ -121,7 +119,8 @@ ordered_json hunt_json(const HuntResult& result) {
   ordered_json document{{"penstock", 1}, {"found", result.fits}};
   if (result.fits) {
     const Report& report = *result.run.report;
-    document["makespan_us"] = to_us(report.makespan);
+    document["makespan_us"] = to_us(step_of(result.run));
+    if (const auto& draws = result.run.repeated) document["draws"] = distribution_json(*draws);
     document["bubble"] = {{"of_makespan", report.bubble.of_makespan},
                           {"over_ideal", report.bubble.over_ideal},
                           {"of_longest_span", report.bubble.of_longest_span}};

@@ -4,6 +4,7 @@
 #include <tuple>
 #include <utility>
 
+#include "experiments/input/files/table.hpp"
 #include "experiments/plan/order_search/order_hunt.hpp"
 #include "schedules/registry.hpp"
 #include "sim/base/error.hpp"
@@ -32,15 +33,45 @@ std::vector<std::string> settings_for(const ScheduleEntry& entry, const Layout& 
 
 ComparedOrder named_order(std::string name, const RunResult& result) {
   ComparedOrder order{.name = std::move(name), .layout = result.layout};
-  order.makespan = result.report->makespan;
+  order.makespan = step_of(result);
   for (const RankReport& rank : result.report->ranks) {
     order.peak_bytes = std::max(order.peak_bytes, rank.memory.bytes);
   }
-  order.fits = result.findings.empty();
+  order.fits = compared_step(result).has_value();
   return order;
 }
 
 }  // namespace
+
+RunResult compared_run(const Scenario& scenario) {
+  return run(scenario, {.repeat = scenario.batch ? judged_draws : 0, .splits_losses = false});
+}
+
+RunResult compared_run(Layout layout) {
+  const std::uint32_t draws = layout.documents ? judged_draws : 0;
+  return run(std::move(layout), {.repeat = draws, .splits_losses = false});
+}
+
+Time step_of(const RunResult& run) {
+  return run.repeated && run.repeated->mean ? from_us(*run.repeated->mean) : run.report->makespan;
+}
+
+std::optional<Time> compared_step(const RunResult& run) {
+  if (!run.report || !run.findings.empty()) return std::nullopt;
+  const bool ends = !run.repeated || run.repeated->sorted.size() == run.repeated->makespans.size();
+  return ends ? std::optional(step_of(run)) : std::nullopt;
+}
+
+std::string compared_text(const RunResult& run) {
+  const Time step = step_of(run);
+  const TimeUnit unit = unit_for(step);
+  const std::string mean = short_time_text(step, unit);
+  if (!run.repeated || !run.repeated->mean_within) return fmt::format("{} {}", mean, unit.name);
+  const auto& [low, high] = *run.repeated->mean_within;
+  return fmt::format("{} ± {} {} (mean of {} draws)", mean,
+                     short_time_text(from_us((high - low) / 2), unit), unit.name,
+                     run.repeated->makespans.size());
+}
 
 std::vector<ComparedOrder> named_orders(const Scenario& scenario, const RunResult& base) {
   std::vector<ComparedOrder> orders;
@@ -48,7 +79,7 @@ std::vector<ComparedOrder> named_orders(const Scenario& scenario, const RunResul
   for (const ScheduleEntry* entry : schedule_entries()) {
     if (!comparable(*entry, base.layout)) continue;
     try {
-      const RunResult result = run(changed(scenario, settings_for(*entry, base.layout)));
+      const RunResult result = compared_run(changed(scenario, settings_for(*entry, base.layout)));
       const bool same =
           result.layout.placement.stage_count() == base.layout.placement.stage_count() &&
           result.layout.placement.ranks() == base.layout.placement.ranks() &&

@@ -53,11 +53,10 @@ void check_searchable(const RunResult& base, bool chooses) {
   if (layout.schedule.weights().use != WeightUse::flushed) {
     refuse("a search orders one iteration with a flush; asynchronous schedules have none");
   }
-  if (layout.documents) {
-    throw in_file(layout.source,
-                  InputError("/batch",
-                             "a search orders equal microbatches; leave /batch out, and compare "
-                             "the order that it finds by penstock run --repeat, with /batch"));
+  if (layout.documents && chooses) {
+    throw in_file(layout.source, InputError("/batch",
+                                            "which activations to recompute is chosen for equal "
+                                            "microbatches; leave out --recompute, or /batch"));
   }
   if (layout.communication.written()) {
     refuse(
@@ -92,7 +91,7 @@ RunResult run_with(const Layout& layout, const OrderProblem& problem, const Sear
   changed.name = "searched";
   changed.rule = nullptr;
   changed.policy = nullptr;
-  return run(std::move(changed));
+  return compared_run(std::move(changed));
 }
 
 class Hunt {
@@ -101,7 +100,7 @@ class Hunt {
       : scenario_(scenario), options_(options) {}
 
   HuntResult run() {
-    const RunResult base = penstock::run(scenario_);
+    const RunResult base = compared_run(scenario_);
     check_searchable(base, options_.chooses_recomputation);
     result_.named = named_orders(scenario_, base);
     if (options_.keeps_placement) {
@@ -222,9 +221,9 @@ class Hunt {
   void compare_with_named() {
     const ComparedOrder* named = result_.best_named();
     if (named == nullptr) return;
-    if (result_.fits && result_.run.report->makespan <= named->makespan) return;
+    if (result_.fits && step_of(result_.run) <= named->makespan) return;
     result_.fits = false;
-    take(penstock::run(named->layout), named->name);
+    take(compared_run(named->layout), named->name);
   }
 
   /// What is left of the budget, where the engine runs orders otherwise than the searches reckon
@@ -273,10 +272,12 @@ class Hunt {
   SearchTime judged(const PlacementToSearch& placement, const SearchedOrder& order,
                     const std::string& origin) {
     const RunResult run = run_with(*placement.layout, placement.problem.orders, order);
-    result_.evaluations += evaluations_of_run - 1;
-    if (!run.report || !run.findings.empty()) return never;
+    const std::uint64_t draws = run.repeated ? run.repeated->makespans.size() : 1;
+    result_.evaluations += evaluations_of_run * draws - 1;
+    const auto step = compared_step(run);
+    if (!step) return never;
     take(run, origin);
-    return run.report->makespan.picoseconds;
+    return step->picoseconds;
   }
 
   bool count_one() {
@@ -284,9 +285,7 @@ class Hunt {
     return spent() < 1;
   }
 
-  SearchTime best() const {
-    return result_.fits ? result_.run.report->makespan.picoseconds : never;
-  }
+  SearchTime best() const { return result_.fits ? step_of(result_.run).picoseconds : never; }
 
   /// No order of a placement is shorter: what was proven of it, or its bound.
   SearchTime bound_of(const PlacementToSearch& placement) const {
@@ -305,15 +304,13 @@ class Hunt {
     result_.seconds = std::chrono::duration<double>(Clock::now() - begin_).count();
     result_.interrupted = asked_to_stop();
     if (!result_.fits) return;
-    const Time makespan = result_.run.report->makespan;
-    result_.proven = bound_ > 0 && makespan <= result_.bound;
+    result_.proven = bound_ > 0 && step_of(result_.run) <= result_.bound;
   }
 
   /// Takes a run over if it fits and is the shortest so far.
   bool take(const RunResult& run, const std::string& origin) {
-    if (!run.report || !run.findings.empty()) return false;
-    const bool first = !result_.fits;
-    if (!first && run.report->makespan >= result_.run.report->makespan) return false;
+    const auto step = compared_step(run);
+    if (!step || step->picoseconds >= best()) return false;
     result_.run = run;
     result_.order = run.layout.schedule;
     result_.origin = origin;
@@ -348,9 +345,7 @@ class Hunt {
 
 double HuntResult::gap() const {
   if (!run.report || bound.picoseconds <= 0) return 0;
-  return static_cast<double>(run.report->makespan.picoseconds) /
-             static_cast<double>(bound.picoseconds) -
-         1;
+  return to_us(step_of(run)) / to_us(bound) - 1;
 }
 
 HuntResult hunt_order(const Scenario& scenario, const HuntOptions& options) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <variant>
 
+#include "experiments/run/repeat.hpp"
 #include "experiments/run/simulation.hpp"
 #include "experiments/run/stage_formats.hpp"
 #include "schedules/search/form_choice.hpp"
@@ -198,9 +199,32 @@ void check_times(const OrderProblem& problem) {
 /// A set of stages.
 using Stages = std::vector<bool>;
 
+/// Gives each class of a plan, where microbatches differ, the mean time of those of some draws.
+void take_mean_microbatches(const Simulation& simulation, PricedPlan& priced) {
+  const std::size_t classes = priced.plan.classes.size();
+  std::vector<double> times_us(classes), latencies_us(classes), counts(classes);
+  for (std::uint32_t draw = 0; draw < judged_draws; ++draw) {
+    const Simulation::Replicas drawn = simulation.draw_replicas(priced, draw);
+    for (const Costs& costs : drawn.costs) {
+      for (TaskId task = 0; task < priced.plan.tasks(); ++task) {
+        const std::uint32_t work = priced.plan.work[task];
+        times_us[work] += to_us(costs.duration_of(drawn.priced.plan, task));
+        latencies_us[work] += to_us(costs.latency_of(drawn.priced.plan, task));
+        ++counts[work];
+      }
+    }
+  }
+  for (std::size_t work = 0; work < classes; ++work) {
+    if (counts[work] == 0) continue;
+    priced.costs.duration[work] = from_us(times_us[work] / counts[work]);
+    priced.costs.latency[work] = from_us(latencies_us[work] / counts[work]);
+  }
+}
+
 OrderProblem read_problem(const Layout& layout, const Stages& split) {
   const Simulation simulation(layout);
-  const PricedPlan plan = priced(simulation, plain_order(layout, split));
+  PricedPlan plan = priced(simulation, plain_order(layout, split));
+  if (layout.documents) take_mean_microbatches(simulation, plan);
   OrderProblem problem = empty_problem(layout);
   const auto& chain = chain_of(layout);
   for (std::size_t p = 0; p < chain.size(); ++p) {
@@ -234,7 +258,8 @@ Stages stages_that_split(const Layout& layout) {
 
 /// Whether the engine may run orders in less time than the problem says.
 bool may_be_shorter(const Layout& layout) {
-  return layout.overlap == Overlap::fused || layout.recompute.early || layout.chance.varies();
+  return layout.overlap == Overlap::fused || layout.recompute.early || layout.chance.varies() ||
+         layout.documents;
 }
 
 /// Whether a backward as a whole can be better than in two parts without a gap.

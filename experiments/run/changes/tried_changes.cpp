@@ -57,9 +57,6 @@ ChangeEffort effort_of(const Layout& layout, const Layout& present) {
   return stay ? ChangeEffort::flag : ChangeEffort::moves_layers;
 }
 
-// Draws of documents that a change is judged by.
-constexpr std::uint32_t judged_draws = 16;
-
 /// A finished run as a change. Its draws are those of `repeat`, if all of them finished.
 TriedChange change_of(const RunResult& result) {
   TriedChange one{.worst = worst_of(*result.report),

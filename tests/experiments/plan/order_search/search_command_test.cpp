@@ -84,6 +84,31 @@ TEST_CASE("search: the order found passes check, and its scenario runs in the ti
   CHECK(found["bound_us"].get<double>() <= found["makespan_us"].get<double>());
 }
 
+TEST_CASE("search: orders of a batch are compared by the mean step of 16 draws") {
+  const Desk desk;
+  json document = json::parse(scenario("zb-h1", 4, 1, 8, 1));
+  document["batch"] = {{"lengths", {{"distribution", "uniform"}, {"min", 200}, {"max", 1000}}},
+                       {"pack", "none"},
+                       {"tokens", 1000}};
+  desk.scratch.file("s.json", document.dump());
+  const json found = desk.json_of({"search", "s.json", "--memory", "5", "--evaluations", "30000",
+                                   "-o", "order.csv", "--scenario", "searched.json", "--json"});
+  CHECK(found["bound_us"].is_null());
+  CHECK(found["draws"]["count"] == 16);
+  const json run = desk.json_of({"run", "searched.json", "--repeat", "16", "--json"});
+  CHECK(run["repeat"]["mean_us"] == found["makespan_us"]);
+  for (const json& named : found["named"]) {
+    const std::string name = named["name"];
+    CAPTURE(name);
+    const json alone = desk.json_of(
+        {"run", "s.json", "--set", "/schedule/name=" + name, "--repeat", "16", "--json"});
+    CHECK(alone["repeat"]["mean_us"].get<double>() ==
+          doctest::Approx(named["makespan_us"].get<double>()));
+    if (named["fits"] == true) CHECK(found["makespan_us"] <= named["makespan_us"]);
+  }
+  CHECK(desk.run({"search", "s.json", "--recompute"}).code == 3);
+}
+
 TEST_CASE("search: equal seeds and evaluations give equal orders") {
   const Desk desk;
   desk.scratch.file("s.json", scenario("interleaved-1f1b", 2, 2, 4, 0.5));
