@@ -43,6 +43,7 @@ class OpTeller {
     tell_other_runs();
     tell_slack();
     tell_bytes();
+    tell_documents();
     tell_waits();
     add("why then", why_then(steps_, op_.task));
     tell_neighbours();
@@ -117,6 +118,15 @@ class OpTeller {
     const std::string takes = taken > 0 ? "takes " + bytes_text(taken) : "";
     const std::string frees = freed > 0 ? "frees " + bytes_text(freed) : "";
     if (taken + freed > 0) add("memory", takes + (taken > 0 && freed > 0 ? ", " : "") + frees);
+  }
+
+  void tell_documents() {
+    const bool of_one = !is_tail(work_.pass) && work_.pass != Pass::update;
+    const std::size_t number = index(run_.plan.microbatch[op_.task]);
+    if (!of_one || !run_.microbatches || number >= run_.microbatches->size()) return;
+    const PackedMicrobatch& packed = (*run_.microbatches)[number].packed;
+    add("tokens", fmt::format("{:.0f} in {}, the longest {}", packed.tokens,
+                              counted(packed.documents, "document"), packed.longest));
   }
 
   void tell_waits() {

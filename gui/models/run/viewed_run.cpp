@@ -44,6 +44,9 @@ ViewedRunPtr viewed_result(RunResult result, std::shared_ptr<const Scenario> sce
   run->report = std::move(*result.report);
   run->capacity_bytes = result.layout.memory.capacity_bytes;
   run->mfu = result.throughput.model_flops_utilization;
+  if (const auto& batch = result.batch) {
+    run->microbatches = std::make_shared<const ReplicaBatch>(batch->batch.replicas[batch->slowest]);
+  }
   run->scenario = std::move(scenario);
   run->layout = std::make_shared<const Layout>(std::move(result.layout));
   return run;

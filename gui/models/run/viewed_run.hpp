@@ -43,6 +43,8 @@ struct ViewedRun {
   std::vector<JudgedMemory> memory;          // by rank; none of a recorded or brief run
   std::shared_ptr<const Scenario> scenario;  // that was simulated; none of a recorded run
   std::shared_ptr<const Layout> layout;      // as run; none of a recorded run
+  // Of the data replica that is shown, where they differ; none of a recorded or brief run.
+  std::shared_ptr<const ReplicaBatch> microbatches;
 
   std::shared_ptr<const RecordedIterations> iterations;  // of traces of several; else none
   bool brief = false;  // only times are reported, and there is no text: see `viewed_after`

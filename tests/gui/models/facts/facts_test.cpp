@@ -91,6 +91,25 @@ TEST_CASE("facts of a transfer: its bytes, at the speed of the link") {
   CHECK_MESSAGE(bytes.ends_with(" at 25 GB/s"), bytes);
 }
 
+TEST_CASE("facts of an op of a batch: the tokens and documents of its microbatch") {
+  const PaintedRunPtr run = run_with(
+      {R"(/batch={"lengths":{"distribution":"fixed","mean":250},"pack":"first-fit","tokens":900})"});
+  const SeenRuns seen{.runs = {run.get()}};
+  CHECK(fact(facts_of_op(seen, op_of(*run, "0F1")), "tokens") ==
+        "750 in 3 documents, the longest 250");
+  CHECK(fact(facts_of_op({.runs = {run_with().get()}}, op_of(*run, "0F1")), "tokens") == "none");
+}
+
+// The second tensor is there long before its RECV, right before 1F1.
+TEST_CASE("facts of a transfer as written: which end waits at the head of its stream") {
+  const std::string path =
+      std::string(PENSTOCK_ROOT) + "/tests/scenarios/a_late_receive_holds_up_its_tensor.json";
+  const PaintedRunPtr run = painted(viewed(read_scenario(path)), ColourBy::pass);
+  const Facts facts = facts_of_op({.runs = {run.get()}}, op_of(*run, "0SEND_F1"));
+  CHECK(fact(facts, "SEND") == "waits at the head of its stream for 6 µs");
+  CHECK(fact(facts, "RECV") == "none");
+}
+
 TEST_CASE("facts of a gap: all its causes, the op behind it, and the same gap in another run") {
   const PaintedRunPtr run = run_with();
   const PaintedRunPtr slow = run_with({"/model/stages/2/forward_us=3000"});
