@@ -131,6 +131,21 @@ ModelSpec with_loads(ModelSpec spec, const std::vector<double>& loads) {
   return spec;
 }
 
+/// Documents have pictures in proportion of their tokens: with `share` of the tokens of an example,
+/// as large a part of its pictures, in whole tokens and patches.
+ModelSpec with_pictures(ModelSpec spec, double share) {
+  for (BlockSpec& block : spec.blocks) {
+    for (LayerSpec& part : block.parts) {
+      for (const char* number : {"pictures", "tokens"}) {  // of the decoder; patches of the encoder
+        const auto found = part.numbers.find(number);
+        if (found == part.numbers.end()) continue;
+        found->second = std::max(1.0, std::round(found->second * share));
+      }
+    }
+  }
+  return spec;
+}
+
 /// Microseconds of F and B of each rank's layers, where all microbatches are like this.
 std::vector<double> us_by_rank(Layout layout, const HardwareModel& hardware, double tokens,
                                double squares) {
@@ -208,7 +223,8 @@ void set_microbatch(Layout& layout, const StepMicrobatch& microbatch) {
     CellShape shape = layout.shape;
     shape.sequence = squares / tokens;
     shape.microbatch = tokens * tokens / squares;
-    return refit_model(layout, with_loads(layout.spec, microbatch.loads), shape);
+    ModelSpec spec = with_pictures(layout.spec, shape.sequence / layout.shape.sequence);
+    return refit_model(layout, with_loads(std::move(spec), microbatch.loads), shape);
   }
   const double full = *layout.documents->tokens;
   const double square = layout.documents->attention_share.value_or(0);
