@@ -196,7 +196,7 @@ Counterfactual counterfactual(const Recording& run, const std::string& source,
   const MeasuredStep step =
       measured_step(run.plan, costs_of_times(run.plan, run.timeline), run.timeline);
   OpModel model = op_model(step, expected);
-  Removing removing(run.plan, model);
+  Removing removing(*step.plan, model);
   for (const std::string& text : changes.without) removing.add(text);
   Removal removed = removing.removed();
   Replay replay(step, model);

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <set>
+#include <tuple>
+#include <utility>
 
 #include "validate/comparison/readiness.hpp"
 
@@ -65,10 +68,44 @@ void find_pipelines(const Plan& plan, RankGroups& groups) {
   groups.pipelines = static_cast<std::uint32_t>(numbers.size());
 }
 
+/// By class: the first that is the same pass of the same stage on the same rank or link. Others are
+/// those of other microbatches, or hold other buffers.
+std::vector<std::uint32_t> classes_of_passes(const Plan& plan) {
+  using Kind = std::tuple<Pass, Stage, std::uint32_t, bool, bool>;
+  const auto kind_of = [](const WorkClass& work) {
+    return Kind{work.pass, work.stage, work.resource, work.recomputes, work.follows_partner};
+  };
+  std::map<std::pair<Kind, std::optional<Kind>>, std::uint32_t> known;
+  std::vector<std::uint32_t> first;
+  for (std::uint32_t number = 0; number < plan.classes.size(); ++number) {
+    const WorkClass& work = plan.classes[number];
+    std::optional<Kind> partner;
+    if (work.partner != UINT32_MAX) partner = kind_of(plan.classes[work.partner]);
+    first.push_back(known.try_emplace({kind_of(work), partner}, number).first->second);
+  }
+  return first;
+}
+
+/// The plan itself where it has no others.
+std::shared_ptr<const Plan> with_classes_of_passes(const Plan& plan) {
+  const std::vector<std::uint32_t> first = classes_of_passes(plan);
+  bool differ = false;
+  for (std::uint32_t number = 0; number < first.size(); ++number) {
+    differ = differ || first[number] != number;
+  }
+  if (!differ) return {std::shared_ptr<const Plan>(), &plan};
+  Plan merged = plan;
+  for (std::uint32_t& work : merged.work) work = first[work];
+  for (WorkClass& work : merged.classes) {
+    if (work.partner != UINT32_MAX) work.partner = first[work.partner];
+  }
+  return std::make_shared<const Plan>(std::move(merged));
+}
+
 }  // namespace
 
 MeasuredStep measured_step(const Plan& plan, const Costs& costs, const Timeline& timeline) {
-  MeasuredStep step{.plan = &plan,
+  MeasuredStep step{.plan = with_classes_of_passes(plan),
                     .makespan = makespan(plan, timeline),
                     .begin = timeline.begin,
                     .gap = std::vector<Time>(plan.tasks()),

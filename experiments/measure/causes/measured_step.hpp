@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "sim/costs/costs.hpp"
@@ -11,7 +12,8 @@ namespace penstock {
 
 /// A measured step taken apart, so that simulating the parts gives the step again.
 struct MeasuredStep {
-  const Plan* plan;
+  // Microbatches have no classes of their own here, as they have in plans where they differ.
+  std::shared_ptr<const Plan> plan;
   Time makespan{};
   // By task. The second part of a fused cell has no time of its own.
   std::vector<Time> begin;

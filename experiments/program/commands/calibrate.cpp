@@ -167,8 +167,15 @@ int run_torch_calibration(const Options& options, const BackendEntry& backend) {
   check_torch_options(options);
   const ValidationOptions measuring{.measuring = {.iterations = torch_iterations},
                                     .torch = torch_options(options.torch)};
-  const ScheduleRanking ranking = rank_schedules(
-      read_scenario(options.layers_of), schedules_named(torch_schedules), backend, measuring);
+  const Scenario scenario = read_scenario(options.layers_of);
+  if (scenario.batch || !scenario.chance.changes_nothing()) {
+    throw UsageError(
+        fmt::format("--layers-of {}: a profile has one time of each layer; leave out /batch and "
+                    "/chance of the scenario",
+                    options.layers_of));
+  }
+  const ScheduleRanking ranking =
+      rank_schedules(scenario, schedules_named(torch_schedules), backend, measuring);
   if (!options.profile.empty() && !ranking.profile.empty()) {
     keep_profile(options.profile, ranking, options.replaced);
   }

@@ -7,7 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "experiments/input/scenario/scenario.hpp"
 #include "experiments/measure/causes/counterfactual.hpp"
+#include "experiments/run/run.hpp"
 #include "experiments/show/explanation/explanation.hpp"
 #include "schedules/registry.hpp"
 #include "sim/base/error.hpp"
@@ -149,6 +151,22 @@ TEST_CASE("causes: a replica with more work is no slow rank") {
   REQUIRE(causes.causes.size() == 1);
   CHECK(causes.causes.front().kind == CauseKind::replicas);
   CHECK(causes.model.replica[1] == doctest::Approx(1.5 / (3.5 / 3)));
+}
+
+// Where microbatches differ, a plan has work classes for each of them.
+TEST_CASE(
+    "causes: documents of different lengths are uneven microbatches, and cost what they lose") {
+  const RunResult result = run(read_scenario(
+      std::string(PENSTOCK_ROOT) + "/experiments/scenarios/first_run.json",
+      {R"(/batch={"lengths":{"distribution":"uniform","min":200,"max":1000},"tokens":1000})",
+       "/hardware/bandwidth_bytes_per_s=1e15", "/hardware/latency_us=0"}));
+  REQUIRE(result.batch);
+  const StepCauses causes = causes_of(*result.plan, result.timeline);
+  const Cause* uneven = cause_of(causes, CauseKind::microbatches);
+  REQUIRE(uneven != nullptr);
+  CHECK(to_us(uneven->cost) ==
+        doctest::Approx(to_us(result.batch->step - result.batch->equal)).epsilon(1e-4));
+  CHECK(to_us(causes.ideal) == doctest::Approx(to_us(result.batch->equal)).epsilon(1e-4));
 }
 
 TEST_CASE("causes: more slow ranks than have a row of their own are one row") {
