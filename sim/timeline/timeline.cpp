@@ -1,6 +1,7 @@
 #include "sim/timeline/timeline.hpp"
 
 #include <algorithm>
+#include <optional>
 
 namespace penstock {
 
@@ -24,18 +25,18 @@ void find_last_inputs(const Plan& plan, Timeline& timeline) {
   }
 }
 
-Time at_head_of_stream(const Plan& plan, const Timeline& timeline, TaskId transfer, Rank rank) {
+Time end_ready_at(const Plan& plan, const Timeline& timeline, TaskId transfer, Rank rank) {
   const Time begin = timeline.begin[transfer];
   if (!plan.written || !passes_on(plan.class_of(transfer).pass)) return begin;
-  Time head{};
+  std::optional<Time> ready;
   plan.for_each_input(transfer, [&](TaskId input) {
     const std::uint32_t resource = plan.class_of(input).resource;
     const bool moves = plan.is_link(resource);
     const bool own = moves ? plan.link(resource).from == rank || plan.link(resource).to == rank
                            : resource == index(rank);
-    if (own) head = std::max(head, timeline.end[input]);
+    if (own) ready = std::max(ready.value_or(Time{}), timeline.end[input]);
   });
-  return std::min(head, begin);
+  return std::min(ready.value_or(begin), begin);
 }
 
 Time makespan(const Plan& /*plan*/, const Timeline& timeline) {

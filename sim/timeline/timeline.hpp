@@ -46,10 +46,11 @@ void find_last_inputs(const Plan& plan, Timeline& timeline);
 /// The end of the last task, including transfers of the tail.
 Time makespan(const Plan& plan, const Timeline& timeline);
 
-/// When a rank, an end of a transfer, had come to it: behind what it ran before its SEND or RECV,
-/// and behind its transfers that a stream has in front. The begin of the transfer unless
-/// communication is written.
-Time at_head_of_stream(const Plan& plan, const Timeline& timeline, TaskId transfer, Rank rank);
+/// When a rank, an end of a transfer, was ready for it: behind what it ran before its SEND or RECV,
+/// and behind its transfers that a stream has in front. From then on the other end or the link is
+/// waited for. The begin of the transfer unless communication is written, and where the transfer
+/// did not wait for that rank, as an eager one does not for its RECV.
+Time end_ready_at(const Plan& plan, const Timeline& timeline, TaskId transfer, Rank rank);
 
 /// A task's time in a column that is empty when all are zero.
 inline Time time_in(const std::vector<Time>& column, TaskId task) {

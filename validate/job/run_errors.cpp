@@ -43,7 +43,8 @@ PricedPlan with_lengths_of(const Measurement& measured, std::size_t number, cons
 double structure_error(const Job& job, const Measurement& measured, std::size_t number) {
   const auto simulated = replayed(job, measured, number);
   if (!simulated) return 1;
-  return distance(*simulated, makespan(job.priced.plan, measured.iterations[number]));
+  return distance(makespan(job.priced.plan, *simulated),
+                  makespan(job.priced.plan, measured.iterations[number]));
 }
 
 std::vector<double> idle_shares(const Plan& plan, const Timeline& timeline) {
@@ -84,7 +85,15 @@ std::size_t median_index(const std::vector<double>& makespans) {
   return *middle;
 }
 
-/// Compares starts and idle shares of the median iteration with the simulation.
+}  // namespace
+
+std::optional<Timeline> replayed(const Job& job, const Measurement& measured,
+                                 std::size_t iteration) {
+  RunOutcome outcome = simulate(with_lengths_of(measured, iteration, job));
+  if (auto* const timeline = std::get_if<Timeline>(&outcome)) return std::move(*timeline);
+  return std::nullopt;
+}
+
 void compare_op_by_op(const Plan& plan, const Timeline& simulated, const Timeline& measured,
                       RunErrors& errors) {
   const Time all = makespan(plan, measured);
@@ -96,16 +105,6 @@ void compare_op_by_op(const Plan& plan, const Timeline& simulated, const Timelin
   errors.bubble = idle_shares(plan, measured);
   const std::vector<double> expected = idle_shares(plan, simulated);
   for (std::size_t rank = 0; rank < expected.size(); ++rank) errors.bubble[rank] -= expected[rank];
-}
-
-}  // namespace
-
-std::optional<Time> replayed(const Job& job, const Measurement& measured, std::size_t iteration) {
-  const PricedPlan priced = with_lengths_of(measured, iteration, job);
-  const RunOutcome outcome = simulate(priced);
-  const auto* const timeline = std::get_if<Timeline>(&outcome);
-  if (timeline == nullptr) return std::nullopt;
-  return makespan(priced.plan, *timeline);
 }
 
 RunErrors run_errors(const Job& job, const Measurement& measured) {

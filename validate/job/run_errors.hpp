@@ -29,9 +29,13 @@ struct RunErrors {
 /// Simulates the measured job. Needs at least one iteration.
 RunErrors run_errors(const Job& job, const Measurement& measured);
 
-/// How long a measured iteration takes in simulation, with its own durations; nothing where it does
-/// not end.
-std::optional<Time> replayed(const Job& job, const Measurement& measured, std::size_t iteration);
+/// A measured iteration in simulation, with its own durations; nothing where it does not end.
+std::optional<Timeline> replayed(const Job& job, const Measurement& measured,
+                                 std::size_t iteration);
+
+/// Fills in how far off starts and idle shares of a simulation are.
+void compare_op_by_op(const Plan& plan, const Timeline& simulated, const Timeline& measured,
+                      RunErrors& errors);
 
 /// Error targets.
 struct Targets {

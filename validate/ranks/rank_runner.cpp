@@ -80,14 +80,13 @@ RankRunner<Clock>::RankRunner(const Job& job, Transport& transport, std::vector<
       recorder_(tasks_by_rank(programs_)),
       link_free_(job.priced.plan.links.size()) {
   const Plan& plan = job.priced.plan;
-  const bool shares = shares_links(job.priced);
-  if (!may_run_ahead(job.priced.conditions) || (plan.written && shares)) {
+  if (goes_by_engine(job.priced)) {
     workers_ = std::make_unique<StepWorkers>(plan);
   } else if (plan.written) {
     using Waits = WrittenTransfers::Waits;
     written_ = std::make_unique<WrittenTransfers>(
         job.priced, std::is_same_v<Clock, SpinningClock> ? Waits::spinning : Waits::asleep);
-  } else if (shares) {
+  } else if (shares_links(job.priced)) {
     clerk_ = std::make_unique<LinkClerk>(job.priced);
   }
   stamps_tensors_ = !workers_ && !written_ && !clerk_;

@@ -22,6 +22,10 @@
 
 namespace penstock {
 
+/// Whether the simulator's engine starts the steps of ranks, so that rules are shared: where they
+/// wait for memory or for each other, slow each other down, or share links beside communication as
+/// written.
+bool goes_by_engine(const PricedPlan& priced);
 /// Why a plan cannot run with one thread per rank; nothing when it can.
 std::optional<Obstacle> thread_obstacle(const PricedPlan& priced);
 /// The same in real time or in several processes, where ranks cannot share links or act on each
@@ -37,8 +41,7 @@ Standstill joined(const std::vector<Standstill>& deadlocks);
 /// Runs a job, or some of its ranks, with one thread per rank: each receives, computes and sends as
 /// its program says. The transport moves tensors; the clocks (see rank_clocks.hpp) define time. The
 /// runner has exclusive use of both. Their senders know when tensors arrive, unless ranks share
-/// links, or both ends must come to a transfer. When ranks act on each other in other ways, the
-/// simulator's engine starts every step.
+/// links, both ends must come to a transfer, or the simulator's engine starts every step.
 template <class Clock>
 class RankRunner : public Backend {
  public:
@@ -61,8 +64,8 @@ class RankRunner : public Backend {
 
  protected:
   const RankGroup& group() const { return group_; }
-  /// What the threads of these ranks observed in the last run, for clocks with readings: a template,
-  /// since a class that is instantiated whole has all its other members.
+  /// What the threads of these ranks observed in the last run, for clocks with readings: a
+  /// template, since a class that is instantiated whole has all its other members.
   template <class Own = Clock>
   std::vector<ThreadReadings> readings() const {
     std::vector<ThreadReadings> readings;

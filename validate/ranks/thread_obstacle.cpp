@@ -5,6 +5,10 @@
 
 namespace penstock {
 
+bool goes_by_engine(const PricedPlan& priced) {
+  return !may_run_ahead(priced.conditions) || (priced.plan.written && shares_links(priced));
+}
+
 std::optional<Obstacle> thread_obstacle(const PricedPlan& priced) {
   const Plan& plan = priced.plan;
   constexpr std::uint32_t most_ranks = 256;
@@ -30,7 +34,11 @@ std::optional<Obstacle> apart_obstacle(const PricedPlan& priced) {
                         "process"};
   }
   if (!shares_links(priced)) return std::nullopt;
-  return Obstacle{.of_machine = false, .text = "links that ranks share; cpu_logical does"};
+  return Obstacle{.of_machine = false,
+                  .text = priced.plan.written
+                              ? "communication as written over links that ranks share, or whose "
+                                "transfers may overtake each other; cpu_logical does"
+                              : "links that ranks share; cpu_logical does"};
 }
 
 }  // namespace penstock

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string_view>
 
+#include "experiments/input/files/table.hpp"
 #include "experiments/input/formats/torch_csv.hpp"
 #include "experiments/input/orders/torch_comms.hpp"
 #include "sim/base/error.hpp"
@@ -155,6 +156,10 @@ TorchModel torch_model(const Layout& layout, const TorchModelRequest& request) {
     add_kinds(layout, model);
     return model;
   }
+  if (layout.documents && !layout.spec.blocks.empty()) {
+    throw UsageError(
+        "PyTorch runs a batch by layers that state times, not by kind; leave out /batch");
+  }
   model.bodies = request.wanted == Wanted::compute ? TorchBodies::compute : TorchBodies::sleep;
   model.scale = request.scale;
   model.width = width_of(layout.model);
@@ -200,6 +205,11 @@ std::vector<MicrobatchShares> microbatch_shares(const PricedPlan& plain, const P
     const double share = to_us(drawn.costs.duration_of(drawn.plan, task)) / to_us(usual);
     MicrobatchShares& own = shares[index(work.stage)];
     const std::size_t microbatch = index(plan.microbatch[task]);
+    if (microbatch >= equal.size()) {
+      throw UsageError(fmt::format("PyTorch numbers {} from 0 on; this order has number {}",
+                                   counted(equal.size(), "microbatch", "microbatches"),
+                                   microbatch));
+    }
     if (work.pass == Pass::forward) own.forward[microbatch] = share;
     if (gives_gradient(work.pass)) own.input[microbatch] = share;
     if (ends_activation(work.pass)) own.weight[microbatch] = share;

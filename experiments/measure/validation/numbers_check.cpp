@@ -132,7 +132,7 @@ NumbersCheck check_numbers(const Layout& layout, const Schedule& order, const Jo
 
 std::vector<HeldPeak> held_peaks(const PricedPlan& priced, const Timeline& measured,
                                  const Timeline& simulated) {
-  // The order says what RECV_F and UNSHARD hold, and a plan has only what becomes of it.
+  // When RECV_F and UNSHARD take memory stands in the order; the plan no longer has these cells.
   if (priced.plan.written) return {};
   const auto counted = counted_memory_peaks(priced.plan, priced.costs, measured);
   const auto expected = memory_peaks(priced.plan, priced.costs, simulated);

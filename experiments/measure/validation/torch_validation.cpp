@@ -79,9 +79,14 @@ TorchModelRequest model_request(const ValidationOptions& options, double scale) 
           .scale = scale};
 }
 
-TorchJob job_for(const std::vector<Runnable>& all,
-                 const std::vector<ValidationCandidate>& candidates, const BackendEntry& backend,
-                 const ValidationOptions& options) {
+/// Layers that run take the time that they take, whatever chance says.
+void drop_shares_of_layers(TorchBodies bodies, std::vector<Runnable>& all) {
+  if (bodies == TorchBodies::sleep || bodies == TorchBodies::compute) return;
+  for (Runnable& one : all) one.order.shares.clear();
+}
+
+TorchJob job_for(std::vector<Runnable>& all, const std::vector<ValidationCandidate>& candidates,
+                 const BackendEntry& backend, const ValidationOptions& options) {
   const Runnable& first = all.front();
   const std::uint32_t ranks = first.order.placement.ranks();
   const double scale = job_of(first.priced, action_length(backend, ranks, options)).scale;
@@ -90,6 +95,7 @@ TorchJob job_for(const std::vector<Runnable>& all,
                .microbatches = first.priced.plan.microbatches,
                .model = torch_model(first.layout, model_request(options, scale)),
                .orders = {}};
+  drop_shares_of_layers(job.model.bodies, all);
   job.rounds = rounds;
   job.steps = (options.measuring.iterations + rounds - 1) / rounds;
   job.quiet_s = options.torch.quiet_s;
@@ -167,7 +173,9 @@ std::variant<Time, std::string> predicted(const TorchResult& result) {
   const MeasuredRun& run = *result.traced;
   std::vector<double> steps_us;
   for (std::size_t i = 0; i < run.measured.iterations.size(); ++i) {
-    if (const auto step = replayed(run.job, run.measured, i)) steps_us.push_back(to_us(*step));
+    if (const auto step = replayed(run.job, run.measured, i)) {
+      steps_us.push_back(to_us(makespan(run.job.priced.plan, *step)));
+    }
   }
   if (steps_us.empty()) return "its traced steps do not end in simulation";
   return from_us(median(std::move(steps_us)) + result.around_us);
@@ -179,6 +187,16 @@ std::variant<Time, std::string> predicted(const Transfer& transfer, const Runtim
   if (const auto* why_not = std::get_if<std::string>(&priced)) return *why_not;
   const auto& plan = std::get<PricedPlan>(priced);
   return makespan(plan.plan, relax(plan)) + transfer.around();
+}
+
+/// A profile has one time of a pass, so microbatches that differ are compared with the simulation
+/// of their own step.
+void compare_with_replay(const MeasuredRun& traced, Validation& validation) {
+  auto replay = replayed(traced.job, traced.measured, traced.chosen);
+  if (!replay) return;
+  validation.simulated = *std::move(replay);
+  compare_op_by_op(traced.job.priced.plan, validation.simulated,
+                   traced.measured.iterations[traced.chosen], validation.errors);
 }
 
 /// Fills in the outcome of an order that ran.
@@ -199,6 +217,7 @@ void fill(const TorchJob& job, const TorchRun& run, std::size_t number,
     validation.typical.environment["measured_by"] = "begins and ends noted by the script";
   }
   validation.simulated = relax(profiled(validation.job, validation.measured.profile));
+  if (!job.orders[number].shares.empty()) compare_with_replay(traced, validation);
   const auto* simulated = std::get_if<Time>(&predicted);
   if (simulated == nullptr) {
     outcome.left_out = std::get<std::string>(predicted);
@@ -243,7 +262,7 @@ ValidationRuns validate_in_torch(const std::vector<ValidationCandidate>& candida
   check_machine(backend);
   ValidationRuns all;
   all.runs.resize(candidates.size());
-  const std::vector<Runnable> runs = runnables(candidates, all.runs);
+  std::vector<Runnable> runs = runnables(candidates, all.runs);
   if (runs.empty()) return all;
   const TorchJob job = job_for(runs, candidates, backend, options);
   TorchFolder folder(options.torch.keep);

@@ -183,8 +183,8 @@ void check_processes(const BackendEntry& backend, const PricedPlan& priced,
   if (!may_run_ahead(priced.conditions)) {
     refuse(backend, "ranks that wait for memory or for each other in several processes");
   }
-  if (shares_links(priced)) refuse(backend, "links that ranks share in several processes");
   if (priced.plan.written) refuse(backend, "communication as written in several processes");
+  if (shares_links(priced)) refuse(backend, "links that ranks share in several processes");
 }
 
 std::optional<Finding> run_for_real(const Layout& layout, Optimizer optimizer,

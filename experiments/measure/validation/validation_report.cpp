@@ -8,7 +8,7 @@
 #include "experiments/input/files/table.hpp"
 #include "experiments/measure/validation/validation.hpp"
 #include "experiments/show/results/result_json.hpp"
-#include "sim/engines/events.hpp"
+#include "validate/ranks/rank_runner.hpp"
 
 namespace penstock {
 namespace {
@@ -50,10 +50,8 @@ std::string_view disturbance_text(std::string_view reason) {
   return reason;
 }
 
-/// Whether the simulator's engine starts the steps of ranks: where they wait for memory or for each
-/// other, or slow each other down.
 bool shares_rules(const Validation& validation) {
-  return !validation.torch && !may_run_ahead(validation.job.priced.conditions);
+  return !validation.torch && goes_by_engine(validation.job.priced);
 }
 
 constexpr std::string_view shared_rules =

@@ -44,12 +44,12 @@ ComparedOrder named_order(std::string name, const RunResult& result) {
 }  // namespace
 
 RunResult compared_run(const Scenario& scenario) {
-  return run(scenario, {.repeat = scenario.batch ? judged_draws : 0, .splits_losses = false});
+  return run(scenario, {.repeat = scenario.batch ? judged_draws : 0});
 }
 
 RunResult compared_run(Layout layout) {
   const std::uint32_t draws = layout.documents ? judged_draws : 0;
-  return run(std::move(layout), {.repeat = draws, .splits_losses = false});
+  return run(std::move(layout), {.repeat = draws});
 }
 
 Time step_of(const RunResult& run) {

@@ -100,7 +100,7 @@ class Hunt {
       : scenario_(scenario), options_(options) {}
 
   HuntResult run() {
-    const RunResult base = compared_run(scenario_);
+    const RunResult base = base_run();
     check_searchable(base, options_.chooses_recomputation);
     result_.named = named_orders(scenario_, base);
     if (options_.keeps_placement) {
@@ -122,6 +122,16 @@ class Hunt {
   }
 
  private:
+  /// A policy decides an order for each draw of documents; that of the first is an order like
+  /// others.
+  RunResult base_run() const {
+    RunResult base = compared_run(scenario_);
+    if (!base.report || base.layout.policy == nullptr) return base;
+    Layout decided = std::move(base.layout);
+    decided.policy = nullptr;
+    return compared_run(std::move(decided));
+  }
+
   /// The placement of a layout; a new one is priced.
   PlacementToSearch& placement_of_layout(const Layout& layout) {
     for (PlacementToSearch& known : placements_) {

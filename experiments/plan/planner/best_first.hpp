@@ -107,7 +107,9 @@ class BestFirst {
   Trial trial_of(const LayoutChoice& choice) const;
   void simulate(const Item& item, Outcome& outcome);
   void keep(JudgedLayout judged);
-  void refine(const std::function<std::vector<LayoutChoice>(const LayoutChoice&)>& others_of);
+  using OthersOf = std::function<std::vector<LayoutChoice>(const LayoutChoice&)>;
+  void refine(const std::vector<JudgedLayout>& layouts, const OthersOf& others_of);
+  std::vector<JudgedLayout> listed() const;
   void refine_listed();
   void save_memory(const Item& item, std::vector<Item>& items) const;
   LayoutChoice choice_of(const Item& item) const;

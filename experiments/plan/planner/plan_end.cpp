@@ -9,13 +9,13 @@
 
 namespace penstock {
 
-/// Tries others of the best of each family that will be listed.
-void BestFirst::refine(
-    const std::function<std::vector<LayoutChoice>(const LayoutChoice&)>& others_of) {
+/// Tries others of some layouts, unless the user has ended the search.
+void BestFirst::refine(const std::vector<JudgedLayout>& layouts, const OthersOf& others_of) {
+  if (options_.asked_to_end && options_.asked_to_end()) return;
   std::vector<JudgedLayout> tried;
-  for (const ListedFamily& row : listed_families(plan_.fitting, options_.best)) {
-    for (LayoutChoice& other : others_of(row.best->choice)) {
-      tried.push_back(*row.best);
+  for (const JudgedLayout& layout : layouts) {
+    for (LayoutChoice& other : others_of(layout.choice)) {
+      tried.push_back(layout);
       tried.back().choice = std::move(other);
       ++tried.back().number;
     }
@@ -32,12 +32,22 @@ void BestFirst::refine(
       refuse(one.trial.refusal, 1);
     }
   }
+  name_once(plan_.fitting);
+}
+
+/// The best of each family that will be listed.
+std::vector<JudgedLayout> BestFirst::listed() const {
+  std::vector<JudgedLayout> best;
+  for (const ListedFamily& row : listed_families(plan_.fitting, options_.best)) {
+    best.push_back(*row.best);
+  }
+  return best;
 }
 
 /// Cuts that follow the order are searched by simulation, and bounds know nothing of a module that
 /// is not cut with the others: both are tried last.
 void BestFirst::refine_listed() {
-  refine([this](const LayoutChoice& layout) {
+  refine(listed(), [this](const LayoutChoice& layout) {
     std::vector<LayoutChoice> others;
     if (layout.pipeline == 1) return others;
     for (const std::string& cut : space_.refinements) {
@@ -46,7 +56,16 @@ void BestFirst::refine_listed() {
     }
     return others;
   });
-  refine([this](const LayoutChoice& layout) {
+  std::vector<JudgedLayout> best = listed();
+  const auto takes_module = [this](const JudgedLayout& one) {
+    return !module_choices(space_, one.choice).empty();
+  };
+  // Where no listed one takes a module, the best that does.
+  if (std::none_of(best.begin(), best.end(), takes_module)) {
+    const auto first = std::find_if(plan_.fitting.begin(), plan_.fitting.end(), takes_module);
+    if (first != plan_.fitting.end()) best.push_back(*first);
+  }
+  refine(best, [this](const LayoutChoice& layout) {
     std::vector<LayoutChoice> others;
     for (const ModuleChoice& module : module_choices(space_, layout)) {
       others.push_back(layout);

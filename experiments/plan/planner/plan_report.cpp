@@ -148,6 +148,12 @@ std::string cost_note(const LayoutPlan& plan) {
   return first ? "training with the first: " + cost_text(*first) + "\n" : "";
 }
 
+ordered_json module_json(const ModuleChoice& module) {
+  return {{"name", module.name},
+          {"order", module.in_bubbles ? "bubbles" : "first"},
+          {"tensor", module.tensor}};
+}
+
 ordered_json layout_json(const JudgedLayout& one, const LayoutPlan& plan,
                          const StepInterval& known) {
   const double us = to_us(one.trial.makespan);
@@ -172,7 +178,7 @@ ordered_json layout_json(const JudgedLayout& one, const LayoutPlan& plan,
           {"overlap_experts", one.choice.hides_experts},
           {"zero", one.choice.zero},
           {"partition", one.choice.partition},
-          {"module", one.choice.module ? ordered_json(text_of(*one.choice.module)) : nullptr},
+          {"module", or_null(one.choice.module, module_json)},
           {"makespan_us", us},
           {"makespan_low_us", us * known.least},
           {"makespan_high_us", us * known.most},

@@ -1,7 +1,9 @@
 #include "experiments/run/batch/microbatch_costs.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
+#include <set>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -21,11 +23,14 @@ Schedule passes_of(const Schedule& schedule) {
   return once;
 }
 
-/// The costs of each microbatch; equal ones are priced once.
+/// The costs of each microbatch of an order; equal ones are priced once.
 class Priced {
  public:
   template <class Price>
-  Priced(const ReplicaBatch& batch, Price price) {
+  Priced(const std::vector<MicrobatchClass>& classes, const ReplicaBatch& batch, Price price) {
+    for (const MicrobatchClass& one : classes) {
+      if (one.microbatch) numbers_.insert(*one.microbatch);
+    }
     std::map<std::tuple<double, double, std::vector<double>>, std::size_t> known;
     for (const StepMicrobatch& one : batch) {
       const auto [place, is_new] =
@@ -34,11 +39,16 @@ class Priced {
       of_.push_back(place->second);
     }
   }
-  const Costs& of(Microbatch microbatch) const { return costs_[of_[index(microbatch)]]; }
+  /// Numbers of an order from a file may have gaps.
+  const Costs& of(Microbatch microbatch) const {
+    const auto place = std::distance(numbers_.begin(), numbers_.find(microbatch));
+    return costs_[of_[static_cast<std::size_t>(place)]];
+  }
 
  private:
+  std::set<Microbatch> numbers_;
   std::vector<Costs> costs_;
-  std::vector<std::size_t> of_;  // by microbatch
+  std::vector<std::size_t> of_;  // by place among these
 };
 
 }  // namespace
@@ -77,7 +87,8 @@ Costs MicrobatchCosts::own(const Plan& classes, const StepMicrobatch& microbatch
 
 Costs MicrobatchCosts::of(const MicrobatchPlan& plan, const Costs& plain,
                           const ReplicaBatch& batch) const {
-  const Priced priced(batch, [&](const StepMicrobatch& one) { return own(plan.plain, one); });
+  const Priced priced(plan.classes, batch,
+                      [&](const StepMicrobatch& one) { return own(plan.plain, one); });
   const auto costs_of = [&](const MicrobatchClass& one) -> const Costs& {
     return one.microbatch ? priced.of(*one.microbatch) : plain;
   };

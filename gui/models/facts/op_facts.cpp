@@ -139,13 +139,13 @@ class OpTeller {
     tell_end("SEND", link.from);
     tell_end("RECV", link.to);
   }
+
   /// Of an end of a transfer that was there before it began.
   void tell_end(const char* cell, Rank rank) {
     if (!is_rank(rank)) return;
-    const Time head = at_head_of_stream(run_.plan, run_.timeline, op_.task, rank);
-    const std::int64_t waited = begin_ - head.picoseconds;
-    if (waited > 0)
-      add(cell, fmt::format("waits at the head of its stream for {}", short_time(waited)));
+    const Time ready = end_ready_at(run_.plan, run_.timeline, op_.task, rank);
+    const std::int64_t waited = begin_ - ready.picoseconds;
+    if (waited > 0) add(cell, fmt::format("ready for {} before it began", short_time(waited)));
   }
 
   void tell_neighbours() {

@@ -128,12 +128,12 @@ TraceEvents::TraceEvents(const Plan& plan, const Timeline& timeline)
 Time TraceEvents::begin(TaskId task) const { return rounded(timeline_.begin[task]); }
 Time TraceEvents::end(TaskId task) const { return rounded(timeline_.end[task]); }
 
-/// When an end of a transfer had come to the head of its stream.
-Time TraceEvents::at_head(TraceKind kind, TaskId task) const {
+/// When an end of a transfer was ready for it.
+Time TraceEvents::ready(TraceKind kind, TaskId task) const {
   if (kind != TraceKind::send && kind != TraceKind::receive) return begin(task);
   const Link& link = plan_.link(plan_.class_of(task).resource);
   return rounded(
-      at_head_of_stream(plan_, timeline_, task, kind == TraceKind::send ? link.from : link.to));
+      end_ready_at(plan_, timeline_, task, kind == TraceKind::send ? link.from : link.to));
 }
 
 /// Calls `take(kind, rank)` for each slice of a task.
@@ -155,7 +155,7 @@ void TraceEvents::number_lanes() {
   std::vector<std::vector<Slice>> by_rank(plan_.ranks);
   for (TaskId task = 0; task < plan_.tasks(); ++task) {
     each_slice(task, [&](TraceKind kind, std::uint32_t rank) {
-      by_rank[rank].push_back({at_head(kind, task), task, kind});
+      by_rank[rank].push_back({ready(kind, task), task, kind});
     });
   }
   for (std::uint32_t rank = 0; rank < plan_.ranks; ++rank) {
@@ -266,7 +266,7 @@ void TraceEvents::add_slices(Stretch& stretch) const {
                                   .task = task,
                                   .waits = waits});
       };
-      if (const Time head = at_head(kind, task); head < at) add(head, at, true);
+      if (const Time from = ready(kind, task); from < at) add(from, at, true);
       add(at, end(task), false);
     });
   }

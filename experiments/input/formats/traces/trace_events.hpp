@@ -36,7 +36,7 @@ struct TraceEvent {
   std::uint32_t lane = 0;   // of slices and arrows: the thread of the rank, by kind
   TaskId task = no_task;    // of slices and arrows; for an arrow, the transfer
   std::uint64_t value = 0;  // arrow number or counter value
-  bool waits = false;       // of slices of transfers: one end at the head of its stream
+  bool waits = false;       // of slices of transfers: this end is ready, and nothing moves yet
 };
 
 /// The number of threads of a rank, by kind of slice.
@@ -93,7 +93,7 @@ class TraceEvents {
   void add_arrows(Stretch& stretch) const;
   static void add_levels(const std::vector<Level>& levels, TraceKind kind, Stretch& stretch);
 
-  Time at_head(TraceKind kind, TaskId task) const;
+  Time ready(TraceKind kind, TaskId task) const;
   Time begin(TaskId task) const;
   Time end(TaskId task) const;
 

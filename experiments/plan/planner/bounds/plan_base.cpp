@@ -66,11 +66,13 @@ bool keeps_by_place(const Scenario& scenario) {
   return some_again || (scenario.offload && scenario.offload->layers);
 }
 
-/// Bounds are of a rule's order on its own placement, in which each cell takes its price or longer.
+/// Bounds are of a rule's order on its own placement, in which each cell takes its price or longer,
+/// and of a model that is cut as one.
 bool covers(const Scenario& scenario) {
   const bool own_order = scenario.schedule.policy.empty() && scenario.schedule.file.empty();
-  return own_order && scenario.partition.ranks.empty() && scenario.recompute.microbatches.empty() &&
-         !keeps_by_place(scenario) && !may_shorten(scenario);
+  return own_order && !scenario.module && scenario.partition.ranks.empty() &&
+         scenario.recompute.microbatches.empty() && !keeps_by_place(scenario) &&
+         !may_shorten(scenario);
 }
 
 /// What is stated for ZeRO-2 and -3; other levels do not look at it.

@@ -360,7 +360,8 @@ LayoutChoice layout_of(const TrainingTask& task, LayoutChoice degrees, bool sequ
 
 std::vector<ModuleChoice> module_choices(const LayoutSpace& space, const LayoutChoice& layout) {
   std::vector<ModuleChoice> choices;
-  if (space.module.empty() || layout.pipeline == 1) return choices;
+  const bool one_copy = find_named(schedule_entries(), layout.schedule)->copies == 1;
+  if (space.module.empty() || layout.pipeline == 1 || !one_copy) return choices;
   for (const std::uint32_t tensor : divisors(layout.tensor)) {
     for (const bool in_bubbles : {false, true}) {
       choices.push_back({space.module, in_bubbles, tensor});

@@ -120,6 +120,20 @@ TEST_CASE("draws of a file in its order follow each other, and draws have a dist
   CHECK(*result.repeated->mean == doctest::Approx(3 * 0.175));
 }
 
+TEST_CASE("numbers of microbatches may have gaps: the documents are those of the order without") {
+  const Scratch scratch;
+  const auto step_us = [&](const char* csv) {
+    const nlohmann::json document{
+        {"model", stages(2)},
+        {"schedule", {{"file", scratch.file("order.csv", csv)}}},
+        {"batch", {{"lengths", {{"file", lengths_file("50\n100\n")}}}, {"tokens", 100}}}};
+    return makespan_us(run(parse_scenario(document.dump(), scratch.path("s.json"), {})));
+  };
+  const double dense = step_us("0F0,0F1,0B0,0B1\n1F0,1B0,1F1,1B1\n");
+  CHECK(dense > 6);
+  CHECK(step_us("0F3,0F900,0B3,0B900\n1F3,1B3,1F900,1B900\n") == dense);
+}
+
 TEST_CASE("every schedule runs microbatches that differ, with both engines alike") {
   struct Case {
     const char* schedule;

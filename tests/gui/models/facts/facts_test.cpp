@@ -101,12 +101,12 @@ TEST_CASE("facts of an op of a batch: the tokens and documents of its microbatch
 }
 
 // The second tensor is there long before its RECV, right before 1F1.
-TEST_CASE("facts of a transfer as written: which end waits at the head of its stream") {
+TEST_CASE("facts of a transfer as written: which end was there first") {
   const std::string path =
       std::string(PENSTOCK_ROOT) + "/tests/scenarios/a_late_receive_holds_up_its_tensor.json";
   const PaintedRunPtr run = painted(viewed(read_scenario(path)), ColourBy::pass);
   const Facts facts = facts_of_op({.runs = {run.get()}}, op_of(*run, "0SEND_F1"));
-  CHECK(fact(facts, "SEND") == "waits at the head of its stream for 6 µs");
+  CHECK(fact(facts, "SEND") == "ready for 6 µs before it began");
   CHECK(fact(facts, "RECV") == "none");
 }
 
