@@ -66,11 +66,11 @@ class RankRunner : public Backend {
   const RankGroup& group() const { return group_; }
   /// What the threads of these ranks observed in the last run, for clocks with readings: a
   /// template, since a class that is instantiated whole has all its other members.
-  template <class Own = Clock>
+  template <class ReadClock = Clock>
   std::vector<ThreadReadings> readings() const {
     std::vector<ThreadReadings> readings;
     for (std::uint32_t rank = group_.first; rank < group_.end; ++rank) {
-      const Own& clock = ranks_[rank].clock;
+      const ReadClock& clock = ranks_[rank].clock;
       readings.push_back(clock.readings());
     }
     return readings;
