@@ -1,7 +1,9 @@
 #include <doctest/doctest.h>
 
 #include <QApplication>
+#include <QSettings>
 #include <QStandardPaths>
+#include <QTemporaryDir>
 #include <cstdlib>
 #include <new>
 
@@ -28,6 +30,9 @@ int main(int argc, char** argv) {
   QApplication application(argc, argv);
   QApplication::setApplicationName("penstock-viewer-tests");
   QApplication::setOrganizationName("penstock");
+  // Settings of this process: another test runs beside it.
+  const QTemporaryDir own;
+  QSettings::setPath(QSettings::NativeFormat, QSettings::UserScope, own.path());
   penstock::Background::patience_ms = 60'000;
   penstock::apply_theme(penstock::ThemeName::light);
   return doctest::Context(argc, argv).run();
