@@ -12,6 +12,7 @@
 #include "sim/base/named.hpp"
 #include "tests/support/fake_gpu.hpp"
 #include "tests/support/system.hpp"
+#include "validate/backends/gpu/gpu_job_program.hpp"
 #include "validate/job/run_errors.hpp"
 #include "validate/machine/host.hpp"
 #include "validate/store/environment_keys.hpp"
@@ -108,7 +109,15 @@ TEST_CASE("gpu backend: communication as written runs, with errors of zero") {
       const FakeGpu gpu;
       const GpuCalls calls = gpu.calls();
       const Job job = job_of(system);
-      REQUIRE(job.priced.plan.written);
+      const Plan& plan = job.priced.plan;
+      REQUIRE(plan.written);
+      // A transfer also waits for its receiver, which writes nothing into the buffer that is sent.
+      const GpuProgram program = gpu_program(job);
+      for (TaskId task = 0; task < plan.tasks(); ++task) {
+        const std::uint32_t lane = program.tasks[task].lane;
+        if (!plan.is_link(lane)) continue;
+        CHECK(program.tasks[producer_of(program, task)].lane == index(plan.link(lane).from));
+      }
       REQUIRE_FALSE(gpu_obstacle(job.priced, &calls));
       const auto backend = make_gpu_backend(job, ordering, calls);
       const auto outcome = measure(*backend, job, {.iterations = 2});
