@@ -86,6 +86,7 @@ std::optional<BatchReport> batch_report(const Layout& layout, const Simulation& 
                                         const PricedPlan& plain, StepBatch batch, Time step) {
   BatchReport report{.batch = std::move(batch), .step = step};
   report.full_tokens = *layout.documents->tokens;
+  report.pictures_per_token = layout.documents->pictures_per_token;
   const auto all = run_each(layout, simulation, plain, &report.batch);
   const auto equal = equal_step(layout, simulation, plain, report.batch.mean());
   if (!all || !equal) return std::nullopt;

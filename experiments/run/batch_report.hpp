@@ -27,7 +27,8 @@ struct BatchPeak {
 /// What microbatches that differ cost a step. `step` is `equal` plus the three losses.
 struct BatchReport {
   StepBatch batch;
-  double full_tokens = 0;  // of a microbatch
+  double full_tokens = 0;         // of a microbatch
+  double pictures_per_token = 0;  // of an example of the model; 0: documents state no pictures
   Time step{};
   Time equal{};     // with all microbatches like their mean, and no device of experts busier
   Time pipeline{};  // lost because microbatches of one replica differ: mean of all replicas

@@ -288,6 +288,14 @@ Rank worst_of(const Report& report) {
   return Rank{static_cast<std::uint32_t>(found - report.ranks.begin())};
 }
 
+Time step_of(const RunResult& run) {
+  return run.repeated && run.repeated->mean ? from_us(*run.repeated->mean) : run.report->makespan;
+}
+
+bool all_draws_end(const RunResult& run) {
+  return !run.repeated || run.repeated->sorted.size() == run.repeated->makespans.size();
+}
+
 bool varies(const Layout& layout) {
   if (layout.chance.varies()) return true;
   if (!layout.documents) return false;

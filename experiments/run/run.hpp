@@ -85,6 +85,11 @@ RunResult run(Chain& chain, Layout layout, const RunOptions& options = {});
 /// Whether draws of a layout may differ.
 bool varies(const Layout& layout);
 
+/// The step that a run with a report is compared by: of draws their mean.
+Time step_of(const RunResult& run);
+/// Whether every draw of a run came to its end.
+bool all_draws_end(const RunResult& run);
+
 /// That of the rank that needs most.
 JudgedMemory worst_memory(const RunResult& result);
 

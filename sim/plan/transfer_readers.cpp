@@ -1,9 +1,27 @@
 #include "sim/plan/transfer_readers.hpp"
 
 #include <algorithm>
+#include <map>
+#include <tuple>
 #include <utility>
 
 namespace penstock {
+
+std::vector<TaskId> makers_of_tensors(const Plan& plan) {
+  std::map<std::tuple<Stage, Microbatch, bool>, TaskId> made;  // gradients, and activations
+  std::vector<TaskId> makers(plan.tasks(), no_task);
+  for (TaskId task = 0; task < plan.tasks(); ++task) {
+    const Pass pass = plan.class_of(task).pass;
+    const Stage stage = plan.class_of(task).stage;
+    const Microbatch microbatch = plan.microbatch[task];
+    if (pass == Pass::forward) made[{stage, microbatch, false}] = task;
+    if (gives_gradient(pass)) made[{stage, microbatch, true}] = task;
+    if (!passes_on(pass)) continue;
+    const auto maker = made.find({stage, microbatch, pass == Pass::send_gradient});
+    if (maker != made.end()) makers[task] = maker->second;
+  }
+  return makers;
+}
 
 TransferReaders::TransferReaders(const Plan& plan) : reader_(plan.tasks(), no_task) {
   std::vector<std::pair<TaskId, TaskId>> more;  // tasks and their readers after the first

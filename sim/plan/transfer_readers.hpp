@@ -9,6 +9,9 @@
 
 namespace penstock {
 
+/// By task: the action that made the tensor which a transfer passes on; no_task for all others.
+std::vector<TaskId> makers_of_tensors(const Plan& plan);
+
 /// The transfers that wait for each task, ascending.
 class TransferReaders {
  public:

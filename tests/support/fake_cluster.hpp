@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "tests/support/ptx/gpu_kernels.hpp"
 #include "validate/backends/multi/multi_calls.hpp"
 #include "validate/machine/shared_memory.hpp"
 
@@ -35,6 +36,8 @@ class FakeCluster {
   int version = 22809;
   bool has_products = true;
   std::uint64_t most_work = 0;  // launches of layers and products beyond it compute nothing
+  /// The kernels that its GPUs run, interpreted, as of `ptx::compiled_kernels`. Null: its own.
+  const ptx::Kernels* kernels = nullptr;
 
   /// What a process does at its launch of this number.
   enum class Mishap : std::uint8_t { none, dies, hangs, fails };

@@ -201,6 +201,19 @@ void run_kernel(FakeStream* stream, const GpuKernelTask& task, std::uint64_t ns)
   stamp_end(task, stream->now_ns);
 }
 
+/// Runs a kernel of nvcc from now on, if there are any: `kernel` gives its end by the clock of the
+/// GPU.
+template <class Kernel>
+bool run_compiled(FakeStream* stream, const Kernel& kernel) {
+  if (cluster->kernels == nullptr) return false;
+  ptx::Launch at;
+  at.begin_ns = static_cast<std::uint64_t>(gpu_ns(stream->now_ns));
+  at.sms = fake_sms;
+  at.seed = process.kernels_run++;
+  pass_time(stream, kernel(*cluster->kernels, at) - at.begin_ns);
+  return true;
+}
+
 std::uint64_t kernel_ns(const GpuActionKernel& kernel) {
   if (kernel.work == GpuWork::flops) return kernel.amount;
   if (kernel.work == GpuWork::bytes) return kernel.amount / fake_sms;
@@ -209,15 +222,21 @@ std::uint64_t kernel_ns(const GpuActionKernel& kernel) {
 
 int launch_begin(GpuStream stream, const GpuKernelTask& task) {
   own(stream)->work.push_back([=] {
-    stamp_begin(task, own(stream)->now_ns);
+    const auto compiled = [&](const auto& all, const auto& at) {
+      return ptx::run_begin(all, at, task);
+    };
+    if (!run_compiled(own(stream), compiled)) stamp_begin(task, own(stream)->now_ns);
     return true;
   });
   return 0;
 }
 
-int launch_end(GpuStream stream, const GpuKernelTask& task, bool) {
+int launch_end(GpuStream stream, const GpuKernelTask& task, bool arrives) {
   own(stream)->work.push_back([=] {
-    stamp_end(task, own(stream)->now_ns);
+    const auto compiled = [&](const auto& all, const auto& at) {
+      return ptx::run_end(all, at, task, arrives);
+    };
+    if (!run_compiled(own(stream), compiled)) stamp_end(task, own(stream)->now_ns);
     return true;
   });
   return 0;
@@ -274,7 +293,11 @@ void suffer_mishap() {
 int launch_action(GpuStream stream, const GpuActionKernel& kernel) {
   suffer_mishap();
   own(stream)->work.push_back([=] {
-    run_kernel(own(stream), kernel.task, kernel_ns(kernel));
+    const std::uint64_t ns = kernel_ns(kernel);
+    const auto compiled = [&](const auto& all, const auto& at) {
+      return ptx::run_action(all, at, kernel, {ns, cluster->most_work});
+    };
+    if (!run_compiled(own(stream), compiled)) run_kernel(own(stream), kernel.task, ns);
     return true;
   });
   return 0;
@@ -282,6 +305,10 @@ int launch_action(GpuStream stream, const GpuActionKernel& kernel) {
 
 int launch_copy(GpuStream stream, const GpuCopyKernel& kernel) {
   own(stream)->work.push_back([=] {
+    const auto compiled = [&](const auto& all, const auto& at) {
+      return ptx::run_copy(all, at, kernel);
+    };
+    if (run_compiled(own(stream), compiled)) return true;
     run_kernel(own(stream), kernel.task, kernel.task.records[kernel.task.task].duration_ns);
     std::memcpy(kernel.to, kernel.from, std::min(kernel.bytes, kernel.buffer_bytes));
     return true;
@@ -296,8 +323,13 @@ int launch_clock_reader(GpuStream stream, std::uint64_t* readings, std::uint32_t
   constexpr std::int64_t step_ns = 32;
   own(stream)->work.push_back([=] {
     own(stream)->now_ns = std::max(own(stream)->now_ns, world->host_ns.load()) + takes_ns;
-    for (std::uint32_t at = 0; at < count; ++at) {
-      readings[at] = static_cast<std::uint64_t>(gpu_ns(own(stream)->now_ns + at * step_ns));
+    const auto compiled = [&](const auto& all, const auto& at) {
+      return ptx::run_clock_reader(all, at, readings, count);
+    };
+    if (!run_compiled(own(stream), compiled)) {
+      for (std::uint32_t at = 0; at < count; ++at) {
+        readings[at] = static_cast<std::uint64_t>(gpu_ns(own(stream)->now_ns + at * step_ns));
+      }
     }
     own(stream)->now_ns += takes_ns;
     return true;

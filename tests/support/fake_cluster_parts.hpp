@@ -83,6 +83,7 @@ struct Process {
   std::set<FakeStream*> streams;
   std::atomic<int> communicators = 0;
   std::uint64_t launches = 0;
+  std::uint32_t kernels_run = 0;  // of nvcc: each in another interleaving
   std::atomic<bool> is_aborted = false;
   std::atomic<bool> has_failed = false;
   bool hangs = false;

@@ -46,26 +46,15 @@ std::uint64_t run_task(GpuStream stream, const GpuKernelTask& task, const Kernel
   return begin;
 }
 
-/// An action of at most as much work as the fake GPU does, in the time of all of it.
-std::uint64_t run_limited(GpuStream stream, GpuActionKernel kernel, std::uint32_t task) {
-  ptx::Launch at = place_of(stream);
-  const std::uint64_t threads = std::uint64_t{kernel.blocks} * kernel.threads;
-  if (kernel.work != GpuWork::spin) {
-    at.work.ns = action_ns(kernel, task, at.sms);
-    const bool by_thread = kernel.work == GpuWork::flops;
-    const std::uint64_t most = gpu->most_work / (by_thread ? threads : 1);
-    kernel.amount = std::min(kernel.amount, std::max(most, gpu_flop_chains));
-    at.work.count = std::max<std::uint64_t>(by_thread ? kernel.amount : kernel.amount / threads, 1);
-  }
-  return ptx::run_action(*gpu->kernels, at, kernel);
-}
-
 int launch_action(GpuStream stream, const GpuActionKernel& kernel) {
   return launch(stream, kernel.blocks, kernel.threads, [=] {
     const bool waits = !gpu->keeps_partition && kernel.work == GpuWork::flops;
     if (waits) stream->now_ns = std::max(stream->now_ns, gpu->shared_sms_ns);
-    run_task(stream, kernel.task,
-             [&](std::uint32_t own) { return run_limited(stream, kernel, own); });
+    run_task(stream, kernel.task, [&](std::uint32_t own) {
+      const ptx::Launch at = place_of(stream);
+      const std::uint64_t ns = action_ns(kernel, own, at.sms);
+      return ptx::run_action(*gpu->kernels, at, kernel, {ns, gpu->most_work});
+    });
     if (kernel.task.stamped) stream->now_ns += gpu->stamp_ns;
     if (waits) gpu->shared_sms_ns = stream->now_ns;
     return 0;

@@ -3,12 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <span>
-#include <tuple>
 #include <utility>
 
 #include "sim/engines/transfers.hpp"
+#include "sim/plan/transfer_readers.hpp"
 
 namespace penstock {
 namespace {
@@ -118,22 +117,13 @@ Origin origin_of(const Plan& plan, TaskId transfer) {
 /// By task, of a plan with written communication: the action that leaves a transfer its tensor, or
 /// for weights that are gathered before it, the first action of their rank.
 std::vector<TaskId> makers_of_transfers(const Plan& plan) {
-  std::map<std::tuple<Stage, Microbatch, bool>, TaskId> made;  // gradients, and activations
-  std::vector<TaskId> makers(plan.tasks(), no_task);
+  std::vector<TaskId> makers = makers_of_tensors(plan);
   for (TaskId task = 0; task < plan.tasks(); ++task) {
     const WorkClass& work = plan.class_of(task);
-    const Microbatch microbatch = plan.microbatch[task];
-    if (!plan.is_link(work.resource)) {
-      if (work.pass == Pass::forward) made[{work.stage, microbatch, false}] = task;
-      if (gives_gradient(work.pass)) made[{work.stage, microbatch, true}] = task;
-    } else if (passes_on(work.pass)) {
-      const auto maker = made.find({work.stage, microbatch, work.pass == Pass::send_gradient});
-      if (maker != made.end()) makers[task] = maker->second;
-    } else {
-      plan.for_each_input(task, [&](TaskId input) {
-        if (!plan.is_link(plan.class_of(input).resource)) makers[task] = input;
-      });
-    }
+    if (!plan.is_link(work.resource) || passes_on(work.pass)) continue;
+    plan.for_each_input(task, [&](TaskId input) {
+      if (!plan.is_link(plan.class_of(input).resource)) makers[task] = input;
+    });
   }
   const ResourceOrders orders = resource_orders(plan);
   for (TaskId task = 0; task < plan.tasks(); ++task) {

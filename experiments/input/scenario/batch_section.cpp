@@ -21,26 +21,38 @@ constexpr std::uint32_t most_tokens = 1'000'000'000;
 Takes tokens() { return whole(1, most_tokens); }
 
 /// Reads each line that has something with `read`, which returns nothing for what is wrong.
-template <class Number, class Read>
-std::vector<Number> read_numbers(const std::string& path, const char* needed, Read read) {
+template <class Entry, class Read>
+std::vector<Entry> read_lines(const std::string& path, const char* needed, Read read) {
   const std::string text = read_file(path);
-  std::vector<Number> numbers;
+  std::vector<Entry> entries;
   std::string_view rest = without_byte_order_mark(text);
   for (std::size_t line = 1; !rest.empty(); ++line) {
     std::string_view own = take_line(rest);
     own = trimmed(own.substr(0, own.find('#')));
     if (own.empty()) continue;
-    const std::optional<Number> number = read(own);
-    if (!number) {
+    const std::optional<Entry> entry = read(own);
+    if (!entry) {
       throw in_file(path,
                     InputError(fmt::format("line {}", line), fmt::format("it is not {}", needed)));
     }
-    numbers.push_back(*number);
+    entries.push_back(*entry);
   }
-  if (numbers.empty()) {
+  if (entries.empty()) {
     throw in_file(path, InputError("", fmt::format("it has no lines; each must have {}", needed)));
   }
-  return numbers;
+  return entries;
+}
+
+/// "2048", or "2048 1024": tokens, and those from pictures.
+std::optional<Document> document_of(std::string_view text) {
+  const std::size_t gap = text.find_first_of(" \t");
+  const auto tokens = whole_number<std::uint32_t>(text.substr(0, gap));
+  if (!tokens || *tokens < 1 || *tokens > most_tokens) return std::nullopt;
+  Document document{.tokens = *tokens, .pictures = {}};
+  if (gap == std::string_view::npos) return document;
+  document.pictures = whole_number<std::uint32_t>(trimmed(text.substr(gap)));
+  if (!document.pictures || *document.pictures > document.tokens) return std::nullopt;
+  return document;
 }
 
 /// Throws unless the section states these keys alone, beside those of `always`.
@@ -84,7 +96,14 @@ void check_lengths(const json& section, const DocumentLengths& lengths) {
 void check_histogram(const DocumentLengths& lengths) {
   if (lengths.histogram.empty()) return;
   double sum = 0;
-  for (const LengthBin& bin : lengths.histogram) sum += bin.weight;
+  for (std::size_t i = 0; i < lengths.histogram.size(); ++i) {
+    const LengthBin& bin = lengths.histogram[i];
+    sum += bin.weight;
+    if (bin.pictures.value_or(0) <= bin.tokens) continue;
+    throw InputError(
+        fmt::format("/batch/lengths/histogram/{}/pictures", i),
+        fmt::format("{} are more than the {} tokens of the document", *bin.pictures, bin.tokens));
+  }
   if (sum > 0) return;
   throw InputError("/batch/lengths/histogram", "all weights are 0; one at least must be above it");
 }
@@ -95,6 +114,9 @@ const Fields& fields_of(const LengthBin& /*bin*/) {
   static const Fields fields{
       "",
       {field<&LengthBin::tokens>("tokens", tokens()),
+       field<&LengthBin::pictures>("pictures", whole(0, most_tokens),
+                                   "of them, from pictures; default: in proportion, as an example "
+                                   "of the model has them"),
        field<&LengthBin::weight>("weight", number(0, 1e12), "relative number; default 1")},
       {"tokens"}};
   return fields;
@@ -105,8 +127,8 @@ const Fields& fields_of(const DocumentLengths& /*lengths*/) {
   static const Fields fields{
       "tokens of documents",
       {field<&D::file>("file", full_text(),
-                       "one number a line, as documents follow each other; what follows a # is a "
-                       "comment"),
+                       "one document a line, as they follow each other: its tokens, and if stated "
+                       "those from pictures; what follows a # is a comment"),
        field<&D::random>("random", truth(),
                          "with file: documents are drawn from it, with equal probability"),
        field<&D::law>("distribution", words({"lognormal", "uniform", "fixed"}),
@@ -139,8 +161,8 @@ const Fields& batch_fields() {
       {note(), field<&B::lengths>("lengths", object_of(fields_of(DocumentLengths{}))),
        field<&B::pack>("pack", words({"none", "first-fit", "balanced", "by-cost"}),
                        "none: one document a microbatch; first-fit: the first with room; "
-                       "balanced, by-cost: the same documents, longest first, to the "
-                       "microbatch with the fewest tokens or the least time, which may "
+                       "balanced, by-cost: the same documents, longest or costliest first, to "
+                       "the microbatch with the fewest tokens or the least time, which may "
                        "exceed tokens; default none"),
        field<&B::tokens>("tokens", tokens(),
                          "of a full microbatch, for which stated times and bytes are; default: "
@@ -159,7 +181,12 @@ const Fields& batch_fields() {
   return fields;
 }
 
-BatchSection read_batch(const json& section, std::vector<std::uint32_t> documents,
+bool DocumentLengths::state_pictures() const {
+  const auto states = [](const auto& one) { return one.pictures.has_value(); };
+  return std::ranges::any_of(documents, states) || std::ranges::any_of(histogram, states);
+}
+
+BatchSection read_batch(const json& section, std::vector<Document> documents,
                         std::vector<double> loads) {
   BatchSection batch;
   read_fields(batch_fields(), section, &batch);
@@ -173,17 +200,13 @@ BatchSection read_batch(const json& section, std::vector<std::uint32_t> document
   return batch;
 }
 
-std::vector<std::uint32_t> read_lengths(const std::string& path) {
-  const char* needed = "a number of tokens, from 1 to 1e9";
-  return read_numbers<std::uint32_t>(path, needed, [](std::string_view text) {
-    auto number = whole_number<std::uint32_t>(text);
-    if (number && (*number < 1 || *number > most_tokens)) number.reset();
-    return number;
-  });
+std::vector<Document> read_lengths(const std::string& path) {
+  const char* needed = "a number of tokens, from 1 to 1e9, and perhaps how many are of pictures";
+  return read_lines<Document>(path, needed, document_of);
 }
 
 std::vector<double> read_loads(const std::string& path) {
-  auto loads = read_numbers<double>(path, "a load, from 0 to 1e12", [](std::string_view text) {
+  auto loads = read_lines<double>(path, "a load, from 0 to 1e12", [](std::string_view text) {
     auto number = plain_number(text);
     if (number && !(*number >= 0 && *number <= 1e12)) number.reset();
     return number;

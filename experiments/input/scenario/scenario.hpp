@@ -69,7 +69,7 @@ std::size_t hash_of(const FileNames& names);
 struct NamedFiles {
   ModelFile model;
   std::optional<ModelFile> cut;  // how its layers are cut into stages
-  std::vector<std::uint32_t> lengths;
+  std::vector<Document> lengths;
   std::vector<double> loads;
 };
 

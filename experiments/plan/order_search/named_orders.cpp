@@ -52,14 +52,9 @@ RunResult compared_run(Layout layout) {
   return run(std::move(layout), {.repeat = draws});
 }
 
-Time step_of(const RunResult& run) {
-  return run.repeated && run.repeated->mean ? from_us(*run.repeated->mean) : run.report->makespan;
-}
-
 std::optional<Time> compared_step(const RunResult& run) {
-  if (!run.report || !run.findings.empty()) return std::nullopt;
-  const bool ends = !run.repeated || run.repeated->sorted.size() == run.repeated->makespans.size();
-  return ends ? std::optional(step_of(run)) : std::nullopt;
+  const bool counts = run.report && run.findings.empty() && all_draws_end(run);
+  return counts ? std::optional(step_of(run)) : std::nullopt;
 }
 
 std::string compared_text(const RunResult& run) {

@@ -16,9 +16,7 @@ namespace penstock {
 /// A run whose step is compared with others: where microbatches differ, over draws of documents.
 RunResult compared_run(const Scenario& scenario);
 RunResult compared_run(Layout layout);
-/// Its step, of draws their mean. The run has a report.
-Time step_of(const RunResult& run);
-/// The same; nothing where a draw does not end, or the run finds a problem.
+/// Its step; nothing where a draw does not end, or the run finds a problem.
 std::optional<Time> compared_step(const RunResult& run);
 /// "51.2 ± 1.3 ms (mean of 16 draws)" of draws, else "51.2 ms".
 std::string compared_text(const RunResult& run);

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "sim/base/error.hpp"
 #include "sim/base/random.hpp"
@@ -16,8 +15,9 @@ namespace {
 std::uint64_t taken_of_file(const BatchSection& batch, const DrawOfReplica& of) {
   if (batch.pack == Packing::none) return of.microbatches;
   const auto& all = batch.lengths.documents;
-  const double mean =
-      std::accumulate(all.begin(), all.end(), 0.0) / static_cast<double>(all.size());
+  double tokens = 0;
+  for (const Document& one : all) tokens += one.tokens;
+  const double mean = tokens / static_cast<double>(all.size());
   const double room = static_cast<double>(*batch.tokens) * of.microbatches;
   return std::max<std::uint64_t>(1, static_cast<std::uint64_t>(room / mean));
 }
@@ -41,7 +41,7 @@ DocumentStream::DocumentStream(const BatchSection& batch, const DrawOfReplica& o
   first_ = steps * taken_of_file(batch, of);
 }
 
-std::uint32_t DocumentStream::of_law(double share) const {
+Document DocumentStream::of_law(double share) const {
   const DocumentLengths& lengths = batch_.lengths;
   double length = lengths.mean;
   if (*lengths.law == LengthLaw::lognormal) {
@@ -52,23 +52,23 @@ std::uint32_t DocumentStream::of_law(double share) const {
         lengths.min + std::floor(share * (static_cast<double>(*lengths.max) - lengths.min + 1));
   }
   const double most = lengths.max.value_or(1'000'000'000);
-  return static_cast<std::uint32_t>(std::llrint(std::clamp(length, 1.0, most)));
+  return {static_cast<std::uint32_t>(std::llrint(std::clamp(length, 1.0, most))), {}};
 }
 
-std::uint32_t DocumentStream::of_histogram(double share) const {
+Document DocumentStream::of_histogram(double share) const {
   const std::vector<LengthBin>& bins = batch_.lengths.histogram;
   double all = 0;
   for (const LengthBin& bin : bins) all += bin.weight;
   double below = 0;
   for (const LengthBin& bin : bins) {
     below += bin.weight;
-    if (bin.weight > 0 && share * all < below) return bin.tokens;
+    if (bin.weight > 0 && share * all < below) return {bin.tokens, bin.pictures};
   }
-  return bins.back().tokens;
+  return {bins.back().tokens, bins.back().pictures};
 }
 
-std::uint32_t DocumentStream::whole() {
-  const std::vector<std::uint32_t>& documents = batch_.lengths.documents;
+Document DocumentStream::whole() {
+  const std::vector<Document>& documents = batch_.lengths.documents;
   const std::uint64_t number = number_++;
   if (!documents.empty() && !batch_.lengths.random) {
     return documents[(first_ + number) % documents.size()];
@@ -79,8 +79,11 @@ std::uint32_t DocumentStream::whole() {
   return documents[std::min(place, documents.size() - 1)];
 }
 
-std::uint32_t DocumentStream::next() {
-  if (rest_ == 0) rest_ = whole();
+Piece DocumentStream::next() {
+  if (rest_ == 0) {
+    document_ = whole();
+    rest_ = document_.tokens;
+  }
   if (rest_ > *batch_.tokens && batch_.longer == LongDocuments::refuse) {
     throw InputError(
         "/batch/longer",
@@ -88,8 +91,12 @@ std::uint32_t DocumentStream::next() {
                     "or longer=cut",
                     rest_, *batch_.tokens));
   }
-  const std::uint32_t piece = std::min(rest_, *batch_.tokens);
-  rest_ -= piece;
+  const std::uint32_t tokens = std::min(rest_, *batch_.tokens);
+  rest_ -= tokens;
+  Piece piece{tokens, static_cast<double>(tokens)};
+  if (document_.pictures) {
+    piece.pictured *= *document_.pictures / (document_.tokens * batch_.pictures_per_token);
+  }
   return piece;
 }
 

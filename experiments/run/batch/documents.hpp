@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "experiments/input/scenario/batch_section.hpp"
+#include "experiments/run/batch/packing.hpp"
 
 namespace penstock {
 
@@ -23,18 +24,19 @@ class DocumentStream {
   DocumentStream(const BatchSection& batch, const DrawOfReplica& of);
 
   /// Throws InputError for a document that is too long, where the batch refuses those.
-  std::uint32_t next();
+  Piece next();
 
  private:
-  std::uint32_t whole();
-  std::uint32_t of_law(double share) const;
-  std::uint32_t of_histogram(double share) const;
+  Document whole();
+  Document of_law(double share) const;
+  Document of_histogram(double share) const;
 
   const BatchSection& batch_;
   DrawOfReplica of_;
   std::uint64_t number_ = 0;  // of the next document
   std::uint64_t first_ = 0;   // of a file in its order: where this replica begins
-  std::uint32_t rest_ = 0;    // of a document that is being cut
+  Document document_;         // the one that is being cut
+  std::uint32_t rest_ = 0;    // its tokens that are to come
 };
 
 /// A number in (0, 1): the `number`th of a replica in a draw. Those of different `purpose` do not

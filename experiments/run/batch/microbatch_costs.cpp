@@ -8,19 +8,15 @@
 #include <utility>
 #include <vector>
 
+#include "experiments/run/layout/layout_model.hpp"
 #include "experiments/run/layout/training.hpp"
 
 namespace penstock {
 namespace {
 
-/// A schedule with the passes of another one, once each: models are made again without the rest.
-Schedule passes_of(const Schedule& schedule) {
-  Schedule once(1);
-  for (std::size_t pass = 0; pass < pass_count; ++pass) {
-    if (!schedule.has(static_cast<Pass>(pass))) continue;
-    once.on(Rank{0}).emplace_back(static_cast<Pass>(pass), Stage{0}, Microbatch{0});
-  }
-  return once;
+/// What decides the costs of a microbatch.
+auto key_of(const PackedMicrobatch& one) {
+  return std::tuple(one.tokens, one.pictured, one.squares);
 }
 
 /// The costs of each microbatch of an order; equal ones are priced once.
@@ -31,10 +27,11 @@ class Priced {
     for (const MicrobatchClass& one : classes) {
       if (one.microbatch) numbers_.insert(*one.microbatch);
     }
-    std::map<std::tuple<double, double, std::vector<double>>, std::size_t> known;
+    using Numbers = decltype(key_of({}));
+    std::map<std::tuple<Numbers, Numbers, std::vector<double>>, std::size_t> known;
     for (const StepMicrobatch& one : batch) {
-      const auto [place, is_new] =
-          known.try_emplace({one.packed.tokens, one.packed.squares, one.loads}, costs_.size());
+      const auto [place, is_new] = known.try_emplace(
+          {key_of(one.packed), key_of(one.of_module()), one.loads}, costs_.size());
       if (is_new) costs_.push_back(price(one));
       of_.push_back(place->second);
     }
@@ -64,9 +61,12 @@ bool MicrobatchCosts::all_plain(const StepBatch& batch) const {
   const PackedMicrobatch plain = plain_microbatch(layout_).packed;
   const bool squares_count =
       !layout_.spec.blocks.empty() || layout_.documents->attention_share.value_or(0) > 0;
+  const auto is_full = [&](const PackedMicrobatch& one) {
+    return one.tokens == plain.tokens && one.pictured == plain.pictured &&
+           (one.squares == plain.squares || !squares_count);
+  };
   const auto is_plain = [&](const StepMicrobatch& one) {
-    return one.packed.tokens == plain.tokens &&
-           (one.packed.squares == plain.squares || !squares_count) &&
+    return is_full(one.packed) && is_full(one.of_module()) &&
            std::all_of(one.loads.begin(), one.loads.end(), [](double load) { return load == 1; });
   };
   return std::all_of(batch.replicas.begin(), batch.replicas.end(), [&](const ReplicaBatch& one) {

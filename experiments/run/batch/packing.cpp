@@ -38,31 +38,36 @@ class Rooms {
 
 struct Fitted {
   std::vector<PackedMicrobatch> microbatches;
-  std::vector<std::uint32_t> documents;  // in all of them
+  std::vector<Piece> pieces;  // in all of them
 };
 
-Fitted first_fit(std::uint32_t microbatches, std::uint32_t tokens, const NextDocument& next) {
+Fitted first_fit(std::uint32_t microbatches, std::uint32_t tokens, const NextPiece& next) {
   Fitted fitted;
   fitted.microbatches.resize(microbatches);
   Rooms rooms(microbatches, tokens);
-  for (std::uint32_t document = next(); rooms.any(document); document = next()) {
-    fitted.microbatches[rooms.take(document)].add(document);
-    fitted.documents.push_back(document);
+  for (Piece piece = next(); rooms.any(piece.tokens); piece = next()) {
+    fitted.microbatches[rooms.take(piece.tokens)].add(piece);
+    fitted.pieces.push_back(piece);
   }
   return fitted;
 }
 
-/// Longest first, each to the microbatch that costs least so far.
+/// Costliest first, each to the microbatch that costs least so far.
 std::vector<PackedMicrobatch> even_out(Fitted fitted, const TokenCost& cost) {
-  std::sort(fitted.documents.begin(), fitted.documents.end(), std::greater<>());
+  const auto cost_alone = [&](const Piece& piece) {
+    PackedMicrobatch one;
+    one.add(piece);
+    return cost.of(one);
+  };
+  std::ranges::stable_sort(fitted.pieces, std::greater<>(), cost_alone);
   std::vector<PackedMicrobatch> even(fitted.microbatches.size());
   using Bin = std::pair<double, std::size_t>;  // cost, number
   std::priority_queue<Bin, std::vector<Bin>, std::greater<>> bins;
   for (std::size_t bin = 0; bin < even.size(); ++bin) bins.emplace(0, bin);
-  for (const std::uint32_t document : fitted.documents) {
+  for (const Piece& piece : fitted.pieces) {
     const std::size_t bin = bins.top().second;
     bins.pop();
-    even[bin].add(document);
+    even[bin].add(piece);
     bins.emplace(cost.of(even[bin]), bin);
   }
   return even;
@@ -72,7 +77,7 @@ std::vector<PackedMicrobatch> even_out(Fitted fitted, const TokenCost& cost) {
 
 std::vector<PackedMicrobatch> pack(Packing packing, std::uint32_t microbatches,
                                    std::uint32_t tokens, const TokenCost& cost,
-                                   const NextDocument& next) {
+                                   const NextPiece& next) {
   if (packing == Packing::none) {
     std::vector<PackedMicrobatch> alone(microbatches);
     for (PackedMicrobatch& one : alone) one.add(next());

@@ -6,6 +6,7 @@
 
 #include "experiments/run/batch/documents.hpp"
 #include "experiments/run/layout/layout_model.hpp"
+#include "experiments/run/layout/modules.hpp"
 #include "sim/base/random.hpp"
 #include "sim/engines/replicas.hpp"
 
@@ -107,6 +108,34 @@ ReplicaBatch replica_batch(const Layout& layout, const TokenCost& cost, const Dr
   return batch;
 }
 
+PackedMicrobatch sum_of(const PackedMicrobatch& one, const PackedMicrobatch& other) {
+  return {.tokens = one.tokens + other.tokens,
+          .pictured = one.pictured + other.pictured,
+          .squares = one.squares + other.squares,
+          .documents = one.documents + other.documents,
+          .longest = std::max(one.longest, other.longest)};
+}
+
+void divide(PackedMicrobatch& sum, double count) {
+  for (double* number : {&sum.tokens, &sum.pictured, &sum.squares}) *number /= count;
+}
+
+/// A replica of the module that serves several pipelines takes a microbatch of all of them at once.
+void take_together(const Layout& layout, StepBatch& batch) {
+  if (!layout.module || layout.module->share <= 1) return;
+  const auto pipelines = static_cast<std::size_t>(std::llround(layout.module->share));
+  auto& replicas = batch.replicas;
+  for (std::size_t begin = 0; begin < replicas.size(); begin += pipelines) {
+    const std::size_t end = std::min(begin + pipelines, replicas.size());
+    for (std::size_t m = 0; m < replicas[begin].size(); ++m) {
+      PackedMicrobatch mean;
+      for (std::size_t r = begin; r < end; ++r) mean = sum_of(mean, replicas[r][m].packed);
+      divide(mean, static_cast<double>(end - begin));
+      for (std::size_t r = begin; r < end; ++r) replicas[r][m].together = mean;
+    }
+  }
+}
+
 /// Scales what a layer states for a full microbatch.
 void scale(Layer& layer, double times, double bytes) {
   for (auto* us : {&layer.forward_us, &layer.backward_us, &layer.backward_input_us,
@@ -131,8 +160,7 @@ ModelSpec with_loads(ModelSpec spec, const std::vector<double>& loads) {
   return spec;
 }
 
-/// Documents have pictures in proportion of their tokens: with `share` of the tokens of an example,
-/// as large a part of its pictures, in whole tokens and patches.
+/// Examples with `share` of the pictures of a full one, in whole tokens and patches.
 ModelSpec with_pictures(ModelSpec spec, double share) {
   for (BlockSpec& block : spec.blocks) {
     for (LayerSpec& part : block.parts) {
@@ -146,18 +174,41 @@ ModelSpec with_pictures(ModelSpec spec, double share) {
   return spec;
 }
 
-/// Microseconds of F and B of each rank's layers, where all microbatches are like this.
-std::vector<double> us_by_rank(Layout layout, const HardwareModel& hardware, double tokens,
-                               double squares) {
-  set_microbatch(layout, {{.tokens = tokens, .squares = squares}, {}});
+/// Makes the layers of a model, or of a part of it that works on a share of each example.
+void set_part(Layout& part, const PackedMicrobatch& microbatch, const std::vector<double>& loads,
+              double share) {
+  const auto& [tokens, pictured, squares, documents, longest] = microbatch;
+  if (by_kind(part)) {
+    CellShape shape = part.shape;
+    shape.sequence = squares / tokens;
+    shape.microbatch = tokens * tokens / squares * share;
+    const double pictures = shape.sequence / part.shape.sequence * (pictured / tokens);
+    ModelSpec spec = with_pictures(part.spec, pictures);
+    return refit_model(part, with_loads(std::move(spec), loads), shape);
+  }
+  const double full = *part.documents->tokens;
+  const double square = part.documents->attention_share.value_or(0);
+  const double times = (1 - square) * (tokens / full) + square * (squares / (full * full));
+  for (Layer& layer : part.model.layers) scale(layer, times, tokens / full);
+}
+
+/// Microseconds that F and B of a microbatch take each rank on average, where all are like this.
+std::vector<double> us_by_rank(Layout layout, const HardwareModel& hardware,
+                               const PackedMicrobatch& microbatch) {
+  set_microbatch(layout, {microbatch, {}});
   std::vector<double> sums(layout.placement.ranks());
-  const std::vector<Stage>& chain = layout.placement.chains().front();
-  for (std::size_t stage = 0; stage < chain.size(); ++stage) {
-    double& sum = sums[index(layout.placement.rank_of(chain[stage], Microbatch{0}))];
-    for (const LayerIndex layer : layout.partition.stages[stage]) {
+  const Placement& placement = layout.placement;
+  const std::vector<Stage>& chain = placement.chains().front();
+  for (std::size_t number = 0; number < chain.size(); ++number) {
+    const std::uint32_t replicas = placement.replicas(chain[number]);
+    double us = 0;
+    for (const LayerIndex layer : layout.partition.stages[number]) {
       for (const Pass pass : {Pass::forward, Pass::backward}) {
-        sum += hardware.compute_us(layout.model.layers[index(layer)], pass).value_or(0);
+        us += hardware.compute_us(layout.model.layers[index(layer)], pass).value_or(0);
       }
+    }
+    for (const Microbatch one : Numbers<Microbatch>(replicas)) {  // which take them in turn
+      sums[index(placement.rank_of(chain[number], one))] += us / replicas;
     }
   }
   return sums;
@@ -168,12 +219,7 @@ std::vector<double> us_by_rank(Layout layout, const HardwareModel& hardware, dou
 PackedMicrobatch StepBatch::sum() const {
   PackedMicrobatch sum;
   for (const ReplicaBatch& replica : replicas) {
-    for (const StepMicrobatch& one : replica) {
-      sum.tokens += one.packed.tokens;
-      sum.squares += one.packed.squares;
-      sum.documents += one.packed.documents;
-      sum.longest = std::max(sum.longest, one.packed.longest);
-    }
+    for (const StepMicrobatch& one : replica) sum = sum_of(sum, one.packed);
   }
   return sum;
 }
@@ -181,8 +227,7 @@ PackedMicrobatch StepBatch::sum() const {
 StepMicrobatch StepBatch::mean() const {
   StepMicrobatch mean{sum(), {}};
   const auto count = static_cast<double>(replicas.size() * replicas.front().size());
-  mean.packed.tokens /= count;
-  mean.packed.squares /= count;
+  divide(mean.packed, count);
   return mean;
 }
 
@@ -190,13 +235,22 @@ bool StepBatch::has_loads() const { return !replicas.front().front().loads.empty
 
 TokenCost token_cost_of(const Layout& layout, const HardwareModel& hardware) {
   const double tokens = *layout.documents->tokens;
-  const auto whole = us_by_rank(layout, hardware, tokens, tokens * tokens);
-  const auto halves = us_by_rank(layout, hardware, tokens, tokens * tokens / 2);
+  const PackedMicrobatch full{.tokens = tokens, .pictured = tokens, .squares = tokens * tokens};
+  PackedMicrobatch in_two = full, bare = full;
+  in_two.squares /= 2;
+  bare.pictured = 0;
+  const auto whole = us_by_rank(layout, hardware, full);
   const auto busiest = std::max_element(whole.begin(), whole.end());
-  const double of_squares = std::max(0.0, 2 * (*busiest - halves[busiest - whole.begin()]));
   if (*busiest <= 0) return {};
-  return {.per_token = (*busiest - of_squares) / tokens,
-          .per_square = of_squares / (tokens * tokens)};
+  const auto saved_by = [&](const PackedMicrobatch& other) {
+    return std::max(0.0, *busiest - us_by_rank(layout, hardware, other)[busiest - whole.begin()]);
+  };
+  const double of_squares = 2 * saved_by(in_two);
+  const bool states = layout.documents->lengths.state_pictures();
+  const double of_pictures = states ? std::min(saved_by(bare), *busiest - of_squares) : 0;
+  return {.per_token = (*busiest - of_squares - of_pictures) / tokens,
+          .per_square = of_squares / (tokens * tokens),
+          .per_pictured = of_pictures / tokens};
 }
 
 StepBatch step_batch(const Layout& layout, const TokenCost& cost, std::uint32_t draw) {
@@ -208,28 +262,25 @@ StepBatch step_batch(const Layout& layout, const TokenCost& cost, std::uint32_t 
   for (; of.replica < of.replicas; ++of.replica) {
     batch.replicas.push_back(replica_batch(layout, cost, of));
   }
+  take_together(layout, batch);
   return batch;
 }
 
 StepMicrobatch plain_microbatch(const Layout& layout) {
   const double tokens = *layout.documents->tokens;
   const double examples = by_kind(layout) ? layout.shape.microbatch : 1;
-  return {{.tokens = tokens, .squares = tokens * tokens / examples}, {}};
+  return {{.tokens = tokens, .pictured = tokens, .squares = tokens * tokens / examples}, {}};
 }
 
 void set_microbatch(Layout& layout, const StepMicrobatch& microbatch) {
-  const auto& [tokens, squares, documents, longest] = microbatch.packed;
-  if (by_kind(layout)) {
-    CellShape shape = layout.shape;
-    shape.sequence = squares / tokens;
-    shape.microbatch = tokens * tokens / squares;
-    ModelSpec spec = with_pictures(layout.spec, shape.sequence / layout.shape.sequence);
-    return refit_model(layout, with_loads(std::move(spec), microbatch.loads), shape);
-  }
-  const double full = *layout.documents->tokens;
-  const double square = layout.documents->attention_share.value_or(0);
-  const double times = (1 - square) * (tokens / full) + square * (squares / (full * full));
-  for (Layer& layer : layout.model.layers) scale(layer, times, tokens / full);
+  if (!layout.parts) return set_part(layout, microbatch.packed, microbatch.loads, 1);
+  LayoutParts parts = *layout.parts;
+  set_part(parts.module, microbatch.of_module(), {}, layout.module->share);
+  set_part(parts.others, microbatch.packed, microbatch.loads, 1);
+  layout.model = joined_model(parts.module, parts.others);
+  layout.spec = std::move(parts.others.spec);
+  layout.shape = parts.others.shape;
+  layout.tied_embedding_bytes = parts.others.tied_embedding_bytes;
 }
 
 }  // namespace penstock

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "experiments/run/batch/packing.hpp"
@@ -10,11 +11,14 @@
 namespace penstock {
 
 /// A microbatch of a replica. The loads are those of the busiest device of experts over the mean,
-/// by block of the model; empty: all devices have the same.
+/// by block of the model; empty: all devices have the same. Where the model's module takes the
+/// microbatches of several replicas together, `together` is their mean.
 struct StepMicrobatch {
   PackedMicrobatch packed;
   std::vector<double> loads;
+  std::optional<PackedMicrobatch> together = std::nullopt;
 
+  const PackedMicrobatch& of_module() const { return together ? *together : packed; }
   friend bool operator==(const StepMicrobatch&, const StepMicrobatch&) = default;
 };
 using ReplicaBatch = std::vector<StepMicrobatch>;

@@ -57,17 +57,18 @@ ChangeEffort effort_of(const Layout& layout, const Layout& present) {
   return stay ? ChangeEffort::flag : ChangeEffort::moves_layers;
 }
 
-/// A finished run as a change. Its draws are those of `repeat`, if all of them finished.
+/// A finished run as a change: with documents its draws, else its first.
 TriedChange change_of(const RunResult& result) {
   TriedChange one{.worst = worst_of(*result.report),
                   .word = worst_memory(result).word,
                   .makespan = result.report->makespan,
                   .tasks = result.plan->tasks()};
   one.peak_bytes = result.report->ranks[index(one.worst)].memory.bytes;
-  if (!result.repeated || result.repeated->sorted.size() < judged_draws) return one;
-  for (const auto& draw : result.repeated->makespans) one.draws.push_back(*draw);
-  one.makespan = from_us(*result.repeated->mean);
+  if (!result.layout.documents || !result.repeated) return one;
+  one.makespan = step_of(result);
   one.tasks *= judged_draws;
+  if (!all_draws_end(result)) return one;
+  for (const auto& draw : result.repeated->makespans) one.draws.push_back(*draw);
   return one;
 }
 
@@ -84,7 +85,8 @@ std::optional<TriedChange> simulated(const Scenario& scenario, const ScenarioCha
     if (wanted.keeps_pipeline && !same_pipeline(layout, present)) return {};
     const RunOptions options = trial_of(layout, over_draws);
     const RunResult result = run(chain, std::move(layout), options);
-    if (!result.report || !trains_alike(result.layout, present)) return {};
+    if (!result.report || !all_draws_end(result)) return {};
+    if (!trains_alike(result.layout, present)) return {};
     TriedChange tried = change_of(result);
     tried.change = wanted;
     tried.effort = effort_of(result.layout, present);

@@ -40,6 +40,17 @@ void check_router(const RouterLoads& router, const Layout& layout) {
   });
 }
 
+/// Tokens of pictures over all tokens, in an example of a model; 0: it has no pictures.
+double pictures_per_token(const Layout& layout) {
+  for (const BlockSpec& block : layout.spec.blocks) {
+    for (const LayerSpec& part : block.parts) {
+      const auto found = part.numbers.find("pictures");
+      if (found != part.numbers.end()) return found->second / *layout.batch.sequence;
+    }
+  }
+  return 0;
+}
+
 void check_kinds(const BatchSection& batch, const Layout& layout) {
   refuse_if(!has_tokens(layout.spec), "/batch", "the examples of the model are no sequences");
   refuse_if(batch.attention_share.has_value(), "/batch/attention_share",
@@ -57,15 +68,11 @@ void check_kinds(const BatchSection& batch, const Layout& layout) {
   if (batch.router) check_router(*batch.router, layout);
 }
 
-void check_times(const BatchSection& batch, const Layout& layout) {
+void check_times(const BatchSection& batch) {
   refuse_if(!batch.tokens, "/batch/tokens",
             "\"tokens\" is missing: of a full microbatch, for which the stated times are");
   refuse_if(batch.router.has_value(), "/batch/router",
             "layers that state their times have no experts; leave it out");
-  for (const Layer& layer : layout.model.layers) {
-    const bool works = !layer.forward_us && !layer.work.kernels.empty();
-    refuse_if(works, "/batch", "layers that state work alone have no tokens to scale it by");
-  }
 }
 
 }  // namespace
@@ -80,17 +87,30 @@ std::optional<BatchSection> settle_documents(const Scenario& scenario, const Lay
   refuse_if(layout.codec.encodes(), "/codec",
             "codecs work on activations of one size; leave it or /batch out");
   if (layout.spec.blocks.empty()) {
-    check_times(batch, layout);
-    return batch;
+    check_times(batch);
+  } else {
+    check_kinds(batch, layout);
+    batch.tokens =
+        static_cast<std::uint32_t>(std::llrint(*layout.batch.sequence * *layout.batch.microbatch));
   }
-  check_kinds(batch, layout);
-  batch.tokens =
-      static_cast<std::uint32_t>(std::llrint(*layout.batch.sequence * *layout.batch.microbatch));
-  for (const Layer& layer : layout.model.layers) {
-    refuse_if(layer.forward_us.has_value(), "/batch",
-              "measured layers have times of one shape of microbatch; leave /batch out");
+  if (batch.lengths.state_pictures()) {
+    batch.pictures_per_token = pictures_per_token(layout);
+    refuse_if(batch.pictures_per_token == 0, "/batch/lengths",
+              "its documents have pictures, and the examples of the model have none");
   }
+  check_tokens_count(layout);
   return batch;
+}
+
+void check_tokens_count(const Layout& layout) {
+  const bool by_kind = !layout.spec.blocks.empty();
+  for (const Layer& layer : layout.model.layers) {
+    const bool timed = layer.forward_us.has_value(), works = !layer.work.kernels.empty();
+    refuse_if(by_kind && timed, "/batch",
+              "measured layers have times of one shape of microbatch; leave /batch out");
+    refuse_if(!by_kind && !timed && works, "/batch",
+              "layers that state work alone have no tokens to scale it by");
+  }
 }
 
 }  // namespace penstock

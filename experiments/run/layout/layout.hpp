@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -46,6 +47,7 @@ struct LayoutModule {
 };
 
 struct LayerInputs;
+struct LayoutParts;
 using LayerGraphs = Memo<LayerInputs, const std::vector<ModelGraph>>;
 
 /// A scenario settled before lowering: which rank holds which layers, which action runs when, on
@@ -81,10 +83,18 @@ struct Layout {
   CodecChoice codec;                   // as requested; `codings` has the effect
   DeviceMemory memory;
   OverheadsSection overheads;
-  std::optional<BatchSection> documents;  // where microbatches differ; `shape` is a full one
-  Conditions conditions;                  // except network and memory capacity
+  std::optional<BatchSection> documents;     // where microbatches differ; `shape` is a full one
+  std::shared_ptr<const LayoutParts> parts;  // with documents and `module`: to make `model` again
+  Conditions conditions;                     // except network and memory capacity
   Chance chance;
   std::vector<std::string> notes;  // assumptions
+};
+
+/// A layout with a module before its parts were joined, each with an order that has its passes
+/// once.
+struct LayoutParts {
+  Layout module;
+  Layout others;
 };
 
 /// Options for settling a scenario.

@@ -318,6 +318,15 @@ void refit_model(Layout& layout, ModelSpec spec, const CellShape& shape) {
   fit_model(layout);
 }
 
+Schedule passes_of(const Schedule& schedule) {
+  Schedule once(1);
+  for (std::size_t pass = 0; pass < pass_count; ++pass) {
+    if (!schedule.has(static_cast<Pass>(pass))) continue;
+    once.on(Rank{0}).emplace_back(static_cast<Pass>(pass), Stage{0}, Microbatch{0});
+  }
+  return once;
+}
+
 void fit_layers(const Layout& layout, ModelGraph& model) {
   free_logits(layout, model);
   if (layout.degrees.narrow_gathers) narrow_gathers(layout, model);

@@ -45,6 +45,9 @@ std::vector<ModelGraph> models_of(const Scenario& scenario,
 /// numbers. Its layers must be by kind, and its cut stays.
 void refit_model(Layout& layout, ModelSpec spec, const CellShape& shape);
 
+/// A schedule with the passes of another one, once each: models are made again without the rest.
+Schedule passes_of(const Schedule& schedule);
+
 /// What the stack and the degrees change in each layer, before the model is cut.
 void fit_layers(const Layout& layout, ModelGraph& model);
 
@@ -52,6 +55,9 @@ void fit_layers(const Layout& layout, ModelGraph& model);
 /// layout are for. The layout has all but its notes. Throws as above for what does not go with
 /// microbatches that differ.
 std::optional<BatchSection> settle_documents(const Scenario& scenario, const Layout& layout);
+
+/// Refuses layers whose costs do not follow from the tokens of a microbatch. Throws as above.
+void check_tokens_count(const Layout& layout);
 
 /// Adjusts the model to its partition: the stash of a fully recomputed stage, and tied weights of
 /// the first and last stage. Throws as above.

@@ -12,6 +12,7 @@
 #include "experiments/input/files/table.hpp"
 #include "experiments/run/layout/cut.hpp"
 #include "experiments/run/layout/degrees.hpp"
+#include "experiments/run/layout/layout_model.hpp"
 #include "hardware_models/registry.hpp"
 #include "schedules/patterns/module_rows.hpp"
 #include "sim/base/error.hpp"
@@ -57,11 +58,9 @@ bool come_first(const Layers& layers, const std::string& name) {
 
 void refuse_sections(const Scenario& scenario) {
   const nlohmann::json& document = *scenario.document;
-  const std::array<std::pair<const char*, const char*>, 7> refused{
-      {{"/batch", "microbatches that differ go with one set of degrees"},
-       {"/codec", "codecs go with one set of degrees"},
-       {"/schedule/policy", "a policy orders one set of stages; name a schedule rule"},
-       {"/schedule/file", "the order of a module follows that of a schedule rule; name one"},
+  const std::array<std::pair<const char*, const char*>, 5> refused{
+      {{"/codec", "codecs go with one set of degrees"},
+       {"/schedule/policy", "a policy orders one set of stages; name a schedule rule or a file"},
        {"/partition/stages", "each part of the model is cut by itself; leave it out"},
        {"/model/edges", "the layers of a module are a chain before the others; leave it out"},
        {"/hardware/routes", "routes name ranks of one pipeline; give links with ends"}}};
@@ -71,8 +70,9 @@ void refuse_sections(const Scenario& scenario) {
     }
   }
   if (scenario.schedule.communication == Communicating::written) {
-    throw InputError("/schedule/communication",
-                     "SENDs and RECVs are written for one pipeline; with /modules they are implicit");
+    throw InputError(
+        "/schedule/communication",
+        "SENDs and RECVs are written for one pipeline; with /modules they are implicit");
   }
 }
 
@@ -197,6 +197,7 @@ Scenario scenario_of(const LayoutModule& module, const Scenario& scenario, const
   own.module.reset();
   own.document.reset();
   own.offload.reset();
+  own.batch.reset();
   own.slow_machines.reset();
   own.chance = {};
   own.hardware.devices.reset();
@@ -244,16 +245,21 @@ void set_holders(const LayoutModule& module, ModelGraph& graph) {
   }
 }
 
-/// The layers of the module and behind them those of the pipeline.
-void join_models(const Layout& own, Layout& layout) {
+/// Groups of one rank that share a microbatch each put out a part of it, which the tensor group of
+/// the next stage gathers unless it shards the sequence anyway.
+void gather_shares(const Layer& last_of_module, const Layout& others, Layer& next) {
+  const LayoutModule& module = *others.module;
+  const bool shares = module.shares_devices && module.share < 1;
+  if (!shares || others.degrees.sequence_parallel || others.spec.blocks.empty()) return;
+  next.work.collectives.push_back({.pass = Pass::forward,
+                                   .kind = CollectiveKind::all_gather,
+                                   .group = Group::tensor,
+                                   .bytes = last_of_module.activation_bytes / module.share});
+}
+
+/// The stages of the module and behind them those of the pipeline.
+void join_partitions(const Layout& own, Layout& layout) {
   const auto count = static_cast<std::uint32_t>(own.model.layers.size());
-  ModelGraph joined = own.model;
-  joined.edges.emplace_back(LayerIndex{count - 1}, LayerIndex{count});
-  for (Layer& layer : layout.model.layers) joined.layers.push_back(std::move(layer));
-  for (const auto& [from, to] : layout.model.edges) {
-    joined.edges.emplace_back(LayerIndex{index(from) + count}, LayerIndex{index(to) + count});
-  }
-  layout.model = std::move(joined);
   Partition cut = own.partition;
   for (std::vector<LayerIndex>& stage : layout.partition.stages) {
     for (LayerIndex& layer : stage) layer = LayerIndex{index(layer) + count};
@@ -262,18 +268,14 @@ void join_models(const Layout& own, Layout& layout) {
   layout.partition = std::move(cut);
 }
 
-/// Groups of one rank that share a microbatch each put out a part of it, which the tensor group of
-/// the next stage gathers unless it shards the sequence anyway.
-void gather_shares(const Layout& own, Layout& layout) {
-  const LayoutModule& module = *layout.module;
-  const bool shares = module.shares_devices && module.share < 1;
-  if (!shares || layout.degrees.sequence_parallel || layout.spec.blocks.empty()) return;
-  Layer& first = layout.model.layers[own.model.layers.size()];
-  first.work.collectives.push_back(
-      {.pass = Pass::forward,
-       .kind = CollectiveKind::all_gather,
-       .group = Group::tensor,
-       .bytes = own.model.layers.back().activation_bytes / module.share});
+/// Keeps both parts, where microbatches need models of their own.
+void keep_parts(Layout own, Layout& layout) {
+  if (!layout.documents) return;
+  check_tokens_count(own);
+  own.documents = layout.documents;
+  LayoutParts parts{std::move(own), layout};
+  for (Layout* part : {&parts.module, &parts.others}) part->schedule = passes_of(part->schedule);
+  layout.parts = std::make_shared<const LayoutParts>(std::move(parts));
 }
 
 std::unique_ptr<HardwareModel> make_hardware(const Layout& layout, const HardwareSpec& spec) {
@@ -371,12 +373,27 @@ Layout settle_with_module(const Scenario& scenario, const SettleOptions& options
     if (shares) layout.module = shared_module(*scenario.module, layout);
   });
   Layout own = settle(scenario_of(*layout.module, scenario, layout), options);
-  if (layout.module->frozen) freeze(own.model);
-  set_holders(*layout.module, own.model);
-  join_models(own, layout);
-  gather_shares(own, layout);
-  about_scenario(scenario, [&] { join_orders(scenario, layout); });
+  about_scenario(scenario, [&] {
+    keep_parts(own, layout);
+    layout.model = joined_model(own, layout);
+    join_partitions(own, layout);
+    join_orders(scenario, layout);
+  });
   return layout;
+}
+
+ModelGraph joined_model(const Layout& module, const Layout& others) {
+  ModelGraph joined = module.model;
+  if (others.module->frozen) freeze(joined);
+  set_holders(*others.module, joined);
+  const auto count = static_cast<std::uint32_t>(joined.layers.size());
+  joined.edges.emplace_back(LayerIndex{count - 1}, LayerIndex{count});
+  joined.layers.insert(joined.layers.end(), others.model.layers.begin(), others.model.layers.end());
+  for (const auto& [from, to] : others.model.edges) {
+    joined.edges.emplace_back(LayerIndex{index(from) + count}, LayerIndex{index(to) + count});
+  }
+  gather_shares(joined.layers[count - 1], others, joined.layers[count]);
+  return joined;
 }
 
 std::optional<ModuleEnd> module_end(const Layout& layout) {

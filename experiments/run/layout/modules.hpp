@@ -25,6 +25,9 @@ std::string first_module(const Layers& layers) {
 /// a model, then both as one layout, the module in front. Throws as `settle`.
 Layout settle_with_module(const Scenario& scenario, const SettleOptions& options);
 
+/// The layers of both parts of a layout with a module, which `others` states.
+ModelGraph joined_model(const Layout& module, const Layout& others);
+
 /// What the module of a layout hands to the next stage; nothing without a module.
 std::optional<ModuleEnd> module_end(const Layout& layout);
 

@@ -19,23 +19,27 @@ const PackedMicrobatch& packed_at(const BatchReport& report, std::uint32_t repli
   return report.batch.replicas[replica][index(microbatch)].packed;
 }
 
-/// The fewest and the most tokens of a microbatch.
-std::pair<double, double> range_of(const StepBatch& batch) {
-  std::pair range{batch.mean().packed.tokens, batch.mean().packed.tokens};
+/// The least and the most that a microbatch has.
+std::pair<double, double> range_of(const StepBatch& batch, double PackedMicrobatch::*number) {
+  const double mean = batch.mean().packed.*number;
+  std::pair range{mean, mean};
   for (const ReplicaBatch& replica : batch.replicas) {
     for (const StepMicrobatch& one : replica) {
-      range.first = std::min(range.first, one.packed.tokens);
-      range.second = std::max(range.second, one.packed.tokens);
+      range.first = std::min(range.first, one.packed.*number);
+      range.second = std::max(range.second, one.packed.*number);
     }
   }
   return range;
 }
 
-ordered_json microbatch_json(const StepMicrobatch& one) {
+ordered_json microbatch_json(const BatchReport& report, const StepMicrobatch& one) {
   const PackedMicrobatch& packed = one.packed;
   ordered_json json{{"tokens", packed.tokens},
                     {"documents", packed.documents},
                     {"longest_document", packed.longest}};
+  if (report.pictures_per_token > 0) {
+    json["picture_tokens"] = report.pictures_per_token * packed.pictured;
+  }
   if (one.loads.empty()) return json;
   double sum = 0;
   for (const double load : one.loads) sum += load;
@@ -72,7 +76,7 @@ std::string peak_text(const BatchReport& report) {
 ordered_json batch_json(const BatchReport& report) {
   constexpr std::size_t most_listed = 10'000;
   const PackedMicrobatch all = report.batch.sum();
-  const auto [least, most] = range_of(report.batch);
+  const auto [least, most] = range_of(report.batch, &PackedMicrobatch::tokens);
   const ReplicaBatch& shown = report.batch.replicas[report.slowest];
   return {{"documents", all.documents},
           {"tokens", all.tokens},
@@ -91,13 +95,14 @@ ordered_json batch_json(const BatchReport& report) {
             {"replicas", to_us(report.replicas)}}},
           {"slowest_replica", report.slowest},
           {"worst_memory", peak_json(report)},
-          {"microbatches", list_json(std::span(shown).first(std::min(most_listed, shown.size())),
-                                     microbatch_json)}};
+          {"microbatches",
+           list_json(std::span(shown).first(std::min(most_listed, shown.size())),
+                     [&](const StepMicrobatch& one) { return microbatch_json(report, one); })}};
 }
 
 std::string batch_text(const BatchReport& report, TimeUnit unit) {
   const PackedMicrobatch all = report.batch.sum();
-  const auto [least, most] = range_of(report.batch);
+  const auto [least, most] = range_of(report.batch, &PackedMicrobatch::tokens);
   std::string text =
       fmt::format("batch: {} of {} tokens in {}; {} to {} tokens each, mean {}, full {}\n",
                   counted(all.documents, "document"), number_text(all.tokens),
@@ -105,6 +110,14 @@ std::string batch_text(const BatchReport& report, TimeUnit unit) {
                           "microbatch", "microbatches"),
                   number_text(least), number_text(most),
                   number_text(report.batch.mean().packed.tokens), number_text(report.full_tokens));
+  if (report.pictures_per_token > 0) {
+    const auto [fewest, largest] = range_of(report.batch, &PackedMicrobatch::pictured);
+    text +=
+        fmt::format("pictures: {} to {} tokens of a microbatch, mean {}\n",
+                    number_text(report.pictures_per_token * fewest),
+                    number_text(report.pictures_per_token * largest),
+                    number_text(report.pictures_per_token * report.batch.mean().packed.pictured));
+  }
   const double step = to_us(report.step);
   TableRows rows{{"step time in " + std::string(unit.name), "", "% of step"}};
   const std::array<std::pair<std::string_view, Time>, 5> parts{

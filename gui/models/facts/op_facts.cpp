@@ -127,6 +127,8 @@ class OpTeller {
     const PackedMicrobatch& packed = (*run_.microbatches)[number].packed;
     add("tokens", fmt::format("{:.0f} in {}, the longest {}", packed.tokens,
                               counted(packed.documents, "document"), packed.longest));
+    const double pictures = run_.layout ? run_.layout->documents->pictures_per_token : 0;
+    if (pictures > 0) add("of pictures", fmt::format("{:.0f} tokens", pictures * packed.pictured));
   }
 
   void tell_waits() {

@@ -3,6 +3,7 @@
 #include <cxxabi.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
@@ -71,7 +72,16 @@ const Kernels* compiled_kernels() {
   return all.empty() ? nullptr : &all;
 }
 
-std::uint64_t run_action(const Kernels& all, Launch at, const GpuActionKernel& kernel) {
+std::uint64_t run_action(const Kernels& all, Launch at, GpuActionKernel kernel,
+                         const ActionLimit& limit) {
+  if (kernel.work != GpuWork::spin) {
+    const std::uint64_t threads = std::uint64_t{kernel.blocks} * kernel.threads;
+    const bool by_thread = kernel.work == GpuWork::flops;
+    const std::uint64_t most = limit.most_work / (by_thread ? threads : 1);
+    kernel.amount = std::min(kernel.amount, std::max(most, gpu_flop_chains));
+    const std::uint64_t count = by_thread ? kernel.amount : kernel.amount / threads;
+    at.work = {std::max<std::uint64_t>(count, 1), limit.ns};
+  }
   return run(named(all, action_name(kernel.work)), in_blocks(at, kernel.blocks, kernel.threads),
              kernel);
 }

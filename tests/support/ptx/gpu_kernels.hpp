@@ -16,7 +16,13 @@ const std::string& compiled_text();
 /// Null when this build has no nvcc.
 const Kernels* compiled_kernels();
 
-std::uint64_t run_action(const Kernels& all, Launch at, const GpuActionKernel& kernel);
+/// The time of an action that computes, and how much of its work is done in it.
+struct ActionLimit {
+  std::uint64_t ns = 0;
+  std::uint64_t most_work = 0;
+};
+std::uint64_t run_action(const Kernels& all, Launch at, GpuActionKernel kernel,
+                         const ActionLimit& limit);
 std::uint64_t run_copy(const Kernels& all, Launch at, const GpuCopyKernel& kernel);
 std::uint64_t run_begin(const Kernels& all, Launch at, const GpuKernelTask& task);
 std::uint64_t run_end(const Kernels& all, Launch at, const GpuKernelTask& task, bool arrives);

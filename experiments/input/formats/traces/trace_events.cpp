@@ -7,6 +7,8 @@
 #include <tuple>
 #include <utility>
 
+#include "sim/plan/transfer_readers.hpp"
+
 namespace penstock {
 namespace {
 
@@ -54,18 +56,11 @@ class Lanes {
   SmallestFirst<std::uint32_t> free_;
 };
 
-bool makes_tensor_of(const Plan& plan, TaskId task, TaskId transfer) {
-  const WorkClass& work = plan.class_of(task);
-  const bool gradient = plan.class_of(transfer).pass == Pass::send_gradient;
-  return work.stage == plan.class_of(transfer).stage &&
-         plan.microbatch[task] == plan.microbatch[transfer] &&
-         (gradient ? gives_gradient(work.pass) : work.pass == Pass::forward);
-}
-
-/// The task that produced the tensor of a transfer, perhaps several hops back. Where an order has
-/// its SENDs, other actions of the rank may stand between the two, and a transfer also waits for
-/// actions of its receiver.
-TaskId producer_of(const Plan& plan, TaskId transfer) {
+/// The task that produced the tensor of a transfer, perhaps several hops back. Where communication
+/// is written, other actions of the rank may stand between the two, and a transfer also waits for
+/// actions of its receiver: then the makers are known.
+TaskId producer_of(const Plan& plan, const std::vector<TaskId>& makers, TaskId transfer) {
+  if (!makers.empty() && makers[transfer] != no_task) return makers[transfer];
   TaskId first = no_task, sent = no_task;
   const Rank sender = plan.link(plan.class_of(transfer).resource).from;
   plan.for_each_input(transfer, [&](TaskId input) {
@@ -73,13 +68,8 @@ TaskId producer_of(const Plan& plan, TaskId transfer) {
     const WorkClass& work = plan.class_of(input);
     if (!is_transfer(work.pass) && work.resource == index(sender)) sent = input;
   });
-  if (sent == no_task) {
-    return is_transfer(plan.class_of(first).pass) ? producer_of(plan, first) : first;
-  }
-  if (!passes_on(plan.class_of(transfer).pass)) return sent;
-  TaskId maker = sent;
-  while (maker > 0 && !makes_tensor_of(plan, maker, transfer)) --maker;
-  return makes_tensor_of(plan, maker, transfer) ? maker : sent;
+  if (sent != no_task) return sent;
+  return is_transfer(plan.class_of(first).pass) ? producer_of(plan, makers, first) : first;
 }
 
 /// The action that reads a transfer. The first part of an overlap cell lists the inputs of both,
@@ -179,6 +169,7 @@ void TraceEvents::number_lanes() {
 /// Adds an arrow for every tensor that a cell reads from another stage. A cell that only waits for
 /// a transfer to end reads nothing.
 void TraceEvents::find_arrows() {
+  const auto makers = plan_.written ? makers_of_tensors(plan_) : std::vector<TaskId>{};
   for (TaskId cell = 0; cell < plan_.tasks(); ++cell) {
     const WorkClass& own = plan_.class_of(cell);
     if (is_transfer(own.pass)) continue;
@@ -188,7 +179,7 @@ void TraceEvents::find_arrows() {
       const bool reads = is_tail(work.pass) ? own.pass == Pass::update
                                             : plan_.link(work.resource).to == Rank{own.resource};
       if (!reads) return;
-      arrows_.push_back({producer_of(plan_, input), reader_of(plan_, input, cell), input});
+      arrows_.push_back({producer_of(plan_, makers, input), reader_of(plan_, input, cell), input});
     });
   }
 }

@@ -13,9 +13,9 @@
 namespace penstock::testing {
 namespace {
 
-BatchSection listed(std::vector<std::uint32_t> documents, std::uint32_t tokens) {
+BatchSection listed(const std::vector<std::uint32_t>& documents, std::uint32_t tokens) {
   BatchSection batch;
-  batch.lengths.documents = std::move(documents);
+  for (const std::uint32_t one : documents) batch.lengths.documents.push_back({one, {}});
   batch.tokens = tokens;
   return batch;
 }
@@ -24,7 +24,7 @@ std::vector<std::uint32_t> taken(const BatchSection& batch, const DrawOfReplica&
                                  std::size_t count) {
   DocumentStream stream(batch, of);
   std::vector<std::uint32_t> all;
-  for (std::size_t i = 0; i < count; ++i) all.push_back(stream.next());
+  for (std::size_t i = 0; i < count; ++i) all.push_back(stream.next().tokens);
   return all;
 }
 
@@ -32,8 +32,10 @@ std::vector<PackedMicrobatch> packed(Packing packing, const std::vector<std::uin
                                      std::uint32_t microbatches, std::uint32_t tokens,
                                      const TokenCost& cost = {}) {
   std::size_t next = 0;
-  return pack(packing, microbatches, tokens, cost,
-              [&] { return documents[next++ % documents.size()]; });
+  return pack(packing, microbatches, tokens, cost, [&] {
+    const std::uint32_t tokens = documents[next++ % documents.size()];
+    return Piece{tokens, double(tokens)};
+  });
 }
 
 std::vector<double> tokens_of(const std::vector<PackedMicrobatch>& all) {
@@ -124,6 +126,30 @@ TEST_CASE("balanced packing evens out tokens, by-cost packing costs, of the same
   CHECK(even[0].squares == 64);
   CHECK(even[1].squares + even[2].squares == 49 + 36 + 16 + 4 + 1 + 1);
   CHECK(even[1].squares == 54);
+}
+
+TEST_CASE("pictures of a document that is cut go with its tokens, and stated ones count alone") {
+  BatchSection batch = listed({25}, 10);
+  DocumentStream in_proportion(batch, {});
+  CHECK(in_proportion.next().pictured == 10);
+  batch.lengths.documents[0].pictures = 5;
+  batch.pictures_per_token = 0.5;  // 10 tokens of an example have 5
+  DocumentStream stated(batch, {});
+  for (const double pictured : {4.0, 4.0, 2.0}) {
+    CHECK(stated.next().pictured == doctest::Approx(pictured));
+  }
+}
+
+TEST_CASE("by-cost packing spreads pictures, which balanced packing does not see") {
+  const std::vector<Piece> documents{{4, 9}, {4, 0}, {4, 9}, {4, 0}, {9, 0}};
+  const auto most_pictured = [&](Packing packing) {
+    std::size_t next = 0;
+    const auto two = pack(packing, 2, 8, {.per_token = 1, .per_square = 0, .per_pictured = 1},
+                          [&] { return documents[next++]; });
+    return std::max(two[0].pictured, two[1].pictured);
+  };
+  CHECK(most_pictured(Packing::balanced) == 18);
+  CHECK(most_pictured(Packing::by_cost) == 9);
 }
 
 TEST_CASE("without packing each document is a microbatch; their order is by cost") {

@@ -169,7 +169,8 @@ TEST_CASE("cuda_multi: schedules run on fake GPUs, with a structure error below 
       CAPTURE(schedule);
       CAPTURE(ranks);
       if (std::string(schedule) == "bpipe" && ranks == 2) continue;
-      const FakeCluster cluster(ranks);
+      FakeCluster cluster(ranks);
+      if (ranks == 2) cluster.kernels = ptx::compiled_kernels();
       const Job job = catalogue_job(schedule, ranks, 2 * ranks);
       const Measurement measured = measured_on(cluster, job, {});
       CHECK(measured.iterations.size() == 3);
@@ -218,7 +219,8 @@ TEST_CASE("cuda_multi: with a channel per pair, both ends of a group begin and e
 TEST_CASE("cuda_multi: actions compute for about their time, on all SMs, beside communication") {
   for (const ActionWork work : {ActionWork::flops, ActionWork::bytes, ActionWork::products}) {
     CAPTURE(static_cast<int>(work));
-    const FakeCluster cluster(2);
+    FakeCluster cluster(2);
+    cluster.kernels = ptx::compiled_kernels();
     Job job = catalogue_job("1f1b", 2, 4);
     job.device.work = work;
     std::map<std::string, std::string> environment;
