@@ -216,7 +216,6 @@ PricedPlan Simulation::price(Plan plan) const {
   return priced;
 }
 
-/// The microbatches of a draw, if they differ.
 std::optional<StepBatch> Simulation::microbatches_of(std::uint32_t number) const {
   if (!microbatches_) return std::nullopt;
   StepBatch batch = microbatches_->draw(number);

@@ -101,13 +101,15 @@ class Simulation {
   /// draws share.
   std::optional<Time> makespan_of_draw(const PricedPlan& priced, std::uint32_t draw) const;
 
+  /// The microbatches of a draw, where they differ.
+  std::optional<StepBatch> microbatches_of(std::uint32_t draw) const;
+
   /// Runs a drawn plan with the requested engine.
   std::variant<Timeline, Finding> run(const PricedPlan& drawn) const;
 
  private:
   std::variant<PricedPlan, Finding> price(const PlanInputs& inputs) const;
   std::variant<PricedPlan, Finding> draw(PricedPlan priced, std::uint32_t draw) const;
-  std::optional<StepBatch> microbatches_of(std::uint32_t draw) const;
   CostsOfReplica split_microbatches(const StepBatch* batch, PricedPlan& priced) const;
 
   const Layout& layout_;

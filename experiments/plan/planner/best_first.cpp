@@ -7,6 +7,7 @@
 #include "experiments/input/long_work/parallel.hpp"
 #include "experiments/plan/planner/space/layout_choice.hpp"
 #include "experiments/run/layout/spread.hpp"
+#include "sim/base/error.hpp"
 
 namespace penstock {
 namespace {
@@ -19,6 +20,16 @@ constexpr double rough_front = 1.1;
 
 /// Families that are searched among the layouts that may fit.
 constexpr std::size_t most_tight = 3;
+
+/// A step of any layout has as many documents as another only if microbatches hold as many tokens.
+void check_documents(const PlanBase& base) {
+  const auto& documents = base.scenario.batch;
+  const bool alone = base.task.microbatch_given && base.task.microbatch == 1;
+  if (!documents || documents->pack != Packing::none || alone) return;
+  throw UsageError(
+      "--set /batch: without \"pack\" a document is a microbatch; give --microbatch 1, so that a "
+      "step of every layout takes as many");
+}
 
 }  // namespace
 
@@ -224,9 +235,9 @@ void BestFirst::judge(Item item, Outcome& outcome) {
   if (!priced || !waits(item, *holding, outcome)) simulate(item, outcome);
 }
 
-Trial BestFirst::trial_of(const LayoutChoice& choice) const {
+Trial BestFirst::trial_of(const LayoutChoice& choice, bool draws) const {
   return try_layout(with_choice(base_.scenario, base_.task, choice), base_.catalogue,
-                    base_.settled.hardware.spec.clusters);
+                    base_.settled.hardware.spec.clusters, draws);
 }
 
 void BestFirst::simulate(const Item& item, Outcome& outcome) {
@@ -324,6 +335,7 @@ LayoutPlan BestFirst::run() {
   }
   name_once(plan_.fitting);
   refine_listed();
+  draw_documents();
   finish();
   const bool sharded = plan_.best() != nullptr && runs_sharded(plan_.best()->choice.zero);
   const auto& confidence = (sharded ? base_.sharded : base_.settled.hardware).confidence;
@@ -340,6 +352,7 @@ LayoutPlan BestFirst::run() {
 LayoutPlan plan_layouts(const TrainingTask& task, const Catalogue& catalogue,
                         const PlannerOptions& options) {
   const PlanBase base = plan_base(task, catalogue);
+  check_documents(base);
   const LayoutSpace space = space_of(task, options.space);
   LayoutPlan plan = BestFirst(base, space, options).run();
   if (space.legal == 0) plan.none_because = why_no_layout(task, options.space);

@@ -104,13 +104,14 @@ class BestFirst {
   void judge(Item item, Outcome& outcome);
   bool waits(Item& item, const OrderHolding& holding, Outcome& outcome) const;
   OrderShape shape_of(const Item& item) const;
-  Trial trial_of(const LayoutChoice& choice) const;
+  Trial trial_of(const LayoutChoice& choice, bool draws = false) const;
   void simulate(const Item& item, Outcome& outcome);
   void keep(JudgedLayout judged);
   using OthersOf = std::function<std::vector<LayoutChoice>(const LayoutChoice&)>;
   void refine(const std::vector<JudgedLayout>& layouts, const OthersOf& others_of);
   std::vector<JudgedLayout> listed() const;
   void refine_listed();
+  void draw_documents();
   void save_memory(const Item& item, std::vector<Item>& items) const;
   LayoutChoice choice_of(const Item& item) const;
   void take(const Item& item, Outcome outcome);

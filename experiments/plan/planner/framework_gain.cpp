@@ -36,7 +36,7 @@ std::optional<FrameworkGain> framework_gain(const LayoutPlan& plan, const Catalo
   const JudgedLayout& best = all.fitting.front();
   const char* why = why_not_in(*framework, plan.task, best.choice);
   if (!plan.fitting.empty()) {
-    gain.share = 1 - to_us(best.trial.makespan) / to_us(plan.fitting.front().trial.makespan);
+    gain.share = 1 - best.trial.pace() / plan.fitting.front().trial.pace();
   }
   if (why == nullptr || gain.share.value_or(1) <= 0) return gain;
   gain.best = best;

@@ -44,7 +44,7 @@ std::string split_text(const LayoutPlan& plan, const JudgedLayout& own, const Ju
 std::string forced_text(const LayoutPlan& restricted, const LayoutPlan& roomy) {
   const JudgedLayout* free = roomy.best();
   const JudgedLayout& own = *restricted.best();
-  if (free == nullptr || free->trial.makespan >= own.trial.makespan) return "";
+  if (free == nullptr || free->trial.pace() >= own.trial.pace()) return "";
   return fmt::format("memory forces this: without its limit {} ({} faster) would need {}: {}\n",
                      step_text(*free), percent_text(slower_than(own, *free)),
                      bytes_text(free->trial.peak_bytes), text_of(free->choice));

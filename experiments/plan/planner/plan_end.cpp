@@ -75,6 +75,38 @@ void BestFirst::refine_listed() {
   });
 }
 
+/// Compares the best of each listed family, and a few as good as it, by their mean step over draws
+/// of documents; the others are left out.
+void BestFirst::draw_documents() {
+  constexpr std::size_t most_near = 2;
+  if (!base_.scenario.batch || plan_.best() == nullptr) return;
+  name_once(plan_.tight);
+  plan_.fastest_full = plan_.best()->trial.makespan;
+  std::vector<JudgedLayout> drawn;
+  for (const auto* layouts : {&plan_.fitting, &plan_.tight}) {
+    for (const ListedFamily& row : listed_families(*layouts, options_.best)) {
+      drawn.push_back(*row.best);
+      for (std::size_t i = 0; i < std::min(row.near.size(), most_near); ++i) {
+        drawn.push_back(*row.near[i]);
+      }
+    }
+  }
+  in_parallel(
+      drawn.size(), [&](std::size_t i) { drawn[i].trial = trial_of(drawn[i].choice, true); }, {},
+      options_.jobs);
+  plan_.fitting.clear();
+  plan_.tight.clear();
+  plan_.simulated -= drawn.size();
+  for (JudgedLayout& one : drawn) {
+    one.bound_us = one.least_bytes = 0;  // those of full microbatches
+    if (one.trial.refusal.empty()) {
+      keep(std::move(one));
+    } else {
+      refuse(one.trial.refusal, 1);
+    }
+  }
+}
+
 /// Leaves the first name of layouts of a family that are equal.
 void BestFirst::name_once(std::vector<JudgedLayout>& layouts) {
   std::stable_sort(layouts.begin(), layouts.end(), is_better);
@@ -114,7 +146,7 @@ void BestFirst::finish() {
   while (!queue_.empty() && !is_wanted(queue_.top())) queue_.pop();
   if (!queue_.empty()) plan_.slower_bound_us = queue_.top().bound_us;
   plan_.stopped = aim_ == Aim::best && !queue_.empty();
-  plan_.whole_front = options_.front && aim_ == Aim::front && queue_.empty();
+  plan_.whole_front = options_.front && aim_ == Aim::front && queue_.empty() && !plan_.fastest_full;
   std::uint64_t others = plan_.without_memory + plan_.simulated;
   for (const Exclusion& one : plan_.refused) others += one.layouts;
   plan_.slower = plan_.legal > others ? plan_.legal - others : 0;

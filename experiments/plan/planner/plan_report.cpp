@@ -11,6 +11,7 @@
 
 #include "experiments/input/files/json_output.hpp"
 #include "experiments/input/files/table.hpp"
+#include "experiments/run/repeat.hpp"
 #include "experiments/show/results/cost_report.hpp"
 
 namespace penstock {
@@ -95,7 +96,7 @@ std::string tight_text(const LayoutPlan& plan) {
   std::vector<ListedFamily> tight = listed_families(plan.tight, 3);
   if (!plan.fitting.empty()) {
     std::erase_if(tight, [&](const ListedFamily& one) {
-      return one.best->trial.makespan >= plan.fitting.front().trial.makespan;
+      return one.best->trial.pace() >= plan.fitting.front().trial.pace();
     });
   }
   if (tight.empty()) return "";
@@ -111,11 +112,22 @@ std::string tight_text(const LayoutPlan& plan) {
   return "\nwith less memory to spare (--headroom):\n" + aligned(rows, {4});
 }
 
+/// What the times of a batch of documents are.
+std::string documents_text(Time fastest_full) {
+  const TimeUnit unit = unit_for(fastest_full);
+  return fmt::format(
+      "times are means of {} draws of documents, ± half of the 95 % interval, compared by tokens "
+      "per second; layouts were found with full microbatches, of which the fastest takes {} {}\n",
+      judged_draws, short_time_text(fastest_full, unit), unit.name);
+}
+
 /// How much faster a layout may be that was not simulated.
 std::string stopped_text(const LayoutPlan& plan) {
-  const double gap = 1 - plan.slower_bound_us / to_us(plan.fitting.front().trial.makespan);
-  return fmt::format("stopped early (--budget): none of the others is more than {} faster\n",
-                     percent_text(std::max(0.0, gap)));
+  const Time fastest = plan.fastest_full.value_or(plan.fitting.front().trial.makespan);
+  const double gap = 1 - plan.slower_bound_us / to_us(fastest);
+  return fmt::format("stopped early (--budget): none of the others is more than {} faster{}\n",
+                     percent_text(std::max(0.0, gap)),
+                     plan.fastest_full ? " with full microbatches" : "");
 }
 
 /// Points of the front besides the first, evenly spread.
@@ -180,6 +192,7 @@ ordered_json layout_json(const JudgedLayout& one, const LayoutPlan& plan,
           {"partition", one.choice.partition},
           {"module", or_null(one.choice.module, module_json)},
           {"makespan_us", us},
+          {"mean_within_us", or_null(one.trial.mean_within)},
           {"makespan_low_us", us * known.least},
           {"makespan_high_us", us * known.most},
           {"bound_us", one.bound_us},
@@ -279,11 +292,15 @@ double faster_with(const LayoutPlan& plan, const JudgedLayout& one, const Judged
 
 std::string step_text(const JudgedLayout& layout) {
   const TimeUnit unit = unit_for(layout.trial.makespan);
-  return fmt::format("{} {}", short_time_text(layout.trial.makespan, unit), unit.name);
+  const std::string step = short_time_text(layout.trial.makespan, unit);
+  if (!layout.trial.mean_within) return fmt::format("{} {}", step, unit.name);
+  const auto& [low, high] = *layout.trial.mean_within;
+  return fmt::format("{} ± {} {}", step, short_time_text(from_us((high - low) / 2), unit),
+                     unit.name);
 }
 
 double slower_than(const JudgedLayout& layout, const JudgedLayout& best) {
-  return to_us(layout.trial.makespan) / to_us(best.trial.makespan) - 1;
+  return layout.trial.pace() / best.trial.pace() - 1;
 }
 
 std::string counts_text(const LayoutPlan& plan) {
@@ -341,6 +358,7 @@ std::string plan_text(const LayoutPlan& plan, std::size_t best) {
   } else {
     text += table_text(plan, listed_families(plan.fitting, best));
     text += fmt::format("step times are known to {}\n", known_text(known_to(plan)));
+    if (plan.fastest_full) text += documents_text(*plan.fastest_full);
     if (plan.stopped) text += stopped_text(plan);
     text += cost_note(plan);
   }
@@ -364,6 +382,8 @@ ordered_json plan_json(const LayoutPlan& plan, std::size_t best) {
           {"tight", rows_json(listed_families(plan.tight, best), plan, known)},
           {"front", front},
           {"whole_front", plan.whole_front},
+          {"draws", plan.fastest_full ? ordered_json(judged_draws) : ordered_json()},
+          {"fastest_full_us", or_null(plan.fastest_full, to_us)},
           {"stopped", plan.stopped},
           {"least_other_us", plan.stopped ? ordered_json(plan.slower_bound_us) : ordered_json()},
           {"legal", plan.legal},

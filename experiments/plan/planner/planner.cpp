@@ -11,6 +11,7 @@
 
 #include "experiments/run/batch_report.hpp"
 #include "experiments/run/layout/layout.hpp"
+#include "experiments/run/repeat.hpp"
 #include "experiments/run/simulation.hpp"
 #include "experiments/run/stage_formats.hpp"
 #include "sim/base/error.hpp"
@@ -54,10 +55,10 @@ std::uint64_t hash_of(const Plan& plan, const Timeline& timeline) {
   return sum;
 }
 
-Trial measured(const Layout& layout, const Simulated& run) {
+Trial measured(const Layout& layout, const Simulated& run, Time step) {
   const auto& [priced, timeline, peak_flops, batch] = run;
   Trial trial;
-  trial.makespan = makespan(priced.plan, timeline);
+  trial.makespan = step;
   trial.capacity_bytes = layout.memory.capacity_bytes;
   trial.timeline_hash = hash_of(priced.plan, timeline);
   const auto peaks = memory_peaks(priced.plan, priced.costs, timeline);
@@ -73,12 +74,38 @@ Trial measured(const Layout& layout, const Simulated& run) {
   return trial;
 }
 
+/// The mean step and the tokens of a plan over draws of documents; refused where one does not end.
+Trial drawn(const Layout& layout, const Simulation& simulation, const PricedPlan& priced,
+            const Simulated& first) {
+  const double full = *layout.documents->tokens * layout.microbatches;
+  double tokens = 0, first_tokens = 0;
+  std::vector<std::optional<Time>> draws;
+  for (std::uint32_t draw = 0; draw < judged_draws; ++draw) {
+    draws.push_back(simulation.makespan_of_draw(priced, draw));
+    if (!draws.back()) return refused("a draw of documents does not come to its end");
+    const auto batch = simulation.microbatches_of(draw);
+    const double own = batch ? batch->sum().tokens / double(batch->replicas.size()) : full;
+    tokens += own / judged_draws;
+    if (draw == 0) first_tokens = own;
+  }
+  const Distribution steps = distribution_of(std::move(draws));
+  Trial trial = measured(layout, first, from_us(*steps.mean));
+  trial.mean_within = steps.mean_within;
+  trial.filled = tokens / full;
+  if (trial.tokens_per_s) *trial.tokens_per_s *= tokens / first_tokens;
+  return trial;
+}
+
 Trial trial_of(const Layout& layout, const Simulation& simulation) {
-  auto priced = simulation.price_order(layout.schedule);
-  if (const auto* finding = std::get_if<Finding>(&priced)) return refused(finding->text);
-  const auto run = simulation.simulate(std::get<PricedPlan>(std::move(priced)));
+  auto order = simulation.price_order(layout.schedule);
+  if (const auto* finding = std::get_if<Finding>(&order)) return refused(finding->text);
+  PricedPlan& priced = std::get<PricedPlan>(order);
+  const auto run =
+      layout.documents ? simulation.simulate(priced) : simulation.simulate(std::move(priced));
   if (const auto* finding = std::get_if<Finding>(&run)) return refused(finding->text);
-  return measured(layout, std::get<Simulated>(run));
+  const Simulated& first = std::get<Simulated>(run);
+  if (layout.documents) return drawn(layout, simulation, priced, first);
+  return measured(layout, first, makespan(first.priced.plan, first.timeline));
 }
 
 bool same(const Kernel& a, const Kernel& b) {
@@ -155,12 +182,14 @@ class EqualLayers final : public HardwareModel {
 }  // namespace
 
 Trial try_layout(const Scenario& scenario, const Catalogue& catalogue,
-                 std::shared_ptr<Clusters> clusters) {
+                 std::shared_ptr<Clusters> clusters, bool draws) {
   try {
     Layout layout = with_codecs(settle(scenario, {.catalogue = &catalogue}));
+    if (!draws) layout.documents.reset();
     layout.hardware.spec.clusters = std::move(clusters);
     auto hardware = hardware_of(layout);
-    if (layout.hardware.cost_model == "roofline") {
+    // Each microbatch of documents has layers of its own, which do not last.
+    if (layout.hardware.cost_model == "roofline" && !layout.documents) {
       hardware = std::make_shared<EqualLayers>(std::move(hardware));
     }
     return trial_of(layout, Simulation(layout, std::move(hardware)));
@@ -186,8 +215,8 @@ bool lacks_memory(const LayoutPlan& plan) {
 }
 
 bool is_better(const JudgedLayout& one, const JudgedLayout& other) {
-  return std::tie(one.trial.makespan, one.trial.peak_bytes, one.number) <
-         std::tie(other.trial.makespan, other.trial.peak_bytes, other.number);
+  return std::tuple(one.trial.pace(), one.trial.peak_bytes, one.number) <
+         std::tuple(other.trial.pace(), other.trial.peak_bytes, other.number);
 }
 
 bool are_equal(const JudgedLayout& one, const JudgedLayout& other) {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "experiments/input/catalogue/catalogue.hpp"
@@ -21,17 +22,21 @@ namespace penstock {
 
 /// What the simulation of a layout says.
 struct Trial {
-  Time makespan{};
+  Time makespan{};               // of draws, the mean
+  double filled = 1;             // of draws: their tokens over those of full microbatches
   std::uint64_t peak_bytes = 0;  // of the worst rank
   std::optional<std::uint64_t> capacity_bytes;
-  PeakInterval interval;            // of the rank that needs most
-  std::optional<MemoryWord> word;   // empty: the capacity is unknown
-  std::uint64_t timeline_hash = 0;  // of what runs when and where
+  PeakInterval interval;                                 // of the rank that needs most
+  std::optional<std::pair<double, double>> mean_within;  // of draws: microseconds, 95 %
+  std::optional<MemoryWord> word;                        // empty: the capacity is unknown
+  std::uint64_t timeline_hash = 0;                       // of what runs when and where
   double samples_per_s = 0;
   std::optional<double> tokens_per_s;
   double watts = 0;     // of a device at work; 0: unknown
   std::string refusal;  // why it cannot run; empty if it can
 
+  /// Of as many tokens as full microbatches hold, in picoseconds: what layouts are compared by.
+  double pace() const { return static_cast<double>(makespan.picoseconds) / filled; }
   bool fits() const {
     return refusal.empty() && word.value_or(MemoryWord::fits) == MemoryWord::fits;
   }
@@ -39,9 +44,10 @@ struct Trial {
 };
 
 /// Simulates a layout, with the result of `run` and without its report. Layouts with the same
-/// `clusters` share the links of their machine.
+/// `clusters` share the links of their machine. Of a batch of documents, all microbatches are full
+/// and equal unless it `draws`: then the step is the mean of many, and the rest of the first.
 Trial try_layout(const Scenario& scenario, const Catalogue& catalogue,
-                 std::shared_ptr<Clusters> clusters);
+                 std::shared_ptr<Clusters> clusters, bool draws = false);
 
 /// How far a search has come.
 struct PlanProgress {
@@ -100,8 +106,11 @@ struct LayoutPlan {
   std::uint64_t slower = 0;          // by their bounds neither among the best nor on the front
   std::uint64_t simulated = 0;
   std::uint64_t repeated = 0;  // of them: equal to one that is kept, under another name
-  bool stopped = false;        // early: `slower` then counts layouts that may be faster
-  bool whole_front = false;    // no other layout is on the front
+  // With a batch of documents: the fastest of all with full microbatches. Those that are listed
+  // were then compared over draws, and the others left out.
+  std::optional<Time> fastest_full;
+  bool stopped = false;      // early: `slower` then counts layouts that may be faster
+  bool whole_front = false;  // no other layout is on the front
   double slower_bound_us = std::numeric_limits<double>::infinity();  // the lowest bound of those
 
   /// The first of those that fit, else of those that may; nullptr for none.
@@ -122,8 +131,10 @@ void check_bounds(const JudgedLayout& layout);
 
 /// Finds the fastest layout of each of the best families that fit, those that may fit and are
 /// faster than all of these, and the front of time and memory: bounds for all layouts, then
-/// simulation in the order of the bounds of those that may be one of them. The result does not
-/// depend on `jobs`. Throws InputError for what scenarios refuse.
+/// simulation in the order of the bounds of those that may be one of them. Of a batch of documents
+/// they are found with full microbatches, and then compared by their mean step over draws. The
+/// result does not depend on `jobs`. Throws InputError for what scenarios refuse, and UsageError
+/// for a batch whose documents per step would differ between layouts.
 LayoutPlan plan_layouts(const TrainingTask& task, const Catalogue& catalogue,
                         const PlannerOptions& options);
 

@@ -1,0 +1,81 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "experiments/plan/planner/plan_report.hpp"
+#include "experiments/run/repeat.hpp"
+#include "experiments/run/run.hpp"
+#include "sim/base/error.hpp"
+#include "tests/support/scratch.hpp"
+
+namespace penstock::testing {
+namespace {
+
+/// Llama 3.1 8B on 16 devices, with documents if a batch is given.
+TrainingTask documents_task(const Catalogue& catalogue, const std::string& batch,
+                            std::optional<std::uint32_t> microbatch = {}) {
+  TrainingRequest request{
+      .model = std::string(PENSTOCK_ROOT) + "/experiments/models/llama-3.1-8b.json",
+      .hardware = "dgx-h100",
+      .devices = 16,
+      .sequence = 8192,
+      .microbatch = microbatch,
+      .global_batch = 64};
+  if (!batch.empty()) request.settings = {"/batch=" + batch};
+  return read_training_task(request, catalogue);
+}
+
+PlannerOptions few_layouts() {
+  PlannerOptions options;
+  options.space.only = Restrictions({"/schedule/name=1f1b,gpipe", "/parallel/pipeline=2,4",
+                                     "/parallel/context=1", "/recompute/mode=none"});
+  options.best = 4;
+  return options;
+}
+
+}  // namespace
+
+TEST_CASE("planner: with documents, listed layouts have their mean step over draws") {
+  const Catalogue catalogue = read_catalogue();
+  const TrainingTask task = documents_task(
+      catalogue, R"({"lengths": {"distribution": "lognormal", "mean": 2048, "max": 8192},)"
+                 R"( "pack": "first-fit"})");
+  const LayoutPlan plan = plan_layouts(task, catalogue, few_layouts());
+  REQUIRE(plan.fitting.size() >= 2);
+  CHECK(std::ranges::is_sorted(plan.fitting, {}, [](const auto& one) { return one.trial.pace(); }));
+  for (const JudgedLayout& one : plan.fitting) {
+    const RunResult result =
+        run(parse_scenario(layout_document(task, one.choice), "s.json"), {.repeat = judged_draws});
+    REQUIRE(result.repeated);
+    CHECK(one.trial.makespan == step_of(result));
+    CHECK(one.trial.mean_within == result.repeated->mean_within);
+    CHECK(one.trial.filled < 1);
+    const double tokens = 64 * 8192 * one.trial.filled;
+    CHECK(*one.trial.tokens_per_s ==
+          doctest::Approx(tokens / (to_us(one.trial.makespan) * 1e-6)).epsilon(1e-9));
+    CHECK(one.trial.peak_bytes ==
+          result.report->ranks[index(worst_of(*result.report))].memory.bytes);
+  }
+  const LayoutPlan full = plan_layouts(documents_task(catalogue, ""), catalogue, few_layouts());
+  CHECK(plan.fastest_full == full.fitting.front().trial.makespan);
+  CHECK(plan.legal == full.legal);
+  CHECK(plan_text(plan, 4).find("times are means of 16 draws of documents") != std::string::npos);
+  CHECK_FALSE(full.fastest_full);
+}
+
+TEST_CASE("planner: where a document is a microbatch, layouts must take as many") {
+  const Catalogue catalogue = read_catalogue();
+  const std::string batch = R"({"lengths": {"distribution": "uniform", "max": 8192}})";
+  CHECK_THROWS_WITH_AS(
+      plan_layouts(documents_task(catalogue, batch), catalogue, few_layouts()),
+      "--set /batch: without \"pack\" a document is a microbatch; give --microbatch 1, so that a "
+      "step of every layout takes as many",
+      UsageError);
+  const LayoutPlan plan =
+      plan_layouts(documents_task(catalogue, batch, 1), catalogue, few_layouts());
+  REQUIRE_FALSE(plan.fitting.empty());
+  CHECK(plan.fitting.front().trial.mean_within.has_value());
+}
+
+}  // namespace penstock::testing
