@@ -124,8 +124,9 @@ GpuProgram gpu_program(const Job& job) {
     if (!plan.is_link(resource)) continue;
     // What sends a tensor is the first: where communication is written its receiver may be, too.
     const std::uint32_t sender = index(plan.link(resource).from);
-    std::stable_partition(made.inputs.begin(), made.inputs.end(),
-                          [&](std::uint32_t input) { return program.tasks[input].lane == sender; });
+    std::stable_partition(made.inputs.begin(), made.inputs.end(), [&](std::uint32_t input) {
+      return plan.class_of(input).resource == sender;
+    });
   }
   give_slots(plan, program);
   return program;
