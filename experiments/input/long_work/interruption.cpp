@@ -6,6 +6,8 @@
 #include <array>
 #include <atomic>
 #include <cmath>
+#include <forward_list>
+#include <mutex>
 #include <string_view>
 #include <utility>
 
@@ -162,7 +164,13 @@ InterruptNote::InterruptNote(const std::string& text) { set(text); }
 
 InterruptNote::~InterruptNote() { interrupt_note = nullptr; }
 
-void InterruptNote::set(const std::string& text) { interrupt_note = new std::string(": " + text); }
+void InterruptNote::set(const std::string& text) {
+  // All are kept: a signal handler may be reading one.
+  static auto& notes = *new std::forward_list<std::string>;
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  interrupt_note = &notes.emplace_front(": " + text);
+}
 
 InterruptsWait::InterruptsWait() {
   const sigset_t signals = interrupts();

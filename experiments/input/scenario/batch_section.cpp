@@ -8,6 +8,7 @@
 
 #include "experiments/input/files/files.hpp"
 #include "experiments/input/files/plain_text.hpp"
+#include "experiments/input/files/table.hpp"
 #include "experiments/input/scenario/section_parts.hpp"
 #include "sim/base/error.hpp"
 
@@ -20,7 +21,8 @@ constexpr std::uint32_t most_tokens = 1'000'000'000;
 
 Takes tokens() { return whole(1, most_tokens); }
 
-/// Reads each line that has something with `read`, which returns nothing for what is wrong.
+/// Reads each line that has something with `read(text, place)`, which returns nothing for what is
+/// wrong, or throws InputError with the place.
 template <class Entry, class Read>
 std::vector<Entry> read_lines(const std::string& path, const char* needed, Read read) {
   const std::string text = read_file(path);
@@ -30,12 +32,14 @@ std::vector<Entry> read_lines(const std::string& path, const char* needed, Read 
     std::string_view own = take_line(rest);
     own = trimmed(own.substr(0, own.find('#')));
     if (own.empty()) continue;
-    const std::optional<Entry> entry = read(own);
-    if (!entry) {
-      throw in_file(path,
-                    InputError(fmt::format("line {}", line), fmt::format("it is not {}", needed)));
+    const std::string place = fmt::format("line {}", line);
+    try {
+      const std::optional<Entry> entry = read(own, place);
+      if (!entry) throw InputError(place, fmt::format("it is not {}", needed));
+      entries.push_back(*entry);
+    } catch (const InputError& error) {
+      throw in_file(path, error);
     }
-    entries.push_back(*entry);
   }
   if (entries.empty()) {
     throw in_file(path, InputError("", fmt::format("it has no lines; each must have {}", needed)));
@@ -43,15 +47,23 @@ std::vector<Entry> read_lines(const std::string& path, const char* needed, Read 
   return entries;
 }
 
+/// Throws InputError unless the tokens of a document include those from pictures.
+void check_pictures(const Document& document, const std::string& place) {
+  if (document.pictures.value_or(0) <= document.tokens) return;
+  throw InputError(place, fmt::format("{} from pictures are more than the {} of the document",
+                                      counted(*document.pictures, "token"), document.tokens));
+}
+
 /// "2048", or "2048 1024": tokens, and those from pictures.
-std::optional<Document> document_of(std::string_view text) {
+std::optional<Document> document_of(std::string_view text, const std::string& place) {
   const std::size_t gap = text.find_first_of(" \t");
   const auto tokens = whole_number<std::uint32_t>(text.substr(0, gap));
   if (!tokens || *tokens < 1 || *tokens > most_tokens) return std::nullopt;
   Document document{.tokens = *tokens, .pictures = {}};
   if (gap == std::string_view::npos) return document;
   document.pictures = whole_number<std::uint32_t>(trimmed(text.substr(gap)));
-  if (!document.pictures || *document.pictures > document.tokens) return std::nullopt;
+  if (!document.pictures) return std::nullopt;
+  check_pictures(document, place);
   return document;
 }
 
@@ -99,10 +111,8 @@ void check_histogram(const DocumentLengths& lengths) {
   for (std::size_t i = 0; i < lengths.histogram.size(); ++i) {
     const LengthBin& bin = lengths.histogram[i];
     sum += bin.weight;
-    if (bin.pictures.value_or(0) <= bin.tokens) continue;
-    throw InputError(
-        fmt::format("/batch/lengths/histogram/{}/pictures", i),
-        fmt::format("{} are more than the {} tokens of the document", *bin.pictures, bin.tokens));
+    check_pictures({bin.tokens, bin.pictures},
+                   fmt::format("/batch/lengths/histogram/{}/pictures", i));
   }
   if (sum > 0) return;
   throw InputError("/batch/lengths/histogram", "all weights are 0; one at least must be above it");
@@ -181,9 +191,11 @@ const Fields& batch_fields() {
   return fields;
 }
 
-bool DocumentLengths::state_pictures() const {
-  const auto states = [](const auto& one) { return one.pictures.has_value(); };
-  return std::ranges::any_of(documents, states) || std::ranges::any_of(histogram, states);
+std::optional<std::uint32_t> DocumentLengths::most_pictures() const {
+  std::optional<std::uint32_t> most;  // nothing is less than any number
+  for (const Document& one : documents) most = std::max(most, one.pictures);
+  for (const LengthBin& one : histogram) most = std::max(most, one.pictures);
+  return most;
 }
 
 BatchSection read_batch(const json& section, std::vector<Document> documents,
@@ -201,12 +213,12 @@ BatchSection read_batch(const json& section, std::vector<Document> documents,
 }
 
 std::vector<Document> read_lengths(const std::string& path) {
-  const char* needed = "a number of tokens, from 1 to 1e9, and perhaps how many are of pictures";
+  const char* needed = "a number of tokens, from 1 to 1e9, or this and how many come from pictures";
   return read_lines<Document>(path, needed, document_of);
 }
 
 std::vector<double> read_loads(const std::string& path) {
-  auto loads = read_lines<double>(path, "a load, from 0 to 1e12", [](std::string_view text) {
+  auto loads = read_lines<double>(path, "a load, from 0 to 1e12", [](std::string_view text, auto&) {
     auto number = plain_number(text);
     if (number && !(*number >= 0 && *number <= 1e12)) number.reset();
     return number;

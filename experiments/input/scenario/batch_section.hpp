@@ -38,7 +38,8 @@ struct DocumentLengths {
   std::optional<std::uint32_t> max;
   std::vector<LengthBin> histogram;
 
-  bool state_pictures() const;
+  /// Of the documents that state how many of their tokens come from pictures; nothing: none does.
+  std::optional<std::uint32_t> most_pictures() const;
 };
 
 enum class Packing : std::uint8_t { none, first_fit, balanced, by_cost };

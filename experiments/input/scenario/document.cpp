@@ -43,16 +43,19 @@ std::vector<const json*> schemas_below(const std::vector<const json*>& schemas,
   return found;
 }
 
-/// A path that a scenario names, for a scenario in another folder.
-void move_path(json& document, const std::string& pointer, const std::string& from,
-               const std::string& to) {
+/// The paths that a scenario names, for a scenario in another folder.
+template <class Json>
+void move_paths(Json& document, const std::string& from, const std::string& to) {
   namespace fs = std::filesystem;
-  const json::json_pointer place(pointer);
-  if (!document.contains(place)) return;
-  auto& value = document[place];
-  if (!value.is_string() || fs::path(value.get<std::string>()).is_absolute()) return;
-  const fs::path target = fs::path(from.empty() ? "." : from) / value.get<std::string>();
-  value = fs::proximate(target, to.empty() ? "." : to).generic_string();
+  for (const char* pointer : {"/model/file", "/hardware/file", "/partition/file", "/schedule/file",
+                              "/hardware/profile", "/batch/lengths/file", "/batch/router/file"}) {
+    const typename Json::json_pointer place(pointer);
+    if (!document.contains(place)) continue;
+    auto& value = document[place];
+    if (!value.is_string() || fs::path(value.template get<std::string>()).is_absolute()) continue;
+    const fs::path target = fs::path(from.empty() ? "." : from) / value.template get<std::string>();
+    value = fs::proximate(target, to.empty() ? "." : to).generic_string();
+  }
 }
 
 /// The names or pointers into results that a scenario expects.
@@ -83,11 +86,14 @@ std::string document_text(const Scenario& scenario) { return printed(*scenario.d
 json moved_document(const Scenario& scenario, const std::string& folder) {
   json document = *scenario.document;
   document.erase("expect");
-  for (const char* pointer : {"/model/file", "/hardware/file", "/partition/file", "/schedule/file",
-                              "/hardware/profile", "/batch/lengths/file", "/batch/router/file"}) {
-    move_path(document, pointer, scenario.folder, folder);
-  }
+  move_paths(document, scenario.folder, folder);
   return document;
+}
+
+std::string moved_text(const std::string& text, const std::string& folder) {
+  auto document = nlohmann::ordered_json::parse(text);
+  move_paths(document, "", folder);
+  return printed(document);
 }
 
 std::optional<std::string> value_at(const Scenario& scenario, const std::string& pointer) {
@@ -120,11 +126,11 @@ const std::vector<NamedSection>& scenario_sections() {
   static const std::vector<NamedSection> sections{
       {"model", &model_fields()},         {"hardware", &hardware_fields()},
       {"partition", &partition_fields()}, {"parallel", &parallel_fields()},
-      {"modules", &modules_fields()},
-      {"schedule", &schedule_fields()},   {"recompute", &recompute_fields()},
-      {"offload", &offload_fields()},     {"codec", &codec_fields()},
-      {"memory", &memory_fields()},       {"overheads", &overheads_fields()},
-      {"batch", &batch_fields()},         {"chance", &chance_fields()}};
+      {"modules", &modules_fields()},     {"schedule", &schedule_fields()},
+      {"recompute", &recompute_fields()}, {"offload", &offload_fields()},
+      {"codec", &codec_fields()},         {"memory", &memory_fields()},
+      {"overheads", &overheads_fields()}, {"batch", &batch_fields()},
+      {"chance", &chance_fields()}};
   return sections;
 }
 

@@ -17,6 +17,9 @@ std::string document_text(const Scenario& scenario);
 /// without what it expects.
 nlohmann::json moved_document(const Scenario& scenario, const std::string& folder);
 
+/// The text of a scenario of the working folder, for a file in another one.
+std::string moved_text(const std::string& text, const std::string& folder);
+
 /// The value at a JSON pointer of the document: the text of a string, or JSON. Nothing if there is
 /// none.
 std::optional<std::string> value_at(const Scenario& scenario, const std::string& pointer);

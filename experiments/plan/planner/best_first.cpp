@@ -108,9 +108,12 @@ bool BestFirst::may_be_among_best(const Item& item) const {
   });
 }
 
+/// What is compared over draws of documents has no front.
+bool BestFirst::wants_front() const { return options_.front && !base_.scenario.batch; }
+
 bool BestFirst::may_be_on_front(const Item& item, Aim aim) const {
   const double bytes = item.least_bytes * (aim == Aim::rough_front ? rough_front : 1);
-  return options_.front && leaves_room(item.least_bytes) && !front_.covers(item.bound_us, bytes);
+  return wants_front() && leaves_room(item.least_bytes) && !front_.covers(item.bound_us, bytes);
 }
 
 bool BestFirst::is_wanted(const Item& item) const {
@@ -335,6 +338,7 @@ LayoutPlan BestFirst::run() {
   }
   name_once(plan_.fitting);
   refine_listed();
+  end_search();
   draw_documents();
   finish();
   const bool sharded = plan_.best() != nullptr && runs_sharded(plan_.best()->choice.zero);

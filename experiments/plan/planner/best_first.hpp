@@ -112,6 +112,10 @@ class BestFirst {
   std::vector<JudgedLayout> listed() const;
   void refine_listed();
   void draw_documents();
+  void draw(const std::vector<JudgedLayout>& found, std::size_t wanted,
+            const std::vector<JudgedLayout>& kept);
+  void end_search();
+  bool wants_front() const;
   void save_memory(const Item& item, std::vector<Item>& items) const;
   LayoutChoice choice_of(const Item& item) const;
   void take(const Item& item, Outcome outcome);

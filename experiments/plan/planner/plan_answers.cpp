@@ -6,6 +6,7 @@
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "experiments/input/files/json_output.hpp"
 #include "experiments/input/files/table.hpp"
@@ -17,8 +18,8 @@ namespace {
 
 StepSplit split_of(const LayoutPlan& plan, const JudgedLayout& layout, const Catalogue& catalogue,
                    const std::shared_ptr<Clusters>& clusters) {
-  const Scenario scenario =
-      parse_scenario(layout_document(plan.task, layout.choice), plan.task.source);
+  Scenario scenario = parse_scenario(layout_document(plan.task, layout.choice), plan.task.source);
+  scenario.batch.reset();  // full microbatches: parts of drawn ones would mix packings
   return split_step(scenario, catalogue, clusters);
 }
 
@@ -29,7 +30,7 @@ std::string split_text(const LayoutPlan& plan, const JudgedLayout& own, const Ju
   const StepSplit mine = split_of(plan, own, catalogue, clusters);
   const StepSplit theirs = split_of(plan, best, catalogue, clusters);
   TableRows rows{{"", "its step", "the best", "difference", "of the best's step"}};
-  const double whole = to_us(best.trial.makespan);
+  const double whole = std::accumulate(theirs.begin(), theirs.end(), 0.0);
   const auto ms = [](double us) { return fmt::format("{:.1f} ms", us * 1e-3); };
   for (std::size_t i = 0; i < step_parts; ++i) {
     if (std::max(std::abs(mine[i]), std::abs(theirs[i])) < 0.0005 * whole) continue;
@@ -37,7 +38,7 @@ std::string split_text(const LayoutPlan& plan, const JudgedLayout& own, const Ju
                     ms(theirs[i]), ms(mine[i] - theirs[i]),
                     signed_percent_text((mine[i] - theirs[i]) / whole)});
   }
-  return aligned(rows, {0});
+  return (plan.fastest_full ? "with full microbatches:\n" : "") + aligned(rows, {0});
 }
 
 /// What a plan without a limit of memory would take instead.
@@ -66,7 +67,11 @@ struct Ratio {
 };
 
 Ratio ratio_of(const LayoutPlan& first, const LayoutPlan& other) {
-  const double value = other.best()->trial.samples_per_s / first.best()->trial.samples_per_s;
+  const Trial &one = first.best()->trial, &two = other.best()->trial;
+  // Samples per second of documents are those of one draw.
+  const double value = one.mean_within && one.tokens_per_s && two.tokens_per_s
+                           ? *two.tokens_per_s / *one.tokens_per_s
+                           : two.samples_per_s / one.samples_per_s;
   const double spread = first.task.hardware == other.task.hardware
                             ? spread_between(first, true)
                             : std::hypot(first.spread.value_or(0), other.spread.value_or(0));
@@ -212,7 +217,7 @@ std::string change_text(const LayoutPlan& before, const LayoutPlan& after,
   const auto place =
       std::find_if(after.fitting.begin(), after.fitting.end(),
                    [&](const JudgedLayout& one) { return one.choice == old.choice; });
-  if (place == after.fitting.end()) return text + "the former best is not among those simulated\n";
+  if (place == after.fitting.end()) return text + "the former best is not among those compared\n";
   return text +
          fmt::format("the former best is {} slower\n", percent_text(slower_than(*place, best)));
 }

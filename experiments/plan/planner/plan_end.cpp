@@ -75,36 +75,57 @@ void BestFirst::refine_listed() {
   });
 }
 
-/// Compares the best of each listed family, and a few as good as it, by their mean step over draws
-/// of documents; the others are left out.
+/// What is known of the layouts that were not simulated.
+void BestFirst::end_search() {
+  while (!queue_.empty() && !is_wanted(queue_.top())) queue_.pop();
+  if (!queue_.empty()) plan_.slower_bound_us = queue_.top().bound_us;
+  plan_.stopped = aim_ == Aim::best && !queue_.empty();
+  plan_.whole_front = wants_front() && aim_ == Aim::front && queue_.empty();
+}
+
+/// Runs the best families of some layouts with draws of documents, until so many of what they come
+/// to are kept, or the user ends the search.
+void BestFirst::draw(const std::vector<JudgedLayout>& found, std::size_t wanted,
+                     const std::vector<JudgedLayout>& kept) {
+  constexpr std::size_t at_a_time = 4, most_near = 2;
+  const std::vector<ListedFamily> rows = listed_families(found, found.size());
+  for (std::size_t begin = 0; begin < rows.size(); begin += at_a_time) {
+    if (listed_families(kept, kept.size()).size() >= wanted) return;
+    if (begin > 0 && options_.asked_to_end && options_.asked_to_end()) return;
+    std::vector<JudgedLayout> drawn;
+    for (std::size_t i = begin; i < std::min(begin + at_a_time, rows.size()); ++i) {
+      drawn.push_back(*rows[i].best);
+      const std::size_t near = std::min(rows[i].near.size(), most_near);
+      for (std::size_t n = 0; n < near; ++n) drawn.push_back(*rows[i].near[n]);
+    }
+    in_parallel(
+        drawn.size(), [&](std::size_t i) { drawn[i].trial = trial_of(drawn[i].choice, true); }, {},
+        options_.jobs);
+    for (JudgedLayout& one : drawn) {
+      --plan_.simulated;                   // counted when it was found
+      one.bound_us = one.least_bytes = 0;  // those of full microbatches
+      if (one.trial.refusal.empty()) {
+        keep(std::move(one));
+      } else {
+        plan_.draws_refused = one.trial.refusal;
+        refuse(one.trial.refusal, 1);
+      }
+    }
+    report();
+  }
+}
+
+/// Compares the best families, and of each a few as good, over draws of documents; the others are
+/// left out. Other questions list one family, and compare as many.
 void BestFirst::draw_documents() {
-  constexpr std::size_t most_near = 2;
+  constexpr std::size_t least_drawn = 10;
   if (!base_.scenario.batch || plan_.best() == nullptr) return;
   name_once(plan_.tight);
   plan_.fastest_full = plan_.best()->trial.makespan;
-  std::vector<JudgedLayout> drawn;
-  for (const auto* layouts : {&plan_.fitting, &plan_.tight}) {
-    for (const ListedFamily& row : listed_families(*layouts, options_.best)) {
-      drawn.push_back(*row.best);
-      for (std::size_t i = 0; i < std::min(row.near.size(), most_near); ++i) {
-        drawn.push_back(*row.near[i]);
-      }
-    }
-  }
-  in_parallel(
-      drawn.size(), [&](std::size_t i) { drawn[i].trial = trial_of(drawn[i].choice, true); }, {},
-      options_.jobs);
-  plan_.fitting.clear();
-  plan_.tight.clear();
-  plan_.simulated -= drawn.size();
-  for (JudgedLayout& one : drawn) {
-    one.bound_us = one.least_bytes = 0;  // those of full microbatches
-    if (one.trial.refusal.empty()) {
-      keep(std::move(one));
-    } else {
-      refuse(one.trial.refusal, 1);
-    }
-  }
+  const std::vector<JudgedLayout> fitting = std::exchange(plan_.fitting, {});
+  const std::vector<JudgedLayout> tight = std::exchange(plan_.tight, {});
+  draw(fitting, std::max(options_.best, least_drawn), plan_.fitting);
+  draw(tight, most_tight, plan_.tight);
 }
 
 /// Leaves the first name of layouts of a family that are equal.
@@ -143,10 +164,6 @@ void BestFirst::finish() {
                    });
   std::stable_sort(plan_.refused.begin(), plan_.refused.end(),
                    [](const Exclusion& a, const Exclusion& b) { return a.layouts > b.layouts; });
-  while (!queue_.empty() && !is_wanted(queue_.top())) queue_.pop();
-  if (!queue_.empty()) plan_.slower_bound_us = queue_.top().bound_us;
-  plan_.stopped = aim_ == Aim::best && !queue_.empty();
-  plan_.whole_front = options_.front && aim_ == Aim::front && queue_.empty() && !plan_.fastest_full;
   std::uint64_t others = plan_.without_memory + plan_.simulated;
   for (const Exclusion& one : plan_.refused) others += one.layouts;
   plan_.slower = plan_.legal > others ? plan_.legal - others : 0;

@@ -133,7 +133,7 @@ std::string stopped_text(const LayoutPlan& plan) {
 /// Points of the front besides the first, evenly spread.
 std::string front_text(const LayoutPlan& plan) {
   const auto front = front_of(plan.fitting);
-  if (front.size() < 2) return "";
+  if (front.size() < 2 || plan.fastest_full) return "";
   TableRows rows{{"step time", "slower", "memory", "layout"}};
   const std::size_t points = std::min(front.size() - 1, most_points);
   for (std::size_t i = 0; i < points; ++i) {
@@ -332,6 +332,9 @@ std::string closest_text(const LayoutPlan& plan) {
 
 std::string none_text(const LayoutPlan& plan) {
   if (plan.legal == 0) return fmt::format("no layout is legal: {}\n", plan.none_because);
+  if (!plan.draws_refused.empty()) {
+    return fmt::format("no layout runs with these documents: {}\n", plan.draws_refused);
+  }
   if (!lacks_memory(plan)) {
     return fmt::format("no layout runs: {}\n", plan.refused.front().rule);
   }
@@ -371,6 +374,7 @@ ordered_json plan_json(const LayoutPlan& plan, std::size_t best) {
   const StepInterval known = known_to(plan);
   ordered_json front = ordered_json::array();
   for (const JudgedLayout* one : front_of(plan.fitting)) {
+    if (plan.fastest_full) break;  // compared over draws, it has none
     front.push_back(layout_json(*one, plan, known));
   }
   return {{"penstock", 1},

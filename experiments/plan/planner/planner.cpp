@@ -12,6 +12,7 @@
 #include "experiments/run/batch_report.hpp"
 #include "experiments/run/layout/layout.hpp"
 #include "experiments/run/repeat.hpp"
+#include "experiments/run/run.hpp"
 #include "experiments/run/simulation.hpp"
 #include "experiments/run/stage_formats.hpp"
 #include "sim/base/error.hpp"
@@ -77,15 +78,16 @@ Trial measured(const Layout& layout, const Simulated& run, Time step) {
 /// The mean step and the tokens of a plan over draws of documents; refused where one does not end.
 Trial drawn(const Layout& layout, const Simulation& simulation, const PricedPlan& priced,
             const Simulated& first) {
-  const double full = *layout.documents->tokens * layout.microbatches;
+  const double full = double(*layout.documents->tokens) * layout.microbatches;
   double tokens = 0, first_tokens = 0;
   std::vector<std::optional<Time>> draws;
-  for (std::uint32_t draw = 0; draw < judged_draws; ++draw) {
+  const std::uint32_t count = varies(layout) ? judged_draws : 1;
+  for (std::uint32_t draw = 0; draw < count; ++draw) {
     draws.push_back(simulation.makespan_of_draw(priced, draw));
     if (!draws.back()) return refused("a draw of documents does not come to its end");
     const auto batch = simulation.microbatches_of(draw);
     const double own = batch ? batch->sum().tokens / double(batch->replicas.size()) : full;
-    tokens += own / judged_draws;
+    tokens += own / count;
     if (draw == 0) first_tokens = own;
   }
   const Distribution steps = distribution_of(std::move(draws));

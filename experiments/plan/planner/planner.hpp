@@ -106,11 +106,12 @@ struct LayoutPlan {
   std::uint64_t slower = 0;          // by their bounds neither among the best nor on the front
   std::uint64_t simulated = 0;
   std::uint64_t repeated = 0;  // of them: equal to one that is kept, under another name
-  // With a batch of documents: the fastest of all with full microbatches. Those that are listed
-  // were then compared over draws, and the others left out.
+  // With a batch of documents: the fastest of all with full microbatches. The best of those were
+  // then compared over draws, and the others left out.
   std::optional<Time> fastest_full;
-  bool stopped = false;      // early: `slower` then counts layouts that may be faster
-  bool whole_front = false;  // no other layout is on the front
+  std::string draws_refused;  // why one of them does not run with documents; empty if all do
+  bool stopped = false;       // early: `slower` then counts layouts that may be faster
+  bool whole_front = false;   // no other layout is on the front
   double slower_bound_us = std::numeric_limits<double>::infinity();  // the lowest bound of those
 
   /// The first of those that fit, else of those that may; nullptr for none.

@@ -10,6 +10,7 @@
 #include "experiments/input/files/table.hpp"
 #include "experiments/input/long_work/interruption.hpp"
 #include "experiments/input/long_work/progress.hpp"
+#include "experiments/input/scenario/document.hpp"
 #include "experiments/plan/changes/change_plan.hpp"
 #include "experiments/plan/planner/framework_gain.hpp"
 #include "experiments/plan/planner/plan_answers.hpp"
@@ -35,16 +36,15 @@ namespace {
 void write_layouts(const LayoutPlan& plan, std::size_t best, const std::string& folder,
                    OutputSet& outputs) {
   outputs.make_folder(folder);
-  TrainingTask task = plan.task;
-  task.model = path_seen_from(folder, task.model);
+  const Framework* framework = plan.task.framework;
   const auto rows = best_families(plan, best);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const auto path = std::filesystem::path(folder) / fmt::format("layout_{}", i + 1);
-    const std::string text = layout_document(task, rows[i].best->choice);
+    const std::string text = moved_text(layout_document(plan.task, rows[i].best->choice), folder);
     outputs.write(path.string() + ".json", text);
-    if (task.framework == nullptr) continue;
+    if (framework == nullptr) continue;
     for (const LaunchFile& file :
-         launch_files_beside(path.string() + ".json", text, task.framework->format)) {
+         launch_files_beside(path.string() + ".json", text, framework->format)) {
       outputs.write(path.string() + file.suffix, file.text);
     }
   }

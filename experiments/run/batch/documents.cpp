@@ -94,7 +94,7 @@ Piece DocumentStream::next() {
   const std::uint32_t tokens = std::min(rest_, *batch_.tokens);
   rest_ -= tokens;
   Piece piece{tokens, static_cast<double>(tokens)};
-  if (document_.pictures) {
+  if (document_.pictures && batch_.pictures_per_token > 0) {
     piece.pictured *= *document_.pictures / (document_.tokens * batch_.pictures_per_token);
   }
   return piece;

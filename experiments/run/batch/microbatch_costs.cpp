@@ -55,6 +55,8 @@ MicrobatchCosts::MicrobatchCosts(const Layout& layout,
     : layout_(layout), hardware_(std::move(hardware)), training_(training_of(layout)) {
   layout_.schedule = passes_of(layout.schedule);
   token_cost_ = token_cost_of(layout_, *hardware_);
+  bare_ = layout_;
+  bare_.documents->lengths = {};
 }
 
 bool MicrobatchCosts::all_plain(const StepBatch& batch) const {
@@ -75,7 +77,7 @@ bool MicrobatchCosts::all_plain(const StepBatch& batch) const {
 }
 
 Costs MicrobatchCosts::own(const Plan& classes, const StepMicrobatch& microbatch) const {
-  Layout layout = layout_;
+  Layout layout = bare_;
   set_microbatch(layout, microbatch);
   Costs costs = price(classes, layout.model, layout.partition, *hardware_, training_);
   const Time host = from_us(layout.overheads.host_us);

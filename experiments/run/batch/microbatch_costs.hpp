@@ -32,6 +32,7 @@ class MicrobatchCosts {
   Costs own(const Plan& classes, const StepMicrobatch& microbatch) const;
 
   Layout layout_;  // with an order that has each pass once
+  Layout bare_;    // without lengths, of which there may be millions: copied for each microbatch
   std::shared_ptr<const HardwareModel> hardware_;
   Training training_;  // which no microbatch changes
   TokenCost token_cost_;

@@ -201,9 +201,11 @@ std::vector<double> us_by_rank(Layout layout, const HardwareModel& hardware,
   const std::vector<Stage>& chain = placement.chains().front();
   for (std::size_t number = 0; number < chain.size(); ++number) {
     const std::uint32_t replicas = placement.replicas(chain[number]);
+    const bool frozen = layout.module && layout.module->frozen && number < layout.module->stages;
     double us = 0;
     for (const LayerIndex layer : layout.partition.stages[number]) {
       for (const Pass pass : {Pass::forward, Pass::backward}) {
+        if (frozen && pass == Pass::backward) continue;
         us += hardware.compute_us(layout.model.layers[index(layer)], pass).value_or(0);
       }
     }
@@ -236,19 +238,20 @@ bool StepBatch::has_loads() const { return !replicas.front().front().loads.empty
 TokenCost token_cost_of(const Layout& layout, const HardwareModel& hardware) {
   const double tokens = *layout.documents->tokens;
   const PackedMicrobatch full{.tokens = tokens, .pictured = tokens, .squares = tokens * tokens};
-  PackedMicrobatch in_two = full, bare = full;
+  PackedMicrobatch bare = full;
+  if (layout.documents->lengths.most_pictures()) bare.pictured = 0;
+  PackedMicrobatch in_two = bare;
   in_two.squares /= 2;
-  bare.pictured = 0;
   const auto whole = us_by_rank(layout, hardware, full);
-  const auto busiest = std::max_element(whole.begin(), whole.end());
-  if (*busiest <= 0) return {};
-  const auto saved_by = [&](const PackedMicrobatch& other) {
-    return std::max(0.0, *busiest - us_by_rank(layout, hardware, other)[busiest - whole.begin()]);
+  const auto busiest = std::max_element(whole.begin(), whole.end()) - whole.begin();
+  const auto us_of = [&](const PackedMicrobatch& one) {
+    return us_by_rank(layout, hardware, one)[static_cast<std::size_t>(busiest)];
   };
-  const double of_squares = 2 * saved_by(in_two);
-  const bool states = layout.documents->lengths.state_pictures();
-  const double of_pictures = states ? std::min(saved_by(bare), *busiest - of_squares) : 0;
-  return {.per_token = (*busiest - of_squares - of_pictures) / tokens,
+  const double all = whole[static_cast<std::size_t>(busiest)], bare_us = us_of(bare);
+  if (all <= 0) return {};
+  const double of_squares = std::max(0.0, 2 * (bare_us - us_of(in_two)));
+  const double of_pictures = std::max(0.0, all - bare_us);
+  return {.per_token = (all - of_squares - of_pictures) / tokens,
           .per_square = of_squares / (tokens * tokens),
           .per_pictured = of_pictures / tokens};
 }

@@ -93,10 +93,12 @@ std::optional<BatchSection> settle_documents(const Scenario& scenario, const Lay
     batch.tokens =
         static_cast<std::uint32_t>(std::llrint(*layout.batch.sequence * *layout.batch.microbatch));
   }
-  if (batch.lengths.state_pictures()) {
+  if (const auto most = batch.lengths.most_pictures()) {
     batch.pictures_per_token = pictures_per_token(layout);
-    refuse_if(batch.pictures_per_token == 0, "/batch/lengths",
-              "its documents have pictures, and the examples of the model have none");
+    refuse_if(*most > 0 && batch.pictures_per_token == 0, "/batch/lengths",
+              fmt::format("a document has {} from pictures, and the examples of the model have "
+                          "none; set /model/image_tokens, or leave the numbers out",
+                          counted(*most, "token")));
   }
   check_tokens_count(layout);
   return batch;

@@ -58,9 +58,10 @@ bool come_first(const Layers& layers, const std::string& name) {
 
 void refuse_sections(const Scenario& scenario) {
   const nlohmann::json& document = *scenario.document;
-  const std::array<std::pair<const char*, const char*>, 5> refused{
+  const std::array<std::pair<const char*, const char*>, 6> refused{
       {{"/codec", "codecs go with one set of degrees"},
-       {"/schedule/policy", "a policy orders one set of stages; name a schedule rule or a file"},
+       {"/schedule/policy", "a policy orders one set of stages; name a schedule rule"},
+       {"/schedule/file", "the order of a module follows that of a schedule rule; name one"},
        {"/partition/stages", "each part of the model is cut by itself; leave it out"},
        {"/model/edges", "the layers of a module are a chain before the others; leave it out"},
        {"/hardware/routes", "routes name ranks of one pipeline; give links with ends"}}};
@@ -274,7 +275,10 @@ void keep_parts(Layout own, Layout& layout) {
   check_tokens_count(own);
   own.documents = layout.documents;
   LayoutParts parts{std::move(own), layout};
-  for (Layout* part : {&parts.module, &parts.others}) part->schedule = passes_of(part->schedule);
+  for (Layout* part : {&parts.module, &parts.others}) {
+    part->schedule = passes_of(part->schedule);
+    part->documents->lengths = {};  // of which there may be millions
+  }
   layout.parts = std::make_shared<const LayoutParts>(std::move(parts));
 }
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "experiments/run/module_report.hpp"
+#include "experiments/run/batch/step_batch.hpp"
 #include "experiments/run/run.hpp"
 #include "experiments/show/results/result_json.hpp"
 #include "sim/base/error.hpp"
@@ -145,18 +145,42 @@ TEST_CASE("modules: a replica that serves two pipelines takes what both of them 
   CHECK(peak_of(each) == 1000);
 }
 
+TEST_CASE("pictures: a model without any takes documents that state none of them") {
+  nlohmann::json language = with_pictures(2048, 512);
+  language["model"].erase("image_tokens");
+  language["model"]["file"] = std::string(PENSTOCK_ROOT) + "/experiments/models/llama-3.1-8b.json";
+  const nlohmann::json none{{"histogram", {{{"tokens", 1024}, {"pictures", 0}}}}};
+  const nlohmann::json plain{{"histogram", {{{"tokens", 1024}}}}};
+  CHECK(us(run_of(with_lengths(language, none), "")) ==
+        us(run_of(with_lengths(language, plain), "")));
+}
+
+TEST_CASE("pictures: packing by cost counts no backward of a frozen encoder") {
+  const Layout frozen = settle(parse_scenario(
+      with_lengths(with_pictures(2048, 512), {{"histogram", {{{"tokens", 512}, {"pictures", 64}}}}})
+          .dump(),
+      "s.json", {R"(/modules={"vision": {"tensor": 2, "frozen": true}})"}));
+  Layout trained = frozen;
+  trained.module->frozen = false;
+  const auto hardware = hardware_of(frozen);
+  const TokenCost less = token_cost_of(frozen, *hardware), more = token_cost_of(trained, *hardware);
+  CHECK(less.per_pictured < more.per_pictured);
+}
+
 TEST_CASE("pictures: a document states at most its tokens, and a model must have some") {
   const nlohmann::json more{{"histogram", {{{"tokens", 8}, {"pictures", 9}}}}};
-  CHECK(
-      refusal(with_lengths(with_pictures(2048, 512), more)) ==
-      "s.json: /batch/lengths/histogram/0/pictures: 9 are more than the 8 tokens of the document");
+  CHECK(refusal(with_lengths(with_pictures(2048, 512), more)) ==
+        "s.json: /batch/lengths/histogram/0/pictures: 9 tokens from pictures are more than the 8 "
+        "of the "
+        "document");
   nlohmann::json language = with_pictures(2048, 512);
   language["model"].erase("image_tokens");
   language["model"]["file"] = std::string(PENSTOCK_ROOT) + "/experiments/models/llama-3.1-8b.json";
   const nlohmann::json some{{"histogram", {{{"tokens", 8}, {"pictures", 4}}}}};
   CHECK(refusal(with_lengths(language, some)) ==
-        "s.json: /batch/lengths: its documents have pictures, and the examples of the model have "
-        "none");
+        "s.json: /batch/lengths: a document has 4 tokens from pictures, and the examples of the "
+        "model "
+        "have none; set /model/image_tokens, or leave the numbers out");
 }
 
 }  // namespace penstock::testing

@@ -4,12 +4,10 @@
 
 #include <string>
 
-#include "experiments/input/formats/torch_csv.hpp"
 #include "experiments/run/layout/training.hpp"
 #include "experiments/run/module_report.hpp"
 #include "experiments/run/run.hpp"
 #include "sim/base/error.hpp"
-#include "tests/support/scratch.hpp"
 
 namespace penstock::testing {
 namespace {
@@ -146,21 +144,6 @@ TEST_CASE("modules: bubbles hide what comes before and behind the pipeline other
   CHECK(parts[0].devices == 16);
 }
 
-TEST_CASE("modules: an order from a file is that of the other layers") {
-  const Scratch scratch;
-  const Layout named = settle(parse_scenario(by_kind, "s.json", {"/partition/name=balanced"}));
-  const std::string file = scratch.file("order.csv", write_torch_csv(named.schedule).text);
-  for (const Settings& settings : {own_four, shared}) {
-    CAPTURE(settings.front());
-    Settings from_file = settings;
-    from_file.push_back(R"(/schedule={"file": ")" + file + R"("})");
-    const RunResult result = run_with(from_file);
-    REQUIRE(result.report);
-    CHECK(us(result) == us(run_with(settings)));
-    CHECK(result.plan->tasks() == run_with(settings).plan->tasks());
-  }
-}
-
 TEST_CASE("modules: what cannot be is refused where it is stated") {
   CHECK(module_refusal({R"(/modules={"ears": {}})"}) ==
         "/modules/ears: no layer of the model states the module \"ears\"");
@@ -182,8 +165,8 @@ TEST_CASE("modules: what cannot be is refused where it is stated") {
         "or set \"devices\" to \"own\"");
   CHECK(module_refusal({R"(/modules={"vision": {}})",
                         R"(/schedule={"policy": "first-come", "microbatches": 4})"}) ==
-        "/schedule/policy: a policy orders one set of stages; name a schedule rule or a file, and "
-        "/modules has two");
+        "/schedule/policy: a policy orders one set of stages; name a schedule rule, and /modules "
+        "has two");
   CHECK(module_refusal({R"(/modules={"vision": {"pipeline": 9}})"}) ==
         "/modules/vision: /model: 9 stages need at least one layer each, got 6");
   CHECK(module_refusal({R"(/modules={"vision": {}})", "/hardware/devices=2"}) ==
