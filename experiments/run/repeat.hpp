@@ -14,7 +14,7 @@
 namespace penstock {
 
 constexpr std::uint32_t most_draws = 1'000'000;
-/// Draws of documents by whose mean changes and orders are compared, the same for each.
+/// Draws of documents by whose mean changes, orders and layouts are compared, the same for each.
 constexpr std::uint32_t judged_draws = 16;
 
 /// Runs a draw; empty if it does not finish. Several threads call it at once.

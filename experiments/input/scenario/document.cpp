@@ -54,7 +54,9 @@ void move_paths(Json& document, const std::string& from, const std::string& to) 
     auto& value = document[place];
     if (!value.is_string() || fs::path(value.template get<std::string>()).is_absolute()) continue;
     const fs::path target = fs::path(from.empty() ? "." : from) / value.template get<std::string>();
-    value = fs::proximate(target, to.empty() ? "." : to).generic_string();
+    // Of a folder that is not there yet, only an absolute path is followed.
+    const fs::path folder = fs::absolute(to.empty() ? "." : to);
+    value = fs::proximate(fs::absolute(target), folder).generic_string();
   }
 }
 

@@ -388,6 +388,8 @@ ordered_json plan_json(const LayoutPlan& plan, std::size_t best) {
           {"whole_front", plan.whole_front},
           {"draws", plan.fastest_full ? ordered_json(judged_draws) : ordered_json()},
           {"fastest_full_us", or_null(plan.fastest_full, to_us)},
+          {"draws_refused",
+           plan.draws_refused.empty() ? ordered_json() : ordered_json(plan.draws_refused)},
           {"stopped", plan.stopped},
           {"least_other_us", plan.stopped ? ordered_json(plan.slower_bound_us) : ordered_json()},
           {"legal", plan.legal},

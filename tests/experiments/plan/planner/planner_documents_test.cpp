@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <limits>
 #include <string>
 
 #include "experiments/plan/planner/plan_report.hpp"
@@ -62,6 +63,31 @@ TEST_CASE("planner: with documents, listed layouts have their mean step over dra
   CHECK(plan.legal == full.legal);
   CHECK(plan_text(plan, 4).find("times are means of 16 draws of documents") != std::string::npos);
   CHECK_FALSE(full.fastest_full);
+}
+
+TEST_CASE("planner: with documents, an early stop is told by what full microbatches take") {
+  const Catalogue catalogue = read_catalogue();
+  const TrainingTask task = documents_task(
+      catalogue,
+      R"({"lengths": {"histogram": [{"tokens": 512}]}, "pack": "first-fit", "tokens": 8192})", 1);
+  PlannerOptions options = few_layouts();
+  options.most_seconds = 0;
+  const LayoutPlan plan = plan_layouts(task, catalogue, options);
+  REQUIRE_FALSE(plan.fitting.empty());
+  CHECK(plan.stopped);
+  CHECK(plan.slower_bound_us < std::numeric_limits<double>::infinity());
+  CHECK(plan_text(plan, 4).find("faster with full microbatches") != std::string::npos);
+}
+
+TEST_CASE("planner: where no layout takes the documents, the answer says why") {
+  const Catalogue catalogue = read_catalogue();
+  const TrainingTask task = documents_task(
+      catalogue, R"({"lengths": {"histogram": [{"tokens": 100000}]}, "longer": "refuse"})", 1);
+  const LayoutPlan plan = plan_layouts(task, catalogue, few_layouts());
+  CHECK(plan.fitting.empty());
+  CHECK(
+      plan_text(plan, 4).find("no layout runs with these documents: /batch/longer: a document has "
+                              "100000 tokens, and a microbatch 8192") != std::string::npos);
 }
 
 TEST_CASE("planner: where a document is a microbatch, layouts must take as many") {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "experiments/input/scenario/document.hpp"
 #include "experiments/plan/planner/space/training_task.hpp"
 #include "tests/support/program.hpp"
 #include "tests/support/scratch.hpp"
@@ -135,6 +136,8 @@ TEST_CASE("a path is kept where it is absolute, and follows links of folders") {
   const std::string seen = path_seen_from(
       folder.scratch.path("link"), fs::relative(folder.scratch.path("models/llama.json")).string());
   CHECK(seen == "../../models/llama.json");
+  const std::string lengths = R"({"batch": {"lengths": {"file": "lengths.txt"}}})";
+  CHECK(moved_text(lengths, "layouts").find("../lengths.txt") != std::string::npos);
 }
 
 }  // namespace

@@ -159,7 +159,7 @@ TEST_CASE("pictures: packing by cost counts no backward of a frozen encoder") {
   const Layout frozen = settle(parse_scenario(
       with_lengths(with_pictures(2048, 512), {{"histogram", {{{"tokens", 512}, {"pictures", 64}}}}})
           .dump(),
-      "s.json", {R"(/modules={"vision": {"tensor": 2, "frozen": true}})"}));
+      "s.json", {R"(/modules={"vision": {"devices": "shared", "frozen": true}})"}));
   Layout trained = frozen;
   trained.module->frozen = false;
   const auto hardware = hardware_of(frozen);
