@@ -18,9 +18,6 @@ constexpr std::size_t batch = 32;
 /// The front is first searched for layouts that need so much less memory than the known ones.
 constexpr double rough_front = 1.1;
 
-/// Families that are searched among the layouts that may fit.
-constexpr std::size_t most_tight = 3;
-
 /// A step of any layout has as many documents as another only if microbatches hold as many tokens.
 void check_documents(const PlanBase& base) {
   const auto& documents = base.scenario.batch;

@@ -28,6 +28,8 @@ class BestFirst {
   LayoutPlan run();
 
  private:
+  /// Families that are searched among the layouts that may fit.
+  static constexpr std::size_t most_tight = 3;
   /// Prices of a frame by link codec and ZeRO level, made when its first order asks.
   struct FramePrices {
     struct One {
