@@ -87,7 +87,7 @@ bool varies(const Layout& layout);
 
 /// The step that a run with a report is compared by: of draws their mean.
 Time step_of(const RunResult& run);
-/// Whether every draw of a run came to its end.
+/// Whether every draw of a run finished.
 bool all_draws_end(const RunResult& run);
 
 /// That of the rank that needs most.

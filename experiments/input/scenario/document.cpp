@@ -11,6 +11,7 @@
 namespace penstock {
 namespace {
 
+namespace fs = std::filesystem;
 using nlohmann::json;
 
 /// Adds the schemas that a schema stands for: by reference, or one of several.
@@ -46,17 +47,14 @@ std::vector<const json*> schemas_below(const std::vector<const json*>& schemas,
 /// The paths that a scenario names, for a scenario in another folder.
 template <class Json>
 void move_paths(Json& document, const std::string& from, const std::string& to) {
-  namespace fs = std::filesystem;
   for (const char* pointer : {"/model/file", "/hardware/file", "/partition/file", "/schedule/file",
                               "/hardware/profile", "/batch/lengths/file", "/batch/router/file"}) {
     const typename Json::json_pointer place(pointer);
     if (!document.contains(place)) continue;
     auto& value = document[place];
-    if (!value.is_string() || fs::path(value.template get<std::string>()).is_absolute()) continue;
-    const fs::path target = fs::path(from.empty() ? "." : from) / value.template get<std::string>();
-    // Of a folder that is not there yet, only an absolute path is followed.
-    const fs::path folder = fs::absolute(to.empty() ? "." : to);
-    value = fs::proximate(fs::absolute(target), folder).generic_string();
+    if (!value.is_string()) continue;
+    const auto path = value.template get<std::string>();
+    if (!fs::path(path).is_absolute()) value = path_seen_from(to, (fs::path(from) / path).string());
   }
 }
 
@@ -82,6 +80,16 @@ Fields scenario_fields() {
 }
 
 }  // namespace
+
+std::string path_seen_from(const std::string& folder, const std::string& path) {
+  if (folder.empty() || fs::path(path).is_absolute()) return path;
+  // Of a folder that is not there yet, only an absolute path is followed.
+  const fs::path there = fs::weakly_canonical(fs::absolute(folder));
+  if (there == fs::current_path()) return path;
+  const fs::path absolute = fs::absolute(path);
+  const fs::path real = fs::weakly_canonical(absolute.parent_path()) / absolute.filename();
+  return real.lexically_relative(there).string();
+}
 
 std::string document_text(const Scenario& scenario) { return printed(*scenario.document); }
 

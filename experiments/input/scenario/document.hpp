@@ -10,6 +10,10 @@
 
 namespace penstock {
 
+/// The path of a file relative to `folder`, which need not be there yet; unchanged if it is
+/// absolute or `folder` is the working folder.
+std::string path_seen_from(const std::string& folder, const std::string& path);
+
 /// The document of a scenario as the text of a file, with relative paths as they were.
 std::string document_text(const Scenario& scenario);
 

@@ -83,8 +83,8 @@ void BestFirst::end_search() {
   plan_.whole_front = wants_front() && aim_ == Aim::front && queue_.empty();
 }
 
-/// Runs the best families of some layouts with draws of documents, until so many of what they come
-/// to are kept, or the user ends the search.
+/// Runs the best of some layouts with draws of documents, a few families at a time, until `kept`
+/// has as many families as wanted or the user ends the search.
 void BestFirst::draw(const std::vector<JudgedLayout>& found, std::size_t wanted,
                      const std::vector<JudgedLayout>& kept) {
   constexpr std::size_t at_a_time = 4, most_near = 2;

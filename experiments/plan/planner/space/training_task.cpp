@@ -16,6 +16,7 @@
 #include "experiments/input/files/table.hpp"
 #include "experiments/input/model_files/model_file.hpp"
 #include "experiments/input/scenario/codec_choice.hpp"
+#include "experiments/input/scenario/document.hpp"
 #include "experiments/run/layout/modules.hpp"
 #include "sim/base/error.hpp"
 
@@ -242,14 +243,6 @@ ordered_json partition_section(const LayoutChoice& choice) {
 }
 
 }  // namespace
-
-std::string path_seen_from(const std::string& folder, const std::string& path) {
-  const bool here = folder.empty() || fs::weakly_canonical(folder) == fs::current_path();
-  if (here || fs::path(path).is_absolute()) return path;
-  const fs::path absolute = fs::absolute(path);
-  const fs::path real = fs::weakly_canonical(absolute.parent_path()) / absolute.filename();
-  return real.lexically_relative(fs::weakly_canonical(folder)).string();
-}
 
 TrainingTask read_training_task(const TrainingRequest& request, const Catalogue& catalogue) {
   if (request.model == "-") {

@@ -89,8 +89,4 @@ void add_settings(std::string_view option, const std::vector<std::string>& setti
 /// the task applied.
 std::string layout_document(const TrainingTask& task, const LayoutChoice& choice);
 
-/// The path of a file relative to `folder`; unchanged if it is absolute or `folder` is the working
-/// folder.
-std::string path_seen_from(const std::string& folder, const std::string& path);
-
 }  // namespace penstock

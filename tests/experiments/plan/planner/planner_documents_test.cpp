@@ -65,7 +65,7 @@ TEST_CASE("planner: with documents, listed layouts have their mean step over dra
   CHECK_FALSE(full.fastest_full);
 }
 
-TEST_CASE("planner: with documents, an early stop is told by what full microbatches take") {
+TEST_CASE("planner: with documents, an early stop compares full microbatches") {
   const Catalogue catalogue = read_catalogue();
   const TrainingTask task = documents_task(
       catalogue,

@@ -13,7 +13,7 @@
 namespace penstock::testing {
 namespace {
 
-/// An encoder of 8 layers before a decoder, with pictures of so many tokens in a sequence.
+/// Qwen3-VL 8B: of the tokens of a sequence, so many come from pictures.
 nlohmann::json with_pictures(std::uint32_t sequence, std::uint32_t pictures) {
   return {{"model",
            {{"file", std::string(PENSTOCK_ROOT) + "/experiments/models/qwen3-vl-8b.json"},
