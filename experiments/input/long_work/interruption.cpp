@@ -6,6 +6,8 @@
 #include <array>
 #include <atomic>
 #include <cmath>
+#include <cstdint>
+#include <ctime>
 #include <forward_list>
 #include <mutex>
 #include <string_view>
@@ -57,9 +59,20 @@ extern "C" void on_interrupt(int /*signal*/) {
 /// Static, because a signal handler writes it.
 std::atomic<bool> end_is_requested = false;
 
-extern "C" void on_request(int /*signal*/) {
-  end_is_requested = true;
-  end_on_interrupt();
+/// Static, because a signal handler reads and writes it.
+std::atomic<std::int64_t> requested_ns = 0;
+
+/// `timeout` and terminals send one interrupt to a process and to its group: it may come twice.
+extern "C" void on_request(int signal) {
+  constexpr std::int64_t same_interrupt_ns = 200'000'000;
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  const std::int64_t ns = std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+  if (!end_is_requested.exchange(true)) {
+    requested_ns = ns;
+  } else if (ns - requested_ns >= same_interrupt_ns) {
+    on_interrupt(signal);
+  }
 }
 
 /// What is said when the time of `end_after` is over. Static, because a signal handler reads it;

@@ -47,8 +47,8 @@ class InterruptNote {
   void set(const std::string& text);
 };
 
-/// While it lives, a first interrupt is a request to end early with what there is; a second one
-/// ends the program. At most one at a time.
+/// While it lives, a first interrupt is a request to end early with what there is; a second one,
+/// not within 0.2 s, ends the program. At most one at a time.
 class InterruptRequest {
  public:
   InterruptRequest();

@@ -186,6 +186,15 @@ def block(hidden, intermediate):
                       {"kind": "mlp", "hidden": hidden, "intermediate": intermediate, "gated": 1}]}
 
 
+def classic_block(hidden, intermediate):
+    """As `validate --bodies transformer` runs it."""
+    return {"parts": [{"kind": "norm", "hidden": hidden, "bias": 1},
+                      {"kind": "attention", "hidden": hidden, "heads": max(1, hidden // 64),
+                       "head_dim": 64, "flash": 1},
+                      {"kind": "norm", "hidden": hidden, "bias": 1},
+                      {"kind": "mlp", "hidden": hidden, "intermediate": intermediate, "gated": 0}]}
+
+
 def work(scale, dtypes):
     """Rows without their times, part by part."""
     def size(number):
@@ -206,8 +215,8 @@ def work(scale, dtypes):
                            "sizes": {"sequence": sequence, "heads": 16, "head_size": head_size,
                                      "batch": 2, "causal": 1, "backward": backward}}
 
-    def layers(part, made, sequence, held_back=False):
-        return {"part": part, "layers": made, "sequence": size(sequence), "examples": 1,
+    def layers(part, made, sequence, held_back=False, examples=1):
+        return {"part": part, "layers": made, "sequence": size(sequence), "examples": examples,
                 "dtype": wide, "held_back": held_back}
 
     wide = dtypes[0]
@@ -219,6 +228,7 @@ def work(scale, dtypes):
                "sizes": {"bytes": int(10 ** power * scale) // 4 * 4}}
     yield layers("norm", [{"parts": [{"kind": "norm", "hidden": hidden, "bias": 0}]}], 8192)
     yield layers("model", [{**block(hidden, 7 * hidden // 2), "repeat": 4}], 4096, True)
+    yield layers("model", [{**classic_block(size(1024), size(4096)), "repeat": 8}], 256, True, 8)
     if "fp8" in dtypes:
         yield from products("fp8", 4096, (4096, 8192))
     yield layers("mlp", [{"parts": [{"kind": "mlp", "hidden": hidden, "intermediate": 3 * hidden,

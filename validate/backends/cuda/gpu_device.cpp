@@ -33,6 +33,16 @@ std::uint32_t unit_sms(const SmGroup& all) {
   return (std::max(all.least, 1U) + alignment - 1) / alignment * alignment;
 }
 
+/// How many groups of the smallest size the driver makes: fewer than fit where its clusters of SMs
+/// are no multiples of them. 0 where it makes none.
+std::uint32_t units_made(const GpuCalls& calls, const SmGroup& all, std::uint32_t most) {
+  std::vector<SmGroup> groups(most);
+  std::uint32_t count = most;
+  SmGroup left;
+  const int error = calls.split_sms(groups.data(), &count, all, &left, unit_sms(all));
+  return error == 0 ? std::min(count, most) : 0;
+}
+
 /// The most SMs per rank that leave some for links; 0 when that is too few.
 std::uint32_t even_sms(const SmGroup& all, std::uint32_t ranks) {
   const std::uint32_t alignment = std::max(all.alignment, 1U);
@@ -79,7 +89,7 @@ SmShares split(const GpuCalls& calls, const SmGroup& all, std::uint32_t sms,
 SmShares split_with_links(const GpuCalls& calls, const SmGroup& all, std::uint32_t ranks,
                           const std::vector<double>& work) {
   const std::uint32_t unit = unit_sms(all);
-  const std::uint32_t units = all.sms / unit;
+  const std::uint32_t units = units_made(calls, all, all.sms / unit);
   const std::uint32_t of_ranks = units == 0 ? 0 : units - 1;
   auto counts = units_by_work(of_ranks, work);
   if (counts.empty() || even_within_units(of_ranks, work)) {
@@ -263,7 +273,7 @@ SmShares share_sms(const GpuCalls& calls, std::uint32_t ranks, const std::vector
                          number(std::max(all.least, all.alignment)));
   }
   const std::uint32_t unit = unit_sms(all);
-  const std::uint32_t units = (all.sms - 1) / unit;
+  const std::uint32_t units = units_made(calls, all, (all.sms - 1) / unit);
   const auto counts = units_by_work(units, work);
   if (counts.empty() || even_within_units(units, work)) {
     return split(calls, all, sms, std::vector<std::uint32_t>(ranks, 1));

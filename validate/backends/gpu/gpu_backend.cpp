@@ -17,6 +17,7 @@
 #include "validate/backends/cuda/measuring/gpu_probes.hpp"
 #include "validate/backends/cuda/measuring/gpu_trials.hpp"
 #include "validate/backends/cuda/running/gpu_executor.hpp"
+#include "validate/backends/cuda/stages/gpu_layer_kinds.hpp"
 #include "validate/job/rank_program.hpp"
 #include "validate/machine/host.hpp"
 
@@ -177,6 +178,18 @@ std::string sms_text(const GpuDevice& device, std::uint32_t ranks) {
   return fmt::format("{}", fmt::join(sms, ", "));
 }
 
+/// "8", or "3 to 8": how many layers stages have.
+std::string layers_text(const GpuProgram& program) {
+  std::uint64_t least = UINT64_MAX;
+  std::uint64_t most = 0;
+  for (const GpuBody& body : program.bodies) {
+    if (layer_kind_of(body.work) == nullptr) continue;
+    least = std::min(least, body.amount);
+    most = std::max(most, body.amount);
+  }
+  return least < most ? fmt::format("{} to {}", least, most) : fmt::format("{}", most);
+}
+
 /// Where a graph of all lanes needs them, lanes share all SMs.
 GpuDevice device_for(const Job& job, GpuOrdering ordering, const GpuCalls& calls) {
   const std::uint32_t ranks = job.priced.plan.ranks;
@@ -334,6 +347,7 @@ std::map<std::string, std::string> GpuBackend::environment() const {
   all["backend"] = setup_.ordering == GpuOrdering::graph ? "cuda_single_graph"
                    : one_by_one()                        ? "cuda_logical"
                                                          : "cuda_single";
+  if (layer_kind_of(work_of(job_)) != nullptr) all["layers_of_stage"] = layers_text(program_);
   all["partition_sms"] = sms_text(device_, job_.priced.plan.ranks);
   all["sms_for_links"] = fmt::format("{}", device_.shares().links.sms);
   all["sms_in_several_ranks"] = fmt::format("{}", shared_sms_);

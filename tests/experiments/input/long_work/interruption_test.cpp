@@ -95,3 +95,20 @@ TEST_CASE("interruption: an unfinished file goes with its object, a kept one sta
 }
 
 }  // namespace penstock::testing
+
+// `timeout` sends SIGTERM to a program and then to its group.
+TEST_CASE("interruption: a request that comes twice at once is one, and a later one ends the program") {
+  CHECK(exit_code_of([] {
+          const InterruptRequest request;
+          ::raise(SIGTERM);
+          ::raise(SIGTERM);
+          ::_exit(request.asked() ? 7 : 8);
+        }) == 7);
+  CHECK(exit_code_of([] {
+          const InterruptRequest request;
+          ::raise(SIGTERM);
+          ::usleep(250'000);
+          ::raise(SIGTERM);
+          ::_exit(7);
+        }) == 130);
+}

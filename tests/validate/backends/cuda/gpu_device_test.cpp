@@ -77,6 +77,20 @@ TEST_CASE("gpu shares: where SMs cannot be split, it says why") {
   CHECK(shares_text(gpu, 4) == "the driver has no green contexts");
 }
 
+// Seen on an H200, whose clusters of SMs are no multiples of 8: 15 groups of 8 for work 1 : 2 : 5
+// are 1.9, 3.8 and 9.4 of them.
+TEST_CASE("gpu shares: where the driver makes fewer groups than fit, ranks share those") {
+  FakeGpu gpu;
+  gpu.most_groups = 15;
+  const SmShares shares = share_sms(gpu.calls(), 3, {1, 2, 5});
+  REQUIRE(shares.ranks.size() == 3);
+  CHECK(shares.ranks[0].sms == 16);
+  CHECK(shares.ranks[1].sms == 32);
+  CHECK(shares.ranks[2].sms == 72);
+  CHECK(shares.links.sms == 12);
+  CHECK(shares_text(gpu, 16) == "132 SMs for 16 ranks: the driver makes only 15 groups of 8");
+}
+
 // 16 groups of 8 for work 1 : 2 : 5 are 2, 4 and 10 of them. For 1 : 1 : 1.2 they are 5, 5 and 6:
 // the even share, 5.33, is off by 0.67 of a group at most.
 TEST_CASE("gpu shares: ranks that differ in work have SMs in proportion to it") {
