@@ -65,6 +65,7 @@ Operation operation(std::string_view name) {
     add_floats(made);
     add_memory(made);
     add_control(made);
+    add_warps(made);
     return made;
   }();
   const auto found = all.find(name);

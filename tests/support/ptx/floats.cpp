@@ -106,6 +106,18 @@ void compare_float(Thread& thread, const Instruction& i) {
   put<bool>(thread, i.at[0], std::isunordered(a, b) ? of_nan : Function{}(a, b));
 }
 
+/// Half to even, the second operand in the lower half.
+std::uint32_t bf16_bits(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  if (std::isnan(value)) return 0x7FFF;
+  return (bits + 0x7FFFU + (bits >> 16U & 1U)) >> 16U;
+}
+void pair_of_bf16(Thread& thread, const Instruction& i) {
+  put<std::uint32_t>(thread, i.at[0],
+                     bf16_bits(get<float>(thread, i.at[1])) << 16U |
+                         bf16_bits(get<float>(thread, i.at[2])));
+}
+
 void select_float(Thread& thread, const Instruction& i) {
   put<float>(thread, i.at[0],
              get<float>(thread, thread.registers[i.at[3]] != 0 ? i.at[1] : i.at[2]));
@@ -140,6 +152,7 @@ void add_floats(Operations& all) {
   all["sqrt.rn.f32"] = unary_float<Root>;
   all["rcp.rn.f32"] = unary_float<Inverse>;
   all["mov.f32"] = unary_float<Same>;
+  all["cvt.rn.bf16x2.f32"] = pair_of_bf16;
   all["cvt.rzi.f32.f32"] = unary_float<TowardsZero>;
   all["cvt.sat.f32.f32"] = unary_float<Saturated>;
   all["cvt.rn.f32.u32"] = float_of<std::uint32_t>;

@@ -49,6 +49,10 @@ std::string step_name() {
   return fmt::format("run<{}{}", name, name.ends_with('>') ? " >" : ">");
 }
 
+const char* name_in_tiles(const CausalAttention<Bf16, gpu_head>&) { return "attention"; }
+const char* name_in_tiles(const QueryGradient<Bf16, gpu_head>&) { return "query_gradient"; }
+const char* name_in_tiles(const KeyGradient<Bf16, gpu_head>&) { return "key_gradient"; }
+
 std::string read_text() {
   std::string all;
 #ifdef PENSTOCK_PTX
@@ -112,8 +116,13 @@ std::uint64_t run_step(const Kernels& all, Launch at, const GpuStep& step) {
   if (blocks == 0) return at.begin_ns;
   return std::visit(
       [&](const auto& kernel) {
-        return run(named(all, step_name<std::decay_t<decltype(kernel)>>()),
-                   in_blocks(at, blocks, step_threads), kernel);
+        if constexpr (goes_in_tiles<std::decay_t<decltype(kernel)>>) {
+          return run(named(all, name_in_tiles(kernel)),
+                     in_blocks(at, attention_blocks(kernel.sizes), attention_threads), kernel);
+        } else {
+          return run(named(all, step_name<std::decay_t<decltype(kernel)>>()),
+                     in_blocks(at, blocks, step_threads), kernel);
+        }
       },
       step.kernel);
 }

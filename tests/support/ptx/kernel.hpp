@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,8 @@ namespace penstock::testing::ptx {
 struct Thread;
 struct Instruction;
 using Operation = void (*)(Thread&, const Instruction&);
+/// What the threads of a warp do together.
+using WarpOperation = void (*)(std::span<Thread> warp, const Instruction&);
 
 /// A register of a thread. Constants of a kernel lie in registers too.
 using Register = std::uint16_t;
@@ -28,10 +31,11 @@ constexpr Register first_own = 7;
 
 struct Instruction {
   Operation run = nullptr;
-  std::array<Register, 6> at = {};  // operands in the order of the text
+  WarpOperation run_together = nullptr;  // once all lanes have come to it
+  std::array<Register, 14> at = {};      // operands in the order of the text
   Register guard = always;
   bool wanted = true;        // runs where the guard is this
-  std::int64_t offset = 0;   // of an address
+  std::array<std::int64_t, 2> offset = {};  // of its addresses
   std::uint32_t target = 0;  // of a branch
   std::uint32_t line = 0;    // of the text
 };
@@ -77,5 +81,7 @@ Kernels read_ptx(std::string_view text);
 /// What an instruction does, by its name and, where one name has several forms, the form; null: not
 /// known.
 Operation operation(std::string_view name);
+/// What a warp does at it; null: nothing.
+WarpOperation warp_operation(std::string_view name);
 
 }  // namespace penstock::testing::ptx

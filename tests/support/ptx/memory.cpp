@@ -8,8 +8,10 @@ namespace {
 enum class Space : std::uint8_t { parameters, shared, global };
 
 template <Space space>
-std::byte* place(Thread& thread, Register base, const Instruction& i, std::uint32_t bytes) {
-  const std::uint64_t address = thread.registers[base] + static_cast<std::uint64_t>(i.offset);
+std::byte* place(Thread& thread, Register base, const Instruction& i, std::uint32_t bytes,
+                 std::size_t number = 0) {
+  const std::uint64_t address =
+      thread.registers[base] + static_cast<std::uint64_t>(i.offset[number]);
   if (address % bytes != 0) throw std::runtime_error("misaligned address");
   if constexpr (space == Space::global) {
     if (address == 0) throw std::runtime_error("null address");
@@ -82,6 +84,37 @@ struct Higher {
 
 void fence(Thread& thread, const Instruction&) { thread.settle_all(); }
 
+void copy(const LaterCopy& one) {
+  std::memset(one.to, 0, 16);
+  std::memcpy(one.to, one.from, one.bytes);
+}
+
+/// At once, or only when its thread waits for it: that is drawn.
+void copy_later(Thread& thread, const Instruction& i) {
+  constexpr std::uint32_t bytes = 16;
+  if (thread.registers[i.at[2]] != bytes) throw std::runtime_error("a copy of other than 16 bytes");
+  LaterCopy made;
+  made.to = place<Space::shared>(thread, i.at[0], i, bytes);
+  made.from = place<Space::global>(thread, i.at[1], i, bytes, 1);
+  made.bytes = get<std::uint32_t>(thread, i.at[3]);  // the rest are zeros
+  if (made.bytes > bytes) throw std::runtime_error("a copy reads beyond what it writes");
+  made.group = thread.copy_groups;
+  if (thread.grid->random.below(2) == 0) return copy(made);
+  thread.copies.push_back(made);
+}
+
+void close_copies(Thread& thread, const Instruction&) { ++thread.copy_groups; }
+
+/// For all groups but the newest ones.
+void wait_for_copies(Thread& thread, const Instruction& i) {
+  const std::uint32_t left = get<std::uint32_t>(thread, i.at[0]);
+  std::erase_if(thread.copies, [&](const LaterCopy& one) {
+    const bool is_due = one.group + left < thread.copy_groups;
+    if (is_due) copy(one);
+    return is_due;
+  });
+}
+
 template <Space space, class T>
 void add_type_in(Operations& all, const std::string& name, const std::string& type) {
   all["ld." + name + "." + type] = load<space, T, 1>;
@@ -122,6 +155,9 @@ void add_memory(Operations& all) {
   add_space<Space::global>(all, "global");
   add_atomics<std::uint32_t>(all, "u32");
   add_atomics<std::uint64_t>(all, "u64");
+  all["cp.async.cg.shared.global"] = copy_later;
+  all["cp.async.commit_group"] = close_copies;
+  all["cp.async.wait_group"] = wait_for_copies;
   all["membar.gl"] = fence;
   all["membar.sys"] = fence;
 }

@@ -189,13 +189,13 @@ class Reader {
   }
 
   /// `[%rd5+-20]`
-  Register address(std::string_view text, Instruction& made) {
+  Register address(std::string_view text, std::int64_t& to) {
     text = text.substr(1, text.size() - 2);
     const std::string_view base = before(text, '+');
     if (!text.empty()) {
       const auto offset = number(text);
       if (!offset) throw std::runtime_error("unknown offset " + std::string(text));
-      made.offset = static_cast<std::int64_t>(*offset);
+      to = static_cast<std::int64_t>(*offset);
     }
     return operand(base);
   }
@@ -221,6 +221,7 @@ class Reader {
     }
     made.run = operation(name);
     if (made.run == nullptr) throw std::runtime_error("unknown instruction " + name);
+    made.run_together = warp_operation(name);
     kernel_.code.push_back(made);
   }
 
@@ -231,6 +232,7 @@ class Reader {
       name += text.starts_with('{') ? " unpack" : " pack";
     }
     std::size_t count = 0;
+    std::size_t addresses = 0;
     while (!text.empty()) {
       const std::size_t end = std::min(text.find_first_of(",|"), text.size());
       std::string_view one = trimmed(text.substr(0, end));
@@ -242,7 +244,8 @@ class Reader {
         continue;
       }
       if (count == made.at.size()) throw std::runtime_error("too many operands");
-      made.at[count++] = one.starts_with('[') ? address(one, made) : operand(one);
+      made.at[count++] =
+          one.starts_with('[') ? address(one, made.offset.at(addresses++)) : operand(one);
     }
   }
 

@@ -43,8 +43,8 @@ class Block {
 
   /// Runs some thread for a while.
   void step() {
-    if (running_.empty()) throw std::runtime_error("standstill" + where(threads_.front()));
-    const std::size_t place = grid_.random.below(running_.size());
+    if (running_.empty()) stands_still();
+    const std::size_t place = drawn_place();
     Thread& thread = threads_[running_[place]];
     try {
       advance(thread);
@@ -72,6 +72,17 @@ class Block {
     thread.registers[sm_index] = launch.first_sm + index_ % launch.sms;
   }
 
+  /// Some warp gets ahead of the others, and after a while another one.
+  std::size_t drawn_place() {
+    constexpr std::uint32_t turn = 512;
+    if (grid_.random.below(turn) == 0) ahead_ = grid_.random.below(threads_.size()) / lanes;
+    std::size_t place = grid_.random.below(running_.size());
+    for (int tries = 0; tries < 6 && running_[place] / lanes != ahead_; ++tries) {
+      place = grid_.random.below(running_.size());
+    }
+    return place;
+  }
+
   void advance(Thread& thread) {
     std::size_t steps = grid_.random.below(grid_.random.below(most_steps) + 1) + 1;  // often few
     for (; steps > 0 && thread.state == ThreadState::runs; --steps) {
@@ -84,6 +95,7 @@ class Block {
 
   void stopped(Thread& thread) {
     if (thread.state == ThreadState::at_shuffle) return shuffle(thread);
+    if (thread.state == ThreadState::at_warp) return together(thread);
     thread.settle_all();
     if (thread.state == ThreadState::ended) {
       ++ended_;
@@ -116,13 +128,11 @@ class Block {
   /// Once all lanes of the mask have come to the same shuffle.
   void shuffle(Thread& last) {
     const Instruction& now = last.next[-1];
-    const auto [to, has_source, from, flip, bounds, members] = now.at;
+    const Register to = now.at[0], has_source = now.at[1], from = now.at[2];
+    const Register flip = now.at[3], bounds = now.at[4], members = now.at[5];
     const auto mask = get<std::uint32_t>(last, members);
     const auto own = static_cast<std::uint32_t>(&last - threads_.data());
-    const std::span<Thread> warp =
-        std::span(threads_)
-            .subspan(own / lanes * lanes)
-            .first(std::min<std::size_t>(lanes, threads_.size() - own / lanes * lanes));
+    const std::span<Thread> warp = warp_of(own);
     if ((mask >> own % lanes & 1U) == 0) fail(last, "a lane is not in the mask of its shuffle");
     for (std::uint32_t lane = 0; lane < lanes; ++lane) {
       if ((mask >> lane & 1U) == 0) continue;
@@ -150,6 +160,37 @@ class Block {
     }
   }
 
+  /// Says why: a lane may have ended after others began to wait for it.
+  [[noreturn]] void stands_still() {
+    for (Thread& thread : threads_) {
+      if (thread.state == ThreadState::at_shuffle) shuffle(thread);
+      if (thread.state == ThreadState::at_warp) together(thread);
+    }
+    fail(threads_.front(), "standstill");
+  }
+
+  std::span<Thread> warp_of(std::uint32_t thread) {
+    const std::size_t first = thread / lanes * lanes;
+    return std::span(threads_).subspan(first, std::min<std::size_t>(lanes, threads_.size() - first));
+  }
+
+  /// Once all lanes of the warp have come to the same instruction.
+  void together(Thread& last) {
+    const std::span<Thread> warp = warp_of(static_cast<std::uint32_t>(&last - threads_.data()));
+    if (warp.size() < lanes) fail(last, "a warp is not whole");
+    for (const Thread& other : warp) {
+      if (other.state == ThreadState::ended) fail(last, "a warp waits for a lane that has ended");
+      if (other.state != ThreadState::at_warp || other.next != last.next) return;
+    }
+    try {
+      const Instruction& now = last.next[-1];
+      now.run_together(warp, now);
+    } catch (const std::runtime_error& error) {
+      fail(last, error.what());
+    }
+    for (Thread& thread : warp) go_on(thread);
+  }
+
   [[noreturn]] void fail(const Thread& thread, const std::string& what) const {
     throw std::runtime_error(what + where(thread));
   }
@@ -165,6 +206,7 @@ class Block {
   std::vector<std::uint64_t> registers_;
   std::vector<Thread> threads_;
   std::vector<std::uint32_t> running_;
+  std::size_t ahead_ = 0;    // a warp
   std::size_t arrived_ = 0;  // at the barrier
   std::size_t ended_ = 0;
   std::uint64_t end_ns_ = 0;

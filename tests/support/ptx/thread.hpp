@@ -45,7 +45,15 @@ struct PendingStore {
   std::array<std::byte, 16> value = {};
 };
 
-enum class ThreadState : std::uint8_t { runs, yields, at_barrier, at_shuffle, ended };
+/// A copy to shared memory that has only been asked for.
+struct LaterCopy {
+  std::byte* to = nullptr;
+  const std::byte* from = nullptr;
+  std::uint32_t bytes = 0;
+  std::uint32_t group = 0;
+};
+
+enum class ThreadState : std::uint8_t { runs, yields, at_barrier, at_shuffle, at_warp, ended };
 
 struct Thread {
   Grid* grid = nullptr;
@@ -63,6 +71,8 @@ struct Thread {
 
   std::array<PendingStore, 4> pending = {};
   std::uint32_t pending_count = 0;
+  std::vector<LaterCopy> copies;
+  std::uint32_t copy_groups = 0;  // that are closed
 
   std::uint64_t now_ns() const {
     const Work& work = grid->launch.work;
@@ -120,5 +130,6 @@ void add_integers(Operations& all);
 void add_floats(Operations& all);
 void add_memory(Operations& all);
 void add_control(Operations& all);
+void add_warps(Operations& all);
 
 }  // namespace penstock::testing::ptx

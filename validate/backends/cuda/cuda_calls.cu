@@ -35,7 +35,8 @@ const char* error_name(int error) {
 int start() {
   if (const int error = told(cudaSetDevice(device))) return error;
   if (const int error = told(cudaFree(nullptr))) return error;
-  for (const int error : {load_kernels(), load_codec_kernels(), load_step_kernels()}) {
+  for (const int error : {load_kernels(), load_codec_kernels(), load_step_kernels(),
+                         load_attention_kernels()}) {
     if (error != cudaSuccess) return told(static_cast<cudaError_t>(error));
   }
   return cudaSuccess;

@@ -8,6 +8,13 @@ struct CUstream_st;
 
 namespace penstock {
 
+template <class Number, unsigned head>
+struct CausalAttention;
+template <class Number, unsigned head>
+struct QueryGradient;
+template <class Number, unsigned head>
+struct KeyGradient;
+
 /// As cudaStream_t.
 inline CUstream_st* native(GpuStream stream) { return reinterpret_cast<CUstream_st*>(stream); }
 
@@ -34,11 +41,29 @@ inline unsigned blocks_of_step(std::uint64_t threads, std::uint32_t sms) {
   return static_cast<unsigned>(std::min<std::uint64_t>(wanted, std::uint64_t{sms} * blocks_of_sm));
 }
 
+/// Attention: a block has this many rows of a head of an example.
+constexpr unsigned attention_threads = 128;
+constexpr unsigned attention_rows = 64;
+template <class Sizes>
+unsigned attention_blocks(const Sizes& sizes) {
+  return (sizes.tokens + attention_rows - 1) / attention_rows * sizes.heads * sizes.examples;
+}
+/// Steps of attention have kernels of their own, on tensor cores.
+template <class Step>
+constexpr bool goes_in_tiles = false;
+template <class Number, unsigned head>
+constexpr bool goes_in_tiles<CausalAttention<Number, head>> = true;
+template <class Number, unsigned head>
+constexpr bool goes_in_tiles<QueryGradient<Number, head>> = true;
+template <class Number, unsigned head>
+constexpr bool goes_in_tiles<KeyGradient<Number, head>> = true;
+
 // Own kernels. Each call returns 0 or a CUDA error number.
 
 int load_kernels();
 int load_codec_kernels();
 int load_step_kernels();
+int load_attention_kernels();
 
 int launch_action(GpuStream stream, const GpuActionKernel& kernel);
 int launch_copy(GpuStream stream, const GpuCopyKernel& kernel);
@@ -47,6 +72,8 @@ int launch_end(GpuStream stream, const GpuKernelTask& task, bool arrives);
 int launch_content(GpuStream stream, const GpuContentKernel& kernel);
 int launch_codec(GpuStream stream, const GpuCodecKernel& kernel);
 int launch_step(GpuStream stream, const GpuStep& step, std::uint32_t sms);
+/// Of a step of attention.
+int launch_attention(GpuStream stream, const GpuStep& step);
 int launch_nothing(GpuStream stream);
 
 /// Records this many distinct clock readings in nanoseconds.

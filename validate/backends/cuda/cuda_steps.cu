@@ -48,9 +48,18 @@ __global__ void __launch_bounds__(step_threads) run(Step step) {
   }
 }
 
+template <class Step>
+int load_step() {
+  if constexpr (goes_in_tiles<Step>) return cudaSuccess;
+  else return load_all<cudaFuncAttributes>(run<Step>);
+}
+
 template <class... Steps>
 int load_steps(const std::variant<Steps...>*) {
-  return load_all<cudaFuncAttributes>(run<Steps>...);
+  for (const int error : {load_step<Steps>()...}) {
+    if (error != cudaSuccess) return error;
+  }
+  return cudaSuccess;
 }
 
 }  // namespace
@@ -60,10 +69,16 @@ int load_step_kernels() { return load_steps(static_cast<decltype(GpuStep::kernel
 int launch_step(GpuStream stream, const GpuStep& step, std::uint32_t sms) {
   const unsigned blocks = blocks_of_step(threads_of(step), sms);
   if (blocks == 0) return cudaSuccess;
-  std::visit(
-      [&](const auto& kernel) { run<<<blocks, step_threads, 0, native(stream)>>>(kernel); },
+  return std::visit(
+      [&](const auto& kernel) {
+        if constexpr (goes_in_tiles<std::decay_t<decltype(kernel)>>) {
+          return launch_attention(stream, step);
+        } else {
+          run<<<blocks, step_threads, 0, native(stream)>>>(kernel);
+          return static_cast<int>(cudaGetLastError());
+        }
+      },
       step.kernel);
-  return cudaGetLastError();
 }
 
 }  // namespace penstock

@@ -94,8 +94,6 @@ TEST_CASE("interruption: an unfinished file goes with its object, a kept one sta
   CHECK_FALSE(std::filesystem::exists(scratch.path("left")));
 }
 
-}  // namespace penstock::testing
-
 // `timeout` sends SIGTERM to a program and then to its group.
 TEST_CASE("interruption: a request that comes twice at once is one, and a later one ends the program") {
   CHECK(exit_code_of([] {
@@ -112,3 +110,5 @@ TEST_CASE("interruption: a request that comes twice at once is one, and a later 
           ::_exit(7);
         }) == 130);
 }
+
+}  // namespace penstock::testing

@@ -102,12 +102,24 @@ std::string layers_fault(const GpuCalls& calls) {
   return "";
 }
 
+/// Tokens of several tiles, the last of which is not whole.
+std::string attention_fault(const GpuCalls& calls) {
+  const GpuDevice device(calls, 1, 0);
+  const GpuLayerSizes sizes{.examples = 2, .tokens = 150, .heads = 2, .inner = 64};
+  const GpuLayerKind& kind = *layer_kind_of(GpuWork::transformer);
+  for (const LayerError& pass : layer_errors(device, kind, sizes)) {
+    if (!(pass.error <= most_layer_error)) return pass.pass;
+  }
+  return "";
+}
+
 using Check = std::string (*)(const GpuCalls&);
 
 /// What a check finds, or what the kernels themselves do wrong.
 std::string fault_of(const ptx::Kernels& kernels, Check check) {
   FakeGpu gpu;
   gpu.kernels = &kernels;
+  gpu.most_work = 1 << 26;
   try {
     return check(gpu.calls());
   } catch (const std::exception& error) {
@@ -145,8 +157,15 @@ const Mutant mutants[] = {
      0, "sub.s64 $1, $2, $3;\nshl", pipeline_fault},
     {"half a warp is missing in a shuffle", "runINS_9LayerNormI", "mov\\.u32\\s+(%r\\d+), -1;", 0,
      "mov.u32 $1, 65535;", layers_fault},
-    {"operands are swapped", "runINS_15CausalAttentionI",
+    {"operands are swapped", "9attentionENS",
      "sub\\.f32\\s+(%f\\d+), (%f\\d+), (%f\\d+);", 0, "sub.f32 $1, $3, $2;", layers_fault},
+    {"a tile is read before it has come", "9attentionENS", "cp\\.async\\.wait_group 0;", 0, "",
+     layers_fault},
+    {"the next tile is waited for too late", "12key_gradientENS", "cp\\.async\\.wait_group 1;", 0,
+     "cp.async.wait_group 2;", attention_fault},
+    {"tiles are overwritten while they are read", "14query_gradientENS", "bar\\.sync\\s+0;", 1, "",
+     attention_fault},
+    {"keys are not transposed", "12key_gradientENS", "\\.x4\\.trans", 0, ".x4", layers_fault},
 };
 
 /// The kernel's own text, changed.
@@ -172,7 +191,7 @@ std::string changed(const Mutant& mutant) {
 
 TEST_CASE("compiled kernels: codecs bit by bit, pipelines to the nanosecond, layers as on a host") {
   if (!has_kernels()) return;
-  for (const Check check : {codecs_fault, pipeline_fault, layers_fault}) {
+  for (const Check check : {codecs_fault, pipeline_fault, layers_fault, attention_fault}) {
     CHECK(fault_of(*ptx::compiled_kernels(), check) == "");
   }
 }

@@ -103,8 +103,11 @@ TEST_CASE("ptx: what it does not know, and what a GPU leaves undefined, is an er
   CHECK(error_of("mov.u32 %r1, %tid.x;\nsetp.eq.s32 %p1, %r1, 0;\n@%p1 bra $L_end;\n"
                  "shfl.sync.bfly.b32 %r2|%p2, %r1, 1, 31, 3;\n$L_end:")
             .find("a shuffle waits for a lane that has ended") == 0);
-  CHECK(error_of("shfl.sync.bfly.b32 %r2|%p2, %r1, 1, 31, 1;")
+  CHECK(error_of("mov.u32 %r1, %tid.x;\nsetp.eq.s32 %p1, %r1, 1;\n@%p1 bra $L_end;\n"
+                 "shfl.sync.bfly.b32 %r2|%p2, %r1, 1, 31, 1;\n$L_end:")
             .find("a shuffle reads a lane outside of its mask") == 0);
+  CHECK(error_of("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r1, %r1, %r1, %r1}, [%r2];")
+            .find("a warp is not whole") == 0);
 }
 
 }  // namespace penstock::testing::ptx
