@@ -27,4 +27,21 @@ TEST_CASE("on a GPU: layers make what the host makes of the same numbers") {
   }
 }
 
+// The last tile has 22 tokens.
+TEST_CASE("on a GPU: attention of several tiles is that of the host, with heads of both sizes") {
+  const GpuCalls& calls = *cuda_calls();
+  if (!std::string(calls.why_no_products()).empty()) return;
+  const GpuDevice device(calls, 1, 0);
+  for (const std::uint32_t head : {64U, 128U}) {
+    const GpuLayerSizes sizes{
+        .examples = 2, .tokens = 150, .heads = 4, .head = head, .inner = 256, .gated_inner = 192};
+    for (const LayerError& pass :
+         layer_errors(device, *layer_kind_of(GpuWork::transformer), sizes)) {
+      CAPTURE(head);
+      CAPTURE(pass.pass);
+      CHECK(pass.error <= most_layer_error);
+    }
+  }
+}
+
 }  // namespace penstock

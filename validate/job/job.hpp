@@ -54,11 +54,22 @@ struct CommResources {
   friend bool operator==(const CommResources&, const CommResources&) = default;
 };
 
+/// The layers that stages have on a GPU, all of one size.
+struct DeviceLayers {
+  std::uint32_t examples = 0;
+  std::uint32_t tokens = 0;  // of an example
+  std::uint32_t heads = 0;
+  std::uint32_t head = 0;               // numbers of a head
+  std::uint32_t inner = 0;              // of the feed-forward network
+  std::vector<std::uint32_t> of_stage;  // by model stage: how many
+};
+
 /// How a job runs on a GPU, or on several.
 struct DeviceOptions {
   ActionWork work = ActionWork::spin;
   DeviceLinks links = DeviceLinks::paced;
   CommResources comms = {};
+  std::optional<DeviceLayers> layers = {};  // none: as many of fixed sizes as take its time
 };
 
 /// A priced plan to run for real, with scaled costs. Times of work classes are whole nanoseconds,

@@ -9,6 +9,7 @@
 #include "experiments/input/files/files.hpp"
 #include "experiments/input/files/table.hpp"
 #include "experiments/input/long_work/interruption.hpp"
+#include "experiments/measure/validation/device_layers.hpp"
 #include "experiments/run/layout/layout.hpp"
 #include "experiments/run/simulation.hpp"
 #include "experiments/run/stage_formats.hpp"
@@ -89,6 +90,7 @@ RealLayers layers_for(const Setting& setting, const PricedPlan& priced) {
 /// Layers take their own time on this machine; link times are scaled with them. The first profile
 /// is warm-up.
 void choose_bodies(const Setting& setting, Validation& result) {
+  if (result.job.device.layers) return;
   RealLayers real = layers_for(setting, result.job.priced);
   result.why_busy = std::move(real.why_not);
   if (!real.layers) return;
@@ -202,9 +204,14 @@ std::optional<Finding> run_for_real(const Layout& layout, Optimizer optimizer,
   auto expected = simulation.run(priced);
   if (auto* finding = std::get_if<Finding>(&expected)) return std::move(*finding);
   result.scenario = makespan(priced.plan, std::get<Timeline>(expected));
-  const JobLength length = action_length(backend, priced.plan.ranks, options);
-  result.job = job_of(std::move(priced), length);
-  result.job.device = options.device;
+  if (backend.one_gpu && options.bodies == Bodies::layers) {
+    result.job = scaled_job(std::move(priced));
+    result.job.device = with_layers_of(layout, options.device);
+  } else {
+    const JobLength length = action_length(backend, priced.plan.ranks, options);
+    result.job = job_of(std::move(priced), length);
+    result.job.device = options.device;
+  }
   if (backend.real_links || options.device.links == DeviceLinks::host) use_real_links(result.job);
   result.served = backend.serve != nullptr && backend.serve(result.job);
   if (result.served) return std::nullopt;

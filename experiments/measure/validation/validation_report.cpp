@@ -98,6 +98,9 @@ std::string_view torch_bodies_text(std::string_view bodies) {
 
 /// What actions did, and whether it matches the training of the model.
 std::string bodies_text(const Validation& validation) {
+  if (validation.job.device.layers) {
+    return "actions: the model's transformer layers, without embedding and head, in bf16\n";
+  }
   if (!validation.job.layers)
     return fmt::format("actions: busy kernels; {}\n", validation.why_busy);
   const NumbersCheck& numbers = validation.numbers;
@@ -172,7 +175,8 @@ ordered_json numbers_json(const std::optional<double>& error) {
 
 /// The bodies of actions, why these, and how far off their numbers, codecs and memory are.
 ordered_json actions_json(const Validation& validation) {
-  std::string bodies = validation.job.layers ? "layers" : "busy";
+  const bool layers = validation.job.layers || validation.job.device.layers;
+  std::string bodies = layers ? "layers" : "busy";
   if (validation.torch) bodies = validation.torch->bodies;
   ordered_json coding;
   if (validation.coding) coding = coding_json(*validation.coding, validation.stash_peaks);

@@ -112,6 +112,10 @@ std::uint32_t bf16_bits(float value) {
   if (std::isnan(value)) return 0x7FFF;
   return (bits + 0x7FFFU + (bits >> 16U & 1U)) >> 16U;
 }
+void one_bf16(Thread& thread, const Instruction& i) {
+  put<std::uint16_t>(thread, i.at[0],
+                     static_cast<std::uint16_t>(bf16_bits(get<float>(thread, i.at[1]))));
+}
 void pair_of_bf16(Thread& thread, const Instruction& i) {
   put<std::uint32_t>(thread, i.at[0],
                      bf16_bits(get<float>(thread, i.at[1])) << 16U |
@@ -152,6 +156,7 @@ void add_floats(Operations& all) {
   all["sqrt.rn.f32"] = unary_float<Root>;
   all["rcp.rn.f32"] = unary_float<Inverse>;
   all["mov.f32"] = unary_float<Same>;
+  all["cvt.rn.bf16.f32"] = one_bf16;
   all["cvt.rn.bf16x2.f32"] = pair_of_bf16;
   all["cvt.rzi.f32.f32"] = unary_float<TowardsZero>;
   all["cvt.sat.f32.f32"] = unary_float<Saturated>;

@@ -49,9 +49,18 @@ std::string step_name() {
   return fmt::format("run<{}{}", name, name.ends_with('>') ? " >" : ">");
 }
 
-const char* name_in_tiles(const CausalAttention<Bf16, gpu_head>&) { return "attention"; }
-const char* name_in_tiles(const QueryGradient<Bf16, gpu_head>&) { return "query_gradient"; }
-const char* name_in_tiles(const KeyGradient<Bf16, gpu_head>&) { return "key_gradient"; }
+template <unsigned head>
+std::string name_in_tiles(const CausalAttention<Bf16, head>&) {
+  return fmt::format("attention<{}u>", head);
+}
+template <unsigned head>
+std::string name_in_tiles(const QueryGradient<Bf16, head>&) {
+  return fmt::format("query_gradient<{}u>", head);
+}
+template <unsigned head>
+std::string name_in_tiles(const KeyGradient<Bf16, head>&) {
+  return fmt::format("key_gradient<{}u>", head);
+}
 
 std::string read_text() {
   std::string all;

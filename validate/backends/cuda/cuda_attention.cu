@@ -13,13 +13,10 @@
 namespace penstock {
 namespace {
 
-constexpr unsigned head = gpu_head;
-constexpr unsigned steps_of_head = head / 16;
 constexpr unsigned warps = attention_threads / 32;
 constexpr unsigned rows_of_warp = attention_rows / warps;
 static_assert(rows_of_warp == 16);
-constexpr unsigned tile_columns = 64;      // of a tile
-constexpr unsigned pitch = head + 8;  // rows of a tile begin in other banks
+constexpr unsigned tile_columns = 64;
 constexpr float log2_of_e = 1.44269504F;
 
 /// Two numbers, and two times two of rows 8 apart.
@@ -32,7 +29,9 @@ struct Sums {
   float of[4] = {};
 };
 
+template <unsigned head>
 struct Tile {
+  static constexpr unsigned pitch = head + 8;  // rows begin in other banks
   alignas(16) Bf16 numbers[tile_columns * pitch];
 };
 
@@ -110,10 +109,11 @@ __device__ float largest_of_row(float part) {
 }
 
 /// Begins to copy 64 rows to a tile, zeros for those beyond the end.
-__device__ void begin_copy(Tile& to, const Rows& from, unsigned first, unsigned tokens) {
+template <unsigned head>
+__device__ void begin_copy(Tile<head>& to, const Rows& from, unsigned first, unsigned tokens) {
   constexpr unsigned numbers = 8;  // of 16 bytes
   constexpr unsigned parts = head / numbers;
-#pragma unroll
+#pragma unroll (head == 128 ? 2 : 4)
   for (unsigned part = threadIdx.x; part < tile_columns * parts; part += attention_threads) {
     const unsigned row = part / parts;
     const unsigned at = part % parts * numbers;
@@ -121,7 +121,7 @@ __device__ void begin_copy(Tile& to, const Rows& from, unsigned first, unsigned 
     const Bf16* const source = from.at(is_there ? first + row : 0) + at;
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
                  :
-                 : "r"(shared_address(to.numbers + row * pitch + at)),
+                 : "r"(shared_address(to.numbers + row * to.pitch + at)),
                    "l"(__cvta_generic_to_global(source)), "r"(is_there ? 16 : 0)
                  : "memory");
   }
@@ -139,12 +139,14 @@ __device__ Pair pair_at(const Rows& from, unsigned row, unsigned at, unsigned to
 }
 
 /// The rows of a warp.
+template <unsigned head>
 struct Held {
-  Fragment of[steps_of_head];
+  static constexpr unsigned steps = head / 16;
+  Fragment of[steps];
 
   __device__ Held(const Rows& from, unsigned first, unsigned tokens) {
 #pragma unroll
-    for (unsigned step = 0; step < steps_of_head; ++step) {
+    for (unsigned step = 0; step < steps; ++step) {
 #pragma unroll
       for (unsigned i = 0; i < 4; ++i) {
         of[step].of[i] = pair_at(from, first + group() + i % 2 * 8, 16 * step + i / 2 * 8 + place(),
@@ -155,14 +157,15 @@ struct Held {
 };
 
 /// Products of the warp's rows with rows `first` to `first` + 15 of a tile.
-__device__ void score(const Held& rows, const Tile& tile, unsigned first, Sums to[2]) {
+template <unsigned head>
+__device__ void score(const Held<head>& rows, const Tile<head>& tile, unsigned first, Sums to[2]) {
 #pragma unroll
   for (unsigned half = 0; half < 2; ++half) {
     const Bf16* const own =
-        tile.numbers + (first + 8 * half + lane() % 8) * pitch + lane() / 8 * 8;
+        tile.numbers + (first + 8 * half + lane() % 8) * tile.pitch + lane() / 8 * 8;
     to[half] = Sums{};
 #pragma unroll
-    for (unsigned step = 0; step < steps_of_head; step += 2) {
+    for (unsigned step = 0; step < rows.steps; step += 2) {
       const Fragment other = load(own + 16 * step);
       multiply(to[half], rows.of[step], other.of[0], other.of[1]);
       multiply(to[half], rows.of[step + 1], other.of[2], other.of[3]);
@@ -171,13 +174,14 @@ __device__ void score(const Held& rows, const Tile& tile, unsigned first, Sums t
 }
 
 /// Sums of a row of a head for each of the warp's rows.
+template <unsigned head>
 struct Results {
   Sums of[head / 8];
 
   /// Adds rows `first` to `first` + 15 of a tile, by their shares.
-  __device__ void add(const Fragment& shares, const Tile& tile, unsigned first) {
+  __device__ void add(const Fragment& shares, const Tile<head>& tile, unsigned first) {
     const Bf16* const own =
-        tile.numbers + (first + lane() % 16) * pitch + lane() / 16 * 8;
+        tile.numbers + (first + lane() % 16) * tile.pitch + lane() / 16 * 8;
 #pragma unroll
     for (unsigned at = 0; at < head / 8; at += 2) {
       const Fragment other = load_transposed(own + 8 * at);
@@ -202,6 +206,7 @@ struct Results {
 };
 
 /// What a block does: 64 rows of a head of an example.
+template <unsigned head>
 struct Part {
   unsigned tokens;
   unsigned tiles;  // of all tokens
@@ -236,43 +241,45 @@ struct Part {
   }
 };
 
-/// Goes through tiles of two kinds of rows, with those of the next step under way.
-template <class Work>
+/// Goes through tiles of two kinds of rows; where there is room, with those of the next step under
+/// way.
+template <unsigned head, class Work>
 __device__ void for_each_tile(const Rows& left, const Rows& right, unsigned begin, unsigned end,
                               unsigned tokens, const Work& work) {
-  __shared__ Tile tiles[2][2];
+  constexpr unsigned most_bytes = 48 << 10;  // of a block
+  constexpr unsigned ahead = 4 * sizeof(Tile<head>) <= most_bytes ? 1 : 0;
+  __shared__ Tile<head> tiles[ahead + 1][2];
   const auto copy = [&](unsigned tile) {
-    begin_copy(tiles[tile % 2][0], left, tile * tile_columns, tokens);
-    begin_copy(tiles[tile % 2][1], right, tile * tile_columns, tokens);
+    if (tile < end) {
+      begin_copy(tiles[tile % (ahead + 1)][0], left, tile * tile_columns, tokens);
+      begin_copy(tiles[tile % (ahead + 1)][1], right, tile * tile_columns, tokens);
+    }
     close_copies();
   };
-  copy(begin);
+  if (ahead == 1) copy(begin);
   for (unsigned tile = begin; tile < end; ++tile) {
-    if (tile + 1 < end) {
-      copy(tile + 1);
-      wait_for_copies<1>();
-    } else {
-      wait_for_copies<0>();
-    }
+    copy(tile + ahead);
+    wait_for_copies<ahead>();
     __syncthreads();
-    work(tile, tiles[tile % 2][0], tiles[tile % 2][1]);
+    work(tile, tiles[tile % (ahead + 1)][0], tiles[tile % (ahead + 1)][1]);
     __syncthreads();
   }
 }
 
 /// F: the softmax of scores goes along with the largest one so far.
+template <unsigned head>
 __global__ void __launch_bounds__(attention_threads)
     attention(CausalAttention<Bf16, head> step) {
-  const Part part(step.sizes, true);
+  const Part<head> part(step.sizes, true);
   const unsigned first = part.first_of_warp();
-  const Held queries(part.queries(step.projected), first, part.tokens);
-  const float scale = step.sizes.scale<float>() * log2_of_e;
-  Results mean;
+  const Held<head> queries(part.queries(step.projected), first, part.tokens);
+  const float scale = step.sizes.template scale<float>() * log2_of_e;
+  Results<head> mean;
   float largest[2] = {-INFINITY, -INFINITY};
   float total[2] = {};
-  for_each_tile(
+  for_each_tile<head>(
       part.keys(step.projected), part.values(step.projected), 0, part.tile + 1, part.tokens,
-      [&](unsigned tile, const Tile& keys, const Tile& values) {
+      [&](unsigned tile, const Tile<head>& keys, const Tile<head>& values) {
         Sums scores[tile_columns / 8];
 #pragma unroll
         for (unsigned at = 0; at < tile_columns / 8; at += 2) score(queries, keys, 8 * at, scores + at);
@@ -328,24 +335,25 @@ __global__ void __launch_bounds__(attention_threads)
 }
 
 /// I: the gradient of queries.
+template <unsigned head>
 __global__ void __launch_bounds__(attention_threads)
     query_gradient(QueryGradient<Bf16, head> step) {
-  const Part part(step.sizes, true);
+  const Part<head> part(step.sizes, true);
   const unsigned first = part.first_of_warp();
-  const Held queries(part.queries(step.projected), first, part.tokens);
+  const Held<head> queries(part.queries(step.projected), first, part.tokens);
   const Rows above{step.out_gradient + part.result, part.hidden};
-  const Held gradients(above, first, part.tokens);
-  const float scale = step.sizes.scale<float>();
+  const Held<head> gradients(above, first, part.tokens);
+  const float scale = step.sizes.template scale<float>();
   float mean_slope[2];
   float log_sum[2];  // to the base 2
   {
-    const Held results({step.out + part.result, part.hidden}, first, part.tokens);
+    const Held<head> results({step.out + part.result, part.hidden}, first, part.tokens);
 #pragma unroll
     for (unsigned half = 0; half < 2; ++half) {
       const unsigned row = first + group() + 8 * half;
       float sum = 0;
 #pragma unroll
-      for (unsigned at = 0; at < steps_of_head; ++at) {
+      for (unsigned at = 0; at < gradients.steps; ++at) {
 #pragma unroll
         for (unsigned i = half; i < 4; i += 2) {
           const Pair result = results.of[at].of[i];
@@ -359,11 +367,11 @@ __global__ void __launch_bounds__(attention_threads)
       if (place() == 0 && is_there) step.mean_slopes[part.row + row] = mean_slope[half];
     }
   }
-  Results sum;
-  for_each_tile(
+  Results<head> sum;
+  for_each_tile<head>(
       part.keys(step.projected), part.values(step.projected), 0, part.tile + 1, part.tokens,
-      [&](unsigned tile, const Tile& keys, const Tile& values) {
-#pragma unroll
+      [&](unsigned tile, const Tile<head>& keys, const Tile<head>& values) {
+#pragma unroll (head == 128 ? 1 : 4)
         for (unsigned at = 0; at < tile_columns; at += 16) {
           Sums shares[2];
           Sums slopes[2];
@@ -386,19 +394,20 @@ __global__ void __launch_bounds__(attention_threads)
 }
 
 /// I, after that of queries: the gradients of keys and values.
+template <unsigned head>
 __global__ void __launch_bounds__(attention_threads) key_gradient(KeyGradient<Bf16, head> step) {
-  const Part part(step.sizes, false);
+  const Part<head> part(step.sizes, false);
   const unsigned first = part.first_of_warp();
-  const Held keys(part.keys(step.projected), first, part.tokens);
-  const Held values(part.values(step.projected), first, part.tokens);
+  const Held<head> keys(part.keys(step.projected), first, part.tokens);
+  const Held<head> values(part.values(step.projected), first, part.tokens);
   const Rows above{step.out_gradient + part.result, part.hidden};
-  const float scale = step.sizes.scale<float>();
-  Results key_sum;
-  Results value_sum;
-  for_each_tile(
+  const float scale = step.sizes.template scale<float>();
+  Results<head> key_sum;
+  Results<head> value_sum;
+  for_each_tile<head>(
       part.queries(step.projected), above, part.tile, part.tiles, part.tokens,
-      [&](unsigned tile, const Tile& queries, const Tile& gradients) {
-#pragma unroll
+      [&](unsigned tile, const Tile<head>& queries, const Tile<head>& gradients) {
+#pragma unroll (head == 128 ? 1 : 4)
         for (unsigned at = 0; at < tile_columns; at += 16) {
           Sums shares[2];
           Sums slopes[2];
@@ -430,12 +439,15 @@ __global__ void __launch_bounds__(attention_threads) key_gradient(KeyGradient<Bf
   value_sum.write(to + 2 * part.hidden, 3 * part.hidden, first, part.tokens, of_values);
 }
 
+template <unsigned head>
 void start(GpuStream stream, const CausalAttention<Bf16, head>& step) {
   attention<<<attention_blocks(step.sizes), attention_threads, 0, native(stream)>>>(step);
 }
+template <unsigned head>
 void start(GpuStream stream, const QueryGradient<Bf16, head>& step) {
   query_gradient<<<attention_blocks(step.sizes), attention_threads, 0, native(stream)>>>(step);
 }
+template <unsigned head>
 void start(GpuStream stream, const KeyGradient<Bf16, head>& step) {
   key_gradient<<<attention_blocks(step.sizes), attention_threads, 0, native(stream)>>>(step);
 }
@@ -443,7 +455,8 @@ void start(GpuStream stream, const KeyGradient<Bf16, head>& step) {
 }  // namespace
 
 int load_attention_kernels() {
-  return load_all<cudaFuncAttributes>(attention, query_gradient, key_gradient);
+  return load_all<cudaFuncAttributes>(attention<64>, query_gradient<64>, key_gradient<64>,
+                                      attention<128>, query_gradient<128>, key_gradient<128>);
 }
 
 int launch_attention(GpuStream stream, const GpuStep& step) {

@@ -1,5 +1,7 @@
 #include <cuda_runtime.h>
 
+#include <type_traits>
+
 #include "validate/backends/cuda/cuda_kernels.hpp"
 #include "validate/backends/cuda/gpu_steps.hpp"
 
@@ -34,10 +36,24 @@ struct Lanes {
 #endif
 };
 
+/// Whether elements of a step may be taken several at a time.
+template <class Step, class = void>
+constexpr bool comes_in_packs = false;
+template <class Step>
+constexpr bool comes_in_packs<Step, std::void_t<decltype(&Step::in_packs)>> = true;
+
 template <class Step>
 __global__ void __launch_bounds__(step_threads) run(Step step) {
   const std::uint64_t first = std::uint64_t{blockIdx.x} * step_threads + threadIdx.x;
   const std::uint64_t all = std::uint64_t{gridDim.x} * step_threads;
+  if constexpr (comes_in_packs<Step>) {
+    if (step.in_packs()) {
+      for (std::uint64_t i = first * pack_size; i < step.count; i += all * pack_size) {
+        step.template at<pack_size>(i);
+      }
+      return;
+    }
+  }
   if constexpr (Step::lanes == 0) {
     for (std::uint64_t i = first; i < step.count; i += all) step.at(i);
   } else {

@@ -8,15 +8,13 @@
 
 namespace penstock {
 
-/// The size of a head on the GPU.
-constexpr unsigned gpu_head = 64;
-
 /// A kernel of a layer: all that there are.
 struct GpuStep {
   std::variant<LayerNorm<Bf16>, LayerNormGradient<Bf16>, NormWeightParts<Bf16>, AddedParts<Bf16>,
                Added<Bf16>, Activation<Bf16>, ActivationGradient<Bf16>,
-               CausalAttention<Bf16, gpu_head>, QueryGradient<Bf16, gpu_head>,
-               KeyGradient<Bf16, gpu_head>, Patches<Bf16>, PatchGradient<Bf16>, ChannelMeans<Bf16>,
+               CausalAttention<Bf16, 64>, QueryGradient<Bf16, 64>, KeyGradient<Bf16, 64>,
+               CausalAttention<Bf16, 128>, QueryGradient<Bf16, 128>, KeyGradient<Bf16, 128>,
+               Patches<Bf16>, PatchGradient<Bf16>, ChannelMeans<Bf16>,
                KernelShares<Bf16>, MixedKernels<Bf16>, RoutingGradient<Bf16>, ChannelGradient<Bf16>,
                KernelSums<Bf16>, RoutingSums<Bf16>>
       kernel;

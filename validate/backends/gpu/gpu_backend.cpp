@@ -94,6 +94,14 @@ GpuWork work_of(const Job& job) { return gpu_work(job.device.work); }
 GpuProgram program_on(const GpuDevice& device, const Job& job, const GpuLayerSizes& sizes) {
   GpuProgram program = gpu_program(job);
   program.sizes = sizes;
+  if (const auto& own = job.device.layers) {
+    program.sizes = {.examples = own->examples,
+                     .tokens = own->tokens,
+                     .heads = own->heads,
+                     .head = own->head,
+                     .inner = own->inner,
+                     .gated_inner = own->inner};
+  }
   give_amounts(device, work_of(job), program);
   return program;
 }

@@ -108,9 +108,14 @@ std::map<std::string, std::string> gpu_environment(const GpuDevice& device, std:
 GpuProgram gpu_program(const Job& job) {
   const Plan& plan = job.priced.plan;
   GpuProgram program{plan.ranks, static_cast<std::uint32_t>(plan.links.size()), {}, {}};
+  const std::optional<DeviceLayers>& layers = job.device.layers;
   for (const WorkClass& work : plan.classes) {
-    program.bodies.push_back(
-        {.pass = pass_of(work.pass), .stage = index(work.stage), .recomputes = work.recomputes});
+    GpuBody body{
+        .pass = pass_of(work.pass), .stage = index(work.stage), .recomputes = work.recomputes};
+    if (layers && !plan.is_link(work.resource)) {
+      body.amount = layers->of_stage[plan.model_stage[index(work.stage)]];
+    }
+    program.bodies.push_back(body);
   }
   program.tasks.reserve(plan.tasks());
   for (TaskId task = 0; task < plan.tasks(); ++task) {

@@ -5,10 +5,13 @@
 #include <string>
 #include <vector>
 
+#include "experiments/measure/validation/device_layers.hpp"
 #include "experiments/measure/validation/validation.hpp"
 #include "experiments/run/run.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
+#include "tests/support/fake_gpu.hpp"
+#include "validate/backends/gpu/gpu_backend.hpp"
 
 // What actions do in a run: a model's layers, or busy kernels.
 
@@ -152,6 +155,81 @@ TEST_CASE("validation: layers that are asked for and not run are a usage error")
       validate(parse_scenario(small_layers, "small.json", {}), on_threads(), options);
   CHECK(busy.why_busy == "that is what --bodies busy asks for");
   CHECK_FALSE(busy.job.layers);
+}
+
+const char* const small_transformers = R"({
+  "penstock": 1,
+  "model": { "sequence": 8, "microbatch": 2, "layers": [
+    { "name": "embedding", "kind": "embedding", "vocab": 32, "hidden": 128, "even": false },
+    { "name": "block", "repeat": 3, "parts": [
+      { "kind": "norm", "hidden": 128 },
+      { "kind": "attention", "hidden": 128, "heads": 1 },
+      { "kind": "norm", "hidden": 128 },
+      { "kind": "mlp", "hidden": 128, "intermediate": 64, "gated": true } ] },
+    { "name": "head", "kind": "head", "hidden": 128, "vocab": 32, "even": false } ] },
+  "hardware": { "name": "roofline", "device": "a100-sxm4-80gb", "link": "nvlink-3", "devices": 2 },
+  "partition": { "stages": [[0, 1, 2], [3, 4]] },
+  "schedule": { "name": "1f1b", "microbatches": 2 } })";
+
+/// One action at a time, on a fake GPU.
+BackendEntry on_whole_gpu() {
+  BackendEntry entry = *find_named(backend_entries(), "cuda_logical");
+  entry.obstacle = [](const PricedPlan&) { return std::optional<Obstacle>(); };
+  entry.make = [](const Job& job) {
+    static const FakeGpu gpu;
+    static const GpuCalls calls = gpu.calls();
+    return make_gpu_backend(job, GpuOrdering::one_by_one, calls);
+  };
+  return entry;
+}
+
+TEST_CASE("validation: on a GPU the layers of a model run in their sizes, as many as a stage has") {
+  const Scenario scenario = parse_scenario(small_transformers, "small.json", {});
+  const Validation result = validate(scenario, on_whole_gpu(), {.bodies = Bodies::layers});
+  REQUIRE_FALSE(result.fault);
+  REQUIRE(result.job.device.layers);
+  CHECK(result.job.device.layers->of_stage == std::vector<std::uint32_t>{2, 1});
+  CHECK(result.job.scale == 1);
+  const auto& environment = result.typical.environment;
+  CHECK(environment.at("bodies") == "gated_transformer");
+  CHECK(environment.at("layers") == "examples=2 heads=1 hidden=128 inner=64 tokens=8");
+  CHECK(environment.at("layers_of_stage") == "1 to 2");
+  CHECK(validation_json(result)["bodies"] == "layers");
+  CHECK(validation_text(result).find("actions: the model's transformer layers") !=
+        std::string::npos);
+  // Two layers take twice the time of one, on the fake GPU.
+  const Plan& plan = result.job.priced.plan;
+  std::vector<Time> forward(2);
+  for (std::size_t c = 0; c < plan.classes.size(); ++c) {
+    if (plan.classes[c].pass == Pass::forward && !plan.is_link(plan.classes[c].resource)) {
+      forward[index(plan.classes[c].stage)] = result.measured.profile[c];
+    }
+  }
+  CHECK(to_us(forward[0]) == doctest::Approx(2 * to_us(forward[1])).epsilon(0.1));
+}
+
+TEST_CASE("validation: a GPU refuses layers that it has no kernels of, and says which") {
+  const auto refusal = [](const char* setting) -> std::string {
+    try {
+      with_layers_of(settle(parse_scenario(small_transformers, "small.json", {setting})), {});
+    } catch (const UsageError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  CHECK(refusal("/schedule/microbatches=4").empty());
+  CHECK(refusal("/model/layers/1/parts/1/heads=4") ==
+        "--bodies layers: heads have 64 or 128 numbers, and hidden as many as all heads; not 4 heads "
+        "of 32 and hidden 128");
+  CHECK(refusal("/model/layers/1/parts/1/window=4") ==
+        "--bodies layers: kernels of attention know window 0 alone, not 4");
+  CHECK(refusal(R"(/model/layers/1/parts/3={"kind": "moe", "hidden": 128, "experts": 4,
+                   "chosen": 1, "expert_intermediate": 64})") ==
+        "--bodies layers: a GPU has no kernels of moe");
+  CHECK(refusal("/partition/stages=[[0],[1,2,3,4]]") ==
+        "--bodies layers: stage 0 has no transformer layer");
+  CHECK(refusal(R"(/schedule={"name": "seq-1f1b", "microbatches": 2})") ==
+        "--bodies layers: a GPU runs whole microbatches, not slices");
 }
 
 }  // namespace penstock::testing

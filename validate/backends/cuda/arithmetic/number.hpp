@@ -28,10 +28,16 @@ PENSTOCK_BOTH double value_of(double number) { return number; }
 
 /// Half to even; a NaN stays one.
 PENSTOCK_BOTH Bf16 bf16_of(float value) {
+#ifdef __CUDA_ARCH__
+  Bf16 number;
+  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(number.bits) : "f"(value));
+  return number;
+#else
   std::uint32_t bits = 0;
   memcpy(&bits, &value, sizeof bits);
   if ((bits & 0x7FFFFFFFU) > 0x7F800000U) return {static_cast<std::uint16_t>(bits >> 16 | 0x40U)};
   return {static_cast<std::uint16_t>((bits + 0x7FFFU + (bits >> 16 & 1U)) >> 16)};
+#endif
 }
 
 /// A sum as a number, rounded where that is shorter.

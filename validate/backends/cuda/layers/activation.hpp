@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "validate/backends/cuda/arithmetic/number.hpp"
+#include "validate/backends/cuda/arithmetic/pack.hpp"
 
 namespace penstock {
 
@@ -50,13 +50,19 @@ struct Activation {
   const Number* wide;
   Number* out;
 
+  PENSTOCK_BOTH bool in_packs() const { return inner % pack_size == 0; }
+  template <unsigned size = 1>
   PENSTOCK_BOTH void at(std::uint64_t i) const {
-    if (!gated) {
-      out[i] = rounded<Number>(gelu_of(value_of(wide[i])));
-      return;
+    const std::uint64_t first = gated ? i + i / inner * inner : i;
+    Pack<Number, size> own(wide + first);
+    Pack<Number, size> other;
+    if (gated) other = Pack<Number, size>(wide + first + inner);
+    PENSTOCK_UNROLLED
+    for (unsigned k = 0; k < size; ++k) {
+      const auto x = own.values[k];
+      own.values[k] = gated ? swish_of(x) * other.values[k] : gelu_of(x);
     }
-    const std::uint64_t gate = i + i / inner * inner;
-    out[i] = rounded<Number>(swish_of(value_of(wide[gate])) * value_of(wide[gate + inner]));
+    own.write(out + i);
   }
 };
 
@@ -73,17 +79,28 @@ struct ActivationGradient {
   const Number* out_gradient;
   Number* wide_gradient;
 
+  PENSTOCK_BOTH bool in_packs() const { return inner % pack_size == 0; }
+  template <unsigned size = 1>
   PENSTOCK_BOTH void at(std::uint64_t i) const {
-    const Sum gradient = value_of(out_gradient[i]);
+    const std::uint64_t first = gated ? i + i / inner * inner : i;
+    const Pack<Number, size> gradient(out_gradient + i);
+    Pack<Number, size> own(wide + first);
     if (!gated) {
-      wide_gradient[i] = rounded<Number>(gelu_slope_of(value_of(wide[i])) * gradient);
-      return;
+      PENSTOCK_UNROLLED
+      for (unsigned k = 0; k < size; ++k) {
+        own.values[k] = gelu_slope_of(own.values[k]) * gradient.values[k];
+      }
+      return own.write(wide_gradient + first);
     }
-    const std::uint64_t gate = i + i / inner * inner;
-    const Sum x = value_of(wide[gate]);
-    wide_gradient[gate] =
-        rounded<Number>(swish_slope_of(x) * value_of(wide[gate + inner]) * gradient);
-    wide_gradient[gate + inner] = rounded<Number>(swish_of(x) * gradient);
+    Pack<Number, size> other(wide + first + inner);
+    PENSTOCK_UNROLLED
+    for (unsigned k = 0; k < size; ++k) {
+      const Sum x = own.values[k];
+      own.values[k] = swish_slope_of(x) * other.values[k] * gradient.values[k];
+      other.values[k] = swish_of(x) * gradient.values[k];
+    }
+    own.write(wide_gradient + first);
+    other.write(wide_gradient + first + inner);
   }
 };
 

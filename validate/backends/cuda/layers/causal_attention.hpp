@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "validate/backends/cuda/arithmetic/number.hpp"
+#include "validate/backends/cuda/arithmetic/pack.hpp"
 #include "validate/backends/cuda/arithmetic/team.hpp"
 
 namespace penstock {
@@ -42,42 +42,6 @@ struct AttentionPlace {
         first(row - token) {}
 };
 
-/// The numbers of a head that a lane has.
-template <class Number, unsigned count>
-struct HeadPart {
-  SumOf<Number> values[count] = {};
-
-  HeadPart() = default;
-  PENSTOCK_BOTH explicit HeadPart(const Number* from) {
-    constexpr unsigned bytes = count * sizeof(Number);
-    struct alignas(bytes % 16 == 0 ? 16 : alignof(Number)) Packed {
-      Number numbers[count];
-    };
-    const Packed packed = *reinterpret_cast<const Packed*>(from);  // one access of the memory
-    PENSTOCK_UNROLLED
-    for (unsigned i = 0; i < count; ++i) values[i] = value_of(packed.numbers[i]);
-  }
-
-  PENSTOCK_BOTH SumOf<Number> times(const HeadPart& other) const {
-    SumOf<Number> sum = 0;
-    PENSTOCK_UNROLLED
-    for (unsigned i = 0; i < count; ++i) sum += values[i] * other.values[i];
-    return sum;
-  }
-  PENSTOCK_BOTH void add(SumOf<Number> share, const HeadPart& other) {
-    PENSTOCK_UNROLLED
-    for (unsigned i = 0; i < count; ++i) values[i] += share * other.values[i];
-  }
-  PENSTOCK_BOTH void scale(SumOf<Number> factor) {
-    PENSTOCK_UNROLLED
-    for (unsigned i = 0; i < count; ++i) values[i] *= factor;
-  }
-  PENSTOCK_BOTH void write(Number* to) const {
-    PENSTOCK_UNROLLED
-    for (unsigned i = 0; i < count; ++i) to[i] = rounded<Number>(values[i]);
-  }
-};
-
 /// F, a row per query: the softmax of its scores goes along with the largest one so far.
 template <class Number, unsigned head>
 struct CausalAttention {
@@ -93,7 +57,7 @@ struct CausalAttention {
   template <class Team>
   PENSTOCK_BOTH void row(std::uint64_t row, const Team& team) const {
     constexpr unsigned own = head / Team::lanes;
-    using Part = HeadPart<Number, own>;
+    using Part = Pack<Number, own>;
     const AttentionPlace<head> place(sizes, row);
     const std::uint64_t hidden = sizes.hidden();
     const std::uint64_t offset = place.offset + team.lane() * own;
@@ -146,7 +110,7 @@ struct QueryGradient : AttentionGradient<Number, head> {
   template <class Team>
   PENSTOCK_BOTH void row(std::uint64_t row, const Team& team) const {
     constexpr unsigned own = head / Team::lanes;
-    using Part = HeadPart<Number, own>;
+    using Part = Pack<Number, own>;
     const AttentionPlace<head> place(this->sizes, row);
     const std::uint64_t hidden = this->sizes.hidden();
     const std::uint64_t offset = place.offset + team.lane() * own;
@@ -180,7 +144,7 @@ struct KeyGradient : AttentionGradient<Number, head> {
   template <class Team>
   PENSTOCK_BOTH void row(std::uint64_t row, const Team& team) const {
     constexpr unsigned own = head / Team::lanes;
-    using Part = HeadPart<Number, own>;
+    using Part = Pack<Number, own>;
     const AttentionPlace<head> place(this->sizes, row);
     const std::uint64_t hidden = this->sizes.hidden();
     const std::uint64_t offset = place.offset + team.lane() * own;

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "validate/backends/cuda/arithmetic/number.hpp"
+#include "validate/backends/cuda/arithmetic/pack.hpp"
 #include "validate/backends/cuda/arithmetic/team.hpp"
 
 namespace penstock {
@@ -35,16 +35,34 @@ struct LayerNorm {
 
   template <class Team>
   PENSTOCK_BOTH void row(std::uint64_t column, const Team& team) const {
+    if (size % pack_size == 0) return row_of<pack_size>(column, team);
+    row_of<1>(column, team);
+  }
+
+ private:
+  template <unsigned each, class Team>
+  PENSTOCK_BOTH void row_of(std::uint64_t column, const Team& team) const {
+    using Some = Pack<Number, each>;
     const Number* const own = in + column * size;
-    const auto value = [&](std::uint64_t i) { return value_of(own[i]); };
-    const Sum mean = sum_of<Sum>(team, size, value) / static_cast<Sum>(size);
-    const auto square = [&](std::uint64_t i) { return (value(i) - mean) * (value(i) - mean); };
-    const Sum variance = sum_of<Sum>(team, size, square) / static_cast<Sum>(size);
+    const auto mean_of = [&](const auto& part) {
+      Sum sum = 0;
+      for (std::uint64_t i = team.lane() * each; i < size; i += Team::lanes * each) {
+        const Some here(own + i);
+        for_each_of<each>([&](unsigned k) { sum += part(here.values[k]); });
+      }
+      return team.sum(sum) / static_cast<Sum>(size);
+    };
+    const Sum mean = mean_of([](Sum value) { return value; });
+    const Sum variance = mean_of([&](Sum value) { return (value - mean) * (value - mean); });
     const Sum scale = 1 / std::sqrt(variance + static_cast<Sum>(layer_norm_epsilon));
-    for (std::uint64_t i = team.lane(); i < size; i += Team::lanes) {
-      const Sum normed = (value(i) - mean) * scale;
-      out[column * size + i] =
-          rounded<Number>(normed * value_of(weights[i]) + value_of(weights[size + i]));
+    for (std::uint64_t i = team.lane() * each; i < size; i += Team::lanes * each) {
+      Some here(own + i);
+      const Some gain(weights + i);
+      const Some shift(weights + size + i);
+      for_each_of<each>([&](unsigned k) {
+        here.values[k] = (here.values[k] - mean) * scale * gain.values[k] + shift.values[k];
+      });
+      here.write(out + column * size + i);
     }
     if (team.lane() != 0) return;
     kept.means[column] = mean;
@@ -69,19 +87,42 @@ struct LayerNormGradient {
 
   template <class Team>
   PENSTOCK_BOTH void row(std::uint64_t column, const Team& team) const {
+    if (size % pack_size == 0) return row_of<pack_size>(column, team);
+    row_of<1>(column, team);
+  }
+
+ private:
+  template <unsigned each, class Team>
+  PENSTOCK_BOTH void row_of(std::uint64_t column, const Team& team) const {
+    using Some = Pack<Number, each>;
     const std::uint64_t first = column * size;
     const Sum mean = kept.means[column];
     const Sum scale = kept.scales[column];
-    const auto normed = [&](std::uint64_t i) { return (value_of(in[first + i]) - mean) * scale; };
-    const auto own = [&](std::uint64_t i) {
-      return value_of(out_gradient[first + i]) * value_of(weights[i]);
+    // Calls visit(k, the gradient of a number's norm, its norm) for numbers from i on.
+    const auto visit_at = [&](std::uint64_t i, const auto& visit) {
+      const Some here(in + first + i);
+      const Some gradient(out_gradient + first + i);
+      const Some gain(weights + i);
+      for_each_of<each>([&](unsigned k) {
+        visit(k, gradient.values[k] * gain.values[k], (here.values[k] - mean) * scale);
+      });
     };
-    const Sum straight = sum_of<Sum>(team, size, own) / static_cast<Sum>(size);
-    const auto product = [&](std::uint64_t i) { return own(i) * normed(i); };
-    const Sum along = sum_of<Sum>(team, size, product) / static_cast<Sum>(size);
-    for (std::uint64_t i = team.lane(); i < size; i += Team::lanes) {
-      const Sum through = scale * (own(i) - straight - along * normed(i));
-      in_gradient[first + i] = rounded<Number>(value_of(around[first + i]) + through);
+    Sum straight = 0;
+    Sum along = 0;
+    for (std::uint64_t i = team.lane() * each; i < size; i += Team::lanes * each) {
+      visit_at(i, [&](unsigned, Sum own, Sum normed) {
+        straight += own;
+        along += own * normed;
+      });
+    }
+    straight = team.sum(straight) / static_cast<Sum>(size);
+    along = team.sum(along) / static_cast<Sum>(size);
+    for (std::uint64_t i = team.lane() * each; i < size; i += Team::lanes * each) {
+      Some result(around + first + i);
+      visit_at(i, [&](unsigned k, Sum own, Sum normed) {
+        result.values[k] += scale * (own - straight - along * normed);
+      });
+      result.write(in_gradient + first + i);
     }
   }
 };

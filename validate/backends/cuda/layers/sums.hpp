@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "validate/backends/cuda/arithmetic/number.hpp"
+#include "validate/backends/cuda/arithmetic/pack.hpp"
 
 namespace penstock {
 
@@ -16,8 +16,12 @@ struct Added {
   const Number* b;
   Number* out;
 
+  PENSTOCK_BOTH bool in_packs() const { return count % pack_size == 0; }
+  template <unsigned size = 1>
   PENSTOCK_BOTH void at(std::uint64_t i) const {
-    out[i] = rounded<Number>(value_of(a[i]) + value_of(b[i]));
+    Pack<Number, size> sum(a + i);
+    sum.add(1, Pack<Number, size>(b + i));
+    sum.write(out + i);
   }
 };
 

@@ -73,14 +73,9 @@ double trial_ns(const GpuDevice& device, const GpuProgram& program) {
 constexpr std::uint64_t most_layers = 256;  // of a stage
 
 /// As many layers as take the time that all passes of a stage ask for.
-void give_layers_of_rank(const GpuDevice& device, GpuWork work, std::uint32_t rank,
+void find_layers_of_rank(const GpuDevice& device, std::uint32_t rank, const AskedPasses& asked,
                          GpuProgram& program) {
-  const AskedPasses asked = passes_of(program, rank);
-  if (asked.bodies.empty()) return;
-  for (const std::uint32_t body : asked.bodies) {
-    program.bodies[body].work = work;
-    program.bodies[body].amount = 1;
-  }
+  for (const std::uint32_t body : asked.bodies) program.bodies[body].amount = 1;
   const std::vector<double> of_layer =
       task_times(device, alone(program, rank, picked(program, asked.bodies)));
   std::map<std::uint32_t, std::pair<double, double>> stages;  // asked for, and of a layer
@@ -94,6 +89,19 @@ void give_layers_of_rank(const GpuDevice& device, GpuWork work, std::uint32_t ra
     const std::uint64_t layers = std::llround(wanted / own);
     program.bodies[body].amount = std::clamp<std::uint64_t>(layers, 1, most_layers);
   }
+}
+
+/// The layers that stages state, or as many as take the time that all passes of a stage ask for.
+void give_layers_of_rank(const GpuDevice& device, GpuWork work, std::uint32_t rank,
+                         GpuProgram& program) {
+  const AskedPasses asked = passes_of(program, rank);
+  if (asked.bodies.empty()) return;
+  bool stated = true;
+  for (const std::uint32_t body : asked.bodies) {
+    program.bodies[body].work = work;
+    stated = stated && program.bodies[body].amount > 0;
+  }
+  if (!stated) find_layers_of_rank(device, rank, asked, program);
   const std::vector<double> taken =
       task_times(device, alone(program, rank, picked(program, asked.bodies)));
   for (GpuTask& task : program.tasks) {

@@ -81,6 +81,7 @@ struct GpuLayerSizes {
   std::uint32_t examples = 8;
   std::uint32_t tokens = 256;  // of an example
   std::uint32_t heads = 16;
+  std::uint32_t head = 64;     // numbers of a head: 64 or 128
   std::uint32_t inner = 4096;  // of the feed-forward network
   std::uint32_t gated_inner = 2816;
   std::uint32_t images = 16;

@@ -16,10 +16,10 @@ double spread_of_inputs(std::uint64_t inputs) {
   return std::sqrt(3.0 / static_cast<double>(inputs));  // gives the sum a variance of 1
 }
 
-template <bool gated>
+template <bool gated, unsigned head>
 struct Transformer {
-  using Layer = TransformerLayer<Bf16, gpu_head>;
-  using Shape = TransformerForm<gpu_head>;
+  using Layer = TransformerLayer<Bf16, head>;
+  using Shape = TransformerForm<head>;
   using Weights = TransformerWeights<Bf16>;
   using Sums = TransformerWeights<float>;
   using Kept = TransformerKept<Bf16>;
@@ -177,9 +177,33 @@ constexpr GpuLayerKind kind(GpuWork work) {
   return {work, bytes<Kind>, draw<Kind>, launch<Kind>, Kind::numbers};
 }
 
+bool is_large(const GpuLayerSizes& sizes) { return sizes.head == 128; }
+
+/// With heads of 64 numbers or of 128, as the sizes have it.
+template <bool gated>
+constexpr GpuLayerKind transformer(GpuWork work) {
+  using Small = Transformer<gated, 64>;
+  using Large = Transformer<gated, 128>;
+  return {work,
+          [](const GpuLayerSizes& sizes) {
+            return is_large(sizes) ? bytes<Large>(sizes) : bytes<Small>(sizes);
+          },
+          [](const GpuLayerSizes& sizes, std::byte* memory) {
+            return is_large(sizes) ? draw<Large>(sizes, memory) : draw<Small>(sizes, memory);
+          },
+          [](const GpuLayerSizes& sizes, const GpuLayerMemory& memory, GpuPass pass,
+             GpuLaunches& launches) {
+            return is_large(sizes) ? launch<Large>(sizes, memory, pass, launches)
+                                   : launch<Small>(sizes, memory, pass, launches);
+          },
+          [](const GpuLayerSizes& sizes) {
+            return is_large(sizes) ? Large::numbers(sizes) : Small::numbers(sizes);
+          }};
+}
+
 constexpr std::array kinds{
-    kind<Transformer<false>>(GpuWork::transformer),
-    kind<Transformer<true>>(GpuWork::gated_transformer),
+    transformer<false>(GpuWork::transformer),
+    transformer<true>(GpuWork::gated_transformer),
     kind<Convolution>(GpuWork::convolution),
     kind<ConditionalConvolution>(GpuWork::conditional_convolution),
 };
