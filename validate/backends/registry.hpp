@@ -32,6 +32,7 @@ struct BackendEntry {
   JobLength (*length)(std::uint32_t ranks) = [](std::uint32_t) { return JobLength{}; };
   /// Whether its times are wall-clock times, which other load disturbs.
   bool wall_clock = false;
+  double most_structure = 0.005;  // the target of the structure error
   /// The same for one of several processes; null when unsupported.
   MakePart make_part = nullptr;
   TorchDevice torch = {};

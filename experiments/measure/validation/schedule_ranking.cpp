@@ -93,6 +93,17 @@ void run_all(const Scenario& scenario, std::vector<std::string> names, const Lay
   ranking.scenario = std::move(all.scenario);
 }
 
+/// Runs that do not count are left out beside others that do; alone they say why nothing is judged.
+void leave_out_unjudged(ScheduleRanking& ranking) {
+  const auto is_judged = [](const RankedSchedule& one) {
+    return one.left_out.empty() && one.validation.why_no_score.empty();
+  };
+  if (std::ranges::none_of(ranking.schedules, is_judged)) return;
+  for (RankedSchedule& one : ranking.schedules) {
+    if (one.left_out.empty()) one.left_out = one.validation.why_no_score;
+  }
+}
+
 /// The verdict of one schedule: a schedule that did not fit has none, a run that failed counts as
 /// failed.
 Verdict verdict_of(const RankedSchedule& one) {
@@ -188,6 +199,7 @@ ScheduleRanking rank_schedules(const Scenario& scenario, const std::vector<std::
   ranking.backend = backend.name;
   const Layout own = with_codecs(settle(scenario));
   run_all(scenario, names, own, backend, options, ranking);
+  leave_out_unjudged(ranking);
   std::stable_sort(ranking.schedules.begin(), ranking.schedules.end(),
                    [](const RankedSchedule& a, const RankedSchedule& b) {
                      return std::pair(!a.left_out.empty(), a.measured_us) <

@@ -88,7 +88,12 @@ std::string choice_text(const ScheduleRanking& ranking) {
 }  // namespace
 
 std::string why_inconclusive(const ScheduleRanking& ranking) {
-  return ranking.why_no_score.empty() ? "this machine is too noisy" : ranking.why_no_score;
+  if (!ranking.why_no_score.empty()) return ranking.why_no_score;
+  for (const RankedSchedule& one : ranking.schedules) {
+    const std::string& why = one.validation.why_no_score;
+    if (!why.empty()) return fmt::format("{}: {}", one.name, why);
+  }
+  return "this machine is too noisy";
 }
 
 ordered_json ranking_json(const ScheduleRanking& ranking) {

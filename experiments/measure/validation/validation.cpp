@@ -294,6 +294,7 @@ Validation validate(const Scenario& scenario, const BackendEntry& backend,
   result.title = title_of(layout);
   result.backend = backend.name;
   result.targets.wall_clock = backend.wall_clock;
+  result.targets.structure = backend.most_structure;
   try {
     result.fault = run_for_real(layout, scenario.memory.optimizer, backend, options, result);
   } catch (const InputError& error) {

@@ -7,6 +7,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
+#include "tests/support/made_up_backend.hpp"
 
 namespace penstock::testing {
 namespace {
@@ -39,7 +40,44 @@ BackendEntry failing() {
   return entry;
 }
 
+/// A backend whose runs do not count, as where a link of a GPU is too slow.
+class Unjudged : public MadeUpBackend {
+ public:
+  explicit Unjudged(const Job& job) : MadeUpBackend(job, [](Pass, double ns) { return ns; }) {}
+  std::optional<std::string> why_no_score() const override { return "a link is too slow"; }
+};
+/// cpu_logical, whose first backends of a process are of that kind.
+std::uint32_t backends_unjudged = 0;
+BackendEntry partly_judged() {
+  BackendEntry entry = *find_named(backend_entries(), "cpu_logical");
+  entry.make = [](const Job& job) -> std::unique_ptr<Backend> {
+    if (backends_unjudged == 0) return find_named(backend_entries(), "cpu_logical")->make(job);
+    --backends_unjudged;
+    return std::make_unique<Unjudged>(job);
+  };
+  return entry;
+}
+
 }  // namespace
+
+TEST_CASE("schedule ranking: a run that does not count leaves the others their errors") {
+  const BackendEntry entry = partly_judged();
+  const auto rank = [&](std::uint32_t unjudged) {
+    backends_unjudged = unjudged;
+    return rank_schedules(parse_scenario(two_stages, "two.json"),
+                          schedules_named("naive,gpipe,1f1b"), entry,
+                          {.measuring = {.steady = 100}});
+  };
+  const ScheduleRanking ranking = rank(1);
+  REQUIRE(ranking.ran == 2);
+  CHECK(ranking.schedules[2].name == "naive");
+  CHECK(ranking.schedules[2].left_out == "a link is too slow");
+  CHECK(ranking.why_no_score.empty());
+  CHECK_FALSE(ranking_json(ranking)["mean_error"].is_null());
+  CHECK(ranking.verdict == Verdict::inconclusive);
+  CHECK(why_inconclusive(ranking) == "naive: a link is too slow");
+  CHECK(rank(3).why_no_score == "a link is too slow");
+}
 
 TEST_CASE("schedule ranking: an interrupt keeps the schedules that are done") {
   std::uint32_t asked = 0;
