@@ -1,11 +1,13 @@
 """Times kernels of PyTorch on this machine, for penstock calibrate --kernels.
 
     python time_kernels.py OUT.jsonl [--device cuda|cpu] [--minutes 25] [--seconds 2] [--scale 1]
+                           [--models SCENARIO.json ...]
 
 A line of OUT is a kernel, a layer or a model, written as soon as it is timed, the most valuable ones
 first: what is there when the machine goes can be used. Each runs in a row for --seconds, so that clock
-and power are those of sustained work. --scale 0.1 makes all sizes smaller, for a CPU. It needs PyTorch
-2.4 or later and scenario_model.py, beside it or in ../torch_runs.
+and power are those of sustained work. --scale 0.1 makes all sizes smaller, for a CPU. --models times
+the models of scenarios instead, as they are. It needs PyTorch 2.4 or later and scenario_model.py, beside
+it or in ../torch_runs.
 """
 
 import argparse
@@ -242,6 +244,15 @@ def work(scale, dtypes):
     yield from attentions((2048, 8192), (64,))
 
 
+def models(files, dtypes):
+    """The models of scenarios, each on one device: layers by kind."""
+    for file in files:
+        model = json.loads(Path(file).read_text(encoding="utf-8"))["model"]
+        yield {"part": "model", "file": Path(file).stem, "layers": model["layers"],
+               "sequence": model["sequence"], "examples": model.get("microbatch", 1),
+               "dtype": dtypes[0], "held_back": True}
+
+
 def timed(row, device, timer):
     """The row with its times."""
     if "layers" not in row:
@@ -265,6 +276,7 @@ def main():
     parser.add_argument("--minutes", type=float, default=25)
     parser.add_argument("--seconds", type=float, default=2, help="that each runs in a row")
     parser.add_argument("--scale", type=float, default=1, help="of all sizes")
+    parser.add_argument("--models", nargs="+", metavar="SCENARIO.json")
     options = parser.parse_args()
     if options.device == "cuda" and not torch.cuda.is_available():
         print("no GPU: PyTorch sees none", file=sys.stderr)
@@ -283,7 +295,7 @@ def main():
             out.flush()
 
         write({"penstock": 1, **facts(device)})
-        for row in work(options.scale, dtypes):
+        for row in models(options.models, dtypes) if options.models else work(options.scale, dtypes):
             if time.monotonic() > end:
                 print("no time left; what is timed is written", file=sys.stderr)
                 break
