@@ -167,6 +167,14 @@ Layer layer_of(const BlockSpec& block, const CellShape& shape, const LayerWork& 
   return layer;
 }
 
+/// Whether blocks differ at most in names and places.
+bool work_alike(const BlockSpec& one, const BlockSpec& other) {
+  return std::equal(one.parts.begin(), one.parts.end(), other.parts.begin(), other.parts.end(),
+                    [](const LayerSpec& a, const LayerSpec& b) {
+                      return a.kind == b.kind && a.numbers == b.numbers;
+                    });
+}
+
 /// The layers of a stage that full recomputation makes again, in the order of F.
 std::vector<LayerIndex> recomputed_of(const ModelGraph& model,
                                       const std::vector<LayerIndex>& stage) {
@@ -227,8 +235,11 @@ std::vector<ModelGraph> graphs_of(const ModelSpec& spec, const CellShape& shape,
                                   const std::vector<RecomputeScope>& scopes,
                                   const Operators& operators) {
   std::vector<ModelGraph> models(scopes.size());
+  const BlockSpec* before = nullptr;
+  LayerWork work;
   for (const BlockSpec& block : spec.blocks) {
-    const LayerWork work = work_of(block, shape, operators);
+    if (before == nullptr || !work_alike(*before, block)) work = work_of(block, shape, operators);
+    before = &block;
     for (std::size_t i = 0; i < scopes.size(); ++i) {
       // `operators` are those of another scope.
       const bool outside = stands_outside(block, scopes[i]);

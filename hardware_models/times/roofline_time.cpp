@@ -312,12 +312,13 @@ double flops_in_waves(const Device& device, const Kernel& product) {
   double fewest = std::numeric_limits<double>::infinity();
   for (const Tile& tile : tiles) {
     const double number = tiles_of(product, tile);
+    const double area = 2 * tile.rows * tile.columns;
+    if (number * area * product.inner >= fewest * tile.share) continue;  // even in full waves
     for (const double split : splits) {
       if (split > 1 && product.inner / split < least_inner) break;
       const double waves = std::ceil(number * split / device.multiprocessors);
       const double steps = product.inner / split + device.tile_start;
-      fewest = std::min(fewest, 2 * waves * device.multiprocessors * tile.rows * tile.columns *
-                                    steps / tile.share);
+      fewest = std::min(fewest, waves * device.multiprocessors * area * steps / tile.share);
     }
   }
   return std::max(fewest, product.flops);

@@ -7,6 +7,8 @@
 #include <map>
 #include <optional>
 #include <span>
+#include <tuple>
+#include <utility>
 
 #include "sim/base/error.hpp"
 #include "sim/costs/collective_times.hpp"
@@ -93,6 +95,7 @@ struct Prices {
   const HardwareModel& hardware;
   const Demand& demand;
   CollectiveTimes collectives;
+  std::map<std::tuple<std::uint32_t, Pass, bool>, double> of_stages;  // what their layers take
 
   Prices(const Plan& the_plan, const ModelGraph& the_model, const Partition& the_partition,
          const HardwareModel& the_hardware, const Demand& the_demand)
@@ -143,13 +146,26 @@ std::span<const LayerIndex> layers_of(const WorkClass& work, const Prices& price
   return prices.partition.stages[prices.stage_of(work)];
 }
 
-/// The time of an action's layers.
+/// The time of an action's layers, of which many in a row are often alike.
 double layers_us(const WorkClass& work, const Prices& prices) {
   double sum_us = 0;
-  for (const LayerIndex layer : layers_of(work, prices)) {
-    sum_us += prices.layer_us(work, prices.model.layers[index(layer)]);
+  const Layer* before = nullptr;
+  double us = 0;
+  for (const LayerIndex number : layers_of(work, prices)) {
+    const Layer& layer = prices.model.layers[index(number)];
+    if (before == nullptr || !cost_alike(*before, layer)) us = prices.layer_us(work, layer);
+    sum_us += us;
+    before = &layer;
   }
   return sum_us;
+}
+
+/// The same for all ranks that hold a stage.
+double layers_us(const WorkClass& work, Prices& prices) {
+  const auto key = std::tuple(prices.stage_of(work), work.pass, work.recomputes);
+  const auto [known, is_new] = prices.of_stages.try_emplace(key, 0);
+  if (is_new) known->second = layers_us(work, std::as_const(prices));
+  return known->second;
 }
 
 /// The collectives of one layer of an action, by its share of the parameters.

@@ -59,7 +59,8 @@ class HardwareModel {
  public:
   virtual ~HardwareModel() = default;
 
-  /// The time of one pass over one layer; nothing when unknown.
+  /// The time of one pass over one layer; nothing when unknown. The same for layers that cost alike
+  /// (`cost_alike`): it is asked once for some of them.
   virtual std::optional<double> compute_us(const Layer& layer, Pass pass) const = 0;
   /// What the time of a pass consists of, to tell what two passes on one device can share. Nothing
   /// for a layer that states its times: those of two passes overlap as stated.
@@ -99,7 +100,7 @@ struct StageCollective {
 struct PassDemand {
   double extra_us = 0;
   double host_bytes = 0;  // to or from host memory meanwhile; a pass takes at least as long
-  std::optional<double> sent_bytes;          // of a transfer, when not that of its buffer kind
+  std::optional<double> sent_bytes;  // of a transfer, when not that of its buffer kind
   double sent_share = 1;  // of a transfer: what a device sends, over what a receiving one holds
   std::vector<StageCollective> collectives;  // in sequence
 };

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <boost/graph/adjacency_list.hpp>
+#include <cmath>
 #include <functional>
 #include <queue>
+#include <tuple>
 
 #include "sim/base/error.hpp"
 
@@ -20,7 +22,38 @@ Graph graph_of(const ModelGraph& model) {
   return graph;
 }
 
+/// Absent numbers are NaN.
+bool alike(const LayerPart& one, const LayerPart& other) {
+  return one.kind == other.kind &&
+         std::ranges::equal(one.numbers, other.numbers, [](const auto& a, const auto& b) {
+           const bool absent = std::isnan(a.second) && std::isnan(b.second);
+           return a.first == b.first && (absent || a.second == b.second);
+         });
+}
+
+bool alike(const LayerKey& one, const LayerKey& other) {
+  return one.kind == other.kind && one.examples == other.examples &&
+         one.sequence == other.sequence &&
+         std::ranges::equal(one.parts, other.parts,
+                            [](const LayerPart& a, const LayerPart& b) { return alike(a, b); });
+}
+
+/// All that a layer costs beside its key.
+auto costs_of(const Layer& layer) {
+  return std::tie(layer.forward_us, layer.backward_us, layer.backward_input_us,
+                  layer.backward_weight_us, layer.recompute_us, layer.activation_bytes,
+                  layer.stash_bytes, layer.freed_by_input_bytes, layer.offloaded_bytes,
+                  layer.parameter_bytes, layer.recomputed_bytes, layer.workspace_bytes,
+                  layer.pending_weight_bytes, layer.selective, layer.expert_parameter_bytes,
+                  layer.gathered_share, layer.copies, layer.spread, layer.expert_copies,
+                  layer.expert_spread, layer.cut_evenly, layer.module, layer.work);
+}
+
 }  // namespace
+
+bool cost_alike(const Layer& one, const Layer& other) {
+  return costs_of(one) == costs_of(other) && alike(one.key, other.key);
+}
 
 void ModelGraph::connect_as_chain() {
   edges.clear();

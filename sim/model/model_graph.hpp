@@ -41,6 +41,8 @@ struct DeviceWork {
   Repeated repeated = Repeated::all;
   double forward_flops = 0;  // of the model, independent of the kernels
   double backward_flops = 0;
+
+  friend bool operator==(const DeviceWork&, const DeviceWork&) = default;
 };
 
 /// Selective recomputation, when it differs from full recomputation.
@@ -48,6 +50,8 @@ struct SelectiveRecomputation {
   std::optional<double> recompute_us;
   std::optional<double> stash_bytes;
   std::optional<double> recomputed_bytes;
+
+  friend bool operator==(const SelectiveRecomputation&, const SelectiveRecomputation&) = default;
 };
 
 /// The costs of one layer for one cell of a schedule. Unstated times are absent.
@@ -86,6 +90,9 @@ struct Layer {
   /// What ZeRO gathers of its parameters.
   double gathered_bytes() const { return parameter_bytes * gathered_share; }
 };
+
+/// Whether layers cost the same: they differ at most in names and places.
+bool cost_alike(const Layer& one, const Layer& other);
 
 /// Layers and the tensors between them: a directed acyclic graph.
 struct ModelGraph {

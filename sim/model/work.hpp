@@ -31,6 +31,8 @@ struct Kernel {
   bool fused = false;    // moves `bytes` in any framework, without further passes over its data
   double count = 1;
   bool selective = false;  // selective recomputation repeats it
+
+  friend bool operator==(const Kernel&, const Kernel&) = default;
 };
 
 /// A collective operation of a group of devices.
@@ -55,6 +57,8 @@ struct Collective {
   double count = 1;
   bool selective = false;  // selective recomputation repeats it
   double copies = 1;       // of an all-to-all: the experts that each of its values goes to
+
+  friend bool operator==(const Collective&, const Collective&) = default;
 };
 
 }  // namespace penstock

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
+
 #include "experiments/run/layout/stage_demand.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
@@ -206,6 +208,51 @@ TEST_CASE("memory that does not fit 64 bits is refused rather than wrapped aroun
       refusal({Placement::loop(1, 10), order_of("0F0,1F0,2F0,3F0,4F0,5F0,6F0,7F0,8F0,9F0"), ten}) ==
       "/model: the buffers of all actions add up to more than 9e18 bytes, the largest total "
       "supported");
+}
+
+/// Ten microseconds a layer, and how often it was asked.
+struct Counting final : HardwareModel {
+  mutable int asked = 0;
+  std::optional<double> compute_us(const Layer& layer, Pass) const override {
+    ++asked;
+    return *layer.forward_us;
+  }
+  TransferTime transfer(double, Rank, Rank) const override { return {}; }
+};
+
+// Six layers of 10 us but for the last: F and B of the one stage ask for two of them each.
+TEST_CASE("layers in a row that differ in names and places alone are priced once") {
+  ModelGraph model;
+  for (int number = 0; number < 6; ++number) {
+    Layer& layer = model.layers.emplace_back(stage_of(10, 1));
+    layer.name = "block " + std::to_string(number);
+    layer.source = "/model/layers/" + std::to_string(number);
+    layer.key.parts = {{"mlp", {{"hidden", 8}, {"bias", NAN}}}};
+  }
+  model.layers.back().forward_us = 11;
+  model.connect_as_chain();
+  const Plan plan = lowered(one_rank("0F0,0F1,0B0,0B1", stage_of(1, 1)));
+  const Partition partition{
+      {{LayerIndex{0}, LayerIndex{1}, LayerIndex{2}, LayerIndex{3}, LayerIndex{4}, LayerIndex{5}}},
+      {}};
+  const Counting hardware;
+  const Demand demand{.stages = {StageDemand{}}};
+  const Costs costs = price(plan, model, partition, hardware, demand);
+  CHECK(hardware.asked == 4);
+  CHECK(to_us(costs.duration[plan.work[task_of(plan, "0F1")]]) == 61);
+
+  const Layer& one = model.layers[0];
+  CHECK(cost_alike(one, model.layers[1]));
+  const auto differs = [&](const auto& change) {
+    Layer other = one;
+    change(other);
+    return !cost_alike(one, other);
+  };
+  CHECK(differs([](Layer& layer) { layer.key.parts[0].numbers["bias"] = 1; }));
+  CHECK(differs([](Layer& layer) { layer.module = "vision"; }));
+  CHECK(differs([](Layer& layer) { layer.work.kernels.push_back({.flops = 1}); }));
+  CHECK(differs([](Layer& layer) { layer.backward_weight_us = 2; }));
+  CHECK(differs([](Layer& layer) { layer.parameter_bytes = 2; }));
 }
 
 }  // namespace penstock::testing
