@@ -17,6 +17,7 @@ class Roofline final : public LinkedHardware {
   std::optional<double> compute_us(const Layer& layer, Pass pass) const override {
     return states_work_only(layer) ? times_.pass_us(layer, pass) : stated_us(layer, pass);
   }
+  bool looks_at_names() const override { return false; }
   std::optional<DeviceUse> use(const Layer& layer, Pass pass) const override {
     if (!states_work_only(layer)) return std::nullopt;
     return times_.use(layer, pass);

@@ -96,6 +96,9 @@ class HardwareOfModules final : public HardwareModel {
   std::optional<double> compute_us(const Layer& layer, Pass pass) const override {
     return of(layer).compute_us(layer, pass);
   }
+  bool looks_at_names() const override {
+    return own_->looks_at_names() || others_->looks_at_names();
+  }
   std::optional<DeviceUse> use(const Layer& layer, Pass pass) const override {
     return of(layer).use(layer, pass);
   }

@@ -149,11 +149,13 @@ std::span<const LayerIndex> layers_of(const WorkClass& work, const Prices& price
 /// The time of an action's layers, of which many in a row are often alike.
 double layers_us(const WorkClass& work, const Prices& prices) {
   double sum_us = 0;
+  const bool by_name = prices.hardware.looks_at_names();
   const Layer* before = nullptr;
   double us = 0;
   for (const LayerIndex number : layers_of(work, prices)) {
     const Layer& layer = prices.model.layers[index(number)];
-    if (before == nullptr || !cost_alike(*before, layer)) us = prices.layer_us(work, layer);
+    const bool known = before != nullptr && !by_name && cost_alike(*before, layer);
+    if (!known) us = prices.layer_us(work, layer);
     sum_us += us;
     before = &layer;
   }

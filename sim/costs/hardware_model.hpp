@@ -59,9 +59,11 @@ class HardwareModel {
  public:
   virtual ~HardwareModel() = default;
 
-  /// The time of one pass over one layer; nothing when unknown. The same for layers that cost alike
-  /// (`cost_alike`): it is asked once for some of them.
+  /// The time of one pass over one layer; nothing when unknown.
   virtual std::optional<double> compute_us(const Layer& layer, Pass pass) const = 0;
+  /// Whether `compute_us` may tell layers apart that cost alike (`cost_alike`): by their names or
+  /// places. Where it does not, some of them in a row are asked for once.
+  virtual bool looks_at_names() const { return true; }
   /// What the time of a pass consists of, to tell what two passes on one device can share. Nothing
   /// for a layer that states its times: those of two passes overlap as stated.
   virtual std::optional<DeviceUse> use(const Layer& /*layer*/, Pass /*pass*/) const {

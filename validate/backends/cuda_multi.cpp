@@ -6,7 +6,7 @@ namespace penstock::cuda_multi_file {
 
 constinit extern const BackendEntry cuda_multi_entry{
     .name = "cuda_multi",
-    .summary = "one GPU per rank, tensors by NCCL; not run on GPUs yet",
+    .summary = "one GPU per rank, tensors by NCCL; run on one GPU alone so far",
     .obstacle = multi_obstacle,
     .make = [](const Job& job) { return make_multi(job, ChannelRule::per_direction); },
     .length = gpu_job_length,

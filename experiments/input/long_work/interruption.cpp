@@ -59,7 +59,7 @@ extern "C" void on_interrupt(int /*signal*/) {
 /// Static, because a signal handler writes it.
 std::atomic<bool> end_is_requested = false;
 
-/// Static, because a signal handler reads and writes it.
+/// When; 0: not yet. Static, because signal handlers of several threads read and write it.
 std::atomic<std::int64_t> requested_ns = 0;
 
 /// `timeout` and terminals send one interrupt to a process and to its group: it may come twice.
@@ -68,11 +68,10 @@ extern "C" void on_request(int signal) {
   timespec now{};
   ::clock_gettime(CLOCK_MONOTONIC, &now);
   const std::int64_t ns = std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
-  if (!end_is_requested.exchange(true)) {
-    requested_ns = ns;
-  } else if (ns - requested_ns >= same_interrupt_ns) {
-    on_interrupt(signal);
-  }
+  std::int64_t first = 0;
+  const bool is_first = requested_ns.compare_exchange_strong(first, ns);
+  end_is_requested = true;
+  if (!is_first && ns - first >= same_interrupt_ns) on_interrupt(signal);
 }
 
 /// What is said when the time of `end_after` is over. Static, because a signal handler reads it;
@@ -148,6 +147,7 @@ void end_after(double seconds, const std::string& text) {
 
 InterruptRequest::InterruptRequest() {
   end_is_requested = false;
+  requested_ns = 0;
   handle(interrupting, on_request);
 }
 

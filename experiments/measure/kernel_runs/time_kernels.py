@@ -248,8 +248,9 @@ def models(files, dtypes):
     """The models of scenarios, each on one device: layers by kind."""
     for file in files:
         model = json.loads(Path(file).read_text(encoding="utf-8"))["model"]
-        yield {"part": "model", "file": Path(file).stem, "layers": model["layers"],
-               "sequence": model["sequence"], "examples": model.get("microbatch", 1),
+        layers = [layer if "parts" in layer else {"parts": [layer]} for layer in model["layers"]]
+        yield {"part": "model", "file": Path(file).stem, "layers": layers,
+               "sequence": model.get("sequence", 2048), "examples": model.get("microbatch", 1),
                "dtype": dtypes[0], "held_back": True}
 
 
@@ -301,8 +302,8 @@ def main():
                 break
             try:
                 write(timed(row, device, timer))
-            except (RuntimeError, torch.OutOfMemoryError) as error:
-                write({**row, "failed": str(error).splitlines()[0]})
+            except (RuntimeError, torch.OutOfMemoryError, KeyError, TypeError) as error:
+                write({**row, "failed": f"{type(error).__name__}: {error}".splitlines()[0]})
             if gpu:
                 torch.cuda.empty_cache()
     return 0

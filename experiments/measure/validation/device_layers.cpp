@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <optional>
 #include <string>
@@ -39,6 +38,9 @@ void check_numbers(const LayerSpec& layer,
   }
 }
 
+constexpr double most_width = 1 << 20;
+constexpr double most_tokens = 1 << 24;  // of a microbatch
+
 /// The sizes of a transformer layer.
 struct Sizes {
   double hidden = 0;
@@ -49,15 +51,23 @@ struct Sizes {
   friend bool operator==(const Sizes&, const Sizes&) = default;
 };
 
-/// Collects the layers of a model, part by part: an attention, then a network.
+/// Collects the layers of a model, part by part: norm, attention, norm, network.
 class Layers {
  public:
   void add(const LayerSpec& part) {
-    if (part.kind == "attention") return add_attention(part);
-    if (part.kind == "mlp") return add_network(part);
-    constexpr std::array<std::string_view, 3> left_out{"embedding", "head", "norm"};
-    if (std::find(left_out.begin(), left_out.end(), part.kind) != left_out.end()) return;
-    refuse(fmt::format("a GPU has no kernels of {}", part.kind));
+    if (part.kind == "norm") {
+      ++norms_;
+    } else if (part.kind == "attention") {
+      check_norms(part);
+      add_attention(part);
+    } else if (part.kind == "mlp") {
+      check_norms(part);
+      add_network(part);
+    } else if (part.kind == "embedding" || part.kind == "head") {
+      norms_ = 0;
+    } else {
+      refuse(fmt::format("a GPU has no kernels of {}", part.kind));
+    }
   }
 
   /// Of a stage that ends here.
@@ -70,6 +80,16 @@ class Layers {
   const Sizes& sizes() const { return *sizes_; }
 
  private:
+  void check_norms(const LayerSpec& part) {
+    if (norms_ != 1) {
+      refuse(
+          fmt::format("kernels have one norm before each attention and network, not {} before "
+                      "{}",
+                      norms_, part.kind));
+    }
+    norms_ = 0;
+  }
+
   void add_attention(const LayerSpec& part) {
     if (open_) refuse("an attention follows another one");
     open_ = true;
@@ -79,9 +99,10 @@ class Layers {
     check_numbers(part, {{"causal", 1}, {"flash", 1}, {"kv_heads", now_.heads}},
                   {"hidden", "heads", "head_dim", "qkv_bias", "out_bias"});
     if ((now_.head != 64 && now_.head != 128) || now_.head * now_.heads != now_.hidden) {
-      refuse(fmt::format("heads have 64 or 128 numbers, and hidden as many as all heads; not {} "
-                         "heads of {} and hidden {}",
-                         now_.heads, now_.head, now_.hidden));
+      refuse(
+          fmt::format("heads have 64 or 128 numbers, and hidden as many as all heads; not {} "
+                      "heads of {} and hidden {}",
+                      now_.heads, now_.head, now_.hidden));
     }
   }
 
@@ -92,6 +113,9 @@ class Layers {
     now_.gated = number_of(part, "gated", 0) == 1;
     check_numbers(part, {{"hidden", now_.hidden}}, {"intermediate", "gated", "bias"});
     if (std::fmod(now_.inner, 8) != 0) refuse("the size of a network is a multiple of 8");
+    if (now_.hidden > most_width || now_.inner > most_width) {
+      refuse(fmt::format("layers are {} numbers wide at most", most_width));
+    }
     if (sizes_ && *sizes_ != now_) refuse("its transformer layers have several sizes");
     sizes_ = now_;
     ++count_;
@@ -99,7 +123,8 @@ class Layers {
 
   std::optional<Sizes> sizes_;
   Sizes now_;
-  bool open_ = false;  // an attention without its network
+  bool open_ = false;        // an attention without its network
+  std::uint32_t norms_ = 0;  // since the last part that is no norm
   std::uint32_t count_ = 0;
 };
 
@@ -115,6 +140,21 @@ void check_layout(const Layout& layout) {
   for (const double size : {shape.sequence, shape.microbatch}) {
     if (size != std::floor(size)) refuse("examples and their tokens are whole numbers");
   }
+  if (shape.sequence * shape.microbatch > most_tokens) {
+    refuse(fmt::format("a microbatch has {} tokens at most", most_tokens));
+  }
+  const RecomputeSection& recompute = layout.recompute;
+  const bool whole = recompute.mode == RecomputeMode::full && !recompute.layers;
+  if (recompute.mode.value_or(RecomputeMode::none) != RecomputeMode::none && !whole) {
+    refuse("a GPU recomputes all layers of a stage or none");
+  }
+  if (layout.hardware.spec.precision != "bf16") {
+    refuse(fmt::format("kernels are in bf16, not {}", layout.hardware.spec.precision));
+  }
+  if (layout.codec.encodes()) refuse("a GPU encodes nothing: leave out /codec");
+  if (layout.offloaded_layers > 0) refuse("a GPU offloads nothing: leave out /memory/offload");
+  if (layout.overheads.host_us > 0)
+    refuse("a GPU's host takes its own time, not /overheads/host_us");
 }
 
 }  // namespace

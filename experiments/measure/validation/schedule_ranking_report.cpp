@@ -12,7 +12,7 @@ namespace penstock {
 namespace {
 
 ordered_json schedule_json(const RankedSchedule& one) {
-  if (!one.left_out.empty()) {
+  if (!one.left_out.empty() && one.validation.measured.tried == 0) {
     return ordered_json::object({{"schedule", one.name}, {"left_out", one.left_out}});
   }
   ordered_json all = validation_json(one.validation);
@@ -20,6 +20,7 @@ ordered_json schedule_json(const RankedSchedule& one) {
   ordered_json result{{"schedule", one.name},
                       {"scenario_simulated_us", one.simulated_us},
                       {"scenario_measured_us", one.measured_us}};
+  if (!one.left_out.empty()) result["left_out"] = one.left_out;
   result.update(all);
   return result;
 }

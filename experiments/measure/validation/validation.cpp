@@ -199,19 +199,20 @@ std::optional<Finding> run_for_real(const Layout& layout, Optimizer optimizer,
                           backend.runs_layers && !layout.documents);
   if (auto* finding = std::get_if<Finding>(&drawn)) return std::move(*finding);
   PricedPlan& priced = std::get<PricedPlan>(drawn);
+  const bool layers_on_device = backend.one_gpu && options.bodies == Bodies::layers;
+  const DeviceOptions device =
+      layers_on_device ? with_layers_of(layout, options.device) : options.device;
+  if (layers_on_device && options.action_us) {
+    throw UsageError("--bodies layers: layers take the time that they take, not --action-us");
+  }
   check_backend(backend, priced);
   check_processes(backend, priced, options.processes);
   auto expected = simulation.run(priced);
   if (auto* finding = std::get_if<Finding>(&expected)) return std::move(*finding);
   result.scenario = makespan(priced.plan, std::get<Timeline>(expected));
-  if (backend.one_gpu && options.bodies == Bodies::layers) {
-    result.job = scaled_job(std::move(priced));
-    result.job.device = with_layers_of(layout, options.device);
-  } else {
-    const JobLength length = action_length(backend, priced.plan.ranks, options);
-    result.job = job_of(std::move(priced), length);
-    result.job.device = options.device;
-  }
+  const JobLength length = action_length(backend, priced.plan.ranks, options);
+  result.job = layers_on_device ? scaled_job(std::move(priced)) : job_of(std::move(priced), length);
+  result.job.device = device;
   if (backend.real_links || options.device.links == DeviceLinks::host) use_real_links(result.job);
   result.served = backend.serve != nullptr && backend.serve(result.job);
   if (result.served) return std::nullopt;

@@ -213,6 +213,8 @@ TEST_CASE("memory that does not fit 64 bits is refused rather than wrapped aroun
 /// Ten microseconds a layer, and how often it was asked.
 struct Counting final : HardwareModel {
   mutable int asked = 0;
+  bool by_name = false;
+  bool looks_at_names() const override { return by_name; }
   std::optional<double> compute_us(const Layer& layer, Pass) const override {
     ++asked;
     return *layer.forward_us;
@@ -235,11 +237,15 @@ TEST_CASE("layers in a row that differ in names and places alone are priced once
   const Partition partition{
       {{LayerIndex{0}, LayerIndex{1}, LayerIndex{2}, LayerIndex{3}, LayerIndex{4}, LayerIndex{5}}},
       {}};
-  const Counting hardware;
+  Counting hardware;
   const Demand demand{.stages = {StageDemand{}}};
   const Costs costs = price(plan, model, partition, hardware, demand);
   CHECK(hardware.asked == 4);
   CHECK(to_us(costs.duration[plan.work[task_of(plan, "0F1")]]) == 61);
+
+  hardware.by_name = true;  // as profiles do
+  price(plan, model, partition, hardware, demand);
+  CHECK(hardware.asked == 4 + 2 * 6);
 
   const Layer& one = model.layers[0];
   CHECK(cost_alike(one, model.layers[1]));

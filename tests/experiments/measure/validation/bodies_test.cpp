@@ -185,6 +185,9 @@ BackendEntry on_whole_gpu() {
 
 TEST_CASE("validation: on a GPU the layers of a model run in their sizes, as many as a stage has") {
   const Scenario scenario = parse_scenario(small_transformers, "small.json", {});
+  CHECK_THROWS_WITH_AS(
+      validate(scenario, on_whole_gpu(), {.action_us = 5, .bodies = Bodies::layers}),
+      "--bodies layers: layers take the time that they take, not --action-us", UsageError);
   const Validation result = validate(scenario, on_whole_gpu(), {.bodies = Bodies::layers});
   REQUIRE_FALSE(result.fault);
   REQUIRE(result.job.device.layers);
@@ -218,9 +221,10 @@ TEST_CASE("validation: a GPU refuses layers that it has no kernels of, and says 
     return "";
   };
   CHECK(refusal("/schedule/microbatches=4").empty());
-  CHECK(refusal("/model/layers/1/parts/1/heads=4") ==
-        "--bodies layers: heads have 64 or 128 numbers, and hidden as many as all heads; not 4 heads "
-        "of 32 and hidden 128");
+  CHECK(
+      refusal("/model/layers/1/parts/1/heads=4") ==
+      "--bodies layers: heads have 64 or 128 numbers, and hidden as many as all heads; not 4 heads "
+      "of 32 and hidden 128");
   CHECK(refusal("/model/layers/1/parts/1/window=4") ==
         "--bodies layers: kernels of attention know window 0 alone, not 4");
   CHECK(refusal(R"(/model/layers/1/parts/3={"kind": "moe", "hidden": 128, "experts": 4,
@@ -228,6 +232,15 @@ TEST_CASE("validation: a GPU refuses layers that it has no kernels of, and says 
         "--bodies layers: a GPU has no kernels of moe");
   CHECK(refusal("/partition/stages=[[0],[1,2,3,4]]") ==
         "--bodies layers: stage 0 has no transformer layer");
+  CHECK(refusal(R"(/recompute={"mode": "full"})").empty());
+  CHECK(refusal(R"(/recompute={"mode": "full", "layers": 1})") ==
+        "--bodies layers: a GPU recomputes all layers of a stage or none");
+  CHECK(refusal(R"(/model/layers/1/parts/0={"kind": "norm", "hidden": 128})").empty());
+  CHECK(refusal(R"(/model/layers/1/parts=[{"kind": "attention", "hidden": 128, "heads": 1},
+                   {"kind": "mlp", "hidden": 128, "intermediate": 64}])") ==
+        "--bodies layers: kernels have one norm before each attention and network, not 0 before "
+        "attention");
+  CHECK(refusal("/model/dtype=fp8") == "--bodies layers: kernels are in bf16, not fp8");
   CHECK(refusal(R"(/schedule={"name": "seq-1f1b", "microbatches": 2})") ==
         "--bodies layers: a GPU runs whole microbatches, not slices");
 }

@@ -73,7 +73,10 @@ TEST_CASE("schedule ranking: a run that does not count leaves the others their e
   CHECK(ranking.schedules[2].name == "naive");
   CHECK(ranking.schedules[2].left_out == "a link is too slow");
   CHECK(ranking.why_no_score.empty());
-  CHECK_FALSE(ranking_json(ranking)["mean_error"].is_null());
+  const auto document = ranking_json(ranking);
+  CHECK_FALSE(document["mean_error"].is_null());
+  CHECK(document["schedules"][2]["left_out"] == "a link is too slow");
+  CHECK(document["schedules"][2]["scenario_measured_us"] > 0);
   CHECK(ranking.verdict == Verdict::inconclusive);
   CHECK(why_inconclusive(ranking) == "naive: a link is too slow");
   CHECK(rank(3).why_no_score == "a link is too slow");

@@ -172,6 +172,28 @@ TEST_CASE("changes of a batch of documents are judged by many draws, one by one 
             .draws.empty());
 }
 
+// What loses more than 5 % in the first draw is not run over the others.
+TEST_CASE(
+    "of a batch of documents, the changes that gain are found as if all were run over all draws") {
+  const Scenario scenario = read_scenario(folder + "documents_on_eight_dgx_h100.json",
+                                          {"/parallel/data=1", "/schedule/microbatches=8"});
+  const RunResult result = run(scenario);
+  const FasterChanges faster = faster_changes(scenario, result);
+  auto all = try_changes(scenario, result, changes_of(scenario, result)).changes;
+  std::erase_if(all, [&](const TriedChange& change) {
+    return change.fits() == false || !is_faster(change, faster.now);
+  });
+  leave_out_repeats(all, faster.now);
+  all = best_of_families(std::move(all));
+  REQUIRE(!all.empty());
+  all.resize(std::min<std::size_t>(all.size(), 10));
+  REQUIRE(faster.changes.size() == all.size());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    CHECK(faster.changes[i].change.text() == all[i].change.text());
+    CHECK(faster.changes[i].draws == all[i].draws);
+  }
+}
+
 TEST_CASE("an encoder before a decoder may go to the ranks of the pipeline, and back") {
   const Scenario plain = read_scenario(folder + "qwen3_vl_8b_on_a_dgx_h100.json");
   CHECK(offers(changes_of(plain), R"(/modules/vision={"devices":"shared","order":"bubbles"})"));
