@@ -184,7 +184,7 @@ const std::vector<Home>& homes() {
       {std::regex("coin/.*"), std::regex("tests/oracle/integer_program\\.cpp")},
       {std::regex("Q[A-Z].*|Qt.*"), std::regex("(gui|tests/gui)/views/.*|gui/(program|bench)/.*")},
       {std::regex("(cuda|nccl|cublasLt).*"),
-       std::regex("validate/backends/cuda/.*\\.cu|tests/nccl/.*")},
+       std::regex("validate/backends/cuda/.*\\.cuh?|tests/nccl/.*")},
       {std::regex("(doctest|rapidcheck).*"), std::regex("tests/.*")},
   };
   return table;
@@ -301,7 +301,9 @@ std::vector<Include> includes_of_tree() {
     if (!fs::exists(folder)) continue;
     for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder)) {
       const std::string extension = entry.path().extension();
-      if (extension != ".cpp" && extension != ".hpp" && extension != ".cu") continue;
+      if (extension != ".cpp" && extension != ".hpp" && extension != ".cu" && extension != ".cuh") {
+        continue;
+      }
       const std::string file = entry.path().lexically_relative(root).generic_string();
       std::ranges::copy(includes_of(file, read(entry.path())), std::back_inserter(all));
     }
@@ -332,7 +334,7 @@ TEST_CASE("tree: no files include each other in a circle") {
 }
 
 TEST_CASE("tree: every source stands in a room, and every room has a README") {
-  static const std::set<std::string> sources = {".cpp", ".hpp", ".cu", ".in"};
+  static const std::set<std::string> sources = {".cpp", ".hpp", ".cu", ".cuh", ".in"};
   for (const auto& [folder, own] : rooms()) {
     for (const std::string& room : own.order) {
       CHECK_MESSAGE(fs::exists(root / folder / room / "README.md"),

@@ -57,6 +57,9 @@ MicrobatchCosts::MicrobatchCosts(const Layout& layout,
   token_cost_ = token_cost_of(layout_, *hardware_);
   bare_ = layout_;
   bare_.documents->lengths = {};
+  if (!bare_.parts) return;
+  bare_.model = {};  // made of the parts
+  bare_.spec = {};
 }
 
 bool MicrobatchCosts::all_plain(const StepBatch& batch) const {

@@ -183,7 +183,7 @@ void set_part(Layout& part, const PackedMicrobatch& microbatch, const std::vecto
     shape.sequence = squares / tokens;
     shape.microbatch = tokens * tokens / squares * share;
     const double pictures = shape.sequence / part.shape.sequence * (pictured / tokens);
-    ModelSpec spec = with_pictures(part.spec, pictures);
+    ModelSpec spec = with_pictures(std::move(part.spec), pictures);
     return refit_model(part, with_loads(std::move(spec), loads), shape);
   }
   const double full = *part.documents->tokens;
