@@ -7,8 +7,6 @@
 #include <map>
 #include <optional>
 #include <span>
-#include <tuple>
-#include <utility>
 
 #include "sim/base/error.hpp"
 #include "sim/costs/collective_times.hpp"
@@ -95,7 +93,6 @@ struct Prices {
   const HardwareModel& hardware;
   const Demand& demand;
   CollectiveTimes collectives;
-  std::map<std::tuple<std::uint32_t, Pass, bool>, double> of_stages;  // what their layers take
 
   Prices(const Plan& the_plan, const ModelGraph& the_model, const Partition& the_partition,
          const HardwareModel& the_hardware, const Demand& the_demand)
@@ -160,14 +157,6 @@ double layers_us(const WorkClass& work, const Prices& prices) {
     before = &layer;
   }
   return sum_us;
-}
-
-/// The same for all ranks that hold a stage.
-double layers_us(const WorkClass& work, Prices& prices) {
-  const auto key = std::tuple(prices.stage_of(work), work.pass, work.recomputes);
-  const auto [known, is_new] = prices.of_stages.try_emplace(key, 0);
-  if (is_new) known->second = layers_us(work, std::as_const(prices));
-  return known->second;
 }
 
 /// The collectives of one layer of an action, by its share of the parameters.

@@ -13,7 +13,7 @@
 namespace penstock::testing {
 namespace {
 
-/// Qwen3-VL 8B: of the tokens of a sequence, so many come from pictures.
+/// Qwen3-VL 8B, with this many tokens of a sequence from pictures.
 nlohmann::json with_pictures(std::uint32_t sequence, std::uint32_t pictures) {
   return {{"model",
            {{"file", std::string(PENSTOCK_ROOT) + "/experiments/models/qwen3-vl-8b.json"},
