@@ -12,10 +12,11 @@ struct Feed {
   std::uint32_t link = UINT32_MAX;
   TaskId last_action = 0;
   TaskId last_transfer = 0;
+  bool of_several = false;  // ranks or links
 
   bool follows(const Feed& last) const {
-    return rank == last.rank && link == last.link && last_action >= last.last_action &&
-           last_transfer >= last.last_transfer;
+    return !of_several && rank == last.rank && link == last.link &&
+           last_action >= last.last_action && last_transfer >= last.last_transfer;
   }
 };
 
@@ -29,7 +30,9 @@ Feed feed_of(const Plan& plan, const std::vector<std::uint32_t>& resource_of_cla
     const std::uint32_t resource = resource_of_class[plan.work[input]];
     const bool from_link = plan.is_link(resource);
     if (early && from_link) return;
-    (from_link ? feed.link : feed.rank) = resource;
+    std::uint32_t& seen = from_link ? feed.link : feed.rank;
+    feed.of_several = feed.of_several || (seen != UINT32_MAX && seen != resource);
+    seen = resource;
     (from_link ? feed.last_transfer : feed.last_action) = input;
   });
   return feed;

@@ -40,6 +40,7 @@ class Writer {
   void write_op(TaskId task, std::int64_t begin, std::int64_t end);
   void write_kernel(std::int64_t launched, int thread, std::int64_t begin, std::int64_t end);
   void write_message(TaskId task, std::int64_t begin, std::int64_t end);
+  void write_comms(const Timeline& timeline, std::uint32_t number, std::int64_t start);
 
   const Plan& plan_;
   std::uint32_t rank_;
@@ -106,6 +107,21 @@ void Writer::write_message(TaskId task, std::int64_t begin, std::int64_t end) {
              message_stream, begin, end, args);
 }
 
+/// Each in the last nanosecond of the op that it follows, since the next may begin as that ends.
+void Writer::write_comms(const Timeline& timeline, std::uint32_t number, std::int64_t start) {
+  const auto own = style_.comms_of_step.find(number);
+  const auto& comms = own == style_.comms_of_step.end() ? style_.comms : own->second;
+  std::vector<std::int64_t> issued{start};  // by the actions before
+  for (TaskId task = 0; task < plan_.tasks(); ++task) {
+    if (plan_.class_of(task).resource != rank_) continue;
+    issued.push_back(start + whole_ns(timeline.end[task]));
+  }
+  for (const CommCell& cell : comms[rank_]) {
+    const std::int64_t at = issued[cell.before] - lead_ns - 1;
+    write_span("user_annotation", "PP:" + text(cell), host, main_thread, at, at + 1, "");
+  }
+}
+
 void Writer::write_step(const Timeline& timeline, std::uint32_t number, std::int64_t start) {
   const std::int64_t length = whole_ns(makespan(plan_, timeline));
   if (style_.steps) {
@@ -125,6 +141,7 @@ void Writer::write_step(const Timeline& timeline, std::uint32_t number, std::int
       write_message(task, begin, end);
     }
   }
+  if (!style_.comms.empty()) write_comms(timeline, number, start);
   if (style_.optimizer) {
     write_kernel(start + length, main_thread, start + length + 100, start + length + 300);
   }
@@ -139,8 +156,8 @@ std::string Writer::finish() {
   std::string info = fmt::format("\"baseTimeNanoseconds\": {}", base_ns);
   if (style_.rank_known) {
     info += fmt::format(R"(,
-  "distributedInfo": {{"backend": "nccl", "rank": {}, "world_size": {}, "pg_count": 1}})",
-                        rank_, plan_.ranks);
+  "distributedInfo": {{"backend": "{}", "rank": {}, "world_size": {}, "pg_count": 1}})",
+                        style_.backend, rank_, plan_.ranks);
   }
   const std::string events = fmt::format("\"traceEvents\": [{}\n]", out_);
   return fmt::format(R"({{"schemaVersion": 1,

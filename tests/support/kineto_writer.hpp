@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
+#include "sim/order/communication.hpp"
 #include "sim/plan/plan.hpp"
 #include "sim/timeline/timeline.hpp"
 
@@ -24,6 +26,10 @@ struct KinetoStyle {
   std::int64_t base_ns = 1'743'521'598'000'000'000;  // of rank 0
   std::int64_t base_step_ns = 0;                     // offset of the base from one rank to the next
   std::string format = "PP:{stage}{pass}{microbatch}";
+  std::string backend = "nccl";
+  // What hosts issue right behind ops, by rank; of steps that differ, by their number.
+  std::vector<std::vector<CommCell>> comms = {};
+  std::map<std::uint32_t, std::vector<std::vector<CommCell>>> comms_of_step = {};
 };
 
 /// The profiler trace of one rank for consecutive runs of a plan, in Kineto's format: times in

@@ -10,6 +10,8 @@ namespace penstock {
 namespace {
 
 constexpr double least_slow = 0.05;
+constexpr double least_length =
+    1e6;  // picoseconds: what peers take at least, beside what takes longer
 
 using Values = std::vector<double>;
 
@@ -65,11 +67,13 @@ std::vector<Values> Transfers::ratios() const {
     const bool alike = passes_on(work.pass) && of_pass.at(work.pass).size() > 2;
     const double stated =
         expected_ == nullptr ? 0 : expected_->of(stage_of(work), kind_of(plan_, work)) * pace_;
+    if (stated <= 0 && same.size() < 3 && !alike) return;
     const double peers = stated > 0        ? stated
                          : same.size() > 2 ? lower_median(same)
-                         : alike           ? of_passes.at(work.pass)
-                                           : 0;
-    if (peers > 0) ratios[link_of(work)].push_back(medians_[number] / peers);
+                                           : of_passes.at(work.pass);
+    const double own = medians_[number];
+    const double usual = own > least_length ? std::max(peers, least_length) : peers;
+    if (usual > 0) ratios[link_of(work)].push_back(own / usual);
   });
   return ratios;
 }

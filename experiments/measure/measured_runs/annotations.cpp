@@ -141,6 +141,22 @@ class Collector {
   RankOps& result_;
 };
 
+/// The sends and receives that a host issued within steps, in their order.
+std::vector<IssuedComm> issued_comms(const KinetoTrace& trace, const ProfilerSteps& steps) {
+  std::vector<std::optional<CommCell>> cells;
+  for (const std::string& name : trace.names) cells.push_back(comm_of_name(name));
+  std::vector<IssuedComm> comms;
+  for (const KinetoAnnotation& annotation : trace.annotations) {
+    const auto& cell = cells[annotation.name];
+    const auto step = steps.at(annotation.span.begin_ns);
+    if (cell && step && !annotation.on_device) {
+      comms.push_back({*cell, annotation.span.begin_ns, step});
+    }
+  }
+  std::ranges::stable_sort(comms, {}, &IssuedComm::at_ns);
+  return comms;
+}
+
 /// Adds the ops of a trace whose launches identify the kernels of an annotation, or that has no
 /// device. Nothing otherwise.
 bool add_by_host(const KinetoTrace& trace, const std::vector<KinetoAnnotation>& host,
@@ -161,6 +177,7 @@ bool add_by_host(const KinetoTrace& trace, const std::vector<KinetoAnnotation>& 
                   steps.at(host[i].span.begin_ns));
   }
   collector.finish(!steps.empty());
+  if (!launched) result.comms = issued_comms(trace, steps);
   return true;
 }
 

@@ -8,6 +8,7 @@
 
 #include "experiments/input/files/table.hpp"
 #include "experiments/input/formats/torch_csv.hpp"
+#include "experiments/input/orders/comms_check.hpp"
 #include "schedules/registry.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/limits.hpp"
@@ -39,6 +40,21 @@ OpsByNumber by_number(const TracedRank& rank) {
     all[count].push_back(op);
   }
   return all;
+}
+
+/// What a rank's host issued in an iteration: in one column each, with its ops between them.
+std::vector<CommCell> comms_of(const TracedRank& rank, std::uint32_t number,
+                               const std::vector<MeasuredOp>& ops) {
+  std::vector<CommCell> comms;
+  std::uint32_t before = 0;
+  for (const IssuedComm& issued : rank.ops.comms) {
+    if (issued.step != number) continue;
+    while (before < ops.size() && ops[before].span.begin_ns <= issued.at_ns) ++before;
+    CommCell& cell = comms.emplace_back(issued.cell);
+    cell.before = before;
+    cell.column = before + static_cast<std::uint32_t>(comms.size()) - 1;
+  }
+  return comms;
 }
 
 void check_steps(const std::vector<TracedRank>& ranks) {
@@ -134,9 +150,11 @@ std::vector<RunIteration> iterations_of(const std::vector<TracedRank>& ranks) {
   std::vector<RunIteration> iterations;
   for (const auto& first : all.front()) {
     RunIteration iteration{first.first, {}};
-    for (OpsByNumber& of_rank : all) {
-      const auto found = of_rank.find(first.first);
-      if (found != of_rank.end()) iteration.ops.push_back(found->second);
+    for (std::size_t rank = 0; rank < all.size(); ++rank) {
+      const auto found = all[rank].find(first.first);
+      if (found == all[rank].end()) continue;
+      iteration.comms.push_back(comms_of(ranks[rank], first.first, found->second));
+      iteration.ops.push_back(std::move(found->second));
     }
     if (iteration.ops.size() == ranks.size()) iterations.push_back(std::move(iteration));
   }
@@ -152,6 +170,22 @@ SeenOrder order_of(const RunIteration& iteration, const Placement* placement) {
     throw InputError(fmt::format("rank {}: {}", index(fault->rank), fault->text));
   }
   return order;
+}
+
+Communication communication_of(const RunIteration& iteration, const SeenOrder& order) {
+  OrderFile file{.schedule = order.schedule, .column = {}, .comms = iteration.comms, .blank = {}};
+  for (std::size_t rank = 0; rank < iteration.comms.size(); ++rank) {
+    std::uint32_t issued = 0;
+    auto& columns = file.column.emplace_back();
+    const auto& comms = iteration.comms[rank];
+    for (std::uint32_t op = 0; op < iteration.ops[rank].size(); ++op) {
+      while (issued < comms.size() && comms[issued].before <= op) ++issued;
+      const bool follows = op > 0 && iteration.ops[rank][op - 1].action.with_next;
+      columns.push_back(follows ? columns.back() : op + issued);
+    }
+  }
+  if (file.compute_only() || find_comms_fault_in_rows(file, order.placement)) return {};
+  return {.streams = CommStreams::message, .receives_hold = false, .rows = iteration.comms};
 }
 
 std::uint32_t microbatches_of(const Schedule& schedule) {

@@ -7,6 +7,7 @@
 
 #include "experiments/measure/measured_runs/rank_ops.hpp"
 #include "experiments/measure/measured_runs/rank_traces.hpp"
+#include "sim/order/communication.hpp"
 #include "sim/order/placement.hpp"
 #include "sim/order/schedule.hpp"
 
@@ -16,12 +17,15 @@ namespace penstock {
 struct RunIteration {
   std::uint32_t number = 0;                  // N of ProfilerStep#N, or counted from 0
   std::vector<std::vector<MeasuredOp>> ops;  // by rank, sorted by begin
+  // The same, each in front of the op that follows it.
+  std::vector<std::vector<CommCell>> comms = {};
 };
 
 /// An observed order and its placement.
 struct SeenOrder {
   Schedule schedule;
   Placement placement;
+  Communication communication = {};  // as hosts issued it, where that is known
 };
 
 /// The iterations in which every rank has ops. Steps separate them; without steps, an iteration
@@ -32,6 +36,10 @@ std::vector<RunIteration> iterations_of(const std::vector<TracedRank>& ranks);
 /// the rank that ran it, all in one chain. Throws InputError with the reason for an incomplete
 /// iteration.
 SeenOrder order_of(const RunIteration& iteration, const Placement* placement);
+
+/// The communication of an iteration with this order as its hosts issued it, each tensor on its
+/// own; without rows unless all that the order needs is there and sound.
+Communication communication_of(const RunIteration& iteration, const SeenOrder& order);
 
 /// The largest microbatch number plus one.
 std::uint32_t microbatches_of(const Schedule& schedule);

@@ -41,16 +41,6 @@ std::pair<std::size_t, SeenOrder> choose(const std::vector<RunIteration>& iterat
                           : "there is no step of which all ranks have ops");
 }
 
-/// Why an iteration does not have the chosen order.
-std::string why_left_out(const RunIteration& iteration, const Placement& placement) {
-  try {
-    order_of(iteration, &placement);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "its ops ran in another order";
-}
-
 bool has_order(const RunIteration& iteration, const Schedule& schedule) {
   for (Rank rank : Numbers<Rank>(schedule.ranks())) {
     const auto& ops = iteration.ops[index(rank)];
@@ -60,6 +50,26 @@ bool has_order(const RunIteration& iteration, const Schedule& schedule) {
       return false;
   }
   return true;
+}
+
+/// Why an iteration does not have the chosen order; nothing if it has.
+std::optional<std::string> why_left_out(const RunIteration& iteration, const SeenOrder& order) {
+  const Communication& chosen = order.communication;
+  if (has_order(iteration, order.schedule)) {
+    if (!chosen.written() || communication_of(iteration, order) == chosen) return std::nullopt;
+    return "its communication was issued in another order";
+  }
+  try {
+    order_of(iteration, &order.placement);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "its ops ran in another order";
+}
+
+/// Whether tensors do not queue behind each other for want of a RECV, as with gloo.
+bool passes_message_by_message(const std::vector<TracedRank>& ranks) {
+  return std::ranges::all_of(ranks, [](const TracedRank& rank) { return rank.backend == "gloo"; });
 }
 
 // ---- an iteration as a run of a plan ----
@@ -104,7 +114,8 @@ Timeline actions_of(const Plan& plan, const RunIteration& run) {
 }
 
 Plan plan_of(const SeenOrder& order) {
-  auto lowered = lower(order.schedule, order.placement);
+  auto lowered = lower(order.schedule, order.placement, Overlap::serial,
+                       Extras{.communication = order.communication});
   if (const auto* deadlock = std::get_if<Deadlock>(&lowered)) {
     throw InputError(fmt::format("its order cannot have run: {}", text(*deadlock)));
   }
@@ -177,9 +188,8 @@ void measure(const std::vector<RunIteration>& iterations, std::size_t chosen, Me
   const Plan& plan = run.job.priced.plan;
   std::vector<RunIteration> taken;
   for (std::size_t i = 0; i < iterations.size(); ++i) {
-    if (!has_order(iterations[i], run.order.schedule)) {
-      run.left_out.push_back(fmt::format("step {}: {}", iterations[i].number,
-                                         why_left_out(iterations[i], run.order.placement)));
+    if (const auto why = why_left_out(iterations[i], run.order)) {
+      run.left_out.push_back(fmt::format("step {}: {}", iterations[i].number, *why));
       continue;
     }
     if (i == chosen) run.chosen = run.measured.iterations.size();
@@ -201,7 +211,7 @@ void measure(const std::vector<RunIteration>& iterations, std::size_t chosen, Me
   run.times = op_times(plan, run.measured.iterations, run.host_us > 0);
   fill_job(run.times, transfers, run.job);
   run.measured.profile = with_host(run.job, run.host_us);
-  if (!why_not_relax(plan, {})) run.errors = run_errors(run.job, run.measured);
+  if (plan.written || !why_not_relax(plan, {})) run.errors = run_errors(run.job, run.measured);
 }
 
 // ---- name of the order ----
@@ -250,6 +260,9 @@ MeasuredRun measured_run(std::vector<TracedRank> ranks, const std::optional<Name
   auto [place, order] = choose(iterations, named ? &named->placement : nullptr, chosen);
   run.ranks = std::move(ranks);
   run.order = std::move(order);
+  if (passes_message_by_message(run.ranks)) {
+    run.order.communication = communication_of(iterations[place], run.order);
+  }
   for (const TracedRank& rank : run.ranks) {
     for (const std::string& why : rank.ops.broken_steps) {
       run.left_out.push_back(fmt::format("{}: {}", rank.source, why));

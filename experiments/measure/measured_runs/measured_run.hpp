@@ -59,9 +59,9 @@ struct MeasuredRun {
 /// gives the order. All other iterations with that order are samples. Throws InputError if none is
 /// complete.
 ///
-/// Traces do not show when a tensor arrives. Its transfer time is the median from the end of its op
-/// to the begin of its reader, over readers whose rank was free by then; if no rank ever was, the
-/// minimum. Launch time therefore counts as transfer.
+/// Traces do not show when a tensor arrives: `transfer_times` has the rule. Launch time therefore
+/// counts as transfer. Where gloo carries tensors, and hosts marked all of its SENDs and RECVs, the
+/// plan has these as they were issued.
 MeasuredRun measured_run(std::vector<TracedRank> ranks, const std::optional<NamedOrder>& named,
                          std::optional<std::uint32_t> chosen);
 

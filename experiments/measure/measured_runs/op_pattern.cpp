@@ -6,6 +6,7 @@
 #include <array>
 #include <charconv>
 
+#include "experiments/input/formats/torch_csv.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {
@@ -163,6 +164,21 @@ std::vector<OpName> ops_of_name(const OpPattern& pattern, std::string_view name)
   const auto first = pattern.match(prefix + std::string(parts.substr(0, middle)));
   const auto second = pattern.match(prefix + std::string(parts.substr(middle + 1)));
   return first && second ? std::vector{*first, *second} : std::vector<OpName>{};
+}
+
+std::optional<CommCell> comm_of_name(std::string_view name) {
+  constexpr std::string_view prefix = "PP:";
+  const bool may_be = name.find("SEND_") != name.npos || name.find("RECV_") != name.npos;
+  if (!may_be || !name.starts_with(prefix)) return std::nullopt;
+  try {
+    const OrderFile cell = read_torch_csv(name.substr(prefix.size()));
+    const bool alone = cell.comms.size() == 1 && cell.comms.front().size() == 1 &&
+                       cell.schedule.on(Rank{0}).empty();
+    if (alone) return cell.comms.front().front();
+  } catch (const InputError&) {
+    return std::nullopt;
+  }
+  return std::nullopt;
 }
 
 std::span<const KnownPattern> known_patterns() { return patterns; }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/base/numbers.hpp"
+#include "sim/order/communication.hpp"
 #include "sim/order/schedule.hpp"
 
 namespace penstock {
@@ -51,6 +52,10 @@ class OpPattern {
 /// The ops that a name marks: one; both parts of "PP:(0F3;3B1)OVERLAP_F_B", which must match as if
 /// each stood alone; or none.
 std::vector<OpName> ops_of_name(const OpPattern& pattern, std::string_view name);
+
+/// The SEND, RECV or wait for a SEND that a name of torch.distributed.pipelining marks:
+/// "PP:2RECV_F3".
+std::optional<CommCell> comm_of_name(std::string_view name);
 
 /// A default pattern, and the software that uses such names.
 struct KnownPattern {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "experiments/input/formats/traces/kineto_trace.hpp"
+#include "sim/order/communication.hpp"
 #include "sim/order/schedule.hpp"
 
 namespace penstock {
@@ -31,6 +32,13 @@ struct MeasuredOp {
   std::int64_t lead_ns = 0;  // from the begin of its annotation: a wait for its input, if any
 };
 
+/// A SEND or RECV that a host issued, or its wait for a SEND.
+struct IssuedComm {
+  CommCell cell;
+  std::int64_t at_ns = 0;  // as those of ops
+  std::optional<std::uint32_t> step;
+};
+
 /// The source of op times.
 enum class TimesOf : std::uint8_t {
   kernels,             // from first to last kernel launched in an annotation
@@ -46,7 +54,8 @@ const char* text(TimesOf times);
 using NameCount = std::pair<std::string, std::size_t>;
 
 struct RankOps {
-  std::vector<MeasuredOp> ops;  // sorted by begin
+  std::vector<MeasuredOp> ops;    // sorted by begin
+  std::vector<IssuedComm> comms;  // the same, within steps; only where the host runs the ops
   TimesOf times = TimesOf::kernels;
   std::size_t outside_steps = 0;          // ops outside of steps, left out
   std::vector<std::string> broken_steps;  // steps left out, with reasons

@@ -108,11 +108,12 @@ RankOps ops_of(const KinetoTrace& trace, const TraceReading& reading, const Name
   return ops_of_bursts(trace, reading.order->schedule, reading.order->placement, rank);
 }
 
-void move_to_common_clock(std::int64_t base_ns, std::vector<MeasuredOp>& ops) {
-  for (MeasuredOp& op : ops) {
+void move_to_common_clock(std::int64_t base_ns, RankOps& rank) {
+  for (MeasuredOp& op : rank.ops) {
     op.span.begin_ns += base_ns;
     op.span.end_ns += base_ns;
   }
+  for (IssuedComm& comm : rank.comms) comm.at_ns += base_ns;
 }
 
 TracedRank boil_down(const KinetoTrace& trace, const TraceReading& reading, Rank rank,
@@ -126,7 +127,7 @@ TracedRank boil_down(const KinetoTrace& trace, const TraceReading& reading, Rank
                     .ops = {}};
   if (!ops_too) return result;
   result.ops = ops_of(trace, reading, result.names, rank);
-  move_to_common_clock(trace.base_ns, result.ops.ops);
+  move_to_common_clock(trace.base_ns, result.ops);
   return result;
 }
 

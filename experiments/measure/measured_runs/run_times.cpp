@@ -53,10 +53,9 @@ HostShare share_of(const ActionTasks& tasks, const std::vector<MeasuredOp>& ops)
   return share;
 }
 
-/// A transfer with the tasks at both ends, and the previous task of the reader's rank.
+/// A transfer with the task that reads it, and the one before that on its rank.
 struct Passage {
   TaskId transfer;
-  TaskId maker;
   TaskId reader;
   TaskId before;  // no_task: the reader is the first of its rank
 };
@@ -73,18 +72,49 @@ std::vector<TaskId> actions_before(const Plan& plan) {
   return before;
 }
 
+/// Whether a task reads what a transfer brings: written communication has ranks wait for what they
+/// send, too.
+bool receives(const Plan& plan, TaskId task, TaskId transfer) {
+  const std::uint32_t resource = plan.class_of(transfer).resource;
+  return plan.is_link(resource) && plan.link(resource).to == Rank{plan.class_of(task).resource};
+}
+
+bool sends(const Plan& plan, TaskId task, TaskId transfer) {
+  const std::uint32_t resource = plan.class_of(transfer).resource;
+  return plan.link(resource).from == Rank{plan.class_of(task).resource};
+}
+
 std::vector<Passage> passages(const Plan& plan) {
   const std::vector<TaskId> before = actions_before(plan);
   std::vector<Passage> all;
   for (TaskId task = 0; task < plan.tasks(); ++task) {
+    if (plan.is_link(plan.class_of(task).resource)) continue;
     plan.for_each_input(task, [&](TaskId input) {
-      if (!plan.is_link(plan.class_of(input).resource)) return;
-      plan.for_each_input(input, [&](TaskId maker) {
-        all.push_back({input, maker, task, before[task]});
-      });
+      if (receives(plan, task, input)) all.push_back({input, task, before[task]});
     });
   }
   return all;
+}
+
+/// When a transfer could have begun, with a free link: `end_of` tells when an action and what its
+/// host does behind it had ended.
+template <class EndOf>
+Time start_of(const Plan& plan, TaskId transfer, const EndOf& end_of) {
+  Time start{INT64_MIN};
+  plan.for_each_input(transfer, [&](TaskId input) { start = std::max(start, end_of(input)); });
+  return start;
+}
+
+/// Passages in the order in which their transfers could have begun.
+template <class EndOf>
+std::vector<std::pair<Time, Passage>> by_start(const Plan& plan, const std::vector<Passage>& all,
+                                               const EndOf& end_of) {
+  std::vector<std::pair<Time, Passage>> sorted;
+  for (const Passage& passage : all) {
+    sorted.emplace_back(start_of(plan, passage.transfer, end_of), passage);
+  }
+  std::ranges::stable_sort(sorted, {}, [](const auto& one) { return one.first; });
+  return sorted;
 }
 
 /// The gaps of one link and pass.
@@ -93,11 +123,25 @@ struct Gaps {
   std::int64_t least = INT64_MAX;
 };
 
-std::int64_t typical(const Gaps& gaps) {
-  const std::int64_t gap = !gaps.waited.empty()      ? std::llround(median(gaps.waited))
-                           : gaps.least == INT64_MAX ? 0
-                                                     : gaps.least;
-  return std::max<std::int64_t>(gap, 0);
+/// By work class: the transfer time of a link and pass. Where nobody waited, it is the median of
+/// other links, and no more than was left to the transfer.
+std::vector<Time> typical_gaps(const Plan& plan, const std::vector<Gaps>& gaps) {
+  std::map<Pass, std::vector<double>> of_pass;
+  for (std::size_t i = 0; i < gaps.size(); ++i) {
+    if (!gaps[i].waited.empty()) of_pass[plan.classes[i].pass].push_back(median(gaps[i].waited));
+  }
+  std::vector<Time> typical;
+  for (std::size_t i = 0; i < gaps.size(); ++i) {
+    const auto others = of_pass.find(plan.classes[i].pass);
+    std::int64_t gap = gaps[i].least == INT64_MAX ? 0 : gaps[i].least;
+    if (!gaps[i].waited.empty()) {
+      gap = std::llround(median(gaps[i].waited));
+    } else if (others != of_pass.end()) {
+      gap = std::min<std::int64_t>(gap, std::llround(median(others->second)));
+    }
+    typical.push_back(from_ns(std::max<std::int64_t>(gap, 0)));
+  }
+  return typical;
 }
 
 }  // namespace
@@ -108,8 +152,9 @@ Messages messages_of(const Plan& plan) {
   for (TaskId task = 0; task < plan.tasks(); ++task) {
     const bool moves = plan.is_link(plan.class_of(task).resource);
     plan.for_each_input(task, [&](TaskId input) {
-      if (plan.is_link(plan.class_of(input).resource) == moves) return;
-      ++(moves ? messages.sent[input] : messages.received[task]);
+      if (moves ? sends(plan, input, task) : receives(plan, task, input)) {
+        ++(moves ? messages.sent[input] : messages.received[task]);
+      }
     });
   }
   return messages;
@@ -156,21 +201,26 @@ TransferTimes transfer_times(const Plan& plan, const std::vector<Timeline>& iter
   TransferTimes times;
   std::vector<Gaps> gaps(plan.classes.size());
   std::vector<double> all;
-  for (const Passage& passage : passages(plan)) {
-    Gaps& of_class = gaps[plan.work[passage.transfer]];
-    for (std::size_t i = 0; i < iterations.size(); ++i) {
+  const std::vector<Passage> between = passages(plan);
+  for (std::size_t i = 0; i < iterations.size(); ++i) {
+    const auto end_of = [&](TaskId task) { return free_after(i, task); };
+    std::vector<Time> link_free(plan.resources());
+    for (const auto& [sent, passage] : by_start(plan, between, end_of)) {
+      const WorkClass& work = plan.class_of(passage.transfer);
+      Gaps& of_class = gaps[plan.work[passage.transfer]];
       const Time read = iterations[i].begin[passage.reader];
-      const Time sent = free_after(i, passage.maker);
-      const std::int64_t gap = to_ns(read - sent);
+      const std::int64_t gap = to_ns(read - std::max(sent, link_free[work.resource]));
       of_class.least = std::min(of_class.least, gap);
+      const auto ended = [&](TaskId task) { return iterations[i].end[task]; };
       times.clock_error_ns =
-          std::max(times.clock_error_ns, to_ns(iterations[i].end[passage.maker] - read));
-      if (passage.before != no_task && free_after(i, passage.before) > sent) continue;
+          std::max(times.clock_error_ns, to_ns(start_of(plan, passage.transfer, ended) - read));
+      if (passage.before != no_task && end_of(passage.before) > sent) continue;
+      link_free[work.resource] = read;
       of_class.waited.push_back(static_cast<double>(gap));
       all.push_back(static_cast<double>(gap));
     }
   }
-  for (const Gaps& of_class : gaps) times.by_class.push_back(from_ns(typical(of_class)));
+  times.by_class = typical_gaps(plan, gaps);
   if (!all.empty()) {
     times.typical_ns = std::max<std::int64_t>(std::llround(median(std::move(all))), 0);
   }
@@ -178,12 +228,16 @@ TransferTimes transfer_times(const Plan& plan, const std::vector<Timeline>& iter
 }
 
 void place_transfers(const Plan& plan, const TransferTimes& times, Timeline& timeline) {
-  for (const Passage& passage : passages(plan)) {
-    const Time sent = timeline.end[passage.maker];
+  const auto ended = [&](TaskId task) { return timeline.end[task]; };
+  std::vector<Time> link_free(plan.resources());
+  for (const auto& [sent, passage] : by_start(plan, passages(plan), ended)) {
+    Time& free = link_free[plan.class_of(passage.transfer).resource];
     const Time read = std::max(sent, timeline.begin[passage.reader]);
-    timeline.begin[passage.transfer] = sent;
+    const Time begin = std::min(std::max(sent, free), read);
+    timeline.begin[passage.transfer] = begin;
     timeline.end[passage.transfer] =
-        std::min(sent + times.by_class[plan.work[passage.transfer]], read);
+        std::min(begin + times.by_class[plan.work[passage.transfer]], read);
+    free = timeline.end[passage.transfer];
   }
   find_last_inputs(plan, timeline);
 }

@@ -205,14 +205,18 @@ std::vector<TracedRank> ranks_of(const TracedVisit& visit, const NamedOrder& ord
 void add_steps(const std::vector<TracedRank>& visit, const std::vector<bool>& wanted,
                std::uint32_t before, std::vector<TracedRank>& all) {
   for (std::size_t rank = 0; rank < visit.size(); ++rank) {
-    const std::vector<MeasuredOp>& ops = visit[rank].ops.ops;  // sorted by begin
-    for (MeasuredOp op : ops) {
-      if (!op.step) continue;
-      const std::uint32_t place = *op.step - *ops.front().step;
-      if (place >= wanted.size() || !wanted[place]) continue;
-      op.step = before + place + 1;
-      all[rank].ops.ops.push_back(op);
-    }
+    const RankOps& own = visit[rank].ops;  // sorted by begin
+    const auto add = [&](const auto& list, auto& to) {
+      for (auto one : list) {
+        if (!one.step) continue;
+        const std::uint32_t place = *one.step - *own.ops.front().step;
+        if (place >= wanted.size() || !wanted[place]) continue;
+        one.step = before + place + 1;
+        to.push_back(one);
+      }
+    };
+    add(own.ops, all[rank].ops.ops);
+    add(own.comms, all[rank].ops.comms);
   }
 }
 
@@ -297,7 +301,7 @@ MeasuredRun run_of_visits(const std::vector<TracedVisit>& visits, double quiet_s
     const std::vector<TracedRank> ranks = ranks_of(visit, named);
     if (all.empty()) {
       all = ranks;
-      for (TracedRank& rank : all) rank.ops.ops.clear();
+      for (TracedRank& rank : all) rank.ops.ops = {}, rank.ops.comms = {};
     }
     std::vector<bool> wanted;
     for (const TimedStep& step : visit.steps) {

@@ -216,7 +216,8 @@ void fill(const TorchJob& job, const TorchRun& run, std::size_t number,
   if (job.device.device == "cpu") {
     validation.typical.environment["measured_by"] = "begins and ends noted by the script";
   }
-  validation.simulated = relax(profiled(validation.job, validation.measured.profile));
+  validation.simulated =
+      std::get<Timeline>(simulate(profiled(validation.job, validation.measured.profile)));
   if (!job.orders[number].shares.empty()) compare_with_replay(traced, validation);
   const auto* simulated = std::get_if<Time>(&predicted);
   if (simulated == nullptr) {

@@ -101,6 +101,15 @@ TEST_CASE("written communication: a tensor moves once its RECV was issued") {
   CHECK(span_text(early, "1F1") == "1F1 12-18");
 }
 
+TEST_CASE("written communication: tensors that meet their RECVs come in no fixed order") {
+  const System system = there_and_back(crossing_pair, CommStreams::message);
+  const Plan plan =
+      std::get<Plan>(lower(system.schedule, system.placement, system.overlap, system.extras));
+  REQUIRE(waits_beyond_makers(plan));
+  CHECK(plan.in_one_order == std::vector<bool>{false, false});
+  CHECK(links_in_one_order(plan) == plan.in_one_order);
+}
+
 TEST_CASE("written communication: an eager tensor does not wait for its RECV") {
   System system = two_forwards(late_receive);
   system.extras.communication.eager = {true, true};

@@ -3,10 +3,12 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "experiments/input/scenario/scenario.hpp"
+#include "experiments/measure/causes/causes.hpp"
 #include "experiments/measure/measured_runs/outputs.hpp"
 #include "experiments/program/commands/registry.hpp"
 #include "experiments/run/run.hpp"
@@ -333,4 +335,80 @@ TEST_CASE("traces: clocks that are not one are refused") {
 
 // The last of them: 3000 ops, each of another stage and microbatch, where 9 million would be
 // needed.
+// Four ranks; each RECV where PyTorch's runtime has it. The link from 1 to 2 is slow.
+std::string four_stages(const std::string& chance) {
+  return R"({"penstock": 1, "model": {"stages": [
+    {"forward_us": 3, "backward_us": 6}, {"forward_us": 3, "backward_us": 6},
+    {"forward_us": 3, "backward_us": 6}, {"forward_us": 3, "backward_us": 6}]},
+    "hardware": {"name": "ideal", "devices": 4, "transfer_us": 2}, "schedule": {"name": "1f1b",
+    "microbatches": 6, "communication": "written", "streams": "message"})" +
+         chance + "}";
+}
+const std::string slow_link = R"(, "chance": {"slow_links": [{"from": 1, "to": 2, "factor": 4}]})";
+
+KinetoStyle on_the_host(const RunResult& made, const std::string& backend) {
+  return {.launches = false,
+          .kernels = false,
+          .backend = backend,
+          .comms = made.layout.communication.rows};
+}
+
+TEST_CASE("traces: where hosts marked SENDs and RECVs, tensors move once both are there") {
+  const RunResult made = run_of(four_stages(slow_link));
+  Traces traces({made, made}, on_the_host(made, "gloo"));
+  const MeasuredRun run = traces.read();
+  const Plan& plan = run.job.priced.plan;
+  REQUIRE(plan.written);
+  std::size_t transfers = 0;
+  for (TaskId task = 0; task < plan.tasks(); ++task) {
+    CAPTURE(task_text(plan, task));
+    REQUIRE(task_text(plan, task) == task_text(*made.plan, task));
+    CHECK(run.timeline.begin[task] == made.timeline.begin[task]);
+    CHECK(run.timeline.end[task] == made.timeline.end[task]);
+    transfers += plan.is_link(plan.class_of(task).resource) ? 1 : 0;
+  }
+  CHECK(transfers == 6 * 6);
+  CHECK(run.measured.iterations.size() == 2);
+  REQUIRE(run.errors);
+  CHECK(run.errors->structure == 0);
+  CHECK(run.errors->profile == 0);
+}
+
+TEST_CASE("traces: a slow link costs what it does where RECVs stand late") {
+  const RunResult made = run_of(four_stages(slow_link));
+  Traces traces({made}, on_the_host(made, "gloo"));
+  const MeasuredRun run = traces.read();
+  const StepCauses causes = causes_of(run.job.priced.plan, run.timeline, nullptr, {});
+  const Time without = run_of(four_stages("")).timeline.end.back();
+  REQUIRE(causes.causes.size() == 1);
+  CHECK(causes.causes.front().name == "slow link 1>2");
+  CHECK(causes.causes.front().cost == makespan(*made.plan, made.timeline) - without);
+  CHECK(causes.unexplained == Time{});
+}
+
+TEST_CASE("traces: without gloo, or with a RECV missing, tensors move once they are there") {
+  const RunResult made = run_of(four_stages(slow_link));
+  CHECK_FALSE(Traces({made}, on_the_host(made, "nccl")).read().job.priced.plan.written);
+  KinetoStyle style = on_the_host(made, "gloo");
+  style.comms[2].erase(style.comms[2].begin());
+  CHECK_FALSE(Traces({made}, style).read().job.priced.plan.written);
+}
+
+TEST_CASE("traces: a step that communicated in another order is left out") {
+  const RunResult made = run_of(four_stages(slow_link));
+  KinetoStyle style = on_the_host(made, "gloo");
+  style.comms_of_step[4] = style.comms;
+  std::vector<CommCell>& row = style.comms_of_step[4][1];
+  const auto together = [](const CommCell& a, const CommCell& b) {
+    return is_receive(a.comm) && is_receive(b.comm) && a.before == b.before;
+  };
+  const auto first = std::adjacent_find(row.begin(), row.end(), together);
+  REQUIRE(first != row.end());
+  std::iter_swap(first, first + 1);
+  const MeasuredRun run = Traces({made, made, made}, style).read();
+  CHECK(run.numbers == std::vector<std::uint32_t>{3, 5});
+  REQUIRE(run.left_out.size() == 1);
+  CHECK(run.left_out.front() == "step 4: its communication was issued in another order");
+}
+
 }  // namespace penstock::testing
