@@ -100,9 +100,36 @@ class TimedBlock(nn.Module):
 
 # ---- Layers by kind, as scenarios name them ----
 
+class Documents:
+    """The documents of the microbatch that runs, one after the other; they may leave room behind them.
+    Without any, an example is one document that fills it."""
+
+    lengths = ()  # of the microbatch that runs
+
+    def filled(self, tokens):
+        return sum(self.lengths) or tokens
+
+    def parts(self, tokens):
+        return list(self.lengths) or [tokens]
+
+
+class Block(nn.Sequential):
+    """The parts of a layer, on the tokens of documents alone: behind these are zeros."""
+
+    def __init__(self, documents, *parts):
+        super().__init__(*parts)
+        self.documents = documents
+
+    def forward(self, x):
+        filled = self.documents.filled(x.shape[1])
+        made = super().forward(x[:, :filled])
+        return nn.functional.pad(made, (0, 0, 0, x.shape[1] - filled))
+
+
 class Embedding(nn.Module):
-    def __init__(self, vocab, hidden, positions=0, **_):
+    def __init__(self, documents, vocab, hidden, positions=0, **_):
         super().__init__()
+        self.documents = documents
         self.rows = nn.Embedding(int(vocab), int(hidden))
         self.places = nn.Embedding(int(positions), int(hidden)) if positions else None
 
@@ -110,12 +137,14 @@ class Embedding(nn.Module):
         rows = self.rows(tokens)
         if self.places is None:
             return rows
-        return rows + self.places(torch.arange(tokens.shape[1], device=tokens.device))
+        parts = self.documents.parts(tokens.shape[1])
+        return rows + self.places(torch.cat([torch.arange(n, device=tokens.device) for n in parts]))
 
 
 class Attention(nn.Module):
-    def __init__(self, hidden, heads, kv_heads=None, head_dim=None, causal=1, **_):
+    def __init__(self, documents, hidden, heads, kv_heads=None, head_dim=None, causal=1, **_):
         super().__init__()
+        self.documents = documents
         self.heads, self.keys = int(heads), int(kv_heads or heads)
         self.size, self.causal = int(head_dim or hidden // heads), bool(causal)
         self.inputs = nn.Linear(int(hidden), self.size * (self.heads + 2 * self.keys), bias=False)
@@ -127,12 +156,14 @@ class Attention(nn.Module):
         query, key, value = parts.split([self.heads, self.keys, self.keys], dim=1)
         if self.keys != self.heads:
             key, value = (t.repeat_interleave(self.heads // self.keys, dim=1) for t in (key, value))
-        seen = nn.functional.scaled_dot_product_attention(query, key, value, is_causal=self.causal)
+        each = zip(*(t.split(self.documents.parts(tokens), dim=2) for t in (query, key, value)))
+        seen = torch.cat([nn.functional.scaled_dot_product_attention(*of_one, is_causal=self.causal)
+                          for of_one in each], dim=2)
         return x + self.output(seen.transpose(1, 2).reshape(examples, tokens, -1))
 
 
 class Mlp(nn.Module):
-    def __init__(self, hidden, intermediate, gated=0, bias=0, **_):
+    def __init__(self, documents, hidden, intermediate, gated=0, bias=0, **_):
         super().__init__()
         self.up = nn.Linear(int(hidden), int(intermediate) * (2 if gated else 1), bias=bool(bias))
         self.down = nn.Linear(int(intermediate), int(hidden), bias=bool(bias))
@@ -148,11 +179,11 @@ class Mlp(nn.Module):
         return x + self.down(inside)
 
 
-def norm(hidden, bias=0, **_):
+def norm(documents, hidden, bias=0, **_):
     return nn.LayerNorm(int(hidden)) if bias else nn.RMSNorm(int(hidden))
 
 
-def head(hidden, vocab, bias=0, **_):
+def head(documents, hidden, vocab, bias=0, **_):
     return nn.Linear(int(hidden), int(vocab), bias=bool(bias))
 
 
@@ -167,6 +198,7 @@ class Model:
     def __init__(self, job, device):
         self.job, self.device = job, device
         self.clock = Clock(job["bodies"], device) if job["bodies"] in ("sleep", "compute") else None
+        self.documents = Documents()
         self.own = user_file(job["model"]) if job.get("model") else None
         first, last = job["layers"][0], job["layers"][-1]
         self.takes_tokens = kinds_of(first)[:1] == ["embedding"]
@@ -180,7 +212,8 @@ class Model:
         if self.clock:
             module = TimedBlock(self.clock, made["times"], self.job["width"], number == 0)
         else:
-            module = nn.Sequential(*(KINDS[part["kind"]](**numbers(part)) for part in made["parts"]))
+            module = Block(self.documents, *(KINDS[part["kind"]](self.documents, **numbers(part))
+                                             for part in made["parts"]))
         return module.to(self.device)
 
     def batch(self):
@@ -199,9 +232,17 @@ class Model:
         part = next(p for p in self.job["layers"][layer]["parts"] if p["kind"] == kind)
         return torch.randint(int(part["vocab"]), shape)
 
+    def begin(self, microbatch):
+        """Layers then run this microbatch."""
+        if self.job.get("documents"):
+            self.documents.lengths = self.job["documents"][microbatch]
+
     def loss(self, output, target):
         if self.own and hasattr(self.own, "loss"):
             return self.own.loss(output, target)
+        if self.job.get("documents"):
+            filled = self.documents.filled(target.shape[1])
+            output, target = output[:, :filled], target[:, :filled]
         if self.gives_logits:
             return nn.functional.cross_entropy(output.flatten(0, -2), target.flatten())
         return nn.functional.mse_loss(output, target)
@@ -213,7 +254,8 @@ class Model:
         x, target = self.batch()
         count = self.job["microbatches"]
         losses = []
-        for part, wanted in zip(x.chunk(count), target.chunk(count)):
+        for number, (part, wanted) in enumerate(zip(x.chunk(count), target.chunk(count))):
+            self.begin(number)
             for module in layers:
                 part = module(part)
             losses.append(self.loss(part, wanted))

@@ -51,7 +51,6 @@ std::optional<std::string> why_not_part(const LayerSpec& part) {
 
 /// Why not all layers can be built; also for a model that states times.
 std::optional<std::string> why_not_kinds(const Layout& layout) {
-  if (layout.documents) return "layers that run have microbatches of one size";
   if (layout.spec.blocks.empty()) return "the model states times, not kinds of layers";
   for (const BlockSpec& block : layout.spec.blocks) {
     if (block.predicts_further) return "it predicts further tokens";
@@ -62,6 +61,9 @@ std::optional<std::string> why_not_kinds(const Layout& layout) {
   const double examples = layout.shape.microbatch;
   if (examples < 1 || examples != std::floor(examples)) {
     return fmt::format("a microbatch of {} examples is no whole number", examples);
+  }
+  if (layout.documents && examples != 1) {
+    return "documents go into microbatches of one sequence; set /model/microbatch to 1";
   }
   return std::nullopt;
 }
@@ -140,7 +142,7 @@ TorchModel torch_model(const Layout& layout, const TorchModelRequest& request) {
   TorchModel model;
   if (!request.file.empty()) {
     if (layout.documents) {
-      throw UsageError("--model: layers that run have microbatches of one size; leave out /batch");
+      throw UsageError("--model: layers of your own know no documents; leave out /batch");
     }
     model.bodies = TorchBodies::own;
     model.file = request.file;
@@ -157,8 +159,8 @@ TorchModel torch_model(const Layout& layout, const TorchModelRequest& request) {
     return model;
   }
   if (layout.documents && !layout.spec.blocks.empty()) {
-    throw UsageError(
-        "PyTorch runs a batch by layers that state times, not by kind; leave out /batch");
+    throw UsageError(fmt::format("PyTorch does not run this batch: {}",
+                                 why_not.value_or("its layers are by kind; leave out --bodies")));
   }
   model.bodies = request.wanted == Wanted::compute ? TorchBodies::compute : TorchBodies::sleep;
   model.scale = request.scale;

@@ -37,6 +37,8 @@ struct TorchModel {
   std::uint32_t examples = 1;
   std::vector<std::uint32_t> shape;  // dimensions between
   double scale = 1;                  // of stated times
+  // Of layers by kind: the lengths of the documents of each microbatch; empty: it is one.
+  std::vector<std::vector<std::uint32_t>> documents = {};
 };
 
 /// What a model is wanted for.

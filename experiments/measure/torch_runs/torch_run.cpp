@@ -84,6 +84,7 @@ ordered_json job_json(const TorchJob& job) {
           {"width", job.model.width},
           {"examples", job.model.examples},
           {"shape", job.model.shape},
+          {"documents", job.model.documents},
           {"rounds", job.rounds},
           {"quiet_s", job.quiet_s},
           {"quiet_share", job.quiet_share},

@@ -71,6 +71,11 @@ struct TorchJob {
   std::uint32_t steps = 2;    // timed ones of each order in a round, loud ones beside
   double quiet_s = 60;        // the most to wait for a quiet machine and to spend on loud steps
   double quiet_share = 0.06;  // of the cores that others may use in a quiet one
+
+  /// Whether the microbatches of an order take times of their own.
+  bool differ(const RuntimeOrder& order) const {
+    return !order.shares.empty() || !model.documents.empty();
+  }
 };
 
 /// What one order did.

@@ -96,15 +96,16 @@ def from_first_rank(numbers, device):
 # ---- One rank ----
 
 class Stage(PipelineStage):
-    """A stage that tells its blocks how long the microbatch takes that runs, where they differ."""
+    """A stage that tells its blocks which microbatch runs, where they differ."""
 
     def __init__(self, module, number, count, model, shares):
         super().__init__(module, number, count, model.device)
-        self.clock, self.shares = model.clock, shares
+        self.model, self.shares = model, shares
 
     def forward_one_chunk(self, number, *args, **options):
+        self.model.begin(number)
         if self.shares:
-            self.clock.shares = {part: of[number] for part, of in self.shares.items()}
+            self.model.clock.shares = {part: of[number] for part, of in self.shares.items()}
         return super().forward_one_chunk(number, *args, **options)
 
 

@@ -29,7 +29,8 @@ struct Runnable {
   std::size_t candidate;
   Layout layout;
   RuntimeOrder order;
-  PricedPlan priced;  // with the scenario's times
+  PricedPlan priced;                                       // with the scenario's times
+  std::vector<std::vector<std::uint32_t>> documents = {};  // by microbatch, where these differ
 };
 
 /// Throws InputError or UsageError where the candidate does not run.
@@ -54,7 +55,13 @@ Runnable runnable(const ValidationCandidate& candidate, std::size_t number) {
     made.shares = microbatch_shares(priced, drawn.priced);
     priced = std::move(drawn.priced);
   }
-  return {number, std::move(layout), std::move(made), std::move(priced)};
+  Runnable one{number, std::move(layout), std::move(made), std::move(priced)};
+  if (const auto batch = simulation.microbatches_of(0)) {
+    for (const StepMicrobatch& microbatch : batch->replicas.front()) {
+      one.documents.push_back(microbatch.packed.lengths);
+    }
+  }
+  return one;
 }
 
 std::vector<Runnable> runnables(const std::vector<ValidationCandidate>& candidates,
@@ -79,9 +86,10 @@ TorchModelRequest model_request(const ValidationOptions& options, double scale) 
           .scale = scale};
 }
 
-/// Layers that run take the time that they take, whatever chance says.
-void drop_shares_of_layers(TorchBodies bodies, std::vector<Runnable>& all) {
-  if (bodies == TorchBodies::sleep || bodies == TorchBodies::compute) return;
+/// Layers that run take the time that they take, whatever chance says: that of their documents.
+void give_documents(std::vector<Runnable>& all, TorchModel& model) {
+  if (model.bodies == TorchBodies::sleep || model.bodies == TorchBodies::compute) return;
+  model.documents = all.front().documents;
   for (Runnable& one : all) one.order.shares.clear();
 }
 
@@ -95,7 +103,7 @@ TorchJob job_for(std::vector<Runnable>& all, const std::vector<ValidationCandida
                .microbatches = first.priced.plan.microbatches,
                .model = torch_model(first.layout, model_request(options, scale)),
                .orders = {}};
-  drop_shares_of_layers(job.model.bodies, all);
+  give_documents(all, job.model);
   job.rounds = rounds;
   job.steps = (options.measuring.iterations + rounds - 1) / rounds;
   job.quiet_s = options.torch.quiet_s;
@@ -218,7 +226,7 @@ void fill(const TorchJob& job, const TorchRun& run, std::size_t number,
   }
   validation.simulated =
       std::get<Timeline>(simulate(profiled(validation.job, validation.measured.profile)));
-  if (!job.orders[number].shares.empty()) compare_with_replay(traced, validation);
+  if (job.differ(job.orders[number])) compare_with_replay(traced, validation);
   const auto* simulated = std::get_if<Time>(&predicted);
   if (simulated == nullptr) {
     outcome.left_out = std::get<std::string>(predicted);
@@ -229,13 +237,14 @@ void fill(const TorchJob& job, const TorchRun& run, std::size_t number,
   judge_run(result, validation);
 }
 
-std::vector<TracedOrder> times_from(const std::vector<Runnable>& all, const TorchRun& run,
+std::vector<TracedOrder> times_from(const TorchJob& job, const std::vector<Runnable>& all,
+                                    const TorchRun& run,
                                     const std::vector<ValidationCandidate>& candidates) {
   std::vector<TracedOrder> traced;
   std::vector<TracedOrder> others;
   for (std::size_t i = 0; i < all.size(); ++i) {
     const auto& of_order = run.results[i].traced;
-    if (!of_order || !all[i].order.shares.empty()) continue;
+    if (!of_order || job.differ(all[i].order)) continue;
     auto& list = candidates[all[i].candidate].gives_times ? traced : others;
     if (list.empty() || &list == &traced)
       list.push_back({all[i].order, *of_order, run.results[i].around_us});
@@ -268,7 +277,7 @@ ValidationRuns validate_in_torch(const std::vector<ValidationCandidate>& candida
   const TorchJob job = job_for(runs, candidates, backend, options);
   TorchFolder folder(options.torch.keep);
   const TorchRun run = run_in_torch(job, folder);
-  const auto traced = times_from(runs, run, candidates);
+  const auto traced = times_from(job, runs, run, candidates);
   std::optional<Transfer> transfer;
   if (!traced.empty()) {
     transfer.emplace(traced, folder);
@@ -281,8 +290,9 @@ ValidationRuns validate_in_torch(const std::vector<ValidationCandidate>& candida
     if (const std::string& fault = run.results[i].fault; !fault.empty()) {
       outcome.validation.fault = Finding{"pytorch", {}, {}, fault};
     } else {
-      const bool differ = !runs[i].order.shares.empty();
-      fill(job, run, i, differ ? predicted(run.results[i]) : predicted(*transfer, runs[i].order),
+      fill(job, run, i,
+           job.differ(runs[i].order) ? predicted(run.results[i])
+                                     : predicted(*transfer, runs[i].order),
            outcome);
     }
   }

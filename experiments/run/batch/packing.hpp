@@ -20,7 +20,8 @@ struct PackedMicrobatch {
   double pictured = 0;  // as of a piece
   double squares = 0;   // of the tokens of each document, summed
   std::uint32_t documents = 0;
-  std::uint32_t longest = 0;  // document
+  std::uint32_t longest = 0;                // document
+  std::vector<std::uint32_t> lengths = {};  // of the documents, as they were taken; none of sums
 
   void add(const Piece& piece) {
     tokens += piece.tokens;
@@ -28,8 +29,13 @@ struct PackedMicrobatch {
     squares += static_cast<double>(piece.tokens) * piece.tokens;
     longest = piece.tokens > longest ? piece.tokens : longest;
     ++documents;
+    lengths.push_back(piece.tokens);
   }
-  friend bool operator==(const PackedMicrobatch&, const PackedMicrobatch&) = default;
+  /// Whether both cost the same.
+  friend bool operator==(const PackedMicrobatch& a, const PackedMicrobatch& b) {
+    return a.tokens == b.tokens && a.pictured == b.pictured && a.squares == b.squares &&
+           a.documents == b.documents && a.longest == b.longest;
+  }
 };
 
 /// What a microbatch costs: so much per token, per token squared of a document, and where pictures

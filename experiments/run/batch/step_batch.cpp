@@ -177,7 +177,8 @@ ModelSpec with_pictures(ModelSpec spec, double share) {
 /// Makes the layers of a model, or of a part of it that works on a share of each example.
 void set_part(Layout& part, const PackedMicrobatch& microbatch, const std::vector<double>& loads,
               double share) {
-  const auto& [tokens, pictured, squares, documents, longest] = microbatch;
+  const double tokens = microbatch.tokens, pictured = microbatch.pictured;
+  const double squares = microbatch.squares;
   if (by_kind(part)) {
     CellShape shape = part.shape;
     shape.sequence = squares / tokens;

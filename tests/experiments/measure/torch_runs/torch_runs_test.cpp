@@ -107,6 +107,24 @@ TEST_CASE("torch runs: kinds and numbers that the script does not know are refus
       "--bodies layers: PyTorch's script has no kind \"attention\" with \"window\"", UsageError);
 }
 
+TEST_CASE("torch runs: documents go into microbatches of one sequence") {
+  const auto model = [](std::uint32_t examples) {
+    const std::string text = fmt::format(
+        R"({{"penstock": 1, "model": {{"sequence": 8, "microbatch": {}, "layers": [
+      {{"kind": "embedding", "vocab": 9, "hidden": 4}}, {{"kind": "norm", "hidden": 4}}]}},
+      "hardware": {{"name": "roofline", "device": "a100-sxm4-80gb", "link": "nvlink-3", "devices": 2}},
+      "schedule": {{"name": "1f1b", "microbatches": 2}},
+      "batch": {{"lengths": {{"histogram": [{{"tokens": 3}}]}}, "pack": "first-fit"}}}})",
+        examples);
+    return torch_model(settle(parse_scenario(text, "kinds.json")), {});
+  };
+  CHECK(model(1).bodies == TorchBodies::layers);
+  CHECK_THROWS_WITH_AS(model(2),
+                       "PyTorch does not run this batch: documents go into microbatches of one "
+                       "sequence; set /model/microbatch to 1",
+                       UsageError);
+}
+
 TEST_CASE("torch runs: orders that PyTorch would run otherwise are refused with the reason") {
   CHECK(refusal({"/schedule/name=zb-v"}).empty());
   CHECK(refusal({"/schedule/name=dualpipe", "/schedule/microbatches=4"})
