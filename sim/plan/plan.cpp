@@ -15,7 +15,7 @@ struct Feed {
   bool of_several = false;  // ranks or links
 
   bool follows(const Feed& last) const {
-    return !of_several && rank == last.rank && link == last.link &&
+    return !of_several && !last.of_several && rank == last.rank && link == last.link &&
            last_action >= last.last_action && last_transfer >= last.last_transfer;
   }
 };

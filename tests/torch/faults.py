@@ -70,7 +70,8 @@ def environment(folder, links=None, hosts=None):
     with open(os.path.join(folder, "sitecustomize.py"), "w") as file:
         file.write(f"import sys\nsys.path.append({HERE!r})\nimport faults\nfaults.wait_for_pipelining()\n")
     stated = {"links": links or {}, "hosts": hosts or {}}
-    return {"PYTHONPATH": folder, VARIABLE: json.dumps(stated)}
+    path = os.pathsep.join([folder, *filter(None, [os.environ.get("PYTHONPATH")])])
+    return {"PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1", VARIABLE: json.dumps(stated)}
 
 
 def wait_for_pipelining():

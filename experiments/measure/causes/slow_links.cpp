@@ -10,8 +10,7 @@ namespace penstock {
 namespace {
 
 constexpr double least_slow = 0.05;
-constexpr double least_length =
-    1e6;  // picoseconds: what peers take at least, beside what takes longer
+constexpr double unmeasurable = 1e6;  // picoseconds: the usual length where peers take no time
 
 using Values = std::vector<double>;
 
@@ -71,9 +70,8 @@ std::vector<Values> Transfers::ratios() const {
     const double peers = stated > 0        ? stated
                          : same.size() > 2 ? lower_median(same)
                                            : of_passes.at(work.pass);
-    const double own = medians_[number];
-    const double usual = own > least_length ? std::max(peers, least_length) : peers;
-    if (usual > 0) ratios[link_of(work)].push_back(own / usual);
+    const double usual = peers > 0 ? peers : std::min(unmeasurable, medians_[number]);
+    if (usual > 0) ratios[link_of(work)].push_back(medians_[number] / usual);
   });
   return ratios;
 }

@@ -42,19 +42,29 @@ OpsByNumber by_number(const TracedRank& rank) {
   return all;
 }
 
-/// What a rank's host issued in an iteration: in one column each, with its ops between them.
-std::vector<CommCell> comms_of(const TracedRank& rank, std::uint32_t number,
-                               const std::vector<MeasuredOp>& ops) {
-  std::vector<CommCell> comms;
-  std::uint32_t before = 0;
-  for (const IssuedComm& issued : rank.ops.comms) {
-    if (issued.step != number) continue;
-    while (before < ops.size() && ops[before].span.begin_ns <= issued.at_ns) ++before;
-    CommCell& cell = comms.emplace_back(issued.cell);
-    cell.before = before;
-    cell.column = before + static_cast<std::uint32_t>(comms.size()) - 1;
+using CommsByNumber = std::map<std::uint32_t, std::vector<IssuedComm>>;
+
+/// What a rank's host issued, by iteration; nothing where steps have no numbers.
+CommsByNumber comms_by_number(const TracedRank& rank) {
+  CommsByNumber all;
+  for (const IssuedComm& comm : rank.ops.comms) {
+    if (comm.step) all[*comm.step].push_back(comm);
   }
-  return comms;
+  return all;
+}
+
+/// The same of an iteration as cells of a row, with its ops between them.
+std::vector<CommCell> cells_of(const std::vector<IssuedComm>& comms,
+                               const std::vector<MeasuredOp>& ops) {
+  std::vector<CommCell> cells;
+  std::uint32_t before = 0;
+  for (const IssuedComm& issued : comms) {
+    while (before < ops.size() && ops[before].span.begin_ns <= issued.at_ns) ++before;
+    CommCell& cell = cells.emplace_back(issued.cell);
+    cell.before = before;
+    cell.column = before + static_cast<std::uint32_t>(cells.size()) - 1;
+  }
+  return cells;
 }
 
 void check_steps(const std::vector<TracedRank>& ranks) {
@@ -146,14 +156,18 @@ bool makes(const ScheduleEntry& entry, const SeenOrder& order) {
 std::vector<RunIteration> iterations_of(const std::vector<TracedRank>& ranks) {
   check_steps(ranks);
   std::vector<OpsByNumber> all;
-  for (const TracedRank& rank : ranks) all.push_back(by_number(rank));
+  std::vector<CommsByNumber> comms;
+  for (const TracedRank& rank : ranks) {
+    all.push_back(by_number(rank));
+    comms.push_back(comms_by_number(rank));
+  }
   std::vector<RunIteration> iterations;
   for (const auto& first : all.front()) {
     RunIteration iteration{first.first, {}};
     for (std::size_t rank = 0; rank < all.size(); ++rank) {
       const auto found = all[rank].find(first.first);
       if (found == all[rank].end()) continue;
-      iteration.comms.push_back(comms_of(ranks[rank], first.first, found->second));
+      iteration.comms.push_back(cells_of(comms[rank][first.first], found->second));
       iteration.ops.push_back(std::move(found->second));
     }
     if (iteration.ops.size() == ranks.size()) iterations.push_back(std::move(iteration));
@@ -172,7 +186,8 @@ SeenOrder order_of(const RunIteration& iteration, const Placement* placement) {
   return order;
 }
 
-Communication communication_of(const RunIteration& iteration, const SeenOrder& order) {
+std::variant<Communication, std::string> communication_of(const RunIteration& iteration,
+                                                          const SeenOrder& order) {
   OrderFile file{.schedule = order.schedule, .column = {}, .comms = iteration.comms, .blank = {}};
   for (std::size_t rank = 0; rank < iteration.comms.size(); ++rank) {
     std::uint32_t issued = 0;
@@ -184,8 +199,12 @@ Communication communication_of(const RunIteration& iteration, const SeenOrder& o
       columns.push_back(follows ? columns.back() : op + issued);
     }
   }
-  if (file.compute_only() || find_comms_fault_in_rows(file, order.placement)) return {};
-  return {.streams = CommStreams::message, .receives_hold = false, .rows = iteration.comms};
+  if (file.compute_only()) return Communication{};
+  if (const auto fault = find_comms_fault(file, order.placement)) {
+    return fmt::format("rank {}: {}", fault->rank, fault->text);
+  }
+  return Communication{
+      .streams = CommStreams::message, .receives_hold = false, .rows = iteration.comms};
 }
 
 std::uint32_t microbatches_of(const Schedule& schedule) {

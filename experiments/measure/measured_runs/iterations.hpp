@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "experiments/measure/measured_runs/rank_ops.hpp"
@@ -15,10 +16,9 @@ namespace penstock {
 
 /// One iteration on all ranks.
 struct RunIteration {
-  std::uint32_t number = 0;                  // N of ProfilerStep#N, or counted from 0
-  std::vector<std::vector<MeasuredOp>> ops;  // by rank, sorted by begin
-  // The same, each in front of the op that follows it.
-  std::vector<std::vector<CommCell>> comms = {};
+  std::uint32_t number = 0;                       // N of ProfilerStep#N, or counted from 0
+  std::vector<std::vector<MeasuredOp>> ops;       // by rank, sorted by begin
+  std::vector<std::vector<CommCell>> comms = {};  // by rank, each in front of the op behind it
 };
 
 /// An observed order and its placement.
@@ -38,8 +38,9 @@ std::vector<RunIteration> iterations_of(const std::vector<TracedRank>& ranks);
 SeenOrder order_of(const RunIteration& iteration, const Placement* placement);
 
 /// The communication of an iteration with this order as its hosts issued it, each tensor on its
-/// own; without rows unless all that the order needs is there and sound.
-Communication communication_of(const RunIteration& iteration, const SeenOrder& order);
+/// own; without rows if they marked none. Its fault if that is not what the order needs.
+std::variant<Communication, std::string> communication_of(const RunIteration& iteration,
+                                                          const SeenOrder& order);
 
 /// The largest microbatch number plus one.
 std::uint32_t microbatches_of(const Schedule& schedule);

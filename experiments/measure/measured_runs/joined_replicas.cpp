@@ -77,8 +77,10 @@ void check_orders(const std::vector<MeasuredRun>& replicas) {
   const std::uint64_t hash = plan_hash(replicas.front().job.priced.plan);
   for (std::size_t i = 1; i < replicas.size(); ++i) {
     if (plan_hash(replicas[i].job.priced.plan) == hash) continue;
-    throw InputError(fmt::format("{}: replica {} ran another order than replica 0",
-                                 replicas[i].ranks.front().source, i));
+    const bool same_ops = replicas[i].order.schedule == replicas.front().order.schedule;
+    throw InputError(fmt::format("{}: replica {} {} than replica 0",
+                                 replicas[i].ranks.front().source, i,
+                                 same_ops ? "issued other SENDs and RECVs" : "ran another order"));
   }
 }
 

@@ -56,8 +56,11 @@ bool has_order(const RunIteration& iteration, const Schedule& schedule) {
 std::optional<std::string> why_left_out(const RunIteration& iteration, const SeenOrder& order) {
   const Communication& chosen = order.communication;
   if (has_order(iteration, order.schedule)) {
-    if (!chosen.written() || communication_of(iteration, order) == chosen) return std::nullopt;
-    return "its communication was issued in another order";
+    if (!chosen.written()) return std::nullopt;
+    const auto own = communication_of(iteration, order);
+    if (const auto* fault = std::get_if<std::string>(&own)) return *fault;
+    if (std::get<Communication>(own) == chosen) return std::nullopt;
+    return "its SENDs and RECVs were issued in another order";
   }
   try {
     order_of(iteration, &order.placement);
@@ -67,7 +70,7 @@ std::optional<std::string> why_left_out(const RunIteration& iteration, const See
   return "its ops ran in another order";
 }
 
-/// Whether tensors do not queue behind each other for want of a RECV, as with gloo.
+/// Whether each tensor moves on its own, as with gloo.
 bool passes_message_by_message(const std::vector<TracedRank>& ranks) {
   return std::ranges::all_of(ranks, [](const TracedRank& rank) { return rank.backend == "gloo"; });
 }
@@ -120,6 +123,19 @@ Plan plan_of(const SeenOrder& order) {
     throw InputError(fmt::format("its order cannot have run: {}", text(*deadlock)));
   }
   return std::get<Plan>(std::move(lowered));
+}
+
+/// Takes the communication of an iteration as its hosts issued it, or says why not.
+void take_communication(const RunIteration& iteration, MeasuredRun& run) {
+  auto issued = communication_of(iteration, run.order);
+  if (auto* const communication = std::get_if<Communication>(&issued)) {
+    run.order.communication = std::move(*communication);
+    return;
+  }
+  run.notes.push_back(fmt::format(
+      "tensors count as under way once they are made, since the SENDs and RECVs of step {} cannot "
+      "have run as marked: {}",
+      iteration.number, std::get<std::string>(issued)));
 }
 
 // ---- times of ops ----
@@ -261,7 +277,7 @@ MeasuredRun measured_run(std::vector<TracedRank> ranks, const std::optional<Name
   run.ranks = std::move(ranks);
   run.order = std::move(order);
   if (passes_message_by_message(run.ranks)) {
-    run.order.communication = communication_of(iterations[place], run.order);
+    take_communication(iterations[place], run);
   }
   for (const TracedRank& rank : run.ranks) {
     for (const std::string& why : rank.ops.broken_steps) {

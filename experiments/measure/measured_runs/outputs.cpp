@@ -49,8 +49,15 @@ ordered_json layers_json(const MergedTimes& merged, double examples) {
 }
 
 ordered_json schedule_json(const MeasuredRun& run, const ScenarioParts& parts) {
-  if (!parts.order.empty()) return {{"file", parts.order}};
-  return {{"name", *run.schedule}, {"microbatches", run.job.priced.plan.microbatches}};
+  ordered_json schedule = {{"file", parts.order}};
+  if (parts.order.empty()) {
+    schedule = {{"name", *run.schedule}, {"microbatches", run.job.priced.plan.microbatches}};
+  }
+  if (run.job.priced.plan.written) {
+    schedule["communication"] = "written";
+    schedule["streams"] = "message";
+  }
+  return schedule;
 }
 
 constexpr std::size_t names_shown = 10;

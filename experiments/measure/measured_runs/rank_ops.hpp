@@ -55,7 +55,7 @@ using NameCount = std::pair<std::string, std::size_t>;
 
 struct RankOps {
   std::vector<MeasuredOp> ops;    // sorted by begin
-  std::vector<IssuedComm> comms;  // the same, within steps; only where the host runs the ops
+  std::vector<IssuedComm> comms;  // in their order; only where the host runs the ops, in steps
   TimesOf times = TimesOf::kernels;
   std::size_t outside_steps = 0;          // ops outside of steps, left out
   std::vector<std::string> broken_steps;  // steps left out, with reasons

@@ -205,7 +205,10 @@ TransferTimes transfer_times(const Plan& plan, const std::vector<Timeline>& iter
   for (std::size_t i = 0; i < iterations.size(); ++i) {
     const auto end_of = [&](TaskId task) { return free_after(i, task); };
     std::vector<Time> link_free(plan.resources());
-    for (const auto& [sent, passage] : by_start(plan, between, end_of)) {
+    const auto sorted = by_start(plan, between, end_of);
+    std::vector<TaskId> awaited(plan.tasks(), no_task);  // by reader: what could begin last
+    for (const auto& [sent, passage] : sorted) awaited[passage.reader] = passage.transfer;
+    for (const auto& [sent, passage] : sorted) {
       const WorkClass& work = plan.class_of(passage.transfer);
       Gaps& of_class = gaps[plan.work[passage.transfer]];
       const Time read = iterations[i].begin[passage.reader];
@@ -214,6 +217,7 @@ TransferTimes transfer_times(const Plan& plan, const std::vector<Timeline>& iter
       const auto ended = [&](TaskId task) { return iterations[i].end[task]; };
       times.clock_error_ns =
           std::max(times.clock_error_ns, to_ns(start_of(plan, passage.transfer, ended) - read));
+      if (awaited[passage.reader] != passage.transfer) continue;
       if (passage.before != no_task && end_of(passage.before) > sent) continue;
       link_free[work.resource] = read;
       of_class.waited.push_back(static_cast<double>(gap));
@@ -237,7 +241,7 @@ void place_transfers(const Plan& plan, const TransferTimes& times, Timeline& tim
     timeline.begin[passage.transfer] = begin;
     timeline.end[passage.transfer] =
         std::min(begin + times.by_class[plan.work[passage.transfer]], read);
-    free = timeline.end[passage.transfer];
+    free = std::max(free, timeline.end[passage.transfer]);
   }
   find_last_inputs(plan, timeline);
 }

@@ -122,6 +122,8 @@ class Block(nn.Sequential):
 
     def forward(self, x):
         filled = self.documents.filled(x.shape[1])
+        if filled == x.shape[1]:
+            return super().forward(x)
         made = super().forward(x[:, :filled])
         return nn.functional.pad(made, (0, 0, 0, x.shape[1] - filled))
 
@@ -156,9 +158,11 @@ class Attention(nn.Module):
         query, key, value = parts.split([self.heads, self.keys, self.keys], dim=1)
         if self.keys != self.heads:
             key, value = (t.repeat_interleave(self.heads // self.keys, dim=1) for t in (key, value))
-        each = zip(*(t.split(self.documents.parts(tokens), dim=2) for t in (query, key, value)))
-        seen = torch.cat([nn.functional.scaled_dot_product_attention(*of_one, is_causal=self.causal)
-                          for of_one in each], dim=2)
+        parts = self.documents.parts(tokens)
+        each = zip(*(t.split(parts, dim=2) for t in (query, key, value)))
+        seen = [nn.functional.scaled_dot_product_attention(*of_one, is_causal=self.causal)
+                for of_one in each]
+        seen = torch.cat(seen, dim=2) if len(parts) > 1 else seen[0]
         return x + self.output(seen.transpose(1, 2).reshape(examples, tokens, -1))
 
 

@@ -207,6 +207,7 @@ void add_steps(const std::vector<TracedRank>& visit, const std::vector<bool>& wa
                std::uint32_t before, std::vector<TracedRank>& all) {
   for (std::size_t rank = 0; rank < visit.size(); ++rank) {
     const RankOps& own = visit[rank].ops;  // sorted by begin
+    if (own.ops.empty() || !own.ops.front().step) continue;
     const auto add = [&](const auto& list, auto& to) {
       for (auto one : list) {
         if (!one.step) continue;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <numeric>
 #include <stdexcept>
 #include <utility>
 
@@ -76,6 +77,18 @@ std::vector<Runnable> runnables(const std::vector<ValidationCandidate>& candidat
   return all;
 }
 
+/// All orders train on the same documents. Packing by cost may differ, since each layout has costs
+/// of its own.
+void keep_same_documents(std::vector<Runnable>& all, std::vector<ValidationRuns::Run>& outcomes) {
+  const auto differs = [&](const Runnable& one) {
+    if (one.layout.spec.blocks.empty() || one.documents == all.front().documents) return false;
+    outcomes[one.candidate].left_out = fmt::format(
+        "its microbatches have other documents than those of {}", all.front().order.name);
+    return true;
+  };
+  all.erase(std::remove_if(all.begin(), all.end(), differs), all.end());
+}
+
 TorchModelRequest model_request(const ValidationOptions& options, double scale) {
   using Wanted = TorchModelRequest::Wanted;
   constexpr std::array<Wanted, 4> wanted{Wanted::automatic, Wanted::compute, Wanted::layers,
@@ -90,6 +103,10 @@ TorchModelRequest model_request(const ValidationOptions& options, double scale) 
 void give_documents(std::vector<Runnable>& all, TorchModel& model) {
   if (model.bodies == TorchBodies::sleep || model.bodies == TorchBodies::compute) return;
   model.documents = all.front().documents;
+  for (const auto& lengths : model.documents) {  // packing evenly may go beyond a sequence
+    const auto tokens = std::accumulate(lengths.begin(), lengths.end(), 0U);
+    model.shape.front() = std::max(model.shape.front(), tokens);
+  }
   for (Runnable& one : all) one.order.shares.clear();
 }
 
@@ -274,6 +291,7 @@ ValidationRuns validate_in_torch(const std::vector<ValidationCandidate>& candida
   all.runs.resize(candidates.size());
   std::vector<Runnable> runs = runnables(candidates, all.runs);
   if (runs.empty()) return all;
+  keep_same_documents(runs, all.runs);
   const TorchJob job = job_for(runs, candidates, backend, options);
   TorchFolder folder(options.torch.keep);
   const TorchRun run = run_in_torch(job, folder);

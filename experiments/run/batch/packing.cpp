@@ -55,9 +55,8 @@ Fitted first_fit(std::uint32_t microbatches, std::uint32_t tokens, const NextPie
 /// Costliest first, each to the microbatch that costs least so far.
 std::vector<PackedMicrobatch> even_out(Fitted fitted, const TokenCost& cost) {
   const auto cost_alone = [&](const Piece& piece) {
-    PackedMicrobatch one;
-    one.add(piece);
-    return cost.of(one);
+    const double tokens = piece.tokens;
+    return cost.of({.tokens = tokens, .pictured = piece.pictured, .squares = tokens * tokens});
   };
   std::ranges::stable_sort(fitted.pieces, std::greater<>(), cost_alone);
   std::vector<PackedMicrobatch> even(fitted.microbatches.size());

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "experiments/input/scenario/scenario.hpp"
@@ -44,6 +45,24 @@ double median_us(const MeasuredRun& run, std::uint32_t stage, Pass pass) {
     if (op.model_stage == stage && op.pass == pass) return op.median_ns / 1e3;
   }
   return -1;
+}
+
+// Four ranks; each RECV where PyTorch's runtime has it. The link from 1 to 2 is slow.
+std::string four_stages(const std::string& chance) {
+  return R"({"penstock": 1, "model": {"stages": [
+    {"forward_us": 3, "backward_us": 6}, {"forward_us": 3, "backward_us": 6},
+    {"forward_us": 3, "backward_us": 6}, {"forward_us": 3, "backward_us": 6}]},
+    "hardware": {"name": "ideal", "devices": 4, "transfer_us": 2}, "schedule": {"name": "1f1b",
+    "microbatches": 6, "communication": "written", "streams": "message"})" +
+         chance + "}";
+}
+const std::string slow_link = R"(, "chance": {"slow_links": [{"from": 1, "to": 2, "factor": 4}]})";
+
+KinetoStyle on_the_host(const RunResult& made, const std::string& backend) {
+  return {.launches = false,
+          .kernels = false,
+          .backend = backend,
+          .comms = made.layout.communication.rows};
 }
 
 }  // namespace
@@ -333,26 +352,6 @@ TEST_CASE("traces: clocks that are not one are refused") {
   CHECK(traces.refusal().find("the clocks of all traces must be one") != std::string::npos);
 }
 
-// The last of them: 3000 ops, each of another stage and microbatch, where 9 million would be
-// needed.
-// Four ranks; each RECV where PyTorch's runtime has it. The link from 1 to 2 is slow.
-std::string four_stages(const std::string& chance) {
-  return R"({"penstock": 1, "model": {"stages": [
-    {"forward_us": 3, "backward_us": 6}, {"forward_us": 3, "backward_us": 6},
-    {"forward_us": 3, "backward_us": 6}, {"forward_us": 3, "backward_us": 6}]},
-    "hardware": {"name": "ideal", "devices": 4, "transfer_us": 2}, "schedule": {"name": "1f1b",
-    "microbatches": 6, "communication": "written", "streams": "message"})" +
-         chance + "}";
-}
-const std::string slow_link = R"(, "chance": {"slow_links": [{"from": 1, "to": 2, "factor": 4}]})";
-
-KinetoStyle on_the_host(const RunResult& made, const std::string& backend) {
-  return {.launches = false,
-          .kernels = false,
-          .backend = backend,
-          .comms = made.layout.communication.rows};
-}
-
 TEST_CASE("traces: where hosts marked SENDs and RECVs, tensors move once both are there") {
   const RunResult made = run_of(four_stages(slow_link));
   Traces traces({made, made}, on_the_host(made, "gloo"));
@@ -386,12 +385,45 @@ TEST_CASE("traces: a slow link costs what it does where RECVs stand late") {
   CHECK(causes.unexplained == Time{});
 }
 
-TEST_CASE("traces: without gloo, or with a RECV missing, tensors move once they are there") {
+TEST_CASE("traces: without gloo, tensors move once they are there") {
   const RunResult made = run_of(four_stages(slow_link));
-  CHECK_FALSE(Traces({made}, on_the_host(made, "nccl")).read().job.priced.plan.written);
-  KinetoStyle style = on_the_host(made, "gloo");
-  style.comms[2].erase(style.comms[2].begin());
-  CHECK_FALSE(Traces({made}, style).read().job.priced.plan.written);
+  const MeasuredRun run = Traces({made}, on_the_host(made, "nccl")).read();
+  CHECK_FALSE(run.job.priced.plan.written);
+  CHECK(run.notes.empty());
+}
+
+TEST_CASE("traces: SENDs and RECVs that cannot have run as marked are told, and left out") {
+  const RunResult made = run_of(four_stages(slow_link));
+  const CommCell first = made.layout.communication.rows[2].front();
+  REQUIRE(text(first) == "2RECV_F0");
+  using Row = std::vector<CommCell>;
+  const auto with = [&](const std::function<void(Row&)>& change) {
+    KinetoStyle style = on_the_host(made, "gloo");
+    change(style.comms[2]);
+    const MeasuredRun run = Traces({made}, style).read();
+    CHECK_FALSE(run.job.priced.plan.written);
+    return run.notes.empty() ? "" : run.notes.front();
+  };
+  const auto cell = [&](Comm comm, std::uint32_t stage, std::uint32_t microbatch) {
+    return [=, &first](Row& row) {
+      CommCell other = first;
+      other.comm = comm, other.stage = Stage{stage}, other.microbatch = Microbatch{microbatch};
+      row.insert(row.begin(), other);
+    };
+  };
+  const std::string head =
+      "tensors count as under way once they are made, since the SENDs and RECVs of step 3 cannot "
+      "have run as marked: rank ";
+  CHECK(with([](Row& row) { row.erase(row.begin()); }) ==
+        head + "1: 1SEND_F0 has no 2RECV_F0 on rank 2");
+  for (const auto& change : {cell(Comm::receive_forward, 2, 0), cell(Comm::receive_forward, 1, 0),
+                             cell(Comm::receive_forward, 2, 99), cell(Comm::send_forward, 2, 0),
+                             cell(Comm::receive_forward, 77, 0)}) {
+    const std::string note = with(change);
+    CAPTURE(note);
+    CHECK(note.starts_with(head));
+    CHECK(note.size() > head.size());
+  }
 }
 
 TEST_CASE("traces: a step that communicated in another order is left out") {
@@ -408,7 +440,7 @@ TEST_CASE("traces: a step that communicated in another order is left out") {
   const MeasuredRun run = Traces({made, made, made}, style).read();
   CHECK(run.numbers == std::vector<std::uint32_t>{3, 5});
   REQUIRE(run.left_out.size() == 1);
-  CHECK(run.left_out.front() == "step 4: its communication was issued in another order");
+  CHECK(run.left_out.front() == "step 4: its SENDs and RECVs were issued in another order");
 }
 
 }  // namespace penstock::testing
