@@ -143,6 +143,26 @@ TEST_CASE("causes: a slow rank is found by its peers, by expectations, or by its
   }
 }
 
+TEST_CASE("causes: a link is slow where its peers take no time") {
+  PricedPlan priced = named_order("1f1b", 1, equal_stages(4), 8);
+  const Plan& plan = priced.plan;
+  const auto with = [&](Time slow) {
+    for (std::size_t i = 0; i < plan.classes.size(); ++i) {
+      const std::uint32_t resource = plan.classes[i].resource;
+      if (!plan.is_link(resource)) continue;
+      priced.costs.latency[i] = plan.link(resource) == Link{Rank{1}, Rank{2}} ? slow : Time{};
+    }
+    return recorded(priced);
+  };
+  const Recording run = with(from_us(5));
+  const StepCauses causes = causes_in(run);
+  const Cause* const link = cause_of(causes, CauseKind::link);
+  REQUIRE(link != nullptr);
+  CHECK(link->name == "slow link 1>2");
+  // What takes no time elsewhere is taken for a microsecond.
+  CHECK(link->cost == step_of(run) - step_of(with(from_us(1))));
+}
+
 TEST_CASE("causes: a replica with more work is no slow rank") {
   const Recording run = recorded(
       three_replicas(),
