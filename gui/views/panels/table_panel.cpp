@@ -95,9 +95,12 @@ void set_unit(QTreeWidget& table, int column) {
   const QString heading = plain_heading(*table.headerItem(), column);
   const ColumnUnit unit = unit_of(kind, most);
   table.headerItem()->setText(column, most > 0 ? heading + ", " + unit.name : heading);
+  // One redraw instead of a signal for each cell.
+  const QSignalBlocker quiet(table.model());
   for_each_row(root, [&](QTreeWidgetItem& row) {
     if (has_unit(row, column)) row.setText(column, in_unit(row, column, unit));
   });
+  table.viewport()->update();
 }
 
 RowPlace place_of(const QTreeWidgetItem& row) {
