@@ -96,7 +96,7 @@ bool BestFirst::may_be_among_best(const Item& item) const {
   const double fastest_us = fitting_.at(1);
   const double listed_us =
       fits ? fitting_.at(options_.best) : std::min(fastest_us, tight_.at(most_tight));
-  if (item.bound_us > listed_us) return false;
+  if (item.bound_us > std::min(listed_us, most_us_)) return false;
   if (item.holds == Holds::degrees) return true;
   const auto families = families_of(item);
   return std::any_of(families.begin(), families.end(), [&](const LayoutFamily& family) {
@@ -145,9 +145,9 @@ std::vector<BestFirst::Item> BestFirst::next_items() {
   return next_items();
 }
 
-void BestFirst::report() const {
+void BestFirst::report(PlanProgress progress) const {
   if (!options_.on_progress) return;
-  PlanProgress progress{.simulated = plan_.simulated};
+  progress.best_us.reset();
   if (fitting_.at(1) < std::numeric_limits<double>::infinity()) progress.best_us = fitting_.at(1);
   if (!queue_.empty()) progress.bound_us = queue_.top().bound_us;
   options_.on_progress(progress);
@@ -319,7 +319,8 @@ void BestFirst::keep(JudgedLayout judged) {
   (fits ? plan_.fitting : plan_.tight).push_back(std::move(judged));
 }
 
-LayoutPlan BestFirst::run() {
+/// Finds the best of those that are cut as one, and the front.
+void BestFirst::search() {
   plan_.task = base_.task;
   plan_.excluded = space_.excluded;
   plan_.legal = space_.legal;
@@ -331,10 +332,16 @@ LayoutPlan BestFirst::run() {
     in_parallel(
         items.size(), [&](std::size_t i) { outcomes[i] = work(items[i]); }, {}, options_.jobs);
     for (std::size_t i = 0; i < items.size(); ++i) take(items[i], std::move(outcomes[i]));
-    report();
+    report({.simulated = plan_.simulated});
   }
   name_once(plan_.fitting);
-  refine_listed();
+  refine_cuts();
+}
+
+LayoutPlan BestFirst::run() {
+  search();
+  place_on_ranks();
+  place_on_own_devices();
   end_search();
   draw_documents();
   finish();
@@ -356,7 +363,7 @@ LayoutPlan plan_layouts(const TrainingTask& task, const Catalogue& catalogue,
   check_documents(base);
   const LayoutSpace space = space_of(task, options.space);
   LayoutPlan plan = BestFirst(base, space, options).run();
-  if (space.legal == 0) plan.none_because = why_no_layout(task, options.space);
+  if (plan.legal == 0) plan.none_because = why_no_layout(task, options.space);
   return plan;
 }
 

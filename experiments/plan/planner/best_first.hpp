@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <ctime>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <queue>
@@ -79,6 +80,7 @@ class BestFirst {
     double least_bytes = 0;  // of those without memory
   };
 
+  void search();
   void start();
   std::vector<Item> next_items();
   std::vector<LayoutFamily> families_of(const Item& item) const;
@@ -88,7 +90,7 @@ class BestFirst {
   bool may_be_on_front(const Item& item, Aim aim) const;
   bool is_wanted(const Item& item) const;
   bool has_time() const;
-  void report() const;
+  void report(PlanProgress progress) const;
   Outcome work(const Item& item);
   void judge_frames(const Item& item, Outcome& outcome);
   void weigh_orders(const Item& item, Outcome& outcome);
@@ -112,7 +114,11 @@ class BestFirst {
   using OthersOf = std::function<std::vector<LayoutChoice>(const LayoutChoice&)>;
   void refine(const std::vector<JudgedLayout>& layouts, const OthersOf& others_of);
   std::vector<JudgedLayout> listed() const;
-  void refine_listed();
+  void refine_cuts();
+  void place_on_ranks();
+  void place_on_own_devices();
+  bool place_on_own_devices(std::uint32_t devices);
+  void take_counts(const LayoutPlan& other);
   void draw_documents();
   void draw(const std::vector<JudgedLayout>& found, std::size_t wanted,
             const std::vector<JudgedLayout>& kept);
@@ -144,6 +150,7 @@ class BestFirst {
   std::priority_queue<Item, std::vector<Item>, Later> later_;  // for the next aims
   Aim aim_ = Aim::best;
   std::clock_t begin_ = std::clock();
+  double most_us_ = std::numeric_limits<double>::infinity();  // of what is searched
   FamilyTimes fitting_;
   FamilyTimes tight_;
   PlanFront front_;  // of layouts that fit

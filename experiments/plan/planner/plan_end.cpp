@@ -44,9 +44,8 @@ std::vector<JudgedLayout> BestFirst::listed() const {
   return best;
 }
 
-/// Cuts that follow the order are searched by simulation, and bounds know nothing of a module that
-/// is not cut with the others: both are tried last.
-void BestFirst::refine_listed() {
+/// Cuts that follow the order are searched by simulation, so they are tried last.
+void BestFirst::refine_cuts() {
   refine(listed(), [this](const LayoutChoice& layout) {
     std::vector<LayoutChoice> others;
     if (layout.pipeline == 1) return others;
@@ -56,6 +55,10 @@ void BestFirst::refine_listed() {
     }
     return others;
   });
+}
+
+/// Bounds know nothing of a module that is not cut with the others: it is tried on the best.
+void BestFirst::place_on_ranks() {
   std::vector<JudgedLayout> best = listed();
   const auto takes_module = [this](const JudgedLayout& one) {
     return !module_choices(space_, one.choice).empty();
@@ -78,8 +81,10 @@ void BestFirst::refine_listed() {
 /// What is known of the layouts that were not simulated.
 void BestFirst::end_search() {
   while (!queue_.empty() && !is_wanted(queue_.top())) queue_.pop();
-  if (!queue_.empty()) plan_.slower_bound_us = queue_.top().bound_us;
-  plan_.stopped = aim_ == Aim::best && !queue_.empty();
+  if (!queue_.empty()) {
+    plan_.slower_bound_us = std::min(plan_.slower_bound_us, queue_.top().bound_us);
+  }
+  plan_.stopped = plan_.stopped || (aim_ == Aim::best && !queue_.empty());
   plan_.whole_front = wants_front() && aim_ == Aim::front && queue_.empty();
 }
 
@@ -111,7 +116,7 @@ void BestFirst::draw(const std::vector<JudgedLayout>& found, std::size_t wanted,
         refuse(one.trial.refusal, 1);
       }
     }
-    report();
+    report({.simulated = plan_.simulated});
   }
 }
 

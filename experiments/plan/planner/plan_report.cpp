@@ -161,9 +161,11 @@ std::string cost_note(const LayoutPlan& plan) {
 }
 
 ordered_json module_json(const ModuleChoice& module) {
+  const bool shared = module.devices == 0;
   return {{"name", module.name},
-          {"order", module.in_bubbles ? "bubbles" : "first"},
-          {"tensor", module.tensor}};
+          {"order", shared ? ordered_json(module.in_bubbles ? "bubbles" : "first") : nullptr},
+          {"tensor", module.tensor},
+          {"own_devices", shared ? ordered_json() : ordered_json(module.devices)}};
 }
 
 ordered_json layout_json(const JudgedLayout& one, const LayoutPlan& plan,

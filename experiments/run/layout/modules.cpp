@@ -147,16 +147,6 @@ LayoutModule shared_module(const ModuleSection& stated, const Layout& pipeline) 
           .ranks_in_turn = ranks};
 }
 
-/// The scenario of the layers behind the module.
-Scenario pipeline_of(const Scenario& scenario) {
-  Scenario pipeline = scenario;
-  pipeline.module.reset();
-  ModelPart part = part_of(scenario.model, scenario.module->name, false);
-  pipeline.model.spec.blocks = std::move(part.blocks);
-  pipeline.model.graph = std::move(part.graph);
-  return pipeline;
-}
-
 /// Takes the module's devices from those of the scenario. Data replicas must be stated, since the
 /// devices of both parts follow from them.
 void leave_devices(const Scenario& scenario, const LayoutModule& module, Scenario& pipeline) {
@@ -358,8 +348,17 @@ auto about_scenario(const Scenario& scenario, Step step) {
 
 }  // namespace
 
+Scenario without_module(const Scenario& scenario, const std::string& name) {
+  Scenario others = scenario;
+  others.module.reset();
+  ModelPart part = part_of(scenario.model, name, false);
+  others.model.spec.blocks = std::move(part.blocks);
+  others.model.graph = std::move(part.graph);
+  return others;
+}
+
 Layout settle_with_module(const Scenario& scenario, const SettleOptions& options) {
-  Scenario pipeline = pipeline_of(scenario);
+  Scenario pipeline = without_module(scenario, scenario.module->name);
   SettleOptions own_options = options;
   std::optional<LayoutModule> module;
   const bool shares = scenario.module->devices == ModuleDevices::shared;

@@ -21,6 +21,9 @@ std::string first_module(const Layers& layers) {
   return all ? "" : name;
 }
 
+/// A scenario without the layers of a module, and without a place for them.
+Scenario without_module(const Scenario& scenario, const std::string& name);
+
 /// Settles a scenario whose module has degrees of its own: the other layers and the module each as
 /// a model, then both as one layout, the module in front. Throws as `settle`.
 Layout settle_with_module(const Scenario& scenario, const SettleOptions& options);

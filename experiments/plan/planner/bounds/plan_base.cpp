@@ -5,9 +5,11 @@
 #include <utility>
 
 #include "experiments/run/layout/layout_model.hpp"
+#include "experiments/run/layout/modules.hpp"
 #include "experiments/run/layout/pipeline_ranks.hpp"
 #include "hardware_models/links/wiring.hpp"
 #include "schedules/partitioners/registry.hpp"
+#include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
 
 namespace penstock {
@@ -82,6 +84,15 @@ void take_sharded_memory(const MemorySection& stated, DeviceMemory& memory) {
   memory.whole_gradients = stated.whole_gradients;
 }
 
+/// Degrees of layouts multiply to all devices.
+void refuse_own_devices(const Scenario& scenario) {
+  const auto& module = scenario.module;
+  if (!module || module->devices != ModuleDevices::own) return;
+  throw UsageError(
+      "--set /modules: an encoder gets devices of its own here where that is faster, and their "
+      "number cannot be stated; leave it out");
+}
+
 }  // namespace
 
 PlanBase plan_base(const TrainingTask& task, Catalogue catalogue) {
@@ -90,6 +101,8 @@ PlanBase plan_base(const TrainingTask& task, Catalogue catalogue) {
   base.catalogue = std::move(catalogue);
   const LayoutChoice simple = stated_layout(task);
   base.scenario = parse_scenario(layout_document(task, simple), task.source);
+  refuse_own_devices(base.scenario);
+  if (!task.without.empty()) base.scenario = without_module(base.scenario, task.without);
   base.heads = only_heads(base.scenario.model.spec);
   base.reduced = base.scenario;
   if (task.by_kind) {

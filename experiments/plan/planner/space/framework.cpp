@@ -245,7 +245,8 @@ const char* why_not_in(const Framework& framework, const TrainingTask& task,
   const OrderChoice order{.rule = find_named(schedule_entries(), choice.schedule),
                           .chunks = choice.chunks};
   if (!framework.runs(choice.schedule)) return framework.unknown_schedule;
-  if (choice.module) return "an encoder on every rank is no layout of a framework yet";
+  if (choice.module)
+    return "an encoder that is not cut with the others is no layout of a framework yet";
   if (const char* why = framework.why_no_zero(choice, choice.zero)) return why;
   if (const char* why = framework.why_no_overlap(choice.fused, choice.hides_experts)) return why;
   if (!framework.recomputes(choice.recompute, choice.recomputes_stages, choice.layers > 0)) {

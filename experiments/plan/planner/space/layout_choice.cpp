@@ -128,8 +128,11 @@ std::string text_of(const LayoutChoice& choice) {
 }
 
 std::string text_of(const ModuleChoice& module) {
-  std::string text = fmt::format("{} {} on every rank", module.name,
-                                 module.in_bubbles ? "in bubbles" : "first and last");
+  std::string text =
+      module.devices > 0
+          ? fmt::format("{} on {} of its own", module.name, counted(module.devices, "device"))
+          : fmt::format("{} {} on every rank", module.name,
+                        module.in_bubbles ? "in bubbles" : "first and last");
   if (module.tensor > 1) text += fmt::format(", tensor {}", module.tensor);
   return text;
 }

@@ -15,11 +15,13 @@
 
 namespace penstock {
 
-/// The first layers of a model on every rank of the pipeline, beside the other layers.
+/// The first layers of a model, on every rank of the pipeline beside the other layers or on devices
+/// of their own.
 struct ModuleChoice {
-  std::string name;          // that they state
-  bool in_bubbles = false;   // else ahead of the other work and behind it
-  std::uint32_t tensor = 1;  // of their own groups
+  std::string name;           // that they state
+  bool in_bubbles = false;    // on every rank; else ahead of the other work and behind it
+  std::uint32_t tensor = 1;   // of their own groups
+  std::uint32_t devices = 0;  // of their own; 0: on every rank
   friend bool operator==(const ModuleChoice&, const ModuleChoice&) = default;
 };
 
@@ -58,7 +60,7 @@ struct LayoutChoice {
 
 /// "tensor 2, pipeline 4, data 8, 1f1b, 64 microbatches of 1, full recomputation, ZeRO-1".
 std::string text_of(const LayoutChoice& choice);
-/// "vision in bubbles on every rank, tensor 2".
+/// "vision in bubbles on every rank, tensor 2", "vision on 8 devices of its own".
 std::string text_of(const ModuleChoice& module);
 
 /// Whether layouts of a ZeRO level run on the stack of sharded gradients.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <numeric>
 #include <string_view>
 
 #include "experiments/input/files/plain_text.hpp"
@@ -92,6 +93,10 @@ std::vector<OrderChoice> with_overlaps(const TrainingTask& task, const Restricti
   return all;
 }
 
+bool goes_with_module(const OrderChoice& order) {
+  return order.rule->copies == 1 && order.slices == 1;
+}
+
 /// Adds the layouts that a rule excludes to a count.
 void count(std::string_view rule, std::uint64_t layouts, std::vector<Exclusion>& all) {
   if (layouts == 0) return;
@@ -119,6 +124,9 @@ void add_options(const TrainingTask& task, const SpaceOptions& options, LayoutSp
     if (takes) space.recomputations.push_back(one);
   }
   space.orders = with_overlaps(task, only, orders_of(only));
+  if (!task.without.empty()) {
+    std::erase_if(space.orders, [](const OrderChoice& order) { return !goes_with_module(order); });
+  }
   for (const std::uint32_t zero : {1U, 0U, 2U, 3U}) {
     if (only.allow("/memory/zero", zero)) space.zeros.push_back(zero);
   }
@@ -366,6 +374,17 @@ std::vector<ModuleChoice> module_choices(const LayoutSpace& space, const LayoutC
     for (const bool in_bubbles : {false, true}) {
       choices.push_back({space.module, in_bubbles, tensor});
     }
+  }
+  return choices;
+}
+
+std::vector<ModuleChoice> own_device_choices(const std::string& module, std::uint32_t devices,
+                                             const LayoutChoice& layout) {
+  std::vector<ModuleChoice> choices;
+  for (const std::uint32_t tensor : divisors(std::gcd(layout.tensor, devices))) {
+    const std::uint32_t data = devices / tensor;
+    if (data % layout.data != 0 && layout.data % data != 0) continue;
+    choices.push_back({.name = module, .tensor = tensor, .devices = devices});
   }
   return choices;
 }

@@ -76,6 +76,9 @@ LayoutChoice layout_of(const TrainingTask& task, LayoutChoice degrees, bool sequ
                        const std::optional<CodecSpec>& link);
 /// The places that a space has for the module of a model, beside a layout of the others.
 std::vector<ModuleChoice> module_choices(const LayoutSpace& space, const LayoutChoice& layout);
+/// The ways to place a module on so many devices of its own, beside a layout of the other layers.
+std::vector<ModuleChoice> own_device_choices(const std::string& module, std::uint32_t devices,
+                                             const LayoutChoice& layout);
 /// All divisors of a number, ascending.
 std::vector<std::uint32_t> divisors(std::uint32_t number);
 

@@ -53,6 +53,23 @@ std::uint64_t divisor_of_all(const ModelSpec& spec, std::string_view name) {
   return common;
 }
 
+bool has_latent_attention(const ModelSpec& spec) {
+  return std::ranges::any_of(spec.blocks, [](const BlockSpec& block) {
+    return std::ranges::any_of(block.parts, [](const LayerSpec& part) {
+      return part.kind == "mla" || part.kind == "sparse_attention";
+    });
+  });
+}
+
+/// What rules about degrees ask of a model.
+void read_layers(const ModelSection& model, TrainingTask& task) {
+  task.layers = layers_of(model);
+  task.blocks = std::max<std::uint64_t>(task.layers, model.spec.blocks.size());
+  task.heads = divisor_of_all(model.spec, "heads");
+  task.experts = std::max<std::uint64_t>(divisor_of_all(model.spec, "experts"), 1);
+  task.latent = has_latent_attention(model.spec);
+}
+
 std::optional<std::uint32_t> sequence_of(const TrainingRequest& request,
                                          const ModelSection& model) {
   if (request.sequence) return request.sequence;
@@ -148,7 +165,7 @@ ordered_json parallel_section(const TrainingTask& task, const LayoutChoice& choi
        fmt::format("degrees of parallelism; pipeline x tensor x context x data = {}, which expert "
                    "divides. chunks: stages per pipeline rank; sequence: shards norms and dropout "
                    "along the sequence",
-                   counted(task.devices, "device"))},
+                   counted(task.devices - (choice.module ? choice.module->devices : 0), "device"))},
       {"pipeline", choice.pipeline},
       {"chunks", choice.chunks},
       {"tensor", choice.tensor},
@@ -194,18 +211,38 @@ ordered_json recompute_section(const LayoutChoice& choice) {
   return section;
 }
 
+ModuleSection section_of(const ModuleChoice& choice) {
+  ModuleSection section{.name = choice.name, .tensor = choice.tensor};
+  if (choice.devices > 0) {
+    section.data = choice.devices / choice.tensor;
+  } else {
+    section.devices = ModuleDevices::shared;
+    section.order = choice.in_bubbles ? ModuleOrder::bubbles : ModuleOrder::first;
+  }
+  return section;
+}
+
+ordered_json modules_json(const ModuleChoice& choice) {
+  if (choice.devices > 0) {
+    return {{"description", fmt::format("layers on {} of their own; tensor x data are these",
+                                        counted(choice.devices, "device"))},
+            {choice.name,
+             {{"devices", "own"},
+              {"tensor", choice.tensor},
+              {"data", choice.devices / choice.tensor}}}};
+  }
+  return {{"description",
+           "layers that every rank of the pipeline holds beside its own; order: in the bubbles of "
+           "the others, or ahead of them and behind them (first)"},
+          {choice.name,
+           {{"devices", "shared"},
+            {"order", choice.in_bubbles ? "bubbles" : "first"},
+            {"tensor", choice.tensor}}}};
+}
+
 /// Sections that only some layouts have.
 void add_rare_sections(const LayoutChoice& choice, ordered_json& document) {
-  if (choice.module) {
-    document["modules"] = {
-        {"description",
-         "layers that every rank of the pipeline holds beside its own; order: in the bubbles of "
-         "the others, or ahead of them and behind them (first)"},
-        {choice.module->name,
-         {{"devices", "shared"},
-          {"order", choice.module->in_bubbles ? "bubbles" : "first"},
-          {"tensor", choice.module->tensor}}}};
-  }
+  if (choice.module) document["modules"] = modules_json(*choice.module);
   if (choice.offload || choice.offloaded_layers > 0) {
     ordered_json& offload = document["offload"];
     offload["description"] =
@@ -226,14 +263,6 @@ ordered_json memory_section(const LayoutChoice& choice) {
            "zero 1 shards the optimizer state over replicas, 2 gradients too, 3 parameters too. "
            "capacity_bytes defaults to the memory of the device"},
           {"zero", choice.zero}};
-}
-
-bool has_latent_attention(const ModelSpec& spec) {
-  return std::ranges::any_of(spec.blocks, [](const BlockSpec& block) {
-    return std::ranges::any_of(block.parts, [](const LayerSpec& part) {
-      return part.kind == "mla" || part.kind == "sparse_attention";
-    });
-  });
 }
 
 ordered_json partition_section(const LayoutChoice& choice) {
@@ -271,17 +300,23 @@ TrainingTask read_training_task(const TrainingRequest& request, const Catalogue&
       .training = request.training};
   const Scenario scenario = parse_scenario(layout_document(task, {}), task.source);
   task.by_kind = scenario.model.by_kind();
-  task.layers = layers_of(scenario.model);
-  task.blocks = std::max<std::uint64_t>(task.layers, scenario.model.spec.blocks.size());
   task.dtype = scenario.model.dtype.value_or("bf16");
-  task.heads = divisor_of_all(scenario.model.spec, "heads");
-  task.experts = std::max<std::uint64_t>(divisor_of_all(scenario.model.spec, "experts"), 1);
-  task.latent = has_latent_attention(scenario.model.spec);
+  read_layers(scenario.model, task);
   task.states_operators = stated_layout(task).recompute == "selective";
   if (!scenario.module && task.by_kind) task.module = first_module(scenario.model.spec.blocks);
   task.sequence = sequence_of(request, scenario.model);
   take_batch(request, scenario, task);
   return task;
+}
+
+TrainingTask task_beside_module(const TrainingTask& task, const Scenario& whole,
+                                std::uint32_t devices) {
+  TrainingTask beside = task;
+  beside.devices = devices;
+  beside.module.clear();
+  beside.without = task.module;
+  read_layers(without_module(whole, task.module).model, beside);
+  return beside;
 }
 
 Scenario with_choice(Scenario scenario, const TrainingTask& task, const LayoutChoice& choice) {
@@ -305,13 +340,7 @@ Scenario with_choice(Scenario scenario, const TrainingTask& task, const LayoutCh
   if (choice.stash) scenario.codec.stash = *choice.stash;
   if (choice.link) scenario.codec.link = *choice.link;
   scenario.partition.name = choice.partition;
-  if (choice.module) {
-    scenario.module = {
-        .name = choice.module->name,
-        .tensor = choice.module->tensor,
-        .devices = ModuleDevices::shared,
-        .order = choice.module->in_bubbles ? ModuleOrder::bubbles : ModuleOrder::first};
-  }
+  if (choice.module) scenario.module = section_of(*choice.module);
   return scenario;
 }
 

@@ -31,6 +31,7 @@ struct TrainingTask {
   bool latent = false;                // attention keeps latent vectors
   bool states_operators = false;      // settings name what selective recomputation repeats
   std::string module;                 // of the first layers; empty: none, or a setting places it
+  std::string without;                // a module whose layers are not laid out; empty: none
   std::uint64_t experts = 1;          // likewise; 1: none
   std::optional<std::uint32_t> sequence = {};
   std::uint32_t microbatch = 1;
@@ -67,6 +68,11 @@ struct TrainingRequest {
 /// standard input and an output without a folder, InputError for a
 /// model that a scenario refuses.
 TrainingTask read_training_task(const TrainingRequest& request, const Catalogue& catalogue);
+
+/// The task without the layers of its module, on some of its devices; `whole` is a scenario of the
+/// task.
+TrainingTask task_beside_module(const TrainingTask& task, const Scenario& whole,
+                                std::uint32_t devices);
 
 /// The scenario of a layout, made from that of another layout of the task: what reading its
 /// document gives, without the document.

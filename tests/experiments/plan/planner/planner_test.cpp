@@ -237,33 +237,6 @@ TEST_CASE("planner: a layout's scenario as text and as value are the same") {
   }
 }
 
-// The encoder, cut with the decoder, makes stages uneven; in the bubbles of all ranks it does not.
-TEST_CASE("planner: the encoder of a model is tried on every rank, as its scenario runs it") {
-  const Catalogue catalogue = read_catalogue();
-  const SmallCase pictures{"experiments/models/qwen3-vl-8b.json", "dgx-h100", 16, 64, {}};
-  TrainingTask task = task_of(pictures, catalogue);
-  const Restrictions only({"/parallel/pipeline=4", "/parallel/context=1", "/parallel/tensor=2",
-                           "/schedule/name=1f1b", "/memory/zero=1"},
-                          "--only");
-  const LayoutPlan plan = plan_layouts(task, catalogue, {.space = {.only = only}, .best = 2});
-  const auto places = std::count_if(plan.fitting.begin(), plan.fitting.end(),
-                                    [](const auto& one) { return one.choice.module.has_value(); });
-  CHECK(places == 4);  // of one family: first and in bubbles, by groups of one and two
-  REQUIRE(plan.best()->choice.module);
-  CHECK(text_of(*plan.best()->choice.module) == "vision in bubbles on every rank");
-  for (const JudgedLayout& layout : plan.fitting) {
-    if (!layout.choice.module) continue;
-    const RunResult result = run(parse_scenario(layout_document(task, layout.choice), task.source));
-    REQUIRE(result.report);
-    CHECK(result.report->makespan == layout.trial.makespan);
-  }
-  set_framework(framework_of("megatron"), task);
-  const LayoutPlan of_megatron =
-      plan_layouts(task, catalogue, {.space = {.only = only}, .best = 2});
-  CHECK(std::none_of(of_megatron.fitting.begin(), of_megatron.fitting.end(),
-                     [](const auto& one) { return one.choice.module.has_value(); }));
-}
-
 TEST_CASE("planner: experts are laid out as chosen, whatever the training command states") {
   const Scratch scratch;
   const std::string command = scratch.file(

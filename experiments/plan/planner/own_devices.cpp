@@ -1,0 +1,102 @@
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "experiments/plan/planner/best_first.hpp"
+#include "experiments/run/simulation.hpp"
+
+namespace penstock {
+namespace {
+
+constexpr std::size_t most_counts = 3;    // of own devices that are tried
+constexpr std::size_t most_families = 3;  // of layouts of the other layers, beside each
+
+/// The share of a model's passes that its module takes, were all on one device.
+double share_of_module(const PlanBase& base) {
+  const auto hardware = hardware_of(base.settled);
+  double all = 0, own = 0;
+  for (std::size_t i = 0; i < base.reduced_layer.size(); ++i) {
+    const Layer& layer = base.settled.model.layers[base.reduced_layer[i]];
+    double us = 0;
+    for (const Pass pass : {Pass::forward, Pass::backward}) {
+      us += hardware->compute_us(layer, pass).value_or(0);
+    }
+    all += us;
+    if (base.scenario.model.spec.blocks[i].module == base.task.module) own += us;
+  }
+  return all > 0 ? own / all : 0;
+}
+
+/// Numbers of own devices, in sixteenths of at most all: first those with which the longer of both
+/// parts is shortest if devices share their work evenly.
+std::vector<std::uint32_t> own_device_counts(std::uint32_t devices, double share) {
+  const std::uint32_t step = std::max(1U, std::bit_floor(devices) / 16);
+  std::vector<std::uint32_t> counts;
+  for (std::uint32_t own = step; own <= devices / 2; own += step) counts.push_back(own);
+  const auto longer = [&](std::uint32_t own) {
+    return std::max(share / own, (1 - share) / (devices - own));
+  };
+  std::stable_sort(counts.begin(), counts.end(), [&](std::uint32_t one, std::uint32_t other) {
+    return longer(one) < longer(other);
+  });
+  return counts;
+}
+
+}  // namespace
+
+/// Counts what a search of other layers came to as part of this one.
+void BestFirst::take_counts(const LayoutPlan& other) {
+  plan_.legal += other.legal;
+  plan_.without_memory += other.without_memory;
+  plan_.simulated += other.simulated;
+  plan_.repeated += other.repeated;
+  plan_.stopped = plan_.stopped || other.stopped;
+  plan_.slower_bound_us = std::min(plan_.slower_bound_us, other.slower_bound_us);
+  for (const Exclusion& one : other.refused) refuse(one.rule, one.layouts);
+}
+
+/// Searches layouts of the other layers on the rest of the devices, and tries the module beside the
+/// best of them. False if none is legal.
+bool BestFirst::place_on_own_devices(std::uint32_t devices) {
+  const PlanBase base =
+      plan_base(task_beside_module(base_.task, base_.scenario, base_.task.devices - devices),
+                base_.catalogue);
+  const LayoutSpace space = space_of(base.task, options_.space);
+  if (space.legal == 0) return false;
+  PlannerOptions options = options_;
+  options.best = std::min(options.best, most_families);
+  options.front = false;
+  options.on_progress = [&](PlanProgress progress) {
+    progress.simulated += plan_.simulated;
+    report(progress);
+  };
+  BestFirst others(base, space, options);
+  others.begin_ = begin_;
+  others.most_us_ = fitting_.at(options_.best);
+  others.search();
+  others.end_search();
+  take_counts(others.plan_);
+  refine(others.listed(), [&](const LayoutChoice& layout) {
+    std::vector<LayoutChoice> placed;
+    for (ModuleChoice& module : own_device_choices(base_.task.module, devices, layout)) {
+      placed.push_back(layout);
+      placed.back().module = std::move(module);
+    }
+    return placed;
+  });
+  return true;
+}
+
+/// A layout without the module is as fast at least, so what is slower than the listed ones without
+/// it is left out.
+void BestFirst::place_on_own_devices() {
+  if (space_.module.empty()) return;
+  std::size_t tried = 0;
+  for (const std::uint32_t devices :
+       own_device_counts(base_.task.devices, share_of_module(base_))) {
+    if (tried == most_counts || !has_time()) return;
+    if (place_on_own_devices(devices)) ++tried;
+  }
+}
+
+}  // namespace penstock

@@ -1,0 +1,119 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "experiments/plan/planner/plan_report.hpp"
+#include "experiments/plan/planner/planner.hpp"
+#include "experiments/plan/planner/space/framework.hpp"
+#include "experiments/run/layout/training.hpp"
+#include "experiments/run/run.hpp"
+#include "sim/base/error.hpp"
+
+namespace penstock::testing {
+namespace {
+
+TrainingTask with_pictures(std::uint32_t devices, const Catalogue& catalogue,
+                           const std::vector<std::string>& settings = {}) {
+  return read_training_task(
+      {.model = std::string(PENSTOCK_ROOT) + "/experiments/models/qwen3-vl-8b.json",
+       .hardware = "dgx-h100",
+       .devices = devices,
+       .global_batch = 64,
+       .settings = settings},
+      catalogue);
+}
+
+bool has_own_devices(const JudgedLayout& layout) {
+  return layout.choice.module && layout.choice.module->devices > 0;
+}
+
+/// That layouts with an encoder of its own run from their files as the planner judged them.
+void check_scenarios(const LayoutPlan& plan) {
+  for (const JudgedLayout& layout : plan.fitting) {
+    if (!layout.choice.module) continue;
+    CAPTURE(text_of(layout.choice));
+    const RunResult result =
+        run(parse_scenario(layout_document(plan.task, layout.choice), plan.task.source));
+    REQUIRE(result.report);
+    CHECK(result.report->makespan == layout.trial.makespan);
+    CHECK(result.throughput.samples_per_s == layout.trial.samples_per_s);
+    CHECK(devices_of(result.layout) == plan.task.devices);
+  }
+}
+
+}  // namespace
+
+// The encoder, cut with the decoder, makes stages uneven; in the bubbles of all ranks it does not.
+TEST_CASE("planner: the encoder of a model is tried on every rank, as its scenario runs it") {
+  const Catalogue catalogue = read_catalogue();
+  TrainingTask task = with_pictures(16, catalogue);
+  const Restrictions only({"/parallel/pipeline=4", "/parallel/context=1", "/parallel/tensor=2",
+                           "/schedule/name=1f1b", "/memory/zero=1"},
+                          "--only");
+  const LayoutPlan plan = plan_layouts(task, catalogue, {.space = {.only = only}, .best = 2});
+  const auto places = std::count_if(plan.fitting.begin(), plan.fitting.end(),
+                                    [](const auto& one) { return one.choice.module.has_value(); });
+  CHECK(places == 4);  // of one family: first and in bubbles, by groups of one and two
+  REQUIRE(plan.best()->choice.module);
+  CHECK(text_of(*plan.best()->choice.module) == "vision in bubbles on every rank");
+  check_scenarios(plan);
+  set_framework(framework_of("megatron"), task);
+  const LayoutPlan of_megatron =
+      plan_layouts(task, catalogue, {.space = {.only = only}, .best = 2});
+  CHECK(std::none_of(of_megatron.fitting.begin(), of_megatron.fitting.end(),
+                     [](const auto& one) { return one.choice.module.has_value(); }));
+}
+
+// Pipelines of four leave 8 or 16 devices of 40, and none of these is a layout of all 40.
+TEST_CASE("planner: an encoder gets devices of its own, as its scenario runs it") {
+  const Catalogue catalogue = read_catalogue();
+  const TrainingTask task = with_pictures(40, catalogue);
+  const Restrictions only({"/parallel/pipeline=4", "/parallel/tensor=2", "/parallel/context=1",
+                           "/schedule/name=1f1b", "/memory/zero=1"},
+                          "--only");
+  const LayoutPlan plan = plan_layouts(task, catalogue, {.space = {.only = only}, .best = 2});
+  CHECK(plan.none_because.empty());
+  REQUIRE_FALSE(plan.fitting.empty());
+  CHECK(std::all_of(plan.fitting.begin(), plan.fitting.end(), has_own_devices));
+  CHECK(text_of(*plan.best()->choice.module) == "vision on 8 devices of its own, tensor 2");
+  CHECK(plan.best()->choice.data == 4);
+  check_scenarios(plan);
+}
+
+TEST_CASE("planner: no encoder with devices of its own is faster than those that are listed") {
+  const Catalogue catalogue = read_catalogue();
+  const TrainingTask task = with_pictures(40, catalogue);
+  const Restrictions only({"/parallel/pipeline=4,5", "/parallel/tensor=2", "/model/microbatch=1",
+                           "/schedule/name=1f1b,gpipe", "/memory/zero=1",
+                           "/recompute/mode=none,full", "/partition/name=balanced"},
+                          "--only");
+  PlannerOptions options{.space = {.only = only, .partitions = {"balanced"}}, .best = 8};
+  const LayoutPlan plan = plan_layouts(task, catalogue, options);
+  options.simulates_all = true;
+  options.best = 1000;
+  const LayoutPlan all = plan_layouts(task, catalogue, options);
+  const std::vector<ListedFamily> rows = listed_families(plan.fitting, 8);
+  REQUIRE(rows.size() == 8);
+  std::size_t found = 0;
+  for (const JudgedLayout& one : all.fitting) {
+    if (!has_own_devices(one) || is_better(*rows.back().best, one)) continue;
+    CAPTURE(text_of(one.choice));
+    CHECK(std::any_of(plan.fitting.begin(), plan.fitting.end(),
+                      [&](const JudgedLayout& known) { return known.choice == one.choice; }));
+    ++found;
+  }
+  CHECK(found > 0);
+  CHECK(all.simulated > plan.simulated);
+}
+
+TEST_CASE("planner: a stated number of devices for an encoder is refused") {
+  const Catalogue catalogue = read_catalogue();
+  const TrainingTask task = with_pictures(40, catalogue, {R"(/modules={"vision":{"data":8}})"});
+  CHECK_THROWS_WITH_AS(plan_layouts(task, catalogue, {}),
+                       doctest::Contains("--set /modules: an encoder gets devices of its own"),
+                       UsageError);
+}
+
+}  // namespace penstock::testing
