@@ -20,10 +20,6 @@ struct ReplicaRuns {
     for (const Time one : makespans) sum += to_us(one - makespans.front());
     return makespans.front() + from_us(sum / static_cast<double>(makespans.size()));
   }
-  std::uint32_t slowest() const {
-    const auto found = std::max_element(makespans.begin(), makespans.end());
-    return static_cast<std::uint32_t>(found - makespans.begin());
-  }
 };
 
 void take_peak(const PricedPlan& priced, const Timeline& timeline, std::uint32_t replica,
@@ -83,8 +79,9 @@ std::optional<Time> equal_step(const Layout& layout, const Simulation& simulatio
 }  // namespace
 
 std::optional<BatchReport> batch_report(const Layout& layout, const Simulation& simulation,
-                                        const PricedPlan& plain, StepBatch batch, Time step) {
-  BatchReport report{.batch = std::move(batch), .step = step};
+                                        const PricedPlan& plain, StepBatch batch,
+                                        const ReplicasStep& step) {
+  BatchReport report{.batch = std::move(batch), .step = step.makespan};
   report.full_tokens = *layout.documents->tokens;
   report.pictures_per_token = layout.documents->pictures_per_token;
   const auto all = run_each(layout, simulation, plain, &report.batch);
@@ -99,8 +96,8 @@ std::optional<BatchReport> batch_report(const Layout& layout, const Simulation& 
   report.equal = *equal;
   report.pipeline = balanced->mean() - *equal;
   report.experts = all->mean() - balanced->mean();
-  report.replicas = step - all->mean();
-  report.slowest = all->slowest();
+  report.replicas = step.makespan - all->mean();
+  report.slowest = step.last;
   report.peak = all->peak;
   return report;
 }

@@ -38,10 +38,17 @@ struct BatchReport {
   BatchPeak peak;
 };
 
+/// A step of all data replicas.
+struct ReplicasStep {
+  Time makespan{};
+  std::uint32_t last = 0;  // the replica that ends last
+};
+
 /// Splits the loss of the first draw of a run with these microbatches. `plain`: its priced plan
-/// with equal ones, `step`: its makespan. Empty where a replica cannot finish.
+/// with equal ones. Empty where a replica cannot finish.
 std::optional<BatchReport> batch_report(const Layout& layout, const Simulation& simulation,
-                                        const PricedPlan& plain, StepBatch batch, Time step);
+                                        const PricedPlan& plain, StepBatch batch,
+                                        const ReplicasStep& step);
 
 /// The throughput of a run. Where microbatches differ, samples are documents.
 Throughput throughput_of(const Layout& layout, const std::optional<StepBatch>& batch,

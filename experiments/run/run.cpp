@@ -33,26 +33,18 @@ void note_sums(RunResult& result) {
           : "each pass waits for its own collectives (/parallel/overlap_sums)");
 }
 
-/// Notes which differences among data replicas are not simulated.
+/// Notes how many data replicas stand for all.
 void note_replicas(RunResult& result) {
   const Layout& layout = result.layout;
   const bool by_chance = layout.chance.differs_among_replicas();
   if (layout.degrees.data == 1 || !(by_chance || result.batch)) return;
   result.chance_among_replicas = true;
-  const bool in_passes =
-      layout.memory.zero == 3 || (layout.memory.zero == 2 && !result.training.overlaps_sums &&
-                                  !result.training.whole_gradients);
-  if (in_passes) {
-    result.notes.push_back(
-        fmt::format("with ZeRO-{} passes of data replicas would wait for each other; this is not "
-                    "simulated",
-                    layout.memory.zero));
-  } else if (layout.degrees.data > most_drawn_replicas) {
-    result.notes.push_back(
-        fmt::format("gradient reduction waits for the slowest of {} data replicas that are "
-                    "drawn; of {} one may be slower still",
-                    most_drawn_replicas, layout.degrees.data));
-  }
+  const std::uint32_t drawn = drawn_replicas(*result.plan, layout.degrees.data);
+  if (drawn == layout.degrees.data) return;
+  result.notes.push_back(
+      fmt::format("{} of {} data replicas are drawn and wait for each other; of all, one may be "
+                  "slower still",
+                  drawn, layout.degrees.data));
 }
 
 /// Notes whether layer times are those of a run.
@@ -148,7 +140,7 @@ std::optional<Finding> simulate(Chain& chain, const RunOptions& options, RunResu
   const bool serves_again = options.repeat > 0 || layout.documents.has_value();
   auto first = serves_again ? simulation.simulate(priced) : simulation.simulate(std::move(priced));
   if (auto* finding = std::get_if<Finding>(&first)) return std::move(*finding);
-  auto& [drawn, timeline, peak_flops, batch] = std::get<Simulated>(first);
+  auto& [drawn, timeline, peak_flops, batch, replica] = std::get<Simulated>(first);
   if (options.repeat > 0) {
     result.repeated = distribution_of(makespans_of_draws(
         options.repeat, varies(layout),
@@ -156,7 +148,8 @@ std::optional<Finding> simulate(Chain& chain, const RunOptions& options, RunResu
         options.on_progress));
   }
   if (batch && options.splits_losses) {
-    result.batch = batch_report(layout, simulation, priced, *batch, makespan(drawn.plan, timeline));
+    result.batch =
+        batch_report(layout, simulation, priced, *batch, {makespan(drawn.plan, timeline), replica});
   }
   result.timeline = std::move(timeline);
   result.plan = std::move(drawn.plan);

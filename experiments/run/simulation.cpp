@@ -259,13 +259,14 @@ Simulation::Replicas Simulation::draw_replicas(PricedPlan priced, std::uint32_t 
   return replicas;
 }
 
-std::variant<PricedPlan, Finding> Simulation::draw(PricedPlan priced, std::uint32_t number) const {
+std::variant<DrawnReplica, Finding> Simulation::draw(PricedPlan priced,
+                                                     std::uint32_t number) const {
   const auto batch = microbatches_of(number);
   const CostsOfReplica costs_of = split_microbatches(batch ? &*batch : nullptr, priced);
   auto drawn = draw_among_replicas(std::move(priced), layout_.chance, number, layout_.degrees.data,
-                                   costs_of);
+                                   passes_together(training_of(layout_)), costs_of);
   if (auto* halt = std::get_if<Standstill>(&drawn)) return finding_of(std::move(*halt));
-  return std::get<PricedPlan>(std::move(drawn));
+  return std::get<DrawnReplica>(std::move(drawn));
 }
 
 std::variant<Timeline, Finding> Simulation::run(const PricedPlan& drawn) const {
@@ -283,10 +284,12 @@ std::variant<Timeline, Finding> Simulation::run(const PricedPlan& drawn) const {
 std::variant<Simulated, Finding> Simulation::simulate(PricedPlan priced) const {
   auto drawn = draw(std::move(priced), 0);
   if (auto* finding = std::get_if<Finding>(&drawn)) return std::move(*finding);
-  Simulated all{.priced = std::get<PricedPlan>(std::move(drawn)),
+  auto& [own, replica] = std::get<DrawnReplica>(drawn);
+  Simulated all{.priced = std::move(own),
                 .timeline = {},
                 .peak_flops = hardware_->peak_flops(),
-                .batch = microbatches_of(0)};
+                .batch = microbatches_of(0),
+                .replica = replica};
   auto outcome = run(all.priced);
   if (auto* finding = std::get_if<Finding>(&outcome)) return std::move(*finding);
   all.timeline = std::get<Timeline>(std::move(outcome));
@@ -306,7 +309,7 @@ std::optional<Time> Simulation::makespan_of_draw(const PricedPlan& priced,
   }
   const auto drawn = draw(*plan, number);
   if (std::holds_alternative<Finding>(drawn)) return std::nullopt;
-  const auto outcome = run(std::get<PricedPlan>(drawn));
+  const auto outcome = run(std::get<DrawnReplica>(drawn).priced);
   if (std::holds_alternative<Finding>(outcome)) return std::nullopt;
   return makespan(plan->plan, std::get<Timeline>(outcome));
 }

@@ -59,6 +59,7 @@ struct Simulated {
   Timeline timeline;
   std::optional<double> peak_flops;  // per device, if known
   std::optional<StepBatch> batch;    // the microbatches, where they differ
+  std::uint32_t replica = 0;         // that all of this is of
 };
 
 /// The hardware of a layout, as its cost model makes it. Throws InputError for a profile that
@@ -109,7 +110,7 @@ class Simulation {
 
  private:
   std::variant<PricedPlan, Finding> price(const PlanInputs& inputs) const;
-  std::variant<PricedPlan, Finding> draw(PricedPlan priced, std::uint32_t draw) const;
+  std::variant<DrawnReplica, Finding> draw(PricedPlan priced, std::uint32_t draw) const;
   CostsOfReplica split_microbatches(const StepBatch* batch, PricedPlan& priced) const;
 
   const Layout& layout_;

@@ -28,7 +28,7 @@ std::optional<Peaks> simulated_peaks(const StageFormats& formats, Layout layout)
   const auto outcome = simulation.simulate(std::get<PricedPlan>(std::move(lowered)));
   if (std::holds_alternative<Finding>(outcome)) return std::nullopt;
   Peaks peaks;
-  const auto& [priced, timeline, peak_flops, batch] = std::get<Simulated>(outcome);
+  const auto& [priced, timeline, peak_flops, batch, replica] = std::get<Simulated>(outcome);
   for (const MemoryPeak& peak : memory_peaks(priced.plan, priced.costs, timeline)) {
     peaks.push_back(peak.bytes);
   }

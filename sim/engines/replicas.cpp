@@ -10,29 +10,39 @@
 namespace penstock {
 namespace {
 
-/// Draws and runs of all replicas. The plan has the costs of the current one.
-struct Draws {
-  PricedPlan running;
-  std::vector<Costs> undrawn;  // of each replica, or of all
-  Chance chance;
-  std::uint32_t number;
-  std::uint32_t replicas;
-  Time longest{};             // of those that ran alone
-  std::uint32_t slowest = 0;  // the first of equals
+/// Tasks of all replicas side by side, at most: some 40 bytes each.
+constexpr std::uint64_t most_side_by_side = 20'000'000;
 
-  void add_alone(std::uint32_t replica, Time own) {
-    if (own <= longest) return;
-    longest = own;
-    slowest = replica;
-  }
-  void draw_costs(std::uint32_t replica) {
-    Chance own = chance;
-    own.replica = replica;
-    running.costs = draw(running.plan, undrawn[undrawn.size() == 1 ? 0 : replica], own, number);
-  }
+/// How often all replicas run, at most, to see what else holds their tasks up.
+constexpr std::size_t most_rounds = 3;
+
+bool any(const Together& together) {
+  return std::find(together.begin(), together.end(), true) != together.end();
+}
+
+/// Tasks that all replicas do together: none goes on before the last has come to it.
+struct Meetings {
+  std::vector<TaskId> tasks;             // in plan order
+  std::vector<std::vector<Time>> waits;  // by replica and meeting
+  std::vector<Time> ends;                // of each replica, with these waits
 };
 
-/// Waits are added to the latencies of tasks.
+Meetings meetings_of(const Plan& plan, const Together& together, std::uint32_t replicas) {
+  const auto is_meeting = [&](TaskId task) {
+    const WorkClass& work = plan.class_of(task);
+    if (reduces_gradient(work.pass) || work.pass == Pass::gather_weights) return true;
+    return together[static_cast<std::size_t>(work.pass)] && !work.follows_partner;
+  };
+  Meetings meetings;
+  for (TaskId task = 0; task < plan.tasks(); ++task) {
+    if (is_meeting(task)) meetings.tasks.push_back(task);
+  }
+  meetings.waits.assign(replicas, std::vector<Time>(meetings.tasks.size()));
+  meetings.ends.assign(replicas, Time{});
+  return meetings;
+}
+
+/// Waits are added to the times of tasks.
 void list_tasks(const Plan& plan, Costs& costs) {
   if (!costs.task_latency.empty()) return;
   std::vector<Time> durations, latencies;
@@ -44,137 +54,255 @@ void list_tasks(const Plan& plan, Costs& costs) {
   costs.task_latency = std::move(latencies);
 }
 
-/// The tasks that satisfy `test`.
-template <class Test>
-std::vector<TaskId> tasks_of(const Plan& plan, Test test) {
-  std::vector<TaskId> tasks;
-  for (TaskId task = 0; task < plan.tasks(); ++task) {
-    if (test(task)) tasks.push_back(task);
+/// Makes a replica wait: a transfer arrives later and does not occupy its link meanwhile, an action
+/// takes longer.
+void add_waits(const Plan& plan, const Meetings& meetings, std::uint32_t replica, Costs& costs) {
+  const std::vector<Time>& waits = meetings.waits[replica];
+  if (std::all_of(waits.begin(), waits.end(), [](Time wait) { return wait == Time{}; })) return;
+  list_tasks(plan, costs);
+  for (std::size_t i = 0; i < waits.size(); ++i) {
+    const TaskId task = meetings.tasks[i];
+    const bool on_link = plan.is_link(plan.class_of(task).resource);
+    (on_link ? costs.task_latency : costs.task_duration)[task] += waits[i];
   }
-  return tasks;
 }
 
-/// Whether a task gathers weights after their update. What an UNSHARD gathers does not wait for
-/// other replicas here.
-bool gathers_new_weights(const Plan& plan, TaskId task) {
-  const TaskId input = plan.input[task];
-  return plan.class_of(task).pass == Pass::gather_weights && input < Plan::several &&
-         plan.class_of(input).pass == Pass::update;
+/// Draws and runs of all replicas. The plan has the costs of the current one.
+struct Draws {
+  PricedPlan running;
+  std::vector<Costs> undrawn;  // of each replica, or of all
+  Chance chance;
+  std::uint32_t number;
+  std::uint32_t replicas;
+
+  void draw_costs(std::uint32_t replica) {
+    Chance own = chance;
+    own.replica = replica;
+    running.costs = draw(running.plan, undrawn[undrawn.size() == 1 ? 0 : replica], own, number);
+  }
+};
+
+/// How long each replica takes without the others.
+std::variant<std::vector<Time>, Standstill> ends_alone(Draws& draws) {
+  std::vector<Time> ends;
+  Timeline timeline;
+  for (std::uint32_t replica = 0; replica < draws.replicas; ++replica) {
+    draws.draw_costs(replica);
+    RunOutcome outcome = simulate(draws.running, std::move(timeline));
+    if (auto* halt = std::get_if<Standstill>(&outcome)) return std::move(*halt);
+    timeline = std::get<Timeline>(std::move(outcome));
+    ends.push_back(makespan(draws.running.plan, timeline));
+  }
+  return ends;
 }
 
-/// When all inputs of a task in its own replica have arrived.
-Time ready_at(const Plan& plan, const Timeline& timeline, TaskId task) {
-  Time ready{};
-  plan.for_each_input(task, [&](TaskId input) { ready = std::max(ready, timeline.end[input]); });
-  return ready;
-}
+// ---- Side by side ----
 
-/// Tasks that all replicas do together, and when each replica is ready for them.
-struct Together {
-  std::vector<TaskId> tasks;
-  std::vector<Time> latest;  // by joint task: the latest over all replicas
+/// What held up the tasks of a replica in a run, besides their inputs, their ranks and other
+/// replicas.
+struct Observed {
+  std::vector<Time> queued;  // by task: until it began
+  std::vector<Time> lasted;  // without latency
 
-  explicit Together(std::vector<TaskId> all) : tasks(std::move(all)), latest(tasks.size()) {}
-
-  void add_replica(const Plan& plan, const Timeline& timeline) {
-    for (std::size_t i = 0; i < tasks.size(); ++i) {
-      latest[i] = std::max(latest[i], ready_at(plan, timeline, tasks[i]));
+  Observed(const PricedPlan& priced, const Timeline& timeline, const Meetings& meetings,
+           const std::vector<Time>& waits)
+      : queued(priced.plan.tasks()), lasted(priced.plan.tasks()) {
+    const auto& [plan, costs, conditions] = priced;
+    std::vector<Time> free(plan.ranks);
+    for (TaskId task = 0; task < plan.tasks(); ++task) {
+      const std::uint32_t resource = plan.class_of(task).resource;
+      Time ready{};
+      plan.for_each_input(task,
+                          [&](TaskId input) { ready = std::max(ready, timeline.end[input]); });
+      if (!plan.is_link(resource)) ready = std::max(ready, free[resource]);
+      const Time begin = std::max(timeline.begin[task], ready);
+      const Time end = timeline.end[task] - costs.latency_of(plan, task);
+      queued[task] = begin - ready;
+      lasted[task] = end - begin;
+      if (!plan.is_link(resource)) free[resource] = end;
+    }
+    for (std::size_t i = 0; i < waits.size(); ++i) {
+      const TaskId task = meetings.tasks[i];
+      if (!plan.is_link(plan.class_of(task).resource)) lasted[task] -= waits[i];
     }
   }
 };
 
-/// Makes a replica wait for the others, given its run without waits. On each link the first to
-/// start also ends first.
-void wait_together(const Together& together, const Timeline& alone, PricedPlan& priced) {
-  auto& [plan, costs, conditions] = priced;
-  list_tasks(plan, costs);
-  std::vector<std::size_t> order(together.tasks.size());
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return alone.begin[together.tasks[a]] < alone.begin[together.tasks[b]];
-  });
-  std::vector<Time> free(plan.links.size());
-  for (const std::size_t i : order) {
-    const TaskId task = together.tasks[i];
-    Time& link_free = free[plan.class_of(task).resource - plan.ranks];
-    const Time begin = alone.begin[task];
-    const Time start = std::max({begin, together.latest[i], link_free});
-    link_free = start + (alone.end[task] - costs.latency_of(plan, task) - begin);
-    costs.task_latency[task] += start - begin;
+/// All replicas in one pass over the tasks: as `relax` runs one, or held up as observed.
+class SideBySide {
+ public:
+  SideBySide(const Plan& plan, std::vector<Costs> costs, std::vector<Observed> observed,
+             Meetings& meetings)
+      : plan_(plan),
+        costs_(std::move(costs)),
+        observed_(std::move(observed)),
+        meetings_(meetings),
+        replicas_(static_cast<std::uint32_t>(costs_.size())),
+        end_(std::size_t{plan.tasks()} * replicas_),
+        free_(std::size_t{plan.resources()} * replicas_),
+        met_(free_.size()),
+        launched_(std::size_t{plan.ranks} * replicas_, costs_.front().launch) {}
+
+  /// Finds the waits of all replicas. False: they are as before.
+  bool run() {
+    bool changed = false;
+    std::size_t meeting = 0;
+    for (TaskId task = 0; task < plan_.tasks(); ++task) {
+      Time latest{};
+      for (std::uint32_t replica = 0; replica < replicas_; ++replica) {
+        latest = std::max(latest, come_to(task, replica));
+      }
+      const bool meets = meeting < meetings_.tasks.size() && meetings_.tasks[meeting] == task;
+      for (std::uint32_t replica = 0; replica < replicas_; ++replica) {
+        const Time wait = meets ? wait_of(task, replica, latest) : Time{};
+        pass(task, replica, wait);
+        if (!meets) continue;
+        Time& known = meetings_.waits[replica][meeting];
+        changed = changed || known != wait;
+        known = wait;
+      }
+      if (meets) ++meeting;
+    }
+    return changed;
   }
-}
 
-/// Costs with the waits for reductions, and with those for all-gathers where their times are known.
-RunOutcome run_with_sums(const Together& sums, PricedPlan& priced, Timeline reused) {
-  RunOutcome alone = simulate(priced, std::move(reused));
-  if (std::holds_alternative<Standstill>(alone)) return alone;
-  wait_together(sums, std::get<Timeline>(alone), priced);
-  return simulate(priced, std::get<Timeline>(std::move(alone)));
-}
+ private:
+  std::size_t at(std::size_t item, std::uint32_t replica) const {
+    return item * replicas_ + replica;
+  }
+  Time length(TaskId task, std::uint32_t replica) const {
+    return observed_.empty() ? costs_[replica].duration_of(plan_, task)
+                             : observed_[replica].lasted[task];
+  }
+  /// Where a task begins without waiting for others goes to `end_`; returns when all that it needs
+  /// but its link is there.
+  Time come_to(TaskId task, std::uint32_t replica) {
+    const WorkClass& work = plan_.class_of(task);
+    const bool on_link = plan_.is_link(work.resource);
+    const Costs& costs = costs_[replica];
+    Time ready{};
+    plan_.for_each_input(task,
+                         [&](TaskId input) { ready = std::max(ready, end_[at(input, replica)]); });
+    Time begin = ready;
+    if (!on_link || observed_.empty()) begin = std::max(begin, free_[at(work.resource, replica)]);
+    if (!observed_.empty()) {
+      begin += observed_[replica].queued[task];
+    } else if (!on_link && !work.follows_partner && costs.has_launches()) {
+      begin = std::max(begin, launched_[at(work.resource, replica)] += costs.issue);
+    }
+    end_[at(task, replica)] = begin;
+    return on_link ? ready : begin;
+  }
+  /// On each link the first to start also ends first.
+  Time wait_of(TaskId task, std::uint32_t replica, Time latest) {
+    const std::uint32_t resource = plan_.class_of(task).resource;
+    const Time begin = end_[at(task, replica)];
+    Time start = std::max(begin, latest);
+    if (plan_.is_link(resource)) {
+      Time& met = met_[at(resource, replica)];
+      start = std::max(start, met);
+      met = start + length(task, replica);
+    }
+    return start - begin;
+  }
+  void pass(TaskId task, std::uint32_t replica, Time wait) {
+    const std::uint32_t resource = plan_.class_of(task).resource;
+    Time& end = end_[at(task, replica)];
+    Time& free = free_[at(resource, replica)];
+    free = end + length(task, replica);
+    if (!plan_.is_link(resource)) free += wait;
+    end = free + costs_[replica].latency_of(plan_, task);
+    if (plan_.is_link(resource)) end += wait;
+    meetings_.ends[replica] = std::max(meetings_.ends[replica], end);
+  }
 
-/// Calls `run(timeline)`, which returns its outcome, for each replica, and collects the latest
-/// ready times.
-template <class Run>
-std::optional<Standstill> add_up_replicas(Draws& draws, Together& together, Run run) {
-  Timeline timeline;
-  for (std::uint32_t replica = 0; replica < draws.replicas; ++replica) {
-    draws.draw_costs(replica);
-    RunOutcome outcome = run(std::move(timeline));
-    if (auto* halt = std::get_if<Standstill>(&outcome)) return std::move(*halt);
-    timeline = std::get<Timeline>(std::move(outcome));
-    together.add_replica(draws.running.plan, timeline);
+  const Plan& plan_;
+  std::vector<Costs> costs_;        // by replica
+  std::vector<Observed> observed_;  // likewise; none: as `relax`
+  Meetings& meetings_;
+  std::uint32_t replicas_;
+  std::vector<Time> end_;       // by task and replica
+  std::vector<Time> free_;      // by resource and replica
+  std::vector<Time> met_;       // likewise: when the meeting before leaves a link
+  std::vector<Time> launched_;  // by rank and replica: the last action
+};
+
+/// Finds how long replicas wait for each other. Where links are shared, or ranks wait for memory,
+/// runs say what that costs each task.
+std::optional<Standstill> find_waits(Draws& draws, Meetings& meetings) {
+  const Plan& plan = draws.running.plan;
+  const bool relaxes = !why_not_relax(plan, draws.running.conditions);
+  for (std::size_t round = 0; round < (relaxes ? 1 : most_rounds); ++round) {
+    std::vector<Costs> costs;
+    std::vector<Observed> observed;
+    Timeline timeline;
+    for (std::uint32_t replica = 0; replica < draws.replicas; ++replica) {
+      draws.draw_costs(replica);
+      costs.push_back(draws.running.costs);
+      if (relaxes) continue;
+      add_waits(plan, meetings, replica, draws.running.costs);
+      RunOutcome outcome = simulate(draws.running, std::move(timeline));
+      if (auto* halt = std::get_if<Standstill>(&outcome)) return std::move(*halt);
+      timeline = std::get<Timeline>(std::move(outcome));
+      observed.emplace_back(draws.running, timeline, meetings, meetings.waits[replica]);
+    }
+    meetings.ends.assign(draws.replicas, Time{});
+    if (!SideBySide(plan, std::move(costs), std::move(observed), meetings).run()) break;
   }
   return std::nullopt;
 }
 
-std::optional<Standstill> find_sums(Draws& draws, Together& sums) {
-  std::uint32_t replica = 0;
-  return add_up_replicas(draws, sums, [&](Timeline reused) {
-    RunOutcome outcome = simulate(draws.running, std::move(reused));
-    const auto* alone = std::get_if<Timeline>(&outcome);
-    if (alone != nullptr) draws.add_alone(replica++, makespan(draws.running.plan, *alone));
-    return outcome;
-  });
-}
-
-std::optional<Standstill> find_gatherings(Draws& draws, const Together& sums,
-                                          Together& gatherings) {
-  if (gatherings.tasks.empty()) return std::nullopt;
-  return add_up_replicas(draws, gatherings, [&](Timeline reused) {
-    return run_with_sums(sums, draws.running, std::move(reused));
-  });
+/// The replica that ends last; of equals, the slowest without the others; of these, the first.
+std::uint32_t last_of(const std::vector<Time>& ends, const std::vector<Time>& alone) {
+  std::uint32_t last = 0;
+  for (std::uint32_t replica = 1; replica < ends.size(); ++replica) {
+    const auto rank = [&](std::uint32_t one) { return std::pair(ends[one], alone[one]); };
+    if (rank(replica) > rank(last)) last = replica;
+  }
+  return last;
 }
 
 }  // namespace
 
-std::variant<PricedPlan, Standstill> draw_among_replicas(PricedPlan priced, const Chance& chance,
-                                                         std::uint32_t number,
-                                                         std::uint32_t replicas,
-                                                         const CostsOfReplica& costs_of) {
+std::uint32_t drawn_replicas(const Plan& plan, std::uint32_t replicas) {
+  const std::uint32_t most = std::min(replicas, most_drawn_replicas);
+  const std::uint64_t side_by_side = most_side_by_side / std::max(plan.tasks(), 1U);
+  return static_cast<std::uint32_t>(
+      std::clamp<std::uint64_t>(most, 1, std::max<std::uint64_t>(side_by_side, 2)));
+}
+
+std::variant<DrawnReplica, Standstill> draw_among_replicas(PricedPlan priced, const Chance& chance,
+                                                           std::uint32_t number,
+                                                           std::uint32_t replicas,
+                                                           const Together& together,
+                                                           const CostsOfReplica& costs_of) {
   std::vector<Costs> undrawn;
-  const std::uint32_t drawn = std::min(replicas, most_drawn_replicas);
+  const std::uint32_t drawn = drawn_replicas(priced.plan, replicas);
   for (std::uint32_t replica = 0; costs_of && replica < drawn; ++replica) {
     undrawn.push_back(costs_of(replica));
   }
   if (!costs_of) undrawn.push_back(std::move(priced.costs));
   Draws draws{std::move(priced), std::move(undrawn), chance, number, drawn};
-  draws.draw_costs(0);
-  const bool differ = costs_of || chance.differs_among_replicas();
-  if (drawn == 1 || !differ) return std::move(draws.running);
-  const Plan& plan = draws.running.plan;
-  Together sums(
-      tasks_of(plan, [&](TaskId task) { return reduces_gradient(plan.class_of(task).pass); }));
-  Together gatherings(tasks_of(plan, [&](TaskId task) { return gathers_new_weights(plan, task); }));
-  if (sums.tasks.empty() && !costs_of) return std::move(draws.running);
-  if (auto halt = find_sums(draws, sums)) return *std::move(halt);
-  if (auto halt = find_gatherings(draws, sums, gatherings)) return *std::move(halt);
-  draws.draw_costs(costs_of ? draws.slowest : 0);
-  if (sums.tasks.empty()) return std::move(draws.running);
-  RunOutcome outcome = run_with_sums(sums, draws.running, {});
-  if (auto* halt = std::get_if<Standstill>(&outcome)) return std::move(*halt);
-  wait_together(gatherings, std::get<Timeline>(outcome), draws.running);
-  check_clock(draws.running.plan, draws.running.costs, "/chance");
-  return std::move(draws.running);
+  const bool differ = drawn > 1 && (costs_of || chance.differs_among_replicas());
+  Meetings meetings;
+  std::uint32_t shown = 0;
+  if (differ) {
+    meetings = meetings_of(draws.running.plan, together, drawn);
+    if (!meetings.tasks.empty()) {
+      if (auto halt = find_waits(draws, meetings)) return *std::move(halt);
+    }
+    if (costs_of || any(together)) {
+      auto alone = ends_alone(draws);
+      if (auto* halt = std::get_if<Standstill>(&alone)) return std::move(*halt);
+      shown = last_of(meetings.ends, std::get<std::vector<Time>>(alone));
+    }
+  }
+  draws.draw_costs(shown);
+  if (differ && !meetings.tasks.empty()) {
+    add_waits(draws.running.plan, meetings, shown, draws.running.costs);
+    check_clock(draws.running.plan, draws.running.costs, "/chance");
+  }
+  return DrawnReplica{std::move(draws.running), shown};
 }
 
 }  // namespace penstock

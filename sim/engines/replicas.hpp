@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <variant>
@@ -16,15 +17,30 @@ constexpr std::uint32_t most_drawn_replicas = 256;
 
 using CostsOfReplica = std::function<Costs(std::uint32_t replica)>;
 
+/// The passes that replicas do together, besides reductions of gradients and gathered weights: none
+/// goes on before the last replica has come to it.
+using Together = std::array<bool, pass_count>;
+
+/// How many data replicas of a plan are drawn: fewer than `most_drawn_replicas` of a very large
+/// one.
+std::uint32_t drawn_replicas(const Plan& plan, std::uint32_t replicas);
+
+/// A data replica, with its waits for the others.
+struct DrawnReplica {
+  PricedPlan priced;
+  std::uint32_t replica = 0;
+};
+
 /// The plan with draw `number` of the first data replica's costs, as from `draw`. When chance makes
-/// replicas differ, each of them is drawn and run: reductions over all of them wait for the
-/// slowest, and all-gathers for the last update. A wait is added to the latency of its task, since
-/// it occupies no link. Returns the standstill of a replica that cannot finish. `costs_of`: the
-/// costs of each replica, where replicas have different microbatches; called once for each. The
-/// plan then has the costs of the replica that takes longest.
-std::variant<PricedPlan, Standstill> draw_among_replicas(PricedPlan priced, const Chance& chance,
-                                                         std::uint32_t number,
-                                                         std::uint32_t replicas,
-                                                         const CostsOfReplica& costs_of = {});
+/// replicas differ, each of them is drawn, and what they do together waits for the last of them. A
+/// wait of a transfer is added to its latency, since it occupies no link; that of a pass to its
+/// duration. Returns the standstill of a replica that cannot finish. `costs_of`: the costs of each
+/// replica, where replicas have different microbatches; called once for each. With these or with
+/// passes together it is the replica that ends last; of equals, the slowest without the others.
+std::variant<DrawnReplica, Standstill> draw_among_replicas(PricedPlan priced, const Chance& chance,
+                                                           std::uint32_t number,
+                                                           std::uint32_t replicas,
+                                                           const Together& together = {},
+                                                           const CostsOfReplica& costs_of = {});
 
 }  // namespace penstock

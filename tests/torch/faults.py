@@ -1,31 +1,41 @@
-"""Faults put into how PyTorch's pipelining passes tensors: links that are slow, hosts that sleep.
+"""Blocks that sleep, trained by train_orders.py, with faults in how PyTorch passes tensors: links that
+are slow, hosts that sleep.
 
 A tensor occupies a slow link for a stated time, one after the other, from when gloo has moved it: that
 is once both of its ends have come to it. A host sleeps before it posts what it sends and receives.
+Importing this needs PyTorch.
 """
 
-import importlib.util
-import json
+import contextlib
+import io
 import os
 import sys
 import threading
 import time
 
-HERE = os.path.dirname(os.path.realpath(__file__))
-PIPELINING = "torch.distributed.pipelining.schedules"
+import torch.distributed as dist
+from torch.distributed.pipelining import schedules as pipelining
+
+sys.path.append(os.path.join(os.path.dirname(os.path.realpath(__file__)),
+                             "../../experiments/measure/torch_runs"))
+import train_orders  # noqa: E402
 
 
 class Faults:
-    """Stands for how the module passes tensors. `seconds_of_link(source, target)` is how long a link
-    takes, `seconds_of_host(rank)` how long a host sleeps."""
+    """Stands for how the module passes tensors, inside `with`. `seconds_of_link(source, target)` is how
+    long a link takes, `seconds_of_host(rank)` how long a host sleeps."""
 
-    def __init__(self, pipelining, seconds_of_link, seconds_of_host=lambda rank: 0):
+    def __init__(self, seconds_of_link, seconds_of_host):
         self.seconds_of_link, self.seconds_of_host = seconds_of_link, seconds_of_host
         self.free, self.lock = {}, threading.Lock()
+
+    def __enter__(self):
         self.moves, pipelining._batch_p2p = pipelining._batch_p2p, self.batch
 
+    def __exit__(self, *_):
+        pipelining._batch_p2p = self.moves
+
     def batch(self, ops, desc=None):
-        import torch.distributed as dist
         own = dist.get_rank()
         time.sleep(self.seconds_of_host(own))
         ways = tuple((own, op.peer) if op.op.__name__ == "isend" else (op.peer, own) for op in ops)
@@ -59,39 +69,27 @@ class Carried:
         return True
 
 
-# ---- In a program that knows nothing of it ----
+# ---- Training ----
 
-VARIABLE = "PENSTOCK_TEST_FAULTS"
-
-
-def environment(folder, links=None, hosts=None):
-    """What Python programs need in their environment to have these faults: seconds by "0>1" and by
-    rank. `folder` is theirs alone."""
-    with open(os.path.join(folder, "sitecustomize.py"), "w") as file:
-        file.write(f"import sys\nsys.path.append({HERE!r})\nimport faults\nfaults.wait_for_pipelining()\n")
-    stated = {"links": links or {}, "hosts": hosts or {}}
-    path = os.pathsep.join([folder, *filter(None, [os.environ.get("PYTHONPATH")])])
-    return {"PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1", VARIABLE: json.dumps(stated)}
-
-
-def wait_for_pipelining():
-    """Puts the faults of the environment into PyTorch's module once it is imported."""
-    sys.meta_path.insert(0, Watch())
+def job_of(order_files, layer_us, ranks, microbatches, steps, rounds=1, traced=0, shares=None):
+    """A job of one block a rank. `layer_us` has the times of F, I and W, of which microbatches may take
+    `shares`, by stage."""
+    times = dict(zip(("forward_us", "input_us", "weight_us"), layer_us))
+    orders = [{"name": name, "file": file, "format": format,
+               "stages": [[stage] for stage in range(ranks)], "shares": shares, "traced": traced,
+               "quiet_traced": traced, "steps": steps}
+              for name, (file, format) in order_files.items()]
+    return {"group": "gloo", "device": "cpu", "ranks": ranks, "microbatches": microbatches,
+            "bodies": "sleep", "model": None, "seed": 1, "layers": [{"times": times}] * ranks,
+            "width": 64, "examples": 1, "shape": [], "rounds": rounds, "quiet_s": 0,
+            "quiet_share": 1, "limit_s": 120, "orders": orders}
 
 
-class Watch:
-    def find_spec(self, name, path=None, target=None):
-        if name != PIPELINING:
-            return None
-        sys.meta_path.remove(self)
-        spec = importlib.util.find_spec(name)
-        run = spec.loader.exec_module
-
-        def run_and_change(module):
-            run(module)
-            stated = json.loads(os.environ[VARIABLE])
-            Faults(module, lambda source, target: stated["links"].get(f"{source}>{target}", 0),
-                   lambda rank: stated["hosts"].get(str(rank), 0))
-
-        spec.loader.exec_module = run_and_change
-        return spec
+def train(job, folder, seconds_of_link=lambda source, target: 0, seconds_of_host=lambda rank: 0):
+    """What each order of a job did, with faults."""
+    with Faults(seconds_of_link, seconds_of_host), contextlib.redirect_stdout(io.StringIO()):
+        results = train_orders.train_all(job, folder).document()["orders"]
+    for name, result in results.items():
+        if result["fault"]:
+            sys.exit(f"{name}: {result['fault']}")
+    return results

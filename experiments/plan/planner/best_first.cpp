@@ -122,7 +122,7 @@ bool BestFirst::is_wanted(const Item& item) const {
 /// programs do not change what is found.
 bool BestFirst::has_time() const {
   if (options_.asked_to_end && options_.asked_to_end()) return false;
-  if (fitting_.at(1) == std::numeric_limits<double>::infinity()) return true;
+  if (!found_elsewhere_ && fitting_.at(1) == std::numeric_limits<double>::infinity()) return true;
   if (!options_.most_seconds) return true;
   const double seconds = static_cast<double>(std::clock() - begin_) / CLOCKS_PER_SEC;
   const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
@@ -139,10 +139,7 @@ std::vector<BestFirst::Item> BestFirst::next_items() {
     }
     queue_.pop();
   }
-  if (!items.empty() || aim_ == Aim::front) return items;
-  aim_ = aim_ == Aim::best ? Aim::rough_front : Aim::front;
-  std::swap(queue_, later_);
-  return next_items();
+  return items;
 }
 
 void BestFirst::report(PlanProgress progress) const {
@@ -319,29 +316,34 @@ void BestFirst::keep(JudgedLayout judged) {
   (fits ? plan_.fitting : plan_.tight).push_back(std::move(judged));
 }
 
-/// Finds the best of those that are cut as one, and the front.
-void BestFirst::search() {
-  plan_.task = base_.task;
-  plan_.excluded = space_.excluded;
-  plan_.legal = space_.legal;
-  start();
+/// Works until nothing is left that any aim up to this one wants, or the time is up.
+void BestFirst::search(Aim last) {
   while (has_time()) {
     const std::vector<Item> items = next_items();
-    if (items.empty()) break;
+    if (items.empty()) {
+      if (aim_ == last) return;
+      aim_ = aim_ == Aim::best ? Aim::rough_front : Aim::front;
+      std::swap(queue_, later_);
+      continue;
+    }
     std::vector<Outcome> outcomes(items.size());
     in_parallel(
         items.size(), [&](std::size_t i) { outcomes[i] = work(items[i]); }, {}, options_.jobs);
     for (std::size_t i = 0; i < items.size(); ++i) take(items[i], std::move(outcomes[i]));
     report({.simulated = plan_.simulated});
   }
-  name_once(plan_.fitting);
-  refine_cuts();
 }
 
 LayoutPlan BestFirst::run() {
-  search();
+  plan_.task = base_.task;
+  plan_.excluded = space_.excluded;
+  plan_.legal = space_.legal;
+  start();
+  search(Aim::best);
+  refine_cuts();
   place_on_ranks();
   place_on_own_devices();
+  search(Aim::front);
   end_search();
   draw_documents();
   finish();

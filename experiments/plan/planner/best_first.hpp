@@ -80,7 +80,7 @@ class BestFirst {
     double least_bytes = 0;  // of those without memory
   };
 
-  void search();
+  void search(Aim last);
   void start();
   std::vector<Item> next_items();
   std::vector<LayoutFamily> families_of(const Item& item) const;
@@ -118,7 +118,6 @@ class BestFirst {
   void place_on_ranks();
   void place_on_own_devices();
   bool place_on_own_devices(std::uint32_t devices);
-  void take_counts(const LayoutPlan& other);
   void draw_documents();
   void draw(const std::vector<JudgedLayout>& found, std::size_t wanted,
             const std::vector<JudgedLayout>& kept);
@@ -151,6 +150,7 @@ class BestFirst {
   Aim aim_ = Aim::best;
   std::clock_t begin_ = std::clock();
   double most_us_ = std::numeric_limits<double>::infinity();  // of what is searched
+  bool found_elsewhere_ = false;  // a layout that fits, so that time is limited
   FamilyTimes fitting_;
   FamilyTimes tight_;
   PlanFront front_;  // of layouts that fit

@@ -27,8 +27,8 @@ double share_of_module(const PlanBase& base) {
   return all > 0 ? own / all : 0;
 }
 
-/// Numbers of own devices, in sixteenths of at most all: first those with which the longer of both
-/// parts is shortest if devices share their work evenly.
+/// Numbers of own devices, a sixteenth of a power of two apart: first those with which the longer
+/// of both parts is shortest if devices share their work evenly.
 std::vector<std::uint32_t> own_device_counts(std::uint32_t devices, double share) {
   const std::uint32_t step = std::max(1U, std::bit_floor(devices) / 16);
   std::vector<std::uint32_t> counts;
@@ -44,27 +44,15 @@ std::vector<std::uint32_t> own_device_counts(std::uint32_t devices, double share
 
 }  // namespace
 
-/// Counts what a search of other layers came to as part of this one.
-void BestFirst::take_counts(const LayoutPlan& other) {
-  plan_.legal += other.legal;
-  plan_.without_memory += other.without_memory;
-  plan_.simulated += other.simulated;
-  plan_.repeated += other.repeated;
-  plan_.stopped = plan_.stopped || other.stopped;
-  plan_.slower_bound_us = std::min(plan_.slower_bound_us, other.slower_bound_us);
-  for (const Exclusion& one : other.refused) refuse(one.rule, one.layouts);
-}
-
 /// Searches layouts of the other layers on the rest of the devices, and tries the module beside the
-/// best of them. False if none is legal.
+/// best of them. False if it goes with none.
 bool BestFirst::place_on_own_devices(std::uint32_t devices) {
   const PlanBase base =
       plan_base(task_beside_module(base_.task, base_.scenario, base_.task.devices - devices),
                 base_.catalogue);
   const LayoutSpace space = space_of(base.task, options_.space);
-  if (space.legal == 0) return false;
   PlannerOptions options = options_;
-  options.best = std::min(options.best, most_families);
+  options.best = most_families;
   options.front = false;
   options.on_progress = [&](PlanProgress progress) {
     progress.simulated += plan_.simulated;
@@ -73,9 +61,15 @@ bool BestFirst::place_on_own_devices(std::uint32_t devices) {
   BestFirst others(base, space, options);
   others.begin_ = begin_;
   others.most_us_ = fitting_.at(options_.best);
-  others.search();
+  others.found_elsewhere_ = found_elsewhere_ || fitting_.at(1) < others.most_us_;
+  others.start();
+  others.search(Aim::best);
+  others.refine_cuts();
   others.end_search();
-  take_counts(others.plan_);
+  plan_.beside += others.plan_.simulated;
+  plan_.stopped = plan_.stopped || others.plan_.stopped;
+  plan_.slower_bound_us = std::min(plan_.slower_bound_us, others.plan_.slower_bound_us);
+  const std::uint64_t legal = plan_.legal;
   refine(others.listed(), [&](const LayoutChoice& layout) {
     std::vector<LayoutChoice> placed;
     for (ModuleChoice& module : own_device_choices(base_.task.module, devices, layout)) {
@@ -84,17 +78,21 @@ bool BestFirst::place_on_own_devices(std::uint32_t devices) {
     }
     return placed;
   });
-  return true;
+  return plan_.legal > legal;
 }
 
-/// A layout without the module is as fast at least, so what is slower than the listed ones without
-/// it is left out.
+/// A layout without the module takes as long at least, but for where its links and groups lie: what
+/// is slower without it than the listed ones is left out.
 void BestFirst::place_on_own_devices() {
   if (space_.module.empty()) return;
   std::size_t tried = 0;
   for (const std::uint32_t devices :
        own_device_counts(base_.task.devices, share_of_module(base_))) {
-    if (tried == most_counts || !has_time()) return;
+    if (tried == most_counts) return;
+    if (!has_time()) {
+      plan_.stopped = plan_.unplaced = true;
+      return;
+    }
     if (place_on_own_devices(devices)) ++tried;
   }
 }

@@ -46,6 +46,7 @@ std::vector<JudgedLayout> BestFirst::listed() const {
 
 /// Cuts that follow the order are searched by simulation, so they are tried last.
 void BestFirst::refine_cuts() {
+  name_once(plan_.fitting);
   refine(listed(), [this](const LayoutChoice& layout) {
     std::vector<LayoutChoice> others;
     if (layout.pipeline == 1) return others;

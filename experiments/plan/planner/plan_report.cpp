@@ -125,9 +125,10 @@ std::string documents_text(Time fastest_full) {
 std::string stopped_text(const LayoutPlan& plan) {
   const Time fastest = plan.fastest_full.value_or(plan.fitting.front().trial.makespan);
   const double gap = 1 - plan.slower_bound_us / to_us(fastest);
-  return fmt::format("stopped early (--budget): none of the others is more than {} faster{}\n",
-                     percent_text(std::max(0.0, gap)),
-                     plan.fastest_full ? " with full microbatches" : "");
+  return fmt::format(
+      "stopped early (--budget): none of the others is more than {} faster{}{}\n",
+      percent_text(std::max(0.0, gap)), plan.fastest_full ? " with full microbatches" : "",
+      plan.unplaced ? ", but for those with devices of its own for the encoder" : "");
 }
 
 /// Points of the front besides the first, evenly spread.
@@ -312,12 +313,16 @@ std::string counts_text(const LayoutPlan& plan) {
   const std::string others =
       plan.stopped ? verb(plan.slower, "was", "were") + " left when the time was up"
                    : verb(plan.slower, "has", "have") + " a bound above the listed times";
+  const std::string beside =
+      plan.beside == 0 ? ""
+                       : fmt::format("; beside an encoder on devices of its own, {} of the others",
+                                     counted(plan.beside, "layout"));
   return fmt::format(
       "judged {}: {} more memory than there is, {}, {} simulated ({} not fit, {} another under a "
-      "second name)",
+      "second name){}",
       counted(plan.legal, "legal layout"), verb(plan.without_memory, "needs", "need"), others,
       verb(plan.simulated, "was", "were"), verb(plan.too_large.size(), "does", "do"),
-      verb(plan.repeated, "repeats", "repeat"));
+      verb(plan.repeated, "repeats", "repeat"), beside);
 }
 
 std::string closest_text(const LayoutPlan& plan) {
@@ -337,7 +342,7 @@ std::string none_text(const LayoutPlan& plan) {
   if (!plan.draws_refused.empty()) {
     return fmt::format("no layout runs with these documents: {}\n", plan.draws_refused);
   }
-  if (!lacks_memory(plan)) {
+  if (!lacks_memory(plan) && !plan.refused.empty()) {
     return fmt::format("no layout runs: {}\n", plan.refused.front().rule);
   }
   const std::string closest = closest_text(plan);

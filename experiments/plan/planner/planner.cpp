@@ -57,7 +57,7 @@ std::uint64_t hash_of(const Plan& plan, const Timeline& timeline) {
 }
 
 Trial measured(const Layout& layout, const Simulated& run, Time step) {
-  const auto& [priced, timeline, peak_flops, batch] = run;
+  const auto& [priced, timeline, peak_flops, batch, replica] = run;
   Trial trial;
   trial.makespan = step;
   trial.capacity_bytes = layout.memory.capacity_bytes;

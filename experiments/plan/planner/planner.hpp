@@ -106,6 +106,10 @@ struct LayoutPlan {
   std::uint64_t slower = 0;          // by their bounds neither among the best nor on the front
   std::uint64_t simulated = 0;
   std::uint64_t repeated = 0;  // of them: equal to one that is kept, under another name
+  // For an encoder on devices of its own: layouts of the other layers alone, simulated; and whether
+  // the time was up before all numbers of devices had their turn.
+  std::uint64_t beside = 0;
+  bool unplaced = false;
   // With a batch of documents: the fastest of all with full microbatches. The best of those were
   // then compared over draws, and the others left out.
   std::optional<Time> fastest_full;
@@ -135,7 +139,8 @@ void check_bounds(const JudgedLayout& layout);
 /// simulation in the order of the bounds of those that may be one of them. Of a batch of documents
 /// they are found with full microbatches, and then compared by their mean step over draws. The
 /// result does not depend on `jobs`. Throws InputError for what scenarios refuse, and UsageError
-/// for a batch whose documents per step would differ between layouts.
+/// for a batch whose documents per step would differ between layouts and for a module with a stated
+/// number of devices of its own.
 LayoutPlan plan_layouts(const TrainingTask& task, const Catalogue& catalogue,
                         const PlannerOptions& options);
 

@@ -77,7 +77,7 @@ Outcome outcome_of(const Layout& layout, std::shared_ptr<const HardwareModel> ha
   if (const auto* finding = std::get_if<Finding>(&priced)) throw InputError(finding->text);
   const auto run = simulation.simulate(std::get<PricedPlan>(std::move(priced)));
   if (const auto* finding = std::get_if<Finding>(&run)) throw InputError(finding->text);
-  const auto& [plan, timeline, peak, batch] = std::get<Simulated>(run);
+  const auto& [plan, timeline, peak, batch, replica] = std::get<Simulated>(run);
   Outcome outcome{to_us(makespan(plan.plan, timeline))};
   for (TaskId task = 0; task < plan.plan.tasks(); ++task) {
     if (plan.plan.is_link(plan.plan.class_of(task).resource)) continue;

@@ -151,7 +151,7 @@ SweepSpace sweep_space_of(const SweepArguments& arguments) {
 }
 
 SweepResult sweep_result(const Layout& layout, const Simulated& run, PeakBytes& peaks) {
-  const auto& [priced, timeline, peak_flops, batch] = run;
+  const auto& [priced, timeline, peak_flops, batch, replica] = run;
   const Report report = summarize_times(priced.plan, timeline);
   SweepResult result{.makespan = report.makespan, .bubble = report.bubble};
   result.throughput = throughput_of(layout, batch, priced.plan, report.makespan, peak_flops);

@@ -56,19 +56,21 @@ bool come_first(const Layers& layers, const std::string& name) {
                              [&](const auto& layer) { return layer.module == name; });
 }
 
+constexpr std::array<std::pair<const char*, const char*>, 5> refused_sections{
+    {{"/codec", "codecs go with one set of degrees"},
+     {"/schedule/policy", "a policy orders one set of stages; name a schedule rule"},
+     {"/partition/stages", "each part of the model is cut by itself; leave it out"},
+     {"/model/edges", "the layers of a module are a chain before the others; leave it out"},
+     {"/hardware/routes", "routes name ranks of one pipeline; give links with ends"}}};
+
+bool states(const Scenario& scenario, const char* pointer) {
+  return scenario.document->contains(nlohmann::json::json_pointer(pointer));
+}
+
 void refuse_sections(const Scenario& scenario) {
-  const nlohmann::json& document = *scenario.document;
-  const std::array<std::pair<const char*, const char*>, 6> refused{
-      {{"/codec", "codecs go with one set of degrees"},
-       {"/schedule/policy", "a policy orders one set of stages; name a schedule rule"},
-       {"/schedule/file", "the order of a module follows that of a schedule rule; name one"},
-       {"/partition/stages", "each part of the model is cut by itself; leave it out"},
-       {"/model/edges", "the layers of a module are a chain before the others; leave it out"},
-       {"/hardware/routes", "routes name ranks of one pipeline; give links with ends"}}};
-  for (const auto& [pointer, why] : refused) {
-    if (document.contains(nlohmann::json::json_pointer(pointer))) {
-      throw InputError(pointer, fmt::format("{}, and /modules has two", why));
-    }
+  for (const auto& [pointer, why] : refused_sections) {
+    if (!states(scenario, pointer)) continue;
+    throw InputError(pointer, fmt::format("{}, and /modules has two", why));
   }
   if (scenario.schedule.communication == Communicating::written) {
     throw InputError(
@@ -308,6 +310,11 @@ std::vector<StageDurations> times_of(const Layout& layout) {
   return all;
 }
 
+/// Where a scenario states the order of the others.
+const char* order_pointer(const Scenario& scenario) {
+  return scenario.schedule.file.empty() ? "/schedule/name" : "/schedule/file";
+}
+
 /// The placement and the order of both parts.
 void join_orders(const Scenario& scenario, Layout& layout) {
   const LayoutModule& module = *layout.module;
@@ -316,7 +323,7 @@ void join_orders(const Scenario& scenario, Layout& layout) {
   try {
     layout.placement = with_module(pipeline, rows);
   } catch (const RuleError& error) {
-    throw InputError("/schedule/name", error.what());
+    throw InputError(order_pointer(scenario), error.what());
   }
   layout.schedule = scenario.module->order == ModuleOrder::first
                         ? with_module(layout.schedule, pipeline, rows)
@@ -325,14 +332,14 @@ void join_orders(const Scenario& scenario, Layout& layout) {
   if (!again.empty()) again.insert(again.begin(), module.stages, {});
 }
 
-void check_order(const Layout& pipeline) {
+void check_order(const Scenario& scenario, const Layout& pipeline) {
   if (pipeline.slices > 1) {
-    throw InputError("/schedule/name",
+    throw InputError(order_pointer(scenario),
                      "a module goes with whole microbatches, and this rule "
                      "slices them");
   }
   if (pipeline.schedule.weights().use == WeightUse::flushed) return;
-  throw InputError("/schedule/name",
+  throw InputError(order_pointer(scenario),
                    "a module goes with schedules that flush, and this one is asynchronous");
 }
 
@@ -347,6 +354,12 @@ auto about_scenario(const Scenario& scenario, Step step) {
 }
 
 }  // namespace
+
+bool takes_module(const Scenario& scenario) {
+  return scenario.schedule.communication != Communicating::written &&
+         std::none_of(refused_sections.begin(), refused_sections.end(),
+                      [&](const auto& one) { return states(scenario, one.first); });
+}
 
 Scenario without_module(const Scenario& scenario, const std::string& name) {
   Scenario others = scenario;
@@ -372,7 +385,7 @@ Layout settle_with_module(const Scenario& scenario, const SettleOptions& options
   own_options.module = module ? &*module : nullptr;
   Layout layout = settle(pipeline, own_options);
   about_scenario(scenario, [&] {
-    check_order(layout);
+    check_order(scenario, layout);
     if (shares) layout.module = shared_module(*scenario.module, layout);
   });
   Layout own = settle(scenario_of(*layout.module, scenario, layout), options);

@@ -111,8 +111,15 @@ void add_codec_times(const CodecTimes& times, StageDemand& stage) {
 /// Whether a pass gathers the weights of its stage. A layer that is recomputed right before its
 /// backward is gathered once for both.
 bool gathers_weights(Pass pass, const Training& training) {
+  if (training.zero != 3 || training.gathers_written) return false;
   if (pass == Pass::recompute) return !training.recomputes_gathered;
   return pass == Pass::forward || reads_activation(pass);
+}
+
+/// Whether a pass reduces its gradients.
+bool reduces_gradients(Pass pass, const Training& training) {
+  const bool each = training.zero == 3 || (training.zero == 2 && !training.overlaps_sums);
+  return each && !training.whole_gradients && ends_activation(pass);
 }
 
 /// Adds the gradient reduction: the last of some buckets follows a weight gradient, those before
@@ -136,13 +143,10 @@ void add_collectives(const StageSizes& sizes, const Training& training, std::uin
   const StageCollective reduce{CollectiveKind::all_reduce, training.gradient_factor};
   add_reduction(training.zero > 0 ? scatter : reduce, buckets, stage);
   stage.of(Pass::gather_weights).collectives = {gather};
-  const bool gathers = training.zero == 3 && !training.gathers_written;
-  const bool sums = !training.whole_gradients &&
-                    (training.zero == 3 || (training.zero == 2 && !training.overlaps_sums));
   for (const Pass pass : computing_passes) {
     std::vector<StageCollective>& all = stage.of(pass).collectives;
-    if (gathers && gathers_weights(pass, training)) all.push_back(gather);
-    if (sums && ends_activation(pass)) all.push_back(scatter);
+    if (gathers_weights(pass, training)) all.push_back(gather);
+    if (reduces_gradients(pass, training)) all.push_back(scatter);
   }
 }
 
@@ -163,6 +167,15 @@ StageDemand demand_of_stage(const StageSizes& sizes, std::vector<Rank> ranks, st
 }
 
 }  // namespace
+
+Together passes_together(const Training& training) {
+  Together together{};
+  for (const Pass pass : computing_passes) {
+    together[static_cast<std::size_t>(pass)] =
+        gathers_weights(pass, training) || reduces_gradients(pass, training);
+  }
+  return together;
+}
 
 Demand demand_of(const Plan& plan, const ModelGraph& model, const Partition& partition,
                  const Training& training) {

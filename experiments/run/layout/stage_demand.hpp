@@ -8,6 +8,7 @@
 #include "sim/costs/costs.hpp"
 #include "sim/costs/hardware_model.hpp"
 #include "sim/costs/layer_turns.hpp"
+#include "sim/engines/replicas.hpp"
 #include "sim/model/model_graph.hpp"
 #include "sim/model/partition.hpp"
 #include "sim/plan/plan.hpp"
@@ -65,6 +66,9 @@ struct Training {
 /// parameters and reduces its gradients. Throws InputError when an edge leads to an earlier stage.
 Demand demand_of(const Plan& plan, const ModelGraph& model, const Partition& partition,
                  const Training& training);
+
+/// The passes that gather weights from data replicas or reduce gradients over them.
+Together passes_together(const Training& training);
 
 /// Prices a plan for a training step. Throws InputError as `demand_of` and the `price` of a
 /// `Demand` do.

@@ -232,7 +232,7 @@ ViewedRunPtr viewed_after(Chain& chain, Scenario scenario) {
   if (!layout.codec.phases.empty()) return viewed(std::move(layout), std::move(kept));
   auto outcome = chain.simulate(layout);
   if (std::holds_alternative<Finding>(outcome)) return viewed(*kept);
-  auto& [priced, timeline, peak_flops, batch] = std::get<Simulated>(outcome);
+  auto& [priced, timeline, peak_flops, batch, replica] = std::get<Simulated>(outcome);
   auto run = std::make_shared<ViewedRun>();
   run->brief = true;
   run->source = layout.source;

@@ -1,8 +1,13 @@
 #include "sim/engines/replicas.hpp"
 
 #include <doctest/doctest.h>
+#include <rapidcheck.h>
+
+#include <algorithm>
+#include <vector>
 
 #include "sim/engines/events.hpp"
+#include "tests/support/random_system.hpp"
 #include "tests/support/system.hpp"
 
 namespace penstock::testing {
@@ -22,6 +27,7 @@ System one_rank(std::uint32_t replicas, Tail tail) {
 struct Drawn {
   Plan plan;
   Timeline timeline;
+  std::uint32_t replica = 0;
   std::string span(std::string_view task) const {
     const TaskId id = task_of(plan, task);
     return text_us(timeline.begin[id]) + "-" + text_us(timeline.end[id]);
@@ -29,12 +35,11 @@ struct Drawn {
   Time end(std::string_view task) const { return timeline.end[task_of(plan, task)]; }
 };
 
-Drawn drawn(const System& system, const Chance& chance, std::uint32_t number = 0) {
-  PricedPlan undrawn{lowered(system), {}};
-  undrawn.costs = priced(system, undrawn.plan);
-  const auto all =
-      std::get<PricedPlan>(draw_among_replicas(undrawn, chance, number, system.training.data));
-  return {all.plan, relax(all)};
+Drawn drawn(const System& system, const Chance& chance, std::uint32_t number = 0,
+            const Together& together = {}) {
+  const auto all = std::get<DrawnReplica>(
+      draw_among_replicas(priced(system), chance, number, system.training.data, together));
+  return {all.priced.plan, relax(all.priced), all.replica};
 }
 
 Straggler slow_in(std::uint32_t replica, double factor) {
@@ -42,6 +47,81 @@ Straggler slow_in(std::uint32_t replica, double factor) {
   straggler.replica = replica;
   return straggler;
 }
+
+Straggler slow_in_microbatch(std::uint32_t replica, std::uint32_t microbatch, double factor) {
+  Straggler straggler = slow_in(replica, factor);
+  straggler.from = Microbatch{microbatch};
+  straggler.until = Microbatch{microbatch + 1};
+  return straggler;
+}
+
+/// A number of RapidCheck's below `most`.
+std::uint32_t number_below(std::uint32_t most) { return *rc::gen::inRange(0U, most); }
+
+/// All links of a plan over one of two others.
+Network two_links(const Plan& plan) {
+  Network network;
+  network.sharing = Sharing::fifo;
+  network.links = {{"", 1e8, 0}, {"", 2e8, 0}};
+  for (std::size_t link = 0; link < plan.links.size(); ++link) {
+    network.routes.push_back({number_below(2)});
+  }
+  return network;
+}
+
+/// One of two replicas, of which the first has these stragglers and the second those of the other.
+struct OneOfTwo {
+  Costs alone;
+  PricedPlan priced;
+  Timeline timeline;
+
+  OneOfTwo(const PricedPlan& undrawn, Chance own, const Chance& other) {
+    alone = draw(undrawn.plan, undrawn.costs, own, 0);
+    own.stragglers.insert(own.stragglers.end(), other.stragglers.begin(), other.stragglers.end());
+    for (std::size_t i = 0; i < own.stragglers.size(); ++i) {
+      own.stragglers[i].replica = i < own.stragglers.size() / 2 ? 0 : 1;
+    }
+    priced = std::get<DrawnReplica>(draw_among_replicas(undrawn, own, 0, 2)).priced;
+    timeline = timeline_of(simulate(priced));
+  }
+  /// When all that a transfer needs but its link is there.
+  Time there(TaskId task) const {
+    Time latest{};
+    priced.plan.for_each_input(
+        task, [&](TaskId input) { latest = std::max(latest, timeline.end[input]); });
+    return latest;
+  }
+  /// When it goes on.
+  Time goes_on(TaskId task) const {
+    return timeline.begin[task] + priced.costs.latency_of(priced.plan, task) -
+           alone.latency_of(priced.plan, task);
+  }
+  /// When its link is free for the next meeting.
+  Time ends_on_link(TaskId task) const {
+    return timeline.end[task] - alone.latency_of(priced.plan, task);
+  }
+};
+
+/// What the replicas of a plan do together, in the order in which one comes to it.
+std::vector<TaskId> sums_of(const OneOfTwo& one) {
+  std::vector<TaskId> sums;
+  const Plan& plan = one.priced.plan;
+  for (TaskId task = 0; task < plan.tasks(); ++task) {
+    const Pass pass = plan.class_of(task).pass;
+    if (reduces_gradient(pass) || pass == Pass::gather_weights) sums.push_back(task);
+  }
+  std::ranges::stable_sort(sums, {}, [&](TaskId task) { return one.timeline.begin[task]; });
+  return sums;
+}
+
+Together of(const std::vector<Pass>& passes) {
+  Together together{};
+  for (const Pass pass : passes) together[static_cast<std::size_t>(pass)] = true;
+  return together;
+}
+
+const std::vector<Pass> gathering{Pass::forward, Pass::backward, Pass::backward_input,
+                                  Pass::recompute};
 
 }  // namespace
 
@@ -83,6 +163,61 @@ TEST_CASE("gathered weights wait for the last update as well") {
   CHECK(text_us(run.end("0GATHER0")) == "12");
 }
 
+TEST_CASE("where each pass gathers weights, none begins before the last replica is there") {
+  // Passes of 1 and 2 us; replica 0 takes twice as long for the first microbatch, replica 1 for the
+  // second. Alone each ends at 9, together at 12, as long as the slower of each pass. Replica 0 is
+  // done at 10 and shows less than that.
+  System system = one_rank(2, {});
+  system.schedule = order_of("0F0,0B0,0F1,0B1");
+  const Chance chance{.stragglers = {slow_in_microbatch(0, 0, 2), slow_in_microbatch(1, 1, 2)}};
+  CHECK(drawn(system, chance).span("0B1") == "7-9");
+  const Drawn run = drawn(system, chance, 0, of(gathering));
+  CHECK(run.replica == 1);
+  CHECK(run.span("0F0") == "0-1");
+  CHECK(run.span("0B0") == "1-4");  // begins to wait at 1, and to work at 2
+  CHECK(run.span("0F1") == "4-8");  // waits from 4 to 6
+  CHECK(run.span("0B1") == "8-12");
+}
+
+TEST_CASE("the waits that one pass over all replicas finds are those of run after run") {
+  CHECK(rc::check([] {
+    const System system = random_system({.zero_times = false});
+    PricedPlan undrawn = priced(system);
+    const Together together = number_below(2) == 0 ? of(gathering) : Together{};
+    const Chance chance{.seed = number_below(1000), .jitter = 0.3, .transfer_jitter = 0.3};
+    const auto at_once =
+        std::get<DrawnReplica>(draw_among_replicas(undrawn, chance, 0, 3, together));
+    undrawn.conditions.stall_above_bytes = UINT64_MAX / 2;  // never, but `relax` does not know that
+    RC_PRE(why_not_relax(undrawn.plan, undrawn.conditions).has_value());
+    const auto in_turn =
+        std::get<DrawnReplica>(draw_among_replicas(undrawn, chance, 0, 3, together));
+    RC_ASSERT(in_turn.replica == at_once.replica);
+    RC_ASSERT(in_turn.priced.costs.task_duration == at_once.priced.costs.task_duration);
+    RC_ASSERT(in_turn.priced.costs.task_latency == at_once.priced.costs.task_latency);
+  }));
+}
+
+TEST_CASE("over shared links sums go on once both replicas are there, and no later") {
+  CHECK(rc::check([] {
+    const System system = random_system({.zero_times = false});
+    PricedPlan undrawn = priced(system);
+    undrawn.conditions.network = two_links(undrawn.plan);
+    Chance first, second;
+    for (const Rank rank : Numbers<Rank>(undrawn.plan.ranks)) {
+      first.stragglers.push_back({rank, 1 + 0.5 * number_below(3)});
+      second.stragglers.push_back({rank, 1 + 0.5 * number_below(3)});
+    }
+    const OneOfTwo one(undrawn, first, second), other(undrawn, second, first);
+    std::vector<Time> met(undrawn.plan.resources());
+    for (const TaskId task : sums_of(one)) {
+      Time& before = met[undrawn.plan.class_of(task).resource];
+      RC_ASSERT(one.goes_on(task) ==
+                std::max({one.timeline.begin[task], other.there(task), before}));
+      before = one.ends_on_link(task);
+    }
+  }));
+}
+
 TEST_CASE("with jitter a sum starts when the last of as many draws as there are replicas is done") {
   const System system = one_rank(8, {.reduces = {true}});
   const Plan plan = lowered(system);
@@ -112,7 +247,7 @@ TEST_CASE("replicas draw numbers of their own, the first those of a run without 
   second.replica = 1;
   CHECK(draw(plan, costs, second, 0).task_duration != draw(plan, costs, chance, 0).task_duration);
   const auto among = draw_among_replicas({plan, costs}, chance, 0, 2);
-  CHECK(std::get<PricedPlan>(among).costs.task_duration ==
+  CHECK(std::get<DrawnReplica>(among).priced.costs.task_duration ==
         draw(plan, costs, chance, 0).task_duration);
 }
 

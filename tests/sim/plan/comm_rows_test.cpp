@@ -11,6 +11,7 @@
 #include "experiments/input/formats/traces/trace_events.hpp"
 #include "experiments/input/orders/torch_comms.hpp"
 #include "sim/engines/events.hpp"
+#include "sim/engines/replicas.hpp"
 #include "sim/engines/stepwise.hpp"
 #include "sim/plan/lower.hpp"
 #include "sim/report/memory.hpp"
@@ -190,6 +191,25 @@ TEST_CASE("written communication: weights are gathered behind UNSHARD, gradients
         "0GATHER0 0-2, 1GATHER0 2-4, 0F0 2-4, 1F0 4-6, 1B0 6-8, 1REDUCE0 8-10, 0B0 8-10, "
         "0REDUCE0 10-12");
   CHECK(most_held(early) == 12);
+}
+
+TEST_CASE("written communication: an UNSHARD waits for those of other replicas") {
+  // Passes of the other replica take 4 us: it comes to the second UNSHARD at 6, to the sum at 16,
+  // and to the last sum at 24.
+  const System system = sharded(
+      "0UNSHARD,0F0,0RESHARD,1UNSHARD,1F0,1B0,1RESHARD,1REDUCE_GRAD,0UNSHARD,0B0,0RESHARD,"
+      "0REDUCE_GRAD");
+  Chance chance;
+  chance.stragglers = {{.rank = Rank{0}, .factor = 2, .replica = 1}};
+  Outcome outcome;
+  const auto drawn = std::get<DrawnReplica>(draw_among_replicas(priced(system), chance, 0, 2));
+  outcome.plan = drawn.priced.plan;
+  outcome.timeline = relax(drawn.priced);
+  CHECK(span_text(outcome, "1GATHER0") == "1GATHER0 4-8");
+  CHECK(span_text(outcome, "1F0") == "1F0 8-10");
+  CHECK(span_text(outcome, "1REDUCE0") == "1REDUCE0 12-18");
+  CHECK(span_text(outcome, "0B0") == "0B0 20-22");
+  CHECK(span_text(outcome, "0REDUCE0") == "0REDUCE0 22-26");
 }
 
 TEST_CASE("written communication: a rank waits for a reduction where its wait is") {

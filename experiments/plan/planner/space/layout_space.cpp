@@ -93,9 +93,12 @@ std::vector<OrderChoice> with_overlaps(const TrainingTask& task, const Restricti
   return all;
 }
 
-bool goes_with_module(const OrderChoice& order) {
-  return order.rule->copies == 1 && order.slices == 1;
+/// Whether layouts of an order take a module that is not cut with the others.
+bool goes_with_module(const ScheduleEntry& rule) {
+  return rule.copies == 1 && rule.slices_for == nullptr;
 }
+
+bool encodes(const LayoutChoice& layout) { return layout.stash || layout.link; }
 
 /// Adds the layouts that a rule excludes to a count.
 void count(std::string_view rule, std::uint64_t layouts, std::vector<Exclusion>& all) {
@@ -125,7 +128,8 @@ void add_options(const TrainingTask& task, const SpaceOptions& options, LayoutSp
   }
   space.orders = with_overlaps(task, only, orders_of(only));
   if (!task.without.empty()) {
-    std::erase_if(space.orders, [](const OrderChoice& order) { return !goes_with_module(order); });
+    std::erase_if(space.orders,
+                  [](const OrderChoice& order) { return !goes_with_module(*order.rule); });
   }
   for (const std::uint32_t zero : {1U, 0U, 2U, 3U}) {
     if (only.allow("/memory/zero", zero)) space.zeros.push_back(zero);
@@ -141,7 +145,7 @@ void add_options(const TrainingTask& task, const SpaceOptions& options, LayoutSp
   // What is asked for by name needs no --lossy or --offload.
   for (const CodecSpec& codec : codecs_of()) {
     const auto tries = [&](const char* pointer) {
-      return (options.lossy || only.values_of(pointer) != nullptr) &&
+      return task.without.empty() && (options.lossy || only.values_of(pointer) != nullptr) &&
              only.allow(pointer, codec.name);
     };
     if (tries("/codec/link")) space.links.emplace_back(codec);
@@ -368,8 +372,8 @@ LayoutChoice layout_of(const TrainingTask& task, LayoutChoice degrees, bool sequ
 
 std::vector<ModuleChoice> module_choices(const LayoutSpace& space, const LayoutChoice& layout) {
   std::vector<ModuleChoice> choices;
-  const bool one_copy = find_named(schedule_entries(), layout.schedule)->copies == 1;
-  if (space.module.empty() || layout.pipeline == 1 || !one_copy) return choices;
+  const bool goes = goes_with_module(*find_named(schedule_entries(), layout.schedule));
+  if (space.module.empty() || layout.pipeline == 1 || !goes || encodes(layout)) return choices;
   for (const std::uint32_t tensor : divisors(layout.tensor)) {
     for (const bool in_bubbles : {false, true}) {
       choices.push_back({space.module, in_bubbles, tensor});
@@ -381,6 +385,7 @@ std::vector<ModuleChoice> module_choices(const LayoutSpace& space, const LayoutC
 std::vector<ModuleChoice> own_device_choices(const std::string& module, std::uint32_t devices,
                                              const LayoutChoice& layout) {
   std::vector<ModuleChoice> choices;
+  if (encodes(layout)) return choices;
   for (const std::uint32_t tensor : divisors(std::gcd(layout.tensor, devices))) {
     const std::uint32_t data = devices / tensor;
     if (data % layout.data != 0 && layout.data % data != 0) continue;

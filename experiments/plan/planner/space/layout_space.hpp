@@ -31,7 +31,7 @@ struct LayoutSpace {
   // Cuts that follow the order, tried on the best of each listed family alone; without other
   // partitions they are among these.
   std::vector<std::string> refinements;
-  // Where a model has one, tried likewise: its first layers on every rank.
+  // Where a model has one: its first layers, tried apart from the others on the best layouts.
   std::string module;
   // Only for layouts that do not fit without: they cost time and save memory.
   std::vector<CodecSpec> stashes;

@@ -303,7 +303,8 @@ TrainingTask read_training_task(const TrainingRequest& request, const Catalogue&
   task.dtype = scenario.model.dtype.value_or("bf16");
   read_layers(scenario.model, task);
   task.states_operators = stated_layout(task).recompute == "selective";
-  if (!scenario.module && task.by_kind) task.module = first_module(scenario.model.spec.blocks);
+  if (!scenario.module && task.by_kind && takes_module(scenario))
+    task.module = first_module(scenario.model.spec.blocks);
   task.sequence = sequence_of(request, scenario.model);
   take_batch(request, scenario, task);
   return task;

@@ -1,13 +1,16 @@
 #include "experiments/run/layout/modules.hpp"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <string>
 
+#include "experiments/input/formats/torch_csv.hpp"
 #include "experiments/run/layout/training.hpp"
 #include "experiments/run/module_report.hpp"
 #include "experiments/run/run.hpp"
 #include "sim/base/error.hpp"
+#include "tests/support/scratch.hpp"
 
 namespace penstock::testing {
 namespace {
@@ -142,6 +145,26 @@ TEST_CASE("modules: bubbles hide what comes before and behind the pipeline other
   CHECK(parts[0].bubble < before[0].bubble);
   CHECK(parts[0].busy * us(filled) == doctest::Approx(before[0].busy * us(first)));
   CHECK(parts[0].devices == 16);
+}
+
+TEST_CASE("modules: the order of the others may be a file") {
+  const Scratch scratch;
+  const Settings by_file{
+      fmt::format(R"(/schedule={{"file": "{}"}})",
+                  scratch.file("1f1b.csv", write_torch_csv(run_with({}).layout.schedule).text))};
+  Settings bubbles = shared;
+  bubbles.emplace_back("/modules/vision/order=bubbles");
+  for (Settings settings : {own, own_four, shared, bubbles}) {
+    CAPTURE(settings.back());
+    const double by_rule = us(run_with(settings));
+    settings.insert(settings.end(), by_file.begin(), by_file.end());
+    CHECK(us(run_with(settings)) == by_rule);
+  }
+  const std::string both_ways = scratch.file("chimera.csv", "0F0,3F1,3B1,0B0\n1F0,2F1,2B1,1B0\n");
+  CHECK(module_refusal({own.front(), "/parallel/pipeline=2",
+                        fmt::format(R"(/schedule={{"file": "{}", "chains": [[0, 1], [2, 3]]}})",
+                                    both_ways)}) ==
+        "/schedule/file: a module goes with one copy of the model, and this order has two");
 }
 
 TEST_CASE("modules: what cannot be is refused where it is stated") {
