@@ -91,5 +91,5 @@ def train(job, folder, seconds_of_link=lambda source, target: 0, seconds_of_host
         results = train_orders.train_all(job, folder).document()["orders"]
     for name, result in results.items():
         if result["fault"]:
-            sys.exit(f"{name}: {result['fault']}")
+            raise RuntimeError(f"{name}: {result['fault']}")
     return results

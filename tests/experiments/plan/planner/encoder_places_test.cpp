@@ -108,6 +108,46 @@ TEST_CASE("planner: no encoder with devices of its own is faster than those that
   CHECK(all.simulated > plan.simulated);
 }
 
+// Of 14 devices, pipelines of four with three replicas leave two for the encoder, and neither two
+// replicas nor one of two devices go with three pipelines.
+TEST_CASE("planner: an encoder whose replicas go with no pipeline is told as such") {
+  const Catalogue catalogue = read_catalogue();
+  TrainingTask task = with_pictures(14, catalogue);
+  task.global_batch = 24;
+  const Restrictions only({"/parallel/pipeline=4", "/parallel/tensor=1", "/parallel/context=1",
+                           "/parallel/data=3", "/schedule/name=1f1b"},
+                          "--only");
+  const LayoutPlan plan = plan_layouts(task, catalogue, {.space = {.only = only}, .best = 2});
+  CHECK(plan.beside > 0);
+  CHECK(plan.legal == 0);
+  CHECK(none_text(plan) == "no layout is legal: " + plan.none_because + "\n");
+}
+
+TEST_CASE("planner: a search whose time is up says that an encoder was not placed") {
+  const Catalogue catalogue = read_catalogue();
+  const Restrictions only({"/parallel/pipeline=4,5", "/parallel/tensor=2", "/schedule/name=1f1b"},
+                          "--only");
+  PlannerOptions options{.space = {.only = only}, .best = 2, .most_seconds = 0.0};
+  const LayoutPlan plan = plan_layouts(with_pictures(40, catalogue), catalogue, options);
+  REQUIRE_FALSE(plan.fitting.empty());
+  CHECK(plan.stopped);
+  CHECK(plan.unplaced);
+  CHECK(plan.beside == 0);
+}
+
+TEST_CASE("planner: no encoder with a place of its own beside a codec") {
+  const Catalogue catalogue = read_catalogue();
+  const Restrictions only({"/parallel/pipeline=4,5", "/parallel/tensor=2", "/parallel/context=1",
+                           "/schedule/name=1f1b", "/codec/link=bfp,none"},
+                          "--only");
+  const LayoutPlan plan = plan_layouts(with_pictures(40, catalogue), catalogue,
+                                       {.space = {.only = only, .lossy = true}, .best = 20});
+  CHECK(std::any_of(plan.fitting.begin(), plan.fitting.end(),
+                    [](const JudgedLayout& one) { return one.choice.link.has_value(); }));
+  CHECK(std::any_of(plan.fitting.begin(), plan.fitting.end(), has_own_devices));
+  check_scenarios(plan);
+}
+
 TEST_CASE("planner: a stated number of devices for an encoder is refused") {
   const Catalogue catalogue = read_catalogue();
   const TrainingTask task = with_pictures(40, catalogue, {R"(/modules={"vision":{"data":8}})"});
