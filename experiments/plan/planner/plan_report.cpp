@@ -306,49 +306,6 @@ double slower_than(const JudgedLayout& layout, const JudgedLayout& best) {
   return layout.trial.pace() / best.trial.pace() - 1;
 }
 
-std::string counts_text(const LayoutPlan& plan) {
-  const auto verb = [](std::uint64_t count, std::string_view one, std::string_view several) {
-    return fmt::format("{} {}", count, count == 1 ? one : several);
-  };
-  const std::string others =
-      plan.stopped ? verb(plan.slower, "was", "were") + " left when the time was up"
-                   : verb(plan.slower, "has", "have") + " a bound above the listed times";
-  const std::string beside =
-      plan.beside == 0 ? ""
-                       : fmt::format("; beside an encoder on devices of its own, {} of the others",
-                                     counted(plan.beside, "layout"));
-  return fmt::format(
-      "judged {}: {} more memory than there is, {}, {} simulated ({} not fit, {} another under a "
-      "second name){}",
-      counted(plan.legal, "legal layout"), verb(plan.without_memory, "needs", "need"), others,
-      verb(plan.simulated, "was", "were"), verb(plan.too_large.size(), "does", "do"),
-      verb(plan.repeated, "repeats", "repeat"), beside);
-}
-
-std::string closest_text(const LayoutPlan& plan) {
-  if (!plan.too_large.empty()) {
-    const JudgedLayout& closest = plan.too_large.front();
-    return fmt::format("the closest that was simulated needs {}: {}",
-                       bytes_text(closest.trial.peak_bytes), text_of(closest.choice));
-  }
-  if (!plan.least) return "";
-  return fmt::format("the smallest needs at least {}: {}",
-                     bytes_text(static_cast<std::uint64_t>(plan.least->least_bytes)),
-                     text_of(plan.least->choice));
-}
-
-std::string none_text(const LayoutPlan& plan) {
-  if (plan.legal == 0) return fmt::format("no layout is legal: {}\n", plan.none_because);
-  if (!plan.draws_refused.empty()) {
-    return fmt::format("no layout runs with these documents: {}\n", plan.draws_refused);
-  }
-  if (!lacks_memory(plan) && !plan.refused.empty()) {
-    return fmt::format("no layout runs: {}\n", plan.refused.front().rule);
-  }
-  const std::string closest = closest_text(plan);
-  return "no layout fits in memory\n" + (closest.empty() ? "" : closest + "\n");
-}
-
 std::string rules_text(const LayoutPlan& plan) {
   TableRows rows{{"layouts", "excluded because"}};
   for (const auto* list : {&plan.excluded, &plan.refused}) {

@@ -21,9 +21,6 @@ std::string first_module(const Layers& layers) {
   return all ? "" : name;
 }
 
-/// Whether no other section of a scenario excludes a module with degrees of its own.
-bool takes_module(const Scenario& scenario);
-
 /// A scenario without the layers of a module, and without a place for them.
 Scenario without_module(const Scenario& scenario, const std::string& name);
 

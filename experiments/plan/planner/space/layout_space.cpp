@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <functional>
 #include <map>
-#include <numeric>
 #include <string_view>
 
 #include "experiments/input/files/plain_text.hpp"
@@ -92,13 +91,6 @@ std::vector<OrderChoice> with_overlaps(const TrainingTask& task, const Restricti
   }
   return all;
 }
-
-/// Whether layouts of an order take a module that is not cut with the others.
-bool goes_with_module(const ScheduleEntry& rule) {
-  return rule.copies == 1 && rule.slices_for == nullptr;
-}
-
-bool encodes(const LayoutChoice& layout) { return layout.stash || layout.link; }
 
 /// Adds the layouts that a rule excludes to a count.
 void count(std::string_view rule, std::uint64_t layouts, std::vector<Exclusion>& all) {
@@ -368,30 +360,6 @@ LayoutChoice layout_of(const TrainingTask& task, LayoutChoice degrees, bool sequ
   degrees.zero = zero;
   degrees.link = link;
   return degrees;
-}
-
-std::vector<ModuleChoice> module_choices(const LayoutSpace& space, const LayoutChoice& layout) {
-  std::vector<ModuleChoice> choices;
-  const bool goes = goes_with_module(*find_named(schedule_entries(), layout.schedule));
-  if (space.module.empty() || layout.pipeline == 1 || !goes || encodes(layout)) return choices;
-  for (const std::uint32_t tensor : divisors(layout.tensor)) {
-    for (const bool in_bubbles : {false, true}) {
-      choices.push_back({space.module, in_bubbles, tensor});
-    }
-  }
-  return choices;
-}
-
-std::vector<ModuleChoice> own_device_choices(const std::string& module, std::uint32_t devices,
-                                             const LayoutChoice& layout) {
-  std::vector<ModuleChoice> choices;
-  if (encodes(layout)) return choices;
-  for (const std::uint32_t tensor : divisors(std::gcd(layout.tensor, devices))) {
-    const std::uint32_t data = devices / tensor;
-    if (data % layout.data != 0 && layout.data % data != 0) continue;
-    choices.push_back({.name = module, .tensor = tensor, .devices = devices});
-  }
-  return choices;
 }
 
 std::vector<std::uint32_t> divisors(std::uint32_t number) {

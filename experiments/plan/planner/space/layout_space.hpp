@@ -74,6 +74,8 @@ LayoutChoice layout_of(const TrainingTask& task, LayoutChoice degrees, bool sequ
                        const RecomputeChoice& recompute, const std::string& partition,
                        const OrderChoice& order, std::uint32_t zero,
                        const std::optional<CodecSpec>& link);
+/// Whether layouts of an order take a module that is not cut with the others.
+bool goes_with_module(const ScheduleEntry& rule);
 /// The places that a space has for the module of a model, beside a layout of the others.
 std::vector<ModuleChoice> module_choices(const LayoutSpace& space, const LayoutChoice& layout);
 /// The ways to place a module on so many devices of its own, beside a layout of the other layers.

@@ -18,6 +18,7 @@
 #include "experiments/input/scenario/codec_choice.hpp"
 #include "experiments/input/scenario/document.hpp"
 #include "experiments/run/layout/modules.hpp"
+#include "experiments/run/layout/stated_module.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {
