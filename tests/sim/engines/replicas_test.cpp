@@ -152,6 +152,19 @@ TEST_CASE("sums of two stages on one link follow each other however long they wa
   CHECK(text_us(run.end("0REDUCE0")) == "16");
 }
 
+TEST_CASE("a sum waits for that in front of it on its link though all replicas are there") {
+  // Stage 1 is ready at 4 and at 8 in replica 1, stage 0 at 5 and 10. The first sum takes 8-12.
+  System system = one_rank(2, {.reduces = {true, true}});
+  system.placement = Placement::loop(1, 2);
+  system.schedule = order_of("0F0,1F0,1B0,0B0");
+  system.stages.push_back(system.stages.front());
+  system.stages.front() = stage_of(1, 1);
+  system.stages.front().parameter_bytes = 4;
+  const Drawn run = drawn(system, {.stragglers = {slow_in(1, 2)}});
+  CHECK(text_us(run.end("1REDUCE0")) == "12");
+  CHECK(text_us(run.end("0REDUCE0")) == "16");
+}
+
 TEST_CASE("gathered weights wait for the last update as well") {
   // ZeRO-1: half a sum takes 2 us, the gathering too. Replica 1 is twice as slow, updates included:
   // gradients at 3 and 6, the sum until 8, U until 9 and 10, weights are there at 12.
