@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <bit>
+#include <limits>
 #include <utility>
 
 #include "experiments/plan/planner/best_first.hpp"
@@ -45,7 +46,7 @@ std::vector<std::uint32_t> own_device_counts(std::uint32_t devices, double share
 }  // namespace
 
 /// Searches layouts of the other layers on the rest of the devices, and tries the module beside the
-/// best of them. False if it goes with none.
+/// best of them. False if none is legal, or it goes with none.
 bool BestFirst::place_on_own_devices(std::uint32_t devices) {
   const PlanBase base =
       plan_base(task_beside_module(base_.task, base_.scenario, base_.task.devices - devices),
@@ -61,7 +62,7 @@ bool BestFirst::place_on_own_devices(std::uint32_t devices) {
   BestFirst others(base, space, options);
   others.begin_ = begin_;
   others.most_us_ = fitting_.at(options_.best);
-  others.found_elsewhere_ = found_elsewhere_ || fitting_.at(1) < others.most_us_;
+  others.found_elsewhere_ = fitting_.at(1) < std::numeric_limits<double>::infinity();
   others.start();
   others.search(Aim::best);
   others.refine_cuts();
@@ -69,8 +70,11 @@ bool BestFirst::place_on_own_devices(std::uint32_t devices) {
   plan_.beside += others.plan_.simulated;
   plan_.stopped = plan_.stopped || others.plan_.stopped;
   plan_.slower_bound_us = std::min(plan_.slower_bound_us, others.plan_.slower_bound_us);
+  std::vector<JudgedLayout> best = others.listed();
+  std::erase_if(
+      best, [&](const JudgedLayout& one) { return to_us(one.trial.makespan) > others.most_us_; });
   const std::uint64_t legal = plan_.legal;
-  refine(others.listed(), [&](const LayoutChoice& layout) {
+  refine(best, [&](const LayoutChoice& layout) {
     std::vector<LayoutChoice> placed;
     for (ModuleChoice& module : own_device_choices(base_.task.module, devices, layout)) {
       placed.push_back(layout);
@@ -78,7 +82,7 @@ bool BestFirst::place_on_own_devices(std::uint32_t devices) {
     }
     return placed;
   });
-  return plan_.legal > legal;
+  return space.legal > 0 && (best.empty() || plan_.legal > legal);
 }
 
 /// A layout without the module takes as long at least, but for where its links and groups lie: what

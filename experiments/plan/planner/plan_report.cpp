@@ -362,6 +362,7 @@ ordered_json plan_json(const LayoutPlan& plan, std::size_t best) {
           {"without_memory", plan.without_memory},
           {"slower_by_bound", plan.slower},
           {"simulated", plan.simulated},
+          {"simulated_beside_encoder", plan.beside},
           {"simulated_without_memory", plan.too_large.size()},
           {"repeated", plan.repeated},
           {"excluded", exclusions_json(plan)}};

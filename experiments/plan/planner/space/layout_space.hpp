@@ -78,7 +78,7 @@ LayoutChoice layout_of(const TrainingTask& task, LayoutChoice degrees, bool sequ
 bool goes_with_module(const ScheduleEntry& rule);
 /// The places that a space has for the module of a model, beside a layout of the others.
 std::vector<ModuleChoice> module_choices(const LayoutSpace& space, const LayoutChoice& layout);
-/// The ways to place a module on so many devices of its own, beside a layout of the other layers.
+/// The places of a module on this many devices of its own, beside a layout of the other layers.
 std::vector<ModuleChoice> own_device_choices(const std::string& module, std::uint32_t devices,
                                              const LayoutChoice& layout);
 /// All divisors of a number, ascending.

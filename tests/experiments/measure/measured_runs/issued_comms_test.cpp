@@ -77,7 +77,8 @@ TEST_CASE("traces: without gloo, tensors move once they are there") {
 }
 
 TEST_CASE(
-    "traces: SENDs and RECVs that cannot have run as marked count for nothing, and are told") {
+    "traces: SENDs and RECVs that cannot have run as marked count for nothing, and a note says "
+    "which") {
   const RunResult made = run_of(four_stages(slow_link));
   const CommCell first = made.layout.communication.rows[2].front();
   REQUIRE(text(first) == "2RECV_F0");

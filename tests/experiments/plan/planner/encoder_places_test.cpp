@@ -111,7 +111,7 @@ TEST_CASE("planner: no encoder with devices of its own is faster than those that
 
 // Of 14 devices, pipelines of four with three replicas leave two for the encoder, and neither two
 // replicas nor one of two devices go with three pipelines.
-TEST_CASE("planner: an encoder whose replicas go with no pipeline is told as such") {
+TEST_CASE("planner: an encoder whose replicas go with no pipeline has no layout") {
   const Catalogue catalogue = read_catalogue();
   TrainingTask task = with_pictures(14, catalogue);
   task.global_batch = 24;
