@@ -331,13 +331,6 @@ double Fit::pace_of_all() const {
 
 }  // namespace
 
-double lower_median(Values values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
 OpKind kind_of(const Plan& plan, const WorkClass& work) {
   OpKind kind{work.pass, work.recomputes};
   if (work.partner != UINT32_MAX && work.partner < plan.classes.size()) {

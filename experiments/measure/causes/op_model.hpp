@@ -72,9 +72,6 @@ OpModel op_model(const MeasuredStep& step, const ExpectedOps* expected = nullptr
 void compare_links(const MeasuredStep& step, const ExpectedOps* expected, double pace,
                    OpModel& model);
 
-/// The median; the lower of the two in the middle, which half of the values do not exceed.
-double lower_median(std::vector<double> values);
-
 constexpr double error_of_median = 1.2533;  // over that of the mean, of normal values
 constexpr double sure = 4;                  // standard errors
 

@@ -224,6 +224,7 @@ void measure(const std::vector<RunIteration>& iterations, std::size_t chosen, Me
   for (Timeline& iteration : run.measured.iterations) place_transfers(plan, transfers, iteration);
   run.clock_error_ns = transfers.clock_error_ns;
   if (transfers.typical_ns) run.transfer_us = static_cast<double>(*transfers.typical_ns) / 1e3;
+  run.slow_links = transfers.slow;
   run.times = op_times(plan, run.measured.iterations, run.host_us > 0);
   fill_job(run.times, transfers, run.job);
   run.measured.profile = with_host(run.job, run.host_us);

@@ -50,6 +50,7 @@ struct MeasuredRun {
   std::vector<HostShare> host_shares;  // by rank; empty: a device runs the ops
   bool as_named = true;                // the order is the one that the user named, if any
   std::optional<double> transfer_us;   // median of tensors that cross ranks; nothing: none do
+  std::vector<LinkTime> slow_links;    // which that median leaves out
   std::int64_t clock_error_ns = 0;     // the most that an op began before its input was sent
   std::vector<std::string> left_out;   // other iterations, with reasons
   std::vector<std::string> notes;

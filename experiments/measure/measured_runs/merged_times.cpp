@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <utility>
 
 #include "sim/base/error.hpp"
 #include "validate/statistics/summary.hpp"
@@ -105,6 +107,20 @@ double op_ns_of(const std::vector<MeasuredRun>& runs, std::uint32_t layers) {
   return extras.empty() ? 0 : std::max(0.0, median(std::move(extras)));
 }
 
+void merge_slow_links(const std::vector<MeasuredRun>& runs, MergedTimes& merged) {
+  std::map<std::pair<Rank, Rank>, std::vector<double>> slow;
+  for (const MeasuredRun& run : runs) {
+    for (const auto& [link, us] : run.slow_links) slow[{link.from, link.to}].push_back(us);
+  }
+  for (const auto& [ends, us] : slow) {
+    if (2 * us.size() < runs.size()) continue;
+    merged.slow_links.push_back({{ends.first, ends.second}, median(us)});
+  }
+  // They take so many times as long as others, whose time may be too short to be seen.
+  const bool unseen = merged.transfer_us.value_or(0) == 0;
+  if (!merged.slow_links.empty() && unseen) merged.transfer_us = 1;
+}
+
 void merge_hosts(const std::vector<MeasuredRun>& runs, MergedTimes& merged) {
   std::vector<double> hosts;
   std::vector<double> transfers;
@@ -114,6 +130,7 @@ void merge_hosts(const std::vector<MeasuredRun>& runs, MergedTimes& merged) {
   }
   if (!hosts.empty()) merged.host_us = median(std::move(hosts));
   if (!transfers.empty()) merged.transfer_us = median(std::move(transfers));
+  merge_slow_links(runs, merged);
 }
 
 }  // namespace

@@ -15,6 +15,7 @@ struct MergedTimes {
   double host_us = 0;                 // of the host between two ops; 0: a device runs the ops
   double op_us = 0;                   // of an op beyond its layers, on the host; not in `times`
   std::optional<double> transfer_us;  // of a tensor that crosses ranks; nothing: none do
+  std::vector<LinkTime> slow_links;   // of a tensor over each of these instead
   std::vector<std::string> notes;     // what comes from which run, what was split, what is missing
 };
 
@@ -22,9 +23,10 @@ struct MergedTimes {
 /// and all passes it has. A pass that it lacks comes from the finest run that has it. If that run
 /// has fewer stages, its times are split over the layers of the stage as their backwards, or for a
 /// B or F as their forwards. The host's time between ops and that of a tensor are the medians of
-/// all runs. Where the host runs the ops, and runs of more and of fewer stages have the same pass,
-/// the time of an op beyond its layers follows from them: two stages run apart pay it twice. Throws
-/// InputError if the stages of a run are no multiple of another's.
+/// all runs; links that are slow in half of them keep their own. Where the host runs the ops, and
+/// runs of more and of fewer stages have the same pass, the time of an op beyond its layers follows
+/// from them: two stages run apart pay it twice. Throws InputError if the stages of a run are no
+/// multiple of another's.
 MergedTimes merged_times(const std::vector<MeasuredRun>& runs);
 
 /// What the host takes for an op, and for each tensor that the op sends to another rank or

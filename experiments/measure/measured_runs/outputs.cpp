@@ -60,6 +60,16 @@ ordered_json schedule_json(const MeasuredRun& run, const ScenarioParts& parts) {
   return schedule;
 }
 
+/// Links that are slow, by how many times as long as others they take.
+ordered_json slow_links_json(const MergedTimes& merged) {
+  constexpr double most_factor = 1e6;  // that a scenario takes
+  return list_json(merged.slow_links, [&](const LinkTime& slow) -> ordered_json {
+    return {{"from", index(slow.link.from)},
+            {"to", index(slow.link.to)},
+            {"factor", plain(std::min(slow.us / *merged.transfer_us, most_factor))}};
+  });
+}
+
 constexpr std::size_t names_shown = 10;
 
 Time from_ns(double ns) { return {std::llround(ns * 1e3)}; }
@@ -187,6 +197,10 @@ std::string transfers_text(const MeasuredRun& run) {
     text += fmt::format("a tensor takes {} µs from one rank to another, launch included\n",
                         number_text(*run.transfer_us));
   }
+  for (const LinkTime& slow : run.slow_links) {
+    text += fmt::format("over the slow link {} it takes {} µs\n", penstock::text(slow.link),
+                        number_text(slow.us));
+  }
   if (run.clock_error_ns > 0) {
     text +=
         fmt::format("clocks of ranks are off: an op began {} µs before what it needs had ended\n",
@@ -247,6 +261,7 @@ std::string scenario_text(const MeasuredRun& run, const MergedTimes& merged,
   if (merged.host_us > 0) {
     scenario["overheads"] = {{"host_us", plain(merged.host_us + merged.op_us)}};
   }
+  if (!merged.slow_links.empty()) scenario["chance"] = {{"slow_links", slow_links_json(merged)}};
   return printed(scenario);
 }
 
@@ -262,6 +277,10 @@ ordered_json measured_run_json(const MeasuredRun& run) {
           {"iterations", run.numbers},
           {"makespan_us", to_us(makespan_of(run))},
           {"transfer_us", run.transfer_us ? ordered_json(*run.transfer_us) : ordered_json()},
+          {"slow_links", list_json(run.slow_links,
+                                   [](const LinkTime& slow) -> ordered_json {
+                                     return {{"link", penstock::text(slow.link)}, {"us", slow.us}};
+                                   })},
           {"host_us", run.host_us},
           {"clock_error_us", static_cast<double>(run.clock_error_ns) / 1e3},
           {"structure_error", known ? ordered_json(errors.structure) : ordered_json()},

@@ -144,6 +144,48 @@ std::vector<Time> typical_gaps(const Plan& plan, const std::vector<Gaps>& gaps) 
   return typical;
 }
 
+/// The median length of all actions, in nanoseconds.
+double typical_action_ns(const Plan& plan, const std::vector<Timeline>& iterations) {
+  std::vector<double> lengths;
+  for (const Timeline& iteration : iterations) {
+    for (TaskId task = 0; task < plan.tasks(); ++task) {
+      if (plan.is_link(plan.class_of(task).resource)) continue;
+      lengths.push_back(static_cast<double>(to_ns(iteration.end[task] - iteration.begin[task])));
+    }
+  }
+  return median(std::move(lengths));
+}
+
+/// Slow links, and the gaps of all others. A link that few waited for says nothing.
+std::pair<std::vector<LinkTime>, std::vector<double>> slow_and_others(const Plan& plan,
+                                                                      const std::vector<Gaps>& gaps,
+                                                                      double action_ns) {
+  constexpr std::size_t least = 3;
+  std::map<std::uint32_t, std::vector<double>> of_link;
+  for (std::size_t i = 0; i < gaps.size(); ++i) {
+    const auto& waited = gaps[i].waited;
+    if (waited.empty()) continue;
+    auto& all = of_link[plan.classes[i].resource];
+    all.insert(all.end(), waited.begin(), waited.end());
+  }
+  std::vector<double> medians;
+  for (const auto& [resource, all] : of_link) {
+    if (all.size() >= least) medians.push_back(median(all));
+  }
+  const double usual = lower_median(std::move(medians));
+  std::vector<LinkTime> slow_links;
+  std::vector<double> others;
+  for (const auto& [resource, all] : of_link) {
+    const double ns = median(all);
+    if (all.size() >= least && ns > std::max(2 * usual, usual + 0.02 * action_ns)) {
+      slow_links.push_back({plan.link(resource), ns / 1e3});
+    } else {
+      others.insert(others.end(), all.begin(), all.end());
+    }
+  }
+  return {std::move(slow_links), std::move(others)};
+}
+
 }  // namespace
 
 Messages messages_of(const Plan& plan) {
@@ -200,7 +242,6 @@ TransferTimes transfer_times(const Plan& plan, const std::vector<Timeline>& iter
   };
   TransferTimes times;
   std::vector<Gaps> gaps(plan.classes.size());
-  std::vector<double> all;
   const std::vector<Passage> between = passages(plan);
   for (std::size_t i = 0; i < iterations.size(); ++i) {
     const auto end_of = [&](TaskId task) { return free_after(i, task); };
@@ -221,12 +262,13 @@ TransferTimes transfer_times(const Plan& plan, const std::vector<Timeline>& iter
       if (passage.before != no_task && end_of(passage.before) > sent) continue;
       link_free[work.resource] = read;
       of_class.waited.push_back(static_cast<double>(gap));
-      all.push_back(static_cast<double>(gap));
     }
   }
   times.by_class = typical_gaps(plan, gaps);
-  if (!all.empty()) {
-    times.typical_ns = std::max<std::int64_t>(std::llround(median(std::move(all))), 0);
+  auto [slow, others] = slow_and_others(plan, gaps, typical_action_ns(plan, iterations));
+  times.slow = std::move(slow);
+  if (!others.empty()) {
+    times.typical_ns = std::max<std::int64_t>(std::llround(median(std::move(others))), 0);
   }
   return times;
 }

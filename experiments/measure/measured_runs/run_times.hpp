@@ -38,10 +38,19 @@ Messages messages_of(const Plan& plan);
 /// if no op has any, as where a device runs the ops.
 HostTimes host_times(const Plan& plan, const std::vector<RunIteration>& iterations);
 
+/// How long a tensor takes over a link.
+struct LinkTime {
+  Link link;
+  double us = 0;
+};
+
 /// Transfer times, derived from the ops at both ends.
 struct TransferTimes {
-  std::vector<Time> by_class;              // by work class, whole nanoseconds; 0 for actions
-  std::optional<std::int64_t> typical_ns;  // median over all readers that waited for a tensor
+  std::vector<Time> by_class;  // by work class, whole nanoseconds; 0 for actions
+  // Median over all readers that waited for a tensor of a link that is not slow.
+  std::optional<std::int64_t> typical_ns;
+  // Links that take more than twice as long as half of them, and longer by 2 % of an action.
+  std::vector<LinkTime> slow;
   std::int64_t clock_error_ns = 0;  // the most that a reader began before its tensor was sent
 };
 

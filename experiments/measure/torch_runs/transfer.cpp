@@ -14,6 +14,7 @@
 #include "schedules/registry.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
+#include "sim/costs/chance.hpp"
 #include "validate/statistics/summary.hpp"
 
 namespace penstock {
@@ -133,6 +134,8 @@ std::variant<PricedPlan, std::string> Transfer::priced(const RuntimeOrder& order
     if (const auto* finding = std::get_if<Finding>(&priced)) return finding->text;
     move_first_inputs(layout, host_.op_us, std::get<PricedPlan>(priced));
     add_messages(host_.message_us, std::get<PricedPlan>(priced));
+    auto& [plan, costs, conditions] = std::get<PricedPlan>(priced);
+    costs = draw(plan, costs, layout.chance, 0);
     return std::get<PricedPlan>(std::move(priced));
   } catch (const InputError& error) {
     return std::string(error.what());

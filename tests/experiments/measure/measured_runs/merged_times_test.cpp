@@ -66,6 +66,24 @@ TEST_CASE("merged times: without a whole backward it is said that B is taken as 
         std::vector<std::string>{"no run has a whole backward: B is taken as I + W"});
 }
 
+TEST_CASE("merged times: links that are slow in half of the runs keep their own time") {
+  const Link always{Rank{2}, Rank{1}}, once{Rank{0}, Rank{1}};
+  std::vector<MeasuredRun> runs;
+  for (const double us : {50.0, 70.0, 60.0}) {
+    runs.push_back(run_with("one of three", {{Pass::forward, {1}}}));
+    runs.back().transfer_us = 10;
+    runs.back().slow_links = {{always, us}};
+  }
+  runs.back().slow_links.push_back({once, 40});
+  const MergedTimes merged = merged_times(runs);
+  REQUIRE(merged.slow_links.size() == 1);
+  CHECK(merged.slow_links.front().link == always);
+  CHECK(merged.slow_links.front().us == 60);
+  CHECK(merged.transfer_us == 10);
+  for (MeasuredRun& run : runs) run.transfer_us = 0;
+  CHECK(merged_times(runs).transfer_us == 1);
+}
+
 TEST_CASE("merged times: the host and the transfers are those of all runs, not of the first") {
   std::vector<MeasuredRun> runs;
   for (const double us : {9.0, 2.0, 3.0}) {

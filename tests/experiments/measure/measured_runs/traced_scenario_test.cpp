@@ -85,6 +85,31 @@ TEST_CASE("traces: a scenario from the profile of a traced run takes as long as 
   }
 }
 
+// The slow link carries every gradient of ranks 0 and 1, so the typical tensor is one of the
+// others.
+TEST_CASE("traces: a scenario from the profile of a traced run keeps a slow link") {
+  const RunResult made =
+      run_of(three_stages(steady_order),
+             {R"(/chance={"slow_links": [{"from": 1, "to": 0, "factor": 20}]})"});
+  const MeasuredRun measured = Traces({made}, {}).read();
+  CHECK(measured.transfer_us == 0.25);
+  REQUIRE(measured.slow_links.size() == 1);
+  CHECK(text(measured.slow_links.front().link) == "1>0");
+  CHECK(measured.slow_links.front().us == 5);
+  CHECK(measured_run_text(measured).find("over the slow link 1>0 it takes 5 µs\n") !=
+        std::string::npos);
+  CHECK(measured_run_json(measured)["slow_links"].dump() == R"([{"link":"1>0","us":5.0}])");
+  const MergedTimes merged = merged_times({measured});
+  const Scratch scratch;
+  scratch.file("profile.json", profile_text({measured}, merged, 4));
+  const std::string again =
+      scratch.file("scenario.json",
+                   scenario_text(measured, merged, {.profile = "profile.json", .order = ""}, 4));
+  const RunResult simulated = run(read_scenario(again));
+  REQUIRE(simulated.report);
+  CHECK(simulated.report->makespan == made.report->makespan);
+}
+
 // The files stand in folders apart: a scenario names others as they are seen from its own.
 TEST_CASE("traces: the command writes a scenario that finds its profile and its order") {
   const RunResult made = run_of(three_stages(steady_order));
