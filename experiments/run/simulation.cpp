@@ -263,8 +263,9 @@ std::variant<DrawnReplica, Finding> Simulation::draw(PricedPlan priced,
                                                      std::uint32_t number) const {
   const auto batch = microbatches_of(number);
   const CostsOfReplica costs_of = split_microbatches(batch ? &*batch : nullptr, priced);
-  auto drawn = draw_among_replicas(std::move(priced), layout_.chance, number, layout_.degrees.data,
-                                   passes_together(training_of(layout_)), costs_of);
+  auto drawn = draw_among_replicas(
+      std::move(priced), layout_.chance, number, layout_.degrees.data,
+      together_of(layout_.model, layout_.partition, training_of(layout_)), costs_of);
   if (auto* halt = std::get_if<Standstill>(&drawn)) return finding_of(std::move(*halt));
   return std::get<DrawnReplica>(std::move(drawn));
 }

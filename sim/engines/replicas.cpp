@@ -16,26 +16,21 @@ constexpr std::uint64_t most_side_by_side = 20'000'000;
 /// How often all replicas run, at most, to see what else holds their tasks up.
 constexpr std::size_t most_rounds = 3;
 
-bool any(const Together& together) {
-  return std::find(together.begin(), together.end(), true) != together.end();
-}
-
-/// Tasks that all replicas do together: none goes on before the last has come to it.
+/// Tasks that replicas do together: none goes on before the last has come to it.
 struct Meetings {
   std::vector<TaskId> tasks;             // in plan order
+  std::vector<std::uint32_t> groups;     // of each: how many replicas in a row
   std::vector<std::vector<Time>> waits;  // by replica and meeting
   std::vector<Time> ends;                // of each replica, with these waits
 };
 
 Meetings meetings_of(const Plan& plan, const Together& together, std::uint32_t replicas) {
-  const auto is_meeting = [&](TaskId task) {
-    const WorkClass& work = plan.class_of(task);
-    if (reduces_gradient(work.pass) || work.pass == Pass::gather_weights) return true;
-    return together[static_cast<std::size_t>(work.pass)] && !work.follows_partner;
-  };
   Meetings meetings;
   for (TaskId task = 0; task < plan.tasks(); ++task) {
-    if (is_meeting(task)) meetings.tasks.push_back(task);
+    const std::uint32_t group = together.replicas_of(plan, plan.class_of(task), replicas);
+    if (group < 2) continue;
+    meetings.tasks.push_back(task);
+    meetings.groups.push_back(group);
   }
   meetings.waits.assign(replicas, std::vector<Time>(meetings.tasks.size()));
   meetings.ends.assign(replicas, Time{});
@@ -138,6 +133,7 @@ class SideBySide {
         observed_(std::move(observed)),
         meetings_(meetings),
         replicas_(static_cast<std::uint32_t>(costs_.size())),
+        came_(replicas_),
         end_(std::size_t{plan.tasks()} * replicas_),
         free_(std::size_t{plan.resources()} * replicas_),
         met_(free_.size()),
@@ -148,12 +144,15 @@ class SideBySide {
     bool changed = false;
     std::size_t meeting = 0;
     for (TaskId task = 0; task < plan_.tasks(); ++task) {
-      Time latest{};
       for (std::uint32_t replica = 0; replica < replicas_; ++replica) {
-        latest = std::max(latest, come_to(task, replica));
+        came_[replica] = come_to(task, replica);
       }
       const bool meets = meeting < meetings_.tasks.size() && meetings_.tasks[meeting] == task;
+      Time latest{};
       for (std::uint32_t replica = 0; replica < replicas_; ++replica) {
+        if (meets && replica % meetings_.groups[meeting] == 0) {
+          latest = latest_from(replica, meetings_.groups[meeting]);
+        }
         const Time wait = meets ? wait_of(task, replica, latest) : Time{};
         pass(task, replica, wait);
         if (!meets) continue;
@@ -193,6 +192,11 @@ class SideBySide {
     end_[at(task, replica)] = begin;
     return on_link ? ready : begin;
   }
+  /// When the last of so many replicas has come.
+  Time latest_from(std::uint32_t replica, std::uint32_t group) const {
+    const auto first = came_.begin() + replica;
+    return *std::max_element(first, first + std::min(group, replicas_ - replica));
+  }
   /// On each link the first to start also ends first.
   Time wait_of(TaskId task, std::uint32_t replica, Time latest) {
     const std::uint32_t resource = plan_.class_of(task).resource;
@@ -221,6 +225,7 @@ class SideBySide {
   std::vector<Observed> observed_;  // likewise; none: as `relax`
   Meetings& meetings_;
   std::uint32_t replicas_;
+  std::vector<Time> came_;      // to the task at hand, by replica
   std::vector<Time> end_;       // by task and replica
   std::vector<Time> free_;      // by resource and replica
   std::vector<Time> met_;       // likewise: when the meeting before leaves a link
@@ -264,6 +269,22 @@ std::uint32_t last_of(const std::vector<Time>& ends, const std::vector<Time>& al
 
 }  // namespace
 
+bool Together::any() const {
+  return std::find(of_all.begin(), of_all.end(), true) != of_all.end() ||
+         std::any_of(exchanging.begin(), exchanging.end(), [](std::uint32_t n) { return n > 1; });
+}
+
+std::uint32_t Together::replicas_of(const Plan& plan, const WorkClass& work,
+                                    std::uint32_t replicas) const {
+  if (reduces_gradient(work.pass) || work.pass == Pass::gather_weights) return replicas;
+  if (!runs_layers(work.pass) || work.follows_partner) return 0;
+  if (of_all[static_cast<std::size_t>(work.pass)]) return replicas;
+  const bool exchanges = work.pass == Pass::forward || work.pass == Pass::backward ||
+                         work.pass == Pass::backward_input;
+  if (!exchanges || exchanging.empty()) return 0;
+  return std::min(exchanging[plan.model_stage[index(work.stage)]], replicas);
+}
+
 std::uint32_t drawn_replicas(const Plan& plan, std::uint32_t replicas) {
   const std::uint32_t most = std::min(replicas, most_drawn_replicas);
   const std::uint64_t side_by_side = most_side_by_side / std::max(plan.tasks(), 1U);
@@ -291,7 +312,7 @@ std::variant<DrawnReplica, Standstill> draw_among_replicas(PricedPlan priced, co
     if (!meetings.tasks.empty()) {
       if (auto halt = find_waits(draws, meetings)) return *std::move(halt);
     }
-    if (costs_of || any(together)) {
+    if (costs_of || together.any()) {
       auto alone = ends_alone(draws);
       if (auto* halt = std::get_if<Standstill>(&alone)) return std::move(*halt);
       shown = last_of(meetings.ends, std::get<std::vector<Time>>(alone));

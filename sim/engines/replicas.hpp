@@ -4,11 +4,13 @@
 #include <cstdint>
 #include <functional>
 #include <variant>
+#include <vector>
 
 #include "sim/costs/chance.hpp"
 #include "sim/costs/costs.hpp"
 #include "sim/costs/priced_plan.hpp"
 #include "sim/engines/standstill.hpp"
+#include "sim/plan/plan.hpp"
 
 namespace penstock {
 
@@ -17,9 +19,18 @@ constexpr std::uint32_t most_drawn_replicas = 256;
 
 using CostsOfReplica = std::function<Costs(std::uint32_t replica)>;
 
-/// The passes that replicas do together, besides reductions of gradients and gathered weights: none
-/// goes on before the last replica has come to it.
-using Together = std::array<bool, pass_count>;
+/// What replicas do together, besides reductions of gradients and gathered weights: none goes on
+/// before the last of those that take part has come to it.
+struct Together {
+  std::array<bool, pass_count> of_all{};  // passes of any stage
+  // By model stage: how many replicas in a row exchange tokens in its F, B and I, since they hold
+  // its experts once together. Empty, 0 and 1: none does.
+  std::vector<std::uint32_t> exchanging = {};
+
+  bool any() const;
+  /// How many replicas in a row, of so many, do the tasks of a class together.
+  std::uint32_t replicas_of(const Plan& plan, const WorkClass& work, std::uint32_t replicas) const;
+};
 
 /// How many data replicas of a plan are drawn: fewer than `most_drawn_replicas` of a very large
 /// one.

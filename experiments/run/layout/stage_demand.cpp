@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <utility>
 
 namespace penstock {
@@ -168,11 +169,20 @@ StageDemand demand_of_stage(const StageSizes& sizes, std::vector<Rank> ranks, st
 
 }  // namespace
 
-Together passes_together(const Training& training) {
-  Together together{};
+Together together_of(const ModelGraph& model, const Partition& partition,
+                     const Training& training) {
+  Together together;
   for (const Pass pass : computing_passes) {
-    together[static_cast<std::size_t>(pass)] =
+    together.of_all[static_cast<std::size_t>(pass)] =
         gathers_weights(pass, training) || reduces_gradients(pass, training);
+  }
+  for (const auto& layers : partition.stages) {
+    double exchanging = 1;
+    for (const LayerIndex number : layers) {
+      const Layer& layer = model.layers[index(number)];
+      if (layer.expert_parameter_bytes > 0) exchanging = std::max(exchanging, layer.expert_spread);
+    }
+    together.exchanging.push_back(static_cast<std::uint32_t>(std::ceil(exchanging)));
   }
   return together;
 }

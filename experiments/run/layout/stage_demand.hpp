@@ -67,8 +67,9 @@ struct Training {
 Demand demand_of(const Plan& plan, const ModelGraph& model, const Partition& partition,
                  const Training& training);
 
-/// The passes that gather weights from data replicas or reduce gradients over them.
-Together passes_together(const Training& training);
+/// What data replicas do together: passes that gather weights from them or reduce gradients over
+/// them, and those in which they exchange tokens of experts.
+Together together_of(const ModelGraph& model, const Partition& partition, const Training& training);
 
 /// Prices a plan for a training step. Throws InputError as `demand_of` and the `price` of a
 /// `Demand` do.

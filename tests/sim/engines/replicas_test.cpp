@@ -116,7 +116,7 @@ std::vector<TaskId> sums_of(const OneOfTwo& one) {
 
 Together of(const std::vector<Pass>& passes) {
   Together together{};
-  for (const Pass pass : passes) together[static_cast<std::size_t>(pass)] = true;
+  for (const Pass pass : passes) together.of_all[static_cast<std::size_t>(pass)] = true;
   return together;
 }
 
@@ -192,11 +192,44 @@ TEST_CASE("where each pass gathers weights, none begins before the last replica 
   CHECK(run.span("0B1") == "8-12");
 }
 
+TEST_CASE("replicas that exchange tokens of experts wait for those of their group alone") {
+  // Of four replicas of the last test two and two share experts. The third takes 2.5 times as long
+  // for the first microbatch: with its group 10.5, with all of them 13.5 instead of 12.
+  System system = one_rank(4, {});
+  system.schedule = order_of("0F0,0B0,0F1,0B1");
+  const Chance chance{.stragglers = {slow_in_microbatch(0, 0, 2), slow_in_microbatch(1, 1, 2),
+                                     slow_in_microbatch(2, 0, 2.5)}};
+  const Drawn pairs = drawn(system, chance, 0, {.exchanging = {2}});
+  CHECK(pairs.replica == 1);
+  CHECK(pairs.span("0B0") == "1-4");
+  CHECK(pairs.span("0B1") == "8-12");
+  CHECK(text_us(drawn(system, chance, 0, {.exchanging = {4}}).end("0B1")) == "13.5");
+  CHECK(text_us(drawn(system, chance, 0, {.exchanging = {9}}).end("0B1")) == "13.5");
+  CHECK(drawn(system, chance, 0, {.exchanging = {1}}).span("0B1") == "7-9");
+}
+
+TEST_CASE("a gradient of weights exchanges no tokens") {
+  // Every pass takes 1 us; replica 0 takes twice as long for the first microbatch, replica 1 for
+  // the second. F1 is done at 5 and at 6, W0 at 7 in both; if W0 began at 6 in both, the step
+  // took 12.
+  System system = one_rank(2, {});
+  system.schedule = order_of("0F0,0I0,0F1,0W0,0I1,0W1");
+  system.stages.front() = stage_of(1, 1, 1);
+  const Chance chance{.stragglers = {slow_in_microbatch(0, 0, 2), slow_in_microbatch(1, 1, 2)}};
+  const Drawn run = drawn(system, chance, 0, {.exchanging = {2}});
+  CHECK(run.replica == 1);
+  CHECK(run.span("0W0") == "6-7");
+  CHECK(run.span("0W1") == "9-11");
+}
+
 TEST_CASE("the waits that one pass over all replicas finds are those of run after run") {
   CHECK(rc::check([] {
     const System system = random_system({.zero_times = false});
     PricedPlan undrawn = priced(system);
-    const Together together = number_below(2) == 0 ? of(gathering) : Together{};
+    Together together = number_below(2) == 0 ? of(gathering) : Together{};
+    for (std::size_t stage = 0; stage < system.stages.size(); ++stage) {
+      together.exchanging.push_back(number_below(4));
+    }
     const Chance chance{.seed = number_below(1000), .jitter = 0.3, .transfer_jitter = 0.3};
     const auto at_once =
         std::get<DrawnReplica>(draw_among_replicas(undrawn, chance, 0, 3, together));

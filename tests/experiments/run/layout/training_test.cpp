@@ -89,6 +89,15 @@ TEST_CASE("experts that all data replicas hold once together are not summed") {
   CHECK(extras_of(layout).tail.reduces == std::vector<bool>{true, true});
 }
 
+TEST_CASE("replicas exchange tokens in stages with experts that they hold once together") {
+  Layout layout = two_stages();
+  for (Layer& layer : layout.model.layers) layer.expert_spread = 4;  // degrees are those of all
+  layout.model.layers[1].expert_parameter_bytes = 8;
+  const Together together = together_of(layout.model, layout.partition, training_of(layout));
+  CHECK(together.exchanging == std::vector<std::uint32_t>{1, 4});
+  CHECK(together.of_all == Together{}.of_all);
+}
+
 TEST_CASE("levels of ZeRO decide when gradients are summed and weights gathered") {
   Layout layout = two_stages();
   const auto tail_at = [&](std::uint32_t zero) {
