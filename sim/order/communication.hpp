@@ -21,7 +21,7 @@ enum class Comm : std::uint8_t {
   unshard,
   reshard,
   reduce_grad,         // reduces the gradients of a stage, and divides them by the microbatches
-  wait_send_forward,   // WAIT_SEND_F: until a SEND_F has left
+  wait_send_forward,   // WAIT_SEND_F: until what a SEND_F sends has arrived
   wait_send_backward,  // WAIT_SEND_B
   wait_reduce_grad,
 };
@@ -81,7 +81,8 @@ enum class CommStreams : std::uint8_t {
 };
 constexpr std::array<std::string_view, 4> comm_stream_names{"rank", "pair", "direction", "message"};
 
-/// Communication as an order has it. A rank issues a cell when the action before it has ended. The
+/// Communication as an order has it. A rank issues a cell when the action before it has ended, and
+/// what waits between the two wait for. The
 /// tensor of a SEND and its RECV moves once both are at the head of their streams, which it then
 /// holds until it has arrived; an eager one does not wait for its RECV. UNSHARD and REDUCE_GRAD of
 /// a rank go one after the other in a stream of their own.

@@ -110,13 +110,20 @@ std::optional<std::size_t> CommRows::issue(Rank rank, std::uint32_t action, Task
   return std::nullopt;
 }
 
+/// What the next cell of a rank is issued behind: the action before it, and what the waits between
+/// the two wait for.
+std::vector<TaskId> CommRows::issued_after(Rank rank, TaskId last) const {
+  std::vector<TaskId> tasks;
+  if (last != no_task) tasks.push_back(last);
+  add_new(tasks, waits_[index(rank)]);
+  return tasks;
+}
+
 /// Adds what an UNSHARD or a REDUCE_GRAD starts, behind the collective before it.
 void CommRows::issue_collective(Rank rank, const CommCell& cell, TaskId last) {
   TaskId& before = collective_[index(rank)];
-  std::vector<TaskId> inputs;
-  for (const TaskId task : {before, last}) {
-    if (task != no_task) add_new(inputs, {&task, 1});
-  }
+  std::vector<TaskId> inputs = issued_after(rank, last);
+  if (before != no_task) add_new(inputs, {&before, 1});
   std::sort(inputs.begin(), inputs.end());
   if (cell.comm == Comm::unshard && communication_.weights) {
     const bool used = !unused_[index(rank)][next_[index(rank)]];
@@ -177,7 +184,7 @@ void CommRows::issue_batch(Rank rank, TaskId last) {
     sends_together_ = sends_together_ || sends > 1;
     Stream& stream = streams_[key];
     const std::size_t count = ops.size();
-    stream.groups.push_back({std::move(ops), last, count, {}});
+    stream.groups.push_back({std::move(ops), issued_after(rank, last), count, {}});
     if (stream.groups.size() == 1) come_to_head(key);
   }
   while (!ready_.empty()) {
@@ -192,7 +199,7 @@ void CommRows::come_to_head(const StreamKey& key) {
   const Stream& stream = streams_.at(key);
   const Group group = stream.groups.front();  // a copy: it may finish at once
   std::vector<TaskId> after = stream.before;
-  if (group.after != no_task) add_new(after, {&group.after, 1});
+  add_new(after, group.after);
   for (const Op& op : group.ops) {
     End& end = op.sends ? tensors_.at(op.tensor).send : tensors_.at(op.tensor).receive;
     end.after = after;

@@ -84,7 +84,7 @@ class CommRows {
   /// Cells issued together.
   struct Group {
     std::vector<Op> ops;
-    TaskId after;
+    std::vector<TaskId> after;
     std::size_t left = 0;
     std::vector<TaskId> done;
   };
@@ -114,6 +114,7 @@ class CommRows {
   Rank peer_of(const CommCell& cell) const;
   StreamKey stream_of(const CommCell& cell, Rank rank) const;
   std::size_t end_of_batch(Rank rank) const;
+  std::vector<TaskId> issued_after(Rank rank, TaskId last) const;
   void issue_batch(Rank rank, TaskId last);
   void issue_collective(Rank rank, const CommCell& cell, TaskId last);
   void find_unused(Rank rank, const std::vector<Action>& actions);

@@ -46,9 +46,32 @@ RankEffects::RankEffects(const Plan& plan, const std::vector<std::uint64_t>& wei
   }
 }
 
+CountingActions::CountingActions(const Plan& plan) {
+  if (!plan.written) return;
+  first_.assign(plan.tasks(), no_task);
+  const auto brings = [&](TaskId transfer, const Rank& rank) {
+    const std::vector<MemoryEffect>& effects = plan.class_of(transfer).effects;
+    return std::any_of(effects.begin(), effects.end(), [&](const MemoryEffect& effect) {
+      return plan.buffers[effect.buffer].rank == rank;
+    });
+  };
+  for (TaskId task = 0; task < plan.tasks(); ++task) {
+    const std::uint32_t resource = plan.class_of(task).resource;
+    if (plan.is_link(resource)) continue;
+    plan.for_each_input(task, [&](TaskId input) {
+      const bool moves = plan.is_link(plan.class_of(input).resource);
+      if (moves && first_[input] == no_task && brings(input, Rank{resource})) first_[input] = task;
+    });
+  }
+}
+
 MemoryEvents::MemoryEvents(const Plan& plan, const Timeline& timeline,
                            const std::vector<std::uint64_t>& weights)
-    : plan_(plan), timeline_(timeline), effects_(plan, weights), rows_(plan.ranks) {
+    : plan_(plan),
+      timeline_(timeline),
+      effects_(plan, weights),
+      counting_(plan),
+      rows_(plan.ranks) {
   for (std::uint32_t c = 0; c < plan.classes.size(); ++c) {
     const RankEffects::OfClass& work = effects_.of_class(c);
     if (!work.is_link) continue;

@@ -67,6 +67,21 @@ class RankEffects {
   std::vector<RankEffect> effects_;
 };
 
+/// The action with which what a transfer brings counts: the first on its rank that waits for it.
+/// Where an order has its own communication, several may: for a tensor that came before the one
+/// that they read, or, on another rank, until one has been sent.
+class CountingActions {
+ public:
+  explicit CountingActions(const Plan& plan);
+
+  bool counts(TaskId transfer, TaskId action) const {
+    return first_.empty() || first_[transfer] == action;
+  }
+
+ private:
+  std::vector<TaskId> first_;  // by task; empty: each transfer has one reader
+};
+
 /// A buffer taken or given back. `place` orders events of one moment: as the rank's row has them,
 /// an arrival directly before the task that reads it, so that something received and read in the
 /// same moment never counts beside what was freed just then.
@@ -165,6 +180,7 @@ class MemoryEvents {
     const auto [action, turn] = work.is_link ? std::pair(plan_.input[task], MemoryTurn::at_end)
                                              : std::pair(task, MemoryTurn::arrival);
     for (const TaskId transfer : work.is_link ? std::span(&task, 1) : inputs_of(task)) {
+      if (!work.is_link && !counting_.counts(transfer, task)) continue;
       const RankEffects::OfClass& moves = effects_.of_class(plan_.work[transfer]);
       for (std::uint32_t effect = moves.first; effect < moves.last; ++effect) {
         visit(effects_[effect].rank, event_of(transfer, effect, action, turn));
@@ -245,6 +261,7 @@ class MemoryEvents {
   const Plan& plan_;
   const Timeline& timeline_;
   RankEffects effects_;
+  CountingActions counting_;
   std::vector<Row> rows_;  // by rank
 };
 

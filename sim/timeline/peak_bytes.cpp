@@ -25,6 +25,7 @@ PeakBytes::PeakBytes(const Plan& plan)
   if (!follows_rows_) return;
   // Every buffer may weigh something under some costs.
   const RankEffects effects(plan, std::vector<std::uint64_t>(plan.buffers.size(), 1));
+  const CountingActions counting(plan);
   for (TaskId task = 0; task < plan.tasks(); ++task) {
     const RankEffects::OfClass& work = effects.of_class(plan.work[task]);
     if (work.is_link) continue;
@@ -34,7 +35,7 @@ PeakBytes::PeakBytes(const Plan& plan)
     }
     plan.for_each_input(task, [&](TaskId input) {
       const RankEffects::OfClass& moves = effects.of_class(plan.work[input]);
-      if (!moves.is_link) return;
+      if (!moves.is_link || !counting.counts(input, task)) return;
       for (const RankEffect& effect : effects.of(moves)) {
         ranks_[effect.rank].moved.push_back({place_of(task, MemoryTurn::arrival), input,
                                              effect.buffer, effect.at_end(), effect.takes});

@@ -131,11 +131,23 @@ class MemoryCount {
   }
 
   /// The F that reads a received activation: the first part of an overlap cell waits for what
-  /// the second part reads.
+  /// the second part reads. no_task: this cell waits for another reason.
   TaskId reader_of(TaskId transfer, TaskId action) const {
-    const bool reads = plan_.class_of(action).pass == Pass::forward &&
-                       plan_.microbatch[action] == plan_.microbatch[transfer];
-    return reads ? action : next_[action];
+    const auto stage = [&](TaskId task) {
+      return plan_.model_stage[index(plan_.class_of(task).stage)];
+    };
+    for (const TaskId part : {action, next_[action]}) {
+      if (part == no_task || plan_.class_of(part).pass != Pass::forward) continue;
+      const bool same = plan_.microbatch[part] == plan_.microbatch[transfer];
+      if (!same || stage(part) != stage(transfer) + 1) continue;
+      return part == action || !waits_for(part, transfer) ? part : no_task;
+    }
+    return no_task;
+  }
+  bool waits_for(TaskId action, TaskId transfer) const {
+    bool waits = false;
+    plan_.for_each_input(action, [&](TaskId input) { waits = waits || input == transfer; });
+    return waits;
   }
 
   /// What an action reads, or the cell that it begins: a received activation, or one that comes
@@ -146,8 +158,9 @@ class MemoryCount {
     const Microbatch moved = plan_.microbatch[transfer];
     if (work.pass == Pass::send_activation) {
       const std::int64_t bytes = size(BufferKind::receive, work.stage, rank, moved);
-      change(rank, begin, action, Turn::arrives, bytes);
       const TaskId reader = reader_of(transfer, action);
+      if (reader == no_task) return;
+      change(rank, begin, action, Turn::arrives, bytes);
       // A fused cell reads all its inputs before either part starts.
       const TaskId reads = plan_.class_of(reader).follows_partner ? action : reader;
       change(rank, timeline_.begin[reader], reads, Turn::is_read, -bytes);
