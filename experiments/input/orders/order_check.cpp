@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <deque>
+#include <map>
 #include <utility>
 
 #include "experiments/input/formats/torch_csv.hpp"
@@ -66,6 +68,41 @@ void add_torch_facts(const OrderFile& order, const Placement& placement, OrderFa
   if (!waits) facts.torch = {reduces ? TorchVersion::v2_14 : TorchVersion::v2_9};
 }
 
+/// The first RECV that takes another tensor than its own. PyTorch's runtime gives tensors no tags:
+/// those that a rank sends to another match the RECVs there in the order of both.
+std::optional<CellFault> mixed_up(const std::vector<std::vector<CommCell>>& rows,
+                                  const Placement& placement) {
+  std::map<std::pair<Rank, Rank>, std::deque<CommCell>> sent;
+  const auto ends = [&](const CommCell& cell) {
+    const Crossing crossing = *crossing_of(cell, placement);
+    return std::pair(placement.rank_of(crossing.sender, cell.microbatch),
+                     placement.rank_of(crossing.receiver, cell.microbatch));
+  };
+  for (const auto& row : rows) {
+    for (const CommCell& cell : row) {
+      if (is_send(cell.comm)) sent[ends(cell)].push_back(cell);
+    }
+  }
+  for (std::size_t rank = 0; rank < rows.size(); ++rank) {
+    for (const CommCell& cell : rows[rank]) {
+      if (!is_receive(cell.comm)) continue;
+      auto& in_order = sent.at(ends(cell));
+      const CommCell& send = in_order.front();
+      const Crossing taken = *crossing_of(send, placement), own = *crossing_of(cell, placement);
+      if (send.microbatch != cell.microbatch || taken.gradient != own.gradient ||
+          taken.receiver != own.receiver) {
+        return CellFault{
+            rank, cell.column,
+            fmt::format("{} of rank {} takes what {} of rank {} sends: tensors between "
+                        "two ranks match in the order of their cells",
+                        text(cell), rank, text(send), index(ends(send).first))};
+      }
+      in_order.pop_front();
+    }
+  }
+  return std::nullopt;
+}
+
 /// What the runtime of a release does with a sound order, for each kind of streams that it may use.
 std::vector<StreamVerdict> stream_verdicts(const OrderFile& order, const Placement& placement,
                                            TorchVersion torch) {
@@ -85,7 +122,9 @@ std::vector<StreamVerdict> stream_verdicts(const OrderFile& order, const Placeme
     StreamVerdict& verdict = verdicts.emplace_back(StreamVerdict{where, std::nullopt});
     const auto plan = lower(order.schedule, placement, Overlap::serial, extras);
     if (const auto* deadlock = std::get_if<Deadlock>(&plan)) {
-      verdict.deadlock = deadlock_fault(order, *deadlock);
+      verdict.fault = deadlock_fault(order, *deadlock);
+    } else {
+      verdict.fault = mixed_up(extras.communication.rows, placement);
     }
   }
   return verdicts;
@@ -100,7 +139,7 @@ void check_comms(const OrderFile& order, const Placement& placement,
   }
   if (check.fault || !torch || !why_not_loadable(order.schedule, placement).empty()) return;
   check.streams = stream_verdicts(order, placement, *torch);
-  check.fault = check.streams.front().deadlock;
+  check.fault = check.streams.front().fault;
 }
 
 /// The first fault of a readable order, or its facts.

@@ -27,8 +27,8 @@ struct OrderFacts {
 
 /// What becomes of an order in PyTorch's runtime over one kind of streams.
 struct StreamVerdict {
-  std::string_view where;  // "NCCL"
-  std::optional<CellFault> deadlock;
+  std::string_view where;          // "NCCL"
+  std::optional<CellFault> fault;  // a deadlock, or a tensor that another RECV takes
 };
 
 struct OrderCheck {

@@ -66,7 +66,7 @@ ordered_json check_json(const OrderCheck& check) {
   ordered_json document = check.fault ? fault_json(*check.fault) : facts_json(*check.facts);
   for (const StreamVerdict& verdict : check.streams) {
     document["streams"][std::string(verdict.where)] =
-        verdict.deadlock ? verdict.deadlock->text : "runs to its end";
+        verdict.fault ? verdict.fault->text : "runs to its end";
   }
   if (check.inferred_chains.empty()) return document;
   document["inferred_chains"] = ordered_json::array();
@@ -127,7 +127,7 @@ std::string check_text(const std::string& file, const OrderCheck& check) {
                                  idle_text(*check.facts) + timing_text(*check.facts);
   for (const StreamVerdict& verdict : check.streams) {
     text += fmt::format("over {}: {}\n", verdict.where,
-                        verdict.deadlock ? verdict.deadlock->text : "runs to its end");
+                        verdict.fault ? verdict.fault->text : "runs to its end");
   }
   if (check.inferred_chains.empty()) return text;
   return text + fmt::format(

@@ -222,12 +222,29 @@ TEST_CASE("a release of PyTorch: RECVs are posted without waiting, and streams d
         "deadlock: 1F1 of rank 1 waits for 0SEND_F1 of rank 0, which follows 0RECV_B0; 0RECV_B0 of "
         "rank 0 waits for 1SEND_B0 of rank 1, which follows 1F1");
   REQUIRE(check.streams.size() == 3);
-  CHECK(check.streams[1].deadlock);
-  CHECK_FALSE(check.streams[2].deadlock);
+  CHECK(check.streams[1].fault);
+  CHECK_FALSE(check.streams[2].fault);
   const OrderCheck lowered = check_order("0F0,0F1,0B0,0B1\n1F0,1F1,1B0,1B1", {}, newest_torch);
   CHECK_FALSE(lowered.fault);
-  CHECK_FALSE(lowered.streams[0].deadlock);
+  CHECK_FALSE(lowered.streams[0].fault);
   CHECK(check_order("0F0,0B0", {}).streams.empty());
+}
+
+TEST_CASE("a release of PyTorch: over gloo a RECV takes the tensor that was sent first") {
+  const OrderCheck check = check_order(
+      "0F0,0F1,0SEND_F1,0SEND_F0,0RECV_B0,0B0,0RECV_B1,0B1\n"
+      "1RECV_F0,1RECV_F1,1F0,1F1,1B0,1SEND_B0,1B1,1SEND_B1",
+      {}, TorchVersion::v2_14);
+  REQUIRE(check.streams.size() == 3);
+  REQUIRE(check.streams[0].fault);
+  CHECK(check.streams[0].fault->text.starts_with("deadlock: "));
+  REQUIRE(check.streams[2].fault);
+  CHECK(check.streams[2].fault->rank == 1);
+  CHECK(check.streams[2].fault->column == 0);
+  CHECK(
+      check.streams[2].fault->text ==
+      "1RECV_F0 of rank 1 takes what 0SEND_F1 of rank 0 sends: tensors between two ranks match in "
+      "the order of their cells");
 }
 
 TEST_CASE("an order with communication has no blank cells") {
