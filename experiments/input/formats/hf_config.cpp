@@ -62,7 +62,8 @@ constexpr HfField nope{{"qk_nope_head_dim"}, "the part of a head without positio
 constexpr HfField rope{{"qk_rope_head_dim"}, "the part of a head with positions", Limit::width};
 constexpr HfField value{{"v_head_dim"}, "the width of a head's values", Limit::width};
 
-constexpr HfField window{{"sliding_window"}, "the tokens that one attends to", Limit::positions};
+constexpr HfField window{
+    {"sliding_window"}, "the tokens that one attends to, or 0", Limit::positions, 0};
 constexpr HfField period{{"sliding_window_pattern", "_sliding_window_pattern"},
                          "of how many layers the last has no window",
                          Limit::layers};
@@ -279,14 +280,14 @@ class Reader {
   }
 
   void read_windows() {
-    const auto tokens = config_.number(window);
-    if (!tokens || row_.window == WindowRule::never) return;
+    const double tokens = config_.number(window).value_or(0);
+    if (tokens == 0 || row_.window == WindowRule::never) return;
     if (row_.window == WindowRule::when_used && !fact("use_sliding_window", false)) return;
     const auto types = config_.layer_words("layer_types", shape_.layers);
     for (std::size_t layer = 0; layer < static_cast<std::size_t>(shape_.layers); ++layer) {
       const bool slides = types ? (*types)[layer] == "sliding_attention"
                                 : slides_by_rule(static_cast<double>(layer));
-      shape_.window.push_back(slides ? *tokens : 0);
+      shape_.window.push_back(slides ? tokens : 0);
     }
   }
 
@@ -335,6 +336,9 @@ std::vector<std::string> notes_on(const HfFields& config, const HfArchitecture& 
   if (row.vision == VisionRule::none && config.part("vision_config")) {
     notes.emplace_back("the encoder of \"vision_config\" is left out");
   }
+  if (row.mixer == MixerRule::pattern && config.number(further).value_or(0) > 0) {
+    notes.emplace_back("the layers of multi-token prediction are left out");
+  }
   if (row.mixer == MixerRule::parallel) {
     notes.emplace_back("Mamba-2 and attention of a layer are counted one after the other");
   }
@@ -355,8 +359,25 @@ bool recognizes(std::string_view text) {
   });
 }
 
+/// Python writes a number that JSON lacks, as in "time_step_limit" of Mamba-2; nothing here reads
+/// it. It becomes a null of the same length, so that places in error texts stay.
+std::string without_infinity(std::string_view text) {
+  constexpr std::string_view word = "Infinity", instead = "null    ";
+  std::string plain(text);
+  bool quoted = false;
+  for (std::size_t at = 0; at < plain.size(); ++at) {
+    if (plain[at] == '"') quoted = !quoted;
+    if (quoted && plain[at] == '\\') ++at;
+    if (quoted) continue;
+    if (plain.compare(at, word.size(), word) != 0) continue;
+    plain.replace(at, word.size(), instead);
+    if (at > 0 && plain[at - 1] == '-') plain[at - 1] = ' ';
+  }
+  return plain;
+}
+
 ModelFile read_model(std::string_view text, const ModelFileOptions& options) {
-  const nlohmann::json document = parse_json(text);
+  const nlohmann::json document = parse_json(without_infinity(text));
   HfFields config(document);
   const HfArchitecture& row = architecture_of(config, options);
   const nlohmann::json defaults = nlohmann::json::parse(row.defaults);

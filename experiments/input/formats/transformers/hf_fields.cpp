@@ -61,7 +61,7 @@ const json* HfFields::find(std::string_view name) const {
   for (const json* object : {object_, defaults_}) {
     if (object == nullptr) continue;
     const auto found = object->find(name);
-    if (found != object->end() && !found->is_null()) return &*found;
+    if (found != object->end()) return found->is_null() ? nullptr : &*found;
   }
   return nullptr;
 }

@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
@@ -279,6 +280,45 @@ TEST_CASE("numbers that do not go together are refused") {
         "/moe_layer_freq/2: 2 is not 1, for a layer with experts, or 0, for one without");
   CHECK(refusal_of(hf_config_with(experts, "moe_layer_freq", "all"))
             .starts_with("/moe_layer_freq: \"all\""));
+}
+
+TEST_CASE("what a config leaves out is what its class has, and null is none of it") {
+  const auto parameters = [](const json& config) {
+    return closed_form_parameters(model(config).spec);
+  };
+  const json mixtral{{"model_type", "mixtral"}, {"hidden_size", 4096}, {"num_hidden_layers", 32}};
+  CHECK(parameters(mixtral) == 46'702'792'704);
+  const json mistral = hf_config_with(mixtral, "model_type", "mistral");
+  CHECK(parameters(mistral) == 7'241'732'096);
+  CHECK(parameters(hf_config_with(mistral, "num_key_value_heads", nullptr)) == 8'047'038'464);
+  CHECK(windows(hf_config_with(mistral, "num_hidden_layers", 1)) == "4096");
+  CHECK(windows(hf_config_with(hf_config_with(mistral, "num_hidden_layers", 1), "sliding_window",
+                               nullptr)) == "0");
+  const json deepseek{
+      {"model_type", "deepseek_v3"}, {"hidden_size", 7168}, {"num_hidden_layers", 61}};
+  CHECK(parameters(deepseek) == 671'026'404'352);
+  // As Qwen2-MoE saves what it does not use.
+  CHECK(windows(hf_config_with(small(), "sliding_window", 0)) == "0000");
+}
+
+TEST_CASE("layers of multi-token prediction that are not read are said to be left out") {
+  const json nemotron{
+      {"model_type", "nemotron_h"}, {"hidden_size", 4096}, {"hybrid_override_pattern", "M-*"}};
+  const std::string note = "the layers of multi-token prediction are left out";
+  const auto said = [&](const json& config) {
+    const std::vector<std::string> notes = model(config).notes;
+    return std::find(notes.begin(), notes.end(), note) != notes.end();
+  };
+  CHECK_FALSE(said(nemotron));
+  CHECK(said(hf_config_with(nemotron, "num_nextn_predict_layers", 1)));
+}
+
+TEST_CASE("numbers of Python that JSON lacks are read where nothing needs them") {
+  const std::string mamba = R"({"model_type": "mamba2", "hidden_size": 4096, "num_layers": 2,
+    "num_hidden_layers": 2, "note": "to \"Infinity\"", "time_step_limit": [-Infinity, Infinity]})";
+  CHECK(refusal(mamba) == "accepted");
+  CHECK(refusal(R"({"model_type": "llama", "num_hidden_layers": 2, "hidden_size": Infinity})")
+            .starts_with("/hidden_size: \"hidden_size\" is missing"));
 }
 
 TEST_CASE("what is no config at all is refused with a place") {
