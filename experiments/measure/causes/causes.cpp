@@ -234,8 +234,13 @@ std::vector<std::string> notes_on(const StepCauses& causes, bool shared_out) {
         "one iteration gives no intervals; several .timeline files of one plan, or the traces of "
         "several steps (penstock trace --causes), do");
   }
-  if (causes.model.groups.pipelines < 3 && !causes.model.link.empty()) {
-    notes.emplace_back("links are compared with each other, as if their tensors had equal sizes");
+  const std::vector<double>& links = causes.model.measured_link;
+  const bool compared = std::ranges::any_of(links, [](double ratio) { return ratio > 0; });
+  if (causes.model.groups.pipelines < 3 && !links.empty()) {
+    notes.emplace_back(
+        compared ? "links are compared with each other, as if their tensors had equal sizes"
+                 : "there are too few links to compare them with each other: --expected RUN, with "
+                   "what tensors should take, tells which are slow");
   }
   if (!shared_out) {
     notes.emplace_back("the step is too large to simulate all orders of its causes");

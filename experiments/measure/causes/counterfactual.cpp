@@ -110,6 +110,11 @@ class Removing {
           joined(one.to, one.from) != ends) {
         continue;
       }
+      if (model_.measured_link[link] == 0) {
+        refuse(fmt::format(
+            "link {} has no peers that tell how fast it should be; --expected RUN says that",
+            text(one)));
+      }
       removed_.links[link] = found = true;
     }
     if (found) return;

@@ -33,6 +33,7 @@ class Fit {
     model_.link.assign(plan_.links.size(), 1);
     model_.rank.assign(plan_.ranks, 1);
     model_.measured_rank.assign(plan_.ranks, 0);
+    model_.measured_link.assign(plan_.links.size(), 0);
     model_.replica.assign(model_.groups.pipelines, 1);
     find_shares();
     tasks_.resize(plan_.classes.size());

@@ -37,7 +37,8 @@ struct OpModel {
   std::vector<double> microbatch;       // by `share_of`: its work, the mean of its pipeline being 1
   std::vector<std::uint32_t> share_of;  // by task: its microbatch in its pipeline
   bool ranks_known = false;             // slow ranks can be told from uneven stages
-  std::vector<double> measured_rank;    // by rank: over its peers, without a threshold; 0: no peers
+  // By rank and by link: over its peers, without a threshold; 0: no peers.
+  std::vector<double> measured_rank, measured_link;
 
   /// Whether the class runs layers: slow ranks and long microbatches change it.
   static bool varies(Pass pass) { return runs_layers(pass); }

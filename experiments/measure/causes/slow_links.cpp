@@ -50,12 +50,14 @@ class Transfers {
   Values medians_;               // by class
 };
 
-/// By link: what its transfers take over what they take elsewhere.
+/// By link: what its transfers take over what they take elsewhere. Activations and gradients count
+/// as equal, since a short pipeline has few of each.
 std::vector<Values> Transfers::ratios() const {
+  const auto like = [](Pass pass) { return passes_on(pass) ? Pass::send_activation : pass; };
   std::map<Pass, Values> of_pass;
   std::map<std::pair<Pass, std::uint32_t>, Values> of_stage;
   each_class([&](std::uint32_t number, const WorkClass& work) {
-    of_pass[work.pass].push_back(medians_[number]);
+    of_pass[like(work.pass)].push_back(medians_[number]);
     of_stage[{work.pass, stage_of(work)}].push_back(medians_[number]);
   });
   std::map<Pass, double> of_passes;
@@ -63,13 +65,13 @@ std::vector<Values> Transfers::ratios() const {
   std::vector<Values> ratios(plan_.links.size());
   each_class([&](std::uint32_t number, const WorkClass& work) {
     const Values& same = of_stage.at({work.pass, stage_of(work)});
-    const bool alike = passes_on(work.pass) && of_pass.at(work.pass).size() > 2;
+    const bool alike = passes_on(work.pass) && of_pass.at(like(work.pass)).size() > 2;
     const double stated =
         expected_ == nullptr ? 0 : expected_->of(stage_of(work), kind_of(plan_, work)) * pace_;
     if (stated <= 0 && same.size() < 3 && !alike) return;
     const double peers = stated > 0        ? stated
                          : same.size() > 2 ? lower_median(same)
-                                           : of_passes.at(work.pass);
+                                           : of_passes.at(like(work.pass));
     const double usual = peers > 0 ? peers : std::min(unmeasurable, medians_[number]);
     if (usual > 0) ratios[link_of(work)].push_back(medians_[number] / usual);
   });
@@ -92,6 +94,7 @@ void Transfers::judge(OpModel& model) const {
   const std::vector<Values> slower = ratios(), off = deviations();
   for (std::size_t link = 0; link < slower.size(); ++link) {
     const double ratio = lower_median(slower[link]);
+    model.measured_link[link] = ratio;
     const double noise = 1.4826 * median(off[link]) * error_of_median;
     const auto ops = static_cast<double>(std::max<std::size_t>(off[link].size(), 1));
     if (ratio > 1 + std::max(least_slow, sure * noise / std::sqrt(ops))) model.link[link] = ratio;

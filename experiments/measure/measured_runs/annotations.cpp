@@ -141,36 +141,20 @@ class Collector {
   RankOps& result_;
 };
 
-/// Calls `visit(cell, span)` for each communication that a host marked.
-template <class Visit>
-void for_each_comm(const KinetoTrace& trace, Visit visit) {
-  std::vector<std::optional<CommCell>> cells;
-  for (const std::string& name : trace.names) cells.push_back(comm_of_name(name));
-  for (const KinetoAnnotation& annotation : trace.annotations) {
-    const auto& cell = cells[annotation.name];
-    if (cell && !annotation.on_device) visit(*cell, annotation.span);
-  }
-}
-
 /// The sends and receives that a host issued within steps, in their order.
 std::vector<IssuedComm> issued_comms(const KinetoTrace& trace, const ProfilerSteps& steps) {
+  std::vector<std::optional<CommCell>> cells;
+  for (const std::string& name : trace.names) cells.push_back(comm_of_name(name));
   std::vector<IssuedComm> comms;
-  for_each_comm(trace, [&](const CommCell& cell, const KinetoSpan& span) {
-    const auto step = steps.at(span.begin_ns);
-    if (step) comms.push_back({cell, span.begin_ns, step});
-  });
+  for (const KinetoAnnotation& annotation : trace.annotations) {
+    const auto& cell = cells[annotation.name];
+    const auto step = steps.at(annotation.span.begin_ns);
+    if (cell && step && !annotation.on_device) {
+      comms.push_back({*cell, annotation.span.begin_ns, step});
+    }
+  }
   std::ranges::stable_sort(comms, {}, &IssuedComm::at_ns);
   return comms;
-}
-
-/// The waits of a host for what it sent: in these its time is that of a link.
-std::vector<KinetoSpan> waits_for_sends(const KinetoTrace& trace) {
-  std::vector<KinetoSpan> waits;
-  for_each_comm(trace, [&](const CommCell& cell, const KinetoSpan& span) {
-    if (is_send_wait(cell.comm)) waits.push_back(span);
-  });
-  std::ranges::stable_sort(waits, {}, &KinetoSpan::begin_ns);
-  return waits;
 }
 
 /// Adds the ops of a trace whose launches identify the kernels of an annotation, or that has no
@@ -337,20 +321,14 @@ std::vector<std::optional<OpSpans>> spans_of_operators(
   const auto filled = static_cast<std::size_t>(std::count_if(
       ranges.begin(), ranges.end(), [](const OperatorRange& range) { return range.any; }));
   if (2 * filled < ranges.size()) return {};
-  const std::vector<KinetoSpan> waits = waits_for_sends(trace);
-  auto wait = waits.begin();
   std::vector<std::optional<OpSpans>> spans;
   for (std::size_t i = 0; i < annotations.size(); ++i) {
     const KinetoSpan& span = annotations[i].span;
     const std::int64_t begin_ns = ranges[i].any ? ranges[i].begin_ns : span.end_ns;
     spans.push_back(OpSpans{.whole = {begin_ns, span.end_ns}, .turn_ns = ranges[i].turn_ns});
-    const std::int64_t free_ns = i > 0 ? annotations[i - 1].span.end_ns : span.begin_ns;
-    std::int64_t host_ns = span.begin_ns - free_ns;
-    for (; wait != waits.end() && wait->begin_ns < span.begin_ns; ++wait) {
-      if (wait->begin_ns >= free_ns)
-        host_ns -= std::min(wait->end_ns, span.begin_ns) - wait->begin_ns;
-    }
-    spans.back()->host_ns = std::max<std::int64_t>(host_ns, 0);
+    if (i > 0)
+      spans.back()->host_ns =
+          std::max<std::int64_t>(span.begin_ns - annotations[i - 1].span.end_ns, 0);
     if (ranges[i].any) spans.back()->lead_ns = begin_ns - span.begin_ns;
   }
   return spans;

@@ -35,8 +35,8 @@ RankOps ops_of_annotations(const KinetoTrace& trace, const std::vector<OpPattern
 struct OpSpans {
   KinetoSpan whole;
   std::optional<std::int64_t> turn_ns = {};  // where the second part of an overlap cell begins
-  std::int64_t host_ns = 0;  // of the host between the annotations, without waits for its SENDs
-  std::int64_t lead_ns = 0;  // from the begin of the annotation to the op
+  std::int64_t host_ns = 0;                  // time of the host between the annotations
+  std::int64_t lead_ns = 0;                  // from the begin of the annotation to the op
 
   KinetoSpan of_part(std::size_t part, std::size_t parts) const;
 };

@@ -124,18 +124,24 @@ struct Gaps {
 };
 
 /// By work class: the transfer time of a link and pass. Where nobody waited, it is the median of
-/// other links, and no more than was left to the transfer.
+/// other stages on the link, else of other links, and no more than was left to the transfer.
 std::vector<Time> typical_gaps(const Plan& plan, const std::vector<Gaps>& gaps) {
   std::map<Pass, std::vector<double>> of_pass;
+  std::map<std::uint32_t, std::vector<double>> of_link;
   for (std::size_t i = 0; i < gaps.size(); ++i) {
-    if (!gaps[i].waited.empty()) of_pass[plan.classes[i].pass].push_back(median(gaps[i].waited));
+    if (gaps[i].waited.empty()) continue;
+    of_pass[plan.classes[i].pass].push_back(median(gaps[i].waited));
+    of_link[plan.classes[i].resource].push_back(median(gaps[i].waited));
   }
   std::vector<Time> typical;
   for (std::size_t i = 0; i < gaps.size(); ++i) {
     const auto others = of_pass.find(plan.classes[i].pass);
+    const auto same = of_link.find(plan.classes[i].resource);
     std::int64_t gap = gaps[i].least == INT64_MAX ? 0 : gaps[i].least;
     if (!gaps[i].waited.empty()) {
       gap = std::llround(median(gaps[i].waited));
+    } else if (same != of_link.end()) {
+      gap = std::min<std::int64_t>(gap, std::llround(median(same->second)));
     } else if (others != of_pass.end()) {
       gap = std::min<std::int64_t>(gap, std::llround(median(others->second)));
     }

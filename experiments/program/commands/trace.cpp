@@ -284,9 +284,26 @@ void write_outputs(const Options& options, const std::vector<MeasuredRun>& runs,
   outputs.publish();
 }
 
-void print_json(const Options& options, const MeasuredRun& run, const ShownRun& shown) {
-  nlohmann::ordered_json all = measured_run_json(run);
-  if (options.replicas() > 1) all["replicas"] = options.replicas();
+/// The ranks of the job, by those of the run, which are numbered replica by replica. Empty where
+/// traces do not say.
+std::vector<std::uint32_t> job_ranks_of(const std::vector<MeasuredRun>& replicas) {
+  std::vector<std::uint32_t> all;
+  for (const MeasuredRun& replica : replicas) {
+    for (const TracedRank& rank : replica.ranks) {
+      if (!rank.job_rank) return {};
+      all.push_back(*rank.job_rank);
+    }
+  }
+  return all;
+}
+
+void print_json(const Options& options, const std::vector<MeasuredRun>& replicas,
+                const ShownRun& shown) {
+  nlohmann::ordered_json all = measured_run_json(replicas.front());
+  if (options.replicas() > 1) {
+    all["replicas"] = options.replicas();
+    all["job_ranks"] = job_ranks_of(replicas);
+  }
   if (options.causes) all["causes"] = causes_json(shown.plan, shown.causes());
   show(printed(all));
 }
@@ -294,10 +311,17 @@ void print_json(const Options& options, const MeasuredRun& run, const ShownRun& 
 /// Of replicas the first, and the causes of all.
 void print_runs(const Options& options, const std::vector<MeasuredRun>& runs,
                 const std::vector<ShownRun>& shown, const MergedTimes& merged) {
-  if (options.json) return print_json(options, runs.front(), shown.front());
+  if (options.json) return print_json(options, runs, shown.front());
+  const std::vector<std::uint32_t> job_ranks =
+      options.pipeline_ranks.empty() ? std::vector<std::uint32_t>{} : job_ranks_of(runs);
   for (std::size_t i = 0; i < shown.size(); ++i) {
     show(fmt::format("{}{}", i == 0 ? "" : "\n", measured_run_text(runs[i])));
-    if (options.causes) show("\n" + causes_text(shown[i].plan, shown[i].causes()));
+    if (!options.causes) continue;
+    if (!job_ranks.empty()) {
+      show(fmt::format("\nranks 0 to {} of the step are ranks {} of the job\n",
+                       job_ranks.size() - 1, fmt::join(job_ranks, ", ")));
+    }
+    show("\n" + causes_text(shown[i].plan, shown[i].causes()));
   }
   show(merged_text(merged));
 }

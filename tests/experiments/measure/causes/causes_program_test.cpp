@@ -203,13 +203,20 @@ TEST_CASE("causes: traces of replicas tell a slow rank by its peers") {
   CAPTURE(run.errors);
   REQUIRE(run.code == 0);
   const json causes = json::parse(run.output).at("causes");
+  CHECK(json::parse(run.output).at("job_ranks") == json{0, 3, 6, 1, 4, 7, 2, 5, 8});
   CHECK(causes["ranks"].size() == 9);
   CHECK(causes["costs"][0]["ranks"] == json{5});
   CHECK(causes["iterations"] == 2);
   CHECK(run_penstock({"explain", "all.timeline"}, scratch.path("")).output.find("slow rank 5") !=
         std::string::npos);
-  arguments[11] = "0,3,6;1,4;7,2,5,8";
   arguments.emplace_back("--force");
+  std::vector<std::string> as_text = arguments;
+  std::erase(as_text, "--json");
+  CHECK(run_penstock(as_text, scratch.path(""))
+            .output.find(
+                "\nranks 0 to 8 of the step are ranks 0, 3, 6, 1, 4, 7, 2, 5, 8 of the job\n") !=
+        std::string::npos);
+  arguments[11] = "0,3,6;1,4;7,2,5,8";
   CHECK(run_penstock(arguments, scratch.path("")).code == 2);
 }
 

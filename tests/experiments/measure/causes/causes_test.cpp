@@ -163,6 +163,26 @@ TEST_CASE("causes: a link is slow where its peers take no time") {
   CHECK(link->cost == step_of(run) - step_of(with(from_us(1))));
 }
 
+TEST_CASE(
+    "causes: in a pipeline of three ranks the links both ways are peers, in one of two none") {
+  const auto with_slow = [](std::size_t ranks) {
+    return recorded(named_order("1f1b", 1, equal_stages(ranks), 8),
+                    {.slow_links = {{Rank{1}, Rank{0}, 30}}});
+  };
+  const Recording three = with_slow(3);
+  const StepCauses causes = causes_in(three);
+  const Cause* const link = cause_of(causes, CauseKind::link);
+  REQUIRE(link != nullptr);
+  CHECK(link->name == "slow link 1>0");
+  const Time usual = step_of(recorded(named_order("1f1b", 1, equal_stages(3), 8)));
+  CHECK(link->cost == step_of(three) - usual);
+  CHECK(step_of(counterfactual(three, "run.timeline", {{"link=1>0"}, {}}).run) == usual);
+  const Recording two = with_slow(2);
+  CHECK(cause_of(causes_in(two), CauseKind::link) == nullptr);
+  CHECK(causes_in(two).notes.back().starts_with("there are too few links"));
+  CHECK(refusal(two, {{"link=1>0"}, {}}).find("link 1>0 has no peers") != std::string::npos);
+}
+
 TEST_CASE("causes: a replica with more work is no slow rank") {
   const Recording run = recorded(
       three_replicas(),

@@ -33,21 +33,6 @@ TEST_CASE("op spans: an op begins at its first operator, and what is ahead of it
   CHECK(spans[1]->lead_ns == 0);
 }
 
-TEST_CASE("op spans: a host that waits for what it sent does nothing meanwhile") {
-  KinetoTrace trace;
-  trace.names = {"PP:0F0", "PP:1WAIT_SEND_F0", "PP:1SEND_F1"};
-  trace.annotations = {{{105, 125}, 1, main_thread, false},
-                       {{126, 128}, 2, main_thread, false},
-                       {{20, 60}, 1, main_thread, false},    // inside of an op
-                       {{128, 200}, 1, main_thread, true}};  // not the host's
-  trace.operators = {{{20, 30}, main_thread}, {{130, 140}, main_thread}};
-  const auto spans =
-      spans_of_operators(trace, {annotation_from_to(10, 100), annotation_from_to(130, 150)});
-  REQUIRE(spans.size() == 2);
-  CHECK(spans[0]->host_ns == 0);
-  CHECK(spans[1]->host_ns == 10);
-}
-
 TEST_CASE("op spans: operators that most annotations lack were not traced") {
   KinetoTrace trace;
   trace.operators = {{{20, 30}, main_thread}};

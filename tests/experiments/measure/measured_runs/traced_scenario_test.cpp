@@ -110,6 +110,31 @@ TEST_CASE("traces: a scenario from the profile of a traced run keeps a slow link
   CHECK(simulated.report->makespan == made.report->makespan);
 }
 
+// Nobody waits for the second chunk's activations over the slow link, but for those of the first.
+TEST_CASE("traces: a link is as slow for a stage that nobody waits for as for its others") {
+  std::string stages;
+  for (int s = 0; s < 8; ++s) {
+    stages += fmt::format(R"({}{{"forward_us": 500, "backward_us": 1000}})", s == 0 ? "" : ",");
+  }
+  const std::string scenario = fmt::format(
+      R"({{"penstock": 1, "model": {{"stages": [{}]}}, "parallel": {{"chunks": 2}},
+         "hardware": {{"name": "ideal", "devices": 4, "transfer_us": 50}},
+         "schedule": {{"name": "interleaved-1f1b", "microbatches": 8}}}})",
+      stages);
+  const RunResult made =
+      run_of(scenario, {R"(/chance={"slow_links": [{"from": 0, "to": 1, "factor": 40}]})"});
+  const MeasuredRun run = Traces({made, made}, {}).read();
+  for (TaskId task = 0; task < made.plan->tasks(); ++task) {
+    const WorkClass& work = made.plan->class_of(task);
+    if (!made.plan->is_link(work.resource)) continue;
+    CAPTURE(task_text(*made.plan, task));
+    const bool slow = made.plan->link(work.resource) == Link{Rank{0}, Rank{1}};
+    if (slow) CHECK(run.job.priced.costs.latency[made.plan->work[task]] == from_us(2000));
+  }
+  CHECK(run.slow_links.size() == 1);
+  CHECK(run.transfer_us == 50);
+}
+
 // The files stand in folders apart: a scenario names others as they are seen from its own.
 TEST_CASE("traces: the command writes a scenario that finds its profile and its order") {
   const RunResult made = run_of(three_stages(steady_order));
