@@ -157,7 +157,11 @@ ResumedRows ResultLog::resume(const ExpectedRow& expected) {
     ++found.rows;
     size_ += row->size() + 1;
   }
-  if (reader.torn().empty()) return found;
+  const std::string_view torn = reader.torn();
+  if (torn.empty()) return found;
+  const std::string wanted = expected(found.rows);
+  const bool begun = !wanted.empty() && (torn.starts_with(wanted) || wanted.starts_with(torn));
+  if (!begun) refuse_row(path_, found.rows, torn, wanted);  // what else ends without a newline
   found.repaired = true;
   if (::ftruncate(file_, static_cast<off_t>(size_)) != 0) fail(errno);
   return found;

@@ -63,6 +63,16 @@ TEST_CASE("result file: it goes on behind its last whole row, and a torn one is 
   }
 }
 
+TEST_CASE("result file: a last line that is no beginning of a row is kept and refused") {
+  const Scratch scratch;
+  for (const std::string& other :
+       {std::string("my notes"), row(0) + "my notes", std::string("{}")}) {
+    const std::string path = scratch.file("notes.txt", other);
+    CHECK(error_of(path).find("is no row of a sweep") != std::string::npos);
+    CHECK(content_of(path) == other);
+  }
+}
+
 TEST_CASE("result file: another sweep, version or shard is refused with both named") {
   const Scratch scratch;
   CHECK(error_of(scratch.file("a", row(0, "bb"))).find("the sweep bb, this is aa") !=
