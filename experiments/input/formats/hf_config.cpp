@@ -359,23 +359,6 @@ bool recognizes(std::string_view text) {
   });
 }
 
-/// Python writes a number that JSON lacks, as in "time_step_limit" of Mamba-2; nothing here reads
-/// it. It becomes a null of the same length, so that places in error texts stay.
-std::string without_infinity(std::string_view text) {
-  constexpr std::string_view word = "Infinity", instead = "null    ";
-  std::string plain(text);
-  bool quoted = false;
-  for (std::size_t at = 0; at < plain.size(); ++at) {
-    if (plain[at] == '"') quoted = !quoted;
-    if (quoted && plain[at] == '\\') ++at;
-    if (quoted) continue;
-    if (plain.compare(at, word.size(), word) != 0) continue;
-    plain.replace(at, word.size(), instead);
-    if (at > 0 && plain[at - 1] == '-') plain[at - 1] = ' ';
-  }
-  return plain;
-}
-
 ModelFile read_model(std::string_view text, const ModelFileOptions& options) {
   const nlohmann::json document = parse_json(without_infinity(text));
   HfFields config(document);

@@ -312,8 +312,9 @@ void print_json(const Options& options, const std::vector<MeasuredRun>& replicas
 void print_runs(const Options& options, const std::vector<MeasuredRun>& runs,
                 const std::vector<ShownRun>& shown, const MergedTimes& merged) {
   if (options.json) return print_json(options, runs, shown.front());
+  const bool numbers_differ = shown.size() == 1 && !options.pipeline_ranks.empty();
   const std::vector<std::uint32_t> job_ranks =
-      options.pipeline_ranks.empty() ? std::vector<std::uint32_t>{} : job_ranks_of(runs);
+      numbers_differ ? job_ranks_of(runs) : std::vector<std::uint32_t>{};
   for (std::size_t i = 0; i < shown.size(); ++i) {
     show(fmt::format("{}{}", i == 0 ? "" : "\n", measured_run_text(runs[i])));
     if (!options.causes) continue;

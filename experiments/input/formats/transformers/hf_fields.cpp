@@ -207,4 +207,19 @@ std::optional<bool> HfFields::flag_anywhere(std::string_view name) const {
   return around().flag(name);
 }
 
+std::string without_infinity(std::string_view text) {
+  constexpr std::string_view word = "Infinity", instead = "null    ";
+  std::string plain(text);
+  bool quoted = false;
+  for (std::size_t at = 0; at < plain.size(); ++at) {
+    if (plain[at] == '"') quoted = !quoted;
+    if (quoted && plain[at] == '\\') ++at;
+    if (quoted) continue;
+    if (plain.compare(at, word.size(), word) != 0) continue;
+    plain.replace(at, word.size(), instead);
+    if (at > 0 && plain[at - 1] == '-') plain[at - 1] = ' ';
+  }
+  return plain;
+}
+
 }  // namespace penstock

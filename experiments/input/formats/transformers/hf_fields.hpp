@@ -73,4 +73,8 @@ class HfFields {
   std::string place_;
 };
 
+/// Python writes a number that JSON lacks, as in "time_step_limit" of Mamba-2; nothing here reads
+/// it. It becomes a null of the same length, so that places in error texts stay.
+std::string without_infinity(std::string_view text);
+
 }  // namespace penstock
