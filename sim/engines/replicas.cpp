@@ -192,7 +192,7 @@ class SideBySide {
     end_[at(task, replica)] = begin;
     return on_link ? ready : begin;
   }
-  /// When the last of so many replicas has come.
+  /// When the last of some replicas in a row has come.
   Time latest_from(std::uint32_t replica, std::uint32_t group) const {
     const auto first = came_.begin() + replica;
     return *std::max_element(first, first + std::min(group, replicas_ - replica));
@@ -278,11 +278,16 @@ std::uint32_t Together::replicas_of(const Plan& plan, const WorkClass& work,
                                     std::uint32_t replicas) const {
   if (reduces_gradient(work.pass) || work.pass == Pass::gather_weights) return replicas;
   if (!runs_layers(work.pass) || work.follows_partner) return 0;
-  if (of_all[static_cast<std::size_t>(work.pass)]) return replicas;
-  const bool exchanges = work.pass == Pass::forward || work.pass == Pass::backward ||
-                         work.pass == Pass::backward_input;
-  if (!exchanges || exchanging.empty()) return 0;
-  return std::min(exchanging[plan.model_stage[index(work.stage)]], replicas);
+  const auto group_of = [&](const WorkClass& part) {
+    if (of_all[static_cast<std::size_t>(part.pass)]) return replicas;
+    const bool exchanges = part.pass == Pass::forward || part.pass == Pass::backward ||
+                           part.pass == Pass::backward_input;
+    if (!exchanges || exchanging.empty()) return 0U;
+    return std::min(exchanging[plan.model_stage[index(part.stage)]], replicas);
+  };
+  const std::uint32_t own = group_of(work);
+  // Both parts of a fused cell begin together.
+  return work.partner == UINT32_MAX ? own : std::max(own, group_of(plan.classes[work.partner]));
 }
 
 std::uint32_t drawn_replicas(const Plan& plan, std::uint32_t replicas) {

@@ -116,7 +116,7 @@ void merge_slow_links(const std::vector<MeasuredRun>& runs, MergedTimes& merged)
     if (2 * us.size() < runs.size()) continue;
     merged.slow_links.push_back({{ends.first, ends.second}, median(us)});
   }
-  // They take so many times as long as others, whose time may be too short to be seen.
+  // A scenario has them as factors of what other links take, which may be too short to be seen.
   const bool unseen = merged.transfer_us.value_or(0) == 0;
   if (!merged.slow_links.empty() && unseen) merged.transfer_us = 1;
 }

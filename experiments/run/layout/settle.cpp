@@ -10,6 +10,7 @@
 #include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/files/table.hpp"
 #include "experiments/input/scenario/scenario.hpp"
+#include "experiments/run/layout/assumptions.hpp"
 #include "experiments/run/layout/cut.hpp"
 #include "experiments/run/layout/layout.hpp"
 #include "experiments/run/layout/layout_model.hpp"

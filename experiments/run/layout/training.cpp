@@ -1,14 +1,11 @@
 #include "experiments/run/layout/training.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <utility>
 #include <vector>
 
-#include "experiments/input/files/table.hpp"
 #include "experiments/run/layout/degrees.hpp"
 #include "experiments/run/layout/layout.hpp"
 #include "experiments/run/layout/modules.hpp"
@@ -126,17 +123,6 @@ Recomputing recomputing_of(const Layout& layout) {
           .microbatches = layout.recompute.microbatches};
 }
 
-/// Without replicas there is nothing to shard.
-std::uint32_t zero_level(const Layout& layout) {
-  return shares_weights(layout) ? layout.memory.zero : 0;
-}
-
-bool keeps_whole_gradients(const Layout& layout) {
-  return layout.communication.gradients ||
-         keeps_whole_gradients(layout.memory, zero_level(layout), layout.placement.ranks(),
-                               layout.microbatches);
-}
-
 /// Memory traffic of the update in bytes per second; 0: the update takes the stated time.
 double update_bytes_per_s(const Layout& layout) {
   const auto& machine = layout.hardware.spec.machine;
@@ -241,54 +227,6 @@ void hold_kinds(const Layout& layout, Extras& extras) {
   }
 }
 
-/// A training command leaves the number of data replicas to the number of devices.
-std::string data_note(const Scenario& scenario, const Layout& layout) {
-  const ParallelSection& parallel = scenario.parallel;
-  const std::uint32_t data = layout.degrees.data;
-  if (scenario.hardware.devices && parallel.pipeline) {
-    return fmt::format("data = {}: {} over {} per copy of the pipeline", data,
-                       counted(*scenario.hardware.devices, "device"), devices_of(layout) / data);
-  }
-  return fmt::format(
-      "data = {} is assumed{}, since the command states no number of devices; set "
-      "/hardware/devices or /parallel/data",
-      data, data > 1 ? ", the fewest replicas that hold all experts" : "");
-}
-
-std::string overlap_note(const Layout& layout) {
-  return layout.memory.zero < 2 || (layout.memory.zero == 2 && keeps_whole_gradients(layout))
-             ? "gradient reduction overlaps with compute; /parallel/overlap_sums=false starts it "
-               "after a rank's last backward"
-             : "ZeRO collectives overlap with compute; with /parallel/overlap_sums=false each "
-               "pass waits for its own";
-}
-
-/// Whether replicas update shares of their weights and gather the others'.
-bool gathers_new_weights(const Layout& layout) {
-  const bool update = layout.memory.zero == 1 || layout.memory.zero == 2;
-  return update && !layout.schedule.has(Pass::update);
-}
-
-/// Whether two parts of a cell overlap whose layers state their times.
-bool fuses_stated_times(const Layout& layout) {
-  const bool cells = layout.overlap == Overlap::fused && layout.spec.blocks.empty();
-  if (!cells) return false;
-  for (const Rank rank : Numbers<Rank>(layout.schedule.ranks())) {
-    const auto& order = layout.schedule.on(rank);
-    const auto joined = [](const Action& action) { return action.with_next; };
-    if (std::any_of(order.begin(), order.end(), joined)) return true;
-  }
-  return false;
-}
-
-/// Experts are split over the tensor group where their groups fit beside it.
-std::string expert_tensor_note(const Degrees& degrees) {
-  return fmt::format(
-      "expert_tensor = 1: expert {} does not divide data x context, {}, so experts are whole on a "
-      "device and their group spans tensor groups (/parallel/expert_tensor)",
-      degrees.expert, std::uint64_t{degrees.data} * degrees.context);
-}
-
 }  // namespace
 
 bool has_weights(const ModelGraph& model) {
@@ -300,6 +238,16 @@ bool shares_weights(const Layout& layout) {
   // Copies on several ranks that update as they run each hold their own weights.
   if (shares_beyond_ranks(layout)) return true;
   return !layout.schedule.has(Pass::update) && any_of(summed_stages(layout));
+}
+
+std::uint32_t zero_level(const Layout& layout) {
+  return shares_weights(layout) ? layout.memory.zero : 0;
+}
+
+bool keeps_whole_gradients(const Layout& layout) {
+  return layout.communication.gradients ||
+         keeps_whole_gradients(layout.memory, zero_level(layout), layout.placement.ranks(),
+                               layout.microbatches);
 }
 
 bool overlaps_gathers(const Layout& layout) {
@@ -354,48 +302,6 @@ Training training_of(const Layout& layout) {
           .context_bytes = layout.memory.context_bytes,
           .codecs = codec_times(layout),
           .codecs_overlap = layout.codec.overlappable};
-}
-
-std::vector<std::string> assumptions_of(const Scenario& scenario, const Layout& layout) {
-  std::vector<std::string> notes;
-  if (!scenario.parallel.data) notes.push_back(data_note(scenario, layout));
-  const Degrees& degrees = layout.degrees;
-  if (!scenario.parallel.expert_tensor && degrees.expert_tensor < degrees.tensor) {
-    notes.push_back(expert_tensor_note(degrees));
-  }
-  const bool reduces =
-      shares_weights(layout) && layout.schedule.has_backward() && has_weights(layout.model);
-  if (reduces && !scenario.parallel.overlap_sums && !layout.communication.gradients) {
-    notes.push_back(overlap_note(layout));
-  }
-  if (scenario.overheads.warm_up_us.value_or(0) > 0) {
-    notes.push_back(fmt::format("the first step takes {} ms longer (/overheads/warm_up_us)",
-                                number_text(*scenario.overheads.warm_up_us / 1e3)));
-  }
-  if (reduces && gathers_new_weights(layout) && overlaps_gathers(layout) &&
-      !scenario.parallel.overlap_gathers) {
-    notes.emplace_back(
-        "new weights are gathered behind the first forwards of the next step, as the stack does; "
-        "/parallel/overlap_gathers=false waits for them");
-  }
-  if (reduces && zero_level(layout) > 1 && keeps_whole_gradients(layout) &&
-      !layout.communication.gradients && !layout.memory.whole_gradients) {
-    notes.emplace_back(
-        "whole gradients are kept until the last microbatch, as FSDP in a pipeline does; "
-        "/memory/whole_gradients=false reduces them after each backward");
-  }
-  if (layout.offloaded_layers > 0) {
-    notes.emplace_back(
-        "offloaded layers move at the full rate of the link between a device and its host, and "
-        "slow "
-        "no other transfer");
-  }
-  if (fuses_stated_times(layout)) {
-    notes.emplace_back(
-        "a fused overlap cell takes as long as its longer part, since layers state their times; "
-        "two compute kernels on one device would share it");
-  }
-  return notes;
 }
 
 std::uint64_t devices_of(const Layout& layout) {

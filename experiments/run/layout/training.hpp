@@ -20,6 +20,12 @@ bool has_weights(const ModelGraph& model);
 /// rank's group, or several ranks with one stage.
 bool shares_weights(const Layout& layout);
 
+/// The level of ZeRO; 0 without replicas: there is nothing to shard.
+std::uint32_t zero_level(const Layout& layout);
+
+/// Whether gradients stay whole until the last microbatch.
+bool keeps_whole_gradients(const Layout& layout);
+
 /// Tasks and buffers of the plan beyond the actions of its order.
 Extras extras_of(const Layout& layout);
 
@@ -34,10 +40,6 @@ double stretch_of(const StackConstants& stack, std::uint32_t data);
 double optimizer_us(const Layout& layout);
 
 Training training_of(const Layout& layout);
-
-/// Assumptions that affect the result where the scenario leaves a choice open: the number of data
-/// replicas, and whether gradient reduction overlaps with compute.
-std::vector<std::string> assumptions_of(const Scenario& scenario, const Layout& layout);
 
 /// Devices of a layout: pipeline ranks times all other degrees, and those of a module alone.
 std::uint64_t devices_of(const Layout& layout);

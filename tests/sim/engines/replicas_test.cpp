@@ -208,6 +208,25 @@ TEST_CASE("replicas that exchange tokens of experts wait for those of their grou
   CHECK(drawn(system, chance, 0, {.exchanging = {1}}).span("0B1") == "7-9");
 }
 
+TEST_CASE("a fused cell exchanges tokens if either of its parts does") {
+  // Two stages of 1 us forward and 2 us back; the cell takes 3. Replica 1 takes twice as long for
+  // the first microbatch: it comes to the cell at 5, and replica 0, which has the rest alone, at 3.
+  System system = one_rank(2, {});
+  system.placement = Placement::loop(1, 2);
+  system.schedule = order_of("0F0,1F0,(0F1;1B0)OVERLAP_F_B,1F1,1B1,0B0,0B1");
+  system.stages.push_back(system.stages.front());
+  system.overlap = Overlap::fused;
+  const Chance chance{.stragglers = {slow_in_microbatch(1, 0, 2), slow_in_microbatch(0, 1, 4)}};
+  const auto end_with = [&](std::vector<std::uint32_t> exchanging) {
+    const Drawn run = drawn(system, chance, 0, {.exchanging = std::move(exchanging)});
+    CHECK(run.replica == 0);
+    return text_us(run.end("1B0"));
+  };
+  const std::string alone = end_with({0, 0});
+  CHECK(end_with({0, 2}) == end_with({2, 2}));
+  CHECK(end_with({0, 2}) != alone);
+}
+
 TEST_CASE("a gradient of weights exchanges no tokens") {
   // Every pass takes 1 us; replica 0 takes twice as long for the first microbatch, replica 1 for
   // the second. F1 is done at 5 and at 6, W0 at 7 in both; if W0 began at 6 in both, the step

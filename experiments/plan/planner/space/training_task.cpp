@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "experiments/input/catalogue/catalogue.hpp"
+#include "experiments/input/files/files.hpp"
 #include "experiments/input/files/json_input.hpp"
 #include "experiments/input/files/json_output.hpp"
 #include "experiments/input/files/plain_text.hpp"
@@ -272,6 +273,19 @@ ordered_json partition_section(const LayoutChoice& choice) {
           {"name", choice.partition}};
 }
 
+/// Refuses what belongs to one order, of which layouts choose their own.
+void refuse_one_order(const ScheduleSection& schedule, const std::string& source) {
+  if (schedule.communication == Communicating::written) {
+    throw in_file(source,
+                  InputError("/schedule/communication",
+                             "tensors of layouts move as soon as they are there; leave it out, and "
+                             "penstock search --communication places the SENDs and RECVs of one"));
+  }
+  if (schedule.settings.empty()) return;
+  throw in_file(source, InputError("/schedule/" + schedule.settings.begin()->first,
+                                   "layouts choose the options of their schedules; leave it out"));
+}
+
 }  // namespace
 
 TrainingTask read_training_task(const TrainingRequest& request, const Catalogue& catalogue) {
@@ -300,6 +314,7 @@ TrainingTask read_training_task(const TrainingRequest& request, const Catalogue&
       .writer = request.writer,
       .training = request.training};
   const Scenario scenario = parse_scenario(layout_document(task, {}), task.source);
+  refuse_one_order(scenario.schedule, task.source);
   task.by_kind = scenario.model.by_kind();
   task.dtype = scenario.model.dtype.value_or("bf16");
   read_layers(scenario.model, task);

@@ -13,6 +13,20 @@
 
 namespace penstock::testing {
 
+namespace {
+
+/// A run of the scenario that is written of a measured one, with its profile.
+RunResult run_from_profile(const MeasuredRun& measured) {
+  const Scratch scratch;
+  const MergedTimes merged = merged_times({measured});
+  scratch.file("profile.json", profile_text({measured}, merged, 4));
+  const ScenarioParts parts{.profile = "profile.json", .order = ""};
+  return run(
+      read_scenario(scratch.file("scenario.json", scenario_text(measured, merged, parts, 4))));
+}
+
+}  // namespace
+
 TEST_CASE("traces: numbers of stages and microbatches that cannot be are refused at once") {
   std::vector<std::vector<std::string>> traces{
       {"PP:999999999F0"}, {"PP:0F999999999"}, {"PP:65535F16777215"}, {}};
@@ -71,14 +85,7 @@ TEST_CASE("traces: a scenario from the profile of a traced run takes as long as 
     }
     const RunResult made = run_of(scenario);
     Traces traces({made}, {});
-    const MeasuredRun measured = traces.read();
-    const Scratch scratch;
-    const MergedTimes merged = merged_times({measured});
-    scratch.file("profile.json", profile_text({measured}, merged, 4));
-    const std::string again =
-        scratch.file("scenario.json",
-                     scenario_text(measured, merged, {.profile = "profile.json", .order = ""}, 4));
-    const RunResult simulated = run(read_scenario(again));
+    const RunResult simulated = run_from_profile(traces.read());
     REQUIRE(simulated.report);
     CHECK(simulated.report->makespan == made.report->makespan);
     CHECK(plan_hash(*simulated.plan) == plan_hash(*made.plan));
@@ -99,13 +106,7 @@ TEST_CASE("traces: a scenario from the profile of a traced run keeps a slow link
   CHECK(measured_run_text(measured).find("over the slow link 1>0 it takes 5 µs\n") !=
         std::string::npos);
   CHECK(measured_run_json(measured)["slow_links"].dump() == R"([{"link":"1>0","us":5.0}])");
-  const MergedTimes merged = merged_times({measured});
-  const Scratch scratch;
-  scratch.file("profile.json", profile_text({measured}, merged, 4));
-  const std::string again =
-      scratch.file("scenario.json",
-                   scenario_text(measured, merged, {.profile = "profile.json", .order = ""}, 4));
-  const RunResult simulated = run(read_scenario(again));
+  const RunResult simulated = run_from_profile(measured);
   REQUIRE(simulated.report);
   CHECK(simulated.report->makespan == made.report->makespan);
 }
