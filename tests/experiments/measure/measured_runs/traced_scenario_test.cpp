@@ -115,16 +115,18 @@ TEST_CASE("traces: a scenario from the profile of a traced run keeps a slow link
 TEST_CASE("traces: a link is as slow for a stage that nobody waits for as for its others") {
   std::string stages;
   for (int s = 0; s < 8; ++s) {
-    stages += fmt::format(R"({}{{"forward_us": 500, "backward_us": 1000}})", s == 0 ? "" : ",");
+    stages +=
+        fmt::format(R"({}{{"forward_us": 500, "backward_us": 1000, "activation_bytes": 50000}})",
+                    s == 0 ? "" : ",");
   }
   const std::string scenario = fmt::format(
       R"({{"penstock": 1, "model": {{"stages": [{}]}}, "parallel": {{"chunks": 2}},
-         "hardware": {{"name": "ideal", "devices": 4, "transfer_us": 50}},
+         "hardware": {{"name": "ideal", "devices": 4, "bandwidth_bytes_per_s": 1e9}},
          "schedule": {{"name": "interleaved-1f1b", "microbatches": 8}}}})",
       stages);
   const RunResult made =
       run_of(scenario, {R"(/chance={"slow_links": [{"from": 0, "to": 1, "factor": 40}]})"});
-  const MeasuredRun run = Traces({made, made}, {}).read();
+  const MeasuredRun run = Traces({made, made, made}, {}).read();
   for (TaskId task = 0; task < made.plan->tasks(); ++task) {
     const WorkClass& work = made.plan->class_of(task);
     if (!made.plan->is_link(work.resource)) continue;
