@@ -78,11 +78,9 @@ Outcome outcome_of(const Layout& layout, std::shared_ptr<const HardwareModel> ha
   const auto run = simulation.simulate(std::get<PricedPlan>(std::move(priced)));
   if (const auto* finding = std::get_if<Finding>(&run)) throw InputError(finding->text);
   const auto& [plan, timeline, peak, batch, replica] = std::get<Simulated>(run);
-  Outcome outcome{to_us(makespan(plan.plan, timeline))};
-  for (TaskId task = 0; task < plan.plan.tasks(); ++task) {
-    if (plan.plan.is_link(plan.plan.class_of(task).resource)) continue;
-    outcome.busy_us += to_us(timeline.end[task]) - to_us(timeline.begin[task]);
-  }
+  const Report report = summarize_times(plan.plan, timeline);
+  Outcome outcome{to_us(report.makespan)};
+  for (const RankReport& rank : report.ranks) outcome.busy_us += to_us(rank.busy);
   outcome.busy_us /= plan.plan.ranks;
   return outcome;
 }

@@ -81,6 +81,17 @@ TEST_CASE("step split: each part is there where its cause is, and they add up to
   }
 }
 
+// Both parts of a fused cell cover the same time of their rank.
+TEST_CASE("step split: fused cells compute once, and leave a bubble") {
+  const LayoutChoice fused{
+      .pipeline = 4, .chunks = 2, .microbatches = 16, .schedule = "dualpipev", .fused = true};
+  const SplitCase one = split_of(split_model, fused, "/memory/capacity_bytes=1e15");
+  CHECK(one.of(StepPart::bubble) > 0);
+  CHECK(one.of(StepPart::compute) < one.step_us());
+  const double sum = std::accumulate(one.split.begin(), one.split.end(), 0.0);
+  CHECK(sum == doctest::Approx(one.step_us()).epsilon(1e-9));
+}
+
 TEST_CASE("step split: the bubble of 1F1B is at least that of equal stages") {
   const SplitCase one =
       split_of(split_model, {.pipeline = 4, .microbatches = 8}, "/memory/capacity_bytes=1e15");
