@@ -1,6 +1,7 @@
 #include "experiments/run/batch_report.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -10,10 +11,16 @@
 namespace penstock {
 namespace {
 
+/// A peak of a rank, and the data replica that has it.
+struct ReplicaPeak {
+  MemoryPeak memory;
+  std::uint32_t replica = 0;
+};
+
 /// The runs of all replicas, none of which waits for another.
 struct ReplicaRuns {
   std::vector<Time> makespans;
-  BatchPeak peak;
+  std::vector<ReplicaPeak> peaks;  // the highest of each rank
 
   Time mean() const {
     double sum = 0;  // of what is beyond the first, which is small
@@ -22,17 +29,36 @@ struct ReplicaRuns {
   }
 };
 
-void take_peak(const PricedPlan& priced, const Timeline& timeline, std::uint32_t replica,
-               BatchPeak& most) {
+void take_run(const PricedPlan& priced, const Timeline& timeline, ReplicaRuns& runs) {
+  const auto replica = static_cast<std::uint32_t>(runs.makespans.size());
   const auto peaks = memory_peaks(priced.plan, priced.costs, timeline);
-  for (const Rank rank : Numbers<Rank>(priced.plan.ranks)) {
-    const MemoryPeak& peak = peaks[index(rank)];
-    if (peak.bytes <= most.bytes) continue;
-    most = {.replica = replica, .rank = rank, .bytes = peak.bytes, .time = peak.time};
-    if (peak.task == no_task) continue;
-    most.stage = priced.plan.class_of(peak.task).stage;
-    most.microbatch = priced.plan.microbatch[peak.task];
+  runs.peaks.resize(peaks.size());
+  for (std::size_t rank = 0; rank < peaks.size(); ++rank) {
+    ReplicaPeak& highest = runs.peaks[rank];
+    if (peaks[rank].bytes > highest.memory.bytes) highest = {peaks[rank], replica};
   }
+  runs.makespans.push_back(makespan(priced.plan, timeline));
+}
+
+std::vector<MemoryPeak> peaks_of(const ReplicaRuns& runs) {
+  std::vector<MemoryPeak> peaks;
+  for (const ReplicaPeak& peak : runs.peaks) peaks.push_back(peak.memory);
+  return peaks;
+}
+
+/// The highest of all ranks, the first of equals.
+BatchPeak highest_of(const std::vector<ReplicaPeak>& peaks, const Plan& plan) {
+  const auto highest = std::ranges::max_element(
+      peaks, {}, [](const ReplicaPeak& peak) { return peak.memory.bytes; });
+  const auto& [memory, replica] = *highest;
+  BatchPeak peak{.replica = replica,
+                 .rank = Rank{static_cast<std::uint32_t>(highest - peaks.begin())},
+                 .bytes = memory.bytes,
+                 .time = memory.time};
+  if (memory.task == no_task) return peak;
+  peak.stage = plan.class_of(memory.task).stage;
+  peak.microbatch = plan.microbatch[memory.task];
+  return peak;
 }
 
 /// Of one replica, where all are equal. Empty if a replica cannot finish.
@@ -46,9 +72,7 @@ std::optional<ReplicaRuns> run_each(const Layout& layout, const Simulation& simu
     const auto outcome = simulation.run(drawn.priced);
     const auto* timeline = std::get_if<Timeline>(&outcome);
     if (timeline == nullptr) return std::nullopt;
-    const auto replica = static_cast<std::uint32_t>(runs.makespans.size());
-    take_peak(drawn.priced, *timeline, replica, runs.peak);
-    runs.makespans.push_back(makespan(drawn.priced.plan, *timeline));
+    take_run(drawn.priced, *timeline, runs);
   }
   return runs;
 }
@@ -76,30 +100,55 @@ std::optional<Time> equal_step(const Layout& layout, const Simulation& simulatio
   return runs ? std::optional(runs->mean()) : std::nullopt;
 }
 
-}  // namespace
-
-std::optional<BatchReport> batch_report(const Layout& layout, const Simulation& simulation,
-                                        const PricedPlan& plain, StepBatch batch,
-                                        const ReplicasStep& step) {
-  BatchReport report{.batch = std::move(batch), .step = step.makespan};
-  report.full_tokens = *layout.documents->tokens;
-  report.pictures_per_token = layout.documents->pictures_per_token;
-  const auto all = run_each(layout, simulation, plain, &report.batch);
+/// Fills in the losses. False if a replica cannot finish.
+bool split_losses(const Layout& layout, const Simulation& simulation, const PricedPlan& plain,
+                  const ReplicaRuns& all, BatchReport& report) {
   const auto equal = equal_step(layout, simulation, plain, report.batch.mean());
-  if (!all || !equal) return std::nullopt;
-  auto balanced = all;
+  if (!equal) return false;
+  std::optional<ReplicaRuns> balanced = all;
   if (report.batch.has_loads()) {
     const StepBatch without = without_loads(report.batch);
     balanced = run_each(layout, simulation, plain, &without);
-    if (!balanced) return std::nullopt;
+    if (!balanced) return false;
   }
   report.equal = *equal;
   report.pipeline = balanced->mean() - *equal;
-  report.experts = all->mean() - balanced->mean();
-  report.replicas = step.makespan - all->mean();
-  report.slowest = step.last;
-  report.peak = all->peak;
+  report.experts = all.mean() - balanced->mean();
+  report.replicas = report.step - all.mean();
+  return true;
+}
+
+}  // namespace
+
+std::vector<MemoryPeak> peaks_of_replicas(const Layout& layout, const Simulation& simulation,
+                                          const PricedPlan& plain, const StepBatch& batch) {
+  const auto all = run_each(layout, simulation, plain, &batch);
+  return all ? peaks_of(*all) : std::vector<MemoryPeak>{};
+}
+
+std::optional<BatchReport> batch_report(const Layout& layout, const Simulation& simulation,
+                                        const PricedPlan& plain, StepBatch batch,
+                                        const ReplicasStep& step, bool splits_losses) {
+  BatchReport report{.batch = std::move(batch), .step = step.makespan, .slowest = step.last};
+  report.full_tokens = *layout.documents->tokens;
+  report.pictures_per_token = layout.documents->pictures_per_token;
+  const auto all = run_each(layout, simulation, plain, &report.batch);
+  if (!all) return std::nullopt;
+  report.peaks = peaks_of(*all);
+  report.peak = highest_of(all->peaks, plain.plan);
+  if (splits_losses && !split_losses(layout, simulation, plain, *all, report)) return std::nullopt;
   return report;
+}
+
+BatchPeak highest_peak(const Report& report, const std::optional<BatchReport>& batch) {
+  const auto worst = std::ranges::max_element(
+      report.ranks, {}, [](const RankReport& rank) { return rank.memory.bytes; });
+  const std::uint64_t bytes = worst->memory.bytes;
+  if (batch && batch->peak.bytes > bytes) return batch->peak;
+  return {.replica = batch ? batch->slowest : 0,
+          .rank = Rank{static_cast<std::uint32_t>(worst - report.ranks.begin())},
+          .bytes = bytes,
+          .time = worst->memory.time};
 }
 
 Throughput throughput_of(const Layout& layout, const std::optional<StepBatch>& batch,

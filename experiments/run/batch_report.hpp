@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "experiments/run/batch/step_batch.hpp"
 #include "experiments/run/layout/layout.hpp"
@@ -10,6 +11,8 @@
 #include "sim/base/numbers.hpp"
 #include "sim/base/time.hpp"
 #include "sim/costs/priced_plan.hpp"
+#include "sim/report/memory.hpp"
+#include "sim/report/report.hpp"
 
 namespace penstock {
 
@@ -24,7 +27,8 @@ struct BatchPeak {
   std::optional<Microbatch> microbatch;
 };
 
-/// What microbatches that differ cost a step. `step` is `equal` plus the three losses.
+/// What microbatches that differ cost a step. `step` is `equal` plus the three losses, which are
+/// zero where a run does not split them.
 struct BatchReport {
   StepBatch batch;
   double full_tokens = 0;         // of a microbatch
@@ -36,6 +40,7 @@ struct BatchReport {
   Time replicas{};  // lost because replicas wait for the slowest
   std::uint32_t slowest = 0;  // replica, which the report of the run shows
   BatchPeak peak;
+  std::vector<MemoryPeak> peaks;  // of each rank, the highest in any data replica
 };
 
 /// A step of all data replicas.
@@ -44,11 +49,19 @@ struct ReplicasStep {
   std::uint32_t last = 0;  // the replica that ends last
 };
 
-/// Splits the loss of the first draw of a run with these microbatches. `plain`: its priced plan
-/// with equal ones. Empty where a replica cannot finish.
+/// Of each rank, the highest peak in any data replica of the first draw with these microbatches;
+/// empty where a replica cannot finish. `plain`: the priced plan with equal ones.
+std::vector<MemoryPeak> peaks_of_replicas(const Layout& layout, const Simulation& simulation,
+                                          const PricedPlan& plain, const StepBatch& batch);
+
+/// The same as part of a report, which may split the loss of that draw. Empty where a replica
+/// cannot finish.
 std::optional<BatchReport> batch_report(const Layout& layout, const Simulation& simulation,
                                         const PricedPlan& plain, StepBatch batch,
-                                        const ReplicasStep& step);
+                                        const ReplicasStep& step, bool splits_losses);
+
+/// The highest peak of a finished run: of the replica that its report shows, or of any other.
+BatchPeak highest_peak(const Report& report, const std::optional<BatchReport>& batch);
 
 /// The throughput of a run. Where microbatches differ, samples are documents.
 Throughput throughput_of(const Layout& layout, const std::optional<StepBatch>& batch,

@@ -85,10 +85,14 @@ Finding out_of_memory(const RunResult& result, Rank rank, Time first, std::uint6
                       time_text(first, unit), unit.name)};
 }
 
+/// Judges each rank by what it needs in any data replica.
 void judge_memory(RunResult& result) {
   const MemoryJudge judge = judge_of(result.layout);
-  for (const RankReport& rank : result.report->ranks) {
-    const PeakInterval interval = judge.interval(rank.memory);
+  const auto& ranks = result.report->ranks;
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+    std::vector<MemoryPeak> peaks{ranks[rank].memory};
+    if (result.batch) peaks.push_back(result.batch->peaks[rank]);
+    const PeakInterval interval = judge.interval(peaks);
     result.memory.push_back({interval, judge.word(interval)});
   }
 }
@@ -147,9 +151,9 @@ std::optional<Finding> simulate(Chain& chain, const RunOptions& options, RunResu
         [&](std::uint32_t draw) { return simulation.makespan_of_draw(priced, draw); },
         options.on_progress));
   }
-  if (batch && options.splits_losses) {
-    result.batch =
-        batch_report(layout, simulation, priced, *batch, {makespan(drawn.plan, timeline), replica});
+  if (batch) {
+    result.batch = batch_report(layout, simulation, priced, *batch,
+                                {makespan(drawn.plan, timeline), replica}, options.splits_losses);
   }
   result.timeline = std::move(timeline);
   result.plan = std::move(drawn.plan);

@@ -56,13 +56,16 @@ std::uint64_t hash_of(const Plan& plan, const Timeline& timeline) {
   return sum;
 }
 
-Trial measured(const Layout& layout, const Simulated& run, Time step) {
+/// `others`: peaks of data replicas that the run does not show.
+Trial measured(const Layout& layout, const Simulated& run, Time step,
+               const std::vector<MemoryPeak>& others = {}) {
   const auto& [priced, timeline, peak_flops, batch, replica] = run;
   Trial trial;
   trial.makespan = step;
   trial.capacity_bytes = layout.memory.capacity_bytes;
   trial.timeline_hash = hash_of(priced.plan, timeline);
-  const auto peaks = memory_peaks(priced.plan, priced.costs, timeline);
+  auto peaks = memory_peaks(priced.plan, priced.costs, timeline);
+  peaks.insert(peaks.end(), others.begin(), others.end());
   for (const MemoryPeak& peak : peaks) trial.peak_bytes = std::max(trial.peak_bytes, peak.bytes);
   const MemoryJudge judge = judge_of(layout);
   trial.interval = judge.interval(peaks);
@@ -91,7 +94,9 @@ Trial drawn(const Layout& layout, const Simulation& simulation, const PricedPlan
     if (draw == 0) first_tokens = own;
   }
   const Distribution steps = distribution_of(std::move(draws));
-  Trial trial = measured(layout, first, from_us(*steps.mean));
+  std::vector<MemoryPeak> peaks;
+  if (first.batch) peaks = peaks_of_replicas(layout, simulation, priced, *first.batch);
+  Trial trial = measured(layout, first, from_us(*steps.mean), peaks);
   trial.mean_within = steps.mean_within;
   trial.filled = tokens / full;
   if (trial.tokens_per_s) *trial.tokens_per_s *= tokens / first_tokens;

@@ -59,11 +59,12 @@ ChangeEffort effort_of(const Layout& layout, const Layout& present) {
 
 /// A finished run as a change: with documents its draws, else its first.
 TriedChange change_of(const RunResult& result) {
-  TriedChange one{.worst = worst_of(*result.report),
+  const BatchPeak peak = highest_peak(*result.report, result.batch);
+  TriedChange one{.worst = peak.rank,
+                  .peak_bytes = peak.bytes,
                   .word = worst_memory(result).word,
                   .makespan = result.report->makespan,
                   .tasks = result.plan->tasks()};
-  one.peak_bytes = result.report->ranks[index(one.worst)].memory.bytes;
   if (!result.layout.documents || !result.repeated) return one;
   one.makespan = step_of(result);
   one.tasks *= judged_draws;

@@ -52,7 +52,7 @@ bool helps(const TriedChange& change, MemoryAim aim, std::uint64_t peak, Time ma
 }
 
 void add_changes(const Scenario& scenario, const RunResult& result, MemoryExplanation& all) {
-  const std::uint64_t peak = peak_of(*result.report, all.worst).bytes;
+  const std::uint64_t peak = highest_peak(*result.report, result.batch).bytes;
   const TriedChanges tried = try_changes(
       scenario, result,
       changes_of(scenario, result, {.degrees = false, .offloads = true, .codecs = true}),

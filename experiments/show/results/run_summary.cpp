@@ -63,10 +63,9 @@ std::string utilization_text(const Throughput& throughput) {
 
 /// The rank with the highest peak, and the rest of what its allocator can use.
 std::string memory_text(const RunResult& result) {
-  const auto& ranks = result.report->ranks;
-  if (ranks.empty()) return "";
-  const std::uint32_t worst = index(worst_of(*result.report));
-  const std::uint64_t peak = ranks[worst].memory.bytes;
+  if (result.report->ranks.empty()) return "";
+  const BatchPeak worst = highest_peak(*result.report, result.batch);
+  const std::uint64_t peak = worst.bytes;
   if (peak == 0) return "";
   std::string text = bytes_text(peak);
   const auto& capacity = result.layout.memory.capacity_bytes;
@@ -76,7 +75,10 @@ std::string memory_text(const RunResult& result) {
     text += fmt::format(" of {}, {} {}", bytes_text(*capacity),
                         bytes_text(over ? peak - usable : usable - peak), over ? "over" : "left");
   }
-  return line("memory", fmt::format("{} (worst rank: {})", text, worst)) + fit_text(result);
+  const bool is_shown = !result.batch || worst.replica == result.batch->slowest;
+  const std::string whose = is_shown ? "" : fmt::format(" of replica {}", worst.replica);
+  return line("memory", fmt::format("{} (worst rank: {}{})", text, index(worst.rank), whose)) +
+         fit_text(result);
 }
 
 std::string bubble_text(const RunResult& result) {

@@ -55,8 +55,8 @@ TEST_CASE("planner: with documents, listed layouts have their mean step over dra
     const double tokens = 64 * 8192 * one.trial.filled;
     CHECK(*one.trial.tokens_per_s ==
           doctest::Approx(tokens / (to_us(one.trial.makespan) * 1e-6)).epsilon(1e-9));
-    CHECK(one.trial.peak_bytes ==
-          result.report->ranks[index(worst_of(*result.report))].memory.bytes);
+    CHECK(one.trial.peak_bytes == highest_peak(*result.report, result.batch).bytes);
+    CHECK(one.trial.word == worst_memory(result).word);
   }
   const LayoutPlan full = plan_layouts(documents_task(catalogue, ""), catalogue, few_layouts());
   CHECK(plan.fastest_full == full.fitting.front().trial.makespan);

@@ -3,13 +3,17 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <string>
 #include <vector>
 
+#include "experiments/plan/planner/planner.hpp"
+#include "experiments/run/changes/tried_changes.hpp"
 #include "experiments/run/run.hpp"
 #include "experiments/show/results/result_json.hpp"
+#include "experiments/show/results/run_summary.hpp"
 #include "tests/support/scratch.hpp"
 #include "validate/comparison/counted_memory.hpp"
 
@@ -280,6 +284,26 @@ TEST_CASE("a replica that is not shown runs out of memory too") {
   const RunResult lacking = run(lengths_scenario(1, 2, "gpipe", lines, settings(950)));
   REQUIRE(lacking.findings.size() == 1);
   CHECK(lacking.findings[0].text == "rank 0 of replica 0 needs 1000 B of 950 B");
+}
+
+TEST_CASE("all who judge memory judge it by all data replicas") {
+  const Scenario scenario = lengths_scenario(
+      1, 2, "gpipe", "50\n50\n80\n10\n",
+      {"/parallel/data=2", "/batch/attention_share=1", "/memory/capacity_bytes=950"});
+  const RunResult result = run(scenario);
+  CHECK(result.report->ranks[0].memory.bytes == 900);  // of the slowest replica, which is shown
+  CHECK(worst_memory(result).word == MemoryWord::does_not_fit);
+  CHECK(worst_memory(result).interval.least == 1000);
+  const std::string summary = run_summary(result);
+  CAPTURE(summary);
+  CHECK(summary.find("50 B over (worst rank: 0 of replica 0)\n") != std::string::npos);
+  CHECK(summary.find("does not fit") != std::string::npos);
+  const TriedChange now = without_change(scenario, result);
+  CHECK(now.word == MemoryWord::does_not_fit);
+  CHECK(now.peak_bytes == 1000);
+  const Trial trial = try_layout(scenario, read_catalogue(), std::make_shared<Clusters>(), true);
+  CHECK(trial.word == MemoryWord::does_not_fit);
+  CHECK(trial.peak_bytes == 1000);
 }
 
 TEST_CASE("what is counted of a run with documents is what was simulated") {
