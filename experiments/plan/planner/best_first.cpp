@@ -33,6 +33,12 @@ void check_documents(const PlanBase& base) {
 BestFirst::BestFirst(const PlanBase& base, const LayoutSpace& space, const PlannerOptions& options)
     : base_(base), space_(space), options_(options), frames_(base, space, options.space.only) {}
 
+/// Families to find. Which of them are the best of documents only draws show, so a question about
+/// one family finds as many as a list does.
+std::size_t BestFirst::wanted() const {
+  return base_.scenario.batch ? std::max(options_.best, options_.drawn) : options_.best;
+}
+
 bool BestFirst::may_fit(double bytes) const {
   const auto largest = base_.settled.memory.largest_peak_bytes();
   return options_.simulates_all || !largest || bytes <= static_cast<double>(*largest) + 1;
@@ -95,7 +101,7 @@ bool BestFirst::may_be_among_best(const Item& item) const {
   const bool fits = leaves_room(item.least_bytes);
   const double fastest_us = fitting_.at(1);
   const double listed_us =
-      fits ? fitting_.at(options_.best) : std::min(fastest_us, tight_.at(most_tight));
+      fits ? fitting_.at(wanted()) : std::min(fastest_us, tight_.at(most_tight));
   if (item.bound_us > std::min(listed_us, most_us_)) return false;
   if (item.holds == Holds::degrees) return true;
   const auto families = families_of(item);

@@ -80,6 +80,7 @@ class BestFirst {
     double least_bytes = 0;  // of those without memory
   };
 
+  std::size_t wanted() const;
   void search(Aim last);
   void start();
   std::vector<Item> next_items();
@@ -119,8 +120,10 @@ class BestFirst {
   void place_on_own_devices();
   bool place_on_own_devices(std::uint32_t devices);
   void draw_documents();
-  void draw(const std::vector<JudgedLayout>& found, std::size_t wanted,
+  void draw(const std::vector<JudgedLayout>& found, std::size_t enough,
             const std::vector<JudgedLayout>& kept);
+  void keep_drawn(JudgedLayout one, const Trial& drawn);
+  void leave_undrawn(const JudgedLayout& one);
   void end_search();
   bool wants_front() const;
   void save_memory(const Item& item, std::vector<Item>& items) const;

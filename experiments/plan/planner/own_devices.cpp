@@ -53,7 +53,7 @@ bool BestFirst::place_on_own_devices(std::uint32_t devices) {
                 base_.catalogue);
   const LayoutSpace space = space_of(base.task, options_.space);
   PlannerOptions options = options_;
-  options.best = most_families;
+  options.best = options.drawn = most_families;
   options.front = false;
   options.on_progress = [&](PlanProgress progress) {
     progress.simulated += plan_.simulated;
@@ -61,7 +61,7 @@ bool BestFirst::place_on_own_devices(std::uint32_t devices) {
   };
   BestFirst others(base, space, options);
   others.begin_ = begin_;
-  others.most_us_ = fitting_.at(options_.best);
+  others.most_us_ = fitting_.at(wanted());
   others.found_elsewhere_ = fitting_.at(1) < std::numeric_limits<double>::infinity();
   others.start();
   others.search(Aim::best);

@@ -159,6 +159,7 @@ FrontPlot plan_plot(const LayoutPlan& plan, const LayoutPlan& plain) {
 }
 
 std::string why_text(const LayoutPlan& plan, const Catalogue& catalogue,
+  planner.drawn = std::max(planner.drawn, planner.best);
                      const PlannerOptions& planner, const Restrictions& why) {
   PlannerOptions restricted = planner;
   restricted.space.only = planner.space.only.with(why);

@@ -38,7 +38,7 @@ void BestFirst::refine(const std::vector<JudgedLayout>& layouts, const OthersOf&
 /// The best of each family that will be listed.
 std::vector<JudgedLayout> BestFirst::listed() const {
   std::vector<JudgedLayout> best;
-  for (const ListedFamily& row : listed_families(plan_.fitting, options_.best)) {
+  for (const ListedFamily& row : listed_families(plan_.fitting, wanted())) {
     best.push_back(*row.best);
   }
   return best;
@@ -90,48 +90,62 @@ void BestFirst::end_search() {
 }
 
 /// Runs the best of some layouts with draws of documents, a few families at a time, until `kept`
-/// has as many families as wanted or the user ends the search.
-void BestFirst::draw(const std::vector<JudgedLayout>& found, std::size_t wanted,
+/// has enough families or the time is up. The first layout is run in any case.
+void BestFirst::draw(const std::vector<JudgedLayout>& found, std::size_t enough,
                      const std::vector<JudgedLayout>& kept) {
   constexpr std::size_t at_a_time = 4, most_near = 2;
   const std::vector<ListedFamily> rows = listed_families(found, found.size());
   for (std::size_t begin = 0; begin < rows.size(); begin += at_a_time) {
-    if (listed_families(kept, kept.size()).size() >= wanted) return;
-    if (begin > 0 && options_.asked_to_end && options_.asked_to_end()) return;
+    if (listed_families(kept, kept.size()).size() >= enough) return;
+    if (begin > 0 && !has_time()) return leave_undrawn(*rows[begin].best);
     std::vector<JudgedLayout> drawn;
     for (std::size_t i = begin; i < std::min(begin + at_a_time, rows.size()); ++i) {
       drawn.push_back(*rows[i].best);
       const std::size_t near = std::min(rows[i].near.size(), most_near);
       for (std::size_t n = 0; n < near; ++n) drawn.push_back(*rows[i].near[n]);
     }
-    in_parallel(
-        drawn.size(), [&](std::size_t i) { drawn[i].trial = trial_of(drawn[i].choice, true); }, {},
-        options_.jobs);
-    for (JudgedLayout& one : drawn) {
-      --plan_.simulated;                   // counted when it was found
-      one.bound_us = one.least_bytes = 0;  // those of full microbatches
-      if (one.trial.refusal.empty()) {
-        keep(std::move(one));
+    std::vector<std::optional<Trial>> trials(drawn.size());
+    const auto try_one = [&](std::size_t i) {
+      if (begin + i == 0 || has_time()) trials[i] = trial_of(drawn[i].choice, true);
+    };
+    in_parallel(drawn.size(), try_one, {}, options_.jobs);
+    for (std::size_t i = 0; i < drawn.size(); ++i) {
+      if (trials[i]) {
+        keep_drawn(std::move(drawn[i]), *trials[i]);
       } else {
-        plan_.draws_refused = one.trial.refusal;
-        refuse(one.trial.refusal, 1);
+        leave_undrawn(drawn[i]);
       }
     }
     report({.simulated = plan_.simulated});
   }
 }
 
+void BestFirst::keep_drawn(JudgedLayout one, const Trial& drawn) {
+  --plan_.simulated;                   // counted when it was found
+  one.bound_us = one.least_bytes = 0;  // those of full microbatches
+  one.trial = drawn;
+  if (drawn.refusal.empty()) return keep(std::move(one));
+  plan_.draws_refused = drawn.refusal;
+  refuse(drawn.refusal, 1);
+}
+
+/// Leaves out a layout whose turn came after the time was up: the fastest of these is known with
+/// full microbatches.
+void BestFirst::leave_undrawn(const JudgedLayout& one) {
+  plan_.stopped = true;
+  plan_.slower_bound_us = std::min(plan_.slower_bound_us, to_us(one.trial.makespan));
+}
+
 /// Compares the best families, and of each a few as good, over draws of documents; the others are
-/// left out. Other questions list one family, and compare as many.
+/// left out.
 void BestFirst::draw_documents() {
-  constexpr std::size_t least_drawn = 10;
   if (!base_.scenario.batch || plan_.best() == nullptr) return;
   name_once(plan_.tight);
   plan_.fastest_full = plan_.best()->trial.makespan;
   const std::vector<JudgedLayout> fitting = std::exchange(plan_.fitting, {});
   const std::vector<JudgedLayout> tight = std::exchange(plan_.tight, {});
-  draw(fitting, std::max(options_.best, least_drawn), plan_.fitting);
-  draw(tight, most_tight, plan_.tight);
+  draw(fitting, wanted(), plan_.fitting);
+  if (plan_.fitting.empty() || has_time()) draw(tight, most_tight, plan_.tight);
 }
 
 /// Leaves the first name of layouts of a family that are equal.

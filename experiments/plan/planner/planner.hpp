@@ -59,6 +59,7 @@ struct PlanProgress {
 struct PlannerOptions {
   SpaceOptions space;
   std::size_t best = 10;        // families to find
+  std::size_t drawn = 10;       // families of documents to compare over draws, or `best` if more
   double headroom = 0.08;       // share of the capacity that layouts of the list leave free
   bool front = true;            // finds the whole front too
   std::size_t jobs = SIZE_MAX;  // threads at most

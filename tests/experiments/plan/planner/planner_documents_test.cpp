@@ -4,6 +4,7 @@
 #include <limits>
 #include <string>
 
+#include "experiments/plan/planner/plan_answers.hpp"
 #include "experiments/plan/planner/plan_report.hpp"
 #include "experiments/run/repeat.hpp"
 #include "experiments/run/run.hpp"
@@ -31,7 +32,7 @@ PlannerOptions few_layouts() {
   PlannerOptions options;
   options.space.only = Restrictions({"/schedule/name=1f1b,gpipe", "/parallel/pipeline=2,4",
                                      "/parallel/context=1", "/recompute/mode=none"});
-  options.best = 4;
+  options.best = options.drawn = 4;
   return options;
 }
 
@@ -73,10 +74,27 @@ TEST_CASE("planner: with documents, an early stop compares full microbatches") {
   PlannerOptions options = few_layouts();
   options.most_seconds = 0;
   const LayoutPlan plan = plan_layouts(task, catalogue, options);
-  REQUIRE_FALSE(plan.fitting.empty());
+  CHECK(plan.fitting.size() == 1);  // the time is up for draws of others too
   CHECK(plan.stopped);
   CHECK(plan.slower_bound_us < std::numeric_limits<double>::infinity());
   CHECK(plan_text(plan, 4).find("faster with full microbatches") != std::string::npos);
+}
+
+TEST_CASE("planner: with documents, a question about one family compares those of the list") {
+  const Catalogue catalogue = read_catalogue();
+  const TrainingTask task = documents_task(
+      catalogue, R"({"lengths": {"distribution": "lognormal", "mean": 2048, "max": 8192},)"
+                 R"( "pack": "first-fit"})");
+  const PlannerOptions options{
+      .space = {
+          .only = Restrictions({"/schedule/name=1f1b", "/parallel/pipeline=2",
+                                "/parallel/context=1", "/recompute/mode=none",
+                                "/model/microbatch=1", "/memory/zero=1", "/parallel/tensor=4,8"})}};
+  const LayoutPlan plan = plan_layouts(task, catalogue, options);
+  const LayoutPlan best = best_plan(task, catalogue, options);
+  REQUIRE(plan.fitting.size() > 1);
+  CHECK(best.fitting.size() == plan.fitting.size());
+  CHECK(best.best()->choice == plan.best()->choice);
 }
 
 TEST_CASE("planner: where no layout takes the documents, the answer says why") {
