@@ -205,7 +205,7 @@ bool BestFirst::waits(Item& item, const OrderHolding& holding, Outcome& outcome)
     item.least_bytes = std::max(item.least_bytes, least_bytes_of(placement, *item.prices, holding));
   }
   if (!may_fit(item.least_bytes)) {
-    if (!item.offload) outcome.without_memory = 1;
+    outcome.without_memory = 1;
     outcome.least_bytes = item.least_bytes;
     save_memory(item, outcome.items);
     return true;
@@ -230,7 +230,7 @@ void BestFirst::judge(Item item, Outcome& outcome) {
       holdings_.of(space_.orders[item.order], *frames_.placement(frame.group, degrees.pipeline),
                    degrees.microbatches, kept_of(item));
   if (!holding->refusal.empty()) {
-    outcome.refused = item.offload ? 0 : 1;
+    outcome.refused = 1;
     outcome.refusal = holding->refusal;
     return;
   }
@@ -292,6 +292,8 @@ void BestFirst::refuse(const std::string& why, std::uint64_t layouts) {
 
 void BestFirst::take(const Item& item, Outcome outcome) {
   take_frames(item, std::move(outcome.frames));
+  const bool judged = outcome.judged || outcome.refused > 0 || outcome.without_memory > 0;
+  if (judged && (item.stash > 0 || item.offload)) ++plan_.legal;
   if (outcome.frame) {
     all_[item.frame] = *outcome.frame;
     queue_frame(item);

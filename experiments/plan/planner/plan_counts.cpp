@@ -10,6 +10,10 @@ std::string counts_text(const LayoutPlan& plan) {
   const auto verb = [](std::uint64_t count, std::string_view one, std::string_view several) {
     return fmt::format("{} {}", count, count == 1 ? one : several);
   };
+  std::uint64_t refused = 0;
+  for (const Exclusion& one : plan.refused) refused += one.layouts;
+  const std::string by_rules =
+      refused == 0 ? "" : fmt::format(" {} refused (--why rules),", verb(refused, "is", "are"));
   const std::string others =
       plan.stopped ? verb(plan.slower, "was", "were") + " left when the time was up"
                    : verb(plan.slower, "has", "have") + " a bound above the listed times";
@@ -18,10 +22,10 @@ std::string counts_text(const LayoutPlan& plan) {
                        : fmt::format("; beside an encoder on devices of its own, {} of the others",
                                      counted(plan.beside, "layout"));
   return fmt::format(
-      "judged {}: {} more memory than there is, {}, {} simulated ({} not fit, {} another under a "
+      "judged {}:{} {} more memory than there is, {}, {} simulated ({} not fit, {} another under a "
       "second name){}",
-      counted(plan.legal, "legal layout"), verb(plan.without_memory, "needs", "need"), others,
-      verb(plan.simulated, "was", "were"), verb(plan.too_large.size(), "does", "do"),
+      counted(plan.legal, "legal layout"), by_rules, verb(plan.without_memory, "needs", "need"),
+      others, verb(plan.simulated, "was", "were"), verb(plan.too_large.size(), "does", "do"),
       verb(plan.repeated, "repeats", "repeat"), beside);
 }
 
@@ -42,6 +46,7 @@ std::string none_text(const LayoutPlan& plan) {
   if (!plan.draws_refused.empty()) {
     return fmt::format("no layout runs with these documents: {}\n", plan.draws_refused);
   }
+  if (plan.stopped) return "the search was stopped before it found a layout that fits\n";
   if (!lacks_memory(plan) && !plan.refused.empty()) {
     return fmt::format("no layout runs: {}\n", plan.refused.front().rule);
   }

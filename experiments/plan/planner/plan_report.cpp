@@ -11,6 +11,7 @@
 
 #include "experiments/input/files/json_output.hpp"
 #include "experiments/input/files/table.hpp"
+#include "experiments/input/scenario/codec_choice.hpp"
 #include "experiments/run/repeat.hpp"
 #include "experiments/show/results/cost_report.hpp"
 
@@ -113,12 +114,16 @@ std::string tight_text(const LayoutPlan& plan) {
 }
 
 /// What the times of a batch of documents are.
-std::string documents_text(Time fastest_full) {
-  const TimeUnit unit = unit_for(fastest_full);
+std::string documents_text(const LayoutPlan& plan) {
+  const TimeUnit unit = unit_for(*plan.fastest_full);
+  const std::string refused =
+      plan.draws_refused.empty()
+          ? ""
+          : "some do not run with these documents: " + plan.draws_refused + "\n";
   return fmt::format(
       "times are means of {} draws of documents, ± half of the 95 % interval, compared by tokens "
-      "per second; layouts were found with full microbatches, of which the fastest takes {} {}\n",
-      judged_draws, short_time_text(fastest_full, unit), unit.name);
+      "per second; layouts were found with full microbatches, of which the fastest takes {} {}\n{}",
+      judged_draws, short_time_text(*plan.fastest_full, unit), unit.name, refused);
 }
 
 /// How much faster a layout may be that was not simulated.
@@ -169,6 +174,10 @@ ordered_json module_json(const ModuleChoice& module) {
           {"own_devices", shared ? ordered_json() : ordered_json(module.devices)}};
 }
 
+ordered_json codec_json(const std::optional<CodecSpec>& codec) {
+  return or_null(codec, [](const CodecSpec& one) { return encoding_json(one); });
+}
+
 ordered_json layout_json(const JudgedLayout& one, const LayoutPlan& plan,
                          const StepInterval& known) {
   const double us = to_us(one.trial.makespan);
@@ -184,11 +193,16 @@ ordered_json layout_json(const JudgedLayout& one, const LayoutPlan& plan,
           {"microbatch", one.choice.microbatch},
           {"microbatches", one.choice.microbatches},
           {"schedule", one.choice.schedule},
+          {"schedule_options", one.choice.options},
           {"recompute", one.choice.recompute},
+          {"recompute_unit", one.choice.recomputes_stages ? "stage" : "layer"},
           {"recompute_operators", one.choice.operators},
           {"recompute_layers", one.choice.layers > 0 ? ordered_json(one.choice.layers) : nullptr},
           {"offload_layers",
            one.choice.offloaded_layers > 0 ? ordered_json(one.choice.offloaded_layers) : nullptr},
+          {"offload_keep", or_null(one.choice.offload)},
+          {"stash_codec", codec_json(one.choice.stash)},
+          {"link_codec", codec_json(one.choice.link)},
           {"overlap", one.choice.fused ? "fused" : "serial"},
           {"overlap_experts", one.choice.hides_experts},
           {"zero", one.choice.zero},
@@ -321,11 +335,13 @@ std::string plan_text(const LayoutPlan& plan, std::size_t best) {
       fmt::format("{} on {} of {}, global batch {}\n\n", plan.task.model,
                   counted(plan.task.devices, "device"), plan.task.hardware, plan.task.global_batch);
   if (plan.fitting.empty()) {
-    text += plan.tight.empty() ? none_text(plan) : "no layout fits with headroom\n";
+    text += plan.tight.empty() ? none_text(plan)
+            : plan.stopped ? "no layout found before the search was stopped fits with headroom\n"
+                           : "no layout fits with headroom\n";
   } else {
     text += table_text(plan, listed_families(plan.fitting, best));
     text += fmt::format("step times are known to {}\n", known_text(known_to(plan)));
-    if (plan.fastest_full) text += documents_text(*plan.fastest_full);
+    if (plan.fastest_full) text += documents_text(plan);
     if (plan.stopped) text += stopped_text(plan);
     text += cost_note(plan);
   }

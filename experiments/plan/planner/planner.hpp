@@ -98,10 +98,11 @@ struct LayoutPlan {
   std::vector<JudgedLayout> too_large;  // least memory first
   std::optional<TooLarge> least;        // of those excluded by their memory without simulation
 
-  std::vector<Exclusion> excluded;   // by rules about degrees and options
-  std::vector<Exclusion> refused;    // by schedule rules, models and machines
-  std::string none_because;          // why no layout is legal; empty if one is
-  std::uint64_t legal = 0;           // layouts that no rule about degrees and options excludes
+  std::vector<Exclusion> excluded;  // by rules about degrees and options
+  std::vector<Exclusion> refused;   // by schedule rules, models and machines
+  std::string none_because;         // why no layout is legal; empty if one is
+  std::uint64_t legal = 0;  // layouts that no rule about degrees and options excludes, with those
+                            // that save memory as far as they were judged
   std::uint64_t without_memory = 0;  // of them: the weights alone, or with one activation, are more
                                      // than the memory
   std::uint64_t slower = 0;          // by their bounds neither among the best nor on the front

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace penstock::testing {
@@ -52,6 +53,62 @@ TEST_CASE("planner: the front is what is smaller than everything faster") {
   const std::vector<JudgedLayout> layouts{listed_layout(1, 50, 1), listed_layout(2, 60, 1),
                                           listed_layout(3, 40, 1), listed_layout(4, 40, 1)};
   CHECK(front_of(layouts) == std::vector<const JudgedLayout*>{&layouts[0], &layouts[2]});
+}
+
+TEST_CASE("planner: the counts of a plan add up to its legal layouts") {
+  LayoutPlan plan;
+  plan.legal = 15;
+  plan.refused = {{"a rule", 2}, {"another", 1}};
+  plan.without_memory = 5;
+  plan.slower = 3;
+  plan.simulated = 4;
+  CHECK(counts_text(plan) ==
+        "judged 15 legal layouts: 3 are refused (--why rules), 5 need more memory than there is, 3 "
+        "have a bound above the listed times, 4 were simulated (0 do not fit, 0 repeat another "
+        "under a second name)");
+}
+
+TEST_CASE("planner: layouts that save memory by codecs and offloading are counted too") {
+  const Catalogue catalogue = read_catalogue();
+  const TrainingTask task = read_training_task(
+      {.model = std::string(PENSTOCK_ROOT) + "/experiments/models/llama-3.1-8b.json",
+       .hardware = "dgx-h100",
+       .devices = 8,
+       .settings = {"/memory/capacity_bytes=40e9"}},
+      catalogue);
+  const LayoutPlan plan =
+      plan_layouts(task, catalogue,
+                   {.space = {.only = Restrictions({"/schedule/name=1f1b", "/parallel/pipeline=2",
+                                                    "/parallel/tensor=2", "/recompute/mode=none"}),
+                              .lossy = true,
+                              .offloads = true}});
+  CHECK(plan.simulated > 0);
+  std::uint64_t refused = 0;
+  for (const Exclusion& one : plan.refused) refused += one.layouts;
+  CHECK(plan.without_memory + plan.slower + plan.simulated + refused == plan.legal);
+}
+
+TEST_CASE("planner: that some layouts do not run with documents is said beside the others") {
+  LayoutPlan plan;
+  plan.fitting = {listed_layout(100, 5, 1)};
+  plan.fastest_full = from_us(90);
+  CHECK(plan_text(plan, 1).find("do not run with these documents") == std::string::npos);
+  plan.draws_refused = "/batch/longer: a document has 9 tokens, and a microbatch 8";
+  CHECK(plan_text(plan, 1).find("\nsome do not run with these documents: /batch/longer: a "
+                                "document has 9 tokens, and a microbatch 8\n") !=
+        std::string::npos);
+}
+
+TEST_CASE("planner: a search that is ended before its first layout does not say that none fits") {
+  const Catalogue catalogue = read_catalogue();
+  const TrainingTask task = read_training_task(
+      {.model = std::string(PENSTOCK_ROOT) + "/experiments/models/llama-3.1-8b.json",
+       .hardware = "dgx-h100",
+       .devices = 16},
+      catalogue);
+  const LayoutPlan plan = plan_layouts(task, catalogue, {.asked_to_end = [] { return true; }});
+  CHECK(plan.stopped);
+  CHECK(none_text(plan) == "the search was stopped before it found a layout that fits\n");
 }
 
 }  // namespace

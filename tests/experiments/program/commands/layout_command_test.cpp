@@ -69,6 +69,9 @@ TEST_CASE("layout as JSON has rows, the front, and how sure each is") {
   CHECK(plan["layouts"][2]["faster_with"] < 0.5);
   CHECK(plan["layouts"][2]["differs"] != "");
   CHECK_FALSE(plan.contains("compared"));
+  for (const char* key : {"schedule_options", "recompute_unit", "offload_keep", "stash_codec"}) {
+    CHECK(plan["layouts"][0].contains(key));
+  }
   const json& front = plan["front"];
   REQUIRE(front.size() > 1);
   CHECK(front[0]["makespan_us"] == plan["layouts"][0]["makespan_us"]);
