@@ -35,21 +35,37 @@ bool come_first(const Layers& layers, const std::string& name) {
                              [&](const auto& layer) { return layer.module == name; });
 }
 
-constexpr std::array<std::pair<const char*, const char*>, 5> refused_sections{
-    {{"/codec", "codecs go with one set of degrees"},
+/// A part of a scenario that excludes modules.
+struct ExcludingPart {
+  const char* pointer;
+  const char* why;
+  bool (*is_in)(const Scenario&) = nullptr;  // nullptr: it is where the document states it
+};
+
+/// Layouts of a search have codecs that no document states.
+bool encodes(const Scenario& scenario) {
+  return scenario.codec.encodes() || !scenario.codec.phases.empty();
+}
+
+constexpr std::array<ExcludingPart, 5> excluding_parts{
+    {{"/codec", "codecs go with one set of degrees", encodes},
      {"/schedule/policy", "a policy orders one set of stages; name a schedule rule"},
      {"/partition/stages", "each part of the model is cut by itself; leave it out"},
      {"/model/edges", "the layers of a module are a chain before the others; leave it out"},
      {"/hardware/routes", "routes name ranks of one pipeline; give links with ends"}}};
 
-bool states(const Scenario& scenario, const char* pointer) {
-  return scenario.document->contains(nlohmann::json::json_pointer(pointer));
+/// nullptr: no part excludes modules.
+const ExcludingPart* excluding_part(const Scenario& scenario) {
+  const auto found = std::ranges::find_if(excluding_parts, [&](const ExcludingPart& part) {
+    if (part.is_in != nullptr) return part.is_in(scenario);
+    return scenario.document->contains(nlohmann::json::json_pointer(part.pointer));
+  });
+  return found == excluding_parts.end() ? nullptr : found;
 }
 
 void refuse_sections(const Scenario& scenario) {
-  for (const auto& [pointer, why] : refused_sections) {
-    if (!states(scenario, pointer)) continue;
-    throw InputError(pointer, fmt::format("{}, and /modules has two", why));
+  if (const ExcludingPart* part = excluding_part(scenario)) {
+    throw InputError(part->pointer, fmt::format("{}, and /modules has two", part->why));
   }
   if (scenario.schedule.communication == Communicating::written) {
     throw InputError(
@@ -83,8 +99,7 @@ ModelPart part_of(const ModelSection& model, const std::string& name, bool of_mo
 
 bool takes_module(const Scenario& scenario) {
   return scenario.schedule.communication != Communicating::written &&
-         std::none_of(refused_sections.begin(), refused_sections.end(),
-                      [&](const auto& one) { return states(scenario, one.first); });
+         excluding_part(scenario) == nullptr;
 }
 
 void check_module(const Scenario& scenario) {

@@ -149,6 +149,23 @@ TEST_CASE("planner: no encoder with a place of its own beside a codec") {
   check_scenarios(plan);
 }
 
+TEST_CASE("planner: an encoder that settings place on every rank goes with no codec") {
+  const Catalogue catalogue = read_catalogue();
+  const Restrictions only({"/parallel/pipeline=4", "/parallel/tensor=2", "/parallel/context=1",
+                           "/schedule/name=1f1b", "/memory/zero=1", "/codec/link=bfp,none"},
+                          "--only");
+  const TrainingTask task =
+      with_pictures(16, catalogue, {R"(/modules={"vision":{"devices":"shared"}})"});
+  const LayoutPlan plan =
+      plan_layouts(task, catalogue, {.space = {.only = only, .lossy = true}, .best = 20});
+  REQUIRE_FALSE(plan.fitting.empty());
+  CHECK(std::none_of(plan.fitting.begin(), plan.fitting.end(),
+                     [](const JudgedLayout& one) { return one.choice.link.has_value(); }));
+  CHECK(std::any_of(plan.refused.begin(), plan.refused.end(), [](const Exclusion& one) {
+    return one.rule.find("/codec: codecs go with one set of degrees") != std::string::npos;
+  }));
+}
+
 TEST_CASE("planner: a stated number of devices for an encoder is refused") {
   const Catalogue catalogue = read_catalogue();
   const TrainingTask task = with_pictures(40, catalogue, {R"(/modules={"vision":{"data":8}})"});
