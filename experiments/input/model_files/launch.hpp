@@ -19,6 +19,7 @@ struct TrainingLaunch {
   std::vector<std::vector<LayerIndex>> stages;
   std::uint32_t data = 1;
   std::uint32_t host_devices = 1;
+  bool overlaps_sums = true;        // of gradients with backwards
   const Schedule* order = nullptr;  // for frameworks that have no name for it
 };
 

@@ -65,6 +65,7 @@ TrainingLaunch launch_of(const Scenario& scenario, const Layout& layout, std::st
                         .model = layout.spec,
                         .stages = layout.partition.stages,
                         .data = layout.degrees.data,
+                        .overlaps_sums = layout.degrees.overlaps_sums,
                         .order = &layout.schedule};
   if (const auto& machine = layout.hardware.spec.machine) {
     launch.host_devices = host_devices_of(*machine);

@@ -257,7 +257,7 @@ class TrainingWriter {
 
   void write_replicas() {
     flag("--use-distributed-optimizer", command_.zero == 1U, "ddp.use_distributed_optimizer");
-    flag("--overlap-grad-reduce", true, "ddp.overlap_grad_reduce");
+    flag("--overlap-grad-reduce", launch_.overlaps_sums, "ddp.overlap_grad_reduce");
     flag("--overlap-param-gather", command_.overlap_gathers.value_or(false),
          "ddp.overlap_param_gather");
     flag("--no-scatter-gather-tensors-in-pipeline", !command_.scatter_gather.value_or(true), "");

@@ -149,6 +149,23 @@ TEST_CASE(
   CHECK(read > 25);
 }
 
+TEST_CASE("launch files: Megatron-LM overlaps the reduction of gradients where the scenario does") {
+  const Catalogue catalogue = read_catalogue();
+  for (const char* overlaps : {"true", "false"}) {
+    const TrainingTask task =
+        read_training_task({.model = models + "llama-3.1-8b.json",
+                            .hardware = "dgx-h100",
+                            .devices = 8,
+                            .settings = {std::string("/parallel/overlap_sums=") + overlaps}},
+                           catalogue);
+    const auto files =
+        launch_files_beside("layout.json", layout_document(task, {.data = 8, .zero = 1}),
+                            framework_of("megatron")->format);
+    const bool has_flag = files.front().text.find("--overlap-grad-reduce") != std::string::npos;
+    CHECK(has_flag == (std::string(overlaps) == "true"));
+  }
+}
+
 TEST_CASE("launch files: torchtitan gets the CSV of an order that it has no name for") {
   const StartedCase one{models + "llama-3.1-8b.json",
                         16,
