@@ -290,10 +290,11 @@ void BestFirst::refuse(const std::string& why, std::uint64_t layouts) {
   }
 }
 
+/// Codecs and offloads that save memory count as layouts once they are judged.
 void BestFirst::take(const Item& item, Outcome outcome) {
-  take_frames(item, std::move(outcome.frames));
   const bool judged = outcome.judged || outcome.refused > 0 || outcome.without_memory > 0;
   if (judged && (item.stash > 0 || item.offload)) ++plan_.legal;
+  take_frames(item, std::move(outcome.frames));
   if (outcome.frame) {
     all_[item.frame] = *outcome.frame;
     queue_frame(item);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
@@ -23,12 +24,20 @@ StepSplit split_of(const LayoutPlan& plan, const JudgedLayout& layout, const Cat
   return split_step(scenario, catalogue, clusters);
 }
 
-/// The parts of both steps, and what each adds to the difference.
-std::string split_text(const LayoutPlan& plan, const JudgedLayout& own, const JudgedLayout& best,
-                       const Catalogue& catalogue) {
+/// The parts of the step of a layout and of the best.
+struct BothSplits {
+  StepSplit own, best;
+};
+
+BothSplits splits_of(const LayoutPlan& plan, const JudgedLayout& own, const JudgedLayout& best,
+                     const Catalogue& catalogue) {
   const auto clusters = std::make_shared<Clusters>();
-  const StepSplit mine = split_of(plan, own, catalogue, clusters);
-  const StepSplit theirs = split_of(plan, best, catalogue, clusters);
+  return {split_of(plan, own, catalogue, clusters), split_of(plan, best, catalogue, clusters)};
+}
+
+/// The parts of both steps, and what each adds to the difference.
+std::string split_text(const LayoutPlan& plan, const BothSplits& splits) {
+  const auto& [mine, theirs] = splits;
   TableRows rows{{"", "its step", "the best", "difference", "of the best's step"}};
   const double whole = std::accumulate(theirs.begin(), theirs.end(), 0.0);
   const auto ms = [](double us) { return fmt::format("{:.1f} ms", us * 1e-3); };
@@ -39,6 +48,14 @@ std::string split_text(const LayoutPlan& plan, const JudgedLayout& own, const Ju
                     signed_percent_text((mine[i] - theirs[i]) / whole)});
   }
   return (plan.fastest_full ? "with full microbatches:\n" : "") + aligned(rows, {0});
+}
+
+ordered_json split_json(const StepSplit& split) {
+  ordered_json json;
+  for (std::size_t i = 0; i < step_parts; ++i) {
+    json[std::string(text(StepPart{static_cast<std::uint8_t>(i)}))] = split[i];
+  }
+  return json;
 }
 
 /// What a plan without a limit of memory would take instead.
@@ -84,22 +101,25 @@ FrontPoint point_of(const JudgedLayout& one) {
           static_cast<double>(one.trial.peak_bytes) / 1073741824.0};
 }
 
-/// Why the best layout of a restricted plan loses; `roomy` is it without a limit of memory.
-std::string losing_text(const LayoutPlan& all, const LayoutPlan& restricted,
-                        const LayoutPlan& roomy, const Catalogue& catalogue,
-                        const std::string& what) {
-  std::string text = fmt::format("\nwhy not {}\n", what);
-  if (restricted.best() == nullptr) return text + none_text(restricted) + rules_text(restricted);
-  const JudgedLayout& own = *restricted.best();
-  text += fmt::format("its best takes {}{}: {}\n", step_text(own),
-                      restricted.fitting.empty() ? ", without headroom" : "", text_of(own.choice));
-  if (all.best() == nullptr) return text;
-  const JudgedLayout& best = *all.best();
-  text += fmt::format("that is {} slower than {}, which is faster with {:.0f} %: {}\n",
-                      percent_text(slower_than(own, best)), step_text(best),
-                      100 * faster_with(all, best, own), text_of(best.choice));
-  text += split_text(all, own, best, catalogue);
-  return text + forced_text(restricted, roomy) + rule_text(restricted);
+/// That whose speed is 1; nullptr where no layout fits on any machine.
+const LayoutPlan* first_that_fits(const std::vector<LayoutPlan>& plans) {
+  const auto first =
+      std::ranges::find_if(plans, [](const auto& plan) { return plan.best() != nullptr; });
+  return first == plans.end() ? nullptr : &*first;
+}
+
+/// The best layouts with some values, and these without a limit of memory.
+struct LosingPlans {
+  LayoutPlan restricted, roomy;
+};
+
+LosingPlans losing_plans(const LayoutPlan& plan, const Catalogue& catalogue,
+                         const PlannerOptions& planner, const Restrictions& why) {
+  PlannerOptions restricted = planner;
+  restricted.space.only = planner.space.only.with(why);
+  TrainingTask roomy = plan.task;
+  roomy.changes.push_back("/memory/capacity_bytes=1e15");
+  return {best_plan(plan.task, catalogue, restricted), best_plan(roomy, catalogue, restricted)};
 }
 
 /// The stacks that list the device of a plan.
@@ -112,23 +132,34 @@ std::vector<std::string> stacks_listing(const LayoutPlan& plan, const Catalogue&
   return names;
 }
 
-/// The best layout on each stack, and whether it is of the family of the best of all.
-std::string table_of_stacks(const LayoutPlan& all, const std::vector<LayoutPlan>& plans) {
-  TableRows rows{{"stack", "step time", "family", "layout"}};
-  for (const LayoutPlan& plan : plans) {
-    const JudgedLayout* best = plan.best();
-    if (best == nullptr) continue;
-    const bool same =
-        all.best() != nullptr && family_of(best->choice) == family_of(all.best()->choice);
-    rows.push_back({plan.stacks[runs_sharded(best->choice.zero) ? 1 : 0], step_text(*best),
-                    same ? "the same" : "another", text_of(best->choice)});
+/// The best layouts on each of them.
+std::vector<LayoutPlan> plans_of_stacks(const LayoutPlan& plan, const Catalogue& catalogue,
+                                        const PlannerOptions& planner) {
+  std::vector<LayoutPlan> plans;
+  for (const std::string& stack : stacks_listing(plan, catalogue)) {
+    TrainingTask task = plan.task;
+    task.changes.push_back("/hardware/stack=" + stack);
+    plans.push_back(best_plan(task, catalogue, planner));
   }
-  return "\nthe best layout on each stack\n" + aligned(rows, {0, 2, 3});
+  return plans;
+}
+
+/// Whether the best layouts of two plans belong to one family.
+bool are_of_one_family(const LayoutPlan& one, const LayoutPlan& other) {
+  return one.best() != nullptr && other.best() != nullptr &&
+         family_of(one.best()->choice) == family_of(other.best()->choice);
+}
+
+/// The best layout of a former plan in a new one; nullptr: it is not among those compared.
+const JudgedLayout* former_best(const LayoutPlan& before, const LayoutPlan& after) {
+  const auto place = std::ranges::find(after.fitting, before.best()->choice, &JudgedLayout::choice);
+  return place == after.fitting.end() ? nullptr : &*place;
 }
 
 }  // namespace
 
 LayoutPlan best_plan(const TrainingTask& task, const Catalogue& catalogue, PlannerOptions planner) {
+  planner.drawn = std::max(planner.drawn, planner.best);
   planner.best = 1;
   planner.front = false;
   return plan_layouts(task, catalogue, planner);
@@ -159,25 +190,59 @@ FrontPlot plan_plot(const LayoutPlan& plan, const LayoutPlan& plain) {
 }
 
 std::string why_text(const LayoutPlan& plan, const Catalogue& catalogue,
-  planner.drawn = std::max(planner.drawn, planner.best);
                      const PlannerOptions& planner, const Restrictions& why) {
-  PlannerOptions restricted = planner;
-  restricted.space.only = planner.space.only.with(why);
-  TrainingTask roomy = plan.task;
-  roomy.changes.push_back("/memory/capacity_bytes=1e15");
-  return losing_text(plan, best_plan(plan.task, catalogue, restricted),
-                     best_plan(roomy, catalogue, restricted), catalogue, why.text());
+  const auto [restricted, roomy] = losing_plans(plan, catalogue, planner, why);
+  std::string text = fmt::format("\nwhy not {}\n", why.text());
+  if (restricted.best() == nullptr) return text + none_text(restricted) + rules_text(restricted);
+  const JudgedLayout& own = *restricted.best();
+  text += fmt::format("its best takes {}{}: {}\n", step_text(own),
+                      restricted.fitting.empty() ? ", without headroom" : "", text_of(own.choice));
+  if (plan.best() == nullptr) return text;
+  const JudgedLayout& best = *plan.best();
+  text += fmt::format("that is {} slower than {}, which is faster with {:.0f} %: {}\n",
+                      percent_text(slower_than(own, best)), step_text(best),
+                      100 * faster_with(plan, best, own), text_of(best.choice));
+  text += split_text(plan, splits_of(plan, own, best, catalogue));
+  return text + forced_text(restricted, roomy) + rule_text(restricted);
+}
+
+ordered_json why_json(const LayoutPlan& plan, const Catalogue& catalogue,
+                      const PlannerOptions& planner, const Restrictions& why) {
+  const auto [restricted, roomy] = losing_plans(plan, catalogue, planner, why);
+  ordered_json json{{"values", why.text()},
+                    {"plan", plan_json(restricted, 1)},
+                    {"without_memory_limit", plan_json(roomy, 1)},
+                    {"slower", nullptr},
+                    {"step_us", nullptr}};
+  if (restricted.best() == nullptr || plan.best() == nullptr) return json;
+  const BothSplits splits = splits_of(plan, *restricted.best(), *plan.best(), catalogue);
+  json["slower"] = slower_than(*restricted.best(), *plan.best());
+  json["step_us"] = {{"own", split_json(splits.own)}, {"best", split_json(splits.best)}};
+  return json;
 }
 
 std::string stacks_text(const LayoutPlan& plan, const Catalogue& catalogue,
                         const PlannerOptions& planner) {
-  std::vector<LayoutPlan> plans;
-  for (const std::string& stack : stacks_listing(plan, catalogue)) {
-    TrainingTask task = plan.task;
-    task.changes.push_back("/hardware/stack=" + stack);
-    plans.push_back(best_plan(task, catalogue, planner));
+  TableRows rows{{"stack", "step time", "family", "layout"}};
+  for (const LayoutPlan& one : plans_of_stacks(plan, catalogue, planner)) {
+    const JudgedLayout* best = one.best();
+    if (best == nullptr) continue;
+    rows.push_back({one.stacks[runs_sharded(best->choice.zero) ? 1 : 0], step_text(*best),
+                    are_of_one_family(plan, one) ? "the same" : "another", text_of(best->choice)});
   }
-  return table_of_stacks(plan, plans);
+  return "\nthe best layout on each stack\n" + aligned(rows, {0, 2, 3});
+}
+
+ordered_json stacks_json(const LayoutPlan& plan, const Catalogue& catalogue,
+                         const PlannerOptions& planner) {
+  ordered_json all = ordered_json::array();
+  for (const LayoutPlan& one : plans_of_stacks(plan, catalogue, planner)) {
+    if (one.best() == nullptr) continue;
+    all.push_back({{"stack", one.stacks[runs_sharded(one.best()->choice.zero) ? 1 : 0]},
+                   {"same_family", are_of_one_family(plan, one)},
+                   {"plan", plan_json(one, 1)}});
+  }
+  return all;
 }
 
 std::vector<std::vector<LayoutPlan>> comparisons(const std::vector<TrainingTask>& tasks,
@@ -193,7 +258,6 @@ std::vector<std::vector<LayoutPlan>> comparisons(const std::vector<TrainingTask>
       break;
     }
     std::vector<LayoutPlan> plans{best_plan(tasks.front(), catalogue, one_stack)};
-    if (plans.front().best() == nullptr) continue;
     const std::string stack = plans.front().stacks[sharded ? 1 : 0];
     for (std::size_t i = 1; i < tasks.size(); ++i) {
       TrainingTask task = tasks[i];
@@ -202,6 +266,8 @@ std::vector<std::vector<LayoutPlan>> comparisons(const std::vector<TrainingTask>
     }
     all.push_back(std::move(plans));
   }
+  const auto some_fit = [](const auto& plans) { return first_that_fits(plans) != nullptr; };
+  if (std::ranges::any_of(all, some_fit)) std::erase_if(all, std::not_fn(some_fit));
   return all;
 }
 
@@ -215,18 +281,29 @@ std::string change_text(const LayoutPlan& before, const LayoutPlan& after,
   const JudgedLayout& old = *before.best();
   text += fmt::format("step time: {}\n", signed_percent_text(slower_than(best, old)));
   if (best.choice == old.choice) return text + "the layout stays the same\n";
-  const auto place =
-      std::find_if(after.fitting.begin(), after.fitting.end(),
-                   [&](const JudgedLayout& one) { return one.choice == old.choice; });
-  if (place == after.fitting.end()) return text + "the former best is not among those compared\n";
+  const JudgedLayout* former = former_best(before, after);
+  if (former == nullptr) return text + "the former best is not among those compared\n";
   return text +
-         fmt::format("the former best is {} slower\n", percent_text(slower_than(*place, best)));
+         fmt::format("the former best is {} slower\n", percent_text(slower_than(*former, best)));
+}
+
+ordered_json change_json(const LayoutPlan& before, const LayoutPlan& after,
+                         const std::string& change) {
+  ordered_json json{{"change", change},
+                    {"plan", plan_json(after, 1)},
+                    {"slower", nullptr},
+                    {"former_best_slower", nullptr}};
+  if (before.best() == nullptr || after.best() == nullptr) return json;
+  json["slower"] = slower_than(*after.best(), *before.best());
+  const JudgedLayout* former = former_best(before, after);
+  if (former != nullptr) json["former_best_slower"] = slower_than(*former, *after.best());
+  return json;
 }
 
 std::string machines_text(const std::vector<LayoutPlan>& plans) {
   TableRows rows{
       {"machine", "stack", "devices", "step time", "speed", "90 % interval", "memory", "layout"}};
-  const LayoutPlan& first = plans.front();
+  const LayoutPlan* first = first_that_fits(plans);
   for (const LayoutPlan& plan : plans) {
     const JudgedLayout* best = plan.best();
     if (best == nullptr) {
@@ -235,8 +312,8 @@ std::string machines_text(const std::vector<LayoutPlan>& plans) {
       continue;
     }
     std::string speed, interval;
-    if (first.best() != nullptr && &plan != &first) {
-      const Ratio ratio = ratio_of(first, plan);
+    if (&plan != first) {
+      const Ratio ratio = ratio_of(*first, plan);
       speed = fmt::format("{:.2f} ×", ratio.value);
       interval = fmt::format("{:.2f}–{:.2f}", ratio.least, ratio.most);
     }
@@ -244,16 +321,17 @@ std::string machines_text(const std::vector<LayoutPlan>& plans) {
                     std::to_string(plan.task.devices), step_text(*best), speed, interval,
                     bytes_text(best->trial.peak_bytes), text_of(best->choice)});
   }
-  return "\nthe best layout on each machine; speed: that of the first is 1\n" +
+  return "\nthe best layout on each machine; speed: that of the first that fits is 1\n" +
          aligned(rows, {0, 1, 7});
 }
 
 ordered_json machines_json(const std::vector<LayoutPlan>& plans) {
   ordered_json all = ordered_json::array();
+  const LayoutPlan* first = first_that_fits(plans);
   for (const LayoutPlan& plan : plans) {
     ordered_json& one = all.emplace_back(plan_json(plan, 1));
-    if (plan.best() == nullptr || plans.front().best() == nullptr) continue;
-    const Ratio ratio = ratio_of(plans.front(), plan);
+    if (plan.best() == nullptr) continue;
+    const Ratio ratio = ratio_of(*first, plan);
     one["speed"] = {{"ratio", ratio.value}, {"low", ratio.least}, {"high", ratio.most}};
   }
   return all;

@@ -25,22 +25,28 @@ FrontPlot plan_plot(const LayoutPlan& plan, const LayoutPlan& plain);
 /// and what forces it, memory or a rule.
 std::string why_text(const LayoutPlan& plan, const Catalogue& catalogue,
                      const PlannerOptions& planner, const Restrictions& why);
+nlohmann::ordered_json why_json(const LayoutPlan& plan, const Catalogue& catalogue,
+                                const PlannerOptions& planner, const Restrictions& why);
 
 /// The best layout on each stack that lists the device, and whether it is of the family of the best
 /// of a plan.
 std::string stacks_text(const LayoutPlan& plan, const Catalogue& catalogue,
                         const PlannerOptions& planner);
+nlohmann::ordered_json stacks_json(const LayoutPlan& plan, const Catalogue& catalogue,
+                                   const PlannerOptions& planner);
 
 /// How the best layout moves when the hardware changes.
 std::string change_text(const LayoutPlan& before, const LayoutPlan& after,
                         const std::string& change);
+nlohmann::ordered_json change_json(const LayoutPlan& before, const LayoutPlan& after,
+                                   const std::string& change);
 
 /// The best layouts of several tasks on the stacks of the first: those with whole gradients and
 /// those with sharded ones apart.
 std::vector<std::vector<LayoutPlan>> comparisons(const std::vector<TrainingTask>& tasks,
                                                  const Catalogue& catalogue,
                                                  const PlannerOptions& planner);
-/// Such plans as a table; speeds are over that of the first.
+/// Such plans as a table; speeds are over that of the first where a layout fits.
 std::string machines_text(const std::vector<LayoutPlan>& plans);
 nlohmann::ordered_json machines_json(const std::vector<LayoutPlan>& plans);
 

@@ -215,35 +215,6 @@ std::vector<TrainingTask> compared_tasks(const Options& options, const Catalogue
   return tasks;
 }
 
-bool asks(const Options& options, const char* what) {
-  return std::ranges::find(options.whys, what) != options.whys.end();
-}
-
-/// What was asked besides the plan, as text.
-std::string answers(const Options& options, const Catalogue& catalogue, const LayoutPlan& plan,
-                    const std::vector<Restrictions>& whys, const std::vector<TrainingTask>& changed,
-                    const PlannerOptions& planner) {
-  std::string text = asks(options, all_rules) ? rules_text(plan) : "";
-  if (asks(options, all_stacks)) text += stacks_text(plan, catalogue, planner);
-  for (const Restrictions& why : whys) text += why_text(plan, catalogue, planner, why);
-  for (std::size_t i = 0; i < changed.size(); ++i) {
-    text += change_text(plan, best_plan(changed[i], catalogue, planner), options.changes[i]);
-  }
-  return text;
-}
-
-void write_outputs(const Options& options, const Catalogue& catalogue, const LayoutPlan& plan,
-                   const PlannerOptions& planner) {
-  OutputSet outputs(options.replaced);
-  if (!options.svg.empty() || !options.png.empty()) {
-    const FrontPlot plot = plan_plot(plan, plain_plan(plan, catalogue, planner));
-    if (!options.svg.empty()) outputs.write(options.svg, draw_front_plot(PictureFormat::svg, plot));
-    if (!options.png.empty()) outputs.write(options.png, draw_front_plot(PictureFormat::png, plot));
-  }
-  if (!options.folder.empty()) write_layouts(plan, planner.best, options.folder, outputs);
-  outputs.publish();
-}
-
 /// What the command line asks, read so that a mistake shows before anything is simulated.
 struct Questions {
   TrainingTask task;
@@ -261,16 +232,58 @@ Questions questions_of(const Options& options, const Catalogue& catalogue) {
   return questions;
 }
 
+bool asks(const Options& options, const char* what) {
+  return std::ranges::find(options.whys, what) != options.whys.end();
+}
+
+/// What was asked besides the plan, as text.
+std::string answers(const Options& options, const Catalogue& catalogue, const LayoutPlan& plan,
+                    const Questions& asked, const PlannerOptions& planner) {
+  std::string text = asks(options, all_rules) ? rules_text(plan) : "";
+  if (asks(options, all_stacks)) text += stacks_text(plan, catalogue, planner);
+  for (const Restrictions& why : asked.whys) text += why_text(plan, catalogue, planner, why);
+  for (std::size_t i = 0; i < asked.changed.size(); ++i) {
+    text += change_text(plan, best_plan(asked.changed[i], catalogue, planner), options.changes[i]);
+  }
+  return text;
+}
+
+/// The same as JSON; rules are part of the plan's.
+void add_answers(const Options& options, const Catalogue& catalogue, const LayoutPlan& plan,
+                 const Questions& asked, const PlannerOptions& planner, ordered_json& json) {
+  if (asks(options, all_stacks)) json["stacks"] = stacks_json(plan, catalogue, planner);
+  for (const Restrictions& why : asked.whys) {
+    json["why"].push_back(why_json(plan, catalogue, planner, why));
+  }
+  for (std::size_t i = 0; i < asked.changed.size(); ++i) {
+    const LayoutPlan changed = best_plan(asked.changed[i], catalogue, planner);
+    json["changes"].push_back(change_json(plan, changed, options.changes[i]));
+  }
+}
+
+void write_outputs(const Options& options, const Catalogue& catalogue, const LayoutPlan& plan,
+                   const PlannerOptions& planner) {
+  OutputSet outputs(options.replaced);
+  if (!options.svg.empty() || !options.png.empty()) {
+    const FrontPlot plot = plan_plot(plan, plain_plan(plan, catalogue, planner));
+    if (!options.svg.empty()) outputs.write(options.svg, draw_front_plot(PictureFormat::svg, plot));
+    if (!options.png.empty()) outputs.write(options.png, draw_front_plot(PictureFormat::png, plot));
+  }
+  if (!options.folder.empty()) write_layouts(plan, planner.best, options.folder, outputs);
+  outputs.publish();
+}
+
 /// Throws UsageError for options that choose among all layouts, or state what the scenario states.
 void check_from(const Options& options) {
   const TrainingFlags& training = options.training;
-  const std::array<std::pair<const char*, bool>, 16> given{
+  const std::array<std::pair<const char*, bool>, 17> given{
       {{"MODEL", !training.model.empty()},
        {"--hardware", !training.hardware.empty()},
        {"--devices", training.devices.has_value()},
        {"--sequence", training.sequence.has_value()},
        {"--microbatch", training.microbatch.has_value()},
        {"--global-batch", training.global_batch.has_value()},
+       {"--for", !options.framework.empty()},
        {"--only", !options.only.empty()},
        {"--partitions", !options.partitions.empty()},
        {"--why", !options.whys.empty()},
@@ -308,7 +321,6 @@ void write_changes(const Options& options, const Scenario& scenario, const Chang
 
 int change_and_report(const Options& options) {
   check_from(options);
-  refuse_axes("--set", options.settings);
   const std::size_t best = best_of(options);
   const Scenario scenario = read_scenario(options.from, options.settings);
   ProgressBar progress;
@@ -342,22 +354,27 @@ int plan_and_report(const Options& options) {
   const Questions asked = questions_of(options, catalogue);
   const LayoutPlan plan = plan_layouts(asked.task, catalogue, planner);
   const std::optional<FrameworkGain> gain = framework_gain(plan, catalogue, planner);
-  std::string more = gain_text(plan, gain);
-  if (!options.json) {
-    more += answers(options, catalogue, plan, asked.whys, asked.changed, planner);
+  ordered_json json;
+  std::string text;
+  if (options.json) {
+    json = plan_json(plan, planner.best);
+    if (plan.task.framework != nullptr) json["framework"] = gain_json(plan, gain);
+    add_answers(options, catalogue, plan, asked, planner, json);
+  } else {
+    text = plan_text(plan, planner.best) + gain_text(plan, gain) +
+           answers(options, catalogue, plan, asked, planner);
   }
   std::vector<std::vector<LayoutPlan>> compared;
   if (!asked.compared.empty()) compared = comparisons(asked.compared, catalogue, planner);
   progress.erase();
-  if (options.json) {
-    ordered_json json = plan_json(plan, planner.best);
-    if (plan.task.framework != nullptr) json["framework"] = gain_json(plan, gain);
-    for (const auto& plans : compared) json["compared"].push_back(machines_json(plans));
-    show(printed(json));
-  } else {
-    show(plan_text(plan, planner.best) + more);
-    for (const auto& plans : compared) show(machines_text(plans));
+  for (const auto& plans : compared) {
+    if (options.json) {
+      json["compared"].push_back(machines_json(plans));
+    } else {
+      text += machines_text(plans);
+    }
   }
+  show(options.json ? printed(json) : text);
   write_outputs(options, catalogue, plan, planner);
   if (interrupt.asked()) return ExitCode::interrupted;
   return plan.best() == nullptr ? ExitCode::finding : ExitCode::done;

@@ -115,6 +115,24 @@ TEST_CASE("answers: whole and sharded gradients are compared apart, each on one 
   }
 }
 
+TEST_CASE("answers: where the first machine is too small, speeds are over the first that is not") {
+  const auto compared = comparisons({llama_on("dgx-h100", 1), llama_on("dgx-h100", 8)},
+                                    read_catalogue(), planner_of({"/schedule/name=1f1b"}));
+  REQUIRE_FALSE(compared.empty());
+  for (const auto& plans : compared) {
+    const std::string text = machines_text(plans);
+    CAPTURE(text);
+    CHECK(says(text, "no layout fits"));
+    const auto json = machines_json(plans);
+    CHECK_FALSE(json[0].contains("speed"));
+    CHECK(json[1]["speed"]["ratio"] == 1.0);
+  }
+  const auto none =
+      comparisons({llama_on("dgx-h100", 1)}, read_catalogue(), planner_of({"/schedule/name=1f1b"}));
+  REQUIRE_FALSE(none.empty());
+  CHECK(says(machines_text(none.front()), "no layout fits"));
+}
+
 TEST_CASE("answers: every stack that lists the device is a row") {
   const Catalogue catalogue = read_catalogue();
   const PlannerOptions planner = planner_of(plain_space);
@@ -136,6 +154,26 @@ TEST_CASE("answers: with a changed machine the best moves or stays") {
   const std::string text = change_text(plan, plan, "/hardware/nic_efficiency=0.5");
   CHECK(says(text, "with /hardware/nic_efficiency=0.5\n"));
   CHECK(says(text, "the layout stays the same"));
+  const auto json = change_json(plan, plan, "/hardware/nic_efficiency=0.5");
+  CHECK(json["slower"] == 0);
+  CHECK(json["former_best_slower"] == 0);
+  CHECK(json["plan"] == plan_json(plan, 1));
+}
+
+TEST_CASE("answers: JSON of --why has the parts of both steps") {
+  const Catalogue catalogue = read_catalogue();
+  const PlannerOptions planner = planner_of(plain_space);
+  const LayoutPlan plan = plan_layouts(llama_on("dgx-h100", 8), catalogue, planner);
+  const auto json =
+      why_json(plan, catalogue, planner, Restrictions({"/parallel/pipeline=4"}, "--why"));
+  CHECK(json["values"] == "/parallel/pipeline=4");
+  const auto& own = json["plan"]["layouts"][0];
+  CHECK(own["pipeline"] == 4);
+  double sum = 0;
+  for (const auto& part : json["step_us"]["own"]) sum += part.get<double>();
+  CHECK(sum == doctest::Approx(own["makespan_us"].get<double>()));
+  CHECK(json["slower"].get<double>() ==
+        doctest::Approx(sum / to_us(plan.best()->trial.makespan) - 1));
 }
 
 }  // namespace

@@ -125,6 +125,28 @@ TEST_CASE("layout refuses shares, seconds and questions that mean nothing") {
   }
 }
 
+TEST_CASE("layout answers in JSON too") {
+  const json plan = plan_with({"--only", "/memory/zero=1", "--why", "/parallel/pipeline=4",
+                               "--change", "/hardware/nic_efficiency=0.5"});
+  REQUIRE(plan["why"].size() == 1);
+  CHECK(plan["why"][0]["values"] == "/parallel/pipeline=4");
+  REQUIRE(plan["changes"].size() == 1);
+  CHECK(plan["changes"][0]["change"] == "/hardware/nic_efficiency=0.5");
+  CHECK_FALSE(plan.contains("stacks"));
+}
+
+TEST_CASE("layout --from takes any setting of its scenario, and refuses what it would ignore") {
+  const std::string scenario = std::string(PENSTOCK_ROOT) + "/experiments/scenarios/first_run.json";
+  const ProgramRun set =
+      run_penstock({"layout", "--from", scenario, "--set", "/schedule/name=gpipe"}, ".");
+  CHECK(set.code == 0);
+  CHECK(says(set.output, "gpipe, 4 ranks, 8 microbatches\nnow: "));
+  const ProgramRun framework =
+      run_penstock({"layout", "--from", scenario, "--for", "megatron"}, ".");
+  CHECK(framework.code == 2);
+  CHECK(says(framework.errors, "--for does not go with --from"));
+}
+
 TEST_CASE("layout answers, draws and writes what it lists") {
   const Scratch scratch;
   const ProgramRun run = layouts_with({"--best", "2", "--why", "rules", "--why",
