@@ -89,8 +89,11 @@ std::string notes_text(const Scenario& scenario, const ChangePlan& plan) {
   if (plan.training) text += "training as it is: " + cost_text(*plan.training) + "\n";
   const std::vector<TriedChange> first = cheapest(plan.one, 1);
   if (first.empty()) return text;
-  return text + fmt::format("the fastest single one: penstock run {} {}\n", scenario.source,
-                            first.front().change.options());
+  const ScenarioChange& change = first.front().change;
+  const std::string how = change.left_out.empty()
+                              ? fmt::format("penstock run {} {}", scenario.source, change.options())
+                              : "the scenario that -o FOLDER writes";
+  return text + "the fastest single one: " + how + "\n";
 }
 
 ordered_json change_json(const TriedChange& change, const ChangePlan& plan) {

@@ -192,7 +192,7 @@ std::string ScenarioChange::options() const {
   const auto option = [](const std::string& setting) { return "--set '" + setting + "'"; };
   std::string text = joined(settings, option, " ");
   for (const std::string& section : left_out) {
-    text += fmt::format("{}(without /{})", text.empty() ? "" : " ", section);
+    text += fmt::format("{}leave /{} out of the file", text.empty() ? "" : ", ", section);
   }
   return text;
 }

@@ -16,7 +16,8 @@ struct ScenarioChange {
 
   /// "/memory/zero=2", "without /offload".
   std::string text() const;
-  /// As on a command line: "--set '/memory/zero=2'"; a section that is left out has no option.
+  /// As on a command line: "--set '/memory/zero=2'". A section that is left out has no option:
+  /// "leave /offload out of the file".
   std::string options() const;
 };
 
@@ -38,8 +39,9 @@ struct ChangeKinds {
 /// Changes of a scenario that keep devices and global batch: cuts, recomputation, ZeRO levels,
 /// overlap, packings of documents, microbatches of half and twice the size, degrees of parallelism
 /// with a factor of two moved from one to another, other groups of experts, an encoder with degrees
-/// of its own, chunk counts and other schedules with the same use of weights. What costs a user least comes first. Rules may refuse a
-/// change; only trying it shows that. The result must belong to the scenario and have finished.
+/// of its own, chunk counts and other schedules with the same use of weights. What costs a user
+/// least comes first. Rules may refuse a change; only trying it shows that. The result must belong
+/// to the scenario and have finished.
 std::vector<ScenarioChange> changes_of(const Scenario& scenario, const RunResult& result,
                                        const ChangeKinds& kinds = {});
 
