@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -90,11 +91,13 @@ std::string choice_text(const ScheduleRanking& ranking) {
 
 std::string why_inconclusive(const ScheduleRanking& ranking) {
   if (!ranking.why_no_score.empty()) return ranking.why_no_score;
+  std::vector<std::string> reasons;
   for (const RankedSchedule& one : ranking.schedules) {
     const std::string& why = one.validation.why_no_score;
-    if (!why.empty()) return fmt::format("{}: {}", one.name, why);
+    if (!why.empty()) reasons.push_back(fmt::format("{}: {}", one.name, why));
   }
-  return "this machine is too noisy";
+  return reasons.empty() ? "this machine is too noisy"
+                         : fmt::format("{}", fmt::join(reasons, "; "));
 }
 
 ordered_json ranking_json(const ScheduleRanking& ranking) {

@@ -79,6 +79,7 @@ TEST_CASE("schedule ranking: a run that does not count leaves the others their e
   CHECK(document["schedules"][2]["scenario_measured_us"] > 0);
   CHECK(ranking.verdict == Verdict::inconclusive);
   CHECK(why_inconclusive(ranking) == "naive: a link is too slow");
+  CHECK(why_inconclusive(rank(2)) == "gpipe: a link is too slow; naive: a link is too slow");
   CHECK(rank(3).why_no_score == "a link is too slow");
 }
 
