@@ -21,17 +21,11 @@ Scenario as_offered(const Scenario& scenario, const ScenarioChange& offer) {
   return scenario_from(std::move(document), scenario.source, offer.settings);
 }
 
-std::uint64_t worst_held(const RunResult& result) {
-  std::uint64_t worst = 0;
-  for (const RankReport& rank : result.report->ranks) worst = std::max(worst, rank.memory.bytes);
-  return worst;
-}
-
 void check_offer(const Scenario& scenario, const TriedChange& offer) {
   CAPTURE(offer.change.text());
   const RunResult result = run(as_offered(scenario, offer.change));
   REQUIRE(result.report);
-  CHECK(worst_held(result) == offer.peak_bytes);
+  CHECK(highest_peak(*result.report, result.batch).bytes == offer.peak_bytes);
   // Of a batch of documents, a run shows the first draw.
   CHECK(result.report->makespan == (offer.draws.empty() ? offer.makespan : offer.draws.front()));
   CHECK(offer.word == worst_memory(result).word);
