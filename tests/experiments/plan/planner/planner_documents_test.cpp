@@ -89,10 +89,11 @@ TEST_CASE("planner: with documents, a question about one family compares those o
       .space = {
           .only = Restrictions({"/schedule/name=1f1b", "/parallel/pipeline=2",
                                 "/parallel/context=1", "/recompute/mode=none",
-                                "/model/microbatch=1", "/memory/zero=1", "/parallel/tensor=4,8"})}};
+                                "/model/microbatch=1", "/memory/zero=1", "/parallel/tensor=2,4"})}};
   const LayoutPlan plan = plan_layouts(task, catalogue, options);
   const LayoutPlan best = best_plan(task, catalogue, options);
   REQUIRE(plan.fitting.size() > 1);
+  CHECK(best.simulated == plan.simulated);
   CHECK(best.fitting.size() == plan.fitting.size());
   CHECK(best.best()->choice == plan.best()->choice);
 }
