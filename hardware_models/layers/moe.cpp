@@ -24,13 +24,33 @@ constexpr std::array parameters{
               "capacity factor: tokens per expert, over the mean; 0: no token is dropped", 0, 0,
               1e6, false},
     Parameter{"imbalance", "tokens of the busiest device, over the mean, when none is dropped", 1,
-              1, 1e6, false}};
+              1, 1e6, false},
+    Parameter{"piece",
+              "0: the whole layer; cut at its exchanges: 1 what comes before them, 2 the routed "
+              "experts, 3 what follows",
+              0, 0, 3}};
+
+/// What of a layer is counted: all of it, or one piece of a layer that is cut at its exchanges.
+struct Pieces {
+  bool before;   // router, shared experts
+  bool experts;  // those that tokens are sent to
+  bool after;    // what comes back is added up
+
+  bool whole() const { return before && after; }
+};
+
+Pieces pieces_of(const LayerNumbers& numbers) {
+  const double piece = numbers["piece"];
+  const auto has = [piece](double one) { return piece == 0 || piece == one; };
+  return {has(1), has(2), has(3)};
+}
 
 /// The operator of the shared experts, with the collectives of their own.
 constexpr std::string_view shared_experts = "shared_experts";
 
 /// One layer: a device's experts with their tokens, the shared experts, and the tokens exchanged.
 struct Mixture {
+  Pieces pieces{};
   FeedForward experts;  // on a device
   FeedForward shared;   // on a device
   double hidden = 0;
@@ -42,8 +62,8 @@ struct Mixture {
   double sent = 0;     // tokens per device that it sends to their experts
 
   double gates() const { return hidden * (all + (shared_gate ? 1 : 0)); }
-  /// Weights to the narrower width and back, on each device.
-  double projections() const { return latent == hidden ? 0 : 2 * hidden * latent; }
+  /// Weights to the narrower width, and as many back, on each device.
+  double projection() const { return latent == hidden ? 0 : hidden * latent; }
 };
 
 /// Whether the devices of a tensor group send different tokens to experts: with sequence
@@ -63,6 +83,7 @@ Mixture mixture_of(const LayerNumbers& numbers, const CellShape& shape) {
   const double arriving =
       numbers["chosen"] * (bounded ? numbers["capacity_factor"] : numbers["imbalance"]);
   Mixture mixture;
+  mixture.pieces = pieces_of(numbers);
   mixture.hidden = hidden;
   mixture.latent = numbers.is("latent") ? numbers["latent"] : hidden;
   mixture.all = numbers["experts"];
@@ -81,13 +102,17 @@ Mixture mixture_of(const LayerNumbers& numbers, const CellShape& shape) {
 
 void count(LayerWork& work, const LayerNumbers& numbers, const Mixture& mixture,
            const CellShape& shape) {
-  const double expert = weights_of(mixture.experts) * shape.tensor_of_experts();
-  const double dense =
-      weights_of(mixture.shared) * shape.tensor + mixture.gates() + mixture.projections();
-  work.parameters = dense + mixture.all * expert;
-  work.active_parameters = dense + numbers["chosen"] * expert;
-  work.held_parameters = weights_of(mixture.shared) + mixture.gates() + mixture.projections();
-  work.held_expert_parameters = mixture.experts.networks * weights_of(mixture.experts);
+  const auto& [before, experts, after] = mixture.pieces;
+  const double shared = before ? weights_of(mixture.shared) : 0;
+  const double expert = experts ? weights_of(mixture.experts) : 0;
+  const double gates =
+      (before ? mixture.gates() : 0) + mixture.projection() * (double(before) + double(after));
+  const double dense = shared * shape.tensor + gates;
+  const double all = expert * shape.tensor_of_experts();
+  work.parameters = dense + mixture.all * all;
+  work.active_parameters = dense + numbers["chosen"] * all;
+  work.held_parameters = shared + gates;
+  work.held_expert_parameters = mixture.experts.networks * expert;
   count_dense_flops(work, work.active_parameters, tokens_of_all(shape));
 }
 
@@ -102,37 +127,54 @@ void add_router(LayerWork& work, const Mixture& mixture, const CellShape& shape)
   keep(work, scores);
 }
 
-/// Permutes tokens by expert, and back with weights; keeps inputs and outputs.
+/// A kernel that permutes tokens, in F and in I.
+void add_permutation(LayerWork& work, double bytes, bool returns) {
+  for (const Pass pass : {Pass::forward, Pass::backward_input}) {
+    work.kernels.push_back(vector_kernel(pass, bytes));
+    work.kernels.back().routes = true;
+    work.kernels.back().returns = returns;
+  }
+}
+
+/// Permutes tokens by expert, and back with weights; keeps inputs and outputs. A piece that ends at
+/// an exchange hands its tokens on by it, the whole layer has both.
 void add_dispatch(LayerWork& work, const Mixture& mixture, const CellShape& shape) {
+  const auto& [before, experts, after] = mixture.pieces;
   const double number = mixture.sent * shape.activation_size;
   const double bytes = number * mixture.arriving * mixture.latent;
+  if (before) add_permutation(work, 2 * bytes, /*returns=*/false);
+  if (after) add_permutation(work, bytes + number * mixture.latent, /*returns=*/true);
+  const double exchanges = double(before) + double(experts);
   for (const Pass pass : {Pass::forward, Pass::backward_input}) {
-    for (const double moved : {2 * bytes, bytes + number * mixture.latent}) {
-      work.kernels.push_back(vector_kernel(pass, moved));
-      work.kernels.back().routes = true;
-    }
-    if (shape.expert == 1) continue;
-    work.collectives.push_back({.pass = pass,
-                                .kind = CollectiveKind::all_to_all,
-                                .group = Group::expert,
-                                .bytes = bytes,
-                                .count = 2,
-                                .copies = mixture.arriving});
+    if (shape.expert == 1 || exchanges == 0) continue;
+    auto& collectives = mixture.pieces.whole() ? work.collectives : work.handing_on;
+    collectives.push_back({.pass = pass,
+                           .kind = CollectiveKind::all_to_all,
+                           .group = Group::expert,
+                           .bytes = bytes,
+                           .count = exchanges,
+                           .copies = mixture.arriving});
   }
-  const double inputs = bytes * shape.kept_share();  // of experts
-  keep(work, inputs + bytes);
-  work.weight_bytes = work.input_bytes + inputs;
+  const double inputs = experts ? bytes * shape.kept_share() : 0;
+  keep(work, inputs + (after ? bytes : 0));
+  work.weight_bytes = (before ? work.input_bytes : 0) + inputs;
+  if (!mixture.pieces.whole() && !after) work.output_bytes = bytes;
 }
 
 /// Each device projects the tokens that it sends, and what comes back.
 void add_projections(LayerWork& work, const Mixture& mixture, const CellShape& shape) {
-  if (mixture.projections() == 0) return;
+  if (mixture.projection() == 0) return;
+  const auto& [before, experts, after] = mixture.pieces;
   const double bytes = mixture.sent * mixture.latent * shape.activation_size;
-  add_dense(work, {mixture.sent, mixture.hidden, mixture.latent}, shape.activation_size);
+  if (before) {
+    add_dense(work, {mixture.sent, mixture.hidden, mixture.latent}, shape.activation_size);
+    work.pending_weight_bytes += bytes;
+  }
+  if (!after) return;
   add_dense(work, {mixture.sent, mixture.latent, mixture.hidden}, shape.activation_size);
   keep(work, bytes * shape.kept_share());  // what comes back
   work.weight_bytes = work.weight_bytes.value_or(0) + bytes * shape.kept_share();
-  work.pending_weight_bytes += bytes + work.output_bytes;
+  work.pending_weight_bytes += work.output_bytes;
 }
 
 void add_shared(LayerWork& work, const Mixture& mixture, const CellShape& shape) {
@@ -160,17 +202,21 @@ void add_sharing_group(LayerWork& work, const Mixture& mixture, const CellShape&
   scatter_in(work, bytes, Group::expert_tensor);
 }
 
-/// A tensor group that has all tokens on each device reduces the outputs of routed and shared
-/// experts together. Without partial sums it gathers what each device routed its share of.
-void add_tensor_group(LayerWork& work, const Mixture& mixture, const CellShape& shape) {
+/// The tensor group before the experts of a layer, or behind them. With all tokens on each device
+/// it reduces the outputs of routed and shared experts together; without partial sums it gathers
+/// what each device routed its share of.
+void add_tensor_group(LayerWork& work, const Mixture& mixture, const CellShape& shape,
+                      bool behind) {
   const bool own = brings_own_tokens(shape), shared = mixture.shared.intermediate > 0;
-  if (own) add_sharing_group(work, mixture, shape);
   if (shared || !own) {
     const NamedOperator of_shared = begin_operator(work, shared_experts);
-    enter_tensor_group(work, shape, mixture.hidden);
-    leave_tensor_group(work, shape, mixture.hidden);
+    if (behind) {
+      leave_tensor_group(work, shape, mixture.hidden);
+    } else {
+      enter_tensor_group(work, shape, mixture.hidden);
+    }
     if (own) end_operator(work, of_shared, 0);
-  } else if (!shape.sequence_parallel) {
+  } else if (behind && !shape.sequence_parallel) {
     const double bytes = shape.tokens() * mixture.hidden * shape.activation_size;
     for (const Pass pass : {Pass::forward, Pass::backward_input}) {
       add_collective(work, pass, CollectiveKind::all_gather, bytes);
@@ -180,19 +226,26 @@ void add_tensor_group(LayerWork& work, const Mixture& mixture, const CellShape& 
 
 LayerWork work(const LayerNumbers& numbers, const CellShape& shape) {
   const Mixture mixture = mixture_of(numbers, shape);
+  const auto& [before, experts, after] = mixture.pieces;
   LayerWork work;
   count(work, numbers, mixture, shape);
   work.input_bytes = work.output_bytes = mixture.outside * mixture.hidden * shape.activation_size;
-  keep(work, work.input_bytes);
-  add_router(work, mixture, shape);
+  if (before) {
+    keep(work, work.input_bytes);
+    add_router(work, mixture, shape);
+  }
   add_dispatch(work, mixture, shape);
   add_projections(work, mixture, shape);
-  const std::size_t before = work.kernels.size();
-  add_feed_forward(work, mixture.experts, shape, "moe_activation");
-  for (std::size_t i = before; i < work.kernels.size(); ++i) work.kernels[i].grouped = true;
-  add_shared(work, mixture, shape);
-  add_residual(work, shape, mixture.hidden, false);
-  add_tensor_group(work, mixture, shape);
+  if (experts) {
+    const std::size_t first = work.kernels.size();
+    add_feed_forward(work, mixture.experts, shape, "moe_activation");
+    for (std::size_t i = first; i < work.kernels.size(); ++i) work.kernels[i].grouped = true;
+  }
+  if (before) add_shared(work, mixture, shape);
+  if (after) add_residual(work, shape, mixture.hidden, false);
+  if (experts && brings_own_tokens(shape)) add_sharing_group(work, mixture, shape);
+  if (before) add_tensor_group(work, mixture, shape, /*behind=*/false);
+  if (after) add_tensor_group(work, mixture, shape, /*behind=*/true);
   return work;
 }
 

@@ -145,7 +145,8 @@ Layer layer_of(const BlockSpec& block, const CellShape& shape, const LayerWork& 
       .examples = shape.microbatch / shape.slices,
       .sequence = shape.sequence};
   // A multi-token-prediction block passes its input on to the next layers.
-  layer.activation_bytes = block.predicts_further ? work.input_bytes : work.output_bytes;
+  const bool passes_on_input = block.predicts_further && work.handing_on.empty();
+  layer.activation_bytes = passes_on_input ? work.input_bytes : work.output_bytes;
   layer.expert_parameter_bytes = work.held_expert_parameters * shape.parameter_size;
   // Multi-token prediction reads embedding and head in place.
   const double held = work.held_parameters - (block.predicts_further ? work.tied_parameters : 0);
@@ -159,6 +160,7 @@ Layer layer_of(const BlockSpec& block, const CellShape& shape, const LayerWork& 
   if (all_again) layer.recompute_us = work.forward_us.value_or(0);
   layer.work = {.kernels = work.kernels,
                 .collectives = work.collectives,
+                .handing_on = work.handing_on,
                 .repeated = scope == RecomputeScope::selected ? Repeated::selected : Repeated::all,
                 .forward_flops = work.forward_flops / devices,
                 .backward_flops = work.backward_flops / devices};

@@ -158,7 +158,7 @@ double RooflineTimes::single_pass_us(const Layer& layer, Pass pass, bool selecte
     kernels_us += us;
     if (kernel.kind == KernelKind::attention) attention_us += us;
     kernels += kernel.count;
-    routes = routes || kernel.routes;
+    routes = routes || (kernel.routes && !kernel.returns);
   }
   kernels_us = std::max(kernels_us, kernels * machine_.device.kernel_issue_us);
   if (routes) kernels_us += machine_.device.stack.routing_us;

@@ -214,6 +214,19 @@ double action_us(const WorkClass& work, Prices& prices) {
   return std::max(device_us(work, prices), host_us(work, prices));
 }
 
+/// The time of an exchange within a rank: that of what the last layer of the lower stage hands on.
+double exchange_us(const WorkClass& work, const Prices& prices) {
+  const bool gradient = work.pass == Pass::send_gradient;
+  const std::uint32_t lower = prices.stage_of(work) - (gradient ? 1 : 0);
+  const LayerIndex number = prices.partition.stages[lower].back();
+  const Layer& layer = prices.model.layers[index(number)];
+  if (layer.exchange_us) return *layer.exchange_us;
+  Layer exchange = layer;
+  exchange.work = {.kernels = {}, .collectives = layer.work.handing_on};
+  const Pass pass = gradient ? Pass::backward_input : Pass::forward;
+  return prices.hardware.compute_us(exchange, pass).value_or(0);
+}
+
 /// The time of a transfer. Sets the size of its buffer if the buffer kind leaves it open.
 TransferTime transfer_time(const WorkClass& work, Prices& prices, Costs& costs) {
   const Link& link = prices.plan.link(work.resource);
@@ -222,6 +235,7 @@ TransferTime transfer_time(const WorkClass& work, Prices& prices, Costs& costs) 
   const PassDemand& own = stage.of(work.pass);
   std::uint64_t& bytes = costs.bytes[work.buffer];
   if (own.sent_bytes) bytes = checked_bytes(*own.sent_bytes);
+  if (link.is_within_rank()) return {.occupies_us = exchange_us(work, prices)};
   if (own.collectives.empty()) {
     return prices.hardware.transfer(static_cast<double>(bytes) * own.sent_share, link.from,
                                     link.to);

@@ -38,6 +38,8 @@ enum class Repeated : std::uint8_t {
 struct DeviceWork {
   std::vector<Kernel> kernels;
   std::vector<Collective> collectives;
+  // Exchange what a layer puts out, and its gradient, where the exchange is no part of its passes.
+  std::vector<Collective> handing_on;
   Repeated repeated = Repeated::all;
   double forward_flops = 0;  // of the model, independent of the kernels
   double backward_flops = 0;
@@ -64,10 +66,11 @@ struct Layer {
   std::optional<double> backward_input_us;
   std::optional<double> backward_weight_us;
   double recompute_us = 0;
-  double activation_bytes = 0;      // output, passed to later layers
-  double stash_bytes = 0;           // kept from its forward to the end of its backward
-  double freed_by_input_bytes = 0;  // of stash_bytes, what W does not need
-  double offloaded_bytes = 0;       // kept in host memory instead, between F and B or I
+  std::optional<double> exchange_us;  // as `handing_on` of its work
+  double activation_bytes = 0;        // output, passed to later layers
+  double stash_bytes = 0;             // kept from its forward to the end of its backward
+  double freed_by_input_bytes = 0;    // of stash_bytes, what W does not need
+  double offloaded_bytes = 0;         // kept in host memory instead, between F and B or I
   double parameter_bytes = 0;
   double recomputed_bytes = 0;      // what recomputation restores, or would
   double workspace_bytes = 0;       // temporary memory of any of its passes
@@ -87,6 +90,8 @@ struct Layer {
 
   bool cut_evenly = true;  // counts in an even partition; otherwise joins a neighbour
 
+  /// Whether what it puts out is exchanged before the next layer reads it, by no pass of its own.
+  bool is_exchanged() const { return exchange_us || !work.handing_on.empty(); }
   /// What ZeRO gathers of its parameters.
   double gathered_bytes() const { return parameter_bytes * gathered_share; }
 };

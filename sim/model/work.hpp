@@ -27,6 +27,7 @@ struct Kernel {
   bool narrows = false;  // a product with weights, which runs in fp8 when the model does
   bool grouped = false;  // a product of several experts at once
   bool routes = false;   // sends tokens to their experts, or back
+  bool returns = false;  // brings them back: the host need not wait to learn how many go where
   bool shared = false;   // of an expert that all tokens pass, whoever their other experts are
   bool fused = false;    // moves `bytes` in any framework, without further passes over its data
   double count = 1;

@@ -12,13 +12,14 @@ std::string text(const CommCell& cell) {
 
 std::optional<Crossing> crossing_of(const CommCell& cell, const Placement& placement) {
   const bool gradient = cell.comm == Comm::send_backward || cell.comm == Comm::receive_backward ||
+                        cell.comm == Comm::exchange_backward ||
                         cell.comm == Comm::wait_send_backward;
   const bool receives = is_receive(cell.comm);
   const auto other =
       gradient == receives ? placement.after(cell.stage) : placement.before(cell.stage);
-  const bool crosses = other && placement.rank_of(*other, cell.microbatch) !=
-                                    placement.rank_of(cell.stage, cell.microbatch);
-  if (!crosses) return std::nullopt;
+  const bool stays = other && placement.rank_of(*other, cell.microbatch) ==
+                                  placement.rank_of(cell.stage, cell.microbatch);
+  if (!other || stays != is_exchange(cell.comm)) return std::nullopt;
   const Stage sender = receives ? *other : cell.stage;
   const Stage receiver = receives ? cell.stage : *other;
   return Crossing{gradient, sender, receiver, cell.microbatch};

@@ -20,15 +20,17 @@ enum class Comm : std::uint8_t {
   receive_backward,  // RECV_B: a stage receives its output gradient
   unshard,
   reshard,
-  reduce_grad,         // reduces the gradients of a stage, and divides them by the microbatches
-  wait_send_forward,   // WAIT_SEND_F: until what a SEND_F sends has arrived
+  reduce_grad,        // reduces the gradients of a stage, and divides them by the microbatches
+  exchange_forward,   // EXCHANGE_F: tokens that a stage puts out go to where the next works on them
+  exchange_backward,  // EXCHANGE_B: gradients of its input go back to where they belong
+  wait_send_forward,  // WAIT_SEND_F: until what a SEND_F sends has arrived
   wait_send_backward,  // WAIT_SEND_B
   wait_reduce_grad,
 };
-/// Indexed by Comm: the words of PyTorch's notation.
-constexpr std::array<std::string_view, 10> comm_words{
-    "SEND_F",  "RECV_F",      "SEND_B",      "RECV_B",      "UNSHARD",
-    "RESHARD", "REDUCE_GRAD", "WAIT_SEND_F", "WAIT_SEND_B", "WAIT_REDUCE_GRAD"};
+/// Indexed by Comm: the words of PyTorch's notation, which has no exchanges.
+constexpr std::array<std::string_view, 12> comm_words{
+    "SEND_F",      "RECV_F",     "SEND_B",     "RECV_B",      "UNSHARD",     "RESHARD",
+    "REDUCE_GRAD", "EXCHANGE_F", "EXCHANGE_B", "WAIT_SEND_F", "WAIT_SEND_B", "WAIT_REDUCE_GRAD"};
 
 constexpr bool is_send(Comm comm) {
   return comm == Comm::send_forward || comm == Comm::send_backward;
@@ -36,13 +38,17 @@ constexpr bool is_send(Comm comm) {
 constexpr bool is_receive(Comm comm) {
   return comm == Comm::receive_forward || comm == Comm::receive_backward;
 }
+/// An all-to-all between two stages on one rank, by the devices that share their experts.
+constexpr bool is_exchange(Comm comm) {
+  return comm == Comm::exchange_forward || comm == Comm::exchange_backward;
+}
 constexpr bool is_send_wait(Comm comm) {
   return comm == Comm::wait_send_forward || comm == Comm::wait_send_backward;
 }
 /// One of the cells that PyTorch has since 2.15.
 constexpr bool is_wait(Comm comm) { return comm >= Comm::wait_send_forward; }
 constexpr bool has_microbatch(Comm comm) {
-  return is_send(comm) || is_receive(comm) || is_send_wait(comm);
+  return is_send(comm) || is_receive(comm) || is_exchange(comm) || is_send_wait(comm);
 }
 
 /// A communication cell of a row.
@@ -58,7 +64,8 @@ struct CommCell {
 /// "1RECV_F3", "1UNSHARD".
 std::string text(const CommCell& cell);
 
-/// A tensor that crosses ranks: a gradient or an activation, by the stage that sends it.
+/// A tensor that crosses ranks, or is exchanged within one: a gradient or an activation, by the
+/// stage that sends it.
 struct Crossing {
   bool gradient;
   Stage sender;
@@ -66,7 +73,7 @@ struct Crossing {
   Microbatch microbatch;
 };
 /// The tensor of a SEND, a RECV or the wait for a SEND; nothing if the neighbour of its stage is
-/// not on another rank.
+/// not on another rank. That of an EXCHANGE; nothing if the neighbour is not on the same rank.
 std::optional<Crossing> crossing_of(const CommCell& cell, const Placement& placement);
 
 /// Whose communication a run has: transfers that start as soon as they can, or the order's own.
@@ -84,8 +91,8 @@ constexpr std::array<std::string_view, 4> comm_stream_names{"rank", "pair", "dir
 /// Communication as an order has it. A rank issues a cell when the action before it has ended, and
 /// what waits between the two wait for. The
 /// tensor of a SEND and its RECV moves once both are at the head of their streams, which it then
-/// holds until it has arrived; an eager one does not wait for its RECV. UNSHARD and REDUCE_GRAD of
-/// a rank go one after the other in a stream of their own.
+/// holds until it has arrived; an eager one does not wait for its RECV. UNSHARD, REDUCE_GRAD and
+/// EXCHANGE of a rank go one after the other in a stream of their own.
 struct Communication {
   CommStreams streams = CommStreams::pair;
   bool batched = false;     // cells next to each other and with one other rank are issued as one

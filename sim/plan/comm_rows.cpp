@@ -12,7 +12,12 @@ void add_new(std::vector<TaskId>& tasks, std::span<const TaskId> more) {
   }
 }
 
+/// Whether a cell goes through a stream of SENDs and RECVs.
 bool moves_tensor(const CommCell& cell) { return is_send(cell.comm) || is_receive(cell.comm); }
+
+Action maker_of(const Crossing& crossing) {
+  return {crossing.gradient ? Pass::backward : Pass::forward, crossing.sender, crossing.microbatch};
+}
 
 }  // namespace
 
@@ -119,7 +124,7 @@ std::vector<TaskId> CommRows::issued_after(Rank rank, TaskId last) const {
   return tasks;
 }
 
-/// Adds what an UNSHARD or a REDUCE_GRAD starts, behind the collective before it.
+/// Adds what an UNSHARD, a REDUCE_GRAD or an EXCHANGE starts, behind the collective before it.
 void CommRows::issue_collective(Rank rank, const CommCell& cell, TaskId last) {
   TaskId& before = collective_[index(rank)];
   std::vector<TaskId> inputs = issued_after(rank, last);
@@ -133,10 +138,23 @@ void CommRows::issue_collective(Rank rank, const CommCell& cell, TaskId last) {
   } else if (cell.comm == Comm::reduce_grad && communication_.gradients) {
     const TaskId sum = tail_.reduce_written(rank, cell.stage, add_inputs(plan_, inputs));
     if (sum != no_task) reduced_[{rank, cell.stage}] = before = sum;
+  } else if (is_exchange(cell.comm)) {
+    before = exchange(rank, cell, inputs);
   } else if (cell.comm == Comm::wait_reduce_grad) {
     const auto sum = reduced_.find({rank, cell.stage});
     if (sum != reduced_.end()) waits_[index(rank)].push_back(sum->second);
   }
+}
+
+/// Adds the transfer of an EXCHANGE, which has its ends on one rank.
+TaskId CommRows::exchange(Rank rank, const CommCell& cell, std::span<const TaskId> inputs) {
+  const Crossing crossing = *crossing_of(cell, placement_);
+  const std::size_t number = number_(crossing);
+  const TaskId task = add_task(plan_, classes_.transfer(maker_of(crossing), crossing.receiver),
+                               cell.microbatch, add_inputs(plan_, inputs));
+  tensors_[number].arrival = {task};
+  moved_->push_back({number, task, rank, /*received=*/true});
+  return task;
 }
 
 /// Marks each UNSHARD of a row without an action of its stage before the next RESHARD, and that.
@@ -222,12 +240,10 @@ void CommRows::place(std::size_t tensor) {
   std::vector<TaskId> inputs = one.send.after;
   if (!is_eager(one.crossing)) add_new(inputs, one.receive.after);
   std::sort(inputs.begin(), inputs.end());
-  const auto& [gradient, sender, receiver, microbatch] = one.crossing;
-  const Action maker(gradient ? Pass::backward : Pass::forward, sender, microbatch);
-  std::uint32_t work = classes_.transfer(maker, receiver);
+  std::uint32_t work = classes_.transfer(maker_of(one.crossing), one.crossing.receiver);
   const bool held = one.receive.cell.before > 0 && communication_.receives_hold;
   if (held) work = classes_.into_held(work);
-  one.transfer = add_task(plan_, work, microbatch, add_inputs(plan_, inputs));
+  one.transfer = add_task(plan_, work, one.crossing.microbatch, add_inputs(plan_, inputs));
   moved_->push_back({tensor, one.transfer, rank_of(one.send.cell), /*received=*/false});
   finish(*one.send.stream, {&one.transfer, 1});
   receive(tensor);

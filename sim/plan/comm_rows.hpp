@@ -117,6 +117,7 @@ class CommRows {
   std::vector<TaskId> issued_after(Rank rank, TaskId last) const;
   void issue_batch(Rank rank, TaskId last);
   void issue_collective(Rank rank, const CommCell& cell, TaskId last);
+  TaskId exchange(Rank rank, const CommCell& cell, std::span<const TaskId> inputs);
   void find_unused(Rank rank, const std::vector<Action>& actions);
   void come_to_head(const StreamKey& key);
   void look_at(std::size_t tensor);

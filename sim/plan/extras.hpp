@@ -75,6 +75,9 @@ struct Extras {
   Tail tail;
   std::array<bool, buffer_kinds> holds{};  // kinds of buffers besides the usual ones
   Communication communication = {};        // sends and receives where the order has them
+  // By model stage: what it puts out is exchanged within its rank before the next one, on the same
+  // rank, reads it, and gradients on their way back; empty: none.
+  std::vector<bool> exchanges = {};
 
   friend bool operator==(const Extras&, const Extras&) = default;
 

@@ -19,8 +19,9 @@ std::vector<bool> stages_with_backward(const ActionCounts& counts, const Placeme
 
 /// The ends of all stages. Nobody reads a gradient that is for a stage without a backward.
 std::vector<HandoverEnds> ends_with_readers(const Placement& placement, std::size_t columns,
-                                            const ActionCounts& counts) {
-  std::vector<HandoverEnds> ends = find_stage_ends(placement, columns);
+                                            const ActionCounts& counts,
+                                            const std::vector<bool>& exchanges) {
+  std::vector<HandoverEnds> ends = find_stage_ends(placement, columns, exchanges);
   for (const Stage stage : placement.stages()) {
     const auto reader = placement.before(stage);
     if (!reader || counts.has_backward(*reader)) continue;
@@ -36,12 +37,13 @@ OrderLowering::OrderLowering(const Schedule& schedule, const Placement& placemen
     : schedule_(schedule),
       placement_(placement),
       overlap_(overlap),
+      exchanges_(extras.exchanges),
       counts_(schedule, placement),
       columns_(schedule),
       classes_(placement, stages_with_backward(counts_, placement), extras, plan_),
       recomputation_(schedule, placement, counts_, columns_, extras.recomputing),
       tail_(schedule, placement, extras.tail, plan_, classes_),
-      ends_(ends_with_readers(placement, columns_.count(), counts_)),
+      ends_(ends_with_readers(placement, columns_.count(), counts_, exchanges_)),
       arrived_(std::size_t{2} * placement.stage_count() * columns_.count(), not_yet) {
   for (Rank rank : Numbers<Rank>(schedule.ranks())) {
     const std::vector<Action>& order = schedule.on(rank);
@@ -327,7 +329,8 @@ TaskId OrderLowering::take_loaded(const Action& action) {
   return std::exchange(stash_moved(action), no_task);
 }
 
-/// Passes an action's output to its reader, with a transfer if that is another rank.
+/// Passes an action's output to its reader, with a transfer if that is another rank or it is
+/// exchanged.
 void OrderLowering::hand_over(Rank rank, const Action& action, TaskId producer) {
   if (moves_stash(action.pass)) return move_stash(rank, action, producer);
   const std::size_t place = ends_of(action);
@@ -336,11 +339,11 @@ void OrderLowering::hand_over(Rank rank, const Action& action, TaskId producer) 
   const std::size_t output = ends.puts_out + columns_.column_of(action.microbatch);
   const Rank target =
       ends.one_way ? ends.target : placement_.rank_of(ends.reader, action.microbatch);
-  if (target == rank) {
+  if (target == rank && !ends.exchanged) {
     arrived_[output] = same_rank;
     return;
   }
-  if (comms_) return;  // its SEND does
+  if (comms_) return;  // its SEND or EXCHANGE does
   const TaskId transfer = send(ends, action, producer);
   arrived_[output] = first_task + transfer;
   wake(target, output);
@@ -375,7 +378,8 @@ void OrderLowering::reserve() {
     for (std::size_t p = 0; p < pass_count; ++p) {
       const Pass pass{static_cast<std::uint8_t>(p)};
       const bool again = gives_gradient(pass) && recomputation_.of_stage(stage);
-      const std::uint64_t each = 1 + (may_send(placement_, stage, pass) ? 1 : 0) + (again ? 1 : 0);
+      const std::uint64_t each =
+          1 + (may_send(placement_, stage, pass, exchanges_) ? 1 : 0) + (again ? 1 : 0);
       tasks += each * counts_.of(stage, pass);
     }
   }

@@ -79,6 +79,7 @@ class OrderLowering {
   const Schedule& schedule_;
   const Placement& placement_;
   Overlap overlap_;
+  const std::vector<bool>& exchanges_;
   ActionCounts counts_;
   MicrobatchColumns columns_;
   Plan plan_;

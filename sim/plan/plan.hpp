@@ -16,12 +16,17 @@ namespace penstock {
 using TaskId = std::uint32_t;
 constexpr TaskId no_task = UINT32_MAX;
 
-/// A directed connection that carries tensors between two ranks, or between a rank and one of the
-/// ends above.
+/// A directed connection that carries tensors between two ranks, between a rank and one of the
+/// ends above, or within one rank.
 struct Link {
   Rank from;
   Rank to;
   friend bool operator==(const Link&, const Link&) = default;
+
+  /// Between devices of one rank: an exchange of what its stage puts out.
+  bool is_within_rank() const { return from == to; }
+  /// Whether a rank receives over it what it does not send itself.
+  bool brings_to_rank() const { return is_rank(to) && !is_within_rank(); }
 };
 
 /// "0>1", "0>host" or "data>0".

@@ -242,7 +242,19 @@ std::optional<Stage> reader_of(const Placement& placement, const Action& action)
   return std::nullopt;
 }
 
-std::vector<HandoverEnds> find_stage_ends(const Placement& placement, std::size_t columns) {
+namespace {
+
+/// Whether what a stage hands to the next one, or the next one hands back, is exchanged.
+bool exchanged_between(const Placement& placement, Stage one, Stage other,
+                       const std::vector<bool>& exchanges) {
+  const std::uint32_t lower = std::min(placement.position(one), placement.position(other));
+  return lower < exchanges.size() && exchanges[lower];
+}
+
+}  // namespace
+
+std::vector<HandoverEnds> find_stage_ends(const Placement& placement, std::size_t columns,
+                                          const std::vector<bool>& exchanges) {
   std::vector<HandoverEnds> ends;
   for (Stage stage : placement.stages()) {
     for (const bool gradient : {false, true}) {
@@ -259,15 +271,18 @@ std::vector<HandoverEnds> find_stage_ends(const Placement& placement, std::size_
       found.reader = *to;
       found.one_way = placement.replicas(stage) == 1 && placement.replicas(*to) == 1;
       found.target = placement.rank_of(*to);
+      found.exchanged = exchanged_between(placement, stage, *to, exchanges);
     }
   }
   return ends;
 }
 
-bool may_send(const Placement& placement, Stage stage, Pass pass) {
+bool may_send(const Placement& placement, Stage stage, Pass pass,
+              const std::vector<bool>& exchanges) {
   if (moves_stash(pass)) return true;
   const auto to = reader_of(placement, {pass, stage, Microbatch{0}});
   if (!to) return false;
+  if (exchanged_between(placement, stage, *to, exchanges)) return true;
   const bool alone = placement.replicas(stage) == 1 && placement.replicas(*to) == 1;
   return !alone || placement.rank_of(stage) != placement.rank_of(*to);
 }

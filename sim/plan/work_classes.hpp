@@ -120,12 +120,14 @@ struct HandoverEnds {
   // Without replicas at either end every output takes the same way.
   bool one_way = false;
   Rank target{};
+  bool exchanged = false;            // within its rank, by a transfer all the same
   std::uint32_t transfer = unnamed;  // its class, once named
 };
 
 /// The ends of all stages at `ends_of`. Outputs are in rows by stage, activations first; within a
-/// row by microbatch, of which there are `columns`.
-std::vector<HandoverEnds> find_stage_ends(const Placement& placement, std::size_t columns);
+/// row by microbatch, of which there are `columns`. `exchanges`: those of the plan's extras.
+std::vector<HandoverEnds> find_stage_ends(const Placement& placement, std::size_t columns,
+                                          const std::vector<bool>& exchanges);
 
 /// The place of an action's ends; `nothing` for an action that neither reads nor puts out what is
 /// handed from stage to stage.
@@ -135,8 +137,9 @@ inline std::size_t ends_of(const Action& action) {
   return std::size_t{2} * index(action.stage) + (gradient ? 1 : 0);
 }
 
-/// Whether an action of a stage may hand its output to another rank. Replicas of the two stages may
-/// meet on one rank for some microbatches.
-bool may_send(const Placement& placement, Stage stage, Pass pass);
+/// Whether an action of a stage may hand its output to another rank, or exchanges it. Replicas of
+/// the two stages may meet on one rank for some microbatches.
+bool may_send(const Placement& placement, Stage stage, Pass pass,
+              const std::vector<bool>& exchanges);
 
 }  // namespace penstock

@@ -206,28 +206,40 @@ class NaiveRunner : NaiveSystem {
     if (!to) return;
     const Output output{action.stage, gives_gradient(action.pass), action.microbatch};
     const Rank target = system_.placement.rank_of(*to, action.microbatch);
-    if (target == rank) {
+    if (target == rank && !is_exchanged(output, *to)) {
       there_.insert(output);
     } else {
       send(output, rank, target, *to);
     }
   }
 
+  /// Whether a boundary of the model is one where tokens change places.
+  bool is_exchanged(const Output& output, Stage reader) const {
+    const Stage upper = output.gradient ? reader : output.stage;
+    const std::uint32_t place = system_.placement.position(upper);
+    return place < system_.extras.exchanges.size() && system_.extras.exchanges[place];
+  }
+
   void send(const Output& output, Rank from, Rank to, Stage reader) {
     const double bytes = costs_of(output.gradient ? reader : output.stage).activation_bytes;
     const Pass pass = output.gradient ? Pass::send_gradient : Pass::send_activation;
     const Action what(pass, output.stage, output.microbatch);
-    const Span way = travel(what, from, to, bytes, 1, now_);
+    const auto stated = costs_of(output.gradient ? reader : output.stage).exchange_us;
+    const std::optional<Time> own =
+        from == to ? std::optional(from_us(stated.value_or(0))) : std::nullopt;
+    const Span way = travel(what, from, to, bytes, own ? 0 : 1, now_, own);
     agenda_.emplace(way.end, [=, this] { there_.insert(output); });
     if (!output.gradient) received_[{to, output}] = {way.begin, std::llrint(bytes)};
   }
 
   /// Puts a message on a link from `ready` on. Returns its span, from its start until it has
   /// arrived after this many latencies.
-  Span travel(const Action& what, Rank from, Rank to, double bytes, double latencies, Time ready) {
+  /// `stated`: how long it takes the link, whatever its bytes.
+  Span travel(const Action& what, Rank from, Rank to, double bytes, double latencies, Time ready,
+              std::optional<Time> stated = std::nullopt) {
     const HardwareSpec& hardware = system_.hardware;
-    Time occupies{};
-    if (hardware.bandwidth_bytes_per_s) {
+    Time occupies = stated.value_or(Time{});
+    if (hardware.bandwidth_bytes_per_s && !stated) {
       occupies = from_us(bytes / *hardware.bandwidth_bytes_per_s * 1e6);
     }
     Time late = from_us(latencies * hardware.latency_us.value_or(hardware.transfer_us));

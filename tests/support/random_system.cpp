@@ -9,6 +9,7 @@
 
 #include "experiments/input/formats/torch_csv.hpp"
 #include "experiments/input/orders/torch_comms.hpp"
+#include "experiments/run/layout/exchanges.hpp"
 #include "tests/support/draws.hpp"
 
 namespace penstock::testing {
@@ -155,6 +156,7 @@ Layer random_stage(Wildness wildness) {
   Layer stage = stage_of(random_us(wildness), random_us(wildness), random_us(wildness));
   if (one_in(2)) stage.backward_us = random_us(wildness);
   stage.recompute_us = random_us(wildness);
+  if (one_in(2)) stage.exchange_us = random_us(wildness);
   stage.activation_bytes = below(4) * 1000;
   stage.stash_bytes = below(4) * 700;
   stage.parameter_bytes = below(3) * 5000;
@@ -183,6 +185,7 @@ bool can_tie(const Placement& placement) {
 Extras random_extras(const Placement& placement, std::size_t stages) {
   Extras extras;
   if (one_in(2)) extras.recomputing = {random_stages(stages), one_in(3), one_in(3)};
+  if (one_in(2)) extras.exchanges = random_stages(stages);
   for (const BufferKind kind :
        {BufferKind::pending_weight, BufferKind::workspace, BufferKind::recomputed,
         BufferKind::weight_gradients, BufferKind::context}) {
@@ -258,6 +261,8 @@ void write_communication(System& system) {
     comms.weights = comms.gradients = true;
   }
   comms.rows = read_torch_csv(csv).comms;
+  const auto& exchanges = system.extras.exchanges;
+  if (!exchanges.empty()) add_exchanges(exchanges, system.schedule, system.placement, comms);
   comms.streams = CommStreams{static_cast<std::uint8_t>(below(4))};
   comms.batched = one_in(2);
   comms.eager.assign(system.stages.size(), one_in(2));

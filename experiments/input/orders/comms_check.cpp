@@ -53,6 +53,7 @@ class Check {
       for (const Cell& cell : rows_.back()) {
         if (!cell.comm) continue;
         comms_.insert(key_of(*cell.comm));
+        if (const auto tensor = exchanged_by(*cell.comm)) exchanges_.insert(boundary_of(*tensor));
         has_waits_ = has_waits_ || is_wait(cell.comm->comm);
         has_reductions_ = has_reductions_ || cell.comm->comm == Comm::reduce_grad;
       }
@@ -106,22 +107,40 @@ class Check {
     if (!other || placement_.rank_of(*other) == placement_.rank_of(cell.stage)) return std::nullopt;
     return Tensor{gradient, is_send(cell.comm) ? cell.stage : *other, cell.microbatch};
   }
+  /// The tensor of an EXCHANGE, if its stage has such a neighbour on its own rank.
+  std::optional<Tensor> exchanged_by(const CommCell& cell) const {
+    if (!is_exchange(cell.comm) || index(cell.stage) >= placement_.stage_count()) return {};
+    if (!crossing_of(cell, placement_)) return {};
+    return Tensor{cell.comm == Comm::exchange_backward, cell.stage, cell.microbatch};
+  }
+  /// The lower of the two stages between which a tensor moves.
+  Stage boundary_of(const Tensor& tensor) const {
+    const auto& [gradient, sender, microbatch] = tensor;
+    return gradient ? *after(gradient, sender) : sender;
+  }
   CommCell send_of(const Tensor& tensor) const {
     const auto& [gradient, sender, microbatch] = tensor;
     return {gradient ? Comm::send_backward : Comm::send_forward, sender, microbatch, 0};
   }
+  /// The RECV of a tensor, or the EXCHANGE of one that stays on its rank.
   CommCell receive_of(const Tensor& tensor) const {
     const auto& [gradient, sender, microbatch] = tensor;
+    if (placement_.rank_of(*after(gradient, sender)) == placement_.rank_of(sender)) {
+      return {gradient ? Comm::exchange_backward : Comm::exchange_forward, sender, microbatch, 0};
+    }
     return {gradient ? Comm::receive_backward : Comm::receive_forward, *after(gradient, sender),
             microbatch, 0};
   }
-  /// The tensor that an action reads from another rank, if any.
+  /// The tensor that an action reads from another rank, or after an exchange, if any.
   std::optional<Tensor> read_by(const Action& action) const {
     if (action.pass == Pass::backward_weight) return std::nullopt;
     const bool gradient = gives_gradient(action.pass);
     const auto from = before(gradient, action.stage);
-    if (!from || placement_.rank_of(*from) == placement_.rank_of(action.stage)) return std::nullopt;
-    return Tensor{gradient, *from, action.microbatch};
+    if (!from) return std::nullopt;
+    const Tensor tensor{gradient, *from, action.microbatch};
+    const bool stays = placement_.rank_of(*from) == placement_.rank_of(action.stage);
+    if (stays && !exchanges_.contains(boundary_of(tensor))) return std::nullopt;
+    return tensor;
   }
 
   std::optional<CellFault> fault_in_row(std::uint32_t rank) {
@@ -210,6 +229,7 @@ class Check {
                          index(cell.stage));
     }
     if (is_wait(cell.comm)) return fault_of_wait(cell, progress);
+    if (is_exchange(cell.comm)) return fault_of_exchange(cell, progress);
     if (!is_send(cell.comm) && !is_receive(cell.comm)) return fault_of_weights(cell, progress);
     if (!progress.done.insert(key_of(cell)).second) {
       return fmt::format("{} appears twice", text(cell));
@@ -235,6 +255,20 @@ class Check {
                ? ""
                : fmt::format("{} has no {} on rank {}", text(cell), text(receive),
                              index(placement_.rank_of(receive.stage)));
+  }
+
+  std::string fault_of_exchange(const CommCell& cell, Progress& progress) const {
+    if (!progress.done.insert(key_of(cell)).second) {
+      return fmt::format("{} appears twice", text(cell));
+    }
+    const auto tensor = exchanged_by(cell);
+    if (!tensor) {
+      return fmt::format("{} has no reader: the neighbour of stage {} is not on its rank",
+                         text(cell), index(cell.stage));
+    }
+    progress.received.insert(*tensor);
+    if (progress.made.contains(*tensor)) return {};
+    return fmt::format("{} exchanges a tensor that its rank has not computed yet", text(cell));
   }
 
   static std::string fault_of_wait(const CommCell& cell, Progress& progress) {
@@ -280,7 +314,9 @@ class Check {
     std::map<std::pair<Rank, Rank>, std::deque<Tensor>> links;
     std::set<Tensor> received;
     const auto runs = [&](const Cell& cell) {
-      if (!cell.comm || !has_microbatch(cell.comm->comm)) return true;
+      if (!cell.comm || !has_microbatch(cell.comm->comm) || is_exchange(cell.comm->comm)) {
+        return true;
+      }
       if (is_send_wait(cell.comm->comm)) {
         return received.contains(*tensor_of(waited_for(*cell.comm)));
       }
@@ -349,7 +385,8 @@ class Check {
   const Placement& placement_;
   std::vector<std::vector<Cell>> rows_;
   std::set<CommKey> comms_;
-  bool has_waits_ = false;  // then every SEND and REDUCE_GRAD has one
+  std::set<Stage> exchanges_;  // whose output is exchanged
+  bool has_waits_ = false;     // then every SEND and REDUCE_GRAD has one
   bool has_reductions_ = false;
 };
 

@@ -44,9 +44,18 @@ CellFault deadlock_fault(const OrderFile& order, const Deadlock& deadlock) {
   return {index(first.rank), column_of(order, first.rank, place), text(deadlock)};
 }
 
+bool has_exchanges(const OrderFile& order) {
+  return std::any_of(order.comms.begin(), order.comms.end(), [](const auto& row) {
+    return std::any_of(row.begin(), row.end(),
+                       [](const CommCell& cell) { return is_exchange(cell.comm); });
+  });
+}
+
 /// Which releases of PyTorch load an order without a fault, and why others do not.
 void add_torch_facts(const OrderFile& order, const Placement& placement, OrderFacts& facts) {
-  facts.torch_note = why_not_loadable(order.schedule, placement);
+  facts.torch_note = has_exchanges(order) ? "PyTorch has no EXCHANGE: its stages exchange tokens "
+                                            "inside their passes"
+                                          : why_not_loadable(order.schedule, placement);
   if (!facts.torch_note.empty()) return;
   if (order.compute_only()) {
     facts.torch.assign(torch_versions.begin(), torch_versions.end());
@@ -137,7 +146,8 @@ void check_comms(const OrderFile& order, const Placement& placement,
     check.fault =
         torch ? find_comms_fault_in_rows(order, placement) : find_comms_fault(order, placement);
   }
-  if (check.fault || !torch || !why_not_loadable(order.schedule, placement).empty()) return;
+  if (check.fault || !torch || has_exchanges(order)) return;
+  if (!why_not_loadable(order.schedule, placement).empty()) return;
   check.streams = stream_verdicts(order, placement, *torch);
   check.fault = check.streams.front().fault;
 }

@@ -25,6 +25,10 @@ const Fields& fields_of(const Layer& /*layer*/) {
        cost(field<&L::backward_input_us>("backward_input_us", time_us())),
        cost(field<&L::backward_weight_us>("backward_weight_us", time_us())),
        field<&L::recompute_us>("recompute_us", time_us()),
+       field<&L::exchange_us>("exchange_us", time_us(),
+                              "all-to-all of what it puts out, before the next layer reads it, and "
+                              "of the gradient back; on its own where a stage ends here and the "
+                              "next is on the same rank, else part of its passes"),
        cost(field<&L::activation_bytes>("activation_bytes", bytes())),
        cost(field<&L::stash_bytes>("stash_bytes", bytes())),
        field<&L::parameter_bytes>("parameter_bytes", bytes()),

@@ -178,6 +178,10 @@ const Fields& schedule_fields() {
            "the "
            "order has SEND, RECV, UNSHARD and REDUCE_GRAD; an order without these: where PyTorch's "
            "lowering puts them"),
+       field<&S::exchanges>(
+           "exchanges", words({"inside", "apart"}),
+           "all-to-alls of experts are part of their passes (the default), or stages are cut at "
+           "them, and each runs beside what its rank computes meanwhile"),
        field<&S::streams>(
            "streams", words({"rank", "pair", "direction", "message"}),
            "for written: the SENDs and RECVs of a rank that queue behind each other: "

@@ -69,6 +69,9 @@ const Fields& modules_fields();
 /// Reads the section, after the schema check. Throws InputError for more than one module.
 std::optional<ModuleSection> read_module(const nlohmann::json& section);
 
+/// Where the all-to-alls of experts are: in the passes of their stages, or between these.
+enum class Exchanges : std::uint8_t { inside, apart };
+
 /// "schedule": which action runs when.
 struct ScheduleSection {
   std::string name;    // a rule, or
@@ -80,6 +83,7 @@ struct ScheduleSection {
   std::optional<double> samples_per_microbatch;
   Overlap overlap = Overlap::serial;
   Communicating communication = Communicating::implicit;
+  Exchanges exchanges = Exchanges::inside;
   std::optional<CommStreams> streams;  // of SENDs and RECVs; default: pair
   std::optional<double> eager_bytes;   // up to it a tensor leaves without its RECV; default: none
   std::optional<bool> batched;         // SENDs and RECVs side by side with one rank; default: false

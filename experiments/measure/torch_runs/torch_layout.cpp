@@ -11,6 +11,7 @@
 #include "experiments/input/files/table.hpp"
 #include "experiments/input/formats/torch_csv.hpp"
 #include "experiments/input/orders/torch_comms.hpp"
+#include "experiments/run/layout/exchanges.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {
@@ -114,6 +115,7 @@ std::string why_not_layout(const Layout& layout) {
     return "a rank is one process: set the degrees of /parallel but the pipeline to 1";
   }
   if (layout.module) return "all layers have one set of degrees: leave out /modules";
+  if (!exchanges_of(layout).empty()) return "its stages exchange tokens inside their passes";
   if (!layout.codings.empty()) return "it encodes no activations";
   if (layout.overlap == Overlap::fused) return "it runs the parts of an overlap cell one by one";
   for (const Stage stage : layout.placement.stages()) {

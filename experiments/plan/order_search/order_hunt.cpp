@@ -6,6 +6,7 @@
 
 #include "experiments/input/files/files.hpp"
 #include "experiments/plan/order_search/search_problem.hpp"
+#include "experiments/run/layout/exchanges.hpp"
 #include "experiments/run/layout/training.hpp"
 #include "schedules/search/draws.hpp"
 #include "schedules/search/exhaustive.hpp"
@@ -62,6 +63,9 @@ void check_searchable(const RunResult& base, bool chooses) {
     refuse(
         "a search moves actions, and its orders have implicit communication; leave "
         "\"communication\" out, or search --communication to move RECVs and UNSHARDs");
+  }
+  if (!exchanges_of(layout).empty()) {
+    refuse("a search orders whole stages; leave \"exchanges\" and exchange_us out");
   }
   if (layout.slices > 1) refuse("a search orders whole microbatches, not slices of sequences");
   if (layout.placement.chains().size() > 1) {

@@ -139,7 +139,7 @@ void take_together(const Layout& layout, StepBatch& batch) {
 /// Scales what a layer states for a full microbatch.
 void scale(Layer& layer, double times, double bytes) {
   for (auto* us : {&layer.forward_us, &layer.backward_us, &layer.backward_input_us,
-                   &layer.backward_weight_us}) {
+                   &layer.backward_weight_us, &layer.exchange_us}) {
     if (*us) **us *= times;
   }
   layer.recompute_us *= times;

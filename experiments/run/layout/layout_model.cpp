@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "experiments/input/files/table.hpp"
+#include "experiments/run/layout/exchanges.hpp"
 #include "experiments/run/layout/stack_memory.hpp"
 #include "sim/base/error.hpp"
 
@@ -157,6 +158,7 @@ void gather_received(Layout& layout) {
         {.pass = pass, .kind = CollectiveKind::all_gather, .group = Group::tensor, .bytes = bytes});
   };
   for (std::size_t stage = 0; stage + 1 < stages.size(); ++stage) {
+    if (stays_on_rank(layout.placement, stage)) continue;
     Layer& last = layers[index(stages[stage].back())];
     gather(layers[index(stages[stage + 1].front())], Pass::forward, last.activation_bytes);
     gather(last, Pass::backward_input, last.activation_bytes);
@@ -308,12 +310,16 @@ std::vector<ModelGraph> models_of(const Scenario& scenario,
   return models;
 }
 
-void refit_model(Layout& layout, ModelSpec spec, const CellShape& shape) {
+void make_layers(Layout& layout, ModelSpec spec, const CellShape& shape) {
   layout.spec = std::move(spec);
   layout.shape = shape;
   layout.model = graph_of(layout.spec, shape, recompute_scope_of(layout.recompute),
                           layout.recompute.operators);
   fit_layers(layout, layout.model);
+}
+
+void refit_model(Layout& layout, ModelSpec spec, const CellShape& shape) {
+  make_layers(layout, std::move(spec), shape);
   layout.tied_embedding_bytes = 0;
   fit_model(layout);
 }
@@ -334,6 +340,7 @@ void fit_layers(const Layout& layout, ModelGraph& model) {
 
 void fit_model(Layout& layout) {
   check_recomputed_microbatches(layout);
+  keep_exchanges_inside(layout);
   if (!layout.spec.blocks.empty()) fit_layers_by_kind(layout);
   offload_layers(layout);
 }

@@ -41,6 +41,9 @@ std::vector<ModelGraph> models_of(const Scenario& scenario,
                                   const Batch& batch, const CellShape& shape,
                                   LayerGraphs* known = nullptr);
 
+/// Makes the layers of a layout anew, for cells of this shape and kinds with these numbers.
+void make_layers(Layout& layout, ModelSpec spec, const CellShape& shape);
+
 /// Makes the model of a settled layout again, for cells of another shape and kinds with other
 /// numbers. Its layers must be by kind, and its cut stays.
 void refit_model(Layout& layout, ModelSpec spec, const CellShape& shape);
@@ -59,8 +62,8 @@ std::optional<BatchSection> settle_documents(const Scenario& scenario, const Lay
 /// Refuses layers whose costs do not follow from the tokens of a microbatch. Throws as above.
 void check_tokens_count(const Layout& layout);
 
-/// Adjusts the model to its partition: the stash of a fully recomputed stage, and tied weights of
-/// the first and last stage. Throws as above.
+/// Adjusts the model to its partition: the stash of a fully recomputed stage, tied weights of the
+/// first and last stage, exchanges inside a stage. Throws as above.
 void fit_model(Layout& layout);
 
 }  // namespace penstock

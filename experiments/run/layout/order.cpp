@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "experiments/input/files/files.hpp"
 #include "experiments/input/files/named_files.hpp"
 #include "experiments/input/files/plain_text.hpp"
@@ -10,6 +12,7 @@
 #include "experiments/input/orders/comms_check.hpp"
 #include "experiments/input/orders/named_order.hpp"
 #include "experiments/input/scenario/section_parts.hpp"
+#include "experiments/run/layout/exchanges.hpp"
 #include "experiments/run/layout/pipeline_ranks.hpp"
 #include "experiments/run/layout/written.hpp"
 #include "sim/base/error.hpp"
@@ -107,6 +110,16 @@ void about_rule(std::string_view name, Step step) {
   }
 }
 
+/// The stages of an order's file; where its exchanges cut those of a model by kind, these.
+std::uint32_t whole_stages(const Scenario& scenario, const Order& order) {
+  const std::uint32_t stages = order.placement.stage_count();
+  if (!scenario.model.by_kind()) return stages;
+  const auto& cut = order.exchanges;
+  const auto cuts = std::count(cut.begin(), cut.end(), true);
+  return stages -
+         static_cast<std::uint32_t>(cuts * std::ptrdiff_t(order.placement.chains().size()));
+}
+
 /// What takes memory, with its place.
 std::string memory_for(const Scenario& scenario, std::string_view name) {
   return fmt::format("{}: /schedule: {}", scenario.source, name);
@@ -149,6 +162,7 @@ Order order_by_file(const Scenario& scenario) {
   about_file(path, [&] { require_sound(file, order.placement, scenario.schedule.communication); });
   order.microbatches = MicrobatchColumns(file.schedule).count();
   order.schedule = file.schedule;
+  order.exchanges = exchanges_in(file.comms, order.placement);
   if (scenario.schedule.communication != Communicating::written) {
     order.note = untimed_comms_note(file);
     return order;
@@ -169,7 +183,7 @@ void check_against_order(const Scenario& scenario, const Degrees& degrees, const
                      fmt::format("it is {}, but the order has {}", *scenario.parallel.pipeline,
                                  counted(ranks, "row")));
   }
-  const std::uint32_t stages = order.placement.stage_count();
+  const std::uint32_t stages = whole_stages(scenario, order);
   if (scenario.parallel.chunks && std::uint64_t{*scenario.parallel.chunks} * ranks != stages) {
     throw InputError("/parallel/chunks",
                      fmt::format("it is {}, but the order has {} on {}", *scenario.parallel.chunks,

@@ -24,6 +24,7 @@ struct Order {
   const PolicyEntry* policy = nullptr;
   ScheduleOptions options;      // of the rule or policy
   Communication communication;  // where it is written
+  std::vector<bool> exchanges;  // of a file: by model stage, whether its cells exchange its output
   std::string note;             // what is not simulated; empty if all is
 };
 

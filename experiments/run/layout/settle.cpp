@@ -11,7 +11,7 @@
 #include "experiments/input/files/table.hpp"
 #include "experiments/input/scenario/scenario.hpp"
 #include "experiments/run/layout/assumptions.hpp"
-#include "experiments/run/layout/cut.hpp"
+#include "experiments/run/layout/exchanges.hpp"
 #include "experiments/run/layout/layout.hpp"
 #include "experiments/run/layout/layout_model.hpp"
 #include "experiments/run/layout/modules.hpp"
@@ -323,6 +323,7 @@ Layout settle(const Scenario& scenario, const SettleOptions& options) {
   const bool by_file = !scenario.schedule.file.empty();
   Order order;
   if (by_file) order = order_by_file(scenario);  // errors name the order's file
+  const std::vector<bool> exchanges = order.exchanges;
   about(scenario, [&] {
     if (by_file) {
       check_against_order(scenario, layout.degrees, layout.batch, order);
@@ -343,7 +344,7 @@ Layout settle(const Scenario& scenario, const SettleOptions& options) {
     layout.model = model_of(scenario, layout.batch, layout.shape, options.layers);
     fit_layers(layout, layout.model);
     check_measured_stages(scenario, layout);
-    layout.partition = cut_model(scenario, layout);
+    cut_stages(scenario, exchanges, layout);
     layout.tied_embedding_bytes = scenario.model.tied_embedding_bytes;
     fit_model(layout);
     settle_communication(scenario, layout);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "experiments/run/layout/degrees.hpp"
+#include "experiments/run/layout/exchanges.hpp"
 #include "experiments/run/layout/layout.hpp"
 #include "experiments/run/layout/modules.hpp"
 #include "experiments/run/layout/stack_memory.hpp"
@@ -272,6 +273,7 @@ Extras extras_of(const Layout& layout) {
   }
   hold_kinds(layout, extras);
   extras.communication = layout.communication;
+  extras.exchanges = exchanges_of(layout);
   return extras;
 }
 

@@ -6,6 +6,7 @@
 
 #include "experiments/input/formats/torch_csv.hpp"
 #include "experiments/input/orders/torch_comms.hpp"
+#include "experiments/run/layout/exchanges.hpp"
 #include "experiments/run/layout/stage_demand.hpp"
 #include "experiments/run/layout/training.hpp"
 #include "sim/base/error.hpp"
@@ -82,6 +83,7 @@ void check_beside_written(const Scenario& scenario) {
 void settle_communication(const Scenario& scenario, Layout& layout) {
   if (!layout.communication.written()) return;
   settle_collectives(layout);
+  write_exchanges(layout);
   layout.communication.receives_hold = !scenario.batch;
   layout.communication.eager = eager_stages(scenario, layout);
 }

@@ -32,7 +32,7 @@ void for_each_transfer(const Plan& plan, Visit visit) {
   for (std::uint32_t work = 0; work < plan.classes.size(); ++work) {
     if (!plan.is_link(plan.classes[work].resource)) continue;
     const Link& link = plan.link(plan.classes[work].resource);
-    if (is_rank(link.from) && is_rank(link.to)) visit(work);
+    if (is_rank(link.from) && link.brings_to_rank()) visit(work);
   }
 }
 

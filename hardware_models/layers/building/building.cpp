@@ -33,6 +33,7 @@ void append(LayerWork& block, LayerWork part) {
   block.backward_flops += part.backward_flops;
   block.full_attention_flops += part.full_attention_flops;
   block.output_bytes = part.output_bytes;
+  block.handing_on = std::move(part.handing_on);
   block.kept_selective_bytes += part.kept_selective_bytes;
   block.weight_bytes = needed_by_weight(block) + needed_by_weight(part);
   block.kept_bytes += part.kept_bytes;

@@ -48,6 +48,7 @@ struct LayerWork {
 
   std::vector<Kernel> kernels;
   std::vector<Collective> collectives;
+  std::vector<Collective> handing_on;  // of its output, where the layer ends at an exchange
   std::vector<NamedOperator> operators;
 
   // Times of a cell, for a layer given by times instead of kernels.

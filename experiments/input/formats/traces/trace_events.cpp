@@ -135,7 +135,8 @@ void TraceEvents::each_slice(TaskId task, Take take) const {
   if (work.pass > Pass::recompute && begin(task) == end(task)) return;
   if (!is_transfer(work.pass)) return take(TraceKind::compute, work.resource);
   const Link& link = plan_.link(work.resource);
-  if (link.to == data_replicas) return take(TraceKind::collective, index(link.from));
+  const bool collective = link.to == data_replicas || link.is_within_rank();
+  if (collective) return take(TraceKind::collective, index(link.from));
   if (is_rank(link.from)) take(TraceKind::send, index(link.from));
   if (is_rank(link.to)) take(TraceKind::receive, index(link.to));
 }

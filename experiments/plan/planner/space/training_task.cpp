@@ -281,6 +281,11 @@ void refuse_one_order(const ScheduleSection& schedule, const std::string& source
                              "tensors of layouts move as soon as they are there; leave it out, and "
                              "penstock search --communication places the SENDs and RECVs of one"));
   }
+  if (schedule.exchanges == Exchanges::apart) {
+    throw in_file(source, InputError("/schedule/exchanges",
+                                     "layouts have exchanges inside passes; leave it out, and set "
+                                     "it in the scenario of one"));
+  }
   if (schedule.settings.empty()) return;
   throw in_file(source, InputError("/schedule/" + schedule.settings.begin()->first,
                                    "layouts choose the options of their schedules; leave it out"));

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <vector>
+
+#include "experiments/input/scenario/scenario.hpp"
+#include "experiments/run/layout/layout.hpp"
+#include "sim/order/communication.hpp"
+#include "sim/order/placement.hpp"
+#include "sim/order/schedule.hpp"
+
+namespace penstock {
+
+/// By model stage: whether an order's cells exchange what it puts out; empty: they exchange
+/// nothing.
+std::vector<bool> exchanges_in(const std::vector<std::vector<CommCell>>& rows,
+                               const Placement& placement);
+
+/// Whether a model stage and the next one are on the same ranks, in each copy of the model.
+bool stays_on_rank(const Placement& placement, std::size_t stage);
+
+/// Cuts the model of a layout into the stages of its order. Where exchanges stand apart, by the
+/// scenario or since the order's own cells (`written`) do so, stages are then cut at them, and the
+/// order has an action of each piece. Throws InputError with a pointer into the scenario.
+void cut_stages(const Scenario& scenario, const std::vector<bool>& written, Layout& layout);
+
+/// Makes what layers hand on by an exchange part of their passes, unless a stage ends with it and
+/// the next one is on the same rank.
+void keep_exchanges_inside(Layout& layout);
+
+/// By model stage of a settled layout: whether what it puts out is exchanged apart; empty: none is.
+std::vector<bool> exchanges_of(const Layout& layout);
+
+/// Adds the exchanges behind these model stages to the rows of an order, each right behind the
+/// action whose output it exchanges.
+void add_exchanges(const std::vector<bool>& exchanges, const Schedule& schedule,
+                   const Placement& placement, Communication& communication);
+
+/// The same for those of a layout; an order that has EXCHANGEs must have all of them. Throws
+/// InputError with a pointer into the scenario.
+void write_exchanges(Layout& layout);
+
+}  // namespace penstock
