@@ -3,6 +3,8 @@
 #include <array>
 #include <string>
 
+#include "sim/order/communication.hpp"
+
 namespace penstock {
 namespace {
 
@@ -115,10 +117,18 @@ bool waits_beyond_makers(const Plan& plan) {
   return false;
 }
 
+std::string_view word_of(const Plan& plan, const WorkClass& work) {
+  const bool stays = plan.is_link(work.resource) && plan.link(work.resource).is_within_rank();
+  if (!stays) return letters(work.pass);
+  return comm_words[static_cast<std::size_t>(
+      work.pass == Pass::send_gradient ? Comm::exchange_backward : Comm::exchange_forward)];
+}
+
 std::string task_text(const Plan& plan, TaskId task) {
   if (!plan.class_names.empty()) return plan.class_names[plan.work[task]];
   const WorkClass& work = plan.class_of(task);
-  const std::string action = text(Action(work.pass, work.stage, plan.microbatch[task]));
+  const std::string action = std::to_string(index(work.stage)).append(word_of(plan, work)) +
+                             std::to_string(index(plan.microbatch[task]));
   if (plan.modules.empty() || plan.modules[index(work.stage)].empty()) return action;
   return plan.modules[index(work.stage)] + ":" + action;
 }

@@ -184,6 +184,10 @@ std::vector<bool> links_in_one_order(const Plan& plan);
 /// communication.
 bool waits_beyond_makers(const Plan& plan);
 
+/// What tasks of a class are called, without stage and microbatch: "F", "SEND_F", or "EXCHANGE_F"
+/// where the tensor stays on its rank.
+std::string_view word_of(const Plan& plan, const WorkClass& work);
+
 /// "2F5", or "2SEND_F5" for a transfer; the name of its class if it has one.
 std::string task_text(const Plan& plan, TaskId task);
 

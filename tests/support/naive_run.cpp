@@ -223,10 +223,12 @@ class NaiveRunner : NaiveSystem {
   void send(const Output& output, Rank from, Rank to, Stage reader) {
     const double bytes = costs_of(output.gradient ? reader : output.stage).activation_bytes;
     const Pass pass = output.gradient ? Pass::send_gradient : Pass::send_activation;
-    const Action what(pass, output.stage, output.microbatch);
+    const Action sent(pass, output.stage, output.microbatch);
     const auto stated = costs_of(output.gradient ? reader : output.stage).exchange_us;
     const std::optional<Time> own =
         from == to ? std::optional(from_us(stated.value_or(0))) : std::nullopt;
+    std::string what = text(sent);
+    if (own) what.replace(what.find("SEND"), 4, "EXCHANGE");
     const Span way = travel(what, from, to, bytes, own ? 0 : 1, now_, own);
     agenda_.emplace(way.end, [=, this] { there_.insert(output); });
     if (!output.gradient) received_[{to, output}] = {way.begin, std::llrint(bytes)};
@@ -235,20 +237,20 @@ class NaiveRunner : NaiveSystem {
   /// Puts a message on a link from `ready` on. Returns its span, from its start until it has
   /// arrived after this many latencies.
   /// `stated`: how long it takes the link, whatever its bytes.
-  Span travel(const Action& what, Rank from, Rank to, double bytes, double latencies, Time ready,
-              std::optional<Time> stated = std::nullopt) {
+  Span travel(const std::string& what, Rank from, Rank to, double bytes, double latencies,
+              Time ready, std::optional<Time> stated = std::nullopt) {
     const HardwareSpec& hardware = system_.hardware;
     Time occupies = stated.value_or(Time{});
     if (hardware.bandwidth_bytes_per_s && !stated) {
       occupies = from_us(bytes / *hardware.bandwidth_bytes_per_s * 1e6);
     }
     Time late = from_us(latencies * hardware.latency_us.value_or(hardware.transfer_us));
-    occupies = disturbed(disturbance_.duration, text(what), occupies);
-    late = disturbed(disturbance_.latency, text(what), late);
+    occupies = disturbed(disturbance_.duration, what, occupies);
+    late = disturbed(disturbance_.latency, what, late);
     Time& free = link_free_[{from, to}];
     const Time begin = std::max(ready, free);
     free = begin + occupies;
-    result_.span[text(what)] = {begin, free + late};
+    result_.span[what] = {begin, free + late};
     result_.makespan = std::max(result_.makespan, free + late);
     return {begin, free + late};
   }
@@ -259,13 +261,13 @@ class NaiveRunner : NaiveSystem {
     const double bytes = costs_of(action.stage).stash_bytes;
     if (action.pass == Pass::evict) {
       const Action away(Pass::send_evicted, action.stage, action.microbatch);
-      away_[key] = travel(away, rank, host_memory, bytes, 1, now_).end;
+      away_[key] = travel(text(away), rank, host_memory, bytes, 1, now_).end;
       changes_[rank].push_back({away_[key], 0, 0, -std::llrint(bytes)});
       return;
     }
     const Action home(Pass::send_loaded, action.stage, action.microbatch);
     const Time ready = std::max(now_, away_[key]);
-    const Span back = travel(home, host_memory, rank, bytes, 1, ready);
+    const Span back = travel(text(home), host_memory, rank, bytes, 1, ready);
     changes_[rank].push_back({back.begin, 4, 0, std::llrint(bytes)});
     agenda_.emplace(back.end, [=, this] { away_.erase(key); });
   }
@@ -301,7 +303,8 @@ class NaiveRunner : NaiveSystem {
     const auto bytes = static_cast<double>(std::llrint(share * rounds * once));
     const Action what(pass, action.stage, action.microbatch);
     const Time there =
-        travel(what, rank, beyond(rank, action.stage), bytes, times * rounds * steps, now_).end;
+        travel(text(what), rank, beyond(rank, action.stage), bytes, times * rounds * steps, now_)
+            .end;
     agenda_.emplace(there, [=, this] { ++summed_[system_.placement.position(action.stage)]; });
   }
 
@@ -311,7 +314,7 @@ class NaiveRunner : NaiveSystem {
     if (!other) return;
     const Rank to = system_.placement.rank_of(other->stage, last);
     if (to == rank) return;
-    const Time there = travel(Action(Pass::tie_gradient, action.stage, last), rank, to,
+    const Time there = travel(text(Action(Pass::tie_gradient, action.stage, last)), rank, to,
                               system_.training.tied_embedding_bytes, 1, now_)
                            .end;
     agenda_.emplace(there, [=, this] { --arriving_[slot_of(*other)]; });
@@ -320,7 +323,7 @@ class NaiveRunner : NaiveSystem {
 
   void gather(Rank rank, const Action& update) {
     const auto [once, steps] = around(update.stage, 1);
-    travel(Action(Pass::gather_weights, update.stage, update.microbatch), rank,
+    travel(text(Action(Pass::gather_weights, update.stage, update.microbatch)), rank,
            beyond(rank, update.stage), static_cast<double>(std::llrint(once)), steps, now_);
   }
 

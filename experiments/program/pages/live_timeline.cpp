@@ -183,7 +183,7 @@ json classes_of(const Plan& plan) {
     const Colour colour = named ? series_colour(series_of(plan.class_names[c]))
                                 : pass_colour(work.pass, chunk, chunks);
     all.push_back({{"name", named ? plan.class_names[c] : ""},
-                   {"letters", letters(work.pass)},
+                   {"letters", word_of(plan, work)},
                    {"text", pass_name(work.pass)},
                    {"stage", index(work.stage)},
                    {"place", place_text(plan, work.resource)},

@@ -167,6 +167,13 @@ StageDemand demand_of_stage(const StageSizes& sizes, std::vector<Rank> ranks, st
   return stage;
 }
 
+/// Whether a stage is a further piece of one that is cut at its exchanges: one U updates them all.
+bool is_further_piece(const ModelGraph& model, const Partition& partition, std::size_t stage) {
+  if (stage == 0) return false;
+  const LayerIndex before = partition.stages[stage - 1].back();
+  return !model.layers[index(before)].work.handing_on.empty();
+}
+
 }  // namespace
 
 Together together_of(const ModelGraph& model, const Partition& partition,
@@ -210,6 +217,9 @@ Demand demand_of(const Plan& plan, const ModelGraph& model, const Partition& par
         training.placeholder_bytes.empty() ? 0 : training.placeholder_bytes[s];
     demand.stages.push_back(demand_of_stage(sizes[s], std::move(ranks[s]), buckets, placeholders,
                                             s < of_module ? own : training));
+    if (is_further_piece(model, partition, s)) {
+      demand.stages[s].of(Pass::update).extra_us -= training.optimizer_us;
+    }
     if (!training.codecs.empty()) add_codec_times(training.codecs[s], demand.stages[s]);
   }
   if (training.module) fit_module_end(*training.module, demand.stages);

@@ -300,6 +300,13 @@ std::vector<std::string> not_in_traces(const RunResult& result, const ExecutionT
 
 std::vector<std::string> write_chakra_files(const std::string& prefix, const RunResult& result,
                                             OutputSet& outputs, const OnProgress& on_progress) {
+  const auto& links = result.plan->links;
+  if (std::any_of(links.begin(), links.end(),
+                  [](const Link& one) { return one.is_within_rank(); })) {
+    throw UsageError(
+        "--chakra: exchanges within a rank are no messages between ranks; leave out "
+        "/schedule/exchanges and exchange_us");
+  }
   const ExecutionTrace trace = execution_trace(*result.plan, result.costs, result.demand);
   check_number_of_files(trace);
   const std::uint64_t devices = std::uint64_t{trace.replicas} * trace.ranks.size();

@@ -228,7 +228,7 @@ std::size_t PaintedRun::bytes() const {
 std::string_view label_of(TaskId task, const PaintedRun& run, LabelText& text) {
   const Plan& plan = run.run->plan;
   const WorkClass& work = plan.class_of(task);
-  std::string_view pass = letters(work.pass);
+  std::string_view pass = word_of(plan, work);
   if (is_transfer(work.pass)) pass.remove_prefix(pass.find('_') + 1);
   const std::uint32_t microbatch = index(plan.microbatch[task]);
   const auto end = run.colouring.is_one_of_several(task)

@@ -104,6 +104,26 @@ TEST_CASE("written communication: a tensor moves once its RECV was issued") {
   CHECK(span_text(early, "1F1") == "1F1 12-18");
 }
 
+TEST_CASE("written communication: an EXCHANGE runs beside what its rank computes meanwhile") {
+  const auto exchanged = [](const char* csv) {
+    System system = written(csv, CommStreams::pair, {stage_of(2, 2), stage_of(2, 2)});
+    system.placement = Placement::loop(1, 2);
+    system.stages[0].exchange_us = 5;
+    system.extras.exchanges = {true, false};
+    return simulated(system);
+  };
+  const Outcome beside = exchanged("0F0,0EXCHANGE_F0,0F1,0EXCHANGE_F1,1F0,1F1");
+  CHECK(all_spans(beside) ==
+        "0F0 0-2, 0EXCHANGE_F0 2-7, 0F1 2-4, 0EXCHANGE_F1 7-12, 1F0 7-9, 1F1 12-14");
+  const Outcome late = exchanged("0F0,0F1,0EXCHANGE_F1,0EXCHANGE_F0,1F0,1F1");
+  CHECK(span_text(late, "0EXCHANGE_F0") == "0EXCHANGE_F0 9-14");
+  CHECK(most_held(beside) == 4);
+  CHECK(most_held(late) == 4 + 4);  // what was received, of two microbatches
+  const Outcome back = exchanged("0F0,0EXCHANGE_F0,1F0,1B0,1EXCHANGE_B0,0B0");
+  CHECK(span_text(back, "1EXCHANGE_B0") == "1EXCHANGE_B0 11-16");
+  CHECK(span_text(back, "0B0") == "0B0 16-18");
+}
+
 TEST_CASE("written communication: tensors that meet their RECVs come in no fixed order") {
   const System system = there_and_back(
       "0F0,0SEND_F0,0F1,0SEND_F1,0RECV_B0,0RECV_B1,0B0,0B1\n"

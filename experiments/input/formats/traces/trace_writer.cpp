@@ -161,7 +161,7 @@ void TraceWriter::write_slice(const TraceEvent& event) {
            : event.waits ? "wait"
                          : "transfer",
            R"(","name":")");
-  std::string_view name = letters(work.pass);
+  std::string_view name = word_of(plan_, work);
   if (event.kind == TraceKind::receive && name.starts_with("SEND")) {
     out_.add("RECV");
     name.remove_prefix(4);

@@ -64,7 +64,7 @@ std::string timeline_csv(const Plan& plan, const Timeline& timeline) {
     const bool on_link = plan.is_link(work.resource);
     fmt::format_to(std::back_inserter(csv), "{},{},{},{},{},{},{}\n",
                    on_link ? "" : std::to_string(work.resource),
-                   on_link ? text(plan.link(work.resource)) : "", letters(work.pass),
+                   on_link ? text(plan.link(work.resource)) : "", word_of(plan, work),
                    index(work.stage), index(plan.microbatch[task]), text_us(timeline.begin[task]),
                    text_us(timeline.end[task]));
   }

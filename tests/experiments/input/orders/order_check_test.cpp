@@ -194,6 +194,22 @@ TEST_CASE("nothing is sent around the turn of a V, nor beyond the ends") {
       "row 0, column 0: 0RECV_F0 has no partner: the neighbour of stage 0 is not on another rank");
 }
 
+TEST_CASE("what is exchanged within a rank is read behind its EXCHANGE, there and back") {
+  CHECK(fault_of("0F0,0EXCHANGE_F0,1F0,1B0,1EXCHANGE_B0,0B0") == "fine");
+  CHECK(fault_of("0F0,0EXCHANGE_F0,0F1,1F0,1F1") ==
+        "row 0, column 4: 1F1 has no 0EXCHANGE_F1 before it");
+  CHECK(fault_of("0F0,0EXCHANGE_F0,1F0,1B0,0B0") ==
+        "row 0, column 4: 0B0 has no 1EXCHANGE_B0 before it");
+  CHECK(fault_of("0EXCHANGE_F0,0F0,1F0") ==
+        "row 0, column 0: 0EXCHANGE_F0 exchanges a tensor that its rank has not computed yet");
+  CHECK(fault_of("0F0,0EXCHANGE_F0,0EXCHANGE_F0,1F0") ==
+        "row 0, column 2: 0EXCHANGE_F0 appears twice");
+  CHECK(fault_of("0F0,0EXCHANGE_F0\n1F0") ==
+        "row 0, column 1: 0EXCHANGE_F0 has no reader: the neighbour of stage 0 is not on its rank");
+  CHECK(check_order("0F0,0EXCHANGE_F0,1F0", {}, TorchVersion::v2_15).facts->torch_note ==
+        "PyTorch has no EXCHANGE: its stages exchange tokens inside their passes");
+}
+
 TEST_CASE("a link hands tensors over in the order in which they were sent") {
   CHECK(fault_of("0F0,0SEND_F0,0F1,0SEND_F1\n1RECV_F0,1RECV_F1,1F1,1F0") == "fine");
   CHECK(fault_of("0F0,0SEND_F0,0F1,0SEND_F1\n1RECV_F1,1F1,1RECV_F0,1F0") ==
