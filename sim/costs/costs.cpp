@@ -221,10 +221,10 @@ double exchange_us(const WorkClass& work, const Prices& prices) {
   const LayerIndex number = prices.partition.stages[lower].back();
   const Layer& layer = prices.model.layers[index(number)];
   if (layer.exchange_us) return *layer.exchange_us;
-  Layer exchange = layer;
+  Layer exchange = layer;  // of which nothing else is left
   exchange.work = {.kernels = {}, .collectives = layer.work.handing_on};
   const Pass pass = gradient ? Pass::backward_input : Pass::forward;
-  return prices.hardware.compute_us(exchange, pass).value_or(0);
+  return prices.layer_us({.pass = pass, .stage = work.stage, .resource = work.resource}, exchange);
 }
 
 /// The time of a transfer. Sets the size of its buffer if the buffer kind leaves it open.

@@ -2,12 +2,21 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace penstock {
 
 std::string text(const CommCell& cell) {
   const std::string_view word = comm_words[static_cast<std::size_t>(cell.comm)];
   if (!has_microbatch(cell.comm)) return fmt::format("{}{}", index(cell.stage), word);
   return fmt::format("{}{}{}", index(cell.stage), word, index(cell.microbatch));
+}
+
+bool any_cell(const std::vector<std::vector<CommCell>>& rows, bool (*test)(Comm)) {
+  return std::any_of(rows.begin(), rows.end(), [&](const auto& row) {
+    return std::any_of(row.begin(), row.end(),
+                       [&](const CommCell& cell) { return test(cell.comm); });
+  });
 }
 
 std::optional<Crossing> crossing_of(const CommCell& cell, const Placement& placement) {

@@ -64,6 +64,9 @@ struct CommCell {
 /// "1RECV_F3", "1UNSHARD".
 std::string text(const CommCell& cell);
 
+/// Whether the rows of an order have a cell that `test` looks for.
+bool any_cell(const std::vector<std::vector<CommCell>>& rows, bool (*test)(Comm));
+
 /// A tensor that crosses ranks, or is exchanged within one: a gradient or an activation, by the
 /// stage that sends it.
 struct Crossing {

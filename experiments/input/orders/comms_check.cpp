@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <deque>
 #include <map>
 #include <set>
 #include <tuple>
@@ -22,10 +21,6 @@ struct Cell {
   std::vector<Action> actions;  // two in an overlap cell
   std::optional<CommCell> comm;
 };
-
-std::string text_of(const Cell& cell) {
-  return cell.comm ? text(*cell.comm) : text(cell.actions.front());
-}
 
 /// Actions and communication of a row, by column.
 std::vector<Cell> cells_of(const OrderFile& order, Rank rank) {
@@ -53,19 +48,15 @@ class Check {
       for (const Cell& cell : rows_.back()) {
         if (!cell.comm) continue;
         comms_.insert(key_of(*cell.comm));
-        if (const auto tensor = exchanged_by(*cell.comm)) exchanges_.insert(boundary_of(*tensor));
-        has_waits_ = has_waits_ || is_wait(cell.comm->comm);
-        has_reductions_ = has_reductions_ || cell.comm->comm == Comm::reduce_grad;
+        if (!is_exchange(cell.comm->comm) || is_misplaced(*cell.comm, rank)) continue;
+        if (const auto tensor = tensor_of(*cell.comm)) exchanges_.insert(boundary_of(*tensor));
       }
     }
+    has_waits_ = any_cell(order.comms, is_wait);
+    has_reductions_ = any_cell(order.comms, [](Comm comm) { return comm == Comm::reduce_grad; });
   }
 
   std::optional<CellFault> run() {
-    auto fault = run_rows();
-    return fault ? fault : stuck();
-  }
-
-  std::optional<CellFault> run_rows() {
     for (std::uint32_t rank = 0; rank < rows_.size(); ++rank) {
       const std::size_t blank_row = order_.blank ? order_.blank->first : rows_.size();
       if (blank_row == rank) {
@@ -93,25 +84,21 @@ class Check {
     bool gathers = false;           // the row has an UNSHARD somewhere
   };
 
+  bool is_misplaced(const CommCell& cell, Rank rank) const {
+    return index(cell.stage) >= placement_.stage_count() || placement_.rank_of(cell.stage) != rank;
+  }
   std::optional<Stage> before(bool gradient, Stage stage) const {
     return gradient ? placement_.after(stage) : placement_.before(stage);
   }
   std::optional<Stage> after(bool gradient, Stage stage) const {
     return gradient ? placement_.before(stage) : placement_.after(stage);
   }
-  /// The tensor that a SEND or RECV moves, if its stage has such a neighbour on another rank.
+  /// The tensor that a SEND, a RECV or an EXCHANGE moves, or that a wait is for, if its stage has
+  /// such a neighbour.
   std::optional<Tensor> tensor_of(const CommCell& cell) const {
-    const bool gradient = cell.comm == Comm::send_backward || cell.comm == Comm::receive_backward;
-    const auto other =
-        is_send(cell.comm) ? after(gradient, cell.stage) : before(gradient, cell.stage);
-    if (!other || placement_.rank_of(*other) == placement_.rank_of(cell.stage)) return std::nullopt;
-    return Tensor{gradient, is_send(cell.comm) ? cell.stage : *other, cell.microbatch};
-  }
-  /// The tensor of an EXCHANGE, if its stage has such a neighbour on its own rank.
-  std::optional<Tensor> exchanged_by(const CommCell& cell) const {
-    if (!is_exchange(cell.comm) || index(cell.stage) >= placement_.stage_count()) return {};
-    if (!crossing_of(cell, placement_)) return {};
-    return Tensor{cell.comm == Comm::exchange_backward, cell.stage, cell.microbatch};
+    const auto crossing = crossing_of(cell, placement_);
+    if (!crossing) return std::nullopt;
+    return Tensor{crossing->gradient, crossing->sender, crossing->microbatch};
   }
   /// The lower of the two stages between which a tensor moves.
   Stage boundary_of(const Tensor& tensor) const {
@@ -224,7 +211,7 @@ class Check {
   }
 
   std::string fault_of(const CommCell& cell, Rank rank, Progress& progress) const {
-    if (index(cell.stage) >= placement_.stage_count() || placement_.rank_of(cell.stage) != rank) {
+    if (is_misplaced(cell, rank)) {
       return fmt::format("{} is on rank {}, which does not hold stage {}", text(cell), index(rank),
                          index(cell.stage));
     }
@@ -261,7 +248,7 @@ class Check {
     if (!progress.done.insert(key_of(cell)).second) {
       return fmt::format("{} appears twice", text(cell));
     }
-    const auto tensor = exchanged_by(cell);
+    const auto tensor = tensor_of(cell);
     if (!tensor) {
       return fmt::format("{} has no reader: the neighbour of stage {} is not on its rank",
                          text(cell), index(cell.stage));
@@ -307,80 +294,6 @@ class Check {
     return {};
   }
 
-  /// Runs all rows. A send never blocks; a receive waits until its tensor is the next on its link,
-  /// and WAIT_SEND until the receive has run.
-  std::optional<CellFault> stuck() {
-    std::vector<std::size_t> next(rows_.size());
-    std::map<std::pair<Rank, Rank>, std::deque<Tensor>> links;
-    std::set<Tensor> received;
-    const auto runs = [&](const Cell& cell) {
-      if (!cell.comm || !has_microbatch(cell.comm->comm) || is_exchange(cell.comm->comm)) {
-        return true;
-      }
-      if (is_send_wait(cell.comm->comm)) {
-        return received.contains(*tensor_of(waited_for(*cell.comm)));
-      }
-      const Tensor tensor = *tensor_of(*cell.comm);
-      const auto link = std::pair(placement_.rank_of(send_of(tensor).stage),
-                                  placement_.rank_of(receive_of(tensor).stage));
-      auto& queue = links[link];
-      if (is_send(cell.comm->comm)) {
-        queue.push_back(tensor);
-        return true;
-      }
-      if (queue.empty() || queue.front() != tensor) return false;
-      queue.pop_front();
-      received.insert(tensor);
-      return true;
-    };
-    for (bool progress = true; progress;) {
-      progress = false;
-      for (std::size_t rank = 0; rank < rows_.size(); ++rank) {
-        while (next[rank] < rows_[rank].size() && runs(rows_[rank][next[rank]])) {
-          ++next[rank];
-          progress = true;
-        }
-      }
-    }
-    for (std::size_t rank = 0; rank < rows_.size(); ++rank) {
-      if (next[rank] < rows_[rank].size()) return waiting(rank, next, links);
-    }
-    return std::nullopt;
-  }
-
-  /// Why a rank's receive never completes: another tensor comes first on its link, or ranks wait
-  /// for each other in a cycle.
-  CellFault waiting(std::size_t rank, const std::vector<std::size_t>& next,
-                    std::map<std::pair<Rank, Rank>, std::deque<Tensor>>& links) const {
-    std::string circle;
-    std::set<std::size_t> seen;
-    std::size_t at = rank;
-    while (seen.insert(at).second) {
-      const Cell& cell = rows_[at][next[at]];
-      if (is_send_wait(cell.comm->comm)) {
-        const CommCell receive = receive_of(*tensor_of(waited_for(*cell.comm)));
-        const Rank receiver = placement_.rank_of(receive.stage);
-        circle += fmt::format("{}{} of rank {} waits for {} of rank {}", circle.empty() ? "" : "; ",
-                              text_of(cell), at, text(receive), index(receiver));
-        at = index(receiver);
-        continue;
-      }
-      const Tensor tensor = *tensor_of(*cell.comm);
-      const Rank sender = placement_.rank_of(send_of(tensor).stage);
-      const auto& queue = links[{sender, Rank{static_cast<std::uint32_t>(at)}}];
-      if (!queue.empty()) {
-        return {at, cell.column,
-                fmt::format("{} deadlocks: rank {} sends {} first on this link, which rank {} "
-                            "receives later",
-                            text_of(cell), index(sender), text(send_of(queue.front())), at)};
-      }
-      circle += fmt::format("{}{} of rank {} waits for {} of rank {}", circle.empty() ? "" : "; ",
-                            text_of(cell), at, text(send_of(tensor)), index(sender));
-      at = index(sender);
-    }
-    return {rank, rows_[rank][next[rank]].column, "deadlock: " + circle};
-  }
-
   const OrderFile& order_;
   const Placement& placement_;
   std::vector<std::vector<Cell>> rows_;
@@ -393,12 +306,13 @@ class Check {
 }  // namespace
 
 std::optional<CellFault> find_comms_fault(const OrderFile& order, const Placement& placement) {
-  return Check(order, placement).run();
+  auto fault = find_comms_fault_in_rows(order, placement);
+  return fault ? fault : find_comms_deadlock(order.comms, placement);
 }
 
 std::optional<CellFault> find_comms_fault_in_rows(const OrderFile& order,
                                                   const Placement& placement) {
-  return Check(order, placement).run_rows();
+  return Check(order, placement).run();
 }
 
 void require_sound_comms(const OrderFile& order, const Placement& placement,

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "experiments/input/formats/torch_csv.hpp"
 #include "sim/order/communication.hpp"
@@ -26,6 +27,10 @@ std::optional<CellFault> find_comms_fault(const OrderFile& order, const Placemen
 /// The same but for deadlocks, which depend on the streams that run it.
 std::optional<CellFault> find_comms_fault_in_rows(const OrderFile& order,
                                                   const Placement& placement);
+
+/// The first RECV or WAIT_SEND of sound rows that never ends.
+std::optional<CellFault> find_comms_deadlock(const std::vector<std::vector<CommCell>>& rows,
+                                             const Placement& placement);
 
 /// Throws the communication fault of a lowered order as an OrderError. Compute-only orders have
 /// none.

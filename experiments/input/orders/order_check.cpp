@@ -44,31 +44,19 @@ CellFault deadlock_fault(const OrderFile& order, const Deadlock& deadlock) {
   return {index(first.rank), column_of(order, first.rank, place), text(deadlock)};
 }
 
-bool has_exchanges(const OrderFile& order) {
-  return std::any_of(order.comms.begin(), order.comms.end(), [](const auto& row) {
-    return std::any_of(row.begin(), row.end(),
-                       [](const CommCell& cell) { return is_exchange(cell.comm); });
-  });
-}
-
 /// Which releases of PyTorch load an order without a fault, and why others do not.
 void add_torch_facts(const OrderFile& order, const Placement& placement, OrderFacts& facts) {
-  facts.torch_note = has_exchanges(order) ? "PyTorch has no EXCHANGE: its stages exchange tokens "
-                                            "inside their passes"
-                                          : why_not_loadable(order.schedule, placement);
+  facts.torch_note = any_cell(order.comms, is_exchange)
+                         ? "PyTorch has no EXCHANGE: its stages exchange tokens "
+                           "inside their passes"
+                         : why_not_loadable(order.schedule, placement);
   if (!facts.torch_note.empty()) return;
   if (order.compute_only()) {
     facts.torch.assign(torch_versions.begin(), torch_versions.end());
     return;
   }
-  bool waits = false;
-  bool reduces = false;
-  for (const auto& row : order.comms) {
-    for (const CommCell& cell : row) {
-      waits = waits || is_wait(cell.comm);
-      reduces = reduces || cell.comm == Comm::reduce_grad;
-    }
-  }
+  const bool waits = any_cell(order.comms, is_wait);
+  const bool reduces = any_cell(order.comms, [](Comm comm) { return comm == Comm::reduce_grad; });
   if (!reduces) {
     facts.torch_note =
         "without REDUCE_GRAD, 2.14 and later do not divide gradients by the number of microbatches";
@@ -146,7 +134,7 @@ void check_comms(const OrderFile& order, const Placement& placement,
     check.fault =
         torch ? find_comms_fault_in_rows(order, placement) : find_comms_fault(order, placement);
   }
-  if (check.fault || !torch || has_exchanges(order)) return;
+  if (check.fault || !torch || any_cell(order.comms, is_exchange)) return;
   if (!why_not_loadable(order.schedule, placement).empty()) return;
   check.streams = stream_verdicts(order, placement, *torch);
   check.fault = check.streams.front().fault;

@@ -163,13 +163,6 @@ void cut_order_of(const Scenario& scenario, const std::vector<std::uint32_t>& pi
       written_communication(scenario, layout.schedule, layout.placement, /*stated=*/{});
 }
 
-bool has_exchanges(const Communication& communication) {
-  return std::any_of(communication.rows.begin(), communication.rows.end(), [](const auto& row) {
-    return std::any_of(row.begin(), row.end(),
-                       [](const CommCell& cell) { return is_exchange(cell.comm); });
-  });
-}
-
 /// The exchange behind an action, if there is one.
 std::optional<CommCell> exchange_behind(const Action& action, const std::vector<bool>& exchanges,
                                         const Placement& placement) {
@@ -295,7 +288,7 @@ void add_exchanges(const std::vector<bool>& exchanges, const Schedule& schedule,
 void write_exchanges(Layout& layout) {
   Communication& comms = layout.communication;
   const std::vector<bool> exchanges = exchanges_of(layout);
-  if (has_exchanges(comms)) {
+  if (any_cell(comms.rows, is_exchange)) {
     if (exchanges_in(comms.rows, layout.placement) == exchanges) return;
     throw InputError("/schedule/file",
                      "its EXCHANGEs are of other stages than those whose output is exchanged "

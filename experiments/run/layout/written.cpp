@@ -18,16 +18,11 @@ namespace {
 /// Which cells of a written order move weights and gradients.
 void settle_collectives(Layout& layout) {
   Communication& comms = layout.communication;
-  const auto has = [&](Comm comm) {
-    return std::any_of(comms.rows.begin(), comms.rows.end(), [&](const auto& row) {
-      return std::any_of(row.begin(), row.end(),
-                         [&](const CommCell& cell) { return cell.comm == comm; });
-    });
-  };
-  comms.weights = layout.memory.zero == 3 && shares_weights(layout) && has(Comm::unshard);
-  comms.gradients =
-      shares_weights(layout) && layout.schedule.has_backward() && has(Comm::reduce_grad);
-  if (comms.weights || !has(Comm::unshard)) return;
+  const bool unshards = any_cell(comms.rows, [](Comm comm) { return comm == Comm::unshard; });
+  comms.weights = layout.memory.zero == 3 && shares_weights(layout) && unshards;
+  comms.gradients = shares_weights(layout) && layout.schedule.has_backward() &&
+                    any_cell(comms.rows, [](Comm comm) { return comm == Comm::reduce_grad; });
+  if (comms.weights || !unshards) return;
   layout.notes.push_back(fmt::format(
       "UNSHARD and RESHARD gather and free nothing: {}",
       layout.memory.zero < 3 ? "/memory/zero is not 3" : "each device has weights of its own"));
