@@ -89,6 +89,10 @@ ReadTrace read_chakra(std::string_view text_of_file) {
   ReadTrace trace;
   if (const std::uint64_t key = metadata.varint(); key != text(1)) unknown("the metadata", key);
   trace.version = metadata.delimited();
+  if (const std::uint64_t key = metadata.varint(); key != text(2)) unknown("the metadata", key);
+  ReadNode about;
+  read_attribute(Bytes(metadata.delimited()), about);
+  trace.comment = about.words.at("comment");
   if (!metadata.empty()) unknown("the metadata", metadata.varint());
   while (!file.empty()) trace.nodes.push_back(read_node(Bytes(file.delimited())));
   return trace;

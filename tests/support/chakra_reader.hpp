@@ -22,6 +22,7 @@ struct ReadNode {
 
 struct ReadTrace {
   std::string version;
+  std::string comment;
   std::vector<ReadNode> nodes;
 };
 

@@ -83,14 +83,18 @@ bool are_one_file(const std::string& a, const std::string& b) {
 constexpr std::size_t head_bytes = 512;
 constexpr long tail_bytes = 128;
 
-/// The heads of tables as CSV, which has no place for a mark.
-constexpr std::array<std::string_view, 7> own_tables{"item,hash,",
-                                                     "series,",
-                                                     "quantity,",
-                                                     "rank,link,pass,stage,",
-                                                     "rank,time_us,bytes",
-                                                     "panel,series,unit,",
-                                                     "seconds,gibibytes,on_front"};
+/// What the first line of a table as CSV begins with, has in it and ends with: CSV has no place for
+/// a mark.
+struct TableHead {
+  std::string_view begin, middle, end;
+};
+constexpr std::array<TableHead, 7> own_tables{{{"item,hash,", "", ""},
+                                               {"series,", ",simulated,", ",missing"},
+                                               {"quantity,", "", ",value"},
+                                               {"rank,link,pass,stage,", "", "begin_us,end_us"},
+                                               {"rank,time_us,bytes", "", ""},
+                                               {"panel,series,unit,", "", ""},
+                                               {"seconds,gibibytes,on_front", "", ""}}};
 
 /// The first bytes, unpacked.
 std::string head_of(const std::string& path) {
@@ -120,19 +124,25 @@ bool is_own_beginning(std::string_view head) {
   constexpr std::size_t at_id = 68;
   const bool database = head.starts_with("SQLite format 3") && head.substr(at_id, 4) == "PENS";
   const bool row = head.starts_with(R"({"item":)") && contains(head, R"(,"sweep":")");
-  return timeline || database || row ||
-         std::any_of(own_tables.begin(), own_tables.end(),
-                     [&](auto begin) { return head.starts_with(begin); });
+  const bool program = head.starts_with("penstock gpu program ");
+  const std::string_view line = head.substr(0, head.find('\n'));
+  return timeline || database || row || program ||
+         std::ranges::any_of(own_tables, [&](const auto& table) {
+           return line.starts_with(table.begin) && contains(line, table.middle) &&
+                  line.ends_with(table.end);
+         });
 }
 
-/// Whether it is a report, or a scenario that says that a command wrote it.
+/// Whether it says what it is, and that Penstock wrote it. A reader of its format refuses other
+/// keys, so that it has no comment.
 bool is_own_json(const std::string& path) {
   const nlohmann::json document = parse_json(read_file(path));
   if (!document.is_object() || !document.contains("penstock")) return false;
-  const auto about = document.find("description");
-  return !document.contains("schedule") ||
-         (about != document.end() && about->is_string() &&
-          contains(about->get_ref<const std::string&>(), "written by penstock "));
+  return std::ranges::any_of(std::array{"description", "summary"}, [&](const char* key) {
+    const auto about = document.find(key);
+    return about != document.end() && about->is_string() &&
+           contains(about->get_ref<const std::string&>(), "written by penstock");
+  });
 }
 
 }  // namespace
@@ -213,16 +223,17 @@ void OutputFile::fail(int reason) const {
 
 OutputSet::~OutputSet() {
   files_.clear();
-  for (const std::string& folder : made_folders_) ::rmdir(folder.c_str());
+  while (!made_folders_.empty()) made_folders_.pop_back();
 }
 
 void OutputSet::make_folder(const std::string& path) {
   std::error_code fault;
-  std::list<std::string> missing;
+  std::list<std::string> missing;  // the inmost last
   for (fs::path place = path; !place.empty() && !fs::exists(place, fault);
        place = place.parent_path()) {
-    missing.push_back(place.string());
+    missing.push_front(place.string());
   }
+  for (const std::string& folder : missing) made_folders_.emplace_back(folder);
   fs::create_directories(path, fault);
   if (!fault && !fs::is_directory(path, fault)) {
     fault = std::make_error_code(std::errc::not_a_directory);
@@ -230,13 +241,12 @@ void OutputSet::make_folder(const std::string& path) {
   if (fault) {
     throw UsageError(fmt::format("{}: cannot make this folder: {}", path, fault.message()));
   }
-  made_folders_.splice(made_folders_.begin(), missing);
 }
 
 OutputFile& OutputSet::add(const std::string& path) { return files_.emplace_back(path, replaced_); }
 
-void OutputSet::write(const std::string& path, std::string_view content) {
-  OutputFile& file = add(path);
+void OutputSet::write(const std::string& path, std::string_view content, Existing replaced) {
+  OutputFile& file = files_.emplace_back(path, std::max(replaced, replaced_));
   file.write(content);
   file.close();
 }
@@ -257,7 +267,7 @@ void OutputSet::publish() {
     throw;
   }
   files_.clear();
-  made_folders_.clear();
+  for (UnfinishedFile& folder : made_folders_) folder.keep();
 }
 
 void write_file(const std::string& path, std::string_view content, Existing replaced) {

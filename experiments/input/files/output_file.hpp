@@ -26,9 +26,9 @@ inline constexpr std::int32_t sqlite_mark = 0x50454e53;
 enum class Existing : std::uint8_t { own, any };
 
 /// Whether Penstock wrote a file, as far as its content says so: it has `own_mark`, or begins as
-/// timelines, rows of sweeps and tables do, or is JSON with the key "penstock" that is no scenario,
-/// or a scenario whose description names the command that wrote it. Orders as CSV and reports as
-/// text have no place for a mark, so they never are.
+/// timelines, rows of sweeps and tables do, or is JSON with the key "penstock" whose description or
+/// summary says "written by penstock". Orders as CSV and reports as text have no place for a mark,
+/// so they never are.
 bool is_own_file(const std::string& path);
 
 /// Throws UsageError if `path` is a file with content that must not be replaced.
@@ -91,8 +91,8 @@ class OutputSet {
   void make_folder(const std::string& path);
   /// A further file; it lives as long as the set.
   OutputFile& add(const std::string& path);
-  /// A further file with all its content.
-  void write(const std::string& path, std::string_view content);
+  /// A further file with all its content. `replaced`: what it may replace even if others may not.
+  void write(const std::string& path, std::string_view content, Existing replaced = Existing::own);
   std::size_t size() const { return files_.size(); }
   /// If one cannot get its name, those before it are removed, and what they replaced is back.
   void publish();
@@ -100,7 +100,7 @@ class OutputSet {
  private:
   Existing replaced_;
   std::list<OutputFile> files_;
-  std::list<std::string> made_folders_;  // the inmost first
+  std::list<UnfinishedFile> made_folders_;  // the inmost last
 };
 
 /// Writes a file whole or not at all, like OutputFile; "-" is standard output.

@@ -7,13 +7,14 @@
 #include <protozero/varint.hpp>
 #include <string_view>
 
+#include "experiments/input/files/output_file.hpp"
 #include "experiments/input/formats/registry.hpp"
 
 namespace penstock {
 namespace {
 
 // The fields and values of et_def.proto that are written.
-enum class MetadataField : protozero::pbf_tag_type { version = 1 };
+enum class MetadataField : protozero::pbf_tag_type { version = 1, attr = 2 };
 enum class NodeField : protozero::pbf_tag_type {
   id = 1,
   name = 2,
@@ -86,6 +87,17 @@ void append_delimited(std::string& out, const std::string& message) {
   out += message;
 }
 
+std::string metadata_text() {
+  std::string comment, text;
+  AttributeMessage attribute(comment);
+  attribute.add_string(AttributeField::name, "comment");
+  attribute.add_string(AttributeField::string_val, own_mark.data(), own_mark.size());
+  protozero::pbf_builder<MetadataField> metadata(text);
+  metadata.add_string(MetadataField::version, "0.0.4");
+  metadata.add_message(MetadataField::attr, comment);
+  return text;
+}
+
 /// Writes the attributes of a node.
 class Attributes {
  public:
@@ -130,10 +142,8 @@ class Writer {
       : plan_(plan), trace_(trace), replica_(replica), rank_(rank) {}
 
   std::string write() {
-    std::string metadata;
-    protozero::pbf_builder<MetadataField>(metadata).add_string(MetadataField::version, "0.0.4");
     std::string out;
-    append_delimited(out, metadata);
+    append_delimited(out, metadata_text());
     for (std::uint32_t node = 0; node < own().nodes.size(); ++node) {
       append_delimited(out, node_text(node));
     }

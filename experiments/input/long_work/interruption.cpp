@@ -27,10 +27,19 @@ struct UnfinishedFile::Entry {
 
 constinit std::atomic<UnfinishedFile::Entry*> UnfinishedFile::Entry::first = nullptr;
 
-/// Async-signal-safe.
+namespace {
+
+/// A file or an empty folder. Async-signal-safe.
+void remove_path(const std::string& path) {
+  if (::unlink(path.c_str()) != 0) ::rmdir(path.c_str());
+}
+
+}  // namespace
+
+/// The newest first: files before the folders that they are in. Async-signal-safe.
 void remove_unfinished() {
   for (auto* entry = UnfinishedFile::Entry::first.load(); entry != nullptr; entry = entry->next) {
-    if (entry->unfinished) ::unlink(entry->path.c_str());
+    if (entry->unfinished) remove_path(entry->path);
   }
 }
 
@@ -165,7 +174,7 @@ UnfinishedFile::UnfinishedFile(UnfinishedFile&& other) noexcept
 
 UnfinishedFile::~UnfinishedFile() {
   if (entry_ == nullptr || !entry_->unfinished) return;
-  ::unlink(entry_->path.c_str());
+  remove_path(entry_->path);
   entry_->unfinished = false;
 }
 

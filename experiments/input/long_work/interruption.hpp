@@ -18,7 +18,8 @@ void take_up_signals();
 /// `text` as its error.
 void end_after(double seconds, const std::string& text);
 
-/// A file that the destructor or an interrupt removes, unless it is kept. It need not exist yet.
+/// A file, or a folder that is empty by then, that the destructor or an interrupt removes, unless
+/// it is kept. It need not exist yet.
 class UnfinishedFile {
  public:
   explicit UnfinishedFile(std::string path);

@@ -310,10 +310,10 @@ ordered_json snapshot_json(const JudgedRows& judged, const Profile& profile,
   for (const MeasuredRow& row : profile.rows) inside["rows"].push_back(measured_row_json(row));
   inside["layers"] = ordered_json::array();
   for (const ProfileEntry& entry : profile.entries) inside["layers"].push_back(entry_json(entry));
-  return {
-      {"penstock", 1},
-      {"description", fmt::format("{} of {}", counted(profile.rows.size(), "row"), judged.source)},
-      {"profile", inside}};
+  return {{"penstock", 1},
+          {"description", fmt::format("{} of {}, written by penstock",
+                                      counted(profile.rows.size(), "row"), judged.source)},
+          {"profile", inside}};
 }
 
 }  // namespace penstock

@@ -298,9 +298,10 @@ ordered_json stack_file(const StackFit& fit, const std::string& name, const std:
     reasons["attention"] = "the nearest of the device's kernels";
   }
   reasons["spread"] = fmt::format("mean error of what was held back of {}", file);
-  return stack_document(name, fmt::format("PyTorch on {}, from single kernels", fit.seen),
-                        fit.hardware, shares, held_back_error(fit),
-                        [&](const std::string& key) { return reasons.at(key); });
+  return stack_document(
+      name, fmt::format("PyTorch on {}, from single kernels, written by penstock", fit.seen),
+      fit.hardware, shares, held_back_error(fit),
+      [&](const std::string& key) { return reasons.at(key); });
 }
 
 std::string stack_fit_text(const StackFit& fit) {

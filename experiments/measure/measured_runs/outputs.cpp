@@ -243,7 +243,8 @@ std::string profile_text(const std::vector<MeasuredRun>& runs, const MergedTimes
   }
   profile["layers"] = layers_json(merged, examples);
   return printed({{"penstock", 1},
-                  {"description", fmt::format("medians of a traced training ({}), a layer a stage",
+                  {"description", fmt::format("medians of a traced training ({}), a layer a stage, "
+                                              "written by penstock",
                                               fmt::join(titles, "; "))},
                   {"profile", std::move(profile)}});
 }
@@ -251,6 +252,7 @@ std::string profile_text(const std::vector<MeasuredRun>& runs, const MergedTimes
 std::string scenario_text(const MeasuredRun& run, const MergedTimes& merged,
                           const ScenarioParts& parts, double examples) {
   ordered_json scenario = {{"penstock", 1},
+                           {"description", "a traced training, written by penstock"},
                            {"model", {{"file", parts.profile}, {"microbatch", plain(examples)}}},
                            {"hardware",
                             {{"name", "ideal"},

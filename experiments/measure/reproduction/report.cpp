@@ -4,6 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "experiments/input/files/output_file.hpp"
 #include "experiments/input/files/table.hpp"
 #include "experiments/measure/reproduction/reproduction.hpp"
 
@@ -279,7 +280,8 @@ std::vector<std::vector<std::string>> summary_rows(const std::string& name, cons
 }
 
 ordered_json reproduction_json(const Paper& paper, const Reproduction& reproduction) {
-  ordered_json document{{"penstock", 1},
+  ordered_json document{{"comment", own_mark},
+                        {"penstock", 1},
                         {"title", paper.title},
                         {"source", paper.source},
                         {"met", reproduction.met()}};

@@ -168,6 +168,8 @@ std::string scenario_with_order(const Scenario& scenario, const HuntResult& resu
     schedule["samples_per_microbatch"] = *scenario.schedule.samples_per_microbatch;
   }
   document["schedule"] = std::move(schedule);
+  document["description"] = fmt::format("{} in a better order, written by penstock search",
+                                        fs::path(scenario.source).filename().string());
   if (const auto& lists = result.run.layout.recompute.microbatches; !lists.empty()) {
     write_choice(lists, scenario.model.by_kind(), document["recompute"]);
   }

@@ -51,6 +51,12 @@ bool is_of_disk(int reason) {
   return reason == ENOSPC || reason == EDQUOT || reason == EIO || reason == EFBIG;
 }
 
+bool begins_with_row(const std::string& path) {
+  RowLines lines(path);
+  const auto row = lines.next();
+  return row && label_of_row(*row);
+}
+
 /// A file with its row at hand.
 struct Source {
   std::unique_ptr<RowLines> reader;
@@ -131,17 +137,21 @@ std::uint64_t count_of(const std::vector<Source>& sources) {
 
 }  // namespace
 
-ResultLog::ResultLog(std::string path) : path_(std::move(path)) {
+ResultLog::ResultLog(std::string path, Existing replaced) : path_(std::move(path)) {
   file_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
   if (file_ < 0) throw UsageError(fmt::format("{}: cannot write: {}", path_, std::strerror(errno)));
-  if (::flock(file_, LOCK_EX | LOCK_NB) == 0) return;
-  const int reason = errno;
-  ::close(file_);
-  if (reason == EWOULDBLOCK) {
-    throw UsageError(fmt::format(
-        "{}: another process is writing this file; wait for it, or give another -o", path_));
+  if (::flock(file_, LOCK_EX | LOCK_NB) != 0) {
+    const int reason = errno;
+    ::close(file_);
+    if (reason == EWOULDBLOCK) {
+      throw UsageError(fmt::format(
+          "{}: another process is writing this file; wait for it, or give another -o", path_));
+    }
+    throw UsageError(fmt::format("{}: cannot lock: {}", path_, std::strerror(reason)));
   }
-  throw UsageError(fmt::format("{}: cannot lock: {}", path_, std::strerror(reason)));
+  if (replaced == Existing::any && !begins_with_row(path_) && ::ftruncate(file_, 0) != 0) {
+    fail(errno);
+  }
 }
 
 ResultLog::~ResultLog() { ::close(file_); }

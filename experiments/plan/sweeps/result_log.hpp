@@ -24,9 +24,10 @@ struct ResumedRows {
 /// that a killed process leaves none.
 class ResultLog {
  public:
-  /// Opens or makes the file and takes the lock. Throws UsageError for a file that cannot be
-  /// opened or that another process writes.
-  explicit ResultLog(std::string path);
+  /// Opens or makes the file and takes the lock. If it may replace any file, one that begins with
+  /// no row is emptied. Throws UsageError for a file that cannot be opened or that another process
+  /// writes.
+  explicit ResultLog(std::string path, Existing replaced = Existing::own);
   ResultLog(const ResultLog&) = delete;
   ResultLog& operator=(const ResultLog&) = delete;
   ~ResultLog();

@@ -103,7 +103,7 @@ SweepCount run_with(const SweepSpace& space, const Options& options, const Shard
 }
 
 Totals run_into_file(const SweepSpace& space, const Options& options, const Shard& shard) {
-  ResultLog log(file_of_shard(options.output, shard));
+  ResultLog log(file_of_shard(options.output, shard), options.replaced);
   const std::uint64_t total = shard.size(space.size());
   const ResumedRows there = log.resume([&](std::uint64_t place) {
     if (place >= total) return std::string();

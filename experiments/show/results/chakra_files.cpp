@@ -311,8 +311,9 @@ std::vector<std::string> write_chakra_files(const std::string& prefix, const Run
   check_number_of_files(trace);
   const std::uint64_t devices = std::uint64_t{trace.replicas} * trace.ranks.size();
   std::uint64_t files = 0;
-  const auto add = [&](const std::string& path, const std::string& content) {
-    outputs.write(path, content);
+  const auto add = [&](const std::string& path, const std::string& content,
+                       Existing replaced = Existing::own) {
+    outputs.write(path, content, replaced);
     if (on_progress) on_progress("files", ++files, devices);
   };
   for (std::uint32_t replica = 0; replica < trace.replicas; ++replica) {
@@ -321,9 +322,11 @@ std::vector<std::string> write_chakra_files(const std::string& prefix, const Run
           chakra_trace(*result.plan, trace, replica, rank));
     }
   }
-  if (trace.has_collectives()) add(chakra_groups_path(prefix), chakra_groups(trace));
-  add(astra_network_path(prefix), astra_network(result, devices));
-  add(astra_system_path(prefix), astra_system());
+  // ASTRA-sim's own formats have no place for a mark: they are those of the traces beside them.
+  const Existing beside = is_own_file(chakra_path(prefix, 0)) ? Existing::any : Existing::own;
+  if (trace.has_collectives()) add(chakra_groups_path(prefix), chakra_groups(trace), beside);
+  add(astra_network_path(prefix), astra_network(result, devices), beside);
+  add(astra_system_path(prefix), astra_system(), beside);
   return not_in_traces(result, trace);
 }
 

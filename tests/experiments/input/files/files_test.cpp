@@ -150,7 +150,10 @@ TEST_CASE("a file is known as Penstock's own by its mark, its head or its keys")
   for (const std::string& own :
        {"<!-- " + mark + " -->", std::string(1000, ' ') + "%" + mark + "\n",
         std::string("PENSTOCK\1\0\0\0", 12), std::string(R"({"item":0,"of":2,"sweep":"ab"})"),
-        std::string("item,hash,/schedule/name\n"), std::string(R"({"penstock": 1, "rows": []})"),
+        std::string("item,hash,/schedule/name\n"),
+        std::string("series,microbatches,bubble,simulated,closed_form,missing\n1f1b,8\n"),
+        std::string("quantity,microbatches,schedule,value\n"),
+        std::string(R"({"penstock": 1, "is": "stack", "summary": "written by penstock"})"),
         std::string(
             R"({"penstock": 1, "schedule": {}, "description": "written by penstock new"})")}) {
     CAPTURE(own);
@@ -161,7 +164,9 @@ TEST_CASE("a file is known as Penstock's own by its mark, its head or its keys")
   for (const char* other :
        {"PENSTOCK is a program", R"({"item": "bread"})", R"({"penstock": 1, "schedule": {}})",
         R"({"penstock": 1, "schedule": {}, "description": 5})", R"({"penstock": )", "{}", "text",
-        "0F0,0B0\n"}) {
+        "0F0,0B0\n", R"({"penstock": 1, "is": "device", "name": "mine", "summary": "mine"})",
+        R"({"penstock": 1, "title": "a paper", "tables": []})", R"({"penstock": 1, "axes": []})",
+        "series,episode,seen\nDark,1,yes\n", "quantity,price\n3,4\n"}) {
     CAPTURE(other);
     CHECK_FALSE(is_own_file(scratch.file("f", other)));
   }

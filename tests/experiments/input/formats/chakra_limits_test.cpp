@@ -38,6 +38,23 @@ TEST_CASE("chakra: what traces cannot carry is named") {
   }
 }
 
+TEST_CASE("chakra: traces are written again over those of Penstock, and over no others") {
+  json scenario = chakra_scenario("1f1b", 2, 2);
+  scenario["parallel"] = {{"data", 2}};
+  const RunResult result = chakra_run(scenario);
+  const Scratch scratch;
+  const auto write = [&] {
+    OutputSet files;
+    write_chakra_files(scratch.path("t"), result, files);
+    files.publish();
+  };
+  scratch.file("t.groups.json", R"({"1": [0, 1]})");
+  CHECK_THROWS_AS(write(), UsageError);
+  std::filesystem::remove(scratch.path("t.groups.json"));
+  write();
+  CHECK_NOTHROW(write());
+}
+
 TEST_CASE("chakra: where ASTRA-sim's rules change the times is named") {
   struct Example {
     const char* pointer;

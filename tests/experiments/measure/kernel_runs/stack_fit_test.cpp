@@ -124,8 +124,9 @@ TEST_CASE("kernel runs: the file is a stack of the catalogue") {
   const Scratch scratch;
   write_file(scratch.path("k.jsonl"), text_of(made_lines(catalogue)));
   const StackFit fit = fit_stack(read_kernel_run(scratch.path("k.jsonl")), catalogue, device_name);
-  const CatalogueItem item =
-      parse_catalogue_file(stack_file(fit, "mine", "k.jsonl").dump(), "mine.json");
+  const std::string text = stack_file(fit, "mine", "k.jsonl").dump();
+  CHECK(is_own_file(scratch.file("mine.json", text)));
+  const CatalogueItem item = parse_catalogue_file(text, "mine.json");
   const Stack stack = stack_of(item, device_name);
   CHECK(stack.known_device);
   CHECK(stack.constants.matrix_share == doctest::Approx(0.7).epsilon(1e-3));

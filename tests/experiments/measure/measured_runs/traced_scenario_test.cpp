@@ -21,8 +21,10 @@ RunResult run_from_profile(const MeasuredRun& measured) {
   const MergedTimes merged = merged_times({measured});
   scratch.file("profile.json", profile_text({measured}, merged, 4));
   const ScenarioParts parts{.profile = "profile.json", .order = ""};
-  return run(
-      read_scenario(scratch.file("scenario.json", scenario_text(measured, merged, parts, 4))));
+  const std::string path = scratch.file("scenario.json", scenario_text(measured, merged, parts, 4));
+  CHECK(is_own_file(path));
+  CHECK(is_own_file(scratch.path("profile.json")));
+  return run(read_scenario(path));
 }
 
 }  // namespace

@@ -73,6 +73,15 @@ TEST_CASE("result file: a last line that is no beginning of a row is kept and re
   }
 }
 
+TEST_CASE("result file: one that may replace any file is empty where no sweep wrote it") {
+  const Scratch scratch;
+  const std::string notes = scratch.file("notes.txt", "my notes\n"),
+                    rows = scratch.file("rows.jsonl", row(0));
+  CHECK(ResultLog(notes, Existing::any).resume(expected_row).rows == 0);
+  CHECK(content_of(notes).empty());
+  CHECK(ResultLog(rows, Existing::any).resume(expected_row).rows == 1);
+}
+
 TEST_CASE("result file: another sweep, version or shard is refused with both named") {
   const Scratch scratch;
   CHECK(error_of(scratch.file("a", row(0, "bb"))).find("the sweep bb, this is aa") !=
