@@ -23,7 +23,9 @@ std::string guide_list() {
 
 std::vector<std::string> topics() {
   std::vector<std::string> names = words_of(command_entries());
-  for (const HelpPage& guide : guides()) names.emplace_back(guide.name);
+  for (const HelpPage& guide : guides()) {
+    if (find_named(command_entries(), guide.name) == nullptr) names.emplace_back(guide.name);
+  }
   return names;
 }
 
@@ -32,12 +34,17 @@ HelpPage page_of(const CommandEntry& entry) {
   return page ? *page : HelpPage{entry.name, ""};
 }
 
+/// A command, a guide, or both.
 std::string topic_text(const std::string& topic) {
+  std::string text;
   if (const CommandEntry* entry = find_named(command_entries(), topic)) {
     const std::string body = page_text(body_of(page_of(*entry)));
-    return help_text(help_of(*entry)) + (body.empty() ? "" : "\n" + body);
+    text = help_text(help_of(*entry)) + (body.empty() ? "" : "\n" + body);
   }
-  if (const auto guide = find_page(guides(), topic)) return page_text(guide->text);
+  if (const auto guide = find_page(guides(), topic)) {
+    text += (text.empty() ? "" : "\n") + page_text(guide->text);
+  }
+  if (!text.empty()) return text;
   throw UsageError(unknown_text(fmt::format("topic \"{}\"", topic), topic, topics()));
 }
 

@@ -1,6 +1,7 @@
 #include "experiments/program/commands/registry.hpp"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
@@ -79,12 +80,37 @@ void add_budget_to_all(CLI::App& command, BudgetOptions& options) {
   for (CLI::App* sub : command.get_subcommands({})) add_budget_to_all(*sub, options);
 }
 
+[[noreturn]] void refuse_empty(const std::string& option) {
+  throw UsageError(fmt::format("{} is empty; give it a value, or leave it out", option));
+}
+
+/// "--confine=": CLI11 would take the next word as its value.
+void check_words(std::span<const char* const> words) {
+  for (const std::string word : words) {
+    if (word == "--") return;
+    if (word.starts_with("--") && word.find('=') + 1 == word.size()) {
+      refuse_empty(word.substr(0, word.size() - 1));
+    }
+  }
+}
+
+/// An empty value, such as that of an unset variable of a shell, is none that was left out.
+void check_values(const CLI::App& command) {
+  for (const CLI::Option* option : command.get_options()) {
+    const bool is_empty = std::ranges::find(option->results(), "") != option->results().end();
+    if (is_empty && !option->get_positional()) refuse_empty(option->get_name());
+  }
+  for (const CLI::App* sub : command.get_subcommands()) check_values(*sub);
+}
+
 int parse_and_run(CLI::App& app, int argc, const char* const* argv,
                   std::vector<std::pair<CLI::App*, Runner>>& commands) {
   BudgetOptions bounds;
   for (const auto& [command, runner] : commands) add_budget_to_all(*command, bounds);
+  check_words({argv + 1, argv + argc});
   try {
     app.parse(argc, argv);
+    check_values(app);
   } catch (const CLI::Success& request) {  // --help, --version
     std::ostringstream answer;
     const int code = app.exit(request, answer, answer);

@@ -32,10 +32,9 @@ constexpr std::array budget_options{
 
 void add_budget_options(CLI::App& command, BudgetOptions& options) {
   for (const BudgetOption& one : budget_options) {
-    // Without a group, --help leaves them out: they are the same for every command.
     command.add_option(one.name, options.*one.value, one.help)
         ->type_name(one.placeholder)
-        ->group("");
+        ->group(std::string(budget_heading));
   }
 }
 

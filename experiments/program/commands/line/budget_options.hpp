@@ -18,6 +18,9 @@ struct BudgetOptions {
   std::string folder;   // --confine
 };
 
+/// Their heading. --help leaves them out: they are the same for every command.
+inline constexpr std::string_view budget_heading = "Bounds";
+
 /// Declares them for a command; their help has a place of its own.
 void add_budget_options(CLI::App& command, BudgetOptions& options);
 

@@ -8,6 +8,7 @@
 
 #include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/files/shipped.hpp"
+#include "experiments/program/commands/line/budget_options.hpp"
 #include "experiments/program/commands/line/suggestions.hpp"
 #include "sim/base/error.hpp"
 
@@ -178,7 +179,7 @@ ArgumentInfo CommandLine::argument(const CLI::Option& option) const {
   info.takes_value = option.get_items_expected_min() > 0;
   info.placeholder = option.get_positional() ? option.get_name() : option.get_type_name();
   info.help = option.get_description();
-  info.group = option.get_group();
+  if (option.get_group() != budget_heading) info.group = option.get_group();
   info.required = option.get_required();
   info.repeats = option.get_positional() && option.get_expected_max() > 1;
   const auto words = values_->words.find(option.get_name());

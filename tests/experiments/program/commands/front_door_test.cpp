@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "experiments/program/commands/registry.hpp"
+#include "experiments/program/help/markdown.hpp"
 #include "experiments/program/help/pages.hpp"
 #include "tests/support/program.hpp"
 #include "tests/support/scratch.hpp"
@@ -90,6 +91,9 @@ TEST_CASE("help: a command's page comes behind its options, a guide as it is") {
       help_of(**std::find_if(command_entries().begin(), command_entries().end(),
                              [](const CommandEntry* entry) { return entry->name == "run"; })))));
   CHECK(page.output.find("of_makespan") != std::string::npos);
+  const ProgramRun both = run_penstock({"help", "layout"}, ".");
+  CHECK(both.output.find("Usage: penstock layout") != std::string::npos);
+  CHECK(both.output.find(page_text(find_page(guides(), "layout")->text)) != std::string::npos);
   const ProgramRun unknown = run_penstock({"help", "rnu"}, ".");
   CHECK(unknown.code == 2);
   CHECK(unknown.errors.starts_with(
@@ -121,6 +125,23 @@ TEST_CASE("did you mean: a mistyped command or option names the nearest one") {
   const ProgramRun far = run_penstock({"frobnicate"}, ".");
   CHECK(far.code == 2);
   CHECK(far.errors == "penstock: error: unknown command \"frobnicate\"; see penstock help\n");
+}
+
+TEST_CASE("an option with an empty value is refused by its name, whichever it is") {
+  for (const std::string option : {"--confine", "--max-memory", "--timeout", "--svg", "--engine"}) {
+    for (const std::vector<std::string>& words :
+         std::vector<std::vector<std::string>>{{option, ""}, {option + "="}}) {
+      std::vector<std::string> arguments{"run", "first_run.json"};
+      arguments.insert(arguments.end(), words.begin(), words.end());
+      const ProgramRun run = run_penstock(arguments, ".");
+      CHECK(run.code == 2);
+      CHECK(run.errors.starts_with("penstock: error: " + option));
+    }
+  }
+  CHECK(run_penstock({"profile", "list", "s", "--max-memory", ""}, ".").code == 2);
+  const ProgramRun twice =
+      run_penstock({"list", "hardware", "--timeout", "1", "--timeout", "2"}, ".");
+  CHECK(twice.errors.starts_with("penstock: error: --timeout: "));
 }
 
 TEST_CASE("schema: each kind is printed as JSON") {
