@@ -12,8 +12,8 @@
 namespace penstock {
 namespace {
 
-Recording run_to_record(const Scenario& scenario, std::vector<BytesByKind>* kinds,
-                        double more_per_cell) {
+RecordedRun run_to_record(const Scenario& scenario, std::vector<BytesByKind>* kinds,
+                          double more_per_cell) {
   RunResult result = run(settle(scenario, {.bytes_per_cell = CellBytes::run + more_per_cell}));
   if (!result.plan) {
     const std::string why = result.findings.empty() ? "" : ": " + result.findings.front().text;
@@ -22,7 +22,9 @@ Recording run_to_record(const Scenario& scenario, std::vector<BytesByKind>* kind
   }
   if (kinds != nullptr) *kinds = memory_kinds(*result.plan, result.costs, result.timeline);
   memory_peaks(*result.plan, result.costs, result.timeline, &result.timeline.memory);
-  return {std::move(*result.plan), std::move(result.timeline), std::move(result.title)};
+  return {{std::move(*result.plan), std::move(result.timeline), std::move(result.title)},
+          std::move(result.layout),
+          std::move(result.costs)};
 }
 
 }  // namespace
@@ -53,9 +55,9 @@ Recording recording_of(const std::string& path, const std::vector<std::string>& 
   return recording_in(path, read_file(path), settings, kinds);
 }
 
-Recording recording_in(const std::string& path, const std::string& content,
-                       const std::vector<std::string>& settings, std::vector<BytesByKind>* kinds,
-                       double more_per_cell) {
+RecordedRun recording_in(const std::string& path, const std::string& content,
+                         const std::vector<std::string>& settings, std::vector<BytesByKind>* kinds,
+                         double more_per_cell) {
   if (!is_recording(path, content)) {
     return run_to_record(parse_scenario(content, path, settings), kinds, more_per_cell);
   }
@@ -63,7 +65,7 @@ Recording recording_in(const std::string& path, const std::string& content,
     throw UsageError(fmt::format("--set {}: {} is a timeline; only a scenario can be changed",
                                  settings.front(), path));
   }
-  return parse_recording(path, content);
+  return {parse_recording(path, content), std::nullopt, {}};
 }
 
 }  // namespace penstock

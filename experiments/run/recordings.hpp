@@ -1,12 +1,21 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "experiments/run/layout/layout.hpp"
+#include "sim/costs/costs.hpp"
 #include "sim/report/memory.hpp"
 #include "sim/timeline/timeline_file.hpp"
 
 namespace penstock {
+
+/// A run with what its timeline does not keep: of a scenario its layout and costs.
+struct RecordedRun : Recording {
+  std::optional<Layout> layout;
+  Costs costs;
+};
 
 /// Reads a `.timeline` file, or a trace that `run --trace` wrote, or its content. Throws InputError
 /// with the file's name in front.
@@ -27,8 +36,8 @@ Recording recording_of(const std::string& path, const std::vector<std::string>& 
                        std::vector<BytesByKind>* kinds = nullptr);
 /// The same from the content of the file. `more_per_cell`: bytes that the caller will need for each
 /// microbatch on each stage of a scenario, see `CellBytes`.
-Recording recording_in(const std::string& path, const std::string& content,
-                       const std::vector<std::string>& settings = {},
-                       std::vector<BytesByKind>* kinds = nullptr, double more_per_cell = 0);
+RecordedRun recording_in(const std::string& path, const std::string& content,
+                         const std::vector<std::string>& settings = {},
+                         std::vector<BytesByKind>* kinds = nullptr, double more_per_cell = 0);
 
 }  // namespace penstock

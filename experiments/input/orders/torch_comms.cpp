@@ -359,6 +359,12 @@ std::string why_not_loadable(const Schedule& schedule, const Placement& placemen
   if (!schedule.has_backward()) {
     return "it has no backwards, and PyTorch's loader requires one for each microbatch and stage";
   }
+  const MicrobatchColumns columns(schedule);
+  for (std::uint32_t number = 0; number < columns.count(); ++number) {
+    if (columns.microbatch_at(number) == Microbatch{number}) continue;
+    return fmt::format("microbatch {} is missing, and PyTorch's runtime numbers them from 0 on",
+                       number);
+  }
   return "";
 }
 

@@ -12,6 +12,7 @@
 #include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/files/table.hpp"
 #include "experiments/input/formats/reading/read_model_file.hpp"
+#include "experiments/input/scenario/scenario.hpp"
 #include "experiments/run/layout/layout.hpp"
 #include "experiments/show/pictures/plots/cut_picture.hpp"
 #include "hardware_models/registry.hpp"
@@ -80,16 +81,20 @@ json document_for(const PlannedModelRequest& request) {
           {"schedule", {{"name", "1f1b"}, {"microbatches", 1}}}};
 }
 
-/// Prices layers by kind as a run on one rank does.
-PlannedModel model_by_kind(const PlannedModelRequest& request) {
+/// Prices layers by kind as a run on one rank does. Its file, perhaps standard input, is read once.
+PlannedModel model_by_kind(const PlannedModelRequest& request, const ModelFile& file) {
   if (request.hardware.empty()) {
     throw UsageError(
         fmt::format("{} gives layers by kind; --hardware says what runs them", request.path));
   }
-  if (request.path == "-") {
-    throw UsageError("a model by kind is read from a file here, not from standard input");
-  }
-  const Layout layout = settle(scenario_from(document_for(request), request.path));
+  const json document = document_for(request);
+  KnownSections known;
+  known.files.get({.source = request.path,
+                   .model = document["model"]["file"],
+                   .format = request.file.format,
+                   .architecture = request.file.architecture},
+                  [&] { return NamedFiles{.model = file}; });
+  const Layout layout = settle(scenario_from(document, request.path, known));
   PlannedModel planned;
   planned.graph = layout.model;
   const auto hardware =
@@ -118,7 +123,7 @@ const PartitionerEntry& partitioner(const std::string& name) {
 /// file, and UsageError when layers by kind have no hardware.
 PlannedModel planned_model(const PlannedModelRequest& request) {
   const ModelFile file = read_model_file(request.path, request.file);
-  if (!file.spec.blocks.empty()) return model_by_kind(request);
+  if (!file.spec.blocks.empty()) return model_by_kind(request, file);
   PlannedModel planned;
   planned.graph = graph_by_times(file, request.microbatch);
   if (planned.graph.edges.empty()) planned.graph.connect_as_chain();

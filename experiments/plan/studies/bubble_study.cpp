@@ -12,6 +12,7 @@
 #include <variant>
 
 #include "experiments/input/files/plain_text.hpp"
+#include "experiments/input/orders/memory_need.hpp"
 #include "experiments/run/layout/stage_demand.hpp"
 #include "hardware_models/registry.hpp"
 #include "schedules/registry.hpp"
@@ -84,9 +85,11 @@ double converted(double of_makespan, BubbleKind kind) {
 double simulated_bubble(const ScheduleEntry& entry, const Placement& placement,
                         std::uint32_t microbatches, BubbleKind kind) {
   const auto [model, partition] = equal_stages(placement);
+  const ScheduleOptions options{microbatches, {}};
+  need_memory_for(fmt::format("--schedules: {}", entry.name), placement, options,
+                  entry.slices_for == nullptr ? 1 : entry.slices_for(options), CellBytes::run);
   PricedPlan priced;
-  priced.plan =
-      std::get<Plan>(lower(make_schedule(entry, placement, {microbatches, {}}), placement));
+  priced.plan = std::get<Plan>(lower(make_schedule(entry, placement, options), placement));
   const auto hardware = find_named(cost_model_entries(), "ideal")->make({});
   priced.costs = price(priced.plan, model, partition, *hardware);
   return bubble_of(summarize(priced.plan, priced.costs, relax(priced)).bubble, kind);

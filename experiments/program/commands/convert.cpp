@@ -17,27 +17,28 @@ namespace {
 struct Target {
   std::string_view name, suffix;
   double bytes;  // that writing takes for each cell, see CellBytes
-  void (*write)(const Recording& run, const TextSink& sink);
+  void (*write)(const RecordedRun& run, const TextSink& sink);
 };
 
-void write_order(const Recording& run, const TextSink& sink) {
-  const TorchCsv csv = write_torch_csv(order_of(run.plan));
+void write_order(const RecordedRun& run, const TextSink& sink) {
+  const TorchCsv csv = run.layout ? write_torch_csv(run.layout->schedule, run.layout->communication)
+                                  : write_torch_csv(order_of(run.plan));
   if (const std::string text = left_out_text(csv); !text.empty()) say(text);
   sink(csv.text);
 }
 
 constexpr std::array<Target, 4> targets{
     {{"timeline", ".timeline", CellBytes::timeline,
-      [](const Recording& run, const TextSink& sink) {
+      [](const RecordedRun& run, const TextSink& sink) {
         sink(recording_text(run.plan, run.timeline, run.title));
       }},
      {"timeline-json", ".json", 0,
-      [](const Recording& run, const TextSink& sink) {
+      [](const RecordedRun& run, const TextSink& sink) {
         write_timeline_json(run.plan, run.timeline, run.title, sink);
       }},
      {"torch-csv", ".csv", 0, write_order},
-     {"chrome-trace", ".json", CellBytes::trace, [](const Recording& run, const TextSink& sink) {
-        write_chrome_trace(run.plan, {}, run.timeline, run.title, sink);
+     {"chrome-trace", ".json", CellBytes::trace, [](const RecordedRun& run, const TextSink& sink) {
+        write_chrome_trace(run.plan, run.costs, run.timeline, run.title, sink);
       }}}};
 
 std::vector<std::string> target_names() {
@@ -87,7 +88,7 @@ int convert(const Options& options) {
   const double bytes_for_each = options.input.ends_with(".timeline") ? 4.5 : 1.7;
   const std::string content = read_file(options.input, bytes_for_each);
   check_source(options, content);
-  const Recording run =
+  const RecordedRun run =
       recording_in(options.input, content, options.settings, nullptr, target.bytes);
   waiting.emplace("writing");
   OutputFile file(options.output, options.replaced);

@@ -339,6 +339,8 @@ TEST_CASE("an order names the releases of PyTorch that load it and divide its gr
   CHECK(torch_of("0F0,0SEND_F0,0RECV_B0,0B0\n1RECV_F0,1F0,1B0,1SEND_B0") == "2.9 " + note);
   CHECK(torch_of("0F0,0SEND_F0,0RECV_B0,0B0,0WAIT_SEND_F0\n"
                  "1RECV_F0,1F0,1B0,1SEND_B0,1WAIT_SEND_B0") == note);
+  CHECK(torch_of("0F0,0B0,0F2,0B2") ==
+        "microbatch 1 is missing, and PyTorch's runtime numbers them from 0 on");
   CHECK(torch_of("0F0") ==
         "it has no backwards, and PyTorch's loader requires one for each microbatch and stage");
 }

@@ -1,7 +1,9 @@
 #include "experiments/plan/cuts/partitioning.hpp"
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <cstdlib>
@@ -10,6 +12,7 @@
 
 #include "experiments/run/layout/cut.hpp"
 #include "hardware_models/times/stated_times.hpp"
+#include "tests/support/program.hpp"
 #include "tests/support/scratch.hpp"
 
 namespace penstock {
@@ -156,6 +159,22 @@ TEST_CASE("partition: a finding has no value, no cuts and no stages") {
   CHECK(document["cuts"].empty());
   CHECK(document["stages"].empty());
   CHECK(document["findings"][0]["kind"] == "out_of_memory");
+}
+
+TEST_CASE("partition: layers by kind come from a file or from standard input") {
+  const std::string model = PENSTOCK_ROOT "/experiments/models/llama-3.1-8b.json";
+  const auto cut = [](const std::string& from) {
+    return testing::run_penstock({"partition", from, "--hardware", "dgx-h100", "--ranks", "4"},
+                                 ".");
+  };
+  const int file = ::open(model.c_str(), O_RDONLY), former = ::dup(STDIN_FILENO);
+  ::dup2(file, STDIN_FILENO);
+  const auto from_input = cut("-");
+  ::dup2(former, STDIN_FILENO);
+  ::close(file);
+  ::close(former);
+  CHECK(from_input.code == 0);
+  CHECK(from_input.output == cut(model).output);
 }
 
 }  // namespace penstock

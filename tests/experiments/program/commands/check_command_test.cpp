@@ -57,4 +57,22 @@ TEST_CASE("run: an order of a bidirectional schedule from a file needs no chains
   CHECK(makespan("file.json") == makespan("name.json"));
 }
 
+TEST_CASE("convert: of a scenario, overlap cells and bytes of transfers stay") {
+  const Scratch scratch;
+  const std::string folder = scratch.path("");
+  const std::string stage =
+      R"({"forward_us": 1, "backward_input_us": 1, "backward_weight_us": 1, "activation_bytes": 7})";
+  scratch.file("s.json", R"({ "model": { "stages": [)" + stage + "," + stage +
+                             R"(] }, "schedule": { "name": "dualpipe", "microbatches": 4 } })");
+  run_penstock({"run", "s.json", "--write-order", "run.csv", "--trace", "run.json"}, folder);
+  run_penstock({"convert", "s.json", "converted.csv"}, folder);
+  run_penstock({"convert", "s.json", "converted.json", "--to", "chrome-trace"}, folder);
+  const std::string order = content_of(scratch.path("run.csv"));
+  CHECK(order.find("OVERLAP_F_B") != std::string::npos);
+  CHECK(content_of(scratch.path("converted.csv")) == order);
+  const std::string trace = content_of(scratch.path("run.json"));
+  CHECK(trace.find(R"("bytes":7)") != std::string::npos);
+  CHECK(content_of(scratch.path("converted.json")) == trace);
+}
+
 }  // namespace penstock::testing

@@ -92,6 +92,14 @@ TEST_CASE("gallery: it makes its folder") {
   CHECK(file.errors.find("s.json: cannot make this folder: ") != std::string::npos);
 }
 
+TEST_CASE("gallery: one that is stopped leaves no folder") {
+  const Desk desk;
+  CHECK(desk.run({"gallery", "--ranks", "64", "--microbatches", "4096", "-o", "new/folder",
+                  "--timeout", "0.1"})
+            .code == 4);
+  CHECK_FALSE(desk.has("new"));
+}
+
 TEST_CASE("gallery: the committed pictures have the titles that it draws") {
   const Desk desk;
   REQUIRE(desk.run({"gallery", "-o", "drawn"}).code == 0);
@@ -140,6 +148,16 @@ TEST_CASE("plot: a run is drawn as its timeline where no kind is given, rows of 
   draws_as("s.timeline", "timeline");
   draws_as("s.jsonl", "lines");
   CHECK(desk.run({"plot", "-o", "a.svg"}).code == 2);
+}
+
+TEST_CASE("plot: a study of bubbles keeps to --max-memory") {
+  const Desk desk;
+  const ProgramRun run =
+      desk.run({"plot", "--kind", "bubble", "--schedules", "1f1b", "--microbatches", "65536", "-o",
+                "a.svg", "--max-memory", "100MB"});
+  CHECK(run.code == 3);
+  CHECK(run.errors.find("--schedules: 1f1b of 8 stages and 65536 microbatches needs") !=
+        std::string::npos);
 }
 
 TEST_CASE("plot: options that do not go together are refused") {
