@@ -24,8 +24,10 @@ constexpr std::array parameters{
     flag("out_bias", "1: bias on the output", 0),
     flag("qk_norm", "1: norm on query and key heads", 0),
     flag("wide_qk_norm", "1: each such norm spans all heads of a token", 0),
+    flag("plain_qk_norm", "1: such norms have no weights", 0),
     flag("gate", "1: a gate, as wide as the queries, on what heads bring together", 0),
-    Parameter{"dropout", "dropout probability on scores and outputs", 0, 0, 1, false}};
+    Parameter{"dropout", "dropout probability on scores and outputs", 0, 0, 1, false},
+    Parameter{"score_dropout", "the same on scores; default dropout", absent, 0, 1, false}};
 
 /// Sizes of a layer, and of one device's shard.
 struct Heads {
@@ -72,7 +74,7 @@ void count_parameters(LayerWork& work, const LayerNumbers& numbers, const Heads&
   const double around = numbers.is("out_bias") ? heads.hidden : 0;
   const double inputs = heads.hidden + (numbers.is("qkv_bias") ? 1 : 0);
   const auto gains = [&](double queries, double keys) {
-    if (!numbers.is("qk_norm")) return 0.0;
+    if (!numbers.is("qk_norm") || numbers.is("plain_qk_norm")) return 0.0;
     return heads.size * (numbers.is("wide_qk_norm") ? queries + keys : 2);
   };
   const auto count = [&](double projected, double queries, double keys) {
@@ -142,7 +144,7 @@ LayerWork work(const LayerNumbers& numbers, const CellShape& shape) {
                       .causal = numbers.is("causal"),
                       .window = numbers["window"],
                       .flash = numbers.is("flash"),
-                      .dropout = numbers.is("dropout")},
+                      .dropout = numbers.given("score_dropout").value_or(numbers["dropout"]) > 0},
                      shape);
   if (heads.gate) add_gate(work, heads, shape);
   add_residual(work, shape, heads.hidden, numbers.is("dropout"));

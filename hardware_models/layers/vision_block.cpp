@@ -11,9 +11,11 @@ constexpr std::array parameters{Parameter{"hidden", "width of a patch's vector",
                                 Parameter{"intermediate", "size of the MLP", std::nullopt},
                                 flag("gated", "1: gated MLP, as in SwiGLU", 0),
                                 flag("norm_bias", "1: LayerNorm; 0: RMSNorm", 1),
+                                Parameter{"window", "patches of a window; 0: all", 0, 0},
                                 patches_of_layer};
 
-/// A block of a transformer with biases whose patches all attend to each other.
+/// A block of a transformer with biases whose patches all attend to each other, or to those of
+/// their window.
 LayerWork work(const LayerNumbers& numbers, const CellShape& shape) {
   const double hidden = numbers["hidden"];
   const LayerSpec norm{"norm", {{"hidden", hidden}, {"bias", numbers["norm_bias"]}}, ""};
@@ -21,6 +23,7 @@ LayerWork work(const LayerNumbers& numbers, const CellShape& shape) {
                             {{"hidden", hidden},
                              {"heads", numbers["heads"]},
                              {"causal", 0},
+                             {"window", numbers["window"]},
                              {"qkv_bias", 1},
                              {"out_bias", 1}},
                             ""};
@@ -38,7 +41,6 @@ LayerWork work(const LayerNumbers& numbers, const CellShape& shape) {
 }  // namespace
 
 constinit extern const LayerKindEntry vision_block_entry{
-    "vision_block", "a block of an encoder of pictures: norms, full attention, MLP", parameters,
-    work};
+    "vision_block", "a block of an encoder of pictures: norms, attention, MLP", parameters, work};
 
 }  // namespace penstock::vision_block_file

@@ -23,7 +23,7 @@ double attention(const ModelNumbers& n) {
   const double all = queries + 2 * n["kv_heads"] * n["head_dim"];
   return n["hidden"] * (all + queries) + n["qkv_bias"] * all + n["out_bias"] * n["hidden"] +
          n["gate"] * n["hidden"] * queries +
-         n["qk_norm"] *
+         n["qk_norm"] * (1 - n["plain_qk_norm"]) *
              (n["wide_qk_norm"] != 0 ? queries + n["kv_heads"] * n["head_dim"] : 2 * n["head_dim"]);
 }
 

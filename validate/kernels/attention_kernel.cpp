@@ -48,6 +48,9 @@ std::optional<std::string> why_not(const LayerNumbers& numbers, const CellShape&
   if (!causal && numbers.is("window")) {
     return "\"window\" without \"causal\": the attention kernel only attends backwards";
   }
+  if (numbers.is("plain_qk_norm")) {
+    return "\"plain_qk_norm\": norms of the attention kernel have weights";
+  }
   return std::nullopt;
 }
 
@@ -160,6 +163,9 @@ void gate_gradient(Tensors& kept, Tensor& of_means) {
 HeadSizes sizes_of(const LayerRun& run) {
   HeadSizes sizes(run.numbers);
   sizes.dropout = dropout_of(run);
+  if (const auto of_scores = run.numbers.given("score_dropout")) {
+    sizes.dropout.probability = *of_scores;
+  }
   return sizes;
 }
 

@@ -1,4 +1,6 @@
 #include <array>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "sim/base/named.hpp"
@@ -35,6 +37,11 @@ std::array<Part, 4> parts_of(const LayerNumbers& numbers) {
                        {"intermediate", numbers["intermediate"]},
                        {"gated", numbers["gated"]},
                        {"bias", 1}})};
+}
+
+std::optional<std::string> why_not(const LayerNumbers& numbers, const CellShape& /*shape*/) {
+  if (!numbers.is("window")) return std::nullopt;
+  return "\"window\": patches of the vision kernel all attend to each other";
 }
 
 std::size_t rows(const LayerNumbers& numbers) {
@@ -146,6 +153,7 @@ void weight_gradient(const LayerRun& run, const Tensors& kept, Tensors& sums) {
 constinit extern const KernelEntry vision_block_kernel_entry{
     .name = "vision_block",
     .columns = Columns::images,
+    .why_not = why_not,
     .rows_in = rows,
     .rows_out = rows,
     .weights = weights,

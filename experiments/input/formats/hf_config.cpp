@@ -67,8 +67,10 @@ constexpr HfField window{
 constexpr HfField period{{"sliding_window_pattern", "_sliding_window_pattern"},
                          "of how many layers the last has no window",
                          Limit::layers};
-constexpr HfField full_layers{
-    {"max_window_layers"}, "the first layers, which have no window", Limit::layers, 0};
+constexpr HfField window_layers{
+    {"max_window_layers"}, "the layers before others have a window, or none", Limit::layers, 0};
+constexpr HfField rope_period{
+    {"no_rope_layer_interval"}, "of how many layers the last has no positions", Limit::layers};
 
 [[noreturn]] void unknown_architecture(const std::string& where, const std::string& what) {
   throw InputError(where, fmt::format("{}; known: {}; --arch NAME reads it as one of them", what,
@@ -165,6 +167,7 @@ class Reader {
     shape_.final_norm = fact("do_layer_norm_before", true);
     shape_.qk_norm = fact("qk_norm", fact("use_qk_norm", row_.qk_norm));
     shape_.wide_qk_norm = row_.wide_qk_norm;
+    shape_.plain_qk_norm = row_.plain_qk_norm;
     shape_.output_gate = row_.output_gate;
     shape_.tied = config_.flag_anywhere("tie_word_embeddings").value_or(row_.tied);
     shape_.attention_dropout = dropout({"attn_pdrop", "attention_dropout"});
@@ -212,7 +215,7 @@ class Reader {
 
   void read_experts() {
     const double count = config_.number(experts).value_or(0);
-    if (count == 0) return;
+    if (count == 0 || (count == 1 && !config_.number(chosen))) return;  // an MLP
     const HfField width{{row_.expert_width}, "the width of an expert", Limit::width};
     ExpertShape shape{
         .experts = count, .chosen = config_.needed(chosen), .intermediate = config_.needed(width)};
@@ -282,7 +285,7 @@ class Reader {
   void read_windows() {
     const double tokens = config_.number(window).value_or(0);
     if (tokens == 0 || row_.window == WindowRule::never) return;
-    if (row_.window == WindowRule::when_used && !fact("use_sliding_window", false)) return;
+    if (!fact("use_sliding_window", true)) return;
     const auto types = config_.layer_words("layer_types", shape_.layers);
     for (std::size_t layer = 0; layer < static_cast<std::size_t>(shape_.layers); ++layer) {
       const bool slides = types ? (*types)[layer] == "sliding_attention"
@@ -292,14 +295,21 @@ class Reader {
   }
 
   bool slides_by_rule(double layer) const {
-    constexpr double usual_period = 6;
+    constexpr double usual_period = 6, usual_rope_period = 4;
+    const auto is_last_of = [&](double several) { return std::fmod(layer + 1, several) == 0; };
     switch (row_.window) {
-      case WindowRule::when_used:
-        return layer >= config_.number(full_layers).value_or(0);
+      case WindowRule::last:
+        return layer >= config_.number(window_layers).value_or(0);
       case WindowRule::alternate:
-        return std::fmod(layer, 2) == 0;
+        return std::fmod(layer, 2) == 0 &&
+               layer < config_.number(window_layers).value_or(shape_.layers);
       case WindowRule::pattern:
-        return std::fmod(layer + 1, config_.number(period).value_or(usual_period)) != 0;
+        return !is_last_of(config_.number(period).value_or(usual_period));
+      case WindowRule::without_rope:
+        if (const auto positioned = config_.layer_flags("no_rope_layers", shape_.layers)) {
+          return !(*positioned)[static_cast<std::size_t>(layer)];
+        }
+        return is_last_of(config_.number(rope_period).value_or(usual_rope_period));
       default:
         return true;
     }

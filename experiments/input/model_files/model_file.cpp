@@ -53,6 +53,24 @@ double usual_sequence(std::optional<double> max_sequence) {
   return std::min(usual, max_sequence.value_or(usual));
 }
 
+std::string why_no_sequence(const ModelSpec& spec, double tokens) {
+  for (const BlockSpec& block : spec.blocks) {
+    for (const LayerSpec& part : block.parts) {
+      const auto number = [&](const char* name) {
+        const auto found = part.numbers.find(name);
+        return found == part.numbers.end() ? 0 : found->second;
+      };
+      if (const double most = number("positions"); part.kind == "embedding" && most > 0) {
+        if (tokens > most) return fmt::format("{} tokens, but {} learned positions", tokens, most);
+      }
+      if (const double pictures = number("pictures"); pictures > tokens) {
+        return fmt::format("{} tokens, but {} of them come from pictures", tokens, pictures);
+      }
+    }
+  }
+  return {};
+}
+
 bool has_tokens(const ModelSpec& spec) {
   for (const BlockSpec& block : spec.blocks) {
     for (const LayerSpec& part : block.parts) {

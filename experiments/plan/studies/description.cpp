@@ -24,6 +24,9 @@ CellShape shape_for(const ModelFile& file, const DescriptionOptions& options) {
   CellShape shape;
   shape.sequence = options.sequence ? *options.sequence
                                     : command.sequence.value_or(usual_sequence(file.max_sequence));
+  if (const std::string why = why_no_sequence(file.spec, shape.sequence); !why.empty()) {
+    throw UsageError("--sequence: " + why);
+  }
   shape.microbatch = first(options.microbatch, command.microbatch.value_or(1));
   shape.activation_size = shape.parameter_size = wide ? 4 : 2;
   shape.tensor = first(options.tensor, command.tensor.value_or(1));

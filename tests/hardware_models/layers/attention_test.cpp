@@ -21,6 +21,8 @@ TEST_CASE("attention: weights are hd(a+2g) + adh, and biases and norms of heads 
   CHECK(work_of("attention", small).parameters == weights);
   const NumbersByName all = with(small, {{"qkv_bias", 1}, {"out_bias", 1}, {"qk_norm", 1}});
   CHECK(work_of("attention", all).parameters == weights + 3 * 8 + 10 + 2 * 3);
+  CHECK(work_of("attention", with(small, {{"qk_norm", 1}, {"plain_qk_norm", 1}})).parameters ==
+        weights);
 }
 
 TEST_CASE("attention: heads of keys default to those of queries, and their size to a share") {
@@ -121,6 +123,16 @@ TEST_CASE("attention: more devices than heads of keys hold these several times")
   const CellShape shape{.sequence = 16, .tensor = 4};
   // One head of queries and one of keys: 10 * 3 * 3 and 3 * 10 back.
   CHECK(work_of("attention", small, shape).held_parameters == 120);
+}
+
+TEST_CASE("attention: dropout of scores alone has no mask of outputs") {
+  const auto kept = [](const NumbersByName& more) {
+    return work_of("attention", with(small, more), CellShape{.sequence = 16}).kept_bytes;
+  };
+  CHECK(kept({{"score_dropout", 0.1}}) == kept({}));  // flash attention keeps no mask
+  CHECK(kept({{"dropout", 0.1}}) > kept({}));
+  const NumbersByName both = {{"flash", 0}, {"dropout", 0.1}};
+  CHECK(kept(with(both, {{"score_dropout", 0}})) < kept(both));
 }
 
 TEST_CASE("attention: heads that do not come out even are refused where they stand") {

@@ -139,6 +139,12 @@ TEST_CASE("an encoder of pictures runs for its patches, whatever the sequence") 
       work_of("vision_block", {{"hidden", 16}, {"heads", 4}, {"intermediate", 32}, {"tokens", 64}});
   CHECK(block.forward_flops == 64 * (2 * (4 * 16 * 16 + 2 * 16 * 32) + 4 * 64 * 16));
   CHECK(block.full_attention_flops == 0);
+  // A patch attends to the 16 of its window instead of to all.
+  const LayerWork windows =
+      work_of("vision_block",
+              {{"hidden", 16}, {"heads", 4}, {"intermediate", 32}, {"tokens", 64}, {"window", 16}});
+  CHECK(block.forward_flops - windows.forward_flops == 64 * 4 * (64 - 16) * 16);
+  CHECK(windows.parameters == block.parameters);
   CHECK(block.parameters == 4 * 16 + 4 * 16 * 16 + 4 * 16 + 2 * 16 * 32 + 32 + 16);
 }
 

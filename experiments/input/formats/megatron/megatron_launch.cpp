@@ -119,7 +119,8 @@ class ModelWriter {
     }
     const double hidden = number_of(first_of(model_, "embedding"), "dropout");
     number("--hidden-dropout", hidden);
-    number("--attention-dropout", std::max(number_of(attention_, "dropout"), hidden));
+    number("--attention-dropout",
+           number_of(attention_, "score_dropout", number_of(attention_, "dropout", hidden)));
   }
 
   void write_experts() {
@@ -320,7 +321,7 @@ std::string missing_in_script(const ModelSpec& model) {
   for (const BlockSpec& block : model.blocks) {
     for (const LayerSpec& part : block.parts) {
       if (std::find(kinds.begin(), kinds.end(), part.kind) == kinds.end()) return part.kind;
-      for (const char* detail : {"wide_qk_norm", "gate", "latent"}) {
+      for (const char* detail : {"wide_qk_norm", "plain_qk_norm", "gate", "latent"}) {
         if (number_of(&part, detail) != 0) return part.kind + " with " + detail;
       }
     }

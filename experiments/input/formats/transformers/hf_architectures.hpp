@@ -7,13 +7,15 @@
 
 namespace penstock {
 
-/// The layers that use a config's sliding window.
+/// The layers that use a config's sliding window, if it is a number and use_sliding_window, which
+/// some classes have, is not false.
 enum class WindowRule : std::uint8_t {
   never,
-  always,     // all, if sliding_window is a number
-  when_used,  // from max_window_layers on, if use_sliding_window is true
-  alternate,  // every other layer, starting with the first
-  pattern,    // all but the last of every sliding_window_pattern (default 6)
+  always,        // all
+  last,          // from max_window_layers on
+  alternate,     // every other layer, starting with the first, before max_window_layers
+  pattern,       // all but the last of every sliding_window_pattern (default 6)
+  without_rope,  // those of no_rope_layers, or the last of every no_rope_layer_interval
 };
 
 /// What brings the tokens of a layer together.
@@ -48,8 +50,9 @@ struct HfArchitecture {
   bool qkv_bias = false;        // of queries, keys and values
   bool out_bias = true;         // of the attention output, if attention_bias is set
   bool qk_norm = false;
-  bool wide_qk_norm = false;  // each over all heads
-  bool output_gate = false;   // of attention
+  bool wide_qk_norm = false;   // each over all heads
+  bool plain_qk_norm = false;  // without weights
+  bool output_gate = false;    // of attention
   bool learned_positions = false;
   double extra_positions = 0;  // rows of the position table beyond the stated number
   bool tied = false;           // unless tie_word_embeddings is present

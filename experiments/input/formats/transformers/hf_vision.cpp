@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "experiments/input/formats/transformers/hf_parts.hpp"
@@ -26,6 +28,8 @@ constexpr HfField vision_side{
     {"spatial_merge_size"}, "the patches of a side that become one token", VisionLimit::width};
 constexpr HfField vision_out{
     {"out_hidden_size"}, "the width of what leaves the encoder", VisionLimit::width};
+constexpr HfField vision_window{
+    {"window_size"}, "the pixels of a side of a window", VisionLimit::positions};
 constexpr HfField vision_positions{
     {"num_position_embeddings"}, "the learned positions of patches", VisionLimit::positions, 0};
 
@@ -40,6 +44,7 @@ const nlohmann::json& defaults_of(VisionRule rule) {
                                          {"patch_size", 14},
                                          {"temporal_patch_size", 2},
                                          {"spatial_merge_size", 2},
+                                         {"window_size", 112},
                                          {"out_hidden_size", 3584}};
   static const nlohmann::json qwen3 = {{"depth", 27},
                                        {"hidden_size", 1152},
@@ -62,6 +67,20 @@ double tokens_of_a_picture(const VisionShape& shape) {
   return std::floor(patches / (shape.side * shape.side));
 }
 
+/// Windows of whole tokens. Every eighth layer has none, unless a list says which.
+void read_windows(const HfFields& vision, VisionShape& shape) {
+  const double side =
+      std::floor(vision.needed(vision_window) / (shape.patch * shape.side)) * shape.side;
+  shape.window = side * side;
+  const auto whole = vision.layer_list("fullatt_block_indexes", shape.layers);
+  for (std::size_t layer = 0; layer < static_cast<std::size_t>(shape.layers); ++layer) {
+    shape.has_window.push_back(!whole && layer % 8 != 7);
+  }
+  if (!whole) return;
+  std::fill(shape.has_window.begin(), shape.has_window.end(), true);
+  for (const std::size_t layer : *whole) shape.has_window[layer] = false;
+}
+
 }  // namespace
 
 std::optional<VisionShape> read_hf_vision(const HfFields& config, VisionRule rule, double width,
@@ -82,6 +101,7 @@ std::optional<VisionShape> read_hf_vision(const HfFields& config, VisionRule rul
   shape.positions = vision->number(vision_positions).value_or(0);
   shape.rms_norm = shape.gated = rule == VisionRule::qwen2_5;
   shape.deep = vision->length("deepstack_visual_indexes").value_or(0);
+  if (rule == VisionRule::qwen2_5) read_windows(*vision, shape);
   shape.tokens = tokens.value_or(tokens_of_a_picture(shape));
   return shape;
 }

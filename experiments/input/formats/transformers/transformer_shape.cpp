@@ -77,18 +77,21 @@ class Builder {
   }
 
   LayerSpec attention(std::size_t layer) const {
-    LayerSpec attention =
-        part("attention", {{"hidden", shape_.hidden},
-                           {"heads", shape_.heads},
-                           {"kv_heads", shape_.kv_heads},
-                           {"head_dim", shape_.head_dim},
-                           {"causal", 1},
-                           {"flash", shape_.flash},
-                           {"qkv_bias", shape_.qkv_bias},
-                           {"out_bias", shape_.out_bias},
-                           {"qk_norm", shape_.qk_norm},
-                           {"dropout", std::max(shape_.attention_dropout, shape_.hidden_dropout)}});
+    LayerSpec attention = part("attention", {{"hidden", shape_.hidden},
+                                             {"heads", shape_.heads},
+                                             {"kv_heads", shape_.kv_heads},
+                                             {"head_dim", shape_.head_dim},
+                                             {"causal", 1},
+                                             {"flash", shape_.flash},
+                                             {"qkv_bias", shape_.qkv_bias},
+                                             {"out_bias", shape_.out_bias},
+                                             {"qk_norm", shape_.qk_norm},
+                                             {"dropout", shape_.hidden_dropout}});
+    if (shape_.attention_dropout != shape_.hidden_dropout) {
+      attention.numbers["score_dropout"] = shape_.attention_dropout;
+    }
     put_unless_0(attention, "wide_qk_norm", shape_.qk_norm && shape_.wide_qk_norm);
+    put_unless_0(attention, "plain_qk_norm", shape_.qk_norm && shape_.plain_qk_norm);
     put_unless_0(attention, "gate", shape_.output_gate);
     if (layer < shape_.window.size()) put_unless_0(attention, "window", shape_.window[layer]);
     return attention;

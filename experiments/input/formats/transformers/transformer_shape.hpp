@@ -82,10 +82,11 @@ struct TransformerShape {
   bool out_bias = false;
   bool mlp_bias = false;
   bool qk_norm = false;
-  bool wide_qk_norm = false;  // over all heads of a token
-  bool output_gate = false;   // of attention
-  bool tied = false;          // embedding and head share their parameters
-  bool fused_loss = true;     // one kernel for the whole loss
+  bool wide_qk_norm = false;   // over all heads of a token
+  bool plain_qk_norm = false;  // without weights
+  bool output_gate = false;    // of attention
+  bool tied = false;           // embedding and head share their parameters
+  bool fused_loss = true;      // one kernel for the whole loss
   bool flash = true;
   double attention_dropout = 0;  // of scores, as a fraction
   double hidden_dropout = 0;     // of the outputs of attention, MLP and embedding, as a fraction

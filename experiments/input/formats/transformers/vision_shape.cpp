@@ -8,7 +8,8 @@ namespace penstock {
 namespace {
 
 BlockSpec vision_part(std::string name, std::vector<LayerSpec> parts) {
-  return {.name = std::move(name), .parts = std::move(parts), .cut_evenly = false, .module = "vision"};
+  return {
+      .name = std::move(name), .parts = std::move(parts), .cut_evenly = false, .module = "vision"};
 }
 
 BlockSpec vision_patches(const VisionShape& shape) {
@@ -23,15 +24,17 @@ BlockSpec vision_patches(const VisionShape& shape) {
                                   ""}});
 }
 
-BlockSpec vision_block(const VisionShape& shape, double number) {
-  return vision_part(fmt::format("vision {}", number), {{"vision_block",
-                                                         {{"hidden", shape.hidden},
-                                                          {"heads", shape.heads},
-                                                          {"intermediate", shape.intermediate},
-                                                          {"gated", shape.gated},
-                                                          {"norm_bias", !shape.rms_norm},
-                                                          {"tokens", shape.patches()}},
-                                                         ""}});
+BlockSpec vision_block(const VisionShape& shape, std::size_t number) {
+  LayerSpec block{"vision_block",
+                  {{"hidden", shape.hidden},
+                   {"heads", shape.heads},
+                   {"intermediate", shape.intermediate},
+                   {"gated", shape.gated},
+                   {"norm_bias", !shape.rms_norm},
+                   {"tokens", shape.patches()}},
+                  ""};
+  if (!shape.has_window.empty() && shape.has_window[number]) block.numbers["window"] = shape.window;
+  return vision_part(fmt::format("vision {}", number), {std::move(block)});
 }
 
 BlockSpec vision_merger(const VisionShape& shape) {
@@ -51,7 +54,7 @@ std::vector<BlockSpec> vision_blocks(const VisionShape& shape) {
   std::vector<BlockSpec> blocks;
   if (shape.tokens == 0) return blocks;
   blocks.push_back(vision_patches(shape));
-  for (double number = 0; number < shape.layers; ++number) {
+  for (std::size_t number = 0; number < static_cast<std::size_t>(shape.layers); ++number) {
     blocks.push_back(vision_block(shape, number));
   }
   blocks.push_back(vision_merger(shape));

@@ -204,6 +204,43 @@ TEST_CASE("a sliding window is in force where the architecture uses it") {
   CHECK(windows(config) == "0404");
 }
 
+TEST_CASE("windows of smaller classes are in the layers that their code says") {
+  json config = hf_config_with(small(), "sliding_window", 4);
+  config["num_experts"] = 4;
+  config["num_experts_per_tok"] = 2;
+  config["moe_intermediate_size"] = 32;
+  config["model_type"] = "dots1";
+  CHECK(windows(config) == "0000");  // of 62 layers or more
+  config["max_window_layers"] = 3;
+  CHECK(windows(config) == "0004");
+  for (const char* type : {"qwen2_moe", "qwen3_moe", "smollm3"}) {
+    CHECK(windows(hf_config_with(config, "model_type", type)) == "0000");
+  }
+  config["use_sliding_window"] = true;
+  CHECK(windows(hf_config_with(config, "model_type", "qwen2_moe")) == "4040");
+  CHECK(windows(hf_config_with(config, "model_type", "qwen3_moe")) == "4444");
+  config["model_type"] = "smollm3";
+  CHECK(windows(config) == "0004");
+  CHECK(windows(hf_config_with(config, "no_rope_layers", {1, 0, 1, 1})) == "0400");
+}
+
+TEST_CASE("dropout of scores is not that of outputs, and norms of Llama 4 have no weights") {
+  const LayerSpec dropped =
+      layers_of(model(hf_config_with(small(), "attention_dropout", 0.1)), "attention")[0];
+  CHECK(dropped.numbers.at("dropout") == 0);
+  CHECK(dropped.numbers.at("score_dropout") == 0.1);
+  json llama4 = hf_config_with(small(), "model_type", "llama4_text");
+  llama4["head_dim"] = 8;
+  CHECK(layers_of(model(llama4), "attention")[0].numbers.at("plain_qk_norm") == 1);
+  llama4["use_qk_norm"] = false;
+  CHECK(layers_of(model(llama4), "attention")[0].numbers.at("qk_norm") == 0);
+}
+
+TEST_CASE("one expert without a number of chosen ones is an MLP") {
+  const json config = hf_config_with(small(), "model_type", "hunyuan_v1_dense");
+  CHECK(expert_layers(model(hf_config_with(config, "num_experts", 1))) == "0000");
+}
+
 TEST_CASE("a layer of multi-token prediction is a block with a projection and logits of its own") {
   const ModelFile file = model(hf_config_with(small(), "num_nextn_predict_layers", 1));
   const BlockSpec& further = file.spec.blocks.at(5);

@@ -178,6 +178,17 @@ TEST_CASE("an encoder stands before the embedding, for one picture unless tokens
   CHECK(first_layer(public_model(config, 100), "vision_block").numbers.at("tokens") == 400);
   CHECK(public_model(config, 0).spec.blocks.front().name == "embedding");
   CHECK(describe(public_model(config, 100), {}).parameters == describe(file, {}).parameters);
+  // Windows of 8 by 8 patches but in every eighth layer, or in those of a list.
+  json windows = config_of("Qwen2.5-VL-7B");
+  const auto window_of = [&](std::size_t layer) {
+    const auto& numbers = public_model(windows).spec.blocks[1 + layer].parts[0].numbers;
+    return numbers.contains("window") ? numbers.at("window") : 0;
+  };
+  CHECK(window_of(6) == 64);
+  CHECK(window_of(7) == 0);
+  windows["vision_config"]["fullatt_block_indexes"] = {6};
+  CHECK(window_of(6) == 0);
+  CHECK(window_of(7) == 64);
   json text = config_of("Gemma-3-4B, its text");
   text["vision_config"] = json::object();
   CHECK(public_model(text).notes.back() == "the encoder of \"vision_config\" is left out");

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "experiments/input/formats/reading/read_model_file.hpp"
+#include "sim/base/error.hpp"
 
 namespace penstock {
 namespace {
@@ -42,6 +43,18 @@ TEST_CASE("describe: without a sequence it is the most that the model was made f
   std::string longer = config;
   longer.replace(longer.find("512"), 3, "131072");
   CHECK(described(longer)["sequence"] == 4096);
+}
+
+TEST_CASE("describe: a sequence is no longer than its positions, nor shorter than its pictures") {
+  const std::string gpt2 = R"({"model_type": "gpt2", "n_embd": 64, "n_layer": 1, "n_head": 4})";
+  CHECK(described(gpt2)["sequence"] == 1024);
+  CHECK_THROWS_WITH_AS(described(gpt2, {.sequence = 1025}),
+                       "--sequence: 1025 tokens, but 1024 learned positions", UsageError);
+  const std::string reader = R"({"model_type": "qwen3_vl", "num_hidden_layers": 1,
+    "hidden_size": 64, "num_attention_heads": 4, "num_key_value_heads": 2,
+    "max_position_embeddings": 8192, "vision_config": {}})";
+  CHECK(described(reader, {.sequence = 576})["sequence"] == 576);
+  CHECK_THROWS_AS(described(reader, {.sequence = 575}), UsageError);
 }
 
 TEST_CASE("describe: a tensor group shares weights, a microbatch multiplies what is kept") {
