@@ -23,6 +23,21 @@ double mean(const Values& values) {
                               static_cast<double>(values.size());
 }
 
+/// What ops are compared with, and on how many ops that rests.
+struct Peers {
+  Values usual;
+  double ops = 0;
+
+  void add(double value, double of_ops) {
+    usual.push_back(value);
+    ops += of_ops;
+  }
+};
+struct Reference {
+  double usual = 0;  // 0: none
+  double ops = 0;
+};
+
 /// Finds the factors one after the other.
 class Fit {
  public:
@@ -47,7 +62,7 @@ class Fit {
     compare_ranks();
     find_stages();
     split_microbatches();
-    compare_links(step_, expected_, pace_of_all(), model_);
+    compare_links(step_, expected_, model_);
     return std::move(model_);
   }
 
@@ -65,23 +80,27 @@ class Fit {
   }
   double length(TaskId task) const { return picoseconds(step_.length(task)); }
   std::uint32_t pipeline_of(std::uint32_t rank) const { return model_.groups.ranks[rank].pipeline; }
-  double error(double ops) const {
-    return ops > 0 ? error_of_median * model_.jitter / std::sqrt(ops) : 0;
+  double ops_of(std::uint32_t number) const { return static_cast<double>(tasks_[number].size()); }
+  /// Of the median of ops over that of others.
+  double error(double ops, double others) const {
+    if (ops <= 0 || others <= 0) return 0;
+    return error_of_median * model_.jitter * std::sqrt(1 / ops + 1 / others);
   }
 
   void find_shares();
   void find_microbatches();
   void set_medians();
   Values shares_from_ops() const;
-  void find_jitter();
+  void find_jitter(std::size_t fitted);
   void compare_ranks();
-  double reference(std::uint32_t number) const;
+  Reference reference(std::uint32_t number) const;
+  double middle(const Values& holders) const;
   void find_references();
-  void split_replicas(const Values& ops);
+  void measure_ranks();
+  void split_replicas();
   void find_stages();
   void even_out();
   void split_microbatches();
-  double pace_of_all() const;
 
   const MeasuredStep& step_;
   const Plan& plan_;
@@ -89,10 +108,13 @@ class Fit {
   std::vector<OpKind> kinds_;               // by class
   std::vector<std::vector<TaskId>> tasks_;  // by class
   std::vector<std::uint32_t> pipeline_of_share_;
-  // By stage and kind: medians of its ranks; by kind: those of its stages, and the pace.
-  std::map<std::pair<std::uint32_t, OpKind>, Values> holders_;
-  std::map<OpKind, Values> stages_, pace_;
+  // Without the factors of replicas. By stage and kind: medians of its ranks; by kind: those of its
+  // stages, and the pace.
+  std::map<std::pair<std::uint32_t, OpKind>, Peers> holders_;
+  std::map<OpKind, Peers> stages_, pace_;
   std::map<std::pair<std::uint32_t, OpKind>, std::uint32_t> stages_of_rank_;
+  bool by_fastest_ = true;  // the factors of replicas are not known yet
+  Values ops_, peer_ops_;   // by rank: those compared, and those that they are compared with
   OpModel model_;
 };
 
@@ -139,16 +161,21 @@ Values Fit::shares_from_ops() const {
   return shares;
 }
 
-void Fit::find_jitter() {
+/// `fitted`: numbers that fit the ops beside the medians of their classes. Each takes some of what
+/// ops are off.
+void Fit::find_jitter(std::size_t fitted) {
   Values deviations;
   for (std::uint32_t number = 0; number < tasks_.size(); ++number) {
     if (!varies(number) || model_.usual[number] <= 0 || tasks_[number].size() < 2) continue;
+    ++fitted;
     for (const TaskId task : tasks_[number]) {
       const double usual = model_.usual[number] * model_.microbatch[model_.share_of[task]];
       if (length(task) > 0) deviations.push_back(std::abs(std::log(length(task) / usual)));
     }
   }
-  model_.jitter = 1.4826 * median(std::move(deviations));
+  const auto ops = static_cast<double>(deviations.size());
+  const double free = std::max(1.0, ops - static_cast<double>(fitted));
+  model_.jitter = 1.4826 * median(std::move(deviations)) * std::sqrt(ops / free);
 }
 
 void Fit::find_microbatches() {
@@ -160,90 +187,123 @@ void Fit::find_microbatches() {
     }
     set_medians();
   }
-  find_jitter();
-  Values ops(model_.microbatch.size());
+  find_jitter(model_.microbatch.size());
+  Values ops(model_.microbatch.size()), of_pipeline(model_.groups.pipelines);
   for (std::uint32_t number = 0; number < tasks_.size(); ++number) {
     if (!varies(number)) continue;
     for (const TaskId task : tasks_[number]) ++ops[model_.share_of[task]];
+    of_pipeline[pipeline_of(work(number).resource)] += ops_of(number);
   }
   bool differ = false;
   for (std::size_t share = 0; share < ops.size(); ++share) {
     const double off = std::abs(std::log(model_.microbatch[share]));
-    differ = differ || off > std::max(least_uneven, sure * error(ops[share]));
+    const double others = of_pipeline[pipeline_of_share_[share]];
+    differ = differ || off > std::max(least_uneven, sure * error(ops[share], others));
   }
   if (differ) return;
   std::ranges::fill(model_.microbatch, 1);
   set_medians();
-  find_jitter();
+  find_jitter(0);
 }
 
 void Fit::find_references() {
+  holders_.clear();
+  stages_.clear();
+  pace_.clear();
+  stages_of_rank_.clear();
   for (std::uint32_t number = 0; number < tasks_.size(); ++number) {
     if (!varies(number)) continue;
-    const std::pair key{stage_of(number), kinds_[number]};
-    holders_[key].push_back(model_.usual[number]);
+    const double usual = model_.usual[number] / model_.replica[pipeline_of(work(number).resource)];
+    holders_[{stage_of(number), kinds_[number]}].add(usual, ops_of(number));
     ++stages_of_rank_[{work(number).resource, kinds_[number]}];
     const double stated = expected_of(number);
-    if (stated > 0) pace_[kinds_[number]].push_back(model_.usual[number] / stated);
+    if (stated > 0) pace_[kinds_[number]].add(usual / stated, ops_of(number));
   }
-  for (const auto& [key, values] : holders_) {
-    stages_[key.second].push_back(lower_median(values));
+  for (const auto& [key, holders] : holders_) {
+    stages_[key.second].add(middle(holders.usual), holders.ops);
   }
 }
 
-/// What the ops of a class take at the peers of its rank; 0: it has none.
-double Fit::reference(std::uint32_t number) const {
-  const std::pair key{stage_of(number), kinds_[number]};
-  const Values& holders = holders_.at(key);
-  if (holders.size() > 2) return lower_median(holders);
-  const double stated = expected_of(number);
-  if (stated > 0) return stated * lower_median(pace_.at(kinds_[number]));
-  if (holders.size() == 2) return lower_median(holders);
-  const bool several = stages_of_rank_.at({work(number).resource, kinds_[number]}) > 1;
-  return several ? lower_median(stages_.at(kinds_[number])) : 0;
+/// Slow replicas may be half of the holders of a stage: until they are known, the fastest counts.
+double Fit::middle(const Values& holders) const {
+  return by_fastest_ ? *std::ranges::min_element(holders) : lower_median(holders);
 }
 
-void Fit::compare_ranks() {
-  find_references();
+/// What the ops of a class take at the peers of its rank.
+Reference Fit::reference(std::uint32_t number) const {
+  const auto& [holders, ops] = holders_.at({stage_of(number), kinds_[number]});
+  if (holders.size() > 2) return {middle(holders), ops};
+  if (const double stated = expected_of(number); stated > 0) {
+    const Peers& pace = pace_.at(kinds_[number]);
+    return {stated * lower_median(pace.usual), pace.ops};
+  }
+  if (holders.size() == 2) return {middle(holders), ops};
+  if (stages_of_rank_.at({work(number).resource, kinds_[number]}) < 2) return {};
+  const Peers& stages = stages_.at(kinds_[number]);
+  return {lower_median(stages.usual), stages.ops};
+}
+
+/// Over their peers, without the factors of replicas.
+void Fit::measure_ranks() {
   std::vector<Values> ratios(plan_.ranks);
-  Values ops(plan_.ranks);
+  ops_.assign(plan_.ranks, 0);
+  peer_ops_.assign(plan_.ranks, 0);
   for (std::uint32_t number = 0; number < tasks_.size(); ++number) {
     if (!varies(number)) continue;
-    const double peers = reference(number);
-    if (peers <= 0) continue;
-    ratios[work(number).resource].push_back(model_.usual[number] / peers);
-    ops[work(number).resource] += static_cast<double>(tasks_[number].size());
+    const Reference peers = reference(number);
+    if (peers.usual <= 0) continue;
+    const std::uint32_t rank = work(number).resource;
+    ratios[rank].push_back(model_.usual[number] / model_.replica[pipeline_of(rank)] / peers.usual);
+    ops_[rank] += ops_of(number);
+    peer_ops_[rank] += peers.ops - ops_of(number);
   }
   for (std::uint32_t rank = 0; rank < plan_.ranks; ++rank) {
     model_.measured_rank[rank] = lower_median(ratios[rank]);
     model_.ranks_known = model_.ranks_known || !ratios[rank].empty();
   }
-  if (!model_.ranks_known) return;
-  split_replicas(ops);
+}
+
+/// Ranks and replicas in turn, since each is compared without the factors of the other.
+void Fit::compare_ranks() {
+  constexpr int rounds = 4;
+  for (int round = 0; round < rounds; ++round) {
+    find_references();
+    measure_ranks();
+    if (!model_.ranks_known) return;
+    split_replicas();
+    by_fastest_ = false;
+  }
+  find_references();
+  measure_ranks();
   for (std::uint32_t rank = 0; rank < plan_.ranks; ++rank) {
-    double& slower = model_.measured_rank[rank];
-    slower /= model_.replica[pipeline_of(rank)];
-    if (slower > 1 + std::max(least_slow_rank, sure * error(ops[rank]))) model_.rank[rank] = slower;
+    const double slower = model_.measured_rank[rank];
+    const double sure_off = sure * error(ops_[rank], peer_ops_[rank]);
+    if (slower > 1 + std::max(least_slow_rank, sure_off)) model_.rank[rank] = slower;
   }
 }
 
 /// Where half of the ranks of a pipeline are slower or faster than their peers, all of it is.
-void Fit::split_replicas(const Values& ops) {
+void Fit::split_replicas() {
   const std::uint32_t pipelines = model_.groups.pipelines;
   if (pipelines < 2 || pipelines == plan_.ranks) return;
   std::vector<Values> ratios(pipelines);
-  Values count(pipelines);
+  Values ops(pipelines);
   for (std::uint32_t rank = 0; rank < plan_.ranks; ++rank) {
     if (model_.measured_rank[rank] <= 0) continue;
     ratios[pipeline_of(rank)].push_back(model_.measured_rank[rank]);
-    count[pipeline_of(rank)] += ops[rank];
+    ops[pipeline_of(rank)] += ops_[rank];
   }
+  Values found = model_.replica;
   for (std::uint32_t pipeline = 0; pipeline < pipelines; ++pipeline) {
-    const double ratio = lower_median(ratios[pipeline]);
-    const double least = std::max(least_uneven, sure * error(count[pipeline]));
-    if (ratios[pipeline].size() > 1 && std::abs(std::log(ratio)) > least) {
-      model_.replica[pipeline] = ratio;
-    }
+    if (ratios[pipeline].size() > 1) found[pipeline] *= lower_median(ratios[pipeline]);
+  }
+  const double usual = lower_median(found);
+  const double of_all = std::accumulate(ops.begin(), ops.end(), 0.0);
+  for (std::uint32_t pipeline = 0; pipeline < pipelines; ++pipeline) {
+    const double ratio = found[pipeline] / usual;
+    const double sure_off = sure * error(ops[pipeline], of_all - ops[pipeline]);
+    const bool differs = std::abs(std::log(ratio)) > std::max(least_uneven, sure_off);
+    model_.replica[pipeline] = differs ? ratio : 1;
   }
 }
 
@@ -274,17 +334,23 @@ void Fit::even_out() {
     if (!is_action(number) || model_.usual[number] <= 0) continue;
     auto& [usual, ops] = of_kind[kinds_[number]][stage_of(number)];
     usual = model_.usual[number];
-    ops += static_cast<double>(tasks_[number].size());
+    ops += ops_of(number);
   }
   std::map<OpKind, double> even;
   std::set<OpKind> differ;
   for (const auto& [kind, stages] : of_kind) {
     double& sum = even[kind];
-    for (const auto& [stage, usual] : stages) sum += usual.first;
+    double ops = 0;
+    for (const auto& [stage, usual] : stages) {
+      sum += usual.first;
+      ops += usual.second;
+    }
     sum /= static_cast<double>(stages.size());
     for (const auto& [stage, usual] : stages) {
-      const double least = std::max(least_uneven, sure * error(usual.second));
-      if (std::abs(std::log(usual.first / sum)) > least) differ.insert(kind);
+      const double sure_off = sure * error(usual.second, ops - usual.second);
+      if (std::abs(std::log(usual.first / sum)) > std::max(least_uneven, sure_off)) {
+        differ.insert(kind);
+      }
     }
   }
   model_.even = model_.usual;
@@ -323,36 +389,7 @@ void Fit::split_microbatches() {
   }
 }
 
-/// How long ops take over what is expected of them.
-double Fit::pace_of_all() const {
-  Values paces;
-  for (const auto& [kind, values] : pace_) paces.insert(paces.end(), values.begin(), values.end());
-  return lower_median(std::move(paces));
-}
-
 }  // namespace
-
-OpKind kind_of(const Plan& plan, const WorkClass& work) {
-  OpKind kind{work.pass, work.recomputes};
-  if (work.partner != UINT32_MAX && work.partner < plan.classes.size()) {
-    kind.beside = static_cast<std::uint8_t>(plan.classes[work.partner].pass);
-  }
-  return kind;
-}
-
-ExpectedOps expected_ops(const Recording& run) {
-  std::map<std::pair<std::uint32_t, OpKind>, Values> lengths;
-  const Plan& plan = run.plan;
-  for (TaskId task = 0; task < plan.tasks(); ++task) {
-    const WorkClass& work = plan.class_of(task);
-    if (work.follows_partner || plan.model_stage.empty()) continue;
-    lengths[{plan.model_stage[index(work.stage)], kind_of(plan, work)}].push_back(
-        picoseconds(run.timeline.end[task] - run.timeline.begin[task]));
-  }
-  ExpectedOps expected;
-  for (auto& [key, values] : lengths) expected.of_stage[key] = median(std::move(values));
-  return expected;
-}
 
 OpModel op_model(const MeasuredStep& step, const ExpectedOps* expected) {
   return Fit(step, expected).fitted();

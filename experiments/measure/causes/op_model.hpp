@@ -57,7 +57,8 @@ struct ExpectedOps {
 };
 ExpectedOps expected_ops(const Recording& run);
 
-/// Rules, with s the standard error of a median of n ops, 1.25 jitter / sqrt(n):
+/// Rules, with s the standard error of the median of n ops over that of m others, which is
+/// 1.25 jitter sqrt(1/n + 1/m):
 /// - a rank is slow if it takes 2 % and 4 s longer than its peers: ranks with the same stage in
 /// other
 ///   replicas; else what is expected of its stage; else, if it has several stages, those of others.
@@ -69,9 +70,8 @@ ExpectedOps expected_ops(const Recording& run);
 /// - microbatches and stages differ if any of them is 1 % and 4 s off.
 OpModel op_model(const MeasuredStep& step, const ExpectedOps* expected = nullptr);
 
-/// The last step of it: links. `pace` is how long ops take over what is expected of them.
-void compare_links(const MeasuredStep& step, const ExpectedOps* expected, double pace,
-                   OpModel& model);
+/// The last step of it: links.
+void compare_links(const MeasuredStep& step, const ExpectedOps* expected, OpModel& model);
 
 constexpr double error_of_median = 1.2533;  // over that of the mean, of normal values
 constexpr double sure = 4;                  // standard errors

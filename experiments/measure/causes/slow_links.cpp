@@ -17,8 +17,8 @@ using Values = std::vector<double>;
 /// The transfers of a step by class.
 class Transfers {
  public:
-  Transfers(const MeasuredStep& step, const ExpectedOps* expected, double pace)
-      : plan_(*step.plan), expected_(expected), pace_(pace), lengths_(plan_.classes.size()) {
+  Transfers(const MeasuredStep& step, const ExpectedOps* expected)
+      : plan_(*step.plan), expected_(expected), lengths_(plan_.classes.size()) {
     for (TaskId task = 0; task < plan_.tasks(); ++task) {
       const std::uint32_t number = plan_.work[task];
       if (!plan_.is_link(plan_.classes[number].resource)) continue;
@@ -40,15 +40,31 @@ class Transfers {
     return plan_.model_stage.empty() ? 0 : plan_.model_stage[index(work.stage)];
   }
   std::uint32_t link_of(const WorkClass& work) const { return work.resource - plan_.ranks; }
+  double expected_of(const WorkClass& work) const;
+  double pace() const;
   std::vector<Values> ratios() const;
   std::vector<Values> deviations() const;
 
   const Plan& plan_;
   const ExpectedOps* expected_;
-  double pace_;
   std::vector<Values> lengths_;  // by class
   Values medians_;               // by class
 };
+
+double Transfers::expected_of(const WorkClass& work) const {
+  return expected_ == nullptr ? 0 : expected_->of(stage_of(work), kind_of(plan_, work));
+}
+
+/// How long transfers take over what is expected of them. Ops have a pace of their own: their
+/// documents may differ from those of the expected run.
+double Transfers::pace() const {
+  Values paces;
+  each_class([&](std::uint32_t number, const WorkClass& work) {
+    const double stated = expected_of(work);
+    if (stated > 0) paces.push_back(medians_[number] / stated);
+  });
+  return lower_median(std::move(paces));
+}
 
 /// By link: what its transfers take over what they take elsewhere. Activations and gradients count
 /// as equal, since a short pipeline has few of each.
@@ -63,11 +79,11 @@ std::vector<Values> Transfers::ratios() const {
   std::map<Pass, double> of_passes;
   for (const auto& [pass, values] : of_pass) of_passes[pass] = lower_median(values);
   std::vector<Values> ratios(plan_.links.size());
+  const double own_pace = pace();
   each_class([&](std::uint32_t number, const WorkClass& work) {
     const Values& same = of_stage.at({work.pass, stage_of(work)});
     const bool alike = passes_on(work.pass) && of_pass.at(like(work.pass)).size() > 2;
-    const double stated =
-        expected_ == nullptr ? 0 : expected_->of(stage_of(work), kind_of(plan_, work)) * pace_;
+    const double stated = expected_of(work) * own_pace;
     if (stated <= 0 && same.size() < 3 && !alike) return;
     const double peers = stated > 0        ? stated
                          : same.size() > 2 ? lower_median(same)
@@ -106,9 +122,8 @@ void Transfers::judge(OpModel& model) const {
 
 }  // namespace
 
-void compare_links(const MeasuredStep& step, const ExpectedOps* expected, double pace,
-                   OpModel& model) {
-  Transfers(step, expected, pace).judge(model);
+void compare_links(const MeasuredStep& step, const ExpectedOps* expected, OpModel& model) {
+  Transfers(step, expected).judge(model);
 }
 
 }  // namespace penstock

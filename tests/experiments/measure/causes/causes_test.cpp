@@ -193,6 +193,50 @@ TEST_CASE("causes: a replica with more work is no slow rank") {
   CHECK(causes.model.replica[1] == doctest::Approx(1.5 / (3.5 / 3)));
 }
 
+TEST_CASE("causes: a slow rank beside a slow replica, each with its own factor") {
+  for (const std::uint32_t ranks : {2U, 4U}) {
+    const PricedPlan one = named_order("1f1b", 1, equal_stages(ranks), 16);
+    Chance chance{.jitter = 0.02, .stragglers = {{.rank = Rank{1}, .factor = 1.2}}};
+    for (std::uint32_t i = 0; i < ranks; ++i) {
+      chance.stragglers.push_back({.rank = Rank{2 * ranks + i}, .factor = 1.3});
+    }
+    for (chance.seed = 1; chance.seed <= 8; ++chance.seed) {
+      CAPTURE(chance.seed);
+      const Recording run =
+          recorded(with_replica_ranks(one, {one.costs, one.costs, one.costs}), chance);
+      const OpModel model = causes_in(run).model;
+      CHECK(model.rank[1] == doctest::Approx(1.2).epsilon(0.03));
+      CHECK(std::ranges::count(model.rank, 1) == 3 * ranks - 1);
+      CHECK(model.replica[2] / model.replica[1] == doctest::Approx(1.3).epsilon(0.03));
+      CHECK(model.replica[0] / model.replica[1] == doctest::Approx(1).epsilon(0.03));
+    }
+  }
+}
+
+TEST_CASE("causes: ranks that jitter alike are not slow, however short the run") {
+  const PricedPlan one = named_order("1f1b", 1, equal_stages(2), 4);
+  Chance chance{.jitter = 0.05};
+  int named = 0;
+  for (chance.seed = 1; chance.seed <= 40; ++chance.seed) {
+    for (const std::size_t replicas : {2U, 3U}) {
+      const Recording run =
+          recorded(with_replica_ranks(one, std::vector<Costs>(replicas, one.costs)), chance);
+      named += cause_of(causes_in(run), CauseKind::rank) != nullptr;
+    }
+  }
+  CHECK(named <= 2);  // of 80
+}
+
+TEST_CASE("causes: shorter ops than expected do not make links slow") {
+  const ExpectedOps expected = expected_ops(recorded(named_order("1f1b", 1, equal_stages(4), 8)));
+  const PricedPlan shorter = named_order("1f1b", 1, std::vector<Layer>(4, stage_of(7, 14)), 8);
+  CHECK(cause_of(causes_in(recorded(shorter), &expected), CauseKind::link) == nullptr);
+  const Recording slow = recorded(shorter, {.slow_links = {{Rank{1}, Rank{0}, 2}}});
+  const StepCauses causes = causes_in(slow, &expected);
+  REQUIRE(cause_of(causes, CauseKind::link) != nullptr);
+  CHECK(cause_of(causes, CauseKind::link)->name == "slow link 1>0");
+}
+
 // Where microbatches differ, a plan has work classes for each of them.
 TEST_CASE(
     "causes: documents of different lengths are uneven microbatches, and cost what they lose") {
