@@ -53,6 +53,7 @@ TEST_CASE("chakra: traces are written again over those of Penstock, and over no 
   std::filesystem::remove(scratch.path("t.groups.json"));
   write();
   CHECK_NOTHROW(write());
+  CHECK(written(result).devices.front().comment == own_mark);
 }
 
 TEST_CASE("chakra: where ASTRA-sim's rules change the times is named") {
