@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <optional>
 #include <span>
 
@@ -12,6 +11,7 @@
 #include "sim/costs/collective_times.hpp"
 #include "sim/costs/hardware_model.hpp"
 #include "sim/costs/layer_turns.hpp"
+#include "sim/costs/step_end.hpp"
 #include "sim/order/placement.hpp"
 
 namespace penstock {
@@ -235,7 +235,7 @@ TransferTime transfer_time(const WorkClass& work, Prices& prices, Costs& costs) 
   const PassDemand& own = stage.of(work.pass);
   std::uint64_t& bytes = costs.bytes[work.buffer];
   if (own.sent_bytes) bytes = checked_bytes(*own.sent_bytes);
-  if (link.is_within_rank()) return {.occupies_us = exchange_us(work, prices)};
+  if (is_exchange(prices.plan, work)) return {.occupies_us = exchange_us(work, prices)};
   if (own.collectives.empty()) {
     return prices.hardware.transfer(static_cast<double>(bytes) * own.sent_share, link.from,
                                     link.to);
@@ -288,85 +288,6 @@ void fuse_durations(Prices& prices, std::vector<Time>& duration) {
   }
 }
 
-/// The first forward of a model stage in the next step, whose weights take this long to gather.
-/// Layers that state their times may each stand for many, which overlap.
-NextForward next_forward(std::uint32_t stage, double gather_us, const Prices& prices) {
-  const std::vector<Layer>& layers = prices.model.layers;
-  const auto forward_us = [&](LayerIndex layer) {
-    return prices.hardware.compute_us(layers[index(layer)], Pass::forward).value_or(0);
-  };
-  NextForward next;
-  for (std::uint32_t before = 0; before < stage; ++before) {
-    for (const LayerIndex layer : prices.partition.stages[before]) {
-      next.start_us += forward_us(layer);
-    }
-  }
-  const bool by_layer = prices.demand.layers_ahead.has_value();
-  double bytes = 0;
-  for (const LayerIndex layer : prices.partition.stages[stage]) {
-    bytes += layers[index(layer)].gathered_bytes();
-  }
-  const double us_per_byte = gather_us / std::max(bytes, 1.0);
-  for (const LayerIndex layer : prices.partition.stages[stage]) {
-    const double own_us = by_layer ? layers[index(layer)].gathered_bytes() * us_per_byte : 0;
-    next.turns.push_back({.gather_us = own_us, .compute_us = forward_us(layer)});
-  }
-  if (!by_layer) next.turns.push_back({.gather_us = gather_us});
-  return next;
-}
-
-/// Gathers of new weights that overlap the next step's first forwards take as long as those wait.
-void hide_gathers(const Prices& prices, Costs& costs) {
-  const Plan& plan = prices.plan;
-  std::map<std::uint32_t, std::vector<std::size_t>> by_rank;  // classes
-  for (std::size_t c = 0; c < plan.classes.size(); ++c) {
-    const WorkClass& work = plan.classes[c];
-    if (work.pass != Pass::gather_weights) continue;
-    by_rank[index(plan.link(work.resource).from)].push_back(c);
-  }
-  for (auto& [rank, classes] : by_rank) {
-    std::stable_sort(classes.begin(), classes.end(), [&](std::size_t a, std::size_t b) {
-      return prices.stage_of(plan.classes[a]) < prices.stage_of(plan.classes[b]);
-    });
-    std::vector<NextForward> stages;
-    for (const std::size_t c : classes) {
-      const double gather_us = to_us(costs.duration[c] + costs.latency[c]);
-      stages.push_back(next_forward(prices.stage_of(plan.classes[c]), gather_us, prices));
-    }
-    const std::vector<double> waits_us = waits_for_weights(stages);
-    for (std::size_t i = 0; i < classes.size(); ++i) {
-      Time& latency = costs.latency[classes[i]];
-      Time& duration = costs.duration[classes[i]];
-      const Time wait = std::min(checked_time(waits_us[i]), duration + latency);
-      latency = std::min(latency, wait);
-      duration = wait - latency;
-    }
-  }
-}
-
-/// An update waits for a share of its stage's reductions and gathers where these overlap computing.
-void expose_sums(const Prices& prices, Costs& costs) {
-  const Demand& demand = prices.demand;
-  const auto overlaps = [&](Pass pass) {
-    return pass == Pass::gather_weights ? demand.gathers_overlap : demand.collectives_overlap;
-  };
-  std::map<std::pair<std::uint32_t, Stage>, Time> carried;  // by rank and stage
-  const std::vector<WorkClass>& classes = prices.plan.classes;
-  for (std::size_t c = 0; c < classes.size(); ++c) {
-    const WorkClass& work = classes[c];
-    const bool sums = work.pass == Pass::reduce_gradient || work.pass == Pass::reduce_early ||
-                      work.pass == Pass::gather_weights;
-    if (!sums || !overlaps(work.pass)) continue;
-    carried[{index(prices.plan.link(work.resource).from), work.stage}] += costs.duration[c];
-  }
-  for (std::size_t c = 0; c < classes.size(); ++c) {
-    if (classes[c].pass != Pass::update) continue;
-    const auto found = carried.find({classes[c].resource, classes[c].stage});
-    if (found == carried.end()) continue;
-    costs.duration[c] += checked_time(demand.sums_exposed * to_us(found->second));
-  }
-}
-
 /// Ensures that later sums of durations and sizes cannot overflow.
 void check_totals(const Plan& plan, const Costs& costs) {
   std::vector<double> count(plan.classes.size());
@@ -406,8 +327,7 @@ Costs price(const Plan& plan, const ModelGraph& model, const Partition& partitio
     }
   }
   fuse_durations(prices, costs.duration);
-  if (demand.sums_exposed > 0) expose_sums(prices, costs);
-  if (demand.gathers_overlap) hide_gathers(prices, costs);
+  set_step_end(plan, model, partition, hardware, demand, costs);
   check_totals(plan, costs);
   return costs;
 }

@@ -47,6 +47,9 @@ struct Tail {
   // By model stage: part of its gradients is reduced while a weight gradient runs, the last or
   // each; empty: none. Only with `behind_stage` and `behind_each`.
   std::vector<bool> early = {};
+  // By model stage: the first of those that are updated together, which wait for the sums of all of
+  // them; empty: each alone.
+  std::vector<std::uint32_t> updated_with = {};
   bool updates = false;  // U of each stage at the end of its rank's row
   bool gathers = false;  // each updates its shard, followed by an all-gather
   Summing summing = Summing::behind_stage;

@@ -1,5 +1,6 @@
 #include "sim/plan/plan.hpp"
 
+#include <algorithm>
 #include <array>
 #include <string>
 
@@ -117,9 +118,19 @@ bool waits_beyond_makers(const Plan& plan) {
   return false;
 }
 
+bool is_exchange(const Plan& plan, const WorkClass& work) {
+  if (!passes_on(work.pass)) return false;
+  const Link& link = plan.link(work.resource);
+  return link.from == link.to;
+}
+
+bool has_exchanges(const Plan& plan) {
+  return std::any_of(plan.classes.begin(), plan.classes.end(),
+                     [&](const WorkClass& work) { return is_exchange(plan, work); });
+}
+
 std::string_view word_of(const Plan& plan, const WorkClass& work) {
-  const bool stays = plan.is_link(work.resource) && plan.link(work.resource).is_within_rank();
-  if (!stays) return letters(work.pass);
+  if (!is_exchange(plan, work)) return letters(work.pass);
   return comm_words[static_cast<std::size_t>(
       work.pass == Pass::send_gradient ? Comm::exchange_backward : Comm::exchange_forward)];
 }

@@ -22,11 +22,6 @@ struct Link {
   Rank from;
   Rank to;
   friend bool operator==(const Link&, const Link&) = default;
-
-  /// Between devices of one rank: an exchange of what its stage puts out.
-  bool is_within_rank() const { return from == to; }
-  /// Whether a rank receives over it what it does not send itself.
-  bool brings_to_rank() const { return is_rank(to) && !is_within_rank(); }
 };
 
 /// "0>1", "0>host" or "data>0".
@@ -184,8 +179,13 @@ std::vector<bool> links_in_one_order(const Plan& plan);
 /// communication.
 bool waits_beyond_makers(const Plan& plan);
 
+/// Whether tasks of a class exchange what a stage puts out within its rank.
+bool is_exchange(const Plan& plan, const WorkClass& work);
+/// The same of any task of a plan.
+bool has_exchanges(const Plan& plan);
+
 /// What tasks of a class are called, without stage and microbatch: "F", "SEND_F", or "EXCHANGE_F"
-/// where the tensor stays on its rank.
+/// for one within a rank.
 std::string_view word_of(const Plan& plan, const WorkClass& work);
 
 /// "2F5", or "2SEND_F5" for a transfer; the name of its class if it has one.

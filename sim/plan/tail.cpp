@@ -52,9 +52,9 @@ void TailTasks::check_waits() const {
   for (const Stage stage : placement_.stages()) {
     for (const Microbatch replica : Numbers<Microbatch>(placement_.replicas(stage))) {
       const std::uint32_t gradients = left_[placement_.slot_of(stage, replica)];
-      slots[placement_.position(stage)] += 1;
+      slots[group_of(stage)] += 1;
       const bool early = tail_.starts_early(placement_.position(stage));
-      sums[placement_.position(stage)] +=
+      sums[group_of(stage)] +=
           (early ? 2.0 : 1.0) * (sums_each() ? gradients : std::min(gradients, 1U));
     }
   }
@@ -114,7 +114,7 @@ TaskId TailTasks::sum(Pass part, const Finished& finished, TaskId input) {
     work = classes_.tail_transfer(part, finished.stage, link_of_sums(finished));
   }
   const TaskId task = add_task(plan_, work, finished.microbatch, input);
-  sums_[placement_.position(finished.stage)].push_back(task);
+  sums_[group_of(finished.stage)].push_back(task);
   return task;
 }
 
@@ -178,7 +178,7 @@ void TailTasks::update(const Finished& finished) {
 
 /// Encoded as `Plan::input`.
 TaskId TailTasks::inputs_of_update(const Finished& finished) {
-  std::vector<TaskId> inputs = sums_[placement_.position(finished.stage)];
+  std::vector<TaskId> inputs = sums_[group_of(finished.stage)];
   const std::vector<TaskId>& ties = ties_[finished.slot];
   inputs.insert(inputs.end(), ties.begin(), ties.end());
   std::sort(inputs.begin(), inputs.end());

@@ -57,6 +57,10 @@ class TailTasks {
   };
 
   bool reduces(Stage stage) const { return tail_.of_stage(placement_.position(stage)); }
+  std::size_t group_of(Stage stage) const {
+    const std::uint32_t position = placement_.position(stage);
+    return tail_.updated_with.empty() ? position : tail_.updated_with[position];
+  }
   bool holds_back() const { return tail_.summing == Summing::behind_row; }
   bool sums_each() const { return tail_.summing == Summing::behind_each; }
   void check_waits() const;
@@ -79,7 +83,7 @@ class TailTasks {
   std::vector<std::uint32_t> reduction_, early_;
   std::vector<std::vector<Finished>> finished_;  // by rank, in order
   std::vector<TaskId> row_end_;                  // by rank: its last action so far
-  std::vector<std::vector<TaskId>> sums_;        // by model stage: inputs of all its updates
+  std::vector<std::vector<TaskId>> sums_;        // by group of stages: inputs of all its updates
   std::vector<std::vector<TaskId>> ties_;        // by slot: further inputs of its own update
   std::vector<std::vector<Rank>> holders_;       // by model stage
 };

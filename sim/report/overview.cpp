@@ -32,7 +32,7 @@ void OverviewMaker::add(std::uint32_t work, Time begin, Time end) {
   if (plan_.is_link(of.resource)) {
     const Link& link = plan_.link(of.resource);
     if (is_rank(link.from)) add_to(index(link.from), OverviewKind::send);
-    if (link.brings_to_rank()) add_to(index(link.to), OverviewKind::receive);
+    if (is_rank(link.to) && !is_exchange(plan_, of)) add_to(index(link.to), OverviewKind::receive);
     return;
   }
   RankFacts& facts = facts_[of.resource];

@@ -206,18 +206,8 @@ class NaiveRunner : NaiveSystem {
     if (!to) return;
     const Output output{action.stage, gives_gradient(action.pass), action.microbatch};
     const Rank target = system_.placement.rank_of(*to, action.microbatch);
-    if (target == rank && !is_exchanged(output, *to)) {
-      there_.insert(output);
-    } else {
-      send(output, rank, target, *to);
-    }
-  }
-
-  /// Whether a boundary of the model is one where tokens change places.
-  bool is_exchanged(const Output& output, Stage reader) const {
-    const Stage upper = output.gradient ? reader : output.stage;
-    const std::uint32_t place = system_.placement.position(upper);
-    return place < system_.extras.exchanges.size() && system_.extras.exchanges[place];
+    if (target != rank || is_exchanged(output, *to)) return send(output, rank, target, *to);
+    there_.insert(output);
   }
 
   void send(const Output& output, Rank from, Rank to, Stage reader) {
@@ -281,8 +271,15 @@ class NaiveRunner : NaiveSystem {
     return parts * (each ? gradients : std::min(gradients, 1U));
   }
 
-  /// Whether all replicas of a stage have sent their sums and all of them have arrived.
+  /// Whether all replicas of the stages joined to one have sent their sums and all have arrived.
   bool is_summed(Stage stage) const {
+    for (const Stage other : system_.placement.stages()) {
+      if (are_joined(stage, other) && !is_summed_alone(other)) return false;
+    }
+    return true;
+  }
+
+  bool is_summed_alone(Stage stage) const {
     if (!reduces(stage) || system_.extras.tail.summing == Summing::in_passes) return true;
     std::uint32_t sums = 0;
     for (const std::uint32_t slot : slots_with(stage)) sums += sums_of(slot);

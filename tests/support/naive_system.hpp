@@ -81,6 +81,26 @@ class NaiveSystem {
   bool again_is_listed(const Action& action) const {
     return listed_again_.count(text(Action(Pass::recompute, action.stage, action.microbatch))) != 0;
   }
+  /// Whether a boundary of the model is one where tokens change places.
+  bool is_exchanged(const Output& output, Stage reader) const {
+    const Stage upper = output.gradient ? reader : output.stage;
+    const std::uint32_t place = system_.placement.position(upper);
+    return place < system_.extras.exchanges.size() && system_.extras.exchanges[place];
+  }
+  /// Whether an exchange joins a stage to the one before it.
+  bool is_further_piece(Stage stage) const {
+    const std::uint32_t place = system_.placement.position(stage);
+    return place > 0 && !system_.extras.exchanges.empty() && system_.extras.exchanges[place - 1];
+  }
+  /// Whether two stages are updated as one.
+  bool are_joined(Stage one, Stage other) const {
+    const auto [low, high] =
+        std::minmax({system_.placement.position(one), system_.placement.position(other)});
+    for (std::uint32_t place = low; place < high; ++place) {
+      if (system_.extras.exchanges.empty() || !system_.extras.exchanges[place]) return false;
+    }
+    return true;
+  }
   /// Whether the activation of an action is recomputed, for any reason.
   bool is_made_again(const Action& action) const {
     if (again_is_listed(action)) return true;
@@ -118,7 +138,7 @@ class NaiveSystem {
       case Pass::recompute:
         return costs.recompute_us;
       case Pass::update:
-        return system_.training.optimizer_us;
+        return is_further_piece(action.stage) ? 0 : system_.training.optimizer_us;
       case Pass::forward:
         return *costs.forward_us;
       case Pass::backward_input:

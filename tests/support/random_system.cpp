@@ -156,7 +156,6 @@ Layer random_stage(Wildness wildness) {
   Layer stage = stage_of(random_us(wildness), random_us(wildness), random_us(wildness));
   if (one_in(2)) stage.backward_us = random_us(wildness);
   stage.recompute_us = random_us(wildness);
-  if (one_in(2)) stage.exchange_us = random_us(wildness);
   stage.activation_bytes = below(4) * 1000;
   stage.stash_bytes = below(4) * 700;
   stage.parameter_bytes = below(3) * 5000;
@@ -185,7 +184,6 @@ bool can_tie(const Placement& placement) {
 Extras random_extras(const Placement& placement, std::size_t stages) {
   Extras extras;
   if (one_in(2)) extras.recomputing = {random_stages(stages), one_in(3), one_in(3)};
-  if (one_in(2)) extras.exchanges = random_stages(stages);
   for (const BufferKind kind :
        {BufferKind::pending_weight, BufferKind::workspace, BufferKind::recomputed,
         BufferKind::weight_gradients, BufferKind::context}) {
@@ -225,6 +223,17 @@ Training random_training(const Extras& extras, Wildness wildness) {
   return training;
 }
 
+/// Exchanges what some stages put out, of those that stay on their ranks.
+void exchange_some(System& system, Wildness wildness) {
+  std::vector<bool> exchanges = random_stages(system.stages.size());
+  for (std::size_t s = 0; s < exchanges.size(); ++s) {
+    exchanges[s] = exchanges[s] && stays_on_rank(system.placement, s);
+    if (exchanges[s]) system.stages[s].exchange_us = random_us(wildness);
+  }
+  system.extras.tail.updated_with = first_pieces(exchanges);
+  system.extras.exchanges = std::move(exchanges);
+}
+
 HardwareSpec random_links() {
   if (one_in(3)) return delay(below(30) * 0.1);
   return link(below(20) * 0.1, 0.7e9);
@@ -239,6 +248,7 @@ System random_system(Wildness wildness) {
     system.stages.push_back(random_stage(wildness));
   }
   system.extras = random_extras(system.placement, system.stages.size());
+  if (wildness.exchanges && one_in(2)) exchange_some(system, wildness);
   system.training = random_training(system.extras, wildness);
   system.hardware = random_links();
   if (one_in(2)) system.overlap = Overlap::fused;
@@ -255,6 +265,7 @@ void write_communication(System& system) {
     for (Layer& stage : system.stages) stage.parameter_bytes = from_to(1, 8);
     system.training = {.data = 2, .zero = 3, .whole_gradients = true, .gathers_written = true};
     system.extras.tail = {.reduces = std::vector<bool>(system.stages.size(), true),
+                          .updated_with = first_pieces(system.extras.exchanges),
                           .updates = one_in(2),
                           .summing = Summing::written};
     system.extras.holds[static_cast<std::size_t>(BufferKind::gathered)] = true;

@@ -10,6 +10,7 @@ namespace penstock::testing {
 struct Wildness {
   bool zero_times = true;  // actions that take no time
   bool recompute = true;   // R's in the order, which PyTorch's notation does not have
+  bool exchanges = true;   // within ranks
 };
 
 /// Draws a small system from RapidCheck, so that a failing one shrinks; call inside `rc::check`.

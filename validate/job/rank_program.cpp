@@ -46,7 +46,8 @@ std::uint32_t other_end(const Plan& plan, std::uint32_t stage) {
 }
 
 /// The tensor that an action reads, by its own pass: activations come from the previous model
-/// stage, gradients from the next, sums and evicted tensors from its own stage.
+/// stage, gradients from the next, sums from the stages that are updated with its own, evicted
+/// tensors from its own.
 TensorLabel read_by(const Plan& plan, TaskId task, TaskId transfer) {
   const WorkClass& work = plan.class_of(task);
   const Pass brought_by = plan.class_of(transfer).pass;
@@ -54,7 +55,8 @@ TensorLabel read_by(const Plan& plan, TaskId task, TaskId transfer) {
   if (work.pass == Pass::update) {
     const TensorKind kind = kind_of(brought_by, false);
     const bool tied = kind == TensorKind::tied_gradient;
-    return {kind, tied ? other_end(plan, stage) : stage, plan.microbatch[transfer], 0};
+    const std::uint32_t summed = plan.model_stage[index(plan.class_of(transfer).stage)];
+    return {kind, tied ? other_end(plan, stage) : summed, plan.microbatch[transfer], 0};
   }
   const Microbatch microbatch = plan.microbatch[task];
   if (brought_by == Pass::send_loaded) return {TensorKind::activation, stage, microbatch, 0};
@@ -341,6 +343,11 @@ std::optional<std::string> why_no_programs(const Plan& plan) {
     if (reason) return reason;
   }
   return why_not_early(plan);
+}
+
+std::optional<std::string> why_only_threads(const Plan& plan) {
+  if (has_exchanges(plan)) return "exchanges within a rank run on threads alone";
+  return std::nullopt;
 }
 
 std::vector<RankProgram> rank_programs(const Plan& plan) {

@@ -57,6 +57,9 @@ std::vector<TaskId> transfers_of_boxes(const Plan& plan, const std::vector<RankP
 /// What a plan has beyond ranks that pass tensors to each other; nothing otherwise.
 std::optional<std::string> why_no_programs(const Plan& plan);
 
+/// That a plan exchanges tensors within a rank, which threads alone do; nothing otherwise.
+std::optional<std::string> why_only_threads(const Plan& plan);
+
 /// Whether transfers of several ranks meet on a link, so that nobody knows alone when his own
 /// arrives.
 bool shares_links(const PricedPlan& priced);

@@ -52,6 +52,7 @@ class Check {
         if (const auto tensor = tensor_of(*cell.comm)) exchanges_.insert(boundary_of(*tensor));
       }
     }
+    only_exchanges_ = !any_cell(order.comms, [](Comm comm) { return !is_exchange(comm); });
     has_waits_ = any_cell(order.comms, is_wait);
     has_reductions_ = any_cell(order.comms, [](Comm comm) { return comm == Comm::reduce_grad; });
   }
@@ -126,7 +127,7 @@ class Check {
     if (!from) return std::nullopt;
     const Tensor tensor{gradient, *from, action.microbatch};
     const bool stays = placement_.rank_of(*from) == placement_.rank_of(action.stage);
-    if (stays && !exchanges_.contains(boundary_of(tensor))) return std::nullopt;
+    if (stays ? !exchanges_.contains(boundary_of(tensor)) : only_exchanges_) return std::nullopt;
     return tensor;
   }
 
@@ -299,6 +300,7 @@ class Check {
   std::vector<std::vector<Cell>> rows_;
   std::set<CommKey> comms_;
   std::set<Stage> exchanges_;  // whose output is exchanged
+  bool only_exchanges_;        // other tensors move as they are there
   bool has_waits_ = false;     // then every SEND and REDUCE_GRAD has one
   bool has_reductions_ = false;
 };
@@ -325,8 +327,11 @@ void require_sound_comms(const OrderFile& order, const Placement& placement,
 }
 
 std::string untimed_comms_note(const OrderFile& order) {
-  std::uint64_t cells = 0;
-  for (const auto& row : order.comms) cells += row.size();
+  std::ptrdiff_t cells = 0;
+  for (const auto& row : order.comms) {
+    cells += std::count_if(row.begin(), row.end(),
+                           [](const CommCell& cell) { return !is_exchange(cell.comm); });
+  }
   if (cells == 0) return {};
   return fmt::format(
       "the order's {} checked for deadlock and not timed: a transfer starts as soon as its data "

@@ -83,7 +83,7 @@ struct ScheduleSection {
   std::optional<double> samples_per_microbatch;
   Overlap overlap = Overlap::serial;
   Communicating communication = Communicating::implicit;
-  Exchanges exchanges = Exchanges::inside;
+  std::optional<Exchanges> exchanges;  // default: inside, or as the order's file has them
   std::optional<CommStreams> streams;  // of SENDs and RECVs; default: pair
   std::optional<double> eager_bytes;   // up to it a tensor leaves without its RECV; default: none
   std::optional<bool> batched;         // SENDs and RECVs side by side with one rank; default: false

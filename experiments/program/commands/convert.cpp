@@ -8,6 +8,7 @@
 #include "experiments/input/formats/torch_csv.hpp"
 #include "experiments/input/orders/memory_need.hpp"
 #include "experiments/program/commands/registry.hpp"
+#include "experiments/run/layout/exchanges.hpp"
 #include "experiments/run/recordings.hpp"
 
 namespace penstock::convert_file {
@@ -21,8 +22,9 @@ struct Target {
 };
 
 void write_order(const RecordedRun& run, const TextSink& sink) {
-  const TorchCsv csv = run.layout ? write_torch_csv(run.layout->schedule, run.layout->communication)
-                                  : write_torch_csv(order_of(run.plan));
+  const TorchCsv csv = run.layout
+                           ? write_torch_csv(run.layout->schedule, cells_to_write(*run.layout))
+                           : write_torch_csv(order_of(run.plan));
   if (const std::string text = left_out_text(csv); !text.empty()) say(text);
   sink(csv.text);
 }

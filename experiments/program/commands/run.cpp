@@ -10,6 +10,7 @@
 #include "experiments/program/commands/line/shared_options.hpp"
 #include "experiments/program/commands/registry.hpp"
 #include "experiments/program/pages/run_page.hpp"
+#include "experiments/run/layout/exchanges.hpp"
 #include "experiments/run/recordings.hpp"
 #include "experiments/show/results/chakra_files.hpp"
 #include "experiments/show/results/result_json.hpp"
@@ -76,7 +77,7 @@ std::vector<std::string> outputs_of(const Options& options) {
 }
 
 void write_order(const std::string& path, const Layout& layout, OutputSet& outputs) {
-  const TorchCsv csv = write_torch_csv(layout.schedule, layout.communication);
+  const TorchCsv csv = write_torch_csv(layout.schedule, cells_to_write(layout));
   if (const std::string text = left_out_text(csv); !text.empty()) say(text);
   outputs.write(path, csv.text);
 }

@@ -22,10 +22,12 @@ bool any(const std::vector<bool>& flags) {
   return std::find(flags.begin(), flags.end(), true) != flags.end();
 }
 
-/// A model whose blocks end at each exchange; of each block before, the blocks that it became.
+/// A model whose blocks end at each exchange; of each block before, the blocks that it became, and
+/// of those, whether it ends at one.
 struct CutBlocks {
   ModelSpec spec;
   std::vector<std::vector<LayerIndex>> pieces;
+  std::vector<bool> exchanged;
 };
 
 class BlockCutter {
@@ -38,43 +40,57 @@ class BlockCutter {
  private:
   void cut(const BlockSpec& block) {
     result_.pieces.emplace_back();
-    BlockSpec open = block;
-    open.parts.clear();
+    open_ = block;
+    open_.parts.clear();
     for (const LayerSpec& part : block.parts) {
-      if (part.kind != "moe") {
-        open.parts.push_back(part);
-        continue;
+      const auto stated = part.numbers.find("piece");
+      const double piece = stated == part.numbers.end() ? 0 : stated->second;
+      if (part.kind == "moe" && piece == 0) {
+        add(part, 1);
+        add(part, 2);
+        open_.parts.push_back(piece_of(part, 3));
+      } else if (part.kind == "moe" && piece < 3) {
+        add(part, piece);
+      } else {
+        open_.parts.push_back(part);
       }
-      open.parts.push_back(piece_of(part, 1));
-      add(open, " to experts");
-      open.parts = {piece_of(part, 2)};
-      add(open, " experts");
-      open.parts = {piece_of(part, 3)};
     }
-    add(open, "");
+    if (!open_.parts.empty()) close(block.name, false);
   }
   static LayerSpec piece_of(LayerSpec part, double piece) {
     part.numbers["piece"] = piece;
     return part;
   }
-  void add(BlockSpec block, const char* what) {
-    block.name += what;
+  /// A part that ends at an exchange.
+  void add(const LayerSpec& part, double piece) {
+    open_.parts.push_back(piece_of(part, piece));
+    close(open_.name + (piece == 1 ? " to experts" : " experts"), true);
+  }
+  void close(std::string name, bool exchanged) {
+    BlockSpec closed = open_;
+    closed.name = std::move(name);
+    open_.parts.clear();
     result_.pieces.back().push_back(
         LayerIndex{static_cast<std::uint32_t>(result_.spec.blocks.size())});
-    result_.spec.blocks.push_back(std::move(block));
+    result_.spec.blocks.push_back(std::move(closed));
+    result_.exchanged.push_back(exchanged);
   }
 
   CutBlocks result_;
+  BlockSpec open_;  // the piece that goes on
 };
 
-/// A stage cut where one of its blocks is.
+/// A stage cut behind each of its layers that ends at an exchange.
 std::vector<std::vector<LayerIndex>> cut_stage(const std::vector<LayerIndex>& layers,
                                                const CutBlocks& blocks) {
-  std::vector<std::vector<LayerIndex>> stages(1);
+  std::vector<std::vector<LayerIndex>> stages;
+  bool begins = true;
   for (const LayerIndex layer : layers) {
-    const std::vector<LayerIndex>& pieces = blocks.pieces[index(layer)];
-    stages.back().push_back(pieces.front());
-    for (std::size_t i = 1; i < pieces.size(); ++i) stages.push_back({pieces[i]});
+    for (const LayerIndex piece : blocks.pieces[index(layer)]) {
+      if (begins) stages.emplace_back();
+      stages.back().push_back(piece);
+      begins = blocks.exchanged[index(piece)];
+    }
   }
   return stages;
 }
@@ -115,12 +131,11 @@ void refuse_beside_exchanges(const Scenario& scenario, const Layout& layout) {
   refuse_if(layout.degrees.overlaps_experts || layout.degrees.overlaps_shared, key,
             "what runs beside an exchange is what the order puts there: leave out overlap_experts "
             "and overlap_shared_expert of /parallel");
+  refuse_if(layout.memory.zero == 3, key,
+            "/memory/zero 3 gathers weights a layer ahead within a pass, and pieces have few "
+            "layers: set it to 2");
   refuse_if(scenario.batch && scenario.batch->router, key,
             "loads of experts are those of whole layers: leave out /batch/router");
-  const TransferRules& rules = scenario.hardware.transfers;
-  refuse_if(rules.blocking || rules.rendezvous || rules.sends_in_flight > 0 ||
-                rules.receives_in_flight > 0,
-            key, "an exchange has no sender that waits: leave out /hardware/transfers");
 }
 
 /// The stages of a model in an order of whole stages, which is the layout's or lies in it.
@@ -150,7 +165,8 @@ void check_pieces(const std::vector<std::uint32_t>& wanted, const std::vector<bo
   }
 }
 
-/// The order of a layout with its stages in pieces, and its communication.
+/// The order of a layout with its stages in pieces, and its communication. Weights and gradients
+/// move as without written communication: by pieces they would wait for each other.
 void cut_order_of(const Scenario& scenario, const std::vector<std::uint32_t>& pieces,
                   Layout& layout) {
   refuse_if(layout.communication.written() && layout.rule == nullptr, key,
@@ -161,6 +177,9 @@ void cut_order_of(const Scenario& scenario, const std::vector<std::uint32_t>& pi
   layout.schedule = std::move(order.schedule);
   layout.communication =
       written_communication(scenario, layout.schedule, layout.placement, /*stated=*/{});
+  for (std::vector<CommCell>& row : layout.communication.rows) {
+    std::erase_if(row, [](const CommCell& cell) { return !has_microbatch(cell.comm); });
+  }
 }
 
 /// The exchange behind an action, if there is one.
@@ -197,6 +216,24 @@ std::vector<CommCell> with_exchanges(const std::vector<CommCell>& cells,
   return all;
 }
 
+/// Refuses an order that exchanges what other stages put out than those whose output is.
+void check_all_written(const std::vector<bool>& written, const std::vector<bool>& exchanges) {
+  for (std::size_t stage = 0; stage < written.size(); ++stage) {
+    const bool wanted = !exchanges.empty() && exchanges[stage];
+    if (written[stage] == wanted) continue;
+    const std::string what =
+        wanted ? fmt::format(
+                     "it lacks EXCHANGEs of stage {}, whose output is exchanged before the "
+                     "next one reads it",
+                     stage)
+               : fmt::format(
+                     "it exchanges what stage {} puts out, and the model says nothing of "
+                     "that (exchange_us)",
+                     stage);
+    throw InputError("/schedule/file", what);
+  }
+}
+
 }  // namespace
 
 std::vector<bool> exchanges_in(const std::vector<std::vector<CommCell>>& rows,
@@ -225,6 +262,8 @@ bool stays_on_rank(const Placement& placement, std::size_t stage) {
 }
 
 void cut_stages(const Scenario& scenario, const std::vector<bool>& written, Layout& layout) {
+  refuse_if(!written.empty() && scenario.schedule.exchanges == Exchanges::inside, key,
+            "the order has EXCHANGEs; leave it out");
   const bool apart = scenario.schedule.exchanges == Exchanges::apart;
   if (!apart && (written.empty() || !scenario.model.by_kind())) {
     layout.partition = cut_model(scenario, layout);
@@ -251,13 +290,22 @@ void cut_stages(const Scenario& scenario, const std::vector<bool>& written, Layo
   make_layers(layout, blocks.spec, layout.shape);
 }
 
+void check_exchanges(const Scenario& scenario, const Layout& layout) {
+  const TransferRules& rules = scenario.hardware.transfers;
+  const bool holds_up = rules.blocking || rules.rendezvous || rules.sends_in_flight > 0 ||
+                        rules.receives_in_flight > 0;
+  refuse_if(holds_up && !exchanges_of(layout).empty(), "/hardware/transfers",
+            "an exchange holds up no sender; leave it out, or /schedule/exchanges and exchange_us");
+}
+
 void keep_exchanges_inside(Layout& layout) {
   for (std::size_t s = 0; s < layout.partition.stages.size(); ++s) {
     const std::vector<LayerIndex>& layers = layout.partition.stages[s];
     const bool stays = stays_on_rank(layout.placement, s);
     for (const LayerIndex number : layers) {
-      if (stays && number == layers.back()) continue;
       Layer& layer = layout.model.layers[index(number)];
+      const bool takes_time = layer.exchange_us != 0.0;
+      if (stays && number == layers.back() && takes_time) continue;
       auto& [kernels, collectives, handing_on, repeated, forward, backward] = layer.work;
       collectives.insert(collectives.end(), handing_on.begin(), handing_on.end());
       handing_on.clear();
@@ -277,6 +325,15 @@ std::vector<bool> exchanges_of(const Layout& layout) {
   return any(exchanges) ? exchanges : std::vector<bool>{};
 }
 
+std::vector<std::uint32_t> first_pieces(const std::vector<bool>& exchanges) {
+  std::vector<std::uint32_t> first;
+  for (std::uint32_t stage = 0; stage < exchanges.size(); ++stage) {
+    const bool joined = stage > 0 && exchanges[stage - 1];
+    first.push_back(joined ? first.back() : stage);
+  }
+  return first;
+}
+
 void add_exchanges(const std::vector<bool>& exchanges, const Schedule& schedule,
                    const Placement& placement, Communication& communication) {
   for (const Rank rank : Numbers<Rank>(schedule.ranks())) {
@@ -289,12 +346,18 @@ void write_exchanges(Layout& layout) {
   Communication& comms = layout.communication;
   const std::vector<bool> exchanges = exchanges_of(layout);
   if (any_cell(comms.rows, is_exchange)) {
-    if (exchanges_in(comms.rows, layout.placement) == exchanges) return;
-    throw InputError("/schedule/file",
-                     "its EXCHANGEs are of other stages than those whose output is exchanged "
-                     "before the next one, on the same rank, reads it");
+    return check_all_written(exchanges_in(comms.rows, layout.placement), exchanges);
   }
   if (!exchanges.empty()) add_exchanges(exchanges, layout.schedule, layout.placement, comms);
+}
+
+Communication cells_to_write(const Layout& layout) {
+  Communication cells = layout.communication;
+  const std::vector<bool> exchanges = exchanges_of(layout);
+  if (cells.written() || exchanges.empty()) return cells;
+  cells.rows.resize(layout.schedule.ranks());
+  add_exchanges(exchanges, layout.schedule, layout.placement, cells);
+  return cells;
 }
 
 }  // namespace penstock

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "experiments/input/scenario/scenario.hpp"
@@ -23,12 +24,18 @@ bool stays_on_rank(const Placement& placement, std::size_t stage);
 /// order has an action of each piece. Throws InputError with a pointer into the scenario.
 void cut_stages(const Scenario& scenario, const std::vector<bool>& written, Layout& layout);
 
+/// Refuses transfers that hold up their ranks beside exchanges that stand apart. Throws as above.
+void check_exchanges(const Scenario& scenario, const Layout& layout);
+
 /// Makes what layers hand on by an exchange part of their passes, unless a stage ends with it and
 /// the next one is on the same rank.
 void keep_exchanges_inside(Layout& layout);
 
 /// By model stage of a settled layout: whether what it puts out is exchanged apart; empty: none is.
 std::vector<bool> exchanges_of(const Layout& layout);
+
+/// By model stage: the first of the stages that these exchanges join it to; empty without any.
+std::vector<std::uint32_t> first_pieces(const std::vector<bool>& exchanges);
 
 /// Adds the exchanges behind these model stages to the rows of an order, each right behind the
 /// action whose output it exchanges.
@@ -38,5 +45,9 @@ void add_exchanges(const std::vector<bool>& exchanges, const Schedule& schedule,
 /// The same for those of a layout; an order that has EXCHANGEs must have all of them. Throws
 /// InputError with a pointer into the scenario.
 void write_exchanges(Layout& layout);
+
+/// What an order of a layout is written with: its communication, or else its exchanges alone, by
+/// which the pieces of its stages are known.
+Communication cells_to_write(const Layout& layout);
 
 }  // namespace penstock

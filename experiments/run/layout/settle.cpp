@@ -347,6 +347,7 @@ Layout settle(const Scenario& scenario, const SettleOptions& options) {
     cut_stages(scenario, exchanges, layout);
     layout.tied_embedding_bytes = scenario.model.tied_embedding_bytes;
     fit_model(layout);
+    check_exchanges(scenario, layout);
     settle_communication(scenario, layout);
     expect_slow_machines(scenario, layout);
     refuse_idle_keys(scenario, layout);

@@ -167,11 +167,11 @@ StageDemand demand_of_stage(const StageSizes& sizes, std::vector<Rank> ranks, st
   return stage;
 }
 
-/// Whether a stage is a further piece of one that is cut at its exchanges: one U updates them all.
+/// Whether an exchange joins a stage to the one before: they are pieces of one, with one update.
 bool is_further_piece(const ModelGraph& model, const Partition& partition, std::size_t stage) {
   if (stage == 0) return false;
   const LayerIndex before = partition.stages[stage - 1].back();
-  return !model.layers[index(before)].work.handing_on.empty();
+  return model.layers[index(before)].is_exchanged();
 }
 
 }  // namespace

@@ -175,6 +175,7 @@ Tail tail_of(const Layout& layout) {
   tail.summing = summing_of(layout, zero);
   tail.gathers = zero == 1 || zero == 2;
   tail.across_ranks = layout.degrees.data == 1;
+  tail.updated_with = first_pieces(exchanges_of(layout));
   // New weights are gathered after an update, even if the update takes no time.
   tail.updates = optimizer_us(layout) > 0 || update_bytes_per_s(layout) > 0 || tail.gathers;
   tail.ties = layout.tied_embedding_bytes > 0;

@@ -40,6 +40,19 @@ std::vector<bool> eager_stages(const Scenario& scenario, const Layout& layout) {
   return eager;
 }
 
+/// The EXCHANGEs of an order among the SENDs and RECVs that it leaves open.
+std::vector<std::vector<CommCell>> merged(const std::vector<std::vector<CommCell>>& exchanges,
+                                          const std::vector<std::vector<CommCell>>& lowered) {
+  std::vector<std::vector<CommCell>> rows(lowered.size());
+  for (std::size_t rank = 0; rank < rows.size(); ++rank) {
+    std::vector<CommCell> moves = lowered[rank];
+    std::erase_if(moves, [](const CommCell& cell) { return !has_microbatch(cell.comm); });
+    std::ranges::merge(exchanges[rank], moves, std::back_inserter(rows[rank]), {},
+                       &CommCell::before, &CommCell::before);
+  }
+  return rows;
+}
+
 }  // namespace
 
 Communication written_communication(const Scenario& scenario, const Schedule& schedule,
@@ -47,10 +60,11 @@ Communication written_communication(const Scenario& scenario, const Schedule& sc
                                     std::vector<std::vector<CommCell>> stated) {
   const ScheduleSection& section = scenario.schedule;
   if (section.communication != Communicating::written) return {};
-  if (stated.empty()) {
+  if (!any_cell(stated, [](Comm comm) { return !is_exchange(comm); })) {
     try {
       const Lowering lowering{.fsdp = scenario.memory.zero == 3};
-      stated = read_torch_csv(write_torch_comms(schedule, placement, lowering)).comms;
+      auto lowered = read_torch_csv(write_torch_comms(schedule, placement, lowering)).comms;
+      stated = stated.empty() ? std::move(lowered) : merged(stated, lowered);
     } catch (const RuleError& error) {
       throw InputError("/schedule/communication", error.what());
     }

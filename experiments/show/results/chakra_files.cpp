@@ -32,7 +32,7 @@ void for_each_transfer(const Plan& plan, Visit visit) {
   for (std::uint32_t work = 0; work < plan.classes.size(); ++work) {
     if (!plan.is_link(plan.classes[work].resource)) continue;
     const Link& link = plan.link(plan.classes[work].resource);
-    if (is_rank(link.from) && link.brings_to_rank()) visit(work);
+    if (is_rank(link.from) && is_rank(link.to)) visit(work);
   }
 }
 
@@ -300,9 +300,7 @@ std::vector<std::string> not_in_traces(const RunResult& result, const ExecutionT
 
 std::vector<std::string> write_chakra_files(const std::string& prefix, const RunResult& result,
                                             OutputSet& outputs, const OnProgress& on_progress) {
-  const auto& links = result.plan->links;
-  if (std::any_of(links.begin(), links.end(),
-                  [](const Link& one) { return one.is_within_rank(); })) {
+  if (has_exchanges(*result.plan)) {
     throw UsageError(
         "--chakra: exchanges within a rank are no messages between ranks; leave out "
         "/schedule/exchanges and exchange_us");

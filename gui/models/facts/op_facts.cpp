@@ -138,7 +138,7 @@ class OpTeller {
     if (waited > 0) add("waited", short_time(waited) + " for memory");
     if (!is_transfer(work_.pass)) return;
     const Link& link = run_.plan.link(work_.resource);
-    if (link.is_within_rank()) return tell_end("EXCHANGE", link.from);
+    if (is_exchange(run_.plan, work_)) return tell_end("EXCHANGE", link.from);
     tell_end("SEND", link.from);
     tell_end("RECV", link.to);
   }

@@ -48,7 +48,8 @@ std::vector<TasksOfRank> tasks_by_rank(const Plan& plan, const Timeline& timelin
     }
     const Link& link = plan.link(resource);
     if (is_rank(link.from)) ranks[index(link.from)].send.push_back(task);
-    if (link.brings_to_rank()) ranks[index(link.to)].receive.push_back(task);
+    if (is_rank(link.to) && !is_exchange(plan, plan.class_of(task)))
+      ranks[index(link.to)].receive.push_back(task);
   }
   return ranks;
 }

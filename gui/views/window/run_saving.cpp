@@ -11,6 +11,7 @@
 #include "experiments/input/files/table.hpp"
 #include "experiments/input/formats/torch_csv.hpp"
 #include "experiments/input/scenario/document.hpp"
+#include "experiments/run/layout/exchanges.hpp"
 #include "gui/models/change/moves.hpp"
 #include "gui/views/canvas/look.hpp"
 #include "gui/views/output/run_output.hpp"
@@ -118,7 +119,7 @@ void RunFiles::save_scenario(const std::string& path) {
     return show_message("Not written, as " + beside + " exists");
   }
   write_later(path, [run, path, order] {
-    const TorchCsv csv = write_torch_csv(run->layout->schedule);
+    const TorchCsv csv = write_torch_csv(run->layout->schedule, cells_to_write(*run->layout));
     if (!csv.left_out.empty()) {
       throw UsageError(path + ": PyTorch's notation has no " + csv.left_out.front() +
                        ", so this order cannot be saved");
@@ -136,7 +137,7 @@ void RunFiles::save_order(const std::string& path) {
   const ViewedRunPtr run = now()->run;
   if (!run->layout) throw UsageError("a recorded run has no order to save");
   write_later(path, [run, path] {
-    const TorchCsv order = write_torch_csv(run->layout->schedule);
+    const TorchCsv order = write_torch_csv(run->layout->schedule, cells_to_write(*run->layout));
     write_file(path, order.text, Existing::any);
     if (order.left_out.empty()) return std::string();
     return fmt::format("The notation has no {}; left out with {}", order.left_out.front(),

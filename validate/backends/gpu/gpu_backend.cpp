@@ -341,7 +341,7 @@ std::optional<Obstacle> gpu_obstacle(const PricedPlan& priced, const GpuCalls* c
   if (auto reason = why_not_relax(plan, priced.conditions)) {
     return Obstacle{.of_machine = false, .text = "this scenario: " + *reason};
   }
-  for (auto reason : {why_not_plain(priced), why_no_programs(plan)}) {
+  for (auto reason : {why_not_plain(priced), why_no_programs(plan), why_only_threads(plan)}) {
     if (reason) return Obstacle{.of_machine = false, .text = *reason};
   }
   if (plan.ranks > most_ranks) {

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "validate/backends/nccl/comm_channels.hpp"
+#include "validate/job/rank_program.hpp"
 
 namespace penstock {
 namespace {
@@ -169,6 +170,7 @@ std::optional<std::string> why_not_inputs(const Plan& plan, const TaskChannels& 
 }  // namespace
 
 std::optional<std::string> why_no_comm_plan(const Plan& plan) {
+  if (auto reason = why_only_threads(plan)) return reason;
   for (TaskId task = 0; task < plan.tasks(); ++task) {
     if (auto reason = why_not_link(plan, task)) return reason;
   }

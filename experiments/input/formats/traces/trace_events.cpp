@@ -135,7 +135,7 @@ void TraceEvents::each_slice(TaskId task, Take take) const {
   if (work.pass > Pass::recompute && begin(task) == end(task)) return;
   if (!is_transfer(work.pass)) return take(TraceKind::compute, work.resource);
   const Link& link = plan_.link(work.resource);
-  const bool collective = link.to == data_replicas || link.is_within_rank();
+  const bool collective = link.to == data_replicas || is_exchange(plan_, work);
   if (collective) return take(TraceKind::collective, index(link.from));
   if (is_rank(link.from)) take(TraceKind::send, index(link.from));
   if (is_rank(link.to)) take(TraceKind::receive, index(link.to));

@@ -206,6 +206,10 @@ TEST_CASE("what is exchanged within a rank is read behind its EXCHANGE, there an
         "row 0, column 2: 0EXCHANGE_F0 appears twice");
   CHECK(fault_of("0F0,0EXCHANGE_F0\n1F0") ==
         "row 0, column 1: 0EXCHANGE_F0 has no reader: the neighbour of stage 0 is not on its rank");
+  CHECK(fault_of("0F0,0EXCHANGE_F0,1F0\n2F0") ==
+        "fine");  // what crosses ranks moves as it is there
+  CHECK(fault_of("0F0,0EXCHANGE_F0,1F0,1SEND_F0\n2F0") ==
+        "row 0, column 3: 1SEND_F0 has no 2RECV_F0 on rank 1");
   CHECK(check_order("0F0,0EXCHANGE_F0,1F0", {}, TorchVersion::v2_15).facts->torch_note ==
         "PyTorch has no EXCHANGE: its stages exchange tokens inside their passes");
 }

@@ -1,0 +1,115 @@
+#include "sim/costs/step_end.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "sim/costs/layer_turns.hpp"
+
+namespace penstock {
+namespace {
+
+/// All that the end of a step depends on.
+struct StepEnd {
+  const Plan& plan;
+  const ModelGraph& model;
+  const Partition& partition;
+  const HardwareModel& hardware;
+  const Demand& demand;
+
+  std::uint32_t stage_of(const WorkClass& work) const {
+    return plan.model_stage[index(work.stage)];
+  }
+};
+
+/// The first forward of a model stage in the next step, whose weights take this long to gather.
+/// Layers that state their times may each stand for many, which overlap.
+NextForward next_forward(std::uint32_t stage, double gather_us, const StepEnd& ends) {
+  const std::vector<Layer>& layers = ends.model.layers;
+  const auto forward_us = [&](LayerIndex layer) {
+    return ends.hardware.compute_us(layers[index(layer)], Pass::forward).value_or(0);
+  };
+  NextForward next;
+  for (std::uint32_t before = 0; before < stage; ++before) {
+    for (const LayerIndex layer : ends.partition.stages[before]) {
+      next.start_us += forward_us(layer);
+    }
+  }
+  const bool by_layer = ends.demand.layers_ahead.has_value();
+  double bytes = 0;
+  for (const LayerIndex layer : ends.partition.stages[stage]) {
+    bytes += layers[index(layer)].gathered_bytes();
+  }
+  const double us_per_byte = gather_us / std::max(bytes, 1.0);
+  for (const LayerIndex layer : ends.partition.stages[stage]) {
+    const double own_us = by_layer ? layers[index(layer)].gathered_bytes() * us_per_byte : 0;
+    next.turns.push_back({.gather_us = own_us, .compute_us = forward_us(layer)});
+  }
+  if (!by_layer) next.turns.push_back({.gather_us = gather_us});
+  return next;
+}
+
+/// Gathers of new weights that overlap the next step's first forwards take as long as those wait.
+void hide_gathers(const StepEnd& ends, Costs& costs) {
+  const Plan& plan = ends.plan;
+  std::map<std::uint32_t, std::vector<std::size_t>> by_rank;  // classes
+  for (std::size_t c = 0; c < plan.classes.size(); ++c) {
+    const WorkClass& work = plan.classes[c];
+    if (work.pass != Pass::gather_weights) continue;
+    by_rank[index(plan.link(work.resource).from)].push_back(c);
+  }
+  for (auto& [rank, classes] : by_rank) {
+    std::stable_sort(classes.begin(), classes.end(), [&](std::size_t a, std::size_t b) {
+      return ends.stage_of(plan.classes[a]) < ends.stage_of(plan.classes[b]);
+    });
+    std::vector<NextForward> stages;
+    for (const std::size_t c : classes) {
+      const double gather_us = to_us(costs.duration[c] + costs.latency[c]);
+      stages.push_back(next_forward(ends.stage_of(plan.classes[c]), gather_us, ends));
+    }
+    const std::vector<double> waits_us = waits_for_weights(stages);
+    for (std::size_t i = 0; i < classes.size(); ++i) {
+      Time& latency = costs.latency[classes[i]];
+      Time& duration = costs.duration[classes[i]];
+      const Time all = duration + latency;
+      const Time wait = waits_us[i] < to_us(all) ? from_us(waits_us[i]) : all;
+      latency = std::min(latency, wait);
+      duration = wait - latency;
+    }
+  }
+}
+
+/// An update waits for a share of its stage's reductions and gathers where these overlap computing.
+void expose_sums(const StepEnd& ends, Costs& costs) {
+  const Demand& demand = ends.demand;
+  const auto overlaps = [&](Pass pass) {
+    return pass == Pass::gather_weights ? demand.gathers_overlap : demand.collectives_overlap;
+  };
+  std::map<std::pair<std::uint32_t, Stage>, Time> carried;  // by rank and stage
+  const std::vector<WorkClass>& classes = ends.plan.classes;
+  for (std::size_t c = 0; c < classes.size(); ++c) {
+    const WorkClass& work = classes[c];
+    const bool sums = work.pass == Pass::reduce_gradient || work.pass == Pass::reduce_early ||
+                      work.pass == Pass::gather_weights;
+    if (!sums || !overlaps(work.pass)) continue;
+    carried[{index(ends.plan.link(work.resource).from), work.stage}] += costs.duration[c];
+  }
+  for (std::size_t c = 0; c < classes.size(); ++c) {
+    if (classes[c].pass != Pass::update) continue;
+    const auto found = carried.find({classes[c].resource, classes[c].stage});
+    if (found == carried.end()) continue;
+    costs.duration[c] += from_us(demand.sums_exposed * to_us(found->second));
+  }
+}
+
+}  // namespace
+
+void set_step_end(const Plan& plan, const ModelGraph& model, const Partition& partition,
+                  const HardwareModel& hardware, const Demand& demand, Costs& costs) {
+  const StepEnd ends{plan, model, partition, hardware, demand};
+  if (demand.sums_exposed > 0) expose_sums(ends, costs);
+  if (demand.gathers_overlap) hide_gathers(ends, costs);
+}
+
+}  // namespace penstock
