@@ -327,7 +327,7 @@ Costs price(const Plan& plan, const ModelGraph& model, const Partition& partitio
     }
   }
   fuse_durations(prices, costs.duration);
-  set_step_end(plan, model, partition, hardware, demand, costs);
+  set_step_end(plan, model, partition, hardware, demand, {costs.duration, costs.latency});
   check_totals(plan, costs);
   return costs;
 }

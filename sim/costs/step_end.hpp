@@ -1,14 +1,25 @@
 #pragma once
 
-#include "sim/costs/costs.hpp"
+#include <vector>
+
+#include "sim/base/time.hpp"
 #include "sim/costs/hardware_model.hpp"
+#include "sim/model/model_graph.hpp"
+#include "sim/model/partition.hpp"
+#include "sim/plan/plan.hpp"
 
 namespace penstock {
 
+/// By work class of a plan, as `Costs` has them: times on ranks and links, and latencies.
+struct ClassTimes {
+  std::vector<Time>& duration;
+  std::vector<Time>& latency;
+};
+
 /// Sets what gathers and updates at the end of a step cost beside the work around them: gathers of
 /// new weights take as long as the next step's first forwards wait for them, and updates wait for a
-/// share of their sums. `costs` has all of these without.
+/// share of their sums.
 void set_step_end(const Plan& plan, const ModelGraph& model, const Partition& partition,
-                  const HardwareModel& hardware, const Demand& demand, Costs& costs);
+                  const HardwareModel& hardware, const Demand& demand, ClassTimes times);
 
 }  // namespace penstock

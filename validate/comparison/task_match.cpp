@@ -11,7 +11,7 @@ namespace {
 
 /// The search key of a task in another plan.
 struct Entry {
-  std::uint64_t op;  // pass, stage and microbatch
+  std::uint64_t op;  // pass, whether it is an exchange, stage and microbatch
   std::uint64_t place;
   TaskId task;
 };
@@ -25,7 +25,9 @@ std::vector<Entry> entries_of(const Plan& plan) {
   static_assert(Limits::microbatches <= 1U << 24 && Limits::stages <= 1U << 16);
   std::vector<std::uint64_t> op, place;
   for (const WorkClass& work : plan.classes) {
-    op.push_back(((std::uint64_t{index(work.stage)} << 8) | static_cast<std::uint64_t>(work.pass))
+    const std::uint64_t exchanged = is_exchange(plan, work) ? 0x80 : 0;
+    op.push_back(((std::uint64_t{index(work.stage)} << 8) | exchanged |
+                  static_cast<std::uint64_t>(work.pass))
                  << 24);
     place.push_back(number_of(place_of(plan, work.resource)));
   }

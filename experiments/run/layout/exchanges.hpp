@@ -19,12 +19,8 @@ std::vector<bool> exchanges_in(const std::vector<std::vector<CommCell>>& rows,
 /// Whether a model stage and the next one are on the same ranks, in each copy of the model.
 bool stays_on_rank(const Placement& placement, std::size_t stage);
 
-/// Cuts the model of a layout into the stages of its order. Where exchanges stand apart, by the
-/// scenario or since the order's own cells (`written`) do so, stages are then cut at them, and the
-/// order has an action of each piece. Throws InputError with a pointer into the scenario.
-void cut_stages(const Scenario& scenario, const std::vector<bool>& written, Layout& layout);
-
-/// Refuses transfers that hold up their ranks beside exchanges that stand apart. Throws as above.
+/// Refuses transfers that hold up their ranks beside exchanges that stand apart. Throws InputError
+/// with a pointer into the scenario.
 void check_exchanges(const Scenario& scenario, const Layout& layout);
 
 /// Makes what layers hand on by an exchange part of their passes, unless a stage ends with it and

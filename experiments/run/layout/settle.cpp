@@ -16,6 +16,7 @@
 #include "experiments/run/layout/layout_model.hpp"
 #include "experiments/run/layout/modules.hpp"
 #include "experiments/run/layout/order.hpp"
+#include "experiments/run/layout/piece_cut.hpp"
 #include "experiments/run/layout/pipeline_ranks.hpp"
 #include "experiments/run/layout/stack_memory.hpp"
 #include "experiments/run/layout/training.hpp"

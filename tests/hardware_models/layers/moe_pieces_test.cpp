@@ -67,7 +67,7 @@ std::vector<std::string> collectives_in(const LayerWork& work) {
 }  // namespace
 
 TEST_CASE("pieces of experts: together they are the whole layer") {
-  rc::check([] {
+  CHECK(rc::check([] {
     const NumbersByName numbers = random_mixture();
     const CellShape shape = random_shape();
     const LayerWork whole = work_of("moe", numbers, shape);
@@ -85,7 +85,7 @@ TEST_CASE("pieces of experts: together they are the whole layer") {
     RC_ASSERT(sum.output_bytes == whole.output_bytes);
     RC_ASSERT(kernels_of(sum) == kernels_of(whole));
     RC_ASSERT(collectives_in(sum) == collectives_in(whole));
-  });
+  }));
 }
 
 TEST_CASE(

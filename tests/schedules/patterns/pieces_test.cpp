@@ -42,7 +42,7 @@ TEST_CASE("pieces: stages keep their ranks and chains, replicas too") {
 }
 
 TEST_CASE("pieces: random orders stay sound, and joining their pieces gives them back") {
-  rc::check([] {
+  CHECK(rc::check([] {
     const System system = random_system();
     std::vector<std::uint32_t> pieces;
     for (std::size_t s = 0; s < system.stages.size(); ++s) pieces.push_back(from_to(1, 3));
@@ -55,7 +55,7 @@ TEST_CASE("pieces: random orders stay sound, and joining their pieces gives them
     const PlacedOrder joined = joined_order(cut_order({system.placement, whole}, pieces), pieces);
     RC_ASSERT(joined.placement == system.placement);
     RC_ASSERT(joined.schedule == whole);
-  });
+  }));
 }
 
 }  // namespace penstock::testing

@@ -52,13 +52,14 @@ TEST_CASE("unknown keys are refused with those that are known there") {
       "description, expect, hardware, "
       "memory, model, modules, "
       "offload, overheads, parallel, partition, penstock, recompute, schedule");
-  CHECK(scenario_with("/model/stages/1/forwad_us=1") ==
-        "s.json: /model/stages/1/forwad_us: unknown key \"forwad_us\"; did you mean "
-        "\"forward_us\"? known: activation_bytes, "
-        "backward_input_us, backward_us, backward_weight_us, forward_us, module, name, "
-        "parameter_bytes, "
-        "pending_weight_bytes, recompute_us, recomputed_bytes, repeat, selective_recompute_us, "
-        "selective_recomputed_bytes, selective_stash_bytes, stash_bytes, workspace_bytes");
+  CHECK(
+      scenario_with("/model/stages/1/forwad_us=1") ==
+      "s.json: /model/stages/1/forwad_us: unknown key \"forwad_us\"; did you mean "
+      "\"forward_us\"? known: activation_bytes, "
+      "backward_input_us, backward_us, backward_weight_us, exchange_us, forward_us, module, name, "
+      "parameter_bytes, "
+      "pending_weight_bytes, recompute_us, recomputed_bytes, repeat, selective_recompute_us, "
+      "selective_recomputed_bytes, selective_stash_bytes, stash_bytes, workspace_bytes");
   CHECK(scenario_with("/parallel/pipelines=2") ==
         "s.json: /parallel/pipelines: unknown key \"pipelines\"; did you mean \"pipeline\"? known: "
         "bucket_bytes, chunks, context, data, description, dispatcher, expert, expert_tensor, "
