@@ -124,6 +124,15 @@ TEST_CASE("written communication: an EXCHANGE runs beside what its rank computes
   CHECK(span_text(back, "0B0") == "0B0 16-18");
 }
 
+TEST_CASE("written communication: an UNSHARD behind an EXCHANGE waits for it in their stream") {
+  System system = sharded("0UNSHARD,0F0,0EXCHANGE_F0,1UNSHARD,1F0,1B0,1EXCHANGE_B0,0B0");
+  system.stages[0].exchange_us = 5;
+  system.extras.exchanges = {true, false};
+  const Outcome outcome = simulated(system);
+  CHECK(span_text(outcome, "0EXCHANGE_F0") == "0EXCHANGE_F0 4-9");
+  CHECK(span_text(outcome, "1F0") == "1F0 11-13");
+}
+
 TEST_CASE("written communication: tensors that meet their RECVs come in no fixed order") {
   const System system = there_and_back(
       "0F0,0SEND_F0,0F1,0SEND_F1,0RECV_B0,0RECV_B1,0B0,0B1\n"
