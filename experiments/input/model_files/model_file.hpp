@@ -105,8 +105,8 @@ struct ModelFile {
 /// Tokens per example if not stated: 4096, or the maximum of the model.
 double usual_sequence(std::optional<double> max_sequence);
 
-/// Why examples of so many tokens do not go through a model: it has fewer learned positions, or
-/// more tokens come from pictures. Empty if they do.
+/// Why a model takes no examples of this many tokens: it has fewer learned positions, or
+/// more tokens come from pictures. Empty if it takes them.
 std::string why_no_sequence(const ModelSpec& spec, double tokens);
 
 /// Whether the examples of a model are token sequences.

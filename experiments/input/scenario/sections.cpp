@@ -181,7 +181,7 @@ const Fields& schedule_fields() {
        field<&S::exchanges>(
            "exchanges", words({"inside", "apart"}),
            "all-to-alls of experts are part of their passes (the default), or stages are cut at "
-           "them, and each runs beside what its rank computes meanwhile"),
+           "them, and they overlap compute of their rank"),
        field<&S::streams>(
            "streams", words({"rank", "pair", "direction", "message"}),
            "for written: the SENDs and RECVs of a rank that queue behind each other: "

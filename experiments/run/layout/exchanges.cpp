@@ -93,16 +93,6 @@ bool stays_on_rank(const Placement& placement, std::size_t stage) {
   });
 }
 
-void check_exchanges(const Scenario& scenario, const Layout& layout) {
-  const TransferRules& rules = scenario.hardware.transfers;
-  const bool holds_up = rules.blocking || rules.rendezvous || rules.sends_in_flight > 0 ||
-                        rules.receives_in_flight > 0;
-  if (!holds_up || exchanges_of(layout).empty()) return;
-  throw InputError(
-      "/hardware/transfers",
-      "an exchange holds up no sender; leave it out, or /schedule/exchanges and exchange_us");
-}
-
 void keep_exchanges_inside(Layout& layout) {
   for (std::size_t s = 0; s < layout.partition.stages.size(); ++s) {
     const std::vector<LayerIndex>& layers = layout.partition.stages[s];

@@ -19,10 +19,6 @@ std::vector<bool> exchanges_in(const std::vector<std::vector<CommCell>>& rows,
 /// Whether a model stage and the next one are on the same ranks, in each copy of the model.
 bool stays_on_rank(const Placement& placement, std::size_t stage);
 
-/// Refuses transfers that hold up their ranks beside exchanges that stand apart. Throws InputError
-/// with a pointer into the scenario.
-void check_exchanges(const Scenario& scenario, const Layout& layout);
-
 /// Makes what layers hand on by an exchange part of their passes, unless a stage ends with it and
 /// the next one is on the same rank.
 void keep_exchanges_inside(Layout& layout);

@@ -1,5 +1,3 @@
-#include "experiments/run/layout/piece_cut.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -53,6 +53,13 @@ std::vector<std::vector<CommCell>> merged(const std::vector<std::vector<CommCell
   return rows;
 }
 
+/// Whether transfers keep the ranks at their ends waiting.
+bool transfers_hold_up(const Scenario& scenario) {
+  const TransferRules& rules = scenario.hardware.transfers;
+  return rules.blocking || rules.rendezvous || rules.sends_in_flight > 0 ||
+         rules.receives_in_flight > 0;
+}
+
 }  // namespace
 
 Communication written_communication(const Scenario& scenario, const Schedule& schedule,
@@ -75,9 +82,7 @@ Communication written_communication(const Scenario& scenario, const Schedule& sc
 }
 
 void check_beside_written(const Scenario& scenario) {
-  const TransferRules& rules = scenario.hardware.transfers;
-  if (rules.blocking || rules.rendezvous || rules.sends_in_flight > 0 ||
-      rules.receives_in_flight > 0) {
+  if (transfers_hold_up(scenario)) {
     throw InputError("/hardware/transfers",
                      "where SEND and RECV are written, the order and its streams say what waits; "
                      "leave it out, or set /schedule/communication=implicit");
@@ -87,6 +92,13 @@ void check_beside_written(const Scenario& scenario) {
         "/offload/keep",
         "it adds actions to an order whose SENDs and RECVs are written; leave one out");
   }
+}
+
+void check_exchanges(const Scenario& scenario, const Layout& layout) {
+  if (!transfers_hold_up(scenario) || exchanges_of(layout).empty()) return;
+  throw InputError(
+      "/hardware/transfers",
+      "an exchange holds up no sender; leave it out, or /schedule/exchanges and exchange_us");
 }
 
 void settle_communication(const Scenario& scenario, Layout& layout) {

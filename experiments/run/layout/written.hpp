@@ -25,4 +25,8 @@ void check_beside_written(const Scenario& scenario);
 /// whether weights are gathered and gradients reduced. Notes UNSHARDs that gather nothing.
 void settle_communication(const Scenario& scenario, Layout& layout);
 
+/// Refuses transfers that hold up their ranks beside exchanges that stand apart. Throws InputError
+/// with a pointer into the scenario.
+void check_exchanges(const Scenario& scenario, const Layout& layout);
+
 }  // namespace penstock

@@ -104,7 +104,7 @@ TEST_CASE("written communication: a tensor moves once its RECV was issued") {
   CHECK(span_text(early, "1F1") == "1F1 12-18");
 }
 
-TEST_CASE("written communication: an EXCHANGE runs beside what its rank computes meanwhile") {
+TEST_CASE("written communication: an EXCHANGE overlaps compute of its rank") {
   const auto exchanged = [](const char* csv) {
     System system = written(csv, CommStreams::pair, {stage_of(2, 2), stage_of(2, 2)});
     system.placement = Placement::loop(1, 2);
