@@ -217,14 +217,14 @@ TEST_CASE("causes: ranks that jitter alike are not slow, however short the run")
   const PricedPlan one = named_order("1f1b", 1, equal_stages(2), 4);
   Chance chance{.jitter = 0.05};
   int named = 0;
-  for (chance.seed = 1; chance.seed <= 40; ++chance.seed) {
+  for (chance.seed = 1; chance.seed <= 600; ++chance.seed) {
     for (const std::size_t replicas : {2U, 3U}) {
       const Recording run =
           recorded(with_replica_ranks(one, std::vector<Costs>(replicas, one.costs)), chance);
       named += cause_of(causes_in(run), CauseKind::rank) != nullptr;
     }
   }
-  CHECK(named <= 2);  // of 80
+  CHECK(named <= 18);  // of 1200; twice as many without the error of their peers
 }
 
 TEST_CASE("causes: shorter ops than expected do not make links slow") {
