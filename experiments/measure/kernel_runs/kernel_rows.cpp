@@ -43,19 +43,27 @@ const Fields& kernel_row_fields() {
   return fields;
 }
 
-const Fields& layers_row_fields() {
-  using L = LayersRow;
+const Fields& passes_fields() {
   static const Fields fields{
       "",
-      {field<&L::part>("part", text()),
-       {"layers", list_of(nlohmann::ordered_json{{"type", "object"}}, 1)},
-       field<&L::sequence>("sequence", whole(1, 1'000'000'000)),
-       field<&L::examples>("examples", whole(1, 1'000'000)),
-       field<&L::dtype>("dtype", full_text()),
-       field<&L::held_back>("held_back", truth()),
-       {"forward", object_of(whole_time_fields())},
-       {"backward", object_of(whole_time_fields())}},
-      {"part", "layers", "sequence", "examples", "dtype", "forward", "backward"}};
+      {{"forward", object_of(whole_time_fields())}, {"backward", object_of(whole_time_fields())}},
+      {"forward", "backward"}};
+  return fields;
+}
+
+const Fields& layers_row_fields() {
+  using L = LayersRow;
+  static const Fields fields =
+      with({"",
+            {field<&L::part>("part", text()),
+             {"layers", list_of(nlohmann::ordered_json{{"type", "object"}}, 1)},
+             field<&L::sequence>("sequence", whole(1, 1'000'000'000)),
+             field<&L::examples>("examples", whole(1, 1'000'000)),
+             field<&L::dtype>("dtype", full_text()),
+             field<&L::held_back>("held_back", truth()),
+             {"graphed", object_of(passes_fields())}},
+            {"part", "layers", "sequence", "examples", "dtype", "forward", "backward"}},
+           {&passes_fields().fields});
   return fields;
 }
 
@@ -82,8 +90,9 @@ void add_row(const json& line, KernelRun& run) {
     LayersRow& row = run.layers.emplace_back();
     read_fields(layers_row_fields(), line, &row);
     row.layers = line["layers"].dump();
-    read_fields(whole_time_fields(), line["forward"], &row.forward);
-    read_fields(whole_time_fields(), line["backward"], &row.backward);
+    const json& passes = line.contains("graphed") ? line["graphed"] : line;
+    read_fields(whole_time_fields(), passes["forward"], &row.forward);
+    read_fields(whole_time_fields(), passes["backward"], &row.backward);
   } else {
     check(kernel_row_fields(), line);
     read_fields(kernel_row_fields(), line, &run.kernels.emplace_back());

@@ -31,7 +31,7 @@ struct LayersRow {
   std::uint32_t examples = 1;
   std::string dtype;
   bool held_back = false;  // nothing is fitted to it
-  SustainedTime forward, backward;
+  SustainedTime forward, backward;  // without those of the host, where they are known
 };
 
 /// What time_kernels.py wrote on a machine.

@@ -6,8 +6,8 @@
 A line of OUT is a kernel, a layer or a model, written as soon as it is timed, the most valuable ones
 first: what is there when the machine goes can be used. Each runs in a row for --seconds, so that clock
 and power are those of sustained work. --scale 0.1 makes all sizes smaller, for a CPU. --models times
-the models of scenarios instead, as they are. It needs PyTorch 2.4 or later and scenario_model.py, beside
-it or in ../torch_runs.
+the models of scenarios instead, as they are. Models run eagerly and as CUDA graphs ("graphed"). It needs
+PyTorch 2.4 or later and scenario_model.py, beside it or in ../torch_runs. Exit 1: a line has no time.
 """
 
 import argparse
@@ -139,11 +139,13 @@ KERNELS = {"product": product, "attention": attention, "stream": stream}
 class Experts(nn.Module):
     """Routes each token to some of several networks, one after the other."""
 
-    def __init__(self, hidden, experts, chosen, expert_intermediate, gated=0, **_):
+    is_added = True
+
+    def __init__(self, documents, hidden, experts, chosen, expert_intermediate, gated=0, **_):
         super().__init__()
         self.router = nn.Linear(int(hidden), int(experts), bias=False)
         self.networks = nn.ModuleList(
-            scenario_model.Mlp(hidden, expert_intermediate, gated) for _ in range(int(experts)))
+            scenario_model.Mlp(documents, hidden, expert_intermediate, gated) for _ in range(int(experts)))
         self.chosen = int(chosen)
 
     def forward(self, x):
@@ -153,28 +155,49 @@ class Experts(nn.Module):
         for number, network in enumerate(self.networks):
             rows, places = (chosen == number).nonzero(as_tuple=True)
             result = result.index_add(0, rows, weights[rows, places, None] * network(tokens[rows]))
-        return x + result.view_as(x)
+        return result.view_as(x)
 
 
-KINDS = {**scenario_model.KINDS, "moe": Experts}
+scenario_model.KINDS["moe"] = Experts
 
 
-def passes(row, device):
-    """Forward and backward of layers, as two things to run."""
-    parts = [part for layer in row["layers"] for part in layer["parts"]
-             for _ in range(layer.get("repeat", 1))]
-    model = nn.Sequential(*(KINDS[part["kind"]](**scenario_model.numbers(part)) for part in parts))
-    model = model.to(device, DTYPES[row["dtype"]])
-    shape = (int(row["examples"]), int(row["sequence"]))
-    if parts[0]["kind"] == "embedding":
-        x = torch.randint(int(parts[0]["vocab"]), shape, device=device)
-    else:
-        x = random((*shape, int(parts[0]["hidden"])), DTYPES[row["dtype"]], device, True)
-    output = model(x)
-    gradient = torch.randn_like(output)
-    wanted = [p for p in (*model.parameters(), x) if p.requires_grad]
-    return (lambda: model(x).detach(),
-            lambda: torch.autograd.grad(output, wanted, gradient, retain_graph=True))
+class Passes:
+    """Forward and backward of layers. As in training, gradients of weights are added up."""
+
+    def __init__(self, row, device):
+        layers = [layer["parts"] for layer in row["layers"] for _ in range(layer.get("repeat", 1))]
+        documents, dtype = scenario_model.Documents(), DTYPES[row["dtype"]]
+        model = nn.Sequential(*(scenario_model.Block(documents, parts) for parts in layers))
+        self.model = model.to(device, dtype)
+        shape, first = (int(row["examples"]), int(row["sequence"])), layers[0][0]
+        self.x = torch.randint(int(first["vocab"]), shape, device=device) \
+            if first["kind"] == "embedding" else random((*shape, int(first["hidden"])), dtype, device, True)
+        self.forward()
+        self.gradient = torch.randn_like(self.output)
+
+    def forward(self):
+        self.output = self.model(self.x)
+
+    def backward(self):
+        self.x.grad = None
+        self.output.backward(self.gradient, retain_graph=True)
+
+    def graphs(self):
+        """Both as CUDA graphs, in which no kernel waits for the host."""
+        side = torch.cuda.Stream()
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side):
+            for _ in range(3):
+                self.forward()
+                self.backward()
+        torch.cuda.current_stream().wait_stream(side)
+        self.output = None  # what autograd keeps of it belongs to that stream
+        forward, backward = torch.cuda.CUDAGraph(), torch.cuda.CUDAGraph()
+        with torch.cuda.graph(forward):
+            self.forward()
+        with torch.cuda.graph(backward, pool=forward.pool()):
+            self.backward()
+        return forward, backward
 
 
 # ---- What is timed, the most valuable first ----
@@ -255,11 +278,15 @@ def models(files, dtypes):
 
 
 def timed(row, device, timer):
-    """The row with its times."""
+    """The row with its times; of a whole model on a GPU also without those of the host."""
     if "layers" not in row:
         return {**row, **timer(KERNELS[row["kind"]](row["sizes"], row["dtype"], device))}
-    forward, backward = passes(row, device)
-    return {**row, "forward": timer(forward), "backward": timer(backward)}
+    passes = Passes(row, device)
+    made = {**row, "forward": timer(passes.forward), "backward": timer(passes.backward)}
+    if row["part"] == "model" and device.type == "cuda":
+        forward, backward = passes.graphs()
+        made["graphed"] = {"forward": timer(forward.replay), "backward": timer(backward.replay)}
+    return made
 
 
 def facts(device):
@@ -288,6 +315,7 @@ def main():
     dtypes = ["bf16", "fp8"] if gpu and torch.cuda.get_device_capability() >= (8, 9) else \
              ["bf16"] if gpu else ["fp32"]
     torch.manual_seed(1)
+    failed = False
     if not gpu:
         torch.set_num_threads(1)
     with open(options.out, "w", encoding="utf-8") as out:
@@ -303,10 +331,12 @@ def main():
             try:
                 write(timed(row, device, timer))
             except (RuntimeError, torch.OutOfMemoryError, KeyError, TypeError) as error:
-                write({**row, "failed": f"{type(error).__name__}: {error}".splitlines()[0]})
+                what, failed = f"{type(error).__name__}: {error}".splitlines()[0], True
+                print(f"{row['part']} failed: {what}", file=sys.stderr)
+                write({**row, "failed": what})
             if gpu:
                 torch.cuda.empty_cache()
-    return 0
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":

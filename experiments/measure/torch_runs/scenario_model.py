@@ -114,18 +114,27 @@ class Documents:
 
 
 class Block(nn.Sequential):
-    """The parts of a layer, on the tokens of documents alone: behind these are zeros."""
+    """The parts of a layer, on the tokens of documents alone: behind these are zeros. Attention and
+    networks are added to what the norm before them took."""
 
-    def __init__(self, documents, *parts):
-        super().__init__(*parts)
+    def __init__(self, documents, parts):
+        super().__init__(*(KINDS[part["kind"]](documents, **numbers(part)) for part in parts))
         self.documents = documents
 
     def forward(self, x):
         filled = self.documents.filled(x.shape[1])
         if filled == x.shape[1]:
-            return super().forward(x)
-        made = super().forward(x[:, :filled])
-        return nn.functional.pad(made, (0, 0, 0, x.shape[1] - filled))
+            return self.run(x)
+        return nn.functional.pad(self.run(x[:, :filled]), (0, 0, 0, x.shape[1] - filled))
+
+    def run(self, x):
+        before = x
+        for part in self:
+            if isinstance(part, NORMS):
+                before, x = x, part(x)
+            else:
+                x = before = before + part(x) if hasattr(part, "is_added") else part(x)
+        return x
 
 
 class Embedding(nn.Module):
@@ -144,6 +153,8 @@ class Embedding(nn.Module):
 
 
 class Attention(nn.Module):
+    is_added = True
+
     def __init__(self, documents, hidden, heads, kv_heads=None, head_dim=None, causal=1, **_):
         super().__init__()
         self.documents = documents
@@ -158,15 +169,18 @@ class Attention(nn.Module):
         query, key, value = parts.split([self.heads, self.keys, self.keys], dim=1)
         if self.keys != self.heads:
             key, value = (t.repeat_interleave(self.heads // self.keys, dim=1) for t in (key, value))
-        parts = self.documents.parts(tokens)
-        each = zip(*(t.split(parts, dim=2) for t in (query, key, value)))
+        lengths = self.documents.parts(tokens)
+        each = [(query, key, value)] if len(lengths) == 1 else \
+            zip(*(t.split(lengths, dim=2) for t in (query, key, value)))
         seen = [nn.functional.scaled_dot_product_attention(*of_one, is_causal=self.causal)
                 for of_one in each]
-        seen = torch.cat(seen, dim=2) if len(parts) > 1 else seen[0]
-        return x + self.output(seen.transpose(1, 2).reshape(examples, tokens, -1))
+        seen = torch.cat(seen, dim=2) if len(lengths) > 1 else seen[0]
+        return self.output(seen.transpose(1, 2).reshape(examples, tokens, -1))
 
 
 class Mlp(nn.Module):
+    is_added = True
+
     def __init__(self, documents, hidden, intermediate, gated=0, bias=0, **_):
         super().__init__()
         self.up = nn.Linear(int(hidden), int(intermediate) * (2 if gated else 1), bias=bool(bias))
@@ -180,7 +194,7 @@ class Mlp(nn.Module):
             inside = nn.functional.silu(gate) * inside
         else:
             inside = nn.functional.gelu(inside)
-        return x + self.down(inside)
+        return self.down(inside)
 
 
 def norm(documents, hidden, bias=0, **_):
@@ -191,6 +205,7 @@ def head(documents, hidden, vocab, bias=0, **_):
     return nn.Linear(int(hidden), int(vocab), bias=bool(bias))
 
 
+NORMS = (nn.LayerNorm, nn.RMSNorm)
 KINDS = {"embedding": Embedding, "attention": Attention, "mlp": Mlp, "norm": norm, "head": head}
 
 
@@ -216,8 +231,7 @@ class Model:
         if self.clock:
             module = TimedBlock(self.clock, made["times"], self.job["width"], number == 0)
         else:
-            module = Block(self.documents, *(KINDS[part["kind"]](self.documents, **numbers(part))
-                                             for part in made["parts"]))
+            module = Block(self.documents, made["parts"])
         return module.to(self.device)
 
     def batch(self):

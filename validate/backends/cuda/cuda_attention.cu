@@ -11,7 +11,7 @@ using namespace tiles;
 
 /// F: the softmax of scores goes along with the largest one so far.
 template <unsigned head>
-__global__ void __launch_bounds__(attention_threads)
+__global__ void __launch_bounds__(attention_threads, head == 128 ? 3 : 0)
     attention(CausalAttention<Bf16, head> step) {
   const Part<head> part(step.sizes, true);
   const unsigned first = part.first_of_warp();
@@ -26,12 +26,14 @@ __global__ void __launch_bounds__(attention_threads)
         Sums scores[tile_columns / 8];
 #pragma unroll
         for (unsigned at = 0; at < tile_columns / 8; at += 2) score(queries, keys, 8 * at, scores + at);
+        if (tile == part.tile) {  // rows see all of those before
 #pragma unroll
-        for (unsigned at = 0; at < tile_columns / 8; ++at) {
+          for (unsigned at = 0; at < tile_columns / 8; ++at) {
 #pragma unroll
-          for (unsigned i = 0; i < 4; ++i) {
-            const bool seen = tile * tile_columns + 8 * at + place() + i % 2 <= first + group() + i / 2 * 8;
-            scores[at].of[i] = seen ? scores[at].of[i] * scale : -INFINITY;
+            for (unsigned i = 0; i < 4; ++i) {
+              const unsigned key = tile * tile_columns + 8 * at + place() + i % 2;
+              if (key > first + group() + i / 2 * 8) scores[at].of[i] = -INFINITY;
+            }
           }
         }
 #pragma unroll
@@ -42,7 +44,7 @@ __global__ void __launch_bounds__(attention_threads)
             most = fmaxf(most, fmaxf(some.of[2 * half], some.of[2 * half + 1]));
           }
           most = largest_of_row(most);
-          const float shrinks = power_of_two(largest[half] - most);
+          const float shrinks = power_of_two((largest[half] - most) * scale);
           largest[half] = most;
           total[half] *= shrinks;
 #pragma unroll
@@ -54,7 +56,7 @@ __global__ void __launch_bounds__(attention_threads)
           for (Sums& some : scores) {
 #pragma unroll
             for (unsigned i = 2 * half; i < 2 * half + 2; ++i) {
-              some.of[i] = power_of_two(some.of[i] - most);
+              some.of[i] = power_of_two(some.of[i] * scale - most * scale);
               total[half] += some.of[i];
             }
           }
@@ -71,7 +73,7 @@ __global__ void __launch_bounds__(attention_threads)
     const float all = sum_of_row(total[half]);
     factors[half] = 1 / all;
     if (place() == 0 && row < part.tokens) {
-      step.log_sums[part.row + row] = largest[half] / log2_of_e + logf(all);
+      step.log_sums[part.row + row] = largest[half] * scale / log2_of_e + logf(all);
     }
   }
   mean.write(step.out + part.result, part.hidden, first, part.tokens, factors);
@@ -138,7 +140,8 @@ __global__ void __launch_bounds__(attention_threads)
 
 /// I, after that of queries: the gradients of keys and values.
 template <unsigned head>
-__global__ void __launch_bounds__(attention_threads) key_gradient(KeyGradient<Bf16, head> step) {
+__global__ void __launch_bounds__(attention_threads, head == 64 ? 3 : 0)
+    key_gradient(KeyGradient<Bf16, head> step) {
   const Part<head> part(step.sizes, false);
   const unsigned first = part.first_of_warp();
   const Held<head> keys(part.keys(step.projected), first, part.tokens);

@@ -179,6 +179,7 @@ void check_layers(const CheckRun& run) {
   }
   for (const std::uint32_t ranks : {1U, 2U, 4U, 8U, 16U}) {
     const GpuDevice device(run.calls, ranks, 0);
+    if (ranks > 1 && !device.is_partitioned()) continue;  // nothing holds them to their share
     for (const GpuLayerKind& kind : layer_kinds()) probe_layer(run, device, kind);
   }
 }

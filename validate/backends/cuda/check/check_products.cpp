@@ -67,6 +67,7 @@ void check_products(const CheckRun& run) {
   for (const std::uint32_t ranks : {1U, 2U, 4U, 8U, 16U}) {
     // A part for one rank alone would lack some of the SMs.
     const GpuDevice device(run.calls, ranks, 0, {}, ranks == 1 ? "one rank has all SMs" : "");
+    if (ranks > 1 && !device.is_partitioned()) continue;  // nothing holds them to their share
     for (const GpuProductShape& shape : product_shapes(run)) probe_product(run, device, shape);
   }
 }

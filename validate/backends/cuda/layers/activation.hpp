@@ -11,7 +11,7 @@ namespace penstock {
 template <class Sum>
 PENSTOCK_BOTH Sum normal_share(Sum x) {
   constexpr Sum root_of_half = static_cast<Sum>(0.70710678118654752440);
-  return static_cast<Sum>(0.5) * std::erfc(-x * root_of_half);
+  return static_cast<Sum>(0.5) + static_cast<Sum>(0.5) * std::erf(x * root_of_half);
 }
 template <class Sum>
 PENSTOCK_BOTH Sum gelu_of(Sum x) {
