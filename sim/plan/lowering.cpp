@@ -17,6 +17,14 @@ std::vector<bool> stages_with_backward(const ActionCounts& counts, const Placeme
   return stages;
 }
 
+/// Only a split I and W frees part of an activation early. One that moves to another place moves as
+/// a whole.
+Extras with_buffers_of(Extras extras, const ActionCounts& counts) {
+  const bool frees_early = counts.has(Pass::backward_weight) && !counts.has(Pass::evict);
+  if (!frees_early) extras.holds[static_cast<std::size_t>(BufferKind::input_stash)] = false;
+  return extras;
+}
+
 /// The ends of all stages. Nobody reads a gradient that is for a stage without a backward.
 std::vector<HandoverEnds> ends_with_readers(const Placement& placement, std::size_t columns,
                                             const ActionCounts& counts,
@@ -40,7 +48,8 @@ OrderLowering::OrderLowering(const Schedule& schedule, const Placement& placemen
       exchanges_(extras.exchanges),
       counts_(schedule, placement),
       columns_(schedule),
-      classes_(placement, stages_with_backward(counts_, placement), extras, plan_),
+      classes_(placement, stages_with_backward(counts_, placement),
+               with_buffers_of(extras, counts_), plan_),
       recomputation_(schedule, placement, counts_, columns_, extras.recomputing),
       tail_(schedule, placement, extras.tail, plan_, classes_),
       ends_(ends_with_readers(placement, columns_.count(), counts_, exchanges_)),

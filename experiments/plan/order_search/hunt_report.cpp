@@ -40,14 +40,16 @@ std::string found_text(const HuntResult& result) {
   const auto bytes = std::max_element(
       report.ranks.begin(), report.ranks.end(),
       [](const RankReport& a, const RankReport& b) { return a.memory.bytes < b.memory.bytes; });
+  const auto usable = result.run.layout.memory.usable_bytes();
   return fmt::format(
       "step time  {}: {}\n"
       "           {}\n"
       "bubble     {} of the makespan\n"
-      "memory     {} on the fullest rank, {} at most\n"
+      "memory     {} on the fullest rank{}, {} at most\n"
       "found by   {}, {} timed in {:.1f} s\n",
       compared_text(result.run), gain_text(result), gap_text(result),
       percent_text(report.bubble.of_makespan), bytes_text(bytes->memory.bytes),
+      usable && bytes->memory.bytes > *usable ? " (may fit)" : "",
       counted(fullest->peak_activations, "activation"), result.origin,
       counted(result.evaluations, "order"), result.seconds);
 }

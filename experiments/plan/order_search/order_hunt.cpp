@@ -46,13 +46,18 @@ bool recomputes_some(const Layout& layout) {
   return std::find(stages.begin(), stages.end(), true) != stages.end();
 }
 
-void check_searchable(const RunResult& base, bool chooses) {
+void check_searchable(const Scenario& scenario, const RunResult& base, bool chooses) {
   const Layout& layout = base.layout;
   const auto refuse = [&](const std::string& text) {
     throw in_file(layout.source, InputError("/schedule", text));
   };
   if (layout.schedule.weights().use != WeightUse::flushed) {
     refuse("a search orders one iteration with a flush; asynchronous schedules have none");
+  }
+  if (scenario.offload && scenario.offload->keep) {
+    throw in_file(layout.source, InputError("/offload/keep",
+                                            "a search orders passes, and moves no activations "
+                                            "to host memory; state \"layers\" instead"));
   }
   if (layout.documents && chooses) {
     throw in_file(layout.source, InputError("/batch",
@@ -105,7 +110,7 @@ class Hunt {
 
   HuntResult run() {
     const RunResult base = base_run();
-    check_searchable(base, options_.chooses_recomputation);
+    check_searchable(scenario_, base, options_.chooses_recomputation);
     result_.named = named_orders(scenario_, base);
     if (options_.keeps_placement) {
       std::erase_if(result_.named, [&](const ComparedOrder& order) {

@@ -123,13 +123,6 @@ SecondEmbedding second_embedding(const ModelSpec& spec, const CellShape& shape) 
   return second;
 }
 
-/// Only a split I and W frees part of an activation early. An offloaded activation moves as a
-/// whole.
-void keep_whole_stash(Layout& layout) {
-  if (layout.schedule.has(Pass::backward_weight) && !layout.schedule.has(Pass::evict)) return;
-  for (Layer& layer : layout.model.layers) layer.freed_by_input_bytes = 0;
-}
-
 /// If both ends are on one rank, they share one copy. Otherwise each end holds a copy, and they
 /// exchange gradients.
 void place_second_embedding(Layout& layout) {
@@ -241,7 +234,6 @@ std::vector<ModelGraph> graphs_of(const LayerInputs& inputs) {
 
 void fit_layers_by_kind(Layout& layout) {
   recompute_some_layers(layout);
-  keep_whole_stash(layout);
   if (recompute_scope_of(layout.recompute) == RecomputeScope::whole_stages) {
     keep_inputs_of_stages(layout.model, layout.partition);
   }

@@ -70,8 +70,9 @@ double gathered_bytes(const StageSizes& sizes, const Training& training) {
   return training.gathered_bytes.value_or(sizes.largest_gathered_bytes);
 }
 
+/// `frees_early`: part of an activation has a buffer of its own.
 void set_held_bytes(const StageSizes& sizes, const KeptParameters& kept, double placeholders,
-                    const Training& training, StageDemand& stage) {
+                    bool frees_early, const Training& training, StageDemand& stage) {
   const auto set = [&](BufferKind kind, double bytes) {
     stage.held_bytes[static_cast<std::size_t>(kind)] = bytes;
   };
@@ -80,7 +81,7 @@ void set_held_bytes(const StageSizes& sizes, const KeptParameters& kept, double 
   const double summed = training.whole_gradients ? kept.whole() : kept.sharded_from(2);
   set(BufferKind::weight_gradients, summed * training.gradient_factor);
   set(BufferKind::optimizer, kept.sharded_from(1) * training.optimizer_factor);
-  set(BufferKind::stash, sizes.stash_bytes);
+  set(BufferKind::stash, sizes.stash_bytes + (frees_early ? 0 : sizes.input_stash_bytes));
   set(BufferKind::input_stash, sizes.input_stash_bytes);
   set(BufferKind::recomputed, sizes.recomputed_bytes);
   set(BufferKind::pending_weight, sizes.pending_weight_bytes);
@@ -152,12 +153,12 @@ void add_collectives(const StageSizes& sizes, const Training& training, std::uin
 }
 
 StageDemand demand_of_stage(const StageSizes& sizes, std::vector<Rank> ranks, std::uint32_t buckets,
-                            double placeholders, const Training& training) {
+                            double placeholders, bool frees_early, const Training& training) {
   const KeptParameters kept(sizes, ranks, training);
   StageDemand stage{.parameter_bytes = sizes.parameter_bytes,
                     .parameters = sizes.parameters,
                     .ranks = std::move(ranks)};
-  set_held_bytes(sizes, kept, placeholders, training, stage);
+  set_held_bytes(sizes, kept, placeholders, frees_early, training, stage);
   stage.of(Pass::update).extra_us = update_us(kept, training);
   stage.of(Pass::tie_gradient).sent_bytes = training.tied_embedding_bytes;
   add_collectives(sizes, training, buckets, stage);
@@ -211,12 +212,15 @@ Demand demand_of(const Plan& plan, const ModelGraph& model, const Partition& par
   std::vector<std::vector<Rank>> ranks = ranks_by_stage(plan, sizes.size());
   const std::size_t of_module = training.module ? training.module->stage + 1 : 0;
   const Training own = training.module ? training_of_module(training) : Training{};
+  const bool frees_early =
+      std::any_of(plan.buffers.begin(), plan.buffers.end(),
+                  [](const BufferClass& buffer) { return buffer.kind == BufferKind::input_stash; });
   for (std::size_t s = 0; s < sizes.size(); ++s) {
     const std::uint32_t buckets = training.buckets.empty() ? 1 : training.buckets[s];
     const double placeholders =
         training.placeholder_bytes.empty() ? 0 : training.placeholder_bytes[s];
     demand.stages.push_back(demand_of_stage(sizes[s], std::move(ranks[s]), buckets, placeholders,
-                                            s < of_module ? own : training));
+                                            frees_early, s < of_module ? own : training));
     if (is_further_piece(model, partition, s)) {
       demand.stages[s].of(Pass::update).extra_us -= training.optimizer_us;
     }

@@ -84,6 +84,29 @@ TEST_CASE("search: the order found passes check, and its scenario runs in the ti
   CHECK(found["bound_us"].get<double>() <= found["makespan_us"].get<double>());
 }
 
+TEST_CASE("search: what I frees before W is free, whatever order the scenario has") {
+  const Desk desk;
+  const std::string scenario = PENSTOCK_ROOT "/experiments/scenarios/llama_8b_on_a_dgx_h100.json";
+  const double limit = 37.0 * (1ULL << 30);
+  const json found = desk.json_of({"search", scenario, "--memory", "37GiB", "--evaluations", "3000",
+                                   "-o", "order.csv", "--scenario", "searched.json", "--json"});
+  const json run = desk.json_of({"run", "searched.json", "--json"});
+  CHECK(run["makespan_us"] == found["makespan_us"]);
+  CHECK(found["bound_us"].get<double>() <= found["makespan_us"].get<double>());
+  for (std::size_t rank = 0; rank < run["ranks"].size(); ++rank) {
+    const json& bytes = run["ranks"][rank]["peak_memory_bytes"];
+    CHECK(bytes == found["ranks"][rank]["peak_memory_bytes"]);
+    CHECK(bytes.get<double>() <= limit);
+  }
+  CHECK(found["makespan_us"].get<double>() < 2.2e6);  // of 1F1B, which does not fit: 2.248e6
+  const ProgramRun above =
+      desk.run({"search", scenario, "--memory", "39GiB", "--evaluations", "3000"});
+  CHECK(above.output.find("39.51 GiB on the fullest rank (may fit)") != std::string::npos);
+  const ProgramRun moved = desk.run({"search", scenario, "--set", "/offload={\"keep\":2}"});
+  CHECK(moved.code == 3);
+  CHECK(moved.errors.find("/offload/keep: a search orders passes") != std::string::npos);
+}
+
 TEST_CASE("search: orders of a batch are compared by the mean step of 16 draws") {
   const Desk desk;
   json document = json::parse(scenario("zb-h1", 4, 1, 8, 1));
