@@ -337,7 +337,7 @@ Stack stack_of(const CatalogueItem& item, std::string_view device) {
   set_open_shares(facts, stack.constants);
   stack.constants.name = item.name;
   stack.known_device = document["devices"].contains(std::string(device));
-  for (const char* key : {"spread", "spread_narrow", "spread_experts"}) {
+  for (const char* key : {"spread", "spread_narrow", "spread_experts", "spread_states"}) {
     if (facts.contains(key)) stack.spreads[key] = {facts[key]["value"], reason_of(facts[key])};
     facts.erase(key);
   }

@@ -381,7 +381,7 @@ const Fields& stack_fields() {
     Fields all{"", within<&S::constants>(stack_constants())};
     all.fields.push_back(
         field<&S::kernel_issue_us>("kernel_issue_us", meaning(number(0, 1e6), "microseconds")));
-    for (const char* key : {"spread", "spread_narrow", "spread_experts"}) {
+    for (const char* key : {"spread", "spread_narrow", "spread_experts", "spread_states"}) {
       all.fields.push_back({key, number(1e-6, 2)});
     }
     using R = FittedRange;

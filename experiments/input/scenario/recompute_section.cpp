@@ -48,7 +48,8 @@ const Fields& recompute_fields() {
            "with mode=selective, of layers by kind: the operators that are recomputed from their "
            "input: whole layers (attention, gated_delta, mamba2, mla, mlp, moe, norm, "
            "sparse_attention), or inside them core_attention "
-           "(the default; the scores of attention without flash), mla_up_projection (queries, keys "
+           "(the default; flash attention too, which keeps no scores), mla_up_projection (queries, "
+           "keys "
            "and values), mlp_activation, moe_activation (of the routed experts), shared_experts"),
        field<&R::layers>("layers", whole(1, 1'000'000),
                          "with mode=full, of layers by kind: only the first layers of each stage "

@@ -101,11 +101,22 @@ void take_own(const StackChoice& choice, StackConstants& constants) {
   set_open_shares(own, constants);
 }
 
+/// Whether layers pass a state from token to token.
+bool has_states(const ModelSpec& spec) {
+  const auto has_state = [](const LayerSpec& part) {
+    return part.kind == "mamba2" || part.kind == "gated_delta";
+  };
+  return std::any_of(spec.blocks.begin(), spec.blocks.end(), [&](const BlockSpec& block) {
+    return std::any_of(block.parts.begin(), block.parts.end(), has_state);
+  });
+}
+
 /// The widest of the spreads of runs like this one.
 StackSpread spread_of(const Scenario& scenario, const Stack& stack) {
   const std::array of_kind{
       std::pair{"spread_narrow", recipe_of(scenario.model.dtype.value_or("")) != nullptr},
-      std::pair{"spread_experts", has_experts(scenario.model.spec)}};
+      std::pair{"spread_experts", has_experts(scenario.model.spec)},
+      std::pair{"spread_states", has_states(scenario.model.spec)}};
   StackSpread widest = stack.spreads.at("spread");
   for (const auto& [key, applies] : of_kind) {
     const auto found = stack.spreads.find(key);

@@ -107,17 +107,16 @@ double keys_of_token(const CoreAttention& core, const CellShape& shape) {
 }
 
 void add_core_attention(LayerWork& work, const CoreAttention& core, const CellShape& shape) {
+  const NamedOperator scores = begin_operator(work, "core_attention");
+  const double kept_before = work.kept_bytes;
   if (core.flash) {
     add_flash(work, core, shape);
-    add_ring(work, core, shape);
   } else {
-    const NamedOperator scores = begin_operator(work, "core_attention");
-    const double kept_before = work.kept_bytes;
     add_products(work, core, shape);
     add_scores(work, core, shape);
-    add_ring(work, core, shape);
-    end_operator(work, scores, work.kept_bytes - kept_before);
   }
+  add_ring(work, core, shape);
+  end_operator(work, scores, work.kept_bytes - kept_before);
   const double of_a_key =
       2 * tokens_of_all(shape) * core.heads * shape.tensor * (core.query_size + core.value_size);
   const double keys = keys_of_token(core, shape);

@@ -1,4 +1,5 @@
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
 
@@ -104,9 +105,15 @@ TEST_CASE("intervals are those of the kind of run") {
   };
   const double dense = spread({});
   CHECK(spread({"/model/dtype=fp8"}) > dense);
-  CHECK(
-      spread({R"(/model/layers/0/parts/1={"kind": "moe", "hidden": 1024, "experts": 8, "chosen": 2,
-                   "expert_intermediate": 512})"}) > spread({"/model/dtype=fp8"}));
+  const std::string experts = R"(/model/layers/0/parts/1={"kind": "moe", "hidden": 1024,
+      "experts": 8, "chosen": 2, "expert_intermediate": 512})";
+  CHECK(spread({experts}) > spread({"/model/dtype=fp8"}));
+  for (const char* stack : {"megatron-2021", "megatron-2024", "fsdp-eager", "fsdp-compiled"}) {
+    CAPTURE(stack);  // none of them has runs with experts
+    CHECK(spread({experts, fmt::format("/hardware/stack={}", stack)}) == 0.35);
+  }
+  CHECK(spread({R"(/model/layers/0/parts/1={"kind": "mamba2", "hidden": 1024,
+      "heads": 16, "head_dim": 64, "state": 64})"}) == 0.25);
   CHECK(stack_layout({"/hardware/name=dgx-1"}).hardware.confidence->spread > 4 * dense);
 }
 
