@@ -11,7 +11,7 @@ namespace penstock {
           use(font_options_set_hint_metrics) use(font_options_set_hint_style)                     \
               use(image_surface_create) use(line_to) use(move_to) use(new_path)                   \
                   use(pdf_surface_create_for_stream) use(pdf_surface_set_metadata) use(rectangle) \
-                      use(restore) use(save) use(scale) use(select_font_face)                     \
+                      use(restore) use(rotate) use(save) use(scale) use(select_font_face)         \
                           use(set_font_options) use(set_font_size) use(set_line_join)             \
                               use(set_line_width) use(set_source_rgb) use(show_text) use(status)  \
                                   use(status_to_string) use(stroke) use(stroke_preserve)          \

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <iterator>
+#include <numbers>
 #include <set>
 #include <sstream>
 #include <stdexcept>
@@ -85,8 +86,11 @@ class CairoPen {
   void operator()(const Writing& mark) const {
     set_font(context_, mark.style.size, mark.style.bold);
     set_colour(mark.style.colour);
+    cairo().save(context_);
     cairo().move_to(context_, mark.start.x, mark.start.y);
+    if (mark.style.upward) cairo().rotate(context_, -std::numbers::pi / 2);
     cairo().show_text(context_, mark.text.c_str());
+    cairo().restore(context_);
   }
 
  private:
@@ -170,14 +174,17 @@ class SvgPen {
   }
 
   void operator()(const Writing& mark) {
-    const auto& [size, colour, align, bold] = mark.style;
+    const auto& [size, colour, align, bold, upward] = mark.style;
     const double share = align == Align::left ? 0 : align == Align::centre ? 0.5 : 1;
     const char* const anchor = align == Align::left     ? ""
                                : align == Align::centre ? R"( text-anchor="middle")"
                                                         : R"( text-anchor="end")";
-    add(R"(<text x="{}" y="{}" font-size="{}" fill="{}"{}{}>{}</text>)",
-        length(mark.start.x + share * mark.width), length(mark.start.y), length(size), hex(colour),
-        anchor, bold ? R"( font-weight="bold")" : "", escaped(mark.text));
+    const double x = length(mark.start.x + (upward ? 0 : share * mark.width));
+    const double y = length(mark.start.y - (upward ? share * mark.width : 0));
+    const std::string turn =
+        upward ? fmt::format(R"svg( transform="rotate(-90 {} {})")svg", x, y) : "";
+    add(R"(<text x="{}" y="{}" font-size="{}" fill="{}"{}{}{}>{}</text>)", x, y, length(size),
+        hex(colour), anchor, bold ? R"( font-weight="bold")" : "", turn, escaped(mark.text));
     text_ += '\n';
   }
 
@@ -300,8 +307,10 @@ void Canvas::text(Point at, const std::string& text, const TextStyle& style) {
   const double share = style.align == Align::left ? 0 : style.align == Align::centre ? 0.5 : 1;
   cairo_text_extents_t digit;
   cairo().text_extents(ruler_.get(), "0", &digit);
-  marks_.emplace_back(
-      Writing{{at.x - share * width, at.y - digit.y_bearing / 2}, width, valid_text(text), style});
+  const double below = -digit.y_bearing / 2;  // the baseline, of the middle of digits
+  const Point start = style.upward ? Point{at.x + below, at.y + share * width}
+                                   : Point{at.x - share * width, at.y + below};
+  marks_.emplace_back(Writing{start, width, valid_text(text), style});
 }
 
 void Canvas::text_within(double width, Point at, const std::string& text, TextStyle style) {

@@ -35,6 +35,7 @@ struct TextStyle {
   Colour colour = ink;
   Align align = Align::left;
   bool bold = false;
+  bool upward = false;  // turned: reads from the bottom up
 };
 
 // A picture is a list of marks. Each format draws the list in its own way.
@@ -74,7 +75,7 @@ struct Polygon {
   Colour outline;
 };
 
-/// One line of text. `start` is its left end on the baseline, for any alignment.
+/// One line of text. `start` is where it begins on the baseline, for any alignment.
 struct Writing {
   Point start;
   double width;
@@ -102,7 +103,7 @@ class Canvas {
 
   /// The advance width of a text.
   double text_width(const std::string& text, const TextStyle& style);
-  /// Adds one line of text. `at` is its start, middle or end, vertically centred on its digits.
+  /// Adds one line of text. `at` is its start, middle or end, centred on the height of its digits.
   void text(Point at, const std::string& text, const TextStyle& style);
   /// The same, in a smaller size if wider than `width`.
   void text_within(double width, Point at, const std::string& text, TextStyle style);
