@@ -90,7 +90,7 @@ struct TableHead {
 };
 constexpr std::array<TableHead, 7> own_tables{{{"item,hash,", "", ""},
                                                {"series,", ",simulated,", ",missing"},
-                                               {"quantity,", "", ",value"},
+                                               {"quantity,", "", ",value,finding"},
                                                {"rank,link,pass,stage,", "", "begin_us,end_us"},
                                                {"rank,time_us,bytes", "", ""},
                                                {"panel,series,unit,", "", ""},

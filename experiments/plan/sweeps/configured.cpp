@@ -202,4 +202,8 @@ bool has_result(std::string_view row) {
   return row.find("},\"result\":{") != std::string_view::npos;
 }
 
+bool is_answer(std::string_view row) {
+  return has_result(row) && row.find("},\"findings\":[") == std::string_view::npos;
+}
+
 }  // namespace penstock

@@ -67,5 +67,7 @@ std::string_view configuration_text(std::string_view row);
 
 /// Whether a row has figures.
 bool has_result(std::string_view row);
+/// Whether it has figures and no finding.
+bool is_answer(std::string_view row);
 
 }  // namespace penstock

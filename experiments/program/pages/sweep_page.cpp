@@ -132,14 +132,14 @@ PageCell page_cell(const TableCell& cell, const ShownColumn& column) {
   return {number_text(*number * column.factor), fmt::format("{}", *number * column.factor)};
 }
 
-/// "configuration 3: 120.5": the row that is best in a column.
+/// "configuration 3: 120.5": the answer that is best in a column.
 std::string best_text(const RowTable& table, const std::string& name, bool highest) {
   const auto found = std::ranges::find(table.columns, name);
   if (found == table.columns.end()) return "";
   const auto column = static_cast<std::size_t>(found - table.columns.begin());
   std::size_t best = table.rows.size();
   for (std::size_t r = 0; r < table.rows.size(); ++r) {
-    const auto number = table.rows[r][column].number();
+    const auto number = table.answer(table.rows[r], column);
     if (!number) continue;
     const bool better =
         best == table.rows.size() || (highest ? *number > *table.rows[best][column].number()
@@ -193,16 +193,14 @@ void add_notes(const SweepReport& report, std::size_t detailed, ResultPage& page
 PageDetail brief_detail(const SweepReport& report, std::size_t row) {
   PageDetail detail{{settings_of_row(report.rows.lines[row])}, {}};
   const RowTable& table = report.rows.table;
-  const auto found = std::ranges::find(table.columns, finding_column);
-  if (found == table.columns.end()) return detail;
-  const TableCell& cell = table.rows[row][static_cast<std::size_t>(found - table.columns.begin())];
-  if (!cell.empty()) detail.texts.push_back({"What was found", cell.text});
+  const std::string finding = table.finding_of(table.rows[row]);
+  if (!finding.empty()) detail.texts.push_back({"What was found", finding});
   return detail;
 }
 
 /// A row while the best ones are chosen.
 struct RankedRow {
-  double rate = 0;  // samples per second; below 0 without a result
+  double rate = 0;  // samples per second; below 0 of one that is no answer
   std::uint64_t place = 0;
   std::string line;
 
@@ -216,7 +214,7 @@ struct RankedRow {
 double rate_in(std::string_view row) {
   constexpr std::string_view key = "\"samples_per_s\":";
   const std::size_t at = row.rfind(key);
-  if (at == std::string_view::npos || !has_result(row)) return -1;
+  if (at == std::string_view::npos || !is_answer(row)) return -1;
   double rate = -1;
   std::from_chars(row.data() + at + key.size(), row.data() + row.size(), rate);
   return rate;

@@ -17,7 +17,7 @@ namespace penstock {
 struct ReportedRows {
   std::vector<std::string> lines;
   RowTable table;                     // of these lines
-  std::vector<std::size_t> quickest;  // rows with a result, most samples per second first
+  std::vector<std::size_t> quickest;  // answers, most samples per second first
   std::uint64_t rows = 0;             // of the whole file
   std::uint64_t with_result = 0;
   std::uint64_t of = 0;  // configurations of the sweep

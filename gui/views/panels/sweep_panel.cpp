@@ -207,7 +207,8 @@ void SweepPlot::paintEvent(QPaintEvent*) {
       fill = qt_colour(series_colour(static_cast<std::size_t>(name) % series_colours));
     }
     fill.setAlpha(is_marked ? 255 : 190);
-    painter.setBrush(fill);
+    const bool is_answer = rows_->finding_of(rows_->rows[row]).empty();
+    painter.setBrush(is_answer ? QBrush(fill) : QBrush(Qt::NoBrush));
     painter.setPen(QPen(palette().color(QPalette::WindowText), is_marked ? 2 : 1));
     painter.drawEllipse(*place, is_marked ? radius + 2 : radius, is_marked ? radius + 2 : radius);
   }

@@ -250,6 +250,16 @@ std::vector<std::size_t> RowTable::varied() const {
   return all;
 }
 
+std::string RowTable::finding_of(const std::vector<TableCell>& row) const {
+  const auto found = std::find(columns.begin(), columns.end(), "finding_text");
+  return found == columns.end() ? "" : row[static_cast<std::size_t>(found - columns.begin())].text;
+}
+
+std::optional<double> RowTable::answer(const std::vector<TableCell>& row,
+                                       std::size_t column) const {
+  return finding_of(row).empty() ? row[column].number() : std::nullopt;
+}
+
 std::string csv_of(const RowTable& table) {
   const auto cell = [](const std::string& text) {
     const bool plain = text.find_first_of(",\"\r\n") == std::string::npos;

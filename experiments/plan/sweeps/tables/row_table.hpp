@@ -31,6 +31,10 @@ struct RowTable {
   std::size_t column(const std::string& option, const std::string& name) const;
   /// Columns of the configuration whose values differ.
   std::vector<std::size_t> varied() const;
+  /// Why a row is no answer, such as out of memory; empty for one that is.
+  std::string finding_of(const std::vector<TableCell>& row) const;
+  /// The number of a row that is an answer. One with a finding has none, whatever it measured.
+  std::optional<double> answer(const std::vector<TableCell>& row, std::size_t column) const;
 };
 
 /// Reads results of a sweep: .csv, .sqlite or .db, and any other file as JSON Lines. Throws

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -107,12 +108,6 @@ FoundColumns find_columns(const RowTable& table, const PlottedColumns& columns) 
                   fmt::join(others, ", ")));
 }
 
-std::string finding_of_row(const RowTable& table, const std::vector<TableCell>& row) {
-  const auto& columns = table.columns;
-  const auto found = std::find(columns.begin(), columns.end(), "finding_text");
-  return found == columns.end() ? "" : row[static_cast<std::size_t>(found - columns.begin())].text;
-}
-
 /// Adds the points of a table to the series of a plot.
 void add_points(const RowTable& table, const FoundColumns& columns, BubblePlot& plot) {
   const double factor = quantity_of_column(table.columns[columns.y]).factor;
@@ -122,7 +117,7 @@ void add_points(const RowTable& table, const FoundColumns& columns, BubblePlot& 
     const std::string name = columns.name_of(row);
     const auto [series, is_new] = known.emplace(name, plot.series.size());
     if (is_new) plot.series.push_back({.name = name.empty() ? plot.y_label : name});
-    const auto x = row[columns.x].number(), y = row[columns.y].number();
+    const auto x = row[columns.x].number(), y = table.answer(row, columns.y);
     if (!x)
       throw UsageError(
           fmt::format("{}: {} is no number", table.columns[columns.x], row[columns.x].text));
@@ -131,7 +126,7 @@ void add_points(const RowTable& table, const FoundColumns& columns, BubblePlot& 
     if (y) {
       points.simulated.emplace_back(columns.x_axis.value(*x), *y * factor);
     } else {
-      points.missing.emplace_back(columns.x_axis.value(*x), finding_of_row(table, row));
+      points.missing.emplace_back(columns.x_axis.value(*x), table.finding_of(row));
     }
   }
   for (BubbleSeries& series : plot.series) {
@@ -200,7 +195,8 @@ SamplesOfSteps samples_of_steps(const RowTable& table, const FoundColumns& colum
   const auto time = static_cast<std::size_t>(find("makespan_us"));
   if (std::max(speed, time) >= table.columns.size()) return samples;
   for (const auto& row : table.rows) {
-    const auto x = row[columns.x].number(), us = row[time].number(), per_s = row[speed].number();
+    const auto x = row[columns.x].number(), us = table.answer(row, time),
+               per_s = table.answer(row, speed);
     if (!x || !us || !per_s) continue;
     std::string name = columns.name_of(row);
     if (name.empty()) name = quantity_of_column(table.columns[columns.y]).label;
@@ -249,7 +245,8 @@ BubblePlot lines_of_table(const RowTable& table, const PlottedColumns& asked) {
       .x_column = columns.x_axis.label(),
       .value_column = "result"};
   add_points(table, columns, plot);
-  if (!has_points(plot)) throw InputError(fmt::format("no row has a number for {}", y));
+  if (!has_points(plot))
+    throw InputError(fmt::format("no row without a finding has a number for {}", y));
   plot.logarithmic = spreads(plot);
   return plot;
 }
@@ -293,12 +290,14 @@ HeatMap heat_map_of_table(const RowTable& table, const PlottedColumns& asked) {
     map.y_label += (map.y_label.empty() ? "" : ", ") + (single ? axis.label() : axis.name);
   }
   map.cells.assign(map.rows.size(), std::vector<std::optional<double>>(map.columns.size()));
+  map.findings.assign(map.rows.size(), std::vector<std::string>(map.columns.size()));
   std::set<std::pair<std::size_t, std::size_t>> places;
   for (const auto& row : table.rows) {
     const std::size_t r = place_of_value(map.rows, row_label(row));
     const std::size_t c = place_of_value(map.columns, column_label(row));
     if (!places.emplace(r, c).second) refuse_double(table, columns);
-    if (const auto value = row[columns.y].number()) map.cells[r][c] = *value * quantity.factor;
+    if (const auto value = table.answer(row, columns.y)) map.cells[r][c] = *value * quantity.factor;
+    map.findings[r][c] = table.finding_of(row);
   }
   return map;
 }
@@ -309,16 +308,17 @@ FrontPlot front_of_table(const RowTable& table) {
   FrontPlot plot{.title = "Memory over step time", .points = {}, .others = "other configurations"};
   for (const auto& row : table.rows) {
     const auto us = row[time].number(), bytes = row[memory].number();
-    if (us && bytes) plot.points.push_back({*us * 1e-6, *bytes / gibibyte, false});
+    if (us && bytes)
+      plot.points.push_back({*us * 1e-6, *bytes / gibibyte, false, table.finding_of(row)});
   }
   if (plot.points.empty()) throw InputError("no row has a step time and a memory");
   std::sort(plot.points.begin(), plot.points.end(), [](const FrontPoint& a, const FrontPoint& b) {
     return std::pair(a.seconds, a.gibibytes) < std::pair(b.seconds, b.gibibytes);
   });
-  double least = plot.points.front().gibibytes + 1;
+  double least = std::numeric_limits<double>::infinity();
   for (FrontPoint& point : plot.points) {
-    point.on_front = point.gibibytes < least;
-    least = std::min(least, point.gibibytes);
+    point.on_front = point.finding.empty() && point.gibibytes < least;
+    if (point.on_front) least = point.gibibytes;
   }
   return plot;
 }

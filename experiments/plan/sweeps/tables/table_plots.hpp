@@ -40,10 +40,11 @@ BubblePlot lines_of_table(const RowTable& table, const PlottedColumns& columns);
 /// weak.
 BubblePlot scaling_of_table(const RowTable& table, PlottedColumns columns);
 
-/// A result over two axes.
+/// A result over two axes; a row with a finding has no value.
 HeatMap heat_map_of_table(const RowTable& table, const PlottedColumns& columns);
 
-/// The memory of the fullest rank over step time, and the rows that none beats in both.
+/// The memory of the fullest rank over step time, and the rows that none beats in both. A row
+/// with a finding beats none.
 FrontPlot front_of_table(const RowTable& table);
 
 }  // namespace penstock

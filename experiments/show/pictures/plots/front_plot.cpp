@@ -18,8 +18,20 @@ constexpr double front_aspect = 0.6;
 constexpr double front_left = 64;
 constexpr double front_joint = 2;
 constexpr double front_halo = 0.75;
+constexpr double hollow_line = 1.25;
+constexpr double hollow_sample = 12;
 constexpr std::size_t plain_series = 2;
 constexpr double plain_scale = 1.5;
+
+void draw_front_point(const FrontPoint& point, Point at, Canvas& canvas) {
+  const std::size_t series = point.on_front ? 1 : 0;
+  const Colour colour = series_colour(series);
+  if (point.finding.empty()) {
+    canvas.polygon(marker(series, at), colour, front_halo, paper);
+  } else {
+    canvas.polygon(marker(series, at), paper, hollow_line, colour);
+  }
+}
 
 /// Axes of a front plot, both from 0.
 struct FrontAxes {
@@ -68,11 +80,9 @@ void draw_front_points(const FrontPlot& plot, const FrontAxes& axes, Page& page)
   page.canvas.line(front, front_joint, joining_colour(1));
   // The front lies above the others.
   for (const bool on_front : {false, true}) {
-    const std::size_t series = on_front ? 1 : 0;
     for (const FrontPoint& point : plot.points) {
       if (point.on_front != on_front) continue;
-      page.canvas.polygon(marker(series, {axes.x(point.seconds), axes.y(point.gibibytes)}),
-                          series_colour(series), front_halo, paper);
+      draw_front_point(point, {axes.x(point.seconds), axes.y(point.gibibytes)}, page.canvas);
     }
   }
   if (!plot.plain) return;
@@ -98,6 +108,12 @@ std::string draw_front_plot(PictureFormat format, const FrontPlot& plot) {
   draw_front_points(plot, axes, page);
   std::vector<LegendEntry> legend{series_entry(1, front_joint, "Pareto front"),
                                   series_entry(0, 0, plot.others)};
+  if (std::ranges::any_of(plot.points, [](const auto& point) { return !point.finding.empty(); })) {
+    const auto draw = [](Canvas& canvas, Point at) {
+      draw_front_point({.finding = "any"}, {at.x + hollow_sample / 2, at.y}, canvas);
+    };
+    legend.push_back({hollow_sample, draw, "found a problem, such as out of memory"});
+  }
   if (plot.plain) {
     legend.push_back(series_entry(plain_series, 0, "fastest 1F1B, ZeRO-0 or -1, no recomputation"));
   }

@@ -12,7 +12,8 @@ namespace penstock {
 struct FrontPoint {
   double seconds = 0;
   double gibibytes = 0;
-  bool on_front = false;  // none is both as fast and smaller
+  bool on_front = false;     // none is both as fast and smaller
+  std::string finding = {};  // why it cannot be used, such as out of memory
 };
 
 struct FrontPlot {
@@ -24,7 +25,8 @@ struct FrontPlot {
   PictureOptions options = {};
 };
 
-/// A picture file of layouts: those on the Pareto front are joined. Throws UsageError if the plot
+/// A picture file of layouts: those on the Pareto front are joined, those with a finding hollow.
+/// Throws UsageError if the plot
 /// is too small.
 std::string draw_front_plot(PictureFormat format, const FrontPlot& plot);
 

@@ -104,21 +104,24 @@ std::string calibration_csv(const CalibrationPlot& plot) {
 }
 
 std::string heat_map_csv(const HeatMap& map) {
-  std::string csv = fmt::format("quantity,{},{},value\n", cell(map.x_label), cell(map.y_label));
+  std::string csv =
+      fmt::format("quantity,{},{},value,finding\n", cell(map.x_label), cell(map.y_label));
   for (std::size_t row = 0; row < map.rows.size(); ++row) {
     for (std::size_t column = 0; column < map.columns.size(); ++column) {
       const auto& value = map.cells[row][column];
-      csv += fmt::format("{},{},{},{}\n", cell(map.value_label), cell(map.columns[column]),
-                         cell(map.rows[row]), value ? fmt::format("{}", *value) : "");
+      csv += fmt::format("{},{},{},{},{}\n", cell(map.value_label), cell(map.columns[column]),
+                         cell(map.rows[row]), value ? fmt::format("{}", *value) : "",
+                         map.findings.empty() ? "" : cell(map.findings[row][column]));
     }
   }
   return csv;
 }
 
 std::string front_csv(const FrontPlot& plot) {
-  std::string csv = "seconds,gibibytes,on_front\n";
+  std::string csv = "seconds,gibibytes,on_front,finding\n";
   for (const FrontPoint& point : plot.points) {
-    csv += fmt::format("{},{},{}\n", point.seconds, point.gibibytes, point.on_front ? 1 : 0);
+    csv += fmt::format("{},{},{},{}\n", point.seconds, point.gibibytes, point.on_front ? 1 : 0,
+                       cell(point.finding));
   }
   return csv;
 }

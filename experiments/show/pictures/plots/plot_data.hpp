@@ -31,10 +31,10 @@ std::string memory_csv(const Timeline& timeline, const std::vector<BytesByKind>&
 /// only with intervals.
 std::string calibration_csv(const CalibrationPlot& plot);
 
-/// quantity,x,y,value: one line per cell; `value` is empty without a result.
+/// quantity,x,y,value,finding: one line per cell; `value` is empty without a result.
 std::string heat_map_csv(const HeatMap& map);
 
-/// seconds,gibibytes,on_front.
+/// seconds,gibibytes,on_front,finding.
 std::string front_csv(const FrontPlot& plot);
 
 }  // namespace penstock

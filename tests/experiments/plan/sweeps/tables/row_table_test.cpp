@@ -20,6 +20,14 @@ constexpr const char* four_rows =
 {"item":3,"hash":"d","configuration":{"/schedule/name":"gpipe","/m":8},"findings":[{"kind":"refused","text":"too \"many\", it is"}]}
 )";
 
+/// The same, and gpipe with 8 microbatches is the quickest, but out of memory.
+std::string with_one_out_of_memory() {
+  const std::string rows(four_rows);
+  const std::string result =
+      R"("result":{"makespan_us":500,"bubble":{"of_makespan":0.1},"throughput":{"samples_per_s":90},"peak_memory_bytes":1073741824},)";
+  return std::string(rows).insert(rows.find("\"findings\""), result);
+}
+
 }  // namespace
 
 TEST_CASE("tables: rows become columns by pointer and by name, with their digits") {
@@ -132,6 +140,26 @@ TEST_CASE("plots of tables: a heat map has an empty cell where there is no resul
   const std::string svg = draw_heat_map(PictureFormat::svg, map);
   CHECK(svg.find("25.0%") != std::string::npos);
   CHECK(svg.find("no result") != std::string::npos);
+}
+
+TEST_CASE("plots of tables: a row with a finding is no answer, whatever its figures") {
+  const RowTable table = row_table_of(with_one_out_of_memory());
+  CHECK(table.rows[3][4].number() == 500);
+  CHECK(!table.answer(table.rows[3], 4));
+  const FrontPlot front = front_of_table(table);
+  REQUIRE(front.points.size() == 4);
+  CHECK(!front.points[0].on_front);
+  CHECK(front.points[0].finding == "too \"many\", it is");
+  CHECK(front.points[1].on_front);
+  CHECK(front.points[2].on_front);
+  CHECK(front_csv(front).find("0.0005,1,0,\"too \"\"many\"\", it is\"\n") != std::string::npos);
+  CHECK(draw_front_plot(PictureFormat::svg, front).find("found a problem") != std::string::npos);
+  const HeatMap map = heat_map_of_table(table, {});
+  CHECK(!map.cells[1][1]);
+  CHECK(heat_map_csv(map).find(",8,gpipe,,\"too") != std::string::npos);
+  const BubblePlot lines = lines_of_table(table, {.x = {}, .y = "makespan_us", .by = {}});
+  CHECK(lines.series[1].simulated.size() == 1);
+  CHECK(lines.series[1].missing.size() == 1);
 }
 
 TEST_CASE("plots of tables: the front has what none beats in time and memory") {
