@@ -155,10 +155,13 @@ std::string headline(const Report& a, const Report& now, bool brief) {
       fmt::format("time {}{} {} ({})", change > Time{} ? "+" : "", short_time_text(change, unit),
                   unit.name, signed_percent(share_of(change, a.makespan)));
   if (brief) return text;
+  text +=
+      fmt::format(", bubble {:+.1f} points", 100 * (now.bubble.of_makespan - a.bubble.of_makespan));
+  const auto before = static_cast<double>(most_memory(a));
+  const auto after = static_cast<double>(most_memory(now));
+  if (before == 0 || after == 0) return text;
   constexpr double gib = 1024.0 * 1024 * 1024;
-  const double memory = static_cast<double>(most_memory(now)) - static_cast<double>(most_memory(a));
-  return text + fmt::format(", bubble {:+.1f} points, memory {:+.2f} GiB",
-                            100 * (now.bubble.of_makespan - a.bubble.of_makespan), memory / gib);
+  return text + fmt::format(", memory {:+.2f} GiB", (after - before) / gib);
 }
 
 bool number_alike(const Plan& one, const Plan& other) {

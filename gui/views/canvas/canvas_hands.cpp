@@ -172,11 +172,10 @@ void CanvasHands::click_twice(const QMouseEvent& event) {
 void CanvasHands::move_map(double x) {
   const double share = (x - gutter) / canvas_.lanes_width();
   CanvasView next = canvas_.view();
-  const auto middle =
-      static_cast<std::int64_t>(share * static_cast<double>(canvas_.first()->lanes->span));
+  const auto middle = static_cast<std::int64_t>(share * static_cast<double>(canvas_.span()));
   next.axis.origin = middle - static_cast<std::int64_t>(canvas_.lanes_width() / 2 *
                                                         next.axis.picoseconds_per_pixel);
-  next.axis = panned(next.axis, 0, canvas_.first()->lanes->span, canvas_.lanes_width());
+  next.axis = panned(next.axis, 0, canvas_.span(), canvas_.lanes_width());
   canvas_.move_to(next, ViewMove::pan);
 }
 

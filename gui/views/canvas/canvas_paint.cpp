@@ -290,17 +290,21 @@ void CanvasChrome::paint_header(QPainter& painter) {
 void CanvasChrome::draw_map() {
   const Theme& colours = scene_.colours();
   const int wide = static_cast<int>(scene_.lanes_width());
+  const auto span = static_cast<double>(std::max<std::int64_t>(1, scene_.span()));
   if (map_generation_ == scene_.generation() && map_.width() == wide) return;
   // Without pyramids it takes long; the map before stays until the run is whole.
   const bool many = scene_.first()->lanes->ops > 500'000;
   if (many && scene_.first()->run->brief && map_.width() == wide) return;
   map_generation_ = scene_.generation();
   map_ = QImage(wide, map_height, QImage::Format_RGB32);
-  map_.fill(qt_colour(colours.busy()));
-  const auto shares = idle_over_time(*scene_.first(), wide);
+  map_.fill(qt_colour(colours.panel));
+  const double share = static_cast<double>(scene_.first()->lanes->span) / span;
+  const int own = std::clamp(static_cast<int>(std::lround(wide * share)), 1, wide);
+  const auto shares = idle_over_time(*scene_.first(), own);
   const Pixels pixels{reinterpret_cast<std::uint32_t*>(map_.bits()), wide, map_height,
                       static_cast<std::size_t>(map_.bytesPerLine()) / 4};
-  for (int x = 0; x < wide; ++x) {
+  pixels.fill(0, 0, own, map_height, packed(colours.busy()));
+  for (int x = 0; x < own; ++x) {
     float end = 0;
     int done = 0;
     for (std::size_t c = 0; c < idle_cause_count; ++c) {
@@ -324,8 +328,8 @@ void CanvasChrome::paint_map(QPainter& painter) {
   painter.setPen(qt_colour(colours.faint_ink));
   painter.drawText(QRect(4, 0, gutter - 8, map_height), Qt::AlignVCenter | Qt::AlignLeft,
                    "idle share");
-  const double span = std::max(1.0, static_cast<double>(scene_.first()->lanes->span));
-  const double scale = scene_.lanes_width() / span;
+  const double scale =
+      scene_.lanes_width() / static_cast<double>(std::max<std::int64_t>(1, scene_.span()));
   const double left = gutter + static_cast<double>(scene_.view().axis.origin) * scale;
   const double right =
       gutter + static_cast<double>(scene_.view().axis.time_at(scene_.lanes_width())) * scale;

@@ -114,6 +114,23 @@ TEST_CASE("two runs: what was found in B is forgotten once another run has its p
   CHECK(two.window.message() == "Search first: /");
 }
 
+TEST_CASE("two runs: the map of A has the axis of the lanes, and ends where A does") {
+  TwoRuns two("/schedule/microbatches=40");
+  const QImage image = two.canvas().grab().toImage();
+  const QColor empty = qt_colour(two.canvas().colours().panel);
+  const auto ends_at = [&](const ViewedRun& run) {
+    return TimelineCanvas::gutter + two.canvas().lanes_width() *
+                                        static_cast<double>(run.span().picoseconds) /
+                                        static_cast<double>(two.b().span().picoseconds);
+  };
+  const int end = static_cast<int>(ends_at(two.run()));
+  const int middle = TimelineCanvas::map_height / 2;
+  REQUIRE(end < TimelineCanvas::gutter + 300);
+  CHECK(image.pixelColor(end - 3, middle) != empty);
+  CHECK(image.pixelColor(end + 5, middle) == empty);
+  CHECK(image.pixelColor(static_cast<int>(ends_at(two.b())) - 40, middle) == empty);
+}
+
 TEST_CASE("two runs: search, bubbles and areas are those of the run under the pointer") {
   TwoRuns two;
   const TaskId task = two.op_of_b("2F5");

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "experiments/input/files/byte_stream.hpp"
+#include "experiments/input/files/files.hpp"
 #include "experiments/input/formats/chrome_trace.hpp"
 #include "experiments/program/pages/live_timeline.hpp"
 #include "gui/models/drawing/painted_run.hpp"
@@ -48,6 +49,29 @@ TEST_CASE("opening: a scenario is simulated, its timeline is the same run, an or
   CHECK(runs[0]->scenario == nullptr);
   CHECK(runs[0]->report.critical_path.size() > 10);
   CHECK(runs[1]->plan.ranks == 2);
+}
+
+TEST_CASE("opening: a timeline has the memory of its run, and so has its comparison") {
+  const testing::Scratch folder;
+  const auto recorded = [&](const ViewedRun& run, const char* name) {
+    Timeline timeline = run.timeline;
+    memory_peaks(run.plan, run.costs, timeline, &timeline.memory);
+    return open_files({folder.file(name, write_timeline(run.plan, timeline, run.title))}).front();
+  };
+  const ViewedRunPtr a = open_files({scenario_file}).front();
+  const ViewedRunPtr b = viewed(parse_scenario(read_file(scenario_file), "b.json",
+                                               std::vector<std::string>{"/schedule/name=gpipe"}));
+  const ViewedRunPtr recorded_a = recorded(*a, "a.timeline"),
+                     recorded_b = recorded(*b, "b.timeline");
+  for (std::size_t rank = 0; rank < 4; ++rank) {
+    CHECK(recorded_a->report.ranks[rank].memory.bytes == a->report.ranks[rank].memory.bytes);
+    CHECK(recorded_a->report.ranks[rank].memory.time == a->report.ranks[rank].memory.time);
+  }
+  const std::string text = headline(recorded_a->report, recorded_b->report, false);
+  CHECK(text == headline(a->report, b->report, false));
+  CHECK(text.ends_with(", memory +1.00 GiB"));
+  const ViewedRunPtr none = viewed(Recording{a->plan, a->timeline, a->title}, "none");
+  CHECK(headline(none->report, recorded_b->report, false).find("memory") == std::string::npos);
 }
 
 TEST_CASE("opening: traces of the PyTorch profiler, one per rank, are one measured run") {
