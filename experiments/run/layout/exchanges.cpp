@@ -129,6 +129,12 @@ std::vector<std::uint32_t> first_pieces(const std::vector<bool>& exchanges) {
   return first;
 }
 
+std::uint32_t further_pieces(const Layout& layout) {
+  if (layout.spec.blocks.empty()) return 0;
+  const std::vector<bool> exchanges = exchanges_of(layout);
+  return static_cast<std::uint32_t>(std::count(exchanges.begin(), exchanges.end(), true));
+}
+
 void add_exchanges(const std::vector<bool>& exchanges, const Schedule& schedule,
                    const Placement& placement, Communication& communication) {
   for (const Rank rank : Numbers<Rank>(schedule.ranks())) {

@@ -26,6 +26,10 @@ void keep_exchanges_inside(Layout& layout);
 /// By model stage of a settled layout: whether what it puts out is exchanged apart; empty: none is.
 std::vector<bool> exchanges_of(const Layout& layout);
 
+/// Stages of a copy of the model that are further pieces of one: those of blocks are cut at their
+/// exchanges, stages that state their times stay as they are.
+std::uint32_t further_pieces(const Layout& layout);
+
 /// By model stage: the first of the stages that these exchanges join it to; empty without any.
 std::vector<std::uint32_t> first_pieces(const std::vector<bool>& exchanges);
 

@@ -365,7 +365,8 @@ MemoryJudge judge_of(const Layout& layout) {
 
 std::string title_of(const Layout& layout) {
   const std::uint32_t ranks = layout.placement.ranks();
-  const std::uint32_t stages = layout.placement.stage_count();
+  const auto copies = static_cast<std::uint32_t>(layout.placement.chains().size());
+  const std::uint32_t stages = layout.placement.stage_count() - copies * further_pieces(layout);
   std::string title = fmt::format("{}, {}", layout.name, counted(ranks, "rank", "ranks"));
   if (stages != ranks) title += ", " + counted(stages, "stage", "stages");
   return title + ", " + counted(layout.microbatches, "microbatch", "microbatches");

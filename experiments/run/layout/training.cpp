@@ -229,12 +229,6 @@ void hold_kinds(const Layout& layout, Extras& extras) {
   }
 }
 
-/// Stages that are further pieces of one that is cut at its exchanges.
-std::uint32_t further_pieces(const Layout& layout) {
-  const std::vector<bool> exchanges = exchanges_of(layout);
-  return static_cast<std::uint32_t>(std::count(exchanges.begin(), exchanges.end(), true));
-}
-
 }  // namespace
 
 bool has_weights(const ModelGraph& model) {
@@ -325,8 +319,8 @@ std::uint32_t pipeline_ranks(const Layout& layout) {
 
 std::uint32_t chunks_of(const Layout& layout) {
   const auto all = static_cast<std::uint32_t>(layout.placement.chains().front().size());
-  const std::uint32_t stages = all - (layout.module ? layout.module->stages : 0) -
-                               (layout.spec.blocks.empty() ? 0 : further_pieces(layout));
+  const std::uint32_t stages =
+      all - (layout.module ? layout.module->stages : 0) - further_pieces(layout);
   const std::uint32_t ranks = pipeline_ranks(layout);
   return std::max(1u, (stages + ranks - 1) / ranks);
 }

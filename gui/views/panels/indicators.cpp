@@ -110,8 +110,10 @@ void RunLegend::add_ops(const PaintedRun& run, const std::set<std::uint8_t>& cat
   const int ticks = run.colouring.most_ticks();
   if (ticks == 0) return;
   const Colour last = pass_colour(Pass::forward, 1, 2);
-  const QString text = "ticks: stages of its rank before its own (0–%1)";
-  entries_.push_back({qt_colour(last), {}, text.arg(ticks), {}, qt_colour(text_on(last))});
+  const QString text = "ticks: %1 of its rank before its own (0–%2)";
+  const char* const what = has_exchanges(run.run->plan) ? "pieces" : "stages";
+  entries_.push_back(
+      {qt_colour(last), {}, text.arg(what).arg(ticks), {}, qt_colour(text_on(last))});
 }
 
 void RunLegend::add_causes(const PaintedRun& run, const Theme& colours,

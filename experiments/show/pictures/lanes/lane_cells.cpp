@@ -204,7 +204,10 @@ std::uint32_t most_chunks(const Plan& plan) {
 }
 
 std::string shades_text(const Plan& plan) {
-  if (plan.modules.empty()) return fmt::format("chunks 0 to {}", most_chunks(plan) - 1);
+  if (plan.modules.empty()) {
+    return fmt::format("{} 0 to {}", has_exchanges(plan) ? "pieces" : "chunks",
+                       most_chunks(plan) - 1);
+  }
   std::vector<std::set<std::string>> names(most_chunks(plan));
   const std::vector<ChunkPlace> places = chunks_of(plan);
   for (std::size_t c = 0; c < places.size(); ++c) {
@@ -273,14 +276,6 @@ std::vector<Lane> stash_moves(const Plan& plan, const Timeline& timeline) {
   }
   for (Lane& lane : moves) std::ranges::stable_sort(lane, {}, &Cell::begin);
   return moves;
-}
-
-Time last_end(const std::vector<Lane>& lanes) {
-  Time last{};
-  for (const Lane& lane : lanes) {
-    for (const Cell& cell : lane) last = std::max(last, cell.end);
-  }
-  return last;
 }
 
 void add_idle(std::vector<Lane>& lanes, const std::vector<IdleGap>& gaps) {

@@ -48,8 +48,8 @@ struct ChunkPlace {
 std::vector<ChunkPlace> chunks_of(const Plan& plan);
 /// The largest number of stages on one rank.
 std::uint32_t most_chunks(const Plan& plan);
-/// What the shades of chunks mean, dark to pale: "chunks 0 to 3", or where stages have modules
-/// "vision, then the model".
+/// What the shades of chunks mean, the first first: "chunks 0 to 3", "pieces" where stages are cut
+/// at their exchanges, or where they have modules "vision, then the model".
 std::string shades_text(const Plan& plan);
 
 /// Calls `visit(cause, begin, end)` for the causes of a gap, one after the other.
@@ -81,7 +81,6 @@ std::vector<Lane> tail_strips(const Plan& plan, const Timeline& timeline);
 std::vector<Lane> stash_moves(const Plan& plan, const Timeline& timeline);
 
 /// The end of the last cell; 0 if there is none.
-Time last_end(const std::vector<Lane>& lanes);
 
 /// Inserts idle gaps, given in any order, between the cells of the lanes: one cell for each cause
 /// of a gap, in chronological order. Throws InputError for a gap of a rank without a lane.

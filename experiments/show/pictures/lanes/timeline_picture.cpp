@@ -43,6 +43,11 @@ constexpr double path_outline = 1.75;
 constexpr double path_line = 1.25;
 constexpr double path_halo = 2.75;  // separates the line from what it crosses
 
+/// An update is of all microbatches before it.
+bool is_numbered(const Cell& cell) {
+  return cell.microbatch && std::get<ActionKind>(cell.kind).pass != Pass::update;
+}
+
 /// Draws one picture.
 class TimelineDrawing {
  public:
@@ -57,7 +62,7 @@ class TimelineDrawing {
         strips_(tail_strips(plan, timeline)),
         moves_(stash_moves(plan, timeline)),
         chunks_(most_chunks(plan)),
-        end_(std::max({last_end(lanes_), last_end(strips_), last_end(moves_)})),
+        end_(makespan(plan, timeline)),
         time_(lane_time(page, plan.ranks, end_)) {
     add_idle(lanes_, picture.explanation.gaps);
     note_what_occurs();
@@ -126,7 +131,9 @@ class TimelineDrawing {
 
   std::vector<std::string> notes() const {
     std::vector<std::string> all;
-    if (chunks_ > 1) all.push_back("dark to pale: " + shades_text(plan_));
+    const bool light = page_.theme == PictureTheme::light;
+    if (chunks_ > 1)
+      all.push_back((light ? "dark to pale: " : "pale to dark: ") + shades_text(plan_));
     if (merged_) all.emplace_back("narrow boxes are merged by their shares of time");
     return all;
   }
@@ -250,7 +257,7 @@ class TimelineDrawing {
     const double width_at_1 = number_width();
     const double width_per_ps = (time_.to - time_.from) / time_.last;
     const auto size_in = [&](const Cell& cell) {
-      if (!cell.microbatch) return 0.0;
+      if (!is_numbered(cell)) return 0.0;
       return number_size(static_cast<double>((cell.end - cell.begin).picoseconds) * width_per_ps,
                          (cell.bottom - cell.top) * frame_->lane_height(), width_at_1);
     };

@@ -75,6 +75,7 @@ TEST_CASE("exchanges apart: stages are cut before and behind the experts of each
   const Layout layout = layout_of_experts(apart_and({}));
   CHECK(exchanges_text(layout) == "111111110111111110");
   CHECK(layout.placement.stage_count() == 18);
+  CHECK(title_of(layout) == title_of(layout_of_experts({})));
   CHECK(write_torch_csv(layout.schedule).text.starts_with("0F0,1F0,2F0,3F0,4F0,5F0,6F0,7F0,8F0,"));
   CHECK(all_parameter_bytes(layout) == all_parameter_bytes(layout_of_experts({})));
   CHECK(exchanges_text(layout_of_experts({})).empty());

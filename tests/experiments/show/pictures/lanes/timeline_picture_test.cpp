@@ -124,6 +124,42 @@ TEST_CASE("nothing to draw gives an empty axis") {
   }
 }
 
+TEST_CASE("the axis ends with the step, whatever has no length at its end") {
+  // F 0-1 ms on both ranks; all B are frozen, and the last gradient takes 3 ms to arrive.
+  DrawnRun run = one_f_one_b(2, 1, 1000, 0);
+  for (TaskId task = 0; task < run.plan.tasks(); ++task) {
+    const WorkClass& work = run.plan.class_of(task);
+    if (work.pass == Pass::backward && index(work.stage) == 0) {
+      run.timeline.begin[task] = run.timeline.end[task] = from_us(5000);
+    }
+  }
+  const std::vector<std::string> all = texts_in(timeline_picture(PictureFormat::svg, run));
+  CHECK(std::find(all.begin(), all.end(), "5.0") != all.end());
+}
+
+TEST_CASE("what the shades of chunks mean turns over on dark ground, as they do") {
+  Schedule schedule(1);
+  schedule.on(Rank{0}) = {{Pass::forward, Stage{0}, Microbatch{0}},
+                          {Pass::forward, Stage{1}, Microbatch{0}}};
+  const DrawnRun run = drawn(schedule, Placement::loop(1, 2), 1, 1);
+  TimelinePicture picture;
+  CHECK(
+      has_text(timeline_picture(PictureFormat::svg, run, picture), "dark to pale: chunks 0 to 1"));
+  picture.options.theme = PictureTheme::dark;
+  CHECK(
+      has_text(timeline_picture(PictureFormat::svg, run, picture), "pale to dark: chunks 0 to 1"));
+}
+
+TEST_CASE("an update is of no single microbatch, and has no number") {
+  Schedule schedule(1);
+  schedule.on(Rank{0}) = {{Pass::forward, Stage{0}, Microbatch{77}},
+                          {Pass::backward, Stage{0}, Microbatch{77}},
+                          {Pass::update, Stage{0}, Microbatch{77}}};
+  const std::vector<std::string> all =
+      texts_in(timeline_picture(PictureFormat::svg, drawn(schedule, Placement::loop(1, 1), 1, 1)));
+  CHECK(std::count(all.begin(), all.end(), "77") == 2);
+}
+
 TEST_CASE("a picture without room is refused") {
   CHECK_THROWS_AS(timeline_picture(PictureFormat::svg, one_f_one_b(1, 1), {"", "", {.width = 100}}),
                   UsageError);
