@@ -144,12 +144,19 @@ double mean(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-/// Where the host runs the ops, waits for locks and cores fall on a few of them, and the step pays
-/// for these: a mean of each iteration, and their median.
-double typical_length(const std::vector<std::vector<double>>& of_iterations) {
-  std::vector<double> means;
-  for (const std::vector<double>& lengths : of_iterations) means.push_back(mean(lengths));
-  return median(std::move(means));
+/// The lengths to take median and quartiles of. Where the host runs the ops, waits for locks and
+/// cores fall on a few of them, and the step pays for these: a mean of each iteration.
+std::vector<double> typical_lengths(const std::vector<std::vector<double>>& of_iterations,
+                                    bool on_host) {
+  std::vector<double> typical;
+  for (const std::vector<double>& lengths : of_iterations) {
+    if (on_host) {
+      typical.push_back(mean(lengths));
+    } else {
+      typical.insert(typical.end(), lengths.begin(), lengths.end());
+    }
+  }
+  return typical;
 }
 
 std::vector<OpTimes> op_times(const Plan& plan, const std::vector<Timeline>& iterations,
@@ -167,11 +174,9 @@ std::vector<OpTimes> op_times(const Plan& plan, const std::vector<Timeline>& ite
   }
   std::vector<OpTimes> times;
   for (const auto& [key, of_iterations] : lengths) {
-    std::vector<double> values;
-    for (const auto& each : of_iterations) values.insert(values.end(), each.begin(), each.end());
-    times.push_back({key.first, key.second, values.size(),
-                     on_host ? typical_length(of_iterations) : median(values),
-                     quantile(values, 0.25), quantile(values, 0.75)});
+    const std::vector<double> typical = typical_lengths(of_iterations, on_host);
+    times.push_back({key.first, key.second, of_iterations.size() * of_iterations.front().size(),
+                     median(typical), quantile(typical, 0.25), quantile(typical, 0.75)});
   }
   return times;
 }

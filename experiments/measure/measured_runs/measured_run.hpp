@@ -20,14 +20,15 @@ namespace penstock {
 /// Key of the environment of a timeline: the unit that its times are rounded to, such as "1ns".
 constexpr const char* resolution_key = "resolution";
 
-/// Times of one pass of one stage over microbatches, iterations and copies of the model.
+/// Times of one pass of one stage over microbatches, iterations and copies of the model: of single
+/// ops, or where the host runs them of the means of iterations.
 struct OpTimes {
   std::uint32_t model_stage = 0;
   Pass pass;
   std::size_t count = 0;
-  double median_ns = 0;  // where the host runs the ops, of the means of iterations
-  double lower_ns = 0;   // lower quartile
-  double upper_ns = 0;   // upper quartile
+  double median_ns = 0;
+  double lower_ns = 0;  // lower quartile
+  double upper_ns = 0;  // upper quartile
 };
 
 /// A traced training run as a plan with times.

@@ -168,6 +168,26 @@ TEST_CASE("traces: all whole steps are samples, and the step that is asked for i
   CHECK_THROWS_WITH_AS(traces.read(9), "--step 9: not all ranks have ops of that step", InputError);
 }
 
+TEST_CASE("traces: where the host runs the ops, medians lie between their quartiles") {
+  const std::string folder = std::string(PENSTOCK_ROOT) + "/tests/torch/traces/2.14.1-1f1b/";
+  TraceReading reading{.files = {folder + "rank0.json.gz", folder + "rank1.json.gz"},
+                       .pipeline_ranks = {},
+                       .patterns = {},
+                       .order = {},
+                       .on_progress = {}};
+  for (const KnownPattern& known : known_patterns()) reading.patterns.emplace_back(known.text);
+  std::vector<std::string> notes;
+  const MeasuredRun run =
+      measured_run(read_rank_traces(reading, true, notes), std::nullopt, std::nullopt);
+  REQUIRE(run.host_us > 0);
+  CHECK(run.times.size() == 4);
+  for (const OpTimes& op : run.times) {
+    CHECK(op.count == 24);
+    CHECK(op.lower_ns <= op.median_ns);
+    CHECK(op.median_ns <= op.upper_ns);
+  }
+}
+
 TEST_CASE("traces: a step that lost an op is left out, and said to be") {
   const std::vector<RunResult> made = varied_runs(three_stages(steady_order), 3);
   Traces traces(made, {});
