@@ -1,5 +1,3 @@
-#include "experiments/measure/calibration/calibration.hpp"
-
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -7,12 +5,15 @@
 #include <vector>
 
 #include "experiments/input/files/json_input.hpp"
+#include "experiments/measure/calibration/calibration.hpp"
 #include "sim/base/error.hpp"
 
 namespace penstock {
 namespace {
 
 constexpr double most_value = 1e30;
+constexpr double most_error = 10;
+constexpr double band = 0.05;
 
 CalibrationPoint point_of(const JsonView& point, const std::string& unit, double in_unit) {
   const auto time = [&](const char* what) {
@@ -33,7 +34,7 @@ CalibrationSeries& series_of(const std::string& name, CalibrationPanel& panel) {
 }
 
 CalibrationPanel kernels_panel(const JsonView& document) {
-  CalibrationPanel panel{"kernels, held-out sizes", "\u00b5s", {}};
+  CalibrationPanel panel{"kernels, held-out sizes", "\u00b5s", {}, {band}};
   for (const JsonView& kernel : document.at("kernels").items()) {
     const std::string& name = kernel.at("kernel").text();
     for (const JsonView& point : kernel.at("points").items()) {
@@ -52,7 +53,7 @@ std::string in_words(const std::string& part) {
 }
 
 CalibrationPanel pipelines_panel(const JsonView& document) {
-  CalibrationPanel panel{"pipelines", "ms", {}};
+  CalibrationPanel panel{"pipelines", "ms", {}, {band}};
   for (const JsonView& run : document.at("pipelines").at("runs").items()) {
     series_of(in_words(run.at("part").text()), panel).points.push_back(point_of(run, "us", 1e3));
   }
@@ -62,6 +63,7 @@ CalibrationPanel pipelines_panel(const JsonView& document) {
 /// The judged rows of a judgement.
 CalibrationSeries series_of_judgement(const JsonView& judgement) {
   CalibrationSeries series{judgement.at("name").text(), {}};
+  if (const auto each = judgement.find("each")) series.within = each->number(0, most_error);
   for (const JsonView& row : judgement.at("rows").items()) {
     if (!row.at("judged").flag()) continue;
     const double published = row.at("published").number(-most_value, most_value);
@@ -77,7 +79,9 @@ void add_panels(const JsonView& whole, const std::string& prefix, CalibrationPlo
     CalibrationPanel panel{prefix + table.at("name").text(), table.at("unit").text(), {}};
     for (const JsonView& judgement : table.at("judgements").items()) {
       CalibrationSeries series = series_of_judgement(judgement);
-      if (!series.points.empty()) panel.series.push_back(std::move(series));
+      if (series.points.empty()) continue;
+      if (series.within) panel.bands.insert(*series.within);
+      panel.series.push_back(std::move(series));
     }
     if (!panel.series.empty()) plot.panels.push_back(std::move(panel));
   }
@@ -99,7 +103,7 @@ CalibrationPlot calibration_plot(const nlohmann::json& document) {
 
 CalibrationPlot published_plot(const nlohmann::json& document) {
   CalibrationPlot plot{.title = "Published against simulated",
-                       .subtitle = "judged rows; band: within 5 %",
+                       .subtitle = "judged rows; bands: errors that they may have",
                        .panels = {},
                        .x_name = "published",
                        .y_name = "simulated",

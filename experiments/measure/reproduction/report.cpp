@@ -201,7 +201,7 @@ ordered_json json_of(const ReproducedRow& row) {
   return document;
 }
 
-ordered_json json_of(const JudgedTable& judged) {
+ordered_json json_of(const JudgedTable& judged, const Judgement& judgement) {
   ordered_json document{{"name", judged.name},
                         {"met", judged.met},
                         {"judged", judged.judged.rows},
@@ -209,6 +209,7 @@ ordered_json json_of(const JudgedTable& judged) {
                         {"bias", judged.judged.bias},
                         {"worst_error", judged.judged.worst},
                         {"unjudged", json_of(judged.unjudged)}};
+  if (judgement.each) document["each"] = *judgement.each;
   if (judged.ranking) {
     document["ranking"] = *judged.ranking;
     document["pairs"] = judged.ranked_pairs;
@@ -289,8 +290,9 @@ ordered_json reproduction_json(const Paper& paper, const Reproduction& reproduct
   for (std::size_t t = 0; t < paper.tables.size(); ++t) {
     ordered_json table{{"name", paper.tables[t].name}, {"unit", paper.tables[t].unit}};
     table["judgements"] = ordered_json::array();
-    for (const JudgedTable& judged : reproduction.tables[t].judgements) {
-      table["judgements"].push_back(json_of(judged));
+    const auto& judgements = reproduction.tables[t].judgements;
+    for (std::size_t j = 0; j < judgements.size(); ++j) {
+      table["judgements"].push_back(json_of(judgements[j], paper.tables[t].judgements[j]));
     }
     document["tables"].push_back(std::move(table));
   }

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "experiments/input/files/table.hpp"
 #include "experiments/show/pictures/axis.hpp"
 #include "experiments/show/pictures/legend.hpp"
 #include "experiments/show/pictures/page.hpp"
@@ -20,9 +21,10 @@ constexpr double panel_width = 480;
 constexpr double narrowest_panel = 280;  // of several next to each other
 constexpr double highest_panel = 500;
 constexpr double smallest_square = 80;
-constexpr double band = 0.05;  // on both sides of the diagonal
 constexpr double panel_gap = 36;
 constexpr double panel_title_row = 26;
+constexpr double panel_title_line = 15;  // each further one
+constexpr TextStyle panel_title_style{12, ink, Align::left, true};
 constexpr double panel_tick_gap = 8;
 constexpr double panel_axis_rows = 46;  // below a panel: tick numbers and axis label
 constexpr double panel_halo = 0.75;
@@ -62,19 +64,25 @@ constexpr int most_panel_ticks = 8;
 std::vector<LegendEntry> entries_of(const CalibrationPanel& panel) {
   std::vector<LegendEntry> entries;
   for (std::size_t s = 0; s < panel.series.size(); ++s) {
-    entries.push_back(series_entry(s, 0, panel.series[s].name));
+    const auto& [name, points, within] = panel.series[s];
+    entries.push_back(series_entry(
+        s, 0, within ? fmt::format("{}, within {}", name, percent_text(*within)) : name));
   }
   return entries;
+}
+
+std::vector<std::string> title_lines(const CalibrationPanel& panel, double width, Canvas& canvas) {
+  return canvas.wrapped(panel.title, width, panel_title_style);
 }
 
 /// Draws one panel: a square with a title above, and an axis and legend below.
 class PanelDrawing {
  public:
   PanelDrawing(const CalibrationPlot& plot, const CalibrationPanel& panel, const Rectangle& place,
-               double legend, Canvas& canvas)
+               double title, double legend, Canvas& canvas)
       : plot_(plot), panel_(panel), extent_(extent_of(panel)), place_(place), canvas_(canvas) {
     left_ = place.x + tick_room();
-    const double top = place.y + panel_title_row;
+    const double top = place.y + title;
     const double room = place.y + place.height - legend - panel_axis_rows - top;
     const double side = std::min(room, place.x + place.width - left_);
     x_ = {extent_.low, extent_.high, left_, left_ + side};
@@ -82,10 +90,14 @@ class PanelDrawing {
   }
 
   void draw() const {
-    canvas_.text_within(place_.width, {place_.x, place_.y + 6}, panel_.title,
-                        {12, ink, Align::left, true});
+    double y = place_.y + 6;
+    for (const std::string& line : title_lines(panel_, place_.width, canvas_)) {
+      canvas_.text_within(place_.width, {place_.x, y}, line, panel_title_style);
+      y += panel_title_line;
+    }
     draw_grid();
-    draw_diagonal();
+    draw_bands();
+    canvas_.line({x_.from, y_.from}, {x_.to, y_.to}, 1, axis_line);
     for (std::size_t s = 0; s < panel_.series.size(); ++s) draw_intervals(s);
     for (std::size_t s = 0; s < panel_.series.size(); ++s) draw_markers(s);
     draw_legend(canvas_, {place_.x, y_.from + panel_axis_rows + legend_row / 2}, place_.width,
@@ -126,17 +138,26 @@ class PanelDrawing {
     canvas_.text({x_.from + 8, y_.to + 10}, with_unit(plot_.y_name), label_style);
   }
 
-  /// Draws the diagonal and its ±5 % band.
-  void draw_diagonal() const {
-    const double more = std::log10(1 + band), less = std::log10(1 - band);
+  /// The widest first; each narrower one is darker.
+  void draw_bands() const {
+    double share = 0;
+    for (auto band = panel_.bands.rbegin(); band != panel_.bands.rend(); ++band) {
+      draw_band(*band, mix(grid_line, axis_line, share));
+      share += 0.5 * (1 - share);
+    }
+  }
+
+  void draw_band(double band, Colour colour) const {
+    constexpr double nothing = 1e-9;
     const double low = extent_.low, high = extent_.high;
+    const double more = std::min(std::log10(1 + band), high - low);
+    const double less = std::max(std::log10(std::max(1 - band, nothing)), low - high);
     const std::array<Point, 4> corners{Point{x_(low), y_(low)}, Point{x_(low), y_(low + more)},
                                        Point{x_(high - more), y_(high)}, Point{x_(high), y_(high)}};
     const std::array<Point, 4> below{Point{x_(low), y_(low)}, Point{x_(low - less), y_(low)},
                                      Point{x_(high), y_(high + less)}, Point{x_(high), y_(high)}};
-    canvas_.polygon(corners, grid_line, 0.5, grid_line);
-    canvas_.polygon(below, grid_line, 0.5, grid_line);
-    canvas_.line({x_(low), y_(low)}, {x_(high), y_(high)}, 1, axis_line);
+    canvas_.polygon(corners, colour, 0.5, colour);
+    canvas_.polygon(below, colour, 0.5, colour);
   }
 
   void draw_intervals(std::size_t series) const {
@@ -164,12 +185,14 @@ class PanelDrawing {
   double left_ = 0;
 };
 
-/// The grid of panels on a page. All have the same size, with room for the longest legend.
+/// The grid of panels on a page. All have the same size, with room for the longest title and
+/// legend.
 struct PanelGrid {
   std::size_t columns = 1;
   std::size_t rows = 1;
   double width = 0;
   double height = 0;
+  double title = 0;
   double legend = 0;
 };
 
@@ -183,9 +206,12 @@ PanelGrid grid_of(const CalibrationPlot& plot, double top, Page& page) {
   const auto columns = static_cast<double>(grid.columns), rows = static_cast<double>(grid.rows);
   grid.width = (inner - (columns - 1) * panel_gap) / columns;
   for (const CalibrationPanel& panel : plot.panels) {
+    const std::size_t lines = title_lines(panel, grid.width, page.canvas).size();
+    const double further = static_cast<double>(std::max<std::size_t>(lines, 1) - 1);
+    grid.title = std::max(grid.title, panel_title_row + further * panel_title_line);
     grid.legend = std::max(grid.legend, legend_height(page.canvas, grid.width, entries_of(panel)));
   }
-  const double around = panel_title_row + panel_axis_rows + grid.legend;
+  const double around = grid.title + panel_axis_rows + grid.legend;
   const double gaps = (rows - 1) * panel_gap + margin_of(page);
   if (page.height == 0) {
     page.height = top + gaps + rows * std::min(highest_panel, grid.width + around);
@@ -209,7 +235,7 @@ std::string draw_calibration_plot(PictureFormat format, const CalibrationPlot& p
     const auto row = static_cast<double>(i / grid.columns);
     const Rectangle place{margin_of(page) + column * (grid.width + panel_gap),
                           top + row * (grid.height + panel_gap), grid.width, grid.height};
-    PanelDrawing(plot, plot.panels[i], place, grid.legend, page.canvas).draw();
+    PanelDrawing(plot, plot.panels[i], place, grid.title, grid.legend, page.canvas).draw();
   }
   return render(format, page);
 }

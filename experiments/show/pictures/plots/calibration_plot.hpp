@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -19,6 +21,7 @@ struct CalibrationPoint {
 struct CalibrationSeries {
   std::string name;
   std::vector<CalibrationPoint> points;
+  std::optional<double> within = {};  // the error that its points may have, named in the legend
 };
 
 /// Predictions against measurements, both on one logarithmic scale.
@@ -26,6 +29,7 @@ struct CalibrationPanel {
   std::string title;
   std::string unit;  // of its values: "ms"; may be empty
   std::vector<CalibrationSeries> series;
+  std::set<double> bands = {};  // errors on both sides of the diagonal
 };
 
 /// Panels in a row, or stacked on a narrow page.
@@ -40,7 +44,7 @@ struct CalibrationPlot {
 };
 
 /// A picture file of predictions: markers with error bars for their intervals, the diagonal of
-/// perfect predictions and a ±5 % band. Throws InputError for a point that is not finite or not
+/// perfect predictions and bands around it. Throws InputError for a point that is not finite or not
 /// positive, and UsageError if the plot is too small.
 std::string draw_calibration_plot(PictureFormat format, const CalibrationPlot& plot);
 

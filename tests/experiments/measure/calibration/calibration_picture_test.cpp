@@ -5,6 +5,7 @@
 #include "experiments/measure/calibration/calibration.hpp"
 #include "experiments/show/pictures/plots/plot_data.hpp"
 #include "sim/base/error.hpp"
+#include "tests/support/pictures.hpp"
 
 namespace penstock::testing {
 namespace {
@@ -36,6 +37,24 @@ TEST_CASE("published against simulated: a panel for each table, with the rows th
         "panel,series,unit,published,simulated\ntable 1,nothing fitted,ms,10,11\n");
   const json two = {document_of_paper(), document_of_paper()};
   CHECK(published_plot(two).panels[1].title == "A paper: table 1");
+}
+
+TEST_CASE("published against simulated: bands are those of the judgements, and titles wrap") {
+  json document = document_of_paper();
+  json& judgements = document["tables"][0]["judgements"];
+  CHECK(published_plot(document).panels[0].bands.empty());
+  judgements[0]["each"] = 0.08;
+  judgements.push_back(judgements[0]);
+  judgements[1]["each"] = 0.03;
+  document["tables"][0]["name"] = "table of a paper with many words that no narrow column holds";
+  CalibrationPlot plot = published_plot(document);
+  CHECK(plot.panels[0].bands == std::set<double>{0.03, 0.08});
+  plot.options.width = 321;
+  const std::string svg = draw_calibration_plot(PictureFormat::svg, plot);
+  CHECK(has_text(svg, "nothing fitted, within 8.0 %"));
+  CHECK(has_text(svg, "nothing fitted, within 3.0 %"));
+  CHECK_FALSE(has_text(svg, "table of a paper with many words that no narrow column holds"));
+  CHECK(svg.find("font-size=\"12\"") != std::string::npos);
 }
 
 TEST_CASE("published against simulated: another document is refused with its place") {
