@@ -85,6 +85,8 @@ double share_of_makespan(const Comparison& comparison, Time difference) {
 }
 
 std::string signed_percent(double share) {
+  constexpr double most_short = 9.995;  // more has an exponent in three digits
+  if (std::abs(share) >= most_short) return signed_percent_text(share);
   return share == 0 ? "0 %" : fmt::format("{:+.3g} %", share * 100);
 }
 

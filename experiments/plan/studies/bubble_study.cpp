@@ -112,6 +112,11 @@ std::string label_of(BubbleKind kind) {
   return labels[static_cast<std::size_t>(kind)];
 }
 
+bool has_closed_form(const BubblePlot& plot) {
+  return std::ranges::any_of(plot.series,
+                             [](const auto& series) { return !series.closed_form.empty(); });
+}
+
 BubbleSeries series_of(const StudiedSchedule& what, const BubbleStudy& study) {
   const ScheduleEntry& entry = entry_of(what.name);
   const Placement placement = placement_of(entry, what, study.ranks);
@@ -200,13 +205,13 @@ BubblePlot bubble_study(const BubbleStudy& study) {
   }
   BubblePlot plot;
   plot.title = fmt::format("Pipeline bubble on {} ranks", study.ranks);
-  plot.subtitle =
-      "equal stages, B = 2F, I = W = F, free links; lines with markers: simulated, thin: closed "
-      "form";
   plot.x_label = "microbatches";
   plot.kind = name_of(study.kind);
   plot.y_label = label_of(study.kind);
   for (const StudiedSchedule& what : study.schedules) plot.series.push_back(series_of(what, study));
+  plot.subtitle =
+      fmt::format("equal stages, B = 2F, I = W = F, free links; lines with markers: simulated{}",
+                  has_closed_form(plot) ? ", thin: closed form" : "");
   return plot;
 }
 

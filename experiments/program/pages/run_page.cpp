@@ -42,7 +42,9 @@ PageFigure picture_of(const Plan& plan, const Timeline& timeline, const std::str
                       const TimelineExplanation& explanation) {
   PictureOptions options;
   options.width = timeline_width;
-  return {"timeline; idle time by cause, the critical path outlined",
+  const bool path = !explanation.critical_path.empty();
+  return {path ? "timeline; idle time by cause, the critical path outlined"
+               : "timeline; idle time by cause",
           draw_run(PictureFormat::svg, plan, timeline, title, options, explanation)};
 }
 

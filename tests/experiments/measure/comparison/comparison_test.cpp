@@ -71,6 +71,14 @@ bool contains(const std::string& text, std::string_view part) {
 
 }  // namespace
 
+TEST_CASE("comparison: a share has three digits, and never an exponent") {
+  CHECK(signed_percent(0) == "0 %");
+  CHECK(signed_percent(-0.00781) == "-0.781 %");
+  CHECK(signed_percent(9.99) == "+999 %");
+  CHECK(signed_percent(9.996) == "+999.6 %");
+  CHECK(signed_percent(330.591) == "+33059.1 %");
+}
+
 TEST_CASE("a scenario is the same as the timeline that its run wrote") {
   const Files files;
   const Compared same = compared(files.timeline_path, files.scenario_path);

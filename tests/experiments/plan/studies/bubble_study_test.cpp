@@ -91,6 +91,11 @@ TEST_CASE("bubble study: each of the three definitions, the closed form in the s
   const BubbleSeries span = study(BubbleKind::of_longest_span);
   CHECK(span.simulated.at(0).second == doctest::Approx(3.0 / 11));
   CHECK(span.closed_form.empty());
+  const auto subtitle = [](BubbleKind kind) {
+    return bubble_study({kind, 4, schedules_in("1f1b"), {8}}).subtitle;
+  };
+  CHECK(subtitle(BubbleKind::of_makespan).ends_with("simulated, thin: closed form"));
+  CHECK(subtitle(BubbleKind::of_longest_span).ends_with("simulated"));
   CHECK(bubble_kind_of("of_longest_span") == BubbleKind::of_longest_span);
   CHECK(bubble_study({BubbleKind::over_ideal, 4, schedules_in("1f1b"), {8}}).kind == "over_ideal");
 }

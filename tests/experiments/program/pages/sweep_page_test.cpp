@@ -8,10 +8,12 @@
 #include <vector>
 
 #include "experiments/plan/sweeps/space/read_sweep.hpp"
+#include "experiments/program/pages/live_timeline.hpp"
 #include "experiments/program/pages/result_page.hpp"
 #include "experiments/program/pages/run_page.hpp"
 #include "experiments/run/run.hpp"
 #include "sim/base/error.hpp"
+#include "tests/support/pictures.hpp"
 #include "tests/support/program.hpp"
 #include "tests/support/scratch.hpp"
 
@@ -115,6 +117,24 @@ TEST_CASE("pages: of a large file the rows with the most samples per second are 
   CHECK_THROWS_AS(read_reported_rows(scratch.file("no.jsonl", "{}\n"), 2), InputError);
 }
 
+TEST_CASE("pages: what runs out of memory is not the best configuration") {
+  const Scratch scratch;
+  const auto row = [](int item, int us, const char* finding) {
+    return fmt::format(
+        R"({{"item":{},"of":2,"sweep":"a","hash":"b","version":"1","configuration":{{"/m":{}}},"result":{{"makespan_us":{},"throughput":{{"samples_per_s":{}}},"peak_memory_bytes":1}}{}}})"
+        "\n",
+        item, item, us, 1e6 / us, finding);
+  };
+  const std::string path = scratch.file(
+      "rows.jsonl", row(0, 100, R"(,"findings":[{"kind":"out_of_memory","text":"80 of 40 GiB"}])") +
+                        row(1, 200, ""));
+  const SweepReport report{.name = "rows", .rows = read_reported_rows(path, 10)};
+  CHECK(report.rows.quickest == std::vector<std::size_t>{1});
+  const std::string page = text_of(sweep_page(report));
+  CHECK(page.find("step time, ms: 0.2, configuration 1") != std::string::npos);
+  CHECK(page.find("configuration 0, m") == std::string::npos);
+}
+
 TEST_CASE("pages: rows of another scenario are refused") {
   const Scratch scratch;
   const std::string scenario = swept(scratch);
@@ -133,6 +153,14 @@ TEST_CASE("pages: the page of a run has its ranks and is well-formed") {
   CHECK(count_in(page, "<canvas id=\"timeline\"") == 1);
   CHECK(page.find("http:") == std::string::npos);
   CHECK(page.find("critical path") != std::string::npos);
+}
+
+TEST_CASE("pages: a picture of many tasks has no critical path, and does not say so") {
+  const DrawnRun many = one_f_one_b(1, most_live_tasks / 2 + 1);
+  REQUIRE(many.plan.tasks() > most_live_tasks);
+  const ResultPage page = timeline_page({"many", "", many.plan, many.timeline, {}, {}});
+  REQUIRE(page.figures.size() == 1);
+  CHECK(page.figures.front().label == "timeline; idle time by cause");
 }
 
 TEST_CASE("pages: pictures of one page have names of their own") {
