@@ -88,8 +88,9 @@ constexpr long tail_bytes = 128;
 struct TableHead {
   std::string_view begin, middle, end;
 };
-constexpr std::array<TableHead, 7> own_tables{{{"item,hash,", "", ""},
+constexpr std::array<TableHead, 8> own_tables{{{"item,hash,", "", ""},
                                                {"series,", ",simulated,", ",missing"},
+                                               {"quantity,", "", ",value"},
                                                {"quantity,", "", ",value,finding"},
                                                {"rank,link,pass,stage,", "", "begin_us,end_us"},
                                                {"rank,time_us,bytes", "", ""},

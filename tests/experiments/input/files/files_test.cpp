@@ -153,6 +153,7 @@ TEST_CASE("a file is known as Penstock's own by its mark, its head or its keys")
         std::string("item,hash,/schedule/name\n"),
         std::string("series,microbatches,bubble,simulated,closed_form,missing\n1f1b,8\n"),
         std::string("quantity,microbatches,schedule,value\n"),
+        std::string("quantity,microbatches,schedule,value,finding\n"),
         std::string(R"({"penstock": 1, "is": "stack", "summary": "written by penstock"})"),
         std::string(
             R"({"penstock": 1, "schedule": {}, "description": "written by penstock new"})")}) {
