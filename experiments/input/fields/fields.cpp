@@ -35,7 +35,7 @@ struct Quantity {
 };
 constexpr const char* byte_units = "([kKMGTP]?B|[KMGTP]iB)";
 constexpr std::array quantities{
-    Quantity{"time_us", "any_time", 0, 1e12, "(ps|ns|us|µs|ms|s|min|h)", "2ms"},
+    Quantity{"time_us", "any_time", 0, 1e12, "(ps|ns|us|µs|μs|ms|s|min|h)", "2ms"},
     Quantity{"bytes", "any_bytes", 0, 1e18, byte_units, "64GiB"},
     Quantity{"bandwidth", "any_bandwidth", 1, 1e18, "(([kKMGT]?B|[KMGT]iB|[kMGT]?b|[kMGT]bit)/s)",
              "25GB/s"},

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -129,6 +130,19 @@ void check_text(std::string_view text) {
   json::sax_parse(text, &guard);
 }
 
+/// Makes 8.0 the whole number that it is to a JSON schema.
+void make_whole(json& value) {
+  constexpr double most = 9007199254740992;  // 2^53
+  if (value.is_structured()) {
+    for (json& item : value) make_whole(item);
+  } else if (value.is_number_float()) {
+    const auto number = value.get<double>();
+    if (number != std::floor(number) || std::abs(number) >= most) return;
+    number < 0 ? value = static_cast<std::int64_t>(number)
+               : value = static_cast<std::uint64_t>(number);
+  }
+}
+
 /// Throws InputError if a pointer leads beyond the end of a list, which the library would fill with
 /// nulls. A list may grow by one.
 void check_indices(const json& document, const json::json_pointer& pointer) {
@@ -161,7 +175,9 @@ bool is_json(std::string_view text) {
 
 json parse_json(std::string_view text) {
   check_text(text);
-  return json::parse(text);
+  json document = json::parse(text);
+  make_whole(document);
+  return document;
 }
 
 nlohmann::ordered_json parse_ordered_json(std::string_view text) {

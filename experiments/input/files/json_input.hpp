@@ -22,10 +22,10 @@ struct JsonLimits {
 /// Whether a text is JSON, so that parse_json says what else is wrong with it.
 bool is_json(std::string_view text);
 
-/// Parses JSON strictly: no comments, no NaN, no duplicate keys, within JsonLimits. Throws
-/// InputError whose place is a line and column, or a pointer.
+/// Parses JSON strictly: no comments, no NaN, no duplicate keys, within JsonLimits; 8.0 is the
+/// whole number 8. Throws InputError whose place is a line and column, or a pointer.
 nlohmann::json parse_json(std::string_view text);
-/// The same, with keys in the order of the text.
+/// The same, with keys in the order of the text and 8.0 as it is.
 nlohmann::ordered_json parse_ordered_json(std::string_view text);
 
 /// Throws InputError for a pointer of more than JsonLimits::levels steps.

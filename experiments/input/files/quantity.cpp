@@ -169,8 +169,9 @@ double quantity_of(std::string_view text, QuantityKind measure) {
   const std::size_t length = number_length(text);
   const auto number = plain_number(text.substr(0, length));
   if (!number) refuse(text, reading);
-  const std::string_view name = trimmed(text.substr(length));
+  std::string_view name = trimmed(text.substr(length));
   if (name.empty()) return *number;
+  if (name == "μs") name = "µs";  // with the Greek letter
   const auto unit = std::find_if(reading.units.begin(), reading.units.end(),
                                  [&](const Unit& one) { return one.name == name; });
   if (unit == reading.units.end()) refuse(text, reading);

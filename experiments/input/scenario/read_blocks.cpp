@@ -10,7 +10,9 @@
 #include "experiments/input/files/json_input.hpp"
 #include "experiments/input/scenario/model_section.hpp"
 #include "experiments/input/scenario/section_parts.hpp"
+#include "hardware_models/layers/registry.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/named.hpp"
 
 namespace penstock {
 namespace {
@@ -24,6 +26,23 @@ std::string current_name(const std::string& kind, const std::string& key) {
   return key == "pending_bytes" ? "pending_weight_bytes" : key;
 }
 
+/// Unknown kinds and names are refused where their work is needed.
+const Parameter* find_parameter(const std::string& kind, const std::string& name) {
+  const LayerKindEntry* entry = find_named(layer_kind_entries(), kind);
+  if (entry == nullptr) return nullptr;
+  const auto found = std::ranges::find(entry->parameters, name, &Parameter::name);
+  return found == entry->parameters.end() ? nullptr : &*found;
+}
+
+/// true and false are 1 and 0 of what goes from 0 to 1.
+double number_in(const json& value, const Parameter* parameter) {
+  if (!value.is_boolean()) return value.get<double>();
+  if (parameter != nullptr && parameter->most != 1) {
+    throw InputError(fmt::format("{} is not a number ({})", value.dump(), parameter->summary));
+  }
+  return value.get<bool>() ? 1 : 0;
+}
+
 /// A layer by its kind: every other key is a number of that kind.
 LayerSpec read_part(const json& object, std::string source,
                     std::span<const std::string_view> others) {
@@ -35,13 +54,15 @@ LayerSpec read_part(const json& object, std::string source,
       throw InputError(spec.source + pointer_step(key),
                        fmt::format("this is the old name of \"{}\", which is there too", name));
     }
-    spec.numbers[name] = value.is_boolean() ? (value.get<bool>() ? 1.0 : 0.0) : value.get<double>();
+    spec.numbers[name] = below(spec.source + pointer_step(key), [&, &value = value] {
+      return number_in(value, find_parameter(spec.kind, name));
+    });
   }
   return spec;
 }
 
 /// Keys of a layer in addition to the numbers of its kind.
-constexpr std::array<std::string_view, 6> keys_of_block{"kind", "name",  "module",
+constexpr std::array<std::string_view, 6> keys_of_block{"kind",   "name", "module",
                                                         "repeat", "even", "parts"};
 
 Takes number_of_kind() { return meaning(either(number(), truth()), "a number of the kind"); }

@@ -127,12 +127,13 @@ TrainingCommand with_chunks(TrainingCommand command, const ModelSpec& model) {
 /// The keys of "expect" are names or pointers into the result.
 std::string read_expectations(const json& expect) {
   for (const auto& [key, value] : expect.items()) {
-    if (!key.starts_with('/')) continue;
+    if (key.find('/') == std::string::npos) continue;
     try {
       (void)json::json_pointer(key);
     } catch (const json::exception&) {
       throw InputError((json::json_pointer("/expect") / key).to_string(),
-                       fmt::format("\"{}\" is no JSON pointer", key));
+                       fmt::format("\"{}\" is no JSON pointer{}", key,
+                                   key.starts_with('/') ? "" : ", which begins with \"/\""));
     }
   }
   return expect.dump();

@@ -36,12 +36,28 @@ std::string quantity_outcome(const std::string& text,
 
 TEST_CASE("sizes and times of a scenario may have units, in the file and in settings") {
   CHECK(quantity_outcome(quantity_plain) == "makespan 15");
-  CHECK(quantity_outcome(quantity_plain, {"/hardware/transfer_us=1us"}) == "makespan 19");
+  for (const char* micro : {"us", "µs", "μs"}) {
+    CHECK(quantity_outcome(quantity_plain, {std::string("/hardware/transfer_us=1") + micro}) ==
+          "makespan 19");
+  }
   const Scenario scenario = parse_scenario(
       quantity_plain, "s.json",
       {"/memory/capacity_bytes=80GiB", "/hardware/bandwidth_bytes_per_s=\"400Gb/s\""});
   CHECK(scenario.memory.capacity_bytes == 80ull << 30);
   CHECK(scenario.hardware.stated.bandwidth_bytes_per_s == 50e9);
+}
+
+TEST_CASE("true and false are numbers of a layer only where these go from 0 to 1") {
+  const auto outcome = [](const std::string& layer) {
+    return quantity_outcome(
+        R"({"model": {"sequence": 8, "layers": [{"kind": "mlp", "intermediate": 8, )" + layer +
+        R"(}]}, "hardware": {"name": "dgx-h100", "devices": 1},
+           "schedule": {"name": "1f1b", "microbatches": 1}})");
+  };
+  CHECK(outcome(R"("hidden": true)") ==
+        "s.json: /model/layers/0/hidden: true is not a number (hidden size)");
+  CHECK(outcome(R"("hidden": 8, "gated": true)") == outcome(R"("hidden": 8, "gated": 1)"));
+  CHECK(outcome(R"("hidden": 8, "gated": false)") == outcome(R"("hidden": 8)"));
 }
 
 TEST_CASE("the schema allows the texts that a scenario may have, and no others") {

@@ -75,7 +75,7 @@ TEST_CASE("a value of the wrong type or size is refused with what would be right
             .starts_with("s.json: /model/stages/0/forward_us: -1 is not a number "
                          "from 0 to 1e+12"));
   CHECK(scenario_with("/model/stages/0/forward_us=1e13")
-            .starts_with("s.json: /model/stages/0/forward_us: 10000000000000.0 is not "));
+            .starts_with("s.json: /model/stages/0/forward_us: 10000000000000 is not "));
   CHECK(scenario_with("/model=[]") ==
         "s.json: /model: [] is not an object (what is trained: stages, layers "
         "or a file)");
@@ -295,6 +295,12 @@ TEST_CASE("--set adds, replaces and appends in order; text that is no JSON is a 
   CHECK(scenario_with("/model/stages/-={\"forward_us\":1,\"backward_us\":2}") == "makespan 18");
   CHECK(scenario_with("/model/stages/2={\"forward_us\":1,\"backward_us\":2}") == "makespan 18");
   CHECK(scenario_with("/schedule/name=\"gpipe\"") == "makespan 15");
+}
+
+TEST_CASE("8.0 is a whole number, in a file and in settings, as JSON schemas have it") {
+  CHECK(scenario_with("/schedule/microbatches=2.0") == "makespan 9");
+  CHECK(scenario_with("/schedule={\"name\": \"1f1b\", \"microbatches\": 2e0}") == "makespan 9");
+  CHECK(parse_json("[8.0, -1.0, 0.5, 1e300]").dump() == "[8,-1,0.5,1e+300]");
 }
 
 TEST_CASE("a setting that cannot be applied is a wrong call") {

@@ -185,6 +185,9 @@ TEST_CASE("an expectation that cannot be understood is wrong input") {
         "(relative tolerance)");
   CHECK(refusal(R"({"/ranks~": 1})") ==
         "s.json: /expect/~1ranks~0: \"/ranks~\" is no JSON pointer");
+  CHECK(refusal(R"({"ranks/0/busy_us": 12})") ==
+        "s.json: /expect/ranks~10~1busy_us: \"ranks/0/busy_us\" is no JSON pointer, which begins "
+        "with \"/\"");
 }
 
 TEST_CASE("an index beyond all numbers is an expectation not met") {
