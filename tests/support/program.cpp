@@ -29,6 +29,18 @@ void redirect(int descriptor, const std::string& path) {
 
 }  // namespace
 
+StandardInput::StandardInput(const std::string& path) : former_(::dup(STDIN_FILENO)) {
+  const int file = ::open(path.c_str(), O_RDONLY);
+  if (file < 0) throw std::runtime_error("cannot open " + path);
+  ::dup2(file, STDIN_FILENO);
+  ::close(file);
+}
+
+StandardInput::~StandardInput() {
+  ::dup2(former_, STDIN_FILENO);
+  ::close(former_);
+}
+
 ProgramRun run_penstock(const std::vector<std::string>& arguments, const std::string& folder) {
   const Scratch scratch;
   const std::string output = scratch.path("output");

@@ -12,6 +12,18 @@ struct ProgramRun {
   std::string errors;
 };
 
+/// A file as standard input, of this process and those that it starts, while this lives.
+class StandardInput {
+ public:
+  explicit StandardInput(const std::string& path);
+  StandardInput(const StandardInput&) = delete;
+  StandardInput& operator=(const StandardInput&) = delete;
+  ~StandardInput();
+
+ private:
+  int former_;
+};
+
 /// Runs the program with arguments in a folder, as a separate process.
 ProgramRun run_penstock(const std::vector<std::string>& arguments, const std::string& folder);
 

@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <cstring>
 #include <deque>
-#include <filesystem>
 #include <future>
 #include <new>
 #include <system_error>
@@ -136,10 +135,8 @@ ByteStream::ByteStream(const std::string& path, std::uint64_t most_bytes,
     : file_(open_input(path)),
       most_(most_bytes),
       most_unmarked_(most_unmarked),
-      block_(block_bytes) {
-  std::error_code unknown;
-  const auto size = std::filesystem::file_size(path, unknown);
-  if (!unknown) file_bytes_ = size;
+      block_(block_bytes),
+      file_bytes_(size_of(file_.get())) {
   const std::size_t got = read_block(file_.get(), block_.data(), block_bytes);
   const std::string_view start(block_.data(), got);
   if (is_gzip(start)) {

@@ -87,7 +87,7 @@ class ByteStream {
   ByteStream(const std::string& path, std::uint64_t most_bytes, std::uint64_t most_unmarked);
 
   /// Before each further block, `on_block` gets the share of the file that has been read, from 0 to
-  /// 1; what it throws ends the reading. Of standard input it gets 0.
+  /// 1; what it throws ends the reading. Of a pipe it gets 0.
   void watch(std::function<void(double share)> on_block) { on_block_ = std::move(on_block); }
 
   bool ended() const { return at_ == filled_; }
@@ -112,7 +112,7 @@ class ByteStream {
   std::size_t filled_ = 0;
   std::uint64_t before_ = 0;  // bytes of earlier blocks
   std::uint64_t marked_ = 0;
-  std::uint64_t file_bytes_ = 0;  // 0: unknown
+  std::uint64_t file_bytes_;  // 0: unknown
   std::function<void(double)> on_block_;
 };
 

@@ -31,9 +31,10 @@ bool is_endless(std::FILE* file) {
 void CloseInput::operator()(std::FILE* file) const { std::fclose(file); }
 
 InputFile open_input(const std::string& path) {
+  const bool is_standard = path == "-";
   std::error_code ignored;
-  if (fs::is_directory(path, ignored)) throw InputError("is a folder, not a file");
-  InputFile file(path == "-" ? ::fdopen(::dup(STDIN_FILENO), "rb")
+  if (!is_standard && fs::is_directory(path, ignored)) throw InputError("is a folder, not a file");
+  InputFile file(is_standard ? ::fdopen(::dup(STDIN_FILENO), "rb")
                              : std::fopen(path.c_str(), "rb"));
   if (!file) throw InputError("cannot open: " + reason());
   if (is_endless(file.get())) throw InputError("it is a device; a file is needed");
