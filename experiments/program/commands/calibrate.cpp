@@ -38,10 +38,10 @@ struct Options : Arguments {
   Text layers_of = line.input().option(
       "--layers-of", "measure the layers of this scenario as well, for hardware \"measured\"",
       "SCENARIO");
-  Text imported = line.option(
+  Text imported = line.input().option(
       "--import", "read what penstock_gpu_check --all OUT measured on another machine instead",
       "OUT");
-  Text kernels = line.option(
+  Text kernels = line.input().option(
       "--kernels", "fit a stack to what time_kernels.py wrote on a machine instead", "FILE");
   Text hardware = line.option("--hardware", "with --kernels: that machine, or its device", "NAME",
                               suggested_machines);
@@ -71,8 +71,8 @@ std::string now() { return utc_text(std::time(nullptr)); }
 void check_files(const Options& options) {
   if (options.profile == "-") throw UsageError("-o -: a profile store is a file");
   // Rows are added to a store, which is not replaced.
-  check_outputs({options.profile, options.report, options.plot}, {options.layers_of},
-                Existing::any);
+  check_outputs({options.profile, options.report, options.plot, json_output(options.json)},
+                {options.layers_of}, Existing::any);
   check_replaced(options.report, options.replaced);
   check_replaced(options.plot, options.replaced);
   if (!options.plot.empty()) picture_format(options.plot);
@@ -84,7 +84,10 @@ void check_files(const Options& options) {
 std::optional<UnfinishedFile> prepared_store(const std::string& path) {
   if (path.empty()) return std::nullopt;
   std::optional<UnfinishedFile> made;
-  if (!std::filesystem::exists(path)) made.emplace(path);
+  if (!std::filesystem::exists(path)) {
+    const OutputFile writable(path);  // throws as other outputs do
+    made.emplace(path);
+  }
   const InterruptsWait until_closed;
   const ProfileStore checked(path, ProfileStore::Access::create);
   return made;
@@ -149,7 +152,8 @@ void check_torch_options(const Options& options) {
         fmt::format("--budget, --seed, --plot and the options of its picture do not go with {}",
                     options.backend));
   }
-  check_outputs({options.profile, options.report}, {options.layers_of}, options.replaced);
+  check_outputs({options.profile, options.report, json_output(options.json)}, {options.layers_of},
+                options.replaced);
   if (!options.profile.empty()) check_replaced(scenario_beside(options.profile), options.replaced);
 }
 
@@ -196,7 +200,8 @@ void check_import_options(const Options& options) {
     throw UsageError("--import goes with -o, --seed, --report and --json: it measures nothing");
   }
   if (options.profile == "-") throw UsageError("-o -: a profile store is a file");
-  check_outputs({options.profile, options.report}, {options.imported}, Existing::any);
+  check_outputs({options.profile, options.report, json_output(options.json)}, {options.imported},
+                Existing::any);
   check_replaced(options.report, options.replaced);
 }
 
@@ -240,7 +245,8 @@ int run_kernels(const Options& options) {
                      is_given(options.look) || options.backend != "cpu_logical";
   if (other) throw UsageError("--kernels goes with --hardware, -o, --report and --json");
   if (options.hardware.empty()) throw UsageError("--kernels: --hardware is missing");
-  check_outputs({options.profile, options.report}, {options.kernels}, options.replaced);
+  check_outputs({options.profile, options.report, json_output(options.json)}, {options.kernels},
+                options.replaced);
   check_replaced(options.profile, options.replaced);
   const StackFit fit =
       fit_stack(read_kernel_run(options.kernels), read_catalogue(), options.hardware);

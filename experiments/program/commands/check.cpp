@@ -9,7 +9,8 @@ namespace penstock::check_file {
 namespace {
 
 struct Options : Arguments {
-  Text order = line.required("ORDER", "an order in PyTorch's CSV notation, - for standard input");
+  Text order =
+      line.input().required("ORDER", "an order in PyTorch's CSV notation, - for standard input");
   Text chains =
       line.option("--chains", "stages of each copy of the model; inferred for bidirectional orders",
                   "\"0,1;2,3\"");

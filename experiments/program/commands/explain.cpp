@@ -28,7 +28,7 @@ struct Options : Arguments {
                             "take a cause out first: rank=7, link=0>1, stage=2, gaps=3, or ranks, "
                             "links, stages, gaps, replicas, microbatches, jitter, collectives",
                             "CAUSE");
-  Text expected = line.option(
+  Text expected = line.input().option(
       "--expected", "scenario or timeline with what stages should take, for slow ranks", "RUN");
   Text heat_map = line.option("--heat-map", "draw the slowdown of ranks", "FILE");
   PictureFiles pictures{{line}};
@@ -139,6 +139,7 @@ int explain_run(const Options& options) {
   const std::string content = read_file(options.run());
   std::vector<std::string> outputs_to = paths_of(options.pictures);
   if (!options.heat_map.empty()) outputs_to.push_back(options.heat_map);
+  outputs_to.push_back(json_output(options.json));
   check_outputs(outputs_to, options.runs, options.replaced);
   if (is_recording(options.run(), content)) {
     return explain_recording(options, parse_recording(options.run(), content), options.settings);

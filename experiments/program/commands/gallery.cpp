@@ -11,7 +11,7 @@ namespace {
 struct Options : Arguments {
   Number ranks = line.number("--ranks", "pipeline ranks, default 4");
   Number microbatches = line.number("--microbatches", "default 8");
-  Text output = line.option("-o,--output", "draw each into this folder as SVG", "FOLDER");
+  Text output = line.folder("-o,--output", "draw each into this folder as SVG");
   PictureLook look{{line}};
   const Existing& replaced = line.replaces();
 };

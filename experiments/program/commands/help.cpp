@@ -118,7 +118,7 @@ void write_man_pages(const std::string& folder, OutputSet& files) {
 struct Options : Arguments {
   Text topic =
       line.optional("TOPIC", "a command or a guide", [](std::string_view) { return topics(); });
-  Text man = line.option("--man", "write all man pages into this folder", "FOLDER");
+  Text man = line.folder("--man", "write all man pages into this folder");
   const Existing& replaced = line.replaces();
 };
 

@@ -78,7 +78,7 @@ struct Options : Arguments {
   Texts changes = line.list("--change", "how the best layout moves", "/POINTER=…");
   CostFlags costs{{line}};
   Flag json = line.json("print the layouts as JSON");
-  Text folder = line.option("-o,--output", "write a scenario for each into a folder", "FOLDER");
+  Text folder = line.folder("-o,--output", "write a scenario for each into a folder");
   const Existing& replaced = line.replaces();
   Number jobs = line.number("-j,--jobs", "threads, default one per core");
   Text svg = line.option("--svg", "draw memory over step time as SVG", "FILE");
@@ -342,7 +342,8 @@ int change_and_report(const Options& options) {
 
 int plan_and_report(const Options& options) {
   if (!options.from.empty()) return change_and_report(options);
-  check_outputs({options.svg, options.png}, {options.training.model}, options.replaced);
+  check_outputs({options.svg, options.png, json_output(options.json)}, {options.training.model},
+                options.replaced);
   request_of(options);
   read_file(options.training.model);  // errors of the file itself come before those of layouts
   refuse_axes("--set", options.settings);

@@ -79,7 +79,8 @@ PartitionRequest request_of(const Options& options) {
 }
 
 int print_partition(const Options& options) {
-  check_outputs({options.svg, options.png}, {options.model}, options.replaced);
+  check_outputs({options.svg, options.png, json_output(options.json)}, {options.model},
+                options.replaced);
   const PartitionResult result = partition_model(request_of(options));
   if (options.svg != "-" && options.png != "-")
     show(options.json ? printed(partition_json(result)) : partition_text(result));

@@ -11,7 +11,7 @@ constexpr std::uint32_t usual_rows = 10'000, most_rows = 100'000;
 constexpr std::uint32_t usual_details = 100;
 
 struct Options : Arguments {
-  Text results = line.required("RESULTS", "rows of penstock sweep, .jsonl");
+  Text results = line.input().required("RESULTS", "rows of penstock sweep, .jsonl");
   Text base = line.input().optional(
       "SWEEP", "the sweep or scenario of the rows: for explanations and timelines");
   Text output = line.option("-o,--output", "the page", "FILE.html");

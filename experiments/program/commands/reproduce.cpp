@@ -15,7 +15,8 @@ namespace fs = std::filesystem;
 
 struct Options : Arguments {
   Texts papers = line.input().required_list("PAPER", "folders with a paper.json, or such files");
-  Text rows = line.option("--rows", "other rows of a table to judge, with its columns", "FILE.csv");
+  Text rows =
+      line.input().option("--rows", "other rows of a table to judge, with its columns", "FILE.csv");
   Text table = line.option("--table", "the table that is meant; otherwise the first", "NAME");
   Text constants =
       line.input().option("--constants", "constants instead of a fit, as -o writes them", "FILE");
@@ -29,7 +30,8 @@ struct Options : Arguments {
 
 /// A paper is a folder with a paper.json, or a paper.json file.
 std::string file_of(const std::string& paper) {
-  return fs::is_directory(paper) ? (fs::path(paper) / "paper.json").string() : paper;
+  return paper != "-" && fs::is_directory(paper) ? (fs::path(paper) / "paper.json").string()
+                                                 : paper;
 }
 
 std::string name_of(const std::string& paper) {
@@ -84,7 +86,8 @@ PaperTask paper_task_of(const Options& options, const std::string& name) {
 }
 
 int print_all(const Options& options) {
-  check_outputs({options.output}, {options.rows, options.constants}, options.replaced);
+  check_outputs({options.output, json_output(options.json)}, {options.rows, options.constants},
+                options.replaced);
   std::vector<std::vector<std::string>> summary{summary_heads()};
   std::string text;
   nlohmann::ordered_json documents = nlohmann::ordered_json::array();

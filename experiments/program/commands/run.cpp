@@ -70,7 +70,9 @@ std::vector<std::string> outputs_of(const Options& options) {
        {&options.order, &options.trace, &options.timeline, &options.html}) {
     if (!path->empty()) paths.push_back(*path);
   }
-  check_outputs(paths, {options.scenario}, options.replaced);
+  std::vector<std::string> outputs = paths;
+  outputs.push_back(json_output(options.json));
+  check_outputs(outputs, {options.scenario}, options.replaced);
   check_chakra_prefix(options.chakra, paths);
   check(options.pictures);
   return paths;

@@ -75,7 +75,8 @@ void write_outputs(const Options& options, const Scenario& scenario, const HuntR
 }
 
 void check_options(const Options& options) {
-  check_outputs({options.order, options.scenario_out}, {options.scenario}, options.replaced);
+  check_outputs({options.order, options.scenario_out, json_output(options.json)},
+                {options.scenario}, options.replaced);
   if (options.scenario_out.empty()) return;
   if (options.order.empty() || options.order == "-") {
     throw UsageError("--scenario needs the file of the order that it names: -o ORDER.csv");

@@ -21,10 +21,10 @@ namespace penstock::trace_file {
 namespace {
 
 struct Options : Arguments {
-  Texts all_files =
-      line.required_list("FILE",
-                         "traces of PyTorch's profiler, one a rank, or SQLite exports of Nsight "
-                         "Systems, a process a rank; a folder a run");
+  Texts all_files = line.input().required_list(
+      "FILE",
+      "traces of PyTorch's profiler, one a rank, or SQLite exports of Nsight "
+      "Systems, a process a rank; a folder a run");
   Flag preview = line.flag("--preview", "only tell which names are ops and which are not");
   Texts patterns = line.list(
       "--pattern", "how names of annotations read, such as \"mb{microbatch} {pass} s{stage}\"",
@@ -178,7 +178,9 @@ std::string seen_from(const std::string& file, const std::string& other) {
 void check_files(const Options& options) {
   const std::vector<std::string> outputs{options.timeline, options.profile, options.scenario,
                                          options.order};
-  check_outputs(outputs, options.all_files, options.replaced);
+  std::vector<std::string> all_outputs = outputs;
+  all_outputs.push_back(json_output(options.json));
+  check_outputs(all_outputs, options.all_files, options.replaced);
   const bool writes = std::any_of(outputs.begin(), outputs.end(),
                                   [](const std::string& path) { return !path.empty(); });
   if (options.preview && options.causes) throw UsageError("--preview times no ops for --causes");

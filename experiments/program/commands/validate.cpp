@@ -73,7 +73,7 @@ struct Options : Arguments {
   Text gpu_program = line.option("--gpu-program",
                                  "only write what a GPU would run, for penstock_gpu_check", "FILE");
   TorchFlags torch{{line}};
-  Text keep = line.option("--keep", "torch_*: keep scripts, orders and traces here", "FOLDER");
+  Text keep = line.folder("--keep", "torch_*: keep scripts, orders and traces here");
   Flag causes = line.flag("--causes", "tell what each cause cost, with intervals");
   Text timeline = line.option("--timeline", "write the timeline of the median iteration", "FILE");
   Text simulated = line.option(
@@ -89,8 +89,9 @@ void check_files(const Options& options) {
   if (!options.schedules.empty() && !(options.timeline.empty() && options.simulated.empty())) {
     throw UsageError("--timeline and --simulated write one run; --schedules makes several");
   }
-  check_outputs({options.timeline, options.simulated, options.gpu_program}, {options.scenario},
-                options.replaced);
+  check_outputs(
+      {options.timeline, options.simulated, options.gpu_program, json_output(options.json)},
+      {options.scenario}, options.replaced);
 }
 
 std::uint32_t iterations_of(const Options& options) {

@@ -72,6 +72,16 @@ const std::string& CommandLine::option(const std::string& name, const std::strin
   return value;
 }
 
+const std::string& CommandLine::folder(const std::string& name, const std::string& help) {
+  const auto is_folder = [](const std::string& path) {
+    return path == "-" ? "several files cannot go to standard output; give a folder"
+                       : std::string();
+  };
+  const std::string& value = option(name, help, "FOLDER");
+  app_.get_option(name.substr(name.rfind(',') + 1))->check(is_folder);
+  return value;
+}
+
 const std::optional<std::uint32_t>& CommandLine::number(const std::string& name,
                                                         const std::string& help) {
   const auto is_whole = [](const std::string& text) {

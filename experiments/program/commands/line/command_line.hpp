@@ -60,6 +60,8 @@ class CommandLine {
   const std::string& option(const std::string& name, const std::string& help,
                             const std::string& placeholder, Suggest suggest = {},
                             const std::string& otherwise = {});
+  /// A folder to write files to.
+  const std::string& folder(const std::string& name, const std::string& help);
   const std::optional<std::uint32_t>& number(const std::string& name, const std::string& help);
   /// May be given several times.
   const std::vector<std::string>& list(const std::string& name, const std::string& help,
@@ -132,6 +134,9 @@ Runner command(CommandLine& line) {
   const std::shared_ptr<const Options> options(new Options{{line}});
   return [options] { return run(*options); };
 }
+
+/// Where --json prints, as an output that takes no other.
+inline std::string json_output(bool json) { return json ? "-" : ""; }
 
 /// The value of an option, which must be from 1 to `limit`; else throws UsageError.
 std::uint32_t within(const char* option, std::optional<std::uint32_t> value, std::uint32_t limit);

@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "tests/support/program.hpp"
@@ -28,6 +29,22 @@ TEST_CASE("check: an order of a bidirectional schedule needs no --chains, and th
     CHECK(given.output.find("inferred") == std::string::npos);
     CHECK(run_penstock({"check", "order.csv", "--chains", "0,1,2,3,4,5,6,7"}, folder).code == 1);
   }
+}
+
+TEST_CASE("check: an order that comes with Penstock is found by name") {
+  const Scratch elsewhere;
+  for (const char* name : {"late_receives.csv", "experiments/scenarios/late_receives.csv"}) {
+    CHECK(run_penstock({"check", name}, elsewhere.path("")).code == 0);
+  }
+}
+
+TEST_CASE("check, run: - is standard input, even beside a folder of that name") {
+  const Scratch scratch;
+  std::filesystem::create_directory(scratch.path("-"));
+  const StandardInput order(scratch.file("order.csv", "0F0,0B0\n"));
+  CHECK(run_penstock({"check", "-"}, scratch.path("")).code == 0);
+  const StandardInput scenario(PENSTOCK_ROOT "/experiments/scenarios/first_run.json");
+  CHECK(run_penstock({"run", "-"}, scratch.path("")).code == 0);
 }
 
 TEST_CASE("check: a last rank without actions counts, and is named") {

@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -142,6 +143,37 @@ TEST_CASE("an option with an empty value is refused by its name, whichever it is
   const ProgramRun twice =
       run_penstock({"list", "hardware", "--timeout", "1", "--timeout", "2"}, ".");
   CHECK(twice.errors.starts_with("penstock: error: --timeout: "));
+}
+
+TEST_CASE("an output folder is not standard output") {
+  const Scratch scratch;
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{"gallery", "-o", "-"},
+                                             {"help", "--man", "-"},
+                                             {"layout", "m", "-o", "-"},
+                                             {"validate", "s", "--keep", "-"}}) {
+    CAPTURE(words.front());
+    const ProgramRun run = run_penstock(words, scratch.path(""));
+    CHECK(run.code == 2);
+    CHECK(run.errors.find("several files cannot go to standard output") != std::string::npos);
+  }
+  CHECK_FALSE(std::filesystem::exists(scratch.path("-")));
+}
+
+TEST_CASE("--json and an output on standard output are two outputs") {
+  const std::string scenario = PENSTOCK_ROOT "/experiments/scenarios/first_run.json";
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{"run", scenario, "--svg", "-"},
+                                             {"explain", scenario, "--svg", "-"},
+                                             {"search", scenario, "-o", "-"},
+                                             {"validate", scenario, "--timeline", "-"}}) {
+    CAPTURE(words.front());
+    std::vector<std::string> arguments = words;
+    arguments.emplace_back("--json");
+    const ProgramRun run = run_penstock(arguments, ".");
+    CHECK(run.code == 2);
+    CHECK(run.errors == "penstock: error: -: two outputs cannot be one file\n");
+  }
 }
 
 TEST_CASE("schema: each kind is printed as JSON") {

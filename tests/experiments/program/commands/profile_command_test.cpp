@@ -255,6 +255,9 @@ TEST_CASE("profile: wrong calls are wrong usage") {
   }
   CHECK(workplace.store().row(RowId{1})->state == RowState::valid);
   CHECK(workplace.run({"profile", "list", "absent.profile"}).code == 3);
+  const ProgramRun nowhere = workplace.run({"calibrate", "-o", "absent/machine.profile"});
+  CHECK(nowhere.code == 2);
+  CHECK(nowhere.errors.find("absent/machine.profile: cannot write: ") != std::string::npos);
 }
 
 }  // namespace penstock::testing
