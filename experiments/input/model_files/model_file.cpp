@@ -131,6 +131,17 @@ ModelGraph graph_by_times(const ModelFile& file, std::optional<double> microbatc
   return graph_at(file, microbatch.value_or(usual_examples(file.profile)));
 }
 
+void check_shape(const ModelFile& file, const std::vector<ShapeOption>& options) {
+  if (!file.spec.blocks.empty()) return;
+  for (const auto& [name, given] : options) {
+    const bool sizes = name == std::string_view("--microbatch");
+    if (!given || (sizes && !file.profile.entries.empty())) continue;
+    throw UsageError(fmt::format("{}: a file of the format {} has times of {}; leave this out",
+                                 name, file.format,
+                                 sizes ? "one size that it does not tell" : "one way to run it"));
+  }
+}
+
 std::vector<std::vector<LayerIndex>> placed_layers(const ModelFile& cut, const ModelFile& model) {
   const auto layers = layers_by_id(model);
   std::vector<std::vector<LayerIndex>> stages;

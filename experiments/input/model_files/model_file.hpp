@@ -120,6 +120,16 @@ ModelGraph graph_at(const ModelFile& file, double examples);
 ModelGraph graph_by_times(const ModelFile& file, std::optional<double> microbatch,
                           std::optional<double> profiled_microbatch = std::nullopt);
 
+/// An option of the command line that shapes layers.
+struct ShapeOption {
+  const char* name;
+  bool given;
+};
+
+/// Throws UsageError for the first option that is given where layers have times: those hold for the
+/// size and devices of their measurement. A profile at several sizes has times by `--microbatch`.
+void check_shape(const ModelFile& file, const std::vector<ShapeOption>& options);
+
 /// The stages of one file as layers of a model from another file. If the model has ids, unknown ids
 /// are skipped: they are backward nodes, which belong to layers. Throws InputError for a layer in
 /// no stage and for a stage without layers.

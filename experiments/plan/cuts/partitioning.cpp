@@ -77,7 +77,8 @@ json document_for(const PlannedModelRequest& request) {
   return {{"penstock", 1},
           {"model", model},
           {"hardware", {{"name", request.hardware}}},
-          {"parallel", {{"pipeline", 1}, {"chunks", 1}, {"tensor", request.tensor}, {"data", 1}}},
+          {"parallel",
+           {{"pipeline", 1}, {"chunks", 1}, {"tensor", request.tensor.value_or(1)}, {"data", 1}}},
           {"schedule", {{"name", "1f1b"}, {"microbatches", 1}}}};
 }
 
@@ -129,9 +130,15 @@ PlannedModel planned_model(const PlannedModelRequest& request) {
   if (planned.graph.edges.empty()) planned.graph.connect_as_chain();
   planned.to_cut = model_of_profile(file, planned.graph);
   planned.notes = file.notes;
-  if (!planned.to_cut.problem.layers.empty()) return planned;
-  throw InputError(
-      fmt::format("{}: a file of the format {} has no layers to cut", request.path, file.format));
+  if (planned.to_cut.problem.layers.empty()) {
+    throw InputError(
+        fmt::format("{}: a file of the format {} has no layers to cut", request.path, file.format));
+  }
+  check_shape(file, {{"--hardware", !request.hardware.empty()},
+                     {"--sequence", request.sequence.has_value()},
+                     {"--microbatch", request.microbatch.has_value()},
+                     {"--tensor", request.tensor.has_value()}});
+  return planned;
 }
 
 void fill(const PartitionRequest& request, CutProblem& problem) {

@@ -21,7 +21,7 @@ struct PlannedModelRequest {
   std::optional<std::uint32_t> sequence;
   std::optional<std::uint32_t> microbatch;
   std::uint32_t ranks = 1;
-  std::uint32_t tensor = 1;
+  std::optional<std::uint32_t> tensor;
 };
 
 /// A model as partitioners see it.

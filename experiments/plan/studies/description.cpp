@@ -102,16 +102,15 @@ void add_layer(ModelDescription& model, const Layer& layer) {
   model.backward_us += backward;
 }
 
-/// Times hold only for the size and devices of their measurement.
 void check_options(const ModelFile& file, const DescriptionOptions& options) {
-  if (!file.spec.blocks.empty()) return;
-  const bool scaled = options.microbatch && file.profile.entries.empty();
-  const bool shaped = options.sequence || options.tensor || options.context || options.expert ||
-                      options.expert_tensor || options.dtype || options.sequence_parallel;
-  if (!scaled && !shaped) return;
-  throw UsageError(
-      fmt::format("a file of the format {} has times of {}: they are shown as they are",
-                  file.format, scaled ? "one size that it does not tell" : "one way to run it"));
+  check_shape(file, {{"--sequence", options.sequence.has_value()},
+                     {"--microbatch", options.microbatch.has_value()},
+                     {"--tensor", options.tensor.has_value()},
+                     {"--context", options.context.has_value()},
+                     {"--expert", options.expert.has_value()},
+                     {"--expert-tensor", options.expert_tensor.has_value()},
+                     {"--sequence-parallel", options.sequence_parallel},
+                     {"--dtype", options.dtype.has_value()}});
 }
 
 /// "70.6 B", as in papers.

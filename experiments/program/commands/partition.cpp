@@ -56,7 +56,7 @@ PlannedModelRequest model_request(const Options& options) {
           .hardware = options.hardware,
           .sequence = within_if_given("--sequence", options.sequence),
           .microbatch = within_if_given("--microbatch", options.microbatch),
-          .tensor = within("--tensor", options.tensor.value_or(1), Limits::ranks)};
+          .tensor = within_if_given("--tensor", options.tensor, Limits::ranks)};
 }
 
 PartitionRequest request_of(const Options& options) {

@@ -1,9 +1,7 @@
 #include "experiments/plan/cuts/partitioning.hpp"
 
 #include <doctest/doctest.h>
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <cmath>
 #include <cstdlib>
@@ -167,14 +165,22 @@ TEST_CASE("partition: layers by kind come from a file or from standard input") {
     return testing::run_penstock({"partition", from, "--hardware", "dgx-h100", "--ranks", "4"},
                                  ".");
   };
-  const int file = ::open(model.c_str(), O_RDONLY), former = ::dup(STDIN_FILENO);
-  ::dup2(file, STDIN_FILENO);
+  const testing::StandardInput input(model);
   const auto from_input = cut("-");
-  ::dup2(former, STDIN_FILENO);
-  ::close(file);
-  ::close(former);
   CHECK(from_input.code == 0);
   CHECK(from_input.output == cut(model).output);
+}
+
+TEST_CASE("partition: options that shape layers by kind are refused where layers have times") {
+  const testing::Scratch scratch;
+  const std::string path = scratch.file("graph.txt", diamond);
+  for (const std::string option : {"--hardware", "--sequence", "--microbatch", "--tensor"}) {
+    const std::string value = option == "--hardware" ? "dgx-h100" : "1";
+    const auto cut = testing::run_penstock({"partition", path, "--ranks", "2", option, value}, ".");
+    CHECK(cut.code == 2);
+    CHECK(cut.errors.starts_with("penstock: error: " + option +
+                                 ": a file of the format pipedream-graph has times of one "));
+  }
 }
 
 }  // namespace penstock

@@ -98,6 +98,10 @@ TEST_CASE("describe: layers that are alike share a row, and a model by times has
   CHECK(model["parameter_bytes"] == 8);
   CHECK(model["edges"] == 1);
   CHECK_FALSE(model.contains("parameters"));
+  CHECK_THROWS_WITH_AS(described(graph, {.tensor = 2}),
+                       "--tensor: a file of the format pipedream-graph has times of one way to run "
+                       "it; leave this out",
+                       UsageError);
 }
 
 TEST_CASE("describe: a script with any bytes is described as JSON, its excerpts whole") {
