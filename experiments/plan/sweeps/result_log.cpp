@@ -22,6 +22,11 @@ namespace {
 /// Says why a row does not belong at its place of a file.
 [[noreturn]] void refuse_row(const std::string& path, std::uint64_t place, std::string_view row,
                              const std::string& expected) {
+  if (row.ends_with('\r')) {
+    throw refused_file(path, fmt::format("line {} ends in CRLF, and rows end in LF; save it so, or "
+                                         "give another -o",
+                                         place + 1));
+  }
   const auto found = label_of_row(row);
   if (!found) {
     throw refused_file(path,

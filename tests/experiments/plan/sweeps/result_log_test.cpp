@@ -93,6 +93,9 @@ TEST_CASE("result file: another sweep, version or shard is refused with both nam
   CHECK(error_of(scratch.file("a", "hello\n")).find("no row of a sweep") != std::string::npos);
   CHECK(error_of(scratch.file("a", row(0) + row(1) + row(2) + row(3) + row(3)))
             .find("line 5 is behind the last") != std::string::npos);
+  std::string with_crlf = row(0);
+  with_crlf.insert(with_crlf.size() - 1, "\r");
+  CHECK(error_of(scratch.file("a", with_crlf)).find("line 1 ends in CRLF") != std::string::npos);
 }
 
 TEST_CASE("result file: a second one of the same name is refused while the first is open") {
