@@ -200,9 +200,12 @@ Schedule make(const Placement& placement, const ScheduleOptions& options) {
 constinit extern const ScheduleEntry chimera_entry{
     .name = "chimera",
     .summary = "bidirectional: each direction fills the bubble of the other",
-    .needs = "p even, m a multiple of p (or p/2); two copies of the weights",
+    .needs =
+        "p even; m a multiple of p, or p/2 without a remedy; m a multiple of 2p with "
+        "forward-doubling; two copies of the weights",
     .bubble =
-        "(p-2)f at f = b and m a multiple of p; with a remedy (p-2)b at b = 2f, for twice the peak",
+        "(p-2)f at f = b and m a multiple of p; with a remedy, for twice the peak, (p-2)b at "
+        "b = 2f, 3/4 of it at the smallest m",
     .peak = "at most p",
     .default_chunks = 2,
     .copies = 2,

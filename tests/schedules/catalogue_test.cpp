@@ -294,19 +294,20 @@ TEST_CASE("at b = 2f the bubble of chimera grows with each unit") {
   CHECK(idles(8, 2) == 18);
 }
 
-TEST_CASE("with either remedy chimera idles at most (p-2)b at b = 2f whatever m, in 2p cells") {
+TEST_CASE("with either remedy chimera idles (p-2)b at b = 2f, 3/4 of it at least m, in 2p cells") {
   for (const std::uint32_t p : {2U, 4U, 6U, 8U}) {
     for (std::uint32_t units = 1; units <= 4; ++units) {
       CAPTURE(p);
       CAPTURE(units);
+      const double idle = (p - 2) * (units == 1 ? 0.75 : 1);  // in backwards
       const Outcome doubled =
           ran("chimera", {p, 2, 2 * p * units}, stage_of(1, 2), {{"remedy", "forward-doubling"}});
-      CHECK(bubble_us(doubled) <= (p - 2) * 2);
+      CHECK(bubble_us(doubled) == doctest::Approx(2 * idle));
       CHECK(peak(doubled) <= 2 * p);
       // Halves of microbatches: a cell costs half.
       const Outcome halved =
           ran("chimera", {p, 2, p * units}, stage_of(0.5, 1), {{"remedy", "backward-halving"}});
-      CHECK(bubble_us(halved) <= (p - 2) * 2);
+      CHECK(bubble_us(halved) == doctest::Approx(idle));
       CHECK(peak(halved) <= 2 * p);
     }
   }
