@@ -9,11 +9,11 @@
 #include <optional>
 #include <stdexcept>
 
-#include "experiments/input/files/quantity.hpp"
 #include "experiments/input/files/shipped.hpp"
 #include "experiments/input/long_work/budget.hpp"
 #include "experiments/input/long_work/interruption.hpp"
 #include "experiments/input/long_work/progress.hpp"
+#include "experiments/program/commands/line/budget_options.hpp"
 #include "experiments/version.hpp"
 #include "gui/views/canvas/look.hpp"
 #include "gui/views/output/run_output.hpp"
@@ -59,6 +59,26 @@ QSize size_of(const QString& text) {
   std::exit(0);
 }
 
+void add_bounds(QCommandLineParser& parser) {
+  for (const BudgetOption& one : budget_options()) {
+    parser.addOption({one.name, one.help, one.placeholder});
+  }
+}
+
+/// As given to commands of `penstock`.
+void keep_to_bounds(const QCommandLineParser& parser) {
+  BudgetOptions bounds;
+  for (const BudgetOption& one : budget_options()) {
+    bounds.*one.value = parser.value(one.name).toStdString();
+    if (parser.isSet(one.name) && (bounds.*one.value).empty()) {
+      throw UsageError(fmt::format("--{} is empty; give it a value, or leave it out", one.name));
+    }
+  }
+  std::vector<std::string> words{QApplication::applicationName().toStdString()};
+  for (const QString& word : QApplication::arguments().mid(1)) words.push_back(word.toStdString());
+  keep_to(bounds, words);
+}
+
 ViewerOptions options_of(const QApplication& application) {
   QCommandLineParser parser;
   parser.setApplicationDescription("Shows runs of Penstock: scenarios, timelines, orders, traces.");
@@ -69,9 +89,8 @@ ViewerOptions options_of(const QApplication& application) {
                                  "NAME");
   const QCommandLineOption select("select", "Select the first op that fits a search.", "QUERY");
   const QCommandLineOption compare("compare", "The first run against the others, on one axis.");
-  const QCommandLineOption memory(
-      "max-memory", "Refuse what needs more memory, 2GB; default 80 % of what is free.", "BYTES");
-  parser.addOptions({screenshot, force, size, theme, select, compare, memory});
+  parser.addOptions({screenshot, force, size, theme, select, compare});
+  add_bounds(parser);
   parser.addHelpOption();
   parser.addVersionOption();
   parser.addPositionalArgument("FILE", "scenarios, timelines, orders, traces", "[FILE...]");
@@ -84,10 +103,7 @@ ViewerOptions options_of(const QApplication& application) {
   if (parser.isSet("version")) {
     end_with(fmt::format("penstock-viewer {}\n", application.applicationVersion().toStdString()));
   }
-  set_budget(parser.isSet(memory)
-                 ? given_budget(positive_quantity(
-                       "--max-memory", parser.value(memory).toStdString(), QuantityKind::bytes))
-                 : usual_budget());
+  keep_to_bounds(parser);
   ViewerOptions options;
   options.screenshot = parser.value(screenshot);
   if (parser.isSet(force)) options.replaced = Existing::any;
@@ -155,6 +171,16 @@ bool wants_no_display(int argc, char** argv) {
   return false;
 }
 
+constexpr int machine_cannot = 4;
+
+/// Qt reports in several lines why it has no display, and aborts.
+void end_without_display(QtMsgType type, const QMessageLogContext& /*context*/,
+                         const QString& /*text*/) {
+  if (type != QtFatalMsg) return;
+  say("error: no display to open a window on; --screenshot OUT.png writes a picture without one");
+  std::_Exit(machine_cannot);
+}
+
 int report_error(const std::exception& error, int code) {
   say(fmt::format("error: {}", error.what()));
   return code;
@@ -165,7 +191,9 @@ int report_error(const std::exception& error, int code) {
 int main(int argc, char** argv) {
   take_up_signals();
   if (wants_no_display(argc, argv)) setenv("QT_QPA_PLATFORM", "offscreen", 0);
+  qInstallMessageHandler(end_without_display);
   QApplication application(argc, argv);
+  qInstallMessageHandler(nullptr);
   QApplication::setApplicationName("penstock-viewer");
   QApplication::setOrganizationName("penstock");
   QApplication::setApplicationVersion(QString::fromUtf8(penstock::version));
@@ -181,6 +209,6 @@ int main(int argc, char** argv) {
   } catch (const OverBudget& error) {
     return report_error(error, 3);
   } catch (const std::exception& error) {
-    return report_error(error, 4);
+    return report_error(error, machine_cannot);
   }
 }

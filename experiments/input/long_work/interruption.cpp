@@ -154,6 +154,11 @@ void end_after(double seconds, const std::string& text) {
   ::setitimer(ITIMER_REAL, &timer, nullptr);
 }
 
+void forget_end_after() {
+  const itimerval never{};
+  ::setitimer(ITIMER_REAL, &never, nullptr);
+}
+
 InterruptRequest::InterruptRequest() {
   end_is_requested = false;
   requested_ns = 0;

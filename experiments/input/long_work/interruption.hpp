@@ -17,6 +17,7 @@ void take_up_signals();
 /// Ends the program when this time has passed, as an interrupt does, but with exit code 4: prints
 /// `text` as its error.
 void end_after(double seconds, const std::string& text);
+void forget_end_after();
 
 /// A file, or a folder that is empty by then, that the destructor or an interrupt removes, unless
 /// it is kept. It need not exist yet.

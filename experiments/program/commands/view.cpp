@@ -3,7 +3,7 @@
 #include <filesystem>
 
 #include "experiments/input/files/shipped.hpp"
-#include "experiments/input/long_work/budget.hpp"
+#include "experiments/program/commands/line/budget_options.hpp"
 #include "experiments/program/commands/registry.hpp"
 
 namespace penstock::view_file {
@@ -16,6 +16,7 @@ struct Options : Arguments {
   Text theme = line.choice("--theme", {"light", "dark", "contrast"}, "default: the system's");
   Text screenshot = line.option("--screenshot", "write a picture, without a display", "OUT.png");
   Text size = line.option("--size", "of the window, default 1440x900", "WxH");
+  const Existing& replaced = line.replaces();
 };
 
 /// The places of the viewer, best first: installed beside this program, or built beside it.
@@ -37,10 +38,10 @@ std::vector<std::string> arguments_of(const Options& options) {
   add("--size", options.size);
   add("--theme", options.theme);
   add("--select", options.select);
-  if (budget().raise == budget().memory_source) {
-    add(budget().raise.c_str(), std::to_string(budget().memory_bytes));
-  }
+  const std::vector<std::string> bounds = handed_over_bounds();
+  words.insert(words.end(), bounds.begin(), bounds.end());
   if (options.compare) words.emplace_back("--compare");
+  if (options.replaced == Existing::any) words.emplace_back("--force");
   words.emplace_back("--");
   words.insert(words.end(), options.files.begin(), options.files.end());
   return words;

@@ -94,14 +94,14 @@ std::vector<float> slack_of(const Plan& plan, const Timeline& timeline);
 /// The kinds of files that the viewer opens.
 enum class ViewedFile { timeline, scenario, order, trace };
 
-/// The kind of a file, by its name and its beginning.
+/// The kind of a file, by its name and its beginning; of standard input, "-", by that alone.
 ViewedFile kind_of_file(const std::string& path, std::string_view beginning);
 
 /// Opens files: all traces together are one run, one file per rank, in the place of the first of
 /// them; every other file is a run of its own. A scenario is simulated; an order in PyTorch's
-/// notation runs with equal stages and free links. Throws InputError and UsageError with the texts
-/// of the command line. `on_progress` gets the share of the traces that has been read, from time to
-/// time; what it throws ends the opening.
+/// notation runs with equal stages and free links; "-" is standard input. Throws InputError and
+/// UsageError with the texts of the command line. `on_progress` gets the share of the traces that
+/// has been read, from time to time; what it throws ends the opening.
 std::vector<ViewedRunPtr> open_files(const std::vector<std::string>& paths,
                                      const std::function<void(double share)>& on_progress = {});
 

@@ -92,7 +92,9 @@ void RunFiles::open_files_later(const QStringList& all) {
       [all = local_paths(paths)](const OnProgress& progress) { return open_files(all, progress); },
       [this, paths](const std::vector<PaintedRunPtr>& runs) {
         for (const PaintedRunPtr& run : runs) runs_.add(run);
-        for (const PaintedRunPtr& run : runs) remember_run(recent_run(*run->run, paths, runs));
+        for (const PaintedRunPtr& run : runs) {
+          if (run->run->source != "-") remember_run(recent_run(*run->run, paths, runs));
+        }
         show_recent();
       });
 }

@@ -1,10 +1,7 @@
 #include <doctest/doctest.h>
 
-#include <QProcess>
 #include <QTreeWidget>
 #include <ctime>
-#include <filesystem>
-#include <utility>
 
 #include "experiments/input/scenario/document.hpp"
 #include "gui/views/panels/indicators.hpp"
@@ -22,14 +19,6 @@ QString changed_file(Opened& opened, const testing::Scratch& folder, const char*
                      const char* setting) {
   return QString::fromStdString(
       folder.file(name, document_text(changed(*opened.run().scenario, {setting}))));
-}
-
-/// Runs the built viewer; its exit code and what it says on stderr.
-std::pair<int, QString> run_viewer(const QStringList& arguments) {
-  QProcess viewer;
-  viewer.start(QApplication::applicationDirPath() + "/../gui/penstock-viewer", arguments);
-  viewer.waitForFinished(60000);
-  return {viewer.exitCode(), QString::fromUtf8(viewer.readAllStandardError())};
 }
 
 QTreeWidget* list_named(Opened& opened, const char* name) {
@@ -258,34 +247,6 @@ TEST_CASE("compare: an area may go over ranks that only B has") {
   known.end_rank = 2;
   CHECK(use_of(known, *canvas.first()->lanes, opened.run().plan).busy == all.busy);
   CHECK(all.ops > 0);
-}
-
-TEST_CASE("program: --screenshot with --compare A B writes a picture of both") {
-  Opened opened;
-  const testing::Scratch folder;
-  const QString a = testing::first_scenario;
-  const QString b = changed_file(opened, folder, "b.json", "/model/stages/2/forward_us=1500");
-  const QString one = QString::fromStdString(folder.path("one.png"));
-  const QString both = QString::fromStdString(folder.path("both.png"));
-  REQUIRE(run_viewer({"--screenshot", one, "--size", "800x600", a}).first == 0);
-  REQUIRE(run_viewer({"--screenshot", both, "--size", "800x600", "--compare", a, b}).first == 0);
-  CHECK(QImage(both).size() == QSize(800, 600));
-  CHECK(QImage(both) != QImage(one));
-  const auto [code, said] = run_viewer({"--screenshot", one, "--compare", a});
-  CHECK(code == 2);
-  CHECK(said.contains("penstock: error: --compare: two or more runs are needed, got 1"));
-}
-
-TEST_CASE("program: a run that needs more memory than it may is refused with what it needs") {
-  Opened opened;
-  const testing::Scratch folder;
-  const QString large = changed_file(opened, folder, "l.json", "/schedule/microbatches=100000");
-  const QString picture = QString::fromStdString(folder.path("p.png"));
-  const auto [code, said] = run_viewer({"--screenshot", picture, "--max-memory", "50MB", large});
-  CHECK(code == 3);
-  CHECK(said.contains("of memory, more than 50 MB (--max-memory); use fewer microbatches"));
-  CHECK_FALSE(std::filesystem::exists(picture.toStdString()));
-  CHECK(run_viewer({"--screenshot", picture, "--max-memory", "none", large}).first == 2);
 }
 
 TEST_CASE("compare: a file against another one; the first difference is found; drop ends it") {

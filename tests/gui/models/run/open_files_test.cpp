@@ -19,6 +19,7 @@
 #include "sim/timeline/timeline_file.hpp"
 #include "tests/support/kineto_writer.hpp"
 #include "tests/support/nsys_writer.hpp"
+#include "tests/support/program.hpp"
 #include "tests/support/scratch.hpp"
 
 namespace penstock {
@@ -34,6 +35,28 @@ TEST_CASE("opening: the kind of a file follows from its name and its beginning")
   CHECK(kind_of_file("t.json.gz", "\x1f\x8b") == ViewedFile::trace);
   CHECK(kind_of_file("t.json", "{\"schemaVersion\": 1, \"traceEvents\": [") == ViewedFile::trace);
   CHECK(kind_of_file("s.json", "{\"penstock\": 1") == ViewedFile::scenario);
+  CHECK(kind_of_file("-", "{\"penstock\": 1") == ViewedFile::scenario);
+  CHECK(kind_of_file("-", "0F0,") == ViewedFile::order);
+}
+
+TEST_CASE("opening: scenarios, timelines and orders come from standard input, too") {
+  const testing::Scratch folder;
+  const auto opened = [](const std::string& path) {
+    const testing::StandardInput input(path);
+    return open_files({"-"}).front();
+  };
+  const ViewedRunPtr scenario = opened(scenario_file);
+  CHECK(scenario->title == "1f1b, 4 ranks, 8 microbatches");
+  CHECK(scenario->source == "-");
+  const std::string timeline = folder.file(
+      "a.timeline", write_timeline(scenario->plan, scenario->timeline, scenario->title));
+  CHECK(opened(timeline)->span() == scenario->span());
+  const ViewedRunPtr order = opened(folder.file("o.csv", "0F0,0F1,0B0,0B1\n,1F0,1B0,1F1,1B1\n"));
+  CHECK(order->plan.ranks == 2);
+  // A change reads the order again.
+  CHECK(viewed(changed(*order->scenario, {"/hardware/transfer_us=1"}))->span() > order->span());
+  CHECK_THROWS_WITH_AS(opened(folder.file("t.json", "{\"traceEvents\": []}")),
+                       "-: traces are opened by name, one file a rank", InputError);
 }
 
 TEST_CASE("opening: a scenario is simulated, its timeline is the same run, an order runs") {
