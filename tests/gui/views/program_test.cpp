@@ -84,6 +84,8 @@ TEST_CASE("program: view hands its bounds over, and the viewer keeps to them") {
   const Ended confined = run_view({named, "--screenshot", picture, "--confine", bound});
   CHECK(confined.code == 3);
   CHECK(confined.said.contains("(--confine)"));
+  const QString own = QString::fromStdString(order);
+  CHECK(run_view({own, "--screenshot", picture, "--confine", bound}).code == 0);
   const Ended late = run_view({testing::first_scenario, "--timeout", "0.5"});
   CHECK(late.code == 4);
   CHECK(late.said.contains("penstock: error: penstock-viewer --timeout=0.5 "));
