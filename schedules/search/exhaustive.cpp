@@ -105,11 +105,11 @@ class Branching {
       const std::uint32_t rank = problem_.stages[s].rank;
       for (const Work& work : works_[s]) {
         const SearchTime at = arrival(s, work.pass);
-        if (at == never || order_.held[rank] + work.during > problem_.capacity[rank]) continue;
-        const Step step{std::max(at, order_.free[rank]), rank, s, &work};
-        if (step.start < order_.start) continue;
+        const RankProgress& own = order_.ranks[rank];
+        if (at == never || own.held + work.during > problem_.capacity[rank]) continue;
+        const Step step{std::max(at, own.free), rank, s, &work};
         // The same set of steps in another sequence; a pass without duration may enable others.
-        if (step.start == order_.start && rank < order_.rank && order_.lasts) continue;
+        if (step.start < order_.floor(rank)) continue;
         steps.push_back(step);
       }
     }
@@ -132,22 +132,30 @@ class Branching {
     }
   }
 
+  /// Visits all that can follow a step.
   void take(const Step& step) {
+    const StageProgress stage = order_.stages[step.stage];
+    const RankProgress rank = order_.ranks[step.rank];
+    const LastStep last = order_.last;
+    const std::uint64_t left = left_;
+    add(step);
+    visit();
+    left_ = left;
+    taken_[step.rank].pop_back();
+    order_.sum_of_starts -= step.start;
+    order_.last = last;
+    order_.ranks[step.rank] = rank;
+    order_.stages[step.stage] = stage;
+  }
+
+  void add(const Step& step) {
     const Work& work = *step.work;
     StageProgress& own = order_.stages[step.stage];
-    const StageProgress before = own;
-    const SearchTime free = order_.free[step.rank], start = order_.start;
-    const SearchTime reduced = order_.reduced[step.rank], ended = order_.ended[step.rank];
-    const std::uint32_t rank = order_.rank;
-    const bool lasts = order_.lasts;
-    const std::uint64_t left = left_;
-
-    const SearchTime end = order_.free[step.rank] = step.start + work.duration;
-    order_.start = step.start;
-    order_.rank = step.rank;
-    order_.lasts = work.duration > 0;
+    RankProgress& rank = order_.ranks[step.rank];
+    const SearchTime end = rank.free = step.start + work.duration;
+    rank.held += work.change;
+    order_.last = {step.start, step.rank, work.duration > 0};
     order_.sum_of_starts += step.start;
-    order_.held[step.rank] += work.change;
     taken_[step.rank].push_back({step.stage, &work});
     --left_;
     if (work.pass == SearchPass::forward) {
@@ -160,30 +168,17 @@ class Branching {
       if (problem_.stages[step.stage].splits && !work.leaves_weight) --left_;
     }
     if (own.gradients == problem_.microbatches && own.pending == 0) {
-      order_.reduced[step.rank] = work.tail.reduced(end, reduced);
-      order_.ended[step.rank] = std::max(ended, order_.reduced[step.rank] + work.tail.rest);
+      rank.reduced = work.tail.reduced(end, rank.reduced);
+      rank.ended = std::max(rank.ended, rank.reduced + work.tail.rest);
     }
-    visit();
-
-    left_ = left;
-    taken_[step.rank].pop_back();
-    order_.held[step.rank] -= work.change;
-    order_.sum_of_starts -= step.start;
-    order_.lasts = lasts;
-    order_.rank = rank;
-    order_.start = start;
-    order_.free[step.rank] = free;
-    order_.reduced[step.rank] = reduced;
-    order_.ended[step.rank] = ended;
-    own = before;
   }
 
   void finish() {
     OrderWriter written(problem_);
     SearchTime makespan = 0;
     for (std::uint32_t rank = 0; rank < problem_.ranks(); ++rank) {
-      makespan =
-          std::max({makespan, order_.free[rank] + problem_.update(rank), order_.ended[rank]});
+      const RankProgress& own = order_.ranks[rank];
+      makespan = std::max({makespan, own.free + problem_.update(rank), own.ended});
       for (const Taken& step : taken_[rank]) {
         written.add(step.stage, step.work->pass, step.work->form);
       }

@@ -23,9 +23,9 @@ void SeenOrders::describe(const PartialOrder& order) {
   const std::uint32_t count = problem_.stage_count(), microbatches = problem_.microbatches;
   for (std::uint32_t rank = 0; rank < problem_.ranks(); ++rank) {
     times_.push_back(order.floor(rank));
-    times_.push_back(order.held[rank]);
-    times_.push_back(order.reduced[rank]);
-    times_.push_back(order.ended[rank]);
+    times_.push_back(order.ranks[rank].held);
+    times_.push_back(order.ranks[rank].reduced);
+    times_.push_back(order.ranks[rank].ended);
   }
   const auto add = [&](SearchTime arrival, std::uint32_t stage) {
     times_.push_back(std::max(arrival, order.floor(problem_.stages[stage].rank)));
@@ -191,8 +191,8 @@ SearchTime NodeBound::of(const PartialOrder& order) {
   add_backwards(order);
   SearchTime bound = 0;
   for (std::uint32_t rank = 0; rank < jobs_.size(); ++rank) {
-    bound = std::max(
-        {bound, order.free[rank] + least_.update(rank), order.ended[rank], bound_of(jobs_[rank])});
+    bound = std::max({bound, order.ranks[rank].free + least_.update(rank), order.ranks[rank].ended,
+                      bound_of(jobs_[rank])});
   }
   return bound;
 }

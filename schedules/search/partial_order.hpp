@@ -16,33 +16,39 @@ struct StageProgress {
   std::uint32_t pending = 0;                  // I's whose W is to come
 };
 
+/// How far a rank is.
+struct RankProgress {
+  SearchTime free = 0;
+  std::int64_t held = 0;
+  SearchTime reduced = 0, ended = 0;  // its finished stages, with all their tails
+};
+
+/// The last step of an order: none that follows starts earlier, or on an earlier rank at the same
+/// time.
+struct LastStep {
+  SearchTime start = 0;
+  std::uint32_t rank = 0;
+  bool lasts = false;
+};
+
 /// The beginning of an order, timed: what branch and bound has decided so far.
 struct PartialOrder {
   explicit PartialOrder(const OrderProblem& problem)
       : stages(problem.stage_count()),
-        free(problem.ranks(), 0),
-        held(problem.ranks(), 0),
-        reduced(problem.ranks(), 0),
-        ended(problem.ranks(), 0),
+        ranks(problem.ranks()),
         forward_end(problem.stages.size() * problem.microbatches, 0),
         gradient_end(forward_end) {}
 
   std::vector<StageProgress> stages;
-  std::vector<SearchTime> free;  // by rank
-  std::vector<std::int64_t> held;
-  std::vector<SearchTime> reduced, ended;  // by rank: its finished stages, with all their tails
+  std::vector<RankProgress> ranks;
   std::vector<SearchTime> forward_end, gradient_end;  // by stage * microbatches + microbatch
   SearchTime sum_of_starts = 0;
-
-  // The last step: none that follows starts earlier, or on an earlier rank at the same time.
-  SearchTime start = 0;
-  std::uint32_t rank = 0;
-  bool lasts = false;
+  LastStep last;
 
   /// No pass to come starts earlier on a rank.
-  SearchTime floor(std::uint32_t of_rank) const {
-    const SearchTime after = lasts && of_rank < rank ? start + 1 : start;
-    return after > free[of_rank] ? after : free[of_rank];
+  SearchTime floor(std::uint32_t rank) const {
+    const SearchTime after = last.lasts && rank < last.rank ? last.start + 1 : last.start;
+    return after > ranks[rank].free ? after : ranks[rank].free;
   }
 };
 
