@@ -9,19 +9,13 @@
 #include "experiments/run/run.hpp"
 #include "experiments/show/results/result_json.hpp"
 #include "sim/base/error.hpp"
+#include "tests/support/small_scenarios.hpp"
 
 namespace penstock::testing {
 namespace {
 
-/// Two stages of f = 1, b = 2, four microbatches: makespan 15.
-const std::string plain = R"({
-  "model":    { "stages": [ {"forward_us": 1, "backward_us": 2},
-                            {"forward_us": 1, "backward_us": 2} ] },
-  "schedule": { "name": "1f1b", "microbatches": 4 }
-})";
-
 RunResult repeated(std::uint32_t count, const std::vector<std::string>& settings) {
-  return run(parse_scenario(plain, "s.json", settings), {.repeat = count});
+  return run(parse_scenario(scenario_plain, "s.json", settings), {.repeat = count});
 }
 
 std::vector<std::optional<Time>> microseconds(const std::vector<int>& all) {
@@ -180,7 +174,7 @@ TEST_CASE("jitter on one rank alone adds up: the mean and spread of the makespan
 TEST_CASE("where actions and transfers slow each other down, relax does not apply") {
   for (const char* setting : {"/overheads={\"compute_slowdown_by_transfer\": 1.1}",
                               "/overheads={\"transfer_slowdown_by_compute\": 2}"}) {
-    const Scenario scenario = parse_scenario(plain, "s.json", {setting});
+    const Scenario scenario = parse_scenario(scenario_plain, "s.json", {setting});
     CHECK_THROWS_AS(run(scenario, {.engine = Engine::relax}), UsageError);
     CHECK_NOTHROW(run(scenario));
   }

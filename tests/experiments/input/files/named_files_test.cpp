@@ -8,13 +8,10 @@
 
 #include "tests/support/program.hpp"
 #include "tests/support/scratch.hpp"
+#include "tests/support/small_scenarios.hpp"
 
 namespace penstock::testing {
 namespace {
-
-const std::string scenario = R"({"penstock": 1,
-  "model": {"stages": [{"forward_us": 1, "backward_us": 2}, {"forward_us": 1, "backward_us": 2}]},
-  "schedule": {"name": "1f1b", "microbatches": 4}})";
 
 /// Every place of a scenario that takes a path.
 std::vector<std::string> settings_for(const std::string& path) {
@@ -32,7 +29,7 @@ std::vector<std::string> settings_for(const std::string& path) {
 TEST_CASE("named files: of a file from elsewhere, no error prints what is in it") {
   const Scratch scratch;
   std::filesystem::create_directories(scratch.path("own"));
-  scratch.file("own/s.json", scenario);
+  scratch.file("own/s.json", scenario_plain);
   for (const char* secret : {"hunter2:x\nsecond\n", "{\"hunter2\": 1}", "{\"hunter2", "hunter2,3\n",
                              "[\"hunter2\"]", "'hunter2'"}) {
     CAPTURE(secret);
@@ -51,7 +48,7 @@ TEST_CASE("named files: of a file from elsewhere, no error prints what is in it"
 TEST_CASE("named files: --confine takes paths below its folder, with links resolved") {
   const Scratch scratch;
   std::filesystem::create_directories(scratch.path("own/below"));
-  scratch.file("own/s.json", scenario);
+  scratch.file("own/s.json", scenario_plain);
   scratch.file("own/below/order.csv", "0F0,0B0\n1F0,1B0\n");
   scratch.file("order.csv", "0F0,0B0\n1F0,1B0\n");
   std::filesystem::create_symlink("../order.csv", scratch.path("own/link.csv"));

@@ -1,8 +1,8 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
-#include "tests/support/scenario_outcome.hpp"
 #include "tests/support/scratch.hpp"
+#include "tests/support/small_scenarios.hpp"
 
 // Files of scenarios and orders that cannot be read, or hold what cannot be.
 

@@ -11,6 +11,7 @@
 #include "experiments/run/run.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/scratch.hpp"
+#include "tests/support/small_scenarios.hpp"
 
 namespace penstock::testing {
 namespace {
@@ -21,23 +22,12 @@ const std::string quantity_plain = R"({
   "schedule": { "name": "1f1b", "microbatches": 4 }
 })";
 
-std::string quantity_outcome(const std::string& text,
-                             const std::vector<std::string>& settings = {}) {
-  try {
-    return "makespan " + text_us(run(parse_scenario(text, "s.json", settings)).report->makespan);
-  } catch (const InputError& error) {
-    return error.what();
-  } catch (const UsageError& error) {
-    return std::string("usage: ") + error.what();
-  }
-}
-
 }  // namespace
 
 TEST_CASE("sizes and times of a scenario may have units, in the file and in settings") {
-  CHECK(quantity_outcome(quantity_plain) == "makespan 15");
+  CHECK(outcome_of(quantity_plain) == "makespan 15");
   for (const char* micro : {"us", "µs", "μs"}) {
-    CHECK(quantity_outcome(quantity_plain, {std::string("/hardware/transfer_us=1") + micro}) ==
+    CHECK(outcome_of(quantity_plain, {std::string("/hardware/transfer_us=1") + micro}) ==
           "makespan 19");
   }
   const Scenario scenario = parse_scenario(
@@ -49,7 +39,7 @@ TEST_CASE("sizes and times of a scenario may have units, in the file and in sett
 
 TEST_CASE("true and false are numbers of a layer only where these go from 0 to 1") {
   const auto outcome = [](const std::string& layer) {
-    return quantity_outcome(
+    return outcome_of(
         R"({"model": {"sequence": 8, "layers": [{"kind": "mlp", "intermediate": 8, )" + layer +
         R"(}]}, "hardware": {"name": "dgx-h100", "devices": 1},
            "schedule": {"name": "1f1b", "microbatches": 1}})");
@@ -89,13 +79,13 @@ TEST_CASE("the schema allows the texts that a scenario may have, and no others")
 }
 
 TEST_CASE("a wrong unit is refused at its key, and limits hold for what it comes to") {
-  CHECK(quantity_outcome(quantity_plain, {"/memory/capacity_bytes=80Gb"}) ==
+  CHECK(outcome_of(quantity_plain, {"/memory/capacity_bytes=80Gb"}) ==
         "s.json: /memory/capacity_bytes: \"80Gb\" is not a size; did you mean \"80GB\"?");
-  CHECK(quantity_outcome(quantity_plain, {"/model/stages/1/forward_us=2GB"})
+  CHECK(outcome_of(quantity_plain, {"/model/stages/1/forward_us=2GB"})
             .starts_with("s.json: /model/stages/1/forward_us: \"2GB\" is not a time: "));
-  CHECK(quantity_outcome(quantity_plain, {"/model/stages/1/forward_us=-1us"})
+  CHECK(outcome_of(quantity_plain, {"/model/stages/1/forward_us=-1us"})
             .starts_with("s.json: /model/stages/1/forward_us: -1.0 is not "));
-  CHECK(quantity_outcome(quantity_plain, {"/schedule/microbatches=4us"})
+  CHECK(outcome_of(quantity_plain, {"/schedule/microbatches=4us"})
             .starts_with("s.json: /schedule/microbatches: \"4us\" is not "));
 }
 
@@ -105,13 +95,13 @@ TEST_CASE("layers with stated times repeat as layers by kind do") {
     "hardware": { "devices": 2 },
     "schedule": { "name": "1f1b", "microbatches": 4 }
   })";
-  CHECK(quantity_outcome(layers) == "makespan 30");
+  CHECK(outcome_of(layers) == "makespan 30");
   const Scenario scenario = parse_scenario(layers, "s.json");
   REQUIRE(scenario.model.graph.layers.size() == 4);
   CHECK(scenario.model.graph.layers[3].name == "a 3");
   CHECK(scenario.model.graph.layers[3].source == "/model/layers/0");
-  CHECK(quantity_outcome(layers, {"/model/layers/0/repeat=1000000",
-                                  R"(/model/layers/1={"forward_us": 1, "backward_us": 2})"}) ==
+  CHECK(outcome_of(layers, {"/model/layers/0/repeat=1000000",
+                            R"(/model/layers/1={"forward_us": 1, "backward_us": 2})"}) ==
         "s.json: /model/layers/1/repeat: these are more than 1000000 layers in all, which is the "
         "most there can be");
 }
@@ -135,30 +125,29 @@ TEST_CASE("kept bytes of a measured layer have the name that stages use, and the
 
 TEST_CASE("the config of a model is no scenario: the error says what makes one of it") {
   CHECK(
-      quantity_outcome(R"({"architectures": ["LlamaForCausalLM"], "model_type": "llama"})") ==
+      outcome_of(R"({"architectures": ["LlamaForCausalLM"], "model_type": "llama"})") ==
       "s.json: this is the config of a model, not a scenario; for one: penstock new --model s.json "
       "--hardware MACHINE --devices N, or a scenario with \"model\": {\"file\": …}");
 }
 
 TEST_CASE("a setting with dots, and a value for a whole section, name the pointer that was meant") {
-  CHECK(quantity_outcome(quantity_plain, {"schedule.name=gpipe"}) ==
+  CHECK(outcome_of(quantity_plain, {"schedule.name=gpipe"}) ==
         "usage: --set schedule.name=gpipe: expected /POINTER=VALUE; did you mean "
         "/schedule/name=gpipe?");
-  CHECK(quantity_outcome(quantity_plain, {"gpipe"}) ==
+  CHECK(outcome_of(quantity_plain, {"gpipe"}) ==
         "usage: --set gpipe: expected /POINTER=VALUE, such as /schedule/name=gpipe");
-  CHECK(quantity_outcome(quantity_plain, {"/recompute=full"}) ==
+  CHECK(outcome_of(quantity_plain, {"/recompute=full"}) ==
         "s.json: /recompute: \"full\" is not an object; did you mean /recompute/mode=full?");
-  CHECK(quantity_outcome(quantity_plain, {"/schedule=gpipe"})
+  CHECK(outcome_of(quantity_plain, {"/schedule=gpipe"})
             .ends_with("; did you mean /schedule/name=gpipe?"));
-  CHECK(quantity_outcome(quantity_plain, {"/recompute/mode=ful"})
-            .ends_with("; did you mean \"full\"?"));
+  CHECK(outcome_of(quantity_plain, {"/recompute/mode=ful"}).ends_with("; did you mean \"full\"?"));
 }
 
 TEST_CASE("a NUL byte in a scenario is refused") {
   std::string text = quantity_plain;
   text[4] = '\0';
-  CHECK(quantity_outcome(text) == "s.json: line 2, column 3: a NUL byte; a JSON document has none");
-  CHECK(quantity_outcome(quantity_plain + '\0') ==
+  CHECK(outcome_of(text) == "s.json: line 2, column 3: a NUL byte; a JSON document has none");
+  CHECK(outcome_of(quantity_plain + '\0') ==
         "s.json: line 5, column 2: a NUL byte; a JSON document has none");
 }
 

@@ -7,7 +7,7 @@
 
 #include "experiments/run/run.hpp"
 #include "sim/base/error.hpp"
-#include "tests/support/scenario_outcome.hpp"
+#include "tests/support/small_scenarios.hpp"
 
 namespace penstock::testing {
 namespace {

@@ -11,6 +11,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
 #include "tests/support/fake_gpu.hpp"
+#include "tests/support/small_scenarios.hpp"
 #include "validate/backends/gpu/gpu_backend.hpp"
 
 // What actions do in a run: a model's layers, or busy kernels.
@@ -20,23 +21,7 @@ namespace {
 
 const BackendEntry& on_threads() { return *find_named(backend_entries(), "cpu_logical"); }
 
-const char* const times_alone = R"({
-  "penstock": 1,
-  "model": { "stages": [
-    { "forward_us": 1, "backward_us": 2, "activation_bytes": 4096 },
-    { "forward_us": 1, "backward_us": 2, "activation_bytes": 4096 } ] },
-  "hardware": { "name": "ideal", "devices": 2, "latency_us": 1, "bandwidth_bytes_per_s": 4.096e9 },
-  "schedule": { "name": "1f1b", "microbatches": 2 } })";
-
-const char* const small_layers = R"({
-  "penstock": 1,
-  "model": { "sequence": 4, "microbatch": 1, "layers": [
-    { "kind": "mlp", "hidden": 4, "intermediate": 8 },
-    { "kind": "mlp", "hidden": 4, "intermediate": 8 } ] },
-  "hardware": { "name": "roofline", "device": "a100-sxm4-80gb", "link": "nvlink-3", "devices": 2 },
-  "schedule": { "name": "1f1b", "microbatches": 2 } })";
-
-Validation with_layers(const char* text, const std::vector<std::string>& settings = {}) {
+Validation with_layers(const std::string& text, const std::vector<std::string>& settings = {}) {
   return validate(parse_scenario(text, "small.json", settings), on_threads(), {});
 }
 
@@ -44,7 +29,7 @@ Validation with_layers(const char* text, const std::vector<std::string>& setting
 
 // Two mlp layers on two ranks, no loss of their own: a pipeline of a few thousand FLOP.
 TEST_CASE("validation: small layers are really run, and come to what the model in one piece does") {
-  const Validation result = with_layers(small_layers);
+  const Validation result = with_layers(scenario_two_mlps);
   REQUIRE_FALSE(result.fault);
   REQUIRE(result.job.layers);
   REQUIRE(result.numbers.error);
@@ -62,7 +47,7 @@ TEST_CASE("validation: data replicas really run, and come to one model on the wh
   for (const char* optimizer : {"sgd", "adam"}) {
     const std::string setting = std::string("/memory/optimizer=") + optimizer;
     const Validation result =
-        with_layers(small_layers, {"/parallel/data=2", "/hardware/devices=4", setting});
+        with_layers(scenario_two_mlps, {"/parallel/data=2", "/hardware/devices=4", setting});
     REQUIRE_FALSE(result.fault);
     REQUIRE(result.job.layers);
     CHECK(result.job.priced.plan.ranks == 4);
@@ -83,7 +68,7 @@ TEST_CASE("validation: sums inside passes reach the updates of all data replicas
     CAPTURE(sharding.front());
     std::vector<std::string> settings = replicas;
     settings.insert(settings.end(), sharding.begin(), sharding.end());
-    const Scenario scenario = parse_scenario(small_layers, "small.json", settings);
+    const Scenario scenario = parse_scenario(scenario_two_mlps, "small.json", settings);
     const Validation result = validate(scenario, on_threads(), {});
     REQUIRE_FALSE(result.fault);
     CHECK(result.why_busy.empty());
@@ -97,14 +82,15 @@ TEST_CASE("validation: sums inside passes reach the updates of all data replicas
 TEST_CASE("validation: an order without flushes is held against the weights that its rule states") {
   for (const char* name : {"pipedream", "pipedream-2bw"}) {
     const std::string setting = std::string("/schedule/name=") + name;
-    const Validation result = with_layers(small_layers, {setting, "/schedule/microbatches=6"});
+    const Validation result = with_layers(scenario_two_mlps, {setting, "/schedule/microbatches=6"});
     REQUIRE_FALSE(result.fault);
     CHECK(result.numbers.error.value_or(1) < most_numbers_error);
   }
 }
 
 TEST_CASE("validation: without a rule or numbers there is nothing to hold against each other") {
-  Layout layout = settle(parse_scenario(small_layers, "small.json", {"/schedule/name=pipedream"}));
+  Layout layout =
+      settle(parse_scenario(scenario_two_mlps, "small.json", {"/schedule/name=pipedream"}));
   const auto why_not = [&](const std::optional<TrainedNumbers>& numbers) {
     const NumbersCheck check = check_numbers(layout, layout.schedule, {}, numbers);
     CHECK_FALSE(check.error);
@@ -116,7 +102,7 @@ TEST_CASE("validation: without a rule or numbers there is nothing to hold agains
 }
 
 TEST_CASE("validation: numbers that are off fail, whatever the times say") {
-  Validation result = with_layers(small_layers);
+  Validation result = with_layers(scenario_two_mlps);
   result.numbers.error = 1e-9;
   CHECK(validation_text(result).find("step: not those of the unpartitioned model") !=
         std::string::npos);
@@ -125,34 +111,35 @@ TEST_CASE("validation: numbers that are off fail, whatever the times say") {
 }
 
 TEST_CASE("validation: where layers are not run it says why, and runs busy kernels") {
-  const auto reason = [](const char* model, const std::vector<std::string>& settings = {}) {
+  const auto reason = [](const std::string& model, const std::vector<std::string>& settings = {}) {
     const Validation result = with_layers(model, settings);
     CHECK_FALSE(result.job.layers);
     CHECK(validation_json(result)["bodies"] == "busy");
     return result.why_busy;
   };
-  CHECK(with_layers(times_alone).why_busy == "the model states times, not kinds of layers");
+  CHECK(with_layers(scenario_with_link).why_busy == "the model states times, not kinds of layers");
   CHECK(
-      reason(small_layers, {R"(/model/layers/0={"kind": "attention", "hidden": 4, "heads": 2,
+      reason(scenario_two_mlps, {R"(/model/layers/0={"kind": "attention", "hidden": 4, "heads": 2,
                                 "causal": 0, "window": 2})"}) ==
       "there are no kernels for some layers of kind \"attention\": \"window\" without \"causal\": "
       "the attention kernel only attends backwards");
-  CHECK(reason(small_layers, {"/model/layers/0/intermediate=10000000"}) ==
+  CHECK(reason(scenario_two_mlps, {"/model/layers/0/intermediate=10000000"}) ==
         "an iteration has 3.84e+09 FLOP; 2e+09 are the most");
   // 4e7 weights five times: as they are, two versions more, and gradients twice.
-  CHECK(reason(small_layers, {"/model/layers/0={\"kind\": \"embedding\", \"vocab\": 10000000, "
-                              "\"hidden\": 4}"}) ==
+  CHECK(reason(scenario_two_mlps, {"/model/layers/0={\"kind\": \"embedding\", \"vocab\": 10000000, "
+                                   "\"hidden\": 4}"}) ==
         "an iteration holds up to 1.6e+09 bytes in doubles; 1.07e+09 are the most");
 }
 
 TEST_CASE("validation: layers that are asked for and not run are a usage error") {
   ValidationOptions options;
   options.bodies = Bodies::layers;
-  CHECK_THROWS_WITH_AS(validate(parse_scenario(times_alone, "two.json", {}), on_threads(), options),
-                       "--bodies layers: the model states times, not kinds of layers", UsageError);
+  CHECK_THROWS_WITH_AS(
+      validate(parse_scenario(scenario_with_link, "two.json", {}), on_threads(), options),
+      "--bodies layers: the model states times, not kinds of layers", UsageError);
   options.bodies = Bodies::busy;
   const Validation busy =
-      validate(parse_scenario(small_layers, "small.json", {}), on_threads(), options);
+      validate(parse_scenario(scenario_two_mlps, "small.json", {}), on_threads(), options);
   CHECK(busy.why_busy == "that is what --bodies busy asks for");
   CHECK_FALSE(busy.job.layers);
 }

@@ -6,6 +6,7 @@
 
 #include "experiments/measure/validation/validation.hpp"
 #include "sim/base/named.hpp"
+#include "tests/support/small_scenarios.hpp"
 
 namespace penstock::testing {
 namespace {
@@ -19,14 +20,6 @@ const char* const tied_layers = R"({
   "hardware": { "name": "roofline", "device": "a100-sxm4-80gb", "link": "nvlink-3", "devices": 2 },
   "schedule": { "name": "1f1b", "microbatches": 4 } })";
 
-const char* const two_mlps = R"({
-  "penstock": 1,
-  "model": { "sequence": 4, "microbatch": 1, "layers": [
-    { "kind": "mlp", "hidden": 4, "intermediate": 8 },
-    { "kind": "mlp", "hidden": 4, "intermediate": 8 } ] },
-  "hardware": { "name": "roofline", "device": "a100-sxm4-80gb", "link": "nvlink-3", "devices": 2 },
-  "schedule": { "name": "1f1b", "microbatches": 2 } })";
-
 const char* const four_blocks = R"({
   "penstock": 1,
   "model": { "sequence": 8, "microbatch": 1, "layers": [
@@ -39,7 +32,7 @@ const char* const four_blocks = R"({
   "hardware": { "name": "roofline", "device": "a100-sxm4-80gb", "link": "nvlink-3", "devices": 4 },
   "schedule": { "name": "1f1b", "microbatches": 8 } })";
 
-Validation trained(const char* text, const std::vector<std::string>& settings) {
+Validation trained(const std::string& text, const std::vector<std::string>& settings) {
   return validate(parse_scenario(text, "small.json", settings),
                   *find_named(backend_entries(), "cpu_logical"), {});
 }
@@ -126,7 +119,8 @@ TEST_CASE("validation: activations are really encoded, and the report has the er
       "/codec={\"stash\": {\"name\": \"bfp\", \"bits\": 5}, \"link\": {\"name\": \"bfp\", "
       "\"bits\": 8}, \"encode_bytes_per_s\": 1e12, \"decode_bytes_per_s\": 1e12}";
   for (const char* schedule : {"1f1b", "zb-h1"}) {
-    const Validation result = trained(two_mlps, {codec, std::string("/schedule/name=") + schedule});
+    const Validation result =
+        trained(scenario_two_mlps, {codec, std::string("/schedule/name=") + schedule});
     REQUIRE_FALSE(result.fault);
     CHECK(result.why_busy.empty());
     CHECK(result.numbers.error.value_or(1) < most_numbers_error);

@@ -12,6 +12,7 @@
 #include "sim/timeline/timeline_file.hpp"
 #include "tests/support/fake_gpu.hpp"
 #include "tests/support/scratch.hpp"
+#include "tests/support/small_scenarios.hpp"
 #include "validate/backends/gpu/gpu_backend.hpp"
 
 namespace penstock::testing {
@@ -19,21 +20,13 @@ namespace {
 
 const BackendEntry& cpu_logical() { return *find_named(backend_entries(), "cpu_logical"); }
 
-const char* const validation_two_stages = R"({
-  "penstock": 1,
-  "model": { "stages": [
-    { "forward_us": 1, "backward_us": 2, "activation_bytes": 4096 },
-    { "forward_us": 1, "backward_us": 2, "activation_bytes": 4096 } ] },
-  "hardware": { "name": "ideal", "devices": 2, "latency_us": 1, "bandwidth_bytes_per_s": 4.096e9 },
-  "schedule": { "name": "1f1b", "microbatches": 2 } })";
-
 Validation validated(const std::vector<std::string>& settings = {}) {
-  return validate(parse_scenario(validation_two_stages, "two.json", settings), cpu_logical(), {});
+  return validate(parse_scenario(scenario_with_link, "two.json", settings), cpu_logical(), {});
 }
 
 /// The same in real time: few iterations of short actions.
 Validation validated_on(std::string_view backend, const std::vector<std::string>& settings = {}) {
-  return validate(parse_scenario(validation_two_stages, "two.json", settings),
+  return validate(parse_scenario(scenario_with_link, "two.json", settings),
                   *find_named(backend_entries(), backend),
                   {.measuring = {.iterations = 3}, .action_us = 50});
 }
@@ -54,11 +47,11 @@ Validation validated_on_fake_gpu(bool has_green_contexts) {
           },
       .length = gpu_job_length,
   };
-  return validate(parse_scenario(validation_two_stages, "two.json", {}), entry, {});
+  return validate(parse_scenario(scenario_with_link, "two.json", {}), entry, {});
 }
 
 Validation validated_in(std::uint32_t processes, std::string_view backend = "cpu_logical") {
-  return validate(parse_scenario(validation_two_stages, "two.json", {}),
+  return validate(parse_scenario(scenario_with_link, "two.json", {}),
                   *find_named(backend_entries(), backend), {.processes = processes});
 }
 

@@ -16,15 +16,10 @@
 #include "tests/support/pictures.hpp"
 #include "tests/support/program.hpp"
 #include "tests/support/scratch.hpp"
+#include "tests/support/small_scenarios.hpp"
 
 namespace penstock::testing {
 namespace {
-
-constexpr const char* small_scenario = R"({
-  "model": { "stages": [ { "forward_us": 100, "backward_us": 200 },
-                         { "forward_us": 100, "backward_us": 200 } ] },
-  "schedule": { "name": "1f1b", "microbatches": 4 }
-})";
 
 /// The page of a report as text.
 std::string text_of(const ResultPage& page) {
@@ -64,7 +59,7 @@ std::string tag_fault(std::string_view page) {
 
 /// A file of six rows: three schedules, one of them unknown, with 4 and 8 microbatches.
 std::string swept(const Scratch& scratch) {
-  const std::string scenario = scratch.file("base.json", small_scenario);
+  const std::string scenario = scratch.file("base.json", scenario_plain);
   const std::string sweep = scratch.file("sweep.json", R"({
     "scenario": "base.json",
     "vary": [ { "/schedule/name": ["1f1b", "gpipe", "<b>x\"&y"] },
@@ -146,7 +141,7 @@ TEST_CASE("pages: rows of another scenario are refused") {
 }
 
 TEST_CASE("pages: the page of a run has its ranks and is well-formed") {
-  const Scenario scenario = parse_scenario(small_scenario, "small.json");
+  const Scenario scenario = parse_scenario(scenario_plain, "small.json");
   const std::string page = text_of(run_page(scenario, run(scenario)));
   CHECK(tag_fault(page) == "");
   CHECK(count_in(page, "<tbody>") == 2);

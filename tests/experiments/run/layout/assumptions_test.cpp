@@ -6,6 +6,7 @@
 #include "experiments/run/layout/training.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/scratch.hpp"
+#include "tests/support/small_scenarios.hpp"
 
 namespace penstock::testing {
 namespace {
@@ -72,9 +73,7 @@ TEST_CASE("experts of a dense model are refused") {
 
 TEST_CASE("experts of layers that state their costs are refused") {
   const auto timed = [](const std::vector<std::string>& settings) {
-    return settle(parse_scenario(R"({"model": {"stages": [{"forward_us": 1, "backward_us": 2}]},
-      "schedule": {"name": "1f1b", "microbatches": 2}})",
-                                 "s.json", settings));
+    return settle(parse_scenario(scenario_plain, "s.json", settings));
   };
   CHECK_THROWS_WITH_AS(
       timed({"/parallel/expert=4"}),

@@ -6,6 +6,7 @@
 #include "experiments/show/explanation/explanation.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/finished_run.hpp"
+#include "tests/support/small_scenarios.hpp"
 
 namespace penstock::testing {
 namespace {
@@ -169,12 +170,8 @@ TEST_CASE("a run dominated by launches is told so, in the path, in its gaps and 
 
 TEST_CASE("a rank that is slower than the model says is named") {
   // Rank 1 takes 1.5 times as long as it should: 18 of 21 us, of which it loses a third.
-  const std::string scenario = R"({
-    "model":    { "stages": [ {"forward_us": 1, "backward_us": 2},
-                              {"forward_us": 1, "backward_us": 2} ] },
-    "schedule": { "name": "1f1b", "microbatches": 4 } })";
   const auto advice = [&](const std::vector<std::string>& settings) {
-    return explain(run(parse_scenario(scenario, "s.json", settings))).advice;
+    return explain(run(parse_scenario(scenario_plain, "s.json", settings))).advice;
   };
   const std::string slow =
       "actions of rank 1 take 1.5× their modelled time, those of the median rank 1×: find out what "

@@ -6,6 +6,7 @@
 #include "tests/support/finished_run.hpp"
 #include "tests/support/program.hpp"
 #include "tests/support/scratch.hpp"
+#include "tests/support/small_scenarios.hpp"
 
 namespace penstock::testing {
 namespace {
@@ -57,9 +58,7 @@ TEST_CASE("a recorded run that does not say which input came last is told by end
 
 TEST_CASE("explain: a timeline, simulated or measured, as text and as JSON") {
   const Scratch scratch;
-  scratch.file("s.json", R"({"model": {"stages": [{"forward_us": 100, "backward_us": 200},
-                                                  {"forward_us": 100, "backward_us": 200}]},
-                             "schedule": {"name": "1f1b", "microbatches": 4}})");
+  scratch.file("s.json", scenario_plain);
   const auto run = [&](const std::vector<std::string>& arguments) {
     return run_penstock(arguments, scratch.path(""));
   };

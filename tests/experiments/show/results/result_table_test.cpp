@@ -6,6 +6,7 @@
 
 #include "experiments/input/scenario/scenario.hpp"
 #include "experiments/run/run.hpp"
+#include "tests/support/small_scenarios.hpp"
 
 namespace penstock::testing {
 namespace {
@@ -55,10 +56,7 @@ TEST_CASE("assumptions are numbered notes") {
 }
 
 TEST_CASE("links that are used alike share a row") {
-  RunResult result = run(parse_scenario(
-      R"({"model": {"stages": [{"forward_us": 1, "backward_us": 2}]},
-          "schedule": {"name": "1f1b", "microbatches": 2}})",
-      "s.json"));
+  RunResult result = run(parse_scenario(scenario_plain, "s.json"));
   result.report->network = {{"spine", 4, 1 << 30, 0.5},
                             {"rail 0", 2, 1 << 20, 0.25},
                             {"rail 1", 2, 1 << 20, 0.25},

@@ -8,19 +8,13 @@
 #include "experiments/show/results/result_json.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/scratch.hpp"
+#include "tests/support/small_scenarios.hpp"
 
 namespace penstock::testing {
 namespace {
 
-/// Two stages of f = 1, b = 2, four microbatches: makespan 15, each rank busy for 12.
-const std::string plain = R"({
-  "model":    { "stages": [ {"forward_us": 1, "backward_us": 2},
-                            {"forward_us": 1, "backward_us": 2} ] },
-  "schedule": { "name": "1f1b", "microbatches": 4 }
-})";
-
 RunResult result_of(const std::vector<std::string>& settings = {}) {
-  return run(parse_scenario(plain, "s.json", settings));
+  return run(parse_scenario(scenario_plain, "s.json", settings));
 }
 
 /// What of an expectation that run does not meet, "" when it meets all.
@@ -36,7 +30,7 @@ std::string unmet(const std::string& expect) {
 /// Why a scenario with an expectation is refused, or "accepted".
 std::string refusal(const std::string& expect) {
   try {
-    parse_scenario(plain, "s.json", {"/expect=" + expect});
+    parse_scenario(scenario_plain, "s.json", {"/expect=" + expect});
   } catch (const InputError& error) {
     return error.what();
   }

@@ -11,6 +11,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
 #include "tests/support/fake_gpu.hpp"
+#include "tests/support/jobs.hpp"
 #include "tests/support/system.hpp"
 #include "validate/backends/gpu/gpu_job_program.hpp"
 #include "validate/job/run_errors.hpp"
@@ -23,28 +24,13 @@ namespace {
 constexpr GpuOrdering orderings[] = {GpuOrdering::host_issued, GpuOrdering::host_graphs,
                                      GpuOrdering::graph, GpuOrdering::one_by_one};
 
-Job job_of(const System& system) {
-  return penstock::job_of(priced(system), gpu_job_length(system.placement.ranks()));
+Job job_for_gpu(const System& system) {
+  return job_of(system, gpu_job_length(system.placement.ranks()));
 }
 
-/// A catalogue order over stages that differ, whose tensors queue up in front of slow links.
-System system_of(const ScheduleEntry& entry, std::uint32_t ranks, std::uint32_t microbatches) {
-  const ScheduleOptions options{microbatches, {}};
-  System system{.placement = entry.place(ranks, usual_chunks(entry, options)),
-                .schedule = {},
-                .stages = {},
-                .hardware = link(0.3, 2e9)};
-  system.schedule = make_schedule(entry, system.placement, options);
-  for (std::size_t s = 0; s < system.placement.chains().front().size(); ++s) {
-    Layer stage = stage_of(1 + 0.25 * static_cast<double>(s % 3), 1, 1);
-    stage.activation_bytes = 4096;
-    stage.stash_bytes = 4096;
-    system.stages.push_back(stage);
-  }
-  return system;
+Job one_f_one_b_job() {
+  return job_for_gpu(system_of(*find_named(schedule_entries(), "1f1b"), 4, 8));
 }
-
-Job one_f_one_b_job() { return job_of(system_of(*find_named(schedule_entries(), "1f1b"), 4, 8)); }
 
 /// Runs a job twice on a fake GPU, and tells why that says nothing.
 std::string why_no_score(const FakeGpu& gpu, const Job& job) {
@@ -82,7 +68,7 @@ TEST_CASE("gpu backend: every schedule of the catalogue runs, with errors of zer
           gpu.kernels = ptx::compiled_kernels();
         }
         const GpuCalls calls = gpu.calls();
-        const Job job = job_of(system_of(*entry, ranks, 2 * ranks));
+        const Job job = job_for_gpu(system_of(*entry, ranks, 2 * ranks));
         REQUIRE_FALSE(gpu_obstacle(job.priced, &calls));
         const auto backend = make_gpu_backend(job, ordering, calls);
         const auto outcome = measure(*backend, job, {.iterations = 2});
@@ -108,7 +94,7 @@ TEST_CASE("gpu backend: communication as written runs, with errors of zero") {
       comms.rows = read_torch_csv(write_torch_comms(system.schedule, system.placement, {})).comms;
       const FakeGpu gpu;
       const GpuCalls calls = gpu.calls();
-      const Job job = job_of(system);
+      const Job job = job_for_gpu(system);
       const Plan& plan = job.priced.plan;
       REQUIRE(plan.written);
       // A transfer also waits for its receiver, which writes nothing into the buffer that is sent.
@@ -233,8 +219,8 @@ TEST_CASE("gpu backend: actions of layers have errors of zero, and the run says 
       FakeGpu gpu;
       gpu.most_work = 0;
       const GpuCalls calls = gpu.calls();
-      Job job = penstock::job_of(priced(system_of(*find_named(schedule_entries(), "zb-h1"), 2, 4)),
-                                 {.mean_action_ns = 4000, .least_work_ns = 0});
+      Job job = job_of(system_of(*find_named(schedule_entries(), "zb-h1"), 2, 4),
+                       {.mean_action_ns = 4000, .least_work_ns = 0});
       job.device.work = work;
       const auto backend = make_gpu_backend(job, ordering, calls, sizes);
       const auto outcome = measure(*backend, job, {.iterations = 2});
@@ -283,10 +269,12 @@ TEST_CASE("gpu backend: the store knows by which keys GPUs and their shares diff
 // in nobody's way.
 TEST_CASE("gpu backend: with more streams than hardware queues, nothing is said of errors") {
   FakeGpu gpu;
-  CHECK(why_no_score(gpu, job_of(system_of(*find_named(schedule_entries(), "1f1b"), 16, 16))) ==
-        "47 streams share 32 hardware queues (CUDA_DEVICE_MAX_CONNECTIONS, at most 32), so tasks "
-        "wait for unrelated ones");
-  CHECK(why_no_score(gpu, job_of(system_of(*find_named(schedule_entries(), "1f1b"), 8, 8))) == "");
+  CHECK(
+      why_no_score(gpu, job_for_gpu(system_of(*find_named(schedule_entries(), "1f1b"), 16, 16))) ==
+      "47 streams share 32 hardware queues (CUDA_DEVICE_MAX_CONNECTIONS, at most 32), so tasks "
+      "wait for unrelated ones");
+  CHECK(why_no_score(gpu, job_for_gpu(system_of(*find_named(schedule_entries(), "1f1b"), 8, 8))) ==
+        "");
   gpu.queues = 11;
   CHECK(why_no_score(gpu, one_f_one_b_job()) == "");
   gpu.default_streams_have_queues = true;

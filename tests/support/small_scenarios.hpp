@@ -16,6 +16,24 @@ inline const std::string scenario_plain = R"({
   "schedule": { "name": "1f1b", "microbatches": 4 }
 })";
 
+/// Two stages of f = 1, b = 2 that send each other 4 kB in 2 us.
+inline const std::string scenario_with_link = R"({
+  "model": { "stages": [
+    { "forward_us": 1, "backward_us": 2, "activation_bytes": 4096 },
+    { "forward_us": 1, "backward_us": 2, "activation_bytes": 4096 } ] },
+  "hardware": { "name": "ideal", "devices": 2, "latency_us": 1, "bandwidth_bytes_per_s": 4.096e9 },
+  "schedule": { "name": "1f1b", "microbatches": 2 }
+})";
+
+/// Two layers of a few thousand FLOP, which backends really run.
+inline const std::string scenario_two_mlps = R"({
+  "model": { "sequence": 4, "microbatch": 1, "layers": [
+    { "kind": "mlp", "hidden": 4, "intermediate": 8 },
+    { "kind": "mlp", "hidden": 4, "intermediate": 8 } ] },
+  "hardware": { "name": "roofline", "device": "a100-sxm4-80gb", "link": "nvlink-3", "devices": 2 },
+  "schedule": { "name": "1f1b", "microbatches": 2 }
+})";
+
 /// The error of a scenario called s.json after some settings; "makespan 15" when there is none.
 inline std::string outcome_of(const std::string& text,
                               const std::vector<std::string>& settings = {}) {
