@@ -6,6 +6,7 @@
 
 #include "hardware_models/spec/model_spec.hpp"
 #include "sim/costs/priced_plan.hpp"
+#include "validate/backends/cuda/layers/gpu_work.hpp"
 #include "validate/job/trained_numbers.hpp"
 
 namespace penstock {
@@ -27,25 +28,6 @@ struct JobLayers {
   bool times_layers = false;  // measures each layer of an action, which costs clock readings
 };
 
-/// What actions do on a GPU.
-enum class ActionWork : std::uint8_t {
-  spin,      // nothing, for their time
-  flops,     // as many multiply-adds as take their time alone
-  bytes,     // as many bytes read and written
-  products,  // as many bf16 matrix products
-  // Passes of as many layers as take the time of a stage's passes alone:
-  transformer,
-  gated_transformer,  // with SwiGLU
-  convolution,
-  conditional_convolution,
-};
-
-/// What carries tensors on a GPU.
-enum class DeviceLinks : std::uint8_t {
-  paced,  // copies as fast as the links of the plan
-  host,   // copies out to host memory and back, as fast as the machine is
-};
-
 /// What communicators of several GPUs take; 0 leaves it to NCCL.
 struct CommResources {
   std::uint32_t least_blocks = 0;  // of a kernel of NCCL (CTAs), one on each SM
@@ -56,18 +38,14 @@ struct CommResources {
 
 /// The layers that stages have on a GPU, all of one size.
 struct DeviceLayers {
-  std::uint32_t examples = 0;
-  std::uint32_t tokens = 0;  // of an example
-  std::uint32_t heads = 0;
-  std::uint32_t head = 0;               // numbers of a head
-  std::uint32_t inner = 0;              // of the feed-forward network
+  GpuLayerSizes sizes;
   std::vector<std::uint32_t> of_stage;  // by model stage: how many
 };
 
 /// How a job runs on a GPU, or on several.
 struct DeviceOptions {
-  ActionWork work = ActionWork::spin;
-  DeviceLinks links = DeviceLinks::paced;
+  GpuWork work = GpuWork::spin;
+  bool real_links = false;  // copies out to host memory and back, as fast as the machine is
   CommResources comms = {};
   std::optional<DeviceLayers> layers = {};  // none: as many of fixed sizes as take its time
 };

@@ -171,12 +171,12 @@ DeviceOptions with_layers_of(const Layout& layout, DeviceOptions device) {
     made.of_stage.push_back(layers.count(made.of_stage.size()));
   }
   const Sizes& sizes = layers.sizes();
-  made.examples = static_cast<std::uint32_t>(layout.shape.microbatch);
-  made.tokens = static_cast<std::uint32_t>(layout.shape.sequence);
-  made.heads = static_cast<std::uint32_t>(sizes.heads);
-  made.head = static_cast<std::uint32_t>(sizes.head);
-  made.inner = static_cast<std::uint32_t>(sizes.inner);
-  device.work = sizes.gated ? ActionWork::gated_transformer : ActionWork::transformer;
+  made.sizes.examples = static_cast<std::uint32_t>(layout.shape.microbatch);
+  made.sizes.tokens = static_cast<std::uint32_t>(layout.shape.sequence);
+  made.sizes.heads = static_cast<std::uint32_t>(sizes.heads);
+  made.sizes.head = static_cast<std::uint32_t>(sizes.head);
+  made.sizes.inner = made.sizes.gated_inner = static_cast<std::uint32_t>(sizes.inner);
+  device.work = sizes.gated ? GpuWork::gated_transformer : GpuWork::transformer;
   device.layers = std::move(made);
   return device;
 }

@@ -213,7 +213,7 @@ std::optional<Finding> run_for_real(const Layout& layout, Optimizer optimizer,
   const JobLength length = action_length(backend, priced.plan.ranks, options);
   result.job = layers_on_device ? scaled_job(std::move(priced)) : job_of(std::move(priced), length);
   result.job.device = device;
-  if (backend.real_links || options.device.links == DeviceLinks::host) use_real_links(result.job);
+  if (backend.real_links || options.device.real_links) use_real_links(result.job);
   result.served = backend.serve != nullptr && backend.serve(result.job);
   if (result.served) return std::nullopt;
   const Setting setting{layout, std::get<Schedule>(order), backend, options, optimizer};

@@ -19,20 +19,8 @@ namespace {
 constexpr std::uint32_t least_iterations = 20;
 constexpr std::uint32_t most_iterations = 10'000;
 
-/// What actions do on a GPU, by name.
-constexpr std::pair<std::string_view, ActionWork> device_works[] = {
-    {"spin", ActionWork::spin},
-    {"flops", ActionWork::flops},
-    {"bytes", ActionWork::bytes},
-    {"products", ActionWork::products},
-    {"transformer", ActionWork::transformer},
-    {"gated_transformer", ActionWork::gated_transformer},
-    {"convolution", ActionWork::convolution},
-    {"conditional_convolution", ActionWork::conditional_convolution},
-};
-
-std::optional<ActionWork> device_work(const std::string& bodies) {
-  for (const auto& [name, work] : device_works) {
+std::optional<GpuWork> device_work(const std::string& bodies) {
+  for (const auto& [name, work] : gpu_works) {
     if (name == bodies) return work;
   }
   return std::nullopt;
@@ -41,7 +29,7 @@ std::optional<ActionWork> device_work(const std::string& bodies) {
 /// The values of --bodies.
 std::vector<std::string> body_names() {
   std::vector<std::string> names = {"auto", "busy", "layers", "sleep"};
-  for (const auto& [name, work] : device_works) names.emplace_back(name);
+  for (const auto& [name, work] : gpu_works) names.emplace_back(name);
   std::ranges::sort(names);
   return names;
 }
@@ -164,7 +152,7 @@ CommResources comms_of(const std::vector<std::string>& settings) {
 
 /// Refuses options that the backend does not have.
 DeviceOptions device_of(const Options& options, const BackendEntry& backend) {
-  const std::optional<ActionWork> work = device_work(options.bodies);
+  const std::optional<GpuWork> work = device_work(options.bodies);
   if (work && !backend.one_gpu && !backend.many_gpus) {
     throw UsageError(
         fmt::format("--bodies {} goes with --backend cuda_logical, cuda_single, cuda_single_graph, "
@@ -177,8 +165,8 @@ DeviceOptions device_of(const Options& options, const BackendEntry& backend) {
   if (!options.nccl.empty() && !backend.many_gpus) {
     throw UsageError("--nccl goes with --backend cuda_multi or cuda_multi_pairs");
   }
-  return {.work = work.value_or(ActionWork::spin),
-          .links = options.links == "host" ? DeviceLinks::host : DeviceLinks::paced,
+  return {.work = work.value_or(GpuWork::spin),
+          .real_links = options.links == "host",
           .comms = comms_of(options.nccl)};
 }
 

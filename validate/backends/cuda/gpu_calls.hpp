@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "validate/backends/cuda/layers/gpu_work.hpp"
 #include "validate/backends/cuda/layers/matrix_product.hpp"
 
 namespace penstock {
@@ -64,19 +65,6 @@ struct GpuKernelTask {
 
 /// All SM ids are below this.
 constexpr std::uint32_t most_sm_ids = 1024;
-
-/// What an action does on its SMs.
-enum class GpuWork : std::uint8_t {
-  spin,      // until its time is over
-  flops,     // a fixed number of multiply-adds
-  bytes,     // a fixed number of bytes read and written
-  products,  // a fixed number of bf16 matrix products of cuBLASLt
-  // A pass of a fixed number of layers:
-  transformer,
-  gated_transformer,  // with SwiGLU
-  convolution,
-  conditional_convolution,
-};
 
 /// C = A B in bf16 with sums in single precision. Matrices are stored by column.
 struct GpuProductShape {

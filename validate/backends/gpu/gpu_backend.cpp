@@ -34,21 +34,11 @@ constexpr std::string_view what_waiting_does_not =
     " With actions that only wait, as here, it validates neither memory peaks nor the interference "
     "model.";
 
-GpuWork work_of(const Job& job) { return gpu_work(job.device.work); }
-
 /// The program of a job with the bodies that the device runs in the time of its actions.
 GpuProgram program_on(const GpuDevice& device, const Job& job, const GpuLayerSizes& sizes) {
   GpuProgram program = gpu_program(job);
-  program.sizes = sizes;
-  if (const auto& own = job.device.layers) {
-    program.sizes = {.examples = own->examples,
-                     .tokens = own->tokens,
-                     .heads = own->heads,
-                     .head = own->head,
-                     .inner = own->inner,
-                     .gated_inner = own->inner};
-  }
-  give_amounts(device, work_of(job), program);
+  program.sizes = job.device.layers ? job.device.layers->sizes : sizes;
+  give_amounts(device, job.device.work, program);
   return program;
 }
 
@@ -296,12 +286,12 @@ std::optional<std::string> GpuBackend::why_no_score() const {
 std::map<std::string, std::string> GpuBackend::environment() const {
   const GpuFacts& facts = device_.facts();
   std::map<std::string, std::string> all =
-      gpu_environment(device_, clock_step_.median_ns, work_of(job_), program_.sizes,
+      gpu_environment(device_, clock_step_.median_ns, job_.device.work, program_.sizes,
                       executor_ ? executor_->actions().algorithms() : 0);
   all["backend"] = setup_.ordering == GpuOrdering::graph ? "cuda_single_graph"
                    : one_by_one()                        ? "cuda_logical"
                                                          : "cuda_single";
-  if (layer_kind_of(work_of(job_)) != nullptr) all["layers_of_stage"] = layers_text(program_);
+  if (layer_kind_of(job_.device.work) != nullptr) all["layers_of_stage"] = layers_text(program_);
   all["partition_sms"] = sms_text(device_, job_.priced.plan.ranks);
   all["sms_for_links"] = fmt::format("{}", device_.shares().links.sms);
   all["sms_in_several_ranks"] = fmt::format("{}", shared_sms_);
@@ -312,7 +302,7 @@ std::map<std::string, std::string> GpuBackend::environment() const {
   all["streams"] = fmt::format("{}", device_.streams());
   all["hardware_queues"] = fmt::format("{}", facts.queues);
   all["validates"] = one_by_one() ? one_at_a_time_scope : one_gpu_scope;
-  if (work_of(job_) == GpuWork::spin) all["validates"] += what_waiting_does_not;
+  if (job_.device.work == GpuWork::spin) all["validates"] += what_waiting_does_not;
   return all;
 }
 

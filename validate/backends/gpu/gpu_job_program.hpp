@@ -10,9 +10,6 @@
 
 namespace penstock {
 
-/// What the kernels of such actions do: both name the same works.
-constexpr GpuWork gpu_work(ActionWork work) { return static_cast<GpuWork>(work); }
-
 /// What a measured timeline records of this computer, its GPU, the steps of its clock, and the work
 /// of actions: `sizes` of layers, `algorithms` of matrix products, 0 without any.
 std::map<std::string, std::string> gpu_environment(const GpuDevice& device, std::uint64_t step_ns,

@@ -21,8 +21,8 @@ constexpr const char* what_it_validates =
     "times.";
 
 /// What the actions add to it.
-const char* what_actions_validate(ActionWork work) {
-  if (work == ActionWork::spin) {
+const char* what_actions_validate(GpuWork work) {
+  if (work == GpuWork::spin) {
     return " Actions only wait, so it validates neither compute nor its slow-down beside "
            "communication.";
   }

@@ -16,9 +16,7 @@ namespace penstock {
 namespace {
 
 /// Whether the actions of a job are layers of the GPU.
-bool runs_layers_of_gpu(const Job& job) {
-  return layer_kind_of(gpu_work(job.device.work)) != nullptr;
-}
+bool runs_layers_of_gpu(const Job& job) { return layer_kind_of(job.device.work) != nullptr; }
 
 /// Parts of fused cells have the layers of their stage.
 void give_layers_to_cells(GpuWork work, std::vector<GpuBody>& bodies) {
@@ -255,7 +253,7 @@ std::uint64_t moved_bytes(std::uint64_t bytes) {
 RankBodies rank_bodies(const GpuDevice& device, const Job& job, std::uint32_t rank,
                        const GpuLayerSizes& sizes) {
   const Plan& plan = job.priced.plan;
-  const GpuWork work = gpu_work(job.device.work);
+  const GpuWork work = job.device.work;
   const bool layered = runs_layers_of_gpu(job);
   const GpuProgram whole = gpu_program(job);
   GpuProgram own{1, 0, {}, whole.bodies, sizes};

@@ -217,7 +217,7 @@ class RankServer {
   }
 
   std::map<std::string, std::string> environment() const {
-    const GpuWork work = gpu_work(all_.job->device.work);
+    const GpuWork work = all_.job->device.work;
     std::map<std::string, std::string> all =
         gpu_environment(parts_->device, parts_->clock.step_ns(), work, all_.sizes,
                         parts_->run->executor.actions().algorithms());

@@ -208,11 +208,11 @@ TEST_CASE("gpu backend: actions of layers have errors of zero, and the run says 
   sizes.images = 1;
   sizes.channels = 8;
   sizes.side = 4;
-  const std::pair<ActionWork, const char*> works[] = {
-      {ActionWork::transformer, "examples=1 heads=1 hidden=64 inner=64 tokens=8"},
-      {ActionWork::gated_transformer, "examples=1 heads=1 hidden=64 inner=32 tokens=8"},
-      {ActionWork::convolution, "channels=8 examples=1 kernel=3 side=4"},
-      {ActionWork::conditional_convolution, "channels=8 examples=1 kernel=3 kernels=4 side=4"}};
+  const std::pair<GpuWork, const char*> works[] = {
+      {GpuWork::transformer, "examples=1 heads=1 hidden=64 inner=64 tokens=8"},
+      {GpuWork::gated_transformer, "examples=1 heads=1 hidden=64 inner=32 tokens=8"},
+      {GpuWork::convolution, "channels=8 examples=1 kernel=3 side=4"},
+      {GpuWork::conditional_convolution, "channels=8 examples=1 kernel=3 kernels=4 side=4"}};
   for (const auto& [work, layers] : works) {
     for (const GpuOrdering ordering : orderings) {
       CAPTURE(layers);

@@ -217,7 +217,7 @@ TEST_CASE("cuda_multi: with a channel per pair, both ends of a group begin and e
 // Products of 2048 take 7.9 us on the fake GPU, flops a nanosecond for each multiply-add of a
 // thread.
 TEST_CASE("cuda_multi: actions compute for about their time, on all SMs, beside communication") {
-  for (const ActionWork work : {ActionWork::flops, ActionWork::bytes, ActionWork::products}) {
+  for (const GpuWork work : {GpuWork::flops, GpuWork::bytes, GpuWork::products}) {
     CAPTURE(static_cast<int>(work));
     FakeCluster cluster(2);
     cluster.kernels = ptx::compiled_kernels();
@@ -230,7 +230,7 @@ TEST_CASE("cuda_multi: actions compute for about their time, on all SMs, beside 
     CHECK(errors.profile < 2e-3);
     CHECK(environment.at("bodies") ==
           std::array{"", "flops", "bytes", "products"}.at(static_cast<std::size_t>(work)));
-    CHECK(environment.contains("algorithms") == (work == ActionWork::products));
+    CHECK(environment.contains("algorithms") == (work == GpuWork::products));
     CHECK(environment.at("validates").find("slow-down beside communication") != std::string::npos);
     const TaskId first = task_of(job.priced.plan, "0F0");
     const Timeline& run = measured.iterations.front();
@@ -243,7 +243,7 @@ TEST_CASE("cuda_multi: without cuBLASLt, products are a fault that says so") {
   FakeCluster cluster(2);
   cluster.has_products = false;
   Job job = catalogue_job("1f1b", 2, 2);
-  job.device.work = ActionWork::products;
+  job.device.work = GpuWork::products;
   CHECK_THROWS_WITH_AS(MultiBackend(job, cluster.calls()),
                        doctest::Contains("no matrix products: no cuBLASLt here"),
                        std::runtime_error);

@@ -20,7 +20,7 @@ namespace penstock::testing {
 namespace {
 
 Job layered_job(const char* schedule, std::uint32_t ranks, std::uint32_t microbatches,
-                ActionWork work) {
+                GpuWork work) {
   System system = system_of(*find_named(schedule_entries(), schedule), ranks, microbatches);
   system.overlap = Overlap::fused;
   Job job = penstock::job_of(priced(system), {.mean_action_ns = 20'000});
@@ -54,7 +54,7 @@ Job chain(const char* schedule, std::uint32_t ranks, std::uint32_t microbatches,
   if (recomputes) system.extras.recomputing.stages.assign(system.stages.size(), true);
   Job job = scaled_job(priced(system));
   use_real_links(job);
-  job.device.work = ActionWork::transformer;
+  job.device.work = GpuWork::transformer;
   return job;
 }
 
@@ -139,7 +139,7 @@ Job cells_job(System system, Overlap overlap, bool recomputes) {
   if (recomputes) system.extras.recomputing.stages.assign(system.stages.size(), true);
   Job job = scaled_job(priced(system));
   use_real_links(job);
-  job.device.work = ActionWork::transformer;
+  job.device.work = GpuWork::transformer;
   return job;
 }
 
@@ -299,11 +299,11 @@ TEST_CASE("cuda_multi: with recomputation, ranks hand back the same gradients") 
 }
 
 TEST_CASE("cuda_multi: layers run on ranks for about their time, in fused cells too") {
-  constexpr std::array kinds{ActionWork::transformer, ActionWork::gated_transformer,
-                             ActionWork::convolution, ActionWork::conditional_convolution};
+  constexpr std::array kinds{GpuWork::transformer, GpuWork::gated_transformer, GpuWork::convolution,
+                             GpuWork::conditional_convolution};
   for (const char* schedule : {"1f1b", "zb-h1", "dualpipev"}) {
-    for (const ActionWork work : kinds) {
-      if (work != ActionWork::transformer && std::string(schedule) != "1f1b") continue;
+    for (const GpuWork work : kinds) {
+      if (work != GpuWork::transformer && std::string(schedule) != "1f1b") continue;
       CAPTURE(schedule);
       CAPTURE(static_cast<int>(work));
       const FakeCluster cluster(2);
@@ -316,7 +316,7 @@ TEST_CASE("cuda_multi: layers run on ranks for about their time, in fused cells 
       CHECK(errors.structure < 2e-4);
       CHECK(errors.profile < 5e-3);
       const auto environment = backend.environment();
-      CHECK(environment.at("bodies") == name(gpu_work(work)));
+      CHECK(environment.at("bodies") == name(work));
       CHECK(environment.at("layers").find("=") != std::string::npos);
       CHECK(environment.at("tensors") == "what layers make, behind 16 bytes");
       CHECK(environment.contains("algorithms"));
@@ -356,7 +356,7 @@ TEST_CASE("cuda_multi: stages of one rank hand on what they make, forwards and b
 
 TEST_CASE("cuda_multi: a fused cell runs the layers of both its parts") {
   const FakeCluster cluster(2);
-  const Job job = layered_job("dualpipev", 2, 8, ActionWork::transformer);
+  const Job job = layered_job("dualpipev", 2, 8, GpuWork::transformer);
   MultiBackend backend(job, cluster.calls(), {.sizes = brief});
   auto outcome = backend.run();
   if (const auto* halt = std::get_if<Standstill>(&outcome)) FAIL(halt->text);
@@ -392,7 +392,7 @@ TEST_CASE("cuda_multi: tensors too large to keep are not those of layers") {
   System system = system_of(*find_named(schedule_entries(), "gpipe"), 2, 16);
   for (Layer& stage : system.stages) stage.activation_bytes = 1'200'000'000;
   Job job = scaled_job(priced(system));
-  job.device.work = ActionWork::transformer;
+  job.device.work = GpuWork::transformer;
   const MultiJob multi = multi_job(job, ChannelRule::per_direction);
   const GpuRankProgram own = rank_program(job, multi.comms, 0);
   CHECK_FALSE(own.carries_layers);
@@ -400,7 +400,7 @@ TEST_CASE("cuda_multi: tensors too large to keep are not those of layers") {
     for (const GpuCall& call : task.calls) CHECK(call.slot == 0);
     for (const GpuPart& part : task.parts) CHECK(part.makes.empty());
   }
-  job.device.work = ActionWork::products;
+  job.device.work = GpuWork::products;
   CHECK(rank_program(job, multi.comms, 0).program.tasks.front().parts.size() == 1);
 }
 

@@ -18,6 +18,14 @@ NamedProgram named_pipeline(const GpuPipeline& pipeline) {
           one_f_one_b(pipeline)};
 }
 
+/// With each ordering.
+void record_pipeline(const CheckRun& run, const NamedProgram& named) {
+  const GpuDevice device(run.calls, named.program.ranks, named.program.links);
+  for (const GpuOrdering ordering : all_orderings) {
+    record_program(run, device, named, {.ordering = ordering});
+  }
+}
+
 /// F and B of each rank have bodies of their own, since ranks may have different SMs.
 NamedProgram with_amounts(const GpuDevice& device, NamedProgram named, GpuWork work) {
   GpuProgram& program = named.program;
@@ -36,13 +44,14 @@ NamedProgram with_amounts(const GpuDevice& device, NamedProgram named, GpuWork w
 void check_pipelines(const CheckRun& run) {
   for (const std::uint32_t ranks : rank_counts(run)) {
     for (const std::uint32_t times : {1U, 2U, 4U}) {
-      const NamedProgram named = named_pipeline(
-          {.ranks = ranks, .microbatches = times * ranks, .transfer_bytes = tensor_bytes(run)});
-      const GpuDevice device(run.calls, ranks, named.program.links);
-      for (const GpuOrdering ordering : all_orderings) {
-        record_program(run, device, named, {.ordering = ordering});
-      }
+      record_pipeline(run, named_pipeline({.ranks = ranks,
+                                           .microbatches = times * ranks,
+                                           .transfer_bytes = tensor_bytes(run)}));
     }
+    NamedProgram free =
+        named_pipeline({.ranks = ranks, .microbatches = 2 * ranks, .transfer_ns = 0});
+    free.name += "_free_transfers";
+    record_pipeline(run, free);
   }
 }
 

@@ -128,10 +128,6 @@ GpuLayerSizes small_layer_sizes(const CheckRun& run);
 /// A 1F1B of actions of this work, as graphs of actions and as one graph.
 void check_body(const CheckRun& run, GpuWork work, std::uint32_t ranks);
 
-/// Prints as JSON the SMs of each rank, what launches cost, and a 1F1B against its longest path,
-/// with each ordering.
-void print_pipeline(const GpuCalls& calls, const GpuPipeline& pipeline);
-
 /// Runs a program with an ordering, after a warm-up, writes its runs and what they took against its
 /// longest path, what stamps and the host cost, and whether all tensors arrived. A GPU that fails
 /// is a fact, so that the other orderings go on.

@@ -16,7 +16,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -28,7 +27,6 @@
 
 #include "validate/backends/cuda/check/check_steps.hpp"
 #include "validate/backends/cuda/gpu_libraries.hpp"
-#include "validate/backends/cuda/programs/gpu_pipeline.hpp"
 
 namespace penstock {
 namespace {
@@ -42,12 +40,10 @@ struct CheckArguments {
   std::string step;      // one of the steps; empty: all
   std::string programs;  // folder of program files
   bool quick = false;
-  GpuPipeline pipeline;  // without a folder
 };
 
 int usage() {
   std::fprintf(stderr,
-               "penstock_gpu_check [RANKS [MICROBATCHES [F_US [TRANSFER_US]]]]\n"
                "penstock_gpu_check --all FOLDER [--programs FOLDER] [--quick] [--step NAME]\n"
                "penstock_gpu_check --libraries\n"
                "steps:\n");
@@ -57,36 +53,8 @@ int usage() {
   return wrong_usage;
 }
 
-/// Sets a number from a text if it is a whole number in the range.
-bool read_number(const char* text, std::uint32_t least, std::uint32_t most, std::uint32_t& number) {
-  char* end = nullptr;
-  const long value = std::strtol(text, &end, 10);
-  if (end == text || *end != '\0' || value < long{least} || value > long{most}) return false;
-  number = static_cast<std::uint32_t>(value);
-  return true;
-}
-
-bool read_numbers(int argc, char** argv, GpuPipeline& pipeline) {
-  constexpr std::uint32_t most_us = 100'000;
-  std::uint32_t forward_us = 2000;
-  std::uint32_t transfer_us = 50;
-  if (argc > 5 || (argc > 1 && !read_number(argv[1], 1, 64, pipeline.ranks)) ||
-      (argc > 2 && !read_number(argv[2], 1, 1000, pipeline.microbatches)) ||
-      (argc > 3 && !read_number(argv[3], 1, most_us, forward_us)) ||
-      (argc > 4 && !read_number(argv[4], 0, most_us, transfer_us))) {
-    return false;
-  }
-  pipeline.forward_ns = std::uint64_t{1000} * forward_us;
-  pipeline.transfer_ns = std::uint64_t{1000} * transfer_us;
-  return true;
-}
-
 std::optional<CheckArguments> read_arguments(int argc, char** argv) {
   CheckArguments arguments;
-  if (argc < 2 || std::strncmp(argv[1], "--", 2) != 0) {
-    if (!read_numbers(argc, argv, arguments.pipeline)) return std::nullopt;
-    return arguments;
-  }
   for (int i = 1; i < argc; ++i) {
     const std::string option = argv[i];
     if (option == "--quick") {
@@ -211,10 +179,6 @@ int run_check(int argc, char** argv) {
   if (const auto reason = why_no_gpu(*cuda_calls())) {
     std::fprintf(stderr, "penstock_gpu_check: %s\n", reason->c_str());
     return machine_cannot;
-  }
-  if (arguments->folder.empty()) {
-    print_pipeline(*cuda_calls(), arguments->pipeline);
-    return 0;
   }
   return arguments->step.empty() ? run_all(*arguments, argv) : run_step(*arguments);
 }

@@ -120,10 +120,6 @@ GpuProgram one_f_one_b(const GpuPipeline& pipeline) {
   return ordered(pipeline, orders);
 }
 
-std::uint64_t formula_ns(const GpuPipeline& pipeline) {
-  return (pipeline.microbatches + pipeline.ranks - 1) * 3 * pipeline.forward_ns;
-}
-
 std::uint64_t longest_path_ns(const GpuProgram& program) {
   std::vector<std::uint64_t> free(program.lanes());
   std::vector<std::uint64_t> end;

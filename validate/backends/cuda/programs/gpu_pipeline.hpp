@@ -25,9 +25,6 @@ GpuProgram ordered(const GpuPipeline& pipeline, const std::vector<std::vector<Gp
 /// Its 1F1B, with a link each way between neighbours.
 GpuProgram one_f_one_b(const GpuPipeline& pipeline);
 
-/// The makespan of 1F1B with free transfers: (m + p - 1)(F + B).
-std::uint64_t formula_ns(const GpuPipeline& pipeline);
-
 /// The longest path: each task starts as soon as its lane is free and its inputs have arrived.
 std::uint64_t longest_path_ns(const GpuProgram& program);
 

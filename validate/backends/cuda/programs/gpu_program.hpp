@@ -76,21 +76,6 @@ struct GpuBody {
   bool recomputes = false;  // begins with its forward
 };
 
-/// The sizes of layers.
-struct GpuLayerSizes {
-  std::uint32_t examples = 8;
-  std::uint32_t tokens = 256;  // of an example
-  std::uint32_t heads = 16;
-  std::uint32_t head = 64;     // numbers of a head: 64 or 128
-  std::uint32_t inner = 4096;  // of the feed-forward network
-  std::uint32_t gated_inner = 2816;
-  std::uint32_t images = 16;
-  std::uint32_t channels = 256;
-  std::uint32_t side = 28;  // of an image
-  std::uint32_t window = 3;
-  std::uint32_t kernels = 4;  // mixed per image
-};
-
 /// The tasks of a GPU: of all ranks that it runs, or of one rank of several GPUs, whose links are
 /// communicators of NCCL. Tasks follow all their inputs, and those of a lane
 /// are in running order. Issued in this order no task waits for one not yet issued, so hardware

@@ -53,11 +53,7 @@ std::vector<GpuActionGraph> action_graphs(const GpuProgram& program) {
 }
 
 std::string name(GpuWork work) {
-  constexpr std::array names{"spin",        "flops",
-                             "bytes",       "products",
-                             "transformer", "gated_transformer",
-                             "convolution", "conditional_convolution"};
-  return names.at(static_cast<std::size_t>(work));
+  return std::string(gpu_works[static_cast<std::size_t>(work)].first);
 }
 
 std::string task_text(const GpuProgram& program, std::uint32_t task) {

@@ -75,7 +75,7 @@ TEST_CASE("gpu check: every step runs on a GPU of 132 SMs, and leaves lines of J
   CHECK(facts["partition"] == 6);
   // Pipelines, programs, bodies, products, bounce; layers: pipelines and programs.
   const int kinds = static_cast<int>(layer_kinds().size());
-  CHECK(facts["pipeline"] == 9 + 3 + 4 + 2 + 2 + 2 * kinds + 2);
+  CHECK(facts["pipeline"] == 12 + 3 + 4 + 2 + 2 + 2 * kinds + 2);
   CHECK(facts["layer"] == 3 * kinds);
   CHECK(facts["block floating point"] == 3);
   std::set<std::string> kernels;
@@ -112,6 +112,11 @@ TEST_CASE("gpu check: a GPU without green contexts is measured too, and says so"
   for (const CheckStep& step : check_steps()) run_step(step, run, gpu);
   for (const auto& fact : lines_of(folder / "facts.jsonl")) {
     if (fact.contains("mode")) CHECK(fact.at("mode") == "streams_unpartitioned");
+  }
+  // Nothing holds a rank to a share of the SMs.
+  for (const auto& times : lines_of(folder / "probes.jsonl")) {
+    const std::string kernel = times.at("kernel"), shape = times.at("shape");
+    if (kernel == "product" || kernel == "transformer") CHECK(shape.ends_with(" sms=132"));
   }
   fs::remove_all(folder);
 }
