@@ -102,7 +102,7 @@ std::string without_number(const std::string& name) {
   return numbered ? name.substr(0, space) : name;
 }
 
-/// Embeddings and heads are excluded from block-wise recomputation.
+/// Embeddings and heads are excluded from block-wise recomputation: they select nothing.
 bool stands_outside(const BlockSpec& block, RecomputeScope scope) {
   return scope == RecomputeScope::blocks && !block.cut_evenly && !block.predicts_further;
 }
@@ -243,10 +243,9 @@ std::vector<ModelGraph> graphs_of(const ModelSpec& spec, const CellShape& shape,
     if (before == nullptr || !work_alike(*before, block)) work = work_of(block, shape, operators);
     before = &block;
     for (std::size_t i = 0; i < scopes.size(); ++i) {
-      // `operators` are those of another scope.
       const bool outside = stands_outside(block, scopes[i]);
-      models[i].layers.push_back(layer_of(
-          block, shape, outside ? work_of(block, shape, {"core_attention"}) : work, scopes[i]));
+      models[i].layers.push_back(
+          layer_of(block, shape, outside ? work_of(block, shape, {}) : work, scopes[i]));
     }
   }
   for (ModelGraph& model : models) model.connect_as_chain();

@@ -64,8 +64,8 @@ LayerFacts facts_of(const BlockSpec& block, const LayerWork& work, const CellSha
           .output_bytes = work.output_bytes,
           .kept_bytes = work.kept_bytes,
           .kept_selective_bytes = work.kept_selective_bytes,
-          .kept_full_bytes = block.cut_evenly || block.predicts_further ? work.input_bytes
-                                                                        : work.kept_selective_bytes,
+          .kept_full_bytes =
+              block.cut_evenly || block.predicts_further ? work.input_bytes : work.kept_bytes,
           .predicts_further = block.predicts_further};
 }
 
