@@ -18,8 +18,8 @@ bool has_experts(const ModelSpec& spec);
 enum class RecomputeScope : std::uint8_t {
   nothing,
   selected,  // what its kinds select, one block at a time
-  blocks,    // all but the input of each block, one block at a time; embedding and head,
-  // which an even cut does not count, keep what `selected` would
+  blocks,    // all but the input of each block, one block at a time; nothing of embedding and
+  // head, which an even cut does not count
   whole_stages,  // all but the input of each stage, before the whole backward
 };
 

@@ -281,8 +281,9 @@ void write_communication(System& system) {
     for (CommCell& cell : row) {
       if (is_receive(cell.comm)) cell.before = from_to(0, cell.before);
     }
-    std::stable_sort(row.begin(), row.end(),
-                     [](const CommCell& a, const CommCell& b) { return a.before < b.before; });
+    std::stable_sort(row.begin(), row.end(), [](const CommCell& one, const CommCell& other) {
+      return one.before < other.before;
+    });
   }
 }
 

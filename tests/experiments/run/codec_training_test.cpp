@@ -11,7 +11,7 @@ namespace {
 
 /// Two ranks, of which the first holds two activations of 1600 bytes: F 10, B 20, m 4, so 5 * 30 us
 /// as they are. With 4 bits, 450 bytes, coding takes 2 and 4 us: 5 * 36 us, 2 * 450 + 1600 bytes.
-const std::string pipeline = R"({
+const std::string two_ranks = R"({
   "model":    { "stages": [ {"forward_us": 10, "backward_us": 20, "stash_bytes": 1600},
                             {"forward_us": 10, "backward_us": 20, "stash_bytes": 1600} ] },
   "codec":    { "training": { "phases": [ {"iterations": 3, "stash": "bfp"}, {"iterations": 1, "stash": "none"} ] },
@@ -19,7 +19,7 @@ const std::string pipeline = R"({
   "schedule": { "name": "1f1b", "microbatches": 4 } })";
 
 RunResult ran(const std::vector<std::string>& settings = {}) {
-  return run(parse_scenario(pipeline, "s.json", settings));
+  return run(parse_scenario(two_ranks, "s.json", settings));
 }
 
 }  // namespace

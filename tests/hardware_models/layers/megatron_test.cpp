@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr double vocab = 51200;
+constexpr double words = 51200;
 constexpr double sequence = 2048;
 constexpr double peak_tflops = 312;  // A100, dense, fp16
 
@@ -26,9 +26,9 @@ Sums sums_of(double heads, double hidden, double layers) {
   const CellShape shape{.sequence = sequence};
   const LayerWork block = work_of(classic_block(hidden, heads), shape);
   const LayerWork embedding =
-      work_of("embedding", {{"vocab", vocab}, {"hidden", hidden}, {"positions", sequence}}, shape);
+      work_of("embedding", {{"vocab", words}, {"hidden", hidden}, {"positions", sequence}}, shape);
   const LayerWork head =
-      work_of("head", {{"vocab", vocab}, {"hidden", hidden}, {"tied", 1}}, shape);
+      work_of("head", {{"vocab", words}, {"hidden", hidden}, {"tied", 1}}, shape);
   const auto passes = [](const LayerWork& work, double forwards) {
     return forwards * flops_of(work, Pass::forward) + flops_of(work, Pass::backward_input) +
            flops_of(work, Pass::backward_weight);
@@ -46,13 +46,13 @@ bool within(double ours, double printed, double half_a_digit) {
 
 TEST_CASE("Megatron: parameters are 12lh^2(1 + 13/(12h) + (V+s)/(12lh)), exactly") {
   const double l = 96, h = 12288;
-  CHECK(sums_of(96, h, l).parameters == 12 * l * h * h + 13 * l * h + (vocab + sequence) * h);
+  CHECK(sums_of(96, h, l).parameters == 12 * l * h * h + 13 * l * h + (words + sequence) * h);
 }
 
 TEST_CASE("Megatron: an iteration runs 96Bslh^2(1 + s/(6h) + V/(16lh)) FLOPs, exactly") {
   const double l = 96, h = 12288;
   CHECK(sums_of(96, h, l).flops ==
-        96 * sequence * l * h * h + 16 * sequence * sequence * l * h + 6 * sequence * h * vocab);
+        96 * sequence * l * h * h + 16 * sequence * sequence * l * h + 6 * sequence * h * words);
 }
 
 TEST_CASE("Megatron: FLOPs of the model are those of its kernels where all are useful") {
