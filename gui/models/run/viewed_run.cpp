@@ -67,9 +67,8 @@ void take_peaks(const std::vector<MemorySample>& samples, Report& report) {
 std::string recorded_text(const ViewedRun& run) {
   const Bubble& bubble = run.report.bubble;
   const TimeUnit unit = unit_for(run.report.makespan);
-  std::string text = fmt::format("{}\n\n", run.title);
-  text +=
-      fmt::format("{:<12} {} {}\n", "step time", time_text(run.report.makespan, unit), unit.name);
+  std::string text = fmt::format("{}\n\n{:<12} {} {}\n", run.title, "step time",
+                                 time_text(run.report.makespan, unit), unit.name);
   text += fmt::format("{:<12} {:.1f} % of step time, {:.1f} % over ideal\n", "bubble",
                       100 * bubble.of_makespan, 100 * bubble.over_ideal);
   for (const auto& [key, value] : run.timeline.environment) {
