@@ -22,7 +22,7 @@ constexpr std::uint32_t most = 1'000'000'000;
 constexpr const char* equal_layers = "type:transformer";  // counts transformer layers alone
 
 /// Keys that are read, each with its own keys inside; what else may change the layout is refused.
-constexpr std::array<std::string_view, 13> read_keys{"train_batch_size",
+constexpr std::array<std::string_view, 14> read_keys{"train_batch_size",
                                                      "train_micro_batch_size_per_gpu",
                                                      "gradient_accumulation_steps",
                                                      "zero_optimization",
@@ -34,6 +34,7 @@ constexpr std::array<std::string_view, 13> read_keys{"train_batch_size",
                                                      "activation_checkpointing",
                                                      "expert_parallel",
                                                      "optimizer",
+                                                     "zero_allow_untested_optimizer",
                                                      "data_parallel_size"};
 
 std::optional<std::uint32_t> whole(const JsonView& view, std::string_view key) {
@@ -111,6 +112,15 @@ void read_memory(const JsonView& view, TrainingCommand& command) {
   command.dtype = enabled("bf16") ? "bf16" : enabled("fp16") ? "fp16" : "fp32";
 }
 
+/// Of torch.optim, SGD has momentum if its parameters say so; all others have moments.
+std::optional<Optimizer> optimizer_of(const JsonView& view) {
+  const auto type = inside(view, "optimizer", "type");
+  if (!type || (type->text() != "SGD" && type->text() != "sgd")) return std::nullopt;
+  const auto params = inside(view, "optimizer", "params");
+  const auto momentum = params ? params->find("momentum") : std::nullopt;
+  return momentum && momentum->number(0, 1) > 0 ? Optimizer::momentum : Optimizer::sgd;
+}
+
 bool recognizes(std::string_view text) {
   const std::size_t start = text.find_first_not_of(" \t\r\n");
   if (start == std::string_view::npos || text[start] != '{') return false;
@@ -125,6 +135,10 @@ ModelFile read_model(std::string_view text, const ModelFileOptions& /*options*/)
   TrainingCommand& command = file.command;
   read_degrees(view, command);
   read_memory(view, command);
+  command.optimizer = optimizer_of(view);
+  if (const auto overlaps = inside(view, "zero_optimization", "overlap_comm")) {
+    command.overlap_sums = overlaps->flag();
+  }
   command.microbatch = whole(view, "train_micro_batch_size_per_gpu");
   command.global_batch = whole(view, "train_batch_size");
   command.microbatches = whole(view, "gradient_accumulation_steps");
@@ -153,13 +167,25 @@ ordered_json pipeline_of(const TrainingCommand& command) {
   return pipeline;
 }
 
+/// Without one, Adam is the caller's.
+void write_optimizer(const TrainingCommand& command, ordered_json& config) {
+  const Optimizer optimizer = command.optimizer.value_or(Optimizer::adam);
+  if (optimizer != Optimizer::sgd && optimizer != Optimizer::momentum) return;
+  const double momentum = optimizer == Optimizer::momentum ? 0.9 : 0;
+  config["optimizer"] = {{"type", "SGD"}, {"params", {{"momentum", momentum}}}};
+  if (command.zero.value_or(0) > 0) config["zero_allow_untested_optimizer"] = true;
+}
+
 /// PipelineModule takes stages, partition and interval from its caller, who finds them here.
 std::vector<LaunchFile> write_launch(const TrainingLaunch& launch) {
   const TrainingCommand& command = launch.command;
-  ordered_json config{{"train_batch_size", command.global_batch.value_or(1)},
-                      {"train_micro_batch_size_per_gpu", command.microbatch.value_or(1)},
-                      {"gradient_accumulation_steps", command.microbatches.value_or(1)},
-                      {"zero_optimization", {{"stage", command.zero.value_or(0)}}}};
+  ordered_json config{
+      {"train_batch_size", command.global_batch.value_or(1)},
+      {"train_micro_batch_size_per_gpu", command.microbatch.value_or(1)},
+      {"gradient_accumulation_steps", command.microbatches.value_or(1)},
+      {"zero_optimization",
+       {{"stage", command.zero.value_or(0)}, {"overlap_comm", launch.overlaps_sums}}}};
+  write_optimizer(command, config);
   const std::string dtype = command.dtype.value_or("bf16");
   if (dtype != "fp32") config[dtype == "fp16" ? "fp16" : "bf16"] = {{"enabled", true}};
   if (command.tensor.value_or(1) > 1)

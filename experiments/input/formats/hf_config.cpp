@@ -381,6 +381,7 @@ ModelFile read_model(std::string_view text, const ModelFileOptions& options) {
   file.architecture = row.name;
   file.spec = transformer_spec(shape);
   file.reads_pictures = shape.vision.has_value();
+  file.details = hf_details(document);
   file.max_sequence = config.number(positions);
   file.command.dtype = dtype_of(config);
   file.notes = notes_on(config, row);

@@ -283,8 +283,8 @@ class Writer {
     text_ = fmt::format(
         "#!/usr/bin/env bash\n"
         "# Written by Penstock. torchtitan needs a model too: sh {}.sh --module llama3 --config …\n"
-        "{} -m torchtitan.train",
-        launch_.name, torchrun_text(launch_));
+        "{}{} -m torchtitan.train",
+        launch_.name, left_out_line(left_out()), torchrun_text(launch_));
     write_degrees();
     if (command_.pipeline.value_or(1) > 1) write_pipeline();
     write_batch();
@@ -298,6 +298,19 @@ class Writer {
   }
 
  private:
+  /// torchtitan trains with Adam, and FSDP2 overlaps what it reduces.
+  std::vector<std::string> left_out() const {
+    constexpr std::array names{"none", "sgd", "momentum", "adam"};
+    const Optimizer optimizer = command_.optimizer.value_or(Optimizer::adam);
+    std::vector<std::string> all;
+    if (optimizer != Optimizer::adam) {
+      all.push_back(
+          fmt::format("/memory/optimizer={}", names[static_cast<std::size_t>(optimizer)]));
+    }
+    if (!launch_.overlaps_sums) all.emplace_back("/parallel/overlap_sums=false");
+    return all;
+  }
+
   void add(std::string_view name, const auto& value) {
     text_ += fmt::format(" \\\n  --{} {}", name, value);
   }

@@ -1,12 +1,18 @@
 #include "experiments/input/model_files/launch.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <functional>
 #include <numeric>
 
 namespace penstock {
+
+std::string left_out_line(const std::vector<std::string>& left_out) {
+  if (left_out.empty()) return "";
+  return fmt::format("# No argument says: {}\n", fmt::join(left_out, "; "));
+}
 
 std::string torchrun_text(const TrainingLaunch& launch) {
   const std::uint32_t devices = launch.command.devices.value_or(1);

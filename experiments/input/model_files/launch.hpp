@@ -16,6 +16,7 @@ struct TrainingLaunch {
   std::string name;  // of its files, without suffix
   TrainingCommand command;
   ModelSpec model;
+  ModelDetails details;
   std::vector<std::vector<LayerIndex>> stages;
   std::uint32_t data = 1;
   std::uint32_t host_devices = 1;
@@ -28,6 +29,10 @@ struct LaunchFile {
   std::string suffix;
   std::string text;
 };
+
+/// A line of a shell script that names what no argument of its command says; empty where that is
+/// nothing.
+std::string left_out_line(const std::vector<std::string>& left_out);
 
 /// How torchrun is to be called on machines of this size: "torchrun --nnodes 2 --nproc-per-node 8".
 std::string torchrun_text(const TrainingLaunch& launch);

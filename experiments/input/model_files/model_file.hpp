@@ -20,6 +20,9 @@ enum class RecomputeUnit : std::uint8_t { layer, stage };
 
 enum class Optimizer : std::uint8_t { none, sgd, momentum, adam };
 
+/// How tokens reach their experts.
+enum class TokenDispatch : std::uint8_t { alltoall, deduplicated };
+
 /// The precision of parameters and gradients.
 enum class Precision : std::uint8_t { bf16, fp16, fp32 };
 
@@ -45,6 +48,14 @@ struct ModelFileOptions {
   std::optional<double> image_tokens = {};
 };
 
+/// What a config says of a model that changes no step time. Launch files repeat it.
+struct ModelDetails {
+  std::optional<double> rotary_base;
+  std::string rope_scaling;  // its type, "llama3"; empty: none
+  double rope_factor = 0;    // of the scaling
+  std::optional<double> norm_epsilon;
+};
+
 /// Facts of a training command beyond its model. Absent means not stated.
 struct TrainingCommand {
   std::optional<std::uint32_t> tensor;
@@ -62,7 +73,9 @@ struct TrainingCommand {
   std::optional<bool> overlap_experts;        // all-to-alls of experts with compute
   std::optional<bool> overlap_gathers;        // of new weights with the next step's first forwards
   std::optional<bool> overlap_shared_expert;  // with all-to-alls of the other experts
+  std::optional<TokenDispatch> dispatcher;    // of tokens to experts
   std::optional<bool> narrow_gathers;         // of weights, in the precision of products
+  std::optional<bool> overlap_sums;           // of gradients with backwards
   std::optional<std::string> dtype;           // as in a scenario
   std::optional<bool> fp8_attention;
   std::optional<RecomputeMode> recompute;
@@ -91,6 +104,7 @@ struct ModelFile {
   Profile profile;           // layers by times at several sizes, a chain unless `graph` has edges
   // The id of each layer of `graph` in other files; empty: its position.
   std::vector<std::uint32_t> layer_ids;
+  ModelDetails details;
   std::optional<double> max_sequence;  // of the model
   bool reads_pictures = false;         // whether `image_tokens` matters
   TrainingCommand command;

@@ -98,6 +98,7 @@ void use_file(const ModelFile& file, ModelSection& model) {
   take_sizes(file.command, model);
   model.notes = file.notes;
   stand_in(model.fp8_attention, file.command.fp8_attention);
+  model.details = file.details;
   model.max_sequence = file.max_sequence;
   model.from_file = true;
   if (file.spec.blocks.empty()) return use_times(file, model);

@@ -25,6 +25,7 @@ struct ModelSection {
   std::optional<std::string> dtype;
   std::optional<bool> fp8_attention;
   double tied_embedding_bytes = 0;
+  ModelDetails details;            // of the model's file
   std::vector<std::string> notes;  // assumptions of the model's file
 
   bool by_kind() const { return !spec.blocks.empty(); }

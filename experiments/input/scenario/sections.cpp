@@ -24,7 +24,9 @@ ParallelSection degrees_of(const TrainingCommand& command) {
   parallel.overlap_gathers = command.overlap_gathers;
   parallel.overlap_experts = command.overlap_experts.value_or(false);
   parallel.overlap_shared_expert = command.overlap_shared_expert.value_or(false);
+  parallel.dispatcher = command.dispatcher;
   parallel.narrow_gathers = command.narrow_gathers.value_or(false);
+  parallel.overlap_sums = command.overlap_sums;
   if (command.tensor || command.pipeline) parallel.data.reset();
   return parallel;
 }

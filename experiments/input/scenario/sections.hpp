@@ -16,8 +16,6 @@
 namespace penstock {
 
 /// "parallel": degrees of parallelism.
-enum class TokenDispatch : std::uint8_t { alltoall, deduplicated };
-
 struct ParallelSection {
   std::optional<std::uint32_t> pipeline;  // ranks
   std::optional<std::uint32_t> chunks;    // of the model, per rank

@@ -31,6 +31,10 @@ void take_degrees(const Layout& layout, TrainingCommand& command) {
   const bool idle = degrees.tensor == 1 || degrees.sequence_parallel;
   command.scatter_gather = degrees.scatters || idle;
   command.overlap_experts = degrees.overlaps_experts;
+  const auto& machine = layout.hardware.spec.machine;
+  const bool of_stack = machine && machine->device.stack.deduplicates;
+  command.dispatcher = degrees.deduplicates.value_or(of_stack) ? TokenDispatch::deduplicated
+                                                               : TokenDispatch::alltoall;
   command.overlap_gathers = layout.memory.zero > 0 && overlaps_gathers(layout);
 }
 
@@ -63,6 +67,7 @@ TrainingLaunch launch_of(const Scenario& scenario, const Layout& layout, std::st
   TrainingLaunch launch{.name = std::move(name),
                         .command = {},
                         .model = layout.spec,
+                        .details = scenario.model.details,
                         .stages = layout.partition.stages,
                         .data = layout.degrees.data,
                         .overlaps_sums = layout.degrees.overlaps_sums,

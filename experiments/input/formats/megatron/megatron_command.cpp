@@ -42,7 +42,6 @@ constexpr std::array unread{
     UnreadArguments{"--distribute-saved-activations",
                     "saved activations are not distributed over the tensor group"},
     UnreadArguments{"--rampup-batch-size", "every step has the full global batch"},
-    UnreadArguments{"--moe-token-dispatcher-type", "tokens are exchanged by all-to-all"},
     UnreadArguments{"--enable-cuda-graph, --external-cuda-graph, --cuda-graph-impl",
                     "launches are priced by /overheads/launch_us"}};
 
@@ -75,7 +74,8 @@ constexpr std::string_view valued =
     "--hidden-size, --kv-channels, --kv-lora-rank, --make-vocab-size-divisible-by, "
     "--max-position-embeddings, --merge-file, --micro-batch-size, "
     "--moe-expert-capacity-factor, --moe-ffn-hidden-size, --moe-layer-freq, "
-    "--moe-router-topk, --moe-shared-expert-intermediate-size, --mtp-num-layers, --nnodes, "
+    "--moe-router-topk, --moe-shared-expert-intermediate-size, --moe-token-dispatcher-type, "
+    "--mtp-num-layers, --nnodes, "
     "--normalization, --nproc-per-node, --num-attention-heads, --num-experts, --num-layers, "
     "--num-layers-per-virtual-pipeline-stage, --num-query-groups, "
     "--num-virtual-stages-per-pipeline-rank, --optimizer, --padded-vocab-size, "

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <map>
 
 #include "experiments/input/files/setting.hpp"
 #include "experiments/input/formats/megatron/megatron_training.hpp"
@@ -185,11 +184,19 @@ class TrainingWriter {
     if (!has_experts()) return;
     number("--expert-model-parallel-size", command_.expert.value_or(1),
            "model.expert_model_parallel_size");
-    number("--expert-tensor-parallel-size",
-           command_.expert_tensor.value_or(command_.tensor.value_or(1)),
-           "model.expert_tensor_parallel_size");
+    const std::uint32_t expert_tensor =
+        command_.expert_tensor.value_or(command_.tensor.value_or(1));
+    number("--expert-tensor-parallel-size", expert_tensor, "model.expert_tensor_parallel_size");
+    write_dispatcher(command_.expert.value_or(1) * expert_tensor);
     flag("--overlap-moe-expert-parallel-comm", command_.overlap_experts.value_or(false),
          "model.overlap_moe_expert_parallel_comm");
+  }
+
+  /// flex takes no group of one device, which exchanges nothing.
+  void write_dispatcher(std::uint32_t group) {
+    const bool once = command_.dispatcher == TokenDispatch::deduplicated && group > 1;
+    word("--moe-token-dispatcher-type", once ? "flex" : "alltoall",
+         "model.moe_token_dispatcher_type");
   }
 
   /// Stages of equal length need no layout.
@@ -289,23 +296,6 @@ std::string letters_of(const TrainingLaunch& launch, const std::vector<LayerInde
   return text;
 }
 
-std::string quoted(const std::string& value) {
-  const bool plain = value.find_first_of("|*()[], ") == std::string::npos;
-  return plain ? value : "'" + value + "'";
-}
-
-/// As YAML: true, 4, "text", [a, b].
-std::string yaml_value(const MegatronArgument& argument) {
-  if (argument.value.empty()) return "true";
-  if (argument.bridge == "model.recompute_modules") {
-    std::string list = argument.value;
-    std::replace(list.begin(), list.end(), ' ', ',');
-    return "[" + list + "]";
-  }
-  const bool number = argument.value.find_first_not_of("0123456789.") == std::string::npos;
-  return number ? argument.value : "\"" + argument.value + "\"";
-}
-
 }  // namespace
 
 std::vector<MegatronArgument> model_arguments(const ModelSpec& model) {
@@ -340,39 +330,6 @@ std::string pipeline_layout(const TrainingLaunch& launch) {
     text += end - i > 1 ? fmt::format("({}|)*{}", stages[i], end - i) : stages[i] + bar;
     i = end;
   }
-  return text;
-}
-
-std::string megatron_script(const TrainingLaunch& launch) {
-  std::string text = fmt::format(
-      "#!/usr/bin/env bash\n"
-      "# Written by Penstock. Megatron-LM needs data and a tokenizer too: sh {}.sh --data-path …\n"
-      "{} pretrain_gpt.py",
-      launch.name, torchrun_text(launch));
-  for (const Arguments& all : {model_arguments(launch.model), training_arguments(launch)}) {
-    for (const MegatronArgument& one : all) {
-      const bool words = one.name == "--recompute-modules";
-      text += " \\\n  " + one.name;
-      if (!one.value.empty()) text += " " + (words ? one.value : quoted(one.value));
-    }
-  }
-  return text + " \\\n  \"$@\"\n";
-}
-
-std::string bridge_overrides(const TrainingLaunch& launch) {
-  std::map<std::string, std::string> sections;
-  for (const MegatronArgument& one : training_arguments(launch)) {
-    const std::size_t dot = one.bridge.find('.');
-    if (dot == std::string::npos) continue;
-    sections[one.bridge.substr(0, dot)] +=
-        fmt::format("  {}: {}\n", one.bridge.substr(dot + 1), yaml_value(one));
-  }
-  std::string text = "# Written by Penstock: overrides for a recipe of Megatron-Bridge.\n";
-  if (const std::string missing = missing_in_script(launch.model); !missing.empty()) {
-    text +=
-        fmt::format("# No script for Megatron-LM: Penstock has no arguments for {}.\n", missing);
-  }
-  for (const auto& [name, keys] : sections) text += name + ":\n" + keys;
   return text;
 }
 

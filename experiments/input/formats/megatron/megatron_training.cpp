@@ -128,6 +128,19 @@ std::string dtype_of(const MegatronCommand& command, Notes& notes) {
   return "fp32";
 }
 
+/// What `flex` sends with, DeepEP or HybridEP, sends a token to a device or machine once.
+std::optional<TokenDispatch> dispatcher_of(const MegatronCommand& command, Notes& notes) {
+  constexpr const char* name = "--moe-token-dispatcher-type";
+  const auto type = command.word(name);
+  if (!type) return std::nullopt;
+  if (*type == "flex") return TokenDispatch::deduplicated;
+  if (*type != "alltoall") {
+    notes.push_back(
+        fmt::format("{} {}: tokens are exchanged by all-to-all", name, shortened(*type)));
+  }
+  return TokenDispatch::alltoall;
+}
+
 }  // namespace
 
 std::vector<std::string> recompute_modules(const std::vector<std::string>& operators) {
@@ -169,6 +182,7 @@ TrainingCommand megatron_training(MegatronCommand& command, const MegatronStages
   training.overlap_gathers = command.has("--overlap-param-gather");
   training.overlap_experts = command.has("--overlap-moe-expert-parallel-comm");
   training.overlap_shared_expert = command.has("--moe-shared-expert-overlap");
+  training.dispatcher = dispatcher_of(command, notes);
   training.dtype = dtype_of(command, notes);
   training.narrow_gathers = gathers_narrow(command);
   training.fp8_attention =

@@ -1,8 +1,11 @@
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "experiments/input/formats/transformers/hf_architectures.hpp"
 #include "experiments/input/formats/transformers/hf_fields.hpp"
 #include "experiments/input/formats/transformers/transformer_shape.hpp"
+#include "experiments/input/model_files/model_file.hpp"
 
 namespace penstock {
 
@@ -23,5 +26,8 @@ void read_hf_indexer(const HfFields& config, TransformerShape& shape);
 /// is no vision_config, or the architecture's is not read.
 std::optional<VisionShape> read_hf_vision(const HfFields& config, VisionRule rule, double hidden,
                                           std::optional<double> tokens);
+
+/// What a config says of positions and norms that no step time depends on.
+ModelDetails hf_details(const nlohmann::json& config);
 
 }  // namespace penstock

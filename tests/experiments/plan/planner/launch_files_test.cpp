@@ -109,6 +109,25 @@ std::size_t check_read_back(const StartedCase& one, const std::string& framework
   return plan.fitting.size();
 }
 
+/// The first file of a framework for a layout of two replicas of two devices each.
+std::string started_text(const std::string& model, const std::string& framework,
+                         const std::vector<std::string>& settings = {}) {
+  const Scratch scratch;
+  const TrainingTask task = read_training_task({.model = scratch.file("model.json", model),
+                                                .hardware = "dgx-h100",
+                                                .devices = 4,
+                                                .settings = settings},
+                                               read_catalogue());
+  return launch_files_beside("layout.json", layout_document(task, {.tensor = 2, .data = 2}),
+                             framework_of(framework)->format)
+      .front()
+      .text;
+}
+
+bool gives(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
 }  // namespace
 
 TEST_CASE("launch files: every layout of a framework is the same scenario when read back") {
@@ -143,6 +162,7 @@ TEST_CASE(
         StartedCase{models + "llama-3.1-8b.json", 8, 64, {"/offload/layers=4"}},
         StartedCase{mixtral, 8, 16, {"/parallel/tensor=2"}, {"/model/dtype=fp8"}},
         StartedCase{mixtral, 8, 16, {"/parallel/pipeline=2"}, {"/parallel/scatter_gather=true"}},
+        StartedCase{mixtral, 8, 16, {"/parallel/expert=8"}, {"/parallel/dispatcher=alltoall"}},
         StartedCase{small_deepseek(), 16, 32, {"/parallel/pipeline=2,4,/recompute/mode=full"}}}) {
     read += check_read_back(one, "megatron");
   }
@@ -164,6 +184,49 @@ TEST_CASE("launch files: Megatron-LM overlaps the reduction of gradients where t
     const bool has_flag = files.front().text.find("--overlap-grad-reduce") != std::string::npos;
     CHECK(has_flag == (std::string(overlaps) == "true"));
   }
+}
+
+TEST_CASE("launch files: DeepSpeed gets SGD, and that sums are not overlapped") {
+  const std::string llama = models + "llama-3.1-8b.json";
+  for (const char* setting :
+       {"/memory/optimizer=sgd", "/memory/optimizer=momentum", "/parallel/overlap_sums=false"}) {
+    const StartedCase one{llama, 16, 64, {"/parallel/pipeline=2"}, {setting}};
+    CHECK(check_read_back(one, "deepspeed") > 2);
+  }
+}
+
+TEST_CASE("launch files: Megatron-LM gets what it asks of experts and of tensor groups") {
+  const std::string text = started_text(mixtral, "megatron");
+  CHECK(gives(text, "--moe-token-dispatcher-type flex"));
+  CHECK(gives(started_text(mixtral, "megatron", {"/parallel/dispatcher=alltoall"}),
+              "--moe-token-dispatcher-type alltoall"));
+  CHECK(gives(text, "\nexport CUDA_DEVICE_MAX_CONNECTIONS=1\ntorchrun "));
+}
+
+TEST_CASE("launch files: Megatron-LM gets positions and norms of a config, or what it lacks") {
+  nlohmann::json config = nlohmann::json::parse(mixtral);
+  config["rope_theta"] = 500000.0;
+  config["rms_norm_eps"] = 1e-5;
+  config["rope_scaling"] = {{"rope_type", "llama3"}, {"factor", 32.0}};
+  const std::string text = started_text(config.dump(), "megatron");
+  for (const char* argument : {"--rotary-base 500000", "--norm-epsilon 1e-05", "--use-rope-scaling",
+                               "--rope-scaling-factor 32"}) {
+    CAPTURE(argument);
+    CHECK(gives(text, argument));
+  }
+  CHECK_FALSE(gives(text, "# No argument"));
+  config["rope_scaling"] = {{"type", "yarn"}, {"factor", 4.0}};
+  const std::string yarn = started_text(config.dump(), "megatron");
+  CHECK(gives(yarn, "# No argument says: rope_scaling yarn\n"));
+  CHECK_FALSE(gives(yarn, "--use-rope-scaling"));
+}
+
+TEST_CASE("launch files: a command names what none of its arguments says") {
+  const char* const sums = "/parallel/overlap_sums=false";
+  CHECK(gives(started_text(mixtral, "megatron", {sums}),
+              "# No argument says: /parallel/overlap_sums=false\n"));
+  CHECK(gives(started_text(mixtral, "torchtitan", {sums, "/memory/optimizer=sgd"}),
+              "# No argument says: /memory/optimizer=sgd; /parallel/overlap_sums=false\n"));
 }
 
 TEST_CASE("launch files: torchtitan gets the CSV of an order that it has no name for") {

@@ -79,6 +79,26 @@ TEST_CASE("Megatron-LM: the arguments of a model are read back as the same layer
   }
 }
 
+TEST_CASE("Megatron-LM: tokens go to experts as the layout says, and flex needs a group") {
+  TrainingLaunch launch = launch_of_counts({2, 2});
+  launch.model.blocks[1].parts = {{"moe", {}, ""}};
+  const auto overrides_have = [&](const char* type) {
+    const std::string key = "  moe_token_dispatcher_type: ";
+    return bridge_overrides(launch).find(key + type) != std::string::npos;
+  };
+  launch.command.dispatcher = TokenDispatch::deduplicated;
+  CHECK(overrides_have("\"alltoall\""));
+  launch.command.expert = 2;
+  CHECK(overrides_have("\"flex\""));
+  const auto read = [](const std::string& type) {
+    return megatron_args_model(least + "--num-experts 8 --moe-token-dispatcher-type " + type);
+  };
+  CHECK(read("flex").command.dispatcher == TokenDispatch::deduplicated);
+  CHECK(read("alltoall").command.dispatcher == TokenDispatch::alltoall);
+  CHECK(has_note(read("allgather"),
+                 "--moe-token-dispatcher-type allgather: tokens are exchanged by all-to-all"));
+}
+
 TEST_CASE("Megatron-Bridge: overrides state what the arguments state") {
   TrainingLaunch launch = launch_of_counts({4, 3, 3, 2, 1, 1});
   launch.command.pipeline = 3;

@@ -1,0 +1,93 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "experiments/input/files/setting.hpp"
+#include "experiments/input/formats/megatron/megatron_launch.hpp"
+
+namespace penstock {
+namespace {
+
+std::string quoted(const std::string& value) {
+  const bool plain = value.find_first_of("|*()[], ") == std::string::npos;
+  return plain ? value : "'" + value + "'";
+}
+
+/// As YAML: true, 4, "text", [a, b].
+std::string yaml_value(const MegatronArgument& argument) {
+  if (argument.value.empty()) return "true";
+  if (argument.bridge == "model.recompute_modules") {
+    std::string list = argument.value;
+    std::replace(list.begin(), list.end(), ' ', ',');
+    return "[" + list + "]";
+  }
+  const bool number = argument.value.find_first_not_of("0123456789.") == std::string::npos;
+  return number ? argument.value : "\"" + argument.value + "\"";
+}
+
+/// What a config states that a script repeats.
+std::vector<MegatronArgument> detail_arguments(const ModelDetails& details) {
+  std::vector<MegatronArgument> all;
+  if (details.norm_epsilon) all.push_back({"--norm-epsilon", json_number(*details.norm_epsilon)});
+  if (details.rotary_base) all.push_back({"--rotary-base", json_number(*details.rotary_base)});
+  if (details.rope_scaling == "llama3") {
+    all.push_back({"--use-rope-scaling"});
+    all.push_back({"--rope-scaling-factor", json_number(details.rope_factor)});
+  }
+  return all;
+}
+
+/// What no argument says. That there is none to overlap sums is not read back.
+std::vector<std::string> left_out_of(const TrainingLaunch& launch) {
+  std::vector<std::string> left_out;
+  const std::string& scaling = launch.details.rope_scaling;
+  if (!scaling.empty() && scaling != "llama3") left_out.push_back("rope_scaling " + scaling);
+  if (!launch.overlaps_sums) left_out.emplace_back("/parallel/overlap_sums=false");
+  return left_out;
+}
+
+/// Megatron-LM asks for it with tensor and context groups on devices before Blackwell.
+std::string connections_line(const TrainingCommand& command) {
+  const bool grouped = command.tensor.value_or(1) > 1 || command.context.value_or(1) > 1;
+  return grouped ? "export CUDA_DEVICE_MAX_CONNECTIONS=1\n" : "";
+}
+
+}  // namespace
+
+std::string megatron_script(const TrainingLaunch& launch) {
+  std::string text = fmt::format(
+      "#!/usr/bin/env bash\n"
+      "# Written by Penstock. Megatron-LM needs data and a tokenizer too: sh {}.sh --data-path …\n"
+      "{}{}{} pretrain_gpt.py",
+      launch.name, left_out_line(left_out_of(launch)), connections_line(launch.command),
+      torchrun_text(launch));
+  for (const auto& all : {model_arguments(launch.model), detail_arguments(launch.details),
+                          training_arguments(launch)}) {
+    for (const MegatronArgument& one : all) {
+      const bool words = one.name == "--recompute-modules";
+      text += " \\\n  " + one.name;
+      if (!one.value.empty()) text += " " + (words ? one.value : quoted(one.value));
+    }
+  }
+  return text + " \\\n  \"$@\"\n";
+}
+
+std::string bridge_overrides(const TrainingLaunch& launch) {
+  std::map<std::string, std::string> sections;
+  for (const MegatronArgument& one : training_arguments(launch)) {
+    const std::size_t dot = one.bridge.find('.');
+    if (dot == std::string::npos) continue;
+    sections[one.bridge.substr(0, dot)] +=
+        fmt::format("  {}: {}\n", one.bridge.substr(dot + 1), yaml_value(one));
+  }
+  std::string text = "# Written by Penstock: overrides for a recipe of Megatron-Bridge.\n";
+  if (const std::string missing = missing_in_script(launch.model); !missing.empty()) {
+    text +=
+        fmt::format("# No script for Megatron-LM: Penstock has no arguments for {}.\n", missing);
+  }
+  for (const auto& [name, keys] : sections) text += name + ":\n" + keys;
+  return text;
+}
+
+}  // namespace penstock
