@@ -84,6 +84,7 @@ std::optional<TriedChange> simulated(const Scenario& scenario, const ScenarioCha
   try {
     Layout layout = chain.layout(chain.changed(scenario, wanted.settings, wanted.left_out));
     if (wanted.keeps_pipeline && !same_pipeline(layout, present)) return {};
+    if (is_proposed(present) && !is_proposed(layout)) return {};
     const RunOptions options = trial_of(layout, over_draws);
     const RunResult result = run(chain, std::move(layout), options);
     if (!result.report || !all_draws_end(result)) return {};

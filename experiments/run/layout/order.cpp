@@ -230,4 +230,13 @@ Order order_by_policy(const Scenario& scenario, const Degrees& degrees, std::uin
   return order;
 }
 
+bool has_joined_cells(const Schedule& schedule) {
+  for (const Rank rank : Numbers<Rank>(schedule.ranks())) {
+    for (const Action& action : schedule.on(rank)) {
+      if (action.with_next) return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace penstock

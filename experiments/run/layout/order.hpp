@@ -44,4 +44,7 @@ Order order_by_file(const Scenario& scenario);
 void check_against_order(const Scenario& scenario, const Degrees& degrees, const Batch& batch,
                          const Order& order);
 
+/// Whether an order has overlap cells.
+bool has_joined_cells(const Schedule& schedule);
+
 }  // namespace penstock

@@ -203,6 +203,9 @@ void refuse_idle_keys(const Scenario& scenario, const Layout& layout) {
   check_applies(scenario, "/parallel/overlap_experts",
                 !(layout.degrees.overlaps_experts && by_times),
                 "layers that state their times have no experts");
+  const bool fused = layout.overlap == Overlap::fused && has_joined_cells(layout.schedule);
+  check_applies(scenario, "/parallel/overlap_experts", !(layout.degrees.overlaps_experts && fused),
+                "fused cells already hide all-to-alls; state one of the two");
   check_applies(
       scenario, "/parallel/bucket_bytes", zero < 3 && layout.degrees.overlaps_sums,
       "buckets fill while a backward runs; they need /parallel/overlap_sums, and /memory/zero "

@@ -330,4 +330,22 @@ double global_batch_of(const Layout& layout) {
          layout.degrees.data;
 }
 
+bool may_hide_experts(std::string_view schedule) {
+  return schedule == "interleaved-1f1b" || schedule == "1f1b";
+}
+
+const char* why_no_hiding(std::uint32_t pipeline, std::uint32_t chunks, std::uint32_t expert) {
+  if (expert == 1) return "without expert groups there is no traffic to hide";
+  if (chunks == 1 && pipeline > 1) return "a pipeline hides expert traffic with interleaved-1f1b";
+  return nullptr;
+}
+
+bool is_proposed(const Layout& layout) {
+  const bool shards = layout.memory.zero == 0 || shares_weights(layout);
+  if (!layout.degrees.overlaps_experts) return shards;
+  return shards && layout.rule != nullptr && may_hide_experts(layout.rule->name) &&
+         layout.recompute.mode != RecomputeMode::full &&
+         why_no_hiding(pipeline_ranks(layout), chunks_of(layout), layout.degrees.expert) == nullptr;
+}
+
 }  // namespace penstock

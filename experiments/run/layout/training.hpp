@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "experiments/input/model_files/model_file.hpp"
@@ -52,5 +53,16 @@ std::uint32_t chunks_of(const Layout& layout);
 
 /// Samples per iteration over all data replicas.
 double global_batch_of(const Layout& layout);
+
+/// Whether a schedule may interleave the passes of two microbatches, one of which hides the
+/// all-to-alls of the other's experts, as Megatron-LM does (--overlap-moe-expert-parallel-comm).
+bool may_hide_experts(std::string_view schedule);
+
+/// Why such a schedule hides no all-to-alls; nullptr: it does.
+const char* why_no_hiding(std::uint32_t pipeline, std::uint32_t chunks, std::uint32_t expert);
+
+/// Whether a layout has an option without effect, or one that no framework runs with its order:
+/// such layouts run, but none is proposed.
+bool is_proposed(const Layout& layout);
 
 }  // namespace penstock

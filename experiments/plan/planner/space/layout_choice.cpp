@@ -8,6 +8,7 @@
 
 #include "experiments/input/files/table.hpp"
 #include "experiments/input/scenario/codec_choice.hpp"
+#include "experiments/run/layout/order.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/named.hpp"
 
@@ -65,15 +66,6 @@ std::vector<Options> options_of(const ScheduleEntry& entry) {
     }
   }
   return all;
-}
-
-bool has_joined_cells(const Schedule& schedule) {
-  for (const Rank rank : Numbers<Rank>(schedule.ranks())) {
-    for (const Action& action : schedule.on(rank)) {
-      if (action.with_next) return true;
-    }
-  }
-  return false;
 }
 
 /// A small order of a rule, to learn what it is made of; nothing when it takes no such chunks.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "experiments/plan/planner/space/framework.hpp"
+#include "experiments/run/layout/training.hpp"
 #include "sim/base/limits.hpp"
 
 namespace penstock {
@@ -16,14 +17,6 @@ std::uint32_t layers_a_stage(const TrainingTask& task, const LayoutChoice& degre
   return static_cast<std::uint32_t>((task.layers + stages - 1) / stages);
 }
 
-const char* why_no_hiding(const LayoutChoice& degrees, const OrderChoice& order) {
-  if (degrees.expert == 1) return "without expert groups there is no traffic to hide";
-  if (order.chunks == 1 && degrees.pipeline > 1) {
-    return "a pipeline hides expert traffic with interleaved-1f1b";
-  }
-  return nullptr;
-}
-
 }  // namespace
 
 const char* why_no_order(const TrainingTask& task, const LayoutChoice& degrees,
@@ -33,7 +26,7 @@ const char* why_no_order(const TrainingTask& task, const LayoutChoice& degrees,
     return "one rank has nothing to pipeline";
   }
   if (order.hides_experts) {
-    if (const char* why = why_no_hiding(degrees, order)) return why;
+    if (const char* why = why_no_hiding(degrees.pipeline, order.chunks, degrees.expert)) return why;
   }
   if (task.framework != nullptr) {
     const char* why = task.framework->why_no_overlap(order.fused, order.hides_experts);

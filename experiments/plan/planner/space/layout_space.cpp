@@ -11,6 +11,7 @@
 #include "experiments/input/files/plain_text.hpp"
 #include "experiments/input/files/table.hpp"
 #include "experiments/plan/planner/space/framework.hpp"
+#include "experiments/run/layout/training.hpp"
 #include "schedules/partitioners/registry.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/limits.hpp"
@@ -67,11 +68,6 @@ std::vector<RecomputeChoice> with_some_layers(const TrainingTask& task, const Sp
   return all;
 }
 
-/// As Megatron-LM interleaves the passes of two microbatches (--overlap-moe-expert-parallel-comm).
-bool may_hide(const OrderChoice& order) {
-  return order.rule->name == "interleaved-1f1b" || order.rule->name == "1f1b";
-}
-
 /// Orders with what they may overlap: the parts of their cells, or the traffic of experts.
 std::vector<OrderChoice> with_overlaps(const TrainingTask& task, const Restrictions& only,
                                        const std::vector<OrderChoice>& orders) {
@@ -87,7 +83,7 @@ std::vector<OrderChoice> with_overlaps(const TrainingTask& task, const Restricti
     add(order, false, false);
     const bool fuses = task.by_kind || only.values_of("/schedule/overlap") != nullptr;
     if (order.joins && fuses) add(order, true, false);
-    if (task.experts > 1 && may_hide(order)) add(order, false, true);
+    if (task.experts > 1 && may_hide_experts(order.rule->name)) add(order, false, true);
   }
   return all;
 }

@@ -119,6 +119,17 @@ TEST_CASE("a change is a flag unless layers move or degrees and ZeRO levels diff
         ChangeEffort::reshards);
 }
 
+TEST_CASE("no change proposes a ZeRO level that has nothing to shard over") {
+  const Scenario scenario = llama({"/parallel/pipeline=2", "/parallel/data=2"});
+  const RunResult result = run(scenario);
+  const std::vector<std::string> one_replica{"/parallel/data=1", "/parallel/pipeline=4",
+                                             "/schedule/microbatches=32"};
+  std::vector<std::string> sharded = one_replica;
+  sharded.emplace_back("/memory/zero=2");
+  CHECK(try_changes(scenario, result, {{one_replica}}).changes.size() == 1);
+  CHECK(try_changes(scenario, result, {{sharded}}).changes.empty());
+}
+
 TEST_CASE("a gain below half a per cent is none, and one that breaks the memory is not worth it") {
   const TriedChange now{.word = MemoryWord::fits, .makespan = from_us(1000)};
   const auto worth = [&](double us, MemoryWord word) {

@@ -137,4 +137,24 @@ TEST_CASE("a layer known by its kernels is made again where a mode asks for it")
   CHECK(made_again(with_kernel(true), RecomputeMode::selective) == first);
 }
 
+TEST_CASE("a layout that hides experts is proposed where passes of two microbatches interleave") {
+  const auto proposed = [](const std::vector<std::string>& settings) {
+    return is_proposed(settle(parse_scenario(
+        R"({ "model": { "layers": [ {"repeat": 8, "parts": [
+                 {"kind": "moe", "hidden": 64, "experts": 8, "chosen": 2, "expert_intermediate": 32}
+               ]} ], "sequence": 64 },
+             "hardware": { "name": "dgx-h100" },
+             "parallel": { "pipeline": 2, "data": 4, "expert": 4, "overlap_experts": true },
+             "schedule": { "name": "interleaved-1f1b", "microbatches": 4 } })",
+        "s.json", settings)));
+  };
+  CHECK(proposed({}));
+  CHECK(proposed({"/schedule/name=1f1b", "/parallel/pipeline=1"}));
+  CHECK_FALSE(proposed({"/schedule/name=1f1b"}));
+  CHECK_FALSE(proposed({"/schedule/name=dualpipev"}));
+  CHECK_FALSE(proposed({"/recompute/mode=full"}));
+  CHECK_FALSE(proposed({"/parallel/expert=1"}));
+  CHECK(proposed({"/schedule/name=dualpipev", "/parallel/overlap_experts=false"}));
+}
+
 }  // namespace penstock::testing
